@@ -1,0 +1,25 @@
+/**
+ * Durations on the wire (`ttl`, `expiresIn`): a positive integer and one unit, `s m h d w`,
+ * at most 3,650 days (interface.md section 5.1).
+ */
+import { Schema } from "effect"
+import { Limits } from "./Limits.ts"
+
+const unitMillis = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
+const pattern = /^([1-9][0-9]{0,11})([smhdw])$/
+
+/** Milliseconds of a duration text, or undefined when its form or size is not allowed. */
+export const durationMillis = (text: string): number | undefined => {
+  const match = pattern.exec(text)
+  if (match === null) return undefined
+  const millis = Number(match[1]) * unitMillis[match[2] as keyof typeof unitMillis]
+  return millis <= Limits.durationDaysMax * unitMillis.d ? millis : undefined
+}
+
+/** A duration text that `durationMillis` accepts. */
+export const DurationText = Schema.String.check(
+  Schema.makeFilter((text: string) => durationMillis(text) !== undefined, {
+    expected: `a number and a unit (s, m, h, d, w), above zero and at most ${Limits.durationDaysMax} days, as in 24h`,
+    toJsonSchema: () => ({ pattern: "^[1-9][0-9]*[smhdw]$" })
+  })
+).annotate({ description: "Duration: a number and a unit (s, m, h, d, w).", examples: ["24h"] })

@@ -1,0 +1,69 @@
+/**
+ * Every bound of the service, named once (interface.md sections 5, 8 and 13, reliability.md).
+ * Sizes are bytes, durations milliseconds unless the name says otherwise. Relations between bounds
+ * are asserted when this module loads, so that a careless edit stops the process and not a user.
+ */
+export const Limits = {
+  requestBodyBytesMax: 1_048_576,
+  jsonDepthMax: 64,
+  headerTimeoutMillis: 5_000,
+  requestTimeoutMillis: 15_000,
+  connectionsPerAddressMax: 1_024,
+  shutdownDrainMillis: 20_000,
+
+  identifierLengthMax: 128,
+  tagLengthMax: 32,
+  tagsPerMemoryMax: 32,
+  memoryDataBytesMax: 65_536,
+  memoryDataDepthMax: 16,
+  memoriesPerRequestMax: 100,
+  messagesPerConversationMax: 200,
+  messageLengthMax: 32_000,
+  durationDaysMax: 3_650,
+
+  schemaNameLengthMax: 64,
+  schemaDescriptionLengthMax: 4_096,
+  schemaTextBytesMax: 65_536,
+  schemasPerAccountMax: 200,
+  uniqueFieldsMax: 16,
+
+  queryLengthMax: 2_000,
+  searchResultsDefault: 10,
+  searchResultsMax: 100,
+  batchQueriesMax: 10,
+  batchIdsMax: 100,
+  listPageDefault: 50,
+  listPageMax: 100,
+  recallCandidatesMax: 100,
+  tagFiltersMax: 32,
+
+  idempotencyKeyLengthMax: 128,
+  idempotencyRetentionMillis: 86_400_000,
+
+  mailboxCapacity: 256,
+  commitBatchMax: 64,
+  openNamespacesMax: 1_024,
+  namespaceIdleMillis: 300_000,
+  namespaceFanOutMax: 16,
+  expirySweepMillis: 60_000,
+  indexSliceMillis: 8,
+  embedBackfillBatch: 32,
+  filesystemBallastBytes: 8_388_608,
+
+  keysPerAccountMax: 1_000,
+  accountNameLengthMax: 64,
+  importBatchMax: 100
+} as const
+
+const relations: ReadonlyArray<readonly [string, boolean]> = [
+  ["a full batch of candidates serves the largest page", Limits.recallCandidatesMax >= Limits.searchResultsMax],
+  ["a commit batch fits the mailbox", Limits.commitBatchMax <= Limits.mailboxCapacity],
+  ["memory data fits the request body", Limits.memoryDataBytesMax < Limits.requestBodyBytesMax],
+  ["memory data nests less deeply than the request", Limits.memoryDataDepthMax < Limits.jsonDepthMax],
+  ["a schema fits the request body", Limits.schemaTextBytesMax < Limits.requestBodyBytesMax],
+  ["a fan-out fits the open namespaces", Limits.namespaceFanOutMax <= Limits.openNamespacesMax],
+  ["headers arrive before the request ends", Limits.headerTimeoutMillis < Limits.requestTimeoutMillis]
+]
+for (const [claim, holds] of relations) {
+  if (!holds) throw new Error(`Limits contradict each other: ${claim}`)
+}

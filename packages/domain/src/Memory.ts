@@ -1,0 +1,190 @@
+/**
+ * A memory: a typed record (`kind`) whose `data` follows a registered schema (specification section
+ * 2, interface.md section 4). Times are milliseconds since the epoch unless a field is ISO 8601.
+ */
+import { Schema } from "effect"
+import { AgentId, SubjectId, ThreadId } from "./Ids.ts"
+import { DurationText } from "./Durations.ts"
+import { Limits } from "./Limits.ts"
+
+export const JsonObject = Schema.Record(Schema.String, Schema.Json).annotate({ description: "A JSON object." })
+export type JsonObject = { readonly [key: string]: Schema.Json }
+
+export const Mention = Schema.Struct({ name: Schema.String, type: Schema.String })
+export type Mention = typeof Mention.Type
+
+/** Stored record (interface.md section 4.1); owner and chain are added by the namespace. */
+export interface MemoryRecord {
+  readonly id: string
+  readonly agentId: string
+  readonly subjectId?: string | undefined
+  readonly threadId?: string | undefined
+  readonly kind: string
+  readonly data: JsonObject
+  readonly tags: ReadonlyArray<string>
+  readonly mentions: ReadonlyArray<Mention>
+  /** Event time, ISO 8601. */
+  readonly when?: string | undefined
+  /** 0..1; 1 for direct memories. */
+  readonly confidence: number
+  readonly contentHash: string
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly expiresAt?: number | undefined
+  /** Hash of the `uniqueOn` values; undefined for kinds without them. */
+  readonly uniqueKey?: string | undefined
+  readonly origin: "direct" | "extraction"
+}
+
+/** A record with its place in the version chain, as a reader sees it now. */
+export interface MemoryVersion extends MemoryRecord {
+  readonly isLatest: boolean
+  readonly supersedes?: string | undefined
+  readonly supersededBy?: string | undefined
+}
+
+const Tag = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.tagLengthMax))
+export const Tags = Schema.Array(Tag).check(Schema.isMaxLength(Limits.tagsPerMemoryMax)).annotate({
+  description: "At most 32 tags of 1 to 32 characters; duplicates are dropped in order.",
+  examples: [["travel", "booking"]]
+})
+
+export const ExpiresAt = Schema.Finite.annotate({
+  description: "Explicit expiry, milliseconds since the epoch. In the past: expired at once.",
+  examples: [1_893_456_000_000]
+})
+
+/** Direct memory of a request (specification section 2.2). */
+export const DirectMemory = Schema.Struct({
+  kind: Schema.NonEmptyString.annotate({ description: "Name of a registered schema or built-in kind.", examples: ["factual_memory"] }),
+  data: JsonObject.annotate({ examples: [{ subject: "Alice", fact: "Alice lives in Seattle" }] }),
+  id: Schema.optionalKey(Schema.String.annotate({ description: "Only for kinds without uniqueOn: update this record." })),
+  ttl: Schema.optionalKey(DurationText),
+  expiresAt: Schema.optionalKey(ExpiresAt)
+})
+export type DirectMemory = typeof DirectMemory.Type
+
+/** Conversation message (specification section 2.1). */
+export const ConversationMessage = Schema.Struct({
+  id: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax))),
+  role: Schema.Literals(["user", "assistant", "system", "human", "ai"]),
+  content: Schema.String.check(Schema.isMaxLength(Limits.messageLengthMax))
+})
+
+/** Body of POST /memories: exactly one of `conversation` and `memories`. */
+export const CreateMemories = Schema.Struct({
+  agentId: AgentId,
+  subjectId: Schema.optionalKey(SubjectId),
+  threadId: Schema.optionalKey(ThreadId),
+  conversation: Schema.optionalKey(
+    Schema.NonEmptyArray(ConversationMessage).check(Schema.isMaxLength(Limits.messagesPerConversationMax))
+  ),
+  memories: Schema.optionalKey(Schema.NonEmptyArray(DirectMemory).check(Schema.isMaxLength(Limits.memoriesPerRequestMax))),
+  schemas: Schema.optionalKey(Schema.Array(Schema.String)),
+  ttl: Schema.optionalKey(DurationText),
+  expiresAt: Schema.optionalKey(ExpiresAt)
+}).check(Schema.makeFilter(
+  (body: { readonly conversation?: unknown; readonly memories?: unknown }) =>
+    (body.conversation === undefined) !== (body.memories === undefined),
+  { expected: "either `conversation` or `memories`, not both" }
+))
+export type CreateMemories = typeof CreateMemories.Type
+
+/** Body of POST /memories/batch/create. */
+export const BatchCreate = Schema.Struct({
+  agentId: AgentId,
+  subjectId: Schema.optionalKey(SubjectId),
+  threadId: Schema.optionalKey(ThreadId),
+  memories: Schema.NonEmptyArray(DirectMemory).check(Schema.isMaxLength(Limits.memoriesPerRequestMax)),
+  ttl: Schema.optionalKey(DurationText),
+  expiresAt: Schema.optionalKey(ExpiresAt)
+})
+
+const patchFields = {
+  tags: Schema.optionalKey(Tags),
+  expiresAt: Schema.optionalKey(Schema.NullOr(ExpiresAt))
+}
+const changesSomething = Schema.makeFilter(
+  (patch: { readonly tags?: unknown; readonly expiresAt?: unknown }) =>
+    patch.tags !== undefined || patch.expiresAt !== undefined,
+  { expected: "at least one of `tags` and `expiresAt`" }
+)
+
+/** Body of PATCH /memories/{id}; unknown fields are refused (interface.md section 1). */
+export const MemoryPatch = Schema.Struct(patchFields).check(changesSomething)
+export type MemoryPatch = typeof MemoryPatch.Type
+
+const MemoryId = Schema.String.annotate({ examples: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] })
+
+/** Entry of `created` and `updated` (interface.md section 4.2). */
+export const MemoryEntry = Schema.Struct({
+  id: MemoryId,
+  kind: Schema.String,
+  data: JsonObject,
+  metadata: JsonObject.annotate({ description: "The data laid flat, plus system fields; those win on a name clash." })
+})
+export type MemoryEntry = typeof MemoryEntry.Type
+
+const contextFields = {
+  when: Schema.optionalKey(Schema.String.annotate({ description: "ISO 8601 event time." })),
+  mentions: Schema.Array(Mention),
+  tags: Schema.Array(Schema.String),
+  isLatest: Schema.Boolean
+}
+
+/** A memory as GET and PATCH return it (interface.md section 4.3). */
+export const MemoryView = Schema.Struct({
+  id: MemoryId,
+  kind: Schema.String,
+  data: JsonObject,
+  metadata: JsonObject,
+  context: Schema.Struct(contextFields),
+  source: Schema.Literal("own")
+})
+export type MemoryView = typeof MemoryView.Type
+
+export const RecallExplanation = Schema.Struct({
+  lexical: Schema.Finite,
+  dense: Schema.NullOr(Schema.Finite),
+  fused: Schema.Finite,
+  rank: Schema.Int
+})
+export type RecallExplanation = typeof RecallExplanation.Type
+
+/** A memory as search returns it (specification section 2.3). */
+export const RecalledMemory = Schema.Struct({
+  id: MemoryId,
+  kind: Schema.String,
+  quality: Schema.Struct({ relevance: Schema.Finite, confidence: Schema.Finite }),
+  data: JsonObject,
+  context: Schema.Struct(contextFields),
+  source: Schema.String.annotate({ description: "`own`, or `shared` with `grantor` beside it." }),
+  explain: Schema.optionalKey(RecallExplanation)
+})
+export type RecalledMemory = typeof RecalledMemory.Type
+
+/** Line of an export (JSONL); the record whole, so that ids and times survive a move. */
+export const ExportedMemory = Schema.Struct({
+  id: MemoryId,
+  agentId: AgentId,
+  subjectId: Schema.optionalKey(SubjectId),
+  threadId: Schema.optionalKey(ThreadId),
+  kind: Schema.NonEmptyString,
+  data: JsonObject,
+  tags: Tags,
+  mentions: Schema.Array(Mention),
+  when: Schema.optionalKey(Schema.String),
+  confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
+  createdAt: Schema.Int,
+  updatedAt: Schema.Int,
+  expiresAt: Schema.optionalKey(Schema.Finite),
+  uniqueKey: Schema.optionalKey(Schema.String),
+  origin: Schema.Literals(["direct", "extraction"])
+})
+export type ExportedMemory = typeof ExportedMemory.Type
+
+/** Body of POST /memories/batch/update. */
+export const BatchUpdate = Schema.Struct({
+  ids: Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(Limits.batchIdsMax)),
+  update: MemoryPatch
+})

@@ -1,0 +1,55 @@
+/**
+ * Schemas say which kinds of memory exist (specification sections 2.4 and 4.2, interface.md section
+ * 6). `schema` is a JSON Schema document as a string; `uniqueOn` names the fields on which a new
+ * memory supersedes an older one.
+ */
+import { Schema } from "effect"
+import { Limits } from "./Limits.ts"
+
+export const SchemaName = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/)
+).annotate({ description: "Unique name, used as the memory `kind`.", examples: ["contact"] })
+
+const Description = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.schemaDescriptionLengthMax)).annotate({
+  description: "What the schema represents; read by the extraction model.",
+  examples: ["A person the user knows, by e-mail address"]
+})
+const SchemaText = Schema.NonEmptyString.annotate({
+  description: "A JSON Schema document (2020-12 or draft-07, type object) serialised as a string.",
+  examples: ["{\"type\":\"object\",\"properties\":{\"email\":{\"type\":\"string\"},\"name\":{\"type\":\"string\"}},\"required\":[\"email\"]}"]
+})
+const UniqueOn = Schema.Array(Schema.NonEmptyString).check(Schema.isMaxLength(Limits.uniqueFieldsMax)).annotate({
+  description: "Fields that identify the same entity; `kind` alone means one memory per kind.",
+  examples: [["email"]]
+})
+
+/** Body of POST /schemas. */
+export const RegisterSchema = Schema.Struct({
+  name: SchemaName,
+  description: Description,
+  uniqueOn: Schema.optionalKey(UniqueOn),
+  schema: SchemaText
+})
+export type RegisterSchema = typeof RegisterSchema.Type
+
+/** Body of PATCH /schemas/{name}; `uniqueOn: []` or `null` clears it. Unknown fields are refused. */
+export const PatchSchema = Schema.Struct({
+  description: Schema.optionalKey(Description),
+  schema: Schema.optionalKey(SchemaText),
+  uniqueOn: Schema.optionalKey(Schema.NullOr(UniqueOn))
+}).check(Schema.makeFilter((patch: object) => Object.keys(patch).length > 0, {
+  expected: "at least one of `description`, `schema` and `uniqueOn`"
+}))
+export type PatchSchema = typeof PatchSchema.Type
+
+/** A schema as the service returns it. Times in milliseconds; absent on built-in kinds. */
+export const MemorySchema = Schema.Struct({
+  name: Schema.String,
+  description: Schema.String,
+  uniqueOn: Schema.optionalKey(Schema.Array(Schema.String)),
+  schema: Schema.String,
+  createdAt: Schema.optionalKey(Schema.Int),
+  updatedAt: Schema.optionalKey(Schema.Int),
+  builtin: Schema.optionalKey(Schema.Boolean)
+})
+export type MemorySchema = typeof MemorySchema.Type

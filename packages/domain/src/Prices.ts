@@ -1,0 +1,18 @@
+/**
+ * Price of each operation (specification section 8, interface.md section 10.1). A batch costs twice
+ * the single operation whatever its size. Declared here for the contract; the ledger charges.
+ */
+import { credits, type MicroCredits } from "./Money.ts"
+
+export const Prices = {
+  createMemories: credits(5),
+  searchMemories: credits(2),
+  getMemory: credits(1),
+  listMemories: credits(1),
+  updateMemory: credits(2),
+  deleteMemory: credits(1),
+  batchSearch: credits(4),
+  batchDelete: credits(2),
+  batchUpdate: credits(4),
+  batchCreate: credits(10)
+} as const satisfies Record<string, MicroCredits>

@@ -1,0 +1,111 @@
+/**
+ * Search and listing parameters (specification section 4.1, interface.md sections 7 and 17).
+ */
+import { Schema } from "effect"
+import { AgentId, SubjectId, ThreadId } from "./Ids.ts"
+import { Limits } from "./Limits.ts"
+
+/** What a memory must satisfy to be seen; absent fields do not restrict. */
+export interface MemoryFilter {
+  readonly agentId?: string | undefined
+  readonly subjectId?: string | undefined
+  readonly threadId?: string | undefined
+  readonly kind?: string | undefined
+  /** A memory matches when it has any of them. */
+  readonly tags?: ReadonlyArray<string> | undefined
+  /** Inclusive bounds on `context.when`, milliseconds; memories without an event time fail them. */
+  readonly eventFrom?: number | undefined
+  readonly eventTo?: number | undefined
+  readonly includeSuperseded?: boolean | undefined
+}
+
+export const Scope = Schema.Literals(["own", "shared", "all"])
+export const SearchMode = Schema.Literals(["llm", "answer", "map", "raw"])
+
+const Query = Schema.String.check(Schema.makeFilter(
+  (text: string) => {
+    const length = text.trim().length
+    return length >= 1 && length <= Limits.queryLengthMax
+  },
+  { expected: `1 to ${Limits.queryLengthMax} characters`, toJsonSchema: () => ({ minLength: 1, maxLength: Limits.queryLengthMax }) }
+)).annotate({ description: "Natural-language query, 1 to 2,000 characters.", examples: ["Where does Alice live?"] })
+
+const ResultLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.searchResultsMax })).annotate({
+  description: "Maximum results, 1 to 100; default 10."
+})
+const KindFilter = Schema.NonEmptyString.annotate({ description: "Memory kind; an unknown one gives no hits." })
+
+/** ISO 8601 date or date-time -> it parses. */
+const IsoInstant = Schema.String.check(Schema.makeFilter(
+  (text: string) => /^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text)),
+  { expected: "an ISO 8601 date or date-time", toJsonSchema: () => ({ format: "date-time" }) }
+))
+
+const filterParameters = {
+  agentId: Schema.optionalKey(AgentId),
+  subjectId: Schema.optionalKey(SubjectId),
+  threadId: Schema.optionalKey(ThreadId),
+  kind: Schema.optionalKey(KindFilter),
+  tags: Schema.optionalKey(Schema.NonEmptyString.annotate({ description: "Comma-separated; any of them matches.", examples: ["travel,booking"] })),
+  eventDateFrom: Schema.optionalKey(IsoInstant.annotate({ description: "Lower bound on context.when, inclusive." })),
+  eventDateTo: Schema.optionalKey(IsoInstant.annotate({ description: "Upper bound on context.when, inclusive." })),
+  includeSuperseded: Schema.optionalKey(Schema.Literals(["true", "false"]).annotate({ description: "Also older versions; default false." }))
+}
+
+/** Query parameters of GET /memories/search. */
+export const SearchParameters = {
+  query: Query,
+  ...filterParameters,
+  limit: Schema.optionalKey(ResultLimit),
+  mode: Schema.optionalKey(SearchMode.annotate({ description: "`llm` (default), `answer` or `map`; `raw` is an alias of `llm`." })),
+  scope: Schema.optionalKey(Scope.annotate({ description: "`own`, `shared` or `all` (default)." })),
+  minRelevance: Schema.optionalKey(
+    Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })).annotate({ description: "Leave out hits below this relevance." })
+  ),
+  explain: Schema.optionalKey(Schema.Literals(["true", "false"]).annotate({ description: "Add lexical, dense and fused scores to each hit." }))
+}
+
+/** Query parameters of GET /memories. */
+export const ListParameters = {
+  ...filterParameters,
+  limit: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.listPageMax })).annotate({ description: "Page size, 1 to 100; default 50." })
+  ),
+  cursor: Schema.optionalKey(Schema.NonEmptyString.annotate({ description: "`nextCursor` of the page before; opaque." }))
+}
+
+const bodyFilters = {
+  agentId: Schema.optionalKey(AgentId),
+  subjectId: Schema.optionalKey(SubjectId),
+  threadId: Schema.optionalKey(ThreadId),
+  kind: Schema.optionalKey(KindFilter),
+  tags: Schema.optionalKey(Schema.Array(Schema.NonEmptyString).check(Schema.isMaxLength(Limits.tagFiltersMax)))
+}
+
+/** Body of POST /memories/batch/search. */
+export const BatchSearch = Schema.Struct({
+  queries: Schema.NonEmptyArray(Schema.Struct({
+    query: Query,
+    filters: Schema.optionalKey(Schema.Struct({ ...bodyFilters, includeSuperseded: Schema.optionalKey(Schema.Boolean) })),
+    limit: Schema.optionalKey(ResultLimit)
+  })).check(Schema.isMaxLength(Limits.batchQueriesMax)),
+  scope: Schema.optionalKey(Scope)
+})
+
+/** Filters of a batch delete: all of them restrict, at least one must be given, others are refused. */
+export const DeleteFilters = Schema.StructWithRest(Schema.Struct(bodyFilters), [
+  Schema.Record(Schema.String, Schema.Json)
+]).check(Schema.makeFilter(
+  (filters: object) => {
+    const names = Object.keys(filters)
+    return names.length > 0 && names.every((name) => Object.hasOwn(bodyFilters, name))
+  },
+  { expected: `at least one filter, and none but ${Object.keys(bodyFilters).join(", ")}` }
+))
+
+/** Body of POST /memories/batch/delete: `ids` or `filters`, never both. */
+export const BatchDelete = Schema.Struct({
+  ids: Schema.optionalKey(Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(Limits.batchIdsMax))),
+  filters: Schema.optionalKey(DeleteFilters),
+  dryRun: Schema.optionalKey(Schema.Boolean)
+})

@@ -1,0 +1,23 @@
+/** Contract of GET /account (interface.md section 17): who the credentials belong to. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { Plan } from "../Account.ts"
+import { Unavailable } from "../Errors.ts"
+import { Authorization, Validation } from "./Middleware.ts"
+import { operation } from "./Operation.ts"
+
+export class AccountApi extends HttpApiGroup.make("account")
+  .add(
+    HttpApiEndpoint.get("whoami", "/account", {
+      success: Schema.Struct({
+        success: Schema.Literal(true),
+        account: Schema.Struct({ id: Schema.String, name: Schema.String, plan: Plan, createdAt: Schema.Int }),
+        agents: Schema.Array(Schema.Struct({ agentId: Schema.String, memories: Schema.Int }))
+      }),
+      error: Unavailable
+    }).annotateMerge(operation("Who the credentials belong to", { description: "With the live memories of each agent." }))
+  )
+  .middleware(Validation)
+  .middleware(Authorization)
+  .prefix("/v1")
+{}

@@ -1,0 +1,124 @@
+/**
+ * Contract of the operator routes (interface.md section 17): accounts, keys, moving data, state of
+ * the store. The command line is their client; they answer on loopback to the data directory's token.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { Plan } from "../Account.ts"
+import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
+import { Limits } from "../Limits.ts"
+import { ExportedMemory } from "../Memory.ts"
+import { MemorySchema } from "../MemorySchema.ts"
+import { BodyLimit, OperatorAuthorization, Validation } from "./Middleware.ts"
+import { operation } from "./Operation.ts"
+
+const success = Schema.Literal(true)
+const AccountName = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.accountNameLengthMax))
+
+export const AccountRecord = Schema.Struct({ id: Schema.String, name: Schema.String, plan: Plan, createdAt: Schema.Int })
+
+/** A key as it can be shown again: never the secret itself. Times in milliseconds. */
+export const KeyRecord = Schema.Struct({
+  id: Schema.String,
+  account: Schema.String,
+  label: Schema.String,
+  prefix: Schema.String,
+  createdAt: Schema.Int,
+  lastUsedAt: Schema.optionalKey(Schema.Int),
+  revokedAt: Schema.optionalKey(Schema.Int)
+})
+export type KeyRecord = typeof KeyRecord.Type
+
+/** State of the embedding model, the index, the store and the disk, as `doctor` prints it. */
+export const ServiceStatus = Schema.Struct({
+  ready: Schema.Boolean,
+  version: Schema.String,
+  node: Schema.String,
+  dataDirectory: Schema.String,
+  embedding: Schema.Struct({
+    model: Schema.NullOr(Schema.String),
+    ready: Schema.Boolean,
+    detail: Schema.String,
+    pending: Schema.Int
+  }),
+  index: Schema.Struct({ engine: Schema.String, hnswAvailable: Schema.Boolean, detail: Schema.String }),
+  namespaces: Schema.Struct({ total: Schema.Int, open: Schema.Int }),
+  quarantined: Schema.Array(Schema.Struct({ file: Schema.String, reason: Schema.String })),
+  disk: Schema.Struct({ freeBytes: Schema.Finite, ballastBytes: Schema.Finite }),
+  warnings: Schema.Array(Schema.String)
+})
+export type ServiceStatus = typeof ServiceStatus.Type
+
+/** Progress of re-embedding: memories whose vector is missing or of another model. */
+export const ReembedProgress = Schema.Struct({
+  model: Schema.NullOr(Schema.String),
+  pending: Schema.Int,
+  total: Schema.Int
+})
+
+export class AdminApi extends HttpApiGroup.make("admin")
+  .add(
+    HttpApiEndpoint.get("status", "/status", { success: ServiceStatus })
+      .annotateMerge(operation("State of the service", {})),
+    HttpApiEndpoint.post("createAccount", "/accounts", {
+      payload: Schema.Struct({
+        name: AccountName,
+        plan: Schema.optionalKey(Plan),
+        id: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax)))
+      }),
+      success: Schema.Struct({ success, account: AccountRecord }),
+      error: [InvalidRequest, Conflict]
+    }).annotateMerge(operation("Create an account", {})),
+    HttpApiEndpoint.get("listAccounts", "/accounts", {
+      success: Schema.Struct({ success, accounts: Schema.Array(AccountRecord) })
+    }).annotateMerge(operation("List accounts", {})),
+    HttpApiEndpoint.post("createKey", "/keys", {
+      payload: Schema.Struct({
+        account: AccountName,
+        plan: Schema.optionalKey(Plan),
+        label: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(Limits.accountNameLengthMax)))
+      }),
+      success: Schema.Struct({ success, key: KeyRecord, secret: Schema.String }),
+      error: [InvalidRequest, Conflict]
+    }).annotateMerge(operation("Create a key", { description: "Creates the account when there is none of that name. The secret is shown once." })),
+    HttpApiEndpoint.get("listKeys", "/keys", {
+      query: { account: Schema.optionalKey(AccountName) },
+      success: Schema.Struct({ success, keys: Schema.Array(KeyRecord) }),
+      error: NotFound
+    }).annotateMerge(operation("List keys", {})),
+    HttpApiEndpoint.delete("revokeKey", "/keys/:id", {
+      params: { id: Schema.String },
+      success: Schema.Struct({ success, key: KeyRecord }),
+      error: NotFound
+    }).annotateMerge(operation("Revoke a key", {})),
+    HttpApiEndpoint.get("exportMemories", "/export", {
+      query: { account: AccountName, cursor: Schema.optionalKey(Schema.NonEmptyString) },
+      success: Schema.Struct({
+        success,
+        account: AccountRecord,
+        schemas: Schema.Array(MemorySchema),
+        records: Schema.Array(ExportedMemory),
+        nextCursor: Schema.optionalKey(Schema.String),
+        total: Schema.Int
+      }),
+      error: [InvalidRequest, NotFound, Unavailable]
+    }).annotateMerge(operation("One page of an account's memories", { description: "All versions, oldest first within an agent; schemas come with the first page." })),
+    HttpApiEndpoint.post("importMemories", "/import", {
+      payload: Schema.Struct({
+        account: AccountName,
+        schemas: Schema.optionalKey(Schema.Array(MemorySchema)),
+        records: Schema.Array(ExportedMemory).check(Schema.isMaxLength(Limits.importBatchMax))
+      }),
+      success: Schema.Struct({ success, imported: Schema.Int, skipped: Schema.Int }),
+      error: [InvalidRequest, NotFound, Conflict, InsufficientStorage, Unavailable]
+    }).annotateMerge(operation("Import records, ids kept", { description: "A record whose id is already stored is skipped, so that an import can be repeated." })),
+    HttpApiEndpoint.get("reembedProgress", "/reembed", { success: ReembedProgress })
+      .annotateMerge(operation("Progress of re-embedding", {})),
+    HttpApiEndpoint.post("reembed", "/reembed", { success: ReembedProgress, error: Unavailable })
+      .annotateMerge(operation("Re-embed what has no vector of the configured model", { description: "Starts in the background; resumable." }))
+  )
+  .middleware(Validation)
+  .middleware(OperatorAuthorization)
+  .middleware(BodyLimit)
+  .prefix("/admin")
+{}

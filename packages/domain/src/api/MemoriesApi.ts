@@ -1,0 +1,109 @@
+/** Contract of the memory endpoints (specification section 4.1, interface.md sections 4, 5, 7 and 17). */
+import { Schema } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import {
+  Conflict, InsufficientStorage, InvalidRequest, NotFound, NotImplemented, Unavailable
+} from "../Errors.ts"
+import {
+  BatchCreate, BatchUpdate, CreateMemories, MemoryEntry, MemoryPatch, MemoryView, RecalledMemory
+} from "../Memory.ts"
+import { Prices } from "../Prices.ts"
+import { BatchDelete, BatchSearch, ListParameters, SearchParameters } from "../Search.ts"
+import { Authorization, BodyLimit, Idempotency, Validation, WriteHeaders } from "./Middleware.ts"
+import { operation } from "./Operation.ts"
+
+const success = Schema.Literal(true)
+const searchedAt = Schema.String.annotate({ description: "ISO 8601 query time." })
+const id = Schema.String.annotate({ description: "Memory identifier." })
+const Created = Schema.Struct({ success, created: Schema.Array(MemoryEntry), updated: Schema.Array(MemoryEntry) })
+const One = Schema.Struct({ success, memory: MemoryView })
+
+const writeErrors = [InvalidRequest, NotFound, Conflict, NotImplemented, InsufficientStorage, Unavailable] as const
+const readErrors = [InvalidRequest, NotFound, Unavailable] as const
+
+/** PATCH refuses fields it does not know, so that nobody believes that `data` was changed. */
+const strictBody = { onExcessProperty: "error" } as const
+
+export class MemoriesApi extends HttpApiGroup.make("memories")
+  .add(
+    HttpApiEndpoint.post("create", "/memories", {
+      headers: WriteHeaders,
+      payload: CreateMemories,
+      success: Created,
+      error: writeErrors
+    }).annotateMerge(operation("Create memories", {
+      description: "Stores direct memories, all or none. A kind with uniqueOn supersedes the older version.",
+      price: Prices.createMemories
+    })),
+    HttpApiEndpoint.get("list", "/memories", {
+      query: ListParameters,
+      success: Schema.Struct({
+        success,
+        memories: Schema.Array(MemoryView),
+        nextCursor: Schema.optionalKey(Schema.String),
+        total: Schema.Int
+      }),
+      error: readErrors
+    }).annotateMerge(operation("List memories", { description: "Newest first, in pages.", price: Prices.listMemories })),
+    HttpApiEndpoint.get("search", "/memories/search", {
+      query: SearchParameters,
+      success: Schema.Struct({ success, memories: Schema.Array(RecalledMemory), searchedAt }),
+      error: [...readErrors, NotImplemented]
+    }).annotateMerge(operation("Search memories", {
+      description: "By meaning and by words, within the filters; sorted by relevance.",
+      price: Prices.searchMemories
+    })),
+    HttpApiEndpoint.get("get", "/memories/:id", { params: { id }, success: One, error: readErrors })
+      .annotateMerge(operation("Get a memory", { price: Prices.getMemory })),
+    HttpApiEndpoint.patch("update", "/memories/:id", {
+      params: { id },
+      headers: WriteHeaders,
+      payload: MemoryPatch,
+      success: One,
+      error: writeErrors
+    }).annotateMerge(operation("Change tags or expiry", { price: Prices.updateMemory }))
+      .annotate(HttpApi.PayloadParseOptions, strictBody),
+    HttpApiEndpoint.delete("delete", "/memories/:id", {
+      params: { id },
+      headers: WriteHeaders,
+      success: Schema.Struct({ success }),
+      error: writeErrors
+    }).annotateMerge(operation("Delete a memory", {
+      description: "Removes the row, its full-text entry and its vector.",
+      price: Prices.deleteMemory
+    })),
+    HttpApiEndpoint.post("batchSearch", "/memories/batch/search", {
+      payload: BatchSearch,
+      success: Schema.Struct({
+        success,
+        results: Schema.Array(Schema.Struct({ memories: Schema.Array(RecalledMemory) })),
+        searchedAt
+      }),
+      error: [...readErrors, NotImplemented]
+    }).annotateMerge(operation("Search with up to 10 queries", { price: Prices.batchSearch })),
+    HttpApiEndpoint.post("batchDelete", "/memories/batch/delete", {
+      headers: WriteHeaders,
+      payload: BatchDelete,
+      success: Schema.Struct({ success, deleted: Schema.Int }),
+      error: writeErrors
+    }).annotateMerge(operation("Delete up to 100 memories, or all that match filters", { price: Prices.batchDelete })),
+    HttpApiEndpoint.post("batchUpdate", "/memories/batch/update", {
+      headers: WriteHeaders,
+      payload: BatchUpdate,
+      success: Schema.Struct({ success, updated: Schema.Int }),
+      error: writeErrors
+    }).annotateMerge(operation("Change up to 100 memories", { price: Prices.batchUpdate }))
+      .annotate(HttpApi.PayloadParseOptions, strictBody),
+    HttpApiEndpoint.post("batchCreate", "/memories/batch/create", {
+      headers: WriteHeaders,
+      payload: BatchCreate,
+      success: Created,
+      error: writeErrors
+    }).annotateMerge(operation("Create up to 100 memories", { price: Prices.batchCreate }))
+  )
+  .middleware(Idempotency)
+  .middleware(Validation)
+  .middleware(Authorization)
+  .middleware(BodyLimit)
+  .prefix("/v1")
+{}

@@ -1,0 +1,21 @@
+/**
+ * The whole HTTP contract. Handlers implement it, clients are checked against it and the
+ * OpenAPI document is generated from it (`OpenApiDocument.ts`).
+ */
+import { HttpApi, OpenApi } from "effect/http-api"
+import { AccountApi } from "./AccountApi.ts"
+import { AdminApi } from "./AdminApi.ts"
+import { MemoriesApi } from "./MemoriesApi.ts"
+import { SchemasApi } from "./SchemasApi.ts"
+
+export class MunimentApi extends HttpApi.make("muniment")
+  .add(MemoriesApi)
+  .add(SchemasApi)
+  .add(AccountApi)
+  .add(AdminApi)
+  .annotateMerge(OpenApi.annotations({
+    title: "Muniment",
+    version: "1",
+    description: "Self-hosted long-term memory for software agents: typed memories, searched by meaning and by filters."
+  }))
+{}
