@@ -1,0 +1,112 @@
+/**
+ * Versioned migrations of one `Database`. The version is `PRAGMA user_version`, which SQLite keeps in
+ * the file's header and rolls back with the transaction.
+ *
+ * Invariants: each migration commits together with its version, so a kill at any statement leaves a
+ * whole version and the next open goes on; before the first pending migration a database that holds
+ * tables is copied, checked and synced; a file of a newer release is refused, untouched.
+ */
+import { Schema } from "effect"
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs"
+import { dirname } from "node:path"
+import { Database, SqliteError } from "./Database.ts"
+import { classified } from "./SqliteError.ts"
+
+export interface Migration {
+  /** Counts from 1 without gaps. */
+  readonly version: number
+  readonly name: string
+  /** Runs inside a transaction of its own. */
+  readonly up: (database: Database) => void
+}
+
+export interface MigrateOptions {
+  /** Start of the snapshot's path; the version it holds is appended: `<snapshot>.v3`. */
+  readonly snapshot: string
+}
+
+export interface Migrated {
+  readonly from: number
+  readonly to: number
+  /** Where the state before is kept, if there was any and something had to change. */
+  readonly snapshot: string | undefined
+}
+
+/** The file was written by a later release; opening it with this one could lose what it does not know. */
+export class NewerDatabase extends Schema.TaggedError<NewerDatabase>()("NewerDatabase", {
+  filename: Schema.String,
+  found: Schema.Int,
+  known: Schema.Int
+}) {
+  override get message(): string {
+    return `${this.filename} has version ${this.found}, this release knows ${this.known}; start a later release, or restore the snapshot of version ${this.known}`
+  }
+}
+
+/** Throws `SqliteError` or `NewerDatabase`; whatever a migration throws leaves unchanged. */
+export const migrate = (
+  database: Database,
+  migrations: ReadonlyArray<Migration>,
+  options: MigrateOptions
+): Migrated => {
+  migrations.forEach(({ name, version }, index) => {
+    if (version !== index + 1) throw new Error(`migration "${name}" has version ${version}, expected ${index + 1}`)
+  })
+  const from = versionOf(database)
+  const known = migrations.length
+  if (from > known) throw new NewerDatabase({ filename: database.filename, found: from, known })
+
+  const pending = migrations.slice(from)
+  const snapshot =
+    pending.length > 0 && holdsTables(database) ? writeSnapshot(database, `${options.snapshot}.v${from}`) : undefined
+  for (const { up, version } of pending) {
+    database.transaction(() => {
+      up(database)
+      database.exec(`PRAGMA user_version=${version}`)
+    })
+  }
+  return { from, to: known, snapshot }
+}
+
+const versionOf = (database: Database): number => Number(database.value("PRAGMA user_version"))
+
+const holdsTables = (database: Database): boolean => database.value("SELECT EXISTS (SELECT 1 FROM sqlite_schema)") === 1
+
+/** The final name appears only when the copy is whole, checked and on the disk. */
+const writeSnapshot = (database: Database, path: string): string => {
+  const unfinished = `${path}.tmp`
+  classified("snapshot", () => rmSync(unfinished, { force: true }))
+  database.prepare("VACUUM INTO ?").run(unfinished)
+  verifySnapshot(unfinished)
+  classified("snapshot", () => {
+    syncPath(unfinished)
+    renameSync(unfinished, path)
+    syncPath(dirname(path))
+  })
+  return path
+}
+
+const verifySnapshot = (path: string): void => {
+  const copy = new Database({ filename: path, readOnly: true })
+  try {
+    const verdict = copy.value("PRAGMA integrity_check(1)")
+    if (verdict !== "ok") {
+      throw new SqliteError({
+        reason: "corrupt",
+        operation: "snapshot",
+        cause: new Error(String(verdict))
+      })
+    }
+  } finally {
+    copy.close()
+  }
+}
+
+const syncPath = (path: string): void => {
+  const descriptor = openSync(path, "r")
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * `effect/sql`'s `SqlClient` over one `Database`. Stands in for `@effect/sql-sqlite-node`, which has
+ * no release for Effect 4.1 (README, Decisions).
+ *
+ * Invariants: one connection, so statements and transactions take turns behind a semaphore; the
+ * client has statements of its own, because it changes their modes; the cause of every `SqlError` is
+ * the `SqliteError` that tells a full disk from the rest. Streaming is a defect.
+ */
+import { Context, Effect, Layer, Semaphore, Stream } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient, SqlError, Statement as SqlStatement } from "effect/sql"
+import type { SqlConnection } from "effect/sql"
+import type { SQLInputValue } from "node:sqlite"
+import type { Database } from "./Database.ts"
+import { classifySqlite, SqliteError } from "./SqliteError.ts"
+import { StatementCache } from "./Statement.ts"
+
+/** Texts of one client; more than any package here has. */
+const clientStatementsMax = 256
+
+type Mode = "rows" | "arrays"
+
+/** Takes over `database`: nobody else may open transactions on it while the client lives. */
+export const makeSqliteClient = Effect.fnUntraced(function* (database: Database) {
+  const connection = makeConnection(database)
+  return yield* SqlClient.make({
+    ...SqlClient.makeSqliteAcquirers({
+      connection: Effect.succeed(connection),
+      semaphore: yield* Semaphore.make(1),
+      isTransaction: () => database.isTransaction
+    }),
+    driver: "sqlite-node",
+    compiler: SqlStatement.makeCompilerSqlite(),
+    beginTransaction: "BEGIN IMMEDIATE",
+    releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
+    prepareTransactionControls: true,
+    spanAttributes: [["db.system.name", "sqlite"]]
+  })
+})
+
+/** The `SqlClient` of a database that somebody else opened and will close. */
+export const sqliteClientLayer = (database: Database): Layer.Layer<SqlClient.SqlClient> =>
+  Layer.effect(SqlClient.SqlClient, makeSqliteClient(database)).pipe(Layer.provide(Reactivity.layer))
+
+/** The `SqliteError` inside an error of the client; undefined if SQLite was not reached. */
+export const sqliteErrorOf = (error: SqlError.SqlError): SqliteError | undefined => {
+  const { cause } = error.reason
+  return cause instanceof SqliteError ? cause : undefined
+}
+
+const makeConnection = (database: Database): SqlConnection.Connection => {
+  const statements = new StatementCache(database.handle, clientStatementsMax)
+  const execute = (sql: string, values: ReadonlyArray<unknown>, mode: Mode) =>
+    Effect.withFiber<ReadonlyArray<any>, SqlError.SqlError>((fiber) =>
+      Effect.try({
+        try: () => {
+          const { handle } = statements.prepare(sql)
+          handle.setReadBigInts(Context.get(fiber.context, SqlClient.SafeIntegers))
+          handle.setReturnArrays(mode === "arrays")
+          return handle.all(...values.map(bound))
+        },
+        catch: toSqlError
+      })
+    )
+  const rows: SqlConnection.Connection["execute"] = (sql, values, transform) => {
+    const found = execute(sql, values, "rows")
+    return transform === undefined ? found : Effect.map(found, transform)
+  }
+  const arrays = (sql: string, values: ReadonlyArray<unknown>) => execute(sql, values, "arrays")
+  return {
+    execute: rows,
+    executeUnprepared: rows,
+    executeRaw: (sql, values) => execute(sql, values, "rows"),
+    executeValues: arrays,
+    executeValuesUnprepared: arrays,
+    executeStream: () => Stream.die("this driver does not stream")
+  }
+}
+
+/** `Statement` builds parameters of these types only; SQLite has neither booleans nor dates. */
+const bound = (value: unknown): SQLInputValue => {
+  if (typeof value === "boolean") return value ? 1 : 0
+  if (value instanceof Date) return value.toISOString()
+  return value as SQLInputValue
+}
+
+const toSqlError = (thrown: unknown): SqlError.SqlError => {
+  const cause = classifySqlite(thrown, "statement") ?? thrown
+  const message = cause instanceof Error ? cause.message : "statement failed"
+  return new SqlError.SqlError({
+    reason: SqlError.classifySqliteError(cause, { message, operation: "execute" })
+  })
+}

@@ -1,0 +1,87 @@
+/**
+ * A prepared statement whose failures are `SqliteError`s, and the bounded cache of them. The cache
+ * drops the statement used longest ago; a dropped one stays usable by who still holds it.
+ *
+ * A statement is shared by all who prepare the same text: finish one `iterate` before the next call.
+ */
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingChanges, StatementSync } from "node:sqlite"
+import { classified } from "./SqliteError.ts"
+
+export type Row = Record<string, SQLOutputValue>
+
+const operation = "statement"
+
+export class Statement {
+  /** The statement of node:sqlite, for modes that this class does not offer. */
+  readonly handle: StatementSync
+
+  constructor(handle: StatementSync) {
+    this.handle = handle
+  }
+
+  run(...values: ReadonlyArray<SQLInputValue>): StatementResultingChanges {
+    return classified(operation, () => this.handle.run(...values))
+  }
+
+  get(...values: ReadonlyArray<SQLInputValue>): Row | undefined {
+    return classified(operation, () => this.handle.get(...values))
+  }
+
+  all(...values: ReadonlyArray<SQLInputValue>): Array<Row> {
+    return classified(operation, () => this.handle.all(...values))
+  }
+
+  /** Rows one by one; the statement is reset when the loop ends or is left. */
+  *iterate(...values: ReadonlyArray<SQLInputValue>): Generator<Row> {
+    const rows = classified(operation, () => this.handle.iterate(...values))
+    try {
+      for (
+        let next = classified(operation, () => rows.next());
+        !next.done;
+        next = classified(operation, () => rows.next())
+      ) {
+        yield next.value
+      }
+    } finally {
+      rows.return?.()
+    }
+  }
+}
+
+export class StatementCache {
+  readonly #handle: DatabaseSync
+  readonly #capacity: number
+  /** Least recently used first: a hit moves to the end. */
+  readonly #statements = new Map<string, Statement>()
+
+  constructor(handle: DatabaseSync, capacity: number) {
+    this.#handle = handle
+    this.#capacity = capacity
+  }
+
+  get size(): number {
+    return this.#statements.size
+  }
+
+  prepare(sql: string): Statement {
+    const known = this.#statements.get(sql)
+    if (known !== undefined) {
+      this.#statements.delete(sql)
+      this.#statements.set(sql, known)
+      return known
+    }
+    const prepared = new Statement(classified("prepare", () => this.#handle.prepare(sql)))
+    if (this.#statements.size >= this.#capacity) {
+      for (const oldest of this.#statements.keys()) {
+        this.#statements.delete(oldest)
+        break
+      }
+    }
+    this.#statements.set(sql, prepared)
+    return prepared
+  }
+
+  clear(): void {
+    this.#statements.clear()
+  }
+}
