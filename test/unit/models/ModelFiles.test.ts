@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
-import type { ModelSpec } from "@muniment/models/ModelCatalog"
+import { modelPreference, type ModelSpec } from "@muniment/models/ModelCatalog"
 import type { FetchOptions } from "@muniment/models/ModelFetch"
-import { ensureModel, findModel, ModelUnavailable } from "@muniment/models/ModelFiles"
+import { ensureModel, fetchDefaultModel, findModel, ModelUnavailable } from "@muniment/models/ModelFiles"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { zipSync } from "fflate"
@@ -259,6 +259,16 @@ describe("fetching a model", () => {
       const [first, second] = yield* Effect.all(both, { concurrency: "unbounded" })
       expect(first).toEqual(second)
       yield* findModel(spec, modelsDir)
+    })
+  )
+
+  it.live("gives the reasons of every model when a script asks for the default and none can be had", () =>
+    Effect.gen(function* () {
+      const modelsDir = yield* temporaryDirectory
+      const outcome = yield* Effect.promise(() =>
+        fetchDefaultModel(modelsDir, undefined, closedNetwork).catch((cause: unknown) => String(cause))
+      )
+      for (const modelId of modelPreference) expect(outcome).toContain(modelId)
     })
   )
 })
