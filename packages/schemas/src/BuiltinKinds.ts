@@ -1,0 +1,66 @@
+/**
+ * The kinds that every account has without registering them (interface.md section 5.5). Extra
+ * properties are allowed, none has `uniqueOn`, the names are reserved. The enum values and the fields
+ * of `temporal_event` are our own judgement (interface.md section 18).
+ */
+
+export interface BuiltinKind {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema text, as a registered kind would carry it. */
+  readonly schema: string
+}
+
+const text = { type: "string", minLength: 1 }
+const moment = {
+  anyOf: [
+    { type: "string", format: "date-time" },
+    { type: "string", format: "date" }
+  ]
+}
+
+export const builtinKinds: ReadonlyArray<BuiltinKind> = [
+  {
+    name: "preference_memory",
+    description: "What somebody likes, dislikes, prefers, avoids, wants or needs",
+    schema: JSON.stringify({
+      type: "object",
+      properties: {
+        subject: { ...text, description: "Who holds the preference" },
+        preferenceType: { enum: ["likes", "dislikes", "prefers", "avoids", "wants", "needs"] },
+        preference: { ...text, description: "What it is about" },
+        domain: { ...text, description: "Area of life, such as food or travel" }
+      },
+      required: ["subject", "preferenceType", "preference"]
+    })
+  },
+  {
+    name: "factual_memory",
+    description: "A fact about somebody or something",
+    schema: JSON.stringify({
+      type: "object",
+      properties: {
+        subject: { ...text, description: "Whom or what the fact is about" },
+        fact: { ...text, description: "The fact as one sentence" },
+        source: { enum: ["user", "assistant", "system", "inferred"], description: "Who stated it" }
+      },
+      required: ["subject", "fact"]
+    })
+  },
+  {
+    name: "temporal_event",
+    description: "Something that happened or will happen at a time",
+    schema: JSON.stringify({
+      type: "object",
+      properties: {
+        event: { ...text, description: "What happens" },
+        subject: { ...text, description: "Who it happens to" },
+        eventDate: { ...moment, description: "When, or when it starts, ISO 8601" },
+        endDate: { ...moment, description: "When it ends, ISO 8601" },
+        location: text,
+        participants: { type: "array", items: text }
+      },
+      required: ["event"]
+    })
+  }
+]

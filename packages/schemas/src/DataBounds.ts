@@ -1,0 +1,55 @@
+/**
+ * What a memory's data may be before any schema looks at it (interface.md section 13; reliability.md,
+ * "JSON"): a JSON value of bounded depth and size without `__proto__` names, so that it can be copied
+ * to the validator, merged and stored without surprises.
+ */
+import { Limits } from "@muniment/domain/Limits"
+import { shortened } from "./SchemaFault.ts"
+import { pointerTo } from "./SchemaText.ts"
+
+const pathLengthMax = 256
+
+/** One finding: JSON pointer into the data, and a sentence. */
+export interface Issue {
+  readonly path: string
+  readonly message: string
+}
+
+/** The first broken bound, or undefined. Visits each value once; cyclic data breaks the depth bound. */
+export const checkData = (data: unknown): Issue | undefined => {
+  const issue = findIssue(data, 1)
+  if (issue !== undefined) return issue
+  return Buffer.byteLength(JSON.stringify(data)) > Limits.memoryDataBytesMax
+    ? { path: "", message: `must NOT be longer than ${Limits.memoryDataBytesMax} bytes as JSON` }
+    : undefined
+}
+
+/** The path is built on the way back from an issue, so that data without one pays nothing for it. */
+const findIssue = (value: unknown, depth: number): Issue | undefined => {
+  if (value === null || typeof value === "boolean" || typeof value === "string") return undefined
+  if (typeof value === "number") {
+    return Number.isFinite(value) ? undefined : { path: "", message: "must be a finite number" }
+  }
+  if (typeof value !== "object") return { path: "", message: "must be a JSON value" }
+  if (depth > Limits.memoryDataDepthMax) {
+    return { path: "", message: `must NOT nest deeper than ${Limits.memoryDataDepthMax} levels` }
+  }
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const issue = findIssue(value[index], depth + 1)
+      if (issue !== undefined) return within(index, issue)
+    }
+    return undefined
+  }
+  for (const [name, each] of Object.entries(value)) {
+    if (name === "__proto__") return { path: "", message: "must NOT have a property named __proto__" }
+    const issue = findIssue(each, depth + 1)
+    if (issue !== undefined) return within(name, issue)
+  }
+  return undefined
+}
+
+const within = (token: string | number, issue: Issue): Issue => ({
+  path: shortened(`${pointerTo("", token)}${issue.path}`, pathLengthMax),
+  message: issue.message
+})
