@@ -1,0 +1,177 @@
+/**
+ * One native HNSW graph (Malkov and Yashunin, arXiv 1603.09320) and what its labels stand for.
+ *
+ * Every addition gets the next label, never reused, so a label names one version of one slot.
+ * A slot's label is live while the slot holds that very version; else it is stale: marked deleted
+ * in the graph, which then walks through it but never returns it, so stale elements take no place
+ * among the results. `missing` holds the live slots the graph has no label for; the graph and
+ * `missing` together always cover the arena exactly.
+ */
+import type { Bitmap } from "./Bitmap.ts"
+import type { HnswlibModule, NativeGraph } from "./Hnswlib.ts"
+import type { VectorArena } from "./VectorArena.ts"
+
+export const graphM = 16
+export const graphEfConstruction = 200
+const graphSeed = 100
+
+const capacityMin = 16_384
+/** The base layer grows by remapping pages; growing rarely keeps the lock table cheap. */
+const capacityGrowth = 2
+
+/** What a snapshot records of each label, in the order of labels. */
+export interface LabelTable {
+  readonly slots: Int32Array
+  readonly seqs: Float64Array
+  readonly fingerprints: Uint32Array
+}
+
+export class HnswGraph {
+  readonly missing: Bitmap
+  private readonly arena: VectorArena
+  private readonly native: NativeGraph
+  private readonly scratch: Array<number>
+  private capacity: number
+  private labels = 0
+  private staleLabels = 0
+  private slotOfLabel: Int32Array
+  private readonly labelOfSlot = new Map<number, number>()
+
+  private constructor(native: NativeGraph, arena: VectorArena, capacity: number) {
+    this.native = native
+    this.arena = arena
+    this.capacity = capacity
+    this.missing = arena.live.clone()
+    this.scratch = new Array<number>(arena.dims).fill(0)
+    this.slotOfLabel = new Int32Array(capacity)
+  }
+
+  /** An empty graph with room for what is live now. */
+  static empty(module: HnswlibModule, arena: VectorArena): HnswGraph {
+    const capacity = Math.max(capacityMin, Math.ceil(arena.size * capacityGrowth))
+    const native = new module.HierarchicalNSW("ip", arena.dims)
+    native.initIndex({
+      maxElements: capacity,
+      m: graphM,
+      efConstruction: graphEfConstruction,
+      randomSeed: graphSeed
+    })
+    return new HnswGraph(native, arena, capacity)
+  }
+
+  /** A graph read from a file; labels whose version is no longer the slot's current one are stale. */
+  static attach(native: NativeGraph, arena: VectorArena, table: LabelTable): HnswGraph {
+    const graph = new HnswGraph(native, arena, native.getMaxElements())
+    graph.labels = table.slots.length
+    graph.slotOfLabel.set(table.slots)
+    for (let label = 0; label < graph.labels; label++) {
+      const slot = table.slots[label]!
+      if (
+        graph.missing.has(slot) &&
+        arena.seqOf(slot) === table.seqs[label] &&
+        arena.fingerprint(slot) === table.fingerprints[label]
+      ) {
+        graph.labelOfSlot.set(slot, label)
+        graph.missing.clear(slot)
+      } else {
+        native.markDelete(label)
+        graph.staleLabels++
+      }
+    }
+    return graph
+  }
+
+  get indexed(): number {
+    return this.labelOfSlot.size
+  }
+
+  get stale(): number {
+    return this.staleLabels
+  }
+
+  get staleShare(): number {
+    return this.labels === 0 ? 0 : this.staleLabels / this.labels
+  }
+
+  /** Adds one slot of `missing`: 0.3 to 0.6 ms, synchronous. */
+  add(slot: number): void {
+    if (this.labels === this.capacity) this.grow()
+    const label = this.labels
+    this.arena.copyInto(slot, this.scratch)
+    this.native.addPoint(this.scratch, label)
+    this.labels++
+    this.slotOfLabel[label] = slot
+    this.labelOfSlot.set(slot, label)
+    this.missing.clear(slot)
+  }
+
+  /** Follows a change of the arena: the slot's label becomes stale; a live slot is missing. */
+  retire(slot: number): void {
+    const label = this.labelOfSlot.get(slot)
+    if (label !== undefined) {
+      this.native.markDelete(label)
+      this.labelOfSlot.delete(slot)
+      this.staleLabels++
+    }
+    if (this.arena.live.has(slot)) this.missing.set(slot)
+    else this.missing.clear(slot)
+  }
+
+  /**
+   * Candidate slots near the query, best first by the graph's own float32 distances, all live and
+   * allowed. Undefined when a filter made the walk visit more than `visitsMax` elements.
+   */
+  candidates(
+    query: Float32Array,
+    count: number,
+    ef: number,
+    allowed: Bitmap | undefined,
+    visitsMax: number
+  ): ReadonlyArray<number> | undefined {
+    if (this.indexed === 0) return []
+    for (let i = 0; i < query.length; i++) this.scratch[i] = query[i]!
+    this.native.setEf(ef)
+    const wanted = Math.min(count, this.indexed)
+    if (allowed === undefined) return this.toSlots(this.native.searchKnn(this.scratch, wanted).neighbors)
+    const slotOfLabel = this.slotOfLabel
+    const words = allowed.words
+    let visits = 0
+    // Reads of typed arrays only, for it must not throw. Once the walk has run too long, every
+    // element passes: the result heap fills and the walk ends, which is the one way to stop it.
+    const neighbors = this.native.searchKnn(this.scratch, wanted, (label) => {
+      if (++visits > visitsMax) return true
+      const slot = slotOfLabel[label]!
+      return ((words[slot >>> 5]! >>> (slot & 31)) & 1) === 1
+    }).neighbors
+    return visits > visitsMax ? undefined : this.toSlots(neighbors)
+  }
+
+  /** What a snapshot must know of the labels. Only a graph without stale labels has it. */
+  labelTable(): LabelTable {
+    const slots = this.slotOfLabel.slice(0, this.labels)
+    const seqs = new Float64Array(this.labels)
+    const fingerprints = new Uint32Array(this.labels)
+    for (let label = 0; label < this.labels; label++) {
+      seqs[label] = this.arena.seqOf(slots[label]!)
+      fingerprints[label] = this.arena.fingerprint(slots[label]!)
+    }
+    return { slots, seqs, fingerprints }
+  }
+
+  /** Writes the native graph off this thread; nothing may be added until the promise settles. */
+  async write(path: string): Promise<void> {
+    await this.native.writeIndex(path)
+  }
+
+  private toSlots(labels: ReadonlyArray<number>): ReadonlyArray<number> {
+    return labels.map((label) => this.slotOfLabel[label]!)
+  }
+
+  private grow(): void {
+    this.capacity = Math.ceil(this.capacity * capacityGrowth)
+    this.native.resizeIndex(this.capacity)
+    const grown = new Int32Array(this.capacity)
+    grown.set(this.slotOfLabel)
+    this.slotOfLabel = grown
+  }
+}
