@@ -56,10 +56,7 @@ export class Embedder extends Context.Service<
     readonly status: Effect.Effect<EmbedderStatus>
     readonly defaultModel: ModelId | undefined
     /** Float32Array[dims], length 1. */
-    readonly embedQuery: (
-      text: string,
-      modelId?: ModelId
-    ) => Effect.Effect<Float32Array, EmbeddingUnavailable>
+    readonly embedQuery: (text: string, modelId?: ModelId) => Effect.Effect<Float32Array, EmbeddingUnavailable>
     /** One Float32Array[dims] of length 1 for each text, in their order. */
     readonly embedPassages: (
       texts: ReadonlyArray<string>,
@@ -67,8 +64,7 @@ export class Embedder extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Float32Array>, EmbeddingUnavailable>
   }
 >()("@muniment/models/Embedder") {
-  static readonly layer = (options: EmbedderOptions): Layer.Layer<Embedder> =>
-    Layer.effect(this, make(options))
+  static readonly layer = (options: EmbedderOptions): Layer.Layer<Embedder> => Layer.effect(this, make(options))
 
   /** No model: recall is lexical only. */
   static readonly layerUnavailable: Layer.Layer<Embedder> = Layer.sync(this, () => {
@@ -135,9 +131,7 @@ const make = Effect.fnUntraced(function* (options: EmbedderOptions) {
   const cache = yield* Cache.makeWith(
     (key: string) => {
       const cut = key.indexOf("\n")
-      return embedTexts("query", [key.slice(cut + 1)], key.slice(0, cut)).pipe(
-        Effect.map(([vector]) => vector!)
-      )
+      return embedTexts("query", [key.slice(cut + 1)], key.slice(0, cut)).pipe(Effect.map(([vector]) => vector!))
     },
     {
       capacity: options.queryCacheCapacity ?? queryCacheCapacityDefault,
@@ -207,9 +201,7 @@ const chooseDefault = (specs: ReadonlyArray<ModelSpec>, modelsDir: string): Effe
 const drain = Effect.fnUntraced(function* (lanes: EmbeddingLanes<PendingVector>, loader: ModelLoader) {
   for (let batch = lanes.next(); batch !== undefined; batch = lanes.next()) {
     const model = loader.loaded(batch.modelId)
-    const exit = yield* Effect.exit(
-      model === undefined ? lost(loader, batch.modelId) : runBatch(model, batch)
-    )
+    const exit = yield* Effect.exit(model === undefined ? lost(loader, batch.modelId) : runBatch(model, batch))
     if (Exit.isSuccess(exit)) loader.markHealthy()
     else for (const item of batch.items) Deferred.doneUnsafe(item.vector, Effect.failCause(exit.cause))
   }

@@ -83,9 +83,7 @@ export const openThread = (
           waiting.set(requestId, reply)
           const numbered: Numbered<ThreadRequest> = { ...request, requestId }
           worker.postMessage(numbered)
-          return Deferred.await(reply).pipe(
-            Effect.onInterrupt(() => Effect.sync(() => waiting.delete(requestId)))
-          )
+          return Deferred.await(reply).pipe(Effect.onInterrupt(() => Effect.sync(() => waiting.delete(requestId))))
         })
     } satisfies EmbeddingThread
   })

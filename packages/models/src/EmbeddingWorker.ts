@@ -33,9 +33,7 @@ env.useFSCache = false
 const encoders = new Map<string, Encoder>()
 
 port.on("message", (request: Numbered<ThreadRequest>) => {
-  void answer(request).then((reply) =>
-    port.postMessage(reply, reply.type === "embedded" ? [reply.vectors.buffer] : [])
-  )
+  void answer(request).then((reply) => port.postMessage(reply, reply.type === "embedded" ? [reply.vectors.buffer] : []))
 })
 
 const answer = async (request: Numbered<ThreadRequest>): Promise<ThreadReply> => {
@@ -73,11 +71,7 @@ const embed = async (request: EmbedRequest): Promise<Float32Array<ArrayBuffer>> 
   return vectors
 }
 
-const embedRun = async (
-  encoder: Encoder,
-  texts: ReadonlyArray<string>,
-  vectors: Float32Array
-): Promise<void> => {
+const embedRun = async (encoder: Encoder, texts: ReadonlyArray<string>, vectors: Float32Array): Promise<void> => {
   const { dims, pooling, tokensPerTextMax } = encoder.settings
   const inputs = encoder.tokenizer([...texts], {
     padding: true,

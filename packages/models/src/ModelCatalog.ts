@@ -253,12 +253,12 @@ export const catalog: ReadonlyArray<ModelSpec> = [
   }
 ]
 
-/** Order in which a default is chosen among the models that are on disk (README, Decisions). */
+/** By measured fused retrieval, best first (README, Decisions): the default is the first that can be had. */
 export const modelPreference: ReadonlyArray<ModelId> = [
-  "all-minilm-l6-v2-q8",
-  "all-minilm-l6-v2-w8",
   "e5-small-v2-q8",
-  "bge-small-en-v15-q8"
+  "bge-small-en-v15-q8",
+  "all-minilm-l6-v2-q8",
+  "all-minilm-l6-v2-w8"
 ]
 
 export const modelById = (id: ModelId): ModelSpec | undefined => catalog.find((spec) => spec.id === id)

@@ -212,9 +212,7 @@ const pollSize = (directory: string, report: (bytes: number) => void) =>
 const sizeOf = async (directory: string): Promise<number> => {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile())
-  const sizes = await Promise.all(
-    files.map(async (file) => (await stat(join(file.parentPath, file.name))).size)
-  )
+  const sizes = await Promise.all(files.map(async (file) => (await stat(join(file.parentPath, file.name))).size))
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 

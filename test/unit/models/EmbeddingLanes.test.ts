@@ -75,13 +75,10 @@ describe("the lanes", () => {
         const given: Array<PendingText> = []
         for (let batch = lanes.next(); batch !== undefined; batch = lanes.next()) {
           const { items, lane, modelId } = batch
-          expect(items.length).toBeLessThanOrEqual(
-            lane === "query" ? queriesPerBatchMax : passagesPerBatchMax
-          )
+          expect(items.length).toBeLessThanOrEqual(lane === "query" ? queriesPerBatchMax : passagesPerBatchMax)
           expect(items.every((item) => item.modelId === modelId)).toBe(true)
           const characters = items.reduce((sum, item) => sum + item.text.length, 0)
-          if (lane === "passage" && items.length > 1)
-            expect(characters).toBeLessThanOrEqual(charactersPerBatchMax)
+          if (lane === "passage" && items.length > 1) expect(characters).toBeLessThanOrEqual(charactersPerBatchMax)
           given.push(...items)
         }
         expect(given.length).toBe(offered.length)

@@ -117,11 +117,7 @@ describe("fetching a model", () => {
       expect(yield* findModel(spec, modelsDir)).toEqual(ready)
       expect(names(ready.directory)).toEqual(["config.json", "onnx", "tokenizer.json"])
       expect(names(modelsDir)).toEqual(["small-model"])
-      expect(progress).toContainEqual([
-        weights.length,
-        weights.length,
-        "someone/small-model/onnx/model_quantized.onnx"
-      ])
+      expect(progress).toContainEqual([weights.length, weights.length, "someone/small-model/onnx/model_quantized.onnx"])
     })
   )
 
@@ -180,9 +176,7 @@ describe("fetching a model", () => {
     Effect.gen(function* () {
       const modelsDir = yield* temporaryDirectory
       const registryClients = { maven: () => ["muniment-no-such-program"] as const }
-      const error = yield* Effect.flip(
-        ensureModel(spec, modelsDir, { remoteHost: closedHub, registryClients })
-      )
+      const error = yield* Effect.flip(ensureModel(spec, modelsDir, { remoteHost: closedHub, registryClients }))
       expect(error.reasons[2]?.reason).toContain("cannot be run")
     })
   )
