@@ -49,7 +49,7 @@ const filterParameters = {
   tags: Schema.optionalKey(Schema.NonEmptyString.annotate({ description: "Comma-separated; any of them matches.", examples: ["travel,booking"] })),
   eventDateFrom: Schema.optionalKey(IsoInstant.annotate({ description: "Lower bound on context.when, inclusive." })),
   eventDateTo: Schema.optionalKey(IsoInstant.annotate({ description: "Upper bound on context.when, inclusive." })),
-  includeSuperseded: Schema.optionalKey(Schema.Literals(["true", "false"]).annotate({ description: "Also older versions; default false." }))
+  includeSuperseded: Schema.optionalKey(Schema.Boolean.annotate({ description: "Also older versions; default false." }))
 }
 
 /** Query parameters of GET /memories/search. */
@@ -62,7 +62,7 @@ export const SearchParameters = {
   minRelevance: Schema.optionalKey(
     Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })).annotate({ description: "Leave out hits below this relevance." })
   ),
-  explain: Schema.optionalKey(Schema.Literals(["true", "false"]).annotate({ description: "Add lexical, dense and fused scores to each hit." }))
+  explain: Schema.optionalKey(Schema.Boolean.annotate({ description: "Add lexical, dense and fused scores to each hit." }))
 }
 
 /** Query parameters of GET /memories. */

@@ -19,15 +19,18 @@ export const openApiDocument = (): OpenApi.OpenAPISpec => {
     for (const endpoint of Object.values(group.endpoints)) {
       const path = document.paths[endpoint.path.replace(/:(\w+)/g, "{$1}")]
       const parameters = path?.[endpoint.method.toLowerCase() as "get"]?.parameters ?? []
-      const fields = queryFields(endpoint.query)
+      const types = queryTypes(endpoint.query)
       for (const parameter of parameters as ReadonlyArray<QueryParameter>) {
-        const field = parameter.in === "query" ? fields[parameter.name] : undefined
-        if (field !== undefined) parameter.schema = Schema.toJsonSchemaDocument(Schema.toType(field)).schema
+        const type = parameter.in === "query" ? types[parameter.name] : undefined
+        if (type !== undefined) parameter.schema = type
       }
     }
   }
   return document
 }
 
-const queryFields = (query: Schema.Top | undefined): Readonly<Record<string, Schema.Top>> =>
-  query !== undefined && "fields" in query ? query.fields as Readonly<Record<string, Schema.Top>> : {}
+const queryTypes = (query: Schema.Top | undefined): Readonly<Record<string, object>> => {
+  if (query === undefined) return {}
+  const { schema } = Schema.toJsonSchemaDocument(Schema.toType(query))
+  return (schema.properties ?? {}) as Readonly<Record<string, object>>
+}

@@ -1,0 +1,86 @@
+/**
+ * What a namespace can be asked to change. Commands are data, so that an owner may live in another
+ * fiber today and in another process tomorrow; delivery counts as at least once, which is why every
+ * command that a client can repeat carries an idempotency token (reliability.md, cuts 1 and 2).
+ */
+import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
+import type { MemoryRecord, MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import type { MemoryVector } from "./store/NamespaceStore.ts"
+
+/** A memory to be stored: complete, validated and embedded before it enters the mailbox. */
+export interface PreparedMemory {
+  readonly record: MemoryRecord
+  readonly vector: MemoryVector | undefined
+  /** The caller named an existing record: replace its data (interface.md section 5.2). */
+  readonly isReplacement: boolean
+  /** The request set an expiry; a replacement without one keeps the old expiry. */
+  readonly setsExpiry: boolean
+}
+
+export interface CreateMemories {
+  readonly _tag: "CreateMemories"
+  readonly memories: ReadonlyArray<PreparedMemory>
+  readonly idempotency: IdempotencyToken | undefined
+}
+
+export interface PatchMemories {
+  readonly _tag: "PatchMemories"
+  readonly ids: ReadonlyArray<string>
+  readonly patch: MemoryPatch
+  readonly atMillis: number
+  readonly idempotency: IdempotencyToken | undefined
+}
+
+export interface RemoveMemories {
+  readonly _tag: "RemoveMemories"
+  readonly ids: ReadonlyArray<string>
+  readonly idempotency: IdempotencyToken | undefined
+}
+
+/**
+ * Removes what a filter matches, all versions included, at most `Limits.removalsPerCommitMax` at a
+ * time, so that other work gets its turn; ask again until the reply is smaller.
+ */
+export interface RemoveMatching {
+  readonly _tag: "RemoveMatching"
+  readonly filter: MemoryFilter
+}
+
+/** Vectors made in the background; each is kept only if its text has not changed since. */
+export interface StoreVectors {
+  readonly _tag: "StoreVectors"
+  readonly vectors: ReadonlyArray<{ readonly id: string; readonly contentHash: string; readonly vector: MemoryVector }>
+}
+
+/** Records of an export, ids and times kept; a record whose id is stored is skipped. */
+export interface ImportRecords {
+  readonly _tag: "ImportRecords"
+  readonly records: ReadonlyArray<{ readonly record: MemoryRecord; readonly vector: MemoryVector | undefined }>
+}
+
+/** Removes expired rows for good, at most `Limits.removalsPerCommitMax` at a time. */
+export interface Sweep {
+  readonly _tag: "Sweep"
+}
+
+export type Command =
+  | CreateMemories | PatchMemories | RemoveMemories | RemoveMatching | StoreVectors | ImportRecords | Sweep
+
+export interface CreateReply {
+  readonly created: ReadonlyArray<MemoryVersion>
+  readonly updated: ReadonlyArray<MemoryVersion>
+}
+
+/** The reply of each command. Counts count what really changed. */
+export interface Replies {
+  readonly CreateMemories: CreateReply
+  readonly PatchMemories: ReadonlyArray<MemoryVersion>
+  readonly RemoveMemories: number
+  readonly RemoveMatching: number
+  readonly StoreVectors: number
+  readonly ImportRecords: number
+  readonly Sweep: number
+}
+
+export type ReplyOf<C extends Command> = Replies[C["_tag"]]

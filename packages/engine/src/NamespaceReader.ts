@@ -1,0 +1,192 @@
+/**
+ * Reads of one namespace. They look at the image in memory and never enter the mailbox, so a search
+ * does not queue behind writes; every read first lets expired memories vanish. Synchronous methods
+ * may throw what the store throws: the host sorts it.
+ */
+import { Effect } from "effect"
+import type { MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import { Limits } from "@muniment/domain/Limits"
+import { versionIn } from "./CommandPlanner.ts"
+import type { Bitmap } from "./index/Bitmap.ts"
+import type { NamespaceState } from "./NamespaceState.ts"
+import type { TermStatistics, WeightedQuery } from "./recall/Bm25.ts"
+import type { Candidate } from "./recall/Fusion.ts"
+import type { OpenNamespace, StoreError } from "./store/NamespaceStore.ts"
+
+/** A candidate and where its record lies. */
+export interface PlacedCandidate extends Candidate {
+  readonly slot: number
+  /** Model of the vector behind `cosine`. */
+  readonly modelId: string | undefined
+  /** Tag of the namespace that owns it. */
+  readonly namespace: string
+}
+
+/** Position in a listing: newest first, then id descending. */
+export interface ListPosition {
+  readonly createdAt: number
+  readonly id: string
+}
+
+export interface ListedMemory extends ListPosition {
+  readonly slot: number
+  readonly namespace: string
+}
+
+/** Vector of the query by embedding model; empty when there is none. */
+export type QueryVectors = ReadonlyMap<string, Float32Array>
+
+export class NamespaceReader {
+  readonly #store: OpenNamespace
+  readonly #state: NamespaceState
+
+  constructor(store: OpenNamespace, state: NamespaceState) {
+    this.#store = store
+    this.#state = state
+  }
+
+  /** Live memories, latest versions and rows; what is left to build of the graphs. */
+  counts(nowMillis: number) {
+    const table = this.#at(nowMillis)
+    return {
+      live: table.liveCount,
+      latest: table.latestCount,
+      rows: table.rowCount,
+      expired: table.expired.size,
+      nextExpiry: table.nextExpiry
+    }
+  }
+
+  /** First phase of a search: what the visible documents know of each term. */
+  statistics(terms: ReadonlyArray<string>, filter: MemoryFilter, nowMillis: number): TermStatistics {
+    return this.#state.lexical.statistics(terms, this.#at(nowMillis).allowed(filter))
+  }
+
+  /** Second phase: the best by words and the best by meaning, each with both scores. */
+  candidates(
+    query: WeightedQuery,
+    vectors: QueryVectors,
+    filter: MemoryFilter,
+    nowMillis: number
+  ): ReadonlyArray<PlacedCandidate> {
+    const table = this.#at(nowMillis)
+    const allowed = table.allowed(filter)
+    const scores = this.#state.lexical.score(query, allowed)
+    const slots = new Set(scores.top(Limits.recallCandidatesMax, table.newestFirst))
+    for (const [model, vector] of vectors) {
+      const hits = this.#state.index(model)?.search(vector, Limits.recallCandidatesMax, allowed)
+      for (const slot of hits?.slots ?? []) slots.add(slot)
+    }
+    return [...slots].map((slot) => {
+      const row = table.row(slot)!
+      const { score, matchedTerms } = scores.of(slot)
+      const model = this.#state.modelOf(slot)
+      const vector = model === undefined ? undefined : vectors.get(model)
+      return {
+        id: row.id,
+        createdAt: row.createdAt,
+        lexicalScore: score,
+        matchedTerms,
+        cosine: vector === undefined ? undefined : this.#state.index(model!)?.scoreOf(slot, vector),
+        modelId: vector === undefined ? undefined : model,
+        slot,
+        namespace: this.#store.key.tag
+      }
+    })
+  }
+
+  /** The first `limit` places after `after`, and how many memories the filter lets through in all. */
+  list(filter: MemoryFilter, after: ListPosition | undefined, limit: number, nowMillis: number) {
+    const table = this.#at(nowMillis)
+    const allowed = table.allowed(filter)
+    const namespace = this.#store.key.tag
+    const places = firstAfter(allowed, after, limit, newestFirst, (slot): ListedMemory => {
+      const { id, createdAt } = table.row(slot)!
+      return { id, createdAt, slot, namespace }
+    })
+    return { places, total: allowed.count() }
+  }
+
+  find(id: string, nowMillis: number): Effect.Effect<MemoryVersion | undefined, StoreError> {
+    return Effect.flatMap(this.#store.slotOf(id), (slot) => {
+      if (slot === undefined || !this.#at(nowMillis).isLive(slot)) return Effect.succeed(undefined)
+      return Effect.map(this.versions([{ id, slot }]), ([version]) => version)
+    })
+  }
+
+  /** Records at places read before. One that has changed hands since is left out. */
+  versions(places: ReadonlyArray<{ readonly id: string; readonly slot: number }>): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
+    return Effect.map(this.#store.records(places.map(({ slot }) => slot)), (found) => {
+      const idAt = new Map(places.map(({ id, slot }) => [slot, id]))
+      const current = found.filter(({ slot, record }) => record.id === idAt.get(slot) && this.#state.table.row(slot)?.id === record.id)
+      return current.map(versionIn(this.#state))
+    })
+  }
+
+  /** Live records, superseded versions included, in order of insertion after `afterSeq`; for exports. */
+  inserted(afterSeq: number, limit: number, nowMillis: number) {
+    const table = this.#at(nowMillis)
+    const bySeq = (left: { readonly createdSeq: number }, right: { readonly createdSeq: number }) => left.createdSeq - right.createdSeq
+    const places = firstAfter(
+      table.allowed({ includeSuperseded: true }),
+      { createdSeq: afterSeq },
+      limit,
+      bySeq,
+      (slot) => table.row(slot)!
+    )
+    return Effect.map(this.versions(places), (versions) => ({ versions, lastSeq: places[places.length - 1]?.createdSeq }))
+  }
+
+  /** Memories that wait for a vector of `model`, from `afterSlot`, with what is embedded of them. */
+  withoutVector(model: string, afterSlot: number, limit: number) {
+    return Effect.flatMap(this.#store.slotsWithoutVector(model, afterSlot, limit), (slots) => this.#store.records(slots))
+  }
+
+  countWithoutVector(model: string): Effect.Effect<number, StoreError> {
+    return this.#store.countWithoutVector(model)
+  }
+
+  get models(): ReadonlyArray<string> {
+    return this.#state.models
+  }
+
+  #at(nowMillis: number) {
+    this.#state.table.advance(nowMillis)
+    return this.#state.table
+  }
+}
+
+/** Newest first, ids descending on a tie. */
+export const newestFirst = (left: ListPosition, right: ListPosition): number =>
+  right.createdAt - left.createdAt || (left.id < right.id ? 1 : left.id > right.id ? -1 : 0)
+
+/** The first `limit` places of a bitmap that come after `after`, in the order of `compare`. */
+const firstAfter = <P extends A, A>(
+  bitmap: Bitmap,
+  after: A | undefined,
+  limit: number,
+  compare: (left: A, right: A) => number,
+  placeOf: (slot: number) => P
+): ReadonlyArray<P> => {
+  const places: Array<P> = []
+  bitmap.forEach((slot) => {
+    const place = placeOf(slot)
+    if (after !== undefined && compare(after, place) >= 0) return
+    if (places.length === limit && compare(places[limit - 1]!, place) <= 0) return
+    places.splice(insertionPoint(places, place, compare), 0, place)
+    if (places.length > limit) places.pop()
+  })
+  return places
+}
+
+const insertionPoint = <A>(places: ReadonlyArray<A>, place: A, compare: (left: A, right: A) => number): number => {
+  let low = 0
+  let high = places.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (compare(places[middle]!, place) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}

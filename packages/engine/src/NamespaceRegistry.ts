@@ -1,0 +1,169 @@
+/**
+ * Which namespaces are open, and for how long.
+ *
+ * Invariants: never two live owners of one file (an open waits for the close before it); at most
+ * `openMax` files open (an open waits for the least recently used idle one to close); a namespace in
+ * use is never closed; a failed open is not remembered.
+ */
+import { Clock, Deferred, Effect, Exit, Scope, Semaphore } from "effect"
+
+interface Keyed {
+  readonly tag: string
+}
+
+interface Entry<K, A, E> {
+  readonly key: K
+  readonly scope: Scope.Closeable
+  readonly opened: Deferred.Deferred<A, E>
+  readonly closed: Deferred.Deferred<void>
+  users: number
+  isClosing: boolean
+  lastUsedMillis: number
+}
+
+export interface NamespaceRegistry<K extends Keyed, A, E> {
+  /** Runs `use` with the namespace open; opens it first if need be. */
+  readonly with: <B, E2, R>(key: K, use: (opened: A) => Effect.Effect<B, E2, R>) => Effect.Effect<B, E | E2, R>
+  /** Closes it once nobody uses it, whatever its age; the next use opens it anew. */
+  readonly retire: (key: K) => Effect.Effect<void>
+  /** Closes what nobody used since `beforeMillis`. */
+  readonly closeIdle: (beforeMillis: number) => Effect.Effect<void>
+  readonly openKeys: () => ReadonlyArray<K>
+}
+
+/** A registry that closes what is left with its scope, as long as `closeBudgetMillis` allows. */
+export const makeNamespaceRegistry = <K extends Keyed, A, E>(options: {
+  readonly open: (key: K) => Effect.Effect<A, E, Scope.Scope>
+  readonly openMax: number
+  readonly closeBudgetMillis: number
+}): Effect.Effect<NamespaceRegistry<K, A, E>, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const registry = new Registry(options.open, Semaphore.makeUnsafe(options.openMax))
+    yield* Effect.addFinalizer(() => registry.closeAll.pipe(
+      Effect.timeoutOrElse({ duration: options.closeBudgetMillis, orElse: () => Effect.void })
+    ))
+    return registry
+  })
+
+class Registry<K extends Keyed, A, E> implements NamespaceRegistry<K, A, E> {
+  readonly #open: (key: K) => Effect.Effect<A, E, Scope.Scope>
+  readonly #places: Semaphore.Semaphore
+  /** By tag, in order of last use: the first idle entry is the one to evict. */
+  readonly #entries = new Map<string, Entry<K, A, E>>()
+  #waitingForPlace = 0
+
+  constructor(open: (key: K) => Effect.Effect<A, E, Scope.Scope>, places: Semaphore.Semaphore) {
+    this.#open = open
+    this.#places = places
+  }
+
+  with<B, E2, R>(key: K, use: (opened: A) => Effect.Effect<B, E2, R>): Effect.Effect<B, E | E2, R> {
+    return Effect.acquireUseRelease(
+      this.#acquire(key),
+      (entry) => Effect.flatMap(Deferred.await(entry.opened), use),
+      (entry) => this.#release(entry)
+    )
+  }
+
+  retire(key: K): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const entry = this.#entries.get(key.tag)
+      if (entry === undefined || entry.isClosing) return Effect.void
+      // From here on nobody new gets this entry: `#acquire` waits for its end.
+      entry.isClosing = true
+      return entry.users === 0 ? this.#close(entry) : Effect.void
+    })
+  }
+
+  closeIdle(beforeMillis: number): Effect.Effect<void> {
+    return this.#closeAll((entry) => entry.lastUsedMillis < beforeMillis)
+  }
+
+  openKeys(): ReadonlyArray<K> {
+    return [...this.#entries.values()].map((entry) => entry.key)
+  }
+
+  get closeAll(): Effect.Effect<void> {
+    return this.#closeAll(() => true)
+  }
+
+  #closeAll(isDue: (entry: Entry<K, A, E>) => boolean): Effect.Effect<void> {
+    return Effect.suspend(() =>
+      Effect.forEach([...this.#entries.values()].filter(isDue), (entry) =>
+        Effect.suspend(() => isIdle(entry) ? this.#close(entry) : Effect.void), { discard: true }))
+  }
+
+  #acquire(key: K): Effect.Effect<Entry<K, A, E>> {
+    return Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => {
+      const entry = this.#entries.get(key.tag)
+      if (entry === undefined) return this.#create(key, nowMillis)
+      if (entry.isClosing) return Effect.andThen(Deferred.await(entry.closed), this.#acquire(key))
+      entry.users++
+      entry.lastUsedMillis = nowMillis
+      this.#entries.delete(key.tag)
+      this.#entries.set(key.tag, entry)
+      return Effect.succeed(entry)
+    })
+  }
+
+  /** The entry stands in the map before the first suspension, so that nobody else creates it. */
+  #create(key: K, nowMillis: number): Effect.Effect<Entry<K, A, E>> {
+    const entry: Entry<K, A, E> = {
+      key,
+      scope: Scope.makeUnsafe(),
+      opened: Deferred.makeUnsafe<A, E>(),
+      closed: Deferred.makeUnsafe<void>(),
+      users: 1,
+      isClosing: false,
+      lastUsedMillis: nowMillis
+    }
+    this.#entries.set(key.tag, entry)
+    return this.#takePlace().pipe(
+      Effect.andThen(Effect.exit(Scope.provide(this.#open(key), entry.scope))),
+      Effect.flatMap((exit) => {
+        if (Exit.isFailure(exit)) entry.isClosing = true
+        return Deferred.done(entry.opened, exit)
+      }),
+      Effect.as(entry)
+    )
+  }
+
+  #release(entry: Entry<K, A, E>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      entry.users--
+      const isWanted = !entry.isClosing && this.#waitingForPlace === 0
+      return entry.users > 0 || isWanted ? Effect.void : this.#close(entry)
+    })
+  }
+
+  #takePlace(): Effect.Effect<void> {
+    return Effect.flatMap(this.#places.takeIfAvailable(1), (taken) => {
+      if (taken) return Effect.void
+      this.#waitingForPlace++
+      return this.#evictOne().pipe(
+        Effect.andThen(this.#places.take(1)),
+        Effect.ensuring(Effect.sync(() => this.#waitingForPlace--)),
+        Effect.asVoid
+      )
+    })
+  }
+
+  #evictOne(): Effect.Effect<void> {
+    for (const entry of this.#entries.values()) if (isIdle(entry)) return this.#close(entry)
+    return Effect.void
+  }
+
+  #close(entry: Entry<K, A, E>): Effect.Effect<void> {
+    entry.isClosing = true
+    return Scope.close(entry.scope, Exit.void).pipe(
+      Effect.andThen(this.#places.release(1)),
+      Effect.andThen(Effect.sync(() => this.#entries.delete(entry.key.tag))),
+      Effect.andThen(Deferred.succeed(entry.closed, undefined)),
+      Effect.uninterruptible,
+      Effect.asVoid
+    )
+  }
+}
+
+const isIdle = (entry: { readonly users: number; readonly isClosing: boolean }): boolean =>
+  entry.users === 0 && !entry.isClosing

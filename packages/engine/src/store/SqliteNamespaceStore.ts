@@ -1,0 +1,256 @@
+/**
+ * `NamespaceStore` on SQLite: `<dataDir>/namespaces/<tag>.db`, WAL, `synchronous=FULL`. File names are
+ * hashes; account and agent are written inside, so that a directory can be rebuilt from the files.
+ *
+ * Invariants: a commit is one synchronous transaction, so no fiber can look between two statements;
+ * the epoch is claimed by the first commit and checked by every one, in the same transaction; an
+ * error during a commit leaves its outcome unknown, and the owner must reopen (reliability.md).
+ */
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { Effect, Layer } from "effect"
+import type { MemoryRecord } from "@muniment/domain/Memory"
+import { Database } from "@muniment/sqlite/Database"
+import { migrate } from "@muniment/sqlite/Migrate"
+import { classifySqlite } from "@muniment/sqlite/SqliteError"
+import { FullText } from "../recall/FullText.ts"
+import { namespaceMigrations } from "./namespaceMigrations.ts"
+import {
+  NamespaceStore, StoreDamaged, StoreFault, StoreFenced, StoreFull, type Change, type CommitUnit, type MemoryRow,
+  type NamespaceKey, type OpenNamespace, type StoredResult, type StoredVector, type StoreError
+} from "./NamespaceStore.ts"
+import { recordOf, recordValues, rowOf, vectorBytes, vectorOf } from "./memoryColumns.ts"
+
+/** Rows read before other fibers get a turn: about 5 ms of work. */
+const rowsPerTurn = 1_000
+
+export const sqliteNamespaceStore = (dataDirectory: string): Layer.Layer<NamespaceStore> => {
+  const directory = join(dataDirectory, "namespaces")
+  return Layer.sync(NamespaceStore, () => {
+    mkdirSync(directory, { recursive: true })
+    return { open: (key) => openNamespace(directory, key) }
+  })
+}
+
+const openNamespace = Effect.fn("NamespaceStore.open")(function* (directory: string, key: NamespaceKey) {
+  const filename = join(directory, `${key.tag}.db`)
+  const database = yield* Effect.acquireRelease(
+    guarded(() => {
+      const opened = new Database({ filename })
+      try {
+        migrate(opened, namespaceMigrations, { snapshot: `${filename}.before-migration` })
+        return opened
+      } catch (error) {
+        opened.close()
+        throw error
+      }
+    }),
+    (opened) => Effect.sync(() => opened.close())
+  )
+  const file = yield* guarded(() => new NamespaceFile(database, key, `${filename.slice(0, -3)}.hnsw`))
+  return file satisfies OpenNamespace
+})
+
+class NamespaceFile implements OpenNamespace {
+  readonly key: NamespaceKey
+  readonly lastSeq: number
+  readonly fullText: FullText
+  readonly snapshotPath: string
+  readonly #database: Database
+  readonly #epochSeen: number
+  #claimedEpoch: number | undefined
+
+  constructor(database: Database, key: NamespaceKey, snapshotPath: string) {
+    this.#database = database
+    this.key = key
+    this.snapshotPath = snapshotPath
+    this.fullText = new FullText(database.handle)
+    this.lastSeq = this.#meta("seq")
+    this.#epochSeen = this.#meta("epoch")
+  }
+
+  eachRow(visit: (row: MemoryRow) => void): Effect.Effect<void, StoreError> {
+    return this.#inTurns(
+      "SELECT slot, id, created_seq, kind, subject_id, thread_id, tags, event_time, created_at, expires_at, unique_key FROM memory WHERE slot > ? ORDER BY slot LIMIT ?",
+      (columns) => visit(rowOf(columns))
+    )
+  }
+
+  eachVector(visit: (vector: StoredVector) => void): Effect.Effect<void, StoreError> {
+    return this.#inTurns(
+      "SELECT slot, seq, model, value FROM vector WHERE slot > ? ORDER BY slot LIMIT ?",
+      (columns) => visit(vectorOf(columns))
+    )
+  }
+
+  commit(expectedSeq: number, units: ReadonlyArray<CommitUnit>, atMillis: number): Effect.Effect<number, StoreError> {
+    return Effect.flatMap(
+      guarded(() => this.#database.transaction(() => this.#apply(expectedSeq, units, atMillis))),
+      (outcome) => outcome instanceof StoreFenced ? Effect.fail(outcome) : Effect.succeed(outcome)
+    )
+  }
+
+  storedResult(idempotencyKey: string): Effect.Effect<StoredResult | undefined, StoreError> {
+    return guarded(() => {
+      const row = this.#database.prepare("SELECT key, fingerprint, result FROM idempotency WHERE key = ?").get(idempotencyKey)
+      return row === undefined
+        ? undefined
+        : { key: String(row["key"]), fingerprint: String(row["fingerprint"]), result: String(row["result"]) }
+    })
+  }
+
+  forgetResultsBefore(atMillis: number): Effect.Effect<number, StoreError> {
+    return guarded(() => Number(this.#database.prepare("DELETE FROM idempotency WHERE at < ?").run(atMillis).changes))
+  }
+
+  record(slot: number): Effect.Effect<MemoryRecord | undefined, StoreError> {
+    return guarded(() => {
+      const row = this.#database.prepare("SELECT * FROM memory WHERE slot = ?").get(slot)
+      return row === undefined ? undefined : recordOf(this.key.agentId, row)
+    })
+  }
+
+  records(slots: ReadonlyArray<number>) {
+    return guarded(() => {
+      const statement = this.#database.prepare("SELECT * FROM memory WHERE slot = ?")
+      return slots.flatMap((slot) => {
+        const row = statement.get(slot)
+        return row === undefined ? [] : [{ slot, record: recordOf(this.key.agentId, row) }]
+      })
+    })
+  }
+
+  slotOf(id: string): Effect.Effect<number | undefined, StoreError> {
+    return guarded(() => {
+      const row = this.#database.prepare("SELECT slot FROM memory WHERE id = ?").get(id)
+      return row === undefined ? undefined : Number(row["slot"])
+    })
+  }
+
+  slotsWithoutVector(model: string, afterSlot: number, limit: number): Effect.Effect<ReadonlyArray<number>, StoreError> {
+    return guarded(() =>
+      this.#database.prepare(
+        `SELECT slot FROM memory WHERE slot > ? AND NOT EXISTS
+           (SELECT 1 FROM vector WHERE vector.slot = memory.slot AND vector.model = ?) ORDER BY slot LIMIT ?`
+      ).all(afterSlot, model, limit).map((row) => Number(row["slot"]))
+    )
+  }
+
+  countWithoutVector(model: string): Effect.Effect<number, StoreError> {
+    return guarded(() => {
+      const row = this.#database.prepare(
+        "SELECT (SELECT count(*) FROM memory) - (SELECT count(*) FROM vector WHERE model = ?) AS missing"
+      ).get(model)
+      return Number(row?.["missing"] ?? 0)
+    })
+  }
+
+  checkpoint(mode: "PASSIVE" | "TRUNCATE"): Effect.Effect<void, StoreError> {
+    return guarded(() => this.#database.checkpoint(mode))
+  }
+
+  /** Runs inside the transaction: a `StoreFenced` result has changed nothing. */
+  #apply(expectedSeq: number, units: ReadonlyArray<CommitUnit>, atMillis: number): number | StoreFenced {
+    const epoch = this.#meta("epoch")
+    if (epoch !== (this.#claimedEpoch ?? this.#epochSeen) || this.#meta("seq") !== expectedSeq) {
+      return new StoreFenced({ epoch })
+    }
+    if (this.#claimedEpoch === undefined) {
+      this.#setMeta("epoch", epoch + 1)
+      this.#setMeta("account", this.key.account)
+      this.#setMeta("agent", this.key.agentId)
+    }
+    let seq = expectedSeq
+    for (const unit of units) {
+      for (const change of unit.changes) this.#change(change, ++seq)
+      if (unit.idempotency !== undefined) {
+        const { key, fingerprint, result } = unit.idempotency
+        this.#database.prepare("INSERT INTO idempotency (key, fingerprint, at, result) VALUES (?, ?, ?, ?)")
+          .run(key, fingerprint, atMillis, result)
+      }
+    }
+    this.#setMeta("seq", seq)
+    this.#claimedEpoch ??= epoch + 1
+    return seq
+  }
+
+  #change(change: Change, seq: number): void {
+    const database = this.#database
+    switch (change._tag) {
+      case "Put": {
+        database.prepare(putSql).run(...recordValues(change.slot, seq, change.record))
+        this.fullText.put(change.slot, change.columns)
+        if (change.vector === undefined) database.prepare("DELETE FROM vector WHERE slot = ?").run(change.slot)
+        else this.#putVector(change.slot, seq, change.vector.model, change.vector.values)
+        return
+      }
+      case "Patch": {
+        const { record } = change
+        database.prepare("UPDATE memory SET tags = ?, expires_at = ?, updated_at = ? WHERE slot = ?")
+          .run(JSON.stringify(record.tags), record.expiresAt ?? null, record.updatedAt, change.slot)
+        this.fullText.put(change.slot, change.columns)
+        return
+      }
+      case "Remove": {
+        database.prepare("DELETE FROM memory WHERE slot = ?").run(change.slot)
+        this.fullText.remove(change.slot)
+        return
+      }
+      case "Embed":
+        return this.#putVector(change.slot, seq, change.vector.model, change.vector.values)
+    }
+  }
+
+  #putVector(slot: number, seq: number, model: string, values: Float32Array): void {
+    this.#database.prepare("INSERT OR REPLACE INTO vector (slot, seq, model, value) VALUES (?, ?, ?, ?)")
+      .run(slot, seq, model, vectorBytes(values))
+  }
+
+  #meta(key: "seq" | "epoch"): number {
+    return Number(this.#database.prepare("SELECT value FROM meta WHERE key = ?").get(key)?.["value"] ?? 0)
+  }
+
+  #setMeta(key: string, value: number | string): void {
+    this.#database.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)").run(key, value)
+  }
+
+  /** Visits the rows of a query that takes (after slot, limit), giving other fibers a turn between chunks. */
+  #inTurns(sql: string, visit: (columns: Record<string, unknown>) => void): Effect.Effect<void, StoreError> {
+    const turn = (after: number): Effect.Effect<void, StoreError> =>
+      Effect.flatMap(
+        guarded(() => {
+          const rows = this.#database.prepare(sql).all(after, rowsPerTurn)
+          for (const row of rows) visit(row)
+          return rows.length < rowsPerTurn ? undefined : Number(rows[rows.length - 1]!["slot"])
+        }),
+        (next) => next === undefined ? Effect.void : Effect.andThen(Effect.yieldNow, turn(next))
+      )
+    return turn(-1)
+  }
+}
+
+// `created_seq` orders versions and survives an update in place; everything else is the record's.
+const putSql = `INSERT INTO memory (slot, created_seq, id, kind, subject_id, thread_id, data, tags, mentions, event_time,
+    confidence, content_hash, created_at, updated_at, expires_at, unique_key, origin)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (slot) DO UPDATE SET subject_id = excluded.subject_id, thread_id = excluded.thread_id, data = excluded.data,
+    tags = excluded.tags, mentions = excluded.mentions, event_time = excluded.event_time, confidence = excluded.confidence,
+    content_hash = excluded.content_hash, updated_at = excluded.updated_at, expires_at = excluded.expires_at,
+    unique_key = excluded.unique_key`
+
+/** Runs a synchronous step and sorts what it throws into the port's errors. */
+const guarded = <A>(step: () => A): Effect.Effect<A, StoreError> =>
+  Effect.try({
+    try: step,
+    catch: storeError
+  })
+
+/** The port's error for whatever a step threw. */
+export const storeError = (cause: unknown): StoreError => {
+  const classified = classifySqlite(cause, "namespace")
+  if (classified?.reason === "full") return new StoreFull({ cause: classified })
+  if (classified?.reason === "corrupt" || cause instanceof SyntaxError) {
+    return new StoreDamaged({ reason: classified?.message ?? "a stored column does not parse", cause })
+  }
+  return new StoreFault({ cause: classified ?? cause })
+}

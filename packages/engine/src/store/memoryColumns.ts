@@ -1,0 +1,81 @@
+/**
+ * A memory as columns of its SQLite row, both ways. JSON columns were written by this file, so they
+ * are parsed without another check; a row that does not parse is a damaged file and throws.
+ */
+import type { SQLInputValue } from "node:sqlite"
+import type { JsonObject, MemoryRecord, Mention } from "@muniment/domain/Memory"
+import type { MemoryRow, StoredVector } from "./NamespaceStore.ts"
+
+type Columns = Readonly<Record<string, unknown>>
+
+/** Values in the order of the insert statement; the event time keeps its ISO text. */
+export const recordValues = (slot: number, seq: number, record: MemoryRecord): ReadonlyArray<SQLInputValue> => [
+  slot, seq, record.id, record.kind, record.subjectId ?? null, record.threadId ?? null, JSON.stringify(record.data),
+  JSON.stringify(record.tags), JSON.stringify(record.mentions), record.when ?? null, record.confidence,
+  record.contentHash, record.createdAt, record.updatedAt, record.expiresAt ?? null, record.uniqueKey ?? null, record.origin
+]
+
+export const recordOf = (agentId: string, columns: Columns): MemoryRecord => ({
+  id: String(columns["id"]),
+  agentId,
+  subjectId: textOf(columns["subject_id"]),
+  threadId: textOf(columns["thread_id"]),
+  kind: String(columns["kind"]),
+  data: JSON.parse(String(columns["data"])) as JsonObject,
+  tags: JSON.parse(String(columns["tags"])) as ReadonlyArray<string>,
+  mentions: JSON.parse(String(columns["mentions"])) as ReadonlyArray<Mention>,
+  when: textOf(columns["event_time"]),
+  confidence: Number(columns["confidence"]),
+  contentHash: String(columns["content_hash"]),
+  createdAt: Number(columns["created_at"]),
+  updatedAt: Number(columns["updated_at"]),
+  expiresAt: numberOf(columns["expires_at"]),
+  uniqueKey: textOf(columns["unique_key"]),
+  origin: columns["origin"] === "extraction" ? "extraction" : "direct"
+})
+
+export const rowOf = (columns: Columns): MemoryRow => {
+  const eventTime = textOf(columns["event_time"])
+  return {
+    slot: Number(columns["slot"]),
+    id: String(columns["id"]),
+    createdSeq: Number(columns["created_seq"]),
+    kind: String(columns["kind"]),
+    subjectId: textOf(columns["subject_id"]),
+    threadId: textOf(columns["thread_id"]),
+    tags: JSON.parse(String(columns["tags"])) as ReadonlyArray<string>,
+    eventAt: eventTime === undefined ? undefined : Date.parse(eventTime),
+    createdAt: Number(columns["created_at"]),
+    expiresAt: numberOf(columns["expires_at"]),
+    uniqueKey: textOf(columns["unique_key"])
+  }
+}
+
+/** The row that a record just written at `slot` has. */
+export const rowOfRecord = (slot: number, createdSeq: number, record: MemoryRecord): MemoryRow => ({
+  slot,
+  id: record.id,
+  createdSeq,
+  kind: record.kind,
+  subjectId: record.subjectId,
+  threadId: record.threadId,
+  tags: record.tags,
+  eventAt: record.when === undefined ? undefined : Date.parse(record.when),
+  createdAt: record.createdAt,
+  expiresAt: record.expiresAt,
+  uniqueKey: record.uniqueKey
+})
+
+/** Little-endian f32, the byte order of every platform Node runs on. */
+export const vectorBytes = (values: Float32Array): Uint8Array =>
+  new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+
+export const vectorOf = (columns: Columns): StoredVector => {
+  const bytes = columns["value"] as Uint8Array
+  // A copy: SQLite's buffer need not be aligned to four bytes.
+  const values = new Float32Array(bytes.slice().buffer)
+  return { slot: Number(columns["slot"]), seq: Number(columns["seq"]), model: String(columns["model"]), values }
+}
+
+const textOf = (value: unknown): string | undefined => value === null || value === undefined ? undefined : String(value)
+const numberOf = (value: unknown): number | undefined => value === null || value === undefined ? undefined : Number(value)

@@ -1,0 +1,204 @@
+/**
+ * What a namespace keeps in memory of its memories: who is visible now, and why.
+ *
+ * Invariants: equals the committed rows (it is changed after a commit, in one synchronous step);
+ * a row past its expiry is invisible from that millisecond on, before any sweep; a version is latest
+ * when no live version of its unique key was inserted after it, so when the newer one expires or
+ * goes, the older one is latest again (interface.md section 5.2). The chain is derived from the order
+ * of insertion, never stored, so it cannot disagree with the rows.
+ */
+import type { MemoryFilter } from "@muniment/domain/Search"
+import { Bitmap } from "../index/Bitmap.ts"
+import type { MemoryRow } from "../store/NamespaceStore.ts"
+import { ExpiryQueue } from "./ExpiryQueue.ts"
+import { SlotSet } from "./SlotSet.ts"
+import { VersionChain } from "./VersionChain.ts"
+
+export interface VersionLinks {
+  readonly isLatest: boolean
+  readonly supersedes: string | undefined
+  readonly supersededBy: string | undefined
+}
+
+export class MemoryTable {
+  #rows: Array<MemoryRow | undefined> = []
+  #live = new Bitmap()
+  #latest = new Bitmap()
+  #liveCount = 0
+  #latestCount = 0
+  readonly #expired = new Set<number>()
+  readonly #expiry = new ExpiryQueue()
+  readonly #versions = new Map<string, VersionChain>()
+  readonly #latestOf = new Map<string, number>()
+  readonly #kinds = new Map<string, SlotSet>()
+  readonly #subjects = new Map<string, SlotSet>()
+  readonly #threads = new Map<string, SlotSet>()
+  readonly #tags = new Map<string, SlotSet>()
+
+  /** Live memories, superseded versions included. */
+  get liveCount(): number {
+    return this.#liveCount
+  }
+
+  /** Live memories that no newer live version supersedes. */
+  get latestCount(): number {
+    return this.#latestCount
+  }
+
+  /** Rows, expired ones included until they are swept. */
+  get rowCount(): number {
+    return this.#liveCount + this.#expired.size
+  }
+
+  /** Slots that expired and wait for removal. */
+  get expired(): ReadonlySet<number> {
+    return this.#expired
+  }
+
+  /** A time at or before the next expiry; undefined when nothing expires. */
+  get nextExpiry(): number | undefined {
+    return this.#expired.size > 0 ? 0 : this.#expiry.earliest
+  }
+
+  row(slot: number): MemoryRow | undefined {
+    return this.#rows[slot]
+  }
+
+  isLive(slot: number): boolean {
+    return this.#live.has(slot)
+  }
+
+  /** Takes every row whose time has come out of sight. Call before each read or write with the clock's time. */
+  advance(nowMillis: number): void {
+    for (let due = this.#expiry.popDue(nowMillis); due !== undefined; due = this.#expiry.popDue(nowMillis)) {
+      const row = this.#rows[due.slot]
+      if (row === undefined || row.expiresAt !== due.time || !this.#live.has(due.slot)) continue
+      this.#hide(row)
+      this.#expired.add(due.slot)
+    }
+  }
+
+  insert(row: MemoryRow): void {
+    this.#rows[row.slot] = row
+    this.#live.set(row.slot)
+    this.#liveCount++
+    this.#setFilters(row, true)
+    if (row.expiresAt !== undefined) this.#expiry.push(row.slot, row.expiresAt)
+    if (row.uniqueKey === undefined) this.#setLatest(row.slot, true)
+    else this.#changeChain(row.uniqueKey, (chain) => chain.add(row))
+  }
+
+  /** Replaces a row in place; its insertion order stays. */
+  replace(row: MemoryRow): void {
+    this.remove(row.slot)
+    this.insert(row)
+  }
+
+  remove(slot: number): void {
+    const row = this.#rows[slot]
+    if (row === undefined) return
+    if (this.#live.has(slot)) this.#hide(row)
+    this.#expired.delete(slot)
+    if (row.uniqueKey !== undefined) this.#changeChain(row.uniqueKey, (chain) => chain.remove(row))
+    this.#rows[slot] = undefined
+  }
+
+  links(slot: number): VersionLinks {
+    const row = this.#rows[slot]
+    const chain = row?.uniqueKey === undefined ? undefined : this.#versions.get(row.uniqueKey)
+    if (row === undefined || chain === undefined) {
+      return { isLatest: this.#latest.has(slot), supersedes: undefined, supersededBy: undefined }
+    }
+    return {
+      isLatest: this.#latest.has(slot),
+      supersedes: this.#idOf(chain.before(row, this.#live.has.bind(this.#live))),
+      supersededBy: this.#idOf(chain.after(row, this.#live.has.bind(this.#live)))
+    }
+  }
+
+  /** The slots a filter lets through, as a fresh bitmap. `agentId` is the namespace's own affair. */
+  allowed(filter: MemoryFilter): Bitmap {
+    let bitmap = (filter.includeSuperseded === true ? this.#live : this.#latest).clone()
+    const exact: ReadonlyArray<readonly [string | undefined, Map<string, SlotSet>]> = [
+      [filter.kind, this.#kinds], [filter.subjectId, this.#subjects], [filter.threadId, this.#threads]
+    ]
+    for (const [value, sets] of exact) {
+      if (value !== undefined) bitmap = sets.get(value)?.restrict(bitmap) ?? new Bitmap()
+    }
+    if (filter.tags !== undefined) {
+      const any = new Bitmap()
+      for (const tag of filter.tags) this.#tags.get(tag)?.unite(any)
+      bitmap.and(any)
+    }
+    return filter.eventFrom === undefined && filter.eventTo === undefined
+      ? bitmap
+      : this.#withinEventTime(bitmap, filter.eventFrom ?? -Infinity, filter.eventTo ?? Infinity)
+  }
+
+  /** Newest first, ids descending on a tie: the order of listings and of equal scores. */
+  readonly newestFirst = (left: number, right: number): number => {
+    const a = this.#rows[left]!
+    const b = this.#rows[right]!
+    return b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
+  }
+
+  #withinEventTime(bitmap: Bitmap, from: number, to: number): Bitmap {
+    const within = new Bitmap()
+    bitmap.forEach((slot) => {
+      const eventAt = this.#rows[slot]!.eventAt
+      if (eventAt !== undefined && eventAt >= from && eventAt <= to) within.set(slot)
+    })
+    return within
+  }
+
+  #hide(row: MemoryRow): void {
+    this.#live.clear(row.slot)
+    this.#liveCount--
+    this.#setLatest(row.slot, false)
+    this.#setFilters(row, false)
+    if (row.uniqueKey !== undefined) this.#changeChain(row.uniqueKey, () => undefined)
+  }
+
+  /** Changes a chain, or its members' liveness, and moves the mark of the latest version along. */
+  #changeChain(uniqueKey: string, change: (chain: VersionChain) => void): void {
+    let chain = this.#versions.get(uniqueKey)
+    if (chain === undefined) this.#versions.set(uniqueKey, (chain = new VersionChain()))
+    change(chain)
+    if (chain.size === 0) this.#versions.delete(uniqueKey)
+    const before = this.#latestOf.get(uniqueKey)
+    const latest = chain.latest((slot) => this.#live.has(slot))
+    if (before === latest) return
+    if (before !== undefined) this.#setLatest(before, false)
+    if (latest === undefined) this.#latestOf.delete(uniqueKey)
+    else {
+      this.#setLatest(latest, true)
+      this.#latestOf.set(uniqueKey, latest)
+    }
+  }
+
+  #idOf(slot: number | undefined): string | undefined {
+    return slot === undefined ? undefined : this.#rows[slot]?.id
+  }
+
+  #setLatest(slot: number, isLatest: boolean): void {
+    if (this.#latest.has(slot) === isLatest) return
+    this.#latestCount += isLatest ? 1 : -1
+    if (isLatest) this.#latest.set(slot)
+    else this.#latest.clear(slot)
+  }
+
+  #setFilters(row: MemoryRow, member: boolean): void {
+    this.#setFilter(this.#kinds, row.kind, row.slot, member)
+    if (row.subjectId !== undefined) this.#setFilter(this.#subjects, row.subjectId, row.slot, member)
+    if (row.threadId !== undefined) this.#setFilter(this.#threads, row.threadId, row.slot, member)
+    for (const tag of row.tags) this.#setFilter(this.#tags, tag, row.slot, member)
+  }
+
+  #setFilter(sets: Map<string, SlotSet>, value: string, slot: number, member: boolean): void {
+    let set = sets.get(value)
+    if (set === undefined) sets.set(value, (set = new SlotSet()))
+    if (member) set.add(slot)
+    else set.remove(slot)
+    if (set.size === 0) sets.delete(value)
+  }
+}
