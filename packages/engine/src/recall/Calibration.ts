@@ -1,0 +1,35 @@
+/**
+ * The constants that turn a lexical score and a cosine into one relevance. Fitted by
+ * `bench/retrieval/calibrate.ts` on LoCoMo (figures: README.md beside this file).
+ *
+ *     relevance = 1 / (1 + exp(-(intercept + slope * (lexical + cosineWeight * cosine))))
+ *
+ * lexical = BM25F over its bound for the query, 0..1. Intercept and slope fit the chance that a
+ * memory with this sum is what the query looks for, against the best hit of a query whose answer was
+ * never stored, at prior odds of 35 to 65: at 0.35 both are equally likely, above it "probably matches".
+ */
+
+export interface FusedCalibration {
+  readonly cosineWeight: number
+  readonly slope: number
+  readonly intercept: number
+}
+
+/** For searches without a model, and for memories whose vector is not there yet. */
+export const lexicalCalibration: FusedCalibration = { cosineWeight: 0, slope: 9.56, intercept: -2.81 }
+
+/** Every model has its own range of cosines (MiniLM 0 to 0.7, e5 0.7 to 0.95), hence its own row. */
+const byModel: Readonly<Record<string, FusedCalibration>> = {
+  "all-minilm-l6-v2-q8": { cosineWeight: 0.3, slope: 9.13, intercept: -3.91 },
+  "all-minilm-l6-v2-w8": { cosineWeight: 0.3, slope: 9.11, intercept: -3.91 },
+  "e5-small-v2-q8": { cosineWeight: 1.75, slope: 8.77, intercept: -15.13 },
+  "bge-small-en-v15-q8": { cosineWeight: 0.6, slope: 9.17, intercept: -6.07 }
+}
+
+/**
+ * An unknown model gets a middling weight and e5's high cosines as its background, so that it ranks
+ * well and understates relevance: a claim of a match must not come from a model nobody measured.
+ */
+const fallback: FusedCalibration = { cosineWeight: 0.6, slope: 9.63, intercept: -7.5 }
+
+export const calibrationOf = (modelId: string): FusedCalibration => byModel[modelId] ?? fallback

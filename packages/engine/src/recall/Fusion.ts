@@ -1,0 +1,92 @@
+/**
+ * Candidates of all namespaces to one ranking: cut to the best of either list, fused, cut to the
+ * limit. Runs once, after the merge. Absolute fusion: a candidate's relevance depends on itself, the
+ * query and the statistics of what is visible, never on the other candidates; so it is comparable
+ * between queries and it is what the ranking is sorted by.
+ */
+import { Limits } from "@muniment/domain/Limits"
+import { calibrationOf, lexicalCalibration } from "./Calibration.ts"
+
+export interface Candidate {
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  /** BM25F; 0 when no term matches. */
+  readonly lexicalScore: number
+  readonly matchedTerms: number
+  /** With the query's vector; undefined while the memory has none, or the search has no model. */
+  readonly cosine: number | undefined
+}
+
+export interface FusionQuery {
+  readonly scoreBound: number
+  readonly termCount: number
+  /** Model of the query's vector; undefined for a search by words alone. */
+  readonly modelId: string | undefined
+}
+
+export interface Ranked<C extends Candidate> {
+  readonly candidate: C
+  /** 0..1, 4 digits; descending over the ranking. */
+  readonly relevance: number
+  /** Share of the query's greatest possible lexical score, 0..1. */
+  readonly lexical: number
+  readonly isFullLexicalMatch: boolean
+}
+
+/** A memory with at least this relevance probably matches (interface.md 9.3). */
+export const MATCHING_RELEVANCE_MIN = 0.35
+const RELEVANCE_STEPS = 10_000
+
+export const fuse = <C extends Candidate>(
+  candidates: ReadonlyArray<C>,
+  query: FusionQuery,
+  limit: number
+): ReadonlyArray<Ranked<C>> => {
+  const listed = new Set([
+    ...best(candidates, (candidate) => (candidate.matchedTerms > 0 ? candidate.lexicalScore : undefined)),
+    ...best(candidates, (candidate) => (query.modelId === undefined ? undefined : candidate.cosine))
+  ])
+  return [...listed]
+    .map((candidate) => rank(candidate, query))
+    .sort((left, right) => right.relevance - left.relevance || newerFirst(left.candidate, right.candidate))
+    .slice(0, limit)
+}
+
+/** Relevance of one candidate; `fuse` gives the same number. */
+export const rank = <C extends Candidate>(candidate: C, query: FusionQuery): Ranked<C> => {
+  const lexical = query.scoreBound > 0 ? Math.min(1, candidate.lexicalScore / query.scoreBound) : 0
+  const cosine = query.modelId === undefined ? undefined : candidate.cosine
+  const { cosineWeight, slope, intercept } =
+    query.modelId === undefined || cosine === undefined ? lexicalCalibration : calibrationOf(query.modelId)
+  const evidence = intercept + slope * (lexical + cosineWeight * (cosine ?? 0))
+  return {
+    candidate,
+    relevance: Math.round(RELEVANCE_STEPS / (1 + Math.exp(-evidence))) / RELEVANCE_STEPS,
+    lexical,
+    isFullLexicalMatch: query.termCount > 0 && candidate.matchedTerms === query.termCount
+  }
+}
+
+/** `has_memories_matching`: a strong hit, or every word of the query found. */
+export const isMatching = (ranked: Ranked<Candidate>): boolean =>
+  ranked.relevance >= MATCHING_RELEVANCE_MIN || ranked.isFullLexicalMatch
+
+/** The order of equals everywhere in recall: newer first, then id descending. */
+export const newerFirst = (
+  left: Pick<Candidate, "id" | "createdAt">,
+  right: Pick<Candidate, "id" | "createdAt">
+): number => right.createdAt - left.createdAt || (left.id < right.id ? 1 : left.id > right.id ? -1 : 0)
+
+const best = <C extends Candidate>(
+  candidates: ReadonlyArray<C>,
+  scoreOf: (candidate: C) => number | undefined
+): ReadonlyArray<C> =>
+  candidates
+    .flatMap((candidate) => {
+      const score = scoreOf(candidate)
+      return score === undefined ? [] : [{ candidate, score }]
+    })
+    .sort((left, right) => right.score - left.score || newerFirst(left.candidate, right.candidate))
+    .slice(0, Limits.recallCandidatesMax)
+    .map(({ candidate }) => candidate)

@@ -1,0 +1,118 @@
+/**
+ * What of a memory is searched: five columns of tokens for the lexical half and one text for the
+ * dense half. The values of `data` are read depth-first without their keys; a value that has no words
+ * of its own (a number, `true`) takes its key along, `false` and `null` say nothing.
+ *
+ * Subject = what or whom the memory is about: the top-level `subject`, `name`, `title` and
+ * `participants` of its data, then the names of its mentions. Those values are left out of `main`,
+ * since the subject column already holds them at a higher weight (retrieval.md's field table).
+ */
+import { tokenize } from "./Tokenizer.ts"
+
+export const COLUMNS = ["main", "subject", "neighbours", "when", "tags"] as const
+export type Column = (typeof COLUMNS)[number]
+
+/** Tokens by column, ready for `FullText.put` and `LexicalIndex.put`. */
+export type MemoryColumns = Readonly<Record<Column, ReadonlyArray<string>>>
+
+export interface SearchableMemory {
+  readonly kind: string
+  readonly data: unknown
+  readonly tags: ReadonlyArray<string>
+  readonly mentions?: ReadonlyArray<{ readonly name: string }> | undefined
+  /** Event time, ISO 8601. */
+  readonly when?: string | undefined
+  /** Texts of the turns around an extracted memory, nearest first. */
+  readonly neighbours?: ReadonlyArray<string>
+}
+
+export const FLATTENED_LENGTH_MAX = 65_536
+export const FLATTENED_DEPTH_MAX = 16
+export const NEIGHBOUR_TOKENS_MAX = 512
+export const DENSE_TEXT_LENGTH_MAX = 2_000
+
+const SUBJECT_KEYS: ReadonlySet<string> = new Set(["subject", "name", "title", "participants"])
+
+export const memoryColumns = (memory: SearchableMemory): MemoryColumns => ({
+  main: tokenize(mainText(memory)),
+  subject: tokenize(subjectText(memory)),
+  neighbours: tokenize((memory.neighbours ?? []).join(" "), NEIGHBOUR_TOKENS_MAX),
+  when: tokenize(memory.when === undefined ? "" : dateWords(memory.when)),
+  tags: tokenize(memory.tags.join(" "))
+})
+
+/**
+ * The passage an embedding model is given: `subject: values (kind)`. Kind at the end: in front it cost
+ * e5 six points of recall@10 (README.md, decisions).
+ */
+export const denseText = (memory: SearchableMemory): string => {
+  const subject = subjectText(memory)
+  const main = mainText(memory)
+  const about = subject === "" || main === "" ? subject + main : `${subject}: ${main}`
+  return `${about.slice(0, DENSE_TEXT_LENGTH_MAX)} (${keyWords(memory.kind)})`
+}
+
+/** Number of tokens in all columns: the document length of BM25. */
+export const columnsLength = (columns: MemoryColumns): number =>
+  COLUMNS.reduce((length, column) => length + columns[column].length, 0)
+
+const mainText = (memory: SearchableMemory): string =>
+  flatten(Object.fromEntries(dataEntries(memory.data).filter(([key]) => !SUBJECT_KEYS.has(key))))
+
+const subjectText = (memory: SearchableMemory): string => {
+  const named = flatten(Object.fromEntries(dataEntries(memory.data).filter(([key]) => SUBJECT_KEYS.has(key))))
+  const known = ` ${named.toLowerCase()} `
+  // A mention that repeats the subject would count its words twice.
+  const mentioned = (memory.mentions ?? [])
+    .map(({ name }) => name.trim())
+    .filter((name) => !known.includes(` ${name.toLowerCase()} `))
+  return [named, ...new Set(mentioned)].filter((part) => part !== "").join(" ")
+}
+
+const dataEntries = (data: unknown): ReadonlyArray<readonly [string, unknown]> =>
+  typeof data === "object" && data !== null && !Array.isArray(data) ? Object.entries(data) : [["", data]]
+
+const flatten = (value: unknown): string => {
+  const parts: Array<string> = []
+  let length = 0
+  const visit = (node: unknown, key: string, depth: number): void => {
+    if (length >= FLATTENED_LENGTH_MAX || depth > FLATTENED_DEPTH_MAX) return
+    const text = scalarText(node, key)
+    if (text !== undefined) {
+      parts.push(text)
+      length += text.length + 1
+    } else if (Array.isArray(node)) {
+      for (const item of node) visit(item, key, depth + 1)
+    } else if (typeof node === "object" && node !== null) {
+      for (const [name, item] of Object.entries(node)) visit(item, name, depth + 1)
+    }
+  }
+  visit(value, "", 0)
+  return parts.join(" ").slice(0, FLATTENED_LENGTH_MAX)
+}
+
+const scalarText = (node: unknown, key: string): string | undefined => {
+  if (typeof node === "string") return ISO_DATE.test(node) ? dateWords(node) : node.trim() || undefined
+  if (typeof node === "number") return `${keyWords(key)} ${node}`.trim()
+  return node === true ? keyWords(key) || undefined : undefined
+}
+
+/** `shoeSize` and `shoe_size` read as `shoe size`. */
+const keyWords = (key: string): string =>
+  key
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replace(/[_.-]+/g, " ")
+    .trim()
+
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]{5,15}(?:Z|[+-]\d{2}:?\d{2})?)?$/
+const MONTHS = "January February March April May June July August September October November December".split(" ")
+const WEEKDAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ")
+
+/** `2023-05-08` as the words that people ask with: `2023 05 08 May 8 Monday` (UTC); other text is kept. */
+const dateWords = (iso: string): string => {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return iso
+  const month = date.getUTCMonth()
+  const digits = date.toISOString().slice(0, 10).replaceAll("-", " ")
+  return `${digits} ${MONTHS[month]} ${date.getUTCDate()} ${WEEKDAYS[date.getUTCDay()]}`
+}

@@ -1,0 +1,91 @@
+/**
+ * The one tokeniser of documents and queries. Text is folded (compatibility forms, lower case, no
+ * diacritics), cut into runs of letters, digits and marks, and English-looking words are stemmed by
+ * Porter's algorithm (M. F. Porter, "An algorithm for suffix stripping", 1980). Runs in scripts
+ * written without spaces are cut by Intl.Segmenter.
+ *
+ * Invariants: deterministic and linear in the text; a token is 1 to 64 code points of letters, digits
+ * and marks, hence free of white space, quotes and control characters: it passes FTS5 unchanged.
+ */
+import { stemmer } from "stemmer"
+import { stopWords } from "./StopWords.ts"
+
+export const TOKEN_LENGTH_MAX = 64
+export const TOKENS_PER_TEXT_MAX = 8_192
+export const QUERY_TERMS_MAX = 32
+/** The segmenter's cost grows faster than its input, so it is never given a longer piece. */
+const SEGMENTED_LENGTH_MAX = 512
+
+/** Tokens of a document's text in order, repeats kept, at most `tokensMax`. */
+export const tokenize = (text: string, tokensMax: number = TOKENS_PER_TEXT_MAX): ReadonlyArray<string> =>
+  words(text, tokensMax).map(stem)
+
+/** Distinct terms of a query in order of appearance, without stop words unless nothing else remains. */
+export const queryTerms = (query: string): ReadonlyArray<string> => {
+  const all = words(query, TOKENS_PER_TEXT_MAX)
+  const telling = all.filter((word) => !stopWords.has(word))
+  return [...new Set((telling.length > 0 ? telling : all).map(stem))].slice(0, QUERY_TERMS_MAX)
+}
+
+const words = (text: string, wordsMax: number): Array<string> => {
+  const found: Array<string> = []
+  for (const [run] of fold(text).matchAll(RUN)) {
+    if (UNSPACED.test(run)) pushSegments(run, found, wordsMax)
+    else found.push(bounded(run))
+    if (found.length >= wordsMax) return found.slice(0, wordsMax)
+  }
+  return found
+}
+
+const RUN = /[\p{L}\p{N}\p{M}]+/gu
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+// Not ASCII by its control characters too: the class is meant to cover all of U+0000 to U+007F.
+const ASCII = /^[^\u0080-\u{10ffff}]*$/u
+/** Latin, Greek and Cyrillic diacritics, Hebrew points, Arabic vowel marks; Indic and Kana marks are letters in all but name. */
+const DIACRITICS = /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]/gu
+/** Letters that NFKD leaves whole although people type them in ASCII. */
+const UNDECOMPOSED = /[ßæœøđłıþðς]/gu
+const DECOMPOSED: ReadonlyMap<string, string> = new Map(
+  Object.entries({ ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ł: "l", ı: "i", þ: "th", ð: "d", ς: "σ" })
+)
+/** "Ann's" and "isn't" leave "ann" and "isn": the clitic would only lengthen the document. */
+const CLITIC = /['\u2019](?:s|t|d|m|re|ve|ll)(?![\p{L}\p{N}\p{M}])/gu
+
+const fold = (text: string): string => {
+  // Lower case comes first ("İ" decomposes only then) and last (compatibility forms such as "ℌ" are upper case).
+  const folded = ASCII.test(text)
+    ? text.toLowerCase()
+    : text
+        .toLowerCase()
+        .normalize("NFKD")
+        .replace(DIACRITICS, "")
+        .normalize("NFC")
+        .toLowerCase()
+        .replace(UNDECOMPOSED, (letter) => DECOMPOSED.get(letter) ?? letter)
+  return folded.replace(CLITIC, " ")
+}
+
+// A fixed locale: the host's would make the same file tokenise differently on another machine.
+const segmenter = new Intl.Segmenter("en", { granularity: "word" })
+
+const pushSegments = (run: string, found: Array<string>, wordsMax: number): void => {
+  let start = 0
+  while (start < run.length && found.length < wordsMax) {
+    let end = Math.min(run.length, start + SEGMENTED_LENGTH_MAX)
+    if (end < run.length && isLowSurrogate(run.charCodeAt(end))) end -= 1
+    for (const { segment, isWordLike } of segmenter.segment(run.slice(start, end))) {
+      if (isWordLike) found.push(bounded(segment))
+    }
+    start = end
+  }
+}
+
+const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
+
+const bounded = (word: string): string =>
+  word.length <= TOKEN_LENGTH_MAX ? word : [...word].slice(0, TOKEN_LENGTH_MAX).join("")
+
+const STEMMABLE = /^[a-z]{3,}$/
+
+const stem = (word: string): string => (STEMMABLE.test(word) ? stemmer(word) : word)
