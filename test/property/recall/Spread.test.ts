@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest"
+import * as fc from "fast-check"
+import { sumStatistics, weighQuery } from "@muniment/engine/recall/Bm25"
+import type { Candidate } from "@muniment/engine/recall/Fusion"
+import { fuse, newerFirst } from "@muniment/engine/recall/Fusion"
+import { LexicalIndex } from "@muniment/engine/recall/LexicalIndex"
+import type { MemoryColumns } from "@muniment/engine/recall/MemoryText"
+import { bitmapOf, columnsArbitrary, openFullText, termsArbitrary } from "./support.ts"
+
+interface Stored {
+  readonly id: string
+  readonly columns: MemoryColumns
+  readonly createdAt: number
+  readonly cosine: number | undefined
+  readonly isVisible: boolean
+}
+
+const storedArbitrary = fc.record({
+  columns: columnsArbitrary,
+  createdAt: fc.nat(3),
+  cosine: fc.option(fc.constantFrom(0.7, 0.8, 0.85, 0.9), { nil: undefined }),
+  isVisible: fc.boolean()
+})
+
+/** The search of a whole account: statistics from every namespace, candidates from every namespace, one fusion. */
+const search = (
+  namespaces: ReadonlyArray<ReadonlyArray<Stored>>,
+  terms: ReadonlyArray<string>,
+  modelId: string | undefined,
+  listLength: number
+) => {
+  const open = namespaces.map((memories) => {
+    const fullText = openFullText()
+    const index = new LexicalIndex(fullText)
+    for (const [slot, { columns }] of memories.entries()) {
+      fullText.put(slot, columns)
+      index.put(slot, columns)
+    }
+    const allowed = bitmapOf([...memories.keys()].filter((slot) => memories[slot]!.isVisible))
+    return { memories, index, allowed }
+  })
+  const query = weighQuery(terms, sumStatistics(open.map(({ index, allowed }) => index.statistics(terms, allowed))))
+  const candidates = open.flatMap(({ memories, index, allowed }) => {
+    const scores = index.score(query, allowed)
+    const lexical = scores.top(listLength, (left, right) => newerFirst(memories[left]!, memories[right]!))
+    const dense = memories
+      .flatMap((memory, slot) =>
+        memory.isVisible && memory.cosine !== undefined ? [{ slot, memory, cosine: memory.cosine }] : []
+      )
+      .sort((left, right) => right.cosine - left.cosine || newerFirst(left.memory, right.memory))
+      .slice(0, listLength)
+    return [...new Set([...lexical, ...dense.map(({ slot }) => slot)])].map((slot): Candidate => {
+      const { id, createdAt, cosine } = memories[slot]!
+      const { score, matchedTerms } = scores.of(slot)
+      return { id, createdAt, cosine, lexicalScore: score, matchedTerms }
+    })
+  })
+  const fusion = { scoreBound: query.scoreBound, termCount: terms.length, modelId }
+  return fuse(candidates, fusion, 20).map(({ candidate, ...ranked }) => ({ ...ranked, id: candidate.id }))
+}
+
+describe("recall", () => {
+  it("ranks and scores by what is visible only, however memories are spread over namespaces", () => {
+    fc.assert(
+      fc.property(
+        fc.array(storedArbitrary, { maxLength: 25 }),
+        fc.array(fc.nat(4), { minLength: 25, maxLength: 25 }),
+        termsArbitrary,
+        fc.constantFrom(undefined, "e5-small-v2-q8", "no-such-model"),
+        (made, homes, terms, modelId) => {
+          const stored = made.map((memory, at): Stored => ({ ...memory, id: `mem_${String(at).padStart(4, "0")}` }))
+          const whole = search([stored], terms, modelId, 100)
+          const spread = Array.from({ length: 5 }, (_, home) => stored.filter((_, at) => homes[at] === home))
+          expect(search(spread, terms, modelId, 100)).toEqual(whole)
+          expect(search([stored.toReversed()], terms, modelId, 100)).toEqual(whole)
+          const visible = stored.filter(({ isVisible }) => isVisible)
+          expect(search([visible], terms, modelId, 100)).toEqual(whole)
+        }
+      ),
+      { numRuns: 200 }
+    )
+  })
+})

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest"
+import * as fc from "fast-check"
+import type { Candidate } from "@muniment/engine/recall/Fusion"
+import { fuse, isMatching, rank } from "@muniment/engine/recall/Fusion"
+
+const candidate = (id: string, given: Partial<Candidate> = {}): Candidate => ({
+  id,
+  createdAt: 0,
+  lexicalScore: 0,
+  matchedTerms: 0,
+  cosine: undefined,
+  ...given
+})
+const byWords = { scoreBound: 20, termCount: 3, modelId: undefined }
+const byBoth = { ...byWords, modelId: "e5-small-v2-q8" }
+const ids = (ranking: ReadonlyArray<{ readonly candidate: Candidate }>) => ranking.map(({ candidate: { id } }) => id)
+
+describe("fuse", () => {
+  it("orders by relevance, ties newer first, then by id descending", () => {
+    const strong = candidate("a", { lexicalScore: 10, matchedTerms: 2 })
+    const old = candidate("b", { lexicalScore: 5, matchedTerms: 1 })
+    const fresh = candidate("c", { lexicalScore: 5, matchedTerms: 1, createdAt: 9 })
+    const twin = candidate("d", { lexicalScore: 5, matchedTerms: 1 })
+    expect(ids(fuse([old, twin, strong, fresh], byWords, 10))).toEqual(["a", "c", "d", "b"])
+    expect(ids(fuse([old, twin, strong, fresh], byWords, 2))).toEqual(["a", "c"])
+  })
+
+  it("gives relevance in 0..1 with four digits, descending, equal to the candidate ranked alone", () => {
+    const arbitrary = fc.record({
+      createdAt: fc.nat(5),
+      lexicalScore: fc.double({ min: 0, max: 20, noNaN: true }),
+      cosine: fc.option(fc.double({ min: -1, max: 1, noNaN: true }), { nil: undefined })
+    })
+    fc.assert(
+      fc.property(fc.array(arbitrary, { maxLength: 150 }), fc.constantFrom(byWords, byBoth), (made, query) => {
+        const candidates = made.map((given, at) =>
+          candidate(`m${at}`, { ...given, matchedTerms: given.lexicalScore > 0 ? 1 : 0 })
+        )
+        const ranking = fuse(candidates, query, 100)
+        for (const [at, ranked] of ranking.entries()) {
+          expect(ranked.relevance).toBeGreaterThanOrEqual(0)
+          expect(ranked.relevance).toBeLessThanOrEqual(1)
+          expect(ranked.relevance).toBe(Number(ranked.relevance.toFixed(4)))
+          expect(ranked).toEqual(rank(ranked.candidate, query))
+          if (at > 0) expect(ranked.relevance).toBeLessThanOrEqual(ranking[at - 1]!.relevance)
+        }
+      })
+    )
+  })
+
+  it("ranks memories without a vector by their words beside those that have one", () => {
+    const exact = candidate("exact", { lexicalScore: 14, matchedTerms: 3 })
+    const weak = candidate("weak", { cosine: 0.72 })
+    expect(ids(fuse([weak, exact], byBoth, 10))).toEqual(["exact", "weak"])
+  })
+
+  it("ignores cosines in a search without a model", () => {
+    expect(fuse([candidate("a", { cosine: 0.9 })], byWords, 10)).toEqual([])
+  })
+
+  it("finds nothing in a query without terms and without a model", () => {
+    expect(fuse([candidate("a")], { scoreBound: 0, termCount: 0, modelId: undefined }, 10)).toEqual([])
+  })
+})
+
+describe("isMatching", () => {
+  it("accepts every word found, however long the memory is", () => {
+    expect(isMatching(rank(candidate("a", { lexicalScore: 2, matchedTerms: 3 }), byWords))).toBe(true)
+    expect(isMatching(rank(candidate("a", { lexicalScore: 2, matchedTerms: 2 }), byWords))).toBe(false)
+    expect(isMatching(rank(candidate("a"), { scoreBound: 0, termCount: 0, modelId: undefined }))).toBe(false)
+  })
+})
