@@ -1,0 +1,65 @@
+/**
+ * One corpus behind the service's own lexical index (a real FTS5 table in memory), asked question by
+ * question. A slot is the index of a memory; later turns count as newer.
+ */
+import { DatabaseSync } from "node:sqlite"
+import { Bitmap } from "@muniment/engine/index/Bitmap"
+import { weighQuery } from "@muniment/engine/recall/Bm25"
+import { FullText } from "@muniment/engine/recall/FullText"
+import type { Candidate, FusionQuery } from "@muniment/engine/recall/Fusion"
+import { LexicalIndex } from "@muniment/engine/recall/LexicalIndex"
+import { memoryColumns } from "@muniment/engine/recall/MemoryText"
+import { queryTerms } from "@muniment/engine/recall/Tokenizer"
+import type { Corpus } from "./Locomo.ts"
+
+export interface SlotCandidate extends Candidate {
+  readonly slot: number
+}
+
+/** Every memory of the corpus scored for one question. */
+export interface Scored {
+  readonly candidates: ReadonlyArray<SlotCandidate>
+  readonly query: FusionQuery
+}
+
+export interface QueryVector {
+  readonly modelId: string
+  readonly vector: Float32Array
+  /** Vectors of the corpus's memories, by slot. */
+  readonly passages: ReadonlyArray<Float32Array>
+}
+
+export interface OpenCorpus {
+  readonly corpus: Corpus
+  readonly ask: (question: string, dense: QueryVector | undefined) => Scored
+}
+
+export const openCorpus = (corpus: Corpus): OpenCorpus => {
+  const database = new DatabaseSync(":memory:")
+  FullText.create(database)
+  const fullText = new FullText(database)
+  database.exec("BEGIN")
+  for (const [slot, memory] of corpus.memories.entries()) fullText.put(slot, memoryColumns(memory))
+  database.exec("COMMIT")
+  const index = new LexicalIndex(fullText)
+  const allowed = Bitmap.of(corpus.memories.keys())
+  const ask = (question: string, dense: QueryVector | undefined): Scored => {
+    const terms = queryTerms(question)
+    const weighted = weighQuery(terms, index.statistics(terms, allowed))
+    const scores = index.score(weighted, allowed)
+    const candidates = corpus.memories.map((_, slot): SlotCandidate => {
+      const { score, matchedTerms } = scores.of(slot)
+      const passage = dense?.passages[slot]
+      const cosine = dense === undefined || passage === undefined ? undefined : dot(dense.vector, passage)
+      return { slot, id: String(slot).padStart(6, "0"), createdAt: slot, lexicalScore: score, matchedTerms, cosine }
+    })
+    return { candidates, query: { scoreBound: weighted.scoreBound, termCount: terms.length, modelId: dense?.modelId } }
+  }
+  return { corpus, ask }
+}
+
+const dot = (left: Float32Array, right: Float32Array): number => {
+  let sum = 0
+  for (let at = 0; at < left.length; at++) sum += left[at]! * right[at]!
+  return sum
+}
