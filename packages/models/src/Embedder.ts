@@ -17,8 +17,10 @@ import * as Queue from "effect/Queue"
 import { access } from "node:fs/promises"
 import { join } from "node:path"
 import { type Batch, EmbeddingLanes, type PendingText } from "./EmbeddingLanes.ts"
+import { EmbeddingUnavailable } from "./EmbeddingUnavailable.ts"
 import { catalog, type ModelId, modelPreference, type ModelSpec } from "./ModelCatalog.ts"
-import { EmbeddingUnavailable, type LoadedModel, makeModelLoader, type ModelLoader } from "./ModelLoader.ts"
+import { makeModelLoader } from "./ModelLoader.ts"
+import type { LoadedModel, ModelSlots } from "./ModelSlots.ts"
 
 export interface EmbedderStatus {
   readonly state: "ready" | "loading" | "unavailable"
@@ -139,7 +141,7 @@ const make = Effect.fnUntraced(function* (options: EmbedderOptions) {
     }
   )
 
-  yield* Queue.take(wake).pipe(Effect.andThen(drain(lanes, loader)), Effect.forever, Effect.forkScoped)
+  yield* Queue.take(wake).pipe(Effect.andThen(drain(lanes, loader.slots)), Effect.forever, Effect.forkScoped)
   yield* loader.acquire(defaultModel).pipe(
     // The loader has logged the reason and keeps it for `status`.
     Effect.ignore,
@@ -149,14 +151,7 @@ const make = Effect.fnUntraced(function* (options: EmbedderOptions) {
   )
 
   // Registered last, so it runs first: the callers hear of the closing, not of its effects.
-  yield* Effect.addFinalizer(() =>
-    Effect.sync(() => {
-      for (const { modelId, vector } of outstanding) {
-        const error = new EmbeddingUnavailable({ modelId, reason: "the service is closing" })
-        Deferred.doneUnsafe(vector, Effect.fail(error))
-      }
-    })
-  )
+  yield* Effect.addFinalizer(() => Effect.sync(() => refuseAll(outstanding)))
 
   return {
     defaultModel,
@@ -169,20 +164,29 @@ const make = Effect.fnUntraced(function* (options: EmbedderOptions) {
     ) {
       return yield* embedTexts("passage", texts, modelId)
     }),
-    status: Effect.sync((): EmbedderStatus => {
-      const state = loader.stateOf(defaultModel)
-      return {
-        state: typeof state === "string" ? state : "unavailable",
-        reason: typeof state === "string" ? undefined : state.reason,
-        defaultModel,
-        loadedModels: loader.loadedIds(),
-        queuedQueries: lanes.queryCount,
-        queuedPassages: lanes.passageCount,
-        threadCrashes: loader.crashCount()
-      }
-    })
+    status: Effect.sync(() => statusOf(defaultModel, loader.slots, lanes))
   }
 })
+
+const statusOf = (defaultModel: ModelId, slots: ModelSlots, lanes: EmbeddingLanes<PendingVector>): EmbedderStatus => {
+  const state = slots.stateOf(defaultModel)
+  return {
+    state: typeof state === "string" ? state : "unavailable",
+    reason: typeof state === "string" ? undefined : state.reason,
+    defaultModel,
+    loadedModels: slots.loadedIds,
+    queuedQueries: lanes.queryCount,
+    queuedPassages: lanes.passageCount,
+    threadCrashes: slots.crashCount
+  }
+}
+
+const refuseAll = (outstanding: ReadonlySet<PendingVector>): void => {
+  for (const { modelId, vector } of outstanding) {
+    const error = new EmbeddingUnavailable({ modelId, reason: "the service is closing" })
+    Deferred.doneUnsafe(vector, Effect.fail(error))
+  }
+}
 
 const chooseDefault = (specs: ReadonlyArray<ModelSpec>, modelsDir: string): Effect.Effect<ModelId> =>
   Effect.promise(async () => {
@@ -198,18 +202,18 @@ const chooseDefault = (specs: ReadonlyArray<ModelSpec>, modelsDir: string): Effe
   })
 
 /** Runs batches until nothing waits. */
-const drain = Effect.fnUntraced(function* (lanes: EmbeddingLanes<PendingVector>, loader: ModelLoader) {
+const drain = Effect.fnUntraced(function* (lanes: EmbeddingLanes<PendingVector>, slots: ModelSlots) {
   for (let batch = lanes.next(); batch !== undefined; batch = lanes.next()) {
-    const model = loader.loaded(batch.modelId)
-    const exit = yield* Effect.exit(model === undefined ? lost(loader, batch.modelId) : runBatch(model, batch))
-    if (Exit.isSuccess(exit)) loader.markHealthy()
+    const model = slots.loaded(batch.modelId)
+    const exit = yield* Effect.exit(model === undefined ? lost(slots, batch.modelId) : runBatch(model, batch))
+    if (Exit.isSuccess(exit)) slots.markHealthy()
     else for (const item of batch.items) Deferred.doneUnsafe(item.vector, Effect.failCause(exit.cause))
   }
 })
 
 /** The model was loaded when the texts were queued; the thread has died since. */
-const lost = (loader: ModelLoader, modelId: ModelId) => {
-  const state = loader.stateOf(modelId)
+const lost = (slots: ModelSlots, modelId: ModelId) => {
+  const state = slots.stateOf(modelId)
   const reason = typeof state === "string" ? "the embedding thread is restarting" : state.reason
   return Effect.fail(new EmbeddingUnavailable({ modelId, reason }))
 }
