@@ -16,6 +16,8 @@ export interface Candidate {
   readonly matchedTerms: number
   /** With the query's vector; undefined while the memory has none, or the search has no model. */
   readonly cosine: number | undefined
+  /** Model behind `cosine`, while a namespace still holds vectors of another model than the query's. */
+  readonly modelId?: string | undefined
 }
 
 export interface FusionQuery {
@@ -43,10 +45,17 @@ export const fuse = <C extends Candidate>(
   query: FusionQuery,
   limit: number
 ): ReadonlyArray<Ranked<C>> => {
-  const listed = new Set([
-    ...best(candidates, (candidate) => (candidate.matchedTerms > 0 ? candidate.lexicalScore : undefined)),
-    ...best(candidates, (candidate) => (query.modelId === undefined ? undefined : candidate.cosine))
-  ])
+  const withCosine = candidates.filter(({ cosine }) => query.modelId !== undefined && cosine !== undefined)
+  const listed = new Set(
+    best(
+      candidates.filter(({ matchedTerms }) => matchedTerms > 0),
+      (candidate) => candidate.lexicalScore
+    )
+  )
+  // A list for each model, because cosines of two models do not compare.
+  for (const sameModel of Map.groupBy(withCosine, (candidate) => candidate.modelId ?? query.modelId).values()) {
+    for (const candidate of best(sameModel, ({ cosine }) => cosine ?? -1)) listed.add(candidate)
+  }
   return [...listed]
     .map((candidate) => rank(candidate, query))
     .sort((left, right) => right.relevance - left.relevance || newerFirst(left.candidate, right.candidate))
@@ -57,8 +66,9 @@ export const fuse = <C extends Candidate>(
 export const rank = <C extends Candidate>(candidate: C, query: FusionQuery): Ranked<C> => {
   const lexical = query.scoreBound > 0 ? Math.min(1, candidate.lexicalScore / query.scoreBound) : 0
   const cosine = query.modelId === undefined ? undefined : candidate.cosine
+  const modelId = candidate.modelId ?? query.modelId
   const { cosineWeight, slope, intercept } =
-    query.modelId === undefined || cosine === undefined ? lexicalCalibration : calibrationOf(query.modelId)
+    modelId === undefined || cosine === undefined ? lexicalCalibration : calibrationOf(modelId)
   const evidence = intercept + slope * (lexical + cosineWeight * (cosine ?? 0))
   return {
     candidate,
@@ -78,15 +88,7 @@ export const newerFirst = (
   right: Pick<Candidate, "id" | "createdAt">
 ): number => right.createdAt - left.createdAt || (left.id < right.id ? 1 : left.id > right.id ? -1 : 0)
 
-const best = <C extends Candidate>(
-  candidates: ReadonlyArray<C>,
-  scoreOf: (candidate: C) => number | undefined
-): ReadonlyArray<C> =>
+const best = <C extends Candidate>(candidates: ReadonlyArray<C>, scoreOf: (candidate: C) => number): ReadonlyArray<C> =>
   candidates
-    .flatMap((candidate) => {
-      const score = scoreOf(candidate)
-      return score === undefined ? [] : [{ candidate, score }]
-    })
-    .sort((left, right) => right.score - left.score || newerFirst(left.candidate, right.candidate))
+    .toSorted((left, right) => scoreOf(right) - scoreOf(left) || newerFirst(left, right))
     .slice(0, Limits.recallCandidatesMax)
-    .map(({ candidate }) => candidate)

@@ -54,6 +54,15 @@ describe("fuse", () => {
     expect(ids(fuse([weak, exact], byBoth, 10))).toEqual(["exact", "weak"])
   })
 
+  it("reads each cosine on its own model's scale while a namespace is being embedded anew", () => {
+    const old = candidate("old", { cosine: 0.7, modelId: "all-minilm-l6-v2-q8" })
+    const fresh = candidate("fresh", { cosine: 0.76 })
+    expect(ids(fuse([fresh, old], byBoth, 10))).toEqual(["old", "fresh"])
+    const crowd = Array.from({ length: 150 }, (_, at) => candidate(`m${at}`, { cosine: 0.8, createdAt: at }))
+    expect(ids(fuse([...crowd, old], byBoth, 200))).toContain("old")
+    expect(fuse([...crowd, old], byBoth, 200)).toHaveLength(101)
+  })
+
   it("ignores cosines in a search without a model", () => {
     expect(fuse([candidate("a", { cosine: 0.9 })], byWords, 10)).toEqual([])
   })
