@@ -261,6 +261,8 @@ export const modelPreference: ReadonlyArray<ModelId> = [
   "all-minilm-l6-v2-w8"
 ]
 
+export const modelIds: ReadonlyArray<ModelId> = catalog.map((spec) => spec.id)
+
 export const modelById = (id: ModelId): ModelSpec | undefined => catalog.find((spec) => spec.id === id)
 
 /** True when the first components of `vector` are those of the catalogue within the tolerance. */
