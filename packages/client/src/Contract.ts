@@ -1,0 +1,52 @@
+/**
+ * The types of the client, derived from the HTTP contract in `domain` and from nothing else: one
+ * method for each endpoint under /v1, named like it. All imports are type imports, so nothing of the
+ * contract (or of effect) is loaded at run time. `Muniment implements ContractClient`, hence an
+ * endpoint that is added, renamed or changed without its method does not compile.
+ */
+import type { AccountApi } from "@muniment/domain/api/AccountApi"
+import type { MemoriesApi } from "@muniment/domain/api/MemoriesApi"
+import type { SchemasApi } from "@muniment/domain/api/SchemasApi"
+
+type Endpoints = (typeof MemoriesApi)["endpoints"] & (typeof SchemasApi)["endpoints"] & (typeof AccountApi)["endpoints"]
+
+export type EndpointName = keyof Endpoints
+
+/** What an endpoint answers with status 200. */
+export type Answer<Name extends EndpointName> = Endpoints[Name]["~Success"]["Type"]
+
+/** Query parameters of an endpoint; `never` when it has none. */
+export type Query<Name extends EndpointName> = Endpoints[Name]["~Query"]["Type"]
+
+/** JSON body of an endpoint; `never` when it has none. */
+export type Body<Name extends EndpointName> = AnyLength<Endpoints[Name]["~Payload"]["Type"]>
+
+export interface CallOptions {
+  /** Ends the call, its retries included. */
+  readonly signal?: AbortSignal | undefined
+  /** Of a write: replaces the generated one. The same key and body give the first answer again. */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** Path parameter, then query, then body, then options; each only where the endpoint has it. */
+export type ContractClient = {
+  readonly [Name in EndpointName]: (
+    ...input: [
+      ...Part<Endpoints[Name]["~Params"]["Type"], string>,
+      ...Part<Query<Name>, Query<Name>>,
+      ...Part<Body<Name>, Body<Name>>,
+      options?: CallOptions
+    ]
+  ) => Promise<Answer<Name>>
+}
+
+type Part<Declared, Argument> = [Declared] extends [never] ? [] : [Argument]
+
+/** Lets lists that must not be empty be given as plain arrays; the service refuses the empty ones. */
+type AnyLength<Fields> = [Fields] extends [never]
+  ? never
+  : {
+      readonly [Key in keyof Fields]: Fields[Key] extends readonly [infer Item, ...infer _Rest] | undefined
+        ? ReadonlyArray<Item> | Extract<Fields[Key], undefined>
+        : Fields[Key]
+    }

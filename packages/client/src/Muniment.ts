@@ -1,0 +1,125 @@
+/**
+ * Client of a Muniment service for agents: one method for each endpoint under /v1, named like it.
+ * It needs a runtime with `fetch` (Node, Deno, Bun, browsers, workers) and no package. Writes carry
+ * a generated `Idempotency-Key` while retries are on, so a retried write happens once.
+ */
+import type { Answer, Body, CallOptions, ContractClient, EndpointName, Query } from "./Contract.ts"
+import { type Call, Transport, type TransportOptions } from "./Transport.ts"
+
+export type MunimentOptions = TransportOptions
+
+export class Muniment implements ContractClient {
+  readonly #transport: Transport
+
+  constructor(options: MunimentOptions) {
+    this.#transport = new Transport(options)
+  }
+
+  /** Stores memories, or extracts them from a conversation. */
+  create(body: Body<"create">, options?: CallOptions): Promise<Answer<"create">> {
+    return this.#write("create", "POST", "/memories", body, options)
+  }
+
+  /** One page, newest first; `listAll` turns the pages. */
+  list(query: Query<"list"> = {}, options?: CallOptions): Promise<Answer<"list">> {
+    return this.#read("list", { method: "GET", path: "/memories", query }, options)
+  }
+
+  /** Every memory that the query matches, page after page; `limit` is the size of a page. */
+  async *listAll(
+    query: Omit<Query<"list">, "cursor"> = {},
+    options?: CallOptions
+  ): AsyncGenerator<Answer<"list">["memories"][number], void, undefined> {
+    let cursor: string | undefined
+    do {
+      const page = await this.list(cursor === undefined ? query : { ...query, cursor }, options)
+      yield* page.memories
+      cursor = page.nextCursor
+    } while (cursor !== undefined)
+  }
+
+  /** By meaning and by words, within the filters; sorted by relevance. */
+  search(query: Query<"search">, options?: CallOptions): Promise<Answer<"search">> {
+    return this.#read("search", { method: "GET", path: "/memories/search", query }, options)
+  }
+
+  get(id: string, options?: CallOptions): Promise<Answer<"get">> {
+    return this.#read("get", { method: "GET", path: `/memories/${encodeURIComponent(id)}` }, options)
+  }
+
+  /** Changes tags or expiry; data is changed by creating a newer version. */
+  update(id: string, body: Body<"update">, options?: CallOptions): Promise<Answer<"update">> {
+    return this.#write("update", "PATCH", `/memories/${encodeURIComponent(id)}`, body, options)
+  }
+
+  delete(id: string, options?: CallOptions): Promise<Answer<"delete">> {
+    return this.#write("delete", "DELETE", `/memories/${encodeURIComponent(id)}`, undefined, options)
+  }
+
+  /** Up to 10 queries in one call. */
+  batchSearch(body: Body<"batchSearch">, options?: CallOptions): Promise<Answer<"batchSearch">> {
+    return this.#read("batchSearch", { method: "POST", path: "/memories/batch/search", body }, options)
+  }
+
+  /** By ids or by filters, never both; `dryRun` only counts. */
+  batchDelete(body: Body<"batchDelete">, options?: CallOptions): Promise<Answer<"batchDelete">> {
+    return this.#write("batchDelete", "POST", "/memories/batch/delete", body, options)
+  }
+
+  batchUpdate(body: Body<"batchUpdate">, options?: CallOptions): Promise<Answer<"batchUpdate">> {
+    return this.#write("batchUpdate", "POST", "/memories/batch/update", body, options)
+  }
+
+  batchCreate(body: Body<"batchCreate">, options?: CallOptions): Promise<Answer<"batchCreate">> {
+    return this.#write("batchCreate", "POST", "/memories/batch/create", body, options)
+  }
+
+  /** Registers a kind of memory. */
+  register(body: Body<"register">, options?: CallOptions): Promise<Answer<"register">> {
+    return this.#write("register", "POST", "/schemas", body, options)
+  }
+
+  listSchemas(options?: CallOptions): Promise<Answer<"listSchemas">> {
+    return this.#read("listSchemas", { method: "GET", path: "/schemas" }, options)
+  }
+
+  getSchema(name: string, options?: CallOptions): Promise<Answer<"getSchema">> {
+    return this.#read("getSchema", { method: "GET", path: `/schemas/${encodeURIComponent(name)}` }, options)
+  }
+
+  updateSchema(name: string, body: Body<"updateSchema">, options?: CallOptions): Promise<Answer<"updateSchema">> {
+    return this.#write("updateSchema", "PATCH", `/schemas/${encodeURIComponent(name)}`, body, options)
+  }
+
+  deleteSchema(name: string, options?: CallOptions): Promise<Answer<"deleteSchema">> {
+    return this.#write("deleteSchema", "DELETE", `/schemas/${encodeURIComponent(name)}`, undefined, options)
+  }
+
+  /** Who the key belongs to, with the number of live memories of each agent. */
+  whoami(options?: CallOptions): Promise<Answer<"whoami">> {
+    return this.#read("whoami", { method: "GET", path: "/account" }, options)
+  }
+
+  #read<Name extends EndpointName>(
+    _name: Name,
+    call: Pick<Call, "method" | "path" | "query" | "body">,
+    options: CallOptions | undefined
+  ): Promise<Answer<Name>> {
+    return this.#answer({ ...call, isWrite: false, signal: options?.signal })
+  }
+
+  #write<Name extends EndpointName>(
+    _name: Name,
+    method: Call["method"],
+    path: string,
+    body: object | undefined,
+    options: CallOptions | undefined
+  ): Promise<Answer<Name>> {
+    return this.#answer({ method, path, body, isWrite: true, ...options })
+  }
+
+  // The service encodes its answers by the same contract that `Answer` is derived from.
+  async #answer<Name extends EndpointName>(call: Call): Promise<Answer<Name>> {
+    return (await this.#transport.call(call)) as Answer<Name>
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * The one error of the client. `code` is the service's machine code (interface.md section 12), or
+ * `network_error`, `timeout`, `invalid_response` when no answer of the service came; then `status`
+ * is 0, or that of the answer that could not be read.
+ */
+export interface MunimentErrorDetail {
+  /** Index of the memory in the request. */
+  readonly index?: number
+  /** JSON pointer into its data. */
+  readonly path?: string
+  readonly message: string
+}
+
+export class MunimentError extends Error {
+  override readonly name = "MunimentError"
+  readonly status: number
+  readonly code: string
+  readonly details: ReadonlyArray<MunimentErrorDetail>
+  /** What the service asked for with `Retry-After`. */
+  readonly retryAfterMillis: number | undefined
+
+  constructor(fields: {
+    readonly status: number
+    readonly code: string
+    readonly message: string
+    readonly details?: ReadonlyArray<MunimentErrorDetail> | undefined
+    readonly retryAfterMillis?: number | undefined
+    readonly cause?: unknown
+  }) {
+    super(fields.message, { cause: fields.cause })
+    this.status = fields.status
+    this.code = fields.code
+    this.details = fields.details ?? []
+    this.retryAfterMillis = fields.retryAfterMillis
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * One HTTP call of the client: URL, headers, time limit, retries, reading the answer. It needs
+ * `fetch` and nothing else.
+ *
+ * Invariant: a call is repeated only when repeating cannot do harm: reads, and writes that carry an
+ * `Idempotency-Key`, whose first answer the service gives again. The key stays the same over retries.
+ */
+import { MunimentError, type MunimentErrorDetail } from "./MunimentError.ts"
+
+export interface TransportOptions {
+  /** Origin of the service, with or without a trailing slash; the version prefix is added here. */
+  readonly baseUrl: string
+  readonly apiKey: string
+  readonly fetch?: typeof globalThis.fetch | undefined
+  /** Limit of one attempt; 30,000 by default. */
+  readonly timeoutMillis?: number | undefined
+  /** Attempts after the first; 2 by default, 0 turns retries and generated keys off. */
+  readonly retries?: number | undefined
+  /** Waits between attempts; replaced in tests. */
+  readonly pause?: ((millis: number, signal: AbortSignal | undefined) => Promise<void>) | undefined
+}
+
+export interface Call {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE"
+  /** Below the version prefix, already encoded. */
+  readonly path: string
+  readonly query?: object | undefined
+  readonly body?: object | undefined
+  /** False for calls that change nothing. */
+  readonly isWrite: boolean
+  readonly signal?: AbortSignal | undefined
+  readonly idempotencyKey?: string | undefined
+}
+
+const timeoutMillisDefault = 30_000
+const retriesDefault = 2
+const pauseMillisMin = 200
+const pauseMillisMax = 30_000
+const retriedStatuses = new Set([429, 503])
+
+export class Transport {
+  readonly #options: TransportOptions
+  readonly #base: string
+  readonly #retries: number
+
+  constructor(options: TransportOptions) {
+    this.#options = options
+    this.#base = `${options.baseUrl.replace(/\/+$/, "")}/v1`
+    this.#retries = options.retries ?? retriesDefault
+  }
+
+  /** The answer's JSON body; rejects with `MunimentError`, or with the reason of the caller's signal. */
+  async call(call: Call): Promise<unknown> {
+    const idempotencyKey =
+      call.idempotencyKey ?? (call.isWrite && this.#retries > 0 ? globalThis.crypto.randomUUID() : undefined)
+    const isRepeatable = !call.isWrite || idempotencyKey !== undefined
+    const pause = this.#options.pause ?? pauseFor
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#attempt(call, idempotencyKey)
+      } catch (error) {
+        if (!(error instanceof MunimentError) || !isRepeatable || attempt >= this.#retries) throw error
+        if (error.status !== 0 && !retriedStatuses.has(error.status)) throw error
+        await pause(pauseMillis(attempt, error.retryAfterMillis), call.signal)
+      }
+    }
+  }
+
+  async #attempt(call: Call, idempotencyKey: string | undefined): Promise<unknown> {
+    const timeout = AbortSignal.timeout(this.#options.timeoutMillis ?? timeoutMillisDefault)
+    const headers: Record<string, string> = {
+      authorization: `Bearer ${this.#options.apiKey}`,
+      accept: "application/json"
+    }
+    if (call.body !== undefined) headers["content-type"] = "application/json"
+    if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey
+    const send = this.#options.fetch ?? globalThis.fetch
+    try {
+      const response = await send(`${this.#base}${call.path}${queryText(call.query)}`, {
+        method: call.method,
+        headers,
+        signal: call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]),
+        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) })
+      })
+      return read(response, await response.text())
+    } catch (error) {
+      if (error instanceof MunimentError) throw error
+      call.signal?.throwIfAborted()
+      if (timeout.aborted) throw failure("timeout", "the service gave no answer in time", error)
+      throw failure("network_error", "the service could not be reached", error)
+    }
+  }
+}
+
+const failure = (code: string, message: string, cause: unknown): MunimentError =>
+  new MunimentError({ status: 0, code, message, cause })
+
+const queryText = (query: object | undefined): string => {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined) parameters.set(name, String(value))
+  }
+  const text = parameters.toString()
+  return text === "" ? "" : `?${text}`
+}
+
+const read = (response: Response, text: string): unknown => {
+  const body = parse(text)
+  if (response.ok && body !== undefined) return body
+  const fields = body ?? {}
+  throw new MunimentError({
+    status: response.status,
+    code: typeof fields["code"] === "string" ? fields["code"] : "invalid_response",
+    message: typeof fields["error"] === "string" ? fields["error"] : `the service answered ${response.status}`,
+    details: Array.isArray(fields["details"]) ? (fields["details"] as ReadonlyArray<MunimentErrorDetail>) : undefined,
+    retryAfterMillis: retryAfterMillis(response)
+  })
+}
+
+/** The object in `text`; undefined when it is something else, as a proxy's error page is. */
+const parse = (text: string): Record<string, unknown> | undefined => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    // Told to the caller as `invalid_response` with the status.
+    return undefined
+  }
+}
+
+const retryAfterMillis = (response: Response): number | undefined => {
+  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN)
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined
+}
+
+/** Doubling from 200 ms, spread over its upper half so that clients do not return in step. */
+const pauseMillis = (attempt: number, askedMillis: number | undefined): number => {
+  const [random = 0] = globalThis.crypto.getRandomValues(new Uint32Array(1))
+  const backOffMillis = pauseMillisMin * 2 ** attempt * (0.5 + random / 2 ** 33)
+  return Math.min(Math.max(backOffMillis, askedMillis ?? 0), pauseMillisMax)
+}
+
+const pauseFor = (millis: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop)
+      resolve()
+    }, millis)
+    signal?.addEventListener("abort", stop, { once: true })
+  })

@@ -1,0 +1,106 @@
+/**
+ * Second half of the set-up, under a recent Node: the embedding model on disk, verified, and a word
+ * about the vector index. It never fails a start: recall runs on its lexical half without a model
+ * and on the exact scan without hnswlib-node; what is missing, what that costs and the command that
+ * mends it are said here.
+ */
+import cliProgress from "cli-progress"
+import * as Effect from "effect/Effect"
+import { createRequire } from "node:module"
+import { join, resolve } from "node:path"
+import type { ReadyModel } from "@muniment/models/ModelFiles"
+import type { FetchProgress } from "@muniment/models/ModelFetch"
+import { modelById, modelPreference } from "@muniment/models/ModelCatalog"
+import { fetchDefaultModel, fetchModel, findModel } from "@muniment/models/ModelFiles"
+
+const root = resolve(import.meta.dirname, "..")
+const mendingCommand = "npm run setup"
+const bytesPerMegabyte = 1_000_000
+
+const main = async (): Promise<void> => {
+  const modelsDir = process.env["MUNIMENT_MODELS_DIR"] ?? join(root, "models")
+  const chosen = process.env["MUNIMENT_EMBEDDING_MODEL"]
+  if ((await modelOnDisk(modelsDir, chosen)) === undefined) await bringModel(modelsDir, chosen)
+  if (!isHnswAvailable()) {
+    say([
+      "hnswlib-node is missing: it could not be built (it needs a C++ compiler, make and Python 3).",
+      "  Cost: searches use the exact index; same answers, slower beyond some 20,000 memories of one agent.",
+      `  To mend it: install a compiler (g++ and make), delete node_modules, run "${mendingCommand}".`
+    ])
+  }
+}
+
+/** The chosen model, or the most preferred one that lies on disk whole; asks no network. */
+const modelOnDisk = async (modelsDir: string, chosen: string | undefined): Promise<ReadyModel | undefined> => {
+  for (const modelId of chosen === undefined ? modelPreference : [chosen]) {
+    const spec = modelById(modelId)
+    if (spec === undefined) continue
+    const found = await Effect.runPromise(Effect.result(findModel(spec, modelsDir)))
+    if (found._tag === "Success") return found.success
+  }
+  return undefined
+}
+
+const bringModel = async (modelsDir: string, chosen: string | undefined): Promise<void> => {
+  say(["Fetching the embedding model (once, 16 to 104 MB) ..."])
+  const progress = progressBar()
+  try {
+    const ready = await (chosen === undefined
+      ? fetchDefaultModel(modelsDir, progress.report)
+      : fetchModel(chosen, modelsDir, progress.report))
+    progress.stop()
+    say([`Embedding model ${ready.modelId}: ready.`])
+  } catch (cause) {
+    progress.stop()
+    const reasons = (cause instanceof Error ? cause.message : String(cause)).split("\n").map((line) => `    ${line}`)
+    say([
+      "The embedding model is missing. What was tried:",
+      ...reasons,
+      "  Cost: search finds words, not meanings, until it is there; nothing stored is lost, vectors are added later.",
+      `  To mend it: run "${mendingCommand}" with a network, or copy the files as packages/models/README.md says.`
+    ])
+  }
+}
+
+/** A bar at a terminal; otherwise one line for each thing that is fetched. */
+const progressBar = (): { readonly report: FetchProgress; readonly stop: () => void } => {
+  const isTerminal = process.stdout.isTTY === true
+  const bar = new cliProgress.SingleBar({
+    format: "  {bar} {percentage}% of {megabytes} MB  {label}",
+    hideCursor: true
+  })
+  let shown = ""
+  const show = (totalBytes: number, label: string): void => {
+    if (label === shown) return
+    if (isTerminal && shown !== "") bar.stop()
+    shown = label
+    const megabytes = (totalBytes / bytesPerMegabyte).toFixed(1)
+    if (isTerminal) bar.start(totalBytes, 0, { megabytes, label })
+    else say([`  ${label} (${megabytes} MB)`])
+  }
+  return {
+    report: (fetchedBytes, totalBytes, label) => {
+      show(totalBytes, label)
+      if (isTerminal) bar.update(Math.min(fetchedBytes, totalBytes))
+    },
+    stop: () => {
+      if (isTerminal && shown !== "") bar.stop()
+    }
+  }
+}
+
+const isHnswAvailable = (): boolean => {
+  try {
+    createRequire(import.meta.url)("hnswlib-node")
+    return true
+  } catch {
+    // Any reason (not built, built for another machine) has the same consequence and the same cure.
+    return false
+  }
+}
+
+const say = (lines: ReadonlyArray<string>): void => {
+  process.stdout.write(`${lines.join("\n")}\n`)
+}
+
+await main()

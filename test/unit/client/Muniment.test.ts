@@ -1,0 +1,200 @@
+/** The client against a real HTTP server: what goes over the wire, what is retried, what is thrown. */
+import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import type { ContractClient, EndpointName } from "@muniment/client/Contract"
+import { Muniment, type MunimentOptions } from "@muniment/client/Muniment"
+import { MunimentError } from "@muniment/client/MunimentError"
+import { describe, expect, it } from "vitest"
+import { startWireServer, type WireAnswer } from "./WireServer.ts"
+
+const ok = (body: object): WireAnswer => ({ status: 200, body: { success: true, ...body } })
+const busy: WireAnswer = { status: 503, body: { success: false, error: "later", code: "overloaded" } }
+const memory = { id: "mem_1", kind: "factual_memory" }
+
+const pauses: Array<number> = []
+const clientOf = (baseUrl: string, options: Partial<MunimentOptions> = {}): Muniment =>
+  new Muniment({ baseUrl, apiKey: "key", pause: async (millis) => void pauses.push(millis), ...options })
+
+const failureOf = async (call: Promise<unknown>): Promise<MunimentError> => {
+  const error = await call.then(
+    () => undefined,
+    (cause: unknown) => cause
+  )
+  if (!(error instanceof MunimentError)) throw new Error(`not a MunimentError: ${String(error)}`)
+  return error
+}
+
+const direct = { agentId: "a", memories: [{ kind: "factual_memory", data: { fact: "x" } }] }
+
+/** One call for each endpoint; the type makes it complete. */
+const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Promise<unknown> } = {
+  create: (client) => client.create(direct),
+  list: (client) => client.list({ agentId: "a" }),
+  search: (client) => client.search({ query: "q" }),
+  get: (client) => client.get("x/y"),
+  update: (client) => client.update("x/y", { tags: ["t"] }),
+  delete: (client) => client.delete("x/y"),
+  batchSearch: (client) => client.batchSearch({ queries: [{ query: "q" }] }),
+  batchDelete: (client) => client.batchDelete({ ids: ["x"] }),
+  batchUpdate: (client) => client.batchUpdate({ ids: ["x"], update: { tags: [] } }),
+  batchCreate: (client) => client.batchCreate(direct),
+  register: (client) => client.register({ name: "n", description: "d", schema: "{}" }),
+  listSchemas: (client) => client.listSchemas(),
+  getSchema: (client) => client.getSchema("x/y"),
+  updateSchema: (client) => client.updateSchema("x/y", { description: "d" }),
+  deleteSchema: (client) => client.deleteSchema("x/y"),
+  whoami: (client) => client.whoami()
+}
+
+const byName: Readonly<Record<string, (client: ContractClient) => Promise<unknown>>> = calls
+
+describe("the client follows the contract", () => {
+  const { memories, schemas, account } = MunimentApi.groups
+  for (const endpoint of [memories, schemas, account].flatMap((group) => Object.values(group.endpoints))) {
+    it(`${endpoint.identifier} calls ${endpoint.method} ${endpoint.path}`, async () => {
+      await using server = await startWireServer(() => ok({}))
+      await byName[endpoint.identifier]?.(clientOf(server.url))
+      const [request] = server.requests
+      expect(request?.method).toBe(endpoint.method)
+      expect(request?.url.split("?")[0]).toBe(endpoint.path.replace(/:\w+/, "x%2Fy"))
+      expect(request?.headers["authorization"]).toBe("Bearer key")
+      expect("idempotency-key" in (request?.headers ?? {})).toBe(endpoint.headers !== undefined)
+    })
+  }
+})
+
+describe("the client encodes", () => {
+  it("sends query parameters as text and leaves out those that are undefined", async () => {
+    await using server = await startWireServer(() => ok({ memories: [], searchedAt: "now" }))
+    await clientOf(`${server.url}/`).search({ query: "who & where", limit: 3, explain: true, tags: "a,b" })
+    const [, text] = server.requests[0]!.url.split("?")
+    expect(Object.fromEntries(new URLSearchParams(text))).toEqual({
+      query: "who & where",
+      limit: "3",
+      explain: "true",
+      tags: "a,b"
+    })
+  })
+
+  it("sends bodies as JSON and returns the answer's body", async () => {
+    await using server = await startWireServer(() => ok({ created: [memory], updated: [] }))
+    const answer = await clientOf(server.url).create(direct)
+    expect(server.requests[0]?.body).toEqual(direct)
+    expect(server.requests[0]?.headers["content-type"]).toBe("application/json")
+    expect(answer.created[0]?.id).toBe("mem_1")
+  })
+
+  it("turns the pages of a listing until there is no cursor", async () => {
+    await using server = await startWireServer((_, index) =>
+      ok({ memories: [{ ...memory, id: `mem_${index}` }], total: 3, ...(index < 2 ? { nextCursor: `c${index}` } : {}) })
+    )
+    const ids = await Array.fromAsync(clientOf(server.url).listAll({ agentId: "a", limit: 1 }), ({ id }) => id)
+    expect(ids).toEqual(["mem_0", "mem_1", "mem_2"])
+    expect(server.requests.map(({ url }) => new URL(url, server.url).searchParams.get("cursor"))).toEqual([
+      null,
+      "c0",
+      "c1"
+    ])
+  })
+})
+
+describe("the client retries", () => {
+  it("repeats a write under one idempotency key", async () => {
+    await using server = await startWireServer((_, index) => (index === 0 ? busy : ok({ created: [], updated: [] })))
+    await clientOf(server.url).create(direct)
+    const keys = server.requests.map(({ headers }) => headers["idempotency-key"])
+    expect(keys).toHaveLength(2)
+    expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/)
+    expect(keys[1]).toBe(keys[0])
+  })
+
+  it("repeats after a cut connection", async () => {
+    await using server = await startWireServer((_, index) => (index === 0 ? undefined : ok({ memory })))
+    expect((await clientOf(server.url).get("m")).memory.id).toBe("mem_1")
+  })
+
+  it("waits as long as the service asks", async () => {
+    await using server = await startWireServer((_, index) =>
+      index === 0 ? { ...busy, status: 429, headers: { "retry-after": "7" } } : ok({ memory })
+    )
+    pauses.length = 0
+    await clientOf(server.url).get("m")
+    expect(pauses).toEqual([7_000])
+  })
+
+  it("gives up after the configured retries, with pauses that grow", async () => {
+    await using server = await startWireServer(() => busy)
+    pauses.length = 0
+    const error = await failureOf(clientOf(server.url, { retries: 3 }).get("m"))
+    expect(error.code).toBe("overloaded")
+    expect(server.requests).toHaveLength(4)
+    expect(pauses.map((millis, index) => millis >= 100 * 2 ** index && millis <= 200 * 2 ** index)).toEqual([
+      true,
+      true,
+      true
+    ])
+  })
+
+  it("neither repeats nor keys a write when retries are off", async () => {
+    await using server = await startWireServer(() => busy)
+    await failureOf(clientOf(server.url, { retries: 0 }).create(direct))
+    expect(server.requests).toHaveLength(1)
+    expect(server.requests[0]?.headers["idempotency-key"]).toBeUndefined()
+  })
+
+  it("does not repeat what the service refused", async () => {
+    await using server = await startWireServer(() => ({
+      status: 500,
+      body: { success: false, error: "x", code: "internal_error" }
+    }))
+    await failureOf(clientOf(server.url).get("m"))
+    expect(server.requests).toHaveLength(1)
+  })
+
+  it("uses the caller's idempotency key", async () => {
+    await using server = await startWireServer(() => ok({}))
+    await clientOf(server.url).delete("m", { idempotencyKey: "mine" })
+    expect(server.requests[0]?.headers["idempotency-key"]).toBe("mine")
+  })
+})
+
+describe("the client fails", () => {
+  it("with the service's status, code, text and details", async () => {
+    const details = [{ index: 0, path: "/fact", message: "is missing" }]
+    await using server = await startWireServer(() => ({
+      status: 400,
+      body: { success: false, error: "data against schema", code: "schema_validation_failed", details }
+    }))
+    const error = await failureOf(clientOf(server.url).create(direct))
+    expect(error).toMatchObject({
+      status: 400,
+      code: "schema_validation_failed",
+      message: "data against schema",
+      details
+    })
+  })
+
+  it("with invalid_response when something else answers", async () => {
+    await using server = await startWireServer(() => ({ status: 502, body: "<html>bad gateway</html>" }))
+    expect(await failureOf(clientOf(server.url).whoami())).toMatchObject({ status: 502, code: "invalid_response" })
+  })
+
+  it("with network_error when nobody listens", async () => {
+    const server = await startWireServer(() => ok({}))
+    await server[Symbol.asyncDispose]()
+    expect(await failureOf(clientOf(server.url).whoami())).toMatchObject({ status: 0, code: "network_error" })
+  })
+
+  it("with timeout when an attempt takes too long", async () => {
+    const silent: typeof fetch = (_url, init) =>
+      new Promise((_, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason)))
+    const client = clientOf("http://127.0.0.1:9", { fetch: silent, timeoutMillis: 1, retries: 0 })
+    expect(await failureOf(client.whoami())).toMatchObject({ status: 0, code: "timeout" })
+  })
+
+  it("with the caller's own reason when the caller aborts, without another attempt", async () => {
+    await using server = await startWireServer(() => ok({}))
+    const signal = AbortSignal.abort("enough")
+    await expect(clientOf(server.url).whoami({ signal })).rejects.toBe("enough")
+    expect(server.requests).toHaveLength(0)
+  })
+})
