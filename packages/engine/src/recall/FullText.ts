@@ -43,6 +43,7 @@ export class FullText {
     this.#postings = database.prepare("SELECT doc, col FROM fulltext_instance WHERE term = ?")
     this.#postings.setReturnArrays(true)
     this.#lengths = database.prepare("SELECT slot, tokens FROM fulltext_length ORDER BY slot")
+    this.#lengths.setReturnArrays(true)
     this.#count = database.prepare("SELECT count(*) AS count FROM fulltext_length")
   }
 
@@ -81,9 +82,11 @@ export class FullText {
     return found
   }
 
-  /** Tokens of every row, ascending by slot. */
-  lengths(): Array<{ readonly slot: number; readonly tokens: number }> {
-    return this.#lengths.all().map((row) => ({ slot: Number(row["slot"]), tokens: Number(row["tokens"]) }))
+  /** Visits every row with its number of tokens, ascending by slot. */
+  forEachLength(visit: (slot: number, tokens: number) => void): void {
+    for (const [slot, tokens] of this.#lengths.iterate() as Iterable<ReadonlyArray<unknown>>) {
+      visit(Number(slot), Number(tokens))
+    }
   }
 
   count(): number {

@@ -54,7 +54,7 @@ export class LexicalIndex {
   constructor(fullText: FullText, options: { readonly postingsCachedMax?: number } = {}) {
     this.#fullText = fullText
     this.#cache = new PostingCache(options.postingsCachedMax)
-    for (const { slot, tokens } of fullText.lengths()) this.#occupy(slot, tokens)
+    fullText.forEachLength((slot, tokens) => this.#occupy(slot, tokens))
   }
 
   /** Space that cached postings hold, in postings. */

@@ -31,9 +31,11 @@ describe("FullText", () => {
       { slot: 3, column: 0, count: 2 },
       { slot: 3, column: 1, count: 1 }
     ])
-    expect(fullText.lengths()).toEqual([
-      { slot: 0, tokens: 1 },
-      { slot: 3, tokens: 4 }
+    const lengths: Array<ReadonlyArray<number>> = []
+    fullText.forEachLength((slot, tokens) => lengths.push([slot, tokens]))
+    expect(lengths).toEqual([
+      [0, 1],
+      [3, 4]
     ])
     expect(fullText.count()).toBe(2)
   })
