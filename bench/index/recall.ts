@@ -48,7 +48,7 @@ const main = async () => {
     graph.upsert(slot, row, slot)
     planned.upsert(slot, row, slot)
   })
-  let started = performance.now()
+  const started = performance.now()
   let slowestStepMillis = 0
   for (let more = 1; more > 0;) {
     const from = performance.now()

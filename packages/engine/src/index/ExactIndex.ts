@@ -6,7 +6,7 @@
  */
 import { type Bitmap, lowestBit } from "./Bitmap.ts"
 import { TopK } from "./TopK.ts"
-import { VectorArena } from "./VectorArena.ts"
+import type { VectorArena } from "./VectorArena.ts"
 import type { IndexStats, SearchHits, VectorIndex } from "./VectorIndex.ts"
 
 export class ExactIndex implements VectorIndex {

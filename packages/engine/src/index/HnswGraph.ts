@@ -16,6 +16,8 @@ export const graphEfConstruction = 200
 const graphSeed = 100
 
 const capacityMin = 16_384
+const unlabelled = -1
+
 /** The base layer grows by remapping pages; growing rarely keeps the lock table cheap. */
 const capacityGrowth = 2
 
@@ -35,7 +37,9 @@ export class HnswGraph {
   private labels = 0
   private staleLabels = 0
   private slotOfLabel: Int32Array
-  private readonly labelOfSlot = new Map<number, number>()
+  private liveLabels = 0
+  /** Live label of each slot, or `unlabelled`; slots past the end have none. */
+  private labelOfSlot: Int32Array
 
   private constructor(native: NativeGraph, arena: VectorArena, capacity: number) {
     this.native = native
@@ -44,6 +48,7 @@ export class HnswGraph {
     this.missing = arena.live.clone()
     this.scratch = new Array<number>(arena.dims).fill(0)
     this.slotOfLabel = new Int32Array(capacity)
+    this.labelOfSlot = new Int32Array(capacity).fill(unlabelled)
   }
 
   /** An empty graph with room for what is live now. */
@@ -71,8 +76,7 @@ export class HnswGraph {
         arena.seqOf(slot) === table.seqs[label] &&
         arena.fingerprint(slot) === table.fingerprints[label]
       ) {
-        graph.labelOfSlot.set(slot, label)
-        graph.missing.clear(slot)
+        graph.bind(slot, label)
       } else {
         native.markDelete(label)
         graph.staleLabels++
@@ -82,7 +86,7 @@ export class HnswGraph {
   }
 
   get indexed(): number {
-    return this.labelOfSlot.size
+    return this.liveLabels
   }
 
   get stale(): number {
@@ -101,16 +105,16 @@ export class HnswGraph {
     this.native.addPoint(this.scratch, label)
     this.labels++
     this.slotOfLabel[label] = slot
-    this.labelOfSlot.set(slot, label)
-    this.missing.clear(slot)
+    this.bind(slot, label)
   }
 
   /** Follows a change of the arena: the slot's label becomes stale; a live slot is missing. */
   retire(slot: number): void {
-    const label = this.labelOfSlot.get(slot)
-    if (label !== undefined) {
+    const label = this.labelOfSlot[slot] ?? unlabelled
+    if (label !== unlabelled) {
       this.native.markDelete(label)
-      this.labelOfSlot.delete(slot)
+      this.labelOfSlot[slot] = unlabelled
+      this.liveLabels--
       this.staleLabels++
     }
     if (this.arena.live.has(slot)) this.missing.set(slot)
@@ -161,6 +165,17 @@ export class HnswGraph {
   /** Writes the native graph off this thread; nothing may be added until the promise settles. */
   async write(path: string): Promise<void> {
     await this.native.writeIndex(path)
+  }
+
+  private bind(slot: number, label: number): void {
+    if (slot >= this.labelOfSlot.length) {
+      const grown = new Int32Array(Math.max(slot + 1, this.labelOfSlot.length * capacityGrowth)).fill(unlabelled)
+      grown.set(this.labelOfSlot)
+      this.labelOfSlot = grown
+    }
+    this.labelOfSlot[slot] = label
+    this.liveLabels++
+    this.missing.clear(slot)
   }
 
   private toSlots(labels: ReadonlyArray<number>): ReadonlyArray<number> {

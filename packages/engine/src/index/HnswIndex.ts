@@ -18,7 +18,7 @@ import type { IndexStats, SearchHits, VectorIndex } from "./VectorIndex.ts"
 /** Above this share of stale elements the graph is rebuilt. */
 export const staleShareMax = 0.2
 
-/** Width of the walk. Measured in bench/index/recall.ts: see the README of the engine. */
+/** Width of the walk. Recall on real vectors: bench/index/README.md. */
 export const efMin = 128
 const efPerResult = 2
 /** A filter hides part of the walk's neighbourhood: at most this much wider for the rarest filters. */

@@ -27,6 +27,7 @@ export class PlannedIndex implements VectorIndex {
   private readonly arena: VectorArena
   private readonly exact: ExactIndex
   private graph: HnswIndex | undefined
+  private isClosed = false
 
   constructor(options: PlannedIndexOptions) {
     this.options = options
@@ -68,7 +69,7 @@ export class PlannedIndex implements VectorIndex {
 
   /** Inner product of one slot's vector with the query; undefined where the slot has none. */
   scoreOf(slot: number, query: Float32Array): number | undefined {
-    return this.arena.live.has(slot) ? this.arena.dot(slot, query) : undefined;
+    return this.arena.live.has(slot) ? this.arena.dot(slot, query) : undefined
   }
 
   plan(k: number, allowed: Bitmap | undefined): Plan {
@@ -100,8 +101,8 @@ export class PlannedIndex implements VectorIndex {
   }
 
   close(): void {
-    this.graph?.close()
-    this.graph = undefined
+    this.isClosed = true
+    this.dropGraph()
   }
 
   async writeSnapshot(path: string, key: SnapshotKey): Promise<WriteOutcome> {
@@ -119,8 +120,13 @@ export class PlannedIndex implements VectorIndex {
   private graphWanted(): HnswIndex | undefined {
     const { hnswlib, pin } = this.options
     const liveMin = pin === "hnsw" ? 1 : this.graph === undefined ? graphBuildMin : graphKeepMin
-    if (hnswlib === undefined || pin === "exact" || this.arena.size < liveMin) this.close()
+    if (hnswlib === undefined || pin === "exact" || this.isClosed || this.arena.size < liveMin) this.dropGraph()
     else this.graph ??= new HnswIndex(hnswlib, this.arena)
     return this.graph
+  }
+
+  private dropGraph(): void {
+    this.graph?.close()
+    this.graph = undefined
   }
 }

@@ -4,7 +4,7 @@
  * The exact scan costs per allowed vector. The graph costs per step of its walk, and a filter that
  * lets one in n through makes the walk about n times longer, besides calling back for every
  * element; so the rarer the filter, the better the exact scan, which also never misses. The model's
- * constants are measured by bench/index/recall.ts; the README of the engine has the figures.
+ * constants are measured by bench/index/recall.ts; bench/index/README.md has the figures.
  */
 import { efFor } from "./HnswIndex.ts"
 import type { Engine } from "./VectorIndex.ts"

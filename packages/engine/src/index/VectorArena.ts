@@ -20,6 +20,8 @@ export class VectorArena {
   /** The slots that hold a vector. */
   readonly live = new Bitmap()
   private readonly slabs: Array<Float32Array> = []
+  /** The same memory as `slabs`, as bits. */
+  private readonly slabBits: Array<Uint32Array> = []
   private readonly seqs: Array<Float64Array> = []
   private liveCount = 0
 
@@ -79,14 +81,11 @@ export class VectorArena {
 
   /** 32-bit hash of a live vector's first components: tells two vectors of one slot apart. */
   fingerprint(slot: number): number {
-    const slab = this.slabs[slot >>> slabShift]!
-    const words = new Uint32Array(
-      slab.buffer,
-      (slot & slabMask) * this.dims * 4,
-      Math.min(this.dims, fingerprintComponents)
-    )
+    const bits = this.slabBits[slot >>> slabShift]!
+    const from = (slot & slabMask) * this.dims
+    const components = Math.min(this.dims, fingerprintComponents)
     let hash = 0x811c9dc5
-    for (let i = 0; i < words.length; i++) hash = Math.imul(hash ^ words[i]!, 0x01000193)
+    for (let i = 0; i < components; i++) hash = Math.imul(hash ^ bits[from + i]!, 0x01000193)
     return hash >>> 0
   }
 
@@ -94,7 +93,9 @@ export class VectorArena {
     const slab = slot >>> slabShift
     // Slots are dense, so the slabs below exist or are about to be used.
     while (this.slabs.length <= slab) {
-      this.slabs.push(new Float32Array(slabVectors * this.dims))
+      const floats = new Float32Array(slabVectors * this.dims)
+      this.slabs.push(floats)
+      this.slabBits.push(new Uint32Array(floats.buffer))
       this.seqs.push(new Float64Array(slabVectors).fill(-1))
     }
     return this.slabs[slab]!
