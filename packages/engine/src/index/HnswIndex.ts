@@ -110,7 +110,7 @@ export class HnswIndex implements VectorIndex {
 
   /** Has `work` build a fresh graph whatever the stale share is, so that a snapshot can be written. */
   requestRebuild(): void {
-    this.rebuildRequested = this.serving.stale > 0
+    this.rebuildRequested = this.next === undefined && this.serving.stale > 0
   }
 
   /** Pending slots within `allowed`: what a search scans beside the graph. */
