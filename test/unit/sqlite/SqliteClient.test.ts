@@ -88,7 +88,7 @@ describe("SqliteClient", () => {
         database.exec("PRAGMA max_page_count=4")
         const error = yield* Effect.flip(sql`INSERT INTO entry (value) VALUES (${"x".repeat(50_000)})`)
         expect(sqliteErrorOf(error)?.reason).toBe("full")
-        expect(sqliteErrorOf(yield* Effect.flip(sql`SELECT * FROM nothing`))?.reason).toBe("other")
+        expect(sqliteErrorOf(yield* Effect.flip(sql`SELECT * FROM missing`))?.reason).toBe("other")
         expect(yield* sql`SELECT count(*) AS n FROM entry`).toEqual([{ n: 0 }])
       })
     )

@@ -1,0 +1,106 @@
+/**
+ * Accounts (interface.md sections 2 and 10.3): who owns memories, schemas and keys. Names are unique
+ * and the operator's way to speak of an account; ids are what everything else refers to.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import type { Account, Plan } from "@muniment/domain/Account"
+import { Conflict, type InsufficientStorage } from "@muniment/domain/Errors"
+import { ControlDatabase } from "./ControlDatabase.ts"
+
+export interface AccountOptions {
+  /** `free` if not given. */
+  readonly plan?: Plan | undefined
+  /** Made up (`acc_` and a ULID) if not given. */
+  readonly id?: string | undefined
+}
+
+export class Accounts extends Context.Service<
+  Accounts,
+  {
+    /** Fails when the name or the id is taken. */
+    readonly create: (name: string, options?: AccountOptions) => Effect.Effect<Account, Conflict | InsufficientStorage>
+    /** The account of that name, created on `plan` if there is none; an existing one keeps its plan. */
+    readonly ensure: (name: string, plan: Plan) => Effect.Effect<Account, InsufficientStorage>
+    /** Oldest first. */
+    readonly list: Effect.Effect<ReadonlyArray<Account>>
+    readonly byId: (id: string) => Effect.Effect<Account | undefined>
+    readonly byName: (name: string) => Effect.Effect<Account | undefined>
+  }
+>()("muniment/ledger/Accounts") {
+  static readonly layer = Layer.effect(
+    Accounts,
+    Effect.gen(function* () {
+      const { read, sql, write } = yield* ControlDatabase
+      const random = yield* SecureRandom.SecureRandom
+
+      const insert = Effect.fnUntraced(function* (name: string, { id, plan = "free" }: AccountOptions) {
+        const account: Account = {
+          id: id ?? `acc_${yield* random.ulid}`,
+          name,
+          plan,
+          createdAt: yield* Clock.currentTimeMillis
+        }
+        yield* sql`INSERT INTO account ${sql.insert(rowOf(account))}`
+        return account
+      })
+      const where = (column: "id" | "name", value: string) =>
+        Effect.map(sql<AccountRow>`SELECT * FROM account WHERE ${sql(column)} = ${value}`, ([row]) =>
+          row === undefined ? undefined : accountOf(row)
+        )
+
+      return Accounts.of({
+        create: Effect.fn("Accounts.create")(function* (name, options = {}) {
+          return yield* write(
+            Effect.gen(function* () {
+              const taken =
+                (yield* where("name", name)) ?? (options.id === undefined ? undefined : yield* where("id", options.id))
+              if (taken !== undefined) return yield* accountExists()
+              return yield* insert(name, options)
+            })
+          )
+        }),
+        ensure: Effect.fn("Accounts.ensure")(function* (name, plan) {
+          const existing = yield* read(where("name", name))
+          if (existing !== undefined) return existing
+          // Asked again inside: another fiber may have created it meanwhile.
+          return yield* write(
+            Effect.flatMap(where("name", name), (account) =>
+              account === undefined ? insert(name, { plan }) : Effect.succeed(account)
+            )
+          )
+        }),
+        list: read(
+          Effect.map(sql<AccountRow>`SELECT * FROM account ORDER BY created_at, rowid`, (rows) => rows.map(accountOf))
+        ),
+        byId: (id) => read(where("id", id)),
+        byName: (name) => read(where("name", name))
+      })
+    })
+  )
+}
+
+const accountExists = () =>
+  new Conflict({ code: "account_exists", error: "an account of that name or id exists already" })
+
+/** A row of `account`; also what joins select of it. */
+export interface AccountRow {
+  readonly id: string
+  readonly name: string
+  readonly plan: Plan
+  readonly created_at: number
+}
+
+export const accountOf = (row: AccountRow): Account => ({
+  id: row.id,
+  name: row.name,
+  plan: row.plan,
+  createdAt: row.created_at
+})
+
+const rowOf = (account: Account) => ({
+  id: account.id,
+  name: account.name,
+  plan: account.plan,
+  created_at: account.createdAt
+})

@@ -1,0 +1,80 @@
+/**
+ * `<dataDirectory>/control.db`: accounts, keys, schemas, the directory of namespaces, idempotency.
+ *
+ * Invariants: one connection and one process; every change is one durable transaction; a full disk
+ * is a typed failure of writes (507), any other failure of SQLite here is a defect. The services of
+ * this package are the only ones that write SQL for it.
+ */
+import { Context, Effect, Layer } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { SqlError, type SqlClient } from "effect/sql"
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { InsufficientStorage } from "@muniment/domain/Errors"
+import { attempt, Database, type SqliteError } from "@muniment/sqlite/Database"
+import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
+import { makeSqliteClient, sqliteErrorOf } from "@muniment/sqlite/SqliteClient"
+import { controlMigrations } from "./migrations/controlMigrations.ts"
+
+/** The failures of `E` that are not SQLite's. */
+export type WithoutSql<E> = Exclude<E, Extract<E, SqlError.SqlError>>
+
+/** Readable by its owner alone: key digests and schemas lie in it. */
+const directoryMode = 0o700
+
+export class ControlDatabase extends Context.Service<
+  ControlDatabase,
+  {
+    readonly sql: SqlClient.SqlClient
+    /** Runs queries; a failure of SQLite is a defect. */
+    readonly read: <A, E, R>(query: Effect.Effect<A, E, R>) => Effect.Effect<A, WithoutSql<E>, R>
+    /** Runs `change` in one transaction, undone when it fails or is interrupted. */
+    readonly write: <A, E, R>(
+      change: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, WithoutSql<E> | InsufficientStorage, R>
+  }
+>()("muniment/ledger/ControlDatabase") {
+  /** Creates the directory and the file as needed, and brings the file to the last version. */
+  static readonly layer = (dataDirectory: string): Layer.Layer<ControlDatabase, SqliteError | NewerDatabase> =>
+    Layer.effect(
+      ControlDatabase,
+      Effect.gen(function* () {
+        const database = yield* Effect.acquireRelease(openMigrated(dataDirectory), (opened) =>
+          Effect.sync(() => opened.close())
+        )
+        const sql = yield* makeSqliteClient(database)
+        return ControlDatabase.of({
+          sql,
+          read: (query) => Effect.catch(query, (error) => (isOther(error) ? Effect.fail(error) : Effect.die(error))),
+          write: <A, E, R>(change: Effect.Effect<A, E, R>) =>
+            Effect.catch(
+              sql.withTransaction(change),
+              (error): Effect.Effect<never, WithoutSql<E> | InsufficientStorage> =>
+                isOther<E>(error) ? Effect.fail(error) : fullOrDefect(error)
+            )
+        })
+      })
+    ).pipe(Layer.provide(Reactivity.layer))
+}
+
+const openMigrated = (dataDirectory: string): Effect.Effect<Database, SqliteError | NewerDatabase> =>
+  attempt("open control.db", (): Database | NewerDatabase => {
+    mkdirSync(dataDirectory, { recursive: true, mode: directoryMode })
+    const filename = join(dataDirectory, "control.db")
+    const database = new Database({ filename })
+    try {
+      migrate(database, controlMigrations, { snapshot: `${filename}.before-migration` })
+      return database
+    } catch (error) {
+      database.close()
+      if (error instanceof NewerDatabase) return error
+      throw error
+    }
+  }).pipe(Effect.flatMap((opened) => (opened instanceof NewerDatabase ? Effect.fail(opened) : Effect.succeed(opened))))
+
+const isOther = <E>(error: E | SqlError.SqlError): error is E & WithoutSql<E> => !(error instanceof SqlError.SqlError)
+
+const fullOrDefect = (error: unknown): Effect.Effect<never, InsufficientStorage> =>
+  error instanceof SqlError.SqlError && sqliteErrorOf(error)?.reason === "full"
+    ? Effect.fail(new InsufficientStorage({ code: "insufficient_storage", error: "the disk is full" }))
+    : Effect.die(error)

@@ -1,0 +1,5 @@
+/** All versions of `control.db`, oldest first. */
+import type { Migration } from "@muniment/sqlite/Migrate"
+import { initial } from "./0001_initial.ts"
+
+export const controlMigrations: ReadonlyArray<Migration> = [initial]
