@@ -9,7 +9,7 @@
 import { Effect, type Scope } from "effect"
 import { DatabaseSync } from "node:sqlite"
 import { classified, classifySqlite, SqliteError } from "./SqliteError.ts"
-import { Statement, StatementCache } from "./Statement.ts"
+import { type Statement, StatementCache } from "./Statement.ts"
 
 export { SqliteError }
 

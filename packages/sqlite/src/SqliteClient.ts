@@ -13,7 +13,7 @@ import type { SqlConnection } from "effect/sql"
 import type { SQLInputValue } from "node:sqlite"
 import type { Database } from "./Database.ts"
 import { classifySqlite, SqliteError } from "./SqliteError.ts"
-import { StatementCache } from "./Statement.ts"
+import { type Row, StatementCache } from "./Statement.ts"
 
 /** Texts of one client; more than any package here has. */
 const clientStatementsMax = 256
@@ -51,7 +51,7 @@ export const sqliteErrorOf = (error: SqlError.SqlError): SqliteError | undefined
 const makeConnection = (database: Database): SqlConnection.Connection => {
   const statements = new StatementCache(database.handle, clientStatementsMax)
   const execute = (sql: string, values: ReadonlyArray<unknown>, mode: Mode) =>
-    Effect.withFiber<ReadonlyArray<any>, SqlError.SqlError>((fiber) =>
+    Effect.withFiber<ReadonlyArray<Row>, SqlError.SqlError>((fiber) =>
       Effect.try({
         try: () => {
           const { handle } = statements.prepare(sql)
@@ -66,7 +66,9 @@ const makeConnection = (database: Database): SqlConnection.Connection => {
     const found = execute(sql, values, "rows")
     return transform === undefined ? found : Effect.map(found, transform)
   }
-  const arrays = (sql: string, values: ReadonlyArray<unknown>) => execute(sql, values, "arrays")
+  // In this mode node:sqlite's rows are arrays, which their type does not say.
+  const arrays = (sql: string, values: ReadonlyArray<unknown>) =>
+    Effect.map(execute(sql, values, "arrays"), (found) => found.map((row) => Object.values(row)))
   return {
     execute: rows,
     executeUnprepared: rows,
