@@ -19,8 +19,9 @@ const bytesPerMegabyte = 1_000_000
 
 const main = async (): Promise<void> => {
   const modelsDir = process.env["MUNIMENT_MODELS_DIR"] ?? join(root, "models")
-  const chosen = process.env["MUNIMENT_EMBEDDING_MODEL"]
-  if ((await modelOnDisk(modelsDir, chosen)) === undefined) await bringModel(modelsDir, chosen)
+  const configured = process.env["MUNIMENT_EMBEDDING_MODEL"] ?? "auto"
+  const chosen = configured === "auto" ? undefined : configured
+  if (chosen !== "none" && (await modelOnDisk(modelsDir, chosen)) === undefined) await bringModel(modelsDir, chosen)
   if (!isHnswAvailable()) {
     say([
       "hnswlib-node is missing: it could not be built (it needs a C++ compiler, make and Python 3).",

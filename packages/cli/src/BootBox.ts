@@ -1,0 +1,54 @@
+/**
+ * What a person sees when the service is up: where it is, where the data lies, the operator's key
+ * (shown this once), and a call to try. The call stands below the box, so that it can be copied.
+ */
+
+/** What the server knows when it is ready. */
+export interface BootReport {
+  readonly url: string
+  readonly dataDirectory: string
+  /** Only on the first start: it is stored as a hash. */
+  readonly operatorKey?: string | undefined
+  readonly docsUrl: string
+  readonly warnings: ReadonlyArray<string>
+  readonly bootMillis: number
+}
+
+const keyPlaceholder = "$MUNIMENT_API_KEY"
+
+export const bootBox = (report: BootReport): string =>
+  [
+    ...framed(`Muniment is ready (${(report.bootMillis / 1_000).toFixed(1)} s)`, [
+      `URL   ${report.url}`,
+      `Data  ${report.dataDirectory}`,
+      ...(report.operatorKey === undefined ? [] : [`Key   ${report.operatorKey}  (shown once)`]),
+      `Docs  ${report.docsUrl}`
+    ]),
+    ...report.warnings.map((warning) => `! ${warning}`),
+    report.operatorKey === undefined
+      ? 'Try it with a key ("npm run muniment -- keys create --account NAME" makes one):'
+      : "Try it:",
+    ...callToTry(report),
+    ""
+  ].join("\n")
+
+const framed = (title: string, lines: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const width = Math.max(title.length + 1, ...lines.map((line) => line.length))
+  return [
+    `╭ ${title} ${"─".repeat(width - title.length)}╮`,
+    ...lines.map((line) => `│ ${line.padEnd(width)} │`),
+    `╰${"─".repeat(width + 2)}╯`
+  ]
+}
+
+const callToTry = ({ url, operatorKey = keyPlaceholder }: BootReport): ReadonlyArray<string> => {
+  const body = {
+    agentId: "assistant",
+    memories: [{ kind: "factual_memory", data: { subject: "Alice", fact: "Alice lives in Seattle" } }]
+  }
+  const authorization = `-H "authorization: Bearer ${operatorKey}"`
+  return [
+    `  curl ${url}/v1/memories ${authorization} -H "content-type: application/json" -d '${JSON.stringify(body)}'`,
+    `  curl "${url}/v1/memories/search?query=where+does+Alice+live" ${authorization}`
+  ]
+}

@@ -1,0 +1,88 @@
+/**
+ * What `doctor` concludes from the state that the service reports: one line for each thing that can
+ * be wrong, with what to do. Pure, so that every finding can be tested.
+ */
+import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
+
+export type Verdict = "ok" | "warn" | "fail"
+
+export interface Check {
+  readonly name: string
+  readonly verdict: Verdict
+  readonly detail: string
+  /** What to do; absent when all is well. */
+  readonly remedy?: string
+}
+
+const gibibyte = 2 ** 30
+const freeBytesWarn = gibibyte
+const freeBytesFail = gibibyte / 10
+
+export const statusChecks = (status: ServiceStatus): ReadonlyArray<Check> => [
+  serviceCheck(status),
+  modelCheck(status.embedding),
+  vectorsCheck(status.embedding),
+  indexCheck(status.index),
+  storeCheck(status),
+  diskCheck(status.disk),
+  ...configurationChecks(status.warnings)
+]
+
+const serviceCheck = ({ ready, version, node, dataDirectory }: ServiceStatus): Check => {
+  const detail = `${version} on Node ${node}, data in ${dataDirectory}`
+  return ready
+    ? { name: "service", verdict: "ok", detail }
+    : { name: "service", verdict: "fail", detail: `not ready; ${detail}`, remedy: "read the service's log" }
+}
+
+const modelCheck = ({ model, ready, detail }: ServiceStatus["embedding"]): Check =>
+  ready
+    ? { name: "model", verdict: "ok", detail: model === null ? detail : `${model}: ${detail}` }
+    : {
+        name: "model",
+        verdict: "warn",
+        detail: `search finds words, not meanings: ${detail}`,
+        remedy: 'run "npm run setup" with a network; the service takes the model up by itself'
+      }
+
+const vectorsCheck = ({ pending }: ServiceStatus["embedding"]): Check =>
+  pending === 0
+    ? { name: "vectors", verdict: "ok", detail: "every memory has its vector" }
+    : {
+        name: "vectors",
+        verdict: "warn",
+        detail: `${pending} memories have no vector of the configured model`,
+        remedy: 'run "muniment reembed"'
+      }
+
+const indexCheck = ({ engine, hnswAvailable, detail }: ServiceStatus["index"]): Check =>
+  hnswAvailable
+    ? { name: "index", verdict: "ok", detail: `${engine}: ${detail}` }
+    : {
+        name: "index",
+        verdict: "warn",
+        detail: `hnswlib-node is missing, so the exact index serves: same answers, slower for large agents. ${detail}`,
+        remedy: 'install g++, make and Python 3, delete node_modules, run "npm run setup"'
+      }
+
+const storeCheck = ({ namespaces, quarantined }: ServiceStatus): Check =>
+  quarantined.length === 0
+    ? { name: "store", verdict: "ok", detail: `${namespaces.total} namespaces, ${namespaces.open} open` }
+    : {
+        name: "store",
+        verdict: "fail",
+        detail: quarantined.map(({ file, reason }) => `${file}: ${reason}`).join("; "),
+        remedy: "these files were put aside because they are damaged; restore them from a backup or an export"
+      }
+
+const diskCheck = ({ freeBytes }: ServiceStatus["disk"]): Check => {
+  const detail = `${(freeBytes / gibibyte).toFixed(1)} GiB free`
+  if (freeBytes >= freeBytesWarn) return { name: "disk", verdict: "ok", detail }
+  const verdict = freeBytes >= freeBytesFail ? "warn" : "fail"
+  return { name: "disk", verdict, detail, remedy: "make room: with a full disk writes are refused" }
+}
+
+const configurationChecks = (warnings: ReadonlyArray<string>): ReadonlyArray<Check> =>
+  warnings.length === 0
+    ? [{ name: "configuration", verdict: "ok", detail: "nothing to say" }]
+    : warnings.map((detail) => ({ name: "configuration", verdict: "warn", detail, remedy: "see the README" }))

@@ -1,0 +1,17 @@
+/** The command tree of `muniment`. Each command says what it does with `--help`. */
+import * as Command from "effect/cli/Command"
+import manifest from "../package.json" with { type: "json" }
+import { accounts } from "./commands/accounts.ts"
+import { doctor } from "./commands/doctor.ts"
+import { exportMemories } from "./commands/export.ts"
+import { importMemories } from "./commands/import.ts"
+import { keys } from "./commands/keys.ts"
+import { reembed } from "./commands/reembed.ts"
+import { serve } from "./commands/serve.ts"
+
+export const { version } = manifest
+
+export const cli = Command.make("muniment").pipe(
+  Command.withDescription("Self-hosted long-term memory for software agents"),
+  Command.withSubcommands([serve, keys, accounts, doctor, reembed, exportMemories, importMemories])
+)

@@ -1,0 +1,56 @@
+/**
+ * The export format (JSONL): the first line is a header with the format's version, the account and
+ * its schemas, every other line one memory, whole, so that ids and times survive a move. Lines are
+ * self-contained: a damaged one costs one memory.
+ */
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+import { AccountRecord } from "@muniment/domain/api/AdminApi"
+import { ExportedMemory } from "@muniment/domain/Memory"
+import { MemorySchema } from "@muniment/domain/MemorySchema"
+
+export const formatVersion = 1
+
+export const ExportHeader = Schema.Struct({
+  muniment: Schema.Literal("export"),
+  version: Schema.Literal(formatVersion),
+  account: AccountRecord,
+  schemas: Schema.Array(MemorySchema)
+})
+export type ExportHeader = typeof ExportHeader.Type
+export type ExportRecord = typeof ExportedMemory.Type
+
+export type ParsedLine =
+  | { readonly _tag: "Header"; readonly header: ExportHeader }
+  | { readonly _tag: "Record"; readonly record: ExportRecord }
+  | { readonly _tag: "Bad"; readonly reason: string }
+
+const decodeHeader = Schema.decodeUnknownExit(ExportHeader)
+const decodeRecord = Schema.decodeUnknownExit(ExportedMemory)
+const reasonCharactersMax = 300
+
+/** `lineNumber` counts from 1; only the first line can be a header. */
+export const parseLine = (text: string, lineNumber: number): ParsedLine => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    return bad(`not JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
+  }
+  if (lineNumber === 1 && typeof value === "object" && value !== null && "muniment" in value) {
+    const header = decodeHeader(value)
+    return Exit.isSuccess(header)
+      ? { _tag: "Header", header: header.value }
+      : bad(`not a header of format version ${formatVersion}: ${String(header.cause)}`)
+  }
+  const record = decodeRecord(value)
+  return Exit.isSuccess(record) ? { _tag: "Record", record: record.value } : bad(String(record.cause))
+}
+
+/** Records and header are plain JSON, so a line is their text. */
+export const lineOf = (value: ExportHeader | ExportRecord): string => `${JSON.stringify(value)}\n`
+
+const bad = (reason: string): ParsedLine => ({
+  _tag: "Bad",
+  reason: reason.replaceAll(/\s+/g, " ").slice(0, reasonCharactersMax)
+})

@@ -1,0 +1,40 @@
+/** `muniment accounts`: create and list the accounts that own memories, schemas and keys. */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import { table, timeText } from "../Table.ts"
+import * as flags from "./flags.ts"
+import { withOperator } from "./operator.ts"
+
+const create = Command.make(
+  "create",
+  {
+    name: Argument.String("name").pipe(Argument.withDescription("Name of the account")),
+    plan: flags.plan,
+    json: flags.json
+  },
+  Effect.fn("accounts.create")(function* ({ name, plan, json }) {
+    const payload = Option.isSome(plan) ? { name, plan: plan.value } : { name }
+    const { account } = yield* withOperator((operator) => operator.createAccount({ payload }))
+    if (json) return yield* Console.log(JSON.stringify({ account }))
+    return yield* Console.log(`Account ${account.name} (${account.id}), plan ${account.plan}, is created.`)
+  })
+).pipe(Command.withDescription("Create an account without a key"))
+
+const list = Command.make(
+  "list",
+  { json: flags.json },
+  Effect.fn("accounts.list")(function* ({ json }) {
+    const { accounts: found } = yield* withOperator((operator) => operator.listAccounts())
+    if (json) return yield* Console.log(JSON.stringify({ accounts: found }))
+    const rows = found.map(({ id, name, plan, createdAt }) => [id, name, plan, timeText(createdAt)])
+    return yield* Console.log(rows.length === 0 ? "No accounts." : table([["ID", "NAME", "PLAN", "CREATED"], ...rows]))
+  })
+).pipe(Command.withDescription("List accounts"))
+
+export const accounts = Command.make("accounts").pipe(
+  Command.withDescription("Accounts"),
+  Command.withSubcommands([create, list])
+)

@@ -1,0 +1,106 @@
+/**
+ * `muniment doctor`: asks the service how it is, then does what an agent does, a real write and a
+ * real search through /v1, under a temporary key of an account of its own. Whatever happens, the
+ * memory is deleted and the key revoked. Exit code 1 when a check fails.
+ */
+import * as Clock from "effect/Clock"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Command from "effect/cli/Command"
+import { Muniment } from "@muniment/client/Muniment"
+import { type Check, statusChecks } from "../Checks.ts"
+import { CommandFailed } from "../CommandFailed.ts"
+import type { ServerEndpoint } from "../LocalServer.ts"
+import { table } from "../Table.ts"
+import * as flags from "./flags.ts"
+import { type Operator, withOperator } from "./operator.ts"
+
+/** Account and agent of the trial memory; it is empty before and after. */
+const trialAccount = "doctor"
+const trialAgent = "doctor"
+
+export const doctor = Command.make(
+  "doctor",
+  { json: flags.json },
+  Effect.fn("doctor")(function* ({ json }) {
+    const checks = yield* withOperator((operator, endpoint) =>
+      Effect.gen(function* () {
+        const status = yield* operator.status()
+        return [...statusChecks(status), ...(yield* trialChecks(operator, endpoint))]
+      })
+    )
+    yield* Console.log(json ? JSON.stringify({ checks }) : report(checks))
+    const failed = checks.filter(({ verdict }) => verdict === "fail").map(({ name }) => name)
+    if (failed.length > 0) return yield* new CommandFailed({ reason: `Failed: ${failed.join(", ")}.` })
+  })
+).pipe(Command.withDescription("Check the service with a real write and a real search, and say what to do"))
+
+/** One check for the write, one for the search, one for the clean-up. */
+const trialChecks = (operator: Operator, endpoint: ServerEndpoint) =>
+  Effect.acquireUseRelease(
+    operator.createKey({ payload: { account: trialAccount, label: "doctor, temporary" } }),
+    ({ secret }) => tryOut(new Muniment({ baseUrl: endpoint.url, apiKey: secret })),
+    ({ key }) => operator.revokeKey({ params: { id: key.id } })
+  ).pipe(
+    Effect.catch((cause) =>
+      Effect.succeed([failed("key", cause, "the operator routes do not work; read the service's log")])
+    )
+  )
+
+const tryOut = Effect.fnUntraced(function* (muniment: Muniment) {
+  const startedMillis = yield* Clock.currentTimeMillis
+  // A word that stands in no other memory, so that a hit can only be the one just written.
+  const word = `trial${startedMillis.toString(36)}`
+  const data = { subject: "doctor", fact: `The word of this trial is ${word}` }
+  const written = yield* Effect.result(
+    ask(() => muniment.create({ agentId: trialAgent, memories: [{ kind: "factual_memory", data }], ttl: "1h" }))
+  )
+  if (written._tag === "Failure") return [failed("write", written.failure, "read the service's log")]
+  const writtenMillis = yield* Clock.currentTimeMillis
+  const id = written.success.created[0]?.id ?? ""
+  const searched = yield* searchCheck(muniment, word, id)
+  const deleted = yield* Effect.result(ask(() => muniment.delete(id)))
+  return [
+    ok("write", `a memory was stored in ${writtenMillis - startedMillis} ms`),
+    searched,
+    deleted._tag === "Success"
+      ? ok("delete", "the trial memory is gone")
+      : failed("delete", deleted.failure, `delete memory ${id} of account ${trialAccount}; it expires within the hour`)
+  ]
+})
+
+const searchCheck = Effect.fnUntraced(function* (muniment: Muniment, word: string, id: string) {
+  const startedMillis = yield* Clock.currentTimeMillis
+  const outcome = yield* Effect.result(
+    ask(() => muniment.search({ query: `word of the trial ${word}`, agentId: trialAgent }))
+  )
+  const tookMillis = (yield* Clock.currentTimeMillis) - startedMillis
+  if (outcome._tag === "Failure") return failed("search", outcome.failure, "read the service's log")
+  return outcome.success.memories.some((memory) => memory.id === id)
+    ? ok("search", `it was found in ${tookMillis} ms`)
+    : failed(
+        "search",
+        new Error("the memory just stored was not found"),
+        "restart the service: indexes are then rebuilt from the files"
+      )
+})
+
+const ask = <A>(call: () => Promise<A>) =>
+  Effect.tryPromise({ try: call, catch: (cause) => (cause instanceof Error ? cause : new Error(String(cause))) })
+
+const ok = (name: string, detail: string): Check => ({ name, verdict: "ok", detail })
+
+const failed = (name: string, cause: Error, remedy: string): Check => ({
+  name,
+  verdict: "fail",
+  detail: cause.message,
+  remedy
+})
+
+const report = (checks: ReadonlyArray<Check>): string =>
+  table(
+    checks.flatMap(({ name, verdict, detail, remedy }) => [
+      [verdict, name, detail],
+      ...(remedy === undefined ? [] : [["", "", `→ ${remedy}`]])
+    ])
+  )

@@ -1,0 +1,83 @@
+/**
+ * `muniment export`: all memories of an account, every version, as JSONL. A file appears under its
+ * name only when it is complete, readable by its owner alone.
+ */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Stdio from "effect/Stdio"
+import * as Stream from "effect/Stream"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import type { PlatformError } from "effect/PlatformError"
+import { formatVersion, lineOf } from "../ExportFile.ts"
+import { makeProgress } from "../Progress.ts"
+import * as flags from "./flags.ts"
+import { type Operator, withOperator } from "./operator.ts"
+
+const ownerOnly = 0o600
+
+export const exportMemories = Command.make(
+  "export",
+  {
+    account: flags.account,
+    out: Flag.String("out").pipe(Flag.withAlias("o"), Flag.withDescription("File to write; - is standard output"))
+  },
+  Effect.fn("export")(function* ({ account, out }) {
+    const count = yield* withOperator((operator) =>
+      Effect.gen(function* () {
+        return out === "-" ? yield* toStandardOutput(operator, account) : yield* toFile(operator, account, out)
+      })
+    )
+    yield* Console.error(`${count} memories of ${account} exported${out === "-" ? "" : ` to ${out}`}.`)
+  })
+).pipe(
+  Command.withDescription("Write an account's memories as JSONL, ids and times kept"),
+  Command.withExamples([
+    { command: "muniment export --account alice --out alice.jsonl", description: "Back an account up" }
+  ])
+)
+
+type Write = (text: string) => Effect.Effect<void, PlatformError>
+
+const toFile = Effect.fnUntraced(function* (operator: Operator, account: string, out: string) {
+  const files = yield* FileSystem.FileSystem
+  const partial = `${out}.partial`
+  const count = yield* Effect.scoped(
+    Effect.gen(function* () {
+      const file = yield* files.open(partial, { flag: "w", mode: ownerOnly })
+      const encoder = new TextEncoder()
+      const written = yield* writePages(operator, account, (text) => file.writeAll(encoder.encode(text)))
+      yield* file.sync
+      return written
+    })
+  ).pipe(Effect.tapError(() => Effect.ignore(files.remove(partial))))
+  yield* files.rename(partial, out)
+  return count
+})
+
+const toStandardOutput = Effect.fnUntraced(function* (operator: Operator, account: string) {
+  const stdio = yield* Stdio.Stdio
+  return yield* writePages(operator, account, (text) =>
+    Stream.run(Stream.make(text), stdio.stdout({ endOnDone: false }))
+  )
+})
+
+/** The pages one after the other, the header before the first; -> memories written. */
+const writePages = Effect.fnUntraced(function* (operator: Operator, account: string, write: Write) {
+  const progress = yield* makeProgress("Exporting")
+  let count = 0
+  let cursor: string | undefined
+  do {
+    const query = cursor === undefined ? { account } : { account, cursor }
+    const page = yield* operator.exportMemories({ query })
+    if (cursor === undefined) {
+      yield* write(lineOf({ muniment: "export", version: formatVersion, account: page.account, schemas: page.schemas }))
+    }
+    if (page.records.length > 0) yield* write(page.records.map(lineOf).join(""))
+    count += page.records.length
+    cursor = page.nextCursor
+    yield* progress.update(count, page.total)
+  } while (cursor !== undefined)
+  return count
+}, Effect.scoped)

@@ -1,0 +1,12 @@
+/** Flags that several commands share, so that they are spelled and explained the same way. */
+import * as Flag from "effect/cli/Flag"
+import { Plan } from "@muniment/domain/Account"
+
+export const account = Flag.String("account").pipe(Flag.withAlias("a"), Flag.withDescription("Name of the account"))
+
+export const plan = Flag.Literals("plan", Plan.literals).pipe(
+  Flag.withDescription("Plan of a new account"),
+  Flag.optional
+)
+
+export const json = Flag.Boolean("json").pipe(Flag.withDescription("Print JSON for programs"), Flag.withDefault(false))

@@ -1,0 +1,68 @@
+/**
+ * `muniment import`: an export back into an account, ids and times kept. It can be repeated after
+ * any interruption. Bad lines are reported with their numbers, and make the exit code 1.
+ */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Stdio from "effect/Stdio"
+import * as Stream from "effect/Stream"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import { CommandFailed } from "../CommandFailed.ts"
+import { type ImportOutcome, makeImportBatches } from "../ImportBatches.ts"
+import { makeProgress } from "../Progress.ts"
+import * as flags from "./flags.ts"
+import { type Operator, withOperator } from "./operator.ts"
+
+export const importMemories = Command.make(
+  "import",
+  {
+    account: flags.account,
+    input: Flag.String("in").pipe(Flag.withAlias("i"), Flag.withDescription("File to read; - is standard input"))
+  },
+  Effect.fn("import")(function* ({ account, input }) {
+    const outcome = yield* withOperator((operator) => importAll(operator, account, input))
+    yield* Console.error(summaryOf(outcome, account))
+    if (outcome.badCount > 0)
+      return yield* new CommandFailed({ reason: `${outcome.badCount} lines were not imported.` })
+  })
+).pipe(
+  Command.withDescription("Read an export into an account; ids that are there are skipped"),
+  Command.withExamples([
+    { command: "muniment import --account alice --in alice.jsonl", description: "Restore a backup" }
+  ])
+)
+
+const importAll = Effect.fnUntraced(function* (operator: Operator, account: string, input: string) {
+  const batches = yield* makeImportBatches(operator, account)
+  const progress = yield* makeProgress("Importing")
+  const { bytes, totalBytes } = yield* source(input)
+  let readBytes = 0
+  let lineNumber = 0
+  yield* bytes.pipe(
+    Stream.tap((chunk) => progress.update((readBytes += chunk.byteLength), Math.max(totalBytes, readBytes))),
+    Stream.decodeText(),
+    Stream.splitLines,
+    Stream.runForEach((text) => batches.add(text, ++lineNumber)),
+    Effect.andThen(batches.flush),
+    Effect.tapError(() =>
+      Console.error(`Interrupted. ${summaryOf(batches.outcome, account)} Repeat the command to go on.`)
+    )
+  )
+  return batches.outcome
+}, Effect.scoped)
+
+const source = Effect.fnUntraced(function* (input: string) {
+  if (input === "-") return { bytes: (yield* Stdio.Stdio).stdin, totalBytes: 0 }
+  const files = yield* FileSystem.FileSystem
+  const { size } = yield* files.stat(input)
+  return { bytes: files.stream(input), totalBytes: Number(size) }
+})
+
+const summaryOf = ({ imported, skipped, badLines, badCount }: ImportOutcome, account: string): string =>
+  [
+    ...badLines.map(({ lineNumber, reason }) => `line ${lineNumber}: ${reason}`),
+    ...(badCount > badLines.length ? [`and ${badCount - badLines.length} more`] : []),
+    `${imported} memories imported into ${account}, ${skipped} were there already.`
+  ].join("\n")

@@ -1,0 +1,81 @@
+/** `muniment keys`: create, list and revoke API keys. A secret is printed once and stored as a hash. */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import type { KeyRecord } from "@muniment/domain/api/AdminApi"
+import { table, timeText } from "../Table.ts"
+import * as flags from "./flags.ts"
+import { withOperator } from "./operator.ts"
+
+const create = Command.make(
+  "create",
+  {
+    account: flags.account,
+    plan: flags.plan,
+    label: Flag.String("label").pipe(Flag.withDescription("What the key is for"), Flag.optional),
+    json: flags.json
+  },
+  Effect.fn("keys.create")(function* ({ account, plan, label, json }) {
+    const payload = { account, ...given("plan", plan), ...given("label", label) }
+    const { key, secret } = yield* withOperator((operator) => operator.createKey({ payload }))
+    if (json) return yield* Console.log(JSON.stringify({ key, secret }))
+    return yield* Console.log(
+      [`Key ${key.id} of account ${key.account}; it is shown once, only its hash is stored:`, `  ${secret}`].join("\n")
+    )
+  })
+).pipe(
+  Command.withDescription("Create a key, and the account when there is none of that name"),
+  Command.withExamples([
+    { command: "muniment keys create --account alice", description: "A key for the account alice" }
+  ])
+)
+
+const list = Command.make(
+  "list",
+  { account: Flag.optional(flags.account), json: flags.json },
+  Effect.fn("keys.list")(function* ({ account, json }) {
+    const query = given("account", account)
+    const { keys } = yield* withOperator((operator) => operator.listKeys({ query }))
+    if (json) return yield* Console.log(JSON.stringify({ keys }))
+    return yield* Console.log(keys.length === 0 ? "No keys." : table([heading, ...keys.map(rowOf)]))
+  })
+).pipe(Command.withDescription("List keys; secrets cannot be shown again"))
+
+const revoke = Command.make(
+  "revoke",
+  {
+    id: Argument.String("id").pipe(Argument.withDescription("Id of the key, as `keys list` shows it")),
+    json: flags.json
+  },
+  Effect.fn("keys.revoke")(function* ({ id, json }) {
+    const { key } = yield* withOperator((operator) => operator.revokeKey({ params: { id } }))
+    return yield* Console.log(json ? JSON.stringify({ key }) : `Key ${key.id} of account ${key.account} is revoked.`)
+  })
+).pipe(Command.withDescription("Revoke a key, at once and for good"))
+
+export const keys = Command.make("keys").pipe(
+  Command.withDescription("API keys"),
+  Command.withSubcommands([create, list, revoke])
+)
+
+const heading = ["ID", "ACCOUNT", "KEY", "CREATED", "LAST USED", "STATE", "LABEL"]
+
+const rowOf = (key: KeyRecord): ReadonlyArray<string> => [
+  key.id,
+  key.account,
+  `${key.prefix}…`,
+  timeText(key.createdAt),
+  timeText(key.lastUsedAt),
+  key.revokedAt === undefined ? "active" : `revoked ${timeText(key.revokedAt)}`,
+  key.label
+]
+
+/** `{name: value}` when the flag was given, else nothing. */
+const given = <const Name extends string, Value>(
+  name: Name,
+  value: Option.Option<Value>
+): { readonly [Key in Name]?: Value } =>
+  Option.isSome(value) ? ({ [name]: value.value } as { [Key in Name]: Value }) : {}

@@ -1,0 +1,34 @@
+/** The box at the start: the key once, aligned, the call to try complete. */
+import { bootBox } from "@muniment/cli/BootBox"
+import { expect, it } from "vitest"
+
+const report = {
+  url: "http://127.0.0.1:8787",
+  dataDirectory: "./data",
+  docsUrl: "http://127.0.0.1:8787/docs",
+  warnings: [],
+  bootMillis: 512
+}
+
+it("frames URL, data directory, key and documentation in lines of one width", () => {
+  const lines = bootBox({ ...report, operatorKey: "mun_secret" }).split("\n")
+  const box = lines.filter((line) => /^[╭│╰]/.test(line))
+  expect(box).toHaveLength(6)
+  expect(new Set(box.map((line) => line.length)).size).toBe(1)
+  expect(box.join("\n")).toContain("mun_secret  (shown once)")
+})
+
+it("gives a call to try that holds the key", () => {
+  expect(bootBox({ ...report, operatorKey: "mun_secret" })).toContain('-H "authorization: Bearer mun_secret"')
+})
+
+it("says how to make a key when there is none to show", () => {
+  const text = bootBox(report)
+  expect(text).not.toContain("shown once")
+  expect(text).toContain("keys create")
+  expect(text).toContain("$MUNIMENT_API_KEY")
+})
+
+it("repeats the service's warnings", () => {
+  expect(bootBox({ ...report, warnings: ["no model: search finds words only"] })).toContain("! no model")
+})

@@ -1,0 +1,103 @@
+/** The operator's commands: what they ask of the service, what they print, how they end. */
+import { describe, expect, it } from "vitest"
+import { ok, operatorToken, refused, runCli } from "./runCli.ts"
+
+const key = { id: "key_1", account: "alice", label: "laptop", prefix: "mun_abc", createdAt: 1_763_716_440_000 }
+const account = { id: "acc_1", name: "alice", plan: "free", createdAt: 1_763_716_440_000 }
+
+describe("keys", () => {
+  it("create prints the secret once and asks with the operator's token", async () => {
+    const run = await runCli(["keys", "create", "--account", "alice", "--plan", "pro", "--label", "laptop"], () =>
+      ok({ key, secret: "mun_abcdef" })
+    )
+    expect(run.isSuccess).toBe(true)
+    expect(run.out.split("mun_abcdef")).toHaveLength(2)
+    expect(run.requests[0]).toMatchObject({
+      method: "POST",
+      url: "/admin/keys",
+      body: { account: "alice", plan: "pro", label: "laptop" },
+      headers: { authorization: `Bearer ${operatorToken}` }
+    })
+  })
+
+  it("create --json prints what a program reads", async () => {
+    const run = await runCli(["keys", "create", "--account", "alice", "--json"], () =>
+      ok({ key, secret: "mun_abcdef" })
+    )
+    expect(JSON.parse(run.out)).toEqual({ key, secret: "mun_abcdef" })
+  })
+
+  it("list shows the keys of one account, without secrets", async () => {
+    const run = await runCli(["keys", "list", "--account", "alice"], () =>
+      ok({ keys: [key, { ...key, revokedAt: 1_763_716_440_000 }] })
+    )
+    expect(run.requests[0]?.url).toBe("/admin/keys?account=alice")
+    expect(run.out.split("\n")).toHaveLength(3)
+    expect(run.out).toContain("2025-11-21 09:14")
+    expect(run.out).toContain("revoked 2025-11-21 09:14")
+  })
+
+  it("revoke names the key", async () => {
+    const run = await runCli(["keys", "revoke", "key_1"], () => ok({ key }))
+    expect(run.requests[0]).toMatchObject({ method: "DELETE", url: "/admin/keys/key_1" })
+    expect(run.out).toContain("is revoked")
+  })
+
+  it("fails with the service's own words", async () => {
+    const run = await runCli(["keys", "revoke", "key_2"], () => refused(404, "key_not_found", "there is no key key_2"))
+    expect(run.isSuccess).toBe(false)
+    expect(run.err).toContain("there is no key key_2")
+    expect(run.err).not.toContain(" at ")
+  })
+
+  it("refuses a plan that does not exist before it asks anything", async () => {
+    const run = await runCli(["keys", "create", "--account", "alice", "--plan", "gold"], () => ok({}))
+    expect(run.isSuccess).toBe(false)
+    expect(run.requests).toHaveLength(0)
+  })
+})
+
+describe("accounts", () => {
+  it("create names account and plan", async () => {
+    const run = await runCli(["accounts", "create", "alice", "--plan", "free"], () => ok({ account }))
+    expect(run.requests[0]?.body).toEqual({ name: "alice", plan: "free" })
+    expect(run.out).toContain("acc_1")
+  })
+
+  it("list says so when there are none", async () => {
+    const run = await runCli(["accounts", "list"], () => ok({ accounts: [] }))
+    expect(run.out).toBe("No accounts.")
+  })
+})
+
+describe("reembed", () => {
+  const progress = (pending: number) => ({ status: 200, body: { model: "m", pending, total: 10 } })
+
+  it("starts the work and ends when nothing is pending", async () => {
+    const run = await runCli(["reembed"], (request) => progress(request.method === "POST" ? 4 : 0))
+    expect(run.requests.map(({ method }) => method)).toEqual(["POST", "GET"])
+    expect(run.out).toBe("10 of 10 memories have a vector of m; 0 wait.")
+  })
+
+  it("--status starts nothing", async () => {
+    const run = await runCli(["reembed", "--status"], () => progress(3))
+    expect(run.requests.map(({ method }) => method)).toEqual(["GET"])
+    expect(run.out).toBe("7 of 10 memories have a vector of m; 3 wait.")
+  })
+
+  it("fails without a model and names the command that mends it", async () => {
+    const run = await runCli(["reembed"], () => ({ status: 200, body: { model: null, pending: 3, total: 3 } }))
+    expect(run.isSuccess).toBe(false)
+    expect(run.err).toContain("npm run setup")
+  })
+})
+
+describe("help", () => {
+  for (const command of ["serve", "keys", "accounts", "doctor", "reembed", "export", "import"]) {
+    it(`${command} --help explains itself without a server`, async () => {
+      const run = await runCli([command, "--help"], () => undefined)
+      expect(run.out).toContain(`muniment ${command}`)
+      expect(run.requests).toHaveLength(0)
+    })
+  }
+})

@@ -1,0 +1,115 @@
+/** `doctor`: the trial goes through /v1 and leaves nothing; each thing that can be wrong has its finding. */
+import { statusChecks } from "@muniment/cli/Checks"
+import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
+import { describe, expect, it } from "vitest"
+import type { WireAnswer, WireRequest } from "../client/WireServer.ts"
+import { ok, refused, runCli } from "./runCli.ts"
+
+const healthy: ServiceStatus = {
+  ready: true,
+  version: "0.1.0",
+  node: "v24.21.0",
+  dataDirectory: "data",
+  embedding: { model: "m", ready: true, detail: "loaded", pending: 0 },
+  index: { engine: "hnsw", hnswAvailable: true, detail: "2 graphs" },
+  namespaces: { total: 2, open: 1 },
+  quarantined: [],
+  disk: { freeBytes: 2 ** 40, ballastBytes: 2 ** 23 },
+  warnings: []
+}
+
+const key = { id: "key_9", account: "doctor", label: "", prefix: "mun_", createdAt: 0 }
+
+/** A service in good health; `overrides` by method and path. */
+const service =
+  (overrides: Readonly<Record<string, WireAnswer>> = {}) =>
+  ({ method, url }: WireRequest): WireAnswer => {
+    const route = `${method} ${url.split("?")[0]}`
+    const answers: Readonly<Record<string, WireAnswer>> = {
+      "GET /admin/status": { status: 200, body: healthy },
+      "POST /admin/keys": ok({ key, secret: "mun_trial" }),
+      "DELETE /admin/keys/key_9": ok({ key }),
+      "POST /v1/memories": ok({ created: [{ id: "mem_9" }], updated: [] }),
+      "GET /v1/memories/search": ok({ memories: [{ id: "mem_9" }], searchedAt: "now" }),
+      "DELETE /v1/memories/mem_9": ok({})
+    }
+    return overrides[route] ?? answers[route] ?? refused(404, "route_not_found", route)
+  }
+
+const routesOf = (requests: ReadonlyArray<WireRequest>): ReadonlyArray<string> =>
+  requests.map(({ method, url }) => `${method} ${url.split("?")[0]}`)
+
+describe("doctor's trial", () => {
+  it("writes, searches and deletes under a temporary key that it revokes", async () => {
+    const run = await runCli(["doctor"], service())
+    expect(run.isSuccess).toBe(true)
+    expect(routesOf(run.requests)).toEqual([
+      "GET /admin/status",
+      "POST /admin/keys",
+      "POST /v1/memories",
+      "GET /v1/memories/search",
+      "DELETE /v1/memories/mem_9",
+      "DELETE /admin/keys/key_9"
+    ])
+    expect(run.requests[2]?.headers["authorization"]).toBe("Bearer mun_trial")
+  })
+
+  it("fails when the memory just written is not found, and cleans up all the same", async () => {
+    const run = await runCli(
+      ["doctor", "--json"],
+      service({ "GET /v1/memories/search": ok({ memories: [], searchedAt: "now" }) })
+    )
+    expect(run.isSuccess).toBe(false)
+    const { checks } = JSON.parse(run.out) as {
+      readonly checks: ReadonlyArray<{ readonly name: string; readonly verdict: string }>
+    }
+    expect(checks.find(({ name }) => name === "search")?.verdict).toBe("fail")
+    expect(routesOf(run.requests).slice(-2)).toEqual(["DELETE /v1/memories/mem_9", "DELETE /admin/keys/key_9"])
+  })
+
+  it("revokes its key when the write is refused", async () => {
+    const run = await runCli(
+      ["doctor"],
+      service({ "POST /v1/memories": refused(507, "insufficient_storage", "the disk is full") })
+    )
+    expect(run.isSuccess).toBe(false)
+    expect(run.out).toContain("the disk is full")
+    expect(routesOf(run.requests).at(-1)).toBe("DELETE /admin/keys/key_9")
+  })
+
+  it("reports a key that could not be revoked", async () => {
+    const run = await runCli(
+      ["doctor"],
+      service({ "DELETE /admin/keys/key_9": refused(404, "key_not_found", "no such key") })
+    )
+    expect(run.isSuccess).toBe(false)
+    expect(run.out).toContain("no such key")
+  })
+})
+
+describe("doctor's findings", () => {
+  const verdictOf = (status: Partial<ServiceStatus>, name: string) =>
+    statusChecks({ ...healthy, ...status }).find((check) => check.name === name)
+
+  it("are all ok for a service in good health", () => {
+    expect(new Set(statusChecks(healthy).map(({ verdict }) => verdict))).toEqual(new Set(["ok"]))
+  })
+
+  const cases: ReadonlyArray<readonly [string, Partial<ServiceStatus>, string, string]> = [
+    ["service that is not ready", { ready: false }, "service", "fail"],
+    ["missing model", { embedding: { model: null, ready: false, detail: "no files", pending: 0 } }, "model", "warn"],
+    ["memories without vector", { embedding: { model: "m", ready: true, detail: "", pending: 5 } }, "vectors", "warn"],
+    ["missing hnswlib-node", { index: { engine: "exact", hnswAvailable: false, detail: "" } }, "index", "warn"],
+    ["damaged file", { quarantined: [{ file: "a.db", reason: "malformed" }] }, "store", "fail"],
+    ["disk that is getting full", { disk: { freeBytes: 2 ** 29, ballastBytes: 0 } }, "disk", "warn"],
+    ["full disk", { disk: { freeBytes: 2 ** 20, ballastBytes: 0 } }, "disk", "fail"],
+    ["warning of the configuration", { warnings: ["host is 0.0.0.0"] }, "configuration", "warn"]
+  ]
+  for (const [what, status, name, verdict] of cases) {
+    it(`a ${what} is "${verdict}" and says what to do`, () => {
+      const check = verdictOf(status, name)
+      expect(check?.verdict).toBe(verdict)
+      expect(check?.remedy).toBeTruthy()
+    })
+  }
+})

@@ -1,0 +1,44 @@
+/** Runs the command line in this process against a wire server, and collects what it prints. */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { cli, version } from "@muniment/cli/Cli"
+import { LocalServer } from "@muniment/cli/LocalServer"
+import { Console, Effect, Exit, Layer } from "effect"
+import { Command } from "effect/cli"
+import { startWireServer, type WireAnswer, type WireRequest } from "../client/WireServer.ts"
+
+export interface CliRun {
+  readonly isSuccess: boolean
+  readonly out: string
+  readonly err: string
+  readonly requests: ReadonlyArray<WireRequest>
+}
+
+export const operatorToken = "operator-token"
+
+export const runCli = async (
+  args: ReadonlyArray<string>,
+  answer: (request: WireRequest, index: number) => WireAnswer | undefined
+): Promise<CliRun> => {
+  await using server = await startWireServer(answer)
+  const out: Array<string> = []
+  const err: Array<string> = []
+  const recorder: Console.Console = {
+    ...globalThis.console,
+    log: (...parts) => void out.push(parts.join(" ")),
+    error: (...parts) => void err.push(parts.join(" "))
+  }
+  const exit = await Effect.runPromiseExit(
+    Command.runWith(cli, { version })(args).pipe(
+      Effect.provide(Layer.merge(NodeServices.layer, LocalServer.layerOf({ url: server.url, token: operatorToken }))),
+      Effect.provideService(Console.Console, recorder)
+    )
+  )
+  return { isSuccess: Exit.isSuccess(exit), out: out.join("\n"), err: err.join("\n"), requests: server.requests }
+}
+
+export const ok = (body: object): WireAnswer => ({ status: 200, body: { success: true, ...body } })
+
+export const refused = (status: number, code: string, error: string): WireAnswer => ({
+  status,
+  body: { success: false, error, code }
+})
