@@ -85,7 +85,7 @@ export class MemorySearch extends Context.Service<MemorySearch, {
       const statistics = yield* lookAtAll(namespaces, (reader) => reader.statistics(terms, filter, nowMillis))
       const weighted = weighQuery(terms, sumStatistics(statistics))
       const candidates = yield* lookAtAll(namespaces, (reader) => reader.candidates(weighted, vectors, filter, nowMillis))
-      const ranking = fuse(candidates.flat(), { scoreBound: weighted.scoreBound, termCount: terms.length }, query.limit)
+      const ranking = fuse(candidates.flat(), { scoreBound: weighted.scoreBound, termCount: terms.length, modelId: [...vectors.keys()][0] }, query.limit)
         .filter(({ relevance }) => relevance >= query.minRelevance)
       const memories = yield* versionsAt(namespaces, ranking.map(({ candidate }) => candidate))
       return ranking.flatMap((ranked): ReadonlyArray<MemoryHit> => {

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
-import { Unavailable } from "../Errors.ts"
+import { InsufficientStorage, Unavailable } from "../Errors.ts"
 import { Authorization, Validation } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
@@ -14,7 +14,7 @@ export class AccountApi extends HttpApiGroup.make("account")
         account: Schema.Struct({ id: Schema.String, name: Schema.String, plan: Plan, createdAt: Schema.Int }),
         agents: Schema.Array(Schema.Struct({ agentId: Schema.String, memories: Schema.Int }))
       }),
-      error: Unavailable
+      error: [InsufficientStorage, Unavailable]
     }).annotateMerge(operation("Who the credentials belong to", { description: "With the live memories of each agent." }))
   )
   .middleware(Validation)

@@ -9,7 +9,7 @@ import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } 
 import { Limits } from "../Limits.ts"
 import { ExportedMemory } from "../Memory.ts"
 import { MemorySchema } from "../MemorySchema.ts"
-import { BodyLimit, OperatorAuthorization, Validation } from "./Middleware.ts"
+import { BodyLimit, OperatorAuthorization, Validation, WellFormedJson } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
@@ -67,7 +67,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
         id: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax)))
       }),
       success: Schema.Struct({ success, account: AccountRecord }),
-      error: [InvalidRequest, Conflict]
+      error: [InvalidRequest, Conflict, InsufficientStorage]
     }).annotateMerge(operation("Create an account", {})),
     HttpApiEndpoint.get("listAccounts", "/accounts", {
       success: Schema.Struct({ success, accounts: Schema.Array(AccountRecord) })
@@ -79,7 +79,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
         label: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(Limits.accountNameLengthMax)))
       }),
       success: Schema.Struct({ success, key: KeyRecord, secret: Schema.String }),
-      error: [InvalidRequest, Conflict]
+      error: [InvalidRequest, Conflict, InsufficientStorage]
     }).annotateMerge(operation("Create a key", { description: "Creates the account when there is none of that name. The secret is shown once." })),
     HttpApiEndpoint.get("listKeys", "/keys", {
       query: { account: Schema.optionalKey(AccountName) },
@@ -89,7 +89,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
     HttpApiEndpoint.delete("revokeKey", "/keys/:id", {
       params: { id: Schema.String },
       success: Schema.Struct({ success, key: KeyRecord }),
-      error: NotFound
+      error: [NotFound, InsufficientStorage]
     }).annotateMerge(operation("Revoke a key", {})),
     HttpApiEndpoint.get("exportMemories", "/export", {
       query: { account: AccountName, cursor: Schema.optionalKey(Schema.NonEmptyString) },
@@ -101,7 +101,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
         nextCursor: Schema.optionalKey(Schema.String),
         total: Schema.Int
       }),
-      error: [InvalidRequest, NotFound, Unavailable]
+      error: [InvalidRequest, NotFound, InsufficientStorage, Unavailable]
     }).annotateMerge(operation("One page of an account's memories", { description: "All versions, oldest first within an agent; schemas come with the first page." })),
     HttpApiEndpoint.post("importMemories", "/import", {
       payload: Schema.Struct({
@@ -118,6 +118,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       .annotateMerge(operation("Re-embed what has no vector of the configured model", { description: "Starts in the background; resumable." }))
   )
   .middleware(Validation)
+  .middleware(WellFormedJson)
   .middleware(OperatorAuthorization)
   .middleware(BodyLimit)
   .prefix("/admin")

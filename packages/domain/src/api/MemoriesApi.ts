@@ -9,7 +9,7 @@ import {
 } from "../Memory.ts"
 import { Prices } from "../Prices.ts"
 import { BatchDelete, BatchSearch, ListParameters, SearchParameters } from "../Search.ts"
-import { Authorization, BodyLimit, Idempotency, Validation, WriteHeaders } from "./Middleware.ts"
+import { Authorization, BodyLimit, Idempotency, Validation, WellFormedJson, WriteHeaders } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
@@ -19,7 +19,7 @@ const Created = Schema.Struct({ success, created: Schema.Array(MemoryEntry), upd
 const One = Schema.Struct({ success, memory: MemoryView })
 
 const writeErrors = [InvalidRequest, NotFound, Conflict, NotImplemented, InsufficientStorage, Unavailable] as const
-const readErrors = [InvalidRequest, NotFound, Unavailable] as const
+const readErrors = [InvalidRequest, NotFound, InsufficientStorage, Unavailable] as const
 
 /** PATCH refuses fields it does not know, so that nobody believes that `data` was changed. */
 const strictBody = { onExcessProperty: "error" } as const
@@ -103,6 +103,7 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
   )
   .middleware(Idempotency)
   .middleware(Validation)
+  .middleware(WellFormedJson)
   .middleware(Authorization)
   .middleware(BodyLimit)
   .prefix("/v1")

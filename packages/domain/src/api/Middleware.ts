@@ -1,7 +1,7 @@
 /**
  * What every request passes before its handler, outermost first: `BodyLimit` (size, media type),
- * `Authorization` (who), `Validation` (JSON and schema), `Idempotency` (same key, same answer).
- * Declared here so that the contract knows their errors; implemented in the server.
+ * `Authorization` (who), `WellFormedJson`, `Validation` (fields), `Idempotency` (same key, same
+ * answer). Declared here so that the contract knows their errors; implemented in the server.
  */
 import { Context, Schema } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
@@ -40,6 +40,12 @@ export class OperatorAuthorization extends HttpApiMiddleware.Service<OperatorAut
   { error: [Unauthenticated, Forbidden], security: { operator: HttpApiSecurity.bearer } }
 ) {}
 
+/** Refuses bodies that JSON.parse would take while changing or losing something. */
+export class WellFormedJson extends HttpApiMiddleware.Service<WellFormedJson>()("muniment/domain/WellFormedJson", {
+  error: InvalidRequest
+}) {}
+
+/** Turns failures of the contract's schemas into `InvalidRequest`. */
 export class Validation extends HttpApiMiddleware.Service<Validation>()("muniment/domain/Validation", {
   error: [InvalidRequest, InternalError]
 }) {}

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Conflict, Forbidden, InsufficientStorage, InvalidRequest, NotFound } from "../Errors.ts"
 import { MemorySchema, PatchSchema, RegisterSchema } from "../MemorySchema.ts"
-import { Authorization, BodyLimit, Idempotency, Validation, WriteHeaders } from "./Middleware.ts"
+import { Authorization, BodyLimit, Idempotency, Validation, WellFormedJson, WriteHeaders } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
@@ -43,6 +43,7 @@ export class SchemasApi extends HttpApiGroup.make("schemas")
   )
   .middleware(Idempotency)
   .middleware(Validation)
+  .middleware(WellFormedJson)
   .middleware(Authorization)
   .middleware(BodyLimit)
   .prefix("/v1")

@@ -1,0 +1,207 @@
+/**
+ * The layer graph: the only place that combines engine, models, ledger and the HTTP contract. Gives
+ * the command line two ways in: `runServer` until told to stop, and `withLocalServer` for a command
+ * that needs a server for a moment.
+ *
+ * Start: configuration, directory lock, control.db and its migrations, operator account, listen.
+ * Namespaces open at their first use. Stop: the listener closes, requests under way finish, files
+ * close.
+ */
+import { createServer } from "node:net"
+import { Clock, Config, Duration, Effect, Layer, Logger, Option, Redacted, References } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { HttpRouter, HttpServer } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { loadHnswlib, type HnswlibModule } from "@muniment/engine/index/Hnswlib"
+import { MemorySearch } from "@muniment/engine/MemorySearch"
+import { NamespaceHost } from "@muniment/engine/NamespaceHost"
+import { sqliteNamespaceStore } from "@muniment/engine/store/SqliteNamespaceStore"
+import { Accounts } from "@muniment/ledger/Accounts"
+import { ApiKeyStore } from "@muniment/ledger/ApiKeyStore"
+import { ControlDatabase } from "@muniment/ledger/ControlDatabase"
+import { IdempotencyStore } from "@muniment/ledger/IdempotencyStore"
+import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
+import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
+import { Embedder } from "@muniment/models/Embedder"
+import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
+import { ServerConfig } from "./Config.ts"
+import { DataDirectory, readLockNote, readOperatorToken } from "./DataDirectory.ts"
+import { accountHandlers } from "./http/AccountHandlers.ts"
+import { adminHandlers } from "./http/AdminHandlers.ts"
+import { authorization, operatorAuthorization } from "./http/Authorization.ts"
+import { bodyLimit, maxBodySize } from "./http/BodyLimit.ts"
+import { envelope } from "./http/Envelope.ts"
+import { idempotency } from "./http/Idempotency.ts"
+import { listener } from "./http/Listener.ts"
+import { memoriesHandlers } from "./http/MemoriesHandlers.ts"
+import { originRoutes } from "./http/Origin.ts"
+import { schemasHandlers } from "./http/SchemasHandlers.ts"
+import { validation, wellFormedJson } from "./http/Validation.ts"
+import { Housekeeping } from "./jobs/Housekeeping.ts"
+import { Reembed } from "./jobs/Reembed.ts"
+import { KnownKinds } from "./memories/KnownKinds.ts"
+import { MemoryService } from "./memories/MemoryService.ts"
+import { QueryEmbedding } from "./memories/QueryEmbedding.ts"
+import { OperatorService } from "./operator/OperatorService.ts"
+
+/** What there is to say once the service listens. */
+export interface BootReport {
+  readonly url: string
+  readonly dataDirectory: string
+  /** Only when this start made it: it is stored as a hash. */
+  readonly operatorKey?: string | undefined
+  readonly docsUrl: string
+  readonly warnings: ReadonlyArray<string>
+  readonly bootMillis: number
+}
+
+export interface LocalEndpoint {
+  readonly url: string
+  /** Operator token of the data directory. */
+  readonly token: string
+}
+
+export const operatorAccountName = "operator"
+
+/** Serves until interrupted; `onReady` is told once, when requests are taken. */
+export const runServer = Effect.fn("App.runServer")(function* (options: {
+  readonly onReady: (report: BootReport) => Effect.Effect<void>
+}) {
+  const config = yield* ServerConfig
+  return yield* Effect.scoped(Effect.gen(function* () {
+    const report = yield* serve(config, performance.now())
+    yield* options.onReady(report)
+    return yield* Effect.never
+  })).pipe(Effect.provideService(References.MinimumLogLevel, config.logLevel))
+})
+
+/** Uses the server of the configured data directory, or one of this process on a free loopback port. */
+export const withLocalServer = Effect.fn("App.withLocalServer")(function* <A, E, R>(
+  use: (endpoint: LocalEndpoint) => Effect.Effect<A, E, R>
+) {
+  const config = yield* ServerConfig
+  const running = yield* runningServer(config)
+  if (running !== undefined) return yield* use(running)
+  return yield* Effect.scoped(Effect.gen(function* () {
+    const port = yield* freePort
+    const report = yield* serve({ ...config, host: "127.0.0.1", port, logLevel: "Error" }, performance.now())
+    return yield* use({ url: report.url, token: yield* tokenOf(config) })
+  })).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
+})
+
+/** The layer graph of one server, without its listener. */
+export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) => {
+  const storage = Layer.mergeAll(
+    Accounts.layer,
+    ApiKeyStore.layerWith({ keyPrefix: config.apiKeyPrefix }),
+    SchemaRegistry.layer,
+    NamespaceDirectory.layer,
+    IdempotencyStore.layer
+  ).pipe(Layer.provideMerge(ControlDatabase.layer(config.dataDirectory)))
+  const engine = MemorySearch.layer.pipe(
+    Layer.provideMerge(NamespaceHost.layer({
+      dataDirectory: config.dataDirectory,
+      index: { hnswlib, pin: config.index },
+      openMax: config.openNamespacesMax
+    })),
+    Layer.provide(sqliteNamespaceStore(config.dataDirectory))
+  )
+  const embedder = config.embeddingModel === "none" ? Embedder.layerUnavailable : Embedder.layer({
+    modelsDir: config.modelsDirectory,
+    modelId: config.embeddingModel === "auto" ? undefined : config.embeddingModel
+  })
+  return Layer.mergeAll(OperatorService.layer({ hnswlib, index: config.index }), MemoryService.layer, Housekeeping.layer).pipe(
+    Layer.provideMerge(Reembed.layer),
+    Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, QueryEmbedding.layer)),
+    Layer.provideMerge(Layer.mergeAll(engine, embedder, SchemaValidator.layer)),
+    Layer.provideMerge(storage.pipe(Layer.provide(SecureRandom.layerWebCrypto))),
+    Layer.provideMerge(DataDirectory.layer({
+      path: config.dataDirectory,
+      operatorToken: Option.getOrUndefined(config.operatorToken)
+    }))
+  )
+}
+
+const middleware = Layer.mergeAll(bodyLimit, authorization, operatorAuthorization, wellFormedJson, validation, idempotency)
+
+const routes = Layer.mergeAll(
+  HttpApiBuilder.layer(MunimentApi).pipe(
+    Layer.provide(Layer.mergeAll(memoriesHandlers, schemasHandlers, accountHandlers, adminHandlers)),
+    Layer.provide(middleware)
+  ),
+  originRoutes,
+  envelope
+)
+
+const serve = Effect.fnUntraced(function* (config: ServerConfig, startedMillis: number) {
+  const hnswlib = config.index === "exact" ? undefined : yield* Effect.promise(() => loadHnswlib())
+  const app = HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
+    Layer.provideMerge(listener(config)),
+    Layer.provideMerge(serverLayer(config, hnswlib)),
+    Layer.provide(maxBodySize),
+    Layer.provide(Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson]))
+  )
+  const services = yield* Layer.build(app)
+  return yield* Effect.provide(afterListening(config, startedMillis), services)
+})
+
+const afterListening = Effect.fnUntraced(function* (config: ServerConfig, startedMillis: number) {
+  const server = yield* HttpServer.HttpServer
+  const directory = yield* DataDirectory
+  const operator = yield* OperatorService
+  const port = server.address._tag === "UnixPathAddress" ? config.port : server.address.port
+  const url = `http://${config.host === "0.0.0.0" ? "127.0.0.1" : config.host}:${port}`
+  yield* directory.announce({ pid: process.pid, url, startedAt: yield* Clock.currentTimeMillis })
+  const operatorKey = yield* ensureOperator(config)
+  const { warnings } = yield* operator.status
+  return {
+    url,
+    dataDirectory: directory.path,
+    operatorKey,
+    docsUrl: `${url}/docs`,
+    warnings,
+    bootMillis: performance.now() - startedMillis
+  } satisfies BootReport
+})
+
+/** The operator's account and its first key; the key if this start made it. */
+const ensureOperator = Effect.fnUntraced(function* (config: ServerConfig) {
+  const accounts = yield* Accounts
+  const keys = yield* ApiKeyStore
+  const account = yield* accounts.ensure(operatorAccountName, "owner")
+  const given = Option.map(config.bootstrapKey, Redacted.value)
+  if (Option.isSome(given)) {
+    yield* keys.create(account, "bootstrap", given.value)
+    return undefined
+  }
+  const existing = yield* keys.list(account.id)
+  return existing.length > 0 ? undefined : (yield* keys.create(account, "first start")).secret
+})
+
+/** The endpoint of the process that holds the directory's lock, if it answers. */
+const runningServer = Effect.fnUntraced(function* (config: ServerConfig) {
+  const note = readLockNote(config.dataDirectory)
+  if (note === undefined) return undefined
+  const answers = yield* Effect.tryPromise(() => fetch(`${note.url}/health/live`)).pipe(
+    Effect.timeout(Duration.seconds(2)),
+    Effect.match({ onSuccess: (response) => response.ok, onFailure: () => false })
+  )
+  return answers ? { url: note.url, token: yield* tokenOf(config) } : undefined
+})
+
+const tokenOf = (config: ServerConfig): Effect.Effect<string> =>
+  Effect.sync(() => Option.match(config.operatorToken, {
+    onSome: Redacted.value,
+    onNone: () => readOperatorToken(config.dataDirectory) ?? ""
+  }))
+
+/** A port that was free a moment ago. */
+const freePort = Effect.callback<number>((resume) => {
+  const probe = createServer()
+  probe.listen(0, "127.0.0.1", () => {
+    const address = probe.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    probe.close(() => resume(Effect.succeed(port)))
+  })
+})

@@ -1,0 +1,144 @@
+/** Memory endpoints: decode, one call of the service, encode (specification section 4.1). */
+import { Clock, Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { Caller, CurrentIdempotency } from "@muniment/domain/api/Middleware"
+import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { InvalidRequest, NotImplemented } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import type { CreateReply } from "@muniment/engine/Commands"
+import type { MemoryHit } from "@muniment/engine/MemorySearch"
+import { MemoryService } from "../memories/MemoryService.ts"
+import { memoryEntry, memoryView, recalledMemory } from "../memories/MemoryViews.ts"
+import { decodeCursor, encodeCursor } from "./Cursor.ts"
+
+export const memoriesHandlers = HttpApiBuilder.group(MunimentApi, "memories", Effect.fnUntraced(function* (handlers) {
+  const memories = yield* MemoryService
+  const account = Effect.map(Caller, (caller) => caller.account.id)
+  /** The caller's account and the request's idempotency token. */
+  const writer = Effect.all([account, CurrentIdempotency])
+
+  return handlers.handleAll({
+    create: Effect.fnUntraced(function* ({ payload }) {
+      if (payload.memories === undefined) return yield* notYet("extraction from conversations")
+      const [owner, token] = yield* writer
+      return created(yield* memories.create(owner, { ...payload, memories: payload.memories }, token))
+    }),
+    batchCreate: Effect.fnUntraced(function* ({ payload }) {
+      const [owner, token] = yield* writer
+      return created(yield* memories.create(owner, payload, token))
+    }),
+    list: Effect.fnUntraced(function* ({ query }) {
+      const after = query.cursor === undefined ? undefined : yield* decodeCursor(query.cursor)
+      const filter = yield* filterOf(query)
+      const page = yield* memories.list(yield* account, filter, after, query.limit ?? Limits.listPageDefault)
+      return {
+        success: true as const,
+        memories: page.memories.map(memoryView),
+        ...(page.next !== undefined && { nextCursor: encodeCursor(page.next) }),
+        total: page.total
+      }
+    }),
+    search: Effect.fnUntraced(function* ({ query }) {
+      if (query.mode === "answer" || query.mode === "map") return yield* notYet(`mode "${query.mode}"`)
+      yield* requireOwnScope(query.scope)
+      const filter = yield* filterOf(query)
+      const hits = yield* memories.search(yield* account, {
+        text: query.query.trim(),
+        filter,
+        limit: query.limit,
+        minRelevance: query.minRelevance
+      })
+      return { success: true as const, memories: recalled(hits, query.explain ?? false), searchedAt: yield* isoNow }
+    }),
+    get: ({ params }) => Effect.flatMap(account, (owner) => Effect.map(memories.get(owner, params.id), one)),
+    update: ({ params, payload }) =>
+      Effect.flatMap(writer, ([owner, token]) => Effect.map(memories.patch(owner, params.id, payload, token), one)),
+    delete: ({ params }) =>
+      Effect.flatMap(writer, ([owner, token]) => Effect.as(memories.remove(owner, params.id, token), { success: true as const })),
+    batchSearch: Effect.fnUntraced(function* ({ payload }) {
+      yield* requireOwnScope(payload.scope)
+      const owner = yield* account
+      const results = yield* Effect.forEach(payload.queries, ({ query, filters, limit }) =>
+        Effect.map(
+          memories.search(owner, { text: query.trim(), filter: filters ?? {}, limit }),
+          (hits) => ({ memories: recalled(hits, false) })
+        ), { concurrency: "unbounded" })
+      return { success: true as const, results, searchedAt: yield* isoNow }
+    }),
+    batchDelete: Effect.fnUntraced(function* ({ payload: { ids, filters, dryRun } }) {
+      if ((ids === undefined) === (filters === undefined)) {
+        return yield* new InvalidRequest({ code: "invalid_filters", error: "give either `ids` or `filters`, not both" })
+      }
+      const [owner, token] = yield* writer
+      const deleted = ids !== undefined
+        ? dryRun === true ? memories.countExisting(owner, ids) : memories.removeAll(owner, ids, token)
+        : dryRun === true ? memories.countMatching(owner, filters!) : memories.removeMatching(owner, filters!)
+      return { success: true as const, deleted: yield* deleted }
+    }),
+    batchUpdate: ({ payload: { ids, update } }) =>
+      Effect.flatMap(writer, ([owner, token]) =>
+        Effect.map(memories.patchAll(owner, ids, update, token), (updated) => ({ success: true as const, updated })))
+  })
+}))
+
+const created = (reply: CreateReply) => ({
+  success: true as const,
+  created: reply.created.map(memoryEntry),
+  updated: reply.updated.map(memoryEntry)
+})
+
+const one = (memory: Parameters<typeof memoryView>[0]) => ({ success: true as const, memory: memoryView(memory) })
+
+const recalled = (hits: ReadonlyArray<MemoryHit>, explain: boolean) =>
+  hits.map((hit, at) => recalledMemory(hit, at + 1, explain))
+
+const isoNow = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis).toISOString())
+
+const notYet = (what: string) =>
+  Effect.fail(new NotImplemented({ code: "not_implemented", error: `${what} is not served by this version` }))
+
+/** Shared memories need grants, which this version does not read yet: saying nothing would look like no hits. */
+const requireOwnScope = Effect.fnUntraced(function* (scope: "own" | "shared" | "all" | undefined) {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const hasGrants = request.headers["x-grants"] !== undefined
+  if (scope === "shared" && !hasGrants) {
+    return yield* new InvalidRequest({ code: "grants_required", error: "scope `shared` needs the X-Grants header" })
+  }
+  if (scope !== "own" && hasGrants) return yield* notYet("search over granted memories")
+})
+
+interface FilterParameters {
+  readonly agentId?: string
+  readonly subjectId?: string
+  readonly threadId?: string
+  readonly kind?: string
+  readonly tags?: string
+  readonly eventDateFrom?: string
+  readonly eventDateTo?: string
+  readonly includeSuperseded?: boolean
+}
+
+const filterOf = Effect.fnUntraced(function* (query: FilterParameters) {
+  const tags = query.tags?.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
+  if (tags !== undefined && (tags.length === 0 || tags.length > Limits.tagFiltersMax)) {
+    return yield* new InvalidRequest({ code: "invalid_tag", error: `give 1 to ${Limits.tagFiltersMax} tags, separated by commas` })
+  }
+  const filter: MemoryFilter = {
+    agentId: query.agentId,
+    subjectId: query.subjectId,
+    threadId: query.threadId,
+    kind: query.kind,
+    tags,
+    eventFrom: query.eventDateFrom === undefined ? undefined : Date.parse(query.eventDateFrom),
+    eventTo: query.eventDateTo === undefined ? undefined : endOf(query.eventDateTo),
+    includeSuperseded: query.includeSuperseded
+  }
+  return filter
+})
+
+const dayMillis = 86_400_000
+
+/** A bare date as an upper bound means the whole day. */
+const endOf = (iso: string): number => Date.parse(iso) + (iso.length === "2026-01-01".length ? dayMillis - 1 : 0)

@@ -1,0 +1,40 @@
+/**
+ * Which paths exist and with which methods, taken from the contract and the origin routes: for 405
+ * with its `Allow` header, and for metrics that name routes instead of paths.
+ */
+import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+
+export const originPaths = ["/health/live", "/health/ready", "/metrics", "/openapi.json", "/docs", "/llms.txt"] as const
+
+interface KnownRoute {
+  readonly method: string
+  readonly path: string
+  readonly pattern: RegExp
+}
+
+const routeOf = (method: string, path: string): KnownRoute => ({
+  method,
+  path,
+  pattern: new RegExp(`^${path.replaceAll(".", "\\.").replace(/:\w+/g, "[^/]+")}$`)
+})
+
+// Literal paths come before parameters, as the router prefers them: /memories/search is no id.
+const routes: ReadonlyArray<KnownRoute> = [
+  ...originPaths.map((path) => routeOf("GET", path)),
+  ...Object.values(MunimentApi.groups).flatMap((group) =>
+    Object.values(group.endpoints).map((endpoint) => routeOf(endpoint.method, endpoint.path)))
+].sort((left, right) => Number(left.path.includes(":")) - Number(right.path.includes(":")))
+
+/** Path of a request without its query. */
+export const pathOf = (url: string): string => url.split("?", 1)[0]!
+
+/** Methods of a path; empty when there is no such path. */
+export const allowedMethods = (path: string): ReadonlyArray<string> => {
+  const literal = routes.filter((route) => route.path === path)
+  const found = literal.length > 0 ? literal : routes.filter((route) => route.pattern.test(path))
+  return [...new Set(found.map((route) => route.method))]
+}
+
+/** The pattern that a request falls under, as a label of metrics. */
+export const routePattern = (method: string, path: string): string =>
+  routes.find((route) => route.method === method && route.pattern.test(path))?.path ?? "unknown"

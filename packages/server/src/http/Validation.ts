@@ -1,0 +1,106 @@
+/**
+ * The request's JSON and fields. Raw text is inspected before it is parsed, because `JSON.parse`
+ * takes duplicate keys, `__proto__` and unsafe integers without a word (reliability.md); failures of
+ * the contract's schemas become `InvalidRequest` with the code of the field that is wrong.
+ */
+import { Effect, Layer, SchemaIssue, type Schema } from "effect"
+import { HttpMethod, HttpServerRequest } from "effect/http"
+import { HttpApiMiddleware } from "effect/http-api"
+import { Validation, WellFormedJson } from "@muniment/domain/api/Middleware"
+import { InternalError, InvalidRequest, type InvalidRequestCode } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import { inspectJson } from "@muniment/trust/JsonText"
+
+export const wellFormedJson = Layer.succeed(WellFormedJson, (handler) => Effect.andThen(inspectBody, handler))
+
+const inspectBody = Effect.gen(function* () {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  if (!HttpMethod.hasBody(request.method)) return
+  const bytes = yield* Effect.orDie(request.arrayBuffer)
+  if (bytes.byteLength === 0) return
+  const text = yield* Effect.try({
+    try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
+    catch: () => invalidJson("the body is not UTF-8")
+  })
+  const finding = inspectJson(text, { depthMax: Limits.jsonDepthMax })
+  if (finding !== undefined) {
+    return yield* invalidJson(`the body has a JSON value that cannot be kept as it is: ${faultNames[finding.reason]}`, finding.path)
+  }
+  yield* Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => invalidJson("the body is not JSON") })
+})
+
+const faultNames = {
+  too_deep: `nested more than ${Limits.jsonDepthMax} levels deep`,
+  duplicate_key: "a key stands twice in one object",
+  prototype_key: "the key __proto__",
+  lone_surrogate: "half of a surrogate pair",
+  unsafe_integer: "an integer beyond 2^53",
+  infinite_number: "a number too large for a double"
+} as const
+
+const invalidJson = (error: string, path?: string) =>
+  new InvalidRequest({ code: "invalid_json", error, ...(path !== undefined && { details: [{ path, message: error }] }) })
+
+export const validation = HttpApiMiddleware.layerSchemaErrorTransform(Validation, (failure) => {
+  if (failure.kind === "Body" || failure.kind === "ResponseHeaders") {
+    // Our own answer does not fit the contract: a defect, and the answer may hold memory content.
+    return Effect.andThen(
+      Effect.logError("an answer does not fit the contract", { paths: pathsOf(failure.cause) }),
+      Effect.fail(new InternalError({ code: "internal_error", error: "the service made an answer that is against its contract" }))
+    )
+  }
+  const { issues } = formatIssues(failure.cause.issue)
+  const first = issues[0]
+  const place = pointerOf(first?.path ?? [])
+  return Effect.fail(new InvalidRequest({
+    code: codeOf(first?.path ?? [], failure.cause.issue),
+    error: `${place === "" ? "" : `${place}: `}${first?.message ?? "the request is malformed"}`,
+    details: issues.slice(0, detailsMax).map((issue) => ({ path: pointerOf(issue.path ?? []), message: issue.message }))
+  }))
+})
+
+const detailsMax = 20
+const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
+
+type IssuePath = ReadonlyArray<PropertyKey | { readonly key: PropertyKey }>
+
+const keyOf = (segment: IssuePath[number]): PropertyKey => typeof segment === "object" ? segment.key : segment
+
+const pointerOf = (path: IssuePath): string => path.map((segment) => `/${String(keyOf(segment))}`).join("")
+
+const pathsOf = (error: Schema.SchemaError) => formatIssues(error.issue).issues.map((issue) => pointerOf(issue.path ?? []))
+
+/** Fields whose failures have a code of their own (interface.md section 12). */
+const codesByField: Readonly<Record<string, InvalidRequestCode>> = {
+  ttl: "invalid_duration",
+  expiresIn: "invalid_duration",
+  expiresAt: "invalid_expiry",
+  tags: "invalid_tag",
+  filters: "invalid_filters"
+}
+const batchFields: ReadonlySet<PropertyKey> = new Set(["ids", "queries", "memories", "records"])
+
+const codeOf = (path: IssuePath, issue: SchemaIssue.Issue): InvalidRequestCode => {
+  const keys = path.map(keyOf)
+  if (keys.length === 1 && batchFields.has(keys[0]!) && isTooLong(issue)) return "batch_too_large"
+  for (const key of keys.toReversed()) {
+    const code = typeof key === "string" ? codesByField[key] : undefined
+    if (code !== undefined) return code
+  }
+  return "invalid_request"
+}
+
+/** Whether the failure is that of a length bound: the lists of a batch have no other upper check. */
+const isTooLong = (issue: SchemaIssue.Issue): boolean => {
+  switch (issue._tag) {
+    case "Filter":
+      return JSON.stringify(issue.filter.annotations?.["representation"] ?? "").includes("isMaxLength")
+    case "Pointer":
+    case "Encoding":
+      return isTooLong(issue.issue)
+    case "Composite":
+      return issue.issues.some(isTooLong)
+    default:
+      return false
+  }
+}

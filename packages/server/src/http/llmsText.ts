@@ -1,0 +1,35 @@
+/** `/llms.txt`: what an agent needs to know to use the service, in one short page. */
+export const llmsText = `# Muniment
+
+> Long-term memory for software agents: typed memories, stored durably, searched by meaning and by filters.
+
+All calls go below /v1 and carry the header "Authorization: Bearer <API key>". Bodies are JSON.
+Successful answers have "success": true; failures have "success": false, "error" (text) and "code".
+
+## Store
+
+POST /v1/memories
+{"agentId": "assistant", "memories": [{"kind": "factual_memory", "data": {"subject": "Alice", "fact": "Alice lives in Seattle"}}]}
+
+Kinds without registration: factual_memory {subject, fact}, preference_memory {subject, preferenceType:
+likes|dislikes|prefers|avoids|wants|needs, preference}, temporal_event {event, eventDate}. Others: POST /v1/schemas
+{"name", "description", "schema" (a JSON Schema as a string), "uniqueOn" (optional)}; a new memory supersedes the
+older one with the same uniqueOn values. "subjectId" keeps the memories of different users apart. "ttl": "7d" lets a
+memory expire. Send an Idempotency-Key header with writes that you may repeat.
+
+## Find
+
+GET /v1/memories/search?query=where+does+Alice+live&agentId=assistant
+Filters: agentId, subjectId, threadId, kind, tags (comma-separated, any), eventDateFrom, eventDateTo,
+includeSuperseded, minRelevance (0..1), limit (1..100). Hits have quality.relevance (0..1), best first.
+POST /v1/memories/batch/search takes up to 10 queries.
+
+## Change and remove
+
+GET, PATCH {"tags", "expiresAt"} and DELETE /v1/memories/{id}; POST /v1/memories/batch/update and
+/v1/memories/batch/delete for many ("dryRun": true only counts). GET /v1/memories lists in pages.
+
+## More
+
+OpenAPI document: /openapi.json. Page for people: /docs. Who am I: GET /v1/account.
+`

@@ -1,0 +1,48 @@
+/**
+ * The kinds an account can store: those it registered and the built-in ones (interface.md section
+ * 5.5), whose names nobody can take.
+ */
+import { Context, Effect, Layer, Result } from "effect"
+import type { MemorySchema } from "@muniment/domain/MemorySchema"
+import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
+import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
+import { checkSchema } from "@muniment/schemas/SchemaBounds"
+
+const builtins: ReadonlyMap<string, MemorySchema> = new Map(
+  builtinKinds.map(({ name, description, schema }) => [name, { name, description, schema, builtin: true }])
+)
+
+/** Parsed facts of the schemas used last; parsing a large one takes milliseconds. */
+const parsedSchemasMax = 512
+
+export class KnownKinds extends Context.Service<KnownKinds, {
+  readonly builtin: (name: string) => MemorySchema | undefined
+  /** Schemas of those of `names` that exist. */
+  readonly lookup: (account: string, names: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, MemorySchema>>
+  /** The property of a schema that holds its event time. */
+  readonly temporalProperty: (schema: MemorySchema) => string | undefined
+}>()("muniment/server/KnownKinds") {
+  static readonly layer = Layer.effect(this, Effect.gen(function* () {
+    const registry = yield* SchemaRegistry
+    const temporal = new Map<string, string | undefined>()
+
+    const lookup = Effect.fn("KnownKinds.lookup")(function* (account: string, names: ReadonlyArray<string>) {
+      const found = new Map<string, MemorySchema>()
+      for (const name of new Set(names)) {
+        const schema = builtins.get(name) ?? (yield* registry.find(account, name))
+        if (schema !== undefined) found.set(name, schema)
+      }
+      return found
+    })
+
+    const temporalProperty = ({ schema }: MemorySchema) => {
+      if (!temporal.has(schema)) {
+        if (temporal.size >= parsedSchemasMax) temporal.clear()
+        temporal.set(schema, Result.getOrUndefined(checkSchema(schema))?.temporalProperty)
+      }
+      return temporal.get(schema)
+    }
+
+    return { builtin: (name: string) => builtins.get(name), lookup, temporalProperty }
+  }))
+}

@@ -1,0 +1,198 @@
+/**
+ * What the memory endpoints do, for a given account: reads and changes of its own memories. The one
+ * authorisation layer: a namespace is only ever reached through the account that owns it, and a
+ * foreign id answers as a missing one does (reliability.md, rules).
+ */
+import { Context, Effect, Layer } from "effect"
+import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
+import { memoryNotFound, type Conflict, type InsufficientStorage, type InvalidRequest, type NotFound, type Unavailable } from "@muniment/domain/Errors"
+import { namespaceTagOf } from "@muniment/domain/Ids"
+import { Limits } from "@muniment/domain/Limits"
+import type { MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import type { CreateReply } from "@muniment/engine/Commands"
+import { MemorySearch, type MemoryHit, type MemoryPage } from "@muniment/engine/MemorySearch"
+import { NamespaceHost } from "@muniment/engine/NamespaceHost"
+import type { ListPosition } from "@muniment/engine/NamespaceReader"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
+import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
+import { KnownKinds } from "./KnownKinds.ts"
+import { MemoryIds } from "./MemoryIds.ts"
+import { checkMemories, prepareMemories, type DirectRequest } from "./MemoryPreparation.ts"
+import { QueryEmbedding } from "./QueryEmbedding.ts"
+
+export interface SearchRequest {
+  readonly text: string
+  readonly filter: MemoryFilter
+  readonly limit?: number | undefined
+  readonly minRelevance?: number | undefined
+}
+
+type ReadFailure = Unavailable | InsufficientStorage
+type WriteFailure = InvalidRequest | NotFound | Conflict | InsufficientStorage | Unavailable
+type Token = IdempotencyToken | undefined
+
+export class MemoryService extends Context.Service<MemoryService, {
+  readonly create: (account: string, request: DirectRequest, token: Token) => Effect.Effect<CreateReply, WriteFailure>
+  readonly search: (account: string, request: SearchRequest) => Effect.Effect<ReadonlyArray<MemoryHit>, ReadFailure>
+  readonly list: (account: string, filter: MemoryFilter, after: ListPosition | undefined, limit: number) => Effect.Effect<MemoryPage, ReadFailure>
+  readonly get: (account: string, id: string) => Effect.Effect<MemoryVersion, ReadFailure | NotFound>
+  readonly patch: (account: string, id: string, patch: MemoryPatch, token: Token) => Effect.Effect<MemoryVersion, WriteFailure>
+  readonly remove: (account: string, id: string, token: Token) => Effect.Effect<void, WriteFailure>
+  /** Number of memories changed; unknown ids are skipped, duplicates count once. */
+  readonly patchAll: (account: string, ids: ReadonlyArray<string>, patch: MemoryPatch, token: Token) => Effect.Effect<number, WriteFailure>
+  readonly removeAll: (account: string, ids: ReadonlyArray<string>, token: Token) => Effect.Effect<number, WriteFailure>
+  readonly removeMatching: (account: string, filter: MemoryFilter) => Effect.Effect<number, WriteFailure>
+  readonly countExisting: (account: string, ids: ReadonlyArray<string>) => Effect.Effect<number, ReadFailure>
+  readonly countMatching: (account: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
+  readonly agents: (account: string) => Effect.Effect<ReadonlyArray<{ readonly agentId: string; readonly memories: number }>, ReadFailure>
+}>()("muniment/server/MemoryService") {
+  static readonly layer = Layer.effect(this, Effect.suspend(() => make))
+}
+
+const make = Effect.gen(function* () {
+  const host = yield* NamespaceHost
+  const searcher = yield* MemorySearch
+  const directory = yield* NamespaceDirectory
+  const kinds = yield* KnownKinds
+  const embedding = yield* QueryEmbedding
+  const validator = yield* SchemaValidator
+  const ids = new MemoryIds()
+
+  /** The namespaces a filter may look into. */
+  const visible = (account: string, filter: MemoryFilter): ReadonlyArray<NamespaceKey> => {
+    if (filter.agentId === undefined) return directory.list(account)
+    const key = namespaceOf(account, filter.agentId)
+    return key === undefined ? [] : [key]
+  }
+
+  const namespaceOf = (account: string, agentId: string): NamespaceKey | undefined => {
+    const tag = directory.resolve(account, agentId)
+    return tag === undefined ? undefined : directory.byTag(tag)
+  }
+
+  /** A namespace comes into being with the first valid request for it. */
+  const ensureNamespace = (account: string, agentId: string): Effect.Effect<NamespaceKey, InsufficientStorage> =>
+    Effect.map(directory.ensure(account, agentId), (tag) => directory.byTag(tag)!)
+
+  /** The account's own namespace that an id names. */
+  const ownerOf = (account: string, id: string): NamespaceKey | undefined => {
+    const tag = namespaceTagOf(id)
+    const key = tag === undefined ? undefined : directory.byTag(tag)
+    return key?.account === account ? key : undefined
+  }
+
+  const byOwner = (account: string, all: ReadonlyArray<string>): ReadonlyMap<NamespaceKey, ReadonlyArray<string>> => {
+    const owners = new Map<NamespaceKey, Array<string>>()
+    for (const id of new Set(all)) {
+      const key = ownerOf(account, id)
+      if (key === undefined) continue
+      const list = owners.get(key)
+      if (list === undefined) owners.set(key, [id])
+      else list.push(id)
+    }
+    return owners
+  }
+
+  const create = Effect.fn("MemoryService.create")(function* (account: string, request: DirectRequest, token: Token) {
+    const checked = yield* checkMemories(account, request, kinds).pipe(Effect.provideService(SchemaValidator, validator))
+    const key = yield* ensureNamespace(account, request.agentId)
+    const prepared = yield* prepareMemories(checked, key, request, kinds, ids)
+    for (const { record, isReplacement } of prepared) {
+      if (isReplacement && ownerOf(account, record.id) !== key) return yield* memoryNotFound()
+    }
+    const vectors = yield* embedding.passages(prepared.map(({ record }) => record))
+    return yield* host.ask(key, {
+      _tag: "CreateMemories",
+      memories: prepared.map((memory, at) => ({ ...memory, vector: vectors[at] })),
+      idempotency: token
+    })
+  })
+
+  const search = Effect.fn("MemoryService.search")(function* (account: string, request: SearchRequest) {
+    const namespaces = visible(account, request.filter)
+    if (namespaces.length === 0) return []
+    return yield* searcher.search(namespaces, {
+      text: request.text,
+      vectors: yield* embedding.query(request.text),
+      filter: request.filter,
+      limit: request.limit ?? Limits.searchResultsDefault,
+      minRelevance: request.minRelevance ?? 0
+    })
+  })
+
+  const get = Effect.fn("MemoryService.get")(function* (account: string, id: string) {
+    const key = ownerOf(account, id)
+    const memory = key === undefined ? undefined : yield* host.readRecords(key, (reader, now) => reader.find(id, now))
+    return memory ?? (yield* memoryNotFound())
+  })
+
+  const patchIn = (key: NamespaceKey, own: ReadonlyArray<string>, patch: MemoryPatch, token: Token) =>
+    Effect.clockWith((clock) =>
+      host.ask(key, { _tag: "PatchMemories", ids: own, patch, atMillis: clock.currentTimeMillisUnsafe(), idempotency: token }))
+
+  const patch = Effect.fn("MemoryService.patch")(function* (account: string, id: string, change: MemoryPatch, token: Token) {
+    const key = ownerOf(account, id)
+    const [memory] = key === undefined ? [] : yield* patchIn(key, [id], change, token)
+    return memory ?? (yield* memoryNotFound())
+  })
+
+  const remove = Effect.fn("MemoryService.remove")(function* (account: string, id: string, token: Token) {
+    const key = ownerOf(account, id)
+    const removed = key === undefined ? 0 : yield* host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: token })
+    if (removed === 0) return yield* memoryNotFound()
+  })
+
+  const patchAll = Effect.fn("MemoryService.patchAll")(function* (account: string, all: ReadonlyArray<string>, change: MemoryPatch, token: Token) {
+    let patched = 0
+    for (const [key, own] of byOwner(account, all)) patched += (yield* patchIn(key, own, change, token)).length
+    return patched
+  })
+
+  const removeAll = Effect.fn("MemoryService.removeAll")(function* (account: string, all: ReadonlyArray<string>, token: Token) {
+    let removed = 0
+    for (const [key, own] of byOwner(account, all)) {
+      removed += yield* host.ask(key, { _tag: "RemoveMemories", ids: own, idempotency: token })
+    }
+    return removed
+  })
+
+  const removeMatching = Effect.fn("MemoryService.removeMatching")(function* (account: string, filter: MemoryFilter) {
+    let removed = 0
+    for (const key of visible(account, filter)) {
+      for (let part: number = Limits.removalsPerCommitMax; part === Limits.removalsPerCommitMax;) {
+        part = yield* host.ask(key, { _tag: "RemoveMatching", filter })
+        removed += part
+      }
+    }
+    return removed
+  })
+
+  const countExisting = Effect.fn("MemoryService.countExisting")(function* (account: string, all: ReadonlyArray<string>) {
+    let found = 0
+    for (const [key, own] of byOwner(account, all)) {
+      for (const id of own) {
+        if ((yield* host.readRecords(key, (reader, now) => reader.find(id, now))) !== undefined) found++
+      }
+    }
+    return found
+  })
+
+  const list = (account: string, filter: MemoryFilter, after: ListPosition | undefined, limit: number) =>
+    searcher.list(visible(account, filter), filter, after, limit)
+
+  const countMatching = (account: string, filter: MemoryFilter) =>
+    Effect.map(list(account, { ...filter, includeSuperseded: true }, undefined, 0), ({ total }) => total)
+
+  const agents = Effect.fn("MemoryService.agents")(function* (account: string) {
+    return yield* Effect.forEach(directory.list(account), (key) =>
+      Effect.map(host.read(key, (reader, now) => reader.counts(now).live), (memories) => ({ agentId: key.agentId, memories })), {
+      concurrency: Limits.namespaceFanOutMax
+    })
+  })
+
+  return {
+    create, search, list, get, patch, remove, patchAll, removeAll, removeMatching, countExisting, countMatching, agents
+  }
+})

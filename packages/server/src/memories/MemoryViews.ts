@@ -1,0 +1,70 @@
+/**
+ * Records as callers see them (interface.md section 4). On a name clash the system field wins in
+ * `metadata`; `data` stays authoritative.
+ */
+import type {
+  ExportedMemory, JsonObject, MemoryEntry, MemoryVersion, MemoryView, RecalledMemory
+} from "@muniment/domain/Memory"
+import type { MemoryHit } from "@muniment/engine/MemorySearch"
+
+export const memoryEntry = (memory: MemoryVersion): MemoryEntry => ({
+  id: memory.id,
+  kind: memory.kind,
+  data: memory.data,
+  metadata: metadataOf(memory)
+})
+
+export const memoryView = (memory: MemoryVersion): MemoryView => ({
+  ...memoryEntry(memory),
+  context: contextOf(memory),
+  source: "own"
+})
+
+export const recalledMemory = ({ memory, ranked }: MemoryHit, rank: number, explain: boolean): RecalledMemory => ({
+  id: memory.id,
+  kind: memory.kind,
+  quality: { relevance: ranked.relevance, confidence: memory.confidence },
+  data: memory.data,
+  context: contextOf(memory),
+  source: "own",
+  ...(explain && {
+    explain: {
+      lexical: ranked.lexical,
+      dense: ranked.candidate.cosine ?? null,
+      fused: ranked.relevance,
+      rank
+    }
+  })
+})
+
+export const exportedMemory = (memory: MemoryVersion): ExportedMemory => {
+  const { isLatest: _isLatest, supersedes: _supersedes, supersededBy: _supersededBy, ...record } = memory
+  return defined(record) as ExportedMemory
+}
+
+const contextOf = (memory: MemoryVersion): MemoryView["context"] => ({
+  ...(memory.when !== undefined && { when: memory.when }),
+  mentions: memory.mentions,
+  tags: memory.tags,
+  isLatest: memory.isLatest
+})
+
+const metadataOf = (memory: MemoryVersion): JsonObject => ({
+  ...memory.data,
+  ...defined({
+    agentId: memory.agentId,
+    subjectId: memory.subjectId,
+    threadId: memory.threadId,
+    tags: memory.tags,
+    confidence: memory.confidence,
+    createdAt: memory.createdAt,
+    updatedAt: memory.updatedAt,
+    contentHash: memory.contentHash,
+    expiresAt: memory.expiresAt,
+    supersedes: memory.supersedes
+  })
+})
+
+/** Without the undefined members, which JSON does not have. */
+const defined = <A extends object>(fields: A): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
