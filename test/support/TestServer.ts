@@ -81,7 +81,11 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
   const url = `http://127.0.0.1:${port}`
   await untilReady(url, child, () => output)
 
-  const call = async (method: string, path: string, { body, rawBody, headers, key = operatorKey }: CallOptions = {}): Promise<Answer> => {
+  const call = async (
+    method: string,
+    path: string,
+    { body, rawBody, headers, key = operatorKey }: CallOptions = {}
+  ): Promise<Answer> => {
     const hasBody = body !== undefined || rawBody !== undefined
     const response = await fetch(`${url}${path}`, {
       method,
@@ -142,10 +146,13 @@ const untilReady = async (url: string, child: ChildProcess, output: () => string
   for (;;) {
     if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}:\n${output()}`)
     if (Date.now() > deadline) throw new Error(`the server did not start:\n${output()}`)
-    const isReady = await fetch(`${url}/health/ready`).then(async (response) => {
-      const { checks } = await response.json() as { checks: { embedding: { state: string } } }
-      return response.ok && checks.embedding.state !== "loading"
-    }, () => false)
+    const isReady = await fetch(`${url}/health/ready`).then(
+      async (response) => {
+        const { checks } = (await response.json()) as { checks: { embedding: { state: string } } }
+        return response.ok && checks.embedding.state !== "loading"
+      },
+      () => false
+    )
     if (isReady) return
     await new Promise((wake) => setTimeout(wake, 20))
   }

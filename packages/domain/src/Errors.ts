@@ -21,19 +21,32 @@ const wire = <const Codes extends ReadonlyArray<string>>(codes: Codes) => ({
 })
 
 export const invalidRequestCodes = [
-  "invalid_json", "invalid_request", "invalid_duration", "invalid_expiry", "invalid_tag", "unknown_kind",
-  "unknown_schema", "schema_validation_failed", "unique_field_missing", "invalid_schema", "batch_too_large",
-  "invalid_filters", "grants_required", "limit_exceeded"
+  "invalid_json",
+  "invalid_request",
+  "invalid_duration",
+  "invalid_expiry",
+  "invalid_tag",
+  "unknown_kind",
+  "unknown_schema",
+  "schema_validation_failed",
+  "unique_field_missing",
+  "invalid_schema",
+  "batch_too_large",
+  "invalid_filters",
+  "grants_required",
+  "limit_exceeded"
 ] as const
 export type InvalidRequestCode = (typeof invalidRequestCodes)[number]
 
 /** 400: the request itself is wrong; `details` name the places. */
-export class InvalidRequest extends Schema.Error<InvalidRequest>("InvalidRequest")(
-  wire(invalidRequestCodes),
-  { httpApiStatus: 400, description: "The request is malformed or against a rule; nothing was stored." }
-) {
+export class InvalidRequest extends Schema.Error<InvalidRequest>("InvalidRequest")(wire(invalidRequestCodes), {
+  httpApiStatus: 400,
+  description: "The request is malformed or against a rule; nothing was stored."
+}) {
   readonly _tag = "InvalidRequest"
-  override get message(): string { return this.error }
+  override get message(): string {
+    return this.error
+  }
 }
 
 /** 401: no usable credentials. */
@@ -42,16 +55,20 @@ export class Unauthenticated extends Schema.Error<Unauthenticated>("Unauthentica
   { httpApiStatus: 401, description: "No credentials, or credentials that are unknown or revoked." }
 ) {
   readonly _tag = "Unauthenticated"
-  override get message(): string { return this.error }
+  override get message(): string {
+    return this.error
+  }
 }
 
 /** 403: built-in kinds cannot be changed (interface.md section 5.5); operator routes need their token. */
-export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(
-  wire(["builtin_schema", "operator_only"]),
-  { httpApiStatus: 403, description: "The operation is not allowed on this resource." }
-) {
+export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(wire(["builtin_schema", "operator_only"]), {
+  httpApiStatus: 403,
+  description: "The operation is not allowed on this resource."
+}) {
   readonly _tag = "Forbidden"
-  override get message(): string { return this.error }
+  override get message(): string {
+    return this.error
+  }
 }
 
 /** 404: unknown, expired or foreign alike, so that existence never leaks. */
@@ -60,16 +77,19 @@ export class NotFound extends Schema.Error<NotFound>("NotFound")(
   { httpApiStatus: 404, description: "There is nothing here for these credentials." }
 ) {
   readonly _tag = "NotFound"
-  override get message(): string { return this.error }
+  override get message(): string {
+    return this.error
+  }
 }
 
 /** 405: the path exists, the method does not; the `Allow` header lists those that do. */
-export class MethodNotAllowed extends Schema.Error<MethodNotAllowed>("MethodNotAllowed")(
-  wire(["method_not_allowed"]),
-  { httpApiStatus: 405 }
-) {
+export class MethodNotAllowed extends Schema.Error<MethodNotAllowed>("MethodNotAllowed")(wire(["method_not_allowed"]), {
+  httpApiStatus: 405
+}) {
   readonly _tag = "MethodNotAllowed"
-  override get message(): string { return this.error }
+  override get message(): string {
+    return this.error
+  }
 }
 
 /** 409: the request contradicts what is stored. */
@@ -78,16 +98,20 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
   { httpApiStatus: 409, description: "The request contradicts what is stored." }
 ) {
   readonly _tag = "Conflict"
-  override get message(): string { return this.error }
+  override get message(): string {
+    return this.error
+  }
 }
 
 /** 413: the body is above the limit. */
-export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(
-  wire(["payload_too_large"]),
-  { httpApiStatus: 413, description: "The body is above 1 MiB." }
-) {
+export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(wire(["payload_too_large"]), {
+  httpApiStatus: 413,
+  description: "The body is above 1 MiB."
+}) {
   readonly _tag = "PayloadTooLarge"
-  override get message(): string { return this.error }
+  override get message(): string {
+    return this.error
+  }
 }
 
 /** 415: a body that is not JSON. */
@@ -96,25 +120,31 @@ export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("Un
   { httpApiStatus: 415, description: "Bodies must be application/json." }
 ) {
   readonly _tag = "UnsupportedMediaType"
-  override get message(): string { return this.error }
+  override get message(): string {
+    return this.error
+  }
 }
 
 /** 500: a defect; the log has the cause, the answer has the request id only. */
-export class InternalError extends Schema.Error<InternalError>("InternalError")(
-  wire(["internal_error"]),
-  { httpApiStatus: 500, description: "A defect of the service; the log tells more." }
-) {
+export class InternalError extends Schema.Error<InternalError>("InternalError")(wire(["internal_error"]), {
+  httpApiStatus: 500,
+  description: "A defect of the service; the log tells more."
+}) {
   readonly _tag = "InternalError"
-  override get message(): string { return this.error }
+  override get message(): string {
+    return this.error
+  }
 }
 
 /** 501: part of the interface that this version does not serve yet. */
-export class NotImplemented extends Schema.Error<NotImplemented>("NotImplemented")(
-  wire(["not_implemented"]),
-  { httpApiStatus: 501, description: "Part of the interface that this version does not serve." }
-) {
+export class NotImplemented extends Schema.Error<NotImplemented>("NotImplemented")(wire(["not_implemented"]), {
+  httpApiStatus: 501,
+  description: "Part of the interface that this version does not serve."
+}) {
   readonly _tag = "NotImplemented"
-  override get message(): string { return this.error }
+  override get message(): string {
+    return this.error
+  }
 }
 
 /** 503: try again later; nothing was done. */
@@ -123,7 +153,9 @@ export class Unavailable extends Schema.Error<Unavailable>("Unavailable")(
   { httpApiStatus: 503, description: "The service cannot do this now; nothing was done." }
 ) {
   readonly _tag = "Unavailable"
-  override get message(): string { return this.error }
+  override get message(): string {
+    return this.error
+  }
 }
 
 /** 507: the disk is full; reads and deletes still work (reliability.md). */
@@ -132,7 +164,9 @@ export class InsufficientStorage extends Schema.Error<InsufficientStorage>("Insu
   { httpApiStatus: 507, description: "The disk is full; reads and deletes still work." }
 ) {
   readonly _tag = "InsufficientStorage"
-  override get message(): string { return this.error }
+  override get message(): string {
+    return this.error
+  }
 }
 
 export const memoryNotFound = () => new NotFound({ code: "memory_not_found", error: "no such memory" })

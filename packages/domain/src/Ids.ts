@@ -47,8 +47,13 @@ const decodeBase32 = (text: string): bigint => {
  */
 export const memoryIdOf = (timeMillis: number, counter: number, tag: NamespaceTag): string => {
   const count = BigInt(counter) & ((1n << counterBits) - 1n)
-  const value = (BigInt(timeMillis) << 80n) | (7n << 76n) | ((count >> 14n) << 64n) | (2n << 62n) |
-    ((count & 0x3fffn) << 48n) | BigInt(`0x${tag}`)
+  const value =
+    (BigInt(timeMillis) << 80n) |
+    (7n << 76n) |
+    ((count >> 14n) << 64n) |
+    (2n << 62n) |
+    ((count & 0x3fffn) << 48n) |
+    BigInt(`0x${tag}`)
   return `mem_${encodeBase32(value)}`
 }
 

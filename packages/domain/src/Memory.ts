@@ -44,10 +44,12 @@ export interface MemoryVersion extends MemoryRecord {
 }
 
 const Tag = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.tagLengthMax))
-export const Tags = Schema.Array(Tag).check(Schema.isMaxLength(Limits.tagsPerMemoryMax)).annotate({
-  description: "At most 32 tags of 1 to 32 characters; duplicates are dropped in order.",
-  examples: [["travel", "booking"]]
-})
+export const Tags = Schema.Array(Tag)
+  .check(Schema.isMaxLength(Limits.tagsPerMemoryMax))
+  .annotate({
+    description: "At most 32 tags of 1 to 32 characters; duplicates are dropped in order.",
+    examples: [["travel", "booking"]]
+  })
 
 export const ExpiresAt = Schema.Finite.annotate({
   description: "Explicit expiry, milliseconds since the epoch. In the past: expired at once.",
@@ -56,9 +58,14 @@ export const ExpiresAt = Schema.Finite.annotate({
 
 /** Direct memory of a request (specification section 2.2). */
 export const DirectMemory = Schema.Struct({
-  kind: Schema.NonEmptyString.annotate({ description: "Name of a registered schema or built-in kind.", examples: ["factual_memory"] }),
+  kind: Schema.NonEmptyString.annotate({
+    description: "Name of a registered schema or built-in kind.",
+    examples: ["factual_memory"]
+  }),
   data: JsonObject.annotate({ examples: [{ subject: "Alice", fact: "Alice lives in Seattle" }] }),
-  id: Schema.optionalKey(Schema.String.annotate({ description: "Only for kinds without uniqueOn: update this record." })),
+  id: Schema.optionalKey(
+    Schema.String.annotate({ description: "Only for kinds without uniqueOn: update this record." })
+  ),
   ttl: Schema.optionalKey(DurationText),
   expiresAt: Schema.optionalKey(ExpiresAt)
 })
@@ -79,15 +86,19 @@ export const CreateMemories = Schema.Struct({
   conversation: Schema.optionalKey(
     Schema.NonEmptyArray(ConversationMessage).check(Schema.isMaxLength(Limits.messagesPerConversationMax))
   ),
-  memories: Schema.optionalKey(Schema.NonEmptyArray(DirectMemory).check(Schema.isMaxLength(Limits.memoriesPerRequestMax))),
+  memories: Schema.optionalKey(
+    Schema.NonEmptyArray(DirectMemory).check(Schema.isMaxLength(Limits.memoriesPerRequestMax))
+  ),
   schemas: Schema.optionalKey(Schema.Array(Schema.String)),
   ttl: Schema.optionalKey(DurationText),
   expiresAt: Schema.optionalKey(ExpiresAt)
-}).check(Schema.makeFilter(
-  (body: { readonly conversation?: unknown; readonly memories?: unknown }) =>
-    (body.conversation === undefined) !== (body.memories === undefined),
-  { expected: "either `conversation` or `memories`, not both" }
-))
+}).check(
+  Schema.makeFilter(
+    (body: { readonly conversation?: unknown; readonly memories?: unknown }) =>
+      (body.conversation === undefined) !== (body.memories === undefined),
+    { expected: "either `conversation` or `memories`, not both" }
+  )
+)
 export type CreateMemories = typeof CreateMemories.Type
 
 /** Body of POST /memories/batch/create. */

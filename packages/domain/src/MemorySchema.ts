@@ -6,9 +6,10 @@
 import { Schema } from "effect"
 import { Limits } from "./Limits.ts"
 
-export const SchemaName = Schema.String.check(
-  Schema.isPattern(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/)
-).annotate({ description: "Unique name, used as the memory `kind`.", examples: ["contact"] })
+export const SchemaName = Schema.String.check(Schema.isPattern(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/)).annotate({
+  description: "Unique name, used as the memory `kind`.",
+  examples: ["contact"]
+})
 
 const Description = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.schemaDescriptionLengthMax)).annotate({
   description: "What the schema represents; read by the extraction model.",
@@ -16,12 +17,14 @@ const Description = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.schema
 })
 const SchemaText = Schema.NonEmptyString.annotate({
   description: "A JSON Schema document (2020-12 or draft-07, type object) serialised as a string.",
-  examples: ["{\"type\":\"object\",\"properties\":{\"email\":{\"type\":\"string\"},\"name\":{\"type\":\"string\"}},\"required\":[\"email\"]}"]
+  examples: ['{"type":"object","properties":{"email":{"type":"string"},"name":{"type":"string"}},"required":["email"]}']
 })
-const UniqueOn = Schema.Array(Schema.NonEmptyString).check(Schema.isMaxLength(Limits.uniqueFieldsMax)).annotate({
-  description: "Fields that identify the same entity; `kind` alone means one memory per kind.",
-  examples: [["email"]]
-})
+const UniqueOn = Schema.Array(Schema.NonEmptyString)
+  .check(Schema.isMaxLength(Limits.uniqueFieldsMax))
+  .annotate({
+    description: "Fields that identify the same entity; `kind` alone means one memory per kind.",
+    examples: [["email"]]
+  })
 
 /** Body of POST /schemas. */
 export const RegisterSchema = Schema.Struct({
@@ -37,9 +40,11 @@ export const PatchSchema = Schema.Struct({
   description: Schema.optionalKey(Description),
   schema: Schema.optionalKey(SchemaText),
   uniqueOn: Schema.optionalKey(Schema.NullOr(UniqueOn))
-}).check(Schema.makeFilter((patch: object) => Object.keys(patch).length > 0, {
-  expected: "at least one of `description`, `schema` and `uniqueOn`"
-}))
+}).check(
+  Schema.makeFilter((patch: object) => Object.keys(patch).length > 0, {
+    expected: "at least one of `description`, `schema` and `uniqueOn`"
+  })
+)
 export type PatchSchema = typeof PatchSchema.Type
 
 /** A schema as the service returns it. Times in milliseconds; absent on built-in kinds. */

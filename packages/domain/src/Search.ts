@@ -22,13 +22,18 @@ export interface MemoryFilter {
 export const Scope = Schema.Literals(["own", "shared", "all"])
 export const SearchMode = Schema.Literals(["llm", "answer", "map", "raw"])
 
-const Query = Schema.String.check(Schema.makeFilter(
-  (text: string) => {
-    const length = text.trim().length
-    return length >= 1 && length <= Limits.queryLengthMax
-  },
-  { expected: `1 to ${Limits.queryLengthMax} characters`, toJsonSchema: () => ({ minLength: 1, maxLength: Limits.queryLengthMax }) }
-)).annotate({ description: "Natural-language query, 1 to 2,000 characters.", examples: ["Where does Alice live?"] })
+const Query = Schema.String.check(
+  Schema.makeFilter(
+    (text: string) => {
+      const length = text.trim().length
+      return length >= 1 && length <= Limits.queryLengthMax
+    },
+    {
+      expected: `1 to ${Limits.queryLengthMax} characters`,
+      toJsonSchema: () => ({ minLength: 1, maxLength: Limits.queryLengthMax })
+    }
+  )
+).annotate({ description: "Natural-language query, 1 to 2,000 characters.", examples: ["Where does Alice live?"] })
 
 const ResultLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.searchResultsMax })).annotate({
   description: "Maximum results, 1 to 100; default 10."
@@ -36,17 +41,24 @@ const ResultLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Lim
 const KindFilter = Schema.NonEmptyString.annotate({ description: "Memory kind; an unknown one gives no hits." })
 
 /** ISO 8601 date or date-time -> it parses. */
-const IsoInstant = Schema.String.check(Schema.makeFilter(
-  (text: string) => /^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text)),
-  { expected: "an ISO 8601 date or date-time", toJsonSchema: () => ({ format: "date-time" }) }
-))
+const IsoInstant = Schema.String.check(
+  Schema.makeFilter((text: string) => /^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text)), {
+    expected: "an ISO 8601 date or date-time",
+    toJsonSchema: () => ({ format: "date-time" })
+  })
+)
 
 const filterParameters = {
   agentId: Schema.optionalKey(AgentId),
   subjectId: Schema.optionalKey(SubjectId),
   threadId: Schema.optionalKey(ThreadId),
   kind: Schema.optionalKey(KindFilter),
-  tags: Schema.optionalKey(Schema.NonEmptyString.annotate({ description: "Comma-separated; any of them matches.", examples: ["travel,booking"] })),
+  tags: Schema.optionalKey(
+    Schema.NonEmptyString.annotate({
+      description: "Comma-separated; any of them matches.",
+      examples: ["travel,booking"]
+    })
+  ),
   eventDateFrom: Schema.optionalKey(IsoInstant.annotate({ description: "Lower bound on context.when, inclusive." })),
   eventDateTo: Schema.optionalKey(IsoInstant.annotate({ description: "Upper bound on context.when, inclusive." })),
   includeSuperseded: Schema.optionalKey(Schema.Boolean.annotate({ description: "Also older versions; default false." }))
@@ -57,21 +69,31 @@ export const SearchParameters = {
   query: Query,
   ...filterParameters,
   limit: Schema.optionalKey(ResultLimit),
-  mode: Schema.optionalKey(SearchMode.annotate({ description: "`llm` (default), `answer` or `map`; `raw` is an alias of `llm`." })),
+  mode: Schema.optionalKey(
+    SearchMode.annotate({ description: "`llm` (default), `answer` or `map`; `raw` is an alias of `llm`." })
+  ),
   scope: Schema.optionalKey(Scope.annotate({ description: "`own`, `shared` or `all` (default)." })),
   minRelevance: Schema.optionalKey(
-    Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })).annotate({ description: "Leave out hits below this relevance." })
+    Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })).annotate({
+      description: "Leave out hits below this relevance."
+    })
   ),
-  explain: Schema.optionalKey(Schema.Boolean.annotate({ description: "Add lexical, dense and fused scores to each hit." }))
+  explain: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "Add lexical, dense and fused scores to each hit." })
+  )
 }
 
 /** Query parameters of GET /memories. */
 export const ListParameters = {
   ...filterParameters,
   limit: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.listPageMax })).annotate({ description: "Page size, 1 to 100; default 50." })
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.listPageMax })).annotate({
+      description: "Page size, 1 to 100; default 50."
+    })
   ),
-  cursor: Schema.optionalKey(Schema.NonEmptyString.annotate({ description: "`nextCursor` of the page before; opaque." }))
+  cursor: Schema.optionalKey(
+    Schema.NonEmptyString.annotate({ description: "`nextCursor` of the page before; opaque." })
+  )
 }
 
 const bodyFilters = {
@@ -84,24 +106,30 @@ const bodyFilters = {
 
 /** Body of POST /memories/batch/search. */
 export const BatchSearch = Schema.Struct({
-  queries: Schema.NonEmptyArray(Schema.Struct({
-    query: Query,
-    filters: Schema.optionalKey(Schema.Struct({ ...bodyFilters, includeSuperseded: Schema.optionalKey(Schema.Boolean) })),
-    limit: Schema.optionalKey(ResultLimit)
-  })).check(Schema.isMaxLength(Limits.batchQueriesMax)),
+  queries: Schema.NonEmptyArray(
+    Schema.Struct({
+      query: Query,
+      filters: Schema.optionalKey(
+        Schema.Struct({ ...bodyFilters, includeSuperseded: Schema.optionalKey(Schema.Boolean) })
+      ),
+      limit: Schema.optionalKey(ResultLimit)
+    })
+  ).check(Schema.isMaxLength(Limits.batchQueriesMax)),
   scope: Schema.optionalKey(Scope)
 })
 
 /** Filters of a batch delete: all of them restrict, at least one must be given, others are refused. */
 export const DeleteFilters = Schema.StructWithRest(Schema.Struct(bodyFilters), [
   Schema.Record(Schema.String, Schema.Json)
-]).check(Schema.makeFilter(
-  (filters: object) => {
-    const names = Object.keys(filters)
-    return names.length > 0 && names.every((name) => Object.hasOwn(bodyFilters, name))
-  },
-  { expected: `at least one filter, and none but ${Object.keys(bodyFilters).join(", ")}` }
-))
+]).check(
+  Schema.makeFilter(
+    (filters: object) => {
+      const names = Object.keys(filters)
+      return names.length > 0 && names.every((name) => Object.hasOwn(bodyFilters, name))
+    },
+    { expected: `at least one filter, and none but ${Object.keys(bodyFilters).join(", ")}` }
+  )
+)
 
 /** Body of POST /memories/batch/delete: `ids` or `filters`, never both. */
 export const BatchDelete = Schema.Struct({

@@ -30,7 +30,8 @@ export class Ballast {
   /** Writes the file if it is missing and there is room. */
   restore(directory: string): void {
     const { bavail, bsize } = statfsSync(directory)
-    if (this.bytes === Limits.filesystemBallastBytes || bavail * bsize < Limits.filesystemBallastBytes * roomFactor) return
+    if (this.bytes === Limits.filesystemBallastBytes || bavail * bsize < Limits.filesystemBallastBytes * roomFactor)
+      return
     const file = openSync(this.#path, "w")
     try {
       writeSync(file, new Uint8Array(Limits.filesystemBallastBytes))

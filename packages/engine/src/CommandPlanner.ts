@@ -9,8 +9,16 @@ import { Conflict, memoryNotFound, type NotFound } from "@muniment/domain/Errors
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
 import type {
-  Command, CreateMemories, CreateReply, ImportRecords, PatchMemories, PreparedMemory, RemoveMatching, RemoveMemories,
-  Replies, StoreVectors
+  Command,
+  CreateMemories,
+  CreateReply,
+  ImportRecords,
+  PatchMemories,
+  PreparedMemory,
+  RemoveMatching,
+  RemoveMemories,
+  Replies,
+  StoreVectors
 } from "./Commands.ts"
 import type { Draft, Found } from "./Draft.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
@@ -31,9 +39,13 @@ export class CommandPlanner {
   plan(command: Command, draft: Draft): Plan<Replies[Command["_tag"]]> {
     switch (command._tag) {
       case "CreateMemories":
-        return this.#once(draft, command.idempotency, this.#create(command, draft), (result) => this.#recreated(result, draft))
+        return this.#once(draft, command.idempotency, this.#create(command, draft), (result) =>
+          this.#recreated(result, draft)
+        )
       case "PatchMemories":
-        return this.#once(draft, command.idempotency, this.#patch(command, draft), (result) => this.#repatched(result, draft))
+        return this.#once(draft, command.idempotency, this.#patch(command, draft), (result) =>
+          this.#repatched(result, draft)
+        )
       case "RemoveMemories":
         return this.#once(draft, command.idempotency, this.#remove(command, draft), recounted)
       case "RemoveMatching":
@@ -69,7 +81,8 @@ export class CommandPlanner {
     return Effect.gen(function* () {
       // All-or-nothing: every replacement must be possible before the first change is drafted.
       const targets = yield* Effect.forEach(command.memories, (memory) =>
-        memory.isReplacement ? replaceable(memory, draft) : Effect.succeed(undefined))
+        memory.isReplacement ? replaceable(memory, draft) : Effect.succeed(undefined)
+      )
       const created: Array<Found> = []
       const updated: Array<Found> = []
       for (const [at, memory] of command.memories.entries()) {
@@ -82,17 +95,24 @@ export class CommandPlanner {
           updated.push({ slot: target.slot, record })
         }
       }
-      const reply = (): CreateReply => ({ created: created.map(versionIn(state)), updated: updated.map(versionIn(state)) })
+      const reply = (): CreateReply => ({
+        created: created.map(versionIn(state)),
+        updated: updated.map(versionIn(state))
+      })
       const idsOf = (found: ReadonlyArray<Found>) => found.map(({ record }) => record.id)
       return { reply, result: JSON.stringify({ created: idsOf(created), updated: idsOf(updated) }) }
     })
   }
 
   #recreated(result: string, draft: Draft): Effect.Effect<Reply<CreateReply>, StoreError> {
-    const { created, updated } = JSON.parse(result) as { readonly created: Array<string>; readonly updated: Array<string> }
+    const { created, updated } = JSON.parse(result) as {
+      readonly created: Array<string>
+      readonly updated: Array<string>
+    }
     return Effect.map(
       Effect.all([this.#versions(created, draft), this.#versions(updated, draft)]),
-      ([first, second]) => () => ({ created: first(), updated: second() })
+      ([first, second]) =>
+        () => ({ created: first(), updated: second() })
     )
   }
 
@@ -107,7 +127,7 @@ export class CommandPlanner {
         const record: MemoryRecord = {
           ...found.record,
           tags: patch.tags === undefined ? found.record.tags : [...new Set(patch.tags)],
-          expiresAt: patch.expiresAt === undefined ? found.record.expiresAt : patch.expiresAt ?? undefined,
+          expiresAt: patch.expiresAt === undefined ? found.record.expiresAt : (patch.expiresAt ?? undefined),
           updatedAt: atMillis
         }
         draft.patch(found.slot, record)
@@ -142,7 +162,11 @@ export class CommandPlanner {
       const { table } = this.#state
       const matching = table.allowed({ ...command.filter, includeSuperseded: true })
       const slots: Array<number> = []
-      for (let slot = matching.next(0); slot >= 0 && slots.length < Limits.removalsPerCommitMax; slot = matching.next(slot + 1)) {
+      for (
+        let slot = matching.next(0);
+        slot >= 0 && slots.length < Limits.removalsPerCommitMax;
+        slot = matching.next(slot + 1)
+      ) {
         slots.push(slot)
       }
       return this.#removeSlots(slots, draft)
@@ -178,7 +202,8 @@ export class CommandPlanner {
 
   #sweep(draft: Draft) {
     return Effect.sync(() =>
-      this.#removeSlots([...this.#state.table.expired].slice(0, Limits.removalsPerCommitMax), draft))
+      this.#removeSlots([...this.#state.table.expired].slice(0, Limits.removalsPerCommitMax), draft)
+    )
   }
 
   #removeSlots(slots: ReadonlyArray<number>, draft: Draft): Reply<number> {
@@ -197,10 +222,12 @@ export class CommandPlanner {
 }
 
 /** A record with its place in the version chain now. */
-export const versionIn = (state: NamespaceState) => ({ slot, record }: Found): MemoryVersion => ({
-  ...record,
-  ...state.table.links(slot)
-})
+export const versionIn =
+  (state: NamespaceState) =>
+  ({ slot, record }: Found): MemoryVersion => ({
+    ...record,
+    ...state.table.links(slot)
+  })
 
 const recounted = (result: string) => Effect.succeed(() => Number(result))
 

@@ -65,7 +65,13 @@ export interface Sweep {
 }
 
 export type Command =
-  | CreateMemories | PatchMemories | RemoveMemories | RemoveMatching | StoreVectors | ImportRecords | Sweep
+  | CreateMemories
+  | PatchMemories
+  | RemoveMemories
+  | RemoveMatching
+  | StoreVectors
+  | ImportRecords
+  | Sweep
 
 export interface CreateReply {
   readonly created: ReadonlyArray<MemoryVersion>

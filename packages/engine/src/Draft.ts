@@ -7,7 +7,14 @@ import { Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { NamespaceState } from "./NamespaceState.ts"
 import { memoryColumns } from "./recall/MemoryText.ts"
-import type { Change, CommitUnit, MemoryVector, OpenNamespace, StoredResult, StoreError } from "./store/NamespaceStore.ts"
+import type {
+  Change,
+  CommitUnit,
+  MemoryVector,
+  OpenNamespace,
+  StoredResult,
+  StoreError
+} from "./store/NamespaceStore.ts"
 
 export interface Found {
   readonly slot: number
@@ -97,6 +104,7 @@ export class Draft {
     return Effect.flatMap(this.#store.slotOf(id), (slot) =>
       slot === undefined || !isWanted(slot)
         ? Effect.succeed(undefined)
-        : Effect.map(this.#store.record(slot), (record) => record === undefined ? undefined : { slot, record }))
+        : Effect.map(this.#store.record(slot), (record) => (record === undefined ? undefined : { slot, record }))
+    )
   }
 }

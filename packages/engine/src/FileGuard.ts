@@ -29,14 +29,16 @@ export class FileGuard {
     open: Effect.Effect<Namespace, StoreError, Scope.Scope>
   ): Effect.Effect<Namespace, StoreError, Scope.Scope> {
     return open.pipe(
-      Effect.catchTag("StoreFull", (full) => this.#ballast.release() ? open : Effect.fail(full)),
+      Effect.catchTag("StoreFull", (full) => (this.#ballast.release() ? open : Effect.fail(full))),
       Effect.tapError((error) => Effect.sync(() => this.failed(key, error))),
       Effect.tap((namespace) => {
         this.#expiries.delete(key.tag)
-        return Effect.addFinalizer(() => Effect.map(Clock.currentTimeMillis, (nowMillis) => {
-          const { nextExpiry } = namespace.reader.counts(nowMillis)
-          if (nextExpiry !== undefined) this.#expiries.set(key.tag, { key, atMillis: nextExpiry })
-        }))
+        return Effect.addFinalizer(() =>
+          Effect.map(Clock.currentTimeMillis, (nowMillis) => {
+            const { nextExpiry } = namespace.reader.counts(nowMillis)
+            if (nextExpiry !== undefined) this.#expiries.set(key.tag, { key, atMillis: nextExpiry })
+          })
+        )
       })
     )
   }

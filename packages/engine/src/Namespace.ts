@@ -47,17 +47,18 @@ export interface Namespace {
 export const openNamespace: (
   key: NamespaceKey,
   settings: IndexSettings
-) => Effect.Effect<Namespace, StoreError, NamespaceStore | Scope.Scope> = Effect.fn("Namespace.open")(function* (key, settings) {
-  const store = yield* (yield* NamespaceStore).open(key)
-  const state = yield* Effect.acquireRelease(
-    NamespaceState.load(store, settings),
-    (loaded) => Effect.sync(() => loaded.close())
-  )
-  const actor = new Actor(store, state, yield* Queue.bounded<Envelope>(Limits.mailboxCapacity))
-  yield* Effect.addFinalizer(() => actor.leave)
-  yield* Effect.forkScoped(actor.run, { startImmediately: true })
-  return actor
-})
+) => Effect.Effect<Namespace, StoreError, NamespaceStore | Scope.Scope> = Effect.fn("Namespace.open")(
+  function* (key, settings) {
+    const store = yield* (yield* NamespaceStore).open(key)
+    const state = yield* Effect.acquireRelease(NamespaceState.load(store, settings), (loaded) =>
+      Effect.sync(() => loaded.close())
+    )
+    const actor = new Actor(store, state, yield* Queue.bounded<Envelope>(Limits.mailboxCapacity))
+    yield* Effect.addFinalizer(() => actor.leave)
+    yield* Effect.forkScoped(actor.run, { startImmediately: true })
+    return actor
+  }
+)
 
 class Actor implements Namespace {
   readonly key: NamespaceKey
@@ -118,7 +119,9 @@ class Actor implements Namespace {
     return Effect.suspend(() => {
       if (this.#stopReason !== undefined) return Effect.void
       return Effect.andThen(this.#eraseLog(), this.#saveSnapshots()).pipe(
-        Effect.catch((error) => Effect.logWarning("closing a namespace", { namespace: this.key.tag, error: error._tag }))
+        Effect.catch((error) =>
+          Effect.logWarning("closing a namespace", { namespace: this.key.tag, error: error._tag })
+        )
       )
     })
   }
@@ -164,7 +167,10 @@ class Actor implements Namespace {
       if (!draft.isEmpty) {
         const firstSeq = this.#state.lastSeq + 1
         yield* this.#store.commit(this.#state.lastSeq, draft.units, nowMillis)
-        const erased = this.#state.apply(draft.units.flatMap((unit) => unit.changes), firstSeq)
+        const erased = this.#state.apply(
+          draft.units.flatMap((unit) => unit.changes),
+          firstSeq
+        )
         this.#state.table.advance(nowMillis)
         if (erased) yield* this.#erased()
       }
@@ -177,33 +183,47 @@ class Actor implements Namespace {
     this.#eraseDue = true
     const models = this.#snapshotModels
     this.#snapshotModels = []
-    return Effect.forEach(models, (model) => Effect.promise(() => discardSnapshot(snapshotPath(this.#store, model))), { discard: true })
+    return Effect.forEach(models, (model) => Effect.promise(() => discardSnapshot(snapshotPath(this.#store, model))), {
+      discard: true
+    })
   }
 
   #eraseLog(): Effect.Effect<void, StoreError> {
     if (!this.#eraseDue) return Effect.void
-    return Effect.andThen(this.#store.checkpoint("TRUNCATE"), Effect.sync(() => { this.#eraseDue = false }))
+    return Effect.andThen(
+      this.#store.checkpoint("TRUNCATE"),
+      Effect.sync(() => {
+        this.#eraseDue = false
+      })
+    )
   }
 
   #saveSnapshots(): Effect.Effect<void> {
-    return Effect.forEach(this.#state.models, (model) =>
-      Effect.promise(async () => {
-        const key = { modelId: model, seq: this.#state.lastSeq }
-        await this.#state.index(model)?.writeSnapshot(snapshotPath(this.#store, model), key)
-      }), { discard: true })
+    return Effect.forEach(
+      this.#state.models,
+      (model) =>
+        Effect.promise(async () => {
+          const key = { modelId: model, seq: this.#state.lastSeq }
+          await this.#state.index(model)?.writeSnapshot(snapshotPath(this.#store, model), key)
+        }),
+      { discard: true }
+    )
   }
 
   #stop(error: StoreError): Effect.Effect<void> {
     this.#stopReason = error
     return Effect.andThen(
       Effect.logError("a namespace stopped", { namespace: this.key.tag, error: error._tag }),
-      Effect.forEach([...this.#waiting], (envelope) => Deferred.fail(envelope.reply, wireError(error)), { discard: true })
+      Effect.forEach([...this.#waiting], (envelope) => Deferred.fail(envelope.reply, wireError(error)), {
+        discard: true
+      })
     )
   }
 }
 
 /** Where the graph of one model is kept. */
-export const snapshotPath = (store: OpenNamespace, model: string): string => `${store.snapshotPath}.${encodeURIComponent(model)}`
+export const snapshotPath = (store: OpenNamespace, model: string): string =>
+  `${store.snapshotPath}.${encodeURIComponent(model)}`
 
 const isByFilter = (command: Command): boolean => command._tag === "RemoveMatching" || command._tag === "Sweep"
 
@@ -220,7 +240,8 @@ export const wireError = (error: StoreError): InsufficientStorage | Unavailable 
     case "StoreDamaged":
       return new Unavailable({
         code: "namespace_unavailable",
-        error: "the memories of this agent are in a damaged file, which is set aside; the operator has to look (muniment doctor)"
+        error:
+          "the memories of this agent are in a damaged file, which is set aside; the operator has to look (muniment doctor)"
       })
     case "StoreFenced":
     case "StoreFault":

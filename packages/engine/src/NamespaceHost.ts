@@ -15,7 +15,13 @@ import { makeNamespaceRegistry, type NamespaceRegistry } from "./NamespaceRegist
 import type { NamespaceReader } from "./NamespaceReader.ts"
 import type { IndexSettings } from "./NamespaceState.ts"
 import {
-  NamespaceStore, StoreDamaged, StoreFault, StoreFenced, StoreFull, type NamespaceKey, type StoreError
+  NamespaceStore,
+  StoreDamaged,
+  StoreFault,
+  StoreFenced,
+  StoreFull,
+  type NamespaceKey,
+  type StoreError
 } from "./store/NamespaceStore.ts"
 import { storeError } from "./store/SqliteNamespaceStore.ts"
 
@@ -27,20 +33,26 @@ export interface HostStatus {
   readonly ballastBytes: number
 }
 
-export class NamespaceHost extends Context.Service<NamespaceHost, {
-  /** Delivers a command to the owner of the namespace. */
-  readonly ask: <C extends Command>(key: NamespaceKey, command: C) => Effect.Effect<ReplyOf<C>, CommandError>
-  /** Looks at the committed state; never waits for writes. */
-  readonly read: <A>(key: NamespaceKey, look: (reader: NamespaceReader, nowMillis: number) => A) => Effect.Effect<A, ReadError>
-  /** The same for looks that read records. */
-  readonly readRecords: <A>(
-    key: NamespaceKey,
-    look: (reader: NamespaceReader, nowMillis: number) => Effect.Effect<A, StoreError>
-  ) => Effect.Effect<A, ReadError>
-  /** One round of housekeeping: expiry, idle files, logs, ballast. A background fiber runs it every minute. */
-  readonly maintain: Effect.Effect<void>
-  readonly status: Effect.Effect<HostStatus>
-}>()("muniment/engine/NamespaceHost") {
+export class NamespaceHost extends Context.Service<
+  NamespaceHost,
+  {
+    /** Delivers a command to the owner of the namespace. */
+    readonly ask: <C extends Command>(key: NamespaceKey, command: C) => Effect.Effect<ReplyOf<C>, CommandError>
+    /** Looks at the committed state; never waits for writes. */
+    readonly read: <A>(
+      key: NamespaceKey,
+      look: (reader: NamespaceReader, nowMillis: number) => A
+    ) => Effect.Effect<A, ReadError>
+    /** The same for looks that read records. */
+    readonly readRecords: <A>(
+      key: NamespaceKey,
+      look: (reader: NamespaceReader, nowMillis: number) => Effect.Effect<A, StoreError>
+    ) => Effect.Effect<A, ReadError>
+    /** One round of housekeeping: expiry, idle files, logs, ballast. A background fiber runs it every minute. */
+    readonly maintain: Effect.Effect<void>
+    readonly status: Effect.Effect<HostStatus>
+  }
+>()("muniment/engine/NamespaceHost") {
   static readonly layer = (options: {
     readonly dataDirectory: string
     readonly index: IndexSettings
@@ -59,7 +71,8 @@ const makeHost = Effect.fn("NamespaceHost.make")(function* (options: {
   const store = yield* NamespaceStore
   const guard = new FileGuard(options.dataDirectory)
   const registry = yield* makeNamespaceRegistry<NamespaceKey, Namespace, StoreError>({
-    open: (key) => guard.opening(key, openNamespace(key, options.index).pipe(Effect.provideService(NamespaceStore, store))),
+    open: (key) =>
+      guard.opening(key, openNamespace(key, options.index).pipe(Effect.provideService(NamespaceStore, store))),
     openMax: options.openMax ?? Limits.openNamespacesMax,
     closeBudgetMillis
   })
@@ -80,11 +93,13 @@ class Host {
   ask<C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> {
     const once = this.#use(key, (namespace) => namespace.ask(command))
     if (!makesRoom(command)) return once
-    return Effect.catchTag(once, "InsufficientStorage", (full) => this.#guard.giveRoom() ? once : Effect.fail(full))
+    return Effect.catchTag(once, "InsufficientStorage", (full) => (this.#guard.giveRoom() ? once : Effect.fail(full)))
   }
 
   read<A>(key: NamespaceKey, look: (reader: NamespaceReader, nowMillis: number) => A): Effect.Effect<A, ReadError> {
-    return this.readRecords(key, (reader, nowMillis) => Effect.try({ try: () => look(reader, nowMillis), catch: storeError }))
+    return this.readRecords(key, (reader, nowMillis) =>
+      Effect.try({ try: () => look(reader, nowMillis), catch: storeError })
+    )
   }
 
   readRecords<A>(
@@ -96,7 +111,9 @@ class Host {
         Effect.catch(look(namespace.reader, nowMillis), (error) => {
           this.#guard.failed(key, error)
           return Effect.fail(wireError(error))
-        })))
+        })
+      )
+    )
   }
 
   get maintain(): Effect.Effect<void> {
@@ -104,7 +121,8 @@ class Host {
       const nowMillis = yield* Clock.currentTimeMillis
       for (const key of [...this.#registry.openKeys(), ...this.#guard.dueToExpire(nowMillis)]) {
         yield* Effect.catch(this.#maintainOne(key, nowMillis), (error) =>
-          Effect.logWarning("housekeeping of a namespace failed", { namespace: key.tag, code: error.code }))
+          Effect.logWarning("housekeeping of a namespace failed", { namespace: key.tag, code: error.code })
+        )
       }
       yield* this.#registry.closeIdle(nowMillis - Limits.namespaceIdleMillis)
       yield* Effect.try({ try: () => this.#guard.restoreBallast(), catch: storeError }).pipe(
@@ -122,12 +140,11 @@ class Host {
   }
 
   #maintainOne(key: NamespaceKey, nowMillis: number): Effect.Effect<void, CommandError> {
-    const sweep: Effect.Effect<void, CommandError> = Effect.flatMap(
-      this.ask(key, { _tag: "Sweep" }),
-      (removed) => removed === Limits.removalsPerCommitMax ? sweep : Effect.void
+    const sweep: Effect.Effect<void, CommandError> = Effect.flatMap(this.ask(key, { _tag: "Sweep" }), (removed) =>
+      removed === Limits.removalsPerCommitMax ? sweep : Effect.void
     )
     return this.read(key, (reader) => reader.counts(nowMillis).expired).pipe(
-      Effect.flatMap((expired) => expired > 0 ? sweep : Effect.void),
+      Effect.flatMap((expired) => (expired > 0 ? sweep : Effect.void)),
       Effect.andThen(this.#use(key, (namespace) => Effect.mapError(namespace.tidy(nowMillis), wireError)))
     )
   }
@@ -137,13 +154,19 @@ class Host {
     return Effect.suspend(() => {
       const reason = this.#guard.reasonAgainst(key)
       if (reason !== undefined) return Effect.fail(wireError(new StoreDamaged({ reason, cause: undefined })))
-      return this.#registry.with(key, (namespace) =>
-        Effect.ensuring(use(namespace), Effect.suspend(() => {
-          const stopped = namespace.stopReason()
-          if (stopped === undefined) return Effect.void
-          this.#guard.failed(key, stopped)
-          return this.#registry.retire(key)
-        }))).pipe(Effect.mapError((error) => isStoreError(error) ? wireError(error) : error))
+      return this.#registry
+        .with(key, (namespace) =>
+          Effect.ensuring(
+            use(namespace),
+            Effect.suspend(() => {
+              const stopped = namespace.stopReason()
+              if (stopped === undefined) return Effect.void
+              this.#guard.failed(key, stopped)
+              return this.#registry.retire(key)
+            })
+          )
+        )
+        .pipe(Effect.mapError((error) => (isStoreError(error) ? wireError(error) : error)))
     })
   }
 }
@@ -152,4 +175,7 @@ const makesRoom = (command: Command): boolean =>
   command._tag === "RemoveMemories" || command._tag === "RemoveMatching" || command._tag === "Sweep"
 
 const isStoreError = (error: unknown): error is StoreError =>
-  error instanceof StoreFull || error instanceof StoreFenced || error instanceof StoreDamaged || error instanceof StoreFault
+  error instanceof StoreFull ||
+  error instanceof StoreFenced ||
+  error instanceof StoreDamaged ||
+  error instanceof StoreFault

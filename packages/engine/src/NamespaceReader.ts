@@ -116,10 +116,14 @@ export class NamespaceReader {
   }
 
   /** Records at places read before. One that has changed hands since is left out. */
-  versions(places: ReadonlyArray<{ readonly id: string; readonly slot: number }>): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
+  versions(
+    places: ReadonlyArray<{ readonly id: string; readonly slot: number }>
+  ): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
     return Effect.map(this.#store.records(places.map(({ slot }) => slot)), (found) => {
       const idAt = new Map(places.map(({ id, slot }) => [slot, id]))
-      const current = found.filter(({ slot, record }) => record.id === idAt.get(slot) && this.#state.table.row(slot)?.id === record.id)
+      const current = found.filter(
+        ({ slot, record }) => record.id === idAt.get(slot) && this.#state.table.row(slot)?.id === record.id
+      )
       return current.map(versionIn(this.#state))
     })
   }
@@ -127,7 +131,8 @@ export class NamespaceReader {
   /** Live records, superseded versions included, in order of insertion after `afterSeq`; for exports. */
   inserted(afterSeq: number, limit: number, nowMillis: number) {
     const table = this.#at(nowMillis)
-    const bySeq = (left: { readonly createdSeq: number }, right: { readonly createdSeq: number }) => left.createdSeq - right.createdSeq
+    const bySeq = (left: { readonly createdSeq: number }, right: { readonly createdSeq: number }) =>
+      left.createdSeq - right.createdSeq
     const places = firstAfter(
       table.allowed({ includeSuperseded: true }),
       { createdSeq: afterSeq },
@@ -135,12 +140,17 @@ export class NamespaceReader {
       bySeq,
       (slot) => table.row(slot)!
     )
-    return Effect.map(this.versions(places), (versions) => ({ versions, lastSeq: places[places.length - 1]?.createdSeq }))
+    return Effect.map(this.versions(places), (versions) => ({
+      versions,
+      lastSeq: places[places.length - 1]?.createdSeq
+    }))
   }
 
   /** Memories that wait for a vector of `model`, from `afterSlot`, with what is embedded of them. */
   withoutVector(model: string, afterSlot: number, limit: number) {
-    return Effect.flatMap(this.#store.slotsWithoutVector(model, afterSlot, limit), (slots) => this.#store.records(slots))
+    return Effect.flatMap(this.#store.slotsWithoutVector(model, afterSlot, limit), (slots) =>
+      this.#store.records(slots)
+    )
   }
 
   countWithoutVector(model: string): Effect.Effect<number, StoreError> {

@@ -39,9 +39,9 @@ export const makeNamespaceRegistry = <K extends Keyed, A, E>(options: {
 }): Effect.Effect<NamespaceRegistry<K, A, E>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const registry = new Registry(options.open, Semaphore.makeUnsafe(options.openMax))
-    yield* Effect.addFinalizer(() => registry.closeAll.pipe(
-      Effect.timeoutOrElse({ duration: options.closeBudgetMillis, orElse: () => Effect.void })
-    ))
+    yield* Effect.addFinalizer(() =>
+      registry.closeAll.pipe(Effect.timeoutOrElse({ duration: options.closeBudgetMillis, orElse: () => Effect.void }))
+    )
     return registry
   })
 
@@ -89,8 +89,12 @@ class Registry<K extends Keyed, A, E> implements NamespaceRegistry<K, A, E> {
 
   #closeAll(isDue: (entry: Entry<K, A, E>) => boolean): Effect.Effect<void> {
     return Effect.suspend(() =>
-      Effect.forEach([...this.#entries.values()].filter(isDue), (entry) =>
-        Effect.suspend(() => isIdle(entry) ? this.#close(entry) : Effect.void), { discard: true }))
+      Effect.forEach(
+        [...this.#entries.values()].filter(isDue),
+        (entry) => Effect.suspend(() => (isIdle(entry) ? this.#close(entry) : Effect.void)),
+        { discard: true }
+      )
+    )
   }
 
   #acquire(key: K): Effect.Effect<Entry<K, A, E>> {

@@ -43,7 +43,9 @@ export class NamespaceState {
     })
     yield* store.eachVector(({ slot, seq, model, values }) => state.#embed(slot, seq, { model, values }))
     for (const [model, index] of state.#vectors) {
-      yield* Effect.promise(() => index.restore(`${store.snapshotPath}.${model}`, { modelId: model, seq: state.lastSeq }))
+      yield* Effect.promise(() =>
+        index.restore(`${store.snapshotPath}.${model}`, { modelId: model, seq: state.lastSeq })
+      )
     }
     return state
   }) satisfies (store: OpenNamespace, settings: IndexSettings) => Effect.Effect<NamespaceState, StoreError>

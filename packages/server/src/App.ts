@@ -69,11 +69,13 @@ export const runServer = Effect.fn("App.runServer")(function* (options: {
   readonly onReady: (report: BootReport) => Effect.Effect<void>
 }) {
   const config = yield* ServerConfig
-  return yield* Effect.scoped(Effect.gen(function* () {
-    const report = yield* serve(config, performance.now())
-    yield* options.onReady(report)
-    return yield* Effect.never
-  })).pipe(Effect.provideService(References.MinimumLogLevel, config.logLevel))
+  return yield* Effect.scoped(
+    Effect.gen(function* () {
+      const report = yield* serve(config, performance.now())
+      yield* options.onReady(report)
+      return yield* Effect.never
+    })
+  ).pipe(Effect.provideService(References.MinimumLogLevel, config.logLevel))
 })
 
 /** Uses the server of the configured data directory, or one of this process on a free loopback port. */
@@ -83,11 +85,13 @@ export const withLocalServer = Effect.fn("App.withLocalServer")(function* <A, E,
   const config = yield* ServerConfig
   const running = yield* runningServer(config)
   if (running !== undefined) return yield* use(running)
-  return yield* Effect.scoped(Effect.gen(function* () {
-    const port = yield* freePort
-    const report = yield* serve({ ...config, host: "127.0.0.1", port, logLevel: "Error" }, performance.now())
-    return yield* use({ url: report.url, token: yield* tokenOf(config) })
-  })).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
+  return yield* Effect.scoped(
+    Effect.gen(function* () {
+      const port = yield* freePort
+      const report = yield* serve({ ...config, host: "127.0.0.1", port, logLevel: "Error" }, performance.now())
+      return yield* use({ url: report.url, token: yield* tokenOf(config) })
+    })
+  ).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
 })
 
 /** The layer graph of one server, without its listener. */
@@ -100,30 +104,48 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
     IdempotencyStore.layer
   ).pipe(Layer.provideMerge(ControlDatabase.layer(config.dataDirectory)))
   const engine = MemorySearch.layer.pipe(
-    Layer.provideMerge(NamespaceHost.layer({
-      dataDirectory: config.dataDirectory,
-      index: { hnswlib, pin: config.index },
-      openMax: config.openNamespacesMax
-    })),
+    Layer.provideMerge(
+      NamespaceHost.layer({
+        dataDirectory: config.dataDirectory,
+        index: { hnswlib, pin: config.index },
+        openMax: config.openNamespacesMax
+      })
+    ),
     Layer.provide(sqliteNamespaceStore(config.dataDirectory))
   )
-  const embedder = config.embeddingModel === "none" ? Embedder.layerUnavailable : Embedder.layer({
-    modelsDir: config.modelsDirectory,
-    modelId: config.embeddingModel === "auto" ? undefined : config.embeddingModel
-  })
-  return Layer.mergeAll(OperatorService.layer({ hnswlib, index: config.index }), MemoryService.layer, Housekeeping.layer).pipe(
+  const embedder =
+    config.embeddingModel === "none"
+      ? Embedder.layerUnavailable
+      : Embedder.layer({
+          modelsDir: config.modelsDirectory,
+          modelId: config.embeddingModel === "auto" ? undefined : config.embeddingModel
+        })
+  return Layer.mergeAll(
+    OperatorService.layer({ hnswlib, index: config.index }),
+    MemoryService.layer,
+    Housekeeping.layer
+  ).pipe(
     Layer.provideMerge(Reembed.layer),
     Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, QueryEmbedding.layer)),
     Layer.provideMerge(Layer.mergeAll(engine, embedder, SchemaValidator.layer)),
     Layer.provideMerge(storage.pipe(Layer.provide(SecureRandom.layerWebCrypto))),
-    Layer.provideMerge(DataDirectory.layer({
-      path: config.dataDirectory,
-      operatorToken: Option.getOrUndefined(config.operatorToken)
-    }))
+    Layer.provideMerge(
+      DataDirectory.layer({
+        path: config.dataDirectory,
+        operatorToken: Option.getOrUndefined(config.operatorToken)
+      })
+    )
   )
 }
 
-const middleware = Layer.mergeAll(bodyLimit, authorization, operatorAuthorization, wellFormedJson, validation, idempotency)
+const middleware = Layer.mergeAll(
+  bodyLimit,
+  authorization,
+  operatorAuthorization,
+  wellFormedJson,
+  validation,
+  idempotency
+)
 
 const routes = Layer.mergeAll(
   HttpApiBuilder.layer(MunimentApi).pipe(
@@ -191,10 +213,12 @@ const runningServer = Effect.fnUntraced(function* (config: ServerConfig) {
 })
 
 const tokenOf = (config: ServerConfig): Effect.Effect<string> =>
-  Effect.sync(() => Option.match(config.operatorToken, {
-    onSome: Redacted.value,
-    onNone: () => readOperatorToken(config.dataDirectory) ?? ""
-  }))
+  Effect.sync(() =>
+    Option.match(config.operatorToken, {
+      onSome: Redacted.value,
+      onNone: () => readOperatorToken(config.dataDirectory) ?? ""
+    })
+  )
 
 /** A port that was free a moment ago. */
 const freePort = Effect.callback<number>((resume) => {

@@ -13,7 +13,10 @@ import { DatabaseSync } from "node:sqlite"
 import { Context, Data, Effect, Layer, Redacted, Schema, type Scope } from "effect"
 
 /** Another process serves this directory. */
-export class DirectoryInUse extends Data.TaggedError("DirectoryInUse")<{ readonly path: string; readonly holder: LockNote | undefined }> {
+export class DirectoryInUse extends Data.TaggedError("DirectoryInUse")<{
+  readonly path: string
+  readonly holder: LockNote | undefined
+}> {
   override get message(): string {
     const where = this.holder === undefined ? "" : ` (process ${this.holder.pid}, ${this.holder.url})`
     return `${this.path} is in use by another Muniment${where}`
@@ -24,23 +27,30 @@ export class DirectoryInUse extends Data.TaggedError("DirectoryInUse")<{ readonl
 export const LockNote = Schema.Struct({ pid: Schema.Int, url: Schema.String, startedAt: Schema.Int })
 export type LockNote = typeof LockNote.Type
 
-export class DataDirectory extends Context.Service<DataDirectory, {
-  readonly path: string
-  readonly operatorToken: Redacted.Redacted
-  /** Writes where this process listens into the lock file. */
-  readonly announce: (note: LockNote) => Effect.Effect<void>
-}>()("muniment/server/DataDirectory") {
+export class DataDirectory extends Context.Service<
+  DataDirectory,
+  {
+    readonly path: string
+    readonly operatorToken: Redacted.Redacted
+    /** Writes where this process listens into the lock file. */
+    readonly announce: (note: LockNote) => Effect.Effect<void>
+  }
+>()("muniment/server/DataDirectory") {
   static readonly layer = (options: { readonly path: string; readonly operatorToken: Redacted.Redacted | undefined }) =>
-    Layer.effect(DataDirectory, Effect.gen(function* () {
-      const { path } = options
-      yield* Effect.sync(() => mkdirSync(path, { recursive: true, mode: 0o700 }))
-      yield* lock(path)
-      return {
-        path,
-        operatorToken: options.operatorToken ?? Redacted.make(yield* Effect.sync(() => ensureToken(join(path, "operator-token")))),
-        announce: (note) => Effect.sync(() => writeAside(join(path, noteName), `${JSON.stringify(note)}\n`))
-      }
-    }))
+    Layer.effect(
+      DataDirectory,
+      Effect.gen(function* () {
+        const { path } = options
+        yield* Effect.sync(() => mkdirSync(path, { recursive: true, mode: 0o700 }))
+        yield* lock(path)
+        return {
+          path,
+          operatorToken:
+            options.operatorToken ?? Redacted.make(yield* Effect.sync(() => ensureToken(join(path, "operator-token")))),
+          announce: (note) => Effect.sync(() => writeAside(join(path, noteName), `${JSON.stringify(note)}\n`))
+        }
+      })
+    )
 }
 
 const noteName = "server.lock"
@@ -61,17 +71,19 @@ export const readOperatorToken = (path: string): string | undefined => {
 }
 
 const lock = (path: string): Effect.Effect<void, DirectoryInUse, Scope.Scope> =>
-  Effect.asVoid(Effect.acquireRelease(
-    Effect.try({
-      try: () => {
-        const database = new DatabaseSync(join(path, "lock.db"), { timeout: 0 })
-        database.exec("PRAGMA journal_mode=DELETE; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE")
-        return database
-      },
-      catch: () => new DirectoryInUse({ path, holder: readLockNote(path) })
-    }),
-    (database) => Effect.sync(() => database.close())
-  ))
+  Effect.asVoid(
+    Effect.acquireRelease(
+      Effect.try({
+        try: () => {
+          const database = new DatabaseSync(join(path, "lock.db"), { timeout: 0 })
+          database.exec("PRAGMA journal_mode=DELETE; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE")
+          return database
+        },
+        catch: () => new DirectoryInUse({ path, holder: readLockNote(path) })
+      }),
+      (database) => Effect.sync(() => database.close())
+    )
+  )
 
 const ensureToken = (file: string): string => {
   if (!existsSync(file)) writeAside(file, `${randomBytes(32).toString("base64url")}\n`)

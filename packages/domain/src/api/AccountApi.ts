@@ -15,9 +15,10 @@ export class AccountApi extends HttpApiGroup.make("account")
         agents: Schema.Array(Schema.Struct({ agentId: Schema.String, memories: Schema.Int }))
       }),
       error: [InsufficientStorage, Unavailable]
-    }).annotateMerge(operation("Who the credentials belong to", { description: "With the live memories of each agent." }))
+    }).annotateMerge(
+      operation("Who the credentials belong to", { description: "With the live memories of each agent." })
+    )
   )
   .middleware(Validation)
   .middleware(Authorization)
-  .prefix("/v1")
-{}
+  .prefix("/v1") {}

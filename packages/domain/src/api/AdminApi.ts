@@ -15,7 +15,12 @@ import { operation } from "./Operation.ts"
 const success = Schema.Literal(true)
 const AccountName = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.accountNameLengthMax))
 
-export const AccountRecord = Schema.Struct({ id: Schema.String, name: Schema.String, plan: Plan, createdAt: Schema.Int })
+export const AccountRecord = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  plan: Plan,
+  createdAt: Schema.Int
+})
 
 /** A key as it can be shown again: never the secret itself. Times in milliseconds. */
 export const KeyRecord = Schema.Struct({
@@ -58,8 +63,9 @@ export const ReembedProgress = Schema.Struct({
 
 export class AdminApi extends HttpApiGroup.make("admin")
   .add(
-    HttpApiEndpoint.get("status", "/status", { success: ServiceStatus })
-      .annotateMerge(operation("State of the service", {})),
+    HttpApiEndpoint.get("status", "/status", { success: ServiceStatus }).annotateMerge(
+      operation("State of the service", {})
+    ),
     HttpApiEndpoint.post("createAccount", "/accounts", {
       payload: Schema.Struct({
         name: AccountName,
@@ -80,7 +86,11 @@ export class AdminApi extends HttpApiGroup.make("admin")
       }),
       success: Schema.Struct({ success, key: KeyRecord, secret: Schema.String }),
       error: [InvalidRequest, Conflict, InsufficientStorage]
-    }).annotateMerge(operation("Create a key", { description: "Creates the account when there is none of that name. The secret is shown once." })),
+    }).annotateMerge(
+      operation("Create a key", {
+        description: "Creates the account when there is none of that name. The secret is shown once."
+      })
+    ),
     HttpApiEndpoint.get("listKeys", "/keys", {
       query: { account: Schema.optionalKey(AccountName) },
       success: Schema.Struct({ success, keys: Schema.Array(KeyRecord) }),
@@ -102,7 +112,11 @@ export class AdminApi extends HttpApiGroup.make("admin")
         total: Schema.Int
       }),
       error: [InvalidRequest, NotFound, InsufficientStorage, Unavailable]
-    }).annotateMerge(operation("One page of an account's memories", { description: "All versions, oldest first within an agent; schemas come with the first page." })),
+    }).annotateMerge(
+      operation("One page of an account's memories", {
+        description: "All versions, oldest first within an agent; schemas come with the first page."
+      })
+    ),
     HttpApiEndpoint.post("importMemories", "/import", {
       payload: Schema.Struct({
         account: AccountName,
@@ -111,15 +125,22 @@ export class AdminApi extends HttpApiGroup.make("admin")
       }),
       success: Schema.Struct({ success, imported: Schema.Int, skipped: Schema.Int }),
       error: [InvalidRequest, NotFound, Conflict, InsufficientStorage, Unavailable]
-    }).annotateMerge(operation("Import records, ids kept", { description: "A record whose id is already stored is skipped, so that an import can be repeated." })),
-    HttpApiEndpoint.get("reembedProgress", "/reembed", { success: ReembedProgress })
-      .annotateMerge(operation("Progress of re-embedding", {})),
-    HttpApiEndpoint.post("reembed", "/reembed", { success: ReembedProgress, error: Unavailable })
-      .annotateMerge(operation("Re-embed what has no vector of the configured model", { description: "Starts in the background; resumable." }))
+    }).annotateMerge(
+      operation("Import records, ids kept", {
+        description: "A record whose id is already stored is skipped, so that an import can be repeated."
+      })
+    ),
+    HttpApiEndpoint.get("reembedProgress", "/reembed", { success: ReembedProgress }).annotateMerge(
+      operation("Progress of re-embedding", {})
+    ),
+    HttpApiEndpoint.post("reembed", "/reembed", { success: ReembedProgress, error: Unavailable }).annotateMerge(
+      operation("Re-embed what has no vector of the configured model", {
+        description: "Starts in the background; resumable."
+      })
+    )
   )
   .middleware(Validation)
   .middleware(WellFormedJson)
   .middleware(OperatorAuthorization)
   .middleware(BodyLimit)
-  .prefix("/admin")
-{}
+  .prefix("/admin") {}

@@ -1,11 +1,15 @@
 /** Contract of the memory endpoints (specification section 4.1, interface.md sections 4, 5, 7 and 17). */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { Conflict, InsufficientStorage, InvalidRequest, NotFound, NotImplemented, Unavailable } from "../Errors.ts"
 import {
-  Conflict, InsufficientStorage, InvalidRequest, NotFound, NotImplemented, Unavailable
-} from "../Errors.ts"
-import {
-  BatchCreate, BatchUpdate, CreateMemories, MemoryEntry, MemoryPatch, MemoryView, RecalledMemory
+  BatchCreate,
+  BatchUpdate,
+  CreateMemories,
+  MemoryEntry,
+  MemoryPatch,
+  MemoryView,
+  RecalledMemory
 } from "../Memory.ts"
 import { Prices } from "../Prices.ts"
 import { BatchDelete, BatchSearch, ListParameters, SearchParameters } from "../Search.ts"
@@ -31,10 +35,12 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       payload: CreateMemories,
       success: Created,
       error: writeErrors
-    }).annotateMerge(operation("Create memories", {
-      description: "Stores direct memories, all or none. A kind with uniqueOn supersedes the older version.",
-      price: Prices.createMemories
-    })),
+    }).annotateMerge(
+      operation("Create memories", {
+        description: "Stores direct memories, all or none. A kind with uniqueOn supersedes the older version.",
+        price: Prices.createMemories
+      })
+    ),
     HttpApiEndpoint.get("list", "/memories", {
       query: ListParameters,
       success: Schema.Struct({
@@ -44,34 +50,42 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
         total: Schema.Int
       }),
       error: readErrors
-    }).annotateMerge(operation("List memories", { description: "Newest first, in pages.", price: Prices.listMemories })),
+    }).annotateMerge(
+      operation("List memories", { description: "Newest first, in pages.", price: Prices.listMemories })
+    ),
     HttpApiEndpoint.get("search", "/memories/search", {
       query: SearchParameters,
       success: Schema.Struct({ success, memories: Schema.Array(RecalledMemory), searchedAt }),
       error: [...readErrors, NotImplemented]
-    }).annotateMerge(operation("Search memories", {
-      description: "By meaning and by words, within the filters; sorted by relevance.",
-      price: Prices.searchMemories
-    })),
-    HttpApiEndpoint.get("get", "/memories/:id", { params: { id }, success: One, error: readErrors })
-      .annotateMerge(operation("Get a memory", { price: Prices.getMemory })),
+    }).annotateMerge(
+      operation("Search memories", {
+        description: "By meaning and by words, within the filters; sorted by relevance.",
+        price: Prices.searchMemories
+      })
+    ),
+    HttpApiEndpoint.get("get", "/memories/:id", { params: { id }, success: One, error: readErrors }).annotateMerge(
+      operation("Get a memory", { price: Prices.getMemory })
+    ),
     HttpApiEndpoint.patch("update", "/memories/:id", {
       params: { id },
       headers: WriteHeaders,
       payload: MemoryPatch,
       success: One,
       error: writeErrors
-    }).annotateMerge(operation("Change tags or expiry", { price: Prices.updateMemory }))
+    })
+      .annotateMerge(operation("Change tags or expiry", { price: Prices.updateMemory }))
       .annotate(HttpApi.PayloadParseOptions, strictBody),
     HttpApiEndpoint.delete("delete", "/memories/:id", {
       params: { id },
       headers: WriteHeaders,
       success: Schema.Struct({ success }),
       error: writeErrors
-    }).annotateMerge(operation("Delete a memory", {
-      description: "Removes the row, its full-text entry and its vector.",
-      price: Prices.deleteMemory
-    })),
+    }).annotateMerge(
+      operation("Delete a memory", {
+        description: "Removes the row, its full-text entry and its vector.",
+        price: Prices.deleteMemory
+      })
+    ),
     HttpApiEndpoint.post("batchSearch", "/memories/batch/search", {
       payload: BatchSearch,
       success: Schema.Struct({
@@ -92,7 +106,8 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       payload: BatchUpdate,
       success: Schema.Struct({ success, updated: Schema.Int }),
       error: writeErrors
-    }).annotateMerge(operation("Change up to 100 memories", { price: Prices.batchUpdate }))
+    })
+      .annotateMerge(operation("Change up to 100 memories", { price: Prices.batchUpdate }))
       .annotate(HttpApi.PayloadParseOptions, strictBody),
     HttpApiEndpoint.post("batchCreate", "/memories/batch/create", {
       headers: WriteHeaders,
@@ -106,5 +121,4 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
   .middleware(WellFormedJson)
   .middleware(Authorization)
   .middleware(BodyLimit)
-  .prefix("/v1")
-{}
+  .prefix("/v1") {}

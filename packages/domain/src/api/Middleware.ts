@@ -7,7 +7,13 @@ import { Context, Schema } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import type { Identity } from "../Account.ts"
 import {
-  Conflict, Forbidden, InternalError, InvalidRequest, PayloadTooLarge, Unauthenticated, UnsupportedMediaType
+  Conflict,
+  Forbidden,
+  InternalError,
+  InvalidRequest,
+  PayloadTooLarge,
+  Unauthenticated,
+  UnsupportedMediaType
 } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
 
@@ -21,9 +27,12 @@ export interface IdempotencyToken {
 }
 
 /** Token of the current request; undefined when it carries no `Idempotency-Key`. */
-export const CurrentIdempotency = Context.Reference<IdempotencyToken | undefined>("muniment/domain/CurrentIdempotency", {
-  defaultValue: () => undefined
-})
+export const CurrentIdempotency = Context.Reference<IdempotencyToken | undefined>(
+  "muniment/domain/CurrentIdempotency",
+  {
+    defaultValue: () => undefined
+  }
+)
 
 export class BodyLimit extends HttpApiMiddleware.Service<BodyLimit>()("muniment/domain/BodyLimit", {
   error: [PayloadTooLarge, UnsupportedMediaType]

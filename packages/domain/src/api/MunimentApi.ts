@@ -13,9 +13,11 @@ export class MunimentApi extends HttpApi.make("muniment")
   .add(SchemasApi)
   .add(AccountApi)
   .add(AdminApi)
-  .annotateMerge(OpenApi.annotations({
-    title: "Muniment",
-    version: "1",
-    description: "Self-hosted long-term memory for software agents: typed memories, searched by meaning and by filters."
-  }))
-{}
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Muniment",
+      version: "1",
+      description:
+        "Self-hosted long-term memory for software agents: typed memories, searched by meaning and by filters."
+    })
+  ) {}

@@ -5,10 +5,13 @@
 import { OpenApi } from "effect/http-api"
 import { microCreditsPerCredit, type MicroCredits } from "../Money.ts"
 
-export const operation = (summary: string, options: {
-  readonly description?: string
-  readonly price?: MicroCredits
-}) =>
+export const operation = (
+  summary: string,
+  options: {
+    readonly description?: string
+    readonly price?: MicroCredits
+  }
+) =>
   OpenApi.annotations({
     summary,
     description: options.description,

@@ -32,7 +32,8 @@ export class SchemasApi extends HttpApiGroup.make("schemas")
       payload: PatchSchema,
       success: Schema.Struct({ success, updated: Schema.Literal(true), schema: MemorySchema }),
       error: writeErrors
-    }).annotateMerge(operation("Change a schema", { description: "Stored memories are not revalidated." }))
+    })
+      .annotateMerge(operation("Change a schema", { description: "Stored memories are not revalidated." }))
       .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" }),
     HttpApiEndpoint.delete("deleteSchema", "/schemas/:name", {
       params: { name },
@@ -46,5 +47,4 @@ export class SchemasApi extends HttpApiGroup.make("schemas")
   .middleware(WellFormedJson)
   .middleware(Authorization)
   .middleware(BodyLimit)
-  .prefix("/v1")
-{}
+  .prefix("/v1") {}

@@ -26,7 +26,13 @@ export interface MemoryVector {
 }
 
 export type Change =
-  | { readonly _tag: "Put"; readonly slot: number; readonly record: MemoryRecord; readonly columns: MemoryColumns; readonly vector: MemoryVector | undefined }
+  | {
+      readonly _tag: "Put"
+      readonly slot: number
+      readonly record: MemoryRecord
+      readonly columns: MemoryColumns
+      readonly vector: MemoryVector | undefined
+    }
   | { readonly _tag: "Patch"; readonly slot: number; readonly record: MemoryRecord; readonly columns: MemoryColumns }
   | { readonly _tag: "Remove"; readonly slot: number }
   | { readonly _tag: "Embed"; readonly slot: number; readonly vector: MemoryVector }
@@ -71,7 +77,10 @@ export class StoreFull extends Data.TaggedError("StoreFull")<{ readonly cause: u
 /** Another owner has the file; this one must stop and not reopen. */
 export class StoreFenced extends Data.TaggedError("StoreFenced")<{ readonly epoch: number }> {}
 /** The file is damaged. */
-export class StoreDamaged extends Data.TaggedError("StoreDamaged")<{ readonly reason: string; readonly cause: unknown }> {}
+export class StoreDamaged extends Data.TaggedError("StoreDamaged")<{
+  readonly reason: string
+  readonly cause: unknown
+}> {}
 /** A commit whose outcome is unknown, or any other failure: the owner must reopen before it goes on. */
 export class StoreFault extends Data.TaggedError("StoreFault")<{ readonly cause: unknown }> {}
 
@@ -86,15 +95,25 @@ export interface OpenNamespace {
   readonly eachRow: (visit: (row: MemoryRow) => void) => Effect.Effect<void, StoreError>
   readonly eachVector: (visit: (vector: StoredVector) => void) => Effect.Effect<void, StoreError>
   /** Applies all units or none; the new last sequence number. Changes are numbered in order. */
-  readonly commit: (expectedSeq: number, units: ReadonlyArray<CommitUnit>, atMillis: number) => Effect.Effect<number, StoreError>
+  readonly commit: (
+    expectedSeq: number,
+    units: ReadonlyArray<CommitUnit>,
+    atMillis: number
+  ) => Effect.Effect<number, StoreError>
   readonly storedResult: (idempotencyKey: string) => Effect.Effect<StoredResult | undefined, StoreError>
   readonly forgetResultsBefore: (atMillis: number) => Effect.Effect<number, StoreError>
   readonly record: (slot: number) => Effect.Effect<MemoryRecord | undefined, StoreError>
   /** Records by slot; slots without a row are left out. Order follows `slots`. */
-  readonly records: (slots: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<{ readonly slot: number; readonly record: MemoryRecord }>, StoreError>
+  readonly records: (
+    slots: ReadonlyArray<number>
+  ) => Effect.Effect<ReadonlyArray<{ readonly slot: number; readonly record: MemoryRecord }>, StoreError>
   readonly slotOf: (id: string) => Effect.Effect<number | undefined, StoreError>
   /** Slots without a vector of `model`, ascending from `afterSlot`. */
-  readonly slotsWithoutVector: (model: string, afterSlot: number, limit: number) => Effect.Effect<ReadonlyArray<number>, StoreError>
+  readonly slotsWithoutVector: (
+    model: string,
+    afterSlot: number,
+    limit: number
+  ) => Effect.Effect<ReadonlyArray<number>, StoreError>
   readonly countWithoutVector: (model: string) => Effect.Effect<number, StoreError>
   /** Moves committed content out of the log; `truncate` also erases what deletes left in it. */
   readonly checkpoint: (mode: "PASSIVE" | "TRUNCATE") => Effect.Effect<void, StoreError>
@@ -102,6 +121,9 @@ export interface OpenNamespace {
   readonly snapshotPath: string
 }
 
-export class NamespaceStore extends Context.Service<NamespaceStore, {
-  readonly open: (key: NamespaceKey) => Effect.Effect<OpenNamespace, StoreError, Scope.Scope>
-}>()("muniment/engine/NamespaceStore") {}
+export class NamespaceStore extends Context.Service<
+  NamespaceStore,
+  {
+    readonly open: (key: NamespaceKey) => Effect.Effect<OpenNamespace, StoreError, Scope.Scope>
+  }
+>()("muniment/engine/NamespaceStore") {}

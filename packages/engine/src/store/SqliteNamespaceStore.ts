@@ -16,8 +16,19 @@ import { classifySqlite } from "@muniment/sqlite/SqliteError"
 import { FullText } from "../recall/FullText.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
 import {
-  NamespaceStore, StoreDamaged, StoreFault, StoreFenced, StoreFull, type Change, type CommitUnit, type MemoryRow,
-  type NamespaceKey, type OpenNamespace, type StoredResult, type StoredVector, type StoreError
+  NamespaceStore,
+  StoreDamaged,
+  StoreFault,
+  StoreFenced,
+  StoreFull,
+  type Change,
+  type CommitUnit,
+  type MemoryRow,
+  type NamespaceKey,
+  type OpenNamespace,
+  type StoredResult,
+  type StoredVector,
+  type StoreError
 } from "./NamespaceStore.ts"
 import { recordOf, recordValues, rowOf, vectorBytes, vectorOf } from "./memoryColumns.ts"
 
@@ -77,22 +88,23 @@ class NamespaceFile implements OpenNamespace {
   }
 
   eachVector(visit: (vector: StoredVector) => void): Effect.Effect<void, StoreError> {
-    return this.#inTurns(
-      "SELECT slot, seq, model, value FROM vector WHERE slot > ? ORDER BY slot LIMIT ?",
-      (columns) => visit(vectorOf(columns))
+    return this.#inTurns("SELECT slot, seq, model, value FROM vector WHERE slot > ? ORDER BY slot LIMIT ?", (columns) =>
+      visit(vectorOf(columns))
     )
   }
 
   commit(expectedSeq: number, units: ReadonlyArray<CommitUnit>, atMillis: number): Effect.Effect<number, StoreError> {
     return Effect.flatMap(
       guarded(() => this.#database.transaction(() => this.#apply(expectedSeq, units, atMillis))),
-      (outcome) => outcome instanceof StoreFenced ? Effect.fail(outcome) : Effect.succeed(outcome)
+      (outcome) => (outcome instanceof StoreFenced ? Effect.fail(outcome) : Effect.succeed(outcome))
     )
   }
 
   storedResult(idempotencyKey: string): Effect.Effect<StoredResult | undefined, StoreError> {
     return guarded(() => {
-      const row = this.#database.prepare("SELECT key, fingerprint, result FROM idempotency WHERE key = ?").get(idempotencyKey)
+      const row = this.#database
+        .prepare("SELECT key, fingerprint, result FROM idempotency WHERE key = ?")
+        .get(idempotencyKey)
       return row === undefined
         ? undefined
         : { key: String(row["key"]), fingerprint: String(row["fingerprint"]), result: String(row["result"]) }
@@ -127,20 +139,27 @@ class NamespaceFile implements OpenNamespace {
     })
   }
 
-  slotsWithoutVector(model: string, afterSlot: number, limit: number): Effect.Effect<ReadonlyArray<number>, StoreError> {
+  slotsWithoutVector(
+    model: string,
+    afterSlot: number,
+    limit: number
+  ): Effect.Effect<ReadonlyArray<number>, StoreError> {
     return guarded(() =>
-      this.#database.prepare(
-        `SELECT slot FROM memory WHERE slot > ? AND NOT EXISTS
+      this.#database
+        .prepare(
+          `SELECT slot FROM memory WHERE slot > ? AND NOT EXISTS
            (SELECT 1 FROM vector WHERE vector.slot = memory.slot AND vector.model = ?) ORDER BY slot LIMIT ?`
-      ).all(afterSlot, model, limit).map((row) => Number(row["slot"]))
+        )
+        .all(afterSlot, model, limit)
+        .map((row) => Number(row["slot"]))
     )
   }
 
   countWithoutVector(model: string): Effect.Effect<number, StoreError> {
     return guarded(() => {
-      const row = this.#database.prepare(
-        "SELECT (SELECT count(*) FROM memory) - (SELECT count(*) FROM vector WHERE model = ?) AS missing"
-      ).get(model)
+      const row = this.#database
+        .prepare("SELECT (SELECT count(*) FROM memory) - (SELECT count(*) FROM vector WHERE model = ?) AS missing")
+        .get(model)
       return Number(row?.["missing"] ?? 0)
     })
   }
@@ -165,7 +184,8 @@ class NamespaceFile implements OpenNamespace {
       for (const change of unit.changes) this.#change(change, ++seq)
       if (unit.idempotency !== undefined) {
         const { key, fingerprint, result } = unit.idempotency
-        this.#database.prepare("INSERT INTO idempotency (key, fingerprint, at, result) VALUES (?, ?, ?, ?)")
+        this.#database
+          .prepare("INSERT INTO idempotency (key, fingerprint, at, result) VALUES (?, ?, ?, ?)")
           .run(key, fingerprint, atMillis, result)
       }
     }
@@ -186,7 +206,8 @@ class NamespaceFile implements OpenNamespace {
       }
       case "Patch": {
         const { record } = change
-        database.prepare("UPDATE memory SET tags = ?, expires_at = ?, updated_at = ? WHERE slot = ?")
+        database
+          .prepare("UPDATE memory SET tags = ?, expires_at = ?, updated_at = ? WHERE slot = ?")
           .run(JSON.stringify(record.tags), record.expiresAt ?? null, record.updatedAt, change.slot)
         this.fullText.put(change.slot, change.columns)
         return
@@ -202,7 +223,8 @@ class NamespaceFile implements OpenNamespace {
   }
 
   #putVector(slot: number, seq: number, model: string, values: Float32Array): void {
-    this.#database.prepare("INSERT OR REPLACE INTO vector (slot, seq, model, value) VALUES (?, ?, ?, ?)")
+    this.#database
+      .prepare("INSERT OR REPLACE INTO vector (slot, seq, model, value) VALUES (?, ?, ?, ?)")
       .run(slot, seq, model, vectorBytes(values))
   }
 
@@ -223,7 +245,7 @@ class NamespaceFile implements OpenNamespace {
           for (const row of rows) visit(row)
           return rows.length < rowsPerTurn ? undefined : Number(rows[rows.length - 1]!["slot"])
         }),
-        (next) => next === undefined ? Effect.void : Effect.andThen(Effect.yieldNow, turn(next))
+        (next) => (next === undefined ? Effect.void : Effect.andThen(Effect.yieldNow, turn(next)))
       )
     return turn(-1)
   }

@@ -10,9 +10,23 @@ type Columns = Readonly<Record<string, unknown>>
 
 /** Values in the order of the insert statement; the event time keeps its ISO text. */
 export const recordValues = (slot: number, seq: number, record: MemoryRecord): ReadonlyArray<SQLInputValue> => [
-  slot, seq, record.id, record.kind, record.subjectId ?? null, record.threadId ?? null, JSON.stringify(record.data),
-  JSON.stringify(record.tags), JSON.stringify(record.mentions), record.when ?? null, record.confidence,
-  record.contentHash, record.createdAt, record.updatedAt, record.expiresAt ?? null, record.uniqueKey ?? null, record.origin
+  slot,
+  seq,
+  record.id,
+  record.kind,
+  record.subjectId ?? null,
+  record.threadId ?? null,
+  JSON.stringify(record.data),
+  JSON.stringify(record.tags),
+  JSON.stringify(record.mentions),
+  record.when ?? null,
+  record.confidence,
+  record.contentHash,
+  record.createdAt,
+  record.updatedAt,
+  record.expiresAt ?? null,
+  record.uniqueKey ?? null,
+  record.origin
 ]
 
 export const recordOf = (agentId: string, columns: Columns): MemoryRecord => ({
@@ -77,5 +91,7 @@ export const vectorOf = (columns: Columns): StoredVector => {
   return { slot: Number(columns["slot"]), seq: Number(columns["seq"]), model: String(columns["model"]), values }
 }
 
-const textOf = (value: unknown): string | undefined => value === null || value === undefined ? undefined : String(value)
-const numberOf = (value: unknown): number | undefined => value === null || value === undefined ? undefined : Number(value)
+const textOf = (value: unknown): string | undefined =>
+  value === null || value === undefined ? undefined : String(value)
+const numberOf = (value: unknown): number | undefined =>
+  value === null || value === undefined ? undefined : Number(value)

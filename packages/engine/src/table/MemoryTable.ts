@@ -120,7 +120,9 @@ export class MemoryTable {
   allowed(filter: MemoryFilter): Bitmap {
     let bitmap = (filter.includeSuperseded === true ? this.#live : this.#latest).clone()
     const exact: ReadonlyArray<readonly [string | undefined, Map<string, SlotSet>]> = [
-      [filter.kind, this.#kinds], [filter.subjectId, this.#subjects], [filter.threadId, this.#threads]
+      [filter.kind, this.#kinds],
+      [filter.subjectId, this.#subjects],
+      [filter.threadId, this.#threads]
     ]
     for (const [value, sets] of exact) {
       if (value !== undefined) bitmap = sets.get(value)?.restrict(bitmap) ?? new Bitmap()

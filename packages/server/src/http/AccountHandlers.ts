@@ -5,12 +5,16 @@ import { Caller } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { MemoryService } from "../memories/MemoryService.ts"
 
-export const accountHandlers = HttpApiBuilder.group(MunimentApi, "account", Effect.fnUntraced(function* (handlers) {
-  const memories = yield* MemoryService
-  return handlers.handleAll({
-    whoami: Effect.fnUntraced(function* () {
-      const { account } = yield* Caller
-      return { success: true as const, account, agents: yield* memories.agents(account.id) }
+export const accountHandlers = HttpApiBuilder.group(
+  MunimentApi,
+  "account",
+  Effect.fnUntraced(function* (handlers) {
+    const memories = yield* MemoryService
+    return handlers.handleAll({
+      whoami: Effect.fnUntraced(function* () {
+        const { account } = yield* Caller
+        return { success: true as const, account, agents: yield* memories.agents(account.id) }
+      })
     })
   })
-}))
+)

@@ -17,12 +17,16 @@ export const bodyLimit = Layer.succeed(BodyLimit, (handler) =>
     if (Number(request.headers["content-length"] ?? 0) > Limits.requestBodyBytesMax) return yield* tooLarge()
     const mediaType = (request.headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase()
     if (mediaType !== "application/json") {
-      return yield* new UnsupportedMediaType({ code: "unsupported_media_type", error: "a body must be application/json" })
+      return yield* new UnsupportedMediaType({
+        code: "unsupported_media_type",
+        error: "a body must be application/json"
+      })
     }
     // A body sent in chunks tells its size only by being read; what is read here is kept for the handler.
     yield* Effect.catch(request.arrayBuffer, tooLarge)
     return yield* handler
-  }))
+  })
+)
 
 const hasNoBody = (request: HttpServerRequest.HttpServerRequest): boolean => {
   const length = request.headers["content-length"]
@@ -30,7 +34,9 @@ const hasNoBody = (request: HttpServerRequest.HttpServerRequest): boolean => {
 }
 
 const tooLarge = () =>
-  Effect.fail(new PayloadTooLarge({
-    code: "payload_too_large",
-    error: `the body is above ${Limits.requestBodyBytesMax} bytes`
-  }))
+  Effect.fail(
+    new PayloadTooLarge({
+      code: "payload_too_large",
+      error: `the body is above ${Limits.requestBodyBytesMax} bytes`
+    })
+  )

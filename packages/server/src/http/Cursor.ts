@@ -10,5 +10,7 @@ export const encodeCursor = ({ createdAt, id }: ListPosition): string =>
   Buffer.from(JSON.stringify({ createdAt, id })).toString("base64url")
 
 export const decodeCursor = (cursor: string): Effect.Effect<ListPosition, InvalidRequest> =>
-  Effect.mapError(decodePosition(Buffer.from(cursor, "base64url").toString("utf8")), () =>
-    new InvalidRequest({ code: "invalid_request", error: "the cursor is not one of this service" }))
+  Effect.mapError(
+    decodePosition(Buffer.from(cursor, "base64url").toString("utf8")),
+    () => new InvalidRequest({ code: "invalid_request", error: "the cursor is not one of this service" })
+  )

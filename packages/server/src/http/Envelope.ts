@@ -26,7 +26,11 @@ const enveloped = <E, R>(
       Effect.catchCause((cause) => answerFor(cause, request, requestId)),
       Effect.annotateLogs({ requestId })
     )
-    yield* countRequest(routePattern(request.method, pathOf(request.url)), response.status, performance.now() - startedMillis)
+    yield* countRequest(
+      routePattern(request.method, pathOf(request.url)),
+      response.status,
+      performance.now() - startedMillis
+    )
     return HttpServerResponse.setHeaders(response, { "x-request-id": requestId, "x-content-type-options": "nosniff" })
   })
 
@@ -41,19 +45,36 @@ const answerFor = (
   if (error instanceof HttpServerError.HttpServerError) {
     if (error.reason._tag === "RouteNotFound") return Effect.succeed(noSuchRoute(request))
     if (error.reason._tag === "RequestParseError") {
-      return Effect.succeed(wire(PayloadTooLarge, new PayloadTooLarge({ code: "payload_too_large", error: "the body could not be read" }), 413))
+      return Effect.succeed(
+        wire(
+          PayloadTooLarge,
+          new PayloadTooLarge({ code: "payload_too_large", error: "the body could not be read" }),
+          413
+        )
+      )
     }
   }
   return Effect.as(
-    Effect.logError("a request failed by a defect", { route: routePattern(request.method, pathOf(request.url)), cause: nameOf(error) }),
-    wire(InternalError, new InternalError({ code: "internal_error", error: `the service failed; the log tells more under ${requestId}` }), 500)
+    Effect.logError("a request failed by a defect", {
+      route: routePattern(request.method, pathOf(request.url)),
+      cause: nameOf(error)
+    }),
+    wire(
+      InternalError,
+      new InternalError({ code: "internal_error", error: `the service failed; the log tells more under ${requestId}` }),
+      500
+    )
   )
 }
 
 const noSuchRoute = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse => {
   const allowed = allowedMethods(pathOf(request.url))
   if (allowed.length === 0) {
-    return wire(NotFound, new NotFound({ code: "route_not_found", error: "there is no such path; /docs lists them" }), 404)
+    return wire(
+      NotFound,
+      new NotFound({ code: "route_not_found", error: "there is no such path; /docs lists them" }),
+      404
+    )
   }
   const error = `this path takes ${allowed.join(", ")}`
   return HttpServerResponse.setHeader(

@@ -15,54 +15,67 @@ import { sha256Hex } from "@muniment/trust/CanonicalJson"
 /** How often a twin of a request at work looks whether it is done. */
 const twinPollMillis = 20
 
-export const idempotency = Layer.effect(Idempotency, Effect.gen(function* () {
-  const store = yield* IdempotencyStore
+export const idempotency = Layer.effect(
+  Idempotency,
+  Effect.gen(function* () {
+    const store = yield* IdempotencyStore
 
-  /** The claim, once no twin is at work any more. */
-  const claimed = (key: string, fingerprint: string): Effect.Effect<Claim> =>
-    Effect.flatMap(store.claim(key, fingerprint), (claim) =>
-      claim._tag === "InFlight"
-        ? Effect.delay(Effect.suspend(() => claimed(key, fingerprint)), Duration.millis(twinPollMillis))
-        : Effect.succeed(claim))
-
-  return (handler, { endpoint }) =>
-    Effect.gen(function* () {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const clientKey = request.headers["idempotency-key"]
-      if (clientKey === undefined || request.method === "GET") return yield* handler
-      if (clientKey.length < 1 || clientKey.length > Limits.idempotencyKeyLengthMax) {
-        return yield* new InvalidRequest({
-          code: "invalid_request",
-          error: `Idempotency-Key must have 1 to ${Limits.idempotencyKeyLengthMax} characters`
-        })
-      }
-      const { account } = yield* Caller
-      const body = HttpMethod.hasBody(request.method) ? new Uint8Array(yield* Effect.orDie(request.arrayBuffer)) : new Uint8Array()
-      const key = idempotencyKeyOf(account.id, `${endpoint.method} ${endpoint.path}`, clientKey)
-      const fingerprint = sha256Hex(`${request.method} ${request.url}\n${sha256Hex(body)}`)
-      const claim = yield* claimed(key, fingerprint)
-      if (claim._tag === "Mismatch") {
-        return yield* new Conflict({ code: "idempotency_conflict", error: "this Idempotency-Key was used with another request" })
-      }
-      if (claim._tag === "Replay") {
-        return HttpServerResponse.text(claim.body, { status: claim.status, contentType: "application/json" }).pipe(
-          HttpServerResponse.setHeader("idempotency-replayed", "true")
-        )
-      }
-      return yield* handler.pipe(
-        Effect.provideService(CurrentIdempotency, { key, fingerprint }),
-        Effect.tap((response) => keep(store, key, response)),
-        Effect.onError(() => store.forget(key))
+    /** The claim, once no twin is at work any more. */
+    const claimed = (key: string, fingerprint: string): Effect.Effect<Claim> =>
+      Effect.flatMap(store.claim(key, fingerprint), (claim) =>
+        claim._tag === "InFlight"
+          ? Effect.delay(
+              Effect.suspend(() => claimed(key, fingerprint)),
+              Duration.millis(twinPollMillis)
+            )
+          : Effect.succeed(claim)
       )
-    })
-}))
+
+    return (handler, { endpoint }) =>
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const clientKey = request.headers["idempotency-key"]
+        if (clientKey === undefined || request.method === "GET") return yield* handler
+        if (clientKey.length < 1 || clientKey.length > Limits.idempotencyKeyLengthMax) {
+          return yield* new InvalidRequest({
+            code: "invalid_request",
+            error: `Idempotency-Key must have 1 to ${Limits.idempotencyKeyLengthMax} characters`
+          })
+        }
+        const { account } = yield* Caller
+        const body = HttpMethod.hasBody(request.method)
+          ? new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
+          : new Uint8Array()
+        const key = idempotencyKeyOf(account.id, `${endpoint.method} ${endpoint.path}`, clientKey)
+        const fingerprint = sha256Hex(`${request.method} ${request.url}\n${sha256Hex(body)}`)
+        const claim = yield* claimed(key, fingerprint)
+        if (claim._tag === "Mismatch") {
+          return yield* new Conflict({
+            code: "idempotency_conflict",
+            error: "this Idempotency-Key was used with another request"
+          })
+        }
+        if (claim._tag === "Replay") {
+          return HttpServerResponse.text(claim.body, { status: claim.status, contentType: "application/json" }).pipe(
+            HttpServerResponse.setHeader("idempotency-replayed", "true")
+          )
+        }
+        return yield* handler.pipe(
+          Effect.provideService(CurrentIdempotency, { key, fingerprint }),
+          Effect.tap((response) => keep(store, key, response)),
+          Effect.onError(() => store.forget(key))
+        )
+      })
+  })
+)
 
 /** Keeps a success; an answer that cannot be kept is still given, the commit has its own key. */
 const keep = (store: IdempotencyStore["Service"], key: string, response: HttpServerResponse.HttpServerResponse) => {
   const text = bodyText(response.body)
   if (response.status >= 300 || text === undefined) return store.forget(key)
   return Effect.catch(store.complete(key, response.status, text), (error) =>
-    Effect.logWarning("an answer could not be kept for its Idempotency-Key", { code: error.code }))
+    Effect.logWarning("an answer could not be kept for its Idempotency-Key", { code: error.code })
+  )
 }
 
 const bodyText = (body: HttpBody.HttpBody): string | undefined =>

@@ -13,75 +13,93 @@ import { MemoryService } from "../memories/MemoryService.ts"
 import { memoryEntry, memoryView, recalledMemory } from "../memories/MemoryViews.ts"
 import { decodeCursor, encodeCursor } from "./Cursor.ts"
 
-export const memoriesHandlers = HttpApiBuilder.group(MunimentApi, "memories", Effect.fnUntraced(function* (handlers) {
-  const memories = yield* MemoryService
-  const account = Effect.map(Caller, (caller) => caller.account.id)
-  /** The caller's account and the request's idempotency token. */
-  const writer = Effect.all([account, CurrentIdempotency])
+export const memoriesHandlers = HttpApiBuilder.group(
+  MunimentApi,
+  "memories",
+  Effect.fnUntraced(function* (handlers) {
+    const memories = yield* MemoryService
+    const account = Effect.map(Caller, (caller) => caller.account.id)
+    /** The caller's account and the request's idempotency token. */
+    const writer = Effect.all([account, CurrentIdempotency])
 
-  return handlers.handleAll({
-    create: Effect.fnUntraced(function* ({ payload }) {
-      if (payload.memories === undefined) return yield* notYet("extraction from conversations")
-      const [owner, token] = yield* writer
-      return created(yield* memories.create(owner, { ...payload, memories: payload.memories }, token))
-    }),
-    batchCreate: Effect.fnUntraced(function* ({ payload }) {
-      const [owner, token] = yield* writer
-      return created(yield* memories.create(owner, payload, token))
-    }),
-    list: Effect.fnUntraced(function* ({ query }) {
-      const after = query.cursor === undefined ? undefined : yield* decodeCursor(query.cursor)
-      const filter = yield* filterOf(query)
-      const page = yield* memories.list(yield* account, filter, after, query.limit ?? Limits.listPageDefault)
-      return {
-        success: true as const,
-        memories: page.memories.map(memoryView),
-        ...(page.next !== undefined && { nextCursor: encodeCursor(page.next) }),
-        total: page.total
-      }
-    }),
-    search: Effect.fnUntraced(function* ({ query }) {
-      if (query.mode === "answer" || query.mode === "map") return yield* notYet(`mode "${query.mode}"`)
-      yield* requireOwnScope(query.scope)
-      const filter = yield* filterOf(query)
-      const hits = yield* memories.search(yield* account, {
-        text: query.query.trim(),
-        filter,
-        limit: query.limit,
-        minRelevance: query.minRelevance
-      })
-      return { success: true as const, memories: recalled(hits, query.explain ?? false), searchedAt: yield* isoNow }
-    }),
-    get: ({ params }) => Effect.flatMap(account, (owner) => Effect.map(memories.get(owner, params.id), one)),
-    update: ({ params, payload }) =>
-      Effect.flatMap(writer, ([owner, token]) => Effect.map(memories.patch(owner, params.id, payload, token), one)),
-    delete: ({ params }) =>
-      Effect.flatMap(writer, ([owner, token]) => Effect.as(memories.remove(owner, params.id, token), { success: true as const })),
-    batchSearch: Effect.fnUntraced(function* ({ payload }) {
-      yield* requireOwnScope(payload.scope)
-      const owner = yield* account
-      const results = yield* Effect.forEach(payload.queries, ({ query, filters, limit }) =>
-        Effect.map(
-          memories.search(owner, { text: query.trim(), filter: filters ?? {}, limit }),
-          (hits) => ({ memories: recalled(hits, false) })
-        ), { concurrency: "unbounded" })
-      return { success: true as const, results, searchedAt: yield* isoNow }
-    }),
-    batchDelete: Effect.fnUntraced(function* ({ payload: { ids, filters, dryRun } }) {
-      if ((ids === undefined) === (filters === undefined)) {
-        return yield* new InvalidRequest({ code: "invalid_filters", error: "give either `ids` or `filters`, not both" })
-      }
-      const [owner, token] = yield* writer
-      const deleted = ids !== undefined
-        ? dryRun === true ? memories.countExisting(owner, ids) : memories.removeAll(owner, ids, token)
-        : dryRun === true ? memories.countMatching(owner, filters!) : memories.removeMatching(owner, filters!)
-      return { success: true as const, deleted: yield* deleted }
-    }),
-    batchUpdate: ({ payload: { ids, update } }) =>
-      Effect.flatMap(writer, ([owner, token]) =>
-        Effect.map(memories.patchAll(owner, ids, update, token), (updated) => ({ success: true as const, updated })))
+    return handlers.handleAll({
+      create: Effect.fnUntraced(function* ({ payload }) {
+        if (payload.memories === undefined) return yield* notYet("extraction from conversations")
+        const [owner, token] = yield* writer
+        return created(yield* memories.create(owner, { ...payload, memories: payload.memories }, token))
+      }),
+      batchCreate: Effect.fnUntraced(function* ({ payload }) {
+        const [owner, token] = yield* writer
+        return created(yield* memories.create(owner, payload, token))
+      }),
+      list: Effect.fnUntraced(function* ({ query }) {
+        const after = query.cursor === undefined ? undefined : yield* decodeCursor(query.cursor)
+        const filter = yield* filterOf(query)
+        const page = yield* memories.list(yield* account, filter, after, query.limit ?? Limits.listPageDefault)
+        return {
+          success: true as const,
+          memories: page.memories.map(memoryView),
+          ...(page.next !== undefined && { nextCursor: encodeCursor(page.next) }),
+          total: page.total
+        }
+      }),
+      search: Effect.fnUntraced(function* ({ query }) {
+        if (query.mode === "answer" || query.mode === "map") return yield* notYet(`mode "${query.mode}"`)
+        yield* requireOwnScope(query.scope)
+        const filter = yield* filterOf(query)
+        const hits = yield* memories.search(yield* account, {
+          text: query.query.trim(),
+          filter,
+          limit: query.limit,
+          minRelevance: query.minRelevance
+        })
+        return { success: true as const, memories: recalled(hits, query.explain ?? false), searchedAt: yield* isoNow }
+      }),
+      get: ({ params }) => Effect.flatMap(account, (owner) => Effect.map(memories.get(owner, params.id), one)),
+      update: ({ params, payload }) =>
+        Effect.flatMap(writer, ([owner, token]) => Effect.map(memories.patch(owner, params.id, payload, token), one)),
+      delete: ({ params }) =>
+        Effect.flatMap(writer, ([owner, token]) =>
+          Effect.as(memories.remove(owner, params.id, token), { success: true as const })
+        ),
+      batchSearch: Effect.fnUntraced(function* ({ payload }) {
+        yield* requireOwnScope(payload.scope)
+        const owner = yield* account
+        const results = yield* Effect.forEach(
+          payload.queries,
+          ({ query, filters, limit }) =>
+            Effect.map(memories.search(owner, { text: query.trim(), filter: filters ?? {}, limit }), (hits) => ({
+              memories: recalled(hits, false)
+            })),
+          { concurrency: "unbounded" }
+        )
+        return { success: true as const, results, searchedAt: yield* isoNow }
+      }),
+      batchDelete: Effect.fnUntraced(function* ({ payload: { ids, filters, dryRun } }) {
+        if ((ids === undefined) === (filters === undefined)) {
+          return yield* new InvalidRequest({
+            code: "invalid_filters",
+            error: "give either `ids` or `filters`, not both"
+          })
+        }
+        const [owner, token] = yield* writer
+        const deleted =
+          ids !== undefined
+            ? dryRun === true
+              ? memories.countExisting(owner, ids)
+              : memories.removeAll(owner, ids, token)
+            : dryRun === true
+              ? memories.countMatching(owner, filters!)
+              : memories.removeMatching(owner, filters!)
+        return { success: true as const, deleted: yield* deleted }
+      }),
+      batchUpdate: ({ payload: { ids, update } }) =>
+        Effect.flatMap(writer, ([owner, token]) =>
+          Effect.map(memories.patchAll(owner, ids, update, token), (updated) => ({ success: true as const, updated }))
+        )
+    })
   })
-}))
+)
 
 const created = (reply: CreateReply) => ({
   success: true as const,
@@ -121,9 +139,15 @@ interface FilterParameters {
 }
 
 const filterOf = Effect.fnUntraced(function* (query: FilterParameters) {
-  const tags = query.tags?.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
+  const tags = query.tags
+    ?.split(",")
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== "")
   if (tags !== undefined && (tags.length === 0 || tags.length > Limits.tagFiltersMax)) {
-    return yield* new InvalidRequest({ code: "invalid_tag", error: `give 1 to ${Limits.tagFiltersMax} tags, separated by commas` })
+    return yield* new InvalidRequest({
+      code: "invalid_tag",
+      error: `give 1 to ${Limits.tagFiltersMax} tags, separated by commas`
+    })
   }
   const filter: MemoryFilter = {
     agentId: query.agentId,

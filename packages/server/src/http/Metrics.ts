@@ -9,7 +9,10 @@ import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 /** Seconds, 0.1 ms to about 13 s. */
 const latencyBoundaries = Metric.exponentialBoundaries({ start: 0.0001, factor: 2, count: 18 })
 
-const requestCount = Metric.counter("http_requests_total", { description: "Requests by route and status.", incremental: true })
+const requestCount = Metric.counter("http_requests_total", {
+  description: "Requests by route and status.",
+  incremental: true
+})
 const requestTime = Metric.histogram("http_request_seconds", {
   description: "Time from the first byte of a request to its answer, by route.",
   boundaries: latencyBoundaries
@@ -17,7 +20,9 @@ const requestTime = Metric.histogram("http_request_seconds", {
 const residentBytes = Metric.gauge("process_resident_bytes", { description: "Resident memory of the process." })
 const openNamespaces = Metric.gauge("namespaces_open", { description: "Namespaces whose file is open." })
 const quarantinedFiles = Metric.gauge("namespaces_quarantined", { description: "Damaged namespace files set aside." })
-const loopDelay = Metric.gauge("event_loop_delay_p99_seconds", { description: "99th percentile since the last reading." })
+const loopDelay = Metric.gauge("event_loop_delay_p99_seconds", {
+  description: "99th percentile since the last reading."
+})
 
 /** `route` is the pattern of the route, never the path of the request. */
 export const countRequest = (route: string, status: number, millis: number): Effect.Effect<void> =>

@@ -18,41 +18,72 @@ import { ProcessGauges } from "./Metrics.ts"
 const live = HttpRouter.add("GET", "/health/live", HttpServerResponse.jsonUnsafe({ status: "live" }))
 
 /** Ready while control.db answers; a missing model or a damaged file degrades and is named. */
-const ready = HttpRouter.add("GET", "/health/ready", Effect.gen(function* () {
-  const accounts = yield* Accounts
-  const embedder = yield* Embedder
-  const host = yield* NamespaceHost
-  const control = yield* Effect.exit(accounts.list)
-  const { state, reason, defaultModel } = yield* embedder.status
-  const { quarantined } = yield* host.status
-  const isReady = control._tag === "Success"
-  return HttpServerResponse.jsonUnsafe({
-    status: !isReady ? "unavailable" : state === "ready" && quarantined.length === 0 ? "ready" : "degraded",
-    checks: {
-      control: isReady ? "ok" : "failed",
-      embedding: { state, model: defaultModel ?? null, search: state === "ready" ? "by words and meaning" : "by words alone", reason: reason ?? null },
-      quarantined: quarantined.length
-    }
-  }, { status: isReady ? 200 : 503 })
-}))
+const ready = HttpRouter.add(
+  "GET",
+  "/health/ready",
+  Effect.gen(function* () {
+    const accounts = yield* Accounts
+    const embedder = yield* Embedder
+    const host = yield* NamespaceHost
+    const control = yield* Effect.exit(accounts.list)
+    const { state, reason, defaultModel } = yield* embedder.status
+    const { quarantined } = yield* host.status
+    const isReady = control._tag === "Success"
+    return HttpServerResponse.jsonUnsafe(
+      {
+        status: !isReady ? "unavailable" : state === "ready" && quarantined.length === 0 ? "ready" : "degraded",
+        checks: {
+          control: isReady ? "ok" : "failed",
+          embedding: {
+            state,
+            model: defaultModel ?? null,
+            search: state === "ready" ? "by words and meaning" : "by words alone",
+            reason: reason ?? null
+          },
+          quarantined: quarantined.length
+        }
+      },
+      { status: isReady ? 200 : 503 }
+    )
+  })
+)
 
-const metrics = Layer.unwrap(Effect.gen(function* () {
-  const gauges = yield* Effect.acquireRelease(
-    Effect.sync(() => new ProcessGauges()),
-    (opened) => Effect.sync(() => opened.close())
-  )
-  return HttpRouter.add("GET", "/metrics", Effect.gen(function* () {
-    const request = yield* HttpServerRequest.HttpServerRequest
-    if (!isLoopback(request)) {
-      return HttpServerResponse.jsonUnsafe({ success: false, error: "metrics answer on this machine only", code: "operator_only" }, { status: 403 })
-    }
-    yield* gauges.refresh
-    return HttpServerResponse.text(yield* PrometheusMetrics.format({ prefix: "muniment" }), { contentType: "text/plain; version=0.0.4" })
-  }))
-}))
+const metrics = Layer.unwrap(
+  Effect.gen(function* () {
+    const gauges = yield* Effect.acquireRelease(
+      Effect.sync(() => new ProcessGauges()),
+      (opened) => Effect.sync(() => opened.close())
+    )
+    return HttpRouter.add(
+      "GET",
+      "/metrics",
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        if (!isLoopback(request)) {
+          return HttpServerResponse.jsonUnsafe(
+            { success: false, error: "metrics answer on this machine only", code: "operator_only" },
+            { status: 403 }
+          )
+        }
+        yield* gauges.refresh
+        return HttpServerResponse.text(yield* PrometheusMetrics.format({ prefix: "muniment" }), {
+          contentType: "text/plain; version=0.0.4"
+        })
+      })
+    )
+  })
+)
 
-const openApi = HttpRouter.add("GET", "/openapi.json", Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument())))
+const openApi = HttpRouter.add(
+  "GET",
+  "/openapi.json",
+  Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument()))
+)
 const docs = HttpApiScalar.layer(MunimentApi, { path: "/docs" })
-const llms = HttpRouter.add("GET", "/llms.txt", HttpServerResponse.text(llmsText, { contentType: "text/plain; charset=utf-8" }))
+const llms = HttpRouter.add(
+  "GET",
+  "/llms.txt",
+  HttpServerResponse.text(llmsText, { contentType: "text/plain; charset=utf-8" })
+)
 
 export const originRoutes = Layer.mergeAll(live, ready, metrics, openApi, docs, llms)

@@ -22,7 +22,8 @@ const routeOf = (method: string, path: string): KnownRoute => ({
 const routes: ReadonlyArray<KnownRoute> = [
   ...originPaths.map((path) => routeOf("GET", path)),
   ...Object.values(MunimentApi.groups).flatMap((group) =>
-    Object.values(group.endpoints).map((endpoint) => routeOf(endpoint.method, endpoint.path)))
+    Object.values(group.endpoints).map((endpoint) => routeOf(endpoint.method, endpoint.path))
+  )
 ].sort((left, right) => Number(left.path.includes(":")) - Number(right.path.includes(":")))
 
 /** Path of a request without its query. */

@@ -8,58 +8,77 @@ import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
 import { checkSchema } from "@muniment/schemas/SchemaBounds"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 
-export const schemasHandlers = HttpApiBuilder.group(MunimentApi, "schemas", Effect.fnUntraced(function* (handlers) {
-  const registry = yield* SchemaRegistry
-  const kinds = yield* KnownKinds
-  const account = Effect.map(Caller, (caller) => caller.account.id)
+export const schemasHandlers = HttpApiBuilder.group(
+  MunimentApi,
+  "schemas",
+  Effect.fnUntraced(function* (handlers) {
+    const registry = yield* SchemaRegistry
+    const kinds = yield* KnownKinds
+    const account = Effect.map(Caller, (caller) => caller.account.id)
 
-  const refuseBuiltin = (name: string) =>
-    kinds.builtin(name) === undefined
-      ? Effect.void
-      : Effect.fail(new Forbidden({ code: "builtin_schema", error: `"${name}" is built in and cannot be changed` }))
+    const refuseBuiltin = (name: string) =>
+      kinds.builtin(name) === undefined
+        ? Effect.void
+        : Effect.fail(new Forbidden({ code: "builtin_schema", error: `"${name}" is built in and cannot be changed` }))
 
-  return handlers.handleAll({
-    register: Effect.fnUntraced(function* ({ payload }) {
-      if (kinds.builtin(payload.name) !== undefined) {
-        return yield* new Conflict({ code: "schema_exists", error: `"${payload.name}" is built in` })
-      }
-      yield* checkDocument(payload.schema, payload.uniqueOn)
-      return { success: true as const, schema: yield* registry.register(yield* account, payload) }
-    }),
-    listSchemas: () => Effect.map(Effect.flatMap(account, registry.list), (schemas) => ({ success: true as const, schemas })),
-    getSchema: Effect.fnUntraced(function* ({ params }) {
-      return { success: true as const, schema: kinds.builtin(params.name) ?? (yield* registry.get(yield* account, params.name)) }
-    }),
-    updateSchema: Effect.fnUntraced(function* ({ params, payload }) {
-      yield* refuseBuiltin(params.name)
-      const owner = yield* account
-      const current = yield* registry.get(owner, params.name)
-      const uniqueOn = payload.uniqueOn === undefined ? current.uniqueOn : payload.uniqueOn ?? undefined
-      yield* checkDocument(payload.schema ?? current.schema, uniqueOn)
-      return { success: true as const, updated: true as const, schema: yield* registry.update(owner, params.name, payload) }
-    }),
-    deleteSchema: Effect.fnUntraced(function* ({ params }) {
-      yield* refuseBuiltin(params.name)
-      yield* registry.remove(yield* account, params.name)
-      return { success: true as const, deleted: 1 }
+    return handlers.handleAll({
+      register: Effect.fnUntraced(function* ({ payload }) {
+        if (kinds.builtin(payload.name) !== undefined) {
+          return yield* new Conflict({ code: "schema_exists", error: `"${payload.name}" is built in` })
+        }
+        yield* checkDocument(payload.schema, payload.uniqueOn)
+        return { success: true as const, schema: yield* registry.register(yield* account, payload) }
+      }),
+      listSchemas: () =>
+        Effect.map(Effect.flatMap(account, registry.list), (schemas) => ({ success: true as const, schemas })),
+      getSchema: Effect.fnUntraced(function* ({ params }) {
+        return {
+          success: true as const,
+          schema: kinds.builtin(params.name) ?? (yield* registry.get(yield* account, params.name))
+        }
+      }),
+      updateSchema: Effect.fnUntraced(function* ({ params, payload }) {
+        yield* refuseBuiltin(params.name)
+        const owner = yield* account
+        const current = yield* registry.get(owner, params.name)
+        const uniqueOn = payload.uniqueOn === undefined ? current.uniqueOn : (payload.uniqueOn ?? undefined)
+        yield* checkDocument(payload.schema ?? current.schema, uniqueOn)
+        return {
+          success: true as const,
+          updated: true as const,
+          schema: yield* registry.update(owner, params.name, payload)
+        }
+      }),
+      deleteSchema: Effect.fnUntraced(function* ({ params }) {
+        yield* refuseBuiltin(params.name)
+        yield* registry.remove(yield* account, params.name)
+        return { success: true as const, deleted: 1 }
+      })
     })
   })
-}))
+)
 
 /** The document is within its bounds, and `uniqueOn` names `kind` or properties that it declares. */
-const checkDocument = (text: string, uniqueOn: ReadonlyArray<string> | undefined): Effect.Effect<void, InvalidRequest> => {
+const checkDocument = (
+  text: string,
+  uniqueOn: ReadonlyArray<string> | undefined
+): Effect.Effect<void, InvalidRequest> => {
   const parsed = checkSchema(text)
   if (Result.isFailure(parsed)) {
     const { path, reason } = parsed.failure
-    return Effect.fail(new InvalidRequest({ code: "invalid_schema", error: reason, details: [{ path, message: reason }] }))
+    return Effect.fail(
+      new InvalidRequest({ code: "invalid_schema", error: reason, details: [{ path, message: reason }] })
+    )
   }
   const known = new Set(["kind", ...parsed.success.declaredProperties])
   const unknown = (uniqueOn ?? []).find((field) => !known.has(field))
   return unknown === undefined
     ? Effect.void
-    : Effect.fail(new InvalidRequest({
-      code: "invalid_schema",
-      error: `uniqueOn names "${unknown}", which is neither \`kind\` nor a declared property`,
-      details: [{ path: "/uniqueOn", message: `"${unknown}" is not declared` }]
-    }))
+    : Effect.fail(
+        new InvalidRequest({
+          code: "invalid_schema",
+          error: `uniqueOn names "${unknown}", which is neither \`kind\` nor a declared property`,
+          details: [{ path: "/uniqueOn", message: `"${unknown}" is not declared` }]
+        })
+      )
 }

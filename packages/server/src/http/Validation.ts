@@ -24,7 +24,10 @@ const inspectBody = Effect.gen(function* () {
   })
   const finding = inspectJson(text, { depthMax: Limits.jsonDepthMax })
   if (finding !== undefined) {
-    return yield* invalidJson(`the body has a JSON value that cannot be kept as it is: ${faultNames[finding.reason]}`, finding.path)
+    return yield* invalidJson(
+      `the body has a JSON value that cannot be kept as it is: ${faultNames[finding.reason]}`,
+      finding.path
+    )
   }
   yield* Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => invalidJson("the body is not JSON") })
 })
@@ -39,24 +42,34 @@ const faultNames = {
 } as const
 
 const invalidJson = (error: string, path?: string) =>
-  new InvalidRequest({ code: "invalid_json", error, ...(path !== undefined && { details: [{ path, message: error }] }) })
+  new InvalidRequest({
+    code: "invalid_json",
+    error,
+    ...(path !== undefined && { details: [{ path, message: error }] })
+  })
 
 export const validation = HttpApiMiddleware.layerSchemaErrorTransform(Validation, (failure) => {
   if (failure.kind === "Body" || failure.kind === "ResponseHeaders") {
     // Our own answer does not fit the contract: a defect, and the answer may hold memory content.
     return Effect.andThen(
       Effect.logError("an answer does not fit the contract", { paths: pathsOf(failure.cause) }),
-      Effect.fail(new InternalError({ code: "internal_error", error: "the service made an answer that is against its contract" }))
+      Effect.fail(
+        new InternalError({ code: "internal_error", error: "the service made an answer that is against its contract" })
+      )
     )
   }
   const { issues } = formatIssues(failure.cause.issue)
   const first = issues[0]
   const place = pointerOf(first?.path ?? [])
-  return Effect.fail(new InvalidRequest({
-    code: codeOf(first?.path ?? [], failure.cause.issue),
-    error: `${place === "" ? "" : `${place}: `}${first?.message ?? "the request is malformed"}`,
-    details: issues.slice(0, detailsMax).map((issue) => ({ path: pointerOf(issue.path ?? []), message: issue.message }))
-  }))
+  return Effect.fail(
+    new InvalidRequest({
+      code: codeOf(first?.path ?? [], failure.cause.issue),
+      error: `${place === "" ? "" : `${place}: `}${first?.message ?? "the request is malformed"}`,
+      details: issues
+        .slice(0, detailsMax)
+        .map((issue) => ({ path: pointerOf(issue.path ?? []), message: issue.message }))
+    })
+  )
 })
 
 const detailsMax = 20
@@ -64,11 +77,12 @@ const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
 type IssuePath = ReadonlyArray<PropertyKey | { readonly key: PropertyKey }>
 
-const keyOf = (segment: IssuePath[number]): PropertyKey => typeof segment === "object" ? segment.key : segment
+const keyOf = (segment: IssuePath[number]): PropertyKey => (typeof segment === "object" ? segment.key : segment)
 
 const pointerOf = (path: IssuePath): string => path.map((segment) => `/${String(keyOf(segment))}`).join("")
 
-const pathsOf = (error: Schema.SchemaError) => formatIssues(error.issue).issues.map((issue) => pointerOf(issue.path ?? []))
+const pathsOf = (error: Schema.SchemaError) =>
+  formatIssues(error.issue).issues.map((issue) => pointerOf(issue.path ?? []))
 
 /** Fields whose failures have a code of their own (interface.md section 12). */
 const codesByField: Readonly<Record<string, InvalidRequestCode>> = {

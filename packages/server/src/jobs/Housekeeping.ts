@@ -6,13 +6,17 @@ import { IdempotencyStore } from "@muniment/ledger/IdempotencyStore"
 const everyMillis = 60_000
 
 export const Housekeeping = {
-  layer: Layer.effectDiscard(Effect.gen(function* () {
-    const answers = yield* IdempotencyStore
-    yield* Effect.flatMap(Clock.currentTimeMillis, (now) => answers.sweep(now - Limits.idempotencyRetentionMillis)).pipe(
-      Effect.catch((error) => Effect.logWarning("old answers could not be dropped", { code: error.code })),
-      Effect.delay(everyMillis),
-      Effect.forever,
-      Effect.forkScoped
-    )
-  }))
+  layer: Layer.effectDiscard(
+    Effect.gen(function* () {
+      const answers = yield* IdempotencyStore
+      yield* Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        answers.sweep(now - Limits.idempotencyRetentionMillis)
+      ).pipe(
+        Effect.catch((error) => Effect.logWarning("old answers could not be dropped", { code: error.code })),
+        Effect.delay(everyMillis),
+        Effect.forever,
+        Effect.forkScoped
+      )
+    })
+  )
 }

@@ -22,12 +22,18 @@ export interface ReembedState {
 /** A round is tried again after this long while something is left, for instance with no model. */
 const retryMillis = 30_000
 
-export class Reembed extends Context.Service<Reembed, {
-  readonly progress: Effect.Effect<ReembedState>
-  /** Counts what waits, wakes the background fiber and answers at once. */
-  readonly start: Effect.Effect<ReembedState>
-}>()("muniment/server/Reembed") {
-  static readonly layer = Layer.effect(this, Effect.suspend(() => make))
+export class Reembed extends Context.Service<
+  Reembed,
+  {
+    readonly progress: Effect.Effect<ReembedState>
+    /** Counts what waits, wakes the background fiber and answers at once. */
+    readonly start: Effect.Effect<ReembedState>
+  }
+>()("muniment/server/Reembed") {
+  static readonly layer = Layer.effect(
+    this,
+    Effect.suspend(() => make)
+  )
 }
 
 const make = Effect.gen(function* () {
@@ -45,11 +51,17 @@ const make = Effect.gen(function* () {
     let pending = 0
     let total = 0
     for (const key of directory.all()) {
-      const seen = yield* Effect.result(Effect.gen(function* () {
-        const { models, rows } = yield* host.read(key, (reader, now) => ({ models: reader.models, rows: reader.counts(now).rows }))
-        const missing = model === undefined ? 0 : yield* host.readRecords(key, (reader) => reader.countWithoutVector(model))
-        return { models, rows, missing }
-      }))
+      const seen = yield* Effect.result(
+        Effect.gen(function* () {
+          const { models, rows } = yield* host.read(key, (reader, now) => ({
+            models: reader.models,
+            rows: reader.counts(now).rows
+          }))
+          const missing =
+            model === undefined ? 0 : yield* host.readRecords(key, (reader) => reader.countWithoutVector(model))
+          return { models, rows, missing }
+        })
+      )
       if (seen._tag === "Failure") continue
       for (const name of seen.success.models) older.add(name)
       pending += seen.success.missing
@@ -63,9 +75,14 @@ const make = Effect.gen(function* () {
 
   const embedNamespace = Effect.fn("Reembed.namespace")(function* (key: NamespaceKey, target: string) {
     for (let afterSlot = -1; ;) {
-      const found = yield* host.readRecords(key, (reader) => reader.withoutVector(target, afterSlot, Limits.embedBackfillBatch))
+      const found = yield* host.readRecords(key, (reader) =>
+        reader.withoutVector(target, afterSlot, Limits.embedBackfillBatch)
+      )
       if (found.length === 0) return
-      const values = yield* embedder.embedPassages(found.map(({ record }) => denseText(record)), target)
+      const values = yield* embedder.embedPassages(
+        found.map(({ record }) => denseText(record)),
+        target
+      )
       const stored = yield* host.ask(key, {
         _tag: "StoreVectors",
         vectors: found.map(({ record }, at) => ({
@@ -87,7 +104,11 @@ const make = Effect.gen(function* () {
     yield* Effect.logInfo("embedding what waits for a vector", { model, pending })
     for (const key of directory.all()) {
       yield* Effect.catch(embedNamespace(key, model), (error) =>
-        Effect.logWarning("a namespace could not be embedded; it is tried again", { namespace: key.tag, error: error._tag }))
+        Effect.logWarning("a namespace could not be embedded; it is tried again", {
+          namespace: key.tag,
+          error: error._tag
+        })
+      )
     }
     yield* survey
   })

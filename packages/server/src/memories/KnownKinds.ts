@@ -15,34 +15,40 @@ const builtins: ReadonlyMap<string, MemorySchema> = new Map(
 /** Parsed facts of the schemas used last; parsing a large one takes milliseconds. */
 const parsedSchemasMax = 512
 
-export class KnownKinds extends Context.Service<KnownKinds, {
-  readonly builtin: (name: string) => MemorySchema | undefined
-  /** Schemas of those of `names` that exist. */
-  readonly lookup: (account: string, names: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, MemorySchema>>
-  /** The property of a schema that holds its event time. */
-  readonly temporalProperty: (schema: MemorySchema) => string | undefined
-}>()("muniment/server/KnownKinds") {
-  static readonly layer = Layer.effect(this, Effect.gen(function* () {
-    const registry = yield* SchemaRegistry
-    const temporal = new Map<string, string | undefined>()
+export class KnownKinds extends Context.Service<
+  KnownKinds,
+  {
+    readonly builtin: (name: string) => MemorySchema | undefined
+    /** Schemas of those of `names` that exist. */
+    readonly lookup: (account: string, names: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, MemorySchema>>
+    /** The property of a schema that holds its event time. */
+    readonly temporalProperty: (schema: MemorySchema) => string | undefined
+  }
+>()("muniment/server/KnownKinds") {
+  static readonly layer = Layer.effect(
+    this,
+    Effect.gen(function* () {
+      const registry = yield* SchemaRegistry
+      const temporal = new Map<string, string | undefined>()
 
-    const lookup = Effect.fn("KnownKinds.lookup")(function* (account: string, names: ReadonlyArray<string>) {
-      const found = new Map<string, MemorySchema>()
-      for (const name of new Set(names)) {
-        const schema = builtins.get(name) ?? (yield* registry.find(account, name))
-        if (schema !== undefined) found.set(name, schema)
+      const lookup = Effect.fn("KnownKinds.lookup")(function* (account: string, names: ReadonlyArray<string>) {
+        const found = new Map<string, MemorySchema>()
+        for (const name of new Set(names)) {
+          const schema = builtins.get(name) ?? (yield* registry.find(account, name))
+          if (schema !== undefined) found.set(name, schema)
+        }
+        return found
+      })
+
+      const temporalProperty = ({ schema }: MemorySchema) => {
+        if (!temporal.has(schema)) {
+          if (temporal.size >= parsedSchemasMax) temporal.clear()
+          temporal.set(schema, Result.getOrUndefined(checkSchema(schema))?.temporalProperty)
+        }
+        return temporal.get(schema)
       }
-      return found
+
+      return { builtin: (name: string) => builtins.get(name), lookup, temporalProperty }
     })
-
-    const temporalProperty = ({ schema }: MemorySchema) => {
-      if (!temporal.has(schema)) {
-        if (temporal.size >= parsedSchemasMax) temporal.clear()
-        temporal.set(schema, Result.getOrUndefined(checkSchema(schema))?.temporalProperty)
-      }
-      return temporal.get(schema)
-    }
-
-    return { builtin: (name: string) => builtins.get(name), lookup, temporalProperty }
-  }))
+  )
 }

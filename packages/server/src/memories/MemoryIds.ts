@@ -14,16 +14,19 @@ export class MemoryIds {
   #counter = 0
 
   next(tag: NamespaceTag): Effect.Effect<string> {
-    return Effect.map(Effect.all([Clock.currentTimeMillis, Random.nextIntBetween(0, counterStartMax)]), ([now, start]) => {
-      if (now > this.#lastMillis) {
-        this.#lastMillis = now
-        this.#counter = start
-      } else if (this.#counter < counterMax) this.#counter++
-      else {
-        this.#lastMillis++
-        this.#counter = start
+    return Effect.map(
+      Effect.all([Clock.currentTimeMillis, Random.nextIntBetween(0, counterStartMax)]),
+      ([now, start]) => {
+        if (now > this.#lastMillis) {
+          this.#lastMillis = now
+          this.#counter = start
+        } else if (this.#counter < counterMax) this.#counter++
+        else {
+          this.#lastMillis++
+          this.#counter = start
+        }
+        return memoryIdOf(this.#lastMillis, this.#counter, tag)
       }
-      return memoryIdOf(this.#lastMillis, this.#counter, tag)
-    })
+    )
   }
 }

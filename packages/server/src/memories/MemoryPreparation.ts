@@ -80,15 +80,26 @@ export const prepareMemories = Effect.fn("MemoryPreparation.prepare")(function* 
         uniqueKey: uniqueOn.length === 0 ? undefined : uniqueKey(request.subjectId, memory.kind, uniqueOn, data),
         origin: "direct"
       }
-      return { record, isReplacement: replacedId !== undefined, setsExpiry: expiresAt !== undefined } satisfies PreparedRecord
-    }))
+      return {
+        record,
+        isReplacement: replacedId !== undefined,
+        setsExpiry: expiresAt !== undefined
+      } satisfies PreparedRecord
+    })
+  )
 })
 
 const resolveKinds = (account: string, memories: ReadonlyArray<DirectMemory>, kinds: KnownKinds["Service"]) =>
   Effect.gen(function* () {
-    const schemas = yield* kinds.lookup(account, memories.map(({ kind }) => kind))
+    const schemas = yield* kinds.lookup(
+      account,
+      memories.map(({ kind }) => kind)
+    )
     const details = memories.flatMap(({ kind }, index): ReadonlyArray<ErrorDetail> =>
-      schemas.has(kind) ? [] : [{ index, path: `/memories/${index}/kind`, message: `"${kind}" is neither registered nor built in` }])
+      schemas.has(kind)
+        ? []
+        : [{ index, path: `/memories/${index}/kind`, message: `"${kind}" is neither registered nor built in` }]
+    )
     return details.length > 0 ? yield* refused("unknown_kind", "a memory has an unknown kind", details) : schemas
   })
 
@@ -101,15 +112,21 @@ const validateData = (
     const validator = yield* SchemaValidator
     const items = memories.map(({ kind, data }) => ({ schemaText: schemas.get(kind)!.schema, data }))
     const outcomes = yield* Effect.catchTag(validator.validate(items, account), "ValidatorBusy", () =>
-      Effect.fail(new Unavailable({ code: "overloaded", error: "too many requests wait for validation; try again" })))
+      Effect.fail(new Unavailable({ code: "overloaded", error: "too many requests wait for validation; try again" }))
+    )
     const details = outcomes.flatMap((outcome, index): ReadonlyArray<ErrorDetail> =>
-      outcome.ok ? [] : outcome.issues.map((issue) => ({ index, path: issue.path, message: issue.message })))
+      outcome.ok ? [] : outcome.issues.map((issue) => ({ index, path: issue.path, message: issue.message }))
+    )
     if (details.length > 0) {
       return yield* refused("schema_validation_failed", "data does not match the schema of its kind", details)
     }
     return memories.map((memory, index): CheckedMemory => {
       const outcome = outcomes[index]!
-      return { memory, schema: schemas.get(memory.kind)!, data: (outcome.ok ? outcome.data : memory.data) as JsonObject }
+      return {
+        memory,
+        schema: schemas.get(memory.kind)!,
+        data: (outcome.ok ? outcome.data : memory.data) as JsonObject
+      }
     })
   })
 
@@ -117,7 +134,12 @@ const requireUniqueFields = (checked: ReadonlyArray<CheckedMemory>) => {
   const details = checked.flatMap(({ schema, data }, index): ReadonlyArray<ErrorDetail> =>
     (schema.uniqueOn ?? [])
       .filter((field) => field !== "kind" && !Object.hasOwn(data, field))
-      .map((field) => ({ index, path: `/memories/${index}/data/${field}`, message: `"${field}" identifies this kind and is missing` })))
+      .map((field) => ({
+        index,
+        path: `/memories/${index}/data/${field}`,
+        message: `"${field}" identifies this kind and is missing`
+      }))
+  )
   return details.length > 0 ? refused("unique_field_missing", "a field of uniqueOn is missing", details) : Effect.void
 }
 
@@ -139,11 +161,13 @@ const uniqueKey = (
   data: JsonObject
 ): string => {
   const named = fields.filter((field) => field !== "kind")
-  return sha256Hex(canonicalJson({
-    subject: subjectId ?? null,
-    kind,
-    values: Object.fromEntries(named.map((field) => [field, data[field]]))
-  }))
+  return sha256Hex(
+    canonicalJson({
+      subject: subjectId ?? null,
+      kind,
+      values: Object.fromEntries(named.map((field) => [field, data[field]]))
+    })
+  )
 }
 
 /** ISO 8601 in UTC of the property that says when, if it holds a time. */

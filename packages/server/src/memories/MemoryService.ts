@@ -5,7 +5,14 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
-import { memoryNotFound, type Conflict, type InsufficientStorage, type InvalidRequest, type NotFound, type Unavailable } from "@muniment/domain/Errors"
+import {
+  memoryNotFound,
+  type Conflict,
+  type InsufficientStorage,
+  type InvalidRequest,
+  type NotFound,
+  type Unavailable
+} from "@muniment/domain/Errors"
 import { namespaceTagOf } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
@@ -33,22 +40,49 @@ type ReadFailure = Unavailable | InsufficientStorage
 type WriteFailure = InvalidRequest | NotFound | Conflict | InsufficientStorage | Unavailable
 type Token = IdempotencyToken | undefined
 
-export class MemoryService extends Context.Service<MemoryService, {
-  readonly create: (account: string, request: DirectRequest, token: Token) => Effect.Effect<CreateReply, WriteFailure>
-  readonly search: (account: string, request: SearchRequest) => Effect.Effect<ReadonlyArray<MemoryHit>, ReadFailure>
-  readonly list: (account: string, filter: MemoryFilter, after: ListPosition | undefined, limit: number) => Effect.Effect<MemoryPage, ReadFailure>
-  readonly get: (account: string, id: string) => Effect.Effect<MemoryVersion, ReadFailure | NotFound>
-  readonly patch: (account: string, id: string, patch: MemoryPatch, token: Token) => Effect.Effect<MemoryVersion, WriteFailure>
-  readonly remove: (account: string, id: string, token: Token) => Effect.Effect<void, WriteFailure>
-  /** Number of memories changed; unknown ids are skipped, duplicates count once. */
-  readonly patchAll: (account: string, ids: ReadonlyArray<string>, patch: MemoryPatch, token: Token) => Effect.Effect<number, WriteFailure>
-  readonly removeAll: (account: string, ids: ReadonlyArray<string>, token: Token) => Effect.Effect<number, WriteFailure>
-  readonly removeMatching: (account: string, filter: MemoryFilter) => Effect.Effect<number, WriteFailure>
-  readonly countExisting: (account: string, ids: ReadonlyArray<string>) => Effect.Effect<number, ReadFailure>
-  readonly countMatching: (account: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
-  readonly agents: (account: string) => Effect.Effect<ReadonlyArray<{ readonly agentId: string; readonly memories: number }>, ReadFailure>
-}>()("muniment/server/MemoryService") {
-  static readonly layer = Layer.effect(this, Effect.suspend(() => make))
+export class MemoryService extends Context.Service<
+  MemoryService,
+  {
+    readonly create: (account: string, request: DirectRequest, token: Token) => Effect.Effect<CreateReply, WriteFailure>
+    readonly search: (account: string, request: SearchRequest) => Effect.Effect<ReadonlyArray<MemoryHit>, ReadFailure>
+    readonly list: (
+      account: string,
+      filter: MemoryFilter,
+      after: ListPosition | undefined,
+      limit: number
+    ) => Effect.Effect<MemoryPage, ReadFailure>
+    readonly get: (account: string, id: string) => Effect.Effect<MemoryVersion, ReadFailure | NotFound>
+    readonly patch: (
+      account: string,
+      id: string,
+      patch: MemoryPatch,
+      token: Token
+    ) => Effect.Effect<MemoryVersion, WriteFailure>
+    readonly remove: (account: string, id: string, token: Token) => Effect.Effect<void, WriteFailure>
+    /** Number of memories changed; unknown ids are skipped, duplicates count once. */
+    readonly patchAll: (
+      account: string,
+      ids: ReadonlyArray<string>,
+      patch: MemoryPatch,
+      token: Token
+    ) => Effect.Effect<number, WriteFailure>
+    readonly removeAll: (
+      account: string,
+      ids: ReadonlyArray<string>,
+      token: Token
+    ) => Effect.Effect<number, WriteFailure>
+    readonly removeMatching: (account: string, filter: MemoryFilter) => Effect.Effect<number, WriteFailure>
+    readonly countExisting: (account: string, ids: ReadonlyArray<string>) => Effect.Effect<number, ReadFailure>
+    readonly countMatching: (account: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
+    readonly agents: (
+      account: string
+    ) => Effect.Effect<ReadonlyArray<{ readonly agentId: string; readonly memories: number }>, ReadFailure>
+  }
+>()("muniment/server/MemoryService") {
+  static readonly layer = Layer.effect(
+    this,
+    Effect.suspend(() => make)
+  )
 }
 
 const make = Effect.gen(function* () {
@@ -96,7 +130,9 @@ const make = Effect.gen(function* () {
   }
 
   const create = Effect.fn("MemoryService.create")(function* (account: string, request: DirectRequest, token: Token) {
-    const checked = yield* checkMemories(account, request, kinds).pipe(Effect.provideService(SchemaValidator, validator))
+    const checked = yield* checkMemories(account, request, kinds).pipe(
+      Effect.provideService(SchemaValidator, validator)
+    )
     const key = yield* ensureNamespace(account, request.agentId)
     const prepared = yield* prepareMemories(checked, key, request, kinds, ids)
     for (const { record, isReplacement } of prepared) {
@@ -130,9 +166,21 @@ const make = Effect.gen(function* () {
 
   const patchIn = (key: NamespaceKey, own: ReadonlyArray<string>, patch: MemoryPatch, token: Token) =>
     Effect.clockWith((clock) =>
-      host.ask(key, { _tag: "PatchMemories", ids: own, patch, atMillis: clock.currentTimeMillisUnsafe(), idempotency: token }))
+      host.ask(key, {
+        _tag: "PatchMemories",
+        ids: own,
+        patch,
+        atMillis: clock.currentTimeMillisUnsafe(),
+        idempotency: token
+      })
+    )
 
-  const patch = Effect.fn("MemoryService.patch")(function* (account: string, id: string, change: MemoryPatch, token: Token) {
+  const patch = Effect.fn("MemoryService.patch")(function* (
+    account: string,
+    id: string,
+    change: MemoryPatch,
+    token: Token
+  ) {
     const key = ownerOf(account, id)
     const [memory] = key === undefined ? [] : yield* patchIn(key, [id], change, token)
     return memory ?? (yield* memoryNotFound())
@@ -140,17 +188,27 @@ const make = Effect.gen(function* () {
 
   const remove = Effect.fn("MemoryService.remove")(function* (account: string, id: string, token: Token) {
     const key = ownerOf(account, id)
-    const removed = key === undefined ? 0 : yield* host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: token })
+    const removed =
+      key === undefined ? 0 : yield* host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: token })
     if (removed === 0) return yield* memoryNotFound()
   })
 
-  const patchAll = Effect.fn("MemoryService.patchAll")(function* (account: string, all: ReadonlyArray<string>, change: MemoryPatch, token: Token) {
+  const patchAll = Effect.fn("MemoryService.patchAll")(function* (
+    account: string,
+    all: ReadonlyArray<string>,
+    change: MemoryPatch,
+    token: Token
+  ) {
     let patched = 0
     for (const [key, own] of byOwner(account, all)) patched += (yield* patchIn(key, own, change, token)).length
     return patched
   })
 
-  const removeAll = Effect.fn("MemoryService.removeAll")(function* (account: string, all: ReadonlyArray<string>, token: Token) {
+  const removeAll = Effect.fn("MemoryService.removeAll")(function* (
+    account: string,
+    all: ReadonlyArray<string>,
+    token: Token
+  ) {
     let removed = 0
     for (const [key, own] of byOwner(account, all)) {
       removed += yield* host.ask(key, { _tag: "RemoveMemories", ids: own, idempotency: token })
@@ -169,7 +227,10 @@ const make = Effect.gen(function* () {
     return removed
   })
 
-  const countExisting = Effect.fn("MemoryService.countExisting")(function* (account: string, all: ReadonlyArray<string>) {
+  const countExisting = Effect.fn("MemoryService.countExisting")(function* (
+    account: string,
+    all: ReadonlyArray<string>
+  ) {
     let found = 0
     for (const [key, own] of byOwner(account, all)) {
       for (const id of own) {
@@ -186,13 +247,31 @@ const make = Effect.gen(function* () {
     Effect.map(list(account, { ...filter, includeSuperseded: true }, undefined, 0), ({ total }) => total)
 
   const agents = Effect.fn("MemoryService.agents")(function* (account: string) {
-    return yield* Effect.forEach(directory.list(account), (key) =>
-      Effect.map(host.read(key, (reader, now) => reader.counts(now).live), (memories) => ({ agentId: key.agentId, memories })), {
-      concurrency: Limits.namespaceFanOutMax
-    })
+    return yield* Effect.forEach(
+      directory.list(account),
+      (key) =>
+        Effect.map(
+          host.read(key, (reader, now) => reader.counts(now).live),
+          (memories) => ({ agentId: key.agentId, memories })
+        ),
+      {
+        concurrency: Limits.namespaceFanOutMax
+      }
+    )
   })
 
   return {
-    create, search, list, get, patch, remove, patchAll, removeAll, removeMatching, countExisting, countMatching, agents
+    create,
+    search,
+    list,
+    get,
+    patch,
+    remove,
+    patchAll,
+    removeAll,
+    removeMatching,
+    countExisting,
+    countMatching,
+    agents
   }
 })

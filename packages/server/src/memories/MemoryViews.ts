@@ -3,7 +3,12 @@
  * `metadata`; `data` stays authoritative.
  */
 import type {
-  ExportedMemory, JsonObject, MemoryEntry, MemoryVersion, MemoryView, RecalledMemory
+  ExportedMemory,
+  JsonObject,
+  MemoryEntry,
+  MemoryVersion,
+  MemoryView,
+  RecalledMemory
 } from "@muniment/domain/Memory"
 import type { MemoryHit } from "@muniment/engine/MemorySearch"
 

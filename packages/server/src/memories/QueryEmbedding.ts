@@ -13,39 +13,45 @@ import type { MemoryVector } from "@muniment/engine/store/NamespaceStore"
 import { modelById } from "@muniment/models/ModelCatalog"
 import { Embedder } from "@muniment/models/Embedder"
 
-export class QueryEmbedding extends Context.Service<QueryEmbedding, {
-  readonly query: (text: string) => Effect.Effect<QueryVectors>
-  /** One entry per record; undefined where nothing could be embedded. */
-  readonly passages: (records: ReadonlyArray<MemoryRecord>) => Effect.Effect<ReadonlyArray<MemoryVector | undefined>>
-  /** Says which models other than the default still have vectors. */
-  readonly setOlderModels: (models: Iterable<string>) => void
-}>()("muniment/server/QueryEmbedding") {
-  static readonly layer = Layer.effect(this, Effect.gen(function* () {
-    const embedder = yield* Embedder
-    const model = embedder.defaultModel
-    let inUse = model === undefined ? [] : [model]
+export class QueryEmbedding extends Context.Service<
+  QueryEmbedding,
+  {
+    readonly query: (text: string) => Effect.Effect<QueryVectors>
+    /** One entry per record; undefined where nothing could be embedded. */
+    readonly passages: (records: ReadonlyArray<MemoryRecord>) => Effect.Effect<ReadonlyArray<MemoryVector | undefined>>
+    /** Says which models other than the default still have vectors. */
+    readonly setOlderModels: (models: Iterable<string>) => void
+  }
+>()("muniment/server/QueryEmbedding") {
+  static readonly layer = Layer.effect(
+    this,
+    Effect.gen(function* () {
+      const embedder = yield* Embedder
+      const model = embedder.defaultModel
+      let inUse = model === undefined ? [] : [model]
 
-    const query = Effect.fn("QueryEmbedding.query")(function* (text: string) {
-      const vectors = new Map<string, Float32Array>()
-      for (const name of inUse) {
-        const vector = yield* Effect.result(embedder.embedQuery(text, name))
-        if (vector._tag === "Success") vectors.set(name, vector.success)
+      const query = Effect.fn("QueryEmbedding.query")(function* (text: string) {
+        const vectors = new Map<string, Float32Array>()
+        for (const name of inUse) {
+          const vector = yield* Effect.result(embedder.embedQuery(text, name))
+          if (vector._tag === "Success") vectors.set(name, vector.success)
+        }
+        return vectors
+      })
+
+      const passages = Effect.fn("QueryEmbedding.passages")(function* (records: ReadonlyArray<MemoryRecord>) {
+        if (model === undefined || records.length === 0) return records.map(() => undefined)
+        const vectors = yield* Effect.result(embedder.embedPassages(records.map(denseText), model))
+        if (vectors._tag === "Failure") return records.map(() => undefined)
+        return vectors.success.map((values) => ({ model, values }))
+      })
+
+      const setOlderModels = (models: Iterable<string>) => {
+        const older = [...new Set(models)].filter((name) => name !== model && modelById(name) !== undefined)
+        inUse = model === undefined ? older : [model, ...older]
       }
-      return vectors
+
+      return { query, passages, setOlderModels }
     })
-
-    const passages = Effect.fn("QueryEmbedding.passages")(function* (records: ReadonlyArray<MemoryRecord>) {
-      if (model === undefined || records.length === 0) return records.map(() => undefined)
-      const vectors = yield* Effect.result(embedder.embedPassages(records.map(denseText), model))
-      if (vectors._tag === "Failure") return records.map(() => undefined)
-      return vectors.success.map((values) => ({ model, values }))
-    })
-
-    const setOlderModels = (models: Iterable<string>) => {
-      const older = [...new Set(models)].filter((name) => name !== model && modelById(name) !== undefined)
-      inUse = model === undefined ? older : [model, ...older]
-    }
-
-    return { query, passages, setOlderModels }
-  }))
+  )
 }

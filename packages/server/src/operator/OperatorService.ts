@@ -40,21 +40,30 @@ export interface ExportPosition {
 
 type MoveFailure = InvalidRequest | NotFound | Conflict | InsufficientStorage | Unavailable
 
-export class OperatorService extends Context.Service<OperatorService, {
-  readonly status: Effect.Effect<ServiceStatus>
-  readonly account: (name: string) => Effect.Effect<Account, NotFound>
-  readonly exportPage: (accountName: string, from: ExportPosition | undefined) => Effect.Effect<ExportPage, NotFound | InsufficientStorage | Unavailable>
-  readonly importRecords: (
-    accountName: string,
-    schemas: ReadonlyArray<MemorySchema>,
-    records: ReadonlyArray<ExportedMemory>
-  ) => Effect.Effect<{ readonly imported: number; readonly skipped: number }, MoveFailure>
-}>()("muniment/server/OperatorService") {
+export class OperatorService extends Context.Service<
+  OperatorService,
+  {
+    readonly status: Effect.Effect<ServiceStatus>
+    readonly account: (name: string) => Effect.Effect<Account, NotFound>
+    readonly exportPage: (
+      accountName: string,
+      from: ExportPosition | undefined
+    ) => Effect.Effect<ExportPage, NotFound | InsufficientStorage | Unavailable>
+    readonly importRecords: (
+      accountName: string,
+      schemas: ReadonlyArray<MemorySchema>,
+      records: ReadonlyArray<ExportedMemory>
+    ) => Effect.Effect<{ readonly imported: number; readonly skipped: number }, MoveFailure>
+  }
+>()("muniment/server/OperatorService") {
   static readonly layer = (options: { readonly hnswlib: HnswlibModule | undefined; readonly index: string }) =>
     Layer.effect(this, make(options))
 }
 
-const make = Effect.fnUntraced(function* (options: { readonly hnswlib: HnswlibModule | undefined; readonly index: string }) {
+const make = Effect.fnUntraced(function* (options: {
+  readonly hnswlib: HnswlibModule | undefined
+  readonly index: string
+}) {
   const host = yield* NamespaceHost
   const directory = yield* NamespaceDirectory
   const accounts = yield* Accounts
@@ -76,9 +85,14 @@ const make = Effect.fnUntraced(function* (options: { readonly hnswlib: HnswlibMo
     const { bavail, bsize } = statfsSync(path)
     const freeBytes = bavail * bsize
     const warnings: Array<string> = []
-    if (state === "unavailable") warnings.push(`search is by words alone: ${reason ?? "no embedding model"}; mend it with: npm run setup`)
-    if (options.hnswlib === undefined) warnings.push("hnswlib-node is not built, so large namespaces are scanned exactly and searched more slowly; mend it with a C++ compiler and: npm rebuild hnswlib-node")
-    if (quarantined.length > 0) warnings.push(`${quarantined.length} damaged namespace file(s) are set aside; restore them from a backup`)
+    if (state === "unavailable")
+      warnings.push(`search is by words alone: ${reason ?? "no embedding model"}; mend it with: npm run setup`)
+    if (options.hnswlib === undefined)
+      warnings.push(
+        "hnswlib-node is not built, so large namespaces are scanned exactly and searched more slowly; mend it with a C++ compiler and: npm rebuild hnswlib-node"
+      )
+    if (quarantined.length > 0)
+      warnings.push(`${quarantined.length} damaged namespace file(s) are set aside; restore them from a backup`)
     if (freeBytes < Limits.filesystemBallastBytes * 4) warnings.push("the disk is nearly full")
     return {
       ready: true,
@@ -98,10 +112,19 @@ const make = Effect.fnUntraced(function* (options: { readonly hnswlib: HnswlibMo
     } satisfies ServiceStatus
   })
 
-  const exportPage = Effect.fn("OperatorService.exportPage")(function* (accountName: string, from: ExportPosition | undefined) {
+  const exportPage = Effect.fn("OperatorService.exportPage")(function* (
+    accountName: string,
+    from: ExportPosition | undefined
+  ) {
     const owner = yield* account(accountName)
     const keys = directory.list(owner.id)
-    const first = from === undefined ? 0 : Math.max(0, keys.findIndex(({ tag }) => tag === from.namespace))
+    const first =
+      from === undefined
+        ? 0
+        : Math.max(
+            0,
+            keys.findIndex(({ tag }) => tag === from.namespace)
+          )
     const memories: Array<MemoryVersion> = []
     let next: ExportPosition | undefined
     let total = 0
@@ -119,18 +142,23 @@ const make = Effect.fnUntraced(function* (options: { readonly hnswlib: HnswlibMo
 
   const importSchemas = Effect.fnUntraced(function* (owner: Account, schemas: ReadonlyArray<MemorySchema>) {
     for (const { name, description, schema, uniqueOn } of schemas) {
-      yield* registry.register(owner.id, { name, description, schema, ...(uniqueOn !== undefined && { uniqueOn }) }).pipe(
-        Effect.catchTag("Conflict", () => Effect.void)
-      )
+      yield* registry
+        .register(owner.id, { name, description, schema, ...(uniqueOn !== undefined && { uniqueOn }) })
+        .pipe(Effect.catchTag("Conflict", () => Effect.void))
     }
   })
 
   /** The namespace of an agent, reachable under the tags that the imported ids carry. */
-  const namespaceFor = Effect.fnUntraced(function* (owner: Account, agentId: string, records: ReadonlyArray<ExportedMemory>) {
+  const namespaceFor = Effect.fnUntraced(function* (
+    owner: Account,
+    agentId: string,
+    records: ReadonlyArray<ExportedMemory>
+  ) {
     const own = yield* directory.ensure(owner.id, agentId)
     for (const { id } of records) {
       const tag = namespaceTagOf(id)
-      if (tag === undefined) return yield* new InvalidRequest({ code: "invalid_request", error: `"${id}" is not a memory id` })
+      if (tag === undefined)
+        return yield* new InvalidRequest({ code: "invalid_request", error: `"${id}" is not a memory id` })
       if (tag !== own) yield* directory.addAlias(tag, own)
     }
     return directory.byTag(own)! satisfies NamespaceKey
