@@ -8,7 +8,7 @@
  * close.
  */
 import { createServer } from "node:net"
-import { Clock, Config, Duration, Effect, Layer, Logger, Option, Redacted, References } from "effect"
+import { Clock, Duration, Effect, Layer, Logger, Option, Redacted, References } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"

@@ -5,7 +5,7 @@
  * second change.
  */
 import { Duration, Effect, Layer } from "effect"
-import { HttpBody, HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type HttpBody, HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Caller, CurrentIdempotency, Idempotency } from "@muniment/domain/api/Middleware"
 import { Conflict, InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"

@@ -1,4 +1,7 @@
-/** Memory endpoints: decode, one call of the service, encode (specification section 4.1). */
+/**
+ * Memory endpoints: decode, one call of the service, encode (specification section 4.1). What this
+ * version does not serve yet says so with 501, so that nobody takes silence for an empty result.
+ */
 import { Clock, Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
