@@ -1,0 +1,69 @@
+/**
+ * `npm test`: runs vitest over unit, integration, property, simulation and crash tests and prints
+ * `N passed, N failed` as its last line, counted from vitest's JSON report. `--long` runs the tests
+ * named `*.long.test.ts` too; other arguments go to vitest (`npm test -- test/unit/client`).
+ */
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+
+interface Report {
+  readonly numPassedTests: number
+  readonly numFailedTests: number
+  readonly numPendingTests: number
+  readonly testResults: ReadonlyArray<{ readonly status: string; readonly assertionResults: ReadonlyArray<unknown> }>
+}
+
+export interface Tally {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+/** A file that could not be loaded counts as one failure, and so does an error outside every test. */
+export const tallyOf = (report: Report, exitCode: number | null): Tally => {
+  const unloaded = report.testResults.filter(
+    ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0
+  )
+  const failed = report.numFailedTests + unloaded.length
+  const isUnexplained = exitCode !== 0 && failed === 0
+  return { passed: report.numPassedTests, failed: isUnexplained ? 1 : failed, skipped: report.numPendingTests }
+}
+
+const main = (): number => {
+  const root = resolve(import.meta.dirname, "..")
+  const args = process.argv.slice(2)
+  const reports = mkdtempSync(join(tmpdir(), "muniment-test-"))
+  const reportFile = join(reports, "report.json")
+  try {
+    const vitest = [join(root, "node_modules", "vitest", "vitest.mjs"), "run", "--reporter=default", "--reporter=json"]
+    const { status } = spawnSync(
+      process.execPath,
+      [...vitest, `--outputFile.json=${reportFile}`, ...args.filter((argument) => argument !== "--long")],
+      {
+        cwd: root,
+        stdio: "inherit",
+        env: { ...process.env, MUNIMENT_LONG_TESTS: args.includes("--long") ? "1" : "0" }
+      }
+    )
+    const tally = tallyOf(readReport(reportFile), status)
+    if (tally.skipped > 0) process.stdout.write(`${tally.skipped} skipped\n`)
+    process.stdout.write(`${tally.passed} passed, ${tally.failed} failed\n`)
+    return status === 0 && tally.failed === 0 ? 0 : 1
+  } finally {
+    rmSync(reports, { recursive: true, force: true })
+  }
+}
+
+/** No report means that vitest itself did not start: nothing passed, and its exit code tells the rest. */
+const readReport = (file: string): Report => {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as Report
+  } catch (cause) {
+    process.stderr.write(`vitest left no report: ${String(cause)}\n`)
+    return { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0, testResults: [] }
+  }
+}
+
+if (import.meta.main) process.exitCode = main()

@@ -1,0 +1,72 @@
+/**
+ * The house rules as a program: floor plan, sizes, bans, pins. Run it for the list (exit code 1 when
+ * there is one); `test/unit/scripts/tidy.test.ts` runs it with the tests. It looks at every file
+ * that git tracks or would track.
+ */
+import { spawnSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { banFindings } from "./tidy/Bans.ts"
+import { type Finding, findingText } from "./tidy/Finding.ts"
+import { floorFindings, type Manifest } from "./tidy/Floors.ts"
+import { manifestFindings, readmeFindings, type TextFile, textFindings } from "./tidy/Repository.ts"
+import { headerFindings, shareFindings, sizeFindings } from "./tidy/Sizes.ts"
+import { makeSourceFile } from "./tidy/SourceFile.ts"
+
+/** The tidy rules and their samples name what they ban. */
+const namesWhatItBans = /^(?:scripts\/tidy\/|test\/unit\/scripts\/)/
+/** Text that others wrote. */
+const foreignText = /^(?:LICENSE|package-lock\.json)$/
+const scriptFile = /^(?:packages|scripts|bench|test)\/.*\.(?:ts|mts|mjs)$/
+const binaryFile = /\.(?:png|jpg|gz|zip|db|onnx|bin)$/
+const listingBytesMax = 64 * 1024 * 1024
+
+export const tidy = (root: string): ReadonlyArray<Finding> => {
+  const files = textFiles(root)
+  const sources = files.filter(({ path }) => scriptFile.test(path)).map(({ path, text }) => makeSourceFile(path, text))
+  const manifests = new Map(files.filter(({ path }) => path.endsWith("package.json")).map((file) => [file.path, file]))
+  const manifestOf = (packageName: string | undefined): Manifest | undefined => {
+    const own = manifests.get(`packages/${packageName}/package.json`)
+    const shared = manifests.get("package.json")
+    return own === undefined || shared === undefined ? undefined : { dependencies: declared([own, shared]) }
+  }
+  return [
+    ...sources.flatMap((file) => floorFindings(file, manifestOf(file.packageName))),
+    ...sources.flatMap(sizeFindings),
+    ...sources.flatMap(headerFindings),
+    ...shareFindings(sources),
+    ...sources.filter(({ path }) => !namesWhatItBans.test(path)).flatMap(banFindings),
+    ...[...manifests.values()].flatMap(manifestFindings),
+    ...files.filter(({ path }) => !namesWhatItBans.test(path) && !foreignText.test(path)).flatMap(textFindings),
+    ...readmeFindings(files.map(({ path }) => path))
+  ]
+}
+
+const textFiles = (root: string): ReadonlyArray<TextFile> => {
+  const listing = spawnSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: listingBytesMax
+  })
+  if (listing.status !== 0) throw new Error(`git cannot list the files: ${listing.stderr}`)
+  return listing.stdout
+    .split("\0")
+    .filter((path) => path !== "" && !binaryFile.test(path) && existsSync(join(root, path)))
+    .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }))
+}
+
+/** The package's own dependencies, and the root's optional ones, which may be missing at run time. */
+const declared = ([own, shared]: readonly [TextFile, TextFile]): ReadonlySet<string> => {
+  const { dependencies = {} } = JSON.parse(own.text) as { readonly dependencies?: Record<string, string> }
+  const { optionalDependencies = {} } = JSON.parse(shared.text) as {
+    readonly optionalDependencies?: Record<string, string>
+  }
+  return new Set([...Object.keys(dependencies), ...Object.keys(optionalDependencies)])
+}
+
+if (import.meta.main) {
+  const findings = tidy(resolve(import.meta.dirname, ".."))
+  for (const finding of findings) process.stdout.write(`${findingText(finding)}\n`)
+  process.stdout.write(findings.length === 0 ? "tidy: all rules hold\n" : `tidy: ${findings.length} findings\n`)
+  process.exitCode = findings.length === 0 ? 0 : 1
+}

@@ -1,0 +1,99 @@
+/**
+ * What the house style bans. Ambient effects may stand only in the modules that are made for them;
+ * each of these is listed with its reason. Ambient effects and casts are looked up in the syntax
+ * tree, so that a comment or a text about them is no finding.
+ */
+import type { Finding } from "./Finding.ts"
+import { isNode, type SourceFile, type SyntaxNode, walk } from "./SourceFile.ts"
+
+interface Exemption {
+  readonly effects: ReadonlyArray<string>
+  readonly reason: string
+}
+
+/** Path -> the ambient effects it may use, and why. */
+export const madeForAmbientEffects: Readonly<Record<string, Exemption>> = {
+  "packages/client/src/Transport.ts": {
+    effects: ["setTimeout"],
+    reason: "runs where there is no Effect clock; tests replace the pause by an option"
+  }
+}
+
+const ambientMembers = new Set(["Date.now", "Math.random", "process.env"])
+const ambientCalls = new Set(["setTimeout", "setInterval"])
+
+/** In text, because they live in comments or are calls of several shapes. */
+const bannedTexts: ReadonlyArray<readonly [RegExp, string]> = [
+  // Written so that this file does not find itself.
+  [/@ts-(?:ignore|expect-error|nocheck)\b/, "a suppressed type error"],
+  [/\b(?:TO[D]O|FIX[M]E|XX[X])\b/, "an unfinished thought; finish it or say it under Decisions"],
+  [/\b(?:it|test|describe)(?:\.\w+)*\.(?:skip|only)\(/, "a test that does not run with the others"]
+]
+
+const bannedFolders = new Set(["utils", "util", "helpers", "helper", "types", "services", "lib", "common"])
+
+export const banFindings = (file: SourceFile): ReadonlyArray<Finding> => {
+  const findings: Array<Finding> = []
+  const add = (line: number, rule: string, message: string): void =>
+    void findings.push({ path: file.path, line, rule, message })
+
+  walk(file.program, (node) => {
+    const cast = castFault(node)
+    if (cast !== undefined) add(file.lineAt(node.start), "cast", cast)
+    const effect = file.packageName === undefined ? undefined : ambientEffect(node)
+    if (effect !== undefined && !isExempt(file.path, effect)) {
+      add(file.lineAt(node.start), "ambient", `${effect}: take a Clock, a seed or an option as argument`)
+    }
+  })
+  for (const [index, line] of file.text.split("\n").entries()) {
+    for (const [pattern, why] of bannedTexts) if (pattern.test(line)) add(index + 1, "banned", why)
+  }
+  const folder = file.path
+    .split("/")
+    .slice(0, -1)
+    .find((name) => bannedFolders.has(name))
+  if (folder !== undefined) add(0, "folder", `folders are named for concepts, not for kinds of code: ${folder}`)
+  if (file.packageName !== undefined && isBarrel(file.program))
+    add(1, "barrel", "a file that only passes on exports of others")
+  return findings
+}
+
+const isExempt = (path: string, effect: string): boolean =>
+  madeForAmbientEffects[path]?.effects.some((allowed) => effect.startsWith(allowed)) === true
+
+/** The ambient effect that `node` is, by its name. */
+const ambientEffect = (node: SyntaxNode): string | undefined => {
+  if (node.type === "MemberExpression") {
+    const owner = nameOf(node["object"])
+    const member = nameOf(node["property"])
+    if (owner === "console") return `console.${member}`
+    return ambientMembers.has(`${owner}.${member}`) ? `${owner}.${member}` : undefined
+  }
+  if (node.type === "CallExpression") {
+    const name = nameOf(node["callee"])
+    return name !== undefined && ambientCalls.has(name) ? name : undefined
+  }
+  const isNow = node.type === "NewExpression" && nameOf(node["callee"]) === "Date" && isEmpty(node["arguments"])
+  return isNow ? "new Date()" : undefined
+}
+
+const castFault = (node: SyntaxNode): string | undefined => {
+  if (node.type !== "TSAsExpression" && node.type !== "TSTypeAssertion") return undefined
+  const target = node["typeAnnotation"]
+  if (isNode(target) && target.type === "TSAnyKeyword") return "a cast to any"
+  const inner = node["expression"]
+  const via = isNode(inner) && inner.type === "TSAsExpression" ? inner["typeAnnotation"] : undefined
+  return isNode(via) && via.type === "TSUnknownKeyword" ? "a cast by way of unknown" : undefined
+}
+
+const isBarrel = (program: SyntaxNode): boolean => {
+  const body = Array.isArray(program["body"]) ? program["body"].filter(isNode) : []
+  return body.length > 0 && body.every((node) => node.type === "ExportAllDeclaration" || isReExport(node))
+}
+
+const isReExport = (node: SyntaxNode): boolean => node.type === "ExportNamedDeclaration" && isNode(node["source"])
+
+const nameOf = (node: unknown): string | undefined =>
+  isNode(node) && node.type === "Identifier" && typeof node["name"] === "string" ? node["name"] : undefined
+
+const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0

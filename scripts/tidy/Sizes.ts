@@ -1,0 +1,53 @@
+/** Sizes (house style, section 4) and the comment that every module opens with (section 2). */
+import type { Finding } from "./Finding.ts"
+import { functionsOf, type SourceFile } from "./SourceFile.ts"
+
+const fileLinesMax = 600
+const moduleLinesMax = 350
+const largeModulesPercentMax = 10
+const functionLinesMax = 70
+const headerLinesMin = 2
+const headerLinesMax = 8
+/** A file that small may say in one line what it owns. */
+const oneLineHeaderFileLinesMax = 150
+
+export const sizeFindings = (file: SourceFile): ReadonlyArray<Finding> => {
+  const findings: Array<Finding> = []
+  if (file.lineCount > fileLinesMax) {
+    const message = `${file.lineCount} lines, at most ${fileLinesMax}`
+    findings.push({ path: file.path, line: 0, rule: "file-size", message })
+  }
+  // A suite is a function only in form: it reads from top to bottom as a list of sentences.
+  for (const { line, ownLines } of file.path.startsWith("test/") ? [] : functionsOf(file)) {
+    if (ownLines <= functionLinesMax) continue
+    const message = `${ownLines} lines of its own, at most ${functionLinesMax}`
+    findings.push({ path: file.path, line, rule: "function-size", message })
+  }
+  return findings
+}
+
+export const headerFindings = (file: SourceFile): ReadonlyArray<Finding> => {
+  if (file.packageName === undefined) return []
+  const lines = headerLines(file.text)
+  const least = file.lineCount <= oneLineHeaderFileLinesMax ? 1 : headerLinesMin
+  if (lines >= least && lines <= headerLinesMax) return []
+  const message = `opens with ${lines} lines of comment, wanted are ${least} to ${headerLinesMax}`
+  return [{ path: file.path, line: 1, rule: "header", message }]
+}
+
+/** Of all modules together, hence one finding at most. */
+export const shareFindings = (files: ReadonlyArray<SourceFile>): ReadonlyArray<Finding> => {
+  const modules = files.filter(({ packageName }) => packageName !== undefined)
+  const large = modules.filter(({ lineCount }) => lineCount >= moduleLinesMax)
+  if (large.length * 100 <= modules.length * largeModulesPercentMax) return []
+  const names = large.map(({ path, lineCount }) => `${path} (${lineCount})`).join(", ")
+  const message = `${large.length} of ${modules.length} modules have ${moduleLinesMax} lines or more: ${names}`
+  return [{ path: "packages", line: 0, rule: "module-sizes", message }]
+}
+
+/** Lines of text in the comment at the very top; 0 when the file opens with something else. */
+const headerLines = (text: string): number => {
+  const block = /^\/\*\*?([\s\S]*?)\*\//.exec(text)?.[1]
+  const comment = block ?? /^(?:\/\/.*\n)+/.exec(text)?.[0] ?? ""
+  return comment.split("\n").filter((line) => /[^\s*/]/.test(line)).length
+}

@@ -1,0 +1,13 @@
+/** Tests by behaviour. Long ones (`*.long.test.ts`) run only when asked for; `scripts/test.ts` sets this. */
+import { defineConfig } from "vitest/config"
+
+const includesLong = process.env["MUNIMENT_LONG_TESTS"] === "1"
+
+export default defineConfig({
+  test: {
+    include: ["test/{unit,integration,property,simulation,crash}/**/*.test.ts"],
+    exclude: includesLong ? [] : ["**/*.long.test.ts"],
+    testTimeout: includesLong ? 600_000 : 30_000,
+    hookTimeout: 30_000
+  }
+})
