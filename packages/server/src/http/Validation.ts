@@ -48,7 +48,7 @@ const invalidJson = (error: string, path?: string) =>
     ...(path !== undefined && { details: [{ path, message: error }] })
   })
 
-export const validation = HttpApiMiddleware.layerSchemaErrorTransform(Validation, (failure) => {
+export const validation = HttpApiMiddleware.layerSchemaErrorTransform(Validation, (failure, { group }) => {
   if (failure.kind === "Body" || failure.kind === "ResponseHeaders") {
     // Our own answer does not fit the contract: a defect, and the answer may hold memory content.
     return Effect.andThen(
@@ -63,7 +63,7 @@ export const validation = HttpApiMiddleware.layerSchemaErrorTransform(Validation
   const place = pointerOf(first?.path ?? [])
   return Effect.fail(
     new InvalidRequest({
-      code: codeOf(first?.path ?? [], failure.cause.issue),
+      code: codeOf(failure.cause.issue, group.identifier),
       error: `${place === "" ? "" : `${place}: `}${first?.message ?? "the request is malformed"}`,
       details: issues
         .slice(0, detailsMax)
@@ -93,10 +93,16 @@ const codesByField: Readonly<Record<string, InvalidRequestCode>> = {
   filters: "invalid_filters"
 }
 const batchFields: ReadonlySet<PropertyKey> = new Set(["ids", "queries", "memories", "records"])
+/** Fields of a schema whose rules are those of `invalid_schema`; absent or of another type is `invalid_request`. */
+const schemaFields: ReadonlySet<PropertyKey> = new Set(["name", "schema", "uniqueOn"])
 
-const codeOf = (path: IssuePath, issue: SchemaIssue.Issue): InvalidRequestCode => {
-  const keys = path.map(keyOf)
-  if (keys.length === 1 && batchFields.has(keys[0]!) && isTooLong(issue)) return "batch_too_large"
+const codeOf = (failure: SchemaIssue.Issue, group: string): InvalidRequestCode => {
+  const { keys, leaf } = firstLeaf(failure)
+  const [field] = keys
+  if (field !== undefined && leaf._tag === "Filter") {
+    if (keys.length === 1 && batchFields.has(field) && isLengthBound(leaf)) return "batch_too_large"
+    if (group === "schemas" && schemaFields.has(field)) return "invalid_schema"
+  }
   for (const key of keys.toReversed()) {
     const code = typeof key === "string" ? codesByField[key] : undefined
     if (code !== undefined) return code
@@ -104,17 +110,25 @@ const codeOf = (path: IssuePath, issue: SchemaIssue.Issue): InvalidRequestCode =
   return "invalid_request"
 }
 
-/** Whether the failure is that of a length bound: the lists of a batch have no other upper check. */
-const isTooLong = (issue: SchemaIssue.Issue): boolean => {
+/** The first thing that is wrong, and the keys that lead to it. */
+const firstLeaf = (
+  issue: SchemaIssue.Issue,
+  keys: ReadonlyArray<PropertyKey> = []
+): { readonly keys: ReadonlyArray<PropertyKey>; readonly leaf: SchemaIssue.Issue } => {
   switch (issue._tag) {
-    case "Filter":
-      return JSON.stringify(issue.filter.annotations?.["representation"] ?? "").includes("isMaxLength")
     case "Pointer":
+      return firstLeaf(issue.issue, [...keys, ...issue.path])
     case "Encoding":
-      return isTooLong(issue.issue)
+      return firstLeaf(issue.issue, keys)
     case "Composite":
-      return issue.issues.some(isTooLong)
+    case "AnyOf": {
+      const [first] = issue.issues
+      return first === undefined ? { keys, leaf: issue } : firstLeaf(first, keys)
+    }
     default:
-      return false
+      return { keys, leaf: issue }
   }
 }
+
+const isLengthBound = (leaf: SchemaIssue.Filter): boolean =>
+  JSON.stringify(leaf.filter.annotations?.["representation"] ?? "").includes("isMaxLength")

@@ -1,0 +1,61 @@
+/**
+ * What most tests of the HTTP interface say again and again: calls of one account against a
+ * `TestServer`, a memory to store, and waiting for a moment of the clock or for a condition.
+ */
+import { expect } from "vitest"
+import type { Answer, CallOptions, TestServer } from "./TestServer.ts"
+
+/** For `beforeAll`: a cold machine under load needs this long to start a server. */
+export const startTimeout = 90_000
+
+export interface MemoryCalls {
+  readonly key: string
+  readonly call: (method: string, path: string, options?: CallOptions) => Promise<Answer>
+  readonly post: (path: string, body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>
+  /** Creates memories and gives the entries of `created`; anything but 200 fails the test. */
+  readonly create: (agentId: string, memories: ReadonlyArray<object>, rest?: object) => Promise<Array<Answer["body"]>>
+  /** The memories of a search; anything but 200 fails the test. */
+  readonly search: (parameters: Readonly<Record<string, string>>) => Promise<Array<Answer["body"]>>
+  readonly get: (id: string) => Promise<Answer["body"]>
+}
+
+/** Calls with the key of an account of its own. */
+export const accountCalls = async (server: TestServer, name: string): Promise<MemoryCalls> => {
+  const key = await server.newAccount(name)
+  const call: MemoryCalls["call"] = (method, path, options) => server.call(method, path, { key, ...options })
+  return {
+    key,
+    call,
+    post: (path, body, headers = {}) => call("POST", path, { body, headers }),
+    create: async (agentId, memories, rest = {}) => {
+      const answer = await call("POST", "/v1/memories", { body: { agentId, memories, ...rest } })
+      expect(answer.body).toMatchObject({ success: true })
+      return answer.body.created
+    },
+    search: async (parameters) => {
+      const answer = await call("GET", `/v1/memories/search?${new URLSearchParams(parameters)}`)
+      expect(answer.body).toMatchObject({ success: true })
+      return answer.body.memories
+    },
+    get: async (id) => {
+      const answer = await call("GET", `/v1/memories/${id}`)
+      expect(answer.body).toMatchObject({ success: true })
+      return answer.body.memory
+    }
+  }
+}
+
+export const fact = (subject: string, text: string) => ({ kind: "factual_memory", data: { subject, fact: text } })
+
+export const idsOf = (memories: ReadonlyArray<{ readonly id: string }>) => memories.map(({ id }) => id)
+
+/** Waits for a moment of the clock, in milliseconds since the epoch. */
+export const untilMoment = async (millis: number): Promise<void> => {
+  while (Date.now() < millis) await new Promise((wake) => setTimeout(wake, millis - Date.now()))
+}
+
+/** A schema with the properties given, as the text that the service takes. */
+export const schemaText = (properties: object, rest: object = {}) =>
+  JSON.stringify({ type: "object", properties, ...rest })
+
+export const text = { type: "string" }
