@@ -25,7 +25,7 @@ const main = async (): Promise<void> => {
   if (!isHnswAvailable()) {
     say([
       "hnswlib-node is missing: it could not be built (it needs a C++ compiler, make and Python 3).",
-      "  Cost: searches use the exact index; same answers, slower beyond some 20,000 memories of one agent.",
+      "  Cost: searches use the exact index; same answers, slower for agents with more than some 5,000 memories.",
       `  To mend it: install a compiler (g++ and make), delete node_modules, run "${mendingCommand}".`
     ])
   }

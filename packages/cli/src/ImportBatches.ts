@@ -14,8 +14,8 @@ export interface ImportOutcome {
   imported: number
   skipped: number
   badCount: number
-  /** The first of the bad lines, at most `badLinesKeptMax`. */
-  readonly badLines: Array<{ readonly lineNumber: number; readonly reason: string }>
+  /** Runs of neighbouring lines with the same reason, the first `badRunsMax` of them. */
+  readonly badRuns: Array<{ readonly first: number; last: number; readonly reason: string }>
 }
 
 interface Numbered<Item> {
@@ -23,7 +23,7 @@ interface Numbered<Item> {
   readonly item: Item
 }
 
-export const badLinesKeptMax = 1_000
+const badRunsMax = 1_000
 /** Leaves room in the request for the account's name and the JSON around the records. */
 const batchCharactersMax = Limits.requestBodyBytesMax / 4
 
@@ -31,13 +31,16 @@ export type ImportBatches = Effect.Success<ReturnType<typeof makeImportBatches>>
 
 export const makeImportBatches = (operator: Operator, account: string) =>
   Effect.sync(() => {
-    const outcome: ImportOutcome = { imported: 0, skipped: 0, badCount: 0, badLines: [] }
+    const outcome: ImportOutcome = { imported: 0, skipped: 0, badCount: 0, badRuns: [] }
     let batch: Array<Numbered<ExportRecord>> = []
     let batchCharacters = 0
 
     const reject = (lineNumber: number, reason: string): void => {
       outcome.badCount++
-      if (outcome.badLines.length < badLinesKeptMax) outcome.badLines.push({ lineNumber, reason })
+      const run = outcome.badRuns.at(-1)
+      if (run?.reason === reason && run.last === lineNumber - 1) run.last = lineNumber
+      else if (outcome.badRuns.length < badRunsMax)
+        outcome.badRuns.push({ first: lineNumber, last: lineNumber, reason })
     }
     const sendRecords = (lines: ReadonlyArray<Numbered<ExportRecord>>) =>
       operator.importMemories({ payload: { account, records: lines.map(({ item }) => item) } }).pipe(
@@ -65,7 +68,11 @@ export const makeImportBatches = (operator: Operator, account: string) =>
       if (line._tag === "Header") {
         const schemas = line.header.schemas.filter(({ builtin }) => builtin !== true)
         // One at a time: together they may be larger than a request.
-        for (const item of schemas) yield* sendHalving([{ lineNumber, item }], sendSchema, reject)
+        for (const item of schemas) {
+          yield* sendHalving([{ lineNumber, item }], sendSchema, (_, reason) =>
+            reject(lineNumber, `schema ${item.name}: ${reason}`)
+          )
+        }
         return
       }
       if (batch.length >= Limits.importBatchMax || batchCharacters + text.length > batchCharactersMax) yield* flush

@@ -3,6 +3,7 @@
  * started in this process on a free loopback port for as long as the command needs it. One daemon
  * owns the files, so no command opens them itself.
  */
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,23 +15,37 @@ export interface ServerEndpoint {
   readonly token: string
 }
 
+/** A model takes a while to load; a server that is started for a command without need of it starts without it. */
+export type ModelNeed = "withModel" | "withoutModel"
+
 export class LocalServer extends Context.Service<
   LocalServer,
   {
     readonly use: <A, E, R>(
-      program: (endpoint: ServerEndpoint) => Effect.Effect<A, E, R>
+      program: (endpoint: ServerEndpoint) => Effect.Effect<A, E, R>,
+      need: ModelNeed
     ) => Effect.Effect<A, E | CommandFailed, R>
   }
 >()("muniment/cli/LocalServer") {
   /** The server package is loaded only when a command needs it: help and version answer at once. */
   static readonly layer = Layer.succeed(this, {
-    use: Effect.fnUntraced(function* <A, E, R>(program: (endpoint: ServerEndpoint) => Effect.Effect<A, E, R>) {
+    use: Effect.fnUntraced(function* <A, E, R>(
+      program: (endpoint: ServerEndpoint) => Effect.Effect<A, E, R>,
+      need: ModelNeed
+    ) {
+      const configured = yield* ConfigProvider.ConfigProvider
       const services = yield* Effect.context<R>()
       const { withLocalServer } = yield* Effect.promise(() => import("@muniment/server/App"))
       // The program's outcome travels as a value, so that the server's own failures stay apart from it.
       const outcome = yield* withLocalServer((endpoint: ServerEndpoint) =>
         Effect.exit(program(endpoint)).pipe(Effect.provideContext(services))
-      ).pipe(Effect.mapError((cause) => new CommandFailed({ reason: `No server can be used: ${String(cause)}` })))
+      ).pipe(
+        Effect.provideService(
+          ConfigProvider.ConfigProvider,
+          need === "withModel" ? configured : ConfigProvider.orElse(withoutModel, configured)
+        ),
+        Effect.mapError((cause) => new CommandFailed({ reason: `No server can be used: ${String(cause)}` }))
+      )
       return yield* outcome
     })
   })
@@ -38,3 +53,5 @@ export class LocalServer extends Context.Service<
   /** A server that already runs somewhere; used by tests. */
   static readonly layerOf = (endpoint: ServerEndpoint) => Layer.succeed(this, { use: (program) => program(endpoint) })
 }
+
+const withoutModel = ConfigProvider.fromUnknown({ MUNIMENT_EMBEDDING_MODEL: "none" })

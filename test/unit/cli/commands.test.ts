@@ -1,6 +1,7 @@
 /** The operator's commands: what they ask of the service, what they print, how they end. */
 import { describe, expect, it } from "vitest"
-import { ok, operatorToken, refused, runCli } from "./runCli.ts"
+import type { WireRequest } from "../client/WireServer.ts"
+import { healthy, ok, operatorToken, refused, runCli } from "./runCli.ts"
 
 const key = { id: "key_1", account: "alice", label: "laptop", prefix: "mun_abc", createdAt: 1_763_716_440_000 }
 const account = { id: "acc_1", name: "alice", plan: "free", createdAt: 1_763_716_440_000 }
@@ -71,22 +72,35 @@ describe("accounts", () => {
 })
 
 describe("reembed", () => {
-  const progress = (pending: number) => ({ status: 200, body: { model: "m", pending, total: 10 } })
+  const settled = (progress: (request: WireRequest) => object) => (request: WireRequest) => ({
+    status: 200,
+    body: request.url === "/admin/status" ? healthy : progress(request)
+  })
+  const routesOf = (requests: ReadonlyArray<WireRequest>) => requests.map(({ method, url }) => `${method} ${url}`)
 
   it("starts the work and ends when nothing is pending", async () => {
-    const run = await runCli(["reembed"], (request) => progress(request.method === "POST" ? 4 : 0))
-    expect(run.requests.map(({ method }) => method)).toEqual(["POST", "GET"])
+    const run = await runCli(
+      ["reembed"],
+      settled(({ method }) => ({ model: "m", pending: method === "POST" ? 4 : 0, total: 10 }))
+    )
+    expect(routesOf(run.requests)).toEqual(["GET /admin/status", "POST /admin/reembed", "GET /admin/reembed"])
     expect(run.out).toBe("10 of 10 memories have a vector of m; 0 wait.")
   })
 
   it("--status starts nothing", async () => {
-    const run = await runCli(["reembed", "--status"], () => progress(3))
-    expect(run.requests.map(({ method }) => method)).toEqual(["GET"])
+    const run = await runCli(
+      ["reembed", "--status"],
+      settled(() => ({ model: "m", pending: 3, total: 10 }))
+    )
+    expect(routesOf(run.requests)).toEqual(["GET /admin/status", "GET /admin/reembed"])
     expect(run.out).toBe("7 of 10 memories have a vector of m; 3 wait.")
   })
 
   it("fails without a model and names the command that mends it", async () => {
-    const run = await runCli(["reembed"], () => ({ status: 200, body: { model: null, pending: 3, total: 3 } }))
+    const run = await runCli(
+      ["reembed"],
+      settled(() => ({ model: null, pending: 3, total: 3 }))
+    )
     expect(run.isSuccess).toBe(false)
     expect(run.err).toContain("npm run setup")
   })

@@ -3,20 +3,7 @@ import { statusChecks } from "@muniment/cli/Checks"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import { describe, expect, it } from "vitest"
 import type { WireAnswer, WireRequest } from "../client/WireServer.ts"
-import { ok, refused, runCli } from "./runCli.ts"
-
-const healthy: ServiceStatus = {
-  ready: true,
-  version: "0.1.0",
-  node: "v24.21.0",
-  dataDirectory: "data",
-  embedding: { model: "m", ready: true, detail: "loaded", pending: 0 },
-  index: { engine: "hnsw", hnswAvailable: true, detail: "2 graphs" },
-  namespaces: { total: 2, open: 1 },
-  quarantined: [],
-  disk: { freeBytes: 2 ** 40, ballastBytes: 2 ** 23 },
-  warnings: []
-}
+import { healthy, ok, refused, runCli } from "./runCli.ts"
 
 const key = { id: "key_9", account: "doctor", label: "", prefix: "mun_", createdAt: 0 }
 
@@ -85,6 +72,15 @@ describe("doctor's trial", () => {
     expect(run.isSuccess).toBe(false)
     expect(run.out).toContain("no such key")
   })
+})
+
+it("doctor waits for a model that is being loaded", async () => {
+  const loading = { ...healthy, embedding: { model: "m", ready: false, detail: "m: loading", pending: 0 } }
+  const run = await runCli(["doctor"], (request, index) =>
+    index === 0 ? { status: 200, body: loading } : service()(request)
+  )
+  expect(routesOf(run.requests).slice(0, 3)).toEqual(["GET /admin/status", "GET /admin/status", "POST /admin/keys"])
+  expect(run.out).not.toContain("warn")
 })
 
 describe("doctor's findings", () => {

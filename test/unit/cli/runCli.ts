@@ -2,6 +2,7 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { cli, version } from "@muniment/cli/Cli"
 import { LocalServer } from "@muniment/cli/LocalServer"
+import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import { Console, Effect, Exit, Layer } from "effect"
 import { Command } from "effect/cli"
 import { startWireServer, type WireAnswer, type WireRequest } from "../client/WireServer.ts"
@@ -42,3 +43,17 @@ export const refused = (status: number, code: string, error: string): WireAnswer
   status,
   body: { success: false, error, code }
 })
+
+/** State of a service in good health. */
+export const healthy: ServiceStatus = {
+  ready: true,
+  version: "0.1.0",
+  node: "v24.21.0",
+  dataDirectory: "data",
+  embedding: { model: "m", ready: true, detail: "loaded", pending: 0 },
+  index: { engine: "hnsw", hnswAvailable: true, detail: "2 graphs" },
+  namespaces: { total: 2, open: 1 },
+  quarantined: [],
+  disk: { freeBytes: 2 ** 40, ballastBytes: 2 ** 23 },
+  warnings: []
+}

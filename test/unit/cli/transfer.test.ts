@@ -115,6 +115,14 @@ describe("import", () => {
     expect(Math.max(...run.requests.map((request) => bodyOf(request).records.length))).toBe(100)
   })
 
+  it("names a run of lines with the same fault in one line", async () => {
+    const run = await importFile([header, recordOf(1), recordOf(2), recordOf(3)], () =>
+      refused(409, "id_conflict", "the ids belong to another account")
+    )
+    expect(run.err).toContain("line 2 to 4: the ids belong to another account")
+    expect(run.err).toContain("line 1: schema contact: the ids belong to another account")
+  })
+
   it("counts what was there already and succeeds", async () => {
     const run = await importFile([header, recordOf(1)], () => ok({ imported: 0, skipped: 1 }))
     expect(run.isSuccess).toBe(true)
@@ -122,7 +130,12 @@ describe("import", () => {
   })
 
   it("stops when the service is in trouble and says how to go on", async () => {
-    const run = await importFile([recordOf(1)], () => refused(507, "insufficient_storage", "the disk is full"))
+    const records = Array.from({ length: 101 }, (_, index) => recordOf(index))
+    const run = await importFile(records, (request) =>
+      bodyOf(request).records.length === 100
+        ? accepted(request)
+        : refused(507, "insufficient_storage", "the disk is full")
+    )
     expect(run.isSuccess).toBe(false)
     expect(run.err).toContain("the disk is full")
     expect(run.err).toContain("Repeat the command")

@@ -13,7 +13,7 @@ import { CommandFailed } from "../CommandFailed.ts"
 import type { ServerEndpoint } from "../LocalServer.ts"
 import { table } from "../Table.ts"
 import * as flags from "./flags.ts"
-import { type Operator, withOperator } from "./operator.ts"
+import { type Operator, settledStatus, withOperator } from "./operator.ts"
 
 /** Account and agent of the trial memory; it is empty before and after. */
 const trialAccount = "doctor"
@@ -23,11 +23,13 @@ export const doctor = Command.make(
   "doctor",
   { json: flags.json },
   Effect.fn("doctor")(function* ({ json }) {
-    const checks = yield* withOperator((operator, endpoint) =>
-      Effect.gen(function* () {
-        const status = yield* operator.status()
-        return [...statusChecks(status), ...(yield* trialChecks(operator, endpoint))]
-      })
+    const checks = yield* withOperator(
+      (operator, endpoint) =>
+        Effect.gen(function* () {
+          const status = yield* settledStatus(operator)
+          return [...statusChecks(status), ...(yield* trialChecks(operator, endpoint))]
+        }),
+      "withModel"
     )
     yield* Console.log(json ? JSON.stringify({ checks }) : report(checks))
     const failed = checks.filter(({ verdict }) => verdict === "fail").map(({ name }) => name)

@@ -22,7 +22,7 @@ export const importMemories = Command.make(
     input: Flag.String("in").pipe(Flag.withAlias("i"), Flag.withDescription("File to read; - is standard input"))
   },
   Effect.fn("import")(function* ({ account, input }) {
-    const outcome = yield* withOperator((operator) => importAll(operator, account, input))
+    const outcome = yield* withOperator((operator) => importAll(operator, account, input), "withModel")
     yield* Console.error(summaryOf(outcome, account))
     if (outcome.badCount > 0)
       return yield* new CommandFailed({ reason: `${outcome.badCount} lines were not imported.` })
@@ -47,7 +47,9 @@ const importAll = Effect.fnUntraced(function* (operator: Operator, account: stri
     Stream.runForEach((text) => batches.add(text, ++lineNumber)),
     Effect.andThen(batches.flush),
     Effect.tapError(() =>
-      Console.error(`Interrupted. ${summaryOf(batches.outcome, account)} Repeat the command to go on.`)
+      batches.outcome.imported === 0
+        ? Effect.void
+        : Console.error(`Interrupted. ${summaryOf(batches.outcome, account)} Repeat the command to go on.`)
     )
   )
   return batches.outcome
@@ -60,9 +62,8 @@ const source = Effect.fnUntraced(function* (input: string) {
   return { bytes: files.stream(input), totalBytes: Number(size) }
 })
 
-const summaryOf = ({ imported, skipped, badLines, badCount }: ImportOutcome, account: string): string =>
+const summaryOf = ({ imported, skipped, badRuns }: ImportOutcome, account: string): string =>
   [
-    ...badLines.map(({ lineNumber, reason }) => `line ${lineNumber}: ${reason}`),
-    ...(badCount > badLines.length ? [`and ${badCount - badLines.length} more`] : []),
+    ...badRuns.map(({ first, last, reason }) => `line ${first === last ? first : `${first} to ${last}`}: ${reason}`),
     `${imported} memories imported into ${account}, ${skipped} were there already.`
   ].join("\n")

@@ -9,7 +9,7 @@ import * as Flag from "effect/cli/Flag"
 import type { ReembedProgress } from "@muniment/domain/api/AdminApi"
 import { CommandFailed } from "../CommandFailed.ts"
 import { makeProgress } from "../Progress.ts"
-import { type Operator, withOperator } from "./operator.ts"
+import { type Operator, settledStatus, withOperator } from "./operator.ts"
 
 const pollMillis = 500
 /** Polls without a single new vector after which something must be wrong: one minute. */
@@ -19,7 +19,10 @@ export const reembed = Command.make(
   "reembed",
   { status: Flag.Boolean("status").pipe(Flag.withDescription("Only show how far it is"), Flag.withDefault(false)) },
   Effect.fn("reembed")(function* ({ status }) {
-    const reached = yield* withOperator((operator) => (status ? operator.reembedProgress() : embedAll(operator)))
+    const reached = yield* withOperator(
+      (operator) => Effect.andThen(settledStatus(operator), status ? operator.reembedProgress() : embedAll(operator)),
+      "withModel"
+    )
     return yield* Console.log(summaryOf(reached))
   })
 ).pipe(Command.withDescription("Embed what has no vector of the configured model; resumable"))
