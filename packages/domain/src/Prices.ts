@@ -14,5 +14,6 @@ export const Prices = {
   batchSearch: credits(4),
   batchDelete: credits(2),
   batchUpdate: credits(4),
-  batchCreate: credits(10)
+  batchCreate: credits(10),
+  attest: credits(3)
 } as const satisfies Record<string, MicroCredits>

@@ -17,6 +17,8 @@ export interface MemoryFilter {
   readonly eventFrom?: number | undefined
   readonly eventTo?: number | undefined
   readonly includeSuperseded?: boolean | undefined
+  /** Beside all of the above, at least one of these must let it through: the scopes of grants. */
+  readonly anyOf?: ReadonlyArray<MemoryFilter> | undefined
 }
 
 export const Scope = Schema.Literals(["own", "shared", "all"])

@@ -12,16 +12,16 @@ import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { NamespaceHost, type ReadError } from "./NamespaceHost.ts"
 import {
-  newestFirst,
   type ListedMemory,
   type ListPosition,
   type NamespaceReader,
   type PlacedCandidate,
   type QueryVectors
 } from "./NamespaceReader.ts"
-import { sumStatistics, weighQuery } from "./recall/Bm25.ts"
-import { fuse, type Ranked } from "./recall/Fusion.ts"
+import { sumStatistics, weighQuery, type WeightedQuery } from "./recall/Bm25.ts"
+import { fuse, newerFirst, type FusionQuery, type Ranked } from "./recall/Fusion.ts"
 import { queryTerms } from "./recall/Tokenizer.ts"
+import { timed } from "./SearchMetrics.ts"
 import type { NamespaceKey } from "./store/NamespaceStore.ts"
 
 export interface MemoryQuery {
@@ -31,6 +31,8 @@ export interface MemoryQuery {
   readonly filter: MemoryFilter
   readonly limit: number
   readonly minRelevance: number
+  /** What a grant lets the caller see of a namespace; undefined: all of it, it is the caller's own. */
+  readonly scopeOf?: ((namespace: NamespaceKey) => ReadonlyArray<MemoryFilter> | undefined) | undefined
 }
 
 export interface MemoryHit {
@@ -53,6 +55,11 @@ export class MemorySearch extends Context.Service<
       namespaces: ReadonlyArray<NamespaceKey>,
       query: MemoryQuery
     ) => Effect.Effect<ReadonlyArray<MemoryHit>, ReadError>
+    /** How many visible memories match: a strong hit, or all words of the query (interface.md section 9.3). */
+    readonly countMatching: (
+      namespaces: ReadonlyArray<NamespaceKey>,
+      query: MemoryQuery
+    ) => Effect.Effect<number, ReadError>
     /** Newest first. */
     readonly list: (
       namespaces: ReadonlyArray<NamespaceKey>,
@@ -67,19 +74,23 @@ export class MemorySearch extends Context.Service<
     Effect.gen(function* () {
       const host = yield* NamespaceHost
 
-      /** Looks at all namespaces, some at a time. */
-      const lookAtAll = <A>(
+      /** Looks at all namespaces, some at a time. What cannot be read is left out unless nothing can. */
+      const lookAtAll = Effect.fnUntraced(function* <A>(
         namespaces: ReadonlyArray<NamespaceKey>,
-        look: (reader: NamespaceReader, nowMillis: number) => A
-      ): Effect.Effect<ReadonlyArray<A>, ReadError> => {
-        if (namespaces.length === 1) return Effect.map(host.read(namespaces[0]!, look), (answer) => [answer])
-        return Effect.map(
-          Effect.forEach(namespaces, (key) => Effect.result(host.read(key, look)), {
-            concurrency: Limits.namespaceFanOutMax
-          }),
-          (results) => results.flatMap((result) => (result._tag === "Success" ? [result.success] : []))
-        )
-      }
+        look: (reader: NamespaceReader, nowMillis: number, key: NamespaceKey) => A
+      ) {
+        const lookAt = (key: NamespaceKey) => host.read(key, (reader, nowMillis) => look(reader, nowMillis, key))
+        if (namespaces.length === 1) return [yield* lookAt(namespaces[0]!)]
+        const results = yield* Effect.forEach(namespaces, (key) => Effect.result(lookAt(key)), {
+          concurrency: Limits.namespaceFanOutMax
+        })
+        const failures = results.flatMap((result) => (result._tag === "Failure" ? [result.failure] : []))
+        if (failures.length > 0) {
+          if (failures.length === namespaces.length) return yield* failures[0]!
+          yield* Effect.logWarning("namespaces were left out of a search", { count: failures.length })
+        }
+        return results.flatMap((result) => (result._tag === "Success" ? [result.success] : []))
+      })
 
       const versionsAt = <P extends { readonly id: string; readonly slot: number; readonly namespace: string }>(
         namespaces: ReadonlyArray<NamespaceKey>,
@@ -96,31 +107,56 @@ export class MemorySearch extends Context.Service<
           return found
         })
 
+      /** First round: the query's terms, weighed by what all visible memories know of them. */
+      const weigh = (
+        namespaces: ReadonlyArray<NamespaceKey>,
+        query: MemoryQuery,
+        nowMillis: number
+      ): Effect.Effect<WeightedQuery, ReadError> => {
+        const terms = queryTerms(query.text)
+        return Effect.map(
+          lookAtAll(namespaces, (reader, _now, key) => reader.statistics(terms, filterFor(query, key), nowMillis)),
+          (statistics) => weighQuery(terms, sumStatistics(statistics))
+        )
+      }
+
       const search = Effect.fn("MemorySearch.search")(function* (
         namespaces: ReadonlyArray<NamespaceKey>,
         query: MemoryQuery
       ) {
-        const { filter, vectors } = query
         const nowMillis = yield* Clock.currentTimeMillis
-        const terms = queryTerms(query.text)
-        const statistics = yield* lookAtAll(namespaces, (reader) => reader.statistics(terms, filter, nowMillis))
-        const weighted = weighQuery(terms, sumStatistics(statistics))
-        const candidates = yield* lookAtAll(namespaces, (reader) =>
-          reader.candidates(weighted, vectors, filter, nowMillis)
+        const weighted = yield* timed("statistics", weigh(namespaces, query, nowMillis))
+        const candidates = yield* timed(
+          "candidates",
+          lookAtAll(namespaces, (reader, _now, key) =>
+            reader.candidates(weighted, query.vectors, filterFor(query, key), nowMillis)
+          )
         )
-        const ranking = fuse(
-          candidates.flat(),
-          { scoreBound: weighted.scoreBound, termCount: terms.length, modelId: [...vectors.keys()][0] },
-          query.limit
-        ).filter(({ relevance }) => relevance >= query.minRelevance)
-        const memories = yield* versionsAt(
-          namespaces,
-          ranking.map(({ candidate }) => candidate)
+        const fusion = fusionOf(weighted, query)
+        const ranking = yield* timed(
+          "fusion",
+          Effect.sync(() =>
+            fuse(candidates.flat(), fusion, query.limit).filter(({ relevance }) => relevance >= query.minRelevance)
+          )
         )
+        const places = ranking.map(({ candidate }) => candidate)
+        const memories = yield* timed("records", versionsAt(namespaces, places))
         return ranking.flatMap((ranked): ReadonlyArray<MemoryHit> => {
           const memory = memories.get(ranked.candidate.id)
           return memory === undefined ? [] : [{ memory, ranked }]
         })
+      })
+
+      const countMatching = Effect.fn("MemorySearch.countMatching")(function* (
+        namespaces: ReadonlyArray<NamespaceKey>,
+        query: MemoryQuery
+      ) {
+        const nowMillis = yield* Clock.currentTimeMillis
+        const weighted = yield* weigh(namespaces, query, nowMillis)
+        const counts = yield* lookAtAll(namespaces, (reader, _now, key) =>
+          reader.countMatching(weighted, fusionOf(weighted, query), query.vectors, filterFor(query, key), nowMillis)
+        )
+        return counts.reduce((sum, count) => sum + count, 0)
       })
 
       const list = Effect.fn("MemorySearch.list")(function* (
@@ -133,7 +169,7 @@ export class MemorySearch extends Context.Service<
         const parts = yield* lookAtAll(namespaces, (reader, nowMillis) =>
           reader.list(filter, after, limit + 1, nowMillis)
         )
-        const places: ReadonlyArray<ListedMemory> = parts.flatMap((part) => part.places).sort(newestFirst)
+        const places: ReadonlyArray<ListedMemory> = parts.flatMap((part) => part.places).sort(newerFirst)
         const page = places.slice(0, limit)
         const versions = yield* versionsAt(namespaces, page)
         return {
@@ -143,7 +179,19 @@ export class MemorySearch extends Context.Service<
         }
       })
 
-      return { search, list }
+      return { search, countMatching, list }
     })
   )
 }
+
+/** What of a namespace the search may see: the query's filter, within what a grant allows. */
+const filterFor = ({ filter, scopeOf }: MemoryQuery, key: NamespaceKey): MemoryFilter => {
+  const scope = scopeOf?.(key)
+  return scope === undefined ? filter : { ...filter, anyOf: scope }
+}
+
+const fusionOf = (weighted: WeightedQuery, { vectors }: MemoryQuery): FusionQuery => ({
+  scoreBound: weighted.scoreBound,
+  termCount: weighted.terms.length,
+  modelId: [...vectors.keys()][0]
+})

@@ -11,7 +11,8 @@ import { versionIn } from "./CommandPlanner.ts"
 import type { Bitmap } from "./index/Bitmap.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import type { TermStatistics, WeightedQuery } from "./recall/Bm25.ts"
-import type { Candidate } from "./recall/Fusion.ts"
+import { isMatching, newerFirst, rank, type Candidate, type FusionQuery } from "./recall/Fusion.ts"
+import type { LexicalScores } from "./recall/LexicalIndex.ts"
 import type { OpenNamespace, StoreError } from "./store/NamespaceStore.ts"
 
 /** A candidate and where its record lies. */
@@ -78,22 +79,24 @@ export class NamespaceReader {
       const hits = this.#state.index(model)?.search(vector, Limits.recallCandidatesMax, allowed)
       for (const slot of hits?.slots ?? []) slots.add(slot)
     }
-    return [...slots].map((slot) => {
-      const row = table.row(slot)!
-      const { score, matchedTerms } = scores.of(slot)
-      const model = this.#state.modelOf(slot)
-      const vector = model === undefined ? undefined : vectors.get(model)
-      return {
-        id: row.id,
-        createdAt: row.createdAt,
-        lexicalScore: score,
-        matchedTerms,
-        cosine: vector === undefined ? undefined : this.#state.index(model!)?.scoreOf(slot, vector),
-        modelId: vector === undefined ? undefined : model,
-        slot,
-        namespace: this.#store.key.tag
-      }
+    return [...slots].map((slot) => this.#candidate(slot, scores, vectors))
+  }
+
+  /** All visible memories that match, not only the best: what an attestation counts. */
+  countMatching(
+    query: WeightedQuery,
+    fusion: FusionQuery,
+    vectors: QueryVectors,
+    filter: MemoryFilter,
+    nowMillis: number
+  ): number {
+    const allowed = this.#at(nowMillis).allowed(filter)
+    const scores = this.#state.lexical.score(query, allowed)
+    let matching = 0
+    allowed.forEach((slot) => {
+      if (isMatching(rank(this.#candidate(slot, scores, vectors), fusion))) matching++
     })
+    return matching
   }
 
   /** The first `limit` places after `after`, and how many memories the filter lets through in all. */
@@ -101,7 +104,7 @@ export class NamespaceReader {
     const table = this.#at(nowMillis)
     const allowed = table.allowed(filter)
     const namespace = this.#store.key.tag
-    const places = firstAfter(allowed, after, limit, newestFirst, (slot): ListedMemory => {
+    const places = firstAfter(allowed, after, limit, newerFirst, (slot): ListedMemory => {
       const { id, createdAt } = table.row(slot)!
       return { id, createdAt, slot, namespace }
     })
@@ -161,15 +164,28 @@ export class NamespaceReader {
     return this.#state.models
   }
 
+  #candidate(slot: number, scores: LexicalScores, vectors: QueryVectors): PlacedCandidate {
+    const row = this.#state.table.row(slot)!
+    const { score, matchedTerms } = scores.of(slot)
+    const model = this.#state.modelOf(slot)
+    const vector = model === undefined ? undefined : vectors.get(model)
+    return {
+      id: row.id,
+      createdAt: row.createdAt,
+      lexicalScore: score,
+      matchedTerms,
+      cosine: vector === undefined ? undefined : this.#state.index(model!)?.scoreOf(slot, vector),
+      modelId: vector === undefined ? undefined : model,
+      slot,
+      namespace: this.#store.key.tag
+    }
+  }
+
   #at(nowMillis: number) {
     this.#state.table.advance(nowMillis)
     return this.#state.table
   }
 }
-
-/** Newest first, ids descending on a tie. */
-export const newestFirst = (left: ListPosition, right: ListPosition): number =>
-  right.createdAt - left.createdAt || (left.id < right.id ? 1 : left.id > right.id ? -1 : 0)
 
 /** The first `limit` places of a bitmap that come after `after`, in the order of `compare`. */
 const firstAfter = <P extends A, A>(

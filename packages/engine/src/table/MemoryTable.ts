@@ -132,6 +132,11 @@ export class MemoryTable {
       for (const tag of filter.tags) this.#tags.get(tag)?.unite(any)
       bitmap.and(any)
     }
+    if (filter.anyOf !== undefined) {
+      const granted = new Bitmap()
+      for (const scope of filter.anyOf) granted.or(this.allowed({ includeSuperseded: true, ...scope }))
+      bitmap.and(granted)
+    }
     return filter.eventFrom === undefined && filter.eventTo === undefined
       ? bitmap
       : this.#withinEventTime(bitmap, filter.eventFrom ?? -Infinity, filter.eventTo ?? Infinity)

@@ -9,6 +9,7 @@ import { Context, Effect, Layer } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { QueryVectors } from "@muniment/engine/NamespaceReader"
 import { denseText } from "@muniment/engine/recall/MemoryText"
+import { timed } from "@muniment/engine/SearchMetrics"
 import type { MemoryVector } from "@muniment/engine/store/NamespaceStore"
 import { modelById } from "@muniment/models/ModelCatalog"
 import { Embedder } from "@muniment/models/Embedder"
@@ -30,14 +31,17 @@ export class QueryEmbedding extends Context.Service<
       const model = embedder.defaultModel
       let inUse = model === undefined ? [] : [model]
 
-      const query = Effect.fn("QueryEmbedding.query")(function* (text: string) {
-        const vectors = new Map<string, Float32Array>()
-        for (const name of inUse) {
-          const vector = yield* Effect.result(embedder.embedQuery(text, name))
-          if (vector._tag === "Success") vectors.set(name, vector.success)
-        }
-        return vectors
-      })
+      const query = Effect.fn("QueryEmbedding.query")(
+        function* (text: string) {
+          const vectors = new Map<string, Float32Array>()
+          for (const name of inUse) {
+            const vector = yield* Effect.result(embedder.embedQuery(text, name))
+            if (vector._tag === "Success") vectors.set(name, vector.success)
+          }
+          return vectors
+        },
+        (embedding) => timed("embedding", embedding)
+      )
 
       const passages = Effect.fn("QueryEmbedding.passages")(function* (records: ReadonlyArray<MemoryRecord>) {
         if (model === undefined || records.length === 0) return records.map(() => undefined)
