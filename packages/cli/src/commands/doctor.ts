@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Command from "effect/cli/Command"
 import { Muniment } from "@muniment/client/Muniment"
 import { type Check, statusChecks } from "../Checks.ts"
-import { CommandFailed } from "../CommandFailed.ts"
+import { commandFailed, CommandFailed } from "../CommandFailed.ts"
 import type { ServerEndpoint } from "../LocalServer.ts"
 import { table } from "../Table.ts"
 import * as flags from "./flags.ts"
@@ -87,8 +87,7 @@ const searchCheck = Effect.fnUntraced(function* (muniment: Muniment, word: strin
       )
 })
 
-const ask = <A>(call: () => Promise<A>) =>
-  Effect.tryPromise({ try: call, catch: (cause) => (cause instanceof Error ? cause : new Error(String(cause))) })
+const ask = <A>(call: () => Promise<A>) => Effect.tryPromise({ try: call, catch: commandFailed })
 
 const ok = (name: string, detail: string): Check => ({ name, verdict: "ok", detail })
 
