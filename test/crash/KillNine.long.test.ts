@@ -1,0 +1,14 @@
+/** Durability at the length of the promise (reliability.md): 200 cycles of kill -9. */
+import { describe, expect, it } from "vitest"
+import { killNineSummary, runKillNine } from "../support/KillNine.ts"
+import { chosenSeed } from "../support/SeededRandom.ts"
+
+describe("kill -9 under concurrent writers, 200 times", () => {
+  it("loses no acknowledged write, doubles no retried one, and leaves rows, full text and vectors in agreement", async () => {
+    const seed = chosenSeed()
+    const report = await runKillNine(200, seed)
+    console.log(killNineSummary(seed, report))
+    expect(report).toMatchObject({ cycles: 200, lost: [], duplicates: [], refused: [], faults: [] })
+    for (const count of Object.values(report.acknowledged)) expect(count).toBeGreaterThan(0)
+  }, 3_600_000)
+})

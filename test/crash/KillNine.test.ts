@@ -1,0 +1,15 @@
+/** Durability, the short form; `KillNine.long.test.ts` is the same over 200 cycles. */
+import { describe, expect, it } from "vitest"
+import { killNineSummary, runKillNine } from "../support/KillNine.ts"
+import { chosenSeed } from "../support/SeededRandom.ts"
+
+describe("kill -9 under concurrent writers, 20 times", () => {
+  it("loses no acknowledged write, doubles no retried one, and leaves rows, full text and vectors in agreement", async () => {
+    const seed = chosenSeed()
+    const report = await runKillNine(20, seed)
+    console.log(killNineSummary(seed, report))
+    expect(report).toMatchObject({ cycles: 20, lost: [], duplicates: [], refused: [], faults: [] })
+    for (const count of Object.values(report.acknowledged)) expect(count).toBeGreaterThan(0)
+    expect(report.cutOff).toBeGreaterThan(0)
+  }, 600_000)
+})

@@ -1,0 +1,124 @@
+/**
+ * Kill -9 under concurrent writers, again and again on one data directory. Every writer knows what it
+ * was told: what was acknowledged must be there after the restart, and what was cut off is sent again
+ * with its Idempotency-Key and must then be there once.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { auditFiles, type Audit } from "./FileAudit.ts"
+import { Ledger, type Operation } from "./KillNineLedger.ts"
+import { SeededRandom } from "./SeededRandom.ts"
+import { startServer, type TestServer } from "./TestServer.ts"
+
+export interface KillNineReport {
+  readonly cycles: number
+  readonly acknowledged: Readonly<Record<Operation["kind"], number>>
+  /** Requests that the kill cut off, and those of them that had been committed already. */
+  readonly cutOff: number
+  readonly committedBeforeCut: number
+  readonly lost: ReadonlyArray<string>
+  readonly duplicates: ReadonlyArray<string>
+  readonly refused: ReadonlyArray<string>
+  readonly faults: ReadonlyArray<string>
+  readonly files: Audit
+}
+
+const agents = ["agent-a", "agent-b", "agent-c"]
+const writersPerAgent = 3
+/** How long the writers run before the kill, milliseconds. */
+const runMillis = { least: 5, most: 700 }
+
+export const runKillNine = async (cycles: number, seed: number): Promise<KillNineReport> => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-kill-"))
+  const random = new SeededRandom(seed)
+  const ledger = new Ledger(random)
+  const faults: Array<string> = []
+  let server = await startServer({ dataDirectory })
+  try {
+    await registerKind(server)
+    const model = await modelOf(server)
+    for (let cycle = 0; cycle < cycles; cycle++) {
+      const isOver = { now: false }
+      const writers = agents.flatMap((agent) =>
+        Array.from({ length: writersPerAgent }, (_, at) => write(server, ledger, `${agent}-w${at}`, agent, isOver))
+      )
+      await new Promise((wake) => setTimeout(wake, random.between(runMillis.least, runMillis.most)))
+      isOver.now = true
+      await server.kill()
+      await Promise.all(writers)
+      faults.push(...auditFiles(dataDirectory, model).faults.map((fault) => `after kill ${cycle}: ${fault}`))
+      server = await startServer({ dataDirectory })
+      await retry(server, ledger)
+      await ledger.verifyTouched(server)
+    }
+    await ledger.verifyAll(server, agents)
+    if ((await server.stop()) !== 0) faults.push("the last stop did not end with 0")
+    const files = auditFiles(dataDirectory, model)
+    if (files.rows !== ledger.expectedCount) faults.push(`${files.rows} rows, expected ${ledger.expectedCount}`)
+    return { ...ledger.report(), cycles, faults: [...faults, ...files.faults], files }
+  } finally {
+    if (server.process.exitCode === null && server.process.signalCode === null) await server.kill()
+    rmSync(dataDirectory, { recursive: true, force: true })
+  }
+}
+
+/** The report in one line, without the lists of what went wrong when there is nothing in them. */
+export const killNineSummary = (seed: number, report: KillNineReport): string =>
+  `kill -9: seed ${seed}, ${report.cycles} cycles, acknowledged ${JSON.stringify(report.acknowledged)}, ` +
+  `${report.cutOff} requests cut off (${report.committedBeforeCut} of them committed already), ` +
+  `lost ${report.lost.length}, twice ${report.duplicates.length}, refused ${report.refused.length}, ` +
+  `faults in files ${report.faults.length}; ${report.files.rows} rows and ${report.files.vectors} vectors in ` +
+  `${report.files.files} files at the end`
+
+const registerKind = async (server: TestServer): Promise<void> => {
+  const schema = JSON.stringify({
+    type: "object",
+    properties: { key: { type: "string" }, value: { type: "string" } },
+    required: ["key", "value"]
+  })
+  const made = await server.call("POST", "/v1/schemas", {
+    body: { name: "slot", description: "One value for each key", uniqueOn: ["key"], schema }
+  })
+  if (made.status !== 200) throw new Error(`no schema: ${JSON.stringify(made.body)}`)
+}
+
+const modelOf = async (server: TestServer): Promise<string | null> => {
+  const { body } = await server.call("GET", "/health/ready")
+  return body.checks.embedding.state === "ready" ? body.checks.embedding.model : null
+}
+
+/** One writer after the other request, until the server is gone. */
+const write = async (
+  server: TestServer,
+  ledger: Ledger,
+  writer: string,
+  agent: string,
+  isOver: { readonly now: boolean }
+): Promise<void> => {
+  while (!isOver.now) {
+    const operation = ledger.next(writer, agent)
+    const isAnswered = await send(server, ledger, operation)
+    if (!isAnswered) return
+  }
+}
+
+/** False when the connection broke: the operation stays open in the ledger. */
+const send = async (server: TestServer, ledger: Ledger, operation: Operation): Promise<boolean> => {
+  const answer = await server
+    .call(operation.method, operation.path, {
+      ...(operation.body !== undefined && { body: operation.body }),
+      headers: { "idempotency-key": operation.key }
+    })
+    .catch(() => undefined)
+  if (answer === undefined) return false
+  ledger.answered(operation, answer)
+  return true
+}
+
+const retry = async (server: TestServer, ledger: Ledger): Promise<void> => {
+  await ledger.lookBeforeRetry(server)
+  for (const operation of ledger.open()) {
+    if (!(await send(server, ledger, operation))) throw new Error("the restarted server does not answer")
+  }
+}
