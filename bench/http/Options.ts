@@ -1,0 +1,93 @@
+/** Command-line options of the service bench, and its help. */
+import { parseArgs } from "node:util"
+import { readQuestions, type Question } from "./Questions.ts"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+
+export interface NamedText {
+  readonly name: string
+  readonly text: string
+}
+
+export interface BenchOptions {
+  readonly texts: ReadonlyArray<NamedText>
+  readonly questions: ReadonlyArray<Question>
+  readonly agents: number
+  readonly inFlight: number
+  readonly rounds: number
+  readonly minutesMax: number
+  readonly skipsWords: boolean
+  readonly keepDirectory: string | undefined
+  readonly profileDirectory: string | undefined
+}
+
+const help = `node bench/http/run.ts --texts FILE [options]
+
+Imports real texts into a real server over HTTP, asks it real questions, and prints what that costs.
+
+  --texts FILE       JSONL of {"name", "text"}; bench/http/debianTexts.ts makes one
+  --questions FILE   lines of "question | name name ..." (default bench/http/questions.txt)
+  --count N          texts to import (20000)
+  --agents N         agents the texts are spread over (1)
+  --in-flight N      import requests under way at once (4)
+  --rounds N         rounds of the questions with cached vectors (10)
+  --no-words         leave out the import without a model, which tells the embedding's share
+  --minutes N        give up after so long (30)
+  --keep DIR         use and keep this data directory (for bench/index/recall.ts --namespace)
+  --cpu-prof DIR     write V8 processor profiles of the import and of the searches
+  --help             this text
+`
+
+/** Undefined after the help was printed. */
+export const readOptions = (): BenchOptions | undefined => {
+  const { values } = parseArgs({
+    options: {
+      texts: { type: "string" },
+      questions: { type: "string", default: join(import.meta.dirname, "questions.txt") },
+      count: { type: "string", default: "20000" },
+      agents: { type: "string", default: "1" },
+      "in-flight": { type: "string", default: "4" },
+      rounds: { type: "string", default: "10" },
+      "no-words": { type: "boolean", default: false },
+      minutes: { type: "string", default: "30" },
+      keep: { type: "string" },
+      "cpu-prof": { type: "string" },
+      help: { type: "boolean", default: false }
+    }
+  })
+  if (values.help || values.texts === undefined) {
+    process.stdout.write(help)
+    process.exitCode = values.help ? 0 : 1
+    return undefined
+  }
+  const count = positive("count", values.count)
+  const texts = readTexts(values.texts).slice(0, count)
+  if (texts.length < count) throw new Error(`${values.texts} has ${texts.length} texts, --count asks for ${count}`)
+  const names = new Set(texts.map(({ name }) => name))
+  return {
+    texts,
+    questions: readQuestions(values.questions).map(({ text, answers }) => ({
+      text,
+      answers: answers.filter((name) => names.has(name))
+    })),
+    agents: positive("agents", values.agents),
+    inFlight: positive("in-flight", values["in-flight"]),
+    rounds: positive("rounds", values.rounds),
+    minutesMax: positive("minutes", values.minutes),
+    skipsWords: values["no-words"],
+    keepDirectory: values.keep,
+    profileDirectory: values["cpu-prof"]
+  }
+}
+
+const readTexts = (path: string): ReadonlyArray<NamedText> =>
+  readFileSync(path, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as NamedText)
+
+const positive = (name: string, text: string): number => {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} takes a whole number from 1, not "${text}"`)
+  return value
+}

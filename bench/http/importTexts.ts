@@ -1,0 +1,111 @@
+/** The import: batches of 100 over HTTP, some under way at once, watched by a probe in a thread of its own. */
+import { once } from "node:events"
+import { Worker } from "node:worker_threads"
+import type { BenchServer, ProcessorTime } from "./BenchServer.ts"
+import { HttpClient } from "./HttpClient.ts"
+import type { NamedText } from "./Options.ts"
+import type { ProbeReport, ProbeSettings } from "./probe.ts"
+import { Reading } from "./Prometheus.ts"
+
+const batchMax = 100
+const healthEveryMillis = 5
+
+export interface ImportOptions {
+  readonly agents: number
+  readonly inFlight: number
+  readonly questions: ReadonlyArray<string>
+  /** 0: no searches meanwhile. */
+  readonly askEveryMillis: number
+}
+
+export interface ImportReport {
+  readonly seconds: number
+  readonly requestMillis: ReadonlyArray<number>
+  readonly probe: ProbeReport
+  readonly processor: ProcessorTime
+  readonly residentBytes: number
+  readonly loopDelayMaxMillis: number
+}
+
+interface Created {
+  readonly created: ReadonlyArray<{ readonly id: string }>
+}
+
+/** Imports all, then checks that the service holds exactly as many. */
+export const importTexts = async (
+  server: BenchServer,
+  texts: ReadonlyArray<NamedText>,
+  options: ImportOptions
+): Promise<ImportReport> => {
+  const client = new HttpClient(server.port)
+  const batches = Array.from({ length: Math.ceil(texts.length / batchMax) }, (_, at) =>
+    texts.slice(at * batchMax, (at + 1) * batchMax)
+  )
+  const requestMillis: Array<number> = []
+  let imported = 0
+  let next = 0
+  const probe = await startProbe({
+    port: server.port,
+    questions: options.questions,
+    healthEveryMillis,
+    askEveryMillis: options.askEveryMillis
+  })
+  // Reading starts a new interval of the loop delay.
+  await Reading.take(client)
+  const before = server.processorTime()
+  const startedMillis = performance.now()
+  const sender = async () => {
+    for (let at = next++; at < batches.length; at = next++) {
+      const { body, millis } = await client.json<Created>("POST", "/v1/memories/batch/create", {
+        agentId: `agent-${at % options.agents}`,
+        memories: batches[at]!.map(({ name, text }) => ({
+          kind: "factual_memory",
+          data: { subject: name, fact: text }
+        }))
+      })
+      requestMillis.push(millis)
+      imported += body.created.length
+      showProgress(imported, texts.length, startedMillis)
+    }
+  }
+  await Promise.all(Array.from({ length: options.inFlight }, sender))
+  const seconds = (performance.now() - startedMillis) / 1_000
+  const reading = await Reading.take(client)
+  const after = server.processorTime()
+  const report = await probe.stop()
+  const { body } = await client.json<{ readonly total: number }>("GET", "/v1/memories?limit=1")
+  client.close()
+  if (body.total !== texts.length) throw new Error(`imported ${texts.length} texts, the service lists ${body.total}`)
+  if (report.failures > 0) throw new Error(`${report.failures} requests failed during the import`)
+  return {
+    seconds,
+    requestMillis,
+    probe: report,
+    processor: {
+      mainMillis: after.mainMillis - before.mainMillis,
+      otherMillis: after.otherMillis - before.otherMillis
+    },
+    residentBytes: reading.gauge("muniment_process_resident_bytes"),
+    loopDelayMaxMillis: reading.gauge("muniment_event_loop_delay_max_seconds") * 1_000
+  }
+}
+
+const startProbe = async (settings: ProbeSettings) => {
+  const thread = new Worker(new URL("./probe.ts", import.meta.url), { workerData: settings })
+  await once(thread, "online")
+  return {
+    stop: async (): Promise<ProbeReport> => {
+      const answer = once(thread, "message")
+      thread.postMessage("stop")
+      const [report] = (await answer) as [ProbeReport]
+      return report
+    }
+  }
+}
+
+const showProgress = (done: number, total: number, startedMillis: number): void => {
+  const seconds = (performance.now() - startedMillis) / 1_000
+  const left = (seconds / done) * (total - done)
+  process.stderr.write(`\r${done}/${total} memories, ${(done / seconds).toFixed(0)}/s, ${left.toFixed(0)} s left   `)
+  if (done === total) process.stderr.write("\n")
+}
