@@ -29,17 +29,17 @@ export const accountCalls = async (server: TestServer, name: string): Promise<Me
     post: (path, body, headers = {}) => call("POST", path, { body, headers }),
     create: async (agentId, memories, rest = {}) => {
       const answer = await call("POST", "/v1/memories", { body: { agentId, memories, ...rest } })
-      expect(answer.body).toMatchObject({ success: true })
+      expect(answer.body, JSON.stringify(answer.body)).toMatchObject({ success: true })
       return answer.body.created
     },
     search: async (parameters) => {
       const answer = await call("GET", `/v1/memories/search?${new URLSearchParams(parameters)}`)
-      expect(answer.body).toMatchObject({ success: true })
+      expect(answer.body, JSON.stringify(answer.body)).toMatchObject({ success: true })
       return answer.body.memories
     },
     get: async (id) => {
       const answer = await call("GET", `/v1/memories/${id}`)
-      expect(answer.body).toMatchObject({ success: true })
+      expect(answer.body, JSON.stringify(answer.body)).toMatchObject({ success: true })
       return answer.body.memory
     }
   }
