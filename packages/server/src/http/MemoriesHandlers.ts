@@ -81,7 +81,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
       batchDelete: Effect.fnUntraced(function* ({ payload: { ids, filters, dryRun } }) {
         if ((ids === undefined) === (filters === undefined)) {
           return yield* new InvalidRequest({
-            code: "invalid_filters",
+            code: ids === undefined ? "invalid_request" : "invalid_filters",
             error: "give either `ids` or `filters`, not both"
           })
         }

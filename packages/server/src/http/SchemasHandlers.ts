@@ -23,10 +23,10 @@ export const schemasHandlers = HttpApiBuilder.group(
 
     return handlers.handleAll({
       register: Effect.fnUntraced(function* ({ payload }) {
+        yield* checkDocument(payload.schema, payload.uniqueOn)
         if (kinds.builtin(payload.name) !== undefined) {
           return yield* new Conflict({ code: "schema_exists", error: `"${payload.name}" is built in` })
         }
-        yield* checkDocument(payload.schema, payload.uniqueOn)
         return { success: true as const, schema: yield* registry.register(yield* account, payload) }
       }),
       listSchemas: () =>
@@ -38,6 +38,8 @@ export const schemasHandlers = HttpApiBuilder.group(
         }
       }),
       updateSchema: Effect.fnUntraced(function* ({ params, payload }) {
+        // A bad document is told before whether there is such a schema (interface.md section 12, order of checks).
+        if (payload.schema !== undefined) yield* checkDocument(payload.schema, undefined)
         yield* refuseBuiltin(params.name)
         const owner = yield* account
         const current = yield* registry.get(owner, params.name)

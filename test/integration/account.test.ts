@@ -1,0 +1,76 @@
+/** GET /v1/account and what a key opens (interface.md 2 and 17). */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, startTimeout } from "../support/MemoryCalls.ts"
+import { operatorKey, startServer, type TestServer } from "../support/TestServer.ts"
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startServer()
+}, startTimeout)
+afterAll(() => server.stop())
+
+const asOperator = (method: string, path: string, body?: object) =>
+  server.call(method, path, { key: server.operatorToken, body })
+
+describe("GET /v1/account", () => {
+  it("says who the credentials belong to, with the live memories of each agent", async () => {
+    const alice = await accountCalls(server, "alice")
+    await alice.create("one", [fact("a", "b"), fact("c", "d"), { ...fact("e", "f"), expiresAt: 1 }])
+    await alice.create("two", [fact("a", "b")])
+    const { status, body } = await alice.call("GET", "/v1/account")
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      success: true,
+      account: { id: expect.stringMatching(/^acc_/), name: "alice", plan: "free", createdAt: expect.any(Number) },
+      agents: expect.any(Array)
+    })
+    expect(body.agents).toHaveLength(2)
+    expect(body.agents).toContainEqual({ agentId: "one", memories: 2 })
+    expect(body.agents).toContainEqual({ agentId: "two", memories: 1 })
+  })
+
+  it("shows the operator's own account on the plan owner", async () => {
+    const { body } = await server.call("GET", "/v1/account", { key: operatorKey })
+    expect(body.account).toMatchObject({ name: "operator", plan: "owner" })
+  })
+})
+
+describe("keys", () => {
+  it("of one account share its memories and schemas", async () => {
+    const first = await accountCalls(server, "shared")
+    const [entry] = await first.create("a", [fact("a", "b")])
+    const second = await server.newAccount("shared")
+    expect(second).not.toBe(first.key)
+    expect((await server.call("GET", `/v1/memories/${entry.id}`, { key: second })).status).toBe(200)
+  })
+
+  it("stop opening anything as soon as they are revoked", async () => {
+    const made = await asOperator("POST", "/admin/keys", { account: "revoked", label: "test" })
+    const key = made.body.secret
+    expect((await server.call("GET", "/v1/account", { key })).status).toBe(200)
+    expect((await asOperator("DELETE", `/admin/keys/${made.body.key.id}`)).status).toBe(200)
+    const refused = await server.call("GET", "/v1/account", { key })
+    expect([refused.status, refused.body.code]).toEqual([401, "invalid_api_key"])
+  })
+
+  it("are shown once and never again", async () => {
+    const { body } = await asOperator("POST", "/admin/keys", { account: "once" })
+    expect(body.secret).toMatch(/^mun_[\w-]{40}$/)
+    const listed = await asOperator("GET", "/admin/keys?account=once")
+    expect(listed.body.keys).toHaveLength(1)
+    expect(JSON.stringify(listed.body)).not.toContain(body.secret)
+  })
+
+  it("are taken from the scheme Bearer in any case, and from no other", async () => {
+    const authorization = async (value: string) => {
+      const answer = await server.call("GET", "/v1/account", { key: null, headers: { authorization: value } })
+      return [answer.status, answer.body.code]
+    }
+    expect(await authorization(`bearer ${operatorKey}`)).toEqual([200, undefined])
+    expect(await authorization(`Basic ${operatorKey}`)).toEqual([401, "missing_credentials"])
+    expect(await authorization(operatorKey)).toEqual([401, "missing_credentials"])
+    expect(await authorization("Bearer")).toEqual([401, "missing_credentials"])
+    expect(await authorization(`Bearer ${operatorKey}x`)).toEqual([401, "invalid_api_key"])
+  })
+})
