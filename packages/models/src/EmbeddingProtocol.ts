@@ -29,6 +29,12 @@ export interface EmbedRequest {
 
 export type ThreadRequest = LoadRequest | EmbedRequest
 
+/**
+ * Finish what is under way, give the models back and end. A thread that is terminated in the middle
+ * of a native call takes the whole process with it.
+ */
+export const closeRequest = { type: "close" } as const
+
 export type Numbered<A> = A & { readonly requestId: number }
 
 export type ThreadReply =

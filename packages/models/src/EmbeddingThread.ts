@@ -7,7 +7,10 @@ import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { once } from "node:events"
+import { setTimeout as pause } from "node:timers/promises"
 import { Worker } from "node:worker_threads"
+import { closeRequest } from "./EmbeddingProtocol.ts"
 import type { Numbered, ThreadReply, ThreadRequest, ThreadSettings } from "./EmbeddingProtocol.ts"
 
 /** The thread is gone, or refused this one request (`isDead` tells which). */
@@ -23,6 +26,9 @@ export interface EmbeddingThread {
   /** Gives the thread up at once; its end is waited for when the scope closes. */
   readonly kill: (reason: string) => Effect.Effect<void>
 }
+
+/** Loading the slowest model takes a tenth of this on an idle machine. */
+const closeMillisMax = 10_000
 
 export const openThread = (
   entry: URL,
@@ -50,9 +56,9 @@ export const openThread = (
       // No flags of the parent: a test runner's or a debugger's would be inherited.
       Effect.sync(() => new Worker(entry, { workerData: settings, execArgv: [] })),
       (worker) =>
-        Effect.promise(() => {
+        Effect.promise(async () => {
           die("the embedding thread was closed")
-          return worker.terminate()
+          await ended(worker)
         })
     )
     worker.on("error", (cause) => die(cause instanceof Error ? cause.message : String(cause)))
@@ -87,3 +93,12 @@ export const openThread = (
         })
     } satisfies EmbeddingThread
   })
+
+/** Ends a thread: asked first, because terminating it inside a native call aborts the process. */
+const ended = async (worker: Worker): Promise<void> => {
+  if (worker.threadId === -1) return
+  const exit = once(worker, "exit")
+  worker.postMessage(closeRequest)
+  const isLate = await Promise.race([exit.then(() => false), pause(closeMillisMax, true, { ref: false })])
+  if (isLate) await worker.terminate()
+}

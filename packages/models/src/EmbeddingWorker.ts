@@ -7,6 +7,7 @@
 import { AutoModel, AutoTokenizer, env } from "@huggingface/transformers"
 import { parentPort, workerData } from "node:worker_threads"
 import type {
+  closeRequest,
   EmbedRequest,
   LoadRequest,
   Numbered,
@@ -32,9 +33,25 @@ env.useFSCache = false
 
 const encoders = new Map<string, Encoder>()
 
-port.on("message", (request: Numbered<ThreadRequest>) => {
-  void answer(request).then((reply) => port.postMessage(reply, reply.type === "embedded" ? [reply.vectors.buffer] : []))
+const underWay = new Set<Promise<void>>()
+
+port.on("message", (request: Numbered<ThreadRequest> | typeof closeRequest) => {
+  if (request.type === "close") {
+    void close()
+    return
+  }
+  const done = answer(request).then((reply) =>
+    port.postMessage(reply, reply.type === "embedded" ? [reply.vectors.buffer] : [])
+  )
+  underWay.add(done)
+  void done.finally(() => underWay.delete(done))
 })
+
+const close = async (): Promise<void> => {
+  await Promise.allSettled(underWay)
+  for (const { model } of encoders.values()) await model.dispose()
+  port.close()
+}
 
 const answer = async (request: Numbered<ThreadRequest>): Promise<ThreadReply> => {
   const { requestId } = request

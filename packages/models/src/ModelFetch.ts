@@ -223,8 +223,8 @@ const unpack = Effect.fnUntraced(function* (
   archiveDirectory: string,
   directory: string
 ) {
-  const names = (yield* io(() => readdir(archiveDirectory))).filter((name) => /\.(jar|whl|zip)$/.test(name))
-  const [name] = names
+  const names = yield* io(() => readdir(archiveDirectory))
+  const name = names.find((file) => /\.(jar|whl|zip)$/.test(file))
   if (name === undefined) return yield* new SourceFailed({ reason: "the client left no archive" })
   const archive = yield* io(() => readFile(join(archiveDirectory, name)))
   for (const [path, entry] of Object.entries(entries)) {
