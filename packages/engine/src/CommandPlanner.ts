@@ -80,16 +80,18 @@ export class CommandPlanner {
     const state = this.#state
     return Effect.gen(function* () {
       // All-or-nothing: every replacement must be possible before the first change is drafted.
-      const targets = yield* Effect.forEach(command.memories, (memory) =>
-        memory.isReplacement ? replaceable(memory, draft) : Effect.succeed(undefined)
+      yield* Effect.forEach(
+        command.memories.filter(({ isReplacement }) => isReplacement),
+        (memory) => replaceable(memory, draft)
       )
       const created: Array<Found> = []
       const updated: Array<Found> = []
-      for (const [at, memory] of command.memories.entries()) {
-        const target = targets[at]
-        if (target === undefined) {
+      for (const memory of command.memories) {
+        // Looked up again: a request may name one record twice, and the second builds on the first.
+        const target = memory.isReplacement ? yield* draft.find(memory.record.id) : undefined
+        if (!memory.isReplacement) {
           created.push({ slot: draft.insert(memory.record, memory.vector), record: memory.record })
-        } else {
+        } else if (target !== undefined) {
           const record = replacement(target.record, memory)
           draft.replace(target.slot, record, memory.vector)
           updated.push({ slot: target.slot, record })
@@ -201,9 +203,14 @@ export class CommandPlanner {
   }
 
   #sweep(draft: Draft) {
-    return Effect.sync(() =>
-      this.#removeSlots([...this.#state.table.expired].slice(0, Limits.removalsPerCommitMax), draft)
-    )
+    return Effect.sync(() => {
+      const slots: Array<number> = []
+      for (const slot of this.#state.table.expired) {
+        if (slots.length === Limits.removalsPerCommitMax) break
+        slots.push(slot)
+      }
+      return this.#removeSlots(slots, draft)
+    })
   }
 
   #removeSlots(slots: ReadonlyArray<number>, draft: Draft): Reply<number> {

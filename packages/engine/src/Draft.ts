@@ -1,7 +1,7 @@
 /**
  * The changes that a group of commands is about to commit, and what the namespace will look like
- * with them: later commands of the group see what earlier ones did. Nothing here touches the state;
- * `abandon` gives the slots back.
+ * with them: later commands of the group see what earlier ones did. Of the state only slots are taken:
+ * a draft that cannot be committed ends the state too.
  */
 import { Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
@@ -22,16 +22,29 @@ export interface Found {
 }
 
 export class Draft {
+  /** When the group is served: who has expired by then cannot be found. */
+  readonly nowMillis: number
   readonly #state: NamespaceState
   readonly #store: OpenNamespace
   readonly #overlay = new Map<string, Found | undefined>()
-  readonly #taken: Array<number> = []
   readonly #units: Array<CommitUnit> = []
   #changes: Array<Change> = []
+  #changeCount = 0
+  #erases = false
 
-  constructor(state: NamespaceState, store: OpenNamespace) {
+  constructor(state: NamespaceState, store: OpenNamespace, nowMillis: number) {
     this.#state = state
     this.#store = store
+    this.nowMillis = nowMillis
+  }
+
+  get changeCount(): number {
+    return this.#changeCount
+  }
+
+  /** Whether a text or a vector goes that was committed before. */
+  get erases(): boolean {
+    return this.#erases
   }
 
   get units(): ReadonlyArray<CommitUnit> {
@@ -44,8 +57,10 @@ export class Draft {
 
   /** A live memory by id, as the draft would leave it. */
   find(id: string): Effect.Effect<Found | undefined, StoreError> {
-    if (this.#overlay.has(id)) return Effect.succeed(this.#overlay.get(id))
-    return this.#stored(id, (slot) => this.#state.table.isLive(slot))
+    if (!this.#overlay.has(id)) return this.#stored(id)
+    const drafted = this.#overlay.get(id)
+    const expiresAt = drafted?.record.expiresAt
+    return Effect.succeed(expiresAt !== undefined && expiresAt <= this.nowMillis ? undefined : drafted)
   }
 
   /** Whether any row has the id, live or expired. */
@@ -62,27 +77,31 @@ export class Draft {
 
   insert(record: MemoryRecord, vector: MemoryVector | undefined): number {
     const slot = this.#state.takeSlot()
-    this.#taken.push(slot)
-    this.#put(slot, record, vector)
+    this.#add({ _tag: "Put", slot, record, columns: memoryColumns(record), vector })
+    this.#overlay.set(record.id, { slot, record })
     return slot
   }
 
   replace(slot: number, record: MemoryRecord, vector: MemoryVector | undefined): void {
-    this.#put(slot, record, vector)
+    this.#erases = true
+    this.#add({ _tag: "Put", slot, record, columns: memoryColumns(record), vector })
+    this.#overlay.set(record.id, { slot, record })
   }
 
   patch(slot: number, record: MemoryRecord): void {
-    this.#changes.push({ _tag: "Patch", slot, record, columns: memoryColumns(record) })
+    this.#add({ _tag: "Patch", slot, record, columns: memoryColumns(record) })
     this.#overlay.set(record.id, { slot, record })
   }
 
   remove(slot: number, id: string): void {
-    this.#changes.push({ _tag: "Remove", slot })
+    this.#erases = true
+    this.#add({ _tag: "Remove", slot })
     this.#overlay.set(id, undefined)
   }
 
   embed(slot: number, vector: MemoryVector): void {
-    this.#changes.push({ _tag: "Embed", slot, vector })
+    this.#erases ||= this.#state.modelOf(slot) !== undefined
+    this.#add({ _tag: "Embed", slot, vector })
   }
 
   /** Ends one command's part; its changes and its idempotency key commit together. */
@@ -91,18 +110,14 @@ export class Draft {
     this.#changes = []
   }
 
-  abandon(): void {
-    for (const slot of this.#taken) this.#state.returnSlot(slot)
+  #add(change: Change): void {
+    this.#changes.push(change)
+    this.#changeCount++
   }
 
-  #put(slot: number, record: MemoryRecord, vector: MemoryVector | undefined): void {
-    this.#changes.push({ _tag: "Put", slot, record, columns: memoryColumns(record), vector })
-    this.#overlay.set(record.id, { slot, record })
-  }
-
-  #stored(id: string, isWanted: (slot: number) => boolean): Effect.Effect<Found | undefined, StoreError> {
+  #stored(id: string): Effect.Effect<Found | undefined, StoreError> {
     return Effect.flatMap(this.#store.slotOf(id), (slot) =>
-      slot === undefined || !isWanted(slot)
+      slot === undefined || !this.#state.table.isLive(slot)
         ? Effect.succeed(undefined)
         : Effect.map(this.#store.record(slot), (record) => (record === undefined ? undefined : { slot, record }))
     )

@@ -1,33 +1,33 @@
 /**
- * What the host knows of files that are in trouble or closed: which are quarantined and why, when
- * something in a closed one expires, and the ballast that makes room on a full disk. A quarantined
- * file stays where it is, untouched, until a restart tries it again: moving it away and starting an
- * empty one would be a silent loss.
+ * What the host knows of files that are in trouble or closed: which are set aside and why, when
+ * something in a closed one expires, and the ballast that makes room on a full disk. A file that is
+ * damaged, or that another process writes to, stays where it is until a restart tries it again:
+ * moving it away and starting an empty one would be a silent loss.
  */
 import { join } from "node:path"
 import { Clock, Effect, type Scope } from "effect"
 import { Ballast } from "./Ballast.ts"
 import type { Namespace } from "./Namespace.ts"
-import type { NamespaceKey, StoreError } from "./store/NamespaceStore.ts"
+import type { NamespaceKey, StoreDamaged, StoreError, StoreFenced } from "./store/NamespaceStore.ts"
+import { storeError } from "./store/SqliteNamespaceStore.ts"
 
 export class FileGuard {
   readonly #directory: string
   readonly #ballast: Ballast
-  readonly #quarantine = new Map<string, string>()
+  readonly #quarantine = new Map<string, StoreDamaged | StoreFenced>()
   /** When the next memory of a closed namespace expires. */
   readonly #expiries = new Map<string, { readonly key: NamespaceKey; readonly atMillis: number }>()
 
   constructor(directory: string) {
     this.#directory = directory
     this.#ballast = new Ballast(join(directory, "ballast"))
-    this.restoreBallast()
   }
 
   /** Opens a namespace: on a full disk with the ballast's room, and remembers its expiry when it closes. */
-  opening(
+  opening<R>(
     key: NamespaceKey,
-    open: Effect.Effect<Namespace, StoreError, Scope.Scope>
-  ): Effect.Effect<Namespace, StoreError, Scope.Scope> {
+    open: Effect.Effect<Namespace, StoreError, R>
+  ): Effect.Effect<Namespace, StoreError, R | Scope.Scope> {
     return open.pipe(
       Effect.catchTag("StoreFull", (full) => (this.#ballast.release() ? open : Effect.fail(full))),
       Effect.tapError((error) => Effect.sync(() => this.failed(key, error))),
@@ -43,17 +43,24 @@ export class FileGuard {
     )
   }
 
-  /** Sets a damaged file aside; other failures may pass. */
-  failed(key: NamespaceKey, error: StoreError): void {
-    if (error._tag === "StoreDamaged") this.#quarantine.set(key.tag, error.reason)
+  /** Sets the file aside if the failure will not pass; true when it did. */
+  failed(key: NamespaceKey, error: StoreError): boolean {
+    if (error._tag !== "StoreDamaged" && error._tag !== "StoreFenced") return false
+    this.#quarantine.set(key.tag, error)
+    this.#expiries.delete(key.tag)
+    return true
   }
 
-  reasonAgainst(key: NamespaceKey): string | undefined {
+  /** Why a file must not be opened; undefined when it may. */
+  refusal(key: NamespaceKey): StoreDamaged | StoreFenced | undefined {
     return this.#quarantine.get(key.tag)
   }
 
   quarantined(): ReadonlyArray<{ readonly file: string; readonly reason: string }> {
-    return [...this.#quarantine].map(([tag, reason]) => ({ file: `namespaces/${tag}.db`, reason }))
+    return [...this.#quarantine].map(([tag, error]) => ({
+      file: `namespaces/${tag}.db`,
+      reason: error._tag === "StoreDamaged" ? error.reason : "another process writes to it"
+    }))
   }
 
   dueToExpire(nowMillis: number): ReadonlyArray<NamespaceKey> {
@@ -68,7 +75,10 @@ export class FileGuard {
     return this.#ballast.bytes
   }
 
-  restoreBallast(): void {
-    this.#ballast.restore(this.#directory)
+  /** Never in the way of a start or a round of housekeeping: without it only deletes on a full disk suffer. */
+  get restoreBallast(): Effect.Effect<void> {
+    return Effect.try({ try: () => this.#ballast.restore(this.#directory), catch: storeError }).pipe(
+      Effect.catch((error) => Effect.logWarning("the ballast file could not be written", { error: error._tag }))
+    )
   }
 }

@@ -4,10 +4,10 @@
  * Commands wait in a bounded mailbox (a full one holds its senders back) and are drained in groups:
  * one transaction for a group, then the image follows, then every sender has its reply; a commit
  * precedes every reply. Reads never enter the mailbox: they look at the image, which is always the
- * committed state. After a failed commit the outcome is unknown: the actor stops, tells everyone,
- * and its host opens the file anew.
+ * committed state. After any failure the outcome is unknown: the actor stops, tells everyone, and
+ * its host opens the file anew. Graphs are built by a fiber beside it, one slice at a time.
  */
-import { Clock, Deferred, Effect, Queue, type Scope } from "effect"
+import { Cause, Clock, Deferred, Effect, Queue, type Scope, type Semaphore } from "effect"
 import { InsufficientStorage, Unavailable, type Conflict, type NotFound } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { Command, ReplyOf } from "./Commands.ts"
@@ -15,9 +15,9 @@ import { CommandPlanner, type Reply } from "./CommandPlanner.ts"
 import { Draft } from "./Draft.ts"
 import { discardSnapshot } from "./index/Snapshot.ts"
 import { NamespaceReader } from "./NamespaceReader.ts"
-import { NamespaceState, type IndexSettings } from "./NamespaceState.ts"
+import { NamespaceState, snapshotPath, type IndexSettings } from "./NamespaceState.ts"
 import type { NamespaceKey, OpenNamespace, StoreError } from "./store/NamespaceStore.ts"
-import { NamespaceStore } from "./store/NamespaceStore.ts"
+import { NamespaceStore, StoreFault } from "./store/NamespaceStore.ts"
 
 export type CommandError = NotFound | Conflict | InsufficientStorage | Unavailable
 
@@ -43,19 +43,25 @@ export interface Namespace {
   readonly tidy: (nowMillis: number) => Effect.Effect<void, StoreError>
 }
 
-/** Opens the file, loads the image and starts the actor; it ends with the scope, after its mailbox. */
+/**
+ * Opens the file, loads the image and starts the actor, which ends with the scope. `buildTurns` is
+ * shared by all namespaces: graphs are built one slice at a time in the whole process.
+ */
 export const openNamespace: (
   key: NamespaceKey,
-  settings: IndexSettings
+  settings: IndexSettings,
+  buildTurns: Semaphore.Semaphore
 ) => Effect.Effect<Namespace, StoreError, NamespaceStore | Scope.Scope> = Effect.fn("Namespace.open")(
-  function* (key, settings) {
+  function* (key, settings, buildTurns) {
     const store = yield* (yield* NamespaceStore).open(key)
     const state = yield* Effect.acquireRelease(NamespaceState.load(store, settings), (loaded) =>
       Effect.sync(() => loaded.close())
     )
-    const actor = new Actor(store, state, yield* Queue.bounded<Envelope>(Limits.mailboxCapacity))
+    const mailbox = yield* Queue.bounded<Envelope>(Limits.mailboxCapacity)
+    const actor = new Actor(store, state, mailbox, yield* Queue.sliding<void>(1))
     yield* Effect.addFinalizer(() => actor.leave)
     yield* Effect.forkScoped(actor.run, { startImmediately: true })
+    yield* Effect.forkScoped(actor.build(buildTurns))
     return actor
   }
 )
@@ -67,19 +73,27 @@ class Actor implements Namespace {
   readonly #state: NamespaceState
   readonly #planner: CommandPlanner
   readonly #mailbox: Queue.Queue<Envelope>
+  /** Holds something when graphs may have work to do. */
+  readonly #buildDue: Queue.Queue<void>
   readonly #waiting = new Set<Envelope>()
   #stopReason: StopReason
   #eraseDue = false
-  /** Models whose graphs an earlier owner may have left on disk. */
+  /** Models whose graphs may lie on disk. */
   #snapshotModels: ReadonlyArray<string>
 
-  constructor(store: OpenNamespace, state: NamespaceState, mailbox: Queue.Queue<Envelope>) {
+  constructor(
+    store: OpenNamespace,
+    state: NamespaceState,
+    mailbox: Queue.Queue<Envelope>,
+    buildDue: Queue.Queue<void>
+  ) {
     this.key = store.key
     this.#store = store
     this.#state = state
     this.#planner = new CommandPlanner(state)
     this.#snapshotModels = state.models
     this.#mailbox = mailbox
+    this.#buildDue = buildDue
     this.reader = new NamespaceReader(store, state)
   }
 
@@ -101,8 +115,25 @@ class Actor implements Namespace {
   }
 
   get run(): Effect.Effect<void> {
-    return Effect.flatMap(this.#nextBatch(), (batch) => this.#serve(batch)).pipe(
-      Effect.repeat({ while: () => this.#stopReason === undefined })
+    return Effect.flatMap(Queue.takeBetween(this.#mailbox, 1, Limits.commitBatchMax), (batch) =>
+      this.#serve(batch)
+    ).pipe(Effect.repeat({ while: () => this.#stopReason === undefined }))
+  }
+
+  /** Builds graphs whenever there is something to build; searches scan what is not built yet. */
+  build(turns: Semaphore.Semaphore): Effect.Effect<void> {
+    // The yield comes first, so that other fibers and sockets get theirs between any two slices.
+    const slice = turns.withPermit(
+      Effect.andThen(
+        Effect.yieldNow,
+        Effect.sync(() => this.#state.work(Limits.indexSliceMillis, () => performance.now()))
+      )
+    )
+    const untilBuilt = Effect.repeat(slice, { while: (left) => left > 0 })
+    return Queue.offer(this.#buildDue, undefined).pipe(
+      Effect.andThen(Effect.forever(Effect.andThen(Queue.take(this.#buildDue), untilBuilt))),
+      // Without its graph a search is exact and slower, never wrong.
+      Effect.tapDefect((defect) => Effect.logError("a graph cannot be built", { namespace: this.key.tag, defect }))
     )
   }
 
@@ -126,31 +157,19 @@ class Actor implements Namespace {
     })
   }
 
-  /** The next group; graphs are built in slices while nobody asks. */
-  #nextBatch(): Effect.Effect<ReadonlyArray<Envelope>> {
-    return Effect.suspend(() => {
-      if (Queue.sizeUnsafe(this.#mailbox) === 0 && this.#work() > 0) {
-        return Effect.andThen(Effect.yieldNow, this.#nextBatch())
-      }
-      return Queue.takeBetween(this.#mailbox, 1, Limits.commitBatchMax)
-    })
-  }
-
-  #work(): number {
-    return this.#state.work(Limits.indexSliceMillis, () => performance.now())
-  }
-
   #serve(batch: ReadonlyArray<Envelope>): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const nowMillis = yield* Clock.currentTimeMillis
       this.#state.table.advance(nowMillis)
-      let draft = new Draft(this.#state, this.#store)
+      let draft = new Draft(this.#state, this.#store, nowMillis)
       let planned: Array<Planned> = []
       for (const envelope of batch) {
-        // A filter is matched against the image, so what was drafted before has to be in it.
-        if (isByFilter(envelope.command) && !draft.isEmpty) {
-          yield* this.#commit(draft, planned, nowMillis)
-          draft = new Draft(this.#state, this.#store)
+        // A filter is matched against the image, so what was drafted before has to be in it; and a
+        // transaction is one turn of the event loop, so it must not grow with the group.
+        if ((isByFilter(envelope.command) && !draft.isEmpty) || draft.changeCount >= Limits.changesPerCommitMax) {
+          yield* this.#commit(draft, planned)
+          yield* Effect.yieldNow
+          draft = new Draft(this.#state, this.#store, nowMillis)
           planned = []
         }
         const outcome = yield* Effect.result(this.#planner.plan(envelope.command, draft))
@@ -158,33 +177,50 @@ class Actor implements Namespace {
         else if (isStoreError(outcome.failure)) return yield* Effect.fail(outcome.failure)
         else yield* Deferred.fail(envelope.reply, outcome.failure)
       }
-      yield* this.#commit(draft, planned, nowMillis)
-    }).pipe(Effect.catch((error) => this.#stop(error)))
+      yield* this.#commit(draft, planned)
+    }).pipe(
+      Effect.catchCause((cause) => {
+        if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+        const failure = Cause.findErrorOption(cause)
+        // A defect may have left the image half changed: like a failed commit, it asks for a new start.
+        return this.#stop(failure._tag === "Some" ? failure.value : new StoreFault({ cause: Cause.squash(cause) }))
+      })
+    )
   }
 
-  #commit(draft: Draft, planned: ReadonlyArray<Planned>, nowMillis: number): Effect.Effect<void, StoreError> {
+  /** Whole or not at all, also when the scope closes meanwhile: file, image and replies stay together. */
+  #commit(draft: Draft, planned: ReadonlyArray<Planned>): Effect.Effect<void, StoreError> {
     return Effect.gen({ self: this }, function* () {
       if (!draft.isEmpty) {
+        if (draft.erases) yield* this.#discardSnapshots()
         const firstSeq = this.#state.lastSeq + 1
-        yield* this.#store.commit(this.#state.lastSeq, draft.units, nowMillis)
-        const erased = this.#state.apply(
+        yield* this.#store.commit(this.#state.lastSeq, draft.units, draft.nowMillis)
+        this.#eraseDue ||= draft.erases
+        this.#state.apply(
           draft.units.flatMap((unit) => unit.changes),
           firstSeq
         )
-        this.#state.table.advance(nowMillis)
-        if (erased) yield* this.#erased()
+        this.#state.table.advance(draft.nowMillis)
+        yield* Queue.offer(this.#buildDue, undefined)
       }
       for (const { envelope, reply } of planned) yield* Deferred.succeed(envelope.reply, reply())
-    })
+    }).pipe(Effect.uninterruptible)
   }
 
-  /** A vector or text is gone: its snapshot must go now, its trace in the log soon. */
-  #erased(): Effect.Effect<void> {
-    this.#eraseDue = true
-    const models = this.#snapshotModels
-    this.#snapshotModels = []
-    return Effect.forEach(models, (model) => Effect.promise(() => discardSnapshot(snapshotPath(this.#store, model))), {
-      discard: true
+  /** Before the commit that erases: wherever the process dies, no graph outlives a memory in it. */
+  #discardSnapshots(): Effect.Effect<void, StoreFault> {
+    return Effect.suspend(() => {
+      const models = this.#snapshotModels
+      this.#snapshotModels = []
+      return Effect.forEach(
+        models,
+        (model) =>
+          Effect.tryPromise({
+            try: () => discardSnapshot(snapshotPath(this.#store, model)),
+            catch: (cause) => new StoreFault({ cause })
+          }),
+        { discard: true }
+      )
     })
   }
 
@@ -200,30 +236,35 @@ class Actor implements Namespace {
 
   #saveSnapshots(): Effect.Effect<void> {
     return Effect.forEach(
-      this.#state.models,
+      this.#state.models.filter((model) => !this.#state.isOnDisk(model)),
       (model) =>
         Effect.promise(async () => {
           const key = { modelId: model, seq: this.#state.lastSeq }
-          await this.#state.index(model)?.writeSnapshot(snapshotPath(this.#store, model), key)
-        }),
+          return this.#state.index(model)?.writeSnapshot(snapshotPath(this.#store, model), key)
+        }).pipe(
+          Effect.tap((outcome) =>
+            outcome?.written === false
+              ? Effect.logDebug("no snapshot", { namespace: this.key.tag, model, reason: outcome.reason })
+              : Effect.void
+          )
+        ),
       { discard: true }
     )
   }
 
+  /** Fails all who wait: those served, those in the mailbox, and those a full mailbox held back. */
   #stop(error: StoreError): Effect.Effect<void> {
     this.#stopReason = error
-    return Effect.andThen(
-      Effect.logError("a namespace stopped", { namespace: this.key.tag, error: error._tag }),
-      Effect.forEach([...this.#waiting], (envelope) => Deferred.fail(envelope.reply, wireError(error)), {
-        discard: true
-      })
+    return Effect.logError("a namespace stopped", { namespace: this.key.tag, error: error._tag, cause: error }).pipe(
+      Effect.andThen(
+        Effect.forEach([...this.#waiting], (envelope) => Deferred.fail(envelope.reply, wireError(error)), {
+          discard: true
+        })
+      ),
+      Effect.andThen(Queue.shutdown(this.#mailbox))
     )
   }
 }
-
-/** Where the graph of one model is kept. */
-export const snapshotPath = (store: OpenNamespace, model: string): string =>
-  `${store.snapshotPath}.${encodeURIComponent(model)}`
 
 const isByFilter = (command: Command): boolean => command._tag === "RemoveMatching" || command._tag === "Sweep"
 
@@ -241,9 +282,13 @@ export const wireError = (error: StoreError): InsufficientStorage | Unavailable 
       return new Unavailable({
         code: "namespace_unavailable",
         error:
-          "the memories of this agent are in a damaged file, which is set aside; the operator has to look (muniment doctor)"
+          "the memories of this agent are in a file that cannot be read, which is set aside; the operator has to look (muniment doctor)"
       })
     case "StoreFenced":
+      return new Unavailable({
+        code: "namespace_unavailable",
+        error: "the memories of this agent are served by another process; the operator has to look (muniment doctor)"
+      })
     case "StoreFault":
       return new Unavailable({
         code: "namespace_unavailable",

@@ -2,10 +2,11 @@
  * Who runs where: the one door to namespaces. Today every namespace is an actor in this process,
  * opened on first use and closed when idle; callers see only keys, commands and reads.
  *
- * Invariants: a damaged file is set aside and answers 503 while all others serve; when the disk is
- * full, writes answer 507 and deletes get the ballast's room; no call holds two namespaces at once.
+ * Invariants: a file that is damaged or fenced is set aside and answers 503 while all others serve;
+ * when the disk is full, writes answer 507 and deletes get the ballast's room; no call holds two
+ * namespaces at once.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Cause, Clock, Context, Effect, Layer, Scope, Semaphore } from "effect"
 import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { Command, ReplyOf } from "./Commands.ts"
@@ -15,7 +16,7 @@ import { makeNamespaceRegistry, type NamespaceRegistry } from "./NamespaceRegist
 import type { NamespaceReader } from "./NamespaceReader.ts"
 import type { IndexSettings } from "./NamespaceState.ts"
 import {
-  NamespaceStore,
+  type NamespaceStore,
   StoreDamaged,
   StoreFault,
   StoreFenced,
@@ -68,11 +69,20 @@ const makeHost = Effect.fn("NamespaceHost.make")(function* (options: {
   readonly index: IndexSettings
   readonly openMax?: number
 }) {
-  const store = yield* NamespaceStore
+  const own = yield* Effect.context<NamespaceStore>()
+  const buildTurns = yield* Semaphore.make(1)
   const guard = new FileGuard(options.dataDirectory)
+  yield* guard.restoreBallast
   const registry = yield* makeNamespaceRegistry<NamespaceKey, Namespace, StoreError>({
+    // In the host's own context: an actor outlives the request that opened it, and would keep it alive.
     open: (key) =>
-      guard.opening(key, openNamespace(key, options.index).pipe(Effect.provideService(NamespaceStore, store))),
+      guard
+        .opening(key, openNamespace(key, options.index, buildTurns))
+        .pipe(
+          Effect.updateContext((context: Context.Context<Scope.Scope>) =>
+            Context.add(own, Scope.Scope, Context.get(context, Scope.Scope))
+          )
+        ),
     openMax: options.openMax ?? Limits.openNamespacesMax,
     closeBudgetMillis
   })
@@ -107,27 +117,26 @@ class Host {
     look: (reader: NamespaceReader, nowMillis: number) => Effect.Effect<A, StoreError>
   ): Effect.Effect<A, ReadError> {
     return Effect.flatMap(Clock.currentTimeMillis, (nowMillis) =>
-      this.#use(key, (namespace) =>
-        Effect.catch(look(namespace.reader, nowMillis), (error) => {
-          this.#guard.failed(key, error)
-          return Effect.fail(wireError(error))
-        })
-      )
+      this.#use(key, (namespace) => this.#told(key, look(namespace.reader, nowMillis)))
     )
   }
 
   get maintain(): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const nowMillis = yield* Clock.currentTimeMillis
-      for (const key of [...this.#registry.openKeys(), ...this.#guard.dueToExpire(nowMillis)]) {
-        yield* Effect.catch(this.#maintainOne(key, nowMillis), (error) =>
-          Effect.logWarning("housekeeping of a namespace failed", { namespace: key.tag, code: error.code })
+      // Looking after an open namespace is no use of it: it neither reopens one nor keeps it from idling.
+      for (const key of this.#registry.openKeys()) {
+        const tended = this.#registry.whileOpen(key, (namespace) => this.#tend(namespace, nowMillis))
+        yield* this.#noted(key, Effect.mapError(tended, wireErrorOf))
+      }
+      for (const key of this.#guard.dueToExpire(nowMillis)) {
+        yield* this.#noted(
+          key,
+          this.#use(key, (namespace) => this.#tend(namespace, nowMillis))
         )
       }
       yield* this.#registry.closeIdle(nowMillis - Limits.namespaceIdleMillis)
-      yield* Effect.try({ try: () => this.#guard.restoreBallast(), catch: storeError }).pipe(
-        Effect.catch((error) => Effect.logWarning("the ballast file could not be written", { error: error._tag }))
-      )
+      yield* this.#guard.restoreBallast
     })
   }
 
@@ -139,34 +148,67 @@ class Host {
     }))
   }
 
-  #maintainOne(key: NamespaceKey, nowMillis: number): Effect.Effect<void, CommandError> {
-    const sweep: Effect.Effect<void, CommandError> = Effect.flatMap(this.ask(key, { _tag: "Sweep" }), (removed) =>
+  /** Removes what has expired, then tidies up. */
+  #tend(namespace: Namespace, nowMillis: number): Effect.Effect<void, CommandError> {
+    const sweep: Effect.Effect<void, CommandError> = Effect.flatMap(namespace.ask({ _tag: "Sweep" }), (removed) =>
       removed === Limits.removalsPerCommitMax ? sweep : Effect.void
     )
-    return this.read(key, (reader) => reader.counts(nowMillis).expired).pipe(
-      Effect.flatMap((expired) => (expired > 0 ? sweep : Effect.void)),
-      Effect.andThen(this.#use(key, (namespace) => Effect.mapError(namespace.tidy(nowMillis), wireError)))
+    const swept = Effect.suspend(() => (namespace.reader.counts(nowMillis).expired > 0 ? sweep : Effect.void))
+    return this.#minding(
+      namespace,
+      Effect.catchTag(swept, "InsufficientStorage", (full) =>
+        // The next round finds it reopened, and the room that this one gave.
+        Effect.andThen(
+          Effect.sync(() => this.#guard.giveRoom()),
+          Effect.fail(full)
+        )
+      ).pipe(Effect.andThen(this.#told(namespace.key, namespace.tidy(nowMillis))))
     )
+  }
+
+  /** Whatever happens to one namespace, housekeeping goes on with the next. */
+  #noted(key: NamespaceKey, tended: Effect.Effect<unknown, CommandError>): Effect.Effect<void> {
+    return Effect.matchCauseEffect(tended, {
+      onSuccess: () => Effect.void,
+      onFailure: (cause) =>
+        Cause.hasInterruptsOnly(cause)
+          ? Effect.interrupt
+          : Effect.logWarning("housekeeping of a namespace failed", { namespace: key.tag, cause })
+    })
   }
 
   /** Opens the namespace for one use, and closes it for good when its actor has stopped. */
   #use<A, E>(key: NamespaceKey, use: (namespace: Namespace) => Effect.Effect<A, E>): Effect.Effect<A, E | ReadError> {
     return Effect.suspend(() => {
-      const reason = this.#guard.reasonAgainst(key)
-      if (reason !== undefined) return Effect.fail(wireError(new StoreDamaged({ reason, cause: undefined })))
+      const refusal = this.#guard.refusal(key)
+      if (refusal !== undefined) return Effect.fail(wireError(refusal))
       return this.#registry
-        .with(key, (namespace) =>
-          Effect.ensuring(
-            use(namespace),
-            Effect.suspend(() => {
-              const stopped = namespace.stopReason()
-              if (stopped === undefined) return Effect.void
-              this.#guard.failed(key, stopped)
-              return this.#registry.retire(key)
-            })
-          )
-        )
-        .pipe(Effect.mapError((error) => (isStoreError(error) ? wireError(error) : error)))
+        .with(key, (namespace) => this.#minding(namespace, use(namespace)))
+        .pipe(Effect.mapError(wireErrorOf))
+    })
+  }
+
+  /** Afterwards a namespace that has stopped is closed, and opened anew by its next use unless it is set aside. */
+  #minding<A, E>(namespace: Namespace, used: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.ensuring(
+      used,
+      Effect.suspend(() => {
+        const stopped = namespace.stopReason()
+        if (stopped !== undefined) this.#guard.failed(namespace.key, stopped)
+        const isOver = stopped !== undefined || this.#guard.refusal(namespace.key) !== undefined
+        return isOver ? this.#registry.retire(namespace.key) : Effect.void
+      })
+    )
+  }
+
+  /** A failed look: sets the file aside if need be, and tells the log what the caller is not told. */
+  #told<A>(key: NamespaceKey, looked: Effect.Effect<A, StoreError>): Effect.Effect<A, ReadError> {
+    return Effect.catch(looked, (error) => {
+      this.#guard.failed(key, error)
+      return Effect.andThen(
+        Effect.logError("a namespace could not be read", { namespace: key.tag, error: error._tag, cause: error }),
+        Effect.fail(wireError(error))
+      )
     })
   }
 }
@@ -179,3 +221,6 @@ const isStoreError = (error: unknown): error is StoreError =>
   error instanceof StoreFenced ||
   error instanceof StoreDamaged ||
   error instanceof StoreFault
+
+const wireErrorOf = <E>(error: E | StoreError): Exclude<E, StoreError> | ReadError =>
+  isStoreError(error) ? wireError(error) : (error as Exclude<E, StoreError>)

@@ -47,7 +47,7 @@ export class NamespaceReader {
     this.#state = state
   }
 
-  /** Live memories, latest versions and rows; what is left to build of the graphs. */
+  /** Live memories, latest versions and rows; what waits for the sweep, and when it next has to look. */
   counts(nowMillis: number) {
     const table = this.#at(nowMillis)
     return {
@@ -118,14 +118,15 @@ export class NamespaceReader {
     })
   }
 
-  /** Records at places read before. One that has changed hands since is left out. */
+  /** Records at places read before. One that has expired, gone or changed hands since is left out. */
   versions(
     places: ReadonlyArray<{ readonly id: string; readonly slot: number }>
   ): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
     return Effect.map(this.#store.records(places.map(({ slot }) => slot)), (found) => {
       const idAt = new Map(places.map(({ id, slot }) => [slot, id]))
+      const { table } = this.#state
       const current = found.filter(
-        ({ slot, record }) => record.id === idAt.get(slot) && this.#state.table.row(slot)?.id === record.id
+        ({ slot, record }) => record.id === idAt.get(slot) && table.row(slot)?.id === record.id && table.isLive(slot)
       )
       return current.map(versionIn(this.#state))
     })

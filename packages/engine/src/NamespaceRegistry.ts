@@ -24,6 +24,11 @@ interface Entry<K, A, E> {
 export interface NamespaceRegistry<K extends Keyed, A, E> {
   /** Runs `use` with the namespace open; opens it first if need be. */
   readonly with: <B, E2, R>(key: K, use: (opened: A) => Effect.Effect<B, E2, R>) => Effect.Effect<B, E | E2, R>
+  /** Runs `use` if the namespace is open and serving; counts neither as a use nor as a reason to open it. */
+  readonly whileOpen: <B, E2, R>(
+    key: K,
+    use: (opened: A) => Effect.Effect<B, E2, R>
+  ) => Effect.Effect<B | undefined, E | E2, R>
   /** Closes it once nobody uses it, whatever its age; the next use opens it anew. */
   readonly retire: (key: K) => Effect.Effect<void>
   /** Closes what nobody used since `beforeMillis`. */
@@ -65,6 +70,19 @@ class Registry<K extends Keyed, A, E> implements NamespaceRegistry<K, A, E> {
     )
   }
 
+  whileOpen<B, E2, R>(key: K, use: (opened: A) => Effect.Effect<B, E2, R>): Effect.Effect<B | undefined, E | E2, R> {
+    return Effect.acquireUseRelease(
+      Effect.sync(() => {
+        const entry = this.#entries.get(key.tag)
+        if (entry === undefined || entry.isClosing) return undefined
+        entry.users++
+        return entry
+      }),
+      (entry) => (entry === undefined ? Effect.succeed(undefined) : Effect.flatMap(Deferred.await(entry.opened), use)),
+      (entry) => (entry === undefined ? Effect.void : this.#release(entry))
+    )
+  }
+
   retire(key: K): Effect.Effect<void> {
     return Effect.suspend(() => {
       const entry = this.#entries.get(key.tag)
@@ -76,22 +94,29 @@ class Registry<K extends Keyed, A, E> implements NamespaceRegistry<K, A, E> {
   }
 
   closeIdle(beforeMillis: number): Effect.Effect<void> {
-    return this.#closeAll((entry) => entry.lastUsedMillis < beforeMillis)
+    return Effect.suspend(() =>
+      Effect.forEach(
+        [...this.#entries.values()].filter((entry) => entry.lastUsedMillis < beforeMillis),
+        // Asked again when its turn comes: closing the one before took time.
+        (entry) =>
+          Effect.suspend(() =>
+            isIdle(entry) && entry.lastUsedMillis < beforeMillis ? this.#close(entry) : Effect.void
+          ),
+        { discard: true }
+      )
+    )
   }
 
   openKeys(): ReadonlyArray<K> {
     return [...this.#entries.values()].map((entry) => entry.key)
   }
 
+  /** Also waits for what is in use, and for what somebody else is closing. */
   get closeAll(): Effect.Effect<void> {
-    return this.#closeAll(() => true)
-  }
-
-  #closeAll(isDue: (entry: Entry<K, A, E>) => boolean): Effect.Effect<void> {
     return Effect.suspend(() =>
       Effect.forEach(
-        [...this.#entries.values()].filter(isDue),
-        (entry) => Effect.suspend(() => (isIdle(entry) ? this.#close(entry) : Effect.void)),
+        [...this.#entries.values()],
+        (entry) => Effect.andThen(this.retire(entry.key), Deferred.await(entry.closed)),
         { discard: true }
       )
     )

@@ -8,7 +8,7 @@ import type { HnswlibModule } from "./index/Hnswlib.ts"
 import { PlannedIndex } from "./index/PlannedIndex.ts"
 import type { IndexPin } from "./index/Planner.ts"
 import { LexicalIndex } from "./recall/LexicalIndex.ts"
-import { rowOfRecord } from "./store/memoryColumns.ts"
+import { DamagedColumn, rowOfRecord } from "./store/memoryColumns.ts"
 import type { Change, MemoryVector, OpenNamespace, StoreError } from "./store/NamespaceStore.ts"
 import { MemoryTable } from "./table/MemoryTable.ts"
 
@@ -23,6 +23,8 @@ export class NamespaceState {
   readonly #settings: IndexSettings
   readonly #vectors = new Map<string, PlannedIndex>()
   readonly #modelOf = new Map<number, string>()
+  /** Sequence number at which the whole graph of a model was read from its snapshot. */
+  readonly #onDisk = new Map<string, number>()
   readonly #freeSlots: Array<number> = []
   #nextSlot = 0
   lastSeq: number
@@ -41,14 +43,25 @@ export class NamespaceState {
       state.#nextSlot = row.slot + 1
       state.table.insert(row)
     })
-    yield* store.eachVector(({ slot, seq, model, values }) => state.#embed(slot, seq, { model, values }))
+    yield* store.eachVector(({ slot, seq, model, values }) => {
+      try {
+        state.#embed(slot, seq, { model, values })
+      } catch (cause) {
+        throw new DamagedColumn(`the vector of slot ${slot} is none of ${model}`, { cause })
+      }
+    })
     for (const [model, index] of state.#vectors) {
-      yield* Effect.promise(() =>
-        index.restore(`${store.snapshotPath}.${model}`, { modelId: model, seq: state.lastSeq })
-      )
+      const key = { modelId: model, seq: state.lastSeq }
+      const outcome = yield* Effect.promise(() => index.restore(snapshotPath(store, model), key))
+      if (outcome.restored && outcome.stale === 0 && outcome.indexed === index.size) state.#onDisk.set(model, key.seq)
     }
     return state
   }) satisfies (store: OpenNamespace, settings: IndexSettings) => Effect.Effect<NamespaceState, StoreError>
+
+  /** Whether the snapshot that was read holds all there is: it need not be written again. */
+  isOnDisk(model: string): boolean {
+    return this.#onDisk.get(model) === this.lastSeq
+  }
 
   get models(): ReadonlyArray<string> {
     return [...this.#vectors.keys()]
@@ -63,21 +76,15 @@ export class NamespaceState {
     return this.#modelOf.get(slot)
   }
 
-  /** A slot nobody uses; it is the caller's until `apply` or `returnSlot`. */
+  /** A slot nobody uses; it is the caller's until a change puts it back. */
   takeSlot(): number {
     return this.#freeSlots.pop() ?? this.#nextSlot++
   }
 
-  returnSlot(slot: number): void {
-    this.#freeSlots.push(slot)
-  }
-
-  /** Follows a commit: `changes` in its order, the first of them numbered `firstSeq`. True when a vector went. */
-  apply(changes: ReadonlyArray<Change>, firstSeq: number): boolean {
-    let erased = false
-    for (const [at, change] of changes.entries()) erased = this.#applyOne(change, firstSeq + at) || erased
+  /** Follows a commit: `changes` in its order, the first of them numbered `firstSeq`. */
+  apply(changes: ReadonlyArray<Change>, firstSeq: number): void {
+    for (const [at, change] of changes.entries()) this.#applyOne(change, firstSeq + at)
     this.lastSeq = firstSeq + changes.length - 1
-    return erased
   }
 
   /** Builds graphs for about `budgetMillis`; what is left to do. */
@@ -91,34 +98,31 @@ export class NamespaceState {
     for (const index of this.#vectors.values()) index.close()
   }
 
-  #applyOne(change: Change, seq: number): boolean {
+  #applyOne(change: Change, seq: number): void {
     switch (change._tag) {
-      case "Put": {
-        const old = this.table.row(change.slot)
-        this.table.replace(rowOfRecord(change.slot, old?.createdSeq ?? seq, change.record))
+      case "Put":
+        this.table.replace(rowOfRecord(change.slot, this.table.row(change.slot)?.createdSeq ?? seq, change.record))
         this.lexical.put(change.slot, change.columns)
-        const erased = change.vector === undefined && this.#forget(change.slot, seq)
-        if (change.vector !== undefined) this.#embed(change.slot, seq, change.vector)
-        return erased || old !== undefined
-      }
+        if (change.vector === undefined) this.#forget(change.slot, seq)
+        else this.#embed(change.slot, seq, change.vector)
+        return
       case "Patch":
         this.table.replace(rowOfRecord(change.slot, this.table.row(change.slot)?.createdSeq ?? seq, change.record))
         this.lexical.put(change.slot, change.columns)
-        return false
-      case "Remove": {
+        return
+      case "Remove":
         this.table.remove(change.slot)
         this.lexical.remove(change.slot)
         this.#forget(change.slot, seq)
-        this.returnSlot(change.slot)
-        return true
-      }
+        this.#freeSlots.push(change.slot)
+        return
       case "Embed":
-        return this.#embed(change.slot, seq, change.vector)
+        this.#embed(change.slot, seq, change.vector)
     }
   }
 
-  #embed(slot: number, seq: number, vector: MemoryVector): boolean {
-    const moved = this.#modelOf.get(slot) !== vector.model && this.#forget(slot, seq)
+  #embed(slot: number, seq: number, vector: MemoryVector): void {
+    if (this.#modelOf.get(slot) !== vector.model) this.#forget(slot, seq)
     let index = this.#vectors.get(vector.model)
     if (index === undefined) {
       index = new PlannedIndex({ dims: vector.values.length, ...this.#settings })
@@ -126,12 +130,11 @@ export class NamespaceState {
     }
     index.upsert(slot, vector.values, seq)
     this.#modelOf.set(slot, vector.model)
-    return moved
   }
 
-  #forget(slot: number, seq: number): boolean {
+  #forget(slot: number, seq: number): void {
     const model = this.#modelOf.get(slot)
-    if (model === undefined) return false
+    if (model === undefined) return
     const index = this.#vectors.get(model)
     index?.remove(slot, seq)
     this.#modelOf.delete(slot)
@@ -139,6 +142,9 @@ export class NamespaceState {
       index.close()
       this.#vectors.delete(model)
     }
-    return true
   }
 }
+
+/** Where the graph of one model is kept. */
+export const snapshotPath = (store: OpenNamespace, model: string): string =>
+  `${store.snapshotPath}.${encodeURIComponent(model)}`

@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { Database } from "@muniment/sqlite/Database"
-import { migrate } from "@muniment/sqlite/Migrate"
+import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
 import { classifySqlite } from "@muniment/sqlite/SqliteError"
 import { FullText } from "../recall/FullText.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
@@ -30,7 +30,7 @@ import {
   type StoredVector,
   type StoreError
 } from "./NamespaceStore.ts"
-import { recordOf, recordValues, rowOf, vectorBytes, vectorOf } from "./memoryColumns.ts"
+import { DamagedColumn, recordOf, recordValues, rowOf, vectorBytes, vectorOf } from "./memoryColumns.ts"
 
 /** Rows read before other fibers get a turn: about 5 ms of work. */
 const rowsPerTurn = 1_000
@@ -78,6 +78,9 @@ class NamespaceFile implements OpenNamespace {
     this.fullText = new FullText(database.handle)
     this.lastSeq = this.#meta("seq")
     this.#epochSeen = this.#meta("epoch")
+    const owner = [this.#text("account"), this.#text("agent")]
+    if (this.#epochSeen > 0 && (owner[0] !== key.account || owner[1] !== key.agentId))
+      throw new DamagedColumn("the file holds the memories of another agent")
   }
 
   eachRow(visit: (row: MemoryRow) => void): Effect.Effect<void, StoreError> {
@@ -232,6 +235,10 @@ class NamespaceFile implements OpenNamespace {
     return Number(this.#database.prepare("SELECT value FROM meta WHERE key = ?").get(key)?.["value"] ?? 0)
   }
 
+  #text(key: "account" | "agent"): unknown {
+    return this.#database.prepare("SELECT value FROM meta WHERE key = ?").get(key)?.["value"]
+  }
+
   #setMeta(key: string, value: number | string): void {
     this.#database.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)").run(key, value)
   }
@@ -271,8 +278,14 @@ const guarded = <A>(step: () => A): Effect.Effect<A, StoreError> =>
 export const storeError = (cause: unknown): StoreError => {
   const classified = classifySqlite(cause, "namespace")
   if (classified?.reason === "full") return new StoreFull({ cause: classified })
-  if (classified?.reason === "corrupt" || cause instanceof SyntaxError) {
-    return new StoreDamaged({ reason: classified?.message ?? "a stored column does not parse", cause })
+  if (classified?.reason === "corrupt") return new StoreDamaged({ reason: classified.message, cause })
+  if (cause instanceof SyntaxError) return new StoreDamaged({ reason: "a stored column does not parse", cause })
+  if (cause instanceof DamagedColumn) return new StoreDamaged({ reason: cause.message, cause })
+  if (cause instanceof NewerDatabase) {
+    return new StoreDamaged({
+      reason: `version ${cause.found} of a later release; this one knows ${cause.known}`,
+      cause
+    })
   }
   return new StoreFault({ cause: classified ?? cause })
 }

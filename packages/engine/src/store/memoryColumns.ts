@@ -8,6 +8,11 @@ import type { MemoryRow, StoredVector } from "./NamespaceStore.ts"
 
 type Columns = Readonly<Record<string, unknown>>
 
+/** A stored value that this file cannot have written: the file is damaged. */
+export class DamagedColumn extends Error {
+  override readonly name = "DamagedColumn"
+}
+
 /** Values in the order of the insert statement; the event time keeps its ISO text. */
 export const recordValues = (slot: number, seq: number, record: MemoryRecord): ReadonlyArray<SQLInputValue> => [
   slot,
@@ -86,6 +91,8 @@ export const vectorBytes = (values: Float32Array): Uint8Array =>
 
 export const vectorOf = (columns: Columns): StoredVector => {
   const bytes = columns["value"] as Uint8Array
+  if (bytes.byteLength === 0 || bytes.byteLength % Float32Array.BYTES_PER_ELEMENT !== 0)
+    throw new DamagedColumn(`a vector of ${bytes.byteLength} bytes`)
   // A copy: SQLite's buffer need not be aligned to four bytes.
   const values = new Float32Array(bytes.slice().buffer)
   return { slot: Number(columns["slot"]), seq: Number(columns["seq"]), model: String(columns["model"]), values }

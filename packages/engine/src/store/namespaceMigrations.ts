@@ -44,6 +44,7 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
           at INTEGER NOT NULL,
           result TEXT NOT NULL
         ) STRICT, WITHOUT ROWID;
+        CREATE INDEX idempotency_at ON idempotency(at);
       `)
       FullText.create(database.handle)
     }

@@ -39,6 +39,11 @@ export class ExpiryQueue {
     return { slot, time }
   }
 
+  clear(): void {
+    this.#times = []
+    this.#slots = []
+  }
+
   #sink(time: number, slot: number): void {
     const size = this.#times.length
     let at = 0

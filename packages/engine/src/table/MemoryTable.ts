@@ -14,6 +14,9 @@ import { ExpiryQueue } from "./ExpiryQueue.ts"
 import { SlotSet } from "./SlotSet.ts"
 import { VersionChain } from "./VersionChain.ts"
 
+/** Outdated entries the expiry queue may hold beside one for each row. */
+const outdatedExpiriesMax = 1_024
+
 export interface VersionLinks {
   readonly isLatest: boolean
   readonly supersedes: string | undefined
@@ -43,6 +46,11 @@ export class MemoryTable {
   /** Live memories that no newer live version supersedes. */
   get latestCount(): number {
     return this.#latestCount
+  }
+
+  /** Entries of the expiry queue, outdated ones included; bounded by the number of rows. */
+  get expiryEntries(): number {
+    return this.#expiry.length
   }
 
   /** Rows, expired ones included until they are swept. */
@@ -83,7 +91,7 @@ export class MemoryTable {
     this.#live.set(row.slot)
     this.#liveCount++
     this.#setFilters(row, true)
-    if (row.expiresAt !== undefined) this.#expiry.push(row.slot, row.expiresAt)
+    if (row.expiresAt !== undefined) this.#expect(row.slot, row.expiresAt)
     if (row.uniqueKey === undefined) this.#setLatest(row.slot, true)
     else this.#changeChain(row.uniqueKey, (chain) => chain.add(row))
   }
@@ -180,6 +188,16 @@ export class MemoryTable {
     else {
       this.#setLatest(latest, true)
       this.#latestOf.set(uniqueKey, latest)
+    }
+  }
+
+  /** Every change of a row leaves an entry behind: once most are outdated the queue is made anew. */
+  #expect(slot: number, expiresAt: number): void {
+    this.#expiry.push(slot, expiresAt)
+    if (this.#expiry.length <= this.#liveCount * 2 + outdatedExpiriesMax) return
+    this.#expiry.clear()
+    for (const row of this.#rows) {
+      if (row?.expiresAt !== undefined && this.#live.has(row.slot)) this.#expiry.push(row.slot, row.expiresAt)
     }
   }
 

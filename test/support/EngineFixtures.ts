@@ -1,0 +1,170 @@
+/**
+ * Namespaces for tests of the engine: keys, records, commands, the host over a real directory, and a
+ * probe that stands between the actor and its store, counts what passes and fails it on demand.
+ */
+import { Effect, Layer } from "effect"
+import type { MemoryRecord } from "@muniment/domain/Memory"
+import type { CreateMemories, PreparedMemory } from "@muniment/engine/Commands"
+import { MemorySearch } from "@muniment/engine/MemorySearch"
+import { NamespaceHost } from "@muniment/engine/NamespaceHost"
+import type { IndexSettings } from "@muniment/engine/NamespaceState"
+import {
+  NamespaceStore,
+  type CommitUnit,
+  type MemoryVector,
+  type NamespaceKey,
+  type OpenNamespace,
+  type StoreError
+} from "@muniment/engine/store/NamespaceStore"
+import { sqliteNamespaceStore } from "@muniment/engine/store/SqliteNamespaceStore"
+import { contentHash, sha256Hex } from "@muniment/trust/CanonicalJson"
+
+export const exactOnly: IndexSettings = { hnswlib: undefined, pin: "exact" }
+
+export const namespaceKey = (agentId = "agent", account = "acc_test"): NamespaceKey => ({
+  tag: sha256Hex(`${account}\0${agentId}`).slice(0, 12),
+  account,
+  agentId
+})
+
+/** A record that says `text`; its id is the number. */
+export const memoryRecord = (number: number, text: string, fields: Partial<MemoryRecord> = {}): MemoryRecord => {
+  const agentId = fields.agentId ?? "agent"
+  const kind = fields.kind ?? "factual_memory"
+  const data = fields.data ?? { fact: text }
+  return {
+    id: `mem_${String(number).padStart(26, "0")}`,
+    agentId,
+    kind,
+    data,
+    tags: [],
+    mentions: [],
+    confidence: 1,
+    contentHash: contentHash({ agentId, data, kind }),
+    createdAt: 1_000 + number,
+    updatedAt: 1_000 + number,
+    origin: "direct",
+    ...fields
+  }
+}
+
+export const newMemory = (record: MemoryRecord, vector?: MemoryVector): PreparedMemory => ({
+  record,
+  vector,
+  isReplacement: false,
+  setsExpiry: record.expiresAt !== undefined
+})
+
+export const replacementOf = (record: MemoryRecord, vector?: MemoryVector): PreparedMemory => ({
+  ...newMemory(record, vector),
+  isReplacement: true
+})
+
+export const creating = (memories: ReadonlyArray<PreparedMemory>, key?: string, fingerprint = "f"): CreateMemories => ({
+  _tag: "CreateMemories",
+  memories,
+  idempotency: key === undefined ? undefined : { key, fingerprint }
+})
+
+/** Vector[dims] of unit length that points along axis `at`, a little towards the next. */
+export const axisVector = (at: number, dims = 8, model = "test-model"): MemoryVector => {
+  const values = new Float32Array(dims)
+  values[at % dims] = Math.cos(at / 100)
+  values[(at + 1) % dims] = Math.sin(at / 100)
+  return { model, values }
+}
+
+/** What a call of the store is, for a probe to decide upon. */
+export type StoreCall =
+  | { readonly name: "open"; readonly key: NamespaceKey }
+  | { readonly name: "commit"; readonly key: NamespaceKey; readonly units: ReadonlyArray<CommitUnit> }
+  | { readonly name: "record" | "records" | "slotOf" | "checkpoint" | "storedResult"; readonly key: NamespaceKey }
+
+export class StoreProbe {
+  readonly calls: Array<StoreCall> = []
+  /** Runs before a call, and may fail it: then the call does not happen. */
+  before: (call: StoreCall) => Effect.Effect<void, StoreError> = () => Effect.void
+  /** Runs after a call that worked, and may fail it: then it happened and nobody was told. */
+  after: (call: StoreCall) => Effect.Effect<void, StoreError> = () => Effect.void
+
+  count(name: StoreCall["name"]): number {
+    return this.calls.filter((call) => call.name === name).length
+  }
+
+  /** Fails the next call of this name with `error`, and no other. */
+  failNext(name: StoreCall["name"], error: StoreError, when: "before" | "after" = "before"): void {
+    this[when] = (call) => {
+      if (call.name !== name) return Effect.void
+      this[when] = () => Effect.void
+      return Effect.fail(error)
+    }
+  }
+
+  around<A, R>(call: StoreCall, effect: Effect.Effect<A, StoreError, R>): Effect.Effect<A, StoreError, R> {
+    return Effect.suspend(() => {
+      this.calls.push(call)
+      return Effect.andThen(
+        this.before(call),
+        Effect.tap(effect, () => this.after(call))
+      )
+    })
+  }
+}
+
+/** The SQLite store with a probe in front of it. */
+export const probedStore = (directory: string, probe: StoreProbe): Layer.Layer<NamespaceStore> =>
+  Layer.effect(
+    NamespaceStore,
+    Effect.map(NamespaceStore, (store) => ({
+      open: (key: NamespaceKey) =>
+        Effect.map(probe.around({ name: "open", key }, store.open(key)), (file) => probedFile(file, probe))
+    }))
+  ).pipe(Layer.provide(sqliteNamespaceStore(directory)))
+
+const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
+  const { key } = file
+  return {
+    key,
+    lastSeq: file.lastSeq,
+    fullText: file.fullText,
+    snapshotPath: file.snapshotPath,
+    eachRow: (visit) => file.eachRow(visit),
+    eachVector: (visit) => file.eachVector(visit),
+    commit: (seq, units, at) => probe.around({ name: "commit", key, units }, file.commit(seq, units, at)),
+    storedResult: (token) => probe.around({ name: "storedResult", key }, file.storedResult(token)),
+    forgetResultsBefore: (at) => file.forgetResultsBefore(at),
+    record: (slot) => probe.around({ name: "record", key }, file.record(slot)),
+    records: (slots) => probe.around({ name: "records", key }, file.records(slots)),
+    slotOf: (id) => probe.around({ name: "slotOf", key }, file.slotOf(id)),
+    slotsWithoutVector: (model, after, limit) => file.slotsWithoutVector(model, after, limit),
+    countWithoutVector: (model) => file.countWithoutVector(model),
+    checkpoint: (mode) => probe.around({ name: "checkpoint", key }, file.checkpoint(mode))
+  }
+}
+
+export interface EngineOptions {
+  readonly probe?: StoreProbe
+  readonly index?: IndexSettings
+  readonly openMax?: number
+}
+
+/** Host and search over a directory; providing it again is a restart. */
+export const engineOf = (directory: string, options: EngineOptions = {}) =>
+  MemorySearch.layer.pipe(
+    Layer.provideMerge(
+      NamespaceHost.layer({
+        dataDirectory: directory,
+        index: options.index ?? exactOnly,
+        ...(options.openMax !== undefined && { openMax: options.openMax })
+      })
+    ),
+    Layer.provide(probedStore(directory, options.probe ?? new StoreProbe())),
+    Layer.fresh
+  )
+
+/** Every live memory of a namespace by id, superseded versions included. */
+export const allOf = Effect.fnUntraced(function* (key: NamespaceKey) {
+  const search = yield* MemorySearch
+  const { memories } = yield* search.list([key], { includeSuperseded: true }, undefined, 10_000)
+  return new Map(memories.map((memory) => [memory.id, memory]))
+})
