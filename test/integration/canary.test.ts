@@ -1,0 +1,292 @@
+/**
+ * Two accounts, each full of a word of its own: no answer to one may hold a byte of the other. Every
+ * route of the contract is called by the second account with everything that belongs to the first;
+ * what is foreign answers exactly as what does not exist.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { contractRoutes } from "../support/Contract.ts"
+import { startServer, type Answer, type CallOptions, type TestServer } from "../support/TestServer.ts"
+
+/** What an account has: each text holds its canary, ids are made by the server. */
+interface Tenant {
+  readonly canary: string
+  readonly key: string
+  readonly ids: ReadonlyArray<string>
+  readonly agentId: string
+  readonly subjectId: string
+  readonly threadId: string
+  readonly schemaName: string
+  readonly cursor: string
+  readonly accountId: string
+}
+
+/** How a route names things: those of a tenant, or others that nobody has. */
+type Names = Pick<Tenant, "ids" | "agentId" | "subjectId" | "threadId" | "schemaName">
+type Calls = ReadonlyArray<readonly [path: string, options?: CallOptions]>
+
+let server: TestServer
+let victim: Tenant
+let intruder: Tenant
+
+beforeAll(async () => {
+  server = await startServer()
+  victim = await settle("canaryvictim")
+  intruder = await settle("canaryintruder")
+}, 90_000)
+afterAll(async () => {
+  await server.stop()
+}, 60_000)
+
+const schemaOf = (canary: string) =>
+  JSON.stringify({
+    type: "object",
+    description: canary,
+    properties: { key: { type: "string" }, [`${canary}field`]: { type: "string" } },
+    required: ["key"]
+  })
+
+const settle = async (canary: string): Promise<Tenant> => {
+  const key = await server.newAccount(`${canary}-account`)
+  const schemaName = `${canary}_kind`
+  const agentId = `${canary}-agent`
+  const [subjectId, threadId] = [`${canary}-subject`, `${canary}-thread`]
+  const as = (body: unknown, headers: Readonly<Record<string, string>> = {}): CallOptions => ({ key, body, headers })
+  const registered = { name: schemaName, description: canary, uniqueOn: ["key"], schema: schemaOf(canary) }
+  expect((await server.call("POST", "/v1/schemas", as(registered))).status).toBe(200)
+  const memories = [
+    ...Array.from({ length: 5 }, (_, at) => ({
+      kind: "factual_memory",
+      data: { subject: `${canary} ${at}`, fact: `The secret word is ${canary}` }
+    })),
+    { kind: "temporal_event", data: { event: `${canary} meets a friend`, eventDate: "2026-05-05" } },
+    { kind: schemaName, data: { key: canary, [`${canary}field`]: canary } }
+  ]
+  const body = { agentId, subjectId, threadId, memories }
+  const made = await server.call("POST", "/v1/memories", as(body, { "idempotency-key": "the same key" }))
+  expect(made.status).toBe(200)
+  const ids: ReadonlyArray<string> = made.body.created.map(({ id }: { readonly id: string }) => id)
+  const tags = [`${canary}tag`]
+  expect((await server.call("PATCH", `/v1/memories/${ids[0]}`, as({ tags }))).status).toBe(200)
+  const page = await server.call("GET", "/v1/memories?limit=2", { key })
+  const { body: who } = await server.call("GET", "/v1/account", { key })
+  const cursor: string = page.body.nextCursor
+  return { canary, key, ids, agentId, subjectId, threadId, schemaName, cursor, accountId: who.account.id }
+}
+
+const nobodys = (): Names => ({
+  ids: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T", "mem_01KAJ8Q0V7E5XK9D2M4N6P8R1T"],
+  agentId: "nobody-agent",
+  subjectId: "nobody-subject",
+  threadId: "nobody-thread",
+  schemaName: "nobody_kind"
+})
+
+const filtersOf = ({ agentId, subjectId, threadId, schemaName }: Names): ReadonlyArray<Record<string, string>> => [
+  { agentId },
+  { subjectId },
+  { threadId },
+  { kind: schemaName },
+  { agentId, subjectId, threadId, kind: schemaName }
+]
+
+const fact = (text: string) => ({ kind: "factual_memory", data: { subject: text, fact: text } })
+
+/**
+ * The calls that reach for what `names` names, route by route. A route of the contract that has none
+ * fails the test: whoever adds a route says here how it could leak.
+ */
+const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> = {
+  "memories.create": ({ agentId, schemaName, ids }) => [
+    ["/v1/memories", { body: { agentId: "mine", memories: [{ kind: schemaName, data: { key: "k" } }] } }],
+    ["/v1/memories", { body: { agentId, memories: [{ ...fact("overwritten"), id: ids[0] }] } }],
+    ["/v1/memories", { body: { agentId: "mine", memories: [{ ...fact("overwritten"), id: ids[0] }] } }]
+  ],
+  "memories.batchCreate": ({ agentId, schemaName, ids }) => [
+    ["/v1/memories/batch/create", { body: { agentId: "mine", memories: [{ kind: schemaName, data: { key: "k" } }] } }],
+    ["/v1/memories/batch/create", { body: { agentId, memories: [{ ...fact("overwritten"), id: ids[0] }] } }]
+  ],
+  "memories.list": (names) => [
+    ...filtersOf(names).map((filters) => [`/v1/memories?${new URLSearchParams(filters)}`] as const),
+    [`/v1/memories?cursor=${encodeURIComponent(cursorAt(names.ids[0]!))}&agentId=${names.agentId}`]
+  ],
+  "memories.search": (names, word) => [
+    [`/v1/memories/search?query=${word}&agentId=${names.agentId}`],
+    ...filtersOf(names).map(
+      (filters) =>
+        [
+          `/v1/memories/search?${new URLSearchParams({ ...filters, query: word, explain: "true", limit: "100" })}`
+        ] as const
+    ),
+    [`/v1/memories/search?query=${word}&scope=own&tags=${word}tag&includeSuperseded=true&agentId=${names.agentId}`]
+  ],
+  "memories.get": ({ ids }) => ids.map((id) => [`/v1/memories/${id}`] as const),
+  "memories.update": ({ ids }) => ids.map((id) => [`/v1/memories/${id}`, { body: { tags: ["taken"] } }] as const),
+  "memories.delete": ({ ids }) => [
+    ...ids.map((id) => [`/v1/memories/${id}`] as const),
+    [`/v1/memories/${ids[0]}`, { headers: { "idempotency-key": "the same key" } }]
+  ],
+  "memories.batchSearch": (names, word) => [
+    ["/v1/memories/batch/search", { body: { queries: filtersOf(names).map((filters) => ({ query: word, filters })) } }]
+  ],
+  "memories.batchDelete": (names) => [
+    ["/v1/memories/batch/delete", { body: { ids: names.ids } }],
+    ["/v1/memories/batch/delete", { body: { ids: names.ids, dryRun: true } }],
+    ...filtersOf(names).flatMap((filters): Calls => [
+      ["/v1/memories/batch/delete", { body: { filters, dryRun: true } }],
+      ["/v1/memories/batch/delete", { body: { filters } }]
+    ])
+  ],
+  "memories.batchUpdate": ({ ids }) => [["/v1/memories/batch/update", { body: { ids, update: { tags: ["taken"] } } }]],
+  "schemas.register": () => [["/v1/schemas", { body: { name: "1 bad name", description: "d", schema: "{}" } }]],
+  "schemas.listSchemas": () => [["/v1/schemas"]],
+  "schemas.getSchema": ({ schemaName }) => [[`/v1/schemas/${schemaName}`]],
+  "schemas.updateSchema": ({ schemaName }) => [[`/v1/schemas/${schemaName}`, { body: { description: "taken" } }]],
+  "schemas.deleteSchema": ({ schemaName }) => [[`/v1/schemas/${schemaName}`]],
+  "account.whoami": () => [["/v1/account"]],
+  "admin.status": () => [["/admin/status"]],
+  "admin.createAccount": ({ agentId }) => [["/admin/accounts", { body: { name: agentId } }]],
+  "admin.listAccounts": () => [["/admin/accounts"]],
+  "admin.createKey": ({ agentId }) => [["/admin/keys", { body: { account: agentId } }]],
+  "admin.listKeys": ({ agentId }) => [["/admin/keys"], [`/admin/keys?account=${agentId}`]],
+  "admin.revokeKey": ({ agentId }) => [[`/admin/keys/${agentId}`]],
+  "admin.exportMemories": ({ agentId }) => [[`/admin/export?account=${agentId}`]],
+  "admin.importMemories": ({ agentId }) => [["/admin/import", { body: { account: agentId, records: [] } }]],
+  "admin.reembedProgress": () => [["/admin/reembed"]],
+  "admin.reembed": () => [["/admin/reembed"]]
+}
+
+/** A cursor of the service's form that points at a memory. */
+const cursorAt = (id: string): string =>
+  Buffer.from(JSON.stringify({ createdAt: 2_000_000_000_000, id })).toString("base64url")
+
+/** What the intruder was told, as one text, without what differs between any two answers. */
+const told = ({ status, headers, body }: Answer): string => {
+  const varying = new Set(["x-request-id", "date", "keep-alive", "connection"])
+  const kept = [...headers].filter(([name]) => !varying.has(name))
+  const text = typeof body === "string" ? body : JSON.stringify({ ...body, searchedAt: undefined })
+  return `${status} ${JSON.stringify(kept)} ${text}`
+}
+
+/** The same with every name that the caller sent itself replaced by its kind. */
+const withoutEchoes = (text: string, names: Names, word: string): string => {
+  let plain = text
+  for (const id of names.ids) plain = plain.replaceAll(id, "ID")
+  for (const kind of ["agentId", "subjectId", "threadId", "schemaName"] as const) {
+    plain = plain.replaceAll(names[kind], kind)
+  }
+  return plain.replaceAll(word, "WORD").replace(/\["content-length","\d+"\]/, "")
+}
+
+const everything = async (tenant: Tenant): Promise<string> => {
+  const paths = ["/v1/account", "/v1/schemas", "/v1/memories?limit=100&includeSuperseded=true"]
+  const answers = await Promise.all(paths.map((path) => server.call("GET", path, { key: tenant.key })))
+  return JSON.stringify(answers.map(({ body }) => body))
+}
+
+describe("of two accounts on one server", () => {
+  it("each is probed on every route of the contract", () => {
+    expect(Object.keys(callsOf).toSorted()).toEqual(contractRoutes.map(({ name }) => name).toSorted())
+  })
+
+  it.each(contractRoutes.map(({ name }) => name))(
+    "one learns nothing of the other, and what is foreign answers as what is missing: %s",
+    async (name) => {
+      const route = contractRoutes.find((candidate) => candidate.name === name)!
+      const before = await everything(victim)
+      const foreign = callsOf[name]!(victim, victim.canary)
+      const missing = callsOf[name]!(
+        { ...nobodys(), ids: victim.ids.map((_, at) => nobodys().ids[at % 2]!) },
+        "nobodysword"
+      )
+      for (const [at, [path, options]] of foreign.entries()) {
+        const as = (more: CallOptions | undefined) => ({ ...more, key: intruder.key })
+        const answer = told(await server.call(route.method, path, as(options)))
+        const [missingPath, missingOptions] = missing[at]!
+        const reference = told(await server.call(route.method, missingPath, as(missingOptions)))
+        // A name that the caller sent may come back in its answer; nothing else of the victim may.
+        const plain = withoutEchoes(answer, victim, victim.canary)
+        expect(plain, path).toBe(withoutEchoes(reference, nobodys(), "nobodysword"))
+        if (!`${path} ${JSON.stringify(options)}`.includes(victim.canary)) expect(answer).not.toContain(victim.canary)
+        expect(answer).not.toContain(victim.accountId)
+      }
+      expect(await everything(victim)).toBe(before)
+    },
+    60_000
+  )
+
+  it("no unfiltered read of one holds a byte of the other", async () => {
+    const reads: ReadonlyArray<readonly [string, string, CallOptions?]> = [
+      ["GET", "/v1/memories?limit=100&includeSuperseded=true"],
+      ["GET", `/v1/memories?cursor=${encodeURIComponent(victim.cursor)}`],
+      ["GET", "/v1/memories/search?query=secret+word&limit=100&explain=true"],
+      ["GET", "/v1/memories/search?query=friend&eventDateFrom=2026-01-01&limit=100"],
+      ["POST", "/v1/memories/batch/search", { body: { queries: [{ query: "secret word", limit: 100 }] } }],
+      ["POST", "/v1/memories/batch/delete", { body: { filters: { kind: "factual_memory" }, dryRun: true } }],
+      ["GET", "/v1/schemas"],
+      ["GET", "/v1/account"]
+    ]
+    for (const [reader, other] of [
+      [intruder, victim],
+      [victim, intruder]
+    ] as const) {
+      for (const [method, path, options] of reads) {
+        const answer = await server.call(method, path, { ...options, key: reader.key })
+        expect(answer.status).toBe(200)
+        const text = told(answer)
+        expect(text, path).not.toContain(other.canary)
+        for (const id of other.ids) expect(text, path).not.toContain(id)
+      }
+    }
+    const counted = await server.call("POST", "/v1/memories/batch/delete", {
+      key: intruder.key,
+      body: { filters: { kind: "factual_memory" }, dryRun: true }
+    })
+    expect(counted.body.deleted).toBe(5)
+  })
+
+  it("the same Idempotency-Key means different requests", async () => {
+    const body = { agentId: "a", memories: [fact("another body under the key that the victim used")] }
+    const headers = { "idempotency-key": "the same key" }
+    const third = await server.newAccount("third account")
+    const answer = await server.call("POST", "/v1/memories", { key: third, body, headers })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get("idempotency-replayed")).toBeNull()
+    expect(told(answer)).not.toContain("canary")
+  })
+
+  it("the same agent, subject and unique key are different memories", async () => {
+    const made = []
+    for (const { key, schemaName, canary } of [victim, intruder]) {
+      const data = { key: "shared", [`${canary}field`]: canary }
+      const body = { agentId: "shared agent", subjectId: "shared subject", memories: [{ kind: schemaName, data }] }
+      const answer = await server.call("POST", "/v1/memories", { key, body })
+      expect(answer.body.created).toHaveLength(1)
+      expect(answer.body.created[0].metadata.supersedes).toBeUndefined()
+      made.push(answer.body.created[0].id)
+    }
+    for (const { key, canary } of [victim, intruder]) {
+      const { body } = await server.call("GET", "/v1/memories?agentId=shared+agent", { key })
+      expect(body.total).toBe(1)
+      expect(JSON.stringify(body)).toContain(canary)
+    }
+    expect(new Set(made).size).toBe(2)
+  })
+
+  it("pages without credentials hold nothing of either", async () => {
+    for (const path of [
+      "/health/live",
+      "/health/ready",
+      "/metrics",
+      "/openapi.json",
+      "/docs",
+      "/llms.txt",
+      "/nothing"
+    ]) {
+      const answer = told(await server.call("GET", path, { key: null }))
+      for (const { canary, accountId, ids } of [victim, intruder]) {
+        for (const word of [canary, accountId, ...ids]) expect(answer, path).not.toContain(word)
+      }
+    }
+    for (const { canary } of [victim, intruder]) expect(server.output()).not.toContain(canary)
+  })
+})

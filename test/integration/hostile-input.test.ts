@@ -1,0 +1,277 @@
+/**
+ * Bad input (reliability.md, issue "Foundation"): a clear 4xx, nothing stored, the process alive and
+ * its event loop free. Here the known tricks one by one; `hostile-requests.test.ts` makes up others.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { contractRoutes } from "../support/Contract.ts"
+import { withoutBlocking } from "../support/LivenessProbe.ts"
+import { sendRaw } from "../support/RawHttp.ts"
+import { operatorKey, startServer, type TestServer } from "../support/TestServer.ts"
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+}, 90_000)
+afterAll(async () => {
+  expect(await server.stop()).toBe(0)
+}, 60_000)
+
+const megabyte = 1_048_576
+const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`
+const memory = (data: string) => `{"agentId":"hostile","memories":[{"kind":"factual_memory","data":${data}}]}`
+const bodyRoutes = contractRoutes.filter(({ body }) => body !== undefined)
+
+const keyFor = ({ isOperators }: { readonly isOperators: boolean }) =>
+  isOperators ? server.operatorToken : operatorKey
+
+/** What the caller's account holds, as the service tells it. */
+const holdings = async () => {
+  const [account, schemas] = await Promise.all([server.call("GET", "/v1/account"), server.call("GET", "/v1/schemas")])
+  return { agents: account.body.agents, schemas: schemas.body.schemas }
+}
+
+const empty = { agents: [], schemas: [] }
+
+describe("a body that is not good JSON", () => {
+  const bodies: ReadonlyArray<readonly [string, string | Uint8Array]> = [
+    ["cut off", '{"agentId":"a","memories":[{"kind":"factual_me'],
+    ["no JSON at all", "hello"],
+    ["two values", "{}{}"],
+    ["a comma too many", '{"agentId":"a",}'],
+    ["100,000 levels deep", nested(100_000)],
+    ["100,000 open brackets", "[".repeat(100_000)],
+    ["65 levels deep", nested(65)],
+    ["the key __proto__", '{"agentId":"a","__proto__":{"isAdmin":true}}'],
+    ["the key __proto__ in an escape", '{"agentId":"a","\\u005f_proto__":{"isAdmin":true}}'],
+    ["a key twice", '{"agentId":"a","agentId":"b"}'],
+    ["a key twice, once escaped", '{"agentId":"a","\\u0061gentId":"b"}'],
+    ["half of a surrogate pair", '{"agentId":"\\ud800"}'],
+    ["2^53+1", '{"agentId":"a","expiresAt":9007199254740993}'],
+    ["a number beyond doubles", '{"agentId":"a","expiresAt":1e999}'],
+    ["bytes that are not UTF-8", new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
+    ["UTF-16", new Uint8Array(Buffer.from('{"agentId":"a"}', "utf16le"))],
+    ["a zero byte", '{"agentId":"a\0"}']
+  ]
+
+  it.each(bodies)("is refused as invalid_json by every route that takes one: %s", async (_, rawBody) => {
+    for (const route of bodyRoutes) {
+      const path = route.path.replace(/:\w+/, "x")
+      const { status, body } = await server.call(route.method, path, { rawBody, key: keyFor(route) })
+      expect({ route: route.name, status, code: body.code }).toEqual({
+        route: route.name,
+        status: 400,
+        code: "invalid_json"
+      })
+    }
+    expect(await holdings()).toEqual(empty)
+  })
+
+  it.each(["[]", "1", "null", '"text"', "true", "{}", '{"a":1}'])(
+    "is refused by every route that requires a field when it is well-formed and of another shape: %s",
+    async (rawBody) => {
+      for (const route of bodyRoutes) {
+        const path = route.path.replace(/:\w+/, "x")
+        const { status } = await server.call(route.method, path, { rawBody, key: keyFor(route) })
+        expect({ route: route.name, status }).toEqual({ route: route.name, status: 400 })
+      }
+      expect(await holdings()).toEqual(empty)
+    }
+  )
+})
+
+describe("a field of another type", () => {
+  const wrong = ["1", "null", "true", "[]", "{}", '""', "[[]]", "-1", "1e308"]
+  const fields = ["agentId", "subjectId", "threadId", "memories", "ttl", "expiresAt", "conversation", "schemas"]
+
+  it.each(fields)("is refused: %s", async (field) => {
+    for (const value of wrong) {
+      if (field === "expiresAt" && ["1", "-1", "1e308"].includes(value)) continue
+      if (field === "schemas" && value === "[]") continue
+      const rest = { agentId: '"hostile"', memories: '[{"kind":"no_such_kind","data":{}}]', [field]: value }
+      const rawBody = `{${Object.entries(rest)
+        .map(([name, text]) => `"${name}":${text}`)
+        .join(",")}}`
+      const { status } = await server.call("POST", "/v1/memories", { rawBody })
+      expect({ rawBody, status }).toEqual({ rawBody, status: 400 })
+    }
+    expect(await holdings()).toEqual(empty)
+  })
+
+  it("is refused where numbers, dates and lists of a query string are meant", async () => {
+    const queries = [
+      "limit=1e400",
+      "limit=0x10",
+      "limit=-1",
+      "limit=101",
+      "limit=",
+      "limit=NaN",
+      "minRelevance=Infinity",
+      "minRelevance=2",
+      "explain=maybe",
+      "eventDateFrom=2026-99-99",
+      "eventDateFrom=yesterday",
+      "mode=sql",
+      "scope=everything",
+      "tags=",
+      `tags=${Array.from({ length: 33 }, (_, at) => `t${at}`).join(",")}`,
+      `agentId=${"a".repeat(129)}`,
+      "agentId="
+    ]
+    for (const query of queries) {
+      const { status } = await server.call("GET", `/v1/memories/search?query=x&${query}`)
+      expect({ query, status }).toEqual({ query, status: 400 })
+    }
+  })
+})
+
+describe("data that is too much", () => {
+  it("is refused above 64 KiB or 16 levels for one memory", async () => {
+    for (const data of [
+      `{"subject":"s","fact":"${"x".repeat(65_536)}"}`,
+      `{"subject":"s","fact":"f","deep":${nested(17)}}`
+    ]) {
+      const { status, body } = await server.call("POST", "/v1/memories", { rawBody: memory(data) })
+      expect({ status, success: body.success }).toEqual({ status: 400, success: false })
+    }
+    expect(await holdings()).toEqual(empty)
+  })
+
+  it("is refused with 413 when its declared length is above 1 MiB, before it is sent", async () => {
+    const head = (length: number) =>
+      `POST /v1/memories HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${operatorKey}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n{`
+    for (const length of [megabyte + 1, 10_000_000_000, Number.MAX_SAFE_INTEGER]) {
+      expect((await sendRaw(server.url, [head(length)])).status).toBe(413)
+    }
+  })
+
+  it("is refused with 413 when it comes in chunks without end", async () => {
+    const head = `POST /v1/memories HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${operatorKey}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`
+    const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`
+    const { status } = await sendRaw(server.url, [head, ...new Array<string>(64).fill(chunk)])
+    // Undefined: the server closed while the rest was still under way, which destroyed its answer.
+    expect([413, undefined]).toContain(status)
+    expect((await server.call("GET", "/health/live")).status).toBe(200)
+  })
+
+  it("blocks nobody while a body of nearly 1 MiB is looked through", async () => {
+    const bodies = [
+      `{"agentId":"hostile","memories":[${Array.from({ length: 100 }, () => `{"kind":"nope","data":{"x":"${"y".repeat(10_000)}"}}`).join(",")}]}`,
+      `[${"0,".repeat(500_000)}0]`,
+      `{${Array.from({ length: 65_000 }, (_, at) => `"k${at}":${at}`).join(",")}}`,
+      `"${"\\u0041".repeat(170_000)}"`,
+      `{"agentId":"hostile","memories":[${"{},".repeat(300_000)}{}]}`,
+      `{"ids":[${'"a",'.repeat(250_000)}"a"]}`
+    ]
+    for (const rawBody of bodies) {
+      for (const path of ["/v1/memories", "/v1/memories/batch/delete"]) {
+        const { status } = await withoutBlocking(server.url, () => server.call("POST", path, { rawBody }))
+        expect(status).toBe(400)
+      }
+    }
+    expect(await holdings()).toEqual(empty)
+  }, 120_000)
+})
+
+describe("paths and headers", () => {
+  const bearer = `host: x\r\nauthorization: Bearer ${operatorKey}\r\n`
+  const get = (target: string, headers = "") => `GET ${target} HTTP/1.1\r\n${bearer}${headers}\r\n`
+
+  it.each([
+    "/v1/memories/../../etc/passwd",
+    "/v1/memories/%2e%2e%2f%2e%2e%2fcontrol.db",
+    "/v1/memories/%00",
+    "/v1/memories/%ff%fe",
+    "/v1/memories/%",
+    "/v1/memories/%zz",
+    "/v1//memories",
+    "/V1/account",
+    "/v1/account/",
+    "/v1/memories/mem_ZZZZZZZZZZZZZZZZZZZZZZZZZZ",
+    `/v1/memories/${"a".repeat(10_000)}`,
+    "//evil.example/v1/account/x",
+    "/v1/schemas/__proto__",
+    "/v1/schemas/constructor",
+    "/v1/schemas/%F0%9F%92%A9",
+    "/admin/../v1/nothing"
+  ])("that lead nowhere answer with a 4xx and the shape of an error: %s", async (target) => {
+    const { status, text } = await sendRaw(server.url, [get(target)])
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(status).toBeLessThan(500)
+    expect(JSON.parse(text.slice(text.indexOf("\r\n\r\n")))).toMatchObject({ success: false })
+  })
+
+  it("of a size or a form that HTTP does not allow are refused, and the process lives on", async () => {
+    const requests = [
+      get(`/v1/memories/search?query=${"q".repeat(100_000)}`),
+      get("/v1/account", Array.from({ length: 5_000 }, (_, at) => `x-h${at}: ${at}\r\n`).join("")),
+      get("/v1/account", `x-long: ${"h".repeat(100_000)}\r\n`),
+      "GET /v1/account HTTP/9.9\r\n\r\n",
+      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+      `POST /v1/memories HTTP/1.1\r\n${bearer}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+      `POST /v1/memories HTTP/1.1\r\n${bearer}content-length: -1\r\n\r\n`,
+      `POST /v1/memories HTTP/1.1\r\n${bearer}transfer-encoding: chunked\r\n\r\nzz\r\n`
+    ]
+    for (const request of requests) {
+      const { status } = await sendRaw(server.url, [request])
+      expect(status === undefined || (status >= 400 && status < 500), `${status} for ${request.slice(0, 60)}`).toBe(
+        true
+      )
+    }
+    expect((await sendRaw(server.url, [get("/v1/account", "x-h: 1\r\n".repeat(900))])).status).toBe(200)
+    expect((await server.call("GET", "/health/live")).status).toBe(200)
+  })
+
+  it("with an Idempotency-Key that is empty or longer than 128 characters are refused", async () => {
+    for (const key of ["", "k".repeat(129)]) {
+      const { status } = await server.call("POST", "/v1/memories", {
+        rawBody: memory('{"subject":"s","fact":"f"}'),
+        headers: { "idempotency-key": key }
+      })
+      expect(status).toBe(400)
+    }
+    expect(await holdings()).toEqual(empty)
+  })
+})
+
+describe("a hostile full-text query", () => {
+  it("is a text like any other: it answers 200 and blocks nobody", async () => {
+    const made = await server.call("POST", "/v1/memories", { rawBody: memory('{"subject":"s","fact":"The cat sat"}') })
+    expect(made.status).toBe(200)
+    const queries = [
+      '"',
+      '""""',
+      "'",
+      "cat OR",
+      "AND AND AND",
+      "NOT cat",
+      "NEAR(cat sat, 5)",
+      "NEAR(",
+      "text:cat",
+      "{text tags}: cat",
+      "rowid:1",
+      "^cat",
+      "cat*",
+      "*",
+      "-",
+      "(((((((((",
+      "cat + sat",
+      "'; DROP TABLE memory; --",
+      "cat\0sat",
+      "\u202Ecat",
+      "\uFFFF",
+      "💩".repeat(900),
+      "a ".repeat(999),
+      "*".repeat(2_000),
+      Array.from({ length: 660 }, (_, at) => at.toString(36))
+        .join(" ")
+        .slice(0, 2_000)
+    ]
+    for (const query of queries) {
+      const path = `/v1/memories/search?query=${encodeURIComponent(query)}`
+      const { status } = await withoutBlocking(server.url, () => server.call("GET", path))
+      expect({ query, status }).toEqual({ query, status: 200 })
+    }
+    const tooLong = await server.call("GET", `/v1/memories/search?query=${"q".repeat(2_001)}`)
+    expect(tooLong.status).toBe(400)
+  }, 120_000)
+})

@@ -1,0 +1,19 @@
+/** Made-up bad input over every endpoint of the contract, at the length of the promise (reliability.md). */
+import { describe, expect, it } from "vitest"
+import { hostileSummary, runHostileRequests } from "../support/HostileRun.ts"
+import { blockedMillisMax } from "../support/LivenessProbe.ts"
+import { chosenSeed } from "../support/SeededRandom.ts"
+import { startServer } from "../support/TestServer.ts"
+
+describe("50,000 requests made up from the contract", () => {
+  it("get no 5xx, leave nothing when they are refused, and block nobody", async () => {
+    const seed = chosenSeed()
+    const server = await startServer()
+    const report = await runHostileRequests(server, 50_000, seed)
+    console.log(hostileSummary(seed, report))
+    expect({ failures: report.failures, leftovers: report.leftovers }).toEqual({ failures: [], leftovers: [] })
+    expect(report.waitMillis.p99).toBeLessThan(blockedMillisMax)
+    expect(report.statuses["200"]).toBeGreaterThan(0)
+    expect(await server.stop()).toBe(0)
+  }, 3_600_000)
+})

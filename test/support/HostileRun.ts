@@ -1,0 +1,109 @@
+/**
+ * Sends made-up requests to a server and watches it: no 5xx, nothing stored by what was refused, the
+ * process alive, its event loop free.
+ */
+import fc from "fast-check"
+import { hostileRequest, type HostileRequest } from "./HostileRequests.ts"
+import { whileProbing } from "./LivenessProbe.ts"
+import { operatorKey, type Answer, type TestServer } from "./TestServer.ts"
+
+export interface HostileReport {
+  readonly requests: number
+  /** Number of answers by status. */
+  readonly statuses: Readonly<Record<string, number>>
+  /** Answers above 499, but for what this version says it does not serve. */
+  readonly failures: ReadonlyArray<string>
+  /** Refused requests after which the account held something else than before. */
+  readonly leftovers: ReadonlyArray<string>
+  /** Wait of `/health/live` meanwhile, milliseconds. */
+  readonly waitMillis: { readonly p99: number; readonly max: number }
+}
+
+/** So that what is stored stays small, whatever the run's length. */
+const requestsBetweenCleanups = 500
+
+export const runHostileRequests = async (server: TestServer, count: number, seed: number): Promise<HostileReport> => {
+  const requests = fc.sample(hostileRequest(await knownStrings(server)), { numRuns: count, seed })
+  const statuses: Record<string, number> = {}
+  const failures: Array<string> = []
+  const leftovers: Array<string> = []
+  const { waits } = await whileProbing(server.url, async () => {
+    let before = await holdings(server)
+    for (const [at, request] of requests.entries()) {
+      const answer = await send(server, request)
+      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
+      const isUnserved = answer.status === 501 && answer.body.code === "not_implemented"
+      if (answer.status >= 500 && !isUnserved) failures.push(`${textOf(request)} -> ${answer.status}`)
+      if (request.route.method === "GET") continue
+      const after = await holdings(server)
+      if (answer.status >= 400 && after !== before) leftovers.push(`${textOf(request)} -> ${answer.status}`)
+      before = after
+      if (at % requestsBetweenCleanups === requestsBetweenCleanups - 1) before = await cleanUp(server)
+    }
+  })
+  const p99 = waits[Math.floor(waits.length * 0.99)] ?? 0
+  return { requests: count, statuses, failures, leftovers, waitMillis: { p99, max: waits.at(-1) ?? 0 } }
+}
+
+export const hostileSummary = (seed: number, { requests, statuses, failures, leftovers, waitMillis }: HostileReport) =>
+  `hostile requests: seed ${seed}, ${requests} requests, answers ${JSON.stringify(statuses)}, ` +
+  `${failures.length} failures, ${leftovers.length} leftovers, live p99 ${waitMillis.p99.toFixed(1)} ms, ` +
+  `max ${waitMillis.max.toFixed(1)} ms`
+
+/** One memory, one schema and what leads to them, so that requests meet something. */
+const knownStrings = async (server: TestServer): Promise<ReadonlyArray<string>> => {
+  const schema = JSON.stringify({ type: "object", properties: { key: { type: "string" } }, required: ["key"] })
+  const registered = { name: "note", description: "d", uniqueOn: ["key"], schema }
+  await server.call("POST", "/v1/schemas", { body: registered })
+  const fact = { kind: "factual_memory", data: { subject: "s", fact: "f" } }
+  const memories = [fact, fact, { kind: "note", data: { key: "k" } }]
+  const { body } = await server.call("POST", "/v1/memories", { body: { agentId: "agent", memories } })
+  const ids: ReadonlyArray<string> = body.created.map(({ id }: { readonly id: string }) => id)
+  const page = await server.call("GET", "/v1/memories?limit=1")
+  const words = [
+    "agent",
+    "other agent",
+    "note",
+    "factual_memory",
+    "temporal_event",
+    "operator",
+    "subject",
+    "fact",
+    "key"
+  ]
+  return [...ids, ...words, page.body.nextCursor, schema, "2026-01-01", "1h", "7d"]
+}
+
+const send = (server: TestServer, { route, path, rawBody, headers, credentials }: HostileRequest): Promise<Answer> => {
+  const right = route.isOperators ? server.operatorToken : operatorKey
+  return server.call(route.method, path, {
+    // fetch refuses to send a body with GET.
+    ...(rawBody !== undefined && route.method !== "GET" && { rawBody }),
+    headers,
+    key: credentials === "right" ? right : credentials === "none" ? null : "mun_wrong_key_0123456789abcdef0123456789"
+  })
+}
+
+/** What the account holds, as one text: agents, schemas, the newest memories whole. */
+const holdings = async (server: TestServer): Promise<string> => {
+  const paths = ["/v1/account", "/v1/schemas", "/v1/memories?limit=100&includeSuperseded=true"]
+  const answers = await Promise.all(paths.map((path) => server.call("GET", path)))
+  for (const { status, body } of answers) {
+    if (status !== 200) throw new Error(`the account cannot be read any more: ${status} ${JSON.stringify(body)}`)
+  }
+  return JSON.stringify(answers.map(({ body }) => body))
+}
+
+const cleanUp = async (server: TestServer): Promise<string> => {
+  const { body } = await server.call("GET", "/v1/account")
+  for (const { agentId } of body.agents) {
+    if (agentId === "agent") continue
+    await server.call("POST", "/v1/memories/batch/delete", { body: { filters: { agentId } } })
+  }
+  return holdings(server)
+}
+
+const textOf = ({ route, path, rawBody, headers }: HostileRequest): string => {
+  const body = typeof rawBody === "string" ? rawBody : rawBody === undefined ? "" : `bytes ${rawBody.join(" ")}`
+  return `${route.method} ${path} ${JSON.stringify(headers)} ${body.slice(0, 600)}`
+}
