@@ -275,3 +275,15 @@ describe("a hostile full-text query", () => {
     expect(tooLong.status).toBe(400)
   }, 120_000)
 })
+
+describe("a create that names a memory that is not there", () => {
+  it("leaves no agent behind", async () => {
+    const memories = [
+      { kind: "factual_memory", id: "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T", data: { subject: "s", fact: "f" } }
+    ]
+    const { status } = await server.call("POST", "/v1/memories", { body: { agentId: "never seen", memories } })
+    expect(status).toBe(404)
+    const { agents } = await holdings()
+    expect(agents.map(({ agentId }: { readonly agentId: string }) => agentId)).not.toContain("never seen")
+  })
+})

@@ -36,6 +36,10 @@ export interface CheckedMemory {
   readonly data: JsonObject
 }
 
+/** The id of the record that a memory replaces; kinds with `uniqueOn` ignore ids (interface.md section 5.2). */
+export const replacedId = ({ memory, schema }: CheckedMemory): string | undefined =>
+  (schema.uniqueOn ?? []).length === 0 ? memory.id : undefined
+
 /** The memories of a request with their schemas, valid, defaults filled in; nothing is stored yet. */
 export const checkMemories = Effect.fn("MemoryPreparation.check")(function* (
   account: string,
@@ -57,13 +61,14 @@ export const prepareMemories = Effect.fn("MemoryPreparation.prepare")(function* 
   ids: MemoryIds
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
-  return yield* Effect.forEach(checked, ({ memory, schema, data }) =>
+  return yield* Effect.forEach(checked, (given) =>
     Effect.gen(function* () {
+      const { memory, schema, data } = given
       const uniqueOn = schema.uniqueOn ?? []
-      const replacedId = uniqueOn.length === 0 ? memory.id : undefined
+      const replaced = replacedId(given)
       const expiresAt = expiryOf(memory, request, nowMillis)
       const record: MemoryRecord = {
-        id: replacedId ?? (yield* ids.next(namespace.tag)),
+        id: replaced ?? (yield* ids.next(namespace.tag)),
         agentId: request.agentId,
         subjectId: request.subjectId,
         threadId: request.threadId,
@@ -82,7 +87,7 @@ export const prepareMemories = Effect.fn("MemoryPreparation.prepare")(function* 
       }
       return {
         record,
-        isReplacement: replacedId !== undefined,
+        isReplacement: replaced !== undefined,
         setsExpiry: expiresAt !== undefined
       } satisfies PreparedRecord
     })

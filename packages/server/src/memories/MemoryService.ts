@@ -26,7 +26,7 @@ import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { KnownKinds } from "./KnownKinds.ts"
 import { MemoryIds } from "./MemoryIds.ts"
-import { checkMemories, prepareMemories, type DirectRequest } from "./MemoryPreparation.ts"
+import { checkMemories, prepareMemories, replacedId, type DirectRequest } from "./MemoryPreparation.ts"
 import { QueryEmbedding } from "./QueryEmbedding.ts"
 
 export interface SearchRequest {
@@ -133,11 +133,16 @@ const make = Effect.gen(function* () {
     const checked = yield* checkMemories(account, request, kinds).pipe(
       Effect.provideService(SchemaValidator, validator)
     )
+    // Before the namespace comes into being: a refused request leaves no agent behind.
+    const existing = namespaceOf(account, request.agentId)
+    for (const memory of checked) {
+      const id = replacedId(memory)
+      if (id !== undefined && (existing === undefined || ownerOf(account, id) !== existing)) {
+        return yield* memoryNotFound()
+      }
+    }
     const key = yield* ensureNamespace(account, request.agentId)
     const prepared = yield* prepareMemories(checked, key, request, kinds, ids)
-    for (const { record, isReplacement } of prepared) {
-      if (isReplacement && ownerOf(account, record.id) !== key) return yield* memoryNotFound()
-    }
     const vectors = yield* embedding.passages(prepared.map(({ record }) => record))
     return yield* host.ask(key, {
       _tag: "CreateMemories",
