@@ -18,3 +18,18 @@ export const readQuestions = (path: string): ReadonlyArray<Question> =>
       const [text = "", names = ""] = line.split("|").map((part) => part.trim())
       return { text, answers: names.split(/\s+/).filter((name) => name !== "") }
     })
+
+/** Each question in several phrasings, phrasing by phrasing: texts that are not in the cache of query vectors. */
+export const phrased = (questions: ReadonlyArray<Question>): ReadonlyArray<string> =>
+  phrasings.flatMap((phrasing) => questions.map(({ text }) => `${phrasing}${text}?`))
+
+const phrasings = [
+  "",
+  "I need ",
+  "what is there for: ",
+  "please find ",
+  "is there ",
+  "looking for ",
+  "how about ",
+  "recommend "
+]

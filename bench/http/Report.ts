@@ -19,7 +19,7 @@ export const importLines = (label: string, count: number, report: ImportReport):
   `${label}: ${count} memories in ${report.seconds.toFixed(1)} s, ${(count / report.seconds).toFixed(0)}/s`,
   `  processor a memory: main thread ${perMemory(report.processor.mainMillis, count)}, others ${perMemory(report.processor.otherMillis, count)}`,
   `  request of 100: ${spread(report.requestMillis)}`,
-  `  /health/live meanwhile: ${spread(report.probe.health)}; longest wait of the event loop ${report.loopDelayMaxMillis.toFixed(0)} ms`,
+  `  /health/live meanwhile: ${spread(report.probe.health)}; longest wait of the server's loop ${report.loopDelayMaxMillis.toFixed(0)} ms, of the idle probe's ${report.probe.ownDelayMaxMillis.toFixed(0)} ms`,
   `  searches meanwhile: ${spread(report.probe.searches)}`,
   `  resident ${megabytes(report.residentBytes)}`
 ]

@@ -2,24 +2,12 @@
 import type { BenchServer } from "./BenchServer.ts"
 import { HttpClient } from "./HttpClient.ts"
 import { Reading, type Span } from "./Prometheus.ts"
-import type { Question } from "./Questions.ts"
+import { phrased, type Question } from "./Questions.ts"
 
 export const stages = ["embedding", "statistics", "candidates", "fusion", "records"] as const
 const limit = 10
 const sampleMax = 10
 const parallel = 8
-
-/** Phrasings of one question, so that no query vector comes from the cache. */
-const phrasings = [
-  "",
-  "I need ",
-  "what is there for: ",
-  "please find ",
-  "is there ",
-  "looking for ",
-  "how about ",
-  "recommend "
-]
 
 interface Hit {
   readonly id: string
@@ -76,11 +64,7 @@ export const judgeAnswers = async (server: BenchServer, questions: ReadonlyArray
 
 /** Queries that were never asked before: the encoder is part of the time. */
 export const askAnew = (server: BenchServer, questions: ReadonlyArray<Question>): Promise<SearchFigures> =>
-  measure(
-    server,
-    phrasings.flatMap((phrasing) => questions.map(({ text }) => `${phrasing}${text}?`)),
-    1
-  )
+  measure(server, phrased(questions), 1)
 
 /** The same questions again and again: what is left is the service. */
 export const askAgain = (

@@ -8,7 +8,7 @@ import type { ProbeReport, ProbeSettings } from "./probe.ts"
 import { Reading } from "./Prometheus.ts"
 
 const batchMax = 100
-const healthEveryMillis = 5
+const healthEveryMillis = 10
 
 export interface ImportOptions {
   readonly agents: number

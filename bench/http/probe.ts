@@ -3,6 +3,7 @@
  * process delays no measurement: `/health/live` every few milliseconds, and a question now and then.
  * Gives both lists of latencies when it is told to end.
  */
+import { monitorEventLoopDelay } from "node:perf_hooks"
 import { parentPort, workerData } from "node:worker_threads"
 import { HttpClient } from "./HttpClient.ts"
 
@@ -18,18 +19,24 @@ export interface ProbeReport {
   readonly health: ReadonlyArray<number>
   readonly searches: ReadonlyArray<number>
   readonly failures: number
+  /** Longest wait of this thread, which has nearly nothing to do: what the machine itself adds. */
+  readonly ownDelayMaxMillis: number
 }
+
+const delayResolutionMillis = 10
 
 const main = (port: NonNullable<typeof parentPort>, settings: ProbeSettings): void => {
   const client = new HttpClient(settings.port)
+  const delay = monitorEventLoopDelay({ resolution: delayResolutionMillis })
+  delay.enable()
   const health: Array<number> = []
   const searches: Array<number> = []
   let failures = 0
-  let isOver = false
+  const over = new AbortController()
   let asked = 0
 
   const every = async (millis: number, call: () => Promise<void>) => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await call().catch(() => failures++)
       await new Promise((wake) => setTimeout(wake, millis))
     }
@@ -45,10 +52,11 @@ const main = (port: NonNullable<typeof parentPort>, settings: ProbeSettings): vo
   }
   const questions = settings.askEveryMillis === 0 ? Promise.resolve() : every(settings.askEveryMillis, ask)
   port.once("message", async () => {
-    isOver = true
+    over.abort()
     await Promise.all([watch, questions])
     client.close()
-    port.postMessage({ health, searches, failures } satisfies ProbeReport)
+    const ownDelayMaxMillis = Math.max(0, delay.max / 1e6 - delayResolutionMillis)
+    port.postMessage({ health, searches, failures, ownDelayMaxMillis } satisfies ProbeReport)
     port.close()
   })
 }
