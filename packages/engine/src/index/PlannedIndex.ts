@@ -60,10 +60,12 @@ export class PlannedIndex implements VectorIndex {
     allowed: Bitmap | undefined
   ): { readonly hits: SearchHits; readonly plan: Plan } {
     const chosen = this.plan(k, allowed)
+    // A filter that lets everything through would cost a call back for every element of the walk.
+    const restricting = allowed === undefined || this.isWhole(allowed) ? undefined : allowed
     const hits =
       chosen.engine === "hnsw" && this.graph !== undefined
-        ? this.graph.search(query, k, allowed, chosen.ef)
-        : this.exact.search(query, k, allowed)
+        ? this.graph.search(query, k, restricting, chosen.ef)
+        : this.exact.search(query, k, restricting)
     return { hits, plan: chosen }
   }
 
@@ -115,6 +117,10 @@ export class PlannedIndex implements VectorIndex {
   async restore(path: string, key: SnapshotKey): Promise<RestoreOutcome> {
     const graph = this.graphWanted()
     return graph === undefined ? { restored: false, reason: "no graph is wanted" } : graph.restore(path, key)
+  }
+
+  private isWhole(allowed: Bitmap): boolean {
+    return this.arena.live.countAnd(allowed) === this.arena.size
   }
 
   private graphWanted(): HnswIndex | undefined {
