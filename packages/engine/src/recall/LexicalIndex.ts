@@ -8,7 +8,7 @@
  * and scores depend on the allowed documents and the query only. Two phases because of that:
  * `statistics` here, their sum over all namespaces, then `score` with the sum.
  */
-import type { Bitmap } from "../index/Bitmap.ts"
+import { Bitmap, lowestBit } from "../index/Bitmap.ts"
 import { lengthPenalty, termScore, weightedFrequency } from "./Bm25.ts"
 import type { TermStatistics, WeightedQuery } from "./Bm25.ts"
 import type { FullText } from "./FullText.ts"
@@ -44,8 +44,10 @@ export class LexicalIndex {
   /** 0 = no document. A slot gets a new stamp with every put, so postings of earlier tenants are recognised. */
   #stamps = new Uint32Array(SLOTS_MIN)
   #lastStamp = 0
-  /** One past the highest slot ever occupied. */
-  #slotEnd = 0
+  /** The slots with a document, how many they are and their tokens. */
+  readonly #occupied = new Bitmap()
+  #documents = 0
+  #totalLength = 0
   #scores = new Float64Array(SLOTS_MIN)
   #matches = new Uint8Array(SLOTS_MIN)
   #touched: Array<number> = []
@@ -84,21 +86,17 @@ export class LexicalIndex {
   remove(slot: number): void {
     if (slot >= this.#stamps.length) return
     this.#epoch++
-    this.#stamps[slot] = 0
-    this.#lengths[slot] = 0
+    this.#vacate(slot)
   }
 
   /** First phase: counts over the documents of `allowed`, which holds slots of this namespace only. */
   statistics(terms: ReadonlyArray<string>, allowed: Bitmap): TermStatistics {
-    let totalLength = 0
-    let documents = 0
-    const stamps = this.#stamps
-    const lengths = this.#lengths
-    for (let slot = 0; slot < this.#slotEnd; slot++) {
-      if (stamps[slot] === 0 || !allowed.has(slot)) continue
-      documents++
-      totalLength += lengths[slot]!
-    }
+    const documents = this.#occupied.countAnd(allowed)
+    // Integers, so the smaller of the two parts may be added up and gives the same sum.
+    const isMostVisible = documents * 2 > this.#documents
+    const totalLength = isMostVisible
+      ? this.#totalLength - this.#lengthOf(allowed, false)
+      : this.#lengthOf(allowed, true)
     const documentFrequencies = terms.map((term) => this.#frequency(this.#list(term), allowed))
     this.#cache.trim()
     return { documents, totalLength, documentFrequencies }
@@ -125,6 +123,20 @@ export class LexicalIndex {
         return topSlots(this.#touched, this.#scores, limit, before)
       }
     }
+  }
+
+  /** Tokens of the documents that are allowed, or of those that are not. */
+  #lengthOf(allowed: Bitmap, wanted: boolean): number {
+    const words = this.#occupied.words
+    const lengths = this.#lengths
+    let sum = 0
+    for (let word = 0; word < words.length; word++) {
+      const mask = allowed.words[word] ?? 0
+      for (let bits = words[word]! & (wanted ? mask : ~mask); bits !== 0; bits &= bits - 1) {
+        sum += lengths[(word << 5) + lowestBit(bits)]!
+      }
+    }
+    return sum
   }
 
   #list(term: string): PostingList {
@@ -185,12 +197,24 @@ export class LexicalIndex {
 
   #occupy(slot: number, tokens: number): number {
     if (slot >= this.#stamps.length) this.#grow(slot + 1)
+    this.#vacate(slot)
     // 2^32 writes within one opening of a namespace are out of reach, so a stamp is never used twice.
     this.#lastStamp++
-    this.#slotEnd = Math.max(this.#slotEnd, slot + 1)
+    this.#occupied.set(slot)
+    this.#documents++
+    this.#totalLength += tokens
     this.#stamps[slot] = this.#lastStamp
     this.#lengths[slot] = tokens
     return this.#lastStamp
+  }
+
+  #vacate(slot: number): void {
+    if (!this.#occupied.has(slot)) return
+    this.#occupied.clear(slot)
+    this.#documents--
+    this.#totalLength -= this.#lengths[slot]!
+    this.#stamps[slot] = 0
+    this.#lengths[slot] = 0
   }
 
   #grow(slotsMin: number): void {
