@@ -22,9 +22,12 @@ export interface Batch<Item extends PendingText> {
 }
 
 export const queriesPerBatchMax = 4
-/** Also the longest that a query waits: 8 short passages take about 25 ms, 8 long ones 150 ms. */
+/**
+ * Also the longest that a query waits: 8 passages of a few words, 2 of a paragraph or 1 longer one, 20
+ * to 40 ms. A batch saves messages, not arithmetic, so larger ones embed no faster (README, Decisions).
+ */
 export const passagesPerBatchMax = 8
-export const charactersPerBatchMax = 4_096
+export const charactersPerBatchMax = 512
 export const passagesPerWaveMax = 256
 /** After so many query batches in a row a waiting passage batch runs, so that writes end too. */
 export const queryBatchesInRowMax = 16
