@@ -48,7 +48,7 @@ export const Limits = {
   namespaceIdleMillis: 300_000,
   namespaceFanOutMax: 16,
   expirySweepMillis: 60_000,
-  indexSliceMillis: 8,
+  indexSliceMillis: 2,
   embedBackfillBatch: 32,
   filesystemBallastBytes: 8_388_608,
 
