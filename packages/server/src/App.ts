@@ -156,9 +156,18 @@ const routes = Layer.mergeAll(
   envelope
 )
 
+/** One spelling for each path (interface.md section 1): the router's own defaults forgive case and slashes. */
+const exactPaths = {
+  caseSensitive: true,
+  ignoreTrailingSlash: false,
+  ignoreDuplicateSlashes: false,
+  // As long as a request line can be: an id of any length is one that is not found, never a route that is not.
+  maxParamLength: 16_384
+} as const
+
 const serve = Effect.fnUntraced(function* (config: ServerConfig, startedMillis: number) {
   const hnswlib = config.index === "exact" ? undefined : yield* Effect.promise(() => loadHnswlib())
-  const app = HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
+  const app = HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true, routerConfig: exactPaths }).pipe(
     Layer.provideMerge(listener(config)),
     Layer.provideMerge(serverLayer(config, hnswlib)),
     Layer.provide(maxBodySize),

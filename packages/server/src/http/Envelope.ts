@@ -31,7 +31,11 @@ const enveloped = <E, R>(
       response.status,
       performance.now() - startedMillis
     )
-    return HttpServerResponse.setHeaders(response, { "x-request-id": requestId, "x-content-type-options": "nosniff" })
+    return HttpServerResponse.setHeaders(response, {
+      "x-request-id": requestId,
+      "x-content-type-options": "nosniff",
+      ...(response.status === 401 && { "www-authenticate": "Bearer" })
+    })
   })
 
 const answerFor = (
@@ -69,7 +73,8 @@ const answerFor = (
 
 const noSuchRoute = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse => {
   const allowed = allowedMethods(pathOf(request.url))
-  if (allowed.length === 0) {
+  // A known path with a method that it takes got here because its escapes cannot be decoded.
+  if (allowed.length === 0 || allowed.includes(request.method)) {
     return wire(
       NotFound,
       new NotFound({ code: "route_not_found", error: "there is no such path; /docs lists them" }),

@@ -1,0 +1,217 @@
+/**
+ * Every code of the error catalogue (interface.md 12, `packages/domain/src/Errors.ts`) with the
+ * request that provokes it. A code without a row fails the test, unless it belongs to a later issue,
+ * which is named with the reason.
+ */
+import { readdirSync, rmSync, statSync, writeFileSync, mkdtempSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import * as Errors from "@muniment/domain/Errors"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, schemaText, startTimeout, text, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { operatorKey, startServer, type Answer, type TestServer } from "../support/TestServer.ts"
+
+const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
+const unknownId = "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"
+
+let server: TestServer
+let alice: MemoryCalls
+
+beforeAll(async () => {
+  server = await startServer({ environment })
+  alice = await accountCalls(server, "alice")
+  await alice.post("/v1/schemas", contact)
+}, startTimeout)
+afterAll(() => server.stop())
+
+const contact = { name: "contact", description: "d", uniqueOn: ["email"], schema: schemaText({ email: text }) }
+
+const create = (memory: object, rest: object = {}) =>
+  alice.post("/v1/memories", { agentId: "a", memories: [memory], ...rest })
+const get = (path: string) => alice.call("GET", path)
+const asOperator = (method: string, path: string, body?: object) =>
+  server.call(method, path, { key: server.operatorToken, body })
+const bearer = (key: string | null) => server.call("GET", "/v1/account", { key })
+
+interface Row {
+  readonly status: number
+  readonly provoke: () => Promise<Answer>
+}
+
+const rows: Readonly<Record<string, Row>> = {
+  invalid_json: { status: 400, provoke: () => alice.call("POST", "/v1/memories", { rawBody: '{"agentId":' }) },
+  invalid_request: { status: 400, provoke: () => alice.post("/v1/memories", { agentId: "a" }) },
+  invalid_duration: { status: 400, provoke: () => create(fact("a", "b"), { ttl: "0s" }) },
+  invalid_expiry: { status: 400, provoke: () => create({ ...fact("a", "b"), expiresAt: "tomorrow" }) },
+  invalid_tag: {
+    status: 400,
+    provoke: () => alice.call("PATCH", `/v1/memories/${unknownId}`, { body: { tags: [""] } })
+  },
+  unknown_kind: { status: 400, provoke: () => create({ kind: "unheard_of", data: {} }) },
+  schema_validation_failed: { status: 400, provoke: () => create({ kind: "factual_memory", data: {} }) },
+  unique_field_missing: { status: 400, provoke: () => create({ kind: "contact", data: {} }) },
+  invalid_schema: { status: 400, provoke: () => alice.post("/v1/schemas", { ...contact, schema: "[]" }) },
+  batch_too_large: {
+    status: 400,
+    provoke: () => alice.post("/v1/memories/batch/delete", { ids: Array(101).fill(unknownId) })
+  },
+  invalid_filters: { status: 400, provoke: () => alice.post("/v1/memories/batch/delete", { filters: {} }) },
+  grants_required: { status: 400, provoke: () => get("/v1/memories/search?query=q&scope=shared") },
+  limit_exceeded: { status: 400, provoke: () => schemasBeyondLimit() },
+  missing_credentials: { status: 401, provoke: () => bearer(null) },
+  invalid_api_key: { status: 401, provoke: () => bearer("mun_nobody") },
+  builtin_schema: { status: 403, provoke: () => alice.call("DELETE", "/v1/schemas/factual_memory") },
+  operator_only: { status: 403, provoke: () => get("/admin/status") },
+  memory_not_found: { status: 404, provoke: () => get(`/v1/memories/${unknownId}`) },
+  schema_not_found: { status: 404, provoke: () => get("/v1/schemas/unheard_of") },
+  route_not_found: { status: 404, provoke: () => get("/v1/nothing/here") },
+  account_not_found: { status: 404, provoke: () => asOperator("GET", "/admin/export?account=nobody") },
+  key_not_found: { status: 404, provoke: () => asOperator("DELETE", "/admin/keys/nothing") },
+  method_not_allowed: { status: 405, provoke: () => alice.call("PUT", "/v1/memories") },
+  schema_exists: { status: 409, provoke: () => alice.post("/v1/schemas", contact) },
+  kind_mismatch: { status: 409, provoke: () => replaceByAnotherKind() },
+  idempotency_conflict: { status: 409, provoke: () => sameKeyOtherBody() },
+  id_conflict: { status: 409, provoke: () => importUnderAnotherAgent() },
+  account_exists: { status: 409, provoke: () => asOperator("POST", "/admin/accounts", { name: "alice" }) },
+  payload_too_large: {
+    status: 413,
+    provoke: () => alice.call("POST", "/v1/memories", { rawBody: "x".repeat(1_048_577) })
+  },
+  unsupported_media_type: {
+    status: 415,
+    provoke: () => alice.call("POST", "/v1/memories", { rawBody: "{}", headers: { "content-type": "text/plain" } })
+  },
+  internal_error: { status: 500, provoke: () => lostTable() },
+  not_implemented: { status: 501, provoke: () => get("/v1/memories/search?query=q&mode=map") },
+  namespace_unavailable: { status: 503, provoke: () => damagedFile() },
+  overloaded: { status: 503, provoke: () => overload() }
+}
+
+/** Codes that no request of this issue can provoke here, and why. */
+const elsewhere: Readonly<Record<string, string>> = {
+  insufficient_storage: "needs a disk of its own: test/crash/FullDisk.test.ts",
+  unknown_schema: 'names of `schemas` are read by extraction: the issue "From conversations to memories"',
+  extraction_unavailable: 'there is no extraction yet: the issue "From conversations to memories"'
+}
+
+describe("the error catalogue", () => {
+  it("has a row for every code that the contract declares, and none for others", () => {
+    const declared = Object.values(Errors).flatMap((error) =>
+      typeof error === "function" && "fields" in error && "code" in error.fields ? [...error.fields.code.literals] : []
+    )
+    expect([...Object.keys(rows), ...Object.keys(elsewhere)].toSorted()).toEqual(declared.toSorted())
+  })
+
+  it.each(Object.entries(rows))(
+    "%s: answers with its status, a text, its code and nothing of the inside",
+    async (code, { status, provoke }) => {
+      const { status: answered, headers, body } = await provoke()
+      expect([answered, body.code]).toEqual([status, code])
+      expect(body).toMatchObject({ success: false, error: expect.stringMatching(/\S/) })
+      expect(["success", "error", "code", "details"]).toEqual(expect.arrayContaining(Object.keys(body)))
+      for (const detail of body.details ?? []) {
+        expect(detail.message).toMatch(/\S/)
+        expect(["index", "path", "message"]).toEqual(expect.arrayContaining(Object.keys(detail)))
+      }
+      expect(JSON.stringify(body)).not.toMatch(/\bat \w+.*:\d+|sqlite|node_modules|\/packages\/|memory_schema/i)
+      expect(headers.get("content-type")).toMatch(/^application\/json/)
+      expect(headers.get("x-request-id")).toMatch(/\S/)
+    },
+    120_000
+  )
+
+  it("stored nothing of all that was refused", async () => {
+    const { body } = await get("/v1/account")
+    expect(body.agents).toEqual([
+      { agentId: "replaced", memories: 1 },
+      { agentId: "twice", memories: 1 }
+    ])
+  })
+})
+
+const schemasBeyondLimit = async () => {
+  const bob = await accountCalls(server, "bob")
+  for (let at = 0; at < 200; at++) await bob.post("/v1/schemas", { ...contact, name: `s${at}` })
+  return bob.post("/v1/schemas", { ...contact, name: "one_more" })
+}
+
+const replaceByAnotherKind = async () => {
+  const [{ id }] = await alice.create("replaced", [fact("a", "b")])
+  return create({ kind: "temporal_event", data: { event: "e" }, id }, { agentId: "replaced" })
+}
+
+const sameKeyOtherBody = async () => {
+  const send = (what: string) =>
+    alice.post("/v1/memories", { agentId: "twice", memories: [fact("a", what)] }, { "idempotency-key": "one" })
+  await send("first")
+  return send("second")
+}
+
+const importUnderAnotherAgent = async () => {
+  const carol = await accountCalls(server, "carol")
+  await carol.create("first", [fact("a", "b")])
+  const exported = await asOperator("GET", "/admin/export?account=carol")
+  const records = exported.body.records.map((record: object) => ({ ...record, agentId: "second" }))
+  return asOperator("POST", "/admin/import", { account: "carol", records })
+}
+
+/** A server of its own whose directory is tampered with: before it starts, or while it runs. */
+const withTamperedServer = async (
+  tamper: (directory: string) => void,
+  use: (call: TestServer["call"]) => Promise<Answer>
+) => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-errors-"))
+  const options = { dataDirectory, environment }
+  try {
+    const first = await startServer(options)
+    await first.call("POST", "/v1/memories", { body: { agentId: "a", memories: [fact("a", "b")] } })
+    await first.stop()
+    tamper(dataDirectory)
+    const second = await startServer(options)
+    return await use(second.call).finally(() => second.stop())
+  } finally {
+    rmSync(dataDirectory, { recursive: true, force: true })
+  }
+}
+
+const damagedFile = () =>
+  withTamperedServer(
+    (directory) => {
+      const files = readdirSync(directory, { recursive: true, encoding: "utf8" }).map((file) => join(directory, file))
+      const own = files.filter((file) => /namespaces.*\.db$/.test(file))
+      expect(own).toHaveLength(1)
+      for (const file of own) writeFileSync(file, Buffer.alloc(statSync(file).size, "damage"))
+    },
+    (call) => call("GET", "/v1/memories?agentId=a")
+  )
+
+const lostTable = async () => {
+  let directory = ""
+  return withTamperedServer(
+    (path) => void (directory = path),
+    (call) => {
+      const control = new DatabaseSync(join(directory, "control.db"))
+      control.exec("DROP TABLE memory_schema")
+      control.close()
+      return call("GET", "/v1/schemas", { key: operatorKey })
+    }
+  )
+}
+
+/** Fills the queue of the validator: some requests that take it long, and many that wait behind them. */
+const overload = async () => {
+  const dora = await accountCalls(server, "dora")
+  const schema = schemaText({ all: { type: "array", uniqueItems: true } })
+  await dora.post("/v1/schemas", { name: "slow", description: "d", schema })
+  const slow = { kind: "slow", data: { all: Array.from({ length: 5_000 }, (_, n) => ({ n })) } }
+  const send = (memory: object) => dora.post("/v1/memories", { agentId: "a", memories: [memory] })
+  for (;;) {
+    const answers = await Promise.all([
+      ...Array.from({ length: 12 }, () => send(slow)),
+      ...Array.from({ length: 400 }, () => send({ kind: "factual_memory", data: {} }))
+    ])
+    const refused = answers.find(({ status }) => status === 503)
+    if (refused !== undefined) return refused
+  }
+}

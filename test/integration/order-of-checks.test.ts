@@ -1,0 +1,69 @@
+/**
+ * Which failure is told when a request has several: route, method, size, authentication, validation,
+ * existence (interface.md 12, last line). Each request has a fault of its own step and of all later ones.
+ */
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { accountCalls, fact, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+let server: TestServer
+let alice: MemoryCalls
+
+beforeAll(async () => {
+  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+  alice = await accountCalls(server, "alice")
+}, startTimeout)
+afterAll(() => server.stop())
+
+const tooLarge = "x".repeat(1_048_577)
+const badPatch = { body: { tags: [""] } }
+const missing = "/v1/memories/mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"
+
+it("the route comes before the method, the size and the credentials", async () => {
+  const { status } = await server.call("PUT", "/v1/nothing", { rawBody: tooLarge, key: null })
+  expect(status).toBe(404)
+})
+
+it("the method comes before the size and the credentials", async () => {
+  expect((await server.call("PUT", "/v1/memories", { rawBody: tooLarge, key: null })).status).toBe(405)
+})
+
+it("the size comes before the credentials", async () => {
+  expect((await server.call("POST", "/v1/memories", { rawBody: tooLarge, key: null })).status).toBe(413)
+})
+
+it("the credentials come before the body and the existence", async () => {
+  expect((await server.call("POST", "/v1/memories", { rawBody: "{", key: null })).status).toBe(401)
+  expect((await server.call("PATCH", missing, { ...badPatch, key: "mun_wrong" })).status).toBe(401)
+  expect((await server.call("GET", missing, { key: null })).status).toBe(401)
+  expect((await server.call("GET", "/v1/memories/search", { key: null })).status).toBe(401)
+})
+
+it("the body comes before the existence", async () => {
+  expect((await alice.call("PATCH", missing, badPatch)).body.code).toBe("invalid_tag")
+  expect((await alice.call("PATCH", "/v1/schemas/missing", { body: { schema: "{" } })).body.code).toBe("invalid_schema")
+  const replacement = { ...fact("a", "b"), id: "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T", ttl: "0s" }
+  const answer = await alice.post("/v1/memories", { agentId: "a", memories: [replacement] })
+  expect(answer.body.code).toBe("invalid_duration")
+  const invalid = { kind: "factual_memory", data: {}, id: "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T" }
+  const refused = await alice.post("/v1/memories", { agentId: "a", memories: [invalid] })
+  expect(refused.body.code).toBe("schema_validation_failed")
+})
+
+it("the body comes before what is stored contradicts", async () => {
+  const schema = { name: "factual_memory", description: "d", schema: "{" }
+  expect((await alice.post("/v1/schemas", schema)).body.code).toBe("invalid_schema")
+  const [entry] = await alice.create("a", [fact("a", "b")])
+  const invalid = { kind: "temporal_event", data: {}, id: entry.id }
+  const answer = await alice.post("/v1/memories", { agentId: "a", memories: [invalid] })
+  expect(answer.body.code).toBe("schema_validation_failed")
+})
+
+it("the existence comes before an idempotent repetition is kept: a 404 frees the key", async () => {
+  const headers = { "idempotency-key": "order" }
+  const missed = await alice.call("PATCH", missing, { body: { tags: ["x"] }, headers })
+  expect(missed.status).toBe(404)
+  const [entry] = await alice.create("b", [fact("a", "b")])
+  const found = await alice.call("PATCH", `/v1/memories/${entry.id}`, { body: { tags: ["x"] }, headers })
+  expect(found.status).toBe(200)
+})
