@@ -92,13 +92,23 @@ export const CreateMemories = Schema.Struct({
   schemas: Schema.optionalKey(Schema.Array(Schema.String)),
   ttl: Schema.optionalKey(DurationText),
   expiresAt: Schema.optionalKey(ExpiresAt)
-}).check(
-  Schema.makeFilter(
-    (body: { readonly conversation?: unknown; readonly memories?: unknown }) =>
-      (body.conversation === undefined) !== (body.memories === undefined),
-    { expected: "either `conversation` or `memories`, not both" }
+})
+  .annotate({
+    examples: [
+      {
+        agentId: "assistant",
+        subjectId: "user-42",
+        memories: [{ kind: "factual_memory", data: { subject: "Alice", fact: "Alice lives in Seattle" }, ttl: "30d" }]
+      }
+    ]
+  })
+  .check(
+    Schema.makeFilter(
+      (body: { readonly conversation?: unknown; readonly memories?: unknown }) =>
+        (body.conversation === undefined) !== (body.memories === undefined),
+      { expected: "either `conversation` or `memories`, not both" }
+    )
   )
-)
 export type CreateMemories = typeof CreateMemories.Type
 
 /** Body of POST /memories/batch/create. */
@@ -109,6 +119,16 @@ export const BatchCreate = Schema.Struct({
   memories: Schema.NonEmptyArray(DirectMemory).check(Schema.isMaxLength(Limits.memoriesPerRequestMax)),
   ttl: Schema.optionalKey(DurationText),
   expiresAt: Schema.optionalKey(ExpiresAt)
+}).annotate({
+  examples: [
+    {
+      agentId: "assistant",
+      memories: [
+        { kind: "factual_memory", data: { subject: "Alice", fact: "Alice lives in Seattle" } },
+        { kind: "temporal_event", data: { event: "Alice moves house", eventDate: "2027-03-01" } }
+      ]
+    }
+  ]
 })
 
 const patchFields = {
@@ -122,7 +142,9 @@ const changesSomething = Schema.makeFilter(
 )
 
 /** Body of PATCH /memories/{id}; unknown fields are refused (interface.md section 1). */
-export const MemoryPatch = Schema.Struct(patchFields).check(changesSomething)
+export const MemoryPatch = Schema.Struct(patchFields)
+  .annotate({ examples: [{ tags: ["travel", "booking"], expiresAt: null }] })
+  .check(changesSomething)
 export type MemoryPatch = typeof MemoryPatch.Type
 
 const MemoryId = Schema.String.annotate({ examples: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] })
@@ -198,4 +220,4 @@ export type ExportedMemory = typeof ExportedMemory.Type
 export const BatchUpdate = Schema.Struct({
   ids: Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(Limits.batchIdsMax)),
   update: MemoryPatch
-})
+}).annotate({ examples: [{ ids: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"], update: { tags: ["archived"] } }] })

@@ -15,9 +15,12 @@ const Description = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.schema
   description: "What the schema represents; read by the extraction model.",
   examples: ["A person the user knows, by e-mail address"]
 })
+const contactSchema =
+  '{"type":"object","properties":{"email":{"type":"string"},"name":{"type":"string"}},"required":["email"]}'
+
 const SchemaText = Schema.NonEmptyString.annotate({
   description: "A JSON Schema document (2020-12 or draft-07, type object) serialised as a string.",
-  examples: ['{"type":"object","properties":{"email":{"type":"string"},"name":{"type":"string"}},"required":["email"]}']
+  examples: [contactSchema]
 })
 const UniqueOn = Schema.Array(Schema.NonEmptyString)
   .check(Schema.isMaxLength(Limits.uniqueFieldsMax))
@@ -32,6 +35,15 @@ export const RegisterSchema = Schema.Struct({
   description: Description,
   uniqueOn: Schema.optionalKey(UniqueOn),
   schema: SchemaText
+}).annotate({
+  examples: [
+    {
+      name: "contact",
+      description: "A person the user knows, by e-mail address",
+      uniqueOn: ["email"],
+      schema: contactSchema
+    }
+  ]
 })
 export type RegisterSchema = typeof RegisterSchema.Type
 
@@ -40,11 +52,13 @@ export const PatchSchema = Schema.Struct({
   description: Schema.optionalKey(Description),
   schema: Schema.optionalKey(SchemaText),
   uniqueOn: Schema.optionalKey(Schema.NullOr(UniqueOn))
-}).check(
-  Schema.makeFilter((patch: object) => Object.keys(patch).length > 0, {
-    expected: "at least one of `description`, `schema` and `uniqueOn`"
-  })
-)
+})
+  .annotate({ examples: [{ description: "A person the user has met", uniqueOn: null }] })
+  .check(
+    Schema.makeFilter((patch: object) => Object.keys(patch).length > 0, {
+      expected: "at least one of `description`, `schema` and `uniqueOn`"
+    })
+  )
 export type PatchSchema = typeof PatchSchema.Type
 
 /** A schema as the service returns it. Times in milliseconds; absent on built-in kinds. */

@@ -118,6 +118,16 @@ export const BatchSearch = Schema.Struct({
     })
   ).check(Schema.isMaxLength(Limits.batchQueriesMax)),
   scope: Schema.optionalKey(Scope)
+}).annotate({
+  examples: [
+    {
+      queries: [
+        { query: "Where does Alice live?", filters: { agentId: "assistant", kind: "factual_memory" }, limit: 5 },
+        { query: "upcoming trips", filters: { tags: ["travel"] } }
+      ],
+      scope: "own"
+    }
+  ]
 })
 
 /** Filters of a batch delete: all of them restrict, at least one must be given, others are refused. */
@@ -137,5 +147,10 @@ export const DeleteFilters = Schema.StructWithRest(Schema.Struct(bodyFilters), [
 export const BatchDelete = Schema.Struct({
   ids: Schema.optionalKey(Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(Limits.batchIdsMax))),
   filters: Schema.optionalKey(DeleteFilters),
-  dryRun: Schema.optionalKey(Schema.Boolean)
+  dryRun: Schema.optionalKey(Schema.Boolean.annotate({ description: "Only count; delete nothing." }))
+}).annotate({
+  examples: [
+    { ids: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] },
+    { filters: { agentId: "assistant", subjectId: "user-42" }, dryRun: true }
+  ]
 })

@@ -61,17 +61,32 @@ export const ReembedProgress = Schema.Struct({
   total: Schema.Int
 })
 
+const Progress = Schema.Struct({ success, ...ReembedProgress.fields })
+
+const exportedExample: ExportedMemory = {
+  id: "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T",
+  agentId: "assistant",
+  kind: "factual_memory",
+  data: { subject: "Alice", fact: "Alice lives in Seattle" },
+  tags: [],
+  mentions: [],
+  confidence: 1,
+  createdAt: 1_764_000_000_000,
+  updatedAt: 1_764_000_000_000,
+  origin: "direct"
+}
+
 export class AdminApi extends HttpApiGroup.make("admin")
   .add(
-    HttpApiEndpoint.get("status", "/status", { success: ServiceStatus }).annotateMerge(
-      operation("State of the service", {})
-    ),
+    HttpApiEndpoint.get("status", "/status", {
+      success: Schema.Struct({ success, ...ServiceStatus.fields })
+    }).annotateMerge(operation("State of the service", {})),
     HttpApiEndpoint.post("createAccount", "/accounts", {
       payload: Schema.Struct({
         name: AccountName,
         plan: Schema.optionalKey(Plan),
         id: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax)))
-      }),
+      }).annotate({ examples: [{ name: "research", plan: "pro" }] }),
       success: Schema.Struct({ success, account: AccountRecord }),
       error: [InvalidRequest, Conflict, InsufficientStorage]
     }).annotateMerge(operation("Create an account", {})),
@@ -83,7 +98,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
         account: AccountName,
         plan: Schema.optionalKey(Plan),
         label: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(Limits.accountNameLengthMax)))
-      }),
+      }).annotate({ examples: [{ account: "research", plan: "pro", label: "laptop" }] }),
       success: Schema.Struct({ success, key: KeyRecord, secret: Schema.String }),
       error: [InvalidRequest, Conflict, InsufficientStorage]
     }).annotateMerge(
@@ -122,7 +137,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
         account: AccountName,
         schemas: Schema.optionalKey(Schema.Array(MemorySchema)),
         records: Schema.Array(ExportedMemory).check(Schema.isMaxLength(Limits.importBatchMax))
-      }),
+      }).annotate({ examples: [{ account: "research", records: [exportedExample] }] }),
       success: Schema.Struct({ success, imported: Schema.Int, skipped: Schema.Int }),
       error: [InvalidRequest, NotFound, Conflict, InsufficientStorage, Unavailable]
     }).annotateMerge(
@@ -130,10 +145,10 @@ export class AdminApi extends HttpApiGroup.make("admin")
         description: "A record whose id is already stored is skipped, so that an import can be repeated."
       })
     ),
-    HttpApiEndpoint.get("reembedProgress", "/reembed", { success: ReembedProgress }).annotateMerge(
+    HttpApiEndpoint.get("reembedProgress", "/reembed", { success: Progress }).annotateMerge(
       operation("Progress of re-embedding", {})
     ),
-    HttpApiEndpoint.post("reembed", "/reembed", { success: ReembedProgress, error: Unavailable }).annotateMerge(
+    HttpApiEndpoint.post("reembed", "/reembed", { success: Progress, error: Unavailable }).annotateMerge(
       operation("Re-embed what has no vector of the configured model", {
         description: "Starts in the background; resumable."
       })

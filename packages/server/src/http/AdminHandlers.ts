@@ -20,7 +20,7 @@ export const adminHandlers = HttpApiBuilder.group(
     const success = true as const
 
     return handlers.handleAll({
-      status: () => operator.status,
+      status: () => Effect.map(operator.status, (status) => ({ success, ...status })),
       createAccount: ({ payload }) =>
         Effect.map(accounts.create(payload.name, payload), (account) => ({ success, account })),
       listAccounts: () => Effect.map(accounts.list, (all) => ({ success, accounts: all })),
@@ -52,8 +52,8 @@ export const adminHandlers = HttpApiBuilder.group(
           success,
           ...counts
         })),
-      reembedProgress: () => reembed.progress,
-      reembed: () => reembed.start
+      reembedProgress: () => Effect.map(reembed.progress, (progress) => ({ success, ...progress })),
+      reembed: () => Effect.map(reembed.start, (progress) => ({ success, ...progress }))
     })
   })
 )

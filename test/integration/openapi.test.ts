@@ -1,0 +1,280 @@
+/**
+ * The OpenAPI document that the service serves: valid 3.1, complete, and true to the contract and to
+ * the routes. Its schemas are checked against the meta-schema of JSON Schema 2020-12, its examples
+ * against its schemas.
+ */
+import { Ajv2020 } from "ajv/dist/2020.js"
+import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { fact, startTimeout } from "../support/MemoryCalls.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+interface Media {
+  readonly schema: JsonSchema
+}
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly required?: boolean
+  readonly schema: JsonSchema
+}
+interface Operation {
+  readonly operationId: string
+  readonly summary?: string
+  readonly tags: ReadonlyArray<string>
+  readonly parameters: ReadonlyArray<Parameter>
+  readonly security: ReadonlyArray<Readonly<Record<string, unknown>>>
+  readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Media>> }
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly content?: Readonly<Record<string, Media>> }>
+  >
+  readonly "x-price-credits": unknown
+}
+interface JsonSchema {
+  readonly [keyword: string]: unknown
+}
+interface Route {
+  readonly method: string
+  readonly path: string
+  readonly operation: Operation
+}
+
+let server: TestServer
+let document: {
+  readonly openapi: string
+  readonly info: { readonly title: string; readonly version: string }
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>
+    readonly securitySchemes: Readonly<Record<string, { readonly type: string; readonly scheme: string }>>
+  }
+  readonly tags: ReadonlyArray<{ readonly name: string }>
+}
+let routes: ReadonlyArray<Route>
+
+beforeAll(async () => {
+  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+  document = (await server.call("GET", "/openapi.json", { key: null })).body
+  routes = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation }))
+  )
+}, startTimeout)
+afterAll(() => server.stop())
+
+const declared = Object.values(MunimentApi.groups).flatMap((group) =>
+  Object.values(group.endpoints).map(({ method, path, query }) => ({
+    route: `${method} ${path.replace(/:(\w+)/g, "{$1}")}`,
+    query
+  }))
+)
+
+/** The schemas of a document with the place they stand at. */
+const schemasOf = ({ method, path, operation }: Route): ReadonlyArray<readonly [string, JsonSchema]> => [
+  ...operation.parameters.map(({ name, schema }) => [`${method} ${path} ?${name}`, schema] as const),
+  ...Object.values(operation.requestBody?.content ?? {}).map(
+    ({ schema }) => [`${method} ${path} body`, schema] as const
+  ),
+  ...Object.entries(operation.responses).flatMap(([status, { content }]) =>
+    Object.values(content ?? {}).map(({ schema }) => [`${method} ${path} ${status}`, schema] as const)
+  )
+]
+
+const refsIn = (node: unknown): ReadonlyArray<string> => {
+  if (typeof node !== "object" || node === null) return []
+  return Object.entries(node).flatMap(([key, value]) =>
+    key === "$ref" && typeof value === "string" ? [value] : refsIn(value)
+  )
+}
+
+const resolve = (ref: string): unknown =>
+  ref
+    .replace(/^#\//, "")
+    .split("/")
+    .reduce<unknown>((node, key) => (node as Readonly<Record<string, unknown>> | undefined)?.[key], document)
+
+/** A validator that knows the document's components. */
+const validatorOf = (schema: JsonSchema) =>
+  new Ajv2020({ strict: false, validateFormats: false }).compile({ ...schema, components: document.components })
+
+describe("the document", () => {
+  it("is OpenAPI 3.1 with a title and a version, served as JSON without credentials", async () => {
+    const { status, headers } = await server.call("GET", "/openapi.json", { key: null })
+    expect(status).toBe(200)
+    expect(headers.get("content-type")).toMatch(/^application\/json/)
+    expect(document.openapi).toMatch(/^3\.1\.\d+$/)
+    expect(document.info).toMatchObject({ title: "Muniment", version: expect.stringMatching(/\S/) })
+  })
+
+  it("has every route of the contract and no other", () => {
+    expect(routes.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(
+      declared.map(({ route }) => route).toSorted()
+    )
+  })
+
+  it("has only routes that the service serves", async () => {
+    for (const { method, path } of routes) {
+      const { status } = await server.call(method, path.replace(/\{\w+\}/, "x"), { key: null })
+      expect([method, path, status]).toEqual([method, path, 401])
+    }
+  })
+
+  it("gives each operation an id of its own, a summary, a declared tag, a price and its credentials", () => {
+    expect(new Set(routes.map(({ operation }) => operation.operationId)).size).toBe(routes.length)
+    for (const { path, operation } of routes) {
+      expect(operation.summary).toMatch(/\S/)
+      expect(document.tags.map(({ name }) => name)).toEqual(expect.arrayContaining([...operation.tags]))
+      expect(operation["x-price-credits"]).toEqual(expect.any(Number))
+      expect(operation.security).toEqual([{ [path.startsWith("/admin") ? "operator" : "bearer"]: [] }])
+    }
+    for (const scheme of Object.values(document.components.securitySchemes)) {
+      expect([scheme.type, scheme.scheme.toLowerCase()]).toEqual(["http", "bearer"])
+    }
+  })
+
+  it("has the prices of the specification", () => {
+    const prices = Object.fromEntries(
+      routes
+        .filter(({ path }) => path.startsWith("/v1/memories"))
+        .map(({ method, path, operation }) => [`${method} ${path}`, operation["x-price-credits"]])
+    )
+    expect(prices).toEqual({
+      "POST /v1/memories": 5,
+      "GET /v1/memories": 1,
+      "GET /v1/memories/search": 2,
+      "GET /v1/memories/{id}": 1,
+      "PATCH /v1/memories/{id}": 2,
+      "DELETE /v1/memories/{id}": 1,
+      "POST /v1/memories/batch/search": 4,
+      "POST /v1/memories/batch/delete": 2,
+      "POST /v1/memories/batch/update": 4,
+      "POST /v1/memories/batch/create": 10
+    })
+    for (const { path, operation } of routes) {
+      if (!path.startsWith("/v1/memories")) expect(operation["x-price-credits"]).toBe(0)
+    }
+  })
+
+  it("declares exactly the parameters of each path, required, and no parameter twice", () => {
+    for (const { path, operation } of routes) {
+      const names = operation.parameters.filter((parameter) => parameter.in === "path")
+      expect(names.map(({ name }) => `{${name}}`)).toEqual(path.match(/\{\w+\}/g) ?? [])
+      for (const { required } of names) expect(required).toBe(true)
+      const places = operation.parameters.map((parameter) => `${parameter.in} ${parameter.name.toLowerCase()}`)
+      expect(new Set(places).size).toBe(places.length)
+    }
+  })
+
+  it("types every query parameter, numbers as numbers and choices as choices", () => {
+    for (const { route, query } of declared) {
+      const { operation } = routes.find(({ method, path }) => `${method} ${path}` === route)!
+      const documented = operation.parameters.filter((parameter) => parameter.in === "query")
+      expect(documented.length > 0).toBe(query !== undefined)
+      for (const { name, schema } of documented) {
+        expect([name, schema["type"]]).toEqual([name, expect.stringMatching(/^(string|integer|number|boolean)$/)])
+        expect(schema).not.toHaveProperty("pattern")
+      }
+    }
+    const search = routes.find(({ path }) => path === "/v1/memories/search")!.operation.parameters
+    const typeOf = (name: string) => search.find((parameter) => parameter.name === name)?.schema
+    expect(typeOf("limit")).toMatchObject({ type: "integer", minimum: 1, maximum: 100 })
+    expect(typeOf("minRelevance")).toMatchObject({ type: "number", minimum: 0, maximum: 1 })
+    expect(typeOf("explain")).toMatchObject({ type: "boolean" })
+    expect(typeOf("scope")).toMatchObject({ enum: ["own", "shared", "all"] })
+    expect(search.filter(({ required }) => required === true).map(({ name }) => name)).toEqual(["query"])
+  })
+
+  it("describes every answer, successes with success true, failures with the error's shape", () => {
+    for (const { operation } of routes) {
+      for (const [status, { description, content }] of Object.entries(operation.responses)) {
+        expect(status).toMatch(/^[1-5]\d\d$/)
+        expect(description).toMatch(/\S/)
+        const { schema } = content!["application/json"]!
+        const shape = (typeof schema["$ref"] === "string" ? resolve(schema["$ref"]) : schema) as JsonSchema
+        expect(shape["required"]).toEqual(expect.arrayContaining(status === "200" ? ["success"] : ["error", "code"]))
+        expect(shape["properties"]).toMatchObject({ success: { enum: [status === "200"] } })
+      }
+      expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(["200", "401", "500"]))
+    }
+  })
+})
+
+describe("its schemas", () => {
+  it("are valid JSON Schema 2020-12", () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    const all = [...routes.flatMap(schemasOf), ...Object.entries(document.components.schemas)]
+    expect(all.length).toBeGreaterThan(100)
+    for (const [place, schema] of all) {
+      expect([place, ajv.validateSchema(schema), ajv.errors]).toEqual([place, true, null])
+    }
+  })
+
+  it("have no reference that leads nowhere", () => {
+    const refs = new Set(refsIn(document))
+    expect(refs.size).toBeGreaterThan(5)
+    for (const ref of refs) expect([ref, typeof resolve(ref)]).toEqual([ref, "object"])
+  })
+
+  it("give every request body at least one example, and examples fit their schemas", () => {
+    const bodies = routes.flatMap(({ operation, method, path }) =>
+      Object.entries(operation.requestBody?.content ?? {}).map(([type, { schema }]) => ({ method, path, type, schema }))
+    )
+    expect(bodies.length).toBeGreaterThanOrEqual(10)
+    for (const { method, path, type, schema } of bodies) {
+      expect(type).toBe("application/json")
+      const examples = schema["examples"] as ReadonlyArray<unknown> | undefined
+      expect([method, path, (examples ?? []).length > 0]).toEqual([method, path, true])
+      const validate = validatorOf(schema)
+      for (const example of examples ?? [])
+        expect([path, validate(example), validate.errors]).toEqual([path, true, null])
+    }
+  })
+
+  it("give examples of bodies that the service takes", async () => {
+    const exampleOf = (method: string, path: string) => {
+      const { operation } = routes.find((route) => route.method === method && route.path === path)!
+      return operation.requestBody!.content["application/json"]!.schema["examples"] as ReadonlyArray<unknown>
+    }
+    for (const path of ["/v1/schemas", "/v1/memories", "/v1/memories/batch/create", "/v1/memories/batch/search"]) {
+      const [body] = exampleOf("POST", path)
+      expect([path, (await server.call("POST", path, { body })).status]).toEqual([path, 200])
+    }
+    for (const path of ["/v1/memories/batch/update", "/v1/memories/batch/delete"]) {
+      for (const body of exampleOf("POST", path)) {
+        expect([path, (await server.call("POST", path, { body })).status]).toEqual([path, 200])
+      }
+    }
+    const [change] = exampleOf("PATCH", "/v1/schemas/{name}")
+    expect((await server.call("PATCH", "/v1/schemas/contact", { body: change })).status).toBe(200)
+    const listed = await server.call("GET", "/v1/memories")
+    const [patch] = exampleOf("PATCH", "/v1/memories/{id}")
+    const path = `/v1/memories/${listed.body.memories[0].id}`
+    expect((await server.call("PATCH", path, { body: patch })).status).toBe(200)
+  })
+
+  it("describe the answers that the service gives", async () => {
+    const body = { agentId: "a", memories: [fact("s", "f")] }
+    const { body: made } = await server.call("POST", "/v1/memories", { body })
+    const { id } = made.created[0]
+    const calls = [
+      ["GET", "/v1/memories"],
+      ["GET", "/v1/memories/search", "?query=f&explain=true"],
+      ["GET", "/v1/schemas"],
+      ["GET", "/v1/schemas/{name}", "", "factual_memory"],
+      ["GET", "/v1/memories/{id}", "", id],
+      ["GET", "/v1/account"],
+      ["GET", "/admin/status"],
+      ["GET", "/admin/accounts"],
+      ["GET", "/admin/keys"],
+      ["GET", "/admin/reembed"],
+      ["GET", "/admin/export", "?account=operator"]
+    ] as const
+    for (const [method, path, query = "", parameter = ""] of calls) {
+      const key = path.startsWith("/admin") ? server.operatorToken : undefined
+      const url = `${path.replace(/\{\w+\}/, parameter)}${query}`
+      const answer = await server.call(method, url, key === undefined ? {} : { key })
+      const { operation } = routes.find((route) => route.method === method && route.path === path)!
+      const validate = validatorOf(operation.responses["200"]!.content!["application/json"]!.schema)
+      expect([path, answer.status, validate(answer.body), validate.errors]).toEqual([path, 200, true, null])
+    }
+  })
+})
