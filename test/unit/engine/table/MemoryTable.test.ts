@@ -87,7 +87,7 @@ class Pair {
         break
       }
       case "sweep":
-        for (const slot of [...this.table.expired]) this.remove(slot)
+        for (const slot of this.table.expired) this.remove(slot)
         break
       case "wait":
         this.now += step.millis
