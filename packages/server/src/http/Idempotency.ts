@@ -2,8 +2,10 @@
  * `Idempotency-Key` (interface.md section 17): the same key and body give the first answer again for
  * 24 hours, uncharged; another body is a conflict; a request that failed frees its key. The token
  * also travels into the namespace's commit, so that a crash between commit and answer cannot make a
- * second change.
+ * second change. Kept answers are sealed by the request that they answer: a memory that is erased
+ * meanwhile cannot be read out of them.
  */
+import { randomBytes } from "node:crypto"
 import { Duration, Effect, Layer } from "effect"
 import { type HttpBody, HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Caller, CurrentIdempotency, Idempotency } from "@muniment/domain/api/Middleware"
@@ -11,6 +13,7 @@ import { Conflict, InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { idempotencyKeyOf, IdempotencyStore, type Claim } from "@muniment/ledger/IdempotencyStore"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
+import { nonceBytes, seal, unseal } from "@muniment/trust/SealedText"
 
 /** How often a twin of a request at work looks whether it is done. */
 const twinPollMillis = 20
@@ -47,7 +50,10 @@ export const idempotency = Layer.effect(
           ? new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
           : new Uint8Array()
         const key = idempotencyKeyOf(account.id, `${endpoint.method} ${endpoint.path}`, clientKey)
-        const fingerprint = sha256Hex(`${request.method} ${request.url}\n${sha256Hex(body)}`)
+        const bodyHash = sha256Hex(body)
+        const fingerprint = sha256Hex(`${request.method} ${request.url}\n${bodyHash}`)
+        // Of the client's key and the body neither is stored, only hashes over other inputs.
+        const secret = JSON.stringify([account.id, clientKey, bodyHash])
         const claim = yield* claimed(key, fingerprint)
         if (claim._tag === "Mismatch") {
           return yield* new Conflict({
@@ -56,13 +62,15 @@ export const idempotency = Layer.effect(
           })
         }
         if (claim._tag === "Replay") {
-          return HttpServerResponse.text(claim.body, { status: claim.status, contentType: "application/json" }).pipe(
+          const answer = unseal(claim.body, secret)
+          if (answer === undefined) return yield* Effect.die(new Error("a kept answer does not open"))
+          return HttpServerResponse.text(answer, { status: claim.status, contentType: "application/json" }).pipe(
             HttpServerResponse.setHeader("idempotency-replayed", "true")
           )
         }
         return yield* handler.pipe(
           Effect.provideService(CurrentIdempotency, { key, fingerprint }),
-          Effect.tap((response) => keep(store, key, response)),
+          Effect.tap((response) => keep(store, key, secret, response)),
           Effect.onError(() => store.forget(key))
         )
       })
@@ -70,10 +78,15 @@ export const idempotency = Layer.effect(
 )
 
 /** Keeps a success; an answer that cannot be kept is still given, the commit has its own key. */
-const keep = (store: IdempotencyStore["Service"], key: string, response: HttpServerResponse.HttpServerResponse) => {
+const keep = (
+  store: IdempotencyStore["Service"],
+  key: string,
+  secret: string,
+  response: HttpServerResponse.HttpServerResponse
+) => {
   const text = bodyText(response.body)
   if (response.status >= 300 || text === undefined) return store.forget(key)
-  return Effect.catch(store.complete(key, response.status, text), (error) =>
+  return Effect.catch(store.complete(key, response.status, seal(text, secret, randomBytes(nonceBytes))), (error) =>
     Effect.logWarning("an answer could not be kept for its Idempotency-Key", { code: error.code })
   )
 }
