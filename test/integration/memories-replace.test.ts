@@ -90,4 +90,11 @@ describe("a memory with the id of a stored one", () => {
     expect((await bob.get(foreign.id)).data.fact).toBe("b")
     expect((await alice.get(subject.id)).data.fact).toBe("b")
   })
+
+  it("that is not found leaves no trace of its agent in the account", async () => {
+    const { status } = await replace("never-stored", { ...fact("a", "b"), id: "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T" })
+    expect(status).toBe(404)
+    const { agents } = (await alice.call("GET", "/v1/account")).body
+    expect(agents.map(({ agentId }: { agentId: string }) => agentId)).not.toContain("never-stored")
+  })
 })

@@ -74,7 +74,7 @@ describe("accounts", () => {
 describe("reembed", () => {
   const settled = (progress: (request: WireRequest) => object) => (request: WireRequest) => ({
     status: 200,
-    body: request.url === "/admin/status" ? healthy : progress(request)
+    body: request.url === "/admin/status" ? healthy : { success: true, ...progress(request) }
   })
   const routesOf = (requests: ReadonlyArray<WireRequest>) => requests.map(({ method, url }) => `${method} ${url}`)
 

@@ -45,7 +45,8 @@ export const refused = (status: number, code: string, error: string): WireAnswer
 })
 
 /** State of a service in good health. */
-export const healthy: ServiceStatus = {
+export const healthy: ServiceStatus & { readonly success: true } = {
+  success: true,
   ready: true,
   version: "0.1.0",
   node: "v24.21.0",
