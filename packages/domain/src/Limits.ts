@@ -42,7 +42,7 @@ export const Limits = {
 
   mailboxCapacity: 256,
   commitBatchMax: 64,
-  changesPerCommitMax: 256,
+  changesPerCommitMax: 100,
   removalsPerCommitMax: 200,
   openNamespacesMax: 1_024,
   namespaceIdleMillis: 300_000,
