@@ -9,6 +9,7 @@ import { Reading } from "./Prometheus.ts"
 
 const batchMax = 100
 const healthEveryMillis = 10
+const progressEvery = 1_000
 
 export interface ImportOptions {
   readonly agents: number
@@ -65,7 +66,7 @@ export const importTexts = async (
       })
       requestMillis.push(millis)
       imported += body.created.length
-      showProgress(imported, texts.length, startedMillis)
+      if (imported % progressEvery < body.created.length) showProgress(imported, texts.length, startedMillis)
     }
   }
   await Promise.all(Array.from({ length: options.inFlight }, sender))
