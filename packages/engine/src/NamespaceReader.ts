@@ -165,6 +165,11 @@ export class NamespaceReader {
     return this.#state.models
   }
 
+  /** Vectors that wait for their graph; until then a scan finds them. */
+  get indexBacklog(): number {
+    return this.#state.models.reduce((sum, model) => sum + (this.#state.index(model)?.backlog ?? 0), 0)
+  }
+
   #candidate(slot: number, scores: LexicalScores, vectors: QueryVectors): PlacedCandidate {
     const row = this.#state.table.row(slot)!
     const { score, matchedTerms } = scores.of(slot)

@@ -98,6 +98,12 @@ export class PlannedIndex implements VectorIndex {
     this.graph?.requestRebuild()
   }
 
+  /** Vectors that a graph is wanted for and does not hold yet. */
+  get backlog(): number {
+    if (!this.wantsGraph) return 0
+    return this.graph === undefined ? this.arena.size : this.graph.stats().pending
+  }
+
   stats(): IndexStats {
     return (this.graph ?? this.exact).stats()
   }
@@ -123,10 +129,15 @@ export class PlannedIndex implements VectorIndex {
     return this.arena.live.countAnd(allowed) === this.arena.size
   }
 
-  private graphWanted(): HnswIndex | undefined {
+  private get wantsGraph(): boolean {
     const { hnswlib, pin } = this.options
     const liveMin = pin === "hnsw" ? 1 : this.graph === undefined ? graphBuildMin : graphKeepMin
-    if (hnswlib === undefined || pin === "exact" || this.isClosed || this.arena.size < liveMin) this.dropGraph()
+    return hnswlib !== undefined && pin !== "exact" && !this.isClosed && this.arena.size >= liveMin
+  }
+
+  private graphWanted(): HnswIndex | undefined {
+    const { hnswlib } = this.options
+    if (hnswlib === undefined || !this.wantsGraph) this.dropGraph()
     else this.graph ??= new HnswIndex(hnswlib, this.arena)
     return this.graph
   }

@@ -1,0 +1,258 @@
+/**
+ * What every implementation of `NamespaceStore` has to do (reliability.md, cuts 1 and 7). A suite, not
+ * a test: each implementation calls it with its layer over a directory; the same directory again is a
+ * restart, two layers at the same time are two owners.
+ */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import type { MemoryRecord } from "@muniment/domain/Memory"
+import { memoryColumns } from "@muniment/engine/recall/MemoryText"
+import {
+  NamespaceStore,
+  type Change,
+  type CommitUnit,
+  type MemoryRow,
+  type MemoryVector,
+  type StoredVector
+} from "@muniment/engine/store/NamespaceStore"
+import { temporaryDirectory } from "../unit/sqlite/TemporaryDirectory.ts"
+import { axisVector, memoryRecord, namespaceKey } from "./EngineFixtures.ts"
+
+const key = namespaceKey()
+
+export const put = (slot: number, record: MemoryRecord, vector?: MemoryVector): Change => ({
+  _tag: "Put",
+  slot,
+  record,
+  columns: memoryColumns(record),
+  vector
+})
+export const unit = (changes: ReadonlyArray<Change>, token?: string): CommitUnit => ({
+  changes,
+  idempotency: token === undefined ? undefined : { key: token, fingerprint: "f", result: `result of ${token}` }
+})
+
+export const storeConformance = (name: string, layerOf: (directory: string) => Layer.Layer<NamespaceStore>): void => {
+  const opened = (directory: string) =>
+    Effect.flatMap(Layer.build(Layer.fresh(layerOf(directory))), (services) =>
+      Effect.provide(
+        NamespaceStore.use((store) => store.open(key)),
+        services
+      )
+    )
+  /** Everything a file holds, as a fresh owner reads it. */
+  const contents = (directory: string) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const file = yield* opened(directory)
+        const rows: Array<MemoryRow> = []
+        const vectors: Array<StoredVector> = []
+        yield* file.eachRow((row) => rows.push(row))
+        yield* file.eachVector((vector) => vectors.push(vector))
+        const records = yield* file.records(rows.map(({ slot }) => slot))
+        const lengths: Array<number> = []
+        file.fullText.forEachLength((slot) => lengths.push(slot))
+        return { seq: file.lastSeq, rows, vectors, lengths, records: records.map(({ record }) => record) }
+      })
+    )
+
+  describe(`${name}: what is committed`, () => {
+    it.effect("comes back whole after a restart", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        const full = memoryRecord(1, "", {
+          subjectId: "s",
+          threadId: "t",
+          data: { fact: 'ä\u2028\u0000 "quoted"', nested: { n: 1.5e300, list: [null, true] } },
+          tags: ["a", "b"],
+          mentions: [{ name: "Ann", type: "person" }],
+          when: "2026-11-21T00:00:00.000Z",
+          confidence: 0.25,
+          expiresAt: 9_007_199_254_740_991,
+          uniqueKey: "k",
+          origin: "extraction"
+        })
+        const bare = memoryRecord(2, "bare", { expiresAt: 0.5 })
+        const vector = axisVector(3)
+        yield* Effect.scoped(
+          Effect.flatMap(opened(directory), (file) => file.commit(0, [unit([put(0, full, vector), put(7, bare)])], 1))
+        )
+        const found = yield* contents(directory)
+        expect(found.records.map((record) => ({ ...record }))).toEqual([full, bare])
+        expect(found.vectors).toEqual([{ slot: 0, seq: 1, ...vector }])
+        expect(found.rows.map(({ slot, createdSeq, eventAt }) => ({ slot, createdSeq, eventAt }))).toEqual([
+          { slot: 0, createdSeq: 1, eventAt: Date.parse(full.when!) },
+          { slot: 7, createdSeq: 2, eventAt: undefined }
+        ])
+        expect(found).toMatchObject({ seq: 2, lengths: [0, 7] })
+      })
+    )
+
+    it.effect("is numbered change by change, and an insertion keeps its number when it is replaced", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        const record = memoryRecord(1, "one")
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* opened(directory)
+            expect(yield* file.commit(0, [unit([put(0, record)]), unit([put(1, memoryRecord(2, "two"))])], 1)).toBe(2)
+            const patched = { ...record, tags: ["x"], updatedAt: 99 }
+            const patch: Change = { _tag: "Patch", slot: 0, record: patched, columns: memoryColumns(patched) }
+            expect(yield* file.commit(2, [unit([patch, put(1, memoryRecord(2, "again"), axisVector(1))])], 2)).toBe(4)
+            expect(yield* file.commit(4, [unit([], "only a key")], 3)).toBe(4)
+          })
+        )
+        const { rows, vectors, records } = yield* contents(directory)
+        expect(rows.map(({ createdSeq, tags }) => ({ createdSeq, tags }))).toEqual([
+          { createdSeq: 1, tags: ["x"] },
+          { createdSeq: 2, tags: [] }
+        ])
+        expect(vectors.map(({ seq }) => seq)).toEqual([4])
+        expect(records.map(({ updatedAt, data }) => ({ updatedAt, data }))).toEqual([
+          { updatedAt: 99, data: { fact: "one" } },
+          { updatedAt: memoryRecord(2, "").updatedAt, data: { fact: "again" } }
+        ])
+      })
+    )
+
+    it.effect("takes text, words and vector along when a memory is removed, and its slot can be used again", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* opened(directory)
+            yield* file.commit(0, [unit([put(0, memoryRecord(1, "zebra"), axisVector(1))])], 1)
+            yield* file.commit(1, [unit([{ _tag: "Remove", slot: 0 }])], 2)
+            expect(yield* file.slotOf(memoryRecord(1, "").id)).toBeUndefined()
+            expect(file.fullText.postings("zebra")).toEqual([])
+            yield* file.commit(2, [unit([put(0, memoryRecord(2, "quagga"))])], 3)
+          })
+        )
+        const { rows, vectors, seq } = yield* contents(directory)
+        expect(rows.map(({ id, createdSeq }) => ({ id, createdSeq }))).toEqual([
+          { id: memoryRecord(2, "").id, createdSeq: 3 }
+        ])
+        expect([vectors.length, seq]).toEqual([0, 3])
+      })
+    )
+  })
+
+  describe(`${name}: a commit`, () => {
+    it.effect("is all or nothing: a change that fails takes back all before it, and the key", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        const error = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* opened(directory)
+            yield* file.commit(0, [unit([put(0, memoryRecord(1, "one"))])], 1)
+            const again = put(5, memoryRecord(1, "the same id in another slot"))
+            return yield* Effect.flip(
+              file.commit(1, [unit([put(1, memoryRecord(2, "two"), axisVector(1))], "token"), unit([again])], 2)
+            )
+          })
+        )
+        expect(error._tag).toBe("StoreFault")
+        const found = yield* contents(directory)
+        expect(found).toMatchObject({ seq: 1, lengths: [0], vectors: [] })
+        expect(found.rows).toHaveLength(1)
+        const key = yield* Effect.scoped(Effect.flatMap(opened(directory), (file) => file.storedResult("token")))
+        expect(key).toBeUndefined()
+      })
+    )
+
+    it.effect("is refused when it does not follow the last one", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* opened(directory)
+            yield* file.commit(0, [unit([put(0, memoryRecord(1, "one"))])], 1)
+            for (const expected of [0, 2]) {
+              const refused = yield* Effect.flip(file.commit(expected, [unit([put(1, memoryRecord(2, "two"))])], 2))
+              expect(refused._tag).toBe("StoreFenced")
+            }
+            yield* file.commit(1, [unit([put(1, memoryRecord(2, "two"))])], 2)
+          })
+        )
+        expect((yield* contents(directory)).rows).toHaveLength(2)
+      })
+    )
+
+    it.effect("of the older of two owners is refused, from the newer one's first commit on", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const older = yield* opened(directory)
+            yield* older.commit(0, [unit([put(0, memoryRecord(1, "one"))])], 1)
+            const newer = yield* opened(directory)
+            yield* older.commit(1, [unit([put(1, memoryRecord(2, "still the owner"))])], 2)
+            // What the newer one has read is out of date: it must not write either.
+            expect((yield* Effect.flip(newer.commit(1, [unit([])], 3)))._tag).toBe("StoreFenced")
+            const newest = yield* opened(directory)
+            yield* newest.commit(2, [unit([put(2, memoryRecord(3, "new owner"))])], 4)
+            const refused = yield* Effect.flip(older.commit(2, [unit([put(3, memoryRecord(4, "stale"))])], 5))
+            expect(refused._tag).toBe("StoreFenced")
+            const known = yield* Effect.flip(older.commit(3, [unit([put(3, memoryRecord(4, "stale"))])], 5))
+            expect(known._tag).toBe("StoreFenced")
+          })
+        )
+        expect((yield* contents(directory)).rows.map(({ slot }) => slot)).toEqual([0, 1, 2])
+      })
+    )
+
+    it.effect("by the first of two owners who opened the same state wins", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const [first, second] = [yield* opened(directory), yield* opened(directory)]
+            yield* first.commit(0, [unit([], "of the first")], 1)
+            expect((yield* Effect.flip(second.commit(0, [unit([], "of the second")], 1)))._tag).toBe("StoreFenced")
+          })
+        )
+      })
+    )
+  })
+
+  describe(`${name}: a result under a key`, () => {
+    it.effect("is found until it is forgotten by age, and a key cannot have two", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* opened(directory)
+            yield* file.commit(0, [unit([], "old")], 10)
+            yield* file.commit(0, [unit([], "new")], 20)
+            expect(yield* file.storedResult("old")).toEqual({ key: "old", fingerprint: "f", result: "result of old" })
+            expect((yield* Effect.flip(file.commit(0, [unit([], "old")], 30)))._tag).toBe("StoreFault")
+            expect(yield* file.forgetResultsBefore(20)).toBe(1)
+            expect(yield* file.storedResult("old")).toBeUndefined()
+            expect(yield* file.storedResult("new")).toBeDefined()
+          })
+        )
+      })
+    )
+  })
+
+  describe(`${name}: slots without a vector of a model`, () => {
+    it.effect("are listed in order, and counted, whatever other models have", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* opened(directory)
+            const vectors = [axisVector(0, 8, "old"), axisVector(1, 8, "new"), undefined, axisVector(3, 8, "old")]
+            yield* file.commit(0, [unit(vectors.map((vector, slot) => put(slot, memoryRecord(slot, "x"), vector)))], 1)
+            expect(yield* file.slotsWithoutVector("new", -1, 10)).toEqual([0, 2, 3])
+            expect(yield* file.slotsWithoutVector("new", 0, 1)).toEqual([2])
+            expect(yield* file.countWithoutVector("new")).toBe(3)
+            yield* file.commit(4, [unit([{ _tag: "Embed", slot: 0, vector: axisVector(0, 8, "new") }])], 2)
+            expect(yield* file.countWithoutVector("new")).toBe(2)
+            expect(yield* file.countWithoutVector("old")).toBe(3)
+          })
+        )
+      })
+    )
+  })
+}
