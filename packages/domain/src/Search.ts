@@ -1,5 +1,6 @@
 /**
- * Search and listing parameters (specification section 4.1, interface.md sections 7 and 17).
+ * Search and listing parameters (specification section 4.1, interface.md sections 7 and 17), as query
+ * parameters and as bodies of the batch endpoints. An absent field never restricts.
  */
 import { Schema } from "effect"
 import { AgentId, SubjectId, ThreadId } from "./Ids.ts"
