@@ -36,6 +36,13 @@ describe("PlannedIndex", () => {
     expect(recallOf(index, oracleOf(rows.slice(0, graphKeepMin - 1).entries(), dims), queries, 10)).toBe(1)
   })
 
+  it("answers a filter that lets everything through as it answers no filter", () => {
+    const index = filled(8_000)
+    buildAll(index)
+    const everything = Bitmap.of(Array.from({ length: 9_000 }, (_, slot) => slot))
+    for (const query of queries) expect(index.search(query, 10, everything)).toEqual(index.search(query, 10, undefined))
+  })
+
   it("builds nothing any more once it is closed", () => {
     const index = filled(8_000)
     index.close()
