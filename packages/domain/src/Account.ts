@@ -19,4 +19,6 @@ export interface Identity {
   readonly account: Account
   /** The API key that was used, for auditing and grants; undefined for the in-process operator. */
   readonly keyId: string | undefined
+  /** The wallet that signed the request, normalised; undefined with a key. */
+  readonly walletAddress?: string | undefined
 }

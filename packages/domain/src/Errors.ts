@@ -34,6 +34,8 @@ export const invalidRequestCodes = [
   "batch_too_large",
   "invalid_filters",
   "grants_required",
+  "invalid_grants_header",
+  "too_many_grants",
   "limit_exceeded"
 ] as const
 export type InvalidRequestCode = (typeof invalidRequestCodes)[number]
@@ -51,7 +53,7 @@ export class InvalidRequest extends Schema.Error<InvalidRequest>("InvalidRequest
 
 /** 401: no usable credentials. */
 export class Unauthenticated extends Schema.Error<Unauthenticated>("Unauthenticated")(
-  wire(["missing_credentials", "invalid_api_key"]),
+  wire(["missing_credentials", "invalid_api_key", "invalid_signature", "timestamp_out_of_range"]),
   { httpApiStatus: 401, description: "No credentials, or credentials that are unknown or revoked." }
 ) {
   readonly _tag = "Unauthenticated"
@@ -61,10 +63,13 @@ export class Unauthenticated extends Schema.Error<Unauthenticated>("Unauthentica
 }
 
 /** 403: built-in kinds cannot be changed (interface.md section 5.5); operator routes need their token. */
-export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(wire(["builtin_schema", "operator_only"]), {
-  httpApiStatus: 403,
-  description: "The operation is not allowed on this resource."
-}) {
+export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(
+  wire(["builtin_schema", "operator_only", "not_grantor"]),
+  {
+    httpApiStatus: 403,
+    description: "The operation is not allowed on this resource."
+  }
+) {
   readonly _tag = "Forbidden"
   override get message(): string {
     return this.error

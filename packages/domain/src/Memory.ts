@@ -191,7 +191,13 @@ export const RecalledMemory = Schema.Struct({
   quality: Schema.Struct({ relevance: Schema.Finite, confidence: Schema.Finite }),
   data: JsonObject,
   context: Schema.Struct(contextFields),
-  source: Schema.String.annotate({ description: "`own`, or `shared` with `grantor` beside it." }),
+  source: Schema.Literals(["own", "shared"]).annotate({ description: "`own`, or `shared` with `grantor` beside it." }),
+  grantor: Schema.optionalKey(Schema.String.annotate({ description: "Whose memory it is, spelled as in the grant." })),
+  metadata: Schema.optionalKey(
+    JsonObject.annotate({
+      description: "Shared memories only: the data laid flat, `source`, `contentHash`, `agentId`."
+    })
+  ),
   explain: Schema.optionalKey(RecallExplanation)
 })
 export type RecalledMemory = typeof RecalledMemory.Type

@@ -11,7 +11,7 @@ import { SqlError, type SqlClient } from "effect/sql"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { InsufficientStorage } from "@muniment/domain/Errors"
-import { attempt, Database, type SqliteError } from "@muniment/sqlite/Database"
+import { attempt, Database, SqliteError } from "@muniment/sqlite/Database"
 import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
 import { makeSqliteClient, sqliteErrorOf } from "@muniment/sqlite/SqliteClient"
 import { controlMigrations } from "./migrations/controlMigrations.ts"
@@ -45,22 +45,23 @@ export class ControlDatabase extends Context.Service<
         const sql = yield* makeSqliteClient(database)
         return ControlDatabase.of({
           sql,
-          read: (query) => Effect.catch(query, (error) => (isOther(error) ? Effect.fail(error) : Effect.die(error))),
+          read: (query) =>
+            Effect.catch(query, (error) => (isOther(error) ? Effect.fail(error) : defectIn(database.filename, error))),
           write: <A, E, R>(change: Effect.Effect<A, E, R>) =>
             Effect.catch(
               sql.withTransaction(change),
               (error): Effect.Effect<never, WithoutSql<E> | InsufficientStorage> =>
-                isOther<E>(error) ? Effect.fail(error) : fullOrDefect(error)
+                isOther<E>(error) ? Effect.fail(error) : fullOrDefect(database.filename, error)
             )
         })
       })
     ).pipe(Layer.provide(Reactivity.layer))
 }
 
-const openMigrated = (dataDirectory: string): Effect.Effect<Database, SqliteError | NewerDatabase> =>
-  attempt("open control.db", (): Database | NewerDatabase => {
+const openMigrated = (dataDirectory: string): Effect.Effect<Database, SqliteError | NewerDatabase> => {
+  const filename = join(dataDirectory, "control.db")
+  return attempt("open", (): Database | NewerDatabase => {
     mkdirSync(dataDirectory, { recursive: true, mode: directoryMode })
-    const filename = join(dataDirectory, "control.db")
     const database = new Database({ filename })
     try {
       migrate(database, controlMigrations, { snapshot: `${filename}.before-migration` })
@@ -70,11 +71,25 @@ const openMigrated = (dataDirectory: string): Effect.Effect<Database, SqliteErro
       if (error instanceof NewerDatabase) return error
       throw error
     }
-  }).pipe(Effect.flatMap((opened) => (opened instanceof NewerDatabase ? Effect.fail(opened) : Effect.succeed(opened))))
+  }).pipe(
+    Effect.mapError((error) => inFile(filename, error)),
+    Effect.flatMap((opened) => (opened instanceof NewerDatabase ? Effect.fail(opened) : Effect.succeed(opened)))
+  )
+}
+
+/** The error with the name of the file that it is about. */
+const inFile = (filename: string, { reason, operation, errcode, cause }: SqliteError): SqliteError =>
+  new SqliteError({ reason, operation: `${filename}: ${operation}`, ...(errcode !== undefined && { errcode }), cause })
+
+/** A failure that this package does not expect, as one that names the file. */
+const defectIn = (filename: string, error: unknown): Effect.Effect<never> => {
+  const sqlite = error instanceof SqlError.SqlError ? sqliteErrorOf(error) : undefined
+  return Effect.die(sqlite === undefined ? error : inFile(filename, sqlite))
+}
 
 const isOther = <E>(error: E | SqlError.SqlError): error is E & WithoutSql<E> => !(error instanceof SqlError.SqlError)
 
-const fullOrDefect = (error: unknown): Effect.Effect<never, InsufficientStorage> =>
+const fullOrDefect = (filename: string, error: unknown): Effect.Effect<never, InsufficientStorage> =>
   error instanceof SqlError.SqlError && sqliteErrorOf(error)?.reason === "full"
     ? Effect.fail(new InsufficientStorage({ code: "insufficient_storage", error: "the disk is full" }))
-    : Effect.die(error)
+    : defectIn(filename, error)

@@ -23,12 +23,20 @@ import { ControlDatabase } from "@muniment/ledger/ControlDatabase"
 import { IdempotencyStore } from "@muniment/ledger/IdempotencyStore"
 import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
 import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
+import { GrantRevocations } from "@muniment/ledger/GrantRevocations"
+import { Wallets } from "@muniment/ledger/Wallets"
 import { Embedder } from "@muniment/models/Embedder"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
+import { layerRpc } from "@muniment/trust/ContractWallets"
+import { grantPrefix } from "@muniment/trust/Grant"
+import { KeyRing } from "@muniment/trust/KeyRing"
+import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
+import { AttestationService } from "./attestations/AttestationService.ts"
 import { ServerConfig } from "./Config.ts"
 import { DataDirectory, readLockNote, readOperatorToken } from "./DataDirectory.ts"
 import { accountHandlers } from "./http/AccountHandlers.ts"
 import { adminHandlers } from "./http/AdminHandlers.ts"
+import { attestationsHandlers, keyFileRoutes } from "./http/AttestationsHandlers.ts"
 import { authorization, operatorAuthorization } from "./http/Authorization.ts"
 import { bodyLimit, maxBodySize } from "./http/BodyLimit.ts"
 import { envelope } from "./http/Envelope.ts"
@@ -44,6 +52,8 @@ import { KnownKinds } from "./memories/KnownKinds.ts"
 import { MemoryService } from "./memories/MemoryService.ts"
 import { QueryEmbedding } from "./memories/QueryEmbedding.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
+import { MemoryRecall } from "./sharing/MemoryRecall.ts"
+import { SharedAccess } from "./sharing/SharedAccess.ts"
 
 /** What there is to say once the service listens. */
 export interface BootReport {
@@ -101,6 +111,8 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
     ApiKeyStore.layerWith({ keyPrefix: config.apiKeyPrefix }),
     SchemaRegistry.layer,
     NamespaceDirectory.layer,
+    Wallets.layer,
+    GrantRevocations.layer,
     IdempotencyStore.layer
   ).pipe(Layer.provideMerge(ControlDatabase.layer(config.dataDirectory)))
   const engine = MemorySearch.layer.pipe(
@@ -120,15 +132,30 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
           modelsDir: config.modelsDirectory,
           modelId: config.embeddingModel === "auto" ? undefined : config.embeddingModel
         })
+  const trust = Layer.mergeAll(
+    KeyRing.layer(config.dataDirectory),
+    SignatureVerifier.layer.pipe(
+      Layer.provide(Option.match(config.evmRpcUrl, { onNone: () => Layer.empty, onSome: layerRpc }))
+    )
+  )
+  const { serviceName } = config
+  const issuer = Option.getOrElse(config.issuer, () => serviceName)
   return Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
-    MemoryService.layer,
+    MemoryRecall.layer,
     Housekeeping.layer
   ).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        AttestationService.layer({ serviceName, issuer }),
+        SharedAccess.layer({ grantPrefixes: [grantPrefix(serviceName), ...config.grantPrefixes] })
+      )
+    ),
+    Layer.provideMerge(MemoryService.layer),
     Layer.provideMerge(Reembed.layer),
     Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, QueryEmbedding.layer)),
     Layer.provideMerge(Layer.mergeAll(engine, embedder, SchemaValidator.layer)),
-    Layer.provideMerge(storage.pipe(Layer.provide(SecureRandom.layerWebCrypto))),
+    Layer.provideMerge(Layer.mergeAll(storage, trust).pipe(Layer.provide(SecureRandom.layerWebCrypto))),
     Layer.provideMerge(
       DataDirectory.layer({
         path: config.dataDirectory,
@@ -138,23 +165,29 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
   )
 }
 
-const middleware = Layer.mergeAll(
-  bodyLimit,
-  authorization,
-  operatorAuthorization,
-  wellFormedJson,
-  validation,
-  idempotency
-)
-
-const routes = Layer.mergeAll(
-  HttpApiBuilder.layer(MunimentApi).pipe(
-    Layer.provide(Layer.mergeAll(memoriesHandlers, schemasHandlers, accountHandlers, adminHandlers)),
-    Layer.provide(middleware)
-  ),
-  originRoutes,
-  envelope
-)
+const routesOf = ({ keyFileAliases, serviceName, walletPlan }: ServerConfig) => {
+  const middleware = Layer.mergeAll(
+    bodyLimit,
+    authorization({ walletPlan }),
+    operatorAuthorization,
+    wellFormedJson,
+    validation,
+    idempotency
+  )
+  const handlers = Layer.mergeAll(
+    memoriesHandlers,
+    schemasHandlers,
+    attestationsHandlers,
+    accountHandlers,
+    adminHandlers
+  )
+  return Layer.mergeAll(
+    HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),
+    keyFileRoutes([serviceName, ...keyFileAliases]),
+    originRoutes,
+    envelope
+  )
+}
 
 /** One spelling for each path (interface.md section 1): the router's own defaults forgive case and slashes. */
 const exactPaths = {
@@ -167,7 +200,11 @@ const exactPaths = {
 
 const serve = Effect.fnUntraced(function* (config: ServerConfig, startedMillis: number) {
   const hnswlib = config.index === "exact" ? undefined : yield* Effect.promise(() => loadHnswlib())
-  const app = HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true, routerConfig: exactPaths }).pipe(
+  const app = HttpRouter.serve(routesOf(config), {
+    disableLogger: true,
+    disableListenLog: true,
+    routerConfig: exactPaths
+  }).pipe(
     Layer.provideMerge(listener(config)),
     Layer.provideMerge(serverLayer(config, hnswlib)),
     Layer.provide(maxBodySize),

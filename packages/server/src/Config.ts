@@ -7,6 +7,18 @@ import { Config } from "effect"
 import { indexPins } from "@muniment/engine/index/Planner"
 import { modelIds } from "@muniment/models/ModelCatalog"
 
+/** A comma-separated list; empty by default. */
+const nameList = (name: string) =>
+  Config.String(name).pipe(
+    Config.withDefault(""),
+    Config.map((text) =>
+      text
+        .split(",")
+        .map((item) => item.trim())
+        .filter((item) => item !== "")
+    )
+  )
+
 export const ServerConfig = Config.all({
   host: Config.String("MUNIMENT_HOST").pipe(Config.withDefault("127.0.0.1")),
   port: Config.Port("MUNIMENT_PORT").pipe(Config.withDefault(8787)),
@@ -29,6 +41,18 @@ export const ServerConfig = Config.all({
     Config.map((path) => resolve(path))
   ),
   index: Config.Literals(indexPins, "MUNIMENT_INDEX").pipe(Config.withDefault("auto")),
+  /** Name in `issuer` of attestations; default: the service's name. */
+  issuer: Config.String("MUNIMENT_ISSUER").pipe(Config.option),
+  /** What signed grants begin with, beside the service's own `<service>:grant:v1:`; comma-separated. */
+  grantPrefixes: nameList("MUNIMENT_GRANT_PREFIXES"),
+  /** Other names under which the key file is published; comma-separated. */
+  keyFileAliases: nameList("MUNIMENT_KEY_FILE_ALIASES"),
+  /** Plan of accounts that a wallet's first signature makes. */
+  walletPlan: Config.Literals(["free", "starter", "pro", "owner"], "MUNIMENT_WALLET_PLAN").pipe(
+    Config.withDefault("free")
+  ),
+  /** Where contract wallets are asked (ERC-1271); without it they cannot sign. */
+  evmRpcUrl: Config.String("MUNIMENT_EVM_RPC_URL").pipe(Config.option),
   logLevel: Config.Literals(["Debug", "Info", "Warn", "Error"], "MUNIMENT_LOG_LEVEL").pipe(Config.withDefault("Info")),
   openNamespacesMax: Config.Int("MUNIMENT_OPEN_NAMESPACES").pipe(Config.withDefault(1_024))
 })

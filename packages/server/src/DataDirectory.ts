@@ -6,11 +6,12 @@
  * The lock is a file held open with an exclusive SQLite lock: the kernel frees it when the process
  * dies, however it dies.
  */
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statfsSync, writeFileSync } from "node:fs"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Context, Data, Effect, Layer, Redacted, Schema, type Scope } from "effect"
+import { Ballast, ballastName } from "@muniment/engine/Ballast"
 
 /** Another process serves this directory. */
 export class DirectoryInUse extends Data.TaggedError("DirectoryInUse")<{
@@ -43,6 +44,7 @@ export class DataDirectory extends Context.Service<
         const { path } = options
         yield* Effect.sync(() => mkdirSync(path, { recursive: true, mode: 0o700 }))
         yield* lock(path)
+        yield* Effect.sync(() => makeRoom(path))
         return {
           path,
           operatorToken:
@@ -84,6 +86,15 @@ const lock = (path: string): Effect.Effect<void, DirectoryInUse, Scope.Scope> =>
       (database) => Effect.sync(() => database.close())
     )
   )
+
+/** What a start writes itself: the log's index of control.db, the lock note. */
+const startRoomBytes = 1_048_576
+
+/** On a full disk a start takes the room that it needs from the ballast: reads and deletes must work. */
+const makeRoom = (path: string): void => {
+  const { bavail, bsize } = statfsSync(path)
+  if (bavail * bsize < startRoomBytes) new Ballast(join(path, ballastName)).releasePart(startRoomBytes)
+}
 
 const ensureToken = (file: string): string => {
   if (!existsSync(file)) writeAside(file, `${randomBytes(32).toString("base64url")}\n`)

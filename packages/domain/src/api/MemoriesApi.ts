@@ -13,12 +13,26 @@ import {
 } from "../Memory.ts"
 import { Prices } from "../Prices.ts"
 import { BatchDelete, BatchSearch, ListParameters, SearchParameters } from "../Search.ts"
-import { Authorization, BodyLimit, Idempotency, Validation, WellFormedJson, WriteHeaders } from "./Middleware.ts"
+import { SourceAttestations } from "../Attestation.ts"
+import {
+  Authorization,
+  BodyLimit,
+  GrantHeaders,
+  Idempotency,
+  Validation,
+  WellFormedJson,
+  WriteHeaders
+} from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
 const searchedAt = Schema.String.annotate({ description: "ISO 8601 query time." })
 const id = Schema.String.annotate({ description: "Memory identifier." })
+const sourceAttestations = Schema.optionalKey(
+  SourceAttestations.annotate({
+    description: "For each grantor with a hit: the service vouches for where the memories come from."
+  })
+)
 const Created = Schema.Struct({ success, created: Schema.Array(MemoryEntry), updated: Schema.Array(MemoryEntry) })
 const One = Schema.Struct({ success, memory: MemoryView })
 
@@ -55,7 +69,8 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
     ),
     HttpApiEndpoint.get("search", "/memories/search", {
       query: SearchParameters,
-      success: Schema.Struct({ success, memories: Schema.Array(RecalledMemory), searchedAt }),
+      headers: GrantHeaders,
+      success: Schema.Struct({ success, memories: Schema.Array(RecalledMemory), searchedAt, sourceAttestations }),
       error: [...readErrors, NotImplemented]
     }).annotateMerge(
       operation("Search memories", {
@@ -87,11 +102,13 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       })
     ),
     HttpApiEndpoint.post("batchSearch", "/memories/batch/search", {
+      headers: GrantHeaders,
       payload: BatchSearch,
       success: Schema.Struct({
         success,
         results: Schema.Array(Schema.Struct({ memories: Schema.Array(RecalledMemory) })),
-        searchedAt
+        searchedAt,
+        sourceAttestations
       }),
       error: [...readErrors, NotImplemented]
     }).annotateMerge(operation("Search with up to 10 queries", { price: Prices.batchSearch })),

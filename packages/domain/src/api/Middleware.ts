@@ -9,6 +9,7 @@ import type { Identity } from "../Account.ts"
 import {
   Conflict,
   Forbidden,
+  InsufficientStorage,
   InternalError,
   InvalidRequest,
   PayloadTooLarge,
@@ -40,7 +41,11 @@ export class BodyLimit extends HttpApiMiddleware.Service<BodyLimit>()("muniment/
 
 export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: Caller }>()(
   "muniment/domain/Authorization",
-  { error: Unauthenticated, security: { bearer: HttpApiSecurity.bearer } }
+  {
+    error: [Unauthenticated, InsufficientStorage],
+    // Wallet headers are the other way in; `OpenApiDocument.ts` documents them.
+    security: { bearer: HttpApiSecurity.bearer }
+  }
 ) {}
 
 /** Operator routes: the token of the data directory, from this machine only. */
@@ -70,5 +75,12 @@ export const WriteHeaders = {
     Schema.NonEmptyString.check(Schema.isMaxLength(Limits.idempotencyKeyLengthMax)).annotate({
       description: "1 to 128 characters, kept 24 hours: the same key and body give the first answer again."
     })
+  )
+}
+
+/** Request headers of a search that may reach into memories of others. */
+export const GrantHeaders = {
+  "x-grants": Schema.optionalKey(
+    Schema.String.annotate({ description: "Base64 JSON array of at most 10 grants; needed for scope `shared`." })
   )
 }

@@ -5,12 +5,14 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AccountApi } from "./AccountApi.ts"
 import { AdminApi } from "./AdminApi.ts"
+import { AttestationsApi } from "./AttestationsApi.ts"
 import { MemoriesApi } from "./MemoriesApi.ts"
 import { SchemasApi } from "./SchemasApi.ts"
 
 export class MunimentApi extends HttpApi.make("muniment")
   .add(MemoriesApi)
   .add(SchemasApi)
+  .add(AttestationsApi)
   .add(AccountApi)
   .add(AdminApi)
   .annotateMerge(

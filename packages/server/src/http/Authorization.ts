@@ -4,30 +4,58 @@
  */
 import { timingSafeEqual } from "node:crypto"
 import { Effect, Layer, Option, Redacted } from "effect"
-import { HttpServerRequest } from "effect/http"
+import { HttpMethod, HttpServerRequest } from "effect/http"
 import { Authorization, Caller, OperatorAuthorization } from "@muniment/domain/api/Middleware"
 import { Forbidden, Unauthenticated } from "@muniment/domain/Errors"
+import type { Identity, Plan } from "@muniment/domain/Account"
 import { ApiKeyStore } from "@muniment/ledger/ApiKeyStore"
+import { Wallets } from "@muniment/ledger/Wallets"
+import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
+import { hasWalletHeaders, verifyWalletRequest } from "@muniment/trust/WalletRequest"
 import { DataDirectory } from "../DataDirectory.ts"
 
-export const authorization = Layer.effect(
-  Authorization,
-  Effect.gen(function* () {
-    const keys = yield* ApiKeyStore
-    return {
-      bearer: (handler, { credential }) =>
-        Effect.gen(function* () {
-          const secret = Redacted.value(credential)
-          if (secret === "") return yield* missingCredentials()
-          const identity = yield* keys.authenticate(secret)
-          if (identity === undefined) {
-            return yield* new Unauthenticated({ code: "invalid_api_key", error: "the API key is unknown or revoked" })
-          }
-          return yield* Effect.provideService(handler, Caller, identity)
-        })
-    }
-  })
-)
+export const authorization = (options: { readonly walletPlan: Plan }) =>
+  Layer.effect(
+    Authorization,
+    Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      const wallets = yield* Wallets
+      const verifier = yield* SignatureVerifier
+
+      const byKey = Effect.fnUntraced(function* (secret: string) {
+        if (secret === "") return yield* missingCredentials()
+        const identity = yield* keys.authenticate(secret)
+        if (identity !== undefined) return identity
+        return yield* new Unauthenticated({ code: "invalid_api_key", error: "the API key is unknown or revoked" })
+      })
+
+      /** The first valid signature of a wallet makes its account. */
+      const byWallet = Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const body = HttpMethod.hasBody(request.method)
+          ? new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
+          : new Uint8Array()
+        const { method, url, headers } = request
+        const outcome = yield* verifyWalletRequest({ method, url, body, headers, versionPrefix: "/v1" }).pipe(
+          Effect.provideService(SignatureVerifier, verifier)
+        )
+        if (outcome._tag === "Refused") return yield* new Unauthenticated({ code: outcome.code, error: outcome.error })
+        const account = yield* wallets.ensureAccount(outcome.wallet, options.walletPlan)
+        return { account, keyId: undefined, walletAddress: outcome.wallet.address } satisfies Identity
+      })
+
+      return {
+        // A bearer wins over wallet headers on the same request (interface.md section 2).
+        bearer: (handler, { credential }) =>
+          Effect.gen(function* () {
+            const secret = Redacted.value(credential)
+            const { headers } = yield* HttpServerRequest.HttpServerRequest
+            const identity = yield* secret === "" && hasWalletHeaders(headers) ? byWallet : byKey(secret)
+            return yield* Effect.provideService(handler, Caller, identity)
+          })
+      }
+    })
+  )
 
 export const operatorAuthorization = Layer.effect(
   OperatorAuthorization,

@@ -3,7 +3,6 @@
  * version does not serve yet says so with 501, so that nobody takes silence for an empty result.
  */
 import { Clock, Effect } from "effect"
-import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Caller, CurrentIdempotency } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
@@ -11,9 +10,9 @@ import { InvalidRequest, NotImplemented } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { CreateReply } from "@muniment/engine/Commands"
-import type { MemoryHit } from "@muniment/engine/MemorySearch"
 import { MemoryService } from "../memories/MemoryService.ts"
-import { memoryEntry, memoryView, recalledMemory } from "../memories/MemoryViews.ts"
+import { memoryEntry, memoryView } from "../memories/MemoryViews.ts"
+import { MemoryRecall } from "../sharing/MemoryRecall.ts"
 import { decodeCursor, encodeCursor } from "./Cursor.ts"
 
 export const memoriesHandlers = HttpApiBuilder.group(
@@ -21,6 +20,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
   "memories",
   Effect.fnUntraced(function* (handlers) {
     const memories = yield* MemoryService
+    const { recall } = yield* MemoryRecall
     const account = Effect.map(Caller, (caller) => caller.account.id)
     /** The caller's account and the request's idempotency token. */
     const writer = Effect.all([account, CurrentIdempotency])
@@ -46,17 +46,21 @@ export const memoriesHandlers = HttpApiBuilder.group(
           total: page.total
         }
       }),
-      search: Effect.fnUntraced(function* ({ query }) {
+      search: Effect.fnUntraced(function* ({ headers, query }) {
         if (query.mode === "answer" || query.mode === "map") return yield* notYet(`mode "${query.mode}"`)
-        yield* requireOwnScope(query.scope)
         const filter = yield* filterOf(query)
-        const hits = yield* memories.search(yield* account, {
-          text: query.query.trim(),
-          filter,
-          limit: query.limit,
-          minRelevance: query.minRelevance
+        const { results, sourceAttestations } = yield* recall(yield* Caller, {
+          queries: [{ text: query.query.trim(), filter, limit: query.limit, minRelevance: query.minRelevance }],
+          scope: query.scope ?? "all",
+          grants: headers["x-grants"],
+          explain: query.explain ?? false
         })
-        return { success: true as const, memories: recalled(hits, query.explain ?? false), searchedAt: yield* isoNow }
+        return {
+          success: true as const,
+          memories: results[0] ?? [],
+          searchedAt: yield* isoNow,
+          ...(sourceAttestations !== undefined && { sourceAttestations })
+        }
       }),
       get: ({ params }) => Effect.flatMap(account, (owner) => Effect.map(memories.get(owner, params.id), one)),
       update: ({ params, payload }) =>
@@ -65,18 +69,23 @@ export const memoriesHandlers = HttpApiBuilder.group(
         Effect.flatMap(writer, ([owner, token]) =>
           Effect.as(memories.remove(owner, params.id, token), { success: true as const })
         ),
-      batchSearch: Effect.fnUntraced(function* ({ payload }) {
-        yield* requireOwnScope(payload.scope)
-        const owner = yield* account
-        const results = yield* Effect.forEach(
-          payload.queries,
-          ({ query, filters, limit }) =>
-            Effect.map(memories.search(owner, { text: query.trim(), filter: filters ?? {}, limit }), (hits) => ({
-              memories: recalled(hits, false)
-            })),
-          { concurrency: "unbounded" }
-        )
-        return { success: true as const, results, searchedAt: yield* isoNow }
+      batchSearch: Effect.fnUntraced(function* ({ headers, payload }) {
+        const { results, sourceAttestations } = yield* recall(yield* Caller, {
+          queries: payload.queries.map(({ query, filters, limit }) => ({
+            text: query.trim(),
+            filter: filters ?? {},
+            limit
+          })),
+          scope: payload.scope ?? "all",
+          grants: headers["x-grants"],
+          explain: false
+        })
+        return {
+          success: true as const,
+          results: results.map((found) => ({ memories: found })),
+          searchedAt: yield* isoNow,
+          ...(sourceAttestations !== undefined && { sourceAttestations })
+        }
       }),
       batchDelete: Effect.fnUntraced(function* ({ payload: { ids, filters, dryRun } }) {
         if ((ids === undefined) === (filters === undefined)) {
@@ -112,23 +121,10 @@ const created = (reply: CreateReply) => ({
 
 const one = (memory: Parameters<typeof memoryView>[0]) => ({ success: true as const, memory: memoryView(memory) })
 
-const recalled = (hits: ReadonlyArray<MemoryHit>, explain: boolean) =>
-  hits.map((hit, at) => recalledMemory(hit, at + 1, explain))
-
 const isoNow = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis).toISOString())
 
 const notYet = (what: string) =>
   Effect.fail(new NotImplemented({ code: "not_implemented", error: `${what} is not served by this version` }))
-
-/** Shared memories need grants, which this version does not read yet: saying nothing would look like no hits. */
-const requireOwnScope = Effect.fnUntraced(function* (scope: "own" | "shared" | "all" | undefined) {
-  const request = yield* HttpServerRequest.HttpServerRequest
-  const hasGrants = request.headers["x-grants"] !== undefined
-  if (scope === "shared" && !hasGrants) {
-    return yield* new InvalidRequest({ code: "grants_required", error: "scope `shared` needs the X-Grants header" })
-  }
-  if (scope !== "own" && hasGrants) return yield* notYet("search over granted memories")
-})
 
 interface FilterParameters {
   readonly agentId?: string

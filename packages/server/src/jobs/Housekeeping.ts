@@ -1,6 +1,10 @@
-/** Background work of the server itself, every minute: answers kept for 24 hours are forgotten. */
+/**
+ * Background work of the server itself, every minute: answers kept for 24 hours are forgotten, and
+ * revocations of grants that have expired by themselves.
+ */
 import { Clock, Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
+import { GrantRevocations } from "@muniment/ledger/GrantRevocations"
 import { IdempotencyStore } from "@muniment/ledger/IdempotencyStore"
 
 const everyMillis = 60_000
@@ -9,10 +13,11 @@ export const Housekeeping = {
   layer: Layer.effectDiscard(
     Effect.gen(function* () {
       const answers = yield* IdempotencyStore
-      yield* Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        answers.sweep(now - Limits.idempotencyRetentionMillis)
-      ).pipe(
-        Effect.catch((error) => Effect.logWarning("old answers could not be dropped", { code: error.code })),
+      const revocations = yield* GrantRevocations
+      yield* Clock.currentTimeMillis.pipe(
+        Effect.flatMap((now) => answers.sweep(now - Limits.idempotencyRetentionMillis)),
+        Effect.andThen(revocations.sweep),
+        Effect.catch((error) => Effect.logWarning("housekeeping was refused", { code: error.code })),
         Effect.delay(everyMillis),
         Effect.forever,
         Effect.forkScoped

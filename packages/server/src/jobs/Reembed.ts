@@ -3,7 +3,7 @@
  * those whose vector another model made. Online (old vectors serve until theirs is replaced),
  * resumable (what is left is read from the files), and never in the way of a write.
  */
-import { Context, Effect, Layer, Queue, Ref } from "effect"
+import { Context, Effect, Layer, Queue, Ref, Schedule } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 import { denseText } from "@muniment/engine/recall/MemoryText"
@@ -19,8 +19,10 @@ export interface ReembedState {
   readonly total: number
 }
 
-/** A round is tried again after this long while something is left, for instance with no model. */
+/** A round is tried again after this long while something is left, for instance in a file that failed. */
 const retryMillis = 30_000
+/** How often a model that is not there is asked for. */
+const readyPollMillis = 1_000
 
 export class Reembed extends Context.Service<
   Reembed,
@@ -45,23 +47,18 @@ const make = Effect.gen(function* () {
   const counted = yield* Ref.make({ pending: 0, total: 0 })
   const wake = yield* Queue.sliding<void>(1)
 
-  /** Looks into every namespace: how much waits, and which older models still have vectors. */
-  const survey = Effect.gen(function* () {
+  /**
+   * Looks into every namespace: how much waits, and which older models still have vectors. With a
+   * `target` it first embeds what waits there.
+   */
+  const pass = Effect.fnUntraced(function* (target: string | undefined) {
     const older = new Set<string>()
     let pending = 0
     let total = 0
+    queries.forgetMissed()
     for (const key of directory.all()) {
-      const seen = yield* Effect.result(
-        Effect.gen(function* () {
-          const { models, rows } = yield* host.read(key, (reader, now) => ({
-            models: reader.models,
-            rows: reader.counts(now).rows
-          }))
-          const missing =
-            model === undefined ? 0 : yield* host.readRecords(key, (reader) => reader.countWithoutVector(model))
-          return { models, rows, missing }
-        })
-      )
+      if (target !== undefined) yield* tryToEmbed(key, target)
+      const seen = yield* Effect.result(look(key))
       if (seen._tag === "Failure") continue
       for (const name of seen.success.models) older.add(name)
       pending += seen.success.missing
@@ -70,8 +67,24 @@ const make = Effect.gen(function* () {
     }
     queries.setOlderModels(older)
     yield* Ref.set(counted, { pending, total })
-    return pending
   })
+
+  const look = Effect.fnUntraced(function* (key: NamespaceKey) {
+    const { models, rows } = yield* host.read(key, (reader, now) => ({
+      models: reader.models,
+      rows: reader.counts(now).rows
+    }))
+    const missing = model === undefined ? 0 : yield* host.readRecords(key, (reader) => reader.countWithoutVector(model))
+    return { models, rows, missing }
+  })
+
+  const tryToEmbed = (key: NamespaceKey, target: string) =>
+    Effect.catch(embedNamespace(key, target), (error) =>
+      Effect.logWarning("a namespace could not be embedded; it is tried again", {
+        namespace: key.tag,
+        error: error._tag
+      })
+    )
 
   const embedNamespace = Effect.fn("Reembed.namespace")(function* (key: NamespaceKey, target: string) {
     for (let afterSlot = -1; ;) {
@@ -96,35 +109,35 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const round = Effect.gen(function* () {
-    const pending = yield* survey
-    if (model === undefined || pending === 0) return
-    const { state } = yield* embedder.status
-    if (state !== "ready") return
-    yield* Effect.logInfo("embedding what waits for a vector", { model, pending })
-    for (const key of directory.all()) {
-      yield* Effect.catch(embedNamespace(key, model), (error) =>
-        Effect.logWarning("a namespace could not be embedded; it is tried again", {
-          namespace: key.tag,
-          error: error._tag
-        })
-      )
-    }
-    yield* survey
-  })
+  const progress = Effect.map(Ref.get(counted), ({ pending, total }) => ({
+    model: model ?? null,
+    pending: pending + queries.missedCount(),
+    total
+  }))
 
-  const waiting = Effect.map(Ref.get(counted), ({ pending }) => pending > 0)
-  yield* round.pipe(
-    Effect.andThen(waiting),
-    Effect.flatMap((isWaiting) => {
-      const woken = Queue.take(wake)
-      return isWaiting ? Effect.timeoutOrElse(woken, { duration: retryMillis, orElse: () => Effect.void }) : woken
-    }),
-    Effect.forever,
+  // Looks into the files only once there is a model: without one every write is a reason to look.
+  const untilReady = embedder.status.pipe(
+    Effect.repeat({ until: ({ state }) => state === "ready", schedule: Schedule.spaced(readyPollMillis) })
+  )
+  const untilDue = Effect.flatMap(Ref.get(counted), ({ pending }) =>
+    Effect.raceAllFirst([
+      Queue.take(wake),
+      queries.missed,
+      ...(pending > 0 && model !== undefined ? [Effect.sleep(retryMillis)] : [])
+    ])
+  )
+  const round = Effect.gen(function* () {
+    if (model !== undefined) yield* untilReady
+    yield* pass(model)
+  })
+  const wantsRound = Effect.map(progress, ({ pending }) => pending > 0)
+  yield* pass(undefined).pipe(
+    Effect.andThen(wantsRound),
+    Effect.flatMap((isWanted) => (isWanted ? round : Effect.void)),
+    Effect.andThen(Effect.forever(Effect.andThen(untilDue, round))),
     Effect.forkScoped
   )
+  const start = Effect.andThen(pass(undefined), Effect.andThen(Queue.offer(wake, undefined), progress))
 
-  const progress = Effect.map(Ref.get(counted), (count) => ({ model: model ?? null, ...count }))
-  const start = Effect.andThen(survey, Effect.andThen(Queue.offer(wake, undefined), progress))
   return { progress, start }
 })

@@ -29,11 +29,26 @@ import { MemoryIds } from "./MemoryIds.ts"
 import { checkMemories, prepareMemories, replacedId, type DirectRequest } from "./MemoryPreparation.ts"
 import { QueryEmbedding } from "./QueryEmbedding.ts"
 
+/** Memories of others that the caller may search: a namespace, and the scopes it is seen through. */
+export interface SharedTarget {
+  readonly key: NamespaceKey
+  readonly scopes: ReadonlyArray<MemoryFilter>
+}
+
 export interface SearchRequest {
   readonly text: string
   readonly filter: MemoryFilter
   readonly limit?: number | undefined
   readonly minRelevance?: number | undefined
+  /** False: only what is shared; default true. */
+  readonly includesOwn?: boolean | undefined
+  readonly shared?: ReadonlyArray<SharedTarget> | undefined
+}
+
+/** A hit and the tag of the namespace that it lies in. */
+export interface FoundMemory {
+  readonly hit: MemoryHit
+  readonly namespace: string
 }
 
 type ReadFailure = Unavailable | InsufficientStorage
@@ -44,7 +59,7 @@ export class MemoryService extends Context.Service<
   MemoryService,
   {
     readonly create: (account: string, request: DirectRequest, token: Token) => Effect.Effect<CreateReply, WriteFailure>
-    readonly search: (account: string, request: SearchRequest) => Effect.Effect<ReadonlyArray<MemoryHit>, ReadFailure>
+    readonly search: (account: string, request: SearchRequest) => Effect.Effect<ReadonlyArray<FoundMemory>, ReadFailure>
     readonly list: (
       account: string,
       filter: MemoryFilter,
@@ -73,7 +88,12 @@ export class MemoryService extends Context.Service<
     ) => Effect.Effect<number, WriteFailure>
     readonly removeMatching: (account: string, filter: MemoryFilter) => Effect.Effect<number, WriteFailure>
     readonly countExisting: (account: string, ids: ReadonlyArray<string>) => Effect.Effect<number, ReadFailure>
+    /** With superseded versions, as a batch delete would remove them. */
     readonly countMatching: (account: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
+    /** Latest versions only. */
+    readonly countLatest: (account: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
+    /** Latest versions that match the text: strongly, or with every word of it. */
+    readonly countRelevant: (account: string, text: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
     readonly agents: (
       account: string
     ) => Effect.Effect<ReadonlyArray<{ readonly agentId: string; readonly memories: number }>, ReadFailure>
@@ -152,15 +172,34 @@ const make = Effect.gen(function* () {
   })
 
   const search = Effect.fn("MemoryService.search")(function* (account: string, request: SearchRequest) {
-    const namespaces = visible(account, request.filter)
+    const { filter, includesOwn = true, shared = [], text } = request
+    const scopes = new Map(
+      shared
+        .filter(({ key }) => filter.agentId === undefined || key.agentId === filter.agentId)
+        .map(({ key, scopes: granted }) => [key, granted])
+    )
+    const namespaces = [...(includesOwn ? visible(account, filter) : []), ...scopes.keys()]
     if (namespaces.length === 0) return []
-    return yield* searcher.search(namespaces, {
-      text: request.text,
-      vectors: yield* embedding.query(request.text),
-      filter: request.filter,
+    const hits = yield* searcher.search(namespaces, {
+      text,
+      vectors: yield* embedding.query(text),
+      filter,
       limit: request.limit ?? Limits.searchResultsDefault,
-      minRelevance: request.minRelevance ?? 0
+      minRelevance: request.minRelevance ?? 0,
+      scopeOf: (key) => scopes.get(key)
     })
+    return hits.map((hit) => ({ hit, namespace: hit.ranked.candidate.namespace }))
+  })
+
+  const countRelevant = Effect.fn("MemoryService.countRelevant")(function* (
+    account: string,
+    text: string,
+    filter: MemoryFilter
+  ) {
+    const namespaces = visible(account, filter)
+    if (namespaces.length === 0) return 0
+    const vectors = yield* embedding.query(text)
+    return yield* searcher.countMatching(namespaces, { text, vectors, filter, limit: 0, minRelevance: 0 })
   })
 
   const get = Effect.fn("MemoryService.get")(function* (account: string, id: string) {
@@ -248,8 +287,11 @@ const make = Effect.gen(function* () {
   const list = (account: string, filter: MemoryFilter, after: ListPosition | undefined, limit: number) =>
     searcher.list(visible(account, filter), filter, after, limit)
 
+  const countLatest = (account: string, filter: MemoryFilter) =>
+    Effect.map(list(account, filter, undefined, 0), ({ total }) => total)
+
   const countMatching = (account: string, filter: MemoryFilter) =>
-    Effect.map(list(account, { ...filter, includeSuperseded: true }, undefined, 0), ({ total }) => total)
+    countLatest(account, { ...filter, includeSuperseded: true })
 
   const agents = Effect.fn("MemoryService.agents")(function* (account: string) {
     return yield* Effect.forEach(
@@ -277,6 +319,8 @@ const make = Effect.gen(function* () {
     removeMatching,
     countExisting,
     countMatching,
+    countLatest,
+    countRelevant,
     agents
   }
 })

@@ -25,13 +25,19 @@ export const memoryView = (memory: MemoryVersion): MemoryView => ({
   source: "own"
 })
 
-export const recalledMemory = ({ memory, ranked }: MemoryHit, rank: number, explain: boolean): RecalledMemory => ({
+/** `grantor` is given for a memory of another; it then carries where it comes from. */
+export const recalledMemory = (
+  { memory, ranked }: MemoryHit,
+  rank: number,
+  explain: boolean,
+  grantor: string | undefined
+): RecalledMemory => ({
   id: memory.id,
   kind: memory.kind,
   quality: { relevance: ranked.relevance, confidence: memory.confidence },
   data: memory.data,
   context: contextOf(memory),
-  source: "own",
+  ...(grantor === undefined ? { source: "own" } : { source: "shared", grantor, metadata: sharedMetadata(memory) }),
   ...(explain && {
     explain: {
       lexical: ranked.lexical,
@@ -40,6 +46,13 @@ export const recalledMemory = ({ memory, ranked }: MemoryHit, rank: number, expl
       rank
     }
   })
+})
+
+const sharedMetadata = ({ agentId, contentHash, data }: MemoryVersion): JsonObject => ({
+  ...data,
+  agentId,
+  contentHash,
+  source: "shared"
 })
 
 export const exportedMemory = (memory: MemoryVersion): ExportedMemory => {

@@ -5,7 +5,7 @@
  * While memories are re-embedded, some still have vectors of an older model; a query is then embedded
  * by each model in use, so that the old vectors serve until the last one is replaced.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Queue } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { QueryVectors } from "@muniment/engine/NamespaceReader"
 import { denseText } from "@muniment/engine/recall/MemoryText"
@@ -22,6 +22,11 @@ export class QueryEmbedding extends Context.Service<
     readonly passages: (records: ReadonlyArray<MemoryRecord>) => Effect.Effect<ReadonlyArray<MemoryVector | undefined>>
     /** Says which models other than the default still have vectors. */
     readonly setOlderModels: (models: Iterable<string>) => void
+    /** Ends when a record was let through without a vector since the last time. */
+    readonly missed: Effect.Effect<void>
+    /** Records let through without a vector since `forgetMissed`. */
+    readonly missedCount: () => number
+    readonly forgetMissed: () => void
   }
 >()("muniment/server/QueryEmbedding") {
   static readonly layer = Layer.effect(
@@ -30,6 +35,8 @@ export class QueryEmbedding extends Context.Service<
       const embedder = yield* Embedder
       const model = embedder.defaultModel
       let inUse = model === undefined ? [] : [model]
+      let missedCount = 0
+      const missed = yield* Queue.sliding<void>(1)
 
       const query = Effect.fn("QueryEmbedding.query")(
         function* (text: string) {
@@ -46,7 +53,11 @@ export class QueryEmbedding extends Context.Service<
       const passages = Effect.fn("QueryEmbedding.passages")(function* (records: ReadonlyArray<MemoryRecord>) {
         if (model === undefined || records.length === 0) return records.map(() => undefined)
         const vectors = yield* Effect.result(embedder.embedPassages(records.map(denseText), model))
-        if (vectors._tag === "Failure") return records.map(() => undefined)
+        if (vectors._tag === "Failure") {
+          missedCount += records.length
+          yield* Queue.offer(missed, undefined)
+          return records.map(() => undefined)
+        }
         return vectors.success.map((values) => ({ model, values }))
       })
 
@@ -55,7 +66,16 @@ export class QueryEmbedding extends Context.Service<
         inUse = model === undefined ? older : [model, ...older]
       }
 
-      return { query, passages, setOlderModels }
+      return {
+        query,
+        passages,
+        setOlderModels,
+        missed: Queue.take(missed),
+        missedCount: () => missedCount,
+        forgetMissed: () => {
+          missedCount = 0
+        }
+      }
     })
   )
 }

@@ -6,7 +6,13 @@ import { statfsSync } from "node:fs"
 import { Context, Effect, Layer } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
-import { type Conflict, InvalidRequest, NotFound, type InsufficientStorage, type Unavailable } from "@muniment/domain/Errors"
+import {
+  type Conflict,
+  InvalidRequest,
+  NotFound,
+  type InsufficientStorage,
+  type Unavailable
+} from "@muniment/domain/Errors"
 import { namespaceTagOf } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
 import type { ExportedMemory, MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"

@@ -1,0 +1,119 @@
+/**
+ * Claims about memories, counted and signed (specification section 4.4, interface.md section 9.3): on
+ * demand about the caller's own, and beside shared memories about where they come from.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { CreateAttestation, SourceAttestation } from "@muniment/domain/Attestation"
+import { InvalidRequest, type InsufficientStorage, type Unavailable } from "@muniment/domain/Errors"
+import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
+import {
+  attestationAlgorithm,
+  attestationValidDaysMax,
+  attestationValidSeconds,
+  claimParams,
+  makeAttestation,
+  namespaceHash,
+  sharedMemoriesClaim,
+  sharedMemoriesParams,
+  type SignedAttestation
+} from "@muniment/trust/Attestation"
+import { KeyRing } from "@muniment/trust/KeyRing"
+import { MemoryService } from "../memories/MemoryService.ts"
+
+/** Memories of one grantor that were returned, in result order. */
+export interface SharedSource {
+  readonly grantor: string
+  /** Account of the grantor. */
+  readonly account: string
+  readonly contentHashes: ReadonlyArray<string>
+}
+
+export interface IssuedAttestation extends SignedAttestation {
+  readonly publicKey: string
+  readonly algorithm: typeof attestationAlgorithm
+}
+
+export class AttestationService extends Context.Service<
+  AttestationService,
+  {
+    readonly attest: (
+      account: string,
+      request: CreateAttestation
+    ) => Effect.Effect<IssuedAttestation, InvalidRequest | InsufficientStorage | Unavailable>
+    /** By grantor, spelled as in the grant. */
+    readonly vouchFor: (
+      sources: ReadonlyArray<SharedSource>
+    ) => Effect.Effect<Readonly<Record<string, SourceAttestation>>>
+  }
+>()("muniment/server/AttestationService") {
+  static readonly layer = (options: { readonly serviceName: string; readonly issuer: string }) =>
+    Layer.effect(this, make(options))
+}
+
+const make = Effect.fnUntraced(function* (options: { readonly serviceName: string; readonly issuer: string }) {
+  const keys = yield* KeyRing
+  const memories = yield* MemoryService
+  const registry = yield* SchemaRegistry
+
+  const count = (account: string, request: CreateAttestation) => {
+    switch (request.claim) {
+      case "has_memories_matching":
+        return memories.countRelevant(account, request.query ?? "", request.filters ?? {})
+      case "memory_count_gte":
+        return memories.countLatest(account, request.filters ?? {})
+      case "has_schema":
+        return Effect.map(registry.find(account, request.schemaName ?? ""), (schema) => (schema === undefined ? 0 : 1))
+    }
+  }
+
+  const sign = (account: string, claim: string, params: SignedAttestation["attestation"]["params"], result: Result) =>
+    Effect.map(Clock.currentTimeMillis, (nowMillis) =>
+      keys.sign(
+        makeAttestation({
+          claim,
+          params,
+          result: { ...result.counted, namespace: namespaceHash(options.serviceName, account) },
+          nowMillis,
+          validSeconds: result.validSeconds,
+          issuer: options.issuer
+        })
+      )
+    )
+
+  const attest = Effect.fn("AttestationService.attest")(function* (account: string, request: CreateAttestation) {
+    const validSeconds = attestationValidSeconds(request.expiresIn)
+    if (validSeconds === undefined) {
+      return yield* new InvalidRequest({
+        code: "invalid_duration",
+        error: `expiresIn is at most ${attestationValidDaysMax} days`
+      })
+    }
+    const matchCount = yield* count(account, request)
+    const satisfied = matchCount >= (request.claim === "memory_count_gte" ? (request.threshold ?? 0) : 1)
+    const signed = yield* sign(account, request.claim, claimParams(request), {
+      counted: { satisfied, matchCount },
+      validSeconds
+    })
+    return { ...signed, algorithm: attestationAlgorithm } satisfies IssuedAttestation
+  })
+
+  const vouchFor = Effect.fn("AttestationService.vouchFor")(function* (sources: ReadonlyArray<SharedSource>) {
+    const vouched: Record<string, SourceAttestation> = {}
+    for (const { account, contentHashes, grantor } of sources) {
+      const params = sharedMemoriesParams(grantor, contentHashes)
+      const { attestation, signature } = yield* sign(account, sharedMemoriesClaim, params, {
+        counted: { satisfied: true, matchCount: contentHashes.length },
+        validSeconds: attestationValidSeconds() ?? 0
+      })
+      vouched[grantor] = { attestation, signature }
+    }
+    return vouched
+  })
+
+  return { attest, vouchFor }
+})
+
+interface Result {
+  readonly counted: { readonly satisfied: boolean; readonly matchCount: number }
+  readonly validSeconds: number
+}

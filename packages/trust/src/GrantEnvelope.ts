@@ -1,0 +1,78 @@
+/**
+ * How grants travel: the `X-Grants` header, Base64 of a JSON array (interface.md section 8), and share
+ * codes, `mshare_` and the same array in url-safe Base64, which stay between clients.
+ *
+ * Invariants: decoding never throws; what was decoded reads the same everywhere (`inspectJson`), and
+ * keeps members unknown here, so that a signature over them can be told from one that leaves them out.
+ */
+import { Result, Schema } from "effect"
+import { Grant } from "@muniment/domain/Grant"
+import { Limits } from "@muniment/domain/Limits"
+import { canonicalJson } from "./CanonicalJson.ts"
+import { inspectJson } from "./JsonText.ts"
+
+export const grantsPerRequestMax = 10
+/** Node takes 16 KiB of headers altogether. */
+export const grantsTextLengthMax = 16_384
+const shareCodePrefix = "mshare_"
+
+/** 400. `code` is that of the wire, `error` what the caller may be told. */
+export class InvalidGrants extends Schema.TaggedError<InvalidGrants>()("InvalidGrants", {
+  code: Schema.Literals(["invalid_grants_header", "too_many_grants"]),
+  error: Schema.String
+}) {
+  override get message(): string {
+    return this.error
+  }
+}
+
+/** Grants of an `X-Grants` header, in standard or url-safe Base64; none of an empty one. */
+export const decodeGrantsHeader = (text: string): Result.Result<ReadonlyArray<Grant>, InvalidGrants> => {
+  const trimmed = text.trim()
+  if (trimmed === "") return Result.succeed([])
+  if (trimmed.length > grantsTextLengthMax) return malformed("is too long")
+  if (!base64Pattern.test(trimmed)) return malformed("is not Base64")
+  return grantsOf(Buffer.from(trimmed, "base64"))
+}
+
+export const encodeGrantsHeader = (grants: ReadonlyArray<Grant>): string =>
+  Buffer.from(canonicalJson(grants)).toString("base64")
+
+export const decodeShareCode = (code: string): Result.Result<ReadonlyArray<Grant>, InvalidGrants> => {
+  const trimmed = code.trim()
+  return trimmed.startsWith(shareCodePrefix)
+    ? decodeGrantsHeader(trimmed.slice(shareCodePrefix.length))
+    : malformed(`is no share code; those begin with ${shareCodePrefix}`)
+}
+
+export const encodeShareCode = (grants: ReadonlyArray<Grant>): string =>
+  shareCodePrefix + Buffer.from(canonicalJson(grants)).toString("base64url")
+
+const base64Pattern = /^[A-Za-z0-9+/_-]+={0,2}$/
+const isGrants = Schema.is(Schema.Array(Grant))
+
+const grantsOf = (bytes: Uint8Array): Result.Result<ReadonlyArray<Grant>, InvalidGrants> => {
+  const value = jsonOf(bytes)
+  if (!Array.isArray(value)) return malformed("is not a JSON array")
+  if (value.length > grantsPerRequestMax) {
+    return Result.fail(
+      new InvalidGrants({ code: "too_many_grants", error: `at most ${grantsPerRequestMax} grants per request` })
+    )
+  }
+  return isGrants(value)
+    ? Result.succeed(value)
+    : malformed("holds an element that is not {p: {f, g, e, a?, u?}, s, c}")
+}
+
+/** Undefined, which is no JSON value, for everything that `JSON.parse` refuses or would change. */
+const jsonOf = (bytes: Uint8Array): unknown => {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
+    return inspectJson(text, { depthMax: Limits.jsonDepthMax }) === undefined ? JSON.parse(text) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const malformed = (what: string) =>
+  Result.fail(new InvalidGrants({ code: "invalid_grants_header", error: `the list of grants ${what}` }))

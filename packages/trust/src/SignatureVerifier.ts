@@ -1,0 +1,76 @@
+/**
+ * Verifies wallet signatures one after the other and remembers the valid ones.
+ *
+ * Invariants: between two verifications the event loop gets its turn, so ten thousand at once stall
+ * nobody longer than one takes; a remembered signature stands for that address, that text and that
+ * signature only; a contract's word is not remembered, since contracts change their minds.
+ */
+import { Context, Effect, Layer, Semaphore } from "effect"
+import { sha256Hex } from "./CanonicalJson.ts"
+import { ContractWallets } from "./ContractWallets.ts"
+import { isSignedByContract, isSignedByKey, type SignedMessage, signatureLengthMax } from "./WalletSignature.ts"
+
+/** About 150 bytes each. */
+export const verifiedSignaturesMax = 10_000
+
+export class SignatureVerifier extends Context.Service<
+  SignatureVerifier,
+  {
+    readonly verify: (signed: SignedMessage) => Effect.Effect<boolean>
+  }
+>()("muniment/trust/SignatureVerifier") {
+  /** Contract wallets count if `ContractWallets` is provided to this layer. */
+  static readonly layer = Layer.effect(
+    SignatureVerifier,
+    Effect.gen(function* () {
+      const contracts = yield* ContractWallets
+      const turns = yield* Semaphore.make(1)
+      const verified = new RecentDigests(verifiedSignaturesMax)
+
+      const verifyInTurn = Effect.fnUntraced(function* (signed: SignedMessage, digest: string) {
+        yield* Effect.yieldNow
+        // Asked again: the same signature may have been verified while this one waited.
+        if (verified.has(digest)) return true
+        const isSigned = yield* isSignedByKey(signed)
+        if (isSigned) verified.add(digest)
+        return isSigned
+      })
+
+      return SignatureVerifier.of({
+        verify: Effect.fn("SignatureVerifier.verify")(function* (signed) {
+          if (signed.signature.length > signatureLengthMax) return false
+          const digest = digestOf(signed)
+          if (verified.has(digest)) return true
+          if (yield* turns.withPermit(verifyInTurn(signed, digest))) return true
+          return yield* Effect.provideService(isSignedByContract(signed), ContractWallets, contracts)
+        })
+      })
+    })
+  )
+}
+
+const digestOf = ({ message, signature, wallet }: SignedMessage): string =>
+  sha256Hex(JSON.stringify([wallet.address, message, signature]))
+
+/** The digests used last, oldest dropped first. */
+class RecentDigests {
+  readonly #max: number
+  readonly #digests = new Set<string>()
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  has(digest: string): boolean {
+    if (!this.#digests.delete(digest)) return false
+    this.#digests.add(digest)
+    return true
+  }
+
+  add(digest: string): void {
+    this.#digests.add(digest)
+    if (this.#digests.size <= this.#max) return
+    const [oldest] = this.#digests
+    if (oldest !== undefined) this.#digests.delete(oldest)
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * Addresses of wallets (interface.md section 2): EVM, `0x` and 40 hex digits in any case, kept in
+ * lower case; Solana, the base58 of an Ed25519 public key, kept exactly. A normalised address is also
+ * the id of the account that the wallet's first signature creates.
+ */
+import { base58 } from "@scure/base"
+import { ed25519KeyBytes } from "./Ed25519.ts"
+
+export const walletFamilies = ["evm", "sol"] as const
+export type WalletFamily = (typeof walletFamilies)[number]
+
+export interface WalletAddress {
+  readonly family: WalletFamily
+  /** Normalised. */
+  readonly address: string
+}
+
+const evmPattern = /^0x[0-9a-fA-F]{40}$/
+/** 32 bytes are 32 to 44 characters; checked first, as decoding costs the square of the length. */
+const base58Pattern = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/
+
+/** The wallet that a text names, or undefined. */
+export const parseWalletAddress = (text: string): WalletAddress | undefined => {
+  if (evmPattern.test(text)) return { family: "evm", address: text.toLowerCase() }
+  return solanaPublicKey(text) === undefined ? undefined : { family: "sol", address: text }
+}
+
+/** The public key, 32 bytes, that a Solana address spells, or undefined. */
+export const solanaPublicKey = (address: string): Uint8Array | undefined => {
+  if (!base58Pattern.test(address)) return undefined
+  const key = base58.decode(address)
+  return key.length === ed25519KeyBytes ? key : undefined
+}
+
+/** The Solana address of a public key. */
+export const solanaAddress = (publicKey: Uint8Array): string => base58.encode(publicKey)
+
+/** Whether two names mean the same: the case counts, except in EVM addresses. */
+export const isSameAddress = (one: string, other: string): boolean =>
+  one === other || (evmPattern.test(one) && evmPattern.test(other) && one.toLowerCase() === other.toLowerCase())
