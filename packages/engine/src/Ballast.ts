@@ -3,8 +3,21 @@
  * log, still work: without it 27 of 32 full disks refused them (reliability.md). It is written again
  * once there is room for it several times over.
  */
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeSync
+} from "node:fs"
 import { Limits } from "@muniment/domain/Limits"
+
+/** Its name in the data directory. */
+export const ballastName = "ballast"
 
 /** Free space, in ballasts, from which one is written again. */
 const roomFactor = 4
@@ -25,6 +38,13 @@ export class Ballast {
     if (this.bytes === 0) return false
     rmSync(this.#path, { force: true })
     return true
+  }
+
+  /** Gives back a part of it, as long as it lasts. */
+  releasePart(bytes: number): void {
+    const left = this.bytes - bytes
+    if (left > 0) truncateSync(this.#path, left)
+    else this.release()
   }
 
   /** Writes the file if it is missing and there is room. */

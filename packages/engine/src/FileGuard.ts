@@ -6,7 +6,7 @@
  */
 import { join } from "node:path"
 import { Clock, Effect, type Scope } from "effect"
-import { Ballast } from "./Ballast.ts"
+import { Ballast, ballastName } from "./Ballast.ts"
 import type { Namespace } from "./Namespace.ts"
 import type { NamespaceKey, StoreDamaged, StoreError, StoreFenced } from "./store/NamespaceStore.ts"
 import { storeError } from "./store/SqliteNamespaceStore.ts"
@@ -20,7 +20,7 @@ export class FileGuard {
 
   constructor(directory: string) {
     this.#directory = directory
-    this.#ballast = new Ballast(join(directory, "ballast"))
+    this.#ballast = new Ballast(join(directory, ballastName))
   }
 
   /** Opens a namespace: on a full disk with the ballast's room, and remembers its expiry when it closes. */

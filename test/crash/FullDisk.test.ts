@@ -1,0 +1,158 @@
+/**
+ * A disk that is really full (reliability.md): creates answer 507 and nothing that was acknowledged
+ * is lost; reads go on; deletes work, and make room for creates; a restart works on the full disk.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { makeSmallDisk, type SmallDisk } from "../support/SmallDisk.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+/** Room for the ballast four times over, below which none is made. */
+const diskMebibytes = 48
+const timeout = 240_000
+
+let disk: SmallDisk
+let server: TestServer
+/** What was acknowledged and not deleted since. */
+const acknowledged = new Set<string>()
+
+const start = () =>
+  startServer({
+    dataDirectory: disk.outside,
+    wrapper: disk.wrapper,
+    // "none": the vectors would only take room from the text.
+    environment: { MUNIMENT_DATA_DIR: disk.inside, MUNIMENT_EMBEDDING_MODEL: "none" }
+  })
+
+const create = async (count: number, words: number, agentId = "agent") => {
+  const memories = Array.from({ length: count }, (_, at) => ({
+    kind: "factual_memory",
+    data: {
+      subject: `parrot ${at}`,
+      fact: Array.from({ length: words }, (_, word) => `w${(word * 7919 + at) % 50_021}`).join(" ")
+    }
+  }))
+  const answer = await server.call("POST", "/v1/memories", { body: { agentId, memories } })
+  if (answer.status === 200) for (const { id } of answer.body.created) acknowledged.add(id)
+  return answer
+}
+
+/** Creates until even a single short memory finds no room. */
+const fillUp = async () => {
+  const statuses = new Set<number>()
+  for (const [count, words] of [
+    [100, 1_000],
+    [20, 300],
+    [1, 100],
+    [1, 1]
+  ] as const) {
+    for (let isFull = false; !isFull;) {
+      const { status, body } = await create(count, words)
+      statuses.add(status)
+      isFull = status !== 200
+      if (isFull) expect([status, body.code]).toEqual([507, "insufficient_storage"])
+    }
+  }
+  return statuses
+}
+
+const status = async () => (await server.call("GET", "/admin/status", { key: server.operatorToken })).body
+
+/** Every acknowledged memory is there, and no other. */
+const verify = async () => {
+  const listed = new Set<string>()
+  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+    const { status, body } = await server.call(
+      "GET",
+      `/v1/memories?limit=100${cursor === undefined ? "" : `&cursor=${cursor}`}`
+    )
+    expect(status).toBe(200)
+    for (const { id } of body.memories) listed.add(id)
+    cursor = body.nextCursor
+  }
+  expect([...acknowledged].filter((id) => !listed.has(id))).toEqual([])
+  expect([...listed].filter((id) => !acknowledged.has(id))).toEqual([])
+}
+
+const remove = async (ids: ReadonlyArray<string>) => {
+  const { status, body } = await server.call("POST", "/v1/memories/batch/delete", { body: { ids } })
+  expect([status, body.deleted]).toEqual([200, ids.length])
+  for (const id of ids) acknowledged.delete(id)
+}
+
+beforeAll(async () => {
+  disk = await makeSmallDisk(diskMebibytes)
+  server = await start()
+}, timeout)
+afterAll(async () => {
+  await server.stop()
+  await disk.remove()
+}, timeout)
+
+describe("on a disk that gets full", () => {
+  it(
+    "creates are answered with 507 and nothing acknowledged is lost",
+    async () => {
+      expect((await status()).disk.ballastBytes).toBeGreaterThan(0)
+      expect(await fillUp()).toEqual(new Set([200, 507]))
+      expect(acknowledged.size).toBeGreaterThan(100)
+      expect((await create(1, 1, "another agent")).status).toBe(507)
+      await verify()
+    },
+    timeout
+  )
+
+  it(
+    "a kill and a restart find everything, on the full disk",
+    async () => {
+      await server.kill()
+      server = await start()
+      await verify()
+      expect((await server.call("GET", "/health/ready")).status).toBe(200)
+    },
+    timeout
+  )
+
+  it(
+    "gets and searches go on",
+    async () => {
+      await fillUp()
+      const [id] = acknowledged
+      expect((await server.call("GET", `/v1/memories/${id}`)).status).toBe(200)
+      const found = await server.call("GET", "/v1/memories/search?query=parrot&limit=100")
+      expect([found.status, found.body.memories.length]).toEqual([200, 100])
+      expect((await server.call("GET", "/v1/account")).status).toBe(200)
+    },
+    timeout
+  )
+
+  it(
+    "deletes work, by id, in a batch and by filter",
+    async () => {
+      const [first, ...others] = acknowledged
+      expect((await server.call("DELETE", `/v1/memories/${first}`)).status).toBe(200)
+      acknowledged.delete(first!)
+      for (let from = 0; from < others.length / 2; from += 100) await remove(others.slice(from, from + 100))
+      await verify()
+      const { body } = await server.call("POST", "/v1/memories/batch/delete", {
+        body: { filters: { agentId: "agent" } }
+      })
+      expect(body.deleted).toBe(acknowledged.size)
+      acknowledged.clear()
+      await verify()
+    },
+    timeout
+  )
+
+  it(
+    "creates work again once there is room, and a clean restart keeps them",
+    async () => {
+      expect((await create(50, 200)).status).toBe(200)
+      await verify()
+      expect(await server.stop()).toBe(0)
+      server = await start()
+      await verify()
+      expect((await create(50, 200, "another agent")).status).toBe(200)
+    },
+    timeout
+  )
+})
