@@ -1,0 +1,55 @@
+/** Records as callers see them (interface.md section 4): what clashes, what is absent, what is internal. */
+import { describe, expect, it } from "vitest"
+import type { MemoryVersion } from "@muniment/domain/Memory"
+import { exportedMemory, memoryEntry, memoryView } from "@muniment/server/memories/MemoryViews"
+import { memoryRecord } from "../../support/EngineFixtures.ts"
+
+const version = (fields: Partial<MemoryVersion> = {}): MemoryVersion => ({
+  ...memoryRecord(1, "Alice lives in Seattle"),
+  isLatest: true,
+  supersedes: undefined,
+  supersededBy: undefined,
+  ...fields
+})
+const data = { subject: "Alice", agentId: "from the data", tags: "from the data", createdAt: -1, supersedes: "no one" }
+
+describe("metadata", () => {
+  it("holds the data laid flat, and on a clash the system field wins while data keeps its own", () => {
+    const { metadata, data: kept } = memoryEntry(version({ data, supersedes: "mem_before" }))
+    expect(kept).toEqual(data)
+    expect(metadata).toMatchObject({
+      subject: "Alice",
+      agentId: "agent",
+      tags: [],
+      createdAt: 1_001,
+      supersedes: "mem_before"
+    })
+  })
+
+  it("lets the data speak where the system has nothing to say", () => {
+    const { metadata } = memoryEntry(version({ data: { ...data, subjectId: "mine", expiresAt: "never" } }))
+    expect(metadata).toMatchObject({ subjectId: "mine", expiresAt: "never", supersedes: "no one" })
+  })
+
+  it("has no member without a value, and nothing that is internal", () => {
+    const { metadata } = memoryEntry(version({ uniqueKey: "secret", subjectId: undefined }))
+    expect(Object.values(metadata)).not.toContain(undefined)
+    expect(Object.keys(metadata).toSorted()).toEqual(
+      ["agentId", "confidence", "contentHash", "createdAt", "fact", "tags", "updatedAt"].toSorted()
+    )
+  })
+})
+
+describe("a memory", () => {
+  it("is shown with its context; the event time only if there is one", () => {
+    expect(memoryView(version()).context).toEqual({ mentions: [], tags: [], isLatest: true })
+    const when = "2026-11-21T00:00:00.000Z"
+    expect(memoryView(version({ when, isLatest: false })).context).toMatchObject({ when, isLatest: false })
+  })
+
+  it("is exported whole but for its place in the chain, which insertion order restores", () => {
+    const exported = exportedMemory(version({ uniqueKey: "k", supersedes: "mem_a", supersededBy: "mem_b" }))
+    expect(exported).toMatchObject({ id: version().id, uniqueKey: "k", origin: "direct" })
+    for (const name of ["isLatest", "supersedes", "supersededBy"]) expect(exported).not.toHaveProperty(name)
+  })
+})
