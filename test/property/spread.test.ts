@@ -71,7 +71,7 @@ const store = Effect.fnUntraced(function* (made: ReadonlyArray<Made>, agents: nu
   for (const [agent, key] of keys.entries()) {
     const here = [...made.entries()].filter(([, { home }]) => home % agents === agent)
     if (here.length === 0) continue
-    const memories = here.map(([number, { text, isEmbedded, isExpired, home: _, ...fields }]) => {
+    const memories = here.map(([number, { text, isEmbedded, isExpired, home: _home, ...fields }]) => {
       const vector: MemoryVector | undefined = isEmbedded ? { model, values: vectorOf(text) } : undefined
       const record = memoryRecord(number, text, {
         ...fields,

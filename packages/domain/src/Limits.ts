@@ -43,7 +43,7 @@ export const Limits = {
   mailboxCapacity: 256,
   commitBatchMax: 64,
   changesPerCommitMax: 100,
-  removalsPerCommitMax: 200,
+  removalsPerCommitMax: 100,
   openNamespacesMax: 1_024,
   namespaceIdleMillis: 300_000,
   namespaceFanOutMax: 16,

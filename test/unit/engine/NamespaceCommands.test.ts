@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { PreparedMemory } from "@muniment/engine/Commands"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
@@ -113,14 +114,15 @@ describe("RemoveMatching", () => {
   it.effect("takes all versions, a bounded number at a time, until nothing matches", () =>
     Effect.gen(function* () {
       const host = yield* NamespaceHost
-      for (let from = 0; from < 450; from += 90) {
+      const most = Limits.removalsPerCommitMax
+      for (let number = 0; number < most * 2 + 50; number += 50) {
         yield* store(
-          ...Array.from({ length: 90 }, (_, at) => memoryRecord(from + at, "gone", { uniqueKey: `k${at % 7}` }))
+          ...Array.from({ length: 50 }, (_, at) => memoryRecord(number + at, "gone", { uniqueKey: `k${at % 7}` }))
         )
       }
-      yield* store(memoryRecord(900, "kept", { kind: "temporal_event" }))
+      yield* store(memoryRecord(9_000, "kept", { kind: "temporal_event" }))
       const part = host.ask(key, { _tag: "RemoveMatching", filter: { kind: "factual_memory" } })
-      expect([yield* part, yield* part, yield* part, yield* part]).toEqual([200, 200, 50, 0])
+      expect([yield* part, yield* part, yield* part, yield* part]).toEqual([most, most, 50, 0])
       expect([...(yield* allOf(key)).values()].map(({ data }) => data)).toEqual([{ fact: "kept" }])
     }).pipe(engine())
   )

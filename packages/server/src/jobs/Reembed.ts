@@ -87,6 +87,8 @@ const make = Effect.gen(function* () {
     )
 
   const embedNamespace = Effect.fn("Reembed.namespace")(function* (key: NamespaceKey, target: string) {
+    // Counting is cheap; looking for what waits reads every row.
+    if ((yield* host.readRecords(key, (reader) => reader.countWithoutVector(target))) === 0) return
     for (let afterSlot = -1; ;) {
       const found = yield* host.readRecords(key, (reader) =>
         reader.withoutVector(target, afterSlot, Limits.embedBackfillBatch)
