@@ -4,7 +4,9 @@ import { Effect } from "effect"
 import { existsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { ControlDatabase } from "@muniment/ledger/ControlDatabase"
+import { controlMigrations } from "@muniment/ledger/migrations/controlMigrations"
 import { Database } from "@muniment/sqlite/Database"
+import { migrate } from "@muniment/sqlite/Migrate"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
 const account = (sql: ControlDatabase["Service"]["sql"], id: string) =>
@@ -17,10 +19,28 @@ describe("ControlDatabase", () => {
       yield* Effect.gen(function* () {
         const { read, sql } = yield* ControlDatabase
         expect(yield* read(sql`PRAGMA synchronous`)).toEqual([{ synchronous: 2 }])
-        expect(yield* read(sql`PRAGMA user_version`)).toEqual([{ user_version: 1 }])
+        expect(yield* read(sql`PRAGMA user_version`)).toEqual([{ user_version: controlMigrations.length }])
       }).pipe(Effect.provide(ControlDatabase.layer(directory)))
       expect(existsSync(join(directory, "control.db"))).toBe(true)
       expect(statSync(directory).mode & 0o777).toBe(0o700)
+    })
+  )
+
+  it.effect("brings a file of the first release to this one, and keeps what is in it", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const filename = join(directory, "control.db")
+      const database = new Database({ filename })
+      migrate(database, controlMigrations.slice(0, 1), { snapshot: `${filename}.none` })
+      database.exec("INSERT INTO account (id, name, plan, created_at) VALUES ('a', 'alice', 'pro', 1)")
+      database.close()
+      yield* Effect.gen(function* () {
+        const { read, sql } = yield* ControlDatabase
+        expect(yield* read(sql`SELECT name FROM account`)).toEqual([{ name: "alice" }])
+        expect(yield* read(sql`SELECT * FROM wallet`)).toEqual([])
+        expect(yield* read(sql`SELECT * FROM grant_revocation`)).toEqual([])
+      }).pipe(Effect.provide(ControlDatabase.layer(directory)))
+      expect(existsSync(`${filename}.before-migration.v1`)).toBe(true)
     })
   )
 
@@ -33,7 +53,7 @@ describe("ControlDatabase", () => {
       const error = yield* Effect.flip(
         ControlDatabase.use(Effect.succeed).pipe(Effect.provide(ControlDatabase.layer(directory)))
       )
-      expect(error).toMatchObject({ _tag: "NewerDatabase", found: 99, known: 1 })
+      expect(error).toMatchObject({ _tag: "NewerDatabase", found: 99, known: controlMigrations.length })
     })
   )
 

@@ -4,9 +4,11 @@ import { SecureRandom } from "effect/crypto"
 import { Accounts } from "@muniment/ledger/Accounts"
 import { ApiKeyStore } from "@muniment/ledger/ApiKeyStore"
 import { ControlDatabase } from "@muniment/ledger/ControlDatabase"
+import { GrantRevocations } from "@muniment/ledger/GrantRevocations"
 import { IdempotencyStore } from "@muniment/ledger/IdempotencyStore"
 import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
 import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
+import { Wallets } from "@muniment/ledger/Wallets"
 
 /** Providing it again for the same directory is a restart. */
 export const ledgerOf = (dataDirectory: string) =>
@@ -15,7 +17,9 @@ export const ledgerOf = (dataDirectory: string) =>
     ApiKeyStore.layer,
     SchemaRegistry.layer,
     NamespaceDirectory.layer,
-    IdempotencyStore.layer
+    IdempotencyStore.layer,
+    Wallets.layer,
+    GrantRevocations.layer
   ).pipe(
     Layer.provideMerge(ControlDatabase.layer(dataDirectory)),
     Layer.provide(SecureRandom.layerWebCrypto),

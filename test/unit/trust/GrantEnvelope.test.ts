@@ -1,0 +1,75 @@
+/** Headers and share codes: what is read, what is malformed, what is too much. */
+import { describe, expect, it } from "@effect/vitest"
+import { Result } from "effect"
+import {
+  decodeGrantsHeader,
+  decodeShareCode,
+  encodeGrantsHeader,
+  encodeShareCode,
+  grantsPerRequestMax,
+  grantsTextLengthMax
+} from "@muniment/trust/GrantEnvelope"
+
+const grant = { p: { f: "0xa", g: "ü?>", e: 1_800_000_000, a: "agent-1" }, s: "0x00", c: "evm" }
+const base64 = (text: string | Uint8Array) => Buffer.from(text).toString("base64")
+const codeOf = (text: string) =>
+  Result.match(decodeGrantsHeader(text), { onFailure: ({ code }) => code, onSuccess: () => "read" })
+
+describe("GrantEnvelope", () => {
+  it("reads what it writes, in standard and in url-safe Base64, padded or not", () => {
+    const header = encodeGrantsHeader([grant, { ...grant, c: "sol" }])
+    const urlSafe = header.replaceAll("+", "-").replaceAll("/", "_")
+    for (const text of [header, urlSafe, header.replace(/=+$/, ""), ` ${header} `]) {
+      expect(Result.getOrThrow(decodeGrantsHeader(text))).toEqual([grant, { ...grant, c: "sol" }])
+    }
+    const code = encodeShareCode([grant])
+    expect(code).toMatch(/^mshare_[A-Za-z0-9_-]+$/)
+    expect(Result.getOrThrow(decodeShareCode(`${code}\n`))).toEqual([grant])
+  })
+
+  it("reads no grants of an empty header or list", () => {
+    expect(Result.getOrThrow(decodeGrantsHeader(""))).toEqual([])
+    expect(Result.getOrThrow(decodeGrantsHeader(base64("[]")))).toEqual([])
+  })
+
+  it("keeps members it does not know, for the signature covers them", () => {
+    const wider = [{ ...grant, p: { ...grant.p, k: 1 } }]
+    expect(Result.getOrThrow(decodeGrantsHeader(base64(JSON.stringify(wider))))).toEqual(wider)
+  })
+
+  it("takes ten grants and not eleven", () => {
+    const list = (count: number) => base64(JSON.stringify(Array(count).fill(grant)))
+    expect(codeOf(list(grantsPerRequestMax))).toBe("read")
+    expect(codeOf(list(grantsPerRequestMax + 1))).toBe("too_many_grants")
+    expect(codeOf(base64(JSON.stringify(Array(11).fill(0))))).toBe("too_many_grants")
+  })
+
+  it("refuses what is no Base64, no UTF-8, no JSON, no list of grants, or too long", () => {
+    const elements = [
+      "1",
+      "{}",
+      "[1]",
+      "[null]",
+      "[[]]",
+      JSON.stringify([{ ...grant, s: 1 }]),
+      JSON.stringify([{ ...grant, p: { ...grant.p, e: 1.5 } }]),
+      JSON.stringify([{ ...grant, p: { ...grant.p, e: "1" } }]),
+      JSON.stringify([{ ...grant, p: { ...grant.p, a: null } }]),
+      JSON.stringify([{ ...grant, p: { ...grant.p, f: "" } }]),
+      JSON.stringify([{ p: grant.p, s: "0x" }]),
+      JSON.stringify([grant]).replace('"e":', '"e":1,"e":'),
+      JSON.stringify([grant]).replace("1800000000", "9007199254740993"),
+      `\uFEFF${JSON.stringify([grant])}`
+    ].map(base64)
+    const others = [
+      "!",
+      "a b",
+      "=",
+      base64("nonsense"),
+      base64(new Uint8Array([0x5b, 0xff, 0x5d])),
+      "A".repeat(grantsTextLengthMax + 1)
+    ]
+    for (const text of [...elements, ...others]) expect(codeOf(text), text.slice(0, 80)).toBe("invalid_grants_header")
+    expect(Result.isFailure(decodeShareCode(encodeGrantsHeader([grant])))).toBe(true)
+  })
+})

@@ -1,0 +1,66 @@
+/** The verifier: remembers what is valid, for that text alone, and lets the event loop breathe. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { ContractWallets } from "@muniment/trust/ContractWallets"
+import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
+import { evmWallet, otherEvmWallet, solWallet } from "../../support/TrustVectors.ts"
+
+const { wallet } = evmWallet
+
+describe("SignatureVerifier", () => {
+  it.live("answers a repeat at once, and only for the same wallet, text and signature", () =>
+    Effect.gen(function* () {
+      const { verify } = yield* SignatureVerifier
+      const signature = yield* Effect.promise(() => evmWallet.sign("text"))
+      expect(yield* verify({ wallet, message: "text", signature })).toBe(true)
+      const before = process.hrtime.bigint()
+      for (let turn = 0; turn < 200; turn++) {
+        expect(yield* verify({ wallet, message: "text", signature })).toBe(true)
+      }
+      // 200 verifications would take 200 ms at the very least.
+      expect(Number(process.hrtime.bigint() - before) / 1e6).toBeLessThan(150)
+      expect(yield* verify({ wallet, message: "texs", signature })).toBe(false)
+      expect(yield* verify({ wallet: otherEvmWallet.wallet, message: "text", signature })).toBe(false)
+      expect(yield* verify({ wallet, message: "text", signature: `${signature.slice(0, -2)}1d` })).toBe(false)
+    }).pipe(Effect.provide(SignatureVerifier.layer))
+  )
+
+  it.effect("asks a contract anew each time", () =>
+    Effect.gen(function* () {
+      const answers = [true, false]
+      const contracts = Layer.succeed(ContractWallets, {
+        isSignedBy: () => Effect.sync(() => answers.shift() === true)
+      })
+      yield* Effect.gen(function* () {
+        const { verify } = yield* SignatureVerifier
+        expect(yield* verify({ wallet, message: "text", signature: "0xc0ffee" })).toBe(true)
+        expect(yield* verify({ wallet, message: "text", signature: "0xc0ffee" })).toBe(false)
+      }).pipe(Effect.provide(SignatureVerifier.layer.pipe(Layer.provide(contracts))))
+    })
+  )
+
+  it.live("lets the event loop turn between verifications, however many wait", () =>
+    Effect.gen(function* () {
+      const { verify } = yield* SignatureVerifier
+      const texts = Array.from({ length: 60 }, (_, index) => `text ${index}`)
+      const signed = yield* Effect.promise(() =>
+        Promise.all(
+          texts.flatMap((message) =>
+            [evmWallet, solWallet].map(async (signer) => ({
+              wallet: signer.wallet,
+              message,
+              signature: await signer.sign(message)
+            }))
+          )
+        )
+      )
+      let turns = 0
+      const counting = setInterval(() => turns++, 0)
+      const answers = yield* Effect.all(signed.map(verify), { concurrency: "unbounded" })
+      clearInterval(counting)
+      expect(answers.every((isSigned) => isSigned)).toBe(true)
+      // In one go they would be a single stall; on a busy machine a turn may cover a few.
+      expect(turns).toBeGreaterThan(20)
+    }).pipe(Effect.provide(SignatureVerifier.layer))
+  )
+})
