@@ -386,7 +386,7 @@ describe("a validation worker", () => {
         yield* lane.ready
         const schema = {
           type: "object",
-          properties: { a: { items: { allOf: Array(480).fill({ minProperties: 1 }) } } }
+          properties: { a: { items: { allOf: Array.from({ length: 480 }, () => ({ minProperties: 1 })) } } }
         }
         const data = { a: Array.from({ length: 20_000 }, () => ({})) }
         const request = { schemaTexts: [JSON.stringify(schema)], items: [{ schema: 0, data }] }
