@@ -32,8 +32,8 @@ import {
 } from "./NamespaceStore.ts"
 import { DamagedColumn, recordOf, recordValues, rowOf, vectorBytes, vectorOf } from "./memoryColumns.ts"
 
-/** Rows read before other fibers get a turn: about 5 ms of work. */
-const rowsPerTurn = 1_000
+/** Rows read before other fibers get a turn: 1 to 4 ms of work, most of it for vectors. */
+const rowsPerTurn = 250
 
 export const sqliteNamespaceStore = (dataDirectory: string): Layer.Layer<NamespaceStore> => {
   const directory = join(dataDirectory, "namespaces")
