@@ -18,12 +18,18 @@ export class HttpClient {
     this.#port = port
   }
 
-  async json<A>(method: string, path: string, body?: unknown): Promise<Timed<A>> {
-    const { text, millis } = await this.text(method, path, body === undefined ? undefined : JSON.stringify(body))
+  async json<A>(method: string, path: string, body?: unknown, idempotencyKey?: string): Promise<Timed<A>> {
+    const sent = body === undefined ? undefined : JSON.stringify(body)
+    const { text, millis } = await this.text(method, path, sent, idempotencyKey)
     return { body: JSON.parse(text) as A, millis }
   }
 
-  text(method: string, path: string, body?: string): Promise<{ readonly text: string; readonly millis: number }> {
+  text(
+    method: string,
+    path: string,
+    body?: string,
+    idempotencyKey?: string
+  ): Promise<{ readonly text: string; readonly millis: number }> {
     return new Promise((succeed, fail) => {
       const startedMillis = performance.now()
       const call = request(
@@ -35,6 +41,7 @@ export class HttpClient {
           agent: this.#agent,
           headers: {
             authorization: `Bearer ${benchKey}`,
+            ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
             ...(body !== undefined && {
               "content-type": "application/json",
               "content-length": String(Buffer.byteLength(body))

@@ -14,6 +14,7 @@ export interface BenchOptions {
   readonly questions: ReadonlyArray<Question>
   readonly agents: number
   readonly inFlight: number
+  readonly isIdempotent: boolean
   readonly rounds: number
   readonly minutesMax: number
   readonly skipsWords: boolean
@@ -30,6 +31,7 @@ Imports real texts into a real server over HTTP, asks it real questions, and pri
   --count N          texts to import (20000)
   --agents N         agents the texts are spread over (1)
   --in-flight N      import requests under way at once (4)
+  --idempotency      send every import request with an Idempotency-Key
   --rounds N         rounds of the questions with cached vectors (10)
   --no-words         leave out the import without a model, which tells the embedding's share
   --minutes N        give up after so long (30)
@@ -47,6 +49,7 @@ export const readOptions = (): BenchOptions | undefined => {
       count: { type: "string", default: "20000" },
       agents: { type: "string", default: "1" },
       "in-flight": { type: "string", default: "4" },
+      idempotency: { type: "boolean", default: false },
       rounds: { type: "string", default: "10" },
       "no-words": { type: "boolean", default: false },
       minutes: { type: "string", default: "30" },
@@ -72,6 +75,7 @@ export const readOptions = (): BenchOptions | undefined => {
     })),
     agents: positive("agents", values.agents),
     inFlight: positive("in-flight", values["in-flight"]),
+    isIdempotent: values.idempotency,
     rounds: positive("rounds", values.rounds),
     minutesMax: positive("minutes", values.minutes),
     skipsWords: values["no-words"],

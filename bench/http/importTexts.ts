@@ -14,6 +14,8 @@ const progressEvery = 1_000
 export interface ImportOptions {
   readonly agents: number
   readonly inFlight: number
+  /** Every request with an `Idempotency-Key`: its answer is kept in control.db. */
+  readonly isIdempotent: boolean
   readonly questions: ReadonlyArray<string>
   /** 0: no searches meanwhile. */
   readonly askEveryMillis: number
@@ -57,13 +59,15 @@ export const importTexts = async (
   const startedMillis = performance.now()
   const sender = async () => {
     for (let at = next++; at < batches.length; at = next++) {
-      const { body, millis } = await client.json<Created>("POST", "/v1/memories/batch/create", {
+      const batch = {
         agentId: `agent-${at % options.agents}`,
         memories: batches[at]!.map(({ name, text }) => ({
           kind: "factual_memory",
           data: { subject: name, fact: text }
         }))
-      })
+      }
+      const key = options.isIdempotent ? `batch-${at}` : undefined
+      const { body, millis } = await client.json<Created>("POST", "/v1/memories/batch/create", batch, key)
       requestMillis.push(millis)
       imported += body.created.length
       if (imported % progressEvery < body.created.length) showProgress(imported, texts.length, startedMillis)

@@ -114,9 +114,10 @@ const firstSearch = async (server: BenchServer): Promise<string> => {
   return `first search ${first.millis.toFixed(0)} ms, second ${second.millis.toFixed(1)} ms`
 }
 
-const importOptions = ({ agents, inFlight, questions }: BenchOptions) => ({
+const importOptions = ({ agents, inFlight, isIdempotent, questions }: BenchOptions) => ({
   agents,
   inFlight,
+  isIdempotent,
   questions: questions.map(({ text }) => text),
   askEveryMillis
 })
