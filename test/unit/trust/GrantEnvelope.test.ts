@@ -38,7 +38,7 @@ describe("GrantEnvelope", () => {
   })
 
   it("takes ten grants and not eleven", () => {
-    const list = (count: number) => base64(JSON.stringify(Array(count).fill(grant)))
+    const list = (count: number) => base64(JSON.stringify(Array.from({ length: count }, () => grant)))
     expect(codeOf(list(grantsPerRequestMax))).toBe("read")
     expect(codeOf(list(grantsPerRequestMax + 1))).toBe("too_many_grants")
     expect(codeOf(base64(JSON.stringify(Array(11).fill(0))))).toBe("too_many_grants")
