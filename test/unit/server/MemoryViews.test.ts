@@ -1,7 +1,7 @@
 /** Records as callers see them (interface.md section 4): what clashes, what is absent, what is internal. */
 import { describe, expect, it } from "vitest"
 import type { MemoryVersion } from "@muniment/domain/Memory"
-import { exportedMemory, memoryEntry, memoryView } from "@muniment/server/memories/MemoryViews"
+import { exportedMemory, memoryEntry, memoryView, recalledMemory } from "@muniment/server/memories/MemoryViews"
 import { memoryRecord } from "../../support/EngineFixtures.ts"
 
 const version = (fields: Partial<MemoryVersion> = {}): MemoryVersion => ({
@@ -45,6 +45,30 @@ describe("a memory", () => {
     expect(memoryView(version()).context).toEqual({ mentions: [], tags: [], isLatest: true })
     const when = "2026-11-21T00:00:00.000Z"
     expect(memoryView(version({ when, isLatest: false })).context).toMatchObject({ when, isLatest: false })
+  })
+
+  it("is recalled with its relevance, and with its scores when they are asked for", () => {
+    const memory = version()
+    const candidate = {
+      id: memory.id,
+      createdAt: 1,
+      lexicalScore: 2,
+      matchedTerms: 1,
+      cosine: undefined,
+      modelId: undefined,
+      slot: 0,
+      namespace: "0"
+    }
+    const ranked = { candidate, relevance: 0.5, lexical: 0.25, isFullLexicalMatch: true }
+    const plain = recalledMemory({ memory, ranked }, 1, false, undefined)
+    expect(plain).toMatchObject({ source: "own", quality: { relevance: 0.5, confidence: 1 } })
+    for (const name of ["explain", "grantor", "metadata"]) expect(plain).not.toHaveProperty(name)
+    expect(recalledMemory({ memory, ranked }, 3, true, undefined).explain).toEqual({
+      lexical: 0.25,
+      dense: null,
+      fused: 0.5,
+      rank: 3
+    })
   })
 
   it("is exported whole but for its place in the chain, which insertion order restores", () => {
