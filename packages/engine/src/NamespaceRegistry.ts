@@ -111,15 +111,15 @@ class Registry<K extends Keyed, A, E> implements NamespaceRegistry<K, A, E> {
     return [...this.#entries.values()].map((entry) => entry.key)
   }
 
-  /** Also waits for what is in use, and for what somebody else is closing. */
+  /** Closes what is idle, then waits for what is in use and for what somebody else is closing. */
   get closeAll(): Effect.Effect<void> {
-    return Effect.suspend(() =>
-      Effect.forEach(
-        [...this.#entries.values()],
-        (entry) => Effect.andThen(this.retire(entry.key), Deferred.await(entry.closed)),
-        { discard: true }
+    return Effect.suspend(() => {
+      const entries = [...this.#entries.values()]
+      return Effect.andThen(
+        Effect.forEach(entries, ({ key }) => this.retire(key), { discard: true }),
+        Effect.forEach(entries, ({ closed }) => Deferred.await(closed), { discard: true })
       )
-    )
+    })
   }
 
   #acquire(key: K): Effect.Effect<Entry<K, A, E>> {

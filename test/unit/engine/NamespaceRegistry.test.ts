@@ -218,18 +218,20 @@ describe("the end of the registry", () => {
     })
   )
 
-  it.effect("does not wait longer than its budget", () =>
+  it.effect("does not wait longer than its budget, and closes by then what nobody uses", () =>
     Effect.gen(function* () {
       const files = new Files()
       const scope = yield* Scope.make()
       const registry = yield* Scope.provide(registryOf(files, 4), scope)
       const using = yield* Effect.forkChild(registry.with(a, () => Effect.never))
       yield* Effect.yieldNow
+      yield* registry.with(b, Effect.succeed)
       const ending = yield* Effect.forkChild(Scope.close(scope, Exit.void))
       yield* TestClock.adjust(4_999)
       expect(ending.pollUnsafe()).toBeUndefined()
       yield* TestClock.adjust(1)
       yield* Fiber.join(ending)
+      expect([...files.held]).toEqual(["a"])
       yield* Fiber.interrupt(using)
     })
   )
