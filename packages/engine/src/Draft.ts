@@ -31,6 +31,7 @@ export class Draft {
   #changes: Array<Change> = []
   #changeCount = 0
   #erases = false
+  #replacesTags = false
 
   constructor(state: NamespaceState, store: OpenNamespace, nowMillis: number) {
     this.#state = state
@@ -45,6 +46,11 @@ export class Draft {
   /** Whether a text or a vector goes that was committed before. */
   get erases(): boolean {
     return this.#erases
+  }
+
+  /** Whether what was committed before leaves a trace in the log: like `erases`, and tags that were replaced. */
+  get tracesInLog(): boolean {
+    return this.#erases || this.#replacesTags
   }
 
   get units(): ReadonlyArray<CommitUnit> {
@@ -89,6 +95,7 @@ export class Draft {
   }
 
   patch(slot: number, record: MemoryRecord): void {
+    this.#replacesTags = true
     this.#add({ _tag: "Patch", slot, record, columns: memoryColumns(record) })
     this.#overlay.set(record.id, { slot, record })
   }

@@ -195,7 +195,7 @@ class Actor implements Namespace {
         if (draft.erases) yield* this.#discardSnapshots()
         const firstSeq = this.#state.lastSeq + 1
         yield* this.#store.commit(this.#state.lastSeq, draft.units, draft.nowMillis)
-        this.#eraseDue ||= draft.erases
+        this.#eraseDue ||= draft.tracesInLog
         this.#state.apply(
           draft.units.flatMap((unit) => unit.changes),
           firstSeq
