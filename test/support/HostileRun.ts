@@ -4,7 +4,7 @@
  */
 import fc from "fast-check"
 import { hostileRequest, type HostileRequest } from "./HostileRequests.ts"
-import { whileProbing } from "./LivenessProbe.ts"
+import { blockedMillisMax, longestMillis, whileProbing, withoutBlocking } from "./LivenessProbe.ts"
 import { operatorKey, type Answer, type TestServer } from "./TestServer.ts"
 
 export interface HostileReport {
@@ -15,6 +15,8 @@ export interface HostileReport {
   readonly failures: ReadonlyArray<string>
   /** Refused requests after which the account held something else than before. */
   readonly leftovers: ReadonlyArray<string>
+  /** Requests that let `/health/live` wait for too long, and did so again when they were sent alone. */
+  readonly blockers: ReadonlyArray<string>
   /** Wait of `/health/live` meanwhile, milliseconds. */
   readonly waitMillis: { readonly p99: number; readonly max: number }
 }
@@ -34,11 +36,14 @@ export const runHostileRequests = async (server: TestServer, count: number, seed
   const statuses: Record<string, number> = {}
   const failures: Array<string> = []
   const leftovers: Array<string> = []
+  const sent: Array<{ readonly request: HostileRequest; readonly fromMillis: number; readonly toMillis: number }> = []
   const { waits } = await whileProbing(server.url, async () => {
     let before = await holdings(server)
     let at = 0
     for (const request of requests()) {
+      const fromMillis = nowMillis()
       const answer = await send(server, request)
+      sent.push({ request, fromMillis, toMillis: nowMillis() })
       statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
       const isUnserved = answer.status === 501 && answer.body.code === "not_implemented"
       if (answer.status >= 500 && !isUnserved) failures.push(`${textOf(request)} -> ${answer.status}`)
@@ -49,13 +54,30 @@ export const runHostileRequests = async (server: TestServer, count: number, seed
       before = after
     }
   })
-  const p99 = waits[Math.floor(waits.length * 0.99)] ?? 0
-  return { requests: count, statuses, failures, leftovers, waitMillis: { p99, max: waits.at(-1) ?? 0 } }
+  const slow = waits.filter(({ millis }) => millis >= blockedMillisMax)
+  const suspects = sent.filter(({ fromMillis, toMillis }) =>
+    slow.some(({ atMillis, millis }) => fromMillis < atMillis + millis && toMillis > atMillis)
+  )
+  const blockers: Array<string> = []
+  for (const { request } of suspects) {
+    await withoutBlocking(server.url, () => send(server, request)).catch((error: unknown) =>
+      blockers.push(`${textOf(request)}: ${String(error)}`)
+    )
+  }
+  const sorted = waits.map(({ millis }) => millis).toSorted((left, right) => left - right)
+  const waitMillis = { p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0, max: longestMillis(waits) }
+  return { requests: count, statuses, failures, leftovers, blockers, waitMillis }
 }
 
-export const hostileSummary = (seed: number, { requests, statuses, failures, leftovers, waitMillis }: HostileReport) =>
+/** On the clock that all threads share. */
+const nowMillis = (): number => performance.timeOrigin + performance.now()
+
+export const hostileSummary = (
+  seed: number,
+  { requests, statuses, failures, leftovers, blockers, waitMillis }: HostileReport
+) =>
   `hostile requests: seed ${seed}, ${requests} requests, answers ${JSON.stringify(statuses)}, ` +
-  `${failures.length} failures, ${leftovers.length} leftovers, live p99 ${waitMillis.p99.toFixed(1)} ms, ` +
+  `${failures.length} failures, ${leftovers.length} leftovers, ${blockers.length} blockers, live p99 ${waitMillis.p99.toFixed(1)} ms, ` +
   `max ${waitMillis.max.toFixed(1)} ms`
 
 /** One memory, one schema and what leads to them, so that requests meet something. */
