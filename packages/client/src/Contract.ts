@@ -5,10 +5,15 @@
  * endpoint that is added, renamed or changed without its method does not compile.
  */
 import type { AccountApi } from "@muniment/domain/api/AccountApi"
+import type { AttestationsApi } from "@muniment/domain/api/AttestationsApi"
 import type { MemoriesApi } from "@muniment/domain/api/MemoriesApi"
 import type { SchemasApi } from "@muniment/domain/api/SchemasApi"
+import type { GrantsInput } from "./Grant.ts"
 
-type Endpoints = (typeof MemoriesApi)["endpoints"] & (typeof SchemasApi)["endpoints"] & (typeof AccountApi)["endpoints"]
+type Endpoints = (typeof MemoriesApi)["endpoints"] &
+  (typeof SchemasApi)["endpoints"] &
+  (typeof AttestationsApi)["endpoints"] &
+  (typeof AccountApi)["endpoints"]
 
 export type EndpointName = keyof Endpoints
 
@@ -28,6 +33,16 @@ export interface CallOptions {
   readonly idempotencyKey?: string | undefined
 }
 
+/** Of a search: what others granted the caller. */
+export interface GrantOptions {
+  /** At most 10 grants, or a share code; scope `own` does not look at them. */
+  readonly grants?: GrantsInput | undefined
+}
+
+/** Options of an endpoint; grants where it takes their header. */
+export type Options<Name extends EndpointName> =
+  HasGrants<Endpoints[Name]["~Headers"]["Type"]> extends true ? CallOptions & GrantOptions : CallOptions
+
 /** Path parameter, then query, then body, then options; each only where the endpoint has it. */
 export type ContractClient = {
   readonly [Name in EndpointName]: (
@@ -35,10 +50,12 @@ export type ContractClient = {
       ...Part<Endpoints[Name]["~Params"]["Type"], string>,
       ...Part<Query<Name>, Query<Name>>,
       ...Part<Body<Name>, Body<Name>>,
-      options?: CallOptions
+      options?: Options<Name>
     ]
   ) => Promise<Answer<Name>>
 }
+
+type HasGrants<Headers> = [Headers] extends [never] ? false : "x-grants" extends keyof Headers ? true : false
 
 type Part<Declared, Argument> = [Declared] extends [never] ? [] : [Argument]
 

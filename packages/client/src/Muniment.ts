@@ -3,16 +3,32 @@
  * It needs a runtime with `fetch` (Node, Deno, Bun, browsers, workers) and no package. Writes carry
  * a generated `Idempotency-Key` while retries are on, so a retried write happens once.
  */
-import type { Answer, Body, CallOptions, ContractClient, EndpointName, Query } from "./Contract.ts"
+import type { PublishedKeys } from "./Attestation.ts"
+import type {
+  Answer,
+  Body,
+  CallOptions,
+  ContractClient,
+  EndpointName,
+  GrantOptions,
+  Options,
+  Query
+} from "./Contract.ts"
 import { type Call, Transport, type TransportOptions } from "./Transport.ts"
 
-export type MunimentOptions = TransportOptions
+export type MunimentOptions = TransportOptions & {
+  /** Name of the service in its key file; `muniment` by default. */
+  readonly serviceName?: string | undefined
+}
 
 export class Muniment implements ContractClient {
   readonly #transport: Transport
+  readonly #serviceName: string
+  #publicKeys: PublishedKeys | undefined
 
   constructor(options: MunimentOptions) {
     this.#transport = new Transport(options)
+    this.#serviceName = options.serviceName ?? "muniment"
   }
 
   /** Stores memories, or extracts them from a conversation. */
@@ -38,8 +54,8 @@ export class Muniment implements ContractClient {
     } while (cursor !== undefined)
   }
 
-  /** By meaning and by words, within the filters; sorted by relevance. */
-  search(query: Query<"search">, options?: CallOptions): Promise<Answer<"search">> {
+  /** By meaning and by words, within the filters; in the caller's memories and those granted to him. */
+  search(query: Query<"search">, options?: Options<"search">): Promise<Answer<"search">> {
     return this.#read("search", { method: "GET", path: "/memories/search", query }, options)
   }
 
@@ -57,7 +73,7 @@ export class Muniment implements ContractClient {
   }
 
   /** Up to 10 queries in one call. */
-  batchSearch(body: Body<"batchSearch">, options?: CallOptions): Promise<Answer<"batchSearch">> {
+  batchSearch(body: Body<"batchSearch">, options?: Options<"batchSearch">): Promise<Answer<"batchSearch">> {
     return this.#read("batchSearch", { method: "POST", path: "/memories/batch/search", body }, options)
   }
 
@@ -95,7 +111,32 @@ export class Muniment implements ContractClient {
     return this.#write("deleteSchema", "DELETE", `/schemas/${encodeURIComponent(name)}`, undefined, options)
   }
 
-  /** Who the key belongs to, with the number of live memories of each agent. */
+  /** A signed statement about the caller's memories; `verifyAttestation` checks it anywhere. */
+  attest(body: Body<"attest">, options?: CallOptions): Promise<Answer<"attest">> {
+    return this.#write("attest", "POST", "/attestations", body, options)
+  }
+
+  /** By the grantor: the service refuses the grant from then on. */
+  revokeGrant(body: Body<"revokeGrant">, options?: CallOptions): Promise<Answer<"revokeGrant">> {
+    return this.#write("revokeGrant", "POST", "/grants/revoke", body, options)
+  }
+
+  /** Keys that attestations of the service verify with; fetched once, and again with `refresh`. */
+  async publicKeys(options: CallOptions & { readonly refresh?: boolean } = {}): Promise<PublishedKeys> {
+    if (this.#publicKeys !== undefined && options.refresh !== true) return this.#publicKeys
+    const path = `/.well-known/${encodeURIComponent(this.#serviceName)}-keys.json`
+    const answer = await this.#transport.call({
+      method: "GET",
+      path,
+      isWrite: false,
+      isPublic: true,
+      signal: options.signal
+    })
+    this.#publicKeys = answer as PublishedKeys
+    return this.#publicKeys
+  }
+
+  /** Who the credentials belong to, with the number of live memories of each agent. */
   whoami(options?: CallOptions): Promise<Answer<"whoami">> {
     return this.#read("whoami", { method: "GET", path: "/account" }, options)
   }
@@ -103,9 +144,9 @@ export class Muniment implements ContractClient {
   #read<Name extends EndpointName>(
     _name: Name,
     call: Pick<Call, "method" | "path" | "query" | "body">,
-    options: CallOptions | undefined
+    options: (CallOptions & GrantOptions) | undefined
   ): Promise<Answer<Name>> {
-    return this.#answer({ ...call, isWrite: false, signal: options?.signal })
+    return this.#answer({ ...call, isWrite: false, signal: options?.signal, grants: options?.grants })
   }
 
   #write<Name extends EndpointName>(
@@ -115,7 +156,8 @@ export class Muniment implements ContractClient {
     body: object | undefined,
     options: CallOptions | undefined
   ): Promise<Answer<Name>> {
-    return this.#answer({ method, path, body, isWrite: true, ...options })
+    const { idempotencyKey, signal } = options ?? {}
+    return this.#answer({ method, path, body, isWrite: true, idempotencyKey, signal })
   }
 
   // The service encodes its answers by the same contract that `Answer` is derived from.

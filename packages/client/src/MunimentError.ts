@@ -1,7 +1,8 @@
 /**
  * The one error of the client. `code` is the service's machine code (interface.md section 12), or
  * `network_error`, `timeout`, `invalid_response` when no answer of the service came; then `status`
- * is 0, or that of the answer that could not be read.
+ * is 0, or that of the answer that could not be read. It is 0, too, for what is refused before
+ * anything is sent: grants (`invalid_grants_header`, `too_many_grants`) and `not_canonical`.
  */
 export interface MunimentErrorDetail {
   /** Index of the memory in the request. */

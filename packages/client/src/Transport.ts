@@ -1,16 +1,25 @@
 /**
- * One HTTP call of the client: URL, headers, time limit, retries, reading the answer. It needs
- * `fetch` and nothing else.
+ * One HTTP call of the client: URL, credentials, headers, time limit, retries, reading the answer. It
+ * needs `fetch` and nothing else. A wallet signs every attempt anew, since a signature is good for two
+ * minutes only.
  *
  * Invariant: a call is repeated only when repeating cannot do harm: reads, and writes that carry an
  * `Idempotency-Key`, whose first answer the service gives again. The key stays the same over retries.
  */
+import { type GrantsInput, grantsHeader } from "./Grant.ts"
 import { MunimentError, type MunimentErrorDetail } from "./MunimentError.ts"
+import { type Wallet, walletHeaders } from "./Wallet.ts"
 
-export interface TransportOptions {
+/** An API key, or a wallet that signs each request; its first one makes its account. */
+export type Credentials =
+  | { readonly apiKey: string; readonly wallet?: undefined }
+  | { readonly wallet: Wallet; readonly apiKey?: undefined }
+
+export type TransportOptions = Credentials & TransportSettings
+
+export interface TransportSettings {
   /** Origin of the service, with or without a trailing slash; the version prefix is added here. */
   readonly baseUrl: string
-  readonly apiKey: string
   readonly fetch?: typeof globalThis.fetch | undefined
   /** Limit of one attempt; 30,000 by default. */
   readonly timeoutMillis?: number | undefined
@@ -18,18 +27,23 @@ export interface TransportOptions {
   readonly retries?: number | undefined
   /** Waits between attempts; replaced in tests. */
   readonly pause?: ((millis: number, signal: AbortSignal | undefined) => Promise<void>) | undefined
+  /** Time of a wallet's signature, in milliseconds; replaced in tests. */
+  readonly now?: (() => number) | undefined
 }
 
 export interface Call {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE"
   /** Below the version prefix, already encoded. */
   readonly path: string
+  /** At the origin, outside the version prefix, and without credentials. */
+  readonly isPublic?: boolean
   readonly query?: object | undefined
   readonly body?: object | undefined
   /** False for calls that change nothing. */
   readonly isWrite: boolean
   readonly signal?: AbortSignal | undefined
   readonly idempotencyKey?: string | undefined
+  readonly grants?: GrantsInput | undefined
 }
 
 const timeoutMillisDefault = 30_000
@@ -40,12 +54,12 @@ const retriedStatuses = new Set([429, 503])
 
 export class Transport {
   readonly #options: TransportOptions
-  readonly #base: string
+  readonly #origin: string
   readonly #retries: number
 
   constructor(options: TransportOptions) {
     this.#options = options
-    this.#base = `${options.baseUrl.replace(/\/+$/, "")}/v1`
+    this.#origin = options.baseUrl.replace(/\/+$/, "")
     this.#retries = options.retries ?? retriesDefault
   }
 
@@ -54,10 +68,11 @@ export class Transport {
     const idempotencyKey =
       call.idempotencyKey ?? (call.isWrite && this.#retries > 0 ? globalThis.crypto.randomUUID() : undefined)
     const isRepeatable = !call.isWrite || idempotencyKey !== undefined
+    const prepared = prepare(call, idempotencyKey)
     const pause = this.#options.pause ?? pauseFor
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.#attempt(call, idempotencyKey)
+        return await this.#attempt(call, prepared)
       } catch (error) {
         if (!(error instanceof MunimentError) || !isRepeatable || attempt >= this.#retries) throw error
         if (error.status !== 0 && !retriedStatuses.has(error.status)) throw error
@@ -66,21 +81,18 @@ export class Transport {
     }
   }
 
-  async #attempt(call: Call, idempotencyKey: string | undefined): Promise<unknown> {
+  async #attempt(call: Call, { body, headers, path }: Prepared): Promise<unknown> {
+    call.signal?.throwIfAborted()
+    // Outside the time limit: a person may have to approve the signature.
+    const credentials = call.isPublic === true ? {} : await this.#credentials(call.method, path, body)
     const timeout = AbortSignal.timeout(this.#options.timeoutMillis ?? timeoutMillisDefault)
-    const headers: Record<string, string> = {
-      authorization: `Bearer ${this.#options.apiKey}`,
-      accept: "application/json"
-    }
-    if (call.body !== undefined) headers["content-type"] = "application/json"
-    if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey
     const send = this.#options.fetch ?? globalThis.fetch
     try {
-      const response = await send(`${this.#base}${call.path}${queryText(call.query)}`, {
+      const response = await send(`${this.#origin}${call.isPublic === true ? "" : "/v1"}${path}`, {
         method: call.method,
-        headers,
+        headers: { ...headers, ...credentials },
         signal: call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]),
-        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) })
+        ...(body === undefined ? {} : { body })
       })
       return read(response, await response.text())
     } catch (error) {
@@ -90,7 +102,33 @@ export class Transport {
       throw failure("network_error", "the service could not be reached", error)
     }
   }
+
+  async #credentials(method: string, path: string, body: string | undefined): Promise<Record<string, string>> {
+    const { apiKey, now = Date.now, wallet } = this.#options
+    return wallet === undefined
+      ? { authorization: `Bearer ${apiKey}` }
+      : walletHeaders(wallet, { method, path, body, timestampMillis: now() })
+  }
 }
+
+/** What stays the same over all attempts. */
+interface Prepared {
+  /** With its query. */
+  readonly path: string
+  readonly body: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const prepare = (call: Call, idempotencyKey: string | undefined): Prepared => ({
+  path: `${call.path}${queryText(call.query)}`,
+  body: call.body === undefined ? undefined : JSON.stringify(call.body),
+  headers: {
+    accept: "application/json",
+    ...(call.body !== undefined && { "content-type": "application/json" }),
+    ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+    ...(call.grants !== undefined && { "x-grants": grantsHeader(call.grants) })
+  }
+})
 
 const failure = (code: string, message: string, cause: unknown): MunimentError =>
   new MunimentError({ status: 0, code, message, cause })

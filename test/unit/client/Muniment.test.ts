@@ -3,6 +3,7 @@ import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import type { ContractClient, EndpointName } from "@muniment/client/Contract"
 import { Muniment, type MunimentOptions } from "@muniment/client/Muniment"
 import { MunimentError } from "@muniment/client/MunimentError"
+import type { Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import { startWireServer, type WireAnswer } from "./WireServer.ts"
 
@@ -11,7 +12,7 @@ const busy: WireAnswer = { status: 503, body: { success: false, error: "later", 
 const memory = { id: "mem_1", kind: "factual_memory" }
 
 const pauses: Array<number> = []
-const clientOf = (baseUrl: string, options: Partial<MunimentOptions> = {}): Muniment =>
+const clientOf = (baseUrl: string, options: Partial<Omit<MunimentOptions, "apiKey" | "wallet">> = {}): Muniment =>
   new Muniment({ baseUrl, apiKey: "key", pause: async (millis) => void pauses.push(millis), ...options })
 
 const failureOf = async (call: Promise<unknown>): Promise<MunimentError> => {
@@ -42,14 +43,22 @@ const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Prom
   getSchema: (client) => client.getSchema("x/y"),
   updateSchema: (client) => client.updateSchema("x/y", { description: "d" }),
   deleteSchema: (client) => client.deleteSchema("x/y"),
+  attest: (client) => client.attest({ claim: "memory_count_gte", threshold: 1 }),
+  revokeGrant: (client) => client.revokeGrant({ grant: { p: { f: "0x1", g: "0x2", e: 1 }, s: "0x", c: "evm" } }),
   whoami: (client) => client.whoami()
 }
+
+/** Names of the headers that an endpoint declares. */
+const namesOf = ({ ast }: Schema.Top): ReadonlyArray<PropertyKey> =>
+  ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => name) : []
 
 const byName: Readonly<Record<string, (client: ContractClient) => Promise<unknown>>> = calls
 
 describe("the client follows the contract", () => {
-  const { memories, schemas, account } = MunimentApi.groups
-  for (const endpoint of [memories, schemas, account].flatMap((group) => Object.values(group.endpoints))) {
+  const { memories, schemas, attestations, account } = MunimentApi.groups
+  for (const endpoint of [memories, schemas, attestations, account].flatMap((group) =>
+    Object.values(group.endpoints)
+  )) {
     it(`${endpoint.identifier} calls ${endpoint.method} ${endpoint.path}`, async () => {
       await using server = await startWireServer(() => ok({}))
       await byName[endpoint.identifier]?.(clientOf(server.url))
@@ -57,7 +66,8 @@ describe("the client follows the contract", () => {
       expect(request?.method).toBe(endpoint.method)
       expect(request?.url.split("?")[0]).toBe(endpoint.path.replace(/:\w+/, "x%2Fy"))
       expect(request?.headers["authorization"]).toBe("Bearer key")
-      expect("idempotency-key" in (request?.headers ?? {})).toBe(endpoint.headers !== undefined)
+      const declared = endpoint.headers === undefined ? [] : namesOf(endpoint.headers)
+      expect("idempotency-key" in (request?.headers ?? {})).toBe(declared.includes("idempotency-key"))
     })
   }
 })
