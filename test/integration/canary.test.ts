@@ -143,6 +143,16 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "schemas.updateSchema": ({ schemaName }) => [[`/v1/schemas/${schemaName}`, { body: { description: "taken" } }]],
   "schemas.deleteSchema": ({ schemaName }) => [[`/v1/schemas/${schemaName}`]],
   "account.whoami": () => [["/v1/account"]],
+  "attestations.attest": (names, word) =>
+    [
+      ...[{ agentId: names.agentId }, { subjectId: names.subjectId }, { kind: names.schemaName }].flatMap((filters) => [
+        { claim: "has_memories_matching", query: word, filters },
+        { claim: "memory_count_gte", threshold: 0, filters }
+      ]),
+      { claim: "has_memories_matching", query: word, filters: { agentId: names.agentId, tags: [`${word}tag`] } },
+      { claim: "has_schema", schemaName: names.schemaName }
+    ].map((body) => ["/v1/attestations", { body }] as const),
+  "attestations.revokeGrant": ({ agentId }) => [["/v1/grants/revoke", { body: { grant: grantOf(agentId, agentId) } }]],
   "admin.status": () => [["/admin/status"]],
   "admin.createAccount": ({ agentId }) => [["/admin/accounts", { body: { name: agentId } }]],
   "admin.listAccounts": () => [["/admin/accounts"]],
@@ -155,15 +165,29 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "admin.reembed": () => [["/admin/reembed"]]
 }
 
+/** A grant whose signature is nobody's. */
+const grantOf = (grantor: string, grantee: string) => ({
+  p: { f: grantor, g: grantee, e: 4_000_000_000 },
+  s: `0x${"11".repeat(65)}`,
+  c: "evm"
+})
+
 /** A cursor of the service's form that points at a memory. */
 const cursorAt = (id: string): string =>
   Buffer.from(JSON.stringify({ createdAt: 2_000_000_000_000, id })).toString("base64url")
+
+const withoutTimes = (body: { readonly attestation?: object }): object => {
+  const timeless = { ...body, searchedAt: undefined }
+  return body.attestation === undefined
+    ? timeless
+    : { ...timeless, signature: "", attestation: { ...body.attestation, issuedAt: 0, expiresAt: 0 } }
+}
 
 /** What the intruder was told, as one text, without what differs between any two answers. */
 const told = ({ status, headers, body }: Answer): string => {
   const varying = new Set(["x-request-id", "date", "keep-alive", "connection"])
   const kept = [...headers].filter(([name]) => !varying.has(name))
-  const text = typeof body === "string" ? body : JSON.stringify({ ...body, searchedAt: undefined })
+  const text = typeof body === "string" ? body : JSON.stringify(withoutTimes(body))
   return `${status} ${JSON.stringify(kept)} ${text}`
 }
 
@@ -252,6 +276,19 @@ describe("of two accounts on one server", () => {
     expect(answer.status).toBe(200)
     expect(answer.headers.get("idempotency-replayed")).toBeNull()
     expect(told(answer)).not.toContain("canary")
+  })
+
+  it("a grant that nobody signed opens nothing", async () => {
+    const grants = [grantOf(victim.accountId, intruder.accountId), grantOf(victim.agentId, intruder.accountId)]
+    const headers = { "x-grants": Buffer.from(JSON.stringify(grants)).toString("base64") }
+    const body = { queries: [{ query: "secret word", limit: 100 }], scope: "shared" }
+    for (const answer of [
+      await server.call("GET", "/v1/memories/search?query=secret+word&scope=shared", { key: intruder.key, headers }),
+      await server.call("POST", "/v1/memories/batch/search", { key: intruder.key, headers, body })
+    ]) {
+      const hits = answer.body.memories ?? answer.body.results[0].memories
+      expect([answer.status, hits, answer.body.sourceAttestations]).toEqual([200, [], undefined])
+    }
   })
 
   it("the same agent, subject and unique key are different memories", async () => {
