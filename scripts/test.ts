@@ -7,6 +7,7 @@ import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
+import { fetchModel } from "@muniment/models/ModelFiles"
 
 interface Report {
   readonly numPassedTests: number
@@ -31,8 +32,12 @@ export const tallyOf = (report: Report, exitCode: number | null): Tally => {
   return { passed: report.numPassedTests, failed: isUnexplained ? 1 : failed, skipped: report.numPendingTests }
 }
 
-const main = (): number => {
+/** Beside the default model: the tests of re-embedding change from the one to the other. */
+const secondModel = "all-minilm-l6-v2-q8"
+
+const main = async (): Promise<number> => {
   const root = resolve(import.meta.dirname, "..")
+  await bringSecondModel(process.env["MUNIMENT_MODELS_DIR"] ?? join(root, "models"))
   const args = process.argv.slice(2)
   const reports = mkdtempSync(join(tmpdir(), "muniment-test-"))
   const reportFile = join(reports, "report.json")
@@ -56,6 +61,16 @@ const main = (): number => {
   }
 }
 
+/** Quick when it is there. Without it the tests that need it fail and say so; the others run. */
+const bringSecondModel = async (modelsDir: string): Promise<void> => {
+  try {
+    const { modelId } = await fetchModel(secondModel, modelsDir)
+    process.stdout.write(`Second embedding model for the tests: ${modelId}.\n`)
+  } catch (cause) {
+    process.stderr.write(`No second embedding model for the tests of re-embedding: ${String(cause)}\n`)
+  }
+}
+
 /** No report means that vitest itself did not start: nothing passed, and its exit code tells the rest. */
 const readReport = (file: string): Report => {
   try {
@@ -66,4 +81,4 @@ const readReport = (file: string): Report => {
   }
 }
 
-if (import.meta.main) process.exitCode = main()
+if (import.meta.main) process.exitCode = await main()

@@ -21,7 +21,7 @@ const twoModels = (): readonly [string, string] => {
   const there = modelPreference.filter((id) => readdirSync(realModelsDir).includes(id))
   const [newer, older] = there
   if (newer === undefined || older === undefined) {
-    throw new Error(`this test needs two models in ${realModelsDir}, found: ${there.join(", ")}`)
+    throw new Error(`this test needs two models in ${realModelsDir}, found: ${there.join(", ")}; npm test brings them`)
   }
   return [older, newer]
 }
