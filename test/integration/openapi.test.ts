@@ -7,7 +7,8 @@ import { Ajv2020 } from "ajv/dist/2020.js"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { fact, startTimeout } from "../support/MemoryCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { startServer, type Answer, type TestServer } from "../support/TestServer.ts"
+import { evmWallet, grantsHeader, signedGrant, walletCalls } from "../support/TrustCalls.ts"
 
 interface Media {
   readonly schema: JsonSchema
@@ -46,7 +47,9 @@ let document: {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>
-    readonly securitySchemes: Readonly<Record<string, { readonly type: string; readonly scheme: string }>>
+    readonly securitySchemes: Readonly<
+      Record<string, { readonly type: string; readonly scheme?: string; readonly description?: string }>
+    >
   }
   readonly tags: ReadonlyArray<{ readonly name: string }>
 }
@@ -124,10 +127,17 @@ describe("the document", () => {
       expect(operation.summary).toMatch(/\S/)
       expect(document.tags.map(({ name }) => name)).toEqual(expect.arrayContaining([...operation.tags]))
       expect(operation["x-price-credits"]).toEqual(expect.any(Number))
-      expect(operation.security).toEqual([{ [path.startsWith("/admin") ? "operator" : "bearer"]: [] }])
+      const schemes = path.startsWith("/admin") ? ["operator"] : ["bearer", "wallet"]
+      expect(operation.security).toEqual(schemes.map((scheme) => ({ [scheme]: [] })))
     }
-    for (const scheme of Object.values(document.components.securitySchemes)) {
-      expect([scheme.type, scheme.scheme.toLowerCase()]).toEqual(["http", "bearer"])
+    const { wallet, ...bearers } = document.components.securitySchemes
+    expect(Object.keys(bearers).toSorted()).toEqual(["bearer", "operator"])
+    for (const scheme of Object.values(bearers)) {
+      expect([scheme.type, scheme.scheme?.toLowerCase()]).toEqual(["http", "bearer"])
+    }
+    expect(wallet).toMatchObject({ type: "apiKey", in: "header", name: "x-wallet-signature" })
+    for (const word of ["x-wallet-address", "x-wallet-timestamp", "METHOD|PATH|BODYHASH|TIMESTAMP", "120 s"]) {
+      expect(wallet?.description).toContain(word)
     }
   })
 
@@ -150,7 +160,8 @@ describe("the document", () => {
       "POST /v1/memories/batch/create": 10
     })
     for (const { path, operation } of routes) {
-      if (!path.startsWith("/v1/memories")) expect(operation["x-price-credits"]).toBe(0)
+      if (path.startsWith("/v1/memories")) continue
+      expect([path, operation["x-price-credits"]]).toEqual([path, path === "/v1/attestations" ? 3 : 0])
     }
   })
 
@@ -243,12 +254,49 @@ describe("its schemas", () => {
         expect([path, (await server.call("POST", path, { body })).status]).toEqual([path, 200])
       }
     }
+    for (const body of exampleOf("POST", "/v1/attestations")) {
+      expect([body, (await server.call("POST", "/v1/attestations", { body })).status]).toEqual([body, 200])
+    }
+    // Nobody here is the grantor of the example, though its form is right.
+    const [revocation] = exampleOf("POST", "/v1/grants/revoke")
+    expect((await server.call("POST", "/v1/grants/revoke", { body: revocation })).body.code).toBe("not_grantor")
     const [change] = exampleOf("PATCH", "/v1/schemas/{name}")
     expect((await server.call("PATCH", "/v1/schemas/contact", { body: change })).status).toBe(200)
     const listed = await server.call("GET", "/v1/memories")
     const [patch] = exampleOf("PATCH", "/v1/memories/{id}")
     const path = `/v1/memories/${listed.body.memories[0].id}`
     expect((await server.call("PATCH", path, { body: patch })).status).toBe(200)
+  })
+
+  it("describe what trust answers: attestations, revocations, searches over what is shared", async () => {
+    const signer = evmWallet("documented")
+    const calls = walletCalls(server, signer)
+    const { body: who } = await server.call("GET", "/v1/account")
+    await calls.create("a", [fact("tea", "jasmine")])
+    const grant = await signedGrant(signer, { g: who.account.id })
+    const headers = grantsHeader([grant])
+    const queries = { queries: [{ query: "jasmine" }] }
+    const answers: ReadonlyArray<readonly [string, string, Answer]> = [
+      ["GET", "/v1/memories/search", await server.call("GET", "/v1/memories/search?query=jasmine", { headers })],
+      [
+        "POST",
+        "/v1/memories/batch/search",
+        await server.call("POST", "/v1/memories/batch/search", { headers, body: queries })
+      ],
+      ["POST", "/v1/attestations", await calls.post("/v1/attestations", { claim: "has_schema", schemaName: "s" })],
+      ["POST", "/v1/grants/revoke", await calls.post("/v1/grants/revoke", { grant })]
+    ]
+    for (const [method, path, { status, body }] of answers) {
+      const { operation } = routes.find((route) => route.method === method && route.path === path)!
+      const validate = validatorOf(operation.responses["200"]!.content!["application/json"]!.schema)
+      expect([path, status, validate(body), validate.errors]).toEqual([path, 200, true, null])
+      const takesGrants = operation.parameters.some(
+        (parameter) => parameter.in === "header" && parameter.name === "x-grants"
+      )
+      expect([path, takesGrants]).toEqual([path, path.endsWith("search")])
+    }
+    expect(JSON.stringify(answers[0]![2].body)).toContain("shared_memories_from")
+    expect(JSON.stringify(answers[1]![2].body)).toContain("shared_memories_from")
   })
 
   it("describe the answers that the service gives", async () => {

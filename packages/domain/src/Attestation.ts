@@ -6,6 +6,7 @@ import { Schema } from "effect"
 import { DurationText } from "./Durations.ts"
 import { AgentId, SubjectId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
+import { QueryText } from "./Search.ts"
 
 export const attestationClaims = ["has_memories_matching", "memory_count_gte", "has_schema"] as const
 
@@ -19,11 +20,7 @@ const AttestationFilters = Schema.Struct({
 /** Body of POST /attestations. Which of the conditional fields is needed follows from the claim. */
 export const CreateAttestation = Schema.Struct({
   claim: Schema.Literals(attestationClaims),
-  query: Schema.optionalKey(
-    Schema.NonEmptyString.check(Schema.isMaxLength(Limits.queryLengthMax)).annotate({
-      description: "Required for has_memories_matching."
-    })
-  ),
+  query: Schema.optionalKey(QueryText.annotate({ description: "Required for has_memories_matching." })),
   filters: Schema.optionalKey(AttestationFilters),
   threshold: Schema.optionalKey(
     Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({ description: "Required for memory_count_gte." })
@@ -31,6 +28,13 @@ export const CreateAttestation = Schema.Struct({
   schemaName: Schema.optionalKey(Schema.NonEmptyString.annotate({ description: "Required for has_schema." })),
   expiresIn: Schema.optionalKey(DurationText)
 })
+  .annotate({
+    examples: [
+      { claim: "memory_count_gte", threshold: 10, expiresIn: "24h" },
+      { claim: "has_memories_matching", query: "trips to Kyoto", filters: { agentId: "assistant" } },
+      { claim: "has_schema", schemaName: "contact" }
+    ]
+  })
   .check(
     Schema.makeFilter(
       (body: {
@@ -42,7 +46,6 @@ export const CreateAttestation = Schema.Struct({
       { expected: "`query` for has_memories_matching, `threshold` for memory_count_gte, `schemaName` for has_schema" }
     )
   )
-  .annotate({ examples: [{ claim: "memory_count_gte", threshold: 10, expiresIn: "24h" }] })
 export type CreateAttestation = typeof CreateAttestation.Type
 
 const conditionalField = (claim: string): "query" | "threshold" | "schemaName" =>

@@ -18,5 +18,17 @@ export type GrantPayload = typeof GrantPayload.Type
 export const Grant = Schema.Struct({ p: GrantPayload, s: Schema.String, c: Schema.String })
 export type Grant = typeof Grant.Type
 
-/** Body of POST /grants/revoke. */
-export const RevokeGrant = Schema.Struct({ grant: Grant })
+const grantExample: Grant = {
+  p: {
+    f: "0x1563915e194d8cfba1943570603f7606a3115508",
+    g: "0x5cbdd86a2fa8dc4bddd8a8f69dba48572eec07fb",
+    e: 1_800_000_000,
+    a: "assistant",
+    u: "user-42"
+  },
+  s: `0x${"5a".repeat(64)}1b`,
+  c: "evm"
+}
+
+/** Body of POST /grants/revoke: the payload counts, its signature is not looked at. */
+export const RevokeGrant = Schema.Struct({ grant: Grant }).annotate({ examples: [{ grant: grantExample }] })

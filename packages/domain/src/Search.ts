@@ -25,7 +25,8 @@ export interface MemoryFilter {
 export const Scope = Schema.Literals(["own", "shared", "all"])
 export const SearchMode = Schema.Literals(["llm", "answer", "map", "raw"])
 
-const Query = Schema.String.check(
+/** What is searched for; blanks around it do not count. */
+export const QueryText = Schema.String.check(
   Schema.makeFilter(
     (text: string) => {
       const length = text.trim().length
@@ -69,7 +70,7 @@ const filterParameters = {
 
 /** Query parameters of GET /memories/search. */
 export const SearchParameters = {
-  query: Query,
+  query: QueryText,
   ...filterParameters,
   limit: Schema.optionalKey(ResultLimit),
   mode: Schema.optionalKey(
@@ -111,7 +112,7 @@ const bodyFilters = {
 export const BatchSearch = Schema.Struct({
   queries: Schema.NonEmptyArray(
     Schema.Struct({
-      query: Query,
+      query: QueryText,
       filters: Schema.optionalKey(
         Schema.Struct({ ...bodyFilters, includeSuperseded: Schema.optionalKey(Schema.Boolean) })
       ),

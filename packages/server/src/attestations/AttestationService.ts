@@ -58,7 +58,7 @@ const make = Effect.fnUntraced(function* (options: { readonly serviceName: strin
   const count = (account: string, request: CreateAttestation) => {
     switch (request.claim) {
       case "has_memories_matching":
-        return memories.countRelevant(account, request.query ?? "", request.filters ?? {})
+        return memories.countRelevant(account, (request.query ?? "").trim(), request.filters ?? {})
       case "memory_count_gte":
         return memories.countLatest(account, request.filters ?? {})
       case "has_schema":
