@@ -11,6 +11,7 @@ import * as Errors from "@muniment/domain/Errors"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { accountCalls, fact, schemaText, startTimeout, text, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { operatorKey, startServer, type Answer, type TestServer } from "../support/TestServer.ts"
+import { evmWallet, grantsHeader, walletHeaders, type Signing } from "../support/TrustCalls.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
 const unknownId = "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"
@@ -32,6 +33,14 @@ const create = (memory: object, rest: object = {}) =>
 const get = (path: string) => alice.call("GET", path)
 const asOperator = (method: string, path: string, body?: object) =>
   server.call(method, path, { key: server.operatorToken, body })
+const grant = { p: { f: evmWallet("grantor").wallet.address, g: "somebody", e: 2_000_000_000 }, s: "0x00", c: "evm" }
+const withGrants = (header: string) =>
+  alice.call("GET", "/v1/memories/search?query=q", { headers: { "x-grants": header } })
+const signed = async (signing: Signing) =>
+  server.call("GET", "/v1/account", {
+    key: null,
+    headers: await walletHeaders(evmWallet("w"), "GET", "/v1/account", "", signing)
+  })
 const bearer = (key: string | null) => server.call("GET", "/v1/account", { key })
 
 interface Row {
@@ -58,11 +67,16 @@ const rows: Readonly<Record<string, Row>> = {
   },
   invalid_filters: { status: 400, provoke: () => alice.post("/v1/memories/batch/delete", { filters: {} }) },
   grants_required: { status: 400, provoke: () => get("/v1/memories/search?query=q&scope=shared") },
+  invalid_grants_header: { status: 400, provoke: () => withGrants("not Base64!") },
+  too_many_grants: { status: 400, provoke: () => withGrants(grantsHeader(Array(11).fill(grant))["x-grants"]!) },
   limit_exceeded: { status: 400, provoke: () => schemasBeyondLimit() },
   missing_credentials: { status: 401, provoke: () => bearer(null) },
   invalid_api_key: { status: 401, provoke: () => bearer("mun_nobody") },
+  invalid_signature: { status: 401, provoke: () => signed({ path: "/schemas" }) },
+  timestamp_out_of_range: { status: 401, provoke: () => signed({ timestampMillis: Date.now() - 121_000 }) },
   builtin_schema: { status: 403, provoke: () => alice.call("DELETE", "/v1/schemas/factual_memory") },
   operator_only: { status: 403, provoke: () => get("/admin/status") },
+  not_grantor: { status: 403, provoke: () => alice.post("/v1/grants/revoke", { grant }) },
   memory_not_found: { status: 404, provoke: () => get(`/v1/memories/${unknownId}`) },
   schema_not_found: { status: 404, provoke: () => get("/v1/schemas/unheard_of") },
   route_not_found: { status: 404, provoke: () => get("/v1/nothing/here") },

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { accountCalls, fact, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
+import { evmWallet, walletHeaders } from "../support/TrustCalls.ts"
 
 let server: TestServer
 let alice: MemoryCalls
@@ -37,6 +38,49 @@ it("the credentials come before the body and the existence", async () => {
   expect((await server.call("PATCH", missing, { ...badPatch, key: "mun_wrong" })).status).toBe(401)
   expect((await server.call("GET", missing, { key: null })).status).toBe(401)
   expect((await server.call("GET", "/v1/memories/search", { key: null })).status).toBe(401)
+})
+
+it("a wallet's signature comes before the body, and the size before both", async () => {
+  const signer = evmWallet("order")
+  const bad = { ...(await walletHeaders(signer, "POST", "/v1/memories", "{")), "x-wallet-signature": "0x00" }
+  for (const rawBody of ["{", '{"agentId":"a"}', "[1"]) {
+    const { status, body } = await server.call("POST", "/v1/memories", { rawBody, key: null, headers: bad })
+    expect([status, body.code]).toEqual([401, "invalid_signature"])
+  }
+  const good = await walletHeaders(signer, "POST", "/v1/memories", "{")
+  expect((await server.call("POST", "/v1/memories", { rawBody: "{", key: null, headers: good })).body.code).toBe(
+    "invalid_json"
+  )
+  const large = await server.call("POST", "/v1/memories", { rawBody: tooLarge, key: null, headers: bad })
+  expect(large.status).toBe(413)
+})
+
+it("the time of a signature comes before what it is over", async () => {
+  const late = await walletHeaders(evmWallet("late"), "GET", "/v1/schemas", "", {
+    timestampMillis: Date.now() - 200_000
+  })
+  expect((await server.call("GET", "/v1/account", { key: null, headers: late })).body.code).toBe(
+    "timestamp_out_of_range"
+  )
+})
+
+it("the credentials come before the grants, the parameters before them too, and their form before their use", async () => {
+  const headers = { "x-grants": "not Base64!" }
+  const search = "/v1/memories/search"
+  expect((await server.call("GET", `${search}?query=q`, { key: null, headers })).status).toBe(401)
+  expect((await alice.call("GET", `${search}?query=`, { headers })).body.code).toBe("invalid_request")
+  expect((await alice.call("GET", `${search}?query=q&tags=,`, { headers })).body.code).toBe("invalid_tag")
+  expect((await alice.call("GET", `${search}?query=q&scope=shared`, { headers })).body.code).toBe(
+    "invalid_grants_header"
+  )
+  const batch = { queries: [{ query: "" }], scope: "shared" }
+  expect((await alice.post("/v1/memories/batch/search", batch, headers)).body.code).toBe("invalid_request")
+})
+
+it("of a revocation the form comes before whether the caller made the grant", async () => {
+  const grant = { p: { f: "0x00", g: "x", e: 1 }, s: "", c: "evm" }
+  expect((await alice.post("/v1/grants/revoke", { grant: { ...grant, c: 1 } })).body.code).toBe("invalid_request")
+  expect((await alice.post("/v1/grants/revoke", { grant })).body.code).toBe("not_grantor")
 })
 
 it("the body comes before the existence", async () => {
