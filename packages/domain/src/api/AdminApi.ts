@@ -1,6 +1,6 @@
 /**
- * Contract of the operator routes (interface.md section 17): accounts, keys, moving data, state of
- * the store. The command line is their client; they answer on loopback to the data directory's token.
+ * Contract of the operator routes (interface.md section 17): accounts, keys, wallets, moving data, state
+ * of the store. The command line is their client; they answer on loopback to the data directory's token.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
@@ -63,6 +63,21 @@ export const ReembedProgress = Schema.Struct({
 
 const Progress = Schema.Struct({ success, ...ReembedProgress.fields })
 
+/** A wallet that opens an account; the address as it is kept. */
+export const LinkedWallet = Schema.Struct({
+  address: Schema.String,
+  family: Schema.Literals(["evm", "sol"]),
+  account: Schema.String
+})
+
+/** The key file as it is published from now on; times in milliseconds. */
+export const AttestationKeys = Schema.Struct({
+  attestationPublicKey: Schema.String,
+  algorithm: Schema.Literal("Ed25519"),
+  issuedAt: Schema.Int,
+  previousKeys: Schema.Array(Schema.Struct({ publicKey: Schema.String, issuedAt: Schema.Int, retiredAt: Schema.Int }))
+})
+
 const exportedExample: ExportedMemory = {
   id: "mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T",
   agentId: "assistant",
@@ -116,6 +131,26 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: Schema.Struct({ success, key: KeyRecord }),
       error: [NotFound, InsufficientStorage]
     }).annotateMerge(operation("Revoke a key", {})),
+    HttpApiEndpoint.post("linkWallet", "/wallets", {
+      payload: Schema.Struct({
+        account: AccountName,
+        address: Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax))
+      }).annotate({ examples: [{ account: "research", address: "0x1950290aa52781dd6c4255467bbbeb9f773c1936" }] }),
+      success: Schema.Struct({ success, wallet: LinkedWallet }),
+      error: [InvalidRequest, NotFound, Conflict, InsufficientStorage]
+    }).annotateMerge(
+      operation("Link a wallet to an account", {
+        description: "Its signature opens that account from then on. A wallet opens one account, for good."
+      })
+    ),
+    HttpApiEndpoint.post("rotateAttestationKey", "/attestation-keys/rotate", {
+      success: Schema.Struct({ success, ...AttestationKeys.fields }),
+      error: InsufficientStorage
+    }).annotateMerge(
+      operation("Sign attestations with a new key", {
+        description: "The public half of the earlier key stays published, so that what it signed still verifies."
+      })
+    ),
     HttpApiEndpoint.get("exportMemories", "/export", {
       query: { account: AccountName, cursor: Schema.optionalKey(Schema.NonEmptyString) },
       success: Schema.Struct({

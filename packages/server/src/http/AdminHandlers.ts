@@ -1,10 +1,13 @@
-/** Operator routes: accounts, keys, moving data, state (interface.md section 17). */
+/** Operator routes: accounts, keys, wallets, moving data, state (interface.md section 17). */
 import { Effect, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
-import { InvalidRequest } from "@muniment/domain/Errors"
+import { InsufficientStorage, InvalidRequest } from "@muniment/domain/Errors"
 import { Accounts } from "@muniment/ledger/Accounts"
 import { ApiKeyStore } from "@muniment/ledger/ApiKeyStore"
+import { Wallets } from "@muniment/ledger/Wallets"
+import { KeyRing, type KeyFileFault } from "@muniment/trust/KeyRing"
+import { parseWalletAddress } from "@muniment/trust/WalletAddress"
 import { Reembed } from "../jobs/Reembed.ts"
 import { exportedMemory } from "../memories/MemoryViews.ts"
 import { OperatorService, type ExportPosition } from "../operator/OperatorService.ts"
@@ -15,6 +18,8 @@ export const adminHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const accounts = yield* Accounts
     const keys = yield* ApiKeyStore
+    const wallets = yield* Wallets
+    const attestationKeys = yield* KeyRing
     const operator = yield* OperatorService
     const reembed = yield* Reembed
     const success = true as const
@@ -35,6 +40,18 @@ export const adminHandlers = HttpApiBuilder.group(
         return { success, keys: yield* keys.list(account?.id) }
       }),
       revokeKey: ({ params }) => Effect.map(keys.revoke(params.id), (key) => ({ success, key })),
+      linkWallet: Effect.fnUntraced(function* ({ payload }) {
+        const wallet = parseWalletAddress(payload.address)
+        if (wallet === undefined) return yield* notAnAddress()
+        const account = yield* operator.account(payload.account)
+        yield* wallets.link(wallet, account.id)
+        return { success, wallet: { ...wallet, account: account.name } }
+      }),
+      rotateAttestationKey: () =>
+        attestationKeys.rotate.pipe(
+          Effect.catch(rotationFailure),
+          Effect.map((keys) => ({ success, ...keys }))
+        ),
       exportMemories: Effect.fnUntraced(function* ({ query }) {
         const from = query.cursor === undefined ? undefined : yield* decodePosition(query.cursor)
         const page = yield* operator.exportPage(query.account, from)
@@ -57,6 +74,20 @@ export const adminHandlers = HttpApiBuilder.group(
     })
   })
 )
+
+const notAnAddress = () =>
+  new InvalidRequest({
+    code: "invalid_request",
+    error: "the address is neither EVM, 0x and 40 hex digits, nor Solana, 32 bytes in base58"
+  })
+
+const fullDiskCodes: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"])
+
+/** The earlier key still signs. Any trouble but a full disk is a defect, and told in the log. */
+const rotationFailure = (fault: KeyFileFault): Effect.Effect<never, InsufficientStorage> =>
+  fault.cause instanceof Error && "code" in fault.cause && fullDiskCodes.has(fault.cause.code)
+    ? Effect.fail(new InsufficientStorage({ code: "insufficient_storage", error: "the disk is full" }))
+    : Effect.die(fault)
 
 const Position = Schema.fromJsonString(Schema.Struct({ namespace: Schema.String, afterSeq: Schema.Int }))
 const decodeJson = Schema.decodeUnknownEffect(Position)
