@@ -2,16 +2,34 @@
 import * as Command from "effect/cli/Command"
 import manifest from "../package.json" with { type: "json" }
 import { accounts } from "./commands/accounts.ts"
+import { attest } from "./commands/attest.ts"
 import { doctor } from "./commands/doctor.ts"
 import { exportMemories } from "./commands/export.ts"
 import { importMemories } from "./commands/import.ts"
 import { keys } from "./commands/keys.ts"
 import { reembed } from "./commands/reembed.ts"
 import { serve } from "./commands/serve.ts"
+import { share } from "./commands/share.ts"
+import { sign } from "./commands/sign.ts"
+import { wallet } from "./commands/wallet.ts"
+import { wallets } from "./commands/wallets.ts"
 
 export const { version } = manifest
 
 export const cli = Command.make("muniment").pipe(
   Command.withDescription("Self-hosted long-term memory for software agents"),
-  Command.withSubcommands([serve, keys, accounts, doctor, reembed, exportMemories, importMemories])
+  Command.withSubcommands([
+    serve,
+    keys,
+    accounts,
+    wallets,
+    doctor,
+    reembed,
+    exportMemories,
+    importMemories,
+    wallet,
+    sign,
+    share,
+    attest
+  ])
 )

@@ -28,6 +28,7 @@ const textOf = ({ _tag, message, reason, cause }: Failure): string | undefined =
   switch (_tag) {
     case "DirectoryInUse":
     case "NewerDatabase":
+    case "KeyFileFault":
       return String(message)
     case "ConfigError":
       return `The configuration is wrong: ${messageOf(cause)}`

@@ -107,9 +107,11 @@ describe("reembed", () => {
 })
 
 describe("help", () => {
-  for (const command of ["serve", "keys", "accounts", "doctor", "reembed", "export", "import"]) {
+  const commands = ["serve", "keys", "accounts", "wallets", "doctor", "reembed", "export", "import"]
+  const keyless = ["wallet new", "sign request", "share create", "share decode", "attest verify", "attest keys rotate"]
+  for (const command of [...commands, ...keyless]) {
     it(`${command} --help explains itself without a server`, async () => {
-      const run = await runCli([command, "--help"], () => undefined)
+      const run = await runCli([...command.split(" "), "--help"], () => undefined)
       expect(run.out).toContain(`muniment ${command}`)
       expect(run.requests).toHaveLength(0)
     })

@@ -10,3 +10,13 @@ export const plan = Flag.Literals("plan", Plan.literals).pipe(
 )
 
 export const json = Flag.Boolean("json").pipe(Flag.withDescription("Print JSON for programs"), Flag.withDefault(false))
+
+export const keyFile = Flag.String("key-file").pipe(
+  Flag.withAlias("k"),
+  Flag.withDescription("File with the wallet's key: EVM hex, Solana base58 or JSON list; never printed")
+)
+
+export const service = Flag.String("service").pipe(
+  Flag.withDescription("Name of the service that the grant is for (MUNIMENT_SERVICE_NAME)"),
+  Flag.withDefault("muniment")
+)

@@ -1,0 +1,55 @@
+/**
+ * What a person hands to a command: a file, standard input (`-`), or a page behind a URL. Never more
+ * than the service itself would take as a request, so that a wrong name costs no memory.
+ */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Stdio from "effect/Stdio"
+import * as Stream from "effect/Stream"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientResponse from "effect/http/HttpClientResponse"
+import { Limits } from "@muniment/domain/Limits"
+import { commandFailed, CommandFailed } from "./CommandFailed.ts"
+
+const fetchTimeoutMillis = 10_000
+
+/** The bytes of a file, or of standard input when `source` is `-`. */
+export const readInput = Effect.fnUntraced(function* (source: string) {
+  if (source === "-") return yield* collected((yield* Stdio.Stdio).stdin, "standard input")
+  return yield* collected((yield* FileSystem.FileSystem).stream(source), source)
+}, Effect.mapError(commandFailed))
+
+/** The body behind `url`, when it answers with status 200. */
+export const readUrl = (url: string) =>
+  HttpClient.get(url).pipe(
+    Effect.flatMap(HttpClientResponse.filterStatus((status) => status === 200)),
+    Effect.flatMap((response) => collected(response.stream, url)),
+    Effect.timeoutOrElse({
+      duration: fetchTimeoutMillis,
+      orElse: () => Effect.fail(new CommandFailed({ reason: `${url} gave no answer in time` }))
+    }),
+    Effect.mapError(commandFailed),
+    Effect.provide(FetchHttpClient.layer)
+  )
+
+/** Refuses bytes that are no UTF-8 instead of changing them: they are about to be hashed. */
+export const textOf = (bytes: Uint8Array, source: string): Effect.Effect<string, CommandFailed> =>
+  Effect.try({
+    try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
+    catch: () => new CommandFailed({ reason: `${source} is not UTF-8 text` })
+  })
+
+const collected = Effect.fnUntraced(function* <E>(bytes: Stream.Stream<Uint8Array, E>, source: string) {
+  const chunks: Array<Uint8Array> = []
+  let size = 0
+  yield* Stream.runForEach(bytes, (chunk) => {
+    size += chunk.byteLength
+    if (size > Limits.requestBodyBytesMax) {
+      return Effect.fail(new CommandFailed({ reason: `${source} has more than ${Limits.requestBodyBytesMax} bytes` }))
+    }
+    chunks.push(chunk)
+    return Effect.void
+  })
+  return new Uint8Array(Buffer.concat(chunks))
+})

@@ -1,0 +1,47 @@
+/**
+ * Wallet keys in files. A key is read for the moment of signing and is never printed, logged or sent;
+ * who can read its file can act as the wallet, hence the warning about its mode.
+ *
+ * Key texts as in `WalletSigner`: EVM hex, Solana base58 of 64 bytes or a list as `solana-keygen` writes.
+ */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import { SecureRandom } from "effect/crypto"
+import { commandFailed, CommandFailed } from "./CommandFailed.ts"
+import { readInput } from "./InputFile.ts"
+
+const ownerOnly = 0o600
+const othersMask = 0o077
+const evmKeyBytes = 32
+
+/** Signs with the key of that file. */
+export const readSigner = Effect.fnUntraced(function* (path: string) {
+  const { walletSignerOf } = yield* Effect.promise(() => import("@muniment/trust/WalletSigner"))
+  const files = yield* FileSystem.FileSystem
+  const { mode } = yield* files.stat(path)
+  if ((mode & othersMask) !== 0) {
+    yield* Console.error(`! ${path} can be read by others (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`)
+  }
+  const text = Buffer.from(yield* readInput(path)).toString("utf8")
+  return yield* Effect.try({
+    try: () => walletSignerOf(text),
+    // The reason never repeats the text.
+    catch: (cause) => new CommandFailed({ reason: `${path} holds ${commandFailed(cause).reason}` })
+  })
+}, Effect.mapError(commandFailed))
+
+/** A new EVM key in a new file; -> the wallet. A file that is there is left alone. */
+export const createKeyFile = Effect.fnUntraced(
+  function* (path: string) {
+    const { evmSigner } = yield* Effect.promise(() => import("@muniment/trust/WalletSigner"))
+    const random = yield* SecureRandom.SecureRandom
+    const key = `0x${Buffer.from(yield* random.randomBytes(evmKeyBytes)).toString("hex")}`
+    const { wallet } = yield* Effect.try({ try: () => evmSigner(key), catch: commandFailed })
+    const files = yield* FileSystem.FileSystem
+    yield* files.writeFileString(path, `${key}\n`, { flag: "wx", mode: ownerOnly })
+    return wallet
+  },
+  Effect.mapError(commandFailed),
+  Effect.provide(SecureRandom.layerWebCrypto)
+)

@@ -1,0 +1,29 @@
+/**
+ * The keys that attestations are verified with: from a service's key file, from its URL, or one key as
+ * it is. Keys of earlier attestations count too.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { CommandFailed } from "./CommandFailed.ts"
+import { readInput, readUrl, textOf } from "./InputFile.ts"
+
+const keyPattern = /^0x[0-9a-f]{64}$/
+const urlPattern = /^https?:\/\//
+
+const KeyFileContent = Schema.fromJsonString(
+  Schema.Struct({
+    attestationPublicKey: Schema.String,
+    algorithm: Schema.Literal("Ed25519"),
+    previousKeys: Schema.optionalKey(Schema.Array(Schema.Struct({ publicKey: Schema.String })))
+  })
+)
+
+/** `source` is a key in hex, a URL, or a file; `-` is standard input. */
+export const readPublishedKeys = Effect.fnUntraced(function* (source: string) {
+  if (keyPattern.test(source)) return [source]
+  const bytes = yield* urlPattern.test(source) ? readUrl(source) : readInput(source)
+  const { attestationPublicKey, previousKeys = [] } = yield* Schema.decodeUnknownEffect(KeyFileContent)(
+    yield* textOf(bytes, source)
+  ).pipe(Effect.mapError(() => new CommandFailed({ reason: `${source} is not a key file of a service` })))
+  return [attestationPublicKey, ...previousKeys.map(({ publicKey }) => publicKey)]
+})

@@ -1,0 +1,94 @@
+/**
+ * `muniment attest`: verify attestations offline, and rotate the key that signs them. Verification needs
+ * no service; the key file of the issuer may lie on the disk or be fetched.
+ */
+import * as Clock from "effect/Clock"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import type { Statement } from "../AttestationFile.ts"
+import { CommandFailed } from "../CommandFailed.ts"
+import { readInput, textOf } from "../InputFile.ts"
+import { readPublishedKeys } from "../PublishedKeys.ts"
+import { timeText } from "../Table.ts"
+import * as flags from "./flags.ts"
+import { withOperator } from "./operator.ts"
+
+const verify = Command.make(
+  "verify",
+  {
+    file: Argument.String("file").pipe(
+      Argument.withDescription("Answer of POST /attestations or of a shared search, as JSON; - is standard input")
+    ),
+    keys: Flag.String("keys").pipe(
+      Flag.withDescription("Key file of the issuer (file or URL), or a public key as 0x hex"),
+      Flag.optional
+    ),
+    json: flags.json
+  },
+  Effect.fn("attest.verify")(function* ({ file, keys, json }) {
+    const { statementsOf, verdictOf } = yield* Effect.promise(() => import("../AttestationFile.ts"))
+    const statements = statementsOf(yield* textOf(yield* readInput(file), file))
+    if (Result.isFailure(statements)) return yield* failed(`${file} cannot be verified: ${statements.failure}.`)
+    const published = Option.isSome(keys) ? yield* readPublishedKeys(keys.value) : undefined
+    if (published === undefined) yield* warnOfOwnKey(statements.success)
+    const nowSeconds = (yield* Clock.currentTimeMillis) / 1_000
+    const verdicts = statements.success.map((statement) =>
+      verdictOf(statement, published ?? ownKeys(statement), nowSeconds)
+    )
+    yield* Console.log(
+      json
+        ? JSON.stringify({ valid: verdicts.every(({ valid }) => valid), statements: verdicts })
+        : verdicts.map(({ text, valid }) => `${valid ? "valid" : "INVALID"}: ${text}`).join("\n")
+    )
+    if (!verdicts.every(({ valid }) => valid)) return yield* failed("Not to be trusted.")
+  })
+).pipe(
+  Command.withDescription("Verify attestations offline; exit code 1 when one is invalid"),
+  Command.withExamples([
+    {
+      command: "muniment attest verify answer.json --keys https://memory.example/.well-known/muniment-keys.json",
+      description: "By the published key"
+    }
+  ])
+)
+
+const rotate = Command.make(
+  "rotate",
+  { json: flags.json },
+  Effect.fn("attest.keys.rotate")(function* ({ json }) {
+    const { success: _, ...keys } = yield* withOperator((operator) => operator.rotateAttestationKey())
+    if (json) return yield* Console.log(JSON.stringify(keys))
+    return yield* Console.log(
+      [
+        `Attestations are signed by ${keys.attestationPublicKey} from now on.`,
+        `${keys.previousKeys.length} earlier keys stay published, the last retired ${timeText(keys.previousKeys[0]?.retiredAt)} UTC.`
+      ].join("\n")
+    )
+  })
+).pipe(Command.withDescription("Sign with a new key; what the earlier ones signed still verifies"))
+
+const keyRing = Command.make("keys").pipe(
+  Command.withDescription("The key that signs attestations"),
+  Command.withSubcommands([rotate])
+)
+
+export const attest = Command.make("attest").pipe(
+  Command.withDescription("Attestations"),
+  Command.withSubcommands([verify, keyRing])
+)
+
+const ownKeys = ({ publicKey }: Statement): ReadonlyArray<string> => (publicKey === undefined ? [] : [publicKey])
+
+const warnOfOwnKey = (statements: ReadonlyArray<Statement>) =>
+  statements.some((statement) => ownKeys(statement).length === 0)
+    ? failed("The file names no key: give the issuer's key file with --keys.")
+    : Console.error(
+        "! Checked by the key in the file itself, which anyone could have put there; --keys says whose it is."
+      )
+
+const failed = (reason: string) => new CommandFailed({ reason })

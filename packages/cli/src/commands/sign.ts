@@ -1,0 +1,104 @@
+/**
+ * `muniment sign`: headers with which a wallet calls the service from anywhere, for instance by curl.
+ * They are good for two minutes, for that method, path and body alone.
+ */
+import * as Clock from "effect/Clock"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import { CommandFailed } from "../CommandFailed.ts"
+import { readInput } from "../InputFile.ts"
+import { readSigner } from "../KeyFile.ts"
+import * as flags from "./flags.ts"
+
+const versionPrefix = "/v1"
+const urlDefault = "http://127.0.0.1:8787"
+const methodPattern = /^[A-Z]+$/
+
+const request = Command.make(
+  "request",
+  {
+    keyFile: flags.keyFile,
+    body: Flag.String("body").pipe(
+      Flag.withDescription("File with the exact bytes of the body; - is standard input"),
+      Flag.optional
+    ),
+    curl: Flag.Boolean("curl").pipe(
+      Flag.withDescription("Print a curl command instead of the headers"),
+      Flag.withDefault(false)
+    ),
+    url: Flag.String("url").pipe(
+      Flag.withDescription("Origin of the service, for the curl command"),
+      Flag.withDefault(urlDefault)
+    ),
+    method: Argument.String("method").pipe(Argument.withDescription("GET, POST, PATCH or DELETE")),
+    path: Argument.String("path").pipe(
+      Argument.withDescription("Path with its query, encoded, with or without /v1: /memories/search?query=tea")
+    )
+  },
+  Effect.fn("sign.request")(function* ({ keyFile, body, curl, url, method: given, path }) {
+    const method = given.toUpperCase()
+    if (!methodPattern.test(method)) return yield* new CommandFailed({ reason: `${given} is no HTTP method` })
+    const encoded = encodedPath(path)
+    if (encoded !== path) {
+      return yield* new CommandFailed({
+        reason: `The path would not be sent as it is; ${encoded === undefined ? "it begins with one /" : `write ${encoded}`}`
+      })
+    }
+    const { signWalletRequest } = yield* Effect.promise(() => import("@muniment/trust/WalletRequest"))
+    const signer = yield* readSigner(keyFile)
+    const bytes = Option.isSome(body) ? yield* readInput(body.value) : new Uint8Array()
+    const timestampMillis = yield* Clock.currentTimeMillis
+    const headers = yield* Effect.promise(() =>
+      signWalletRequest(signer, { method, path, body: bytes, timestampMillis })
+    )
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    return yield* Console.log(
+      curl ? curlCommand({ method, url, path, lines, body: Option.getOrUndefined(body) }) : lines.join("\n")
+    )
+  })
+).pipe(
+  Command.withDescription("Sign one request with a wallet's key and print its three headers"),
+  Command.withExamples([
+    {
+      command: 'muniment sign request --key-file alice.key --curl GET "/memories/search?query=tea"',
+      description: "A search as a curl command"
+    }
+  ])
+)
+
+export const sign = Command.make("sign").pipe(
+  Command.withDescription("Sign with a wallet's key"),
+  Command.withSubcommands([request])
+)
+
+/** The path as an HTTP client sends it; undefined when it is none. */
+const encodedPath = (path: string): string | undefined => {
+  if (!path.startsWith("/") || path.startsWith("//")) return undefined
+  const { pathname, search } = new URL(path, urlDefault)
+  return `${pathname}${search}`
+}
+
+const curlCommand = (call: {
+  readonly method: string
+  readonly url: string
+  readonly path: string
+  readonly lines: ReadonlyArray<string>
+  readonly body: string | undefined
+}): string => {
+  const path = call.path.startsWith(`${versionPrefix}/`) ? call.path : `${versionPrefix}${call.path}`
+  const headers = [...call.lines, ...(call.body === undefined ? [] : ["content-type: application/json"])]
+  return [
+    "curl",
+    `-X ${call.method}`,
+    quoted(`${call.url.replace(/\/+$/, "")}${path}`),
+    ...headers.map((line) => `-H ${quoted(line)}`),
+    ...(call.body === undefined ? [] : [`--data-binary ${quoted(`@${call.body}`)}`])
+  ].join(" ")
+}
+
+/** One word of a POSIX shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`

@@ -1,0 +1,29 @@
+/** `muniment wallet`: a wallet of one's own to try with. Only its address is ever printed. */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import { createKeyFile } from "../KeyFile.ts"
+import * as flags from "./flags.ts"
+
+const create = Command.make(
+  "new",
+  {
+    out: Flag.String("out").pipe(Flag.withAlias("o"), Flag.withDescription("New file for the key, mode 600")),
+    json: flags.json
+  },
+  Effect.fn("wallet.new")(function* ({ out, json }) {
+    const { address, family } = yield* createKeyFile(out)
+    if (json) return yield* Console.log(JSON.stringify({ wallet: { address, family } }))
+    yield* Console.log(address)
+    return yield* Console.error(`The key of this wallet lies in ${out}; whoever has the file can act as the wallet.`)
+  })
+).pipe(
+  Command.withDescription("Make an EVM wallet: its key goes to a file, its address is printed"),
+  Command.withExamples([{ command: "muniment wallet new --out alice.key", description: "A wallet to try with" }])
+)
+
+export const wallet = Command.make("wallet").pipe(
+  Command.withDescription("A wallet's key on this machine"),
+  Command.withSubcommands([create])
+)
