@@ -160,6 +160,17 @@ describe("with damaged namespace files in the data directory", () => {
     expect(body.warnings.join()).toContain("damaged")
   })
 
+  it("the account is told of every agent, and which of them cannot be read", async () => {
+    for (const agent of damaged) await search(agent)
+    const { body, status } = await server.call("GET", "/v1/account")
+    expect(status).toBe(200)
+    const counts = new Map(
+      body.agents.map((entry: { agentId: string; memories: number | null }) => [entry.agentId, entry.memories])
+    )
+    for (const agent of whole) expect(counts.get(agent)).toBe(memoriesPerAgent)
+    for (const agent of damaged) expect(counts.get(agent)).toBeNull()
+  })
+
   it("new agents can be made", async () => {
     const memories = [{ kind: "factual_memory", data: { subject: "s", fact: "f" } }]
     const { status } = await server.call("POST", "/v1/memories", { body: { agentId: "new", memories } })

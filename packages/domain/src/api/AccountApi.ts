@@ -12,7 +12,14 @@ export class AccountApi extends HttpApiGroup.make("account")
       success: Schema.Struct({
         success: Schema.Literal(true),
         account: Schema.Struct({ id: Schema.String, name: Schema.String, plan: Plan, createdAt: Schema.Int }),
-        agents: Schema.Array(Schema.Struct({ agentId: Schema.String, memories: Schema.Int }))
+        agents: Schema.Array(
+          Schema.Struct({
+            agentId: Schema.String,
+            memories: Schema.NullOr(Schema.Int).annotate({
+              description: "Live memories; null while the agent's file cannot be read."
+            })
+          })
+        )
       }),
       error: [InsufficientStorage, Unavailable]
     }).annotateMerge(

@@ -94,9 +94,10 @@ export class MemoryService extends Context.Service<
     readonly countLatest: (account: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
     /** Latest versions that match the text: strongly, or with every word of it. */
     readonly countRelevant: (account: string, text: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
+    /** Live memories of each agent; null while its file cannot be read. */
     readonly agents: (
       account: string
-    ) => Effect.Effect<ReadonlyArray<{ readonly agentId: string; readonly memories: number }>, ReadFailure>
+    ) => Effect.Effect<ReadonlyArray<{ readonly agentId: string; readonly memories: number | null }>>
   }
 >()("muniment/server/MemoryService") {
   static readonly layer = Layer.effect(
@@ -297,13 +298,15 @@ const make = Effect.gen(function* () {
     return yield* Effect.forEach(
       directory.list(account),
       (key) =>
-        Effect.map(
+        // A file that is set aside must not hide the others.
+        Effect.match(
           host.read(key, (reader, now) => reader.counts(now).live),
-          (memories) => ({ agentId: key.agentId, memories })
+          {
+            onSuccess: (memories) => ({ agentId: key.agentId, memories }),
+            onFailure: () => ({ agentId: key.agentId, memories: null })
+          }
         ),
-      {
-        concurrency: Limits.namespaceFanOutMax
-      }
+      { concurrency: Limits.namespaceFanOutMax }
     )
   })
 
