@@ -2,10 +2,6 @@
  * Rules of grants on a request (interface.md sections 7.2 and 8): who a grant may name, how grants
  * unite, which are skipped without a word, and which headers are refused.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Grant } from "@muniment/domain/Grant"
 import { accountCalls, fact, idsOf, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
@@ -25,7 +21,6 @@ import {
 type Calls = Omit<MemoryCalls, "key">
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_GRANT_PREFIXES: "elder:grant:v1:, oldest:" }
-const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-grant-rules-"))
 const [signerA, signerB, signerD] = [evmWallet("A"), evmWallet("B"), solWallet("D")]
 
 let server: TestServer
@@ -36,7 +31,7 @@ let keptByD: string
 let own: string
 
 beforeAll(async () => {
-  server = await startServer({ dataDirectory, environment })
+  server = await startServer({ environment })
   b = walletCalls(server, signerB)
   for (const [agentId, subjectId] of [
     ["x", "s"],
@@ -51,10 +46,7 @@ beforeAll(async () => {
   keptByD = idsOf(await walletCalls(server, signerD).create("x", [fact("x", "tea of D")]))[0]!
   own = idsOf(await b.create("x", [fact("x", "tea of B")]))[0]!
 }, startTimeout)
-afterAll(async () => {
-  await server.stop()
-  rmSync(dataDirectory, { recursive: true, force: true })
-})
+afterAll(() => server.stop())
 
 const toB = (rest: object = {}, signer = signerA) => signedGrant(signer, { g: signerB.wallet.address, ...rest })
 const ask = (headers: Readonly<Record<string, string>>, parameters: Readonly<Record<string, string>> = {}, calls = b) =>
@@ -167,11 +159,8 @@ describe("a grant names its grantee", () => {
     const grant = await toName(linked.wallet.address)
     expect(await seen([grant], {}, calls)).toEqual([])
     const { body: who } = await calls.call("GET", "/v1/account")
-    const control = new DatabaseSync(join(dataDirectory, "control.db"))
-    control
-      .prepare("INSERT INTO wallet (address, family, account, linked_at) VALUES (?, 'evm', ?, 1)")
-      .run(linked.wallet.address, who.account.id)
-    control.close()
+    const body = { account: "linking", address: linked.wallet.address }
+    expect((await server.call("POST", "/admin/wallets", { key: server.operatorToken, body })).status).toBe(200)
     expect(await seen([grant], {}, calls)).toEqual(keptAt("x s"))
     expect(await seen([grant], {}, walletCalls(server, linked))).toEqual(keptAt("x s"))
     // And a grant by the linked wallet opens the account's memories, though not to the account itself.

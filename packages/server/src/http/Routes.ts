@@ -21,6 +21,8 @@ const routeOf = (method: string, path: string): KnownRoute => ({
 // Literal paths come before parameters, as the router prefers them: /memories/search is no id.
 const routes: ReadonlyArray<KnownRoute> = [
   ...originPaths.map((path) => routeOf("GET", path)),
+  // The names under which keys are published are configuration (`AttestationsHandlers.ts`).
+  routeOf("GET", "/.well-known/:service-keys.json"),
   ...Object.values(MunimentApi.groups).flatMap((group) =>
     Object.values(group.endpoints).map((endpoint) => routeOf(endpoint.method, endpoint.path))
   )
