@@ -4,8 +4,10 @@
  * what is foreign answers exactly as what does not exist.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import type { Grant } from "@muniment/domain/Grant"
 import { contractRoutes } from "../support/Contract.ts"
 import { startServer, type Answer, type CallOptions, type TestServer } from "../support/TestServer.ts"
+import { evmWallet, grantsHeader, signedGrant } from "../support/TrustCalls.ts"
 
 /** What an account has: each text holds its canary, ids are made by the server. */
 interface Tenant {
@@ -16,22 +18,26 @@ interface Tenant {
   readonly subjectId: string
   readonly threadId: string
   readonly schemaName: string
+  /** By a wallet of the account, valid, and for somebody who is neither of the two. */
+  readonly grant: Grant
   readonly cursor: string
   readonly accountId: string
 }
 
 /** How a route names things: those of a tenant, or others that nobody has. */
-type Names = Pick<Tenant, "ids" | "agentId" | "subjectId" | "threadId" | "schemaName">
+type Names = Pick<Tenant, "ids" | "agentId" | "subjectId" | "threadId" | "schemaName" | "grant">
 type Calls = ReadonlyArray<readonly [path: string, options?: CallOptions]>
 
 let server: TestServer
 let victim: Tenant
 let intruder: Tenant
+let nobodysGrant: Grant
 
 beforeAll(async () => {
   server = await startServer()
   victim = await settle("canaryvictim")
   intruder = await settle("canaryintruder")
+  nobodysGrant = await grantBy("nobody")
 }, 90_000)
 afterAll(async () => {
   await server.stop()
@@ -44,6 +50,8 @@ const schemaOf = (canary: string) =>
     properties: { key: { type: "string" }, [`${canary}field`]: { type: "string" } },
     required: ["key"]
   })
+
+const grantBy = (name: string) => signedGrant(evmWallet(name), { g: "somebody else" })
 
 const settle = async (canary: string): Promise<Tenant> => {
   const key = await server.newAccount(`${canary}-account`)
@@ -70,7 +78,10 @@ const settle = async (canary: string): Promise<Tenant> => {
   const page = await server.call("GET", "/v1/memories?limit=2", { key })
   const { body: who } = await server.call("GET", "/v1/account", { key })
   const cursor: string = page.body.nextCursor
-  return { canary, key, ids, agentId, subjectId, threadId, schemaName, cursor, accountId: who.account.id }
+  const grant = await grantBy(canary)
+  const wallet = { account: `${canary}-account`, address: grant.p.f }
+  expect((await server.call("POST", "/admin/wallets", { key: server.operatorToken, body: wallet })).status).toBe(200)
+  return { canary, key, ids, agentId, subjectId, threadId, schemaName, grant, cursor, accountId: who.account.id }
 }
 
 const nobodys = (): Names => ({
@@ -78,7 +89,8 @@ const nobodys = (): Names => ({
   agentId: "nobody-agent",
   subjectId: "nobody-subject",
   threadId: "nobody-thread",
-  schemaName: "nobody_kind"
+  schemaName: "nobody_kind",
+  grant: nobodysGrant
 })
 
 const filtersOf = ({ agentId, subjectId, threadId, schemaName }: Names): ReadonlyArray<Record<string, string>> => [
@@ -117,17 +129,25 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
           `/v1/memories/search?${new URLSearchParams({ ...filters, query: word, explain: "true", limit: "100" })}`
         ] as const
     ),
+    [`/v1/memories/search?query=${word}&agentId=${names.agentId}`, { headers: grantsHeader([names.grant]) }],
+    [`/v1/memories/search?query=${word}&scope=shared&limit=100`, { headers: grantsHeader([names.grant]) }],
     [`/v1/memories/search?query=${word}&scope=own&tags=${word}tag&includeSuperseded=true&agentId=${names.agentId}`]
   ],
-  "memories.get": ({ ids }) => ids.map((id) => [`/v1/memories/${id}`] as const),
+  "memories.get": ({ ids, grant }) =>
+    ids.map((id) => [`/v1/memories/${id}`, { headers: grantsHeader([grant]) }] as const),
   "memories.update": ({ ids }) => ids.map((id) => [`/v1/memories/${id}`, { body: { tags: ["taken"] } }] as const),
   "memories.delete": ({ ids }) => [
     ...ids.map((id) => [`/v1/memories/${id}`] as const),
     [`/v1/memories/${ids[0]}`, { headers: { "idempotency-key": "the same key" } }]
   ],
-  "memories.batchSearch": (names, word) => [
-    ["/v1/memories/batch/search", { body: { queries: filtersOf(names).map((filters) => ({ query: word, filters })) } }]
-  ],
+  "memories.batchSearch": (names, word) => {
+    const queries = filtersOf(names).map((filters) => ({ query: word, filters }))
+    return [
+      ["/v1/memories/batch/search", { body: { queries } }],
+      ["/v1/memories/batch/search", { body: { queries }, headers: grantsHeader([names.grant]) }],
+      ["/v1/memories/batch/search", { body: { queries, scope: "shared" }, headers: grantsHeader([names.grant]) }]
+    ]
+  },
   "memories.batchDelete": (names) => [
     ["/v1/memories/batch/delete", { body: { ids: names.ids } }],
     ["/v1/memories/batch/delete", { body: { ids: names.ids, dryRun: true } }],
@@ -152,25 +172,20 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
       { claim: "has_memories_matching", query: word, filters: { agentId: names.agentId, tags: [`${word}tag`] } },
       { claim: "has_schema", schemaName: names.schemaName }
     ].map((body) => ["/v1/attestations", { body }] as const),
-  "attestations.revokeGrant": ({ agentId }) => [["/v1/grants/revoke", { body: { grant: grantOf(agentId, agentId) } }]],
+  "attestations.revokeGrant": ({ grant }) => [["/v1/grants/revoke", { body: { grant } }]],
   "admin.status": () => [["/admin/status"]],
   "admin.createAccount": ({ agentId }) => [["/admin/accounts", { body: { name: agentId } }]],
   "admin.listAccounts": () => [["/admin/accounts"]],
   "admin.createKey": ({ agentId }) => [["/admin/keys", { body: { account: agentId } }]],
   "admin.listKeys": ({ agentId }) => [["/admin/keys"], [`/admin/keys?account=${agentId}`]],
   "admin.revokeKey": ({ agentId }) => [[`/admin/keys/${agentId}`]],
+  "admin.linkWallet": ({ agentId, grant }) => [["/admin/wallets", { body: { account: agentId, address: grant.p.f } }]],
+  "admin.rotateAttestationKey": () => [["/admin/attestation-keys/rotate"]],
   "admin.exportMemories": ({ agentId }) => [[`/admin/export?account=${agentId}`]],
   "admin.importMemories": ({ agentId }) => [["/admin/import", { body: { account: agentId, records: [] } }]],
   "admin.reembedProgress": () => [["/admin/reembed"]],
   "admin.reembed": () => [["/admin/reembed"]]
 }
-
-/** A grant whose signature is nobody's. */
-const grantOf = (grantor: string, grantee: string) => ({
-  p: { f: grantor, g: grantee, e: 4_000_000_000 },
-  s: `0x${"11".repeat(65)}`,
-  c: "evm"
-})
 
 /** A cursor of the service's form that points at a memory. */
 const cursorAt = (id: string): string =>
@@ -278,9 +293,13 @@ describe("of two accounts on one server", () => {
     expect(told(answer)).not.toContain("canary")
   })
 
-  it("a grant that nobody signed opens nothing", async () => {
-    const grants = [grantOf(victim.accountId, intruder.accountId), grantOf(victim.agentId, intruder.accountId)]
-    const headers = { "x-grants": Buffer.from(JSON.stringify(grants)).toString("base64") }
+  it("a grant for somebody else opens nothing, nor does one made out to oneself that nobody signed", async () => {
+    const { grant } = victim
+    const forged = [grant.p.f, victim.accountId, victim.agentId].map((f) => ({
+      ...grant,
+      p: { ...grant.p, f, g: intruder.accountId }
+    }))
+    const headers = grantsHeader([grant, ...forged])
     const body = { queries: [{ query: "secret word", limit: 100 }], scope: "shared" }
     for (const answer of [
       await server.call("GET", "/v1/memories/search?query=secret+word&scope=shared", { key: intruder.key, headers }),
@@ -313,6 +332,7 @@ describe("of two accounts on one server", () => {
     for (const path of [
       "/health/live",
       "/health/ready",
+      "/.well-known/muniment-keys.json",
       "/metrics",
       "/openapi.json",
       "/docs",

@@ -276,6 +276,62 @@ describe("a hostile full-text query", () => {
   }, 120_000)
 })
 
+describe("headers of trust that mean no good", () => {
+  const address = "0x1563915e194d8cfba1943570603f7606a3115508"
+  const coded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64")
+  const grantWith = (rest: object) => ({
+    p: { f: address, g: "x", e: 4_000_000_000 },
+    s: `0x${"11".repeat(64)}1b`,
+    c: "evm",
+    ...rest
+  })
+
+  it("as grants answer 200 or 400, and block nobody", async () => {
+    const headers = [
+      coded(Array(10).fill(grantWith({ s: "1".repeat(900) }))),
+      coded(Array(10).fill(grantWith({ c: "sol", p: { f: "1".repeat(44), g: "1".repeat(44), e: 4_000_000_000 } }))),
+      coded(grantWith({ p: Object.fromEntries(Array.from({ length: 800 }, (_, at) => [`k${at}`, at])) })),
+      coded([grantWith({ p: { f: "1".repeat(9_000), g: "x", e: 4_000_000_000 } })]),
+      Buffer.from("[".repeat(9_000)).toString("base64"),
+      Buffer.from(`[{"__proto__":{"isAdmin":true}}]`).toString("base64"),
+      Buffer.from(`{"length":-1}`).toString("base64"),
+      "=".repeat(12_000),
+      "A".repeat(12_000)
+    ]
+    for (const header of headers) {
+      const { status, body } = await withoutBlocking(server.url, () =>
+        server.call("GET", "/v1/memories/search?query=x&scope=shared", { headers: { "x-grants": header } })
+      )
+      expect([header.slice(0, 40), [200, 400].includes(status), body.memories ?? []]).toEqual([
+        header.slice(0, 40),
+        true,
+        []
+      ])
+    }
+  }, 120_000)
+
+  it("as a wallet's answer 401, and block nobody", async () => {
+    const signatures = ["0x", "1".repeat(88), `${"A".repeat(86)}==`, `0x${"f".repeat(8_190)}`, "z".repeat(8_192)]
+    for (const wallet of [address, "1".repeat(32), "z".repeat(44), "1".repeat(4_000), "__proto__"]) {
+      for (const signature of [...signatures, `0x${"11".repeat(64)}1b`, `0x${"00".repeat(64)}1c`]) {
+        const headers = {
+          "x-wallet-address": wallet,
+          "x-wallet-timestamp": String(Date.now()),
+          "x-wallet-signature": signature
+        }
+        const send = () => server.call("GET", "/v1/account?x=1", { key: null, headers })
+        const { status, body } = await withoutBlocking(server.url, send)
+        expect([wallet.slice(0, 50), signature.slice(0, 50), status, body.code]).toEqual([
+          wallet.slice(0, 50),
+          signature.slice(0, 50),
+          401,
+          "invalid_signature"
+        ])
+      }
+    }
+  }, 120_000)
+})
+
 describe("a create that names a memory that is not there", () => {
   it("leaves no agent behind", async () => {
     const memories = [

@@ -143,6 +143,26 @@ const pathOf = (route: ContractRoute, known: KnownStrings): fc.Arbitrary<string>
 /** A lone surrogate has no bytes to encode. */
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())
 
+const walletText = fc.constantFrom("0x1563915e194d8cfba1943570603f7606a3115508", "1".repeat(32), "0x", "operator")
+
+/** Grants of the right form and nearly so, which nobody signed. */
+const grantsText = fc
+  .array(
+    fc.record(
+      {
+        p: fc.oneof(
+          fc.record({ f: walletText, g: walletText, e: fc.oneof(fc.constant(4_000_000_000), numbers) }),
+          fc.jsonValue()
+        ),
+        s: fc.oneof(fc.constant(`0x${"11".repeat(64)}1b`), fc.string()),
+        c: fc.constantFrom("evm", "sol", "")
+      },
+      { requiredKeys: ["p", "s"] }
+    ),
+    { maxLength: 11 }
+  )
+  .map((grants) => Buffer.from(JSON.stringify(grants)).toString("base64"))
+
 const headersOf = (): fc.Arbitrary<Readonly<Record<string, string>>> => {
   const visible = fc.string({ minLength: 1, maxLength: 140 }).filter((text) => /^[\x21-\x7e]+$/.test(text))
   return fc
@@ -151,7 +171,10 @@ const headersOf = (): fc.Arbitrary<Readonly<Record<string, string>>> => {
         "idempotency-key": fc.oneof(visible, fc.constantFrom("k1", "k2", "k3")),
         "content-type": fc.constantFrom("text/plain", "application/json; charset=utf-16", "application/json;", ""),
         "x-request-id": visible,
-        "x-grants": visible
+        "x-grants": fc.oneof(visible, grantsText),
+        "x-wallet-address": fc.oneof(visible, walletText),
+        "x-wallet-timestamp": fc.oneof(visible, fc.nat().map(String)),
+        "x-wallet-signature": fc.oneof(visible, fc.constant(`0x${"11".repeat(64)}1b`))
       },
       { requiredKeys: [] }
     )
