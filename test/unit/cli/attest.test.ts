@@ -189,7 +189,7 @@ describe("the operator's commands of trust", () => {
       headers: { authorization: `Bearer ${operatorToken}` }
     })
     expect(shown.out).toContain(otherKey)
-    expect(shown.out).toContain("1 earlier keys")
+    expect(shown.out).toContain("stay published: 1")
   })
 
   it("wallets link names account and address, and passes on the service's refusal", async () => {

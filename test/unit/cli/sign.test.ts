@@ -1,5 +1,6 @@
 /** Signed requests and new wallets: what the service's verifier makes of the headers, what lies on the disk. */
 import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { verifyWalletRequest } from "@muniment/trust/WalletRequest"
 import { walletSignerOf } from "@muniment/trust/WalletSigner"
@@ -50,13 +51,23 @@ describe("sign request", () => {
     const args = ["--key-file", key, "--curl", "--url", "http://127.0.0.1:1/", "--body", body]
     const signed = await run("sign", "request", ...args, "POST", "/memories?a=$(b)&c=%60d%60")
     const words = execFileSync("sh", ["-c", `curl() { printf '%s\\n' "$@"; }; ${signed.out}`], { encoding: "utf8" })
-    const [flag, method, url = "", ...rest] = words.trim().split("\n")
-    expect([flag, method, url]).toEqual(["-X", "POST", "http://127.0.0.1:1/v1/memories?a=$(b)&c=%60d%60"])
+    const [quiet, flag, method, url = "", ...rest] = words.trim().split("\n")
+    expect([quiet, flag, method, url]).toEqual(["-sS", "-X", "POST", "http://127.0.0.1:1/v1/memories?a=$(b)&c=%60d%60"])
     expect(rest.slice(-4)).toEqual(["-H", "content-type: application/json", "--data-binary", `@${body}`])
     const headers = headersOf(rest.filter((line) => line.startsWith("x-wallet")))
     const { pathname, search } = new URL(url)
     expect(await verified("POST", `${pathname}${search}`, "{}", headers)).toMatchObject({ _tag: "Verified" })
     expect(`${signed.out}${signed.err}`).not.toContain(evmKey.slice(2))
+  })
+
+  it("adds the grants of a share code, and refuses what is none", async () => {
+    using files = new KeyFiles()
+    const key = files.write("key", evmKey)
+    const [{ header, shareCode }] = JSON.parse(readFileSync("test/vectors/grants.json", "utf8")).cases
+    const args = ["sign", "request", "--key-file", key, "GET", "/memories/search?query=q", "--grants"]
+    const signed = await run(...args, shareCode)
+    expect(headersOf(signed.out.split("\n"))["x-grants"]).toBe(header)
+    expect((await run(...args, "mshare_%")).isSuccess).toBe(false)
   })
 
   for (const [name, method, path, told] of [

@@ -66,7 +66,7 @@ const rotate = Command.make(
     return yield* Console.log(
       [
         `Attestations are signed by ${keys.attestationPublicKey} from now on.`,
-        `${keys.previousKeys.length} earlier keys stay published, the last retired ${timeText(keys.previousKeys[0]?.retiredAt)} UTC.`
+        `Earlier keys that stay published: ${keys.previousKeys.length}, the last retired ${timeText(keys.previousKeys[0]?.retiredAt)} UTC.`
       ].join("\n")
     )
   })

@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
@@ -30,6 +31,10 @@ const request = Command.make(
       Flag.withDescription("Print a curl command instead of the headers"),
       Flag.withDefault(false)
     ),
+    grants: Flag.String("grants").pipe(
+      Flag.withDescription("Share code of grants to search with; adds the x-grants header"),
+      Flag.optional
+    ),
     url: Flag.String("url").pipe(
       Flag.withDescription("Origin of the service, for the curl command"),
       Flag.withDefault(urlDefault)
@@ -39,7 +44,7 @@ const request = Command.make(
       Argument.withDescription("Path with its query, encoded, with or without /v1: /memories/search?query=tea")
     )
   },
-  Effect.fn("sign.request")(function* ({ keyFile, body, curl, url, method: given, path }) {
+  Effect.fn("sign.request")(function* ({ keyFile, body, curl, grants, url, method: given, path }) {
     const method = given.toUpperCase()
     if (!methodPattern.test(method)) return yield* new CommandFailed({ reason: `${given} is no HTTP method` })
     const encoded = encodedPath(path)
@@ -55,7 +60,9 @@ const request = Command.make(
     const headers = yield* Effect.promise(() =>
       signWalletRequest(signer, { method, path, body: bytes, timestampMillis })
     )
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    const lines = Object.entries({ ...headers, ...(Option.isSome(grants) && (yield* grantsHeader(grants.value))) }).map(
+      ([name, value]) => `${name}: ${value}`
+    )
     return yield* Console.log(
       curl ? curlCommand({ method, url, path, lines, body: Option.getOrUndefined(body) }) : lines.join("\n")
     )
@@ -75,6 +82,14 @@ export const sign = Command.make("sign").pipe(
   Command.withSubcommands([request])
 )
 
+const grantsHeader = Effect.fnUntraced(function* (shareCode: string) {
+  const { decodeShareCode, encodeGrantsHeader } = yield* Effect.promise(() => import("@muniment/trust/GrantEnvelope"))
+  const grants = decodeShareCode(shareCode)
+  return Result.isSuccess(grants)
+    ? { "x-grants": encodeGrantsHeader(grants.success) }
+    : yield* new CommandFailed({ reason: grants.failure.message })
+})
+
 /** The path as an HTTP client sends it; undefined when it is none. */
 const encodedPath = (path: string): string | undefined => {
   if (!path.startsWith("/") || path.startsWith("//")) return undefined
@@ -92,7 +107,7 @@ const curlCommand = (call: {
   const path = call.path.startsWith(`${versionPrefix}/`) ? call.path : `${versionPrefix}${call.path}`
   const headers = [...call.lines, ...(call.body === undefined ? [] : ["content-type: application/json"])]
   return [
-    "curl",
+    "curl -sS",
     `-X ${call.method}`,
     quoted(`${call.url.replace(/\/+$/, "")}${path}`),
     ...headers.map((line) => `-H ${quoted(line)}`),
