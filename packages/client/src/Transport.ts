@@ -18,7 +18,7 @@ export type Credentials =
 export type TransportOptions = Credentials & TransportSettings
 
 export interface TransportSettings {
-  /** Origin of the service, with or without a trailing slash; the version prefix is added here. */
+  /** Where the service is, with or without its version segment `/v1` and a trailing slash. */
   readonly baseUrl: string
   readonly fetch?: typeof globalThis.fetch | undefined
   /** Limit of one attempt; 30,000 by default. */
@@ -59,7 +59,7 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     this.#options = options
-    this.#origin = options.baseUrl.replace(/\/+$/, "")
+    this.#origin = options.baseUrl.replace(/(?:\/v1)?\/*$/, "")
     this.#retries = options.retries ?? retriesDefault
   }
 

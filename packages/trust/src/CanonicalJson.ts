@@ -80,7 +80,8 @@ const containerFault = (value: object, depth: number): string | undefined => {
     return value.includes(undefined) ? "an undefined element" : undefined
   }
   const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null ? undefined : "not a plain object"
+  if (prototype !== Object.prototype && prototype !== null) return "not a plain object"
+  return Object.hasOwn(value, "__proto__") ? "the key __proto__" : undefined
 }
 
 // Integers of 1e21 and above are written with an exponent and read as what they are, a double.

@@ -73,6 +73,12 @@ describe("the client follows the contract", () => {
 })
 
 describe("the client encodes", () => {
+  it.each(["", "/", "/v1", "/v1/"])("finds the service by a base URL that ends with %j", async (ending) => {
+    await using server = await startWireServer(() => ok({}))
+    await clientOf(`${server.url}${ending}`).whoami()
+    expect(server.requests[0]?.url).toBe("/v1/account")
+  })
+
   it("sends query parameters as text and leaves out those that are undefined", async () => {
     await using server = await startWireServer(() => ok({ memories: [], searchedAt: "now" }))
     await clientOf(`${server.url}/`).search({ query: "who & where", limit: 3, explain: true, tags: "a,b" })

@@ -83,6 +83,7 @@ describe("canonicalJson", () => {
     expect(refusal({ "\ud800": 1 }).reason).toBe("a lone surrogate")
     expect(refusal([9_007_199_254_740_992])).toMatchObject({ path: "/0", reason: "an integer beyond 2^53" })
     expect(refusal(new Date(0)).reason).toBe("not a plain object")
+    expect(refusal(JSON.parse('{"__proto__": 1}')).reason).toBe("the key __proto__")
     for (const value of [1n, () => 1, Symbol("s"), undefined]) expect(refusal(value).reason).toMatch(/no JSON form/)
   })
 
