@@ -68,7 +68,10 @@ const rows: Readonly<Record<string, Row>> = {
   invalid_filters: { status: 400, provoke: () => alice.post("/v1/memories/batch/delete", { filters: {} }) },
   grants_required: { status: 400, provoke: () => get("/v1/memories/search?query=q&scope=shared") },
   invalid_grants_header: { status: 400, provoke: () => withGrants("not Base64!") },
-  too_many_grants: { status: 400, provoke: () => withGrants(grantsHeader(Array(11).fill(grant))["x-grants"]!) },
+  too_many_grants: {
+    status: 400,
+    provoke: () => withGrants(grantsHeader(Array.from({ length: 11 }, () => grant))["x-grants"]!)
+  },
   limit_exceeded: { status: 400, provoke: () => schemasBeyondLimit() },
   missing_credentials: { status: 401, provoke: () => bearer(null) },
   invalid_api_key: { status: 401, provoke: () => bearer("mun_nobody") },
