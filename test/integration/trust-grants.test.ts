@@ -233,14 +233,12 @@ describe.each([
     const headers = grantsHeader([grant])
     const ids = [...granted]
     const before = await a.call("GET", "/v1/memories?limit=100&includeSuperseded=true")
-    const attempts: ReadonlyArray<readonly [string, string, unknown?]> = [
-      ...ids.flatMap((id): ReadonlyArray<readonly [string, string, unknown?]> => [
-        ["GET", `/v1/memories/${id}`],
-        ["PATCH", `/v1/memories/${id}`, { tags: ["taken"] }],
-        ["DELETE", `/v1/memories/${id}`],
-        ["POST", "/v1/memories", { agentId: "travel", memories: [{ ...fact("Kim", "overwritten"), id }] }]
-      ])
-    ]
+    const attempts = ids.flatMap((id): ReadonlyArray<readonly [string, string, unknown?]> => [
+      ["GET", `/v1/memories/${id}`],
+      ["PATCH", `/v1/memories/${id}`, { tags: ["taken"] }],
+      ["DELETE", `/v1/memories/${id}`],
+      ["POST", "/v1/memories", { agentId: "travel", memories: [{ ...fact("Kim", "overwritten"), id }] }]
+    ])
     for (const [method, path, body] of attempts) {
       const refusal = await b.call(method, path, { body, headers })
       expect([method, path, refusal.status, refusal.body.code]).toEqual([method, path, 404, "memory_not_found"])
