@@ -96,6 +96,17 @@ export class BenchServer {
     }
   }
 
+  /** Milliseconds that the main thread was ready to run and had to wait for a processor; zero where nobody counts them. */
+  queuedMillis(): number {
+    try {
+      const { pid } = this.#child
+      const [, waitedNanos = "0"] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")
+      return Number(waitedNanos) / 1e6
+    } catch {
+      return 0
+    }
+  }
+
   /** Waits until the main thread has nothing to do: graphs are built. */
   async untilIdle(): Promise<void> {
     for (let before = this.processorTime().mainMillis; ;) {
