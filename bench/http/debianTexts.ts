@@ -14,6 +14,7 @@ import { createHash } from "node:crypto"
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { answerHelp } from "../Usage.ts"
 import { readQuestions } from "./Questions.ts"
 
 const aptHelper = "/usr/lib/apt/apt-helper"
@@ -26,6 +27,7 @@ interface Package {
 }
 
 const main = (): void => {
+  answerHelp("node bench/http/debianTexts.ts [--lists DIR of apt] [--questions FILE] > texts.jsonl")
   const { values } = parseArgs({
     options: {
       lists: { type: "string", default: "/var/lib/apt/lists" },

@@ -11,9 +11,13 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { parseArgs } from "node:util"
 import { vectorsOf } from "../retrieval/Vectors.ts"
+import { answerHelp } from "../Usage.ts"
 import { phrased, readQuestions } from "./Questions.ts"
 
 const main = async (): Promise<void> => {
+  answerHelp(
+    "node bench/http/exportVectors.ts --namespace DATA/namespaces/TAG.db --out PREFIX [--models DIR] [--questions FILE]"
+  )
   const { values } = parseArgs({
     options: {
       namespace: { type: "string" },

@@ -16,6 +16,7 @@ import { HnswIndex } from "@muniment/engine/index/HnswIndex"
 import { loadHnswlib } from "@muniment/engine/index/Hnswlib"
 import { PlannedIndex } from "@muniment/engine/index/PlannedIndex"
 import { VectorArena } from "@muniment/engine/index/VectorArena"
+import { answerHelp } from "../Usage.ts"
 import { clusteredVectors, seededRandom } from "./clusteredVectors.ts"
 
 const dims = 384
@@ -23,6 +24,7 @@ const buildSliceMillis = 1_000
 const selectivities = [1, 0.5, 0.1, 0.01, 0.001]
 
 const main = async () => {
+  answerHelp("node bench/index/recall.ts [--vectors FILE.f32 --queries FILE.f32] [--count 20000] [--k 10]")
   const { values } = parseArgs({
     options: {
       vectors: { type: "string" },

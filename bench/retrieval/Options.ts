@@ -1,5 +1,6 @@
 /** Command-line options that the programs of this folder share. */
 import { parseArgs } from "node:util"
+import { answerHelp } from "../Usage.ts"
 
 export interface Options {
   readonly dataDir: string
@@ -8,6 +9,8 @@ export interface Options {
 }
 
 export const readOptions = (program: string): Options => {
+  const usage = `node bench/retrieval/${program} --data DIR [--models DIR] [--model ID]...`
+  answerHelp(usage)
   const { values } = parseArgs({
     options: {
       data: { type: "string" },
@@ -16,7 +19,7 @@ export const readOptions = (program: string): Options => {
     }
   })
   if (values.data === undefined) {
-    throw new Error(`usage: node bench/retrieval/${program} --data DIR [--models DIR] [--model ID]...`)
+    throw new Error(`usage: ${usage}`)
   }
   return { dataDir: values.data, modelsDir: values.models, modelIds: values.model }
 }
