@@ -2,17 +2,7 @@
  * What a person sees when the service is up: where it is, where the data lies, the operator's key
  * (shown this once), and a call to try. The call stands below the box, so that it can be copied.
  */
-
-/** What the server knows when it is ready. */
-export interface BootReport {
-  readonly url: string
-  readonly dataDirectory: string
-  /** Only on the first start: it is stored as a hash. */
-  readonly operatorKey?: string | undefined
-  readonly docsUrl: string
-  readonly warnings: ReadonlyArray<string>
-  readonly bootMillis: number
-}
+import type { BootReport } from "@muniment/server/App"
 
 const keyPlaceholder = "$MUNIMENT_API_KEY"
 

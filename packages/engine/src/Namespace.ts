@@ -17,7 +17,7 @@ import { discardSnapshot } from "./index/Snapshot.ts"
 import { NamespaceReader } from "./NamespaceReader.ts"
 import { NamespaceState, snapshotPath, type IndexSettings } from "./NamespaceState.ts"
 import type { NamespaceKey, OpenNamespace, StoreError } from "./store/NamespaceStore.ts"
-import { NamespaceStore, StoreFault } from "./store/NamespaceStore.ts"
+import { isStoreError, NamespaceStore, StoreFault } from "./store/NamespaceStore.ts"
 
 export type CommandError = NotFound | Conflict | InsufficientStorage | Unavailable
 
@@ -267,8 +267,6 @@ class Actor implements Namespace {
 }
 
 const isByFilter = (command: Command): boolean => command._tag === "RemoveMatching" || command._tag === "Sweep"
-
-const isStoreError = (error: { readonly _tag: string }): error is StoreError => error._tag.startsWith("Store")
 
 /** What a caller is told of a failure of the store. */
 export const wireError = (error: StoreError): InsufficientStorage | Unavailable => {

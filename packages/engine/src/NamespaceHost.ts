@@ -15,15 +15,7 @@ import { openNamespace, wireError, type CommandError, type Namespace } from "./N
 import { makeNamespaceRegistry, type NamespaceRegistry } from "./NamespaceRegistry.ts"
 import type { NamespaceReader } from "./NamespaceReader.ts"
 import type { IndexSettings } from "./NamespaceState.ts"
-import {
-  type NamespaceStore,
-  StoreDamaged,
-  StoreFault,
-  StoreFenced,
-  StoreFull,
-  type NamespaceKey,
-  type StoreError
-} from "./store/NamespaceStore.ts"
+import { isStoreError, type NamespaceKey, type NamespaceStore, type StoreError } from "./store/NamespaceStore.ts"
 import { storeError } from "./store/SqliteNamespaceStore.ts"
 
 export type ReadError = Unavailable | InsufficientStorage
@@ -215,12 +207,6 @@ class Host {
 
 const makesRoom = (command: Command): boolean =>
   command._tag === "RemoveMemories" || command._tag === "RemoveMatching" || command._tag === "Sweep"
-
-const isStoreError = (error: unknown): error is StoreError =>
-  error instanceof StoreFull ||
-  error instanceof StoreFenced ||
-  error instanceof StoreDamaged ||
-  error instanceof StoreFault
 
 const wireErrorOf = <E>(error: E | StoreError): Exclude<E, StoreError> | ReadError =>
   isStoreError(error) ? wireError(error) : (error as Exclude<E, StoreError>)

@@ -86,6 +86,12 @@ export class StoreFault extends Data.TaggedError("StoreFault")<{ readonly cause:
 
 export type StoreError = StoreFull | StoreFenced | StoreDamaged | StoreFault
 
+export const isStoreError = (error: unknown): error is StoreError =>
+  error instanceof StoreFull ||
+  error instanceof StoreFenced ||
+  error instanceof StoreDamaged ||
+  error instanceof StoreFault
+
 export interface OpenNamespace {
   readonly key: NamespaceKey
   readonly lastSeq: number

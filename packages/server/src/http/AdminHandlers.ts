@@ -1,5 +1,5 @@
 /** Operator routes: accounts, keys, wallets, moving data, state (interface.md section 17). */
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { InsufficientStorage, InvalidRequest } from "@muniment/domain/Errors"
@@ -10,7 +10,8 @@ import { KeyRing, type KeyFileFault } from "@muniment/trust/KeyRing"
 import { parseWalletAddress } from "@muniment/trust/WalletAddress"
 import { Reembed } from "../jobs/Reembed.ts"
 import { exportedMemory } from "../memories/MemoryViews.ts"
-import { OperatorService, type ExportPosition } from "../operator/OperatorService.ts"
+import { OperatorService } from "../operator/OperatorService.ts"
+import { exportCursor } from "./Cursor.ts"
 
 export const adminHandlers = HttpApiBuilder.group(
   MunimentApi,
@@ -53,14 +54,14 @@ export const adminHandlers = HttpApiBuilder.group(
           Effect.map((keys) => ({ success, ...keys }))
         ),
       exportMemories: Effect.fnUntraced(function* ({ query }) {
-        const from = query.cursor === undefined ? undefined : yield* decodePosition(query.cursor)
+        const from = query.cursor === undefined ? undefined : yield* exportCursor.decode(query.cursor)
         const page = yield* operator.exportPage(query.account, from)
         return {
           success,
           account: page.account,
           schemas: page.schemas,
           records: page.memories.map(exportedMemory),
-          ...(page.next !== undefined && { nextCursor: encodePosition(page.next) }),
+          ...(page.next !== undefined && { nextCursor: exportCursor.encode(page.next) }),
           total: page.total
         }
       }),
@@ -88,14 +89,3 @@ const rotationFailure = (fault: KeyFileFault): Effect.Effect<never, Insufficient
   fault.cause instanceof Error && "code" in fault.cause && fullDiskCodes.has(fault.cause.code)
     ? Effect.fail(new InsufficientStorage({ code: "insufficient_storage", error: "the disk is full" }))
     : Effect.die(fault)
-
-const Position = Schema.fromJsonString(Schema.Struct({ namespace: Schema.String, afterSeq: Schema.Int }))
-const decodeJson = Schema.decodeUnknownEffect(Position)
-
-const encodePosition = (position: ExportPosition): string => Buffer.from(JSON.stringify(position)).toString("base64url")
-
-const decodePosition = (cursor: string): Effect.Effect<ExportPosition, InvalidRequest> =>
-  Effect.mapError(
-    decodeJson(Buffer.from(cursor, "base64url").toString("utf8")),
-    () => new InvalidRequest({ code: "invalid_request", error: "the cursor is not one of this service" })
-  )

@@ -2,7 +2,6 @@
  * Who is asking. Bearer keys are looked up by their hash on every request, so that a revocation acts
  * at once. Operator routes take the data directory's token, and only from this machine.
  */
-import { timingSafeEqual } from "node:crypto"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { HttpMethod, HttpServerRequest } from "effect/http"
 import { Authorization, Caller, OperatorAuthorization } from "@muniment/domain/api/Middleware"
@@ -10,6 +9,7 @@ import { Forbidden, Unauthenticated } from "@muniment/domain/Errors"
 import type { Identity, Plan } from "@muniment/domain/Account"
 import { ApiKeyStore } from "@muniment/ledger/ApiKeyStore"
 import { Wallets } from "@muniment/ledger/Wallets"
+import { isSameSecret } from "@muniment/trust/ApiKeys"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { hasWalletHeaders, verifyWalletRequest } from "@muniment/trust/WalletRequest"
 import { DataDirectory } from "../DataDirectory.ts"
@@ -61,15 +61,14 @@ export const operatorAuthorization = Layer.effect(
   OperatorAuthorization,
   Effect.gen(function* () {
     const { operatorToken } = yield* DataDirectory
-    const expected = Buffer.from(Redacted.value(operatorToken))
     return {
       operator: (handler, { credential }) =>
         Effect.gen(function* () {
           const request = yield* HttpServerRequest.HttpServerRequest
           if (!isLoopback(request)) return yield* operatorOnly("operator routes answer on this machine only")
-          const given = Buffer.from(Redacted.value(credential))
-          if (given.length === 0) return yield* missingCredentials()
-          if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+          const given = Redacted.value(credential)
+          if (given === "") return yield* missingCredentials()
+          if (!isSameSecret(given, Redacted.value(operatorToken))) {
             return yield* operatorOnly("the operator token is wrong")
           }
           return yield* handler

@@ -1,16 +1,23 @@
 /** Opaque cursors: a position as base64url JSON. What does not decode to one is refused. */
 import { Effect, Schema } from "effect"
 import { InvalidRequest } from "@muniment/domain/Errors"
-import type { ListPosition } from "@muniment/engine/NamespaceReader"
 
-const Position = Schema.Struct({ createdAt: Schema.Int, id: Schema.String })
-const decodePosition = Schema.decodeUnknownEffect(Schema.fromJsonString(Position))
+/** A cursor over positions of the given form. */
+const cursorOver = <P extends object>(position: Schema.Codec<P, unknown>) => {
+  const decodeJson = Schema.decodeUnknownEffect(Schema.fromJsonString(position))
+  const encodeJson = Schema.encodeSync(Schema.fromJsonString(position))
+  return {
+    encode: (at: P): string => Buffer.from(encodeJson(at)).toString("base64url"),
+    decode: (cursor: string): Effect.Effect<P, InvalidRequest> =>
+      Effect.mapError(
+        decodeJson(Buffer.from(cursor, "base64url").toString("utf8")),
+        () => new InvalidRequest({ code: "invalid_request", error: "the cursor is not one of this service" })
+      )
+  }
+}
 
-export const encodeCursor = ({ createdAt, id }: ListPosition): string =>
-  Buffer.from(JSON.stringify({ createdAt, id })).toString("base64url")
+/** Where the next page of a listing begins. */
+export const listCursor = cursorOver(Schema.Struct({ createdAt: Schema.Int, id: Schema.String }))
 
-export const decodeCursor = (cursor: string): Effect.Effect<ListPosition, InvalidRequest> =>
-  Effect.mapError(
-    decodePosition(Buffer.from(cursor, "base64url").toString("utf8")),
-    () => new InvalidRequest({ code: "invalid_request", error: "the cursor is not one of this service" })
-  )
+/** Where the next page of an export begins. */
+export const exportCursor = cursorOver(Schema.Struct({ namespace: Schema.String, afterSeq: Schema.Int }))

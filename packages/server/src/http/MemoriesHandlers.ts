@@ -13,7 +13,7 @@ import type { CreateReply } from "@muniment/engine/Commands"
 import { MemoryService } from "../memories/MemoryService.ts"
 import { memoryEntry, memoryView } from "../memories/MemoryViews.ts"
 import { MemoryRecall } from "../sharing/MemoryRecall.ts"
-import { decodeCursor, encodeCursor } from "./Cursor.ts"
+import { listCursor } from "./Cursor.ts"
 
 export const memoriesHandlers = HttpApiBuilder.group(
   MunimentApi,
@@ -36,13 +36,13 @@ export const memoriesHandlers = HttpApiBuilder.group(
         return created(yield* memories.create(owner, payload, token))
       }),
       list: Effect.fnUntraced(function* ({ query }) {
-        const after = query.cursor === undefined ? undefined : yield* decodeCursor(query.cursor)
+        const after = query.cursor === undefined ? undefined : yield* listCursor.decode(query.cursor)
         const filter = yield* filterOf(query)
         const page = yield* memories.list(yield* account, filter, after, query.limit ?? Limits.listPageDefault)
         return {
           success: true as const,
           memories: page.memories.map(memoryView),
-          ...(page.next !== undefined && { nextCursor: encodeCursor(page.next) }),
+          ...(page.next !== undefined && { nextCursor: listCursor.encode(page.next) }),
           total: page.total
         }
       }),
