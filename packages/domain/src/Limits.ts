@@ -52,6 +52,27 @@ export const Limits = {
   embedBackfillBatch: 32,
   filesystemBallastBytes: 8_388_608,
 
+  depositCentsMin: 10,
+  depositCentsMax: 100_000,
+  paymentHeaderBytesMax: 16_384,
+  paymentTimeoutSeconds: 60,
+  paymentSpareSeconds: 6,
+  settlementWaitMillis: 10_000,
+  settlementPollMillis: 250,
+  reconcileEveryMillis: 15_000,
+  paymentsInFlightMax: 64,
+  chainCallTimeoutMillis: 5_000,
+
+  ledgerFlushMillis: 50,
+  ledgerFlushBatch: 1_000,
+  ledgerPendingMax: 20_000,
+  reservationRetentionMillis: 86_400_000,
+  transactionsPageDefault: 50,
+  transactionsPageMax: 100,
+  rateLimitedCallersMax: 50_000,
+  jobAccountsConcurrent: 4,
+  jobCatchUpDaysMax: 31,
+
   keysPerAccountMax: 1_000,
   accountNameLengthMax: 64,
   importBatchMax: 100
@@ -64,6 +85,12 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
   ["memory data nests less deeply than the request", Limits.memoryDataDepthMax < Limits.jsonDepthMax],
   ["a schema fits the request body", Limits.schemaTextBytesMax < Limits.requestBodyBytesMax],
   ["a fan-out fits the open namespaces", Limits.namespaceFanOutMax <= Limits.openNamespacesMax],
+  ["a flush of the ledger fits its queue", Limits.ledgerFlushBatch <= Limits.ledgerPendingMax],
+  [
+    "a repeated write finds its reservation as long as its answer",
+    Limits.reservationRetentionMillis >= Limits.idempotencyRetentionMillis
+  ],
+  ["a payment outlives the spare time that settling wants", Limits.paymentTimeoutSeconds > Limits.paymentSpareSeconds],
   ["headers arrive before the request ends", Limits.headerTimeoutMillis < Limits.requestTimeoutMillis]
 ]
 for (const [claim, holds] of relations) {

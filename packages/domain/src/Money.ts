@@ -10,6 +10,16 @@ export const microCreditsPerCredit = 1_000_000
 export const creditsPerUsd = 1_000
 export const storageMicroCreditsPerMemoryDay: MicroCredits = 3_330
 
+/** USDC has 6 decimals: a unit is a millionth of a dollar, so a thousandth of a credit. */
+export const usdcUnitsPerCent = 10_000
+export const microCreditsPerUsdcUnit: MicroCredits = 1_000
+
+/** Millionths -> credits, for answers; exact, since a double holds 15 digits. */
+export const toCredits = (micro: MicroCredits): number => micro / microCreditsPerCredit
+
+/** Millionths -> US dollars, for answers. */
+export const toUsd = (micro: MicroCredits): number => micro / (microCreditsPerCredit * creditsPerUsd)
+
 /** Whole credits -> millionths. */
 export const credits = (amount: number): MicroCredits => {
   const micro = amount * microCreditsPerCredit
