@@ -1,6 +1,10 @@
 /** Types of the decisions that `bootstrap.mjs` offers to its tests. */
 export declare const installHash: (root: string) => string
-export declare const isInstallNeeded: (root: string, hash: string) => boolean
+export declare const neededInstall: (
+  root: string,
+  hash: string,
+  wanted: "service" | "all"
+) => "service" | "all" | undefined
 export declare const headersDirectory: (place: {
   readonly configured: string | undefined
   readonly execPath: string

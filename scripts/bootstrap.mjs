@@ -2,8 +2,11 @@
  * Makes a fresh clone runnable: installs the packages, then hands over to `setup.ts` under a Node
  * that is new enough. Plain JavaScript, because it runs on whatever Node (>= 18) the machine has.
  *
+ * With `--service` only what the service needs is installed; the tests, checks and local chains of
+ * developers need the rest.
+ *
  * Invariant: a stamp inside node_modules holds the hash of the lockfile and manifests that were
- * installed, so the second start does nothing. A native module that cannot be built never fails the
+ * installed, and whether all of them were, so the second start does nothing. A native module that cannot be built never fails the
  * install: it is an optional dependency, and `setup.ts` says what its absence costs.
  */
 import { spawn, spawnSync } from "node:child_process"
@@ -31,10 +34,15 @@ export const installHash = (root) => {
   return hash.digest("hex")
 }
 
-/** True when node_modules is missing, half installed or older than the lockfile. */
-export const isInstallNeeded = (root, hash) => {
+/**
+ * What has to be installed for `wanted` ("service" or "all"): undefined when node_modules has it
+ * already. A folder that once had everything is kept that way.
+ */
+export const neededInstall = (root, hash, wanted) => {
   const stamp = stampFile(root)
-  return !existsSync(stamp) || readFileSync(stamp, "utf8").trim() !== hash
+  const [installed, extent = "all"] = existsSync(stamp) ? readFileSync(stamp, "utf8").trim().split(" ") : []
+  const target = installed !== undefined && extent === "all" ? "all" : wanted
+  return installed === hash && (extent === "all" || extent === target) ? undefined : target
 }
 
 /**
@@ -65,9 +73,10 @@ const stampFile = (root) => join(root, "node_modules", ".muniment-install")
 
 const main = async (root) => {
   const hash = installHash(root)
-  if (isInstallNeeded(root, hash)) {
-    await install(root)
-    writeFileSync(stampFile(root), `${hash}\n`)
+  const extent = neededInstall(root, hash, process.argv.includes("--service") ? "service" : "all")
+  if (extent !== undefined) {
+    await install(root, extent)
+    writeFileSync(stampFile(root), `${hash} ${extent}\n`)
   }
   const node = recentNode(root)
   if (node === undefined) {
@@ -81,15 +90,15 @@ const main = async (root) => {
   process.exitCode = setup.status ?? 1
 }
 
-const install = async (root) => {
+const install = async (root, extent) => {
   const configured = process.env.npm_config_nodedir ?? configuredHeaders(root)
   const place = { configured, execPath: process.execPath, root, platform: process.platform, arch: process.arch }
   const first = headersDirectory(place)
-  await step("Installing packages", () => npmInstall(root, first))
+  await step("Installing packages", () => npmInstall(root, first, extent))
   // The install itself may have brought headers (with the Node it brings): then building has a second chance.
   const second = headersDirectory(place)
   if (!existsSync(join(root, "node_modules", "hnswlib-node")) && second !== first) {
-    await step("Building the vector index", () => npmInstall(root, second))
+    await step("Building the vector index", () => npmInstall(root, second, extent))
   }
 }
 
@@ -108,10 +117,16 @@ const npmCommand = (args) =>
     ? { command: process.execPath, args: [process.env.npm_execpath, ...args] }
     : { command: "npm", args }
 
-const npmInstall = (root, headers) => {
+const npmInstall = (root, headers, extent) => {
   const env = { ...process.env, ONNXRUNTIME_NODE_INSTALL: "skip", ONNXRUNTIME_NODE_INSTALL_CUDA: "skip" }
   if (headers !== undefined) env.npm_config_nodedir = headers
-  const { command, args } = npmCommand(["install", "--no-audit", "--no-fund", "--loglevel=error"])
+  const { command, args } = npmCommand([
+    "install",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+    ...(extent === "service" ? ["--omit=dev"] : [])
+  ])
   return new Promise((settle) => {
     const child = spawn(command, args, { cwd: root, env, shell: needsShell, stdio: ["ignore", "pipe", "pipe"] })
     let output = ""

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import {
   headersDirectory,
   installHash,
-  isInstallNeeded,
   isNodeRecent,
+  neededInstall,
   withoutNoise
 } from "../../../scripts/bootstrap.mjs"
 
@@ -25,25 +25,39 @@ afterEach(() => rm(root, { recursive: true, force: true }))
 
 describe("an install is needed", () => {
   it("on a fresh clone", () => {
-    expect(isInstallNeeded(root, installHash(root))).toBe(true)
+    expect(neededInstall(root, installHash(root), "all")).toBe("all")
   })
   it("not again after it was done", async () => {
     await put("node_modules/.muniment-install", `${installHash(root)}\n`)
-    expect(isInstallNeeded(root, installHash(root))).toBe(false)
+    expect(neededInstall(root, installHash(root), "all")).toBeUndefined()
+  })
+  it("of the service alone, until somebody wants to test", async () => {
+    const hash = installHash(root)
+    expect(neededInstall(root, hash, "service")).toBe("service")
+    await put("node_modules/.muniment-install", `${hash} service\n`)
+    expect(neededInstall(root, hash, "service")).toBeUndefined()
+    expect(neededInstall(root, hash, "all")).toBe("all")
+  })
+  it("of everything where everything once was", async () => {
+    const hash = installHash(root)
+    await put("node_modules/.muniment-install", `${hash} all\n`)
+    expect(neededInstall(root, hash, "service")).toBeUndefined()
+    await put("package-lock.json", '{"lockfileVersion": 3}')
+    expect(neededInstall(root, installHash(root), "service")).toBe("all")
   })
   it("when the lockfile changed", async () => {
     await put("node_modules/.muniment-install", installHash(root))
     await put("package-lock.json", '{"lockfileVersion": 3}')
-    expect(isInstallNeeded(root, installHash(root))).toBe(true)
+    expect(neededInstall(root, installHash(root), "all")).toBe("all")
   })
   it("when a package declares other dependencies", async () => {
     await put("node_modules/.muniment-install", installHash(root))
     await put("packages/a/package.json", '{"dependencies": {}}')
-    expect(isInstallNeeded(root, installHash(root))).toBe(true)
+    expect(neededInstall(root, installHash(root), "all")).toBe("all")
   })
   it("when it was interrupted, which leaves modules without a stamp", async () => {
     await put("node_modules/effect/package.json", "{}")
-    expect(isInstallNeeded(root, installHash(root))).toBe(true)
+    expect(neededInstall(root, installHash(root), "all")).toBe("all")
   })
 })
 
