@@ -3,9 +3,10 @@
  * subscriptions that clients wait with over WebSocket: `signatureSubscribe`, which ends with its one
  * notification, and `slotSubscribe`.
  */
-import { createServer, type IncomingMessage } from "node:http"
+import { createServer } from "node:http"
 import { type RawData, type WebSocket, WebSocketServer } from "ws"
 import { rpcErrorCode, SolanaRpcError } from "./SolanaFault.ts"
+import { readBody } from "./RequestBody.ts"
 import type { Commitment, SolanaLedger } from "./SolanaLedger.ts"
 import { commitmentIn, configAt, type RpcHandler, textAt } from "./SolanaRpc.ts"
 
@@ -29,7 +30,7 @@ interface Call {
   readonly params?: unknown
 }
 
-const bodyBytesMax = 1024 * 1024
+const messageBytesMax = 1024 * 1024
 
 export const startSolanaServer = async (ledger: SolanaLedger, rpc: RpcHandler, port: number): Promise<SolanaServer> => {
   const server = createServer((request, response) => {
@@ -42,7 +43,7 @@ export const startSolanaServer = async (ledger: SolanaLedger, rpc: RpcHandler, p
     )
   })
   const subscriptions = new Subscriptions(ledger)
-  const sockets = new WebSocketServer({ server, maxPayload: bodyBytesMax })
+  const sockets = new WebSocketServer({ server, maxPayload: messageBytesMax })
   sockets.on("connection", (socket) => {
     socket.on("message", (data) => subscriptions.receive(socket, data))
     socket.on("close", () => subscriptions.forget(socket))
@@ -155,14 +156,3 @@ const answerOne = (rpc: RpcHandler, { id, method, params }: Call): unknown => {
 /** Slots, lamports and compute units stay below 2^53 here. */
 const json = (value: unknown): string =>
   JSON.stringify(value, (_, one: unknown) => (typeof one === "bigint" ? Number(one) : one))
-
-const readBody = async (request: IncomingMessage): Promise<string> => {
-  const chunks: Array<Buffer> = []
-  let bytes = 0
-  for await (const chunk of request) {
-    chunks.push(chunk as Buffer)
-    bytes += (chunk as Buffer).length
-    if (bytes > bodyBytesMax) throw new Error("the body is too long")
-  }
-  return Buffer.concat(chunks).toString("utf8")
-}
