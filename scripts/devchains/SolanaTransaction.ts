@@ -1,10 +1,11 @@
-/** A signed transaction as it comes over the wire, taken apart. */
+/** A transaction as it comes over the wire, taken apart; for a simulation it need not be signed. */
 import {
+  getBase58Decoder,
   getBase64Decoder,
   getCompiledTransactionMessageDecoder,
-  getSignatureFromTransaction,
   getTransactionDecoder,
   type Signature,
+  signature as toSignature,
   type Transaction
 } from "@solana/kit"
 import { rpcErrorCode, SolanaRpcError } from "./SolanaFault.ts"
@@ -13,7 +14,7 @@ export interface SolanaTransaction {
   readonly wire: Uint8Array
   readonly transaction: Transaction
   readonly message: ReturnType<ReturnType<typeof getCompiledTransactionMessageDecoder>["decode"]>
-  /** The first one, which names the transaction. */
+  /** The fee payer's, which names the transaction. */
   readonly signature: Signature
   /** Equal for equal messages, whoever signed them. */
   readonly messageKey: string
@@ -27,10 +28,18 @@ export const readTransaction = (wire: Uint8Array): SolanaTransaction => {
       wire,
       transaction,
       message: getCompiledTransactionMessageDecoder().decode(transaction.messageBytes),
-      signature: getSignatureFromTransaction(transaction),
+      signature: firstSignature(transaction),
       messageKey: getBase64Decoder().decode(transaction.messageBytes)
     }
   } catch (cause) {
     throw new SolanaRpcError(rpcErrorCode.invalidParams, `failed to deserialize the transaction: ${String(cause)}`)
   }
+}
+
+const signatureBytes = 64
+
+/** Zeros stand on the wire for one that is missing. */
+const firstSignature = ({ signatures }: Transaction): Signature => {
+  const [bytes = null] = Object.values(signatures)
+  return toSignature(getBase58Decoder().decode(bytes ?? new Uint8Array(signatureBytes)))
 }

@@ -13,7 +13,8 @@ import {
   sendAndConfirmTransactionFactory,
   setTransactionMessageFeePayerSigner,
   setTransactionMessageLifetimeUsingBlockhash,
-  signTransactionMessageWithSigners
+  signTransactionMessageWithSigners,
+  type Transaction
 } from "@solana/kit"
 import { getTransferCheckedInstruction } from "@solana-program/token"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
@@ -71,6 +72,12 @@ const transfer = async (units: bigint, from: KeyPairSigner = payer, to: KeyPairS
 
 const send = (wire: Base64EncodedWireTransaction, skipPreflight = false) =>
   rpc.sendTransaction(wire, { encoding: "base64", skipPreflight }).send()
+
+/** As a paying client sends it to a facilitator: the fee payer is yet to sign. */
+const withoutSignature = ({ signatures }: Transaction): Transaction["signatures"] => ({
+  ...signatures,
+  [operator.address]: null
+})
 
 const statusOf = async (signature: Awaited<ReturnType<typeof transfer>>["signature"]) =>
   (await rpc.getSignatureStatuses([signature]).send()).value[0]
@@ -164,6 +171,29 @@ describe("startSolanaChain", () => {
     await expect(send(forged)).rejects.toThrow(/signature verification/i)
     await send(forged, true)
     expect(await balances()).toEqual([startUnits, 0n])
+  })
+
+  it("simulates what is not signed yet, and does not land it", async () => {
+    const { wire, transaction } = await transfer(300n)
+    const unsigned = getBase64EncodedWireTransaction({ ...transaction, signatures: withoutSignature(transaction) })
+    const encoding = "base64"
+    expect((await rpc.simulateTransaction(unsigned, { encoding, sigVerify: false }).send()).value.err).toBeNull()
+    const checked = await rpc.simulateTransaction(unsigned, { encoding, sigVerify: true }).send()
+    expect(checked.value.err).toBe("SignatureFailure")
+    await expect(send(unsigned)).rejects.toThrow(/signature verification/i)
+    await send(unsigned, true)
+    expect(await balances()).toEqual([startUnits, 0n])
+    await send(wire)
+    expect(await balances()).toEqual([startUnits - 300n, 300n])
+  })
+
+  it("simulates with a blockhash of its own when it is asked to", async () => {
+    const { wire } = await transfer(300n)
+    chain.advance(lifetimeSlots)
+    const plain = await rpc.simulateTransaction(wire, { encoding: "base64" }).send()
+    expect(plain.value.err).toBe("BlockhashNotFound")
+    const replaced = await rpc.simulateTransaction(wire, { encoding: "base64", replaceRecentBlockhash: true }).send()
+    expect(replaced.value.err).toBeNull()
   })
 
   it("tells a subscriber that waits for its transaction", async () => {
