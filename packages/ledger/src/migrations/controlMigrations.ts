@@ -2,5 +2,6 @@
 import type { Migration } from "@muniment/sqlite/Migrate"
 import { initial } from "./0001_initial.ts"
 import { wallets } from "./0002_wallets.ts"
+import { ledger } from "./0003_ledger.ts"
 
-export const controlMigrations: ReadonlyArray<Migration> = [initial, wallets]
+export const controlMigrations: ReadonlyArray<Migration> = [initial, wallets, ledger]

@@ -1,0 +1,76 @@
+/**
+ * Transfers and running totals (TigerBeetle's model). A transfer moves one amount from a debited to a
+ * credited account, so the sum over all accounts is zero by construction; the totals change in the same
+ * transaction and can be recomputed. A key is used once: a second use is a broken invariant.
+ */
+import { Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import type { MicroCredits } from "@muniment/domain/Money"
+import { kindOfName, purseOfName } from "./LedgerAccounts.ts"
+
+export type TransferKind =
+  | "deposit"
+  | "charge"
+  | "storage"
+  | "storage_metered"
+  | "allowance"
+  | "allowance_expired"
+  | "reversal"
+  | "adjustment"
+
+export interface NewTransfer {
+  readonly key: string
+  /** Names of ledger accounts, made on their first use. */
+  readonly debit: string
+  readonly credit: string
+  /** Above zero. */
+  readonly amount: MicroCredits
+  readonly kind: TransferKind
+  readonly operation?: string | undefined
+  /** Whose movement this is; absent for what touches no account's purse. */
+  readonly account?: string | undefined
+  readonly at: number
+}
+
+/** To be run inside a transaction; three statements however many transfers. */
+export const postTransfers = (
+  sql: SqlClient.SqlClient,
+  transfers: ReadonlyArray<NewTransfer>
+): Effect.Effect<void, SqlError.SqlError> =>
+  Effect.gen(function* () {
+    if (transfers.length === 0) return
+    const totals = JSON.stringify(totalsOf(transfers))
+    // Two steps, since SQLite checks a row before it looks for the conflict: a debit alone would not pass.
+    yield* sql`INSERT INTO ledger_account (name, owner, kind, debits, credits)
+      SELECT value->>'name', value->>'owner', value->>'kind', 0, 0 FROM json_each(${totals}) WHERE true
+      ON CONFLICT (name) DO NOTHING`
+    yield* sql`UPDATE ledger_account SET debits = debits + (moved.value->>'debits'),
+      credits = credits + (moved.value->>'credits')
+      FROM json_each(${totals}) AS moved WHERE name = moved.value->>'name'`
+    yield* sql`INSERT INTO transfer (key, debit, credit, amount, kind, operation, account, at)
+      SELECT value->>'key', (SELECT id FROM ledger_account WHERE name = value->>'debit'),
+        (SELECT id FROM ledger_account WHERE name = value->>'credit'), value->>'amount', value->>'kind',
+        value->>'operation', value->>'account', value->>'at'
+      FROM json_each(${JSON.stringify(transfers)}) ORDER BY json_each.key`
+  })
+
+const totalsOf = (transfers: ReadonlyArray<NewTransfer>) => {
+  const totals = new Map<string, { debits: number; credits: number }>()
+  const of = (name: string) => {
+    const known = totals.get(name)
+    if (known !== undefined) return known
+    const made = { debits: 0, credits: 0 }
+    totals.set(name, made)
+    return made
+  }
+  for (const { amount, credit, debit } of transfers) {
+    of(debit).debits += amount
+    of(credit).credits += amount
+  }
+  return Array.from(totals, ([name, sums]) => ({
+    name,
+    kind: kindOfName(name),
+    owner: purseOfName(name)?.accountId,
+    ...sums
+  }))
+}
