@@ -1,0 +1,117 @@
+/**
+ * The payment chain of Solana: USDC by the SPL Token program, scheme "exact" of x402. The payer signs a
+ * transaction whose fee we pay; it is nothing until our signature stands first in it, so only we can send
+ * it, and only as it is. `resign` does not occur: a message has one signature of ours.
+ *
+ * What is missing (no RPC URL, no key) makes the calls that need it `ChainUnavailable`; what a payment
+ * says against the rules is `PaymentInvalid` without either.
+ */
+import { Effect, type Redacted } from "effect"
+import { address } from "@solana/kit"
+import { findAssociatedTokenPda, TOKEN_PROGRAM_ADDRESS } from "@solana-program/token"
+import { Limits } from "@muniment/domain/Limits"
+import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
+import { ChainUnavailable, type PaymentChain, type PaymentClaim, type PaymentInvalid } from "../PaymentChain.ts"
+import { parseSolanaKey } from "./SolanaKey.ts"
+import { SvmLifetimes } from "./SvmLifetimes.ts"
+import { svmRpc, type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
+import { broadcastSvm, signSvm } from "./SvmSettle.ts"
+import { decodeSvmPayload, paymentIdOf } from "./SvmTransaction.ts"
+import { verifySvmOffline, verifySvmOnChain } from "./SvmVerify.ts"
+import { lookAtSvm, type SvmConfirmations } from "./SvmView.ts"
+
+export interface SvmChainOptions {
+  readonly network: Extract<PaymentNetwork, "solana" | "solana-devnet">
+  /** Wallet, not token account. */
+  readonly payTo: string
+  readonly rpcUrl: string | undefined
+  /** See `parseSolanaKey`; pays the fees. */
+  readonly operatorKey: Redacted.Redacted<string> | undefined
+  /** Where a facilitator pays the fees. */
+  readonly feePayer?: string
+  readonly confirmations: SvmConfirmations
+}
+
+export interface SvmChain extends PaymentChain {
+  /** The part of `verify` that needs neither network nor key, for where a facilitator does the rest. */
+  readonly verifyOffline: (claim: PaymentClaim, units: number) => Effect.Effect<void, PaymentInvalid | ChainUnavailable>
+}
+
+/** Throws for an address or a key that is none, without showing it. */
+export const svmChain = (options: SvmChainOptions): SvmChain => {
+  const { network, confirmations } = options
+  const key = options.operatorKey && parseSolanaKey(options.operatorKey)
+  if (options.operatorKey !== undefined && key === undefined)
+    throw new Error("the operator's Solana key cannot be read")
+  const feePayer = options.feePayer === undefined ? key?.address : address(options.feePayer)
+  if (key !== undefined && feePayer !== key.address) throw new Error("the fee payer is not the operator")
+  const payTo = address(options.payTo)
+  const mint = address(paymentNetworks[network].usdc)
+  const rpc = options.rpcUrl === undefined ? unreachable : svmRpc(network, options.rpcUrl)
+  const lifetimes = new SvmLifetimes()
+
+  const unavailable = (cause: unknown) => new ChainUnavailable({ network, cause })
+  const asUnavailable = <A, E>(effect: Effect.Effect<A, E | SvmRpcFailure>) =>
+    Effect.catchIf(effect, isRpcFailure, ({ method, reason }) => Effect.fail(unavailable(`${method}: ${reason}`)))
+  const holdingOf = (owner: typeof payTo) =>
+    Effect.map(
+      Effect.promise(() => findAssociatedTokenPda({ owner, mint, tokenProgram: TOKEN_PROGRAM_ADDRESS })),
+      ([holding]) => holding
+    )
+  const read = Effect.fn("SvmChain.read")(function* (claim: PaymentClaim, units: number) {
+    if (feePayer === undefined) return yield* unavailable("no fee payer is known")
+    const transaction = yield* decodeSvmPayload(claim.payload)
+    const [destination, feePayerHolding] = yield* Effect.all([holdingOf(payTo), holdingOf(feePayer)])
+    const terms = { feePayer, payTo, mint, destination, feePayerHolding, units: BigInt(units) }
+    return { id: claim.id, transaction, terms }
+  })
+
+  return {
+    network,
+    requirement: ({ units, resource, description }) => ({
+      scheme: "exact",
+      network,
+      maxAmountRequired: String(units),
+      resource,
+      description,
+      mimeType: "application/json",
+      payTo,
+      maxTimeoutSeconds: Limits.paymentTimeoutSeconds,
+      asset: mint,
+      extra: feePayer === undefined ? {} : { feePayer }
+    }),
+    claim: (payload) =>
+      Effect.map(decodeSvmPayload(payload), (transaction) => ({
+        id: paymentIdOf(network, transaction),
+        network,
+        payer: transaction.transfer.authority,
+        payload: { transaction: transaction.wire }
+      })),
+    verifyOffline: Effect.fn("SvmChain.verifyOffline")(function* (claim, units) {
+      yield* verifySvmOffline(network, yield* read(claim, units))
+    }),
+    verify: Effect.fn("SvmChain.verify")(function* (claim, units) {
+      const verified = yield* read(claim, units)
+      yield* verifySvmOffline(network, verified)
+      yield* asUnavailable(verifySvmOnChain(rpc, lifetimes, key, verified))
+    }),
+    sign: Effect.fn("SvmChain.sign")(function* (claim) {
+      if (key === undefined) return yield* unavailable("there is no operator key")
+      const { transaction, terms } = yield* read(claim, 0)
+      return yield* signSvm(transaction, terms, key)
+    }),
+    broadcast: (_, { raw }) => asUnavailable(broadcastSvm(rpc, raw)),
+    look: Effect.fn("SvmChain.look")(function* (claim, { hash }, units) {
+      // Journalled claims have been read before.
+      const transaction = yield* Effect.orDie(decodeSvmPayload(claim.payload))
+      const viewed = { id: claim.id, transaction, signature: hash, destination: yield* holdingOf(payTo), units }
+      return yield* asUnavailable(lookAtSvm(rpc, lifetimes, confirmations, viewed))
+    })
+  }
+}
+
+const isRpcFailure = (error: unknown): error is SvmRpcFailure => error instanceof SvmRpcFailure
+
+const unreachable: SvmRpc = {
+  ask: (method) => Effect.fail(new SvmRpcFailure({ method, reason: "there is no RPC URL", codes: [] }))
+}

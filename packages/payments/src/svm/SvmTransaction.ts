@@ -1,0 +1,157 @@
+/**
+ * A payer's Solana transaction taken apart, trusting nothing: the bytes are read once, and only if writing
+ * them again gives the same bytes (so that two spellings of one message cannot be two payments).
+ *
+ * A payment is its message, not its signatures: validators process a message once, and ours is the first
+ * signature of it. Nobody can land it before we have signed, nor with another first signature than ours.
+ */
+import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import {
+  type Address,
+  getBase64Decoder,
+  getBase64Encoder,
+  getBase64EncodedWireTransaction,
+  getCompiledTransactionMessageDecoder,
+  getCompiledTransactionMessageEncoder,
+  getTransactionDecoder,
+  getTransactionEncoder,
+  type Transaction
+} from "@solana/kit"
+import { getTransferCheckedInstructionDataDecoder, TOKEN_PROGRAM_ADDRESS } from "@solana-program/token"
+import type { PaymentNetwork } from "@muniment/domain/Payment"
+import { PaymentInvalid } from "../PaymentChain.ts"
+import type { SolanaKey } from "./SolanaKey.ts"
+
+export interface SvmInstruction {
+  readonly program: Address | undefined
+  /** Undefined where a lookup table would name it. */
+  readonly accounts: ReadonlyArray<Address | undefined>
+  readonly data: Uint8Array
+}
+
+/** A TransferChecked of the Token program. */
+export interface SvmTransfer {
+  readonly source: Address
+  readonly mint: Address
+  readonly destination: Address
+  readonly authority: Address
+  readonly units: bigint
+  readonly decimals: number
+}
+
+export interface SvmTransaction {
+  readonly transaction: Transaction
+  /** Base64. */
+  readonly wire: string
+  /** SHA-256 of the message, hex. */
+  readonly messageHash: string
+  readonly messageBytes: Uint8Array
+  readonly version: "legacy" | number
+  readonly blockhash: string
+  /** The fee payer first, then the other signers. */
+  readonly accounts: ReadonlyArray<Address>
+  /** One for each signer, in the order of `accounts`; undefined: not given. */
+  readonly signatures: ReadonlyArray<Uint8Array | undefined>
+  readonly lookupTables: number
+  readonly instructions: ReadonlyArray<SvmInstruction>
+  /** The first one; others are against the rules. */
+  readonly transfer: SvmTransfer
+}
+
+/** What fits into a packet; validators take nothing longer. */
+const transactionBytesMax = 1_232
+const transferCheckedTag = 12
+const transferCheckedBytes = 10
+const transferCheckedAccounts = 4
+
+/** Reads `{ transaction: <Base64> }`, the payload of the scheme. */
+export const decodeSvmPayload = (payload: unknown): Effect.Effect<SvmTransaction, PaymentInvalid> => {
+  const wire = wireOf(payload)
+  if (typeof wire === "string") return Effect.fail(new PaymentInvalid({ reason: wire }))
+  return Effect.try({
+    try: () => decode(wire),
+    // The decoders of the library throw for what they cannot read; what they say helps no payer.
+    catch: () => new PaymentInvalid({ reason: "the transaction could not be decoded" })
+  }).pipe(
+    Effect.filterOrFail(
+      (decoded) => decoded !== undefined,
+      () => new PaymentInvalid({ reason: "the transaction holds no TransferChecked of the Token program" })
+    )
+  )
+}
+
+export const paymentIdOf = (network: PaymentNetwork, { messageHash }: SvmTransaction): string =>
+  `svm:${network === "solana" ? "mainnet" : "devnet"}:${messageHash}`
+
+/** The payer's message with the fee payer's signature added; every other byte stays. */
+export const signAsFeePayer = ({ transaction, messageBytes, accounts }: SvmTransaction, key: SolanaKey) => {
+  const signature = key.sign(messageBytes)
+  const [feePayer] = accounts
+  if (feePayer !== key.address) throw new Error("the transaction names another fee payer")
+  const signed = { ...transaction, signatures: { ...transaction.signatures, [key.address]: signature } }
+  return { signature, raw: getBase64EncodedWireTransaction(signed as Transaction) }
+}
+
+const base64Pattern = /^[A-Za-z0-9+/]+={0,2}$/
+
+/** The bytes, or why not. */
+const wireOf = (payload: unknown): Uint8Array | string => {
+  const text = typeof payload === "object" && payload !== null && "transaction" in payload ? payload.transaction : ""
+  if (typeof text !== "string" || text === "") return "the payload holds no transaction"
+  if (text.length > Math.ceil(transactionBytesMax / 3) * 4)
+    return `the transaction exceeds ${transactionBytesMax} bytes`
+  if (text.length % 4 !== 0 || !base64Pattern.test(text)) return "the transaction is not Base64"
+  const wire = new Uint8Array(getBase64Encoder().encode(text))
+  return wire.length > transactionBytesMax ? `the transaction exceeds ${transactionBytesMax} bytes` : wire
+}
+
+/** Undefined: no transfer in it. Throws for what is not a transaction. */
+const decode = (wire: Uint8Array): SvmTransaction | undefined => {
+  const transaction = getTransactionDecoder().decode(wire)
+  const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes)
+  const messageBytes = new Uint8Array(transaction.messageBytes)
+  requireEqual(getTransactionEncoder().encode(transaction), wire)
+  requireEqual(getCompiledTransactionMessageEncoder().encode(message), messageBytes)
+
+  const accounts = message.staticAccounts
+  const instructions = message.instructions.map(({ programAddressIndex, accountIndices = [], data }) => ({
+    program: accounts[programAddressIndex],
+    accounts: accountIndices.map((index) => accounts[index]),
+    data: new Uint8Array(data ?? [])
+  }))
+  const transfer = instructions.map(transferOf).find((one) => one !== undefined)
+  if (transfer === undefined) return undefined
+  return {
+    transaction,
+    wire: getBase64Decoder().decode(wire),
+    messageHash: createHash("sha256").update(messageBytes).digest("hex"),
+    messageBytes,
+    version: message.version,
+    blockhash: message.lifetimeToken,
+    accounts,
+    signatures: accounts
+      .slice(0, message.header.numSignerAccounts)
+      .map((account) => transaction.signatures[account] ?? undefined),
+    lookupTables: "addressTableLookups" in message ? (message.addressTableLookups?.length ?? 0) : 0,
+    instructions,
+    transfer
+  }
+}
+
+/** The transfer that an instruction is, if it is one and nothing more. */
+export const transferOf = ({ program, accounts, data }: SvmInstruction): SvmTransfer | undefined => {
+  if (program !== TOKEN_PROGRAM_ADDRESS) return undefined
+  if (data.length !== transferCheckedBytes || data[0] !== transferCheckedTag) return undefined
+  const [source, mint, destination, authority] = accounts
+  if (accounts.length !== transferCheckedAccounts) return undefined
+  if (source === undefined || mint === undefined || destination === undefined || authority === undefined)
+    return undefined
+  const { amount, decimals } = getTransferCheckedInstructionDataDecoder().decode(data)
+  return { source, mint, destination, authority, units: amount, decimals }
+}
+
+const requireEqual = (one: ArrayLike<number>, other: Uint8Array): void => {
+  const isEqual = one.length === other.length && other.every((byte, at) => byte === one[at])
+  if (!isEqual) throw new Error("the bytes are not written as validators write them")
+}

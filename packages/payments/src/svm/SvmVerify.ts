@@ -1,0 +1,207 @@
+/**
+ * All that has to hold of a payment before we sign it: our rules, the library's, then the chain's state.
+ *
+ * The library (`ExactSvmScheme.verify`) has to agree as a second opinion, with its caps set. Its last step
+ * is a simulation whose failure it reports alike for a bad payment and for a node that is down; so it is
+ * given none, and ours comes after it, with our signature, where the two are told apart.
+ */
+import { Effect } from "effect"
+import {
+  type Address,
+  type Base64EncodedWireTransaction,
+  type Blockhash,
+  getBase64Encoder,
+  SOLANA_ERROR__JSON_RPC__INVALID_PARAMS,
+  SOLANA_ERROR__JSON_RPC__SERVER_ERROR_TRANSACTION_SIGNATURE_VERIFICATION_FAILURE,
+  type TransactionError
+} from "@solana/kit"
+import { AccountState, getTokenDecoder, getTokenSize, type Token, TOKEN_PROGRAM_ADDRESS } from "@solana-program/token"
+import { ExactSvmScheme } from "@x402/svm/exact/facilitator"
+import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
+import { Limits } from "@muniment/domain/Limits"
+import { PaymentInvalid } from "../PaymentChain.ts"
+import type { SolanaKey } from "./SolanaKey.ts"
+import type { SvmLifetimes } from "./SvmLifetimes.ts"
+import { type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
+import { brokenSvmRule, computeUnitPriceMax, computeUnitsMax, signersMax, type SvmTerms } from "./SvmRules.ts"
+import { signAsFeePayer, type SvmTransaction } from "./SvmTransaction.ts"
+
+export interface SvmVerified {
+  readonly id: string
+  readonly transaction: SvmTransaction
+  readonly terms: SvmTerms
+}
+
+/** What needs no network: our rules and the library's. */
+export const verifySvmOffline = Effect.fn("SvmVerify.offline")(function* (
+  network: PaymentNetwork,
+  { transaction, terms }: SvmVerified
+) {
+  const reason = brokenSvmRule(transaction, terms) ?? (yield* libraryReason(network, transaction, terms))
+  if (reason !== undefined) return yield* new PaymentInvalid({ reason })
+})
+
+/** What the chain says of a payment that keeps the rules; without a key it is simulated without our signature. */
+export const verifySvmOnChain = Effect.fn("SvmVerify.onChain")(function* (
+  rpc: SvmRpc,
+  lifetimes: SvmLifetimes,
+  key: SolanaKey | undefined,
+  verified: SvmVerified
+) {
+  const { transaction, terms } = verified
+  const [isBlockhashValid, [source, destination], fault] = yield* Effect.all(
+    [seeBlockhash(rpc, lifetimes, verified), holdings(rpc, transaction), simulate(rpc, transaction, key)],
+    { concurrency: "unbounded" }
+  )
+  // Only we could have sent it, before a crash: what it moved is the state machine's to find.
+  if (fault === "AlreadyProcessed") return
+  const reason = isBlockhashValid
+    ? (destinationFault(destination, terms) ?? sourceFault(source, transaction, terms) ?? faultReason(fault))
+    : "the blockhash of the transaction is not valid (any more): sign a new one"
+  if (reason !== undefined) return yield* new PaymentInvalid({ reason })
+})
+
+const libraryReason = (network: PaymentNetwork, { wire }: SvmTransaction, terms: SvmTerms) => {
+  const requirements = {
+    scheme: "exact",
+    network: paymentNetworks[network].caip2,
+    asset: terms.mint,
+    amount: String(terms.units),
+    payTo: terms.payTo,
+    maxTimeoutSeconds: Limits.paymentTimeoutSeconds,
+    extra: { feePayer: terms.feePayer }
+  }
+  const payload = { x402Version: 2, accepted: requirements, payload: { transaction: wire } }
+  return Effect.promise(() => libraryScheme(terms.feePayer).verify(payload, requirements)).pipe(
+    Effect.map(({ isValid, invalidReason }) => (isValid ? undefined : (invalidReason ?? "refused by the x402 scheme")))
+  )
+}
+
+const libraryScheme = (feePayer: Address): ExactSvmScheme => {
+  const notItsTask = () => Promise.reject(new Error("the scheme verifies only"))
+  return new ExactSvmScheme(
+    {
+      getAddresses: () => [feePayer],
+      simulateTransaction: () => Promise.resolve(),
+      signTransaction: notItsTask,
+      sendTransaction: notItsTask,
+      confirmTransaction: notItsTask
+    },
+    undefined,
+    {
+      maxComputeUnits: computeUnitsMax,
+      maxPriorityFeeMicroLamports: computeUnitPriceMax,
+      maxRequiredSignatures: signersMax
+    }
+  )
+}
+
+/**
+ * The newest block decides, as it is the strictest about age. No RPC call says how much is left of a
+ * lifetime: a payment that runs out on its way fails without having moved anything.
+ */
+const seeBlockhash = Effect.fn("SvmVerify.seeBlockhash")(function* (
+  rpc: SvmRpc,
+  lifetimes: SvmLifetimes,
+  { id, transaction }: SvmVerified
+) {
+  const config = { commitment: "processed" } as const
+  const { context, value: isValid } = yield* rpc.ask("isBlockhashValid", (node, options) =>
+    node.isBlockhashValid(transaction.blockhash as Blockhash, config).send(options)
+  )
+  if (!isValid) return false
+  yield* rpc
+    .ask("getEpochInfo", (node, options) =>
+      node.getEpochInfo({ ...config, minContextSlot: context.slot }).send(options)
+    )
+    .pipe(
+      Effect.map(({ blockHeight }) => lifetimes.seenValid(id, blockHeight)),
+      // Another node behind the same URL may lag; the first look then sets a later bound.
+      Effect.ignore
+    )
+  return true
+})
+
+/** Source and destination of the transfer; undefined: not an account of the Token program. */
+const holdings = (rpc: SvmRpc, { transfer: { source, destination } }: SvmTransaction) =>
+  rpc
+    .ask("getMultipleAccounts", (node, options) =>
+      node.getMultipleAccounts([source, destination], { commitment: "confirmed", encoding: "base64" }).send(options)
+    )
+    .pipe(Effect.map(({ value }) => [holdingOf(value[0]), holdingOf(value[1])] as const))
+
+interface EncodedAccount {
+  readonly owner: string
+  readonly data: readonly [string, "base64"]
+}
+
+const holdingOf = (account: EncodedAccount | null | undefined): Token | undefined => {
+  if (account?.owner !== TOKEN_PROGRAM_ADDRESS) return undefined
+  const data = getBase64Encoder().encode(account.data[0])
+  return data.length === getTokenSize() ? getTokenDecoder().decode(data) : undefined
+}
+
+const destinationFault = (holding: Token | undefined, { mint, payTo }: SvmTerms): string | undefined => {
+  if (holding === undefined) return "our token account for USDC does not exist yet; ask the operator"
+  const isOurs = holding.mint === mint && holding.owner === payTo && holding.state === AccountState.Initialized
+  return isOurs ? undefined : "our token account takes no payments; ask the operator"
+}
+
+const sourceFault = (
+  holding: Token | undefined,
+  { transfer }: SvmTransaction,
+  { mint, units }: SvmTerms
+): string | undefined => {
+  if (holding === undefined) return "the payer has no token account for USDC"
+  if (holding.mint !== mint) return "the source holds no USDC"
+  if (holding.owner !== transfer.authority) return "the source does not belong to the payer"
+  if (holding.state !== AccountState.Initialized) return "the source is frozen"
+  return holding.amount < units ? `the payer's balance is ${holding.amount} units, ${units} are needed` : undefined
+}
+
+/** Failures of the fee payer or of the cluster; the payment is not to blame. */
+const faultsOfOurs = [
+  "AccountInUse",
+  "AccountNotFound",
+  "ClusterMaintenance",
+  "InsufficientFundsForFee",
+  "InvalidAccountForFee",
+  "WouldExceedMaxBlockCostLimit",
+  "WouldExceedMaxAccountCostLimit",
+  "WouldExceedAccountDataBlockLimit"
+]
+/** Answers of a node that refuses the transaction before running it. */
+const refusals: ReadonlyArray<number> = [
+  SOLANA_ERROR__JSON_RPC__INVALID_PARAMS,
+  SOLANA_ERROR__JSON_RPC__SERVER_ERROR_TRANSACTION_SIGNATURE_VERIFICATION_FAILURE
+]
+const simulationMethod = "simulateTransaction"
+
+/** Null: it would succeed. */
+const simulate = (rpc: SvmRpc, transaction: SvmTransaction, key: SolanaKey | undefined) => {
+  const raw = key === undefined ? transaction.wire : signAsFeePayer(transaction, key).raw
+  const config = { encoding: "base64", commitment: "processed", sigVerify: key !== undefined } as const
+  return rpc
+    .ask(simulationMethod, (node, options) =>
+      node.simulateTransaction(raw as Base64EncodedWireTransaction, config).send(options)
+    )
+    .pipe(
+      Effect.map(({ value }): TransactionError | "Refused" | null => value.err),
+      Effect.catchIf(
+        ({ codes }) => codes.some((code) => refusals.includes(code)),
+        () => Effect.succeed("Refused" as const)
+      ),
+      Effect.filterOrFail(
+        (fault) => !isFaultOfOurs(fault),
+        (fault) => new SvmRpcFailure({ method: simulationMethod, reason: faultText(fault), codes: [] })
+      )
+    )
+}
+
+const isFaultOfOurs = (fault: unknown): boolean => typeof fault === "string" && faultsOfOurs.includes(fault)
+
+const faultReason = (fault: TransactionError | "Refused" | null): string | undefined =>
+  fault === null ? undefined : `the transaction would fail: ${faultText(fault)}`
+
+const faultText = (fault: unknown): string =>
+  JSON.stringify(fault, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value))

@@ -1,0 +1,143 @@
+/**
+ * What the chain knows of a payment, by the signature that we have put first and nobody else can make.
+ *
+ * `never` is the answer that must not be wrong, since the payer is told that no money moved. A payment
+ * runs out only when a block that cannot be undone (finalized) is higher than any in which the payment
+ * might land (`SvmLifetimes`), the node then calls its blockhash invalid, and a node that is as far as
+ * that block has no status of it. One that lags fails these and we wait.
+ */
+import { Effect } from "effect"
+import {
+  type Address,
+  type Blockhash,
+  SOLANA_ERROR__JSON_RPC__METHOD_NOT_FOUND,
+  SOLANA_ERROR__JSON_RPC__SERVER_ERROR_TRANSACTION_HISTORY_NOT_AVAILABLE,
+  type Signature,
+  type TransactionError
+} from "@solana/kit"
+import type { ChainView, UnpaidNext } from "../PaymentChain.ts"
+import type { SvmLifetimes } from "./SvmLifetimes.ts"
+import { type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
+import type { SvmTransaction } from "./SvmTransaction.ts"
+
+export type SvmConfirmations = "confirmed" | "finalized"
+
+export interface SvmViewed {
+  readonly id: string
+  readonly transaction: SvmTransaction
+  /** Our own, the first. */
+  readonly signature: string
+  readonly destination: Address
+  readonly units: number
+}
+
+/** Blocks after which nothing is undone; what a finalized transaction counts as. */
+const finalizedConfirmations = 32
+/** Of a node that keeps no history. */
+const historyCodes: ReadonlyArray<number> = [
+  SOLANA_ERROR__JSON_RPC__METHOD_NOT_FOUND,
+  SOLANA_ERROR__JSON_RPC__SERVER_ERROR_TRANSACTION_HISTORY_NOT_AVAILABLE
+]
+
+export const lookAtSvm = Effect.fn("SvmView.look")(function* (
+  rpc: SvmRpc,
+  lifetimes: SvmLifetimes,
+  wanted: SvmConfirmations,
+  viewed: SvmViewed
+) {
+  const { status } = yield* statusOf(rpc, viewed.signature)
+  if (status === null) {
+    if (!(yield* hasRunOut(rpc, lifetimes, viewed))) return unpaid("resend")
+    lifetimes.forget(viewed.id)
+    return unpaid("never")
+  }
+  const isFinal = status.confirmationStatus === "finalized"
+  if (!isFinal && (wanted === "finalized" || status.confirmationStatus !== "confirmed")) return unpaid("wait")
+  if (status.err !== null) return unpaid("never")
+  yield* requireMoved(rpc, viewed)
+  if (isFinal) lifetimes.forget(viewed.id)
+  // A block that the cluster has confirmed counts as one, before any other has come after it.
+  const confirmations = isFinal ? finalizedConfirmations : Math.max(1, Number(status.confirmations ?? 1n))
+  return { _tag: "Paid", hash: viewed.signature, confirmations, isFinal } satisfies ChainView
+})
+
+const unpaid = (next: UnpaidNext): ChainView => ({ _tag: "Unpaid", next })
+
+interface Status {
+  readonly confirmationStatus: string | null
+  readonly confirmations: bigint | null
+  readonly err: TransactionError | null
+}
+
+const statusOf = (
+  rpc: SvmRpc,
+  signature: string
+): Effect.Effect<{ status: Status | null; slot: bigint }, SvmRpcFailure> =>
+  rpc
+    .ask("getSignatureStatuses", (node, options) =>
+      node.getSignatureStatuses([signature as Signature], { searchTransactionHistory: true }).send(options)
+    )
+    .pipe(Effect.map(({ context, value: [status] }) => ({ status: status ?? null, slot: context.slot })))
+
+/** Whether the payment, which has no status, can never get one. */
+const hasRunOut = Effect.fn("SvmView.hasRunOut")(function* (
+  rpc: SvmRpc,
+  lifetimes: SvmLifetimes,
+  { id, transaction, signature }: SvmViewed
+) {
+  const lastHeight = lifetimes.lastHeightOf(id)
+  if (lastHeight === undefined) {
+    yield* rpc.ask("getHealth", (node, options) => node.getHealth().send(options))
+    const config = { commitment: "processed" } as const
+    const now = yield* rpc.ask("getEpochInfo", (node, options) => node.getEpochInfo(config).send(options))
+    lifetimes.seenAt(id, now.blockHeight)
+    return false
+  }
+  const config = { commitment: "finalized" } as const
+  const final = yield* rpc.ask("getEpochInfo", (node, options) => node.getEpochInfo(config).send(options))
+  if (final.blockHeight <= lastHeight) return false
+  const { value: isValid } = yield* rpc.ask("isBlockhashValid", (node, options) =>
+    node
+      .isBlockhashValid(transaction.blockhash as Blockhash, { ...config, minContextSlot: final.absoluteSlot })
+      .send(options)
+  )
+  if (isValid) return false
+  // Asked again: what landed in between was finalized by then, and this node has to be as far.
+  const { status, slot } = yield* statusOf(rpc, signature)
+  return status === null && slot >= final.absoluteSlot
+})
+
+/**
+ * The rules leave a successful transaction no other way than to move the units; a node that says
+ * otherwise contradicts itself, and nothing follows from it. One without history says nothing.
+ */
+const requireMoved = Effect.fn("SvmView.requireMoved")(function* (
+  rpc: SvmRpc,
+  { transaction, signature, destination, units }: SvmViewed
+) {
+  const config = { commitment: "confirmed", encoding: "base64", maxSupportedTransactionVersion: 0 } as const
+  const method = "getTransaction"
+  const found = yield* rpc
+    .ask(method, (node, options) => node.getTransaction(signature as Signature, config).send(options))
+    .pipe(
+      Effect.catchIf(
+        ({ codes }) => codes.some((code) => historyCodes.includes(code)),
+        () => Effect.succeed(null)
+      )
+    )
+  const meta = found?.meta
+  if (!meta?.preTokenBalances || !meta.postTokenBalances) return
+  const at = transaction.accounts.indexOf(destination)
+  const moved = balanceAt(meta.postTokenBalances, at) - balanceAt(meta.preTokenBalances, at)
+  if (moved !== BigInt(units)) {
+    return yield* new SvmRpcFailure({ method, reason: `the transaction moved ${moved} units, not ${units}`, codes: [] })
+  }
+})
+
+type TokenBalances = ReadonlyArray<{
+  readonly accountIndex: number
+  readonly uiTokenAmount: { readonly amount: string }
+}>
+
+const balanceAt = (balances: TokenBalances, at: number): bigint =>
+  BigInt(balances.find(({ accountIndex }) => accountIndex === at)?.uiTokenAmount.amount ?? 0)
