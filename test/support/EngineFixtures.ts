@@ -10,6 +10,7 @@ import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 import type { IndexSettings } from "@muniment/engine/NamespaceState"
 import {
   NamespaceStore,
+  type CensusOptions,
   type CommitUnit,
   type MemoryVector,
   type NamespaceKey,
@@ -76,7 +77,7 @@ export const axisVector = (at: number, dims = 8, model = "test-model"): MemoryVe
 
 /** What a call of the store is, for a probe to decide upon. */
 export type StoreCall =
-  | { readonly name: "open"; readonly key: NamespaceKey }
+  | { readonly name: "open" | "census"; readonly key: NamespaceKey }
   | { readonly name: "commit"; readonly key: NamespaceKey; readonly units: ReadonlyArray<CommitUnit> }
   | { readonly name: "record" | "records" | "slotOf" | "checkpoint" | "storedResult"; readonly key: NamespaceKey }
 
@@ -117,7 +118,9 @@ export const probedStore = (directory: string, probe: StoreProbe): Layer.Layer<N
     NamespaceStore,
     Effect.map(NamespaceStore, (store) => ({
       open: (key: NamespaceKey) =>
-        Effect.map(probe.around({ name: "open", key }, store.open(key)), (file) => probedFile(file, probe))
+        Effect.map(probe.around({ name: "open", key }, store.open(key)), (file) => probedFile(file, probe)),
+      census: (key: NamespaceKey, options: CensusOptions) =>
+        probe.around({ name: "census", key }, store.census(key, options))
     }))
   ).pipe(Layer.provide(sqliteNamespaceStore(directory)))
 

@@ -15,10 +15,12 @@ import type {
   ImportRecords,
   PatchMemories,
   PreparedMemory,
+  RemoveCreatedBefore,
   RemoveMatching,
   RemoveMemories,
   Replies,
-  StoreVectors
+  StoreVectors,
+  Sweep
 } from "./Commands.ts"
 import type { Draft, Found } from "./Draft.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
@@ -55,7 +57,9 @@ export class CommandPlanner {
       case "ImportRecords":
         return this.#import(command, draft)
       case "Sweep":
-        return this.#sweep(draft)
+        return this.#sweep(command, draft)
+      case "RemoveCreatedBefore":
+        return this.#removeCreatedBefore(command, draft)
     }
   }
 
@@ -202,12 +206,21 @@ export class CommandPlanner {
     })
   }
 
-  #sweep(draft: Draft) {
+  #removeCreatedBefore({ beforeMillis }: RemoveCreatedBefore, draft: Draft) {
     return Effect.sync(() => {
+      const { table } = this.#state
+      const slots = table.slotsWhere(({ createdAt }) => createdAt < beforeMillis, Limits.removalsPerCommitMax)
+      return this.#removeSlots(slots, draft)
+    })
+  }
+
+  #sweep({ expiredBy = Infinity }: Sweep, draft: Draft) {
+    return Effect.sync(() => {
+      const { table } = this.#state
       const slots: Array<number> = []
-      for (const slot of this.#state.table.expired) {
+      for (const slot of table.expired) {
         if (slots.length === Limits.removalsPerCommitMax) break
-        slots.push(slot)
+        if (table.row(slot)!.expiresAt! <= expiredBy) slots.push(slot)
       }
       return this.#removeSlots(slots, draft)
     })

@@ -62,7 +62,18 @@ export interface ImportRecords {
 /** Removes expired rows for good, at most `Limits.removalsPerCommitMax` at a time. */
 export interface Sweep {
   readonly _tag: "Sweep"
+  /** Only those that had expired by then; the daily job catches up on days that are past. */
+  readonly expiredBy?: number
 }
+
+/** Removes rows by age, all versions, in the same portions; what the free plan does not keep. */
+export interface RemoveCreatedBefore {
+  readonly _tag: "RemoveCreatedBefore"
+  readonly beforeMillis: number
+}
+
+/** Commands that remove in portions: ask again until the reply is smaller than `Limits.removalsPerCommitMax`. */
+export type PortionedRemoval = RemoveMatching | Sweep | RemoveCreatedBefore
 
 export type Command =
   | CreateMemories
@@ -72,6 +83,7 @@ export type Command =
   | StoreVectors
   | ImportRecords
   | Sweep
+  | RemoveCreatedBefore
 
 export interface CreateReply {
   readonly created: ReadonlyArray<MemoryVersion>
@@ -87,6 +99,7 @@ export interface Replies {
   readonly StoreVectors: number
   readonly ImportRecords: number
   readonly Sweep: number
+  readonly RemoveCreatedBefore: number
 }
 
 export type ReplyOf<C extends Command> = Replies[C["_tag"]]

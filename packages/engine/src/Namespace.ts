@@ -266,7 +266,8 @@ class Actor implements Namespace {
   }
 }
 
-const isByFilter = (command: Command): boolean => command._tag === "RemoveMatching" || command._tag === "Sweep"
+const isByFilter = (command: Command): boolean =>
+  command._tag === "RemoveMatching" || command._tag === "Sweep" || command._tag === "RemoveCreatedBefore"
 
 /** What a caller is told of a failure of the store. */
 export const wireError = (error: StoreError): InsufficientStorage | Unavailable => {

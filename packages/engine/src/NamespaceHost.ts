@@ -9,13 +9,20 @@
 import { Cause, Clock, Context, Effect, Layer, Scope, Semaphore } from "effect"
 import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import type { Command, ReplyOf } from "./Commands.ts"
+import type { Command, PortionedRemoval, ReplyOf } from "./Commands.ts"
 import { FileGuard } from "./FileGuard.ts"
 import { openNamespace, wireError, type CommandError, type Namespace } from "./Namespace.ts"
 import { makeNamespaceRegistry, type NamespaceRegistry } from "./NamespaceRegistry.ts"
 import type { NamespaceReader } from "./NamespaceReader.ts"
 import type { IndexSettings } from "./NamespaceState.ts"
-import { isStoreError, type NamespaceKey, type NamespaceStore, type StoreError } from "./store/NamespaceStore.ts"
+import {
+  isStoreError,
+  NamespaceStore,
+  type CensusOptions,
+  type NamespaceCensus,
+  type NamespaceKey,
+  type StoreError
+} from "./store/NamespaceStore.ts"
 import { storeError } from "./store/SqliteNamespaceStore.ts"
 
 export type ReadError = Unavailable | InsufficientStorage
@@ -31,6 +38,10 @@ export class NamespaceHost extends Context.Service<
   {
     /** Delivers a command to the owner of the namespace. */
     readonly ask: <C extends Command>(key: NamespaceKey, command: C) => Effect.Effect<ReplyOf<C>, CommandError>
+    /** Asks for portions until nothing is left; how many memories went. */
+    readonly removeAll: (key: NamespaceKey, command: PortionedRemoval) => Effect.Effect<number, CommandError>
+    /** Counts rows in the committed file; opens no namespace for it. */
+    readonly census: (key: NamespaceKey, options: CensusOptions) => Effect.Effect<NamespaceCensus, ReadError>
     /** Looks at the committed state; never waits for writes. */
     readonly read: <A>(
       key: NamespaceKey,
@@ -78,7 +89,7 @@ const makeHost = Effect.fn("NamespaceHost.make")(function* (options: {
     openMax: options.openMax ?? Limits.openNamespacesMax,
     closeBudgetMillis
   })
-  const host = new Host(registry, guard)
+  const host = new Host(registry, guard, Context.get(own, NamespaceStore))
   yield* host.maintain.pipe(Effect.delay(Limits.expirySweepMillis), Effect.forever, Effect.forkScoped)
   return host satisfies NamespaceHost["Service"]
 })
@@ -86,16 +97,46 @@ const makeHost = Effect.fn("NamespaceHost.make")(function* (options: {
 class Host {
   readonly #registry: NamespaceRegistry<NamespaceKey, Namespace, StoreError>
   readonly #guard: FileGuard
+  readonly #store: NamespaceStore["Service"]
 
-  constructor(registry: NamespaceRegistry<NamespaceKey, Namespace, StoreError>, guard: FileGuard) {
+  constructor(
+    registry: NamespaceRegistry<NamespaceKey, Namespace, StoreError>,
+    guard: FileGuard,
+    store: NamespaceStore["Service"]
+  ) {
     this.#registry = registry
     this.#guard = guard
+    this.#store = store
   }
 
   ask<C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> {
     const once = this.#use(key, (namespace) => namespace.ask(command))
     if (!makesRoom(command)) return once
     return Effect.catchTag(once, "InsufficientStorage", (full) => (this.#guard.giveRoom() ? once : Effect.fail(full)))
+  }
+
+  removeAll(key: NamespaceKey, command: PortionedRemoval): Effect.Effect<number, CommandError> {
+    return Effect.gen({ self: this }, function* () {
+      let removed = 0
+      for (let portion: number = Limits.removalsPerCommitMax; portion === Limits.removalsPerCommitMax;) {
+        portion = yield* this.ask(key, command)
+        removed += portion
+      }
+      return removed
+    })
+  }
+
+  census(key: NamespaceKey, options: CensusOptions): Effect.Effect<NamespaceCensus, ReadError> {
+    return Effect.suspend(() => {
+      const refusal = this.#guard.refusal(key)
+      if (refusal !== undefined) return Effect.fail(wireError(refusal))
+      const counted = this.#store.census(key, options)
+      // On a full disk even a look needs room, for the index of the log.
+      const withRoom = Effect.catchTag(counted, "StoreFull", (full) =>
+        this.#guard.giveRoom() ? counted : Effect.fail(full)
+      )
+      return this.#told(key, withRoom)
+    })
   }
 
   read<A>(key: NamespaceKey, look: (reader: NamespaceReader, nowMillis: number) => A): Effect.Effect<A, ReadError> {
@@ -206,7 +247,10 @@ class Host {
 }
 
 const makesRoom = (command: Command): boolean =>
-  command._tag === "RemoveMemories" || command._tag === "RemoveMatching" || command._tag === "Sweep"
+  command._tag === "RemoveMemories" ||
+  command._tag === "RemoveMatching" ||
+  command._tag === "Sweep" ||
+  command._tag === "RemoveCreatedBefore"
 
 const wireErrorOf = <E>(error: E | StoreError): Exclude<E, StoreError> | ReadError =>
   isStoreError(error) ? wireError(error) : (error as Exclude<E, StoreError>)

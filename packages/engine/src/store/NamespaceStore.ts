@@ -72,6 +72,22 @@ export interface StoredVector {
   readonly values: Float32Array
 }
 
+/** The moment a census looks at, and the age it asks for; milliseconds. */
+export interface CensusOptions {
+  readonly atMillis: number
+  readonly createdBefore: number
+}
+
+/** How many rows are what, superseded versions included. */
+export interface NamespaceCensus {
+  /** Created by the moment, and not past their expiry then. */
+  readonly live: number
+  /** Of `live`, those created before the bound. */
+  readonly liveBefore: number
+  /** Past their expiry at the moment, and not swept yet. */
+  readonly expired: number
+}
+
 /** The commit did not happen because the disk is full. */
 export class StoreFull extends Data.TaggedError("StoreFull")<{ readonly cause: unknown }> {}
 /** Another owner has the file; this one must stop and not reopen. */
@@ -131,5 +147,7 @@ export class NamespaceStore extends Context.Service<
   NamespaceStore,
   {
     readonly open: (key: NamespaceKey) => Effect.Effect<OpenNamespace, StoreError, Scope.Scope>
+    /** Counts the rows of the committed file beside its owner, if it has one; claims and creates nothing. */
+    readonly census: (key: NamespaceKey, options: CensusOptions) => Effect.Effect<NamespaceCensus, StoreError>
   }
 >()("muniment/engine/NamespaceStore") {}

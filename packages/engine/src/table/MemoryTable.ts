@@ -72,6 +72,16 @@ export class MemoryTable {
     return this.#rows[slot]
   }
 
+  /** The first `limit` slots whose rows, visible or not, are wanted. */
+  slotsWhere(isWanted: (row: MemoryRow) => boolean, limit: number): ReadonlyArray<number> {
+    const slots: Array<number> = []
+    for (let slot = 0; slot < this.#rows.length && slots.length < limit; slot++) {
+      const row = this.#rows[slot]
+      if (row !== undefined && isWanted(row)) slots.push(slot)
+    }
+    return slots
+  }
+
   isLive(slot: number): boolean {
     return this.#live.has(slot)
   }
