@@ -55,8 +55,10 @@ export const verifySvmOnChain = Effect.fn("SvmVerify.onChain")(function* (
   )
   // Only we could have sent it, before a crash: what it moved is the state machine's to find.
   if (fault === "AlreadyProcessed") return
+  const ourFault = destinationFault(destination, terms)
+  if (ourFault !== undefined) return yield* new SvmRpcFailure({ method: holdingsMethod, reason: ourFault, codes: [] })
   const reason = isBlockhashValid
-    ? (destinationFault(destination, terms) ?? sourceFault(source, transaction, terms) ?? faultReason(fault))
+    ? (sourceFault(source, transaction, terms) ?? faultReason(fault))
     : "the blockhash of the transaction is not valid (any more): sign a new one"
   if (reason !== undefined) return yield* new PaymentInvalid({ reason })
 })
@@ -122,10 +124,12 @@ const seeBlockhash = Effect.fn("SvmVerify.seeBlockhash")(function* (
   return true
 })
 
+const holdingsMethod = "getMultipleAccounts"
+
 /** Source and destination of the transfer; undefined: not an account of the Token program. */
 const holdings = (rpc: SvmRpc, { transfer: { source, destination } }: SvmTransaction) =>
   rpc
-    .ask("getMultipleAccounts", (node, options) =>
+    .ask(holdingsMethod, (node, options) =>
       node.getMultipleAccounts([source, destination], { commitment: "confirmed", encoding: "base64" }).send(options)
     )
     .pipe(Effect.map(({ value }) => [holdingOf(value[0]), holdingOf(value[1])] as const))
@@ -141,10 +145,11 @@ const holdingOf = (account: EncodedAccount | null | undefined): Token | undefine
   return data.length === getTokenSize() ? getTokenDecoder().decode(data) : undefined
 }
 
+/** The operator has to make it once; no payer is to blame. */
 const destinationFault = (holding: Token | undefined, { mint, payTo }: SvmTerms): string | undefined => {
-  if (holding === undefined) return "our token account for USDC does not exist yet; ask the operator"
+  if (holding === undefined) return "the recipient has no token account for USDC"
   const isOurs = holding.mint === mint && holding.owner === payTo && holding.state === AccountState.Initialized
-  return isOurs ? undefined : "our token account takes no payments; ask the operator"
+  return isOurs ? undefined : "the recipient's token account takes no payments"
 }
 
 const sourceFault = (

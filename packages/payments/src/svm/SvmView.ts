@@ -18,7 +18,7 @@ import {
 import type { ChainView, UnpaidNext } from "../PaymentChain.ts"
 import type { SvmLifetimes } from "./SvmLifetimes.ts"
 import { type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
-import type { SvmTransaction } from "./SvmTransaction.ts"
+import { decodeSvmPayload, type SvmTransaction } from "./SvmTransaction.ts"
 
 export type SvmConfirmations = "confirmed" | "finalized"
 
@@ -45,6 +45,7 @@ export const lookAtSvm = Effect.fn("SvmView.look")(function* (
   wanted: SvmConfirmations,
   viewed: SvmViewed
 ) {
+  if (viewed.signature === "") return yield* unnamed
   const { status } = yield* statusOf(rpc, viewed.signature)
   if (status === null) {
     if (!(yield* hasRunOut(rpc, lifetimes, viewed))) return unpaid("resend")
@@ -60,6 +61,11 @@ export const lookAtSvm = Effect.fn("SvmView.look")(function* (
   const confirmations = isFinal ? finalizedConfirmations : Math.max(1, Number(status.confirmations ?? 1n))
   return { _tag: "Paid", hash: viewed.signature, confirmations, isFinal } satisfies ChainView
 })
+
+/** A facilitator has sent it and not said as what; nothing must follow from finding nothing. */
+const unnamed = Effect.fail(
+  new SvmRpcFailure({ method: "getSignatureStatuses", reason: "the signature is not known", codes: [] })
+)
 
 const unpaid = (next: UnpaidNext): ChainView => ({ _tag: "Unpaid", next })
 
@@ -125,10 +131,17 @@ const requireMoved = Effect.fn("SvmView.requireMoved")(function* (
         () => Effect.succeed(null)
       )
     )
-  const meta = found?.meta
-  if (!meta?.preTokenBalances || !meta.postTokenBalances) return
+  if (found === null) return
+  const [wire] = found.transaction
+  const isOurs = yield* decodeSvmPayload({ transaction: wire }).pipe(
+    Effect.map(({ messageHash }) => messageHash === transaction.messageHash),
+    Effect.catch(() => Effect.succeed(false))
+  )
+  if (!isOurs) return yield* new SvmRpcFailure({ method, reason: "the transaction is another one", codes: [] })
+  const { preTokenBalances, postTokenBalances } = found.meta ?? {}
+  if (!preTokenBalances || !postTokenBalances) return
   const at = transaction.accounts.indexOf(destination)
-  const moved = balanceAt(meta.postTokenBalances, at) - balanceAt(meta.preTokenBalances, at)
+  const moved = balanceAt(postTokenBalances, at) - balanceAt(preTokenBalances, at)
   if (moved !== BigInt(units)) {
     return yield* new SvmRpcFailure({ method, reason: `the transaction moved ${moved} units, not ${units}`, codes: [] })
   }

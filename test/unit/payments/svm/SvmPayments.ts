@@ -6,12 +6,14 @@ import {
   compileTransaction,
   createTransactionMessage,
   getBase64EncodedWireTransaction,
+  getTransactionDecoder,
   type Instruction,
   type KeyPairSigner,
   partiallySignTransaction,
   pipe,
   setTransactionMessageFeePayer,
-  setTransactionMessageLifetimeUsingBlockhash
+  setTransactionMessageLifetimeUsingBlockhash,
+  type Transaction
 } from "@solana/kit"
 import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from "@solana-program/compute-budget"
 import { getTransferCheckedInstruction } from "@solana-program/token"
@@ -73,14 +75,22 @@ export const paymentOf = async (parts: PaymentParts = {}): Promise<{ readonly tr
   const { instructions = [limit(), price(), transfer(), memo("one")], feePayer = operator.address } = parts
   const { signers = [payer.signer], blockhash = someBlockhash, version = 0 } = parts
   const message = pipe(
-    createTransactionMessage({ version }),
+    createTransactionMessage({ version: 0 }),
     (empty) => setTransactionMessageFeePayer(feePayer, empty),
     (paid) => setTransactionMessageLifetimeUsingBlockhash({ blockhash, lastValidBlockHeight: 0n }, paid),
     (timed) => appendTransactionMessageInstructions([...instructions], timed)
   )
   const keys = signers.map(({ keyPair }) => keyPair)
-  const signed = await partiallySignTransaction(keys, compileTransaction(message))
+  const compiled = compileTransaction(message)
+  const signed = await partiallySignTransaction(keys, version === 0 ? compiled : asLegacy(compiled))
   return { transaction: getBase64EncodedWireTransaction(signed) }
+}
+
+/** Without the first byte, which says the version, and the last, the number of lookup tables; unsigned. */
+const asLegacy = ({ messageBytes }: Transaction): Transaction => {
+  const message = messageBytes.slice(1, -1)
+  const signers = message[0] ?? 0
+  return getTransactionDecoder().decode(new Uint8Array([signers, ...new Uint8Array(64 * signers), ...message]))
 }
 
 export const bytesOf = (base64: string): Uint8Array => new Uint8Array(Buffer.from(base64, "base64"))
