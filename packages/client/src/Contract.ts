@@ -6,13 +6,16 @@
  */
 import type { AccountApi } from "@muniment/domain/api/AccountApi"
 import type { AttestationsApi } from "@muniment/domain/api/AttestationsApi"
+import type { CreditsApi } from "@muniment/domain/api/CreditsApi"
 import type { MemoriesApi } from "@muniment/domain/api/MemoriesApi"
 import type { SchemasApi } from "@muniment/domain/api/SchemasApi"
 import type { GrantsInput } from "./Grant.ts"
+import type { Pay, Payment, PaymentReceipt } from "./Payment.ts"
 
 type Endpoints = (typeof MemoriesApi)["endpoints"] &
   (typeof SchemasApi)["endpoints"] &
   (typeof AttestationsApi)["endpoints"] &
+  (typeof CreditsApi)["endpoints"] &
   (typeof AccountApi)["endpoints"]
 
 export type EndpointName = keyof Endpoints
@@ -31,6 +34,10 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** Of a write: replaces the generated one. The same key and body give the first answer again. */
   readonly idempotencyKey?: string | undefined
+  /** Signs a payment when this call answers 402; at most once. `onPaymentRequired` of the client by default. */
+  readonly pay?: Pay | undefined
+  /** A payment that was signed before, as the error of an unfinished call carries it: the call goes on with it. */
+  readonly payment?: Payment | undefined
 }
 
 /** Of a search: what others granted the caller. */
@@ -43,9 +50,20 @@ export interface GrantOptions {
 export type Options<Name extends EndpointName> =
   HasGrants<Endpoints[Name]["~Headers"]["Type"]> extends true ? CallOptions & GrantOptions : CallOptions
 
+/** The answer of a deposit, with what the payment's header says. */
+export type Deposited = Answer<"deposit"> & { readonly receipt?: PaymentReceipt }
+
+/** A deposit takes its amount as it is, in US dollars. */
+export type ContractClient = DirectCalls & {
+  readonly deposit: (
+    amountUsd: NonNullable<Query<"deposit">["amount_usd"]>,
+    options?: Options<"deposit">
+  ) => Promise<Deposited>
+}
+
 /** Path parameter, then query, then body, then options; each only where the endpoint has it. */
-export type ContractClient = {
-  readonly [Name in EndpointName]: (
+type DirectCalls = {
+  readonly [Name in Exclude<EndpointName, "deposit">]: (
     ...input: [
       ...Part<Endpoints[Name]["~Params"]["Type"], string>,
       ...Part<Query<Name>, Query<Name>>,

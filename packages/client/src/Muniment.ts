@@ -9,6 +9,7 @@ import type {
   Body,
   CallOptions,
   ContractClient,
+  Deposited,
   EndpointName,
   GrantOptions,
   Options,
@@ -121,18 +122,44 @@ export class Muniment implements ContractClient {
     return this.#write("revokeGrant", "POST", "/grants/revoke", body, options)
   }
 
+  /**
+   * Credits the caller's account, 1,000 for a dollar; 0.10 to 1,000 dollars in whole cents. The service
+   * answers 402 first, then `pay` signs; while the outcome is unknown the same payment is sent again.
+   */
+  async deposit(amountUsd: number, options?: CallOptions): Promise<Deposited> {
+    const { body, receipt } = await this.#transport.call({
+      method: "POST",
+      path: "/credits/deposit",
+      query: { amount_usd: amountUsd } satisfies Query<"deposit">,
+      isWrite: true,
+      ...options
+    })
+    const answer = body as Answer<"deposit">
+    return receipt === undefined ? answer : { ...answer, receipt }
+  }
+
+  /** Balance, allowance, plan, and how long the balance keeps a free plan's memories. */
+  credits(options?: CallOptions): Promise<Answer<"credits">> {
+    return this.#read("credits", { method: "GET", path: "/credits" }, options)
+  }
+
+  /** One page of the account's movements, newest first; `nextCursor` leads to the next. */
+  transactions(query: Query<"transactions"> = {}, options?: CallOptions): Promise<Answer<"transactions">> {
+    return this.#read("transactions", { method: "GET", path: "/credits/transactions", query }, options)
+  }
+
   /** Keys that attestations of the service verify with; fetched once, and again with `refresh`. */
   async publicKeys(options: CallOptions & { readonly refresh?: boolean } = {}): Promise<PublishedKeys> {
     if (this.#publicKeys !== undefined && options.refresh !== true) return this.#publicKeys
     const path = `/.well-known/${encodeURIComponent(this.#serviceName)}-keys.json`
-    const answer = await this.#transport.call({
+    const { body } = await this.#transport.call({
       method: "GET",
       path,
       isWrite: false,
       isPublic: true,
       signal: options.signal
     })
-    this.#publicKeys = answer as PublishedKeys
+    this.#publicKeys = body as PublishedKeys
     return this.#publicKeys
   }
 
@@ -146,7 +173,8 @@ export class Muniment implements ContractClient {
     call: Pick<Call, "method" | "path" | "query" | "body">,
     options: (CallOptions & GrantOptions) | undefined
   ): Promise<Answer<Name>> {
-    return this.#answer({ ...call, isWrite: false, signal: options?.signal, grants: options?.grants })
+    // A read has no key: repeating it changes nothing.
+    return this.#answer({ ...call, ...options, idempotencyKey: undefined, isWrite: false })
   }
 
   #write<Name extends EndpointName>(
@@ -156,12 +184,11 @@ export class Muniment implements ContractClient {
     body: object | undefined,
     options: CallOptions | undefined
   ): Promise<Answer<Name>> {
-    const { idempotencyKey, signal } = options ?? {}
-    return this.#answer({ method, path, body, isWrite: true, idempotencyKey, signal })
+    return this.#answer({ ...options, method, path, body, isWrite: true })
   }
 
   // The service encodes its answers by the same contract that `Answer` is derived from.
   async #answer<Name extends EndpointName>(call: Call): Promise<Answer<Name>> {
-    return (await this.#transport.call(call)) as Answer<Name>
+    return (await this.#transport.call(call)).body as Answer<Name>
   }
 }

@@ -3,7 +3,11 @@
  * `network_error`, `timeout`, `invalid_response` when no answer of the service came; then `status`
  * is 0, or that of the answer that could not be read. It is 0, too, for what is refused before
  * anything is sent: grants (`invalid_grants_header`, `too_many_grants`) and `not_canonical`.
+ *
+ * Status 202 (`payment_pending`) is an error too: the payment is on its way, the request was not served.
  */
+import type { Payment, PaymentDemand } from "./Payment.ts"
+
 export interface MunimentErrorDetail {
   /** Index of the memory in the request. */
   readonly index?: number
@@ -19,6 +23,10 @@ export class MunimentError extends Error {
   readonly details: ReadonlyArray<MunimentErrorDetail>
   /** What the service asked for with `Retry-After`. */
   readonly retryAfterMillis: number | undefined
+  /** Of a 402: what to pay, and how. */
+  readonly paymentRequired: PaymentDemand | undefined
+  /** What the request carried: a call that is made again with it pays nothing twice. */
+  readonly payment: Payment | undefined
 
   constructor(fields: {
     readonly status: number
@@ -26,6 +34,8 @@ export class MunimentError extends Error {
     readonly message: string
     readonly details?: ReadonlyArray<MunimentErrorDetail> | undefined
     readonly retryAfterMillis?: number | undefined
+    readonly paymentRequired?: PaymentDemand | undefined
+    readonly payment?: Payment | undefined
     readonly cause?: unknown
   }) {
     super(fields.message, { cause: fields.cause })
@@ -33,5 +43,7 @@ export class MunimentError extends Error {
     this.code = fields.code
     this.details = fields.details ?? []
     this.retryAfterMillis = fields.retryAfterMillis
+    this.paymentRequired = fields.paymentRequired
+    this.payment = fields.payment
   }
 }

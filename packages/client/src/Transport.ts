@@ -4,10 +4,12 @@
  * minutes only.
  *
  * Invariant: a call is repeated only when repeating cannot do harm: reads, and writes that carry an
- * `Idempotency-Key`, whose first answer the service gives again. The key stays the same over retries.
+ * `Idempotency-Key`, whose first answer the service gives again. The key stays the same over retries, and
+ * so does a payment.
  */
 import { type GrantsInput, grantsHeader } from "./Grant.ts"
 import { MunimentError, type MunimentErrorDetail } from "./MunimentError.ts"
+import { demandOf, type Pay, type Payment, type PaymentReceipt, receiptOf } from "./Payment.ts"
 import { type Wallet, walletHeaders } from "./Wallet.ts"
 
 /** An API key, or a wallet that signs each request; its first one makes its account. */
@@ -25,7 +27,9 @@ export interface TransportSettings {
   readonly timeoutMillis?: number | undefined
   /** Attempts after the first; 2 by default, 0 turns retries and generated keys off. */
   readonly retries?: number | undefined
-  /** Waits between attempts; replaced in tests. */
+  /** Signs a payment when a call meets empty purses; without it, the call fails with `insufficient_credits`. */
+  readonly onPaymentRequired?: Pay | undefined
+  /** Waits between attempts; replaced in tests, and by who wants to show the waiting. */
   readonly pause?: ((millis: number, signal: AbortSignal | undefined) => Promise<void>) | undefined
   /** Time of a wallet's signature, in milliseconds; replaced in tests. */
   readonly now?: (() => number) | undefined
@@ -44,6 +48,15 @@ export interface Call {
   readonly signal?: AbortSignal | undefined
   readonly idempotencyKey?: string | undefined
   readonly grants?: GrantsInput | undefined
+  /** Instead of `onPaymentRequired`. */
+  readonly pay?: Pay | undefined
+  /** Signed before this call; nothing else is signed then. */
+  readonly payment?: Payment | undefined
+}
+
+export interface Answered {
+  readonly body: unknown
+  readonly receipt: PaymentReceipt | undefined
 }
 
 const timeoutMillisDefault = 30_000
@@ -51,6 +64,9 @@ const retriesDefault = 2
 const pauseMillisMin = 200
 const pauseMillisMax = 30_000
 const retriedStatuses = new Set([429, 503])
+const pendingStatus = 202
+/** Repeats while a payment is not confirmed; the service waits up to 10 s in each of them. */
+const pendingRepeatsMax = 30
 
 export class Transport {
   readonly #options: TransportOptions
@@ -63,25 +79,36 @@ export class Transport {
     this.#retries = options.retries ?? retriesDefault
   }
 
-  /** The answer's JSON body; rejects with `MunimentError`, or with the reason of the caller's signal. */
-  async call(call: Call): Promise<unknown> {
+  /** The answer; rejects with `MunimentError`, or with the reason of the caller's signal or of who pays. */
+  async call(call: Call): Promise<Answered> {
     const idempotencyKey =
       call.idempotencyKey ?? (call.isWrite && this.#retries > 0 ? globalThis.crypto.randomUUID() : undefined)
-    const isRepeatable = !call.isWrite || idempotencyKey !== undefined
+    const retries = call.isWrite && idempotencyKey === undefined ? 0 : this.#retries
     const prepared = prepare(call, idempotencyKey)
+    const pay = call.pay ?? this.#options.onPaymentRequired
     const pause = this.#options.pause ?? pauseFor
-    for (let attempt = 0; ; attempt++) {
+    let { payment } = call
+    for (let failures = 0, pendings = 0; ;) {
       try {
-        return await this.#attempt(call, prepared)
+        return await this.#attempt(call, prepared, payment)
       } catch (error) {
-        if (!(error instanceof MunimentError) || !isRepeatable || attempt >= this.#retries) throw error
-        if (error.status !== 0 && !retriedStatuses.has(error.status)) throw error
+        if (!(error instanceof MunimentError)) throw error
+        const demand = error.paymentRequired
+        if (demand !== undefined && demand.accepts.length > 0 && payment === undefined && pay !== undefined) {
+          payment = await pay(demand)
+          continue
+        }
+        // A pending payment is no failure: the request was not served, so repeating it is always right.
+        const isPending = error.status === pendingStatus
+        const attempt = isPending ? pendings++ : failures++
+        if (attempt >= (isPending ? pendingRepeatsMax : retries)) throw error
+        if (!isPending && error.status !== 0 && !retriedStatuses.has(error.status)) throw error
         await pause(pauseMillis(attempt, error.retryAfterMillis), call.signal)
       }
     }
   }
 
-  async #attempt(call: Call, { body, headers, path }: Prepared): Promise<unknown> {
+  async #attempt(call: Call, { body, headers, path }: Prepared, payment: Payment | undefined): Promise<Answered> {
     call.signal?.throwIfAborted()
     // Outside the time limit: a person may have to approve the signature.
     const credentials = call.isPublic === true ? {} : await this.#credentials(call.method, path, body)
@@ -90,16 +117,16 @@ export class Transport {
     try {
       const response = await send(`${this.#origin}${call.isPublic === true ? "" : "/v1"}${path}`, {
         method: call.method,
-        headers: { ...headers, ...credentials },
+        headers: { ...headers, ...credentials, ...(payment !== undefined && { [payment.header]: payment.value }) },
         signal: call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]),
         ...(body === undefined ? {} : { body })
       })
-      return read(response, await response.text())
+      return read(response, await response.text(), payment)
     } catch (error) {
       if (error instanceof MunimentError) throw error
       call.signal?.throwIfAborted()
-      if (timeout.aborted) throw failure("timeout", "the service gave no answer in time", error)
-      throw failure("network_error", "the service could not be reached", error)
+      if (timeout.aborted) throw failure("timeout", "the service gave no answer in time", error, payment)
+      throw failure("network_error", "the service could not be reached", error, payment)
     }
   }
 
@@ -130,8 +157,8 @@ const prepare = (call: Call, idempotencyKey: string | undefined): Prepared => ({
   }
 })
 
-const failure = (code: string, message: string, cause: unknown): MunimentError =>
-  new MunimentError({ status: 0, code, message, cause })
+const failure = (code: string, message: string, cause: unknown, payment: Payment | undefined): MunimentError =>
+  new MunimentError({ status: 0, code, message, cause, payment })
 
 const queryText = (query: object | undefined): string => {
   const parameters = new URLSearchParams()
@@ -142,16 +169,20 @@ const queryText = (query: object | undefined): string => {
   return text === "" ? "" : `?${text}`
 }
 
-const read = (response: Response, text: string): unknown => {
+const read = (response: Response, text: string, payment: Payment | undefined): Answered => {
   const body = parse(text)
-  if (response.ok && body !== undefined) return body
+  if (response.ok && response.status !== pendingStatus && body !== undefined) {
+    return { body, receipt: receiptOf(response) }
+  }
   const fields = body ?? {}
   throw new MunimentError({
     status: response.status,
     code: typeof fields["code"] === "string" ? fields["code"] : "invalid_response",
     message: typeof fields["error"] === "string" ? fields["error"] : `the service answered ${response.status}`,
     details: Array.isArray(fields["details"]) ? (fields["details"] as ReadonlyArray<MunimentErrorDetail>) : undefined,
-    retryAfterMillis: retryAfterMillis(response)
+    retryAfterMillis: retryAfterMillis(response),
+    paymentRequired: demandOf(response, fields),
+    payment
   })
 }
 

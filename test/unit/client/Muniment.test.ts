@@ -45,6 +45,9 @@ const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Prom
   deleteSchema: (client) => client.deleteSchema("x/y"),
   attest: (client) => client.attest({ claim: "memory_count_gte", threshold: 1 }),
   revokeGrant: (client) => client.revokeGrant({ grant: { p: { f: "0x1", g: "0x2", e: 1 }, s: "0x", c: "evm" } }),
+  deposit: (client) => client.deposit(0.5),
+  credits: (client) => client.credits(),
+  transactions: (client) => client.transactions({ limit: 10 }),
   whoami: (client) => client.whoami()
 }
 
@@ -55,8 +58,8 @@ const namesOf = ({ ast }: Schema.Top): ReadonlyArray<PropertyKey> =>
 const byName: Readonly<Record<string, (client: ContractClient) => Promise<unknown>>> = calls
 
 describe("the client follows the contract", () => {
-  const { memories, schemas, attestations, account } = MunimentApi.groups
-  for (const endpoint of [memories, schemas, attestations, account].flatMap((group) =>
+  const { memories, schemas, attestations, credits, account } = MunimentApi.groups
+  for (const endpoint of [memories, schemas, attestations, credits, account].flatMap((group) =>
     Object.values(group.endpoints)
   )) {
     it(`${endpoint.identifier} calls ${endpoint.method} ${endpoint.path}`, async () => {

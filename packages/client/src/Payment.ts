@@ -1,0 +1,53 @@
+/**
+ * Payments by HTTP 402 (interface.md section 11, x402 versions 1 and 2) as a client handles them: what
+ * the service asks for, the header that pays, the receipt. Signing is the caller's: this package knows no
+ * chain.
+ *
+ * Invariant: a call asks for one payment at most. What was signed is repeated until the outcome is
+ * known, never signed a second time.
+ */
+import type { PaymentRequired } from "@muniment/domain/Errors"
+import type { PaymentNetwork } from "@muniment/domain/Payment"
+
+/** Body of the 402 answer. Who pays looks at `accepts` first: amount, asset, network and payee. */
+export type PaymentDemand = (typeof PaymentRequired)["Encoded"] & {
+  /** The header PAYMENT-REQUIRED, Base64 JSON: the same for libraries of protocol version 2. */
+  readonly header?: string | undefined
+}
+
+/** A signed payment as a request carries it: Base64 JSON, in the header of its protocol version, 1 or 2. */
+export interface Payment {
+  readonly header: "x-payment" | "payment-signature"
+  readonly value: string
+}
+
+/** Signs one of the ways to pay; what it rejects with, the call rejects with. */
+export type Pay = (demand: PaymentDemand) => Promise<Payment>
+
+/** What the service says of a settled payment. */
+export interface PaymentReceipt {
+  /** Hash, or signature, of the transaction. */
+  readonly transaction: string
+  /** By its name, or by its CAIP-2 id for a payment of protocol version 2. */
+  readonly network: PaymentNetwork | `${string}:${string}`
+  readonly payer?: string
+}
+
+/** Undefined for a 402 of another protocol, as a proxy may send. */
+export const demandOf = (response: Response, body: Readonly<Record<string, unknown>>): PaymentDemand | undefined => {
+  if (response.status !== 402 || !Array.isArray(body["accepts"])) return undefined
+  const header = response.headers.get("payment-required") ?? undefined
+  return { ...(body as PaymentDemand), header }
+}
+
+/** Undefined when the answer has none: nothing was paid, or it is kept from before. */
+export const receiptOf = ({ headers }: Response): PaymentReceipt | undefined => {
+  const text = headers.get("payment-response") ?? headers.get("x-payment-response")
+  if (text === null) return undefined
+  try {
+    return JSON.parse(atob(text)) as PaymentReceipt
+  } catch {
+    // The money is credited all the same: an unreadable receipt must not look like a failed payment.
+    return undefined
+  }
+}
