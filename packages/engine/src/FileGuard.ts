@@ -9,7 +9,7 @@ import { Clock, Effect, type Scope } from "effect"
 import { Ballast, ballastName } from "./Ballast.ts"
 import type { Namespace } from "./Namespace.ts"
 import type { NamespaceKey, StoreDamaged, StoreError, StoreFenced } from "./store/NamespaceStore.ts"
-import { storeError } from "./store/SqliteNamespaceStore.ts"
+import { storeError } from "./store/storeError.ts"
 
 export class FileGuard {
   readonly #directory: string

@@ -23,7 +23,7 @@ import {
   type NamespaceKey,
   type StoreError
 } from "./store/NamespaceStore.ts"
-import { storeError } from "./store/SqliteNamespaceStore.ts"
+import { storeError } from "./store/storeError.ts"
 
 export type ReadError = Unavailable | InsufficientStorage
 

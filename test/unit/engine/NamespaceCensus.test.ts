@@ -55,6 +55,9 @@ describe("a census", () => {
       expect(yield* census(50, 2)).toEqual({ live: 4, liveBefore: 1, expired: 1 })
       expect(yield* census(51, 1)).toEqual({ live: 4, liveBefore: 0, expired: 2 })
       expect(yield* census(0, 0)).toEqual({ live: 0, liveBefore: 0, expired: 0 })
+      const without = { createdBefore: 2, expiredBy: 50 }
+      const rest = NamespaceHost.use((host) => host.census(key, { atMillis: 51, createdBefore: 5, without }))
+      expect(yield* rest).toEqual({ live: 3, liveBefore: 1, expired: 1 })
     }).pipe(Effect.provide(engineOf(temporaryDirectory())))
   )
 

@@ -76,6 +76,8 @@ export interface StoredVector {
 export interface CensusOptions {
   readonly atMillis: number
   readonly createdBefore: number
+  /** What a dry run would have removed by now is not counted. */
+  readonly without?: { readonly createdBefore: number; readonly expiredBy: number } | undefined
 }
 
 /** How many rows are what, superseded versions included. */

@@ -6,38 +6,33 @@
  * the epoch is claimed by the first commit and checked by every one, in the same transaction; an
  * error during a commit leaves its outcome unknown, and the owner must reopen (reliability.md).
  */
-import { existsSync, mkdirSync } from "node:fs"
+import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { Database } from "@muniment/sqlite/Database"
-import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
-import { classifySqlite } from "@muniment/sqlite/SqliteError"
+import { migrate } from "@muniment/sqlite/Migrate"
 import { FullText } from "../recall/FullText.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
+import { checkOwner, metaOf } from "./namespaceMeta.ts"
 import {
   NamespaceStore,
-  StoreDamaged,
-  StoreFault,
   StoreFenced,
-  StoreFull,
-  type CensusOptions,
   type Change,
   type CommitUnit,
   type MemoryRow,
-  type NamespaceCensus,
   type NamespaceKey,
   type OpenNamespace,
   type StoredResult,
   type StoredVector,
   type StoreError
 } from "./NamespaceStore.ts"
-import { DamagedColumn, recordOf, recordValues, rowOf, vectorBytes, vectorOf } from "./memoryColumns.ts"
+import { recordOf, recordValues, rowOf, vectorBytes, vectorOf } from "./memoryColumns.ts"
+import { takeCensus } from "./SqliteCensus.ts"
+import { guarded } from "./storeError.ts"
 
 /** Rows read before other fibers get a turn: 1 to 4 ms of work, most of it for vectors. */
 const rowsPerTurn = 250
-/** The same for rows that are only counted: about 3 ms when they hold half a kilobyte each. */
-const countedPerTurn = 10_000
 
 export const sqliteNamespaceStore = (dataDirectory: string): Layer.Layer<NamespaceStore> => {
   const directory = join(dataDirectory, "namespaces")
@@ -68,57 +63,6 @@ const openNamespace = Effect.fn("NamespaceStore.open")(function* (directory: str
   const file = yield* guarded(() => new NamespaceFile(database, key, `${filename.slice(0, -3)}.hnsw`))
   return file satisfies OpenNamespace
 })
-
-/**
- * A second connection beside the owner's: in WAL neither waits for the other, and between two turns it
- * holds no lock. Not opened read-only, since SQLite would then leave its log files behind.
- */
-const takeCensus = Effect.fn("NamespaceStore.census")(function* (
-  directory: string,
-  key: NamespaceKey,
-  options: CensusOptions
-) {
-  const filename = join(directory, `${key.tag}.db`)
-  return yield* Effect.acquireUseRelease(
-    guarded(() => (existsSync(filename) ? new Database({ filename }) : undefined)),
-    (database) => (database === undefined ? Effect.succeed(emptyCensus) : countRows(database, key, options)),
-    (database) => Effect.sync(() => database?.close())
-  )
-})
-
-const emptyCensus: NamespaceCensus = { live: 0, liveBefore: 0, expired: 0 }
-
-const countRows = Effect.fnUntraced(function* (database: Database, key: NamespaceKey, options: CensusOptions) {
-  const slots = yield* guarded(() => slotsOf(database, key))
-  const census = { ...emptyCensus }
-  for (let from = 0; from < slots; from += countedPerTurn) {
-    const row = yield* guarded(() =>
-      database.prepare(censusSql).get(from, from + countedPerTurn, options.atMillis, options.createdBefore)
-    )
-    census.live += Number(row?.["live"])
-    census.liveBefore += Number(row?.["live_before"])
-    census.expired += Number(row?.["expired"])
-    yield* Effect.yieldNow
-  }
-  return census
-})
-
-/** Slots in use are below this; 0 in a file whose first migration was cut short. */
-const slotsOf = (database: Database, key: NamespaceKey): number => {
-  const version = Number(database.value("PRAGMA user_version"))
-  const known = namespaceMigrations.length
-  if (version > known) throw new NewerDatabase({ filename: database.filename, found: version, known })
-  if (version === 0) return 0
-  checkOwner(database, key)
-  return Number(database.value("SELECT coalesce(max(slot), -1) FROM memory")) + 1
-}
-
-const isLive = "created_at <= ?3 AND (expires_at IS NULL OR expires_at > ?3)"
-const censusSql = `SELECT
-    count(*) FILTER (WHERE ${isLive}) AS live,
-    count(*) FILTER (WHERE ${isLive} AND created_at < ?4) AS live_before,
-    count(*) FILTER (WHERE expires_at <= ?3) AS expired
-  FROM memory WHERE slot >= ?1 AND slot < ?2`
 
 class NamespaceFile implements OpenNamespace {
   readonly key: NamespaceKey
@@ -318,35 +262,3 @@ const putSql = `INSERT INTO memory (slot, created_seq, id, kind, subject_id, thr
     tags = excluded.tags, mentions = excluded.mentions, event_time = excluded.event_time, confidence = excluded.confidence,
     content_hash = excluded.content_hash, updated_at = excluded.updated_at, expires_at = excluded.expires_at,
     unique_key = excluded.unique_key`
-
-const metaOf = (database: Database, key: "seq" | "epoch" | "account" | "agent"): unknown =>
-  database.prepare("SELECT value FROM meta WHERE key = ?").get(key)?.["value"]
-
-const checkOwner = (database: Database, key: NamespaceKey): void => {
-  const isClaimed = Number(metaOf(database, "epoch") ?? 0) > 0
-  if (isClaimed && (metaOf(database, "account") !== key.account || metaOf(database, "agent") !== key.agentId))
-    throw new DamagedColumn("the file holds the memories of another agent")
-}
-
-/** Runs a synchronous step and sorts what it throws into the port's errors. */
-const guarded = <A>(step: () => A): Effect.Effect<A, StoreError> =>
-  Effect.try({
-    try: step,
-    catch: storeError
-  })
-
-/** The port's error for whatever a step threw. */
-export const storeError = (cause: unknown): StoreError => {
-  const classified = classifySqlite(cause, "namespace")
-  if (classified?.reason === "full") return new StoreFull({ cause: classified })
-  if (classified?.reason === "corrupt") return new StoreDamaged({ reason: classified.message, cause })
-  if (cause instanceof SyntaxError) return new StoreDamaged({ reason: "a stored column does not parse", cause })
-  if (cause instanceof DamagedColumn) return new StoreDamaged({ reason: cause.message, cause })
-  if (cause instanceof NewerDatabase) {
-    return new StoreDamaged({
-      reason: `version ${cause.found} of a later release; this one knows ${cause.known}`,
-      cause
-    })
-  }
-  return new StoreFault({ cause: classified ?? cause })
-}

@@ -1,0 +1,67 @@
+/**
+ * Counts rows of a namespace's file, open or closed, by a second connection: in WAL it and the owner's do
+ * not wait for each other, and between two turns it holds no lock. Not opened read-only, since SQLite
+ * would then leave its log files behind. Claims nothing, creates nothing, migrates nothing.
+ */
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { Database } from "@muniment/sqlite/Database"
+import { NewerDatabase } from "@muniment/sqlite/Migrate"
+import { checkOwner } from "./namespaceMeta.ts"
+import { namespaceMigrations } from "./namespaceMigrations.ts"
+import type { CensusOptions, NamespaceCensus, NamespaceKey } from "./NamespaceStore.ts"
+import { guarded } from "./storeError.ts"
+
+/** Rows counted before other fibers get a turn: about 3 ms when they hold half a kilobyte each. */
+const countedPerTurn = 10_000
+
+export const takeCensus = Effect.fn("NamespaceStore.census")(function* (
+  directory: string,
+  key: NamespaceKey,
+  options: CensusOptions
+) {
+  const filename = join(directory, `${key.tag}.db`)
+  return yield* Effect.acquireUseRelease(
+    guarded(() => (existsSync(filename) ? new Database({ filename }) : undefined)),
+    (database) => (database === undefined ? Effect.succeed(emptyCensus) : countRows(database, key, options)),
+    (database) => Effect.sync(() => database?.close())
+  )
+})
+
+const nothing = { createdBefore: -Infinity, expiredBy: -Infinity }
+
+const emptyCensus: NamespaceCensus = { live: 0, liveBefore: 0, expired: 0 }
+
+const countRows = Effect.fnUntraced(function* (database: Database, key: NamespaceKey, options: CensusOptions) {
+  const slots = yield* guarded(() => slotsOf(database, key))
+  const census = { ...emptyCensus }
+  const { atMillis, createdBefore, without = nothing } = options
+  const bounds = [atMillis, createdBefore, without.createdBefore, without.expiredBy]
+  for (let from = 0; from < slots; from += countedPerTurn) {
+    const row = yield* guarded(() => database.prepare(censusSql).get(from, from + countedPerTurn, ...bounds))
+    census.live += Number(row?.["live"])
+    census.liveBefore += Number(row?.["live_before"])
+    census.expired += Number(row?.["expired"])
+    yield* Effect.yieldNow
+  }
+  return census
+})
+
+/** Slots in use are below this; 0 in a file whose first migration was cut short. */
+const slotsOf = (database: Database, key: NamespaceKey): number => {
+  const version = Number(database.value("PRAGMA user_version"))
+  const known = namespaceMigrations.length
+  if (version > known) throw new NewerDatabase({ filename: database.filename, found: version, known })
+  if (version === 0) return 0
+  checkOwner(database, key)
+  return Number(database.value("SELECT coalesce(max(slot), -1) FROM memory")) + 1
+}
+
+const isLive = "created_at <= ?3 AND (expires_at IS NULL OR expires_at > ?3)"
+const censusSql = `SELECT
+    count(*) FILTER (WHERE ${isLive}) AS live,
+    count(*) FILTER (WHERE ${isLive} AND created_at < ?4) AS live_before,
+    count(*) FILTER (WHERE expires_at <= ?3) AS expired
+  FROM memory WHERE slot >= ?1 AND slot < ?2
+    AND created_at >= ?5 AND (expires_at IS NULL OR expires_at > ?6)`
