@@ -1,0 +1,147 @@
+/**
+ * A payment on an EVM chain: an EIP-3009 authorisation, signed by the payer, that anybody may hand to
+ * the token (x402, schemes/exact/scheme_exact_evm.md). This file reads the wire's payload, names the
+ * payment, and says what exactly was signed and what exactly is sent.
+ *
+ * The id leaves the signature out: one nonce of one payer moves money once, whatever signs for it.
+ */
+import { Result } from "effect"
+import { encodeFunctionData, getAddress, hashTypedData, hexToNumber, maxUint256, size, slice } from "viem"
+import type { Address, Hex } from "viem"
+import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
+import { PaymentInvalid } from "../PaymentChain.ts"
+import { transferByBytes, transferByParts } from "./UsdcAbi.ts"
+
+export type EvmNetwork = Extract<PaymentNetwork, "base" | "base-sepolia">
+
+/** USDC on one chain. */
+export interface EvmToken {
+  readonly network: EvmNetwork
+  readonly address: Address
+  readonly domain: { readonly name: string; readonly version: string; readonly chainId: number }
+}
+
+/** Times are Unix seconds; the token wants `validAfter < block time < validBefore`. */
+export interface EvmAuthorization {
+  readonly from: Address
+  readonly to: Address
+  readonly value: bigint
+  readonly validAfter: bigint
+  readonly validBefore: bigint
+  /** 32 bytes, chosen by the payer; lower case. */
+  readonly nonce: Hex
+  readonly signature: Hex
+}
+
+/** Of an ECDSA signature: r, s and v. */
+export const ecdsaBytes = 65
+/** A contract wallet's may be long (a passkey's is about 600 bytes), and is paid for by us as call data. */
+const signatureBytesMax = 2_048
+
+const addressPattern = /^0x[0-9a-fA-F]{40}$/
+const noncePattern = /^0x[0-9a-fA-F]{64}$/
+const signaturePattern = /^0x(?:[0-9a-fA-F]{2})+$/
+const decimalPattern = /^(?:0|[1-9][0-9]{0,77})$/
+
+export const evmToken = (network: EvmNetwork): EvmToken => {
+  const { domain, usdc } = paymentNetworks[network]
+  if (domain === undefined) throw new Error(`${network} has no EIP-712 domain`)
+  return { network, address: getAddress(usdc), domain }
+}
+
+/** `{ signature, authorization: { from, to, value, validAfter, validBefore, nonce } }`; shapes only. */
+export const readAuthorization = (payload: unknown): Result.Result<EvmAuthorization, PaymentInvalid> => {
+  if (!isRecord(payload)) return invalid("the payload must be an object")
+  if ("permit2Authorization" in payload)
+    return invalid("Permit2 payments are not taken; sign an EIP-3009 authorization")
+  const { authorization, signature } = payload
+  if (!isRecord(authorization)) return invalid("payload.authorization is missing (EIP-3009)")
+  const { from, nonce, to, validAfter, validBefore, value } = authorization
+  if (!isHex(from, addressPattern)) return invalid("authorization.from must be an address")
+  if (!isHex(to, addressPattern)) return invalid("authorization.to must be an address")
+  if (!isHex(nonce, noncePattern)) return invalid("authorization.nonce must be 32 bytes of hex")
+  const [units, after, before] = [uint256(value), uint256(validAfter), uint256(validBefore)]
+  if (units === undefined) return invalid("authorization.value must be a decimal string")
+  if (after === undefined) return invalid("authorization.validAfter must be a decimal string")
+  if (before === undefined) return invalid("authorization.validBefore must be a decimal string")
+  // Its length first: the pattern reads to the end.
+  const isLong = typeof signature === "string" && signature.length > 2 + 2 * signatureBytesMax
+  if (isLong || !isHex(signature, signaturePattern) || size(signature) < ecdsaBytes) {
+    return invalid(`signature must be hex of ${ecdsaBytes} to ${signatureBytesMax} bytes`)
+  }
+  return Result.succeed({
+    from: getAddress(from),
+    to: getAddress(to),
+    value: units,
+    validAfter: after,
+    validBefore: before,
+    nonce: lower(nonce),
+    signature: lower(signature)
+  })
+}
+
+/** The payload again, in one spelling. */
+export const payloadOf = ({ signature, ...signed }: EvmAuthorization): Readonly<Record<string, unknown>> => ({
+  signature,
+  authorization: {
+    from: signed.from,
+    to: signed.to,
+    value: String(signed.value),
+    validAfter: String(signed.validAfter),
+    validBefore: String(signed.validBefore),
+    nonce: signed.nonce
+  }
+})
+
+/** `evm:<chain id>:<asset>:<from>:<nonce>`, lower case. */
+export const paymentId = ({ address, domain }: EvmToken, { from, nonce }: EvmAuthorization): string =>
+  `evm:${domain.chainId}:${address}:${from}:${nonce}`.toLowerCase()
+
+/** What the payer signed: EIP-712, 32 bytes. */
+export const authorizationDigest = (token: EvmToken, { signature: _, ...message }: EvmAuthorization): Hex =>
+  hashTypedData({
+    domain: { ...token.domain, verifyingContract: token.address },
+    types: {
+      TransferWithAuthorization: [
+        { name: "from", type: "address" },
+        { name: "to", type: "address" },
+        { name: "value", type: "uint256" },
+        { name: "validAfter", type: "uint256" },
+        { name: "validBefore", type: "uint256" },
+        { name: "nonce", type: "bytes32" }
+      ]
+    },
+    primaryType: "TransferWithAuthorization",
+    message
+  })
+
+/** The call that moves the money: simulated by `verify`, signed by `sign`. */
+export const transferData = ({ signature, ...signed }: EvmAuthorization): Hex => {
+  const { from, nonce, to, validAfter, validBefore, value } = signed
+  const terms = [from, to, value, validAfter, validBefore, nonce] as const
+  if (size(signature) !== ecdsaBytes) return encodeFunctionData({ abi: transferByBytes, args: [...terms, signature] })
+  const { r, s, v } = ecdsaParts(signature)
+  return encodeFunctionData({ abi: transferByParts, args: [...terms, v, r, s] })
+}
+
+/** Of 65 bytes. */
+export const ecdsaParts = (signature: Hex): { readonly r: Hex; readonly s: Hex; readonly v: number } => ({
+  r: slice(signature, 0, 32),
+  s: slice(signature, 32, 64),
+  v: hexToNumber(slice(signature, 64, ecdsaBytes))
+})
+
+const invalid = (reason: string) => Result.fail(new PaymentInvalid({ reason }))
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isHex = (value: unknown, pattern: RegExp): value is Hex => typeof value === "string" && pattern.test(value)
+
+const lower = (hex: Hex): Hex => `0x${hex.slice(2).toLowerCase()}`
+
+const uint256 = (value: unknown): bigint | undefined => {
+  if (typeof value !== "string" || !decimalPattern.test(value)) return undefined
+  const number = BigInt(value)
+  return number <= maxUint256 ? number : undefined
+}

@@ -1,0 +1,120 @@
+/**
+ * Payments in USDC on Base and Base Sepolia: the port's seven questions, each answered in the file made
+ * for it. Without an RPC endpoint quotes and claims still work; signing also needs the operator's key.
+ *
+ * Loads viem: import this module only where payments are configured.
+ */
+import { Clock, Effect, Redacted, Result } from "effect"
+import { getAddress } from "viem"
+import { privateKeyToAccount } from "viem/accounts"
+import type { PrivateKeyAccount } from "viem/accounts"
+import { Limits } from "@muniment/domain/Limits"
+import type { PaymentRequirement } from "@muniment/domain/Payment"
+import { ChainUnavailable, type PaymentChain, type PaymentClaim, PaymentInvalid } from "../PaymentChain.ts"
+import type { SignedTransaction } from "../PaymentChain.ts"
+import {
+  type EvmNetwork,
+  type EvmToken,
+  evmToken,
+  payloadOf,
+  paymentId,
+  readAuthorization
+} from "./EvmAuthorization.ts"
+import { evmRpc } from "./EvmRpc.ts"
+import { broadcast, sign } from "./EvmSettle.ts"
+import { brokenTerm, verify } from "./EvmVerify.ts"
+import { look } from "./EvmView.ts"
+
+export interface EvmChainOptions {
+  readonly network: EvmNetwork
+  /** An address in any case. */
+  readonly payTo: string
+  readonly rpcUrl: string | undefined
+  /** `0x` and 64 hex digits; pays the gas. */
+  readonly operatorKey: Redacted.Redacted<string> | undefined
+  /** How deep a block must lie before what it holds ends a payment. */
+  readonly confirmations: number
+}
+
+export interface EvmChain extends PaymentChain {
+  /** `previous`, where the payment was signed before: it is replaced while it waits for a better fee. */
+  readonly sign: (
+    claim: PaymentClaim,
+    previous?: SignedTransaction
+  ) => Effect.Effect<SignedTransaction, PaymentInvalid | ChainUnavailable>
+}
+
+/** Throws on an address or a key that is none (`isOperatorKey` tells beforehand). */
+export const evmChain = (options: EvmChainOptions): EvmChain => {
+  const { confirmations, network, operatorKey, rpcUrl } = options
+  const token = evmToken(network)
+  const payTo = getAddress(options.payTo)
+  const operator = operatorKey === undefined ? undefined : operatorAccount(operatorKey)
+  const unavailable = (cause: string) => Effect.fail(new ChainUnavailable({ network, cause }))
+  const rpc =
+    rpcUrl === undefined ? unavailable("no RPC endpoint is configured") : Effect.succeed(evmRpc(token, rpcUrl))
+  const authorizationOf = (claim: PaymentClaim) => Effect.fromResult(readAuthorization(claim.payload))
+  return {
+    network,
+    requirement: (quote) => requirement(token, payTo, quote),
+    claim: (payload) =>
+      Effect.map(Effect.fromResult(readAuthorization(payload)), (authorization) => ({
+        id: paymentId(token, authorization),
+        network,
+        payer: authorization.from,
+        payload: payloadOf(authorization)
+      })),
+    verify: Effect.fnUntraced(function* (claim, units) {
+      const authorization = yield* authorizationOf(claim)
+      const nowSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
+      const reason = brokenTerm(authorization, { payTo, units, nowSeconds })
+      if (reason !== undefined) return yield* new PaymentInvalid({ reason })
+      yield* verify(yield* rpc, authorization, { payTo, units, operator: operator?.address })
+    }),
+    sign: Effect.fnUntraced(function* (claim, previous) {
+      const authorization = yield* authorizationOf(claim)
+      if (operator === undefined) return yield* unavailable("no operator key is configured")
+      return yield* sign(yield* rpc, operator, authorization, previous)
+    }),
+    broadcast: (_, transaction) => Effect.flatMap(rpc, (node) => broadcast(node, transaction)),
+    look: Effect.fnUntraced(function* (claim, transaction, units) {
+      // A journalled claim was read before: one that is broken now is a defect.
+      const authorization = yield* Effect.orDie(authorizationOf(claim))
+      return yield* look(yield* rpc, authorization, transaction, { payTo, units, confirmations })
+    })
+  }
+}
+
+/** Whether a key can sign; nothing of it is told. */
+export const isOperatorKey = (key: Redacted.Redacted<string>): boolean => Result.isSuccess(accountOf(key))
+
+const operatorAccount = (key: Redacted.Redacted<string>): PrivateKeyAccount =>
+  Result.getOrThrowWith(accountOf(key), () => new Error("the operator's EVM key is not a private key"))
+
+const keyPattern = /^0x[0-9a-fA-F]{64}$/
+
+const accountOf = (key: Redacted.Redacted<string>): Result.Result<PrivateKeyAccount, "not a key"> => {
+  const text = Redacted.value(key)
+  if (!isHexKey(text)) return Result.fail("not a key")
+  // Zero and numbers beyond the curve's order; what the library says of them may repeat them.
+  return Result.try({ try: () => privateKeyToAccount(text), catch: () => "not a key" as const })
+}
+
+const isHexKey = (text: string): text is `0x${string}` => keyPattern.test(text)
+
+const requirement = (
+  { address, domain, network }: EvmToken,
+  payTo: string,
+  quote: { readonly units: number; readonly resource: string; readonly description: string }
+): PaymentRequirement => ({
+  scheme: "exact",
+  network,
+  maxAmountRequired: String(quote.units),
+  resource: quote.resource,
+  description: quote.description,
+  mimeType: "application/json",
+  payTo,
+  maxTimeoutSeconds: Limits.paymentTimeoutSeconds,
+  asset: address,
+  extra: { name: domain.name, version: domain.version }
+})
