@@ -165,7 +165,7 @@ const sourceFault = (
 }
 
 /** Failures of the fee payer or of the cluster; the payment is not to blame. */
-const faultsOfOurs = [
+const faultsOfOurs: ReadonlySet<unknown> = new Set([
   "AccountInUse",
   "AccountNotFound",
   "ClusterMaintenance",
@@ -174,12 +174,12 @@ const faultsOfOurs = [
   "WouldExceedMaxBlockCostLimit",
   "WouldExceedMaxAccountCostLimit",
   "WouldExceedAccountDataBlockLimit"
-]
+])
 /** Answers of a node that refuses the transaction before running it. */
-const refusals: ReadonlyArray<number> = [
+const refusals: ReadonlySet<number> = new Set<number>([
   SOLANA_ERROR__JSON_RPC__INVALID_PARAMS,
   SOLANA_ERROR__JSON_RPC__SERVER_ERROR_TRANSACTION_SIGNATURE_VERIFICATION_FAILURE
-]
+])
 const simulationMethod = "simulateTransaction"
 
 /** Null: it would succeed. */
@@ -193,17 +193,15 @@ const simulate = (rpc: SvmRpc, transaction: SvmTransaction, key: SolanaKey | und
     .pipe(
       Effect.map(({ value }): TransactionError | "Refused" | null => value.err),
       Effect.catchIf(
-        ({ codes }) => codes.some((code) => refusals.includes(code)),
+        ({ codes }) => codes.some((code) => refusals.has(code)),
         () => Effect.succeed("Refused" as const)
       ),
       Effect.filterOrFail(
-        (fault) => !isFaultOfOurs(fault),
+        (fault) => !faultsOfOurs.has(fault),
         (fault) => new SvmRpcFailure({ method: simulationMethod, reason: faultText(fault), codes: [] })
       )
     )
 }
-
-const isFaultOfOurs = (fault: unknown): boolean => typeof fault === "string" && faultsOfOurs.includes(fault)
 
 const faultReason = (fault: TransactionError | "Refused" | null): string | undefined =>
   fault === null ? undefined : `the transaction would fail: ${faultText(fault)}`

@@ -34,10 +34,10 @@ export interface SvmViewed {
 /** Blocks after which nothing is undone; what a finalized transaction counts as. */
 const finalizedConfirmations = 32
 /** Of a node that keeps no history. */
-const historyCodes: ReadonlyArray<number> = [
+const historyCodes: ReadonlySet<number> = new Set<number>([
   SOLANA_ERROR__JSON_RPC__METHOD_NOT_FOUND,
   SOLANA_ERROR__JSON_RPC__SERVER_ERROR_TRANSACTION_HISTORY_NOT_AVAILABLE
-]
+])
 
 export const lookAtSvm = Effect.fn("SvmView.look")(function* (
   rpc: SvmRpc,
@@ -127,7 +127,7 @@ const requireMoved = Effect.fn("SvmView.requireMoved")(function* (
     .ask(method, (node, options) => node.getTransaction(signature as Signature, config).send(options))
     .pipe(
       Effect.catchIf(
-        ({ codes }) => codes.some((code) => historyCodes.includes(code)),
+        ({ codes }) => codes.some((code) => historyCodes.has(code)),
         () => Effect.succeed(null)
       )
     )

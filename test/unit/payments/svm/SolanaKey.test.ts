@@ -31,9 +31,12 @@ describe("parseSolanaKey", () => {
     ["nothing", ""],
     ["words", "not a key"],
     ["an address and no more bytes than 31", getBase58Decoder().decode(seed.slice(1))],
-    ["63 numbers", JSON.stringify([...operator.keyBytes.slice(1)])],
+    ["63 numbers", JSON.stringify(Array.from(operator.keyBytes.slice(1)))],
     ["a number that is no byte", JSON.stringify([256, ...operator.keyBytes.slice(1)])],
-    ["a public half of another key", JSON.stringify([...operator.keyBytes.with(40, operator.keyBytes[40]! ^ 1)])],
+    [
+      "a public half of another key",
+      JSON.stringify(Array.from(operator.keyBytes.with(40, operator.keyBytes[40]! ^ 1)))
+    ],
     ["more than a key", operator.keyText.repeat(20)]
   ])("refuses %s", (_, text) => {
     expect(parse(text)).toBeUndefined()

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { createServer, type Server } from "node:http"
+import { Readable } from "node:stream"
 import { createKeyPairSignerFromBytes, createSolanaRpc, type Signature } from "@solana/kit"
 import { ExactSvmScheme } from "@x402/svm/exact/client"
 import { ExactSvmSchemeV1 } from "@x402/svm/exact/v1/client"
@@ -479,6 +480,51 @@ describe("look", () => {
       solana.tick()
       const error = yield* Effect.flip(chain.look(claim, transaction, units + 1))
       expect(error.cause).toBe("getTransaction: the transaction moved 500000 units, not 500001")
+    })
+  )
+})
+
+/** The node as it is, but for what it says to one method. */
+const nodeThatSays = async (method: string, change: (result: Answer) => unknown) => {
+  const server = createServer(async (request, response) => {
+    const body = await new Response(Readable.toWeb(request)).text()
+    const answered = await fetch(solana.rpcUrl, { method: "POST", headers: json, body })
+    const answer = (await answered.json()) as { result: Answer }
+    const isMeant = JSON.parse(body).method === method
+    const told = isMeant ? { ...answer, result: change(answer.result) } : answer
+    response.writeHead(200, json).end(JSON.stringify(told))
+  })
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  return { url: `http://127.0.0.1:${port}`, server }
+}
+
+interface Answer {
+  readonly context: { readonly slot: number }
+  readonly value: unknown
+}
+
+const json = { "content-type": "application/json" }
+
+describe("a node that contradicts itself", () => {
+  const contradictions: ReadonlyArray<readonly [string, string, (result: Answer) => unknown]> = [
+    ["calls the blockhash valid still", "isBlockhashValid", (result) => ({ ...result, value: true })],
+    [
+      "looks for the signature in older blocks only",
+      "getSignatureStatuses",
+      ({ context, value }) => ({ context: { ...context, slot: context.slot - 1 }, value })
+    ]
+  ]
+  it.effect.each(contradictions)("and %s fails no payment", ([, method, change]) =>
+    Effect.gen(function* () {
+      const { url, server } = yield* Effect.promise(() => nodeThatSays(method, change))
+      const chain = chainOf({ rpcUrl: url })
+      const { claim, transaction } = yield* signed(chain)
+      solana.advance(slotsOfVerified)
+      expect(yield* chain.look(claim, transaction, units)).toEqual(next("resend"))
+      server.closeAllConnections()
+      server.close()
     })
   )
 })
