@@ -40,7 +40,7 @@ export class ChangeQueue {
   readonly #turn = Semaphore.makeUnsafe(1)
   /** Open while there is something to write. */
   readonly #filled = Latch.makeUnsafe(false)
-  /** Open when it should not wait for the clock. */
+  /** Open when it should not wait for the clock: somebody waits, or a batch is full. */
   readonly #crowded = Latch.makeUnsafe(false)
 
   constructor(database: ControlDatabase["Service"]) {
@@ -63,16 +63,20 @@ export class ChangeQueue {
   add(change: Change): void {
     this.#pending.push({ change, done: undefined })
     this.#filled.openUnsafe()
-    if (this.#pending.length >= Limits.ledgerFlushBatch) this.#crowded.openUnsafe()
+    if (this.#pending.length % Limits.ledgerFlushBatch === 0) this.#crowded.openUnsafe()
   }
 
-  /** Done when the change is on the disk; when it fails, the change is as if never made. */
+  /**
+   * Done when the change is on the disk; when it fails, the change is as if never made. The writer behind
+   * commits, not the caller: callers that took turns would each commit for one other.
+   */
   addDurable(change: Change): Effect.Effect<void, InsufficientStorage> {
     return Effect.suspend(() => {
       const done = Deferred.makeUnsafe<void, InsufficientStorage>()
       this.#pending.push({ change, done })
-      // The flush of another may have carried it, so the outcome is read from `done`.
-      return Effect.andThen(Effect.exit(this.flush), Deferred.await(done))
+      this.#filled.openUnsafe()
+      this.#crowded.openUnsafe()
+      return Deferred.await(done)
     }).pipe(Effect.uninterruptible)
   }
 
@@ -91,7 +95,8 @@ export class ChangeQueue {
       }
       if (!isFailing) yield* Effect.logError("charges cannot be written; they are kept and tried again", exit.cause)
       isFailing = true
-      yield* Effect.sleep(retryMillis)
+      if (this.#pending.length === 0) return
+      yield* Effect.race(Effect.sleep(retryMillis), this.#crowded.await)
       this.#filled.openUnsafe()
     })
     const last = Effect.catchCause(this.flush, (cause) =>

@@ -127,8 +127,15 @@ const make = Effect.gen(function* () {
     const { account, id, network, payer, units } = payment
     const payload = JSON.stringify(payment.payload)
     yield* sql`INSERT INTO payment ${sql.insert({
-      ...{ id, account, network, payer, units, payload },
-      ...{ state: made.state, created_at: now, updated_at: now }
+      id,
+      account,
+      network,
+      payer,
+      units,
+      payload,
+      state: made.state,
+      created_at: now,
+      updated_at: now
     })}`
     return { _tag: "Claimed" as const, payment: made }
   })
