@@ -47,11 +47,7 @@ export const lookAtSvm = Effect.fn("SvmView.look")(function* (
 ) {
   if (viewed.signature === "") return yield* unnamed
   const { status } = yield* statusOf(rpc, viewed.signature)
-  if (status === null) {
-    if (!(yield* hasRunOut(rpc, lifetimes, viewed))) return unpaid("resend")
-    lifetimes.forget(viewed.id)
-    return unpaid("never")
-  }
+  if (status === null) return unpaid((yield* hasRunOut(rpc, lifetimes, viewed)) ? "never" : "resend")
   const isFinal = status.confirmationStatus === "finalized"
   if (!isFinal && (wanted === "finalized" || status.confirmationStatus !== "confirmed")) return unpaid("wait")
   if (status.err !== null) return unpaid("never")

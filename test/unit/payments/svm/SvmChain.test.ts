@@ -356,6 +356,7 @@ describe("look", () => {
       const { claim, transaction } = yield* signed(chain)
       solana.advance(slotsOfVerified)
       expect(yield* chain.look(claim, transaction, units)).toEqual(next("never"))
+      expect(yield* chain.look(claim, transaction, units)).toEqual(next("never"))
       yield* chain.broadcast(claim, transaction)
       solana.tick()
       expect(yield* received()).toBe(0n)
