@@ -173,6 +173,18 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
       { claim: "has_schema", schemaName: names.schemaName }
     ].map((body) => ["/v1/attestations", { body }] as const),
   "attestations.revokeGrant": ({ grant }) => [["/v1/grants/revoke", { body: { grant } }]],
+  "credits.deposit": () => [["/v1/credits/deposit"], ["/v1/credits/deposit?amount_usd=5"]],
+  "credits.credits": () => [["/v1/credits"]],
+  "credits.transactions": () => [["/v1/credits/transactions"]],
+  "money.checkLedger": () => [["/admin/ledger/check"]],
+  "money.adjust": ({ agentId }) => [
+    ["/admin/ledger/adjustments", { body: { account: agentId, credits: 1, reason: "r", key: "k" } }]
+  ],
+  "money.listPayments": ({ agentId }) => [["/admin/payments"], [`/admin/payments?account=${agentId}`]],
+  "money.reconcile": () => [["/admin/payments/reconcile"]],
+  "money.setPlan": ({ agentId }) => [["/admin/accounts/plan", { body: { account: agentId, plan: "pro" } }]],
+  "money.listJobs": () => [["/admin/jobs"]],
+  "money.runJobs": () => [["/admin/jobs/run", { body: {} }]],
   "admin.status": () => [["/admin/status"]],
   "admin.createAccount": ({ agentId }) => [["/admin/accounts", { body: { name: agentId } }]],
   "admin.listAccounts": () => [["/admin/accounts"]],
@@ -200,7 +212,7 @@ const withoutTimes = (body: { readonly attestation?: object }): object => {
 
 /** What the intruder was told, as one text, without what differs between any two answers. */
 const told = ({ status, headers, body }: Answer): string => {
-  const varying = new Set(["x-request-id", "date", "keep-alive", "connection"])
+  const varying = new Set(["x-request-id", "date", "keep-alive", "connection", "x-credits-remaining"])
   const kept = [...headers].filter(([name]) => !varying.has(name))
   const text = typeof body === "string" ? body : JSON.stringify(withoutTimes(body))
   return `${status} ${JSON.stringify(kept)} ${text}`

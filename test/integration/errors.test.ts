@@ -43,6 +43,35 @@ const signed = async (signing: Signing) =>
   })
 const bearer = (key: string | null) => server.call("GET", "/v1/account", { key })
 
+/** A wallet has 10 requests a minute. */
+const tooOften = async () => {
+  const own = await startServer({ environment: { ...environment, MUNIMENT_RATE_LIMITS: "on" } })
+  const signer = evmWallet("often")
+  const ask = async () =>
+    own.call("GET", "/v1/schemas", { key: null, headers: await walletHeaders(signer, "GET", "/v1/schemas", "") })
+  for (let sent = 0; sent < 10; sent++) expect((await ask()).status).toBe(200)
+  return ask().finally(() => own.stop())
+}
+
+/** Networks that answer quotes and nothing else: nobody listens at the RPC. */
+const payments = {
+  MUNIMENT_PAYMENT_NETWORKS: "base-sepolia",
+  MUNIMENT_EVM_PAY_TO: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+  MUNIMENT_EVM_OPERATOR_KEY: "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
+  MUNIMENT_EVM_RPC_URL: "http://127.0.0.1:9"
+}
+
+const withPayments = async (ask: (own: TestServer) => Promise<Answer>, allowance = "1000") => {
+  const own = await startServer({ environment: { ...environment, ...payments, MUNIMENT_MONTHLY_ALLOWANCE: allowance } })
+  return ask(own).finally(() => own.stop())
+}
+
+const withEmptyPurses = (own: TestServer) =>
+  own.newAccount("poor").then((key) => own.call("GET", "/v1/memories/search?query=q", { key }))
+
+const taken = () =>
+  asOperator("POST", "/admin/ledger/adjustments", { account: "alice", credits: -1, reason: "r", key: "k" })
+
 interface Row {
   readonly status: number
   readonly provoke: () => Promise<Answer>
@@ -95,6 +124,10 @@ const rows: Readonly<Record<string, Row>> = {
     status: 413,
     provoke: () => alice.call("POST", "/v1/memories", { rawBody: "x".repeat(1_048_577) })
   },
+  invalid_amount: { status: 400, provoke: () => alice.post("/v1/credits/deposit?amount_usd=0.09", {}) },
+  insufficient_balance: { status: 409, provoke: taken },
+  rate_limited: { status: 429, provoke: tooOften },
+  payment_unavailable: { status: 503, provoke: () => alice.post("/v1/credits/deposit", {}) },
   unsupported_media_type: {
     status: 415,
     provoke: () => alice.call("POST", "/v1/memories", { rawBody: "{}", headers: { "content-type": "text/plain" } })
@@ -105,8 +138,18 @@ const rows: Readonly<Record<string, Row>> = {
   overloaded: { status: 503, provoke: () => overload() }
 }
 
+/** Answers of status 402 have a shape of their own (specification section 7). */
+const paymentRows: Readonly<Record<string, () => Promise<Answer>>> = {
+  payment_required: () => withPayments((own) => own.call("POST", "/v1/credits/deposit")),
+  payment_invalid: () =>
+    withPayments((own) => own.call("POST", "/v1/credits/deposit", { headers: { "x-payment": "not Base64!" } })),
+  insufficient_credits: () => withPayments(withEmptyPurses, "0")
+}
+
 /** Codes that no request of this issue can provoke here, and why. */
 const elsewhere: Readonly<Record<string, string>> = {
+  payment_pending: "needs a chain: test/integration/payments-faults.test.ts",
+  payment_already_used: "needs a chain: test/integration/payments-faults.test.ts",
   insufficient_storage: "needs a disk of its own: test/crash/FullDisk.test.ts",
   unknown_schema: 'names of `schemas` are read by extraction: the issue "From conversations to memories"',
   extraction_unavailable: 'there is no extraction yet: the issue "From conversations to memories"'
@@ -117,7 +160,9 @@ describe("the error catalogue", () => {
     const declared = Object.values(Errors).flatMap((error) =>
       typeof error === "function" && "fields" in error && "code" in error.fields ? [...error.fields.code.literals] : []
     )
-    expect([...Object.keys(rows), ...Object.keys(elsewhere)].toSorted()).toEqual(declared.toSorted())
+    expect([...Object.keys(rows), ...Object.keys(paymentRows), ...Object.keys(elsewhere)].toSorted()).toEqual(
+      declared.toSorted()
+    )
   })
 
   it.each(Object.entries(rows))(
@@ -134,6 +179,19 @@ describe("the error catalogue", () => {
       expect(JSON.stringify(body)).not.toMatch(/\bat \w+.*:\d+|sqlite|node_modules|\/packages\/|memory_schema/i)
       expect(headers.get("content-type")).toMatch(/^application\/json/)
       expect(headers.get("x-request-id")).toMatch(/\S/)
+    },
+    120_000
+  )
+
+  it.each(Object.entries(paymentRows))(
+    "%s: answers 402 with the protocol's version first and ways to pay",
+    async (code, provoke) => {
+      const { status, headers, body } = await provoke()
+      expect([status, body.code]).toEqual([402, code])
+      expect(Object.keys(body)[0]).toBe("x402Version")
+      expect(body.accepts).toHaveLength(1)
+      expect(body.error).toMatch(/\S/)
+      expect(headers.get("payment-required")).toMatch(/\S/)
     },
     120_000
   )

@@ -50,7 +50,7 @@ export const contractRoutes: ReadonlyArray<ContractRoute> = Object.values(Munime
       name: `${group.identifier}.${endpoint.identifier}`,
       method: endpoint.method,
       path: endpoint.path,
-      isOperators: group.identifier === "admin",
+      isOperators: endpoint.path.startsWith("/admin"),
       body: operation.requestBody?.content["application/json"]?.schema,
       query: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema]))
     }

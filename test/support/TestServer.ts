@@ -66,6 +66,9 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
       MUNIMENT_PORT: String(port),
       MUNIMENT_DATA_DIR: dataDirectory,
       MUNIMENT_BOOTSTRAP_KEY: operatorKey,
+      // Tests of money turn these back to what users have.
+      MUNIMENT_RATE_LIMITS: "off",
+      MUNIMENT_MONTHLY_ALLOWANCE: "1000000",
       MUNIMENT_MODELS_DIR: process.env["MUNIMENT_MODELS_DIR"] ?? join(repository, "models"),
       ...options.environment
     },

@@ -4,6 +4,7 @@
  * `{success: false, error, code, details?}`. The texts never hold internals, keys or memory content.
  */
 import { Effect, Schema } from "effect"
+import { paymentRequiredFields } from "./Credits.ts"
 
 /** One finding of a failed validation: index of the memory in the request, JSON pointer, reason. */
 export const ErrorDetail = Schema.Struct({
@@ -36,7 +37,8 @@ export const invalidRequestCodes = [
   "grants_required",
   "invalid_grants_header",
   "too_many_grants",
-  "limit_exceeded"
+  "limit_exceeded",
+  "invalid_amount"
 ] as const
 export type InvalidRequestCode = (typeof invalidRequestCodes)[number]
 
@@ -57,6 +59,29 @@ export class Unauthenticated extends Schema.Error<Unauthenticated>("Unauthentica
   { httpApiStatus: 401, description: "No credentials, or credentials that are unknown or revoked." }
 ) {
   readonly _tag = "Unauthenticated"
+  override get message(): string {
+    return this.error
+  }
+}
+
+/** 402: the answer that a paying client pays by (specification section 7); never bare. */
+export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequired")(paymentRequiredFields, {
+  httpApiStatus: 402,
+  description:
+    "Payment is needed; `accepts` says how. The header PAYMENT-REQUIRED says the same for protocol version 2."
+}) {
+  readonly _tag = "PaymentRequired"
+  override get message(): string {
+    return this.error
+  }
+}
+
+/** 202: a payment was sent and its outcome is not known yet; the request itself was not served. */
+export class PaymentPending extends Schema.Error<PaymentPending>("PaymentPending")(wire(["payment_pending"]), {
+  httpApiStatus: 202,
+  description: "The payment is on its way: repeat the same request with the same payment after `Retry-After` seconds."
+}) {
+  readonly _tag = "PaymentPending"
   override get message(): string {
     return this.error
   }
@@ -99,7 +124,15 @@ export class MethodNotAllowed extends Schema.Error<MethodNotAllowed>("MethodNotA
 
 /** 409: the request contradicts what is stored. */
 export class Conflict extends Schema.Error<Conflict>("Conflict")(
-  wire(["schema_exists", "kind_mismatch", "idempotency_conflict", "id_conflict", "account_exists"]),
+  wire([
+    "schema_exists",
+    "kind_mismatch",
+    "idempotency_conflict",
+    "id_conflict",
+    "account_exists",
+    "payment_already_used",
+    "insufficient_balance"
+  ]),
   { httpApiStatus: 409, description: "The request contradicts what is stored." }
 ) {
   readonly _tag = "Conflict"
@@ -130,6 +163,17 @@ export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("Un
   }
 }
 
+/** 429: more requests than the plan allows; `Retry-After` says when the next one may come. */
+export class RateLimited extends Schema.Error<RateLimited>("RateLimited")(wire(["rate_limited"]), {
+  httpApiStatus: 429,
+  description: "More requests than the plan allows; see Retry-After."
+}) {
+  readonly _tag = "RateLimited"
+  override get message(): string {
+    return this.error
+  }
+}
+
 /** 500: a defect; the log has the cause, the answer has the request id only. */
 export class InternalError extends Schema.Error<InternalError>("InternalError")(wire(["internal_error"]), {
   httpApiStatus: 500,
@@ -154,7 +198,7 @@ export class NotImplemented extends Schema.Error<NotImplemented>("NotImplemented
 
 /** 503: try again later; nothing was done. */
 export class Unavailable extends Schema.Error<Unavailable>("Unavailable")(
-  wire(["namespace_unavailable", "overloaded", "extraction_unavailable"]),
+  wire(["namespace_unavailable", "overloaded", "extraction_unavailable", "payment_unavailable"]),
   { httpApiStatus: 503, description: "The service cannot do this now; nothing was done." }
 ) {
   readonly _tag = "Unavailable"

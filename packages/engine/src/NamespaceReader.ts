@@ -59,6 +59,11 @@ export class NamespaceReader {
     }
   }
 
+  /** Whether a command with this idempotency key was committed, within their retention. */
+  isCommitted(idempotencyKey: string): Effect.Effect<boolean, StoreError> {
+    return Effect.map(this.#store.storedResult(idempotencyKey), (stored) => stored !== undefined)
+  }
+
   /** First phase of a search: what the visible documents know of each term. */
   statistics(terms: ReadonlyArray<string>, filter: MemoryFilter, nowMillis: number): TermStatistics {
     return this.#state.lexical.statistics(terms, this.#at(nowMillis).allowed(filter))

@@ -5,7 +5,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { Account, Plan } from "@muniment/domain/Account"
-import { Conflict, type InsufficientStorage } from "@muniment/domain/Errors"
+import { Conflict, type InsufficientStorage, NotFound } from "@muniment/domain/Errors"
 import { ControlDatabase } from "./ControlDatabase.ts"
 
 export interface AccountOptions {
@@ -22,6 +22,8 @@ export class Accounts extends Context.Service<
     readonly create: (name: string, options?: AccountOptions) => Effect.Effect<Account, Conflict | InsufficientStorage>
     /** The account of that name, created on `plan` if there is none; an existing one keeps its plan. */
     readonly ensure: (name: string, plan: Plan) => Effect.Effect<Account, InsufficientStorage>
+    /** Acts on the next request; fails when there is no such account. */
+    readonly setPlan: (id: string, plan: Plan) => Effect.Effect<Account, NotFound | InsufficientStorage>
     /** Oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<Account>>
     readonly byId: (id: string) => Effect.Effect<Account | undefined>
@@ -70,6 +72,16 @@ export class Accounts extends Context.Service<
             )
           )
         }),
+        setPlan: Effect.fn("Accounts.setPlan")(function* (id, plan) {
+          return yield* write(
+            Effect.gen(function* () {
+              const account = yield* where("id", id)
+              if (account === undefined) return yield* accountNotFound()
+              yield* sql`UPDATE account SET plan = ${plan} WHERE id = ${id}`
+              return { ...account, plan }
+            })
+          )
+        }),
         list: read(
           Effect.map(sql<AccountRow>`SELECT * FROM account ORDER BY created_at, rowid`, (rows) => rows.map(accountOf))
         ),
@@ -79,6 +91,8 @@ export class Accounts extends Context.Service<
     })
   )
 }
+
+export const accountNotFound = () => new NotFound({ code: "account_not_found", error: "no such account" })
 
 const accountExists = () =>
   new Conflict({ code: "account_exists", error: "an account of that name or id exists already" })

@@ -7,9 +7,9 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Account, Plan } from "@muniment/domain/Account"
-import { Conflict, type InsufficientStorage, NotFound } from "@muniment/domain/Errors"
+import { Conflict, type InsufficientStorage, type NotFound } from "@muniment/domain/Errors"
 import type { WalletAddress } from "@muniment/trust/WalletAddress"
-import { accountOf, type AccountRow } from "./Accounts.ts"
+import { accountNotFound, accountOf, type AccountRow } from "./Accounts.ts"
 import { ControlDatabase } from "./ControlDatabase.ts"
 
 export class Wallets extends Context.Service<
@@ -103,5 +103,4 @@ export class Wallets extends Context.Service<
 /** For the rare account that an operator named like a wallet that is not its own. */
 const walletNamePrefix = "wallet:"
 
-const accountNotFound = () => new NotFound({ code: "account_not_found", error: "no such account" })
 const walletTaken = () => new Conflict({ code: "id_conflict", error: "this wallet opens another account already" })

@@ -13,6 +13,7 @@ import { SecureRandom } from "effect/crypto"
 import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { credits } from "@muniment/domain/Money"
 import { loadHnswlib, type HnswlibModule } from "@muniment/engine/index/Hnswlib"
 import { MemorySearch } from "@muniment/engine/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
@@ -21,11 +22,15 @@ import { Accounts } from "@muniment/ledger/Accounts"
 import { ApiKeyStore } from "@muniment/ledger/ApiKeyStore"
 import { ControlDatabase } from "@muniment/ledger/ControlDatabase"
 import { IdempotencyStore } from "@muniment/ledger/IdempotencyStore"
+import { JobLog } from "@muniment/ledger/JobLog"
+import { Ledger } from "@muniment/ledger/Ledger"
+import { PaymentJournal } from "@muniment/ledger/PaymentJournal"
 import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
 import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
 import { GrantRevocations } from "@muniment/ledger/GrantRevocations"
 import { Wallets } from "@muniment/ledger/Wallets"
 import { Embedder } from "@muniment/models/Embedder"
+import { Payments } from "@muniment/payments/Payments"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { layerRpc } from "@muniment/trust/ContractWallets"
 import { grantPrefix } from "@muniment/trust/Grant"
@@ -33,21 +38,29 @@ import { KeyRing } from "@muniment/trust/KeyRing"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { AttestationService } from "./attestations/AttestationService.ts"
 import { ServerConfig } from "./Config.ts"
+import { ChargedCalls } from "./credits/ChargedCalls.ts"
+import { OpenCharges } from "./credits/OpenCharges.ts"
+import { PaymentDesk } from "./credits/PaymentDesk.ts"
 import { DataDirectory, readLockNote, readOperatorToken } from "./DataDirectory.ts"
 import { accountHandlers } from "./http/AccountHandlers.ts"
 import { adminHandlers } from "./http/AdminHandlers.ts"
 import { attestationsHandlers, keyFileRoutes } from "./http/AttestationsHandlers.ts"
 import { authorization, operatorAuthorization } from "./http/Authorization.ts"
+import { charging } from "./http/Charging.ts"
+import { creditsHandlers } from "./http/CreditsHandlers.ts"
 import { bodyLimit, maxBodySize } from "./http/BodyLimit.ts"
 import { envelope } from "./http/Envelope.ts"
 import { idempotency } from "./http/Idempotency.ts"
 import { listener } from "./http/Listener.ts"
 import { memoriesHandlers } from "./http/MemoriesHandlers.ts"
+import { moneyAdminHandlers } from "./http/MoneyAdminHandlers.ts"
 import { originRoutes } from "./http/Origin.ts"
+import { rateLimiting } from "./http/RateLimits.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
 import { validation, wellFormedJson } from "./http/Validation.ts"
 import { Housekeeping } from "./jobs/Housekeeping.ts"
 import { Reembed } from "./jobs/Reembed.ts"
+import { StorageInsurance } from "./jobs/StorageInsurance.ts"
 import { KnownKinds } from "./memories/KnownKinds.ts"
 import { MemoryService } from "./memories/MemoryService.ts"
 import { QueryEmbedding } from "./memories/QueryEmbedding.ts"
@@ -106,15 +119,21 @@ export const withLocalServer = Effect.fn("App.withLocalServer")(function* <A, E,
 
 /** The layer graph of one server, without its listener. */
 export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) => {
-  const storage = Layer.mergeAll(
+  const records = Layer.mergeAll(
     Accounts.layer,
     ApiKeyStore.layerWith({ keyPrefix: config.apiKeyPrefix }),
     SchemaRegistry.layer,
     NamespaceDirectory.layer,
     Wallets.layer,
     GrantRevocations.layer,
-    IdempotencyStore.layer
-  ).pipe(Layer.provideMerge(ControlDatabase.layer(config.dataDirectory)))
+    IdempotencyStore.layer,
+    Ledger.layer({ monthlyAllowance: credits(config.monthlyAllowanceCredits) }),
+    JobLog.layer
+  )
+  const storage = PaymentJournal.layer.pipe(
+    Layer.provideMerge(records),
+    Layer.provideMerge(ControlDatabase.layer(config.dataDirectory))
+  )
   const engine = MemorySearch.layer.pipe(
     Layer.provideMerge(
       NamespaceHost.layer({
@@ -143,8 +162,13 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
   return Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
     MemoryRecall.layer,
-    Housekeeping.layer
+    Housekeeping.layer,
+    ChargedCalls.layer,
+    StorageInsurance.layer,
+    OpenCharges.layer
   ).pipe(
+    Layer.provideMerge(PaymentDesk.layer({ publicUrl: Option.getOrUndefined(config.publicUrl) })),
+    Layer.provideMerge(paymentsLayer(config.payments)),
     Layer.provideMerge(
       Layer.mergeAll(
         AttestationService.layer({ serviceName, issuer }),
@@ -165,21 +189,43 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
   )
 }
 
-const routesOf = ({ keyFileAliases, serviceName, walletPlan }: ServerConfig) => {
+/** Without networks no code of payments is loaded. */
+const paymentsLayer = ({ confirmations, evm, facilitatorUrl, networks, solana }: ServerConfig["payments"]) =>
+  networks.length === 0
+    ? Payments.layerNone
+    : Payments.layer({
+        networks,
+        evm: familyOf(evm),
+        solana: familyOf(solana),
+        facilitatorUrl: Option.getOrUndefined(facilitatorUrl),
+        confirmations
+      })
+
+const familyOf = ({ operatorKey, payTo, rpcUrl }: ServerConfig["payments"]["evm"]) => ({
+  payTo: Option.getOrUndefined(payTo),
+  operatorKey: Option.getOrUndefined(operatorKey),
+  rpcUrl: Option.getOrUndefined(rpcUrl)
+})
+
+const routesOf = ({ keyFileAliases, monthlyAllowanceCredits, rateLimits, serviceName, walletPlan }: ServerConfig) => {
   const middleware = Layer.mergeAll(
     bodyLimit,
     authorization({ walletPlan }),
     operatorAuthorization,
+    rateLimiting({ isOn: rateLimits === "on" }),
     wellFormedJson,
     validation,
-    idempotency
+    idempotency,
+    charging
   )
   const handlers = Layer.mergeAll(
     memoriesHandlers,
     schemasHandlers,
     attestationsHandlers,
     accountHandlers,
-    adminHandlers
+    creditsHandlers({ monthlyAllowance: credits(monthlyAllowanceCredits) }),
+    adminHandlers,
+    moneyAdminHandlers
   )
   return Layer.mergeAll(
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),

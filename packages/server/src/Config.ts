@@ -19,6 +19,23 @@ const nameList = (name: string) =>
     )
   )
 
+/** Where deposits come from (payments README); without networks there are none. */
+const payments = Config.all({
+  networks: nameList("MUNIMENT_PAYMENT_NETWORKS"),
+  evm: Config.all({
+    payTo: Config.String("MUNIMENT_EVM_PAY_TO").pipe(Config.option),
+    operatorKey: Config.Redacted("MUNIMENT_EVM_OPERATOR_KEY").pipe(Config.option),
+    rpcUrl: Config.String("MUNIMENT_EVM_RPC_URL").pipe(Config.option)
+  }),
+  solana: Config.all({
+    payTo: Config.String("MUNIMENT_SOLANA_PAY_TO").pipe(Config.option),
+    operatorKey: Config.Redacted("MUNIMENT_SOLANA_OPERATOR_KEY").pipe(Config.option),
+    rpcUrl: Config.String("MUNIMENT_SOLANA_RPC_URL").pipe(Config.option)
+  }),
+  facilitatorUrl: Config.String("MUNIMENT_FACILITATOR_URL").pipe(Config.option),
+  confirmations: Config.Int("MUNIMENT_PAYMENT_CONFIRMATIONS").pipe(Config.withDefault(1))
+})
+
 export const ServerConfig = Config.all({
   host: Config.String("MUNIMENT_HOST").pipe(Config.withDefault("127.0.0.1")),
   port: Config.Port("MUNIMENT_PORT").pipe(Config.withDefault(8787)),
@@ -51,8 +68,17 @@ export const ServerConfig = Config.all({
   walletPlan: Config.Literals(["free", "starter", "pro", "owner"], "MUNIMENT_WALLET_PLAN").pipe(
     Config.withDefault("free")
   ),
-  /** Where contract wallets are asked (ERC-1271); without it they cannot sign. */
+  /** EVM chain: payments, and where contract wallets are asked (ERC-1271); without it they cannot sign. */
   evmRpcUrl: Config.String("MUNIMENT_EVM_RPC_URL").pipe(Config.option),
+  /** What the world calls the service, as in https://memory.example.com; default: the Host header. */
+  publicUrl: Config.String("MUNIMENT_PUBLIC_URL").pipe(
+    Config.map((url) => url.replace(/\/+$/, "")),
+    Config.option
+  ),
+  /** Credits that every account may spend each month for nothing. */
+  monthlyAllowanceCredits: Config.Int("MUNIMENT_MONTHLY_ALLOWANCE").pipe(Config.withDefault(1_000)),
+  rateLimits: Config.Literals(["on", "off"], "MUNIMENT_RATE_LIMITS").pipe(Config.withDefault("on")),
+  payments,
   logLevel: Config.Literals(["Debug", "Info", "Warn", "Error"], "MUNIMENT_LOG_LEVEL").pipe(Config.withDefault("Info")),
   openNamespacesMax: Config.Int("MUNIMENT_OPEN_NAMESPACES").pipe(Config.withDefault(1_024))
 })

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
 import { InsufficientStorage, Unavailable } from "../Errors.ts"
-import { Authorization, Validation } from "./Middleware.ts"
+import { Authorization, RateLimiting, Validation } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 export class AccountApi extends HttpApiGroup.make("account")
@@ -27,5 +27,6 @@ export class AccountApi extends HttpApiGroup.make("account")
     )
   )
   .middleware(Validation)
+  .middleware(RateLimiting)
   .middleware(Authorization)
   .prefix("/v1") {}

@@ -5,10 +5,20 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Attestation, CreateAttestation } from "../Attestation.ts"
-import { Forbidden, InsufficientStorage, InvalidRequest, Unavailable } from "../Errors.ts"
+import { Forbidden, InsufficientStorage, InvalidRequest } from "../Errors.ts"
 import { RevokeGrant } from "../Grant.ts"
 import { Prices } from "../Prices.ts"
-import { Authorization, BodyLimit, Idempotency, Validation, WellFormedJson, WriteHeaders } from "./Middleware.ts"
+import {
+  Authorization,
+  BodyLimit,
+  chargeErrors,
+  Charging,
+  Idempotency,
+  RateLimiting,
+  Validation,
+  WellFormedJson,
+  WriteHeaders
+} from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
@@ -25,7 +35,7 @@ export class AttestationsApi extends HttpApiGroup.make("attestations")
         publicKey: Schema.String,
         algorithm: Schema.Literal("Ed25519")
       }),
-      error: [InvalidRequest, InsufficientStorage, Unavailable]
+      error: [InvalidRequest, ...chargeErrors]
     }).annotateMerge(
       operation("Attest a claim about the caller's memories", {
         description:
@@ -42,9 +52,11 @@ export class AttestationsApi extends HttpApiGroup.make("attestations")
       operation("Revoke a grant", { description: "By its grantor: the payload is refused from then on, everywhere." })
     )
   )
+  .middleware(Charging)
   .middleware(Idempotency)
   .middleware(Validation)
   .middleware(WellFormedJson)
+  .middleware(RateLimiting)
   .middleware(Authorization)
   .middleware(BodyLimit)
   .prefix("/v1") {}

@@ -1,7 +1,7 @@
 /** Contract of the memory endpoints (specification section 4.1, interface.md sections 4, 5, 7 and 17). */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { Conflict, InsufficientStorage, InvalidRequest, NotFound, NotImplemented, Unavailable } from "../Errors.ts"
+import { InvalidRequest, NotFound, NotImplemented } from "../Errors.ts"
 import {
   BatchCreate,
   BatchUpdate,
@@ -17,8 +17,11 @@ import { SourceAttestations } from "../Attestation.ts"
 import {
   Authorization,
   BodyLimit,
+  chargeErrors,
+  Charging,
   GrantHeaders,
   Idempotency,
+  RateLimiting,
   Validation,
   WellFormedJson,
   WriteHeaders
@@ -36,8 +39,8 @@ const sourceAttestations = Schema.optionalKey(
 const Created = Schema.Struct({ success, created: Schema.Array(MemoryEntry), updated: Schema.Array(MemoryEntry) })
 const One = Schema.Struct({ success, memory: MemoryView })
 
-const writeErrors = [InvalidRequest, NotFound, Conflict, NotImplemented, InsufficientStorage, Unavailable] as const
-const readErrors = [InvalidRequest, NotFound, InsufficientStorage, Unavailable] as const
+const writeErrors = [InvalidRequest, NotFound, NotImplemented, ...chargeErrors] as const
+const readErrors = [InvalidRequest, NotFound, ...chargeErrors] as const
 
 /** PATCH refuses fields it does not know, so that nobody believes that `data` was changed. */
 const strictBody = { onExcessProperty: "error" } as const
@@ -133,9 +136,11 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       error: writeErrors
     }).annotateMerge(operation("Create up to 100 memories", { price: Prices.batchCreate }))
   )
+  .middleware(Charging)
   .middleware(Idempotency)
   .middleware(Validation)
   .middleware(WellFormedJson)
+  .middleware(RateLimiting)
   .middleware(Authorization)
   .middleware(BodyLimit)
   .prefix("/v1") {}

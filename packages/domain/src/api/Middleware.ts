@@ -1,9 +1,9 @@
 /**
  * What every request passes before its handler, outermost first: `BodyLimit` (size, media type),
- * `Authorization` (who), `WellFormedJson`, `Validation` (fields), `Idempotency` (same key, same
- * answer). Declared here so that the contract knows their errors; implemented in the server.
+ * `Authorization` (who), `RateLimiting` (how often), `WellFormedJson`, `Validation` (fields),
+ * `Idempotency` (same key, same answer), `Charging` (what it costs). Declared here so that the contract knows their errors; implemented in the server.
  */
-import { Context, Schema } from "effect"
+import { Context, Effect, Schema } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import type { Identity } from "../Account.ts"
 import {
@@ -13,10 +13,15 @@ import {
   InternalError,
   InvalidRequest,
   PayloadTooLarge,
+  PaymentPending,
+  PaymentRequired,
+  RateLimited,
   Unauthenticated,
+  Unavailable,
   UnsupportedMediaType
 } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
+import type { MicroCredits } from "../Money.ts"
 
 /** The authenticated caller. */
 export class Caller extends Context.Service<Caller, Identity>()("muniment/domain/Caller") {}
@@ -68,6 +73,40 @@ export class Idempotency extends HttpApiMiddleware.Service<Idempotency, { requir
   "muniment/domain/Idempotency",
   { error: [Conflict, InvalidRequest] }
 ) {}
+
+/** More requests than the caller's plan allows (interface.md section 10.4). */
+export class RateLimiting extends HttpApiMiddleware.Service<RateLimiting, { requires: Caller }>()(
+  "muniment/domain/RateLimiting",
+  { error: RateLimited }
+) {}
+
+/** What asking for credits can end with, apart from having them. */
+export type ChargeFailure = PaymentRequired | PaymentPending | Conflict | InsufficientStorage | Unavailable
+export const chargeErrors = [PaymentRequired, PaymentPending, Conflict, InsufficientStorage, Unavailable] as const
+
+export interface ChargeOptions {
+  /** Instead of the endpoint's price. */
+  readonly price?: MicroCredits
+  /** Agents whose memories the call changes; a reservation for them outlives a crash. */
+  readonly changes?: ReadonlyArray<string>
+  /** Goes on without such a reservation when the disk is full: erasure works then too. */
+  readonly isErasure?: boolean
+}
+
+/**
+ * Reserves the price of the current call: to be asked when nothing but the act itself can fail any more,
+ * so that a request that would fail anyway never asks for money (interface.md section 12). Costs nothing
+ * where no middleware charges.
+ */
+export const CurrentCharge = Context.Reference<(options?: ChargeOptions) => Effect.Effect<void, ChargeFailure>>(
+  "muniment/domain/CurrentCharge",
+  { defaultValue: () => () => Effect.void }
+)
+
+/** Settles what the call reserved when it succeeds, voids it otherwise; takes a payment when purses are empty. */
+export class Charging extends HttpApiMiddleware.Service<Charging, { requires: Caller }>()("muniment/domain/Charging", {
+  error: chargeErrors
+}) {}
 
 /** Request headers of a write. */
 export const WriteHeaders = {

@@ -6,15 +6,19 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import { AccountApi } from "./AccountApi.ts"
 import { AdminApi } from "./AdminApi.ts"
 import { AttestationsApi } from "./AttestationsApi.ts"
+import { CreditsApi } from "./CreditsApi.ts"
 import { MemoriesApi } from "./MemoriesApi.ts"
+import { MoneyAdminApi } from "./MoneyAdminApi.ts"
 import { SchemasApi } from "./SchemasApi.ts"
 
 export class MunimentApi extends HttpApi.make("muniment")
   .add(MemoriesApi)
   .add(SchemasApi)
   .add(AttestationsApi)
+  .add(CreditsApi)
   .add(AccountApi)
   .add(AdminApi)
+  .add(MoneyAdminApi)
   .annotateMerge(
     OpenApi.annotations({
       title: "Muniment",

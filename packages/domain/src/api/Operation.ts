@@ -2,8 +2,12 @@
  * Documentation of one operation for the OpenAPI document: summary, price and example.
  * `x-price-credits` is the price in whole credits (interface.md section 10.1).
  */
+import { Context } from "effect"
 import { OpenApi } from "effect/http-api"
 import { microCreditsPerCredit, type MicroCredits } from "../Money.ts"
+
+/** Price of an endpoint, for the middleware that charges. */
+export const Price = Context.Reference<MicroCredits>("muniment/domain/Price", { defaultValue: () => 0 })
 
 export const operation = (
   summary: string,
@@ -12,8 +16,11 @@ export const operation = (
     readonly price?: MicroCredits
   }
 ) =>
-  OpenApi.annotations({
-    summary,
-    description: options.description,
-    override: { "x-price-credits": (options.price ?? 0) / microCreditsPerCredit }
-  })
+  Context.merge(
+    OpenApi.annotations({
+      summary,
+      description: options.description,
+      override: { "x-price-credits": (options.price ?? 0) / microCreditsPerCredit }
+    }),
+    Context.make(Price, options.price ?? 0)
+  )

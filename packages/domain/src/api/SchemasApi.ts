@@ -3,7 +3,15 @@ import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Conflict, Forbidden, InsufficientStorage, InvalidRequest, NotFound } from "../Errors.ts"
 import { MemorySchema, PatchSchema, RegisterSchema } from "../MemorySchema.ts"
-import { Authorization, BodyLimit, Idempotency, Validation, WellFormedJson, WriteHeaders } from "./Middleware.ts"
+import {
+  Authorization,
+  BodyLimit,
+  Idempotency,
+  RateLimiting,
+  Validation,
+  WellFormedJson,
+  WriteHeaders
+} from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
@@ -45,6 +53,7 @@ export class SchemasApi extends HttpApiGroup.make("schemas")
   .middleware(Idempotency)
   .middleware(Validation)
   .middleware(WellFormedJson)
+  .middleware(RateLimiting)
   .middleware(Authorization)
   .middleware(BodyLimit)
   .prefix("/v1") {}

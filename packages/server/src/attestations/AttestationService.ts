@@ -4,7 +4,8 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { CreateAttestation, SourceAttestation } from "@muniment/domain/Attestation"
-import { InvalidRequest, type InsufficientStorage, type Unavailable } from "@muniment/domain/Errors"
+import { CurrentCharge, type ChargeFailure } from "@muniment/domain/api/Middleware"
+import { InvalidRequest } from "@muniment/domain/Errors"
 import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
 import {
   attestationAlgorithm,
@@ -39,7 +40,7 @@ export class AttestationService extends Context.Service<
     readonly attest: (
       account: string,
       request: CreateAttestation
-    ) => Effect.Effect<IssuedAttestation, InvalidRequest | InsufficientStorage | Unavailable>
+    ) => Effect.Effect<IssuedAttestation, InvalidRequest | ChargeFailure>
     /** By grantor, spelled as in the grant. */
     readonly vouchFor: (
       sources: ReadonlyArray<SharedSource>
@@ -88,6 +89,7 @@ const make = Effect.fnUntraced(function* (options: { readonly serviceName: strin
         error: `expiresIn is at most ${attestationValidDaysMax} days`
       })
     }
+    yield* (yield* CurrentCharge)()
     const matchCount = yield* count(account, request)
     const satisfied = matchCount >= (request.claim === "memory_count_gte" ? (request.threshold ?? 0) : 1)
     const signed = yield* sign(account, request.claim, claimParams(request), {

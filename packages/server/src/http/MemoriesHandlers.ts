@@ -4,10 +4,11 @@
  */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Caller, CurrentIdempotency } from "@muniment/domain/api/Middleware"
+import { Caller, CurrentCharge, CurrentIdempotency } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { InvalidRequest, NotImplemented } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
+import { Prices } from "@muniment/domain/Prices"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { CreateReply } from "@muniment/engine/Commands"
 import { MemoryService } from "../memories/MemoryService.ts"
@@ -38,6 +39,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
       list: Effect.fnUntraced(function* ({ query }) {
         const after = query.cursor === undefined ? undefined : yield* listCursor.decode(query.cursor)
         const filter = yield* filterOf(query)
+        yield* (yield* CurrentCharge)()
         const page = yield* memories.list(yield* account, filter, after, query.limit ?? Limits.listPageDefault)
         return {
           success: true as const,
@@ -95,6 +97,9 @@ export const memoriesHandlers = HttpApiBuilder.group(
           })
         }
         const [owner, token] = yield* writer
+        // By ids the service knows whose memories go, and asks for the price itself.
+        if (dryRun === true) yield* (yield* CurrentCharge)({ price: Prices.getMemory })
+        else if (ids === undefined) yield* (yield* CurrentCharge)()
         const deleted =
           ids !== undefined
             ? dryRun === true

@@ -90,7 +90,8 @@ const codesByField: Readonly<Record<string, InvalidRequestCode>> = {
   expiresIn: "invalid_duration",
   expiresAt: "invalid_expiry",
   tags: "invalid_tag",
-  filters: "invalid_filters"
+  filters: "invalid_filters",
+  amount_usd: "invalid_amount"
 }
 const batchFields: ReadonlySet<PropertyKey> = new Set(["ids", "queries", "memories", "records"])
 /** Fields of a schema whose rules are those of `invalid_schema`; absent or of another type is `invalid_request`. */

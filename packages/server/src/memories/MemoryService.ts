@@ -1,13 +1,14 @@
 /**
  * What the memory endpoints do, for a given account: reads and changes of its own memories. The one
  * authorisation layer: a namespace is only ever reached through the account that owns it, and a
- * foreign id answers as a missing one does (reliability.md, rules).
+ * foreign id answers as a missing one does (reliability.md, rules). What depends on a memory being there
+ * asks for its price here, after that is known; everything else is priced by its handler.
  */
 import { Context, Effect, Layer } from "effect"
-import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
+import { CurrentCharge, type ChargeFailure, type IdempotencyToken } from "@muniment/domain/api/Middleware"
 import {
+  Conflict,
   memoryNotFound,
-  type Conflict,
   type InsufficientStorage,
   type InvalidRequest,
   type NotFound,
@@ -52,7 +53,7 @@ export interface FoundMemory {
 }
 
 type ReadFailure = Unavailable | InsufficientStorage
-type WriteFailure = InvalidRequest | NotFound | Conflict | InsufficientStorage | Unavailable
+type WriteFailure = InvalidRequest | NotFound | ChargeFailure
 type Token = IdempotencyToken | undefined
 
 export class MemoryService extends Context.Service<
@@ -66,7 +67,7 @@ export class MemoryService extends Context.Service<
       after: ListPosition | undefined,
       limit: number
     ) => Effect.Effect<MemoryPage, ReadFailure>
-    readonly get: (account: string, id: string) => Effect.Effect<MemoryVersion, ReadFailure | NotFound>
+    readonly get: (account: string, id: string) => Effect.Effect<MemoryVersion, NotFound | ChargeFailure>
     readonly patch: (
       account: string,
       id: string,
@@ -156,12 +157,14 @@ const make = Effect.gen(function* () {
     )
     // Before the namespace comes into being: a refused request leaves no agent behind.
     const existing = namespaceOf(account, request.agentId)
-    for (const memory of checked) {
-      const id = replacedId(memory)
-      if (id !== undefined && (existing === undefined || ownerOf(account, id) !== existing)) {
-        return yield* memoryNotFound()
-      }
+    for (const given of checked) {
+      const id = replacedId(given)
+      if (id === undefined) continue
+      const found = existing !== undefined && ownerOf(account, id) === existing ? yield* find(existing, id) : undefined
+      if (found === undefined) return yield* memoryNotFound()
+      if (found.kind !== given.memory.kind) return yield* kindMismatch(found.kind)
     }
+    yield* (yield* CurrentCharge)({ changes: [request.agentId] })
     const key = yield* ensureNamespace(account, request.agentId)
     const prepared = yield* prepareMemories(checked, key, request, kinds, ids)
     const vectors = yield* embedding.passages(prepared.map(({ record }) => record))
@@ -203,10 +206,26 @@ const make = Effect.gen(function* () {
     return yield* searcher.countMatching(namespaces, { text, vectors, filter, limit: 0, minRelevance: 0 })
   })
 
+  const find = (key: NamespaceKey, id: string) => host.readRecords(key, (reader, now) => reader.find(id, now))
+
   const get = Effect.fn("MemoryService.get")(function* (account: string, id: string) {
     const key = ownerOf(account, id)
-    const memory = key === undefined ? undefined : yield* host.readRecords(key, (reader, now) => reader.find(id, now))
-    return memory ?? (yield* memoryNotFound())
+    const memory = key === undefined ? undefined : yield* find(key, id)
+    if (memory === undefined) return yield* memoryNotFound()
+    yield* (yield* CurrentCharge)()
+    return memory
+  })
+
+  /** The namespace of a memory that is there, or was until a command with this token was committed. */
+  const holderOf = Effect.fnUntraced(function* (account: string, id: string, token: Token) {
+    const key = ownerOf(account, id)
+    if (key === undefined) return yield* memoryNotFound()
+    const isThere = (yield* find(key, id)) !== undefined
+    const isRepeat = Effect.suspend(() =>
+      token === undefined ? Effect.succeed(false) : host.readRecords(key, (reader) => reader.isCommitted(token.key))
+    )
+    if (!isThere && !(yield* isRepeat)) return yield* memoryNotFound()
+    return key
   })
 
   const patchIn = (key: NamespaceKey, own: ReadonlyArray<string>, patch: MemoryPatch, token: Token) =>
@@ -226,15 +245,16 @@ const make = Effect.gen(function* () {
     change: MemoryPatch,
     token: Token
   ) {
-    const key = ownerOf(account, id)
-    const [memory] = key === undefined ? [] : yield* patchIn(key, [id], change, token)
+    const key = yield* holderOf(account, id, token)
+    yield* (yield* CurrentCharge)({ changes: [key.agentId] })
+    const [memory] = yield* patchIn(key, [id], change, token)
     return memory ?? (yield* memoryNotFound())
   })
 
   const remove = Effect.fn("MemoryService.remove")(function* (account: string, id: string, token: Token) {
-    const key = ownerOf(account, id)
-    const removed =
-      key === undefined ? 0 : yield* host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: token })
+    const key = yield* holderOf(account, id, token)
+    yield* (yield* CurrentCharge)({ changes: [key.agentId], isErasure: true })
+    const removed = yield* host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: token })
     if (removed === 0) return yield* memoryNotFound()
   })
 
@@ -245,7 +265,9 @@ const make = Effect.gen(function* () {
     token: Token
   ) {
     let patched = 0
-    for (const [key, own] of byOwner(account, all)) patched += (yield* patchIn(key, own, change, token)).length
+    const owners = byOwner(account, all)
+    yield* (yield* CurrentCharge)({ changes: agentsOf(owners.keys()) })
+    for (const [key, ids] of owners) patched += (yield* patchIn(key, ids, change, token)).length
     return patched
   })
 
@@ -254,8 +276,10 @@ const make = Effect.gen(function* () {
     all: ReadonlyArray<string>,
     token: Token
   ) {
+    const owners = byOwner(account, all)
+    yield* (yield* CurrentCharge)({ changes: agentsOf(owners.keys()), isErasure: true })
     let removed = 0
-    for (const [key, own] of byOwner(account, all)) {
+    for (const [key, own] of owners) {
       removed += yield* host.ask(key, { _tag: "RemoveMemories", ids: own, idempotency: token })
     }
     return removed
@@ -327,3 +351,7 @@ const make = Effect.gen(function* () {
     agents
   }
 })
+
+const agentsOf = (keys: Iterable<NamespaceKey>): ReadonlyArray<string> => Array.from(keys, ({ agentId }) => agentId)
+
+const kindMismatch = (kind: string) => new Conflict({ code: "kind_mismatch", error: `the memory is of kind "${kind}"` })

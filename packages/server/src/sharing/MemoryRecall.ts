@@ -6,7 +6,8 @@
 import { Context, Effect, Layer } from "effect"
 import type { Identity } from "@muniment/domain/Account"
 import type { SourceAttestation } from "@muniment/domain/Attestation"
-import { InvalidRequest, type InsufficientStorage, type Unavailable } from "@muniment/domain/Errors"
+import { CurrentCharge, type ChargeFailure } from "@muniment/domain/api/Middleware"
+import { InvalidRequest } from "@muniment/domain/Errors"
 import type { RecalledMemory } from "@muniment/domain/Memory"
 import type { Scope } from "@muniment/domain/Search"
 import { AttestationService, type SharedSource } from "../attestations/AttestationService.ts"
@@ -35,7 +36,7 @@ export class MemoryRecall extends Context.Service<
     readonly recall: (
       caller: Identity,
       request: RecallRequest
-    ) => Effect.Effect<RecallAnswer, InvalidRequest | InsufficientStorage | Unavailable>
+    ) => Effect.Effect<RecallAnswer, InvalidRequest | ChargeFailure>
   }
 >()("muniment/server/MemoryRecall") {
   static readonly layer = Layer.effect(
@@ -60,6 +61,7 @@ export class MemoryRecall extends Context.Service<
 
       const recall = Effect.fn("MemoryRecall.recall")(function* (caller: Identity, request: RecallRequest) {
         const shared = yield* sharedWith(caller, request)
+        yield* (yield* CurrentCharge)()
         const includesOwn = request.scope !== "shared"
         const results = yield* Effect.forEach(
           request.queries,

@@ -1,0 +1,144 @@
+/**
+ * What charging adds to a search: the same searches with and without it, in alternating rounds of one
+ * process, by processor time. No model, so that a search is as cheap as it gets; the ledger is the real
+ * one, and its commits fall into the rounds that made them. Every answer and the sum charged are checked.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { ConfigProvider, Effect } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { Prices } from "@muniment/domain/Prices"
+import { Accounts } from "@muniment/ledger/Accounts"
+import { Ledger } from "@muniment/ledger/Ledger"
+import { checkLedger } from "@muniment/ledger/LedgerCheck"
+import { serverLayer } from "@muniment/server/App"
+import { ServerConfig } from "@muniment/server/Config"
+import { ChargedCalls } from "@muniment/server/credits/ChargedCalls"
+import { MemoryService } from "@muniment/server/memories/MemoryService"
+import { MemoryRecall } from "@muniment/server/sharing/MemoryRecall"
+import { sentences } from "../../test/support/Sentences.ts"
+import { machineFacts } from "../http/Report.ts"
+
+const help = `node bench/ledger/chargeOverhead.ts [options]
+
+Compares the processor time of charged and uncharged searches in one process.
+
+  --memories N    memories of the account (5000)
+  --searches N    searches of a round (2000)
+  --rounds N      rounds of each kind (9)
+  --help          this text
+`
+
+const batch = 100
+const hitsWanted = 10
+
+const program = Effect.fnUntraced(function* (memories: number, searches: number, rounds: number) {
+  const account = yield* (yield* Accounts).create("bench")
+  const service = yield* MemoryService
+  const { recall } = yield* MemoryRecall
+  const calls = yield* ChargedCalls
+  const ledger = yield* Ledger
+  yield* ledger.adjust({ account, amount: 1e15, key: "bench", reason: "bench" })
+  const texts = sentences(memories)
+  for (let at = 0; at < memories; at += batch) {
+    const part = texts.slice(at, at + batch)
+    const facts = part.map((fact) => ({ kind: "factual_memory", data: { subject: "bench", fact } }))
+    yield* service.create(account.id, { agentId: "bench", memories: facts }, undefined)
+  }
+  const queries = texts.filter((_, at) => at % Math.ceil(memories / 200) === 0)
+  const caller = { account, keyId: "key_bench" }
+  const search = (at: number) =>
+    Effect.map(
+      recall(caller, {
+        queries: [{ text: queries[at % queries.length]!, filter: {} }],
+        scope: "own",
+        grants: undefined,
+        explain: false
+      }),
+      ({ results }) => {
+        if (results[0]?.length !== hitsWanted) throw new Error(`${results[0]?.length} hits instead of ${hitsWanted}`)
+      }
+    )
+  const charged = (at: number) =>
+    calls.charge({ account, operation: "search", price: Prices.searchMemories }, search(at))
+
+  const round = Effect.fnUntraced(function* (
+    one: (at: number) => Effect.Effect<unknown, unknown, HttpServerRequest.HttpServerRequest>
+  ) {
+    const before = process.cpuUsage()
+    for (let at = 0; at < searches; at++) yield* one(at)
+    yield* ledger.flush
+    const { system, user } = process.cpuUsage(before)
+    return (system + user) / searches
+  })
+  yield* round(search)
+  yield* round(charged)
+  const pairs: Array<readonly [number, number]> = []
+  for (let at = 0; at < rounds; at++) {
+    const first = at % 2 === 0
+    const one = yield* round(first ? search : charged)
+    const two = yield* round(first ? charged : search)
+    pairs.push(first ? [one, two] : [two, one])
+  }
+  const { allowance, balance } = yield* ledger.purses(account)
+  const spent = 1e15 + 1e9 - allowance - balance
+  if (spent !== (rounds + 1) * searches * Prices.searchMemories) throw new Error(`charged ${spent} millionths`)
+  const report = yield* checkLedger
+  if (!report.ok) throw new Error(report.problems.join("; "))
+  return pairs
+})
+
+const median = (values: ReadonlyArray<number>): number =>
+  values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)]!
+
+const main = async (): Promise<void> => {
+  const { values } = parseArgs({
+    options: {
+      memories: { type: "string", default: "5000" },
+      searches: { type: "string", default: "2000" },
+      rounds: { type: "string", default: "9" },
+      help: { type: "boolean", default: false }
+    }
+  })
+  if (values.help) return void process.stdout.write(help)
+  const [memories, searches, rounds] = [Number(values.memories), Number(values.searches), Number(values.rounds)]
+  const directory = mkdtempSync(join(tmpdir(), "muniment-charge-bench-"))
+  try {
+    const config = await Effect.runPromise(
+      ServerConfig.pipe(
+        Effect.provide(
+          ConfigProvider.layer(
+            ConfigProvider.fromUnknown({ MUNIMENT_DATA_DIR: directory, MUNIMENT_EMBEDDING_MODEL: "none" })
+          )
+        )
+      )
+    )
+    const request = HttpServerRequest.fromWeb(new Request("http://127.0.0.1/v1/memories/search"))
+    const pairs = await Effect.runPromise(
+      program(memories, searches, rounds).pipe(
+        Effect.provideService(HttpServerRequest.HttpServerRequest, request),
+        Effect.provide(serverLayer({ ...config, index: "exact" }, undefined)),
+        Effect.scoped
+      )
+    )
+    const plain = median(pairs.map(([without]) => without))
+    const paid = median(pairs.map(([, charged]) => charged))
+    const overheads = pairs.map(([without, charged]) => charged / without - 1)
+    process.stdout.write(
+      [
+        machineFacts(),
+        `${memories} memories, ${searches} searches a round, ${rounds} pairs of rounds; microseconds of processor a search`,
+        `without charging ${plain.toFixed(0)}, with ${paid.toFixed(0)}`,
+        `overhead: median of pairs ${(median(overheads) * 100).toFixed(1)} %, ` +
+          `from ${(Math.min(...overheads) * 100).toFixed(1)} to ${(Math.max(...overheads) * 100).toFixed(1)} %`,
+        ""
+      ].join("\n")
+    )
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+await main()

@@ -1,0 +1,73 @@
+/**
+ * What the credit endpoints answer (specification sections 2.6 and 4.3, interface.md sections 10 and
+ * 17). Numbers are credits or dollars; inside, money is integers (`Money.ts`).
+ */
+import { Schema } from "effect"
+import { Plan } from "./Account.ts"
+import { Limits } from "./Limits.ts"
+import { DepositOffer, depositUnits, PaymentRequirement } from "./Payment.ts"
+
+export const Balance = Schema.Struct({ credits: Schema.Finite, usd: Schema.Finite })
+
+/** Query parameter of a deposit: 0.10 to 1,000 dollars in whole cents. */
+export const DepositAmount = Schema.Finite.check(
+  Schema.makeFilter((amount: number) => depositUnits(amount) !== undefined, {
+    expected: `an amount of ${Limits.depositCentsMin / 100} to ${Limits.depositCentsMax / 100} US dollars with at most two decimals`
+  })
+).annotate({ description: "US dollars, 0.10 to 1000, at most two decimals; default 0.10.", examples: [5] })
+
+export const depositUsdDefault = Limits.depositCentsMin / 100
+
+export const Deposited = Schema.Struct({
+  success: Schema.Literal(true),
+  deposit: Schema.Struct({ amount_usd: Schema.Finite, credits: Schema.Finite }),
+  balance: Balance,
+  message: Schema.String,
+  replayed: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "True when this payment had been credited before: nothing was added now." })
+  )
+})
+
+export const CreditAccount = Schema.Struct({
+  success: Schema.Literal(true),
+  balance: Balance,
+  allowance: Schema.Struct({
+    credits: Schema.NullOr(Schema.Finite).annotate({ description: "Left this month; null without bound." }),
+    monthly: Schema.NullOr(Schema.Finite),
+    renewsAt: Schema.Int.annotate({ description: "Milliseconds: the first moment of the next month, UTC." })
+  }),
+  plan: Plan,
+  insuredUntil: Schema.optionalKey(
+    Schema.Int.annotate({
+      description: "Milliseconds: the first daily run that finds the balance used up, if nothing changes."
+    })
+  )
+})
+
+/** One movement of an account's credits; `credits` is positive in its favour. */
+export const CreditTransaction = Schema.Struct({
+  id: Schema.Int,
+  at: Schema.Int,
+  kind: Schema.Literals([
+    "deposit",
+    "charge",
+    "storage",
+    "storage_metered",
+    "allowance",
+    "allowance_expired",
+    "reversal",
+    "adjustment"
+  ]),
+  operation: Schema.optionalKey(Schema.String),
+  purse: Schema.Literals(["balance", "allowance", "receivable", "own-use"]),
+  credits: Schema.Finite
+})
+
+/** Body of a 402 answer: the protocol's version first (specification section 7). */
+export const paymentRequiredFields = {
+  x402Version: Schema.Literal(1),
+  error: Schema.String,
+  deposit: Schema.optionalKey(DepositOffer),
+  accepts: Schema.Array(PaymentRequirement),
+  code: Schema.Literals(["payment_required", "payment_invalid", "insufficient_credits"])
+}

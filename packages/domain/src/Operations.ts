@@ -1,0 +1,63 @@
+/**
+ * What the operator sees of money: the ledger's check, payments under way, the daily job's runs. Plain
+ * data of the operator routes; amounts are millionths of a credit unless the name says otherwise.
+ */
+import { Schema } from "effect"
+import { Plan } from "./Account.ts"
+import { PaymentNetwork } from "./Payment.ts"
+
+export const PaymentState = Schema.Literals(["verified", "broadcasting", "settled", "finalized", "failed", "reversed"])
+
+export const LedgerReport = Schema.Struct({
+  ok: Schema.Boolean,
+  problems: Schema.Array(Schema.String),
+  accounts: Schema.Int,
+  transfers: Schema.Int,
+  balances: Schema.Array(Schema.Struct({ name: Schema.String, debits: Schema.Int, credits: Schema.Int })),
+  payments: Schema.Record(Schema.String, Schema.Int)
+})
+
+export const PaymentRecord = Schema.Struct({
+  id: Schema.String,
+  account: Schema.String,
+  network: PaymentNetwork,
+  payer: Schema.String,
+  amountUsd: Schema.Finite,
+  state: PaymentState,
+  transaction: Schema.NullOr(Schema.String),
+  reason: Schema.NullOr(Schema.String),
+  createdAt: Schema.Int,
+  updatedAt: Schema.Int
+})
+export type PaymentRecord = typeof PaymentRecord.Type
+
+/** What the daily job did, or would do, for one account on one day. */
+export const JobAccount = Schema.Struct({
+  account: Schema.String,
+  plan: Plan,
+  live: Schema.Int,
+  expired: Schema.Int,
+  purged: Schema.Int,
+  insured: Schema.Int,
+  chargedMicro: Schema.Int,
+  meteredMicro: Schema.Int,
+  problem: Schema.optionalKey(Schema.String)
+})
+
+export const JobReport = Schema.Struct({
+  dryRun: Schema.Boolean,
+  days: Schema.Array(Schema.Struct({ day: Schema.String, accounts: Schema.Array(JobAccount) }))
+})
+export type JobReport = typeof JobReport.Type
+
+export const JobRun = Schema.Struct({
+  day: Schema.String,
+  accounts: Schema.Int,
+  expired: Schema.Int,
+  purged: Schema.Int,
+  insured: Schema.Int,
+  chargedMicro: Schema.Int,
+  meteredMicro: Schema.Int,
+  at: Schema.Int
+})
+export type JobRun = typeof JobRun.Type

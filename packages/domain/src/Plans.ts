@@ -1,0 +1,40 @@
+/**
+ * What a plan gives (interface.md sections 10.3 and 10.4). Memories above the included number are
+ * metered, never blocked; `undefined` means without bound.
+ */
+import type { Identity, Plan } from "./Account.ts"
+
+export interface PlanTerms {
+  readonly memoriesIncluded: number | undefined
+  /** Days after which the daily job removes a memory that is not insured. */
+  readonly retentionDays: number | undefined
+  /** Prices are recorded, purses are never touched. */
+  readonly isUnlimited: boolean
+}
+
+export const plans: Readonly<Record<Plan, PlanTerms>> = {
+  free: { memoriesIncluded: 0, retentionDays: 7, isUnlimited: false },
+  starter: { memoriesIncluded: 50_000, retentionDays: undefined, isUnlimited: false },
+  pro: { memoriesIncluded: 500_000, retentionDays: undefined, isUnlimited: false },
+  owner: { memoriesIncluded: undefined, retentionDays: undefined, isUnlimited: true }
+}
+
+/** Requests that a caller may send in a minute, an hour and a day. */
+export interface RateLimit {
+  readonly minute: number
+  readonly hour: number
+  readonly day: number
+}
+
+const walletWithoutPlan: RateLimit = { minute: 10, hour: 300, day: 5_000 }
+
+const rateLimits: Readonly<Record<Plan, RateLimit | undefined>> = {
+  free: { minute: 60, hour: 1_000, day: 10_000 },
+  starter: { minute: 100, hour: 3_000, day: 50_000 },
+  pro: { minute: 500, hour: 15_000, day: 250_000 },
+  owner: undefined
+}
+
+/** Limits of a caller; undefined: none. A wallet's signature on the free plan has limits of its own. */
+export const rateLimitOf = ({ account, keyId }: Identity): RateLimit | undefined =>
+  account.plan === "free" && keyId === undefined ? walletWithoutPlan : rateLimits[account.plan]

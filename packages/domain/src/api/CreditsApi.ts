@@ -1,0 +1,80 @@
+/**
+ * Contract of the credit endpoints (specification section 4.3, interface.md sections 10, 11 and 17). A
+ * deposit without payment answers 402 with the ways to pay; the retry carries the signed payment.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { CreditAccount, CreditTransaction, DepositAmount, Deposited } from "../Credits.ts"
+import { InvalidRequest, Unavailable } from "../Errors.ts"
+import { Limits } from "../Limits.ts"
+import {
+  Authorization,
+  BodyLimit,
+  chargeErrors,
+  Idempotency,
+  RateLimiting,
+  Validation,
+  WellFormedJson,
+  WriteHeaders
+} from "./Middleware.ts"
+import { operation } from "./Operation.ts"
+
+const success = Schema.Literal(true)
+
+/** A signed payment; read by the payment code itself, which bounds and refuses it with a 402. */
+const PaymentHeaders = {
+  "x-payment": Schema.optionalKey(
+    Schema.String.annotate({ description: "Signed payment, protocol version 1: Base64 JSON." })
+  ),
+  "payment-signature": Schema.optionalKey(
+    Schema.String.annotate({ description: "Signed payment, protocol version 2: Base64 JSON." })
+  )
+}
+
+export class CreditsApi extends HttpApiGroup.make("credits")
+  .add(
+    HttpApiEndpoint.post("deposit", "/credits/deposit", {
+      query: { amount_usd: Schema.optionalKey(DepositAmount) },
+      headers: { ...WriteHeaders, ...PaymentHeaders },
+      success: Deposited,
+      error: [InvalidRequest, ...chargeErrors]
+    }).annotateMerge(
+      operation("Deposit credits", {
+        description:
+          "Without payment: 402 with the ways to pay in USDC. With one: credited once, whoever paid. 202 while the outcome is unknown: repeat with the same payment. 1 US dollar is 1,000 credits."
+      })
+    ),
+    HttpApiEndpoint.get("credits", "/credits", {
+      success: CreditAccount,
+      error: Unavailable
+    }).annotateMerge(
+      operation("Balance, allowance and plan", {
+        description: "The allowance pays operations first; the balance also keeps free-plan memories alive."
+      })
+    ),
+    HttpApiEndpoint.get("transactions", "/credits/transactions", {
+      query: {
+        limit: Schema.optionalKey(
+          Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.transactionsPageMax })).annotate({
+            description: `Page size, 1 to ${Limits.transactionsPageMax}; default ${Limits.transactionsPageDefault}.`
+          })
+        ),
+        cursor: Schema.optionalKey(
+          Schema.NonEmptyString.annotate({ description: "`nextCursor` of the page before; opaque." })
+        )
+      },
+      success: Schema.Struct({
+        success,
+        transactions: Schema.Array(CreditTransaction),
+        nextCursor: Schema.optionalKey(Schema.String)
+      }),
+      error: InvalidRequest
+    }).annotateMerge(operation("Movements of the account's credits", { description: "Newest first, in pages." }))
+  )
+  .middleware(Idempotency)
+  .middleware(Validation)
+  .middleware(WellFormedJson)
+  .middleware(RateLimiting)
+  .middleware(Authorization)
+  .middleware(BodyLimit)
+  .prefix("/v1") {}

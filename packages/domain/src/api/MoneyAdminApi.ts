@@ -1,0 +1,81 @@
+/**
+ * Contract of the operator's view of money (interface.md section 17): the ledger's proof, payments,
+ * corrections, plans, the daily job. Same door as the other operator routes.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { Plan } from "../Account.ts"
+import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
+import { Limits } from "../Limits.ts"
+import { JobReport, JobRun, LedgerReport, PaymentRecord, PaymentState } from "../Operations.ts"
+import { AccountRecord } from "./AdminApi.ts"
+import { BodyLimit, OperatorAuthorization, Validation, WellFormedJson } from "./Middleware.ts"
+import { operation } from "./Operation.ts"
+
+const success = Schema.Literal(true)
+const AccountName = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.accountNameLengthMax))
+
+export class MoneyAdminApi extends HttpApiGroup.make("money")
+  .add(
+    HttpApiEndpoint.get("checkLedger", "/ledger/check", {
+      success: Schema.Struct({ success, ...LedgerReport.fields }),
+      error: InsufficientStorage
+    }).annotateMerge(
+      operation("Prove the ledger", {
+        description: "Sum zero, no negative purse, each payment credited once; recomputed from the transfers."
+      })
+    ),
+    HttpApiEndpoint.post("adjust", "/ledger/adjustments", {
+      payload: Schema.Struct({
+        account: AccountName,
+        credits: Schema.Finite.annotate({ description: "Positive gives, negative takes; at most 6 decimals." }),
+        reason: Schema.NonEmptyString.check(Schema.isMaxLength(Limits.schemaDescriptionLengthMax)),
+        key: Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax)).annotate({
+          description: "Names the correction: the same key is carried out once."
+        })
+      }).annotate({
+        examples: [{ account: "research", credits: 500, reason: "refund of 2026-11-20", key: "refund-17" }]
+      }),
+      success: Schema.Struct({ success, balance: Schema.Finite, replayed: Schema.Boolean }),
+      error: [InvalidRequest, NotFound, Conflict, InsufficientStorage]
+    }).annotateMerge(
+      operation("Give or take credits by hand", { description: "Never below zero; recorded with its reason." })
+    ),
+    HttpApiEndpoint.get("listPayments", "/payments", {
+      query: {
+        state: Schema.optionalKey(PaymentState),
+        account: Schema.optionalKey(AccountName),
+        limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
+      },
+      success: Schema.Struct({ success, payments: Schema.Array(PaymentRecord) }),
+      error: NotFound
+    }).annotateMerge(operation("Payments and their states", { description: "Newest first." })),
+    HttpApiEndpoint.post("reconcile", "/payments/reconcile", {
+      success: Schema.Struct({ success, looked: Schema.Int }),
+      error: [InsufficientStorage, Unavailable]
+    }).annotateMerge(operation("Ask the chains about unfinished payments now", {})),
+    HttpApiEndpoint.post("setPlan", "/accounts/plan", {
+      payload: Schema.Struct({ account: AccountName, plan: Plan }).annotate({
+        examples: [{ account: "research", plan: "starter" }]
+      }),
+      success: Schema.Struct({ success, account: AccountRecord }),
+      error: [NotFound, InsufficientStorage]
+    }).annotateMerge(operation("Change an account's plan", { description: "Acts on the next request." })),
+    HttpApiEndpoint.get("listJobs", "/jobs", {
+      success: Schema.Struct({ success, nextRunAt: Schema.Int, runs: Schema.Array(JobRun) })
+    }).annotateMerge(operation("Runs of the daily job", { description: "Newest first." })),
+    HttpApiEndpoint.post("runJobs", "/jobs/run", {
+      payload: Schema.Struct({ dryRun: Schema.optionalKey(Schema.Boolean) }).annotate({ examples: [{ dryRun: true }] }),
+      success: Schema.Struct({ success, ...JobReport.fields }),
+      error: [InsufficientStorage, Unavailable]
+    }).annotateMerge(
+      operation("Run the daily job for the days that are due", {
+        description: "Repeating changes nothing. A dry run tells what would be done, of the next run when none is due."
+      })
+    )
+  )
+  .middleware(Validation)
+  .middleware(WellFormedJson)
+  .middleware(OperatorAuthorization)
+  .middleware(BodyLimit)
+  .prefix("/admin") {}

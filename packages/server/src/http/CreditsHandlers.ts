@@ -1,0 +1,103 @@
+/** Credit endpoints: deposit, balance, movements (specification section 4.3, interface.md section 17). */
+import { Clock, Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Caller } from "@muniment/domain/api/Middleware"
+import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { depositUsdDefault } from "@muniment/domain/Credits"
+import { Unavailable } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import { type MicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
+import { creditsOfUnits, depositUnits } from "@muniment/domain/Payment"
+import { plans } from "@muniment/domain/Plans"
+import { type LedgerEntry, Ledger } from "@muniment/ledger/Ledger"
+import { PaymentDesk } from "../credits/PaymentDesk.ts"
+import { StorageInsurance } from "../jobs/StorageInsurance.ts"
+import { transactionCursor } from "./Cursor.ts"
+
+export const creditsHandlers = (options: { readonly monthlyAllowance: MicroCredits }) =>
+  HttpApiBuilder.group(
+    MunimentApi,
+    "credits",
+    Effect.fnUntraced(function* (handlers) {
+      const ledger = yield* Ledger
+      const desk = yield* PaymentDesk
+      const insurance = yield* StorageInsurance
+
+      return handlers.handleAll({
+        deposit: Effect.fnUntraced(function* ({ query }) {
+          const { account } = yield* Caller
+          if (!desk.isOpen) return yield* notConfigured
+          const units = depositUnits(query.amount_usd ?? depositUsdDefault)
+          if (units === undefined) return yield* Effect.die(new Error("an amount outside the contract"))
+          const { replayed } = yield* desk.take({ account, units, purpose: "deposit" })
+          const { balance } = yield* ledger.purses(account)
+          const credited = creditsOfUnits(units)
+          return {
+            success: true as const,
+            deposit: { amount_usd: toUsd(credited), credits: toCredits(credited) },
+            balance: balanceOf(balance),
+            message: depositMessage(toCredits(credited), replayed),
+            ...(replayed && { replayed })
+          }
+        }),
+        credits: Effect.fnUntraced(function* () {
+          const { account } = yield* Caller
+          const { allowance, balance } = yield* ledger.purses(account)
+          const { isUnlimited } = plans[account.plan]
+          const insuredUntil = yield* insurance.insuredUntil(account)
+          return {
+            success: true as const,
+            balance: balanceOf(balance),
+            allowance: {
+              credits: isUnlimited ? null : toCredits(allowance),
+              monthly: isUnlimited ? null : toCredits(options.monthlyAllowance),
+              renewsAt: nextMonth(yield* Clock.currentTimeMillis)
+            },
+            plan: account.plan,
+            ...(insuredUntil !== undefined && { insuredUntil })
+          }
+        }),
+        transactions: Effect.fnUntraced(function* ({ query }) {
+          const { account } = yield* Caller
+          const limit = query.limit ?? Limits.transactionsPageDefault
+          const from = query.cursor === undefined ? undefined : yield* transactionCursor.decode(query.cursor)
+          const entries = yield* ledger.transactions(account.id, { limit: limit + 1, before: from?.before })
+          const page = entries.slice(0, limit)
+          const last = page.at(-1)
+          return {
+            success: true as const,
+            transactions: page.map(transactionOf),
+            ...(entries.length > limit &&
+              last !== undefined && { nextCursor: transactionCursor.encode({ before: last.id }) })
+          }
+        })
+      })
+    })
+  )
+
+const notConfigured = new Unavailable({
+  code: "payment_unavailable",
+  error: "deposits are not configured on this service: its operator sets MUNIMENT_PAYMENT_NETWORKS (README, Payments)"
+})
+
+const balanceOf = (balance: MicroCredits) => ({ credits: toCredits(balance), usd: toUsd(balance) })
+
+const depositMessage = (credits: number, replayed: boolean): string =>
+  replayed
+    ? "This payment was credited before; nothing was added. Storage insurance is active while the balance is positive."
+    : `${credits} credits were added. Storage insurance is active: free-plan memories are kept while the balance is positive.`
+
+const transactionOf = ({ amount, operation, ...entry }: LedgerEntry) => ({
+  id: entry.id,
+  at: entry.at,
+  kind: entry.kind,
+  ...(operation !== undefined && { operation }),
+  purse: entry.purse,
+  credits: toCredits(amount)
+})
+
+/** The first millisecond of the month after `nowMillis`, UTC. */
+const nextMonth = (nowMillis: number): number => {
+  const now = new Date(nowMillis)
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
+}

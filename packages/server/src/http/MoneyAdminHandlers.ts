@@ -1,0 +1,97 @@
+/** Operator routes of money: proof, corrections, payments, plans, the daily job (interface.md section 17). */
+import { Clock, Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { InvalidRequest } from "@muniment/domain/Errors"
+import { microCreditsPerCredit, toCredits, toUsd } from "@muniment/domain/Money"
+import type { JobRun, PaymentRecord } from "@muniment/domain/Operations"
+import { creditsOfUnits } from "@muniment/domain/Payment"
+import { Accounts } from "@muniment/ledger/Accounts"
+import { ControlDatabase } from "@muniment/ledger/ControlDatabase"
+import { type DaySums, JobLog } from "@muniment/ledger/JobLog"
+import { Ledger } from "@muniment/ledger/Ledger"
+import { checkLedger } from "@muniment/ledger/LedgerCheck"
+import { type JournalledPayment, PaymentJournal } from "@muniment/ledger/PaymentJournal"
+import { Payments } from "@muniment/payments/Payments"
+import { nextRunMillis, StorageInsurance } from "../jobs/StorageInsurance.ts"
+import { OperatorService } from "../operator/OperatorService.ts"
+
+const paymentsShownDefault = 100
+const jobRunsShown = 100
+
+export const moneyAdminHandlers = HttpApiBuilder.group(
+  MunimentApi,
+  "money",
+  Effect.fnUntraced(function* (handlers) {
+    const accounts = yield* Accounts
+    const ledger = yield* Ledger
+    const journal = yield* PaymentJournal
+    const payments = yield* Payments
+    const insurance = yield* StorageInsurance
+    const jobs = yield* JobLog
+    const operator = yield* OperatorService
+    const context = yield* Effect.context<Ledger | PaymentJournal | ControlDatabase>()
+    const success = true as const
+
+    return handlers.handleAll({
+      checkLedger: () => Effect.map(Effect.provide(checkLedger, context), (report) => ({ success, ...report })),
+      adjust: Effect.fnUntraced(function* ({ payload }) {
+        const account = yield* operator.account(payload.account)
+        const amount = Math.round(payload.credits * microCreditsPerCredit)
+        if (amount === 0 || !Number.isSafeInteger(amount)) return yield* notAnAmount
+        const { key, reason } = payload
+        const { purses, isRepeat } = yield* ledger.adjust({ account, amount, key, reason })
+        return { success, balance: toCredits(purses.balance), replayed: isRepeat }
+      }),
+      listPayments: Effect.fnUntraced(function* ({ query }) {
+        const account = query.account === undefined ? undefined : yield* operator.account(query.account)
+        const found = yield* journal.list({
+          state: query.state,
+          account: account?.id,
+          limit: query.limit ?? paymentsShownDefault
+        })
+        return { success, payments: found.map(paymentRecord) }
+      }),
+      reconcile: () => Effect.map(payments.reconcile, (looked) => ({ success, looked })),
+      setPlan: Effect.fnUntraced(function* ({ payload }) {
+        const { id } = yield* operator.account(payload.account)
+        return { success, account: yield* accounts.setPlan(id, payload.plan) }
+      }),
+      listJobs: Effect.fnUntraced(function* () {
+        const nextRunAt = nextRunMillis(yield* Clock.currentTimeMillis)
+        return { success, nextRunAt, runs: (yield* jobs.runs({ limit: jobRunsShown })).map(jobRun) }
+      }),
+      runJobs: ({ payload }) =>
+        Effect.map(insurance.run({ dryRun: payload.dryRun ?? false }), (report) => ({ success, ...report }))
+    })
+  })
+)
+
+const notAnAmount = new InvalidRequest({
+  code: "invalid_amount",
+  error: "give an amount of credits other than 0, with at most 6 decimals"
+})
+
+const jobRun = ({ accounts, at, charged, day, expired, insured, metered, purged }: DaySums): JobRun => ({
+  day,
+  accounts,
+  expired,
+  purged,
+  insured,
+  chargedMicro: charged,
+  meteredMicro: metered,
+  at
+})
+
+const paymentRecord = (payment: JournalledPayment): PaymentRecord => ({
+  id: payment.id,
+  account: payment.account,
+  network: payment.network,
+  payer: payment.payer,
+  amountUsd: toUsd(creditsOfUnits(payment.units)),
+  state: payment.state,
+  transaction: payment.transaction?.hash ?? null,
+  reason: payment.reason ?? null,
+  createdAt: payment.createdAt,
+  updatedAt: payment.updatedAt
+})

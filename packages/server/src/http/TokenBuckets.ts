@@ -1,0 +1,101 @@
+/**
+ * Token buckets of many callers, three for each: minute, hour, day (interface.md section 10.4). A
+ * request takes one token of all three or of none. Callers whose buckets are full again are forgotten;
+ * with more than `callersMax` at once, those that have waited longest are.
+ */
+import type { RateLimit } from "@muniment/domain/Plans"
+
+export interface Allowance {
+  readonly isAllowed: boolean
+  /** Size and content of the emptiest bucket. */
+  readonly limit: number
+  readonly remaining: number
+  /** Until that bucket is full again. */
+  readonly resetSeconds: number
+  /** Until the next request may come; 0 when this one may. */
+  readonly retryAfterSeconds: number
+}
+
+const windowMillis: Readonly<Record<keyof RateLimit, number>> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 }
+const windows = ["minute", "hour", "day"] as const
+
+interface Bucket {
+  readonly limit: number
+  readonly perMillis: number
+  tokens: number
+}
+
+interface Caller {
+  readonly buckets: ReadonlyArray<Bucket>
+  updatedAt: number
+}
+
+export class TokenBuckets {
+  readonly #callers = new Map<string, Caller>()
+  readonly #callersMax: number
+
+  constructor(callersMax: number) {
+    this.#callersMax = callersMax
+  }
+
+  /** Number of callers that are remembered. */
+  get size(): number {
+    return this.#callers.size
+  }
+
+  /** Takes a token of every bucket of `key`, or says how long to wait. */
+  take(key: string, rate: RateLimit, nowMillis: number): Allowance {
+    const caller = this.#refilled(key, rate, nowMillis)
+    const isAllowed = caller.buckets.every(({ tokens }) => tokens >= 1)
+    if (isAllowed) for (const bucket of caller.buckets) bucket.tokens -= 1
+    const emptiest = caller.buckets.reduce((least, bucket) =>
+      bucket.tokens / bucket.limit < least.tokens / least.limit ? bucket : least
+    )
+    const waitMillis = Math.max(0, ...caller.buckets.map((bucket) => (1 - bucket.tokens) / bucket.perMillis))
+    return {
+      isAllowed,
+      limit: emptiest.limit,
+      remaining: Math.max(0, Math.floor(emptiest.tokens)),
+      resetSeconds: Math.ceil((emptiest.limit - emptiest.tokens) / emptiest.perMillis / 1_000),
+      retryAfterSeconds: isAllowed ? 0 : Math.max(1, Math.ceil(waitMillis / 1_000))
+    }
+  }
+
+  /** The caller as of now, moved to the end of the map, which is so in the order of last use. */
+  #refilled(key: string, rate: RateLimit, nowMillis: number): Caller {
+    const known = this.#callers.get(key)
+    this.#callers.delete(key)
+    // A change of plan begins with full buckets.
+    const isSameRate = known?.buckets.every((bucket, at) => bucket.limit === rate[windows[at]!]) === true
+    const caller =
+      known !== undefined && isSameRate
+        ? known
+        : {
+            buckets: windows.map((window) => ({
+              limit: rate[window],
+              perMillis: rate[window] / windowMillis[window],
+              tokens: rate[window]
+            })),
+            updatedAt: nowMillis
+          }
+    const elapsedMillis = Math.max(0, nowMillis - caller.updatedAt)
+    for (const bucket of caller.buckets) {
+      bucket.tokens = Math.min(bucket.limit, bucket.tokens + elapsedMillis * bucket.perMillis)
+    }
+    caller.updatedAt = nowMillis
+    this.#callers.set(key, caller)
+    this.#forget(nowMillis)
+    return caller
+  }
+
+  /** Looks at the two longest unused: at least one leaves for each that comes once there are too many. */
+  #forget(nowMillis: number): void {
+    let looked = 0
+    for (const [key, { updatedAt }] of this.#callers) {
+      const isOver = this.#callers.size > this.#callersMax
+      if (looked === 2 || (!isOver && nowMillis - updatedAt < windowMillis.day)) return
+      this.#callers.delete(key)
+      looked += 1
+    }
+  }
+}
