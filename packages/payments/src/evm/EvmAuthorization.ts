@@ -98,7 +98,7 @@ export const paymentId = ({ address, domain }: EvmToken, { from, nonce }: EvmAut
   `evm:${domain.chainId}:${address}:${from}:${nonce}`.toLowerCase()
 
 /** What the payer signed: EIP-712, 32 bytes. */
-export const authorizationDigest = (token: EvmToken, { signature: _, ...message }: EvmAuthorization): Hex =>
+export const authorizationDigest = (token: EvmToken, message: Omit<EvmAuthorization, "signature">): Hex =>
   hashTypedData({
     domain: { ...token.domain, verifyingContract: token.address },
     types: {

@@ -10,7 +10,7 @@
 import { Effect } from "effect"
 import { hexToBigInt, keccak256, parseTransaction, recoverTransactionAddress } from "viem"
 import type { Hex, PrivateKeyAccount, TransactionSerializedEIP1559 } from "viem"
-import { ChainUnavailable, PaymentInvalid, type SignedTransaction } from "../PaymentChain.ts"
+import { type ChainUnavailable, PaymentInvalid, type SignedTransaction } from "../PaymentChain.ts"
 import { type EvmAuthorization, transferData } from "./EvmAuthorization.ts"
 import { type EvmRpc, rpcError } from "./EvmRpc.ts"
 import { gasMax } from "./EvmVerify.ts"

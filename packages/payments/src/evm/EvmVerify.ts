@@ -6,7 +6,7 @@
  * Invariant: a rule is broken (`PaymentInvalid`) only where the payment says so or the chain has
  * answered; a node that is away is `ChainUnavailable`.
  */
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { decodeFunctionResult, encodeFunctionData, hexToBigInt, recoverAddress, size } from "viem"
 import type { Address } from "viem"
 import { ExactEvmScheme } from "@x402/evm/exact/facilitator"
@@ -15,7 +15,7 @@ import { paymentNetworks } from "@muniment/domain/Payment"
 import { type ChainUnavailable, PaymentInvalid } from "../PaymentChain.ts"
 import { authorizationDigest, ecdsaBytes, ecdsaParts, type EvmAuthorization } from "./EvmAuthorization.ts"
 import { payloadOf, transferData } from "./EvmAuthorization.ts"
-import { CallReverted, type EvmRpc } from "./EvmRpc.ts"
+import type { CallReverted, EvmRpc } from "./EvmRpc.ts"
 import { contractWalletAbi } from "./UsdcAbi.ts"
 
 /** What one transfer may cost: a contract wallet's check of its signature is run at our expense. */

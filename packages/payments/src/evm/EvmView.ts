@@ -8,7 +8,16 @@
  * transfer in the same transaction is another payment's.
  */
 import { Effect } from "effect"
-import { encodeEventTopics, isAddressEqual, isHex, type Log, numberToHex, pad, parseEventLogs } from "viem"
+import {
+  BlockNotFoundError,
+  encodeEventTopics,
+  isAddressEqual,
+  isHex,
+  type Log,
+  numberToHex,
+  pad,
+  parseEventLogs
+} from "viem"
 import { TransactionNotFoundError, TransactionReceiptNotFoundError } from "viem"
 import type { Address, Block, Hash, TransactionReceipt } from "viem"
 import type { ChainView, SignedTransaction, UnpaidNext } from "../PaymentChain.ts"
@@ -24,10 +33,14 @@ export interface EvmTerms {
   readonly units: number
   /** How deep a block must lie before what it holds ends a payment. */
   readonly confirmations: number
+  /** How many blocks are searched at once for logs; `logWindowBlocks`. */
+  readonly windowBlocks?: bigint
 }
 
 /** Where a node does not say what is final. */
 const finalConfirmations = 64
+/** JSON-RPC (EIP-1474). */
+const limitExceededCode = -32_005
 /** Many nodes refuse to search more at once. */
 const logWindowBlocks = 1_000n
 /** A day of Base's blocks is 44 windows. */
@@ -66,17 +79,15 @@ const whatNext = Effect.fnUntraced(function* (
     const code = yield* rpc.ask("eth_getCode", (node) => node.getCode({ address: from }))
     return code === undefined ? "resign" : "wait"
   }
-  const known = yield* rpc.ask("eth_getTransactionByHash", (node) =>
-    orNotFound(node.getTransaction({ hash: ours.hash }))
-  )
-  if (known !== undefined) {
-    const isStuck = known.blockNumber === null && ours.max < (head.baseFeePerGas ?? 0n)
-    return isStuck ? "resign" : "wait"
-  }
   const mined = yield* rpc.ask("eth_getTransactionCount", (node) =>
     node.getTransactionCount({ address: ours.sender, blockNumber: head.number })
   )
-  return mined > ours.nonce ? "resign" : "resend"
+  // Another transaction took the operator's nonce; or no block will take ours at this fee.
+  if (mined > ours.nonce || ours.max < (head.baseFeePerGas ?? 0n)) return "resign"
+  const known = yield* rpc.ask("eth_getTransactionByHash", (node) =>
+    orNotFound(node.getTransaction({ hash: ours.hash }))
+  )
+  return known === undefined ? "resend" : "wait"
 })
 
 /** By somebody's transaction: a payment to us, a payment elsewhere, or a cancellation. */
@@ -86,7 +97,10 @@ const whereSpent = Effect.fnUntraced(function* (
   terms: EvmTerms,
   head: Head
 ) {
-  const receipt = yield* receiptOf(rpc, yield* findSpending(rpc, authorization, head))
+  const receipt = yield* receiptOf(
+    rpc,
+    yield* findSpending(rpc, authorization, terms.windowBlocks ?? logWindowBlocks, head)
+  )
   if (receipt === undefined) return unpaid("wait")
   if (isPaidBy(rpc, receipt.logs, authorization, terms)) return yield* paid(rpc, receipt, head)
   return unpaid(confirmationsOf(receipt, head) >= terms.confirmations ? "never" : "wait")
@@ -98,8 +112,7 @@ const paid = Effect.fnUntraced(function* (rpc: EvmRpc, receipt: TransactionRecei
     node.getBlock({ blockTag: "finalized" }).then(
       ({ number }) => number,
       (cause: unknown) => {
-        // The node has an answer, but no such tag.
-        if (rpcError(cause).code === undefined) throw cause
+        if (!isTagUnknown(cause)) throw cause
         return undefined
       }
     )
@@ -107,6 +120,13 @@ const paid = Effect.fnUntraced(function* (rpc: EvmRpc, receipt: TransactionRecei
   const isFinal = final === undefined ? confirmations >= finalConfirmations : final >= receipt.blockNumber
   return { _tag: "Paid", hash: receipt.transactionHash, confirmations, isFinal } satisfies ChainView
 })
+
+/** The node has answered, and knows no such block; a node that answers too many has not. */
+const isTagUnknown = (cause: unknown): boolean => {
+  if (cause instanceof BlockNotFoundError) return true
+  const { code } = rpcError(cause)
+  return code !== undefined && code !== limitExceededCode
+}
 
 /** Every block that may still take the authorisation has a later time than it allows. */
 const isTooLate = Effect.fnUntraced(function* (
@@ -152,14 +172,20 @@ export const isPaidBy = (
  * `lifetimeSecondsMax` before it expires, and the token takes none after that: those blocks are searched
  * first, backwards. Only a cancellation can be later.
  */
-const findSpending = Effect.fnUntraced(function* (rpc: EvmRpc, authorization: EvmAuthorization, head: Head) {
+const findSpending = Effect.fnUntraced(function* (
+  rpc: EvmRpc,
+  authorization: EvmAuthorization,
+  window: bigint,
+  head: Head
+) {
   const { from, nonce, validAfter, validBefore } = authorization
   const earliest = validBefore - BigInt(lifetimeSecondsMax)
-  const first = yield* blockBefore(rpc, earliest > validAfter ? earliest : validAfter, head)
+  const first = yield* blockBefore(rpc, earliest > validAfter ? earliest : validAfter, window, head)
   const isOver = head.timestamp > validBefore
-  const last = isOver ? (yield* blockBefore(rpc, validBefore, head)) + logWindowBlocks : head.number
+  const last = isOver ? (yield* blockBefore(rpc, validBefore, window, head)) + window : head.number
   const topics = [[authorizationUsed, authorizationCanceled], pad(from), nonce]
-  for (const [fromBlock, toBlock] of logWindows(first, last > head.number ? head.number : last, head.number)) {
+  const ends = { first, last: last > head.number ? head.number : last, head: head.number }
+  for (const [fromBlock, toBlock] of logWindows(ends, window)) {
     const range = { fromBlock: numberToHex(fromBlock), toBlock: numberToHex(toBlock) }
     const logs = yield* rpc.ask("eth_getLogs", (node) =>
       node.request({ method: "eth_getLogs", params: [{ address: rpc.token.address, topics, ...range }] })
@@ -174,30 +200,34 @@ const [authorizationUsed] = encodeEventTopics({ abi: usdcEvents, eventName: "Aut
 const [authorizationCanceled] = encodeEventTopics({ abi: usdcEvents, eventName: "AuthorizationCanceled" })
 
 /** From `last` back to `first`, then from `last` on to `head`; both ends of a window belong to it. */
-const logWindows = (first: bigint, last: bigint, head: bigint): ReadonlyArray<readonly [bigint, bigint]> => {
+const logWindows = (
+  { first, head, last }: { readonly first: bigint; readonly last: bigint; readonly head: bigint },
+  size: bigint
+): ReadonlyArray<readonly [bigint, bigint]> => {
   const windows: Array<readonly [bigint, bigint]> = []
-  for (let to = last; to >= first && windows.length < logWindowsMax; to -= logWindowBlocks) {
-    const from = to - logWindowBlocks + 1n
+  for (let to = last; to >= first && windows.length < logWindowsMax; to -= size) {
+    const from = to - size + 1n
     windows.push([from > first ? from : first, to])
   }
-  for (let from = last + 1n; from <= head && windows.length < logWindowsMax; from += logWindowBlocks) {
-    const to = from + logWindowBlocks - 1n
+  for (let from = last + 1n; from <= head && windows.length < logWindowsMax; from += size) {
+    const to = from + size - 1n
     windows.push([from, to < head ? to : head])
   }
   return windows
 }
 
-/** A block older than `time` (Unix seconds), or the first of all, at most a window before the next younger one. */
-const blockBefore = Effect.fnUntraced(function* (rpc: EvmRpc, time: bigint, head: Head) {
+/** A block older than `time` (Unix seconds), or the first of all; the next younger is in a window of it. */
+const blockBefore = Effect.fnUntraced(function* (rpc: EvmRpc, time: bigint, window: bigint, head: Head) {
   const isBefore = (number: bigint) => Effect.map(blockAt(rpc, number), ({ timestamp }) => timestamp < time)
   let high = head.number
   let low = head.number
-  for (let stride = logWindowBlocks; ; stride *= 2n) {
+  // What is looked for is recent, as a rule. Both loops halve or double: they are as long as a number.
+  for (let stride = window; ; stride *= 2n) {
     low = low > stride ? low - stride : 0n
     if (low === 0n || (yield* isBefore(low))) break
     high = low
   }
-  while (high - low > logWindowBlocks) {
+  while (high - low > window) {
     const middle = (low + high) / 2n
     if (yield* isBefore(middle)) low = middle
     else high = middle

@@ -124,8 +124,19 @@ export const viewOf = async (chain: PaymentChain, claim: PaymentClaim, transacti
   return view._tag === "Paid" ? "paid" : view.next
 }
 
+/** A block has it. Anvil answers before it has mined. */
+export const landed = async (chain: EvmChain, hash: string): Promise<void> =>
+  void (await clientOf(chain).waitForTransactionReceipt({ hash: hash as Hex, timeout: 10_000 }))
+
 export const sendSigned = (chain: PaymentChain, claim: PaymentClaim): Promise<SignedTransaction> =>
   Effect.runPromise(Effect.tap(chain.sign(claim), (transaction) => chain.broadcast(claim, transaction)))
+
+/** The same, and a block has it: not while mining is off. */
+export const settle = async (local: EvmChain, chain: PaymentChain, claim: PaymentClaim): Promise<SignedTransaction> => {
+  const signed = await sendSigned(chain, claim)
+  await landed(local, signed.hash)
+  return signed
+}
 
 const tokenAbi = parseAbi([
   "function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)",
@@ -137,17 +148,19 @@ const tokenAbi = parseAbi([
 export const submitAs = async (chain: EvmChain, account: Address, { authorization, signature }: Payload) => {
   const { from, nonce, to, validAfter, validBefore, value } = authorization
   const terms = [BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, signature] as const
-  return clientOf(chain).writeContract({
+  const hash = await clientOf(chain).writeContract({
     account,
     address: chain.usdc.address,
     abi: tokenAbi,
     functionName: "transferWithAuthorization",
     args: [from, to, ...terms]
   })
+  await landed(chain, hash)
+  return hash
 }
 
 /** The payer takes it back. */
-export const cancel = async (chain: EvmChain, nonce: Hex): Promise<Hex> => {
+export const cancel = async (chain: EvmChain, nonce: Hex): Promise<void> => {
   const { chainId, usdc } = chain
   const signature = await privateKeyToAccount(evmKeys.payer).signTypedData({
     domain: { name: usdc.name, version: usdc.version, chainId, verifyingContract: usdc.address },
@@ -155,23 +168,26 @@ export const cancel = async (chain: EvmChain, nonce: Hex): Promise<Hex> => {
     primaryType: "CancelAuthorization",
     message: { authorizer: evmAddresses.payer, nonce }
   })
-  return clientOf(chain).writeContract({
+  const hash = await clientOf(chain).writeContract({
     account: evmAddresses.admin,
     address: usdc.address,
     abi: tokenAbi,
     functionName: "cancelAuthorization",
     args: [evmAddresses.payer, nonce, signature]
   })
+  await landed(chain, hash)
 }
 
-/** The payer spends his balance elsewhere. */
+/** The payer spends his balance elsewhere, at a fee that comes first. */
 export const spend = (chain: EvmChain, value: bigint): Promise<Hex> =>
   clientOf(chain).writeContract({
     account: evmAddresses.payer,
     address: chain.usdc.address,
     abi: tokenAbi,
     functionName: "transfer",
-    args: [nobody, value]
+    args: [nobody, value],
+    maxPriorityFeePerGas: 9_000_000_000n,
+    maxFeePerGas: 20_000_000_000n
   })
 
 /** Circle's own contract for several authorisations in one transaction. */
@@ -193,13 +209,15 @@ export const submitTogether = async (chain: EvmChain, payloads: ReadonlyArray<Pa
   )
   // It wants v first.
   const signatures = payloads.map(({ signature }) => concatHex([slice(signature, 64), slice(signature, 0, 64)]))
-  return client.writeContract({
+  const hash = await client.writeContract({
     account,
     address: contractAddress,
     abi,
     functionName: "transferWithMultipleAuthorizations",
     args: [concatHex(params), concatHex(signatures), true]
   })
+  await landed(chain, hash)
+  return hash
 }
 
 const utilArtifact = () => {
