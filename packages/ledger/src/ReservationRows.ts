@@ -1,6 +1,7 @@
 /**
  * The rows behind durable reservations. An open row says: this call may have changed memories, ask the
- * namespaces for its token. A settled one with a `request` says: this request was paid for already.
+ * namespaces for its token. A settled one says: this request was paid for already; without a `request`
+ * a row goes when its call is settled.
  */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -50,6 +51,7 @@ export const findByRequest = (sql: SqlClient.SqlClient, request: string) =>
 export const openRows = (sql: SqlClient.SqlClient) =>
   sql<StoredReservationRow>`SELECT * FROM reservation WHERE state = 'open' ORDER BY at, id`
 
-/** Drops settled ones made before `olderThanMillis`; the dropped ids. */
-export const sweepSettled = (sql: SqlClient.SqlClient, olderThanMillis: number) =>
-  sql`DELETE FROM reservation WHERE state = 'settled' AND at < ${olderThanMillis} RETURNING id`
+/** Drops up to `limit` settled ones made before `olderThanMillis`; the dropped ids. */
+export const sweepSettled = (sql: SqlClient.SqlClient, olderThanMillis: number, limit: number) =>
+  sql`DELETE FROM reservation WHERE id IN (SELECT id FROM reservation
+    WHERE state = 'settled' AND at < ${olderThanMillis} LIMIT ${limit}) RETURNING id`

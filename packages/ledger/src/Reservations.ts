@@ -6,13 +6,14 @@
  * Invariants: a call is charged when it settles, once; a row becomes settled in the commit that holds
  * its charge; a request that was settled is free when it is repeated.
  */
-import { Data, Effect } from "effect"
+import { Clock, Data, Effect } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { MicroCredits } from "@muniment/domain/Money"
 import { plans } from "@muniment/domain/Plans"
 import { atNow, type Books } from "./Books.ts"
+import type { Change } from "./ChangeQueue.ts"
 import type { ControlDatabase } from "./ControlDatabase.ts"
 import { accountName, incomeFromOperations, type PurseName } from "./LedgerAccounts.ts"
 import { allowanceExpired, hold, type Purses, release, spend, spendable, splitOf } from "./Purses.ts"
@@ -26,6 +27,9 @@ import {
 } from "./Reservation.ts"
 import { findByRequest, openRows, sweepSettled } from "./ReservationRows.ts"
 import type { NewTransfer } from "./Transfers.ts"
+
+/** Rows dropped in one transaction. */
+export const sweepPageRows = 1_000
 
 /** Allowance and balance together are below the price; nothing is held. */
 export class InsufficientCredits extends Data.TaggedError("InsufficientCredits")<{
@@ -122,7 +126,8 @@ export const makeReservations = Effect.fnUntraced(function* (
     // Its end is on the way to the file.
     yield* queue.flush
     const after = yield* read(findByRequest(sql, request))
-    return after === undefined ? undefined : { id: after.id, settledAt: after.at }
+    // Still open: its commit was reported as failed and had not; the call never ran, so the row gives way.
+    return after && { id: after.id, settledAt: after.state === "settled" ? after.at : undefined }
   })
 
   /** Nothing is granted to who needs no allowance. */
@@ -136,7 +141,7 @@ export const makeReservations = Effect.fnUntraced(function* (
         forgetRequest(openRequests, reservation)
         spend(books.purseOf(reservation.accountId), reservation)
         const transfers = chargesOf(reservation, now)
-        if (reservation.durable !== undefined) queue.add({ settles: reservation.id, transfers })
+        if (reservation.durable !== undefined) queue.add({ ...endOf(reservation), transfers })
         else if (transfers.length > 0) queue.add({ transfers })
       }
       return Effect.succeed({
@@ -172,10 +177,15 @@ export const makeReservations = Effect.fnUntraced(function* (
     openReservations: Effect.sync(() => leftOver.filter(({ state }) => state === "open")),
     purses: (account: Account) =>
       atNow((now) => Effect.succeed(pursesOf(account.id, plans[account.plan].isUnlimited, now))),
-    sweep: atNow((now) => write(sweepSettled(sql, now - Limits.reservationRetentionMillis))).pipe(
-      Effect.map((dropped) => dropped.length),
-      Effect.withSpan("Ledger.sweepReservations")
-    )
+    sweep: Effect.gen(function* () {
+      const olderThan = (yield* Clock.currentTimeMillis) - Limits.reservationRetentionMillis
+      let swept = 0
+      for (let page = sweepPageRows; page === sweepPageRows; swept += page) {
+        page = (yield* write(sweepSettled(sql, olderThan, sweepPageRows))).length
+        yield* Effect.yieldNow
+      }
+      return swept
+    }).pipe(Effect.withSpan("Ledger.sweepReservations"))
   }
 })
 
@@ -186,6 +196,10 @@ const rememberRequest = (open: Map<string, Reservation>, reservation: Reservatio
 const forgetRequest = (open: Map<string, Reservation>, reservation: Reservation): void => {
   if (reservation.durable?.request !== undefined) open.delete(reservation.durable.request)
 }
+
+/** Only a request can come again and ask whether it was paid. */
+const endOf = ({ durable, id }: Reservation): Change =>
+  durable?.request === undefined ? { drops: [id] } : { settles: id }
 
 const chargesOf = (reservation: Reservation, at: number): ReadonlyArray<NewTransfer> => {
   const { accountId, fromAllowance, fromBalance, id, operation, ownUse } = reservation

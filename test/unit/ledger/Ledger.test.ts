@@ -2,6 +2,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { StatementSync } from "node:sqlite"
+import { vi } from "vitest"
 import type { Account } from "@muniment/domain/Account"
 import { Limits } from "@muniment/domain/Limits"
 import { credits } from "@muniment/domain/Money"
@@ -236,10 +238,22 @@ describe("Ledger: the file", () => {
       const calls = Array.from({ length: 64 }, (_, n) =>
         ledger.reserve({ ...write, durable: { token: `${n}`, namespaces: [] } })
       )
-      yield* sql`PRAGMA wal_autocheckpoint=0`
-      yield* Effect.all(calls, { concurrency: "unbounded" })
-      const rows = yield* sql`SELECT 1 FROM reservation`
-      expect(rows).toHaveLength(64)
+      const all = StatementSync.prototype.all
+      let commits = 0
+      const spy = vi.spyOn(StatementSync.prototype, "all").mockImplementation(function (
+        this: StatementSync,
+        ...values
+      ) {
+        if (this.sourceSQL === "COMMIT") commits++
+        return Reflect.apply(all, this, values) as ReturnType<typeof all>
+      })
+      yield* Effect.ensuring(
+        Effect.all(calls, { concurrency: "unbounded" }),
+        Effect.sync(() => spy.mockRestore())
+      )
+      expect(commits).toBeGreaterThan(0)
+      expect(commits).toBeLessThan(5)
+      expect(yield* sql`SELECT 1 FROM reservation`).toHaveLength(64)
     }).pipe(Effect.provide(creditLedgerOf(temporaryDirectory())))
   )
 
@@ -281,7 +295,9 @@ describe("Ledger: the file", () => {
       const ledger = yield* Ledger
       const { sql } = yield* ControlDatabase
       yield* Effect.flatMap(ledger.reserve(write), ledger.settle)
-      yield* ledger.reserve({ ...write, durable: { token: "open", namespaces: [] } })
+      const withoutRequest = { ...write, durable: { token: "open", namespaces: [] } }
+      yield* Effect.flatMap(ledger.reserve(withoutRequest), ledger.settle)
+      yield* ledger.reserve(withoutRequest)
       yield* ledger.flush
       expect(yield* ledger.sweepReservations).toBe(0)
       yield* TestClock.adjust(Limits.reservationRetentionMillis + 1)

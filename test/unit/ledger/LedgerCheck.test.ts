@@ -25,10 +25,10 @@ const lived = Effect.gen(function* () {
   yield* journal.reversed("lost", "reorganised")
   yield* ledger.chargeStorage({ account, day: "2026-01-01", memories: 3, mode: "insure" })
   yield* ledger.chargeStorage({ account, day: "2026-01-02", memories: 3, mode: "meter" })
-  const durable = { token: "token", namespaces: [] }
+  const durable = { token: "token", request: "request", namespaces: [] }
   const write = { account, operation: "createMemories", price: credits(5), durable }
   yield* Effect.flatMap(ledger.reserve(write), ledger.settle)
-  return yield* ledger.reserve(write)
+  return yield* ledger.reserve({ ...write, durable: { token: "open", namespaces: [] } })
 })
 
 const wrongs: ReadonlyArray<readonly [string, string, RegExp]> = [
