@@ -3,10 +3,15 @@ import * as Command from "effect/cli/Command"
 import manifest from "../package.json" with { type: "json" }
 import { accounts } from "./commands/accounts.ts"
 import { attest } from "./commands/attest.ts"
+import { credits } from "./commands/credits.ts"
+import { deposit } from "./commands/deposit.ts"
 import { doctor } from "./commands/doctor.ts"
 import { exportMemories } from "./commands/export.ts"
 import { importMemories } from "./commands/import.ts"
+import { jobs } from "./commands/jobs.ts"
 import { keys } from "./commands/keys.ts"
+import { ledger } from "./commands/ledger.ts"
+import { payments } from "./commands/payments.ts"
 import { reembed } from "./commands/reembed.ts"
 import { serve } from "./commands/serve.ts"
 import { share } from "./commands/share.ts"
@@ -30,6 +35,11 @@ export const cli = Command.make("muniment").pipe(
     wallet,
     sign,
     share,
-    attest
+    attest,
+    deposit,
+    credits,
+    ledger,
+    payments,
+    jobs
   ])
 )

@@ -7,7 +7,9 @@
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
+import * as Redacted from "effect/Redacted"
 import { SecureRandom } from "effect/crypto"
+import type { WalletSigner } from "@muniment/trust/WalletSigner"
 import { commandFailed, CommandFailed } from "./CommandFailed.ts"
 import { readInput } from "./InputFile.ts"
 
@@ -15,17 +17,27 @@ const ownerOnly = 0o600
 const othersMask = 0o077
 const evmKeyBytes = 32
 
+export interface WalletKey {
+  readonly signer: WalletSigner
+  /** The key's text, for signing what is no message: a payment. */
+  readonly text: Redacted.Redacted<string>
+}
+
 /** Signs with the key of that file. */
-export const readSigner = Effect.fnUntraced(function* (path: string) {
+export const readSigner = (path: string) => Effect.map(readWalletKey(path), ({ signer }) => signer)
+
+export const readWalletKey = Effect.fnUntraced(function* (path: string) {
   const { walletSignerOf } = yield* Effect.promise(() => import("@muniment/trust/WalletSigner"))
   const files = yield* FileSystem.FileSystem
   const { mode } = yield* files.stat(path)
   if ((mode & othersMask) !== 0) {
     yield* Console.error(`! ${path} can be read by others (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`)
   }
-  const text = Buffer.from(yield* readInput(path)).toString("utf8")
+  const text = Buffer.from(yield* readInput(path))
+    .toString("utf8")
+    .trim()
   return yield* Effect.try({
-    try: () => walletSignerOf(text),
+    try: (): WalletKey => ({ signer: walletSignerOf(text), text: Redacted.make(text) }),
     // The reason never repeats the text.
     catch: (cause) => new CommandFailed({ reason: `${path} holds ${commandFailed(cause).reason}` })
   })

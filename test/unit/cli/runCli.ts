@@ -3,7 +3,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { cli, version } from "@muniment/cli/Cli"
 import { LocalServer } from "@muniment/cli/LocalServer"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
-import { Console, Effect, Exit, Layer } from "effect"
+import { Console, Context, Effect, Exit, Layer, Stdio, Terminal } from "effect"
 import { Command } from "effect/cli"
 import { startWireServer, type WireAnswer, type WireRequest } from "../client/WireServer.ts"
 
@@ -16,9 +16,17 @@ export interface CliRun {
 
 export const operatorToken = "operator-token"
 
+export interface Typist {
+  /** Whether standard input is a terminal; what is typed there, or undefined for Ctrl-C. */
+  readonly isAtTerminal: boolean
+  readonly types?: string
+}
+
+/** `args` may need to know where the server is. */
 export const runCli = async (
-  args: ReadonlyArray<string>,
-  answer: (request: WireRequest, index: number) => WireAnswer | undefined
+  args: ReadonlyArray<string> | ((url: string) => ReadonlyArray<string>),
+  answer: (request: WireRequest, index: number) => WireAnswer | undefined,
+  typist: Typist = { isAtTerminal: false }
 ): Promise<CliRun> => {
   await using server = await startWireServer(answer)
   const out: Array<string> = []
@@ -29,13 +37,26 @@ export const runCli = async (
     error: (...parts) => void err.push(parts.join(" "))
   }
   const exit = await Effect.runPromiseExit(
-    Command.runWith(cli, { version })(args).pipe(
+    Command.runWith(cli, { version })(typeof args === "function" ? args(server.url) : args).pipe(
+      Effect.provide(terminalOf(typist)),
       Effect.provide(Layer.merge(NodeServices.layer, LocalServer.layerOf({ url: server.url, token: operatorToken }))),
       Effect.provideService(Console.Console, recorder)
     )
   )
   return { isSuccess: Exit.isSuccess(exit), out: out.join("\n"), err: err.join("\n"), requests: server.requests }
 }
+
+const terminalOf = ({ isAtTerminal, types }: Typist) =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const stdio = yield* Stdio.Stdio
+      const terminal = yield* Terminal.Terminal
+      const readLine = types === undefined ? Effect.fail(new Terminal.QuitError({})) : Effect.succeed(types)
+      return Context.make(Stdio.Stdio, { ...stdio, stdinIsTerminal: Effect.succeed(isAtTerminal) }).pipe(
+        Context.add(Terminal.Terminal, { ...terminal, readLine })
+      )
+    })
+  )
 
 export const ok = (body: object): WireAnswer => ({ status: 200, body: { success: true, ...body } })
 

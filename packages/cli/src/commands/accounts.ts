@@ -1,12 +1,13 @@
-/** `muniment accounts`: create and list the accounts that own memories, schemas and keys. */
+/** `muniment accounts`: create, list and change the accounts that own memories, schemas and keys. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
+import { Plan } from "@muniment/domain/Account"
 import { table, timeText } from "../Table.ts"
 import * as flags from "./flags.ts"
-import { withOperator } from "./operator.ts"
+import { withMoneyOperator, withOperator } from "./operator.ts"
 
 const create = Command.make(
   "create",
@@ -34,7 +35,28 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List accounts"))
 
+const plan = Command.make(
+  "plan",
+  {
+    name: Argument.String("name").pipe(Argument.withDescription("Name of the account")),
+    plan: Argument.Literals("plan", Plan.literals).pipe(Argument.withDescription(Plan.literals.join(", "))),
+    json: flags.json
+  },
+  Effect.fn("accounts.plan")(function* ({ name, plan: chosen, json }) {
+    const payload = { account: name, plan: chosen }
+    const { account } = yield* withMoneyOperator((operator) => operator.setPlan({ payload }))
+    return yield* Console.log(
+      json ? JSON.stringify({ account }) : `Account ${account.name} is on the plan ${account.plan} from now on.`
+    )
+  })
+).pipe(
+  Command.withDescription("Change an account's plan; acts on the next request"),
+  Command.withExamples([
+    { command: "muniment accounts plan alice starter", description: "50,000 memories, kept for good" }
+  ])
+)
+
 export const accounts = Command.make("accounts").pipe(
   Command.withDescription("Accounts"),
-  Command.withSubcommands([create, list])
+  Command.withSubcommands([create, list, plan])
 )

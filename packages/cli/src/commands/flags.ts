@@ -20,3 +20,13 @@ export const service = Flag.String("service").pipe(
   Flag.withDescription("Name of the service that the grant is for (MUNIMENT_SERVICE_NAME)"),
   Flag.withDefault("muniment")
 )
+
+export const url = Flag.String("url").pipe(
+  Flag.withDescription("Where the service is"),
+  Flag.withDefault("http://127.0.0.1:8787")
+)
+
+export const apiKey = Flag.String("api-key").pipe(
+  Flag.withDescription("API key of the account; without it the wallet signs, and its own account is meant"),
+  Flag.optional
+)

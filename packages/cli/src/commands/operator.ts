@@ -1,36 +1,50 @@
-/** The way of every command but `serve` to the operator routes: a typed client of the contract's AdminApi. */
+/**
+ * The way of the operator's commands to the operator routes: typed clients of the contract's AdminApi and
+ * MoneyAdminApi.
+ */
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as HttpApiClient from "effect/http-api/HttpApiClient"
 import * as Effect from "effect/Effect"
 import type { AdminApi, ServiceStatus } from "@muniment/domain/api/AdminApi"
+import type { MoneyAdminApi } from "@muniment/domain/api/MoneyAdminApi"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { commandFailed } from "../CommandFailed.ts"
 import { LocalServer, type ModelNeed, type ServerEndpoint } from "../LocalServer.ts"
 
 export type Operator = HttpApiClient.Client<typeof AdminApi>["admin"]
 
+export type MoneyOperator = HttpApiClient.Client<typeof MoneyAdminApi>["money"]
+
 /** Runs `program` with the operator's client; whatever fails, fails with a text for a person. */
-export const withOperator = Effect.fnUntraced(function* <A, E, R>(
+export const withOperator = <A, E, R>(
   program: (operator: Operator, endpoint: ServerEndpoint) => Effect.Effect<A, E, R>,
   need: ModelNeed = "withoutModel"
+) => withClient(({ admin }, endpoint) => program(admin, endpoint), need)
+
+/** The same for the routes about money, none of which needs a model. */
+export const withMoneyOperator = <A, E, R>(program: (operator: MoneyOperator) => Effect.Effect<A, E, R>) =>
+  withClient(({ money }) => program(money), "withoutModel")
+
+type Clients = { readonly admin: Operator; readonly money: MoneyOperator }
+
+const withClient = Effect.fnUntraced(function* <A, E, R>(
+  program: (clients: Clients, endpoint: ServerEndpoint) => Effect.Effect<A, E, R>,
+  need: ModelNeed
 ) {
   const server = yield* LocalServer
   return yield* server.use(
-    (endpoint) => operatorOf(endpoint).pipe(Effect.flatMap((operator) => program(operator, endpoint))),
+    (endpoint) => clientsOf(endpoint).pipe(Effect.flatMap((clients) => program(clients, endpoint))),
     need
   )
 }, Effect.mapError(commandFailed))
 
-const operatorOf = (endpoint: ServerEndpoint): Effect.Effect<Operator> =>
+const clientsOf = (endpoint: ServerEndpoint): Effect.Effect<Clients> =>
   HttpApiClient.make(MunimentApi, {
     baseUrl: endpoint.url,
     transformClient: HttpClient.mapRequest(HttpClientRequest.bearerToken(endpoint.token))
-  }).pipe(
-    Effect.map((client) => client.admin),
-    Effect.provide(FetchHttpClient.layer)
-  )
+  }).pipe(Effect.provide(FetchHttpClient.layer))
 
 const loadPollMillis = 250
 /** Polls for a model that is being loaded: 20 seconds. */

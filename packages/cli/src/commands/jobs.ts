@@ -1,0 +1,101 @@
+/** `muniment jobs`: the daily job (expiry, retention, storage charges): what it did, and doing it now. */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import { toCredits } from "@muniment/domain/Money"
+import type { JobReport, JobRun } from "@muniment/domain/Operations"
+import { CommandFailed } from "../CommandFailed.ts"
+import { shownText } from "../ShownText.ts"
+import { table, timeText } from "../Table.ts"
+import * as flags from "./flags.ts"
+import { withMoneyOperator } from "./operator.ts"
+
+const list = Command.make(
+  "list",
+  { json: flags.json },
+  Effect.fn("jobs.list")(function* ({ json }) {
+    const { nextRunAt, runs } = yield* withMoneyOperator((operator) => operator.listJobs())
+    if (json) return yield* Console.log(JSON.stringify({ nextRunAt, runs }))
+    const next = `Next run: ${timeText(nextRunAt)} UTC.`
+    return yield* Console.log(
+      [runs.length === 0 ? "No runs yet." : table([runHeading, ...runs.map(runRow)]), next].join("\n")
+    )
+  })
+).pipe(
+  Command.withDescription("List runs of the daily job, newest first"),
+  Command.withExamples([{ command: "muniment jobs list", description: "The last days" }])
+)
+
+const run = Command.make(
+  "run",
+  {
+    dryRun: Flag.Boolean("dry-run").pipe(
+      Flag.withDescription("Only tell what would be done; of the next run when none is due"),
+      Flag.withDefault(false)
+    ),
+    json: flags.json
+  },
+  Effect.fn("jobs.run")(function* ({ dryRun, json }) {
+    const { success: _, ...report } = yield* withMoneyOperator((operator) => operator.runJobs({ payload: { dryRun } }))
+    yield* Console.log(json ? JSON.stringify(report) : reportText(report))
+    const troubled = accountsOf(report).filter(({ problem }) => problem !== undefined).length
+    if (troubled > 0) return yield* new CommandFailed({ reason: `${troubled} accounts could not be served.` })
+  })
+).pipe(
+  Command.withDescription("Run the daily job for the days that are due; repeating it changes nothing"),
+  Command.withExamples([{ command: "muniment jobs run --dry-run", description: "Who would lose or pay what" }])
+)
+
+export const jobs = Command.make("jobs").pipe(
+  Command.withDescription("The daily job: expiry, retention, storage"),
+  Command.withSubcommands([list, run])
+)
+
+type JobAccount = JobReport["days"][number]["accounts"][number]
+type Sums = Pick<JobAccount, "expired" | "purged" | "insured" | "chargedMicro" | "meteredMicro">
+
+const runHeading = ["DAY", "ACCOUNTS", "EXPIRED", "PURGED", "INSURED", "CHARGED", "METERED", "AT"]
+const dayHeading = ["DAY", "ACCOUNT", "PLAN", "LIVE", "EXPIRED", "PURGED", "INSURED", "CHARGED", "METERED", "PROBLEM"]
+
+const runRow = ({ accounts, at, chargedMicro, day, expired, insured, meteredMicro, purged }: JobRun) => [
+  day,
+  ...[accounts, expired, purged, insured, toCredits(chargedMicro), toCredits(meteredMicro)].map(String),
+  timeText(at)
+]
+
+const accountsOf = ({ days }: JobReport): ReadonlyArray<JobAccount> => days.flatMap(({ accounts }) => accounts)
+
+/** A row for each day and account, and their sums; amounts in credits. */
+const reportText = (report: JobReport): string => {
+  const verb = report.dryRun ? "would be" : "were"
+  if (report.days.length === 0) return "No day is due; nothing was done."
+  const rows = report.days.flatMap(({ day, accounts }) =>
+    accounts.map((each) => [
+      day,
+      each.account,
+      each.plan,
+      String(each.live),
+      ...figures(each),
+      shownText(each.problem ?? "")
+    ])
+  )
+  const sums = accountsOf(report).reduce(plus, nothing)
+  return [
+    table([dayHeading, ...rows, ["sum", "", "", "", ...figures(sums), ""]]),
+    `${sums.expired} memories ${verb} removed because they expired, ${sums.purged} because they are older than the plan keeps them; ${toCredits(sums.chargedMicro)} credits ${verb} charged.`
+  ].join("\n")
+}
+
+const figures = ({ chargedMicro, expired, insured, meteredMicro, purged }: Sums): ReadonlyArray<string> =>
+  [expired, purged, insured, toCredits(chargedMicro), toCredits(meteredMicro)].map(String)
+
+const nothing: Sums = { expired: 0, purged: 0, insured: 0, chargedMicro: 0, meteredMicro: 0 }
+
+const plus = (sums: Sums, each: Sums): Sums => ({
+  expired: sums.expired + each.expired,
+  purged: sums.purged + each.purged,
+  insured: sums.insured + each.insured,
+  chargedMicro: sums.chargedMicro + each.chargedMicro,
+  meteredMicro: sums.meteredMicro + each.meteredMicro
+})

@@ -1,0 +1,81 @@
+/** `muniment ledger`: the proof that the books are right, and corrections by hand. */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import { toCredits, toUsd } from "@muniment/domain/Money"
+import type { LedgerReport } from "@muniment/domain/Operations"
+import { CommandFailed } from "../CommandFailed.ts"
+import { table } from "../Table.ts"
+import * as flags from "./flags.ts"
+import { withMoneyOperator } from "./operator.ts"
+
+const check = Command.make(
+  "check",
+  { json: flags.json },
+  Effect.fn("ledger.check")(function* ({ json }) {
+    const { success: _, ...report } = yield* withMoneyOperator((operator) => operator.checkLedger())
+    yield* Console.log(json ? JSON.stringify(report) : reportText(report))
+    if (!report.ok) return yield* new CommandFailed({ reason: `The ledger has ${report.problems.length} problems.` })
+  })
+).pipe(
+  Command.withDescription("Recompute every balance from its transfers; exit code 1 when something does not add up"),
+  Command.withExamples([{ command: "muniment ledger check", description: "The proof, and all balances" }])
+)
+
+const adjust = Command.make(
+  "adjust",
+  {
+    account: Argument.String("account").pipe(Argument.withDescription("Name of the account")),
+    credits: Flag.Finite("credits").pipe(
+      Flag.withDescription("Credits to give; to take, when negative. At most 6 decimals")
+    ),
+    reason: Flag.String("reason").pipe(Flag.withDescription("Stands in the account's movements")),
+    key: Flag.String("key").pipe(Flag.withDescription("Names the correction: the same key is carried out once")),
+    json: flags.json
+  },
+  Effect.fn("ledger.adjust")(function* ({ account, credits, reason, key, json }) {
+    const payload = { account, credits, reason, key }
+    const { balance, replayed } = yield* withMoneyOperator((operator) => operator.adjust({ payload }))
+    if (json) return yield* Console.log(JSON.stringify({ balance, replayed }))
+    const outcome = replayed
+      ? `The correction ${key} was carried out before; nothing was changed.`
+      : `${credits < 0 ? `Took ${-credits} credits from` : `Gave ${credits} credits to`} ${account}.`
+    return yield* Console.log(`${outcome} Its balance is ${balance} credits.`)
+  })
+).pipe(
+  Command.withDescription("Give or take credits by hand; never below zero"),
+  Command.withExamples([
+    {
+      command: 'muniment ledger adjust alice --credits 500 --reason "refund of 2026-11-20" --key refund-17',
+      description: "500 credits, once, however often it is repeated"
+    }
+  ])
+)
+
+export const ledger = Command.make("ledger").pipe(
+  Command.withDescription("The books of credits"),
+  Command.withSubcommands([check, adjust])
+)
+
+type Report = typeof LedgerReport.Type
+
+const reportText = (report: Report): string =>
+  [
+    table([["ACCOUNT", "DEBITS", "CREDITS", "STANDS AT", "USD"], ...report.balances.map(balanceRow)]),
+    "",
+    `${report.transfers} transfers in ${report.accounts} accounts; payments: ${countsText(report.payments)}.`,
+    ...(report.ok ? ["Everything adds up."] : report.problems.map((problem) => `! ${problem}`))
+  ].join("\n")
+
+/** In credits; assets and expenses grow by debits, all others by credits. */
+const balanceRow = ({ name, debits, credits }: Report["balances"][number]): ReadonlyArray<string> => {
+  const standing = /^(?:asset|expense):/.test(name) ? debits - credits : credits - debits
+  return [name, ...[debits, credits, standing].map((micro) => String(toCredits(micro))), String(toUsd(standing))]
+}
+
+const countsText = (counts: Report["payments"]): string => {
+  const told = Object.entries(counts).flatMap(([state, count]) => (count === 0 ? [] : [`${count} ${state}`]))
+  return told.length === 0 ? "none" : told.join(", ")
+}

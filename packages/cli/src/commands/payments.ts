@@ -1,0 +1,69 @@
+/** `muniment payments`: which payments came in, how far they are, and asking the chains about them. */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import { type PaymentRecord, PaymentState } from "@muniment/domain/Operations"
+import { shownText } from "../ShownText.ts"
+import { table, timeText } from "../Table.ts"
+import * as flags from "./flags.ts"
+import { withMoneyOperator } from "./operator.ts"
+
+const list = Command.make(
+  "list",
+  {
+    state: Flag.Literals("state", PaymentState.literals).pipe(
+      Flag.withDescription("Only payments in this state"),
+      Flag.optional
+    ),
+    account: Flag.optional(flags.account),
+    json: flags.json
+  },
+  Effect.fn("payments.list")(function* ({ state, account, json }) {
+    const query = {
+      ...(Option.isSome(state) && { state: state.value }),
+      ...(Option.isSome(account) && { account: account.value })
+    }
+    const { payments: found } = yield* withMoneyOperator((operator) => operator.listPayments({ query }))
+    if (json) return yield* Console.log(JSON.stringify({ payments: found }))
+    return yield* Console.log(found.length === 0 ? "No payments." : table([heading, ...found.map(rowOf)]))
+  })
+).pipe(
+  Command.withDescription("List payments, newest first"),
+  Command.withExamples([
+    { command: "muniment payments list --state broadcasting", description: "Sent, and not confirmed yet" }
+  ])
+)
+
+const reconcile = Command.make(
+  "reconcile",
+  { json: flags.json },
+  Effect.fn("payments.reconcile")(function* ({ json }) {
+    const { looked } = yield* withMoneyOperator((operator) => operator.reconcile())
+    return yield* Console.log(
+      json ? JSON.stringify({ looked }) : `The chains were asked about ${looked} unfinished payments.`
+    )
+  })
+).pipe(
+  Command.withDescription("Ask the chains about unfinished payments now; the service does so by itself too"),
+  Command.withExamples([{ command: "muniment payments reconcile", description: "After an outage of a node" }])
+)
+
+export const payments = Command.make("payments").pipe(
+  Command.withDescription("Payments in USDC"),
+  Command.withSubcommands([list, reconcile])
+)
+
+const heading = ["AT", "ACCOUNT", "USD", "STATE", "NETWORK", "PAYER", "TRANSACTION", "REASON"]
+
+const rowOf = (payment: PaymentRecord): ReadonlyArray<string> => [
+  timeText(payment.createdAt),
+  payment.account,
+  payment.amountUsd.toFixed(2),
+  payment.state,
+  payment.network,
+  shownText(payment.payer),
+  payment.transaction ?? "-",
+  shownText(payment.reason ?? "")
+]
