@@ -51,6 +51,8 @@ export class ChainUnavailable extends Data.TaggedError("ChainUnavailable")<{
 
 export interface PaymentChain {
   readonly network: PaymentNetwork
+  /** Whether many may be signed and sent side by side, as nothing numbers them; default: one at a time. */
+  readonly sendsInParallel?: boolean
   /** The network's part of a 402 body; needs no network. */
   readonly requirement: (quote: {
     readonly units: number
@@ -61,10 +63,22 @@ export interface PaymentChain {
   readonly claim: (payload: unknown) => Effect.Effect<PaymentClaim, PaymentInvalid>
   /** Every verification rule (payments.md), for exactly `units` of USDC to us. */
   readonly verify: (claim: PaymentClaim, units: number) => Effect.Effect<void, PaymentInvalid | ChainUnavailable>
-  /** Signs what will be sent; sends nothing. The caller lets one at a time through, up to `broadcast`. */
-  readonly sign: (claim: PaymentClaim) => Effect.Effect<SignedTransaction, PaymentInvalid | ChainUnavailable>
-  /** Sends; a transaction that is known already counts as sent. */
-  readonly broadcast: (claim: PaymentClaim, transaction: SignedTransaction) => Effect.Effect<void, ChainUnavailable>
+  /**
+   * Signs what will be sent; sends nothing. The caller lets one at a time through, up to `broadcast`.
+   * `previous`: what was signed for this payment before and is to be replaced.
+   */
+  readonly sign: (
+    claim: PaymentClaim,
+    previous?: SignedTransaction
+  ) => Effect.Effect<SignedTransaction, PaymentInvalid | ChainUnavailable>
+  /**
+   * Sends; a transaction that is known already counts as sent. Returns what is to be journalled in place
+   * of `transaction`, where only the sender (a facilitator) could tell.
+   */
+  readonly broadcast: (
+    claim: PaymentClaim,
+    transaction: SignedTransaction
+  ) => Effect.Effect<SignedTransaction | void, ChainUnavailable>
   /** Asked at any time later, also after a restart; `transaction` is the last one journalled. */
   readonly look: (
     claim: PaymentClaim,

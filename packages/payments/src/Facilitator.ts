@@ -1,0 +1,142 @@
+/**
+ * A payment chain whose transactions a facilitator sends (x402, "Facilitator"): an HTTP service that
+ * checks and settles payments and pays the network's fees. Claims, quotes and our own rules stay ours.
+ *
+ * Invariants: only `success` of the facilitator or the chain itself means paid; any other end of a settle
+ * call means unknown, as the transaction may be on its way. With an RPC the chain is asked; without one
+ * the facilitator's word is all there is, so a payment it never answered for stays open for the operator.
+ */
+import { Clock, Effect } from "effect"
+import { type FacilitatorClient, HTTPFacilitatorClient } from "@x402/core/http"
+import { SettleError, type SettleResponse, VerifyError, type VerifyResponse } from "@x402/core/types"
+import { Limits } from "@muniment/domain/Limits"
+import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
+import {
+  ChainUnavailable,
+  type ChainView,
+  type PaymentChain,
+  type PaymentClaim,
+  PaymentInvalid
+} from "./PaymentChain.ts"
+import type { SignedTransaction } from "./PaymentChain.ts"
+import { requirementV2 } from "./wire/PaymentRequired.ts"
+
+export interface FacilitatorOptions {
+  readonly url: string
+  /** Whether `inner` can look at the chain. */
+  readonly hasRpc: boolean
+  /** What a claim moves, in units of USDC; it was verified to be what was asked for. */
+  readonly unitsOf: (claim: PaymentClaim) => Effect.Effect<number>
+}
+
+/** A facilitator waits for the block before it answers. */
+const settleTimeoutMillis = 30_000
+/** After this a settle call is not repeated: what was signed has run out on every network. */
+const resendMillisMax = 300_000
+const reasonCharsMax = 200
+
+/** `inner` is asked anew for each call: its fee payer may come later than the chain. */
+export const facilitatorChain = (
+  inner: () => PaymentChain,
+  { hasRpc, unitsOf, url }: FacilitatorOptions
+): PaymentChain => {
+  const { network } = inner()
+  const checking = new HTTPFacilitatorClient({ url, timeoutMs: Limits.chainCallTimeoutMillis })
+  const settling = new HTTPFacilitatorClient({ url, timeoutMs: settleTimeoutMillis })
+  const unavailable = (cause: string) => new ChainUnavailable({ network, cause })
+  const orderOf = (claim: PaymentClaim, units: number) => {
+    const requirement = inner().requirement({ units, resource: "", description: "" })
+    const accepted = requirementV2(requirement)
+    return { payment: { x402Version: 2, accepted, payload: { ...claim.payload } }, accepted }
+  }
+
+  /** Our rules, then the facilitator's. */
+  const verify = Effect.fn("Facilitator.verify")(function* (claim: PaymentClaim, units: number) {
+    // Without RPC the inner chain goes as far as it can, and says that it is away.
+    yield* Effect.catchTag(inner().verify(claim, units), "ChainUnavailable", () => Effect.void)
+    const { accepted, payment } = orderOf(claim, units)
+    const opinion = yield* ask(() => checking.verify(payment, accepted)).pipe(
+      Effect.catchIf(isRefusal, (error) => Effect.succeed<VerifyResponse>({ isValid: false, ...reasonOf(error) })),
+      Effect.mapError(() => unavailable("the facilitator does not verify"))
+    )
+    if (opinion.isValid) return
+    return yield* new PaymentInvalid({ reason: `the facilitator refuses: ${printable(opinion.invalidReason)}` })
+  })
+
+  const broadcast = Effect.fn("Facilitator.broadcast")(function* (claim: PaymentClaim, transaction: SignedTransaction) {
+    const { accepted, payment } = orderOf(claim, yield* unitsOf(claim))
+    const told = yield* ask(() => settling.settle(payment, accepted)).pipe(
+      Effect.catchIf(isUnsettled, (error) =>
+        Effect.succeed<Pick<SettleResponse, "success" | "transaction">>({
+          success: false,
+          transaction: error.transaction
+        })
+      ),
+      Effect.mapError(() => unavailable("the facilitator does not settle"))
+    )
+    if (told.success) return { hash: told.transaction, raw: settledRaw }
+    if (told.transaction !== "") return { hash: told.transaction, raw: transaction.raw }
+    return yield* unavailable("the facilitator could not settle a payment")
+  })
+
+  const look = Effect.fn("Facilitator.look")(function* (
+    claim: PaymentClaim,
+    transaction: SignedTransaction,
+    units: number
+  ): Effect.fn.Return<ChainView, ChainUnavailable> {
+    const { hash, raw } = transaction
+    // A Solana payment is found by its signature only, which begins with the facilitator's.
+    if (hasRpc && (hash !== "" || paymentNetworks[network].family === "evm")) {
+      const view = yield* inner().look(claim, { hash, raw: "" }, units)
+      if (view._tag === "Paid" || view.next === "never" || view.next === "wait") return view
+      if (hash !== "") return unpaid("wait")
+    } else if (raw === settledRaw) {
+      return { _tag: "Paid", hash, confirmations: Number.MAX_SAFE_INTEGER, isFinal: true }
+    }
+    const age = (yield* Clock.currentTimeMillis) - signedAtOf(transaction)
+    return unpaid(age <= resendMillisMax ? "resend" : "wait")
+  })
+
+  return {
+    network,
+    sendsInParallel: true,
+    requirement: (quote) => inner().requirement(quote),
+    claim: (payload) => inner().claim(payload),
+    verify,
+    sign: (claim) => Effect.map(Clock.currentTimeMillis, (now) => ({ hash: "", raw: `${unsettledMark}${now}` })),
+    broadcast,
+    look
+  }
+}
+
+/** Who pays the fees of a Solana payment there; undefined where it has no say in that network. */
+export const facilitatorFeePayer = (url: string, network: PaymentNetwork) =>
+  ask(() => new HTTPFacilitatorClient({ url, timeoutMs: Limits.chainCallTimeoutMillis }).getSupported()).pipe(
+    Effect.map(({ kinds }) => {
+      const { caip2 } = paymentNetworks[network]
+      const ours = kinds.filter((kind) => kind.scheme === "exact" && kind.network === caip2)
+      const feePayer = ours.find((kind) => kind.x402Version === 2)?.extra?.["feePayer"]
+      return typeof feePayer === "string" ? feePayer : undefined
+    }),
+    Effect.mapError(() => new ChainUnavailable({ network, cause: "the facilitator does not say what it supports" }))
+  )
+
+/** What stands in the journal for the bytes that only the facilitator has: its word, or when it was asked. */
+const settledRaw = "settled"
+const unsettledMark = "asked "
+
+const signedAtOf = ({ raw }: SignedTransaction): number =>
+  raw.startsWith(unsettledMark) ? Number(raw.slice(unsettledMark.length)) : 0
+
+const unpaid = (next: "wait" | "resend"): ChainView => ({ _tag: "Unpaid", next })
+
+const ask = <A>(call: () => Promise<A>) => Effect.tryPromise({ try: call, catch: (cause) => cause })
+
+/** The facilitator has looked at the payment and refused it; a 5xx is its own trouble. */
+const isRefusal = (error: unknown): error is VerifyError => error instanceof VerifyError && error.statusCode < 500
+const isUnsettled = (error: unknown): error is SettleError => error instanceof SettleError
+
+const reasonOf = ({ invalidReason }: VerifyError) => (invalidReason === undefined ? {} : { invalidReason })
+
+const printable = (reason: string | undefined): string =>
+  reason?.replace(/[^\x20-\x7e]/g, "?").slice(0, reasonCharsMax) ?? "no reason given"

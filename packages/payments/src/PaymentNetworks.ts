@@ -1,0 +1,141 @@
+/**
+ * The chains that a configuration asks for. Whatever is wrong in it stops the start, by the name of the
+ * variable. The code of a network family is loaded only where it is served.
+ */
+import { Effect, Schedule, type Scope } from "effect"
+import { PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
+import type { PaymentChain, PaymentClaim } from "./PaymentChain.ts"
+import { type FamilyConfig, type PaymentsConfig, PaymentsMisconfigured } from "./PaymentsConfig.ts"
+
+type EvmNetwork = Extract<PaymentNetwork, "base" | "base-sepolia">
+type SvmNetwork = Exclude<PaymentNetwork, EvmNetwork>
+
+/** A facilitator may change who pays the fees; a quote of the old payer is refused until it is read again. */
+const feePayerRefreshMillis = 300_000
+const feePayerRetryMillis = 5_000
+
+export const paymentChains = Effect.fn("PaymentNetworks.chains")(function* (
+  config: PaymentsConfig
+): Effect.fn.Return<ReadonlyMap<PaymentNetwork, PaymentChain>, PaymentsMisconfigured, Scope.Scope> {
+  const names = yield* networksOf(config.networks)
+  if (!Number.isSafeInteger(config.confirmations) || config.confirmations < 1) {
+    return yield* misconfigured("MUNIMENT_PAYMENT_CONFIRMATIONS must be a whole number of at least 1")
+  }
+  yield* requireUrl("MUNIMENT_FACILITATOR_URL", config.facilitatorUrl)
+  const chains = new Map<PaymentNetwork, PaymentChain>()
+  for (const network of names) {
+    chains.set(network, yield* isEvm(network) ? evm(network, config) : svm(network, config))
+  }
+  return chains
+})
+
+const networksOf = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
+  const variable = "MUNIMENT_PAYMENT_NETWORKS"
+  const known = PaymentNetwork.literals
+  const networks = new Set<PaymentNetwork>()
+  for (const name of names) {
+    const network = known.find((one) => one === name)
+    if (network === undefined) {
+      return yield* misconfigured(`${variable}: "${name}" is no network; known are ${known.join(", ")}`)
+    }
+    networks.add(network)
+  }
+  const families = [...networks].map((network) => paymentNetworks[network].family)
+  if (new Set(families).size < families.length) {
+    return yield* misconfigured(`${variable}: there is one address and one node for ${[...networks].join(" and ")}`)
+  }
+  return networks
+})
+
+const evm = Effect.fnUntraced(function* (network: EvmNetwork, config: PaymentsConfig) {
+  const [{ evmChain, isOperatorKey }, { isAddress }] = yield* Effect.promise(() =>
+    Promise.all([import("./evm/EvmChain.ts"), import("viem")])
+  )
+  const { facilitatorUrl, rpcUrl, ...wallets } = yield* familyOf("EVM", network, config.evm, config.facilitatorUrl)
+  if (!isAddress(wallets.payTo)) return yield* misconfigured("MUNIMENT_EVM_PAY_TO is no EVM address")
+  const { operatorKey } = wallets
+  if (operatorKey !== undefined && !isOperatorKey(operatorKey)) {
+    return yield* misconfigured("MUNIMENT_EVM_OPERATOR_KEY is no private key: 0x and 64 hex digits")
+  }
+  const chain = evmChain({ network, rpcUrl, ...wallets, operatorKey, confirmations: config.confirmations })
+  if (facilitatorUrl === undefined) return chain
+  const [{ facilitatorChain }, { readAuthorization }] = yield* Effect.promise(() =>
+    Promise.all([import("./Facilitator.ts"), import("./evm/EvmAuthorization.ts")])
+  )
+  const unitsOf = ({ payload }: PaymentClaim) =>
+    Effect.map(Effect.orDie(Effect.fromResult(readAuthorization(payload))), ({ value }) => Number(value))
+  return facilitatorChain(() => chain, { url: facilitatorUrl, hasRpc: rpcUrl !== undefined, unitsOf })
+})
+
+const svm = Effect.fnUntraced(function* (network: SvmNetwork, config: PaymentsConfig) {
+  const [{ svmChain }, { parseSolanaKey }, { isAddress }] = yield* Effect.promise(() =>
+    Promise.all([import("./svm/SvmChain.ts"), import("./svm/SolanaKey.ts"), import("@solana/kit")])
+  )
+  const { facilitatorUrl, operatorKey, payTo, rpcUrl } = yield* familyOf(
+    "SOLANA",
+    network,
+    config.solana,
+    config.facilitatorUrl
+  )
+  if (!isAddress(payTo)) return yield* misconfigured("MUNIMENT_SOLANA_PAY_TO is no Solana address")
+  if (operatorKey !== undefined && parseSolanaKey(operatorKey) === undefined) {
+    return yield* misconfigured("MUNIMENT_SOLANA_OPERATOR_KEY is no secret key: base58, or the JSON of solana-keygen")
+  }
+  const confirmations = config.confirmations > 1 ? "finalized" : "confirmed"
+  const common = { network, payTo, rpcUrl, confirmations } as const
+  if (facilitatorUrl === undefined) return svmChain({ ...common, operatorKey })
+
+  const [{ facilitatorChain, facilitatorFeePayer }, { decodeSvmPayload }] = yield* Effect.promise(() =>
+    Promise.all([import("./Facilitator.ts"), import("./svm/SvmTransaction.ts")])
+  )
+  let known: string | undefined
+  let chain = svmChain({ ...common, operatorKey: undefined })
+  const refresh = Effect.map(facilitatorFeePayer(facilitatorUrl, network), (feePayer) => {
+    if (feePayer === undefined || feePayer === known || !isAddress(feePayer)) return
+    known = feePayer
+    chain = svmChain({ ...common, operatorKey: undefined, feePayer })
+  })
+  yield* refresh.pipe(
+    Effect.tapError(({ cause }) => Effect.logWarning("the facilitator does not answer", { network, cause })),
+    Effect.retry(Schedule.spaced(feePayerRetryMillis)),
+    Effect.repeat(Schedule.spaced(feePayerRefreshMillis)),
+    Effect.forkScoped
+  )
+  const unitsOf = ({ payload }: PaymentClaim) =>
+    Effect.map(Effect.orDie(decodeSvmPayload(payload)), ({ transfer }) => Number(transfer.units))
+  return facilitatorChain(() => chain, { url: facilitatorUrl, hasRpc: rpcUrl !== undefined, unitsOf })
+})
+
+/** Whether somebody can send, and what with. With a facilitator our own key is not used. */
+const familyOf = Effect.fnUntraced(function* (
+  family: "EVM" | "SOLANA",
+  network: PaymentNetwork,
+  { operatorKey, payTo, rpcUrl }: FamilyConfig,
+  facilitatorUrl: string | undefined
+) {
+  const names = {
+    payTo: `MUNIMENT_${family}_PAY_TO`,
+    operatorKey: `MUNIMENT_${family}_OPERATOR_KEY`,
+    rpcUrl: `MUNIMENT_${family}_RPC_URL`
+  }
+  if (payTo === undefined)
+    return yield* misconfigured(`${names.payTo} is missing: who receives payments on ${network}?`)
+  yield* requireUrl(names.rpcUrl, rpcUrl)
+  if (facilitatorUrl !== undefined) return { payTo, operatorKey: undefined, rpcUrl, facilitatorUrl }
+  if (operatorKey === undefined || rpcUrl === undefined) {
+    const missing = operatorKey === undefined ? names.operatorKey : names.rpcUrl
+    return yield* misconfigured(
+      `${missing} is missing: ${network} needs ${names.operatorKey} and ${names.rpcUrl}, or MUNIMENT_FACILITATOR_URL`
+    )
+  }
+  return { payTo, operatorKey, rpcUrl, facilitatorUrl }
+})
+
+const requireUrl = (variable: string, url: string | undefined) =>
+  url === undefined || /^https?:$/.test(URL.parse(url)?.protocol ?? "")
+    ? Effect.void
+    : misconfigured(`${variable} is no http(s) URL`)
+
+const misconfigured = (message: string) => Effect.fail(new PaymentsMisconfigured({ message }))
+
+const isEvm = (network: PaymentNetwork): network is EvmNetwork => paymentNetworks[network].family === "evm"

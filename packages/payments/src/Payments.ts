@@ -1,0 +1,74 @@
+/**
+ * Payments as the server uses them: what to ask for, taking a signed payment, and looking after those
+ * under way. Without configured networks nothing of the chains is loaded.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { PaymentNetwork, PaymentRequirement } from "@muniment/domain/Payment"
+import type { PaymentJournal } from "@muniment/ledger/PaymentJournal"
+import { PaymentInvalid } from "./PaymentChain.ts"
+import type { PaymentsConfig, PaymentsMisconfigured } from "./PaymentsConfig.ts"
+import { quote, type QuoteRequest } from "./Quote.ts"
+import { Reconcile } from "./Reconcile.ts"
+import { type PaymentFailure, type PaymentOutcome, type PaymentRequest, Settlement } from "./Settlement.ts"
+import type { SettlementOptions } from "./Settlement.ts"
+
+export type { PaymentSettled } from "./Settlement.ts"
+
+export interface NetworkStatus {
+  readonly network: PaymentNetwork
+  /** As far as the last calls told. */
+  readonly isReachable: boolean
+}
+
+export class Payments extends Context.Service<
+  Payments,
+  {
+    readonly isConfigured: boolean
+    readonly networks: ReadonlyArray<PaymentNetwork>
+    /** `accepts` of a 402 answer; needs no network. */
+    readonly quote: (request: QuoteRequest) => ReadonlyArray<PaymentRequirement>
+    readonly pay: (request: PaymentRequest) => Effect.Effect<PaymentOutcome, PaymentFailure>
+    /** One round over the unfinished payments, beside those by the clock; -> how many there were. */
+    readonly reconcile: Effect.Effect<number>
+    readonly status: Effect.Effect<ReadonlyArray<NetworkStatus>>
+  }
+>()("muniment/payments/Payments") {
+  static readonly layer = (config: PaymentsConfig): Layer.Layer<Payments, PaymentsMisconfigured, PaymentJournal> =>
+    Layer.unwrap(
+      Effect.gen(function* () {
+        const { paymentChains } = yield* Effect.promise(() => import("./PaymentNetworks.ts"))
+        return Payments.layerOf({ chains: yield* paymentChains(config), confirmations: config.confirmations })
+      })
+    )
+
+  /** Over chains that are there already. */
+  static readonly layerOf = (options: SettlementOptions): Layer.Layer<Payments, never, PaymentJournal> =>
+    Layer.effect(
+      Payments,
+      Effect.suspend(() => make(options))
+    ).pipe(Layer.provide(Reconcile.layer), Layer.provide(Settlement.layer(options)))
+
+  /** Takes no payments. */
+  static readonly layerNone: Layer.Layer<Payments> = Layer.succeed(Payments, {
+    isConfigured: false,
+    networks: [],
+    quote: () => [],
+    pay: () => Effect.fail(new PaymentInvalid({ reason: "this service takes no payments" })),
+    reconcile: Effect.succeed(0),
+    status: Effect.succeed([])
+  })
+}
+
+const make = Effect.fnUntraced(function* ({ chains }: SettlementOptions) {
+  const settlement = yield* Settlement
+  const { round } = yield* Reconcile
+  const networks = [...chains.keys()]
+  return Payments.of({
+    isConfigured: true,
+    networks,
+    quote: (request) => quote(chains.values(), request),
+    pay: settlement.pay,
+    reconcile: round,
+    status: Effect.sync(() => networks.map((network) => ({ network, isReachable: settlement.isReachable(network) })))
+  })
+})

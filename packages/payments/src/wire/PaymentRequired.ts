@@ -1,0 +1,47 @@
+/**
+ * What a 402 answer asks for, in both versions of x402 from the same facts: the JSON body (version 1,
+ * interface.md section 11) and the header `PAYMENT-REQUIRED` (version 2). Never one without `accepts`:
+ * stock clients crash on a bare 402.
+ *
+ * The header is encoded here and not by `@x402/core`, which a service without payments must not load.
+ */
+import type { PaymentRequired as PaymentRequiredV2 } from "@x402/core/types"
+import { type DepositOffer, paymentNetworks, type PaymentRequirement } from "@muniment/domain/Payment"
+
+export interface PaymentDemand {
+  /** For people. */
+  readonly error: string
+  /** URL without query. */
+  readonly resource: string
+  readonly description: string
+  /** EVM first (`Quote.ts`). */
+  readonly accepts: ReadonlyArray<PaymentRequirement>
+}
+
+/** The body of version 1; the order of its fields is part of the interface. */
+export const paymentRequiredBody = (
+  { accepts, error }: Pick<PaymentDemand, "accepts" | "error">,
+  more: { readonly code?: string; readonly deposit?: typeof DepositOffer.Type } = {}
+) => ({ x402Version: 1 as const, error, ...more, accepts })
+
+/** Value of `PAYMENT-REQUIRED`. */
+export const paymentRequiredHeader = (demand: PaymentDemand): string =>
+  Buffer.from(JSON.stringify(paymentRequiredV2(demand))).toString("base64")
+
+const paymentRequiredV2 = ({ accepts, description, error, resource }: PaymentDemand): PaymentRequiredV2 => ({
+  x402Version: 2,
+  error,
+  resource: { url: resource, description, mimeType: "application/json" },
+  accepts: accepts.map(requirementV2)
+})
+
+/** The same offer as version 2 spells it; also what a facilitator is told. */
+export const requirementV2 = (requirement: PaymentRequirement): PaymentRequiredV2["accepts"][number] => ({
+  scheme: requirement.scheme,
+  network: paymentNetworks[requirement.network].caip2,
+  asset: requirement.asset,
+  amount: requirement.maxAmountRequired,
+  payTo: requirement.payTo,
+  maxTimeoutSeconds: requirement.maxTimeoutSeconds,
+  extra: { ...requirement.extra }
+})

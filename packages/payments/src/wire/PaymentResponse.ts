@@ -1,0 +1,41 @@
+/**
+ * How a settled payment is confirmed to the client: `X-PAYMENT-RESPONSE` (x402 version 1, networks by
+ * name) or `PAYMENT-RESPONSE` (version 2, networks by CAIP-2 id), Base64 of JSON.
+ */
+import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
+import type { WirePayment } from "./PaymentHeader.ts"
+
+export interface SettledTransaction {
+  readonly hash: string
+  readonly payer: string
+  readonly network: PaymentNetwork
+}
+
+/** Name and value of the one header that a client of `version` reads. */
+export const paymentResponseHeader = (
+  version: WirePayment["version"],
+  settled: SettledTransaction
+): Readonly<Record<string, string>> => {
+  const json = JSON.stringify(settlementResponse(version, settled))
+  return { [headerNames[version]]: Buffer.from(json).toString("base64") }
+}
+
+/** What the header says, before it is encoded. */
+export const settlementResponse = (
+  version: WirePayment["version"],
+  { hash, network, payer }: SettledTransaction
+): SettlementResponse => ({
+  success: true,
+  transaction: hash,
+  network: version === 1 ? network : paymentNetworks[network].caip2,
+  payer
+})
+
+export interface SettlementResponse {
+  readonly success: true
+  readonly transaction: string
+  readonly network: string
+  readonly payer: string
+}
+
+const headerNames = { 1: "x-payment-response", 2: "payment-response" } as const
