@@ -11,7 +11,6 @@ import type { PrivateKeyAccount } from "viem/accounts"
 import { Limits } from "@muniment/domain/Limits"
 import type { PaymentRequirement } from "@muniment/domain/Payment"
 import { ChainUnavailable, type PaymentChain, type PaymentClaim, PaymentInvalid } from "../PaymentChain.ts"
-import type { SignedTransaction } from "../PaymentChain.ts"
 import {
   type EvmNetwork,
   type EvmToken,
@@ -36,16 +35,8 @@ export interface EvmChainOptions {
   readonly confirmations: number
 }
 
-export interface EvmChain extends PaymentChain {
-  /** `previous`, where the payment was signed before: it is replaced while it waits for a better fee. */
-  readonly sign: (
-    claim: PaymentClaim,
-    previous?: SignedTransaction
-  ) => Effect.Effect<SignedTransaction, PaymentInvalid | ChainUnavailable>
-}
-
 /** Throws on an address or a key that is none (`isOperatorKey` tells beforehand). */
-export const evmChain = (options: EvmChainOptions): EvmChain => {
+export const evmChain = (options: EvmChainOptions): PaymentChain => {
   const { confirmations, network, operatorKey, rpcUrl } = options
   const token = evmToken(network)
   const payTo = getAddress(options.payTo)

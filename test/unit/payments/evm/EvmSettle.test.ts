@@ -18,6 +18,7 @@ import {
   sendSigned,
   spend,
   submitAs,
+  units,
   viewOf
 } from "./EvmPayments.ts"
 
@@ -115,7 +116,7 @@ describe.skipIf(!isEvmChainAvailable())(`sign and broadcast${why}`, () => {
       proxy.up()
     }
     proxy.down()
-    expect(await outcome(chain.broadcast(claim, signed))).toBe(
+    expect(await outcome(chain.broadcast(claim, signed, units))).toBe(
       "ChainUnavailable: eth_sendRawTransaction: HttpRequestError"
     )
   })
@@ -124,18 +125,18 @@ describe.skipIf(!isEvmChainAvailable())(`sign and broadcast${why}`, () => {
     const { chain, claim } = await take(proxy.url)
     const signed = await Effect.runPromise(chain.sign(claim))
     proxy.failNext("eth_sendRawTransaction", "drop-response")
-    expect(await outcome(chain.broadcast(claim, signed))).toMatch(/^ChainUnavailable/)
+    expect(await outcome(chain.broadcast(claim, signed, units))).toMatch(/^ChainUnavailable/)
     await landed(local, signed.hash)
     expect(await viewOf(chain, claim, signed)).toBe("paid")
-    expect(await outcome(chain.broadcast(claim, signed))).toBe("ok")
+    expect(await outcome(chain.broadcast(claim, signed, units))).toBe("ok")
   })
 
   it("sends nothing that it has not signed", async () => {
     const { chain, claim } = await take()
-    expect(await outcome(chain.broadcast(claim, { hash: "", raw: "" }))).toMatch(
+    expect(await outcome(chain.broadcast(claim, { hash: "", raw: "" }, units))).toMatch(
       /^ChainUnavailable: there is no signed/
     )
-    expect(await outcome(chain.broadcast(claim, { hash: "0x", raw: "0x02ff" }))).toMatch(/^ChainUnavailable/)
+    expect(await outcome(chain.broadcast(claim, { hash: "0x", raw: "0x02ff" }, units))).toMatch(/^ChainUnavailable/)
   })
 
   effectIt.effect("gives up on a silent node in time", () =>
