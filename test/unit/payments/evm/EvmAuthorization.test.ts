@@ -148,7 +148,7 @@ describe("without a network", () => {
         [
           chain.verify(claim, 5_000_000),
           chain.sign(claim),
-          chain.broadcast(claim, signed, 5_000_000),
+          chain.broadcast(claim, signed),
           chain.look(claim, signed, 5_000_000)
         ].map(Effect.flip)
       )

@@ -129,7 +129,7 @@ export const landed = async (chain: EvmChain, hash: string): Promise<void> =>
   void (await clientOf(chain).waitForTransactionReceipt({ hash: hash as Hex, timeout: 10_000 }))
 
 export const sendSigned = (chain: PaymentChain, claim: PaymentClaim): Promise<SignedTransaction> =>
-  Effect.runPromise(Effect.tap(chain.sign(claim), (transaction) => chain.broadcast(claim, transaction, units)))
+  Effect.runPromise(Effect.tap(chain.sign(claim), (transaction) => chain.broadcast(claim, transaction)))
 
 /** The same, and a block has it: not while mining is off. */
 export const settle = async (local: EvmChain, chain: PaymentChain, claim: PaymentClaim): Promise<SignedTransaction> => {

@@ -18,7 +18,6 @@ import {
   sendSigned,
   spend,
   submitAs,
-  units,
   viewOf
 } from "./EvmPayments.ts"
 
@@ -116,7 +115,7 @@ describe.skipIf(!isEvmChainAvailable())(`sign and broadcast${why}`, () => {
       proxy.up()
     }
     proxy.down()
-    expect(await outcome(chain.broadcast(claim, signed, units))).toBe(
+    expect(await outcome(chain.broadcast(claim, signed))).toBe(
       "ChainUnavailable: eth_sendRawTransaction: HttpRequestError"
     )
   })
@@ -125,18 +124,18 @@ describe.skipIf(!isEvmChainAvailable())(`sign and broadcast${why}`, () => {
     const { chain, claim } = await take(proxy.url)
     const signed = await Effect.runPromise(chain.sign(claim))
     proxy.failNext("eth_sendRawTransaction", "drop-response")
-    expect(await outcome(chain.broadcast(claim, signed, units))).toMatch(/^ChainUnavailable/)
+    expect(await outcome(chain.broadcast(claim, signed))).toMatch(/^ChainUnavailable/)
     await landed(local, signed.hash)
     expect(await viewOf(chain, claim, signed)).toBe("paid")
-    expect(await outcome(chain.broadcast(claim, signed, units))).toBe("ok")
+    expect(await outcome(chain.broadcast(claim, signed))).toBe("ok")
   })
 
   it("sends nothing that it has not signed", async () => {
     const { chain, claim } = await take()
-    expect(await outcome(chain.broadcast(claim, { hash: "", raw: "" }, units))).toMatch(
+    expect(await outcome(chain.broadcast(claim, { hash: "", raw: "" }))).toMatch(
       /^ChainUnavailable: there is no signed/
     )
-    expect(await outcome(chain.broadcast(claim, { hash: "0x", raw: "0x02ff" }, units))).toMatch(/^ChainUnavailable/)
+    expect(await outcome(chain.broadcast(claim, { hash: "0x", raw: "0x02ff" }))).toMatch(/^ChainUnavailable/)
   })
 
   effectIt.effect("gives up on a silent node in time", () =>
