@@ -1,0 +1,81 @@
+/** What the operator's configuration of payments does to a server; no chain is asked here. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { evmAddresses, evmKeys } from "../../scripts/devchains/Wallets.ts"
+import { failingStart } from "../support/FailingStart.ts"
+import { fact, startTimeout } from "../support/MemoryCalls.ts"
+import { depositPath, newDepositor, paymentHeader } from "../support/PaymentCalls.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+const unreachableUrl = "http://127.0.0.1:9"
+const evmOnly = {
+  MUNIMENT_PAYMENT_NETWORKS: "base-sepolia",
+  MUNIMENT_EVM_PAY_TO: evmAddresses.payTo,
+  MUNIMENT_EVM_OPERATOR_KEY: evmKeys.operator,
+  MUNIMENT_EVM_RPC_URL: unreachableUrl
+}
+
+describe("without networks", () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "5" } })
+  }, startTimeout)
+  afterAll(() => server.stop())
+
+  it("a deposit is 503, paid or not, and everything else works", async () => {
+    const who = await newDepositor(server)
+    for (const headers of [{}, paymentHeader("base-sepolia", {})]) {
+      const { body, status } = await who.deposit(5, headers)
+      expect([status, body.code]).toEqual([503, "payment_unavailable"])
+    }
+    const memory = { agentId: "a", memories: [fact("a", "b")] }
+    expect((await who.call("POST", "/v1/memories", { body: memory })).status).toBe(200)
+    expect((await who.call("GET", "/v1/credits")).body.balance).toEqual({ credits: 0, usd: 0 })
+    expect((await server.call("GET", "/health/ready", { key: null })).status).toBe(200)
+  })
+
+  it("empty purses are told so, with no way to pay", async () => {
+    const who = await newDepositor(server)
+    const memory = { agentId: "a", memories: [fact("a", "b")] }
+    await who.call("POST", "/v1/memories", { body: memory })
+    const { body, status } = await who.call("POST", "/v1/memories", { body: memory })
+    expect([status, body.code, body.accepts]).toEqual([402, "insufficient_credits", []])
+    expect(body.error).toContain("takes no deposits")
+  })
+})
+
+it(
+  "a service behind a proxy names its resources by its public URL",
+  async () => {
+    const server = await startServer({
+      environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_PUBLIC_URL: "https://memory.example.com/", ...evmOnly }
+    })
+    const who = await newDepositor(server)
+    const { body } = await server.call("POST", depositPath(5), { key: who.secret })
+    expect(body.accepts).toMatchObject([
+      { network: "base-sepolia", resource: "https://memory.example.com/v1/credits/deposit" }
+    ])
+    expect(body.accepts).toHaveLength(1)
+    await server.stop()
+  },
+  startTimeout
+)
+
+const mistakes: ReadonlyArray<readonly [string, Readonly<Record<string, string>>, string]> = [
+  ["an unknown network", { MUNIMENT_PAYMENT_NETWORKS: "base-mainnet" }, "MUNIMENT_PAYMENT_NETWORKS"],
+  ["a key that is no key", { MUNIMENT_EVM_OPERATOR_KEY: `${evmKeys.operator}00` }, "MUNIMENT_EVM_OPERATOR_KEY"]
+]
+it.each(mistakes)(
+  "%s stops the start by the name of its variable, without showing a key",
+  async (_, changed, variable) => {
+    const directory = mkdtempSync(join(tmpdir(), "muniment-test-"))
+    const { code, output } = await failingStart(directory, { ...evmOnly, ...changed })
+    rmSync(directory, { recursive: true, force: true })
+    expect(code).not.toBe(0)
+    expect(output).toContain(variable)
+    expect(output).not.toContain(evmKeys.operator.slice(2))
+  },
+  startTimeout
+)
