@@ -152,7 +152,7 @@ describe("payments", () => {
   it("reconcile tells how many were asked about", async () => {
     const run = await runCli(["payments", "reconcile"], () => ok({ looked: 3 }))
     expect(run.requests[0]).toMatchObject({ method: "POST", url: "/admin/payments/reconcile" })
-    expect(run.out).toContain("3 unfinished payments")
+    expect(run.out).toContain("3 payments that are not final")
   })
 })
 

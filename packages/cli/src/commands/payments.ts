@@ -42,7 +42,7 @@ const reconcile = Command.make(
   Effect.fn("payments.reconcile")(function* ({ json }) {
     const { looked } = yield* withMoneyOperator((operator) => operator.reconcile())
     return yield* Console.log(
-      json ? JSON.stringify({ looked }) : `The chains were asked about ${looked} unfinished payments.`
+      json ? JSON.stringify({ looked }) : `The chains were asked about ${looked} payments that are not final yet.`
     )
   })
 ).pipe(
