@@ -1,0 +1,192 @@
+/** What reconciliation makes of payments that a crash, an outage or a reorganised chain left behind. */
+import { describe, expect, it } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Limits } from "@muniment/domain/Limits"
+import type { PaymentChain } from "@muniment/payments/PaymentChain"
+import { Reconcile } from "@muniment/payments/Reconcile"
+import { crashImage } from "../ledger/CrashImage.ts"
+import { alice, type ProcessOptions, startProcess } from "./SettlementProcess.ts"
+import { away, paid, ScriptedChain, unpaid } from "./ScriptedChain.ts"
+
+/** With reconciliation at work, as the service has it. */
+const startService = Effect.fn("startService")(function* (
+  chains: ReadonlyArray<PaymentChain>,
+  options: ProcessOptions = {}
+) {
+  const process = yield* startProcess(chains, options)
+  const context = yield* Layer.build(Layer.provide(Reconcile.layer, Layer.succeedContext(process.context)))
+  const { round } = Context.get(context, Reconcile)
+  return { ...process, round: Effect.provide(round, process.context) }
+})
+
+/** Lets the round of the start end. */
+const settle = TestClock.adjust(1)
+const aRound = TestClock.adjust(Limits.reconcileEveryMillis)
+const fourRounds = TestClock.adjust(4 * Limits.reconcileEveryMillis)
+
+describe("A payment whose process was killed", () => {
+  /** Where the first process stands still; what the chain has by then; whether it must be settled after. */
+  const places: ReadonlyArray<readonly [string, (chain: ScriptedChain) => void, number, number]> = [
+    ["while it was verified", (chain) => (chain.onVerify = () => Effect.never), 0, 0],
+    ["after it was claimed", (chain) => (chain.onSign = () => Effect.never), 0, 0.1],
+    ["after it was journalled, before it was sent", (chain) => (chain.onBroadcast = () => Effect.never), 1, 0.1],
+    [
+      "after it was sent, before the answer",
+      (chain) => {
+        const send = chain.onBroadcast
+        chain.onBroadcast = (nonce, transaction) => Effect.andThen(send(nonce, transaction), Effect.never)
+      },
+      1,
+      0.1
+    ],
+    ["while it was looked for", (chain) => (chain.onLook = () => Effect.never), 1, 0.1],
+    ["after it was credited", () => {}, 1, 0.1]
+  ]
+  for (const [where, stop, sentBefore, dollars] of places) {
+    it.effect(`${where}, is credited ${dollars === 0 ? "only when it comes again" : "once by the next start"}`, () =>
+      Effect.gen(function* () {
+        const before = new ScriptedChain()
+        stop(before)
+        const first = yield* startProcess([before])
+        yield* Effect.forkChild(first.pay("one"))
+        yield* TestClock.adjust(1)
+        expect(before.sent).toHaveLength(sentBefore)
+
+        const after = new ScriptedChain()
+        before.mined.forEach((view, nonce) => after.mined.set(nonce, view))
+        const next = yield* startService([after], { directory: crashImage(first.directory) })
+        yield* settle
+        yield* aRound
+        expect(yield* next.balance(alice)).toBe(dollars)
+        expect(yield* next.pay("one")).toMatchObject({ _tag: "Settled", replayed: dollars > 0 })
+        expect(yield* next.balance(alice)).toBe(0.1)
+        expect(yield* next.check).toMatchObject({ ok: true })
+      })
+    )
+  }
+})
+
+describe("A payment whose service was shut down", () => {
+  it.effect("is answered pending, and settled by the next start", () =>
+    Effect.gen(function* () {
+      const chain = new ScriptedChain()
+      chain.onBroadcast = () => Effect.never
+      const first = yield* startProcess([chain])
+      const asked = yield* Effect.forkChild(first.pay("one"), { startImmediately: true })
+      yield* settle
+      expect(chain.sent).toHaveLength(1)
+      yield* first.end
+      yield* TestClock.adjust(1)
+      expect(asked.pollUnsafe()).toMatchObject({ _tag: "Success", value: { _tag: "Pending" } })
+      const next = yield* startService([new ScriptedChain()], { directory: first.directory })
+      yield* settle
+      yield* aRound
+      expect(yield* next.balance(alice)).toBe(0.1)
+    })
+  )
+})
+
+describe("Reconciliation", () => {
+  it.effect("goes on every 15 seconds, and through an outage that the log tells once", () =>
+    Effect.gen(function* () {
+      const chain = new ScriptedChain()
+      chain.onLook = () => away
+      const { balance, journal, logged, payAndWait } = yield* startService([chain])
+      yield* payAndWait("one")
+      yield* payAndWait("two")
+      yield* fourRounds
+      expect(logged.filter((line) => line === "Warn a payment network does not work")).toHaveLength(1)
+      expect(yield* balance(alice)).toBe(0)
+      chain.onLook = (nonce) => Effect.sync(() => chain.mined.get(nonce) ?? unpaid("resend"))
+      yield* aRound
+      expect(yield* balance(alice)).toBe(0.2)
+      expect(logged.filter((line) => line === "Info a payment network works again")).toHaveLength(1)
+      expect(yield* journal.countByState).toMatchObject({ settled: 2 })
+    })
+  )
+
+  it.effect("looks at settled payments until they are final, and at none after", () =>
+    Effect.gen(function* () {
+      const chain = new ScriptedChain()
+      const { journal, pay, round } = yield* startService([chain])
+      yield* pay("one")
+      yield* fourRounds
+      expect(yield* journal.countByState).toMatchObject({ settled: 1 })
+      chain.onLook = () => Effect.succeed(paid("hash-1", 64, true))
+      expect(yield* round).toBe(1)
+      expect(yield* journal.countByState).toMatchObject({ finalized: 1 })
+      const looks = chain.count("look")
+      yield* fourRounds
+      expect([yield* round, chain.count("look")]).toEqual([0, looks])
+    })
+  )
+
+  it.effect("keeps up with a reorganised chain that mines the payment again", () =>
+    Effect.gen(function* () {
+      const chain = new ScriptedChain()
+      const { balance, journal, pay, round } = yield* startService([chain])
+      yield* pay("one")
+      chain.mined.clear()
+      yield* round
+      expect(chain.sent.map(({ hash }) => hash)).toEqual(["hash-1", "hash-1"])
+      chain.mined.set("one", paid("of-a-stranger"))
+      yield* round
+      expect(yield* journal.find(chain.idOf("one"))).toMatchObject({
+        state: "settled",
+        transaction: { hash: "of-a-stranger" }
+      })
+      expect(yield* balance(alice)).toBe(0.1)
+    })
+  )
+
+  it.effect("takes back what the chain has lost, when it says so twice", () =>
+    Effect.gen(function* () {
+      const chain = new ScriptedChain()
+      const { balance, check, journal, logged, pay, round } = yield* startService([chain])
+      yield* pay("one")
+      chain.mined.set("one", unpaid("never"))
+      yield* round
+      expect(yield* balance(alice)).toBe(0.1)
+      yield* round
+      expect(yield* balance(alice)).toBe(0)
+      expect(yield* journal.countByState).toMatchObject({ reversed: 1 })
+      expect(logged).toContain("Warn a payment was reversed: the chain has lost it")
+      expect(yield* Effect.flip(pay("one"))).toMatchObject({ _tag: "PaymentInvalid" })
+      expect(yield* check).toMatchObject({ ok: true })
+    })
+  )
+
+  it.effect("takes nothing back when the chain has said so by mistake", () =>
+    Effect.gen(function* () {
+      const chain = new ScriptedChain()
+      const { balance, pay, round } = yield* startService([chain])
+      yield* pay("one")
+      for (const view of [unpaid("never"), paid("hash-1"), unpaid("never"), unpaid("wait"), unpaid("never")]) {
+        chain.mined.set("one", view)
+        yield* round
+      }
+      expect(yield* balance(alice)).toBe(0.1)
+    })
+  )
+
+  it.effect("is not stopped by one payment's defect, nor by a network that is no longer served", () =>
+    Effect.gen(function* () {
+      const chains = [new ScriptedChain(), new ScriptedChain("solana-devnet")]
+      for (const chain of chains) chain.onLook = () => away
+      const first = yield* startProcess(chains)
+      yield* first.payAndWait("bad")
+      yield* first.payAndWait("one")
+      yield* first.payAndWait("two", { wire: chains[1]!.payment("two") })
+
+      const chain = new ScriptedChain()
+      chain.onLook = (nonce) =>
+        nonce === "bad" ? Effect.die(new Error("a broken invariant")) : Effect.succeed(paid("x"))
+      const next = yield* startService([chain], { directory: crashImage(first.directory) })
+      yield* settle
+      expect(yield* next.balance(alice)).toBe(0.1)
+      expect(yield* next.journal.countByState).toMatchObject({ broadcasting: 2, settled: 1 })
+      expect(next.logged).toContain("Error a payment met a defect")
+    })
+  )
+})
