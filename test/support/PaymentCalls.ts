@@ -150,6 +150,39 @@ export const paymentHeader = (network: TestNetwork, payload: unknown): Readonly<
   "x-payment": encodeHeader({ x402Version: 1, scheme: "exact", network, payload })
 })
 
+/** An account of its own, and a payment for it that is signed and not sent. */
+export const signedDeposit = async (server: TestServer, chains: PaymentChains, network: TestNetwork, usd = 1) => {
+  const payer = await newPayer(chains, network)
+  const who = await newDepositor(server)
+  return { payer, who, payment: await who.sign(payer, usd) }
+}
+
+/** Its one deposit, nothing of it spent; 0: none yet. */
+export const expectCredited = async (who: Depositor, credits: number): Promise<void> => {
+  const { body } = await who.call("GET", "/v1/credits/transactions")
+  const expected = credits === 0 ? [] : [{ kind: "deposit", purse: "balance", credits }]
+  expect(body.transactions).toMatchObject(expected)
+  expect(await who.balance()).toBe(credits)
+}
+
+/** The answer that makes nobody pay twice. */
+export const expectUnknown = ({ body, headers, status }: Answer): void => {
+  expect([status, body.code], JSON.stringify(body)).toEqual([202, "payment_pending"])
+  expect(Number(headers.get("retry-after"))).toBeGreaterThan(0)
+  expect([headers.get("x-payment-response"), headers.get("payment-response")]).toEqual([null, null])
+}
+
+const unknownMillisMax = 20_000
+
+/** As a good client, but faster: the same request with the same payment until the outcome is known. */
+export const untilKnown = async (ask: () => Promise<Answer>): Promise<Answer> => {
+  const deadline = Date.now() + unknownMillisMax
+  for (let answer = await ask(); ; answer = await ask()) {
+    if (answer.status !== 202 || Date.now() > deadline) return answer
+    expectUnknown(answer)
+  }
+}
+
 /** A row of the operator's list. */
 export interface PaymentRow {
   readonly id: string
