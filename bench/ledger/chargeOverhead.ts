@@ -26,13 +26,14 @@ const help = `node bench/ledger/chargeOverhead.ts [options]
 Compares the processor time of charged and uncharged searches in one process.
 
   --memories N    memories of the account (5000)
-  --searches N    searches of a round (2000)
-  --rounds N      rounds of each kind (9)
+  --searches N    searches of a round (200)
+  --rounds N      rounds of each kind (101)
   --help          this text
 `
 
 const batch = 100
 const hitsWanted = 10
+const warmUpRounds = 5
 
 const program = Effect.fnUntraced(function* (memories: number, searches: number, rounds: number) {
   const account = yield* (yield* Accounts).create("bench")
@@ -62,7 +63,7 @@ const program = Effect.fnUntraced(function* (memories: number, searches: number,
       }
     )
   const charged = (at: number) =>
-    calls.charge({ account, operation: "search", price: Prices.searchMemories }, search(at))
+    calls.charge({ account, operation: "search", price: Prices.searchMemories, isWrite: false }, search(at))
 
   const round = Effect.fnUntraced(function* (
     one: (at: number) => Effect.Effect<unknown, unknown, HttpServerRequest.HttpServerRequest>
@@ -73,8 +74,10 @@ const program = Effect.fnUntraced(function* (memories: number, searches: number,
     const { system, user } = process.cpuUsage(before)
     return (system + user) / searches
   })
-  yield* round(search)
-  yield* round(charged)
+  for (let at = 0; at < warmUpRounds; at++) {
+    yield* round(search)
+    yield* round(charged)
+  }
   const pairs: Array<readonly [number, number]> = []
   for (let at = 0; at < rounds; at++) {
     const first = at % 2 === 0
@@ -84,21 +87,23 @@ const program = Effect.fnUntraced(function* (memories: number, searches: number,
   }
   const { allowance, balance } = yield* ledger.purses(account)
   const spent = 1e15 + 1e9 - allowance - balance
-  if (spent !== (rounds + 1) * searches * Prices.searchMemories) throw new Error(`charged ${spent} millionths`)
+  if (spent !== (rounds + warmUpRounds) * searches * Prices.searchMemories) throw new Error(`charged ${spent} millionths`)
   const report = yield* checkLedger
   if (!report.ok) throw new Error(report.problems.join("; "))
   return pairs
 })
 
-const median = (values: ReadonlyArray<number>): number =>
-  values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)]!
+const quantile = (values: ReadonlyArray<number>, share: number): number =>
+  values.toSorted((left, right) => left - right)[Math.floor(values.length * share)]!
+const median = (values: ReadonlyArray<number>): number => quantile(values, 0.5)
+const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
 
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
     options: {
       memories: { type: "string", default: "5000" },
-      searches: { type: "string", default: "2000" },
-      rounds: { type: "string", default: "9" },
+      searches: { type: "string", default: "200" },
+      rounds: { type: "string", default: "101" },
       help: { type: "boolean", default: false }
     }
   })
@@ -131,8 +136,8 @@ const main = async (): Promise<void> => {
         machineFacts(),
         `${memories} memories, ${searches} searches a round, ${rounds} pairs of rounds; microseconds of processor a search`,
         `without charging ${plain.toFixed(0)}, with ${paid.toFixed(0)}`,
-        `overhead: median of pairs ${(median(overheads) * 100).toFixed(1)} %, ` +
-          `from ${(Math.min(...overheads) * 100).toFixed(1)} to ${(Math.max(...overheads) * 100).toFixed(1)} %`,
+        `overhead: median of pairs ${percent(median(overheads))}, middle half ` +
+          `${percent(quantile(overheads, 0.25))} to ${percent(quantile(overheads, 0.75))}`,
         ""
       ].join("\n")
     )

@@ -202,7 +202,10 @@ describe("the document", () => {
         const { schema } = content!["application/json"]!
         const shape = (typeof schema["$ref"] === "string" ? resolve(schema["$ref"]) : schema) as JsonSchema
         expect(shape["required"]).toEqual(expect.arrayContaining(status === "200" ? ["success"] : ["error", "code"]))
-        expect(shape["properties"]).toMatchObject({ success: { enum: [status === "200"] } })
+        // A 402 has the payment protocol's shape (specification section 7).
+        expect(shape["properties"]).toMatchObject(
+          status === "402" ? { x402Version: { enum: [1] } } : { success: { enum: [status === "200"] } }
+        )
       }
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(["200", "401", "500"]))
     }

@@ -8,15 +8,20 @@
  * happened; a payment on a call with empty purses is credited in full before the call is charged.
  */
 import { randomUUID } from "node:crypto"
-import { Context, Effect, Exit, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import type { Account } from "@muniment/domain/Account"
-import { type ChargeFailure, CurrentCharge, CurrentIdempotency } from "@muniment/domain/api/Middleware"
+import {
+  type ChargeFailure,
+  type ChargeOptions,
+  CurrentCharge,
+  CurrentIdempotency,
+  type IdempotencyToken
+} from "@muniment/domain/api/Middleware"
 import { Limits } from "@muniment/domain/Limits"
 import { type MicroCredits, usdcUnitsPerCent } from "@muniment/domain/Money"
 import { plans } from "@muniment/domain/Plans"
-import { Ledger, type Purses, type Reservation } from "@muniment/ledger/Ledger"
-import { sha256Hex } from "@muniment/trust/CanonicalJson"
+import { Ledger, type Purses, type Reservation, type ReserveOptions } from "@muniment/ledger/Ledger"
 import { PaymentDesk } from "./PaymentDesk.ts"
 import { countCharge } from "./CreditMetrics.ts"
 
@@ -25,6 +30,8 @@ export interface PricedCall {
   /** Name of the operation in the ledger. */
   readonly operation: string
   readonly price: MicroCredits
+  /** Goes on when its caller goes away: what it changes is charged. */
+  readonly isWrite: boolean
 }
 
 export interface Charged<A> {
@@ -55,67 +62,89 @@ export class ChargedCalls extends Context.Service<
 const make = Effect.gen(function* () {
   const ledger = yield* Ledger
   const desk = yield* PaymentDesk
+  const tokens = new TokenSource(randomUUID())
 
-  const charge = Effect.fn("ChargedCalls.charge")(function* <A, E, R>(call: PricedCall, act: Effect.Effect<A, E, R>) {
-    const { account } = call
+  /** The reservation of one call, once it is there. */
+  const reservation = (call: PricedCall, client: IdempotencyToken | undefined, token: IdempotencyToken | undefined) => {
+    const { account, operation } = call
+    const topUp = { account, units: topUpUnits, purpose: "top-up" } as const
+    let held: Reservation | undefined
+    const hold = (options: ReserveOptions) =>
+      Effect.uninterruptible(
+        Effect.map(ledger.reserve(options), (reserved) => {
+          held = reserved
+        })
+      )
+    const reserve: Reserve = ({ changes, isErasure = false, price = call.price } = {}) => {
+      if (held !== undefined) return Effect.die(new Error(`${operation} asks for its price twice`))
+      const priced = { account, operation, price }
+      const durable =
+        changes === undefined || token === undefined
+          ? undefined
+          : { token: token.key, namespaces: changes, request: client?.key }
+      const kept = hold({ ...priced, durable })
+      const once = isErasure ? Effect.catchTag(kept, "InsufficientStorage", () => hold(priced)) : kept
+      return Effect.catchTag(once, "InsufficientCredits", () =>
+        Effect.andThen(
+          desk.take(topUp),
+          Effect.catchTag(once, "InsufficientCredits", () => desk.ask(topUp))
+        )
+      )
+    }
+    return { reserve, held: () => held }
+  }
+
+  const settle = (call: PricedCall, held: Reservation) =>
+    Effect.flatMap(ledger.settle(held), ({ charged, purses }) => {
+      // What the owner's plan records is what the call would have cost.
+      const worth = charged + held.ownUse
+      return Effect.as(countCharge(call.operation, worth), { charged: worth, purses })
+    })
+
+  // No spans: this stands around every priced call, and a span would cost as much as the charge.
+  const charge = Effect.fnUntraced(function* <A, E, R>(call: PricedCall, act: Effect.Effect<A, E, R>) {
     const client = yield* CurrentIdempotency
     // A commit without the client's key carries one of ours, so that a crash leaves no doubt about it.
-    const token = client ?? (plans[account.plan].isUnlimited ? undefined : makeToken())
+    const token = client ?? (plans[call.account.plan].isUnlimited ? undefined : tokens.next())
     const request = yield* HttpServerRequest.HttpServerRequest
-    let held: Reservation | undefined
-
-    const reserve: (typeof CurrentCharge)["Service"] = (options = {}) =>
-      Effect.gen(function* () {
-        const price = options.price ?? call.price
-        if (held !== undefined) return yield* Effect.die(new Error(`${call.operation} asks for its price twice`))
-        const priced = { account, operation: call.operation, price }
-        const durable =
-          options.changes === undefined || token === undefined
-            ? undefined
-            : {
-                token: token.key,
-                namespaces: options.changes,
-                ...(client !== undefined && { request: client.key })
-              }
-        const kept = ledger.reserve({ ...priced, durable })
-        const once =
-          options.isErasure === true ? Effect.catchTag(kept, "InsufficientStorage", () => ledger.reserve(priced)) : kept
-        held = yield* Effect.catchTag(once, "InsufficientCredits", () =>
-          Effect.andThen(
-            desk.take({ account, units: topUpUnits, purpose: "top-up" }),
-            Effect.catchTag(once, "InsufficientCredits", () =>
-              desk.ask({ account, units: topUpUnits, purpose: "top-up" })
-            )
-          )
-        )
-      }).pipe(Effect.uninterruptible, Effect.provideService(HttpServerRequest.HttpServerRequest, request))
-
+    const { held, reserve } = reservation(call, client, token)
+    const reserveHere: (typeof CurrentCharge)["Service"] = (options) =>
+      Effect.provideService(reserve(options), HttpServerRequest.HttpServerRequest, request)
+    const charging = Effect.updateContext(act, (context: Context.Context<R>) =>
+      Context.add(Context.add(context, CurrentCharge, reserveHere), CurrentIdempotency, token)
+    )
     return yield* Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function* () {
-        const exit = yield* restore(
-          Effect.updateContext(act, (context: Context.Context<R>) =>
-            context.pipe(Context.add(CurrentCharge, reserve), Context.add(CurrentIdempotency, token))
-          )
-        ).pipe(Effect.exit)
-        if (Exit.isFailure(exit)) {
-          if (held !== undefined) yield* ledger.void(held)
-          return yield* Effect.failCause(exit.cause)
-        }
-        if (held === undefined) return { value: exit.value, charged: 0, purses: yield* ledger.purses(account) }
-        const { ownUse } = held
-        const settled = yield* ledger.settle(held)
-        // What the owner's plan records is what the call would have cost.
-        const charged = settled.charged + ownUse
-        yield* countCharge(call.operation, charged)
-        return { value: exit.value, charged, purses: settled.purses }
-      })
+      (call.isWrite ? charging : restore(charging)).pipe(
+        Effect.onError(() => {
+          const open = held()
+          return open === undefined ? Effect.void : ledger.void(open)
+        }),
+        Effect.flatMap((value) => {
+          const open = held()
+          return open === undefined
+            ? Effect.map(ledger.purses(call.account), (purses) => ({ value, charged: 0, purses }))
+            : Effect.map(settle(call, open), (settled) => ({ value, ...settled }))
+        })
+      )
     )
   })
 
   return { charge }
 })
 
-const makeToken = () => {
-  const key = sha256Hex(`charge ${randomUUID()}`)
-  return { key, fingerprint: key }
+type Reserve = (options?: ChargeOptions) => Effect.Effect<void, ChargeFailure, HttpServerRequest.HttpServerRequest>
+
+/** Tokens that no other process of this data directory makes. */
+class TokenSource {
+  readonly #prefix: string
+  #made = 0
+
+  constructor(prefix: string) {
+    this.#prefix = prefix
+  }
+
+  next(): IdempotencyToken {
+    const key = `charge:${this.#prefix}:${(this.#made++).toString(36)}`
+    return { key, fingerprint: key }
+  }
 }

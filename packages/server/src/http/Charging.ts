@@ -3,6 +3,7 @@
  * (interface.md sections 10 and 14). Endpoints without one pass through.
  */
 import { Context, Effect, Layer } from "effect"
+import type { Account } from "@muniment/domain/Account"
 import type { MicroCredits } from "@muniment/domain/Money"
 import { Caller, Charging } from "@muniment/domain/api/Middleware"
 import { Price } from "@muniment/domain/api/Operation"
@@ -18,9 +19,15 @@ export const charging = Layer.effect(
     return (handler, { endpoint }) => {
       const price = Context.get(endpoint.annotations, Price)
       if (price === 0) return handler
+      const call = (account: Account) => ({
+        account,
+        operation: endpoint.identifier,
+        price,
+        isWrite: endpoint.method !== "GET"
+      })
       return Effect.gen(function* () {
         const { account } = yield* Caller
-        const { charged, purses, value } = yield* calls.charge({ account, operation: endpoint.name, price }, handler)
+        const { charged, purses, value } = yield* calls.charge(call(account), handler)
         yield* answerHeaders(creditHeaders(charged, purses))
         return value
       })

@@ -5,6 +5,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Effect, Metric } from "effect"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
+import { PaymentJournal } from "@muniment/ledger/PaymentJournal"
 
 /** Seconds, 0.1 ms to about 13 s. */
 const latencyBoundaries = Metric.exponentialBoundaries({ start: 0.0001, factor: 2, count: 18 })
@@ -20,6 +21,7 @@ const requestTime = Metric.histogram("http_request_seconds", {
 const residentBytes = Metric.gauge("process_resident_bytes", { description: "Resident memory of the process." })
 const openNamespaces = Metric.gauge("namespaces_open", { description: "Namespaces whose file is open." })
 const quarantinedFiles = Metric.gauge("namespaces_quarantined", { description: "Damaged namespace files set aside." })
+const paymentsInState = Metric.gauge("payments_in_state", { description: "Payments in the journal, by state." })
 const loopDelay = Metric.gauge("event_loop_delay_p99_seconds", {
   description: "99th percentile since the last reading."
 })
@@ -42,12 +44,15 @@ export class ProcessGauges {
     this.#delay.enable()
   }
 
-  get refresh(): Effect.Effect<void, never, NamespaceHost> {
+  get refresh(): Effect.Effect<void, never, NamespaceHost | PaymentJournal> {
     return Effect.gen({ self: this }, function* () {
       const { open, quarantined } = yield* (yield* NamespaceHost).status
       yield* Metric.update(residentBytes, process.memoryUsage.rss())
       yield* Metric.update(openNamespaces, open)
       yield* Metric.update(quarantinedFiles, quarantined.length)
+      for (const [state, count] of Object.entries(yield* (yield* PaymentJournal).countByState)) {
+        yield* Metric.update(Metric.withAttributes(paymentsInState, { state }), count)
+      }
       yield* Metric.update(loopDelay, secondsLate(this.#delay.percentile(99)))
       yield* Metric.update(loopDelayMax, secondsLate(this.#delay.max))
       this.#delay.reset()
