@@ -1,0 +1,219 @@
+/**
+ * Kill -9 at every state of a payment, on both chains at once (payments.md, "Ledger and settlement"): the
+ * client that repeats its header is credited once, and so is the one that never comes back, by what the
+ * next start finds in the journal and on the chain.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { fact } from "../support/MemoryCalls.ts"
+import {
+  type Depositor,
+  depositor,
+  expectMoneyConserved,
+  newPayer,
+  type Payer,
+  paymentsOf,
+  reconcile
+} from "../support/PaymentCalls.ts"
+import {
+  missingChains,
+  type PaymentChains,
+  startPaymentChains,
+  type TestNetwork,
+  testNetworks
+} from "../support/PaymentChains.ts"
+import {
+  depositInVain,
+  holdAt,
+  type MortalServer,
+  newestOnDisk,
+  repeatUntilKnown,
+  startMortalServer,
+  type Step,
+  unsign
+} from "../support/PaymentKills.ts"
+
+const startMillisMax = 90_000
+const caseMillisMax = 60_000
+const usd = 0.5
+const credits = 500
+/** Blocks after which both chains call a transaction final. */
+const finalBlocks = 130
+
+let chains: PaymentChains
+let mortal: MortalServer
+let payers: Readonly<Record<TestNetwork, Payer>>
+
+describe.skipIf(missingChains !== "")(`kill -9 at every state of a payment${missingChains}`, () => {
+  beforeAll(async () => {
+    chains = await startPaymentChains()
+    mortal = await startMortalServer(chains.environment)
+    const [evm, solana] = await Promise.all(testNetworks.map((network) => newPayer(chains, network)))
+    payers = { "base-sepolia": evm!, "solana-devnet": solana! }
+  }, startMillisMax)
+  afterAll(async () => {
+    await mortal.end()
+    await chains.stop()
+  })
+
+  const steps: ReadonlyArray<{ readonly step: Step; readonly title: string; readonly onDisk: string | undefined }> = [
+    { step: "verify", title: "while it is verified, before it is claimed", onDisk: undefined },
+    { step: "sign", title: "after it is claimed, before it is signed", onDisk: "verified" },
+    { step: "send", title: "after it is journalled, before the chain has it", onDisk: "broadcasting" },
+    { step: "look", title: "after the chain has it, before it is credited", onDisk: "broadcasting" }
+  ]
+
+  it.each(steps)(
+    "$title: who repeats the same header is credited once",
+    async ({ onDisk, step }) => {
+      const cases = await killAt(step, onDisk)
+      for (const { account, headers } of cases) {
+        const repeat = () => again(account).deposit(usd, headers)
+        expect(await repeatUntilKnown(repeat)).toMatchObject({ status: 200, body: { balance: { credits } } })
+        expect(await repeat()).toMatchObject({ status: 200, body: { replayed: true, balance: { credits } } })
+      }
+      await expectMoneyConserved(mortal.now(), chains)
+    },
+    caseMillisMax
+  )
+
+  it.each(steps.slice(1))(
+    "$title: who never repeats it is credited once all the same",
+    async ({ onDisk, step }) => {
+      const cases = await killAt(step, onDisk)
+      // The start itself brings it to the chain; what is left to see comes with the next round.
+      for (const { network, received } of cases) await untilReceived(network, received + usd * 1_000_000)
+      await expectMoneyConserved(mortal.now(), chains)
+      for (const { account } of cases) expect(await again(account).balance()).toBe(credits)
+    },
+    caseMillisMax
+  )
+
+  it(
+    "before it is claimed: who never repeats it has lost nothing",
+    async () => {
+      const before = await paymentsOf(mortal.now())
+      const cases = await killAt("verify", undefined)
+      await expectMoneyConserved(mortal.now(), chains)
+      expect(await paymentsOf(mortal.now())).toHaveLength(before.length)
+      for (const { account, network, received } of cases) {
+        expect(await again(account).balance()).toBe(0)
+        expect(await chains.received(network)).toBe(received)
+      }
+    },
+    caseMillisMax
+  )
+
+  it(
+    "after it is credited, before it is final: it stays credited once and becomes final",
+    async () => {
+      const cases = await Promise.all(testNetworks.map((network) => newCase(network)))
+      for (const { account, headers } of cases) expect((await again(account).deposit(usd, headers)).status).toBe(200)
+      await mortal.kill()
+      for (const network of testNetworks) expect(newestOnDisk(mortal.dataDirectory, network)?.state).toBe("settled")
+      await mortal.start()
+      await chains.evm.mine(finalBlocks)
+      chains.solana.advance(finalBlocks)
+      await reconcile(mortal.now())
+      expect(new Set((await paymentsOf(mortal.now())).map(({ state }) => state))).toEqual(new Set(["finalized"]))
+      for (const { account, headers } of cases) {
+        expect(await again(account).deposit(usd, headers)).toMatchObject({
+          status: 200,
+          body: { replayed: true, balance: { credits } }
+        })
+      }
+      await expectMoneyConserved(mortal.now(), chains)
+    },
+    caseMillisMax
+  )
+
+  it(
+    "on a call with empty purses: the repeat is served, the payment credited and the call charged once",
+    async () => {
+      const cases = await Promise.all(testNetworks.map((network) => newCase(network, 0.1)))
+      const create = ({ account, headers, network }: Case) =>
+        again(account).call("POST", "/v1/memories", {
+          body: { agentId: "a", memories: [fact("paid", "on demand")] },
+          headers: { ...headers, "idempotency-key": network }
+        })
+      const held = cases.map(({ network }) => holdAt(chains, network, "look"))
+      const cut = cases.map((one) => create(one).catch(() => undefined))
+      await Promise.all(held)
+      await restart()
+      expect(await Promise.all(cut)).toEqual([undefined, undefined])
+      for (const one of cases) {
+        expect((await repeatUntilKnown(() => create(one))).status).toBe(200)
+        expect((await create(one)).status).toBe(200)
+        const { body } = await again(one.account).call("GET", "/v1/account")
+        expect(body.agents).toEqual([{ agentId: "a", memories: 1 }])
+        expect(await again(one.account).balance()).toBe(100 - 5)
+      }
+      await expectMoneyConserved(mortal.now(), chains)
+    },
+    caseMillisMax
+  )
+})
+
+/** A payment on one of the chains, for an account of its own. */
+interface Case {
+  readonly network: TestNetwork
+  readonly account: Depositor
+  readonly headers: Readonly<Record<string, string>>
+  /** Units at the receiver before. */
+  readonly received: number
+}
+
+let accounts = 0
+
+const newCase = async (network: TestNetwork, amount = usd): Promise<Case> => {
+  const server = mortal.now()
+  const name = `killed-${++accounts}`
+  const account = depositor(server, name, await server.newAccount(name))
+  const headers = await account.sign(payers[network], amount)
+  return { network, account, headers, received: await chains.received(network) }
+}
+
+/** The account at the server that lives now. */
+const again = ({ name, secret }: Depositor): Depositor => depositor(mortal.now(), name, secret)
+
+/** A payment on each chain comes as far as `step`; the server is killed there and started anew. */
+const killAt = async (step: Step, onDisk: string | undefined): Promise<ReadonlyArray<Case>> => {
+  const cases = await Promise.all(testNetworks.map((network) => newCase(network)))
+  const journalled = (await paymentsOf(mortal.now())).length
+  const held = cases.map(({ network }) => holdAt(chains, network, step))
+  const cut = cases.map(({ account, headers }) => depositInVain(account, usd, headers))
+  await Promise.all(held)
+  await mortal.kill()
+  await Promise.all(cut)
+  if (step === "sign") unsign(mortal.dataDirectory, "solana-devnet")
+  if (onDisk !== undefined) {
+    for (const network of testNetworks) {
+      expect({ network, state: newestOnDisk(mortal.dataDirectory, network)?.state }).toEqual({ network, state: onDisk })
+    }
+  }
+  for (const { network, received } of cases) {
+    const isThere = (await chains.received(network)) > received
+    expect({ network, isThere }).toEqual({ network, isThere: step === "look" })
+  }
+  await revive()
+  expect(await paymentsOf(mortal.now())).toHaveLength(journalled + (onDisk === undefined ? 0 : cases.length))
+  return cases
+}
+
+const restart = async (): Promise<void> => {
+  await mortal.kill()
+  await revive()
+}
+
+/** The nodes work again, and so does the server. */
+const revive = async (): Promise<void> => {
+  for (const network of testNetworks) chains.rpc[network].up()
+  await mortal.start()
+}
+
+const untilReceived = async (network: TestNetwork, units: number): Promise<void> => {
+  const deadline = Date.now() + caseMillisMax / 2
+  while ((await chains.received(network)) < units) {
+    if (Date.now() > deadline) throw new Error(`${network} did not receive ${units} units`)
+    await new Promise((wake) => setTimeout(wake, 20))
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * Kill -9 at a chosen step of a payment: a node that falls silent at that step's first call holds the
+ * payment there, so that no kill is a matter of luck; and what the journal on disk says meanwhile.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { type PaymentChains, sendMethods, type TestNetwork } from "./PaymentChains.ts"
+import type { Depositor } from "./PaymentCalls.ts"
+import { startServer, type Answer, type TestServer } from "./TestServer.ts"
+
+/** A server that dies and comes back over the same data. */
+export interface MortalServer {
+  readonly now: () => TestServer
+  readonly dataDirectory: string
+  readonly kill: () => Promise<void>
+  readonly start: () => Promise<TestServer>
+  /** For good, with its data. */
+  readonly end: () => Promise<void>
+}
+
+export const startMortalServer = async (environment: Readonly<Record<string, string>>): Promise<MortalServer> => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-payments-"))
+  let server = await startServer({ dataDirectory, environment })
+  let isAlive = true
+  const kill = async (): Promise<void> => {
+    if (isAlive) await server.kill()
+    isAlive = false
+  }
+  return {
+    now: () => server,
+    dataDirectory,
+    kill,
+    start: async () => {
+      server = await startServer({ dataDirectory, environment })
+      isAlive = true
+      return server
+    },
+    end: async () => {
+      await kill()
+      rmSync(dataDirectory, { recursive: true, force: true })
+    }
+  }
+}
+
+/**
+ * Where a payment stands still. `verify`: not yet claimed. `sign`: claimed, nothing signed. `send`: signed
+ * and journalled, and the chain has not heard of it. `look`: the chain has it, and we have not looked.
+ */
+export type Step = "verify" | "sign" | "send" | "look"
+
+/** The call that a step makes and none before it; Solana's `sign` asks nobody. */
+const firstCalls: Readonly<Record<TestNetwork, Readonly<Record<Exclude<Step, "look">, string | undefined>>>> = {
+  "base-sepolia": { verify: "eth_getCode", sign: "eth_estimateGas", send: sendMethods["base-sepolia"] },
+  "solana-devnet": { verify: "simulateTransaction", sign: undefined, send: sendMethods["solana-devnet"] }
+}
+
+/** More calls than a payment makes until it is given up. */
+const heldCallsMax = 1_000
+
+/**
+ * Arms the proxy; resolves when the next payment stands at the step, where it stays until `up`.
+ * Solana's `sign` is held at `send`, for `unsign` to take back.
+ */
+export const holdAt = (chains: PaymentChains, network: TestNetwork, step: Step): Promise<void> =>
+  new Promise((reached) => {
+    const sending = sendMethods[network]
+    const held = step === "look" ? undefined : (firstCalls[network][step] ?? sending)
+    let isSent = false
+    chains.rpc[network].failNext(
+      ({ method }) => {
+        const isHeld = held === undefined ? isSent : method === held
+        if (isHeld) reached()
+        isSent ||= method === sending
+        return isHeld
+      },
+      "hang",
+      heldCallsMax
+    )
+  })
+
+/** A payment as it lies on the disk of a dead server. */
+export interface JournalRow {
+  readonly state: string
+  readonly hash: string | null
+}
+
+/** The newest payment of a network. The server is dead. */
+export const newestOnDisk = (dataDirectory: string, network: TestNetwork): JournalRow | undefined =>
+  withJournal(dataDirectory, (database) => {
+    const row = database
+      .prepare("SELECT state, tx_hash AS hash FROM payment WHERE network = ? ORDER BY rowid DESC LIMIT 1")
+      .get(network)
+    return row && { state: String(row["state"]), hash: row["hash"] === null ? null : String(row["hash"]) }
+  })
+
+/**
+ * The disk as it was one commit earlier, between claim and signature: where no network call lies between
+ * two commits, no silent node can hold a payment there.
+ */
+export const unsign = (dataDirectory: string, network: TestNetwork): void =>
+  withJournal(dataDirectory, (database) => {
+    database
+      .prepare(
+        `UPDATE payment SET state = 'verified', tx_hash = NULL, tx_raw = NULL
+         WHERE state = 'broadcasting' AND network = ?`
+      )
+      .run(network)
+  })
+
+const withJournal = <A>(dataDirectory: string, use: (database: DatabaseSync) => A): A => {
+  const database = new DatabaseSync(join(dataDirectory, "control.db"))
+  try {
+    return use(database)
+  } finally {
+    database.close()
+  }
+}
+
+const repeatsMax = 100
+const repeatPauseMillis = 100
+
+/** What a client does that was told nothing, or 202: the same request again. -> the first other answer. */
+export const repeatUntilKnown = async (send: () => Promise<Answer>): Promise<Answer> => {
+  for (let repeat = 0; repeat < repeatsMax; repeat++) {
+    const answer = await send()
+    if (answer.status !== 202 && answer.status !== 503) return answer
+    await new Promise((wake) => setTimeout(wake, repeatPauseMillis))
+  }
+  throw new Error(`after ${repeatsMax} repeats the outcome is still unknown`)
+}
+
+/** Sends a deposit that the server will not live to answer. */
+export const depositInVain = (who: Depositor, usd: number, headers: Readonly<Record<string, string>>): Promise<void> =>
+  who.deposit(usd, headers).then(
+    ({ status }) => {
+      throw new Error(`the deposit was answered with ${status} before the kill`)
+    },
+    () => undefined
+  )
