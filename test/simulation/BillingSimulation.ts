@@ -3,7 +3,7 @@
  * test clock: the server ends and starts, is killed, inside the job too; days are run again. At the end
  * every purse, every account of the ledger and every memory must be what the events alone say.
  */
-import { Context, Effect, Exit, Layer, References, Scope } from "effect"
+import { type Context, Effect, Exit, Layer, References, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import type { Account } from "@muniment/domain/Account"
@@ -205,9 +205,19 @@ class BillingSimulation {
 
   #ask(account: number) {
     return Effect.gen({ self: this }, function* () {
+      const expected = this.#expected[account]!
+      expect(yield* this.#memoriesOf(account)).toEqual(expected.at(this.#now).memories)
       const until = yield* StorageInsurance.use((insurance) => insurance.insuredUntil(this.#accounts[account]!))
-      expect(until).toBe(this.#expected[account]!.insuredUntil(this.#now))
+      expect(until).toBe(expected.insuredUntil(this.#now))
     })
+  }
+
+  /** Numbers of the live memories, ascending. */
+  #memoriesOf(account: number) {
+    return Effect.map(
+      Effect.forEach(agents, (agent) => numbersOf(this.#accounts[account]!, agent)),
+      (memories) => memories.flat().toSorted((left, right) => left - right)
+    )
   }
 
   /** As if the state of the job had come from an older copy. */
@@ -282,7 +292,6 @@ class BillingSimulation {
         for (const [at, account] of this.#accounts.entries()) {
           const expected = this.#expected[at]!.at(atMillis)
           const { allowance, balance } = yield* ledger.purses(account)
-          const memories = yield* Effect.forEach(agents, (agent) => numbersOf(account, agent))
           expect(
             {
               plan: account.plan,
@@ -290,7 +299,7 @@ class BillingSimulation {
               allowance,
               ownUse: totals.get(`expense:own-use:${account.id}`)?.debits ?? 0,
               metered: totals.get(`asset:receivable:${account.id}`)?.debits ?? 0,
-              memories: memories.flat().toSorted((left, right) => left - right)
+              memories: yield* this.#memoriesOf(at)
             },
             `account ${at}`
           ).toEqual({

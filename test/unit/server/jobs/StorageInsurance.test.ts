@@ -316,7 +316,7 @@ describe("the days of the job", () => {
             [2, 0, 0],
             [2, 0, 0],
             [1, 1, 0],
-            ...Array(4).fill([0, 0, 0]),
+            ...Array.from({ length: 4 }, () => [0, 0, 0]),
             [0, 0, 1],
             [0, 0, 0]
           ])
@@ -349,19 +349,26 @@ describe("the days of the job", () => {
     )
   })
 
-  it.effect("before the first start, or before an account was there, cost nothing", () =>
-    world(
+  it.effect("before the first start, or before an account was there, cost nothing", () => {
+    let isBroken = false
+    const step = Effect.suspend(() => (isBroken ? Effect.die(new Error("crash")) : Effect.void))
+    return world(
       Effect.gen(function* () {
         expect((yield* dryRun).days.map(({ day }) => day)).toEqual([dayName(1)])
+        // The job of the day fails, and is made up for once there is an account with an imported memory.
+        isBroken = true
         yield* TestClock.setTime(moment(1) + 1)
+        expect((yield* Effect.exit(run))._tag).toBe("Failure")
+        isBroken = false
         const account = yield* makeAccount("late", "free")
         yield* deposit(account, credits(1), "one")
         yield* store(account, [memory(1, moment(1) - dayMillis)])
-        expect((yield* run).days.flatMap(({ accounts }) => accounts)).toEqual([])
+        expect(yield* run).toEqual({ dryRun: false, days: [{ day: dayName(1), accounts: [] }] })
         expect(yield* balanceOf(account)).toBe(credits(1))
-      })
+      }),
+      { step }
     )
-  )
+  })
 })
 
 describe("a dry run", () => {
@@ -520,8 +527,10 @@ describe("a crash anywhere in the job", () => {
       Effect.gen(function* () {
         const filled = temporaryDirectory()
         const accounts = yield* start(filled, noon, fill, { plans: few })
-        const expected = yield* start(crashed(filled), moment(3), outcome(accounts), { plans: few })
-        expect(expected.map(({ balance }) => balance)).toEqual([credits(1) - 9 * price, 0, 0, 0])
+        const expected = yield* start(crashed(filled), moment(1), outcome(accounts), { plans: few })
+        // What was insured with the last of a balance must not be purged by the rerun, which finds none.
+        expect(expected[2]!.memories).toEqual([[1, 2], [4]])
+        expect(expected.map(({ balance }) => balance)).toEqual([credits(1) - 3 * price, 0, 0, 0])
         let hasCrashed = true
         let crashes = 0
         for (; hasCrashed; crashes++) {
@@ -535,14 +544,14 @@ describe("a crash anywhere in the job", () => {
           })
           const image = yield* start(
             directory,
-            moment(3),
+            moment(1),
             Effect.sync(() => crashed(directory)),
             { plans: few, step }
           )
-          const reached = yield* start(image, moment(3), outcome(accounts), { plans: few })
+          const reached = yield* start(image, moment(1), outcome(accounts), { plans: few })
           expect(reached, `after step ${crashes}`).toEqual(expected)
         }
-        expect(crashes).toBeGreaterThan(30)
+        expect(crashes).toBeGreaterThan(20)
       }),
     rerunMillis
   )
