@@ -2,11 +2,12 @@
  * Payments whose node, network or fellow travellers misbehave, on both local chains: each is credited
  * once or not at all, nobody is asked to pay twice, and what the chains hold is what the ledger has.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import type { FaultKind } from "../../scripts/devchains/FaultyRpc.ts"
 import { fact, startTimeout } from "../support/MemoryCalls.ts"
 import {
   decodeHeader,
+  depositPath,
   expectCredited,
   expectMoneyConserved,
   newDepositor,
@@ -133,6 +134,31 @@ describe.skipIf(missingChains !== "")(`payments under faults${missingChains}`, (
       }
       expect(await paymentsOf(server)).toHaveLength(known)
       expect((await who.deposit(1, payment)).status).toBe(200)
+      await expectCredited(who, 1_000)
+    })
+
+    it("a client that goes away is credited all the same", async () => {
+      const { payment, who } = await signedDeposit(server, chains, network)
+      const { calls } = chains.rpc[network]
+      const before = calls()
+      const leaving = new AbortController()
+      const url = `${server.url}${depositPath(1)}`
+      const headers = { authorization: `Bearer ${who.secret}`, ...payment }
+      const asked = fetch(url, { method: "POST", headers, signal: leaving.signal })
+      await vi.waitUntil(() => calls() > before, { timeout: 10_000, interval: 1 })
+      leaving.abort()
+      await expect(asked).rejects.toThrow(/abort/)
+      await vi.waitUntil(async () => (await who.balance()) === 1_000, { timeout: 10_000, interval: 50 })
+      expect((await who.deposit(1, payment)).body.replayed).toBe(true)
+    })
+
+    it("of two payments in one request, one in each version, the newer version's is taken", async () => {
+      const payer = await newPayer(chains, network)
+      const who = await newDepositor(server)
+      const [old, newer] = [await who.sign(payer, 1, 1), await who.sign(payer, 1, 2)]
+      const { headers, status } = await who.deposit(1, { ...old, ...newer })
+      expect([status, headers.get("x-payment-response")]).toEqual([200, null])
+      expect(decodeHeader(headers.get("payment-response"))).toMatchObject({ success: true, payer: payer.address })
       await expectCredited(who, 1_000)
     })
 
