@@ -3,8 +3,8 @@
  * which both change together.
  *
  * Invariants: while the process lives the purses in memory are the authority, since one process owns
- * `control.db`; they are never below what the file will hold; credit is added after its commit, and
- * taken out of reach before it.
+ * `control.db`; credit is added after its commit, and taken out of reach before it. A credit may
+ * overtake the queue, a debit never does; so what the file says is never below zero either.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
@@ -108,7 +108,9 @@ const make = Effect.fnUntraced(function* ({ monthlyAllowance }: BooksOptions) {
         const fromBalance = Math.min(amountMax, purse.balance - purse.heldBalance)
         const taken = { fromAllowance: 0, fromBalance }
         hold(purse, taken)
-        return database.write(commit(fromBalance)).pipe(
+        // What freed the credit must be in the file first: else a kill would leave a hold that was given
+        // back, and the credit gone.
+        return Effect.andThen(queue.flush, database.write(commit(fromBalance))).pipe(
           Effect.tapCause(() => Effect.sync(() => release(purse, taken))),
           Effect.map(({ isTaken, result }) => {
             if (isTaken) spend(purse, taken)

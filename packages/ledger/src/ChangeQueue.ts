@@ -109,10 +109,13 @@ export class ChangeQueue {
     return Effect.gen({ self: this }, function* () {
       // Lets the fibers that are ready add theirs to this commit.
       yield* Effect.yieldNow
-      while (this.#pending.length > 0) {
-        const batch = this.#pending.slice(0, Limits.ledgerFlushBatch)
+      // Who waited may go on at once and queue more: that is for the next commit, or this had no end.
+      let left = this.#pending.length
+      while (left > 0) {
+        const batch = this.#pending.slice(0, Math.min(left, Limits.ledgerFlushBatch))
         yield* this.#database.write(carryOut(this.#database.sql, batch))
         this.#pending.splice(0, batch.length)
+        left -= batch.length
         for (const { done } of batch) if (done !== undefined) Deferred.doneUnsafe(done, Exit.void)
       }
     }).pipe(Effect.tapCause((cause) => Effect.sync(() => this.#refuseWaiting(cause))))

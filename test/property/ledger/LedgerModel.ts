@@ -140,8 +140,9 @@ export class LedgerModel {
     this.direct((side) => (purseIn(side, account).balance += amount))
   }
 
-  /** Takes what is free of `amount`. */
+  /** Takes what is free of `amount`, after everything before is on the disk. */
   debit(account: string, amount: MicroCredits): MicroCredits {
+    this.flush()
     const taken = Math.min(amount, this.free(account).balance)
     this.credit(account, -taken)
     return taken
