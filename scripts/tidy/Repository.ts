@@ -10,7 +10,7 @@ export interface TextFile {
   readonly text: string
 }
 
-const exactVersion = /^\d+\.\d+\.\d+(?:-[\w.]+)?$/
+const exactVersion = /^\d+\.\d+\.\d+(?:-[\w.-]+)?$/
 const dependencyFields = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"] as const
 
 /** Home directories, work directories and Windows drives; a letter before the slash makes it part of a URL or a word. */

@@ -14,7 +14,6 @@ import {
   type NotFound,
   type Unavailable
 } from "@muniment/domain/Errors"
-import { namespaceTagOf } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
@@ -27,6 +26,7 @@ import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { KnownKinds } from "./KnownKinds.ts"
 import { MemoryIds } from "./MemoryIds.ts"
+import { OwnNamespaces } from "./OwnNamespaces.ts"
 import { checkMemories, prepareMemories, replacedId, type DirectRequest } from "./MemoryPreparation.ts"
 import { QueryEmbedding } from "./QueryEmbedding.ts"
 
@@ -110,62 +110,28 @@ export class MemoryService extends Context.Service<
 const make = Effect.gen(function* () {
   const host = yield* NamespaceHost
   const searcher = yield* MemorySearch
-  const directory = yield* NamespaceDirectory
+  const own = new OwnNamespaces(yield* NamespaceDirectory)
   const kinds = yield* KnownKinds
   const embedding = yield* QueryEmbedding
   const validator = yield* SchemaValidator
   const ids = new MemoryIds()
-
-  /** The namespaces a filter may look into. */
-  const visible = (account: string, filter: MemoryFilter): ReadonlyArray<NamespaceKey> => {
-    if (filter.agentId === undefined) return directory.list(account)
-    const key = namespaceOf(account, filter.agentId)
-    return key === undefined ? [] : [key]
-  }
-
-  const namespaceOf = (account: string, agentId: string): NamespaceKey | undefined => {
-    const tag = directory.resolve(account, agentId)
-    return tag === undefined ? undefined : directory.byTag(tag)
-  }
-
-  /** A namespace comes into being with the first valid request for it. */
-  const ensureNamespace = (account: string, agentId: string): Effect.Effect<NamespaceKey, InsufficientStorage> =>
-    Effect.map(directory.ensure(account, agentId), (tag) => directory.byTag(tag)!)
-
-  /** The account's own namespace that an id names. */
-  const ownerOf = (account: string, id: string): NamespaceKey | undefined => {
-    const tag = namespaceTagOf(id)
-    const key = tag === undefined ? undefined : directory.byTag(tag)
-    return key?.account === account ? key : undefined
-  }
-
-  const byOwner = (account: string, all: ReadonlyArray<string>): ReadonlyMap<NamespaceKey, ReadonlyArray<string>> => {
-    const owners = new Map<NamespaceKey, Array<string>>()
-    for (const id of new Set(all)) {
-      const key = ownerOf(account, id)
-      if (key === undefined) continue
-      const list = owners.get(key)
-      if (list === undefined) owners.set(key, [id])
-      else list.push(id)
-    }
-    return owners
-  }
 
   const create = Effect.fn("MemoryService.create")(function* (account: string, request: DirectRequest, token: Token) {
     const checked = yield* checkMemories(account, request, kinds).pipe(
       Effect.provideService(SchemaValidator, validator)
     )
     // Before the namespace comes into being: a refused request leaves no agent behind.
-    const existing = namespaceOf(account, request.agentId)
+    const existing = own.of(account, request.agentId)
     for (const given of checked) {
       const id = replacedId(given)
       if (id === undefined) continue
-      const found = existing !== undefined && ownerOf(account, id) === existing ? yield* find(existing, id) : undefined
+      const found =
+        existing !== undefined && own.ownerOf(account, id) === existing ? yield* find(existing, id) : undefined
       if (found === undefined) return yield* memoryNotFound()
       if (found.kind !== given.memory.kind) return yield* kindMismatch(found.kind)
     }
     yield* (yield* CurrentCharge)({ changes: [request.agentId] })
-    const key = yield* ensureNamespace(account, request.agentId)
+    const key = yield* own.ensure(account, request.agentId)
     const prepared = yield* prepareMemories(checked, key, request, kinds, ids)
     const vectors = yield* embedding.passages(prepared.map(({ record }) => record))
     return yield* host.ask(key, {
@@ -182,7 +148,7 @@ const make = Effect.gen(function* () {
         .filter(({ key }) => filter.agentId === undefined || key.agentId === filter.agentId)
         .map(({ key, scopes: granted }) => [key, granted])
     )
-    const namespaces = [...(includesOwn ? visible(account, filter) : []), ...scopes.keys()]
+    const namespaces = [...(includesOwn ? own.visible(account, filter) : []), ...scopes.keys()]
     if (namespaces.length === 0) return []
     const hits = yield* searcher.search(namespaces, {
       text,
@@ -200,7 +166,7 @@ const make = Effect.gen(function* () {
     text: string,
     filter: MemoryFilter
   ) {
-    const namespaces = visible(account, filter)
+    const namespaces = own.visible(account, filter)
     if (namespaces.length === 0) return 0
     const vectors = yield* embedding.query(text)
     return yield* searcher.countMatching(namespaces, { text, vectors, filter, limit: 0, minRelevance: 0 })
@@ -209,7 +175,7 @@ const make = Effect.gen(function* () {
   const find = (key: NamespaceKey, id: string) => host.readRecords(key, (reader, now) => reader.find(id, now))
 
   const get = Effect.fn("MemoryService.get")(function* (account: string, id: string) {
-    const key = ownerOf(account, id)
+    const key = own.ownerOf(account, id)
     const memory = key === undefined ? undefined : yield* find(key, id)
     if (memory === undefined) return yield* memoryNotFound()
     yield* (yield* CurrentCharge)()
@@ -218,7 +184,7 @@ const make = Effect.gen(function* () {
 
   /** The namespace of a memory that is there, or was until a command with this token was committed. */
   const holderOf = Effect.fnUntraced(function* (account: string, id: string, token: Token) {
-    const key = ownerOf(account, id)
+    const key = own.ownerOf(account, id)
     if (key === undefined) return yield* memoryNotFound()
     const isThere = (yield* find(key, id)) !== undefined
     const isRepeat = Effect.suspend(() =>
@@ -228,7 +194,7 @@ const make = Effect.gen(function* () {
     return key
   })
 
-  const patchIn = (key: NamespaceKey, own: ReadonlyArray<string>, patch: MemoryPatch, token: Token) =>
+  const patchIn = (key: NamespaceKey, ids: ReadonlyArray<string>, patch: MemoryPatch, token: Token) =>
     Effect.clockWith((clock) =>
       host.ask(key, {
         _tag: "PatchMemories",
@@ -265,7 +231,7 @@ const make = Effect.gen(function* () {
     token: Token
   ) {
     let patched = 0
-    const owners = byOwner(account, all)
+    const owners = own.byOwner(account, all)
     yield* (yield* CurrentCharge)({ changes: agentsOf(owners.keys()) })
     for (const [key, ids] of owners) patched += (yield* patchIn(key, ids, change, token)).length
     return patched
@@ -276,18 +242,18 @@ const make = Effect.gen(function* () {
     all: ReadonlyArray<string>,
     token: Token
   ) {
-    const owners = byOwner(account, all)
+    const owners = own.byOwner(account, all)
     yield* (yield* CurrentCharge)({ changes: agentsOf(owners.keys()), isErasure: true })
     let removed = 0
-    for (const [key, own] of owners) {
-      removed += yield* host.ask(key, { _tag: "RemoveMemories", ids: own, idempotency: token })
+    for (const [key, ids] of owners) {
+      removed += yield* host.ask(key, { _tag: "RemoveMemories", ids, idempotency: token })
     }
     return removed
   })
 
   const removeMatching = Effect.fn("MemoryService.removeMatching")(function* (account: string, filter: MemoryFilter) {
     let removed = 0
-    for (const key of visible(account, filter)) {
+    for (const key of own.visible(account, filter)) {
       for (let part: number = Limits.removalsPerCommitMax; part === Limits.removalsPerCommitMax;) {
         part = yield* host.ask(key, { _tag: "RemoveMatching", filter })
         removed += part
@@ -301,8 +267,8 @@ const make = Effect.gen(function* () {
     all: ReadonlyArray<string>
   ) {
     let found = 0
-    for (const [key, own] of byOwner(account, all)) {
-      for (const id of own) {
+    for (const [key, ids] of own.byOwner(account, all)) {
+      for (const id of ids) {
         if ((yield* host.readRecords(key, (reader, now) => reader.find(id, now))) !== undefined) found++
       }
     }
@@ -310,7 +276,7 @@ const make = Effect.gen(function* () {
   })
 
   const list = (account: string, filter: MemoryFilter, after: ListPosition | undefined, limit: number) =>
-    searcher.list(visible(account, filter), filter, after, limit)
+    searcher.list(own.visible(account, filter), filter, after, limit)
 
   const countLatest = (account: string, filter: MemoryFilter) =>
     Effect.map(list(account, filter, undefined, 0), ({ total }) => total)
@@ -320,7 +286,7 @@ const make = Effect.gen(function* () {
 
   const agents = Effect.fn("MemoryService.agents")(function* (account: string) {
     return yield* Effect.forEach(
-      directory.list(account),
+      own.visible(account, {}),
       (key) =>
         // A file that is set aside must not hide the others.
         Effect.match(
