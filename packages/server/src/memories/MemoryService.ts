@@ -198,7 +198,7 @@ const make = Effect.gen(function* () {
     Effect.clockWith((clock) =>
       host.ask(key, {
         _tag: "PatchMemories",
-        ids: own,
+        ids,
         patch,
         atMillis: clock.currentTimeMillisUnsafe(),
         idempotency: token
