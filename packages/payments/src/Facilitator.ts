@@ -7,7 +7,7 @@
  * the facilitator's word is all there is, so a payment it never answered for stays open for the operator.
  */
 import { Clock, Effect } from "effect"
-import { type FacilitatorClient, HTTPFacilitatorClient } from "@x402/core/http"
+import { HTTPFacilitatorClient } from "@x402/core/http"
 import { SettleError, type SettleResponse, VerifyError, type VerifyResponse } from "@x402/core/types"
 import { Limits } from "@muniment/domain/Limits"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
@@ -103,7 +103,7 @@ export const facilitatorChain = (
     requirement: (quote) => inner().requirement(quote),
     claim: (payload) => inner().claim(payload),
     verify,
-    sign: (claim) => Effect.map(Clock.currentTimeMillis, (now) => ({ hash: "", raw: `${unsettledMark}${now}` })),
+    sign: () => Effect.map(Clock.currentTimeMillis, (now) => ({ hash: "", raw: `${unsettledMark}${now}` })),
     broadcast,
     look
   }

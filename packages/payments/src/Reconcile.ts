@@ -6,7 +6,7 @@
  * Invariants: it asks the chain, never a memory of its own; a network that is away stops no other; what
  * was credited is taken back only when the chain has said twice, a round apart, that it is lost.
  */
-import { Context, Effect, Layer, Schedule } from "effect"
+import { Context, Effect, Layer, Schedule, Semaphore } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { type JournalledPayment, PaymentJournal } from "@muniment/ledger/PaymentJournal"
 import { countPayment } from "./PaymentMetrics.ts"
@@ -57,11 +57,16 @@ const make = Effect.gen(function* () {
       Effect.catchDefect((defect) => Effect.logError("a payment met a defect", { payment: payment.id }, defect))
     )
 
-  const roundOf = Effect.fn("Reconcile.round")(function* (isWanted: (payment: JournalledPayment) => boolean) {
-    const wanted = (yield* journal.unfinished).filter(isWanted)
-    yield* Effect.forEach(wanted, lookSafely, { concurrency: concurrentMax, discard: true })
-    return wanted.length
-  })
+  // Two rounds at once would take one doubt for two.
+  const oneAtATime = yield* Semaphore.make(1)
+  const roundOf = Effect.fn("Reconcile.round")(
+    function* (isWanted: (payment: JournalledPayment) => boolean) {
+      const wanted = (yield* journal.unfinished).filter(isWanted)
+      yield* Effect.forEach(wanted, lookSafely, { concurrency: concurrentMax, discard: true })
+      return wanted.length
+    },
+    (round) => oneAtATime.withPermits(1)(round)
+  )
 
   let rounds = 0
   const due = Effect.suspend(() => {

@@ -107,18 +107,14 @@ const make = Effect.fnUntraced(function* ({ chains, confirmations }: SettlementO
   /** Joins the run of this payment, or starts it. */
   const enter = Effect.fnUntraced(function* (chain: PaymentChain, claim: PaymentClaim, request: PaymentRequest) {
     for (let wait = 0; wait < foreignRunsMax; wait++) {
-      const running = runs.get(claim.id)
-      if (running === undefined) {
-        if (runs.size >= Limits.paymentsInFlightMax) return yield* overloaded(chain.network)
-        return yield* run(claim.id, request, settle(chain, claim, request))
-      }
+      const running = yield* runOf(chain, claim, request)
       const answer = yield* Effect.exit(Deferred.await(running.answer))
       if (isSame(running.request, request)) return yield* answer
     }
     return pending
   })
 
-  /** Registered before anything else happens, so that there is never a second. */
+  /** Together with the question whether there is one, so that there is never a second. */
   const begin = (id: string, request: Run["request"]): Run => {
     const begun: Run = { request, answer: Deferred.makeUnsafe() }
     runs.set(id, begun)
@@ -129,27 +125,26 @@ const make = Effect.fnUntraced(function* ({ chains, confirmations }: SettlementO
     Deferred.doneUnsafe(answer, Exit.hasInterrupts(exit) ? Exit.succeed(pending) : exit)
   }
 
-  /** Runs apart from the caller, who waits so long and no longer. */
-  const run = (
-    id: string,
-    request: PaymentRequest,
-    work: Effect.Effect<PaymentOutcome, PaymentFailure>
-  ): Effect.Effect<PaymentOutcome, PaymentFailure> =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function* () {
-        const begun = begin(id, request)
-        const timeIsOver = Effect.sync(() => Deferred.doneUnsafe(begun.answer, Exit.succeed(pending)))
+  /** The run under way, or a new one, apart from the caller and answering in time even if it goes on. */
+  const runOf = (chain: PaymentChain, claim: PaymentClaim, request: PaymentRequest) =>
+    Effect.suspend((): Effect.Effect<Run, ChainUnavailable> => {
+      const running = runs.get(claim.id)
+      if (running !== undefined) return Effect.succeed(running)
+      if (runs.size >= Limits.paymentsInFlightMax) return overloaded(chain.network)
+      const begun = begin(claim.id, request)
+      const timeIsOver = Effect.sync(() => Deferred.doneUnsafe(begun.answer, Exit.succeed(pending)))
+      return Effect.gen(function* () {
         const timer = yield* Effect.forkIn(Effect.delay(timeIsOver, Limits.settlementWaitMillis), scope)
-        const running = Effect.onExit(work, (exit) =>
+        const run = Effect.onExit(settle(chain, claim, request), (exit) =>
           Effect.andThen(
             Fiber.interrupt(timer),
-            Effect.sync(() => end(id, begun, exit))
+            Effect.sync(() => end(claim.id, begun, exit))
           )
         )
-        yield* Effect.forkIn(running, scope)
-        return yield* restore(Deferred.await(begun.answer))
+        yield* Effect.forkIn(run, scope)
+        return begun
       })
-    )
+    }).pipe(Effect.uninterruptible)
 
   const settle = Effect.fn("Settlement.settle")(function* (
     chain: PaymentChain,
@@ -196,7 +191,7 @@ const make = Effect.fnUntraced(function* ({ chains, confirmations }: SettlementO
     const until = (yield* Clock.currentTimeMillis) + Limits.settlementWaitMillis
     let payment: JournalledPayment | undefined = claimed
     for (let poll = 0; payment !== undefined; poll++) {
-      const options = { isVerified: isVerified && poll === 0, mayResend: poll % pollsPerResend === 0 }
+      const options = { isVerified, mayResend: poll % pollsPerResend === 0 }
       const step = yield* Effect.result(stepOf(chain, payment, options))
       if (step._tag === "Success") {
         if (step.success._tag === "Settled") return settledOf(payment, step.success.hash, false)
@@ -226,16 +221,16 @@ const make = Effect.fnUntraced(function* ({ chains, confirmations }: SettlementO
 
   const carryOn = Effect.fn("Settlement.carryOn")(function* (payment: JournalledPayment) {
     const chain = chains.get(payment.network)
-    if (chain === undefined || runs.has(payment.id)) return undefined
+    if (chain === undefined) return undefined
     const step = Effect.gen(function* () {
       // It may have moved since the page was read.
       const now = yield* journal.find(payment.id)
       return now === undefined || !isOpen(now) ? undefined : yield* driver.step(chain, now, { mayResend: true })
     })
     return yield* Effect.acquireUseRelease(
-      Effect.sync(() => begin(payment.id, undefined)),
-      () => step,
-      (begun) => Effect.sync(() => end(payment.id, begun, Exit.succeed(pending)))
+      Effect.sync(() => (runs.has(payment.id) ? undefined : begin(payment.id, undefined))),
+      (begun) => (begun === undefined ? Effect.succeed(undefined) : step),
+      (begun) => Effect.sync(() => begun && end(payment.id, begun, Exit.succeed(pending)))
     )
   })
 
@@ -263,7 +258,7 @@ const notServed = (network: PaymentNetwork, chains: ReadonlyMap<PaymentNetwork, 
 }
 
 const overloaded = (network: PaymentNetwork) =>
-  new ChainUnavailable({ network, cause: "too many payments are under way" })
+  Effect.fail(new ChainUnavailable({ network, cause: "too many payments are under way" }))
 
 /** What was settled is counted where it is credited. */
 const countAnswer = (network: PaymentNetwork, outcome: PaymentCount | undefined): Effect.Effect<void> =>

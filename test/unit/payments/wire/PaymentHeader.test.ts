@@ -8,8 +8,13 @@ import { decodePayment } from "@muniment/payments/wire/PaymentHeader"
 const base64 = (text: string | Uint8Array) => Buffer.from(text).toString("base64")
 const v1 = { x402Version: 1, scheme: "exact", network: "base-sepolia", payload: { signature: "0x" } }
 const accepted = {
-  ...{ scheme: "exact", network: "eip155:84532" as const, asset: "0x1", amount: "1", payTo: "0x2" },
-  ...{ maxTimeoutSeconds: 60, extra: {} }
+  scheme: "exact",
+  network: "eip155:84532" as const,
+  asset: "0x1",
+  amount: "1",
+  payTo: "0x2",
+  maxTimeoutSeconds: 60,
+  extra: {}
 }
 const v2 = { x402Version: 2, accepted, payload: { signature: "0x2" } }
 const paymentInvalid = (header: string) => Effect.flip(decodePayment({ "x-payment": header }))
