@@ -12,6 +12,8 @@ import type { NewTransfer } from "./Transfers.ts"
 /** What can be spent now: holds are taken off. */
 export interface Purses {
   readonly balance: MicroCredits
+  /** The balance with what calls under way hold of it. */
+  readonly paid: MicroCredits
   readonly allowance: MicroCredits
   /** Plan `owner`: prices are recorded, the purses stay. */
   readonly isUnlimited: boolean
@@ -38,6 +40,7 @@ export const monthOf = (atMillis: number): string => new Date(atMillis).toISOStr
 
 export const spendable = (purse: Purse, isUnlimited: boolean): Purses => ({
   balance: purse.balance - purse.heldBalance,
+  paid: purse.balance,
   allowance: purse.allowance - purse.heldAllowance,
   isUnlimited
 })

@@ -75,8 +75,10 @@ export const makeReservations = Effect.fnUntraced(function* (
 
   const reserve = (options: ReserveOptions): Effect.Effect<Reservation, InsufficientCredits | InsufficientStorage> =>
     atNow((now) => {
+      const isUnlimited = plans[options.account.plan].isUnlimited
+      // Who pays nothing is served when nothing more can be written down: reads and erasure go on.
+      if (isUnlimited) return Effect.succeed(make(options, now, { ownUse: queue.isFull ? 0 : options.price }))
       if (queue.isFull) return Effect.fail(tooManyPending())
-      if (plans[options.account.plan].isUnlimited) return Effect.succeed(make(options, now, { ownUse: options.price }))
       if (options.price === 0) return Effect.succeed(make(options, now))
       return options.durable === undefined ? holdFor(options, now) : reserveDurably(options, options.durable, now)
     })

@@ -164,8 +164,8 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
     MemoryRecall.layer,
     Housekeeping.layer,
     ChargedCalls.layer,
-    StorageInsurance.layer,
-    OpenCharges.layer
+    // What a crash left held is decided before the daily job looks at balances.
+    StorageInsurance.layer.pipe(Layer.provide(OpenCharges.layer))
   ).pipe(
     Layer.provideMerge(PaymentDesk.layer({ publicUrl: Option.getOrUndefined(config.publicUrl) })),
     Layer.provideMerge(paymentsLayer(config.payments)),

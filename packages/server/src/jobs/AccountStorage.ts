@@ -100,7 +100,8 @@ export const makeAccountStorage = Effect.fnUntraced(function* (plans: PlanTable)
     return live === 0 ? undefined : Math.ceil(balance / priceOf(live))
   })
 
-  const balanceOf = (account: Account) => Effect.map(ledger.purses(account), ({ balance }) => balance)
+  /** Held credits are there still: a call under way must not cost an account its memories. */
+  const balanceOf = (account: Account) => Effect.map(ledger.purses(account), ({ paid }) => paid)
 
   const count = Effect.fnUntraced(function* (account: Account, options: CensusOptions, problems: Array<string>) {
     const counted: Array<Counted> = []

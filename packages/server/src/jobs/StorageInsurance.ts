@@ -15,7 +15,7 @@ import { plans } from "@muniment/domain/Plans"
 import { Accounts } from "@muniment/ledger/Accounts"
 import { JobLog, storageJob } from "@muniment/ledger/JobLog"
 import { type AccountDay, type PlanTable, type Rehearsed, makeAccountStorage } from "./AccountStorage.ts"
-import { dayAfter, dayMillis, dayOf, dueDays, jobSchedule, momentOf } from "./JobDays.ts"
+import { dayAfter, dayMillis, dueDays, jobSchedule, lastDueDay, momentOf } from "./JobDays.ts"
 import { countDay, daySums } from "./StorageMetrics.ts"
 
 export { nextRunMillis } from "./JobDays.ts"
@@ -74,13 +74,13 @@ const make = Effect.fnUntraced(function* (planTable: PlanTable) {
     return { dryRun: false, days: reports }
   })
 
-  /** The last day that is settled. A new directory's first one to settle is today. */
+  /** The last day that is settled. A directory's first one is the next: nobody is charged for days before. */
   const lastDayOrFirst = Effect.gen(function* () {
     const lastDay = yield* jobs.lastDay(storageJob)
     if (lastDay !== undefined) return lastDay
-    const yesterday = yield* dayBeforeToday
-    yield* jobs.markDay(storageJob, yesterday)
-    return yesterday
+    const newest = yield* newestDueDay
+    yield* jobs.markDay(storageJob, newest)
+    return newest
   })
 
   const settleDay = Effect.fn("StorageInsurance.day")(function* (day: string) {
@@ -104,7 +104,7 @@ const make = Effect.fnUntraced(function* (planTable: PlanTable) {
 
   const rehearsal = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
-    const lastDay = (yield* jobs.lastDay(storageJob)) ?? (yield* dayBeforeToday)
+    const lastDay = (yield* jobs.lastDay(storageJob)) ?? (yield* newestDueDay)
     const { days } = dueDays(lastDay, now)
     const left = new Map<string, Rehearsed>()
     const reports: Array<JobReport["days"][number]> = []
@@ -129,14 +129,14 @@ const make = Effect.fnUntraced(function* (planTable: PlanTable) {
   const insuredUntil = Effect.fn("StorageInsurance.insuredUntil")(function* (account: Account) {
     const days = yield* storage.insuredDays(account, yield* Clock.currentTimeMillis)
     if (days === undefined) return undefined
-    const lastDay = (yield* jobs.lastDay(storageJob)) ?? (yield* dayBeforeToday)
+    const lastDay = (yield* jobs.lastDay(storageJob)) ?? (yield* newestDueDay)
     return momentOf(dayAfter(lastDay)) + days * dayMillis
   })
 
   return StorageInsurance.of({ run, insuredUntil })
 })
 
-const dayBeforeToday = Effect.map(Clock.currentTimeMillis, (now) => dayAfter(dayOf(now), -1))
+const newestDueDay = Effect.map(Clock.currentTimeMillis, lastDueDay)
 
 /** Nobody waits for its answer: what it could not do is told to the log, and done by the next run. */
 const unattended = (run: Effect.Effect<JobReport, InsufficientStorage>): Effect.Effect<void> =>

@@ -1,0 +1,157 @@
+/**
+ * The daily job over HTTP (specification sections 1 and 8): of two free accounts with the same memories,
+ * the insured one pays 3,330 millionths a memory and keeps them, the other loses those older than a week.
+ * The day is made due by giving the job's last day back to the day before, while nobody serves.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { idsOf, startTimeout } from "../support/MemoryCalls.ts"
+import { startServer, type Answer, type CallOptions, type TestServer } from "../support/TestServer.ts"
+
+const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "1000" }
+const dayMillis = 86_400_000
+const microCreditsPerMemoryDay = 3_330
+
+interface Tenant {
+  readonly name: string
+  readonly call: (method: string, path: string, options?: CallOptions) => Promise<Answer>
+}
+
+let directory = ""
+let server: TestServer
+let insured: Tenant
+let uninsured: Tenant
+const keys = new Map<string, string>()
+
+const asOperator = (method: string, path: string, body?: object) =>
+  server.call(method, path, { key: server.operatorToken, body })
+
+const tenant = async (name: string): Promise<Tenant> => {
+  keys.set(name, await server.newAccount(name))
+  return { name, call: (method, path, options) => server.call(method, path, { key: keys.get(name)!, ...options }) }
+}
+
+/** Ids have the form of the service's, one for each letter. */
+const idOf = (letter: string) => `mem_01KAJ8Q0V7E5XK9D2M4N6P8R0${letter}`
+
+const importMemories = async ({ name }: Tenant, letters: string) => {
+  const ages: Readonly<Record<string, number>> = { old: 8, older: 400, young: 6 }
+  const records = Object.entries(ages).map(([word, ageDays], at) => ({
+    id: idOf(letters[at]!),
+    agentId: "assistant",
+    kind: "factual_memory",
+    data: { subject: "Alice", fact: `Alice has a ${word} tortoise` },
+    tags: [],
+    mentions: [],
+    confidence: 1,
+    createdAt: Date.now() - ageDays * dayMillis,
+    updatedAt: Date.now() - ageDays * dayMillis,
+    origin: "direct"
+  }))
+  expect((await asOperator("POST", "/admin/import", { account: name, records })).body).toMatchObject({ imported: 3 })
+}
+
+const dayBefore = (day: string) => new Date(Date.parse(day) - dayMillis).toISOString().slice(0, 10)
+
+/** The day that was marked last is due again at the next start. */
+const giveDayBack = () => {
+  const control = new DatabaseSync(join(directory, "control.db"))
+  const row = control.prepare("SELECT last_day FROM job_state").get() as { last_day: string }
+  control.prepare("UPDATE job_state SET last_day = ?").run(dayBefore(row.last_day))
+  // Accounts that did not exist at the day's moment are not its business.
+  control.prepare("UPDATE account SET created_at = created_at - ?").run(30 * dayMillis)
+  control.close()
+}
+
+const search = async ({ call }: Tenant) => (await call("GET", "/v1/memories/search?query=tortoise")).body.memories
+const attested = async ({ call }: Tenant) =>
+  (await call("POST", "/v1/attestations", { body: { claim: "memory_count_gte", threshold: 3 } })).body.attestation
+    .result
+
+const balanceMicro = async ({ call }: Tenant) =>
+  Math.round((await call("GET", "/v1/credits")).body.balance.credits * 1_000_000)
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), "muniment-insurance-"))
+  server = await startServer({ dataDirectory: directory, environment })
+  insured = await tenant("insured")
+  uninsured = await tenant("uninsured")
+  await importMemories(insured, "ABC")
+  await importMemories(uninsured, "DEF")
+  const gift = { account: "insured", credits: 1, reason: "test", key: "gift" }
+  expect((await asOperator("POST", "/admin/ledger/adjustments", gift)).status).toBe(200)
+}, startTimeout)
+afterAll(async () => {
+  await server.stop()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+describe("before the daily job", () => {
+  it("both have their memories, and the insured one knows until when", async () => {
+    expect(await search(insured)).toHaveLength(3)
+    expect(await search(uninsured)).toHaveLength(3)
+    expect((await uninsured.call("GET", "/v1/credits")).body.insuredUntil).toBeUndefined()
+    const { insuredUntil } = (await insured.call("GET", "/v1/credits")).body
+    const days = Math.ceil(1_000_000 / (3 * microCreditsPerMemoryDay))
+    expect(insuredUntil % dayMillis).toBe(600_000)
+    expect(insuredUntil).toBeGreaterThan(Date.now() + days * dayMillis)
+    expect(insuredUntil).toBeLessThanOrEqual(Date.now() + (days + 1) * dayMillis)
+  })
+
+  it("a dry run tells what the next one would do, and does nothing", async () => {
+    const { body } = await asOperator("POST", "/admin/jobs/run", { dryRun: true })
+    const told = (name: string) =>
+      body.days[0].accounts.find(({ account }: { readonly account: string }) => account === name)
+    expect(body.dryRun).toBe(true)
+    expect(told("insured")).toMatchObject({
+      live: 3,
+      insured: 3,
+      purged: 0,
+      chargedMicro: 3 * microCreditsPerMemoryDay
+    })
+    expect(told("uninsured")).toMatchObject({ live: 3, insured: 0, purged: 2, chargedMicro: 0 })
+    expect(await search(uninsured)).toHaveLength(3)
+    expect(await balanceMicro(insured)).toBe(1_000_000)
+  })
+})
+
+describe("the daily job, caught up at the start", () => {
+  beforeAll(async () => {
+    await server.stop()
+    giveDayBack()
+    server = await startServer({ dataDirectory: directory, environment })
+  }, startTimeout)
+
+  it("charged the insured account exactly, and left its memories", async () => {
+    expect(await balanceMicro(insured)).toBe(1_000_000 - 3 * microCreditsPerMemoryDay)
+    expect(idsOf(await search(insured)).toSorted()).toEqual(["A", "B", "C"].map(idOf))
+    expect(await attested(insured)).toMatchObject({ satisfied: true, matchCount: 3 })
+  })
+
+  it("removed what was older than a week from the other: search, get, counts and attestations agree", async () => {
+    expect(idsOf(await search(uninsured))).toEqual([idOf("F")])
+    expect(await attested(uninsured)).toMatchObject({ satisfied: false, matchCount: 1 })
+    for (const [letter, status] of [
+      ["D", 404],
+      ["E", 404],
+      ["F", 200]
+    ] as const) {
+      expect((await uninsured.call("GET", `/v1/memories/${idOf(letter)}`)).status).toBe(status)
+    }
+    expect((await uninsured.call("GET", "/v1/account")).body.agents).toEqual([{ agentId: "assistant", memories: 1 }])
+    expect(await balanceMicro(uninsured)).toBe(0)
+  })
+
+  it("is in the list of runs and in the account's transactions, once, however often it is run again", async () => {
+    expect((await asOperator("POST", "/admin/jobs/run", {})).body).toMatchObject({ dryRun: false, days: [] })
+    const { body: listed } = await asOperator("GET", "/admin/jobs")
+    expect(listed.runs).toMatchObject([{ purged: 2, insured: 3, chargedMicro: 3 * microCreditsPerMemoryDay }])
+    const { body } = await insured.call("GET", "/v1/credits/transactions")
+    const storage = body.transactions.filter(({ kind }: { readonly kind: string }) => kind === "storage")
+    expect(storage).toMatchObject([{ purse: "balance", credits: -0.00999 }])
+    expect((await asOperator("GET", "/admin/ledger/check")).body).toMatchObject({ ok: true, problems: [] })
+  })
+})
