@@ -62,7 +62,7 @@ describe(`kill -9 between the charge and the commit of priced writes, ${kills} t
       await server.kill()
       rmSync(dataDirectory, { recursive: true, force: true })
     }
-  }, 120_000)
+  }, 600_000)
 })
 
 /** Writers, and what they were told. */

@@ -50,9 +50,14 @@ describe.skipIf(missingChains !== "")(`${interleavings} random interleavings of 
 const summary = (seed: number, reports: ReadonlyArray<InterleavingReport>): string => {
   const total = (count: (report: InterleavingReport) => number) =>
     reports.reduce((sum, report) => sum + count(report), 0)
+  const answers = Map.groupBy(
+    reports.flatMap((report) => report.answers),
+    (status) => status
+  )
+  const tally = Object.fromEntries([...answers].map(([status, all]) => [status, all.length]))
   return (
     `interleavings: seed ${seed}, ${reports.length} of them, ${total(({ payments }) => payments)} payments, ` +
     `${total(({ credited }) => credited)} credited, ${total(({ reversed }) => reversed)} reversed, ` +
-    `${total(({ kills }) => kills)} kills`
+    `${total(({ kills }) => kills)} kills; answers ${JSON.stringify(tally)}`
   )
 }

@@ -24,6 +24,8 @@ export interface InterleavingReport {
   readonly credited: number
   readonly reversed: number
   readonly kills: number
+  /** Statuses of all answers to payments. */
+  readonly answers: ReadonlyArray<number>
   /** Empty, or what is wrong; the trace is what led to it. */
   readonly problems: ReadonlyArray<string>
   readonly trace: ReadonlyArray<string>
@@ -32,11 +34,11 @@ export interface InterleavingReport {
 const accountsPerWorld = 4
 const payersPerNetwork = 3
 const firstCents = 9
-const actionsPerPlay = { least: 5, most: 14 }
+const actionsPerPlay = { least: 6, most: 18 }
 /** Of the clients whose payment was not answered. */
 const comesBackShare = 0.7
 /** Who is still at work after this long is cut off by one more kill. */
-const endMillisMax = 3_000
+const endMillisMax = 1_000
 
 export const startPaymentWorld = async (): Promise<PaymentWorld> => {
   const chains = await startPaymentChains()
@@ -60,20 +62,10 @@ export const endPaymentWorld = async ({ chains, mortal }: PaymentWorld): Promise
 
 export const playInterleaving = async (world: PaymentWorld, seed: number): Promise<InterleavingReport> => {
   const random = new SeededRandom(seed)
-  const play: Play = {
-    world,
-    random,
-    payments: [],
-    underWay: new Set(),
-    trace: [],
-    problems: [],
-    isExpired: false
-  }
-  let kills = 0
+  const play: Play = { world, random, payments: [], underWay: new Set(), trace: [], problems: [] }
   for (let left = random.between(actionsPerPlay.least, actionsPerPlay.most); left > 0; left--) {
     const { act, name } = draw(random)
     play.trace.push(name)
-    if (name === "kill") kills++
     await act(play)
   }
   await comeToRest(play)
@@ -83,7 +75,15 @@ export const playInterleaving = async (world: PaymentWorld, seed: number): Promi
     play.problems.push(cause instanceof Error ? cause.message : String(cause))
   )
   const counts = await judge(play)
-  return { seed, payments: play.payments.length, kills, ...counts, problems: play.problems, trace: play.trace }
+  return {
+    seed,
+    payments: play.payments.length,
+    kills: play.trace.filter((line) => line.startsWith("kill")).length,
+    answers: play.payments.flatMap(({ told }) => told.map(({ status }) => status)),
+    ...counts,
+    problems: play.problems,
+    trace: play.trace
+  }
 }
 
 const weights = actions.reduce((sum, { weight }) => sum + weight, 0)
@@ -148,25 +148,20 @@ const judge = async (play: Play): Promise<{ readonly credited: number; readonly 
     const row = await rowOf(play.world, payment)
     if (row !== undefined && isKept(row.state)) credited++
     if (row?.state === "reversed") reversed++
-    play.problems.push(...problemsOf(payment, row?.state, play.isExpired).map((text) => `${payment.cents}: ${text}`))
+    play.problems.push(...problemsOf(payment, row?.state).map((text) => `${payment.cents}: ${text}`))
   }
   return { credited, reversed }
 }
 
-const problemsOf = (
-  { network, told }: Played,
-  state: string | undefined,
-  isExpired: boolean
-): ReadonlyArray<string> => {
+const problemsOf = ({ isExpired, told }: Played, state: string | undefined): ReadonlyArray<string> => {
   const statuses = told.map(({ status }) => status)
-  const mayFail = network === "solana-devnet" && isExpired
   const wasCredited = state !== undefined && (isKept(state) || state === "reversed")
   const bearers = new Set(told.filter(({ status }) => status === 200).map(({ account }) => account))
   return [
     ...(statuses.some((status) => !knownStatuses.has(status)) ? [`answers ${statuses.join(", ")}`] : []),
     ...(statuses.includes(200) && !wasCredited ? [`answered 200 and it is ${state ?? "unknown"}`] : []),
     ...(bearers.size > 1 ? [`answered 200 to ${[...bearers].join(" and ")}`] : []),
-    ...(statuses.includes(402) && !mayFail
+    ...(statuses.includes(402) && !isExpired
       ? [
           `good, and refused: ${told
             .map(({ body }) => body.error)
@@ -174,7 +169,7 @@ const problemsOf = (
             .join("; ")}`
         ]
       : []),
-    ...((state === "failed" || state === "reversed") && !mayFail ? [`good, and ${state}`] : [])
+    ...((state === "failed" || state === "reversed") && !isExpired ? [`good, and ${state}`] : [])
   ]
 }
 

@@ -15,7 +15,8 @@ export interface MortalServer {
   readonly now: () => TestServer
   readonly dataDirectory: string
   readonly kill: () => Promise<void>
-  readonly start: () => Promise<TestServer>
+  /** Does nothing where it lives. */
+  readonly start: () => Promise<void>
   /** For good, with its data. */
   readonly end: () => Promise<void>
 }
@@ -33,9 +34,8 @@ export const startMortalServer = async (environment: Readonly<Record<string, str
     dataDirectory,
     kill,
     start: async () => {
-      server = await startServer({ dataDirectory, environment })
+      if (!isAlive) server = await startServer({ dataDirectory, environment })
       isAlive = true
-      return server
     },
     end: async () => {
       await kill()
