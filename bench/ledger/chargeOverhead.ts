@@ -87,7 +87,8 @@ const program = Effect.fnUntraced(function* (memories: number, searches: number,
   }
   const { allowance, balance } = yield* ledger.purses(account)
   const spent = 1e15 + 1e9 - allowance - balance
-  if (spent !== (rounds + warmUpRounds) * searches * Prices.searchMemories) throw new Error(`charged ${spent} millionths`)
+  if (spent !== (rounds + warmUpRounds) * searches * Prices.searchMemories)
+    throw new Error(`charged ${spent} millionths`)
   const report = yield* checkLedger
   if (!report.ok) throw new Error(report.problems.join("; "))
   return pairs

@@ -6,7 +6,7 @@
  * call means unknown, as the transaction may be on its way. With an RPC the chain is asked; without one
  * the facilitator's word is all there is, so a payment it never answered for stays open for the operator.
  */
-import { Clock, Effect } from "effect"
+import { Clock, Data, Effect } from "effect"
 import { HTTPFacilitatorClient } from "@x402/core/http"
 import { SettleError, type SettleResponse, VerifyError, type VerifyResponse } from "@x402/core/types"
 import { Limits } from "@muniment/domain/Limits"
@@ -56,8 +56,11 @@ export const facilitatorChain = (
     yield* Effect.catchTag(inner().verify(claim, units), "ChainUnavailable", () => Effect.void)
     const { accepted, payment } = orderOf(claim, units)
     const opinion = yield* ask(() => checking.verify(payment, accepted)).pipe(
-      Effect.catchIf(isRefusal, (error) => Effect.succeed<VerifyResponse>({ isValid: false, ...reasonOf(error) })),
-      Effect.mapError(() => unavailable("the facilitator does not verify"))
+      Effect.catch(({ cause }) =>
+        isRefusal(cause)
+          ? Effect.succeed<VerifyResponse>({ isValid: false, ...reasonOf(cause) })
+          : Effect.fail(unavailable("the facilitator does not verify"))
+      )
     )
     if (opinion.isValid) return
     return yield* new PaymentInvalid({ reason: `the facilitator refuses: ${printable(opinion.invalidReason)}` })
@@ -66,13 +69,14 @@ export const facilitatorChain = (
   const broadcast = Effect.fn("Facilitator.broadcast")(function* (claim: PaymentClaim, transaction: SignedTransaction) {
     const { accepted, payment } = orderOf(claim, yield* unitsOf(claim))
     const told = yield* ask(() => settling.settle(payment, accepted)).pipe(
-      Effect.catchIf(isUnsettled, (error) =>
-        Effect.succeed<Pick<SettleResponse, "success" | "transaction">>({
-          success: false,
-          transaction: error.transaction
-        })
-      ),
-      Effect.mapError(() => unavailable("the facilitator does not settle"))
+      Effect.catch(({ cause }) =>
+        isUnsettled(cause)
+          ? Effect.succeed<Pick<SettleResponse, "success" | "transaction">>({
+              success: false,
+              transaction: cause.transaction
+            })
+          : Effect.fail(unavailable("the facilitator does not settle"))
+      )
     )
     if (told.success) return { hash: told.transaction, raw: settledRaw }
     if (told.transaction !== "") return { hash: told.transaction, raw: transaction.raw }
@@ -130,7 +134,10 @@ const signedAtOf = ({ raw }: SignedTransaction): number =>
 
 const unpaid = (next: "wait" | "resend"): ChainView => ({ _tag: "Unpaid", next })
 
-const ask = <A>(call: () => Promise<A>) => Effect.tryPromise({ try: call, catch: (cause) => cause })
+class FacilitatorFailed extends Data.TaggedError("FacilitatorFailed")<{ readonly cause: unknown }> {}
+
+const ask = <A>(call: () => Promise<A>) =>
+  Effect.tryPromise({ try: call, catch: (cause) => new FacilitatorFailed({ cause }) })
 
 /** The facilitator has looked at the payment and refused it; a 5xx is its own trouble. */
 const isRefusal = (error: unknown): error is VerifyError => error instanceof VerifyError && error.statusCode < 500

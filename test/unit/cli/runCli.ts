@@ -38,8 +38,12 @@ export const runCli = async (
   }
   const exit = await Effect.runPromiseExit(
     Command.runWith(cli, { version })(typeof args === "function" ? args(server.url) : args).pipe(
-      Effect.provide(terminalOf(typist)),
-      Effect.provide(Layer.merge(NodeServices.layer, LocalServer.layerOf({ url: server.url, token: operatorToken }))),
+      Effect.provide(
+        terminalOf(typist).pipe(
+          Layer.provideMerge(NodeServices.layer),
+          Layer.merge(LocalServer.layerOf({ url: server.url, token: operatorToken }))
+        )
+      ),
       Effect.provideService(Console.Console, recorder)
     )
   )

@@ -81,10 +81,10 @@ const amountRange = `${(Limits.depositCentsMin / 100).toFixed(2)} to ${Limits.de
 
 /** What the service asks for, as it answers a deposit that carries no payment. */
 const demandFor = (muniment: Muniment, amountUsd: number): Effect.Effect<PaymentDemand, CommandFailed> =>
-  Effect.tryPromise({ try: (signal) => muniment.deposit(amountUsd, { signal }), catch: (cause) => cause }).pipe(
+  Effect.tryPromise((signal) => muniment.deposit(amountUsd, { signal })).pipe(
     Effect.matchEffect({
       onSuccess: () => Effect.fail(new CommandFailed({ reason: "The service credited a deposit that nobody paid." })),
-      onFailure: (cause) =>
+      onFailure: ({ cause }) =>
         cause instanceof MunimentError && cause.paymentRequired !== undefined
           ? Effect.succeed(cause.paymentRequired)
           : Effect.fail(commandFailed(cause))

@@ -24,6 +24,9 @@ export interface EvmCall {
 }
 
 /** The chain's answer to a call or an estimate: it would be reverted. `reason` is printable and short. */
+/** What the node or the way to it threw; never passed on, since it may quote what was sent. */
+class NodeRefused extends Data.TaggedError("NodeRefused")<{ readonly cause: unknown }> {}
+
 export class CallReverted extends Data.TaggedError("CallReverted")<{ readonly reason: string }> {}
 
 export interface EvmRpc {
@@ -51,15 +54,15 @@ export const evmRpc = (token: EvmToken, url: string): EvmRpc => {
   let isProven = false
 
   const attempt = <A>(method: string, call: (client: PublicClient) => Promise<A>) =>
-    Effect.tryPromise({ try: () => call(client), catch: (cause) => cause }).pipe(
+    Effect.tryPromise({ try: () => call(client), catch: (cause) => new NodeRefused({ cause }) }).pipe(
       // The transport's own limit ends with the headers.
       Effect.timeoutOrElse({
         duration: Limits.chainCallTimeoutMillis,
         orElse: () => Effect.fail(unavailable(`${method}: timed out`))
       })
     )
-  const asUnavailable = (method: string) => (cause: unknown) =>
-    cause instanceof ChainUnavailable ? cause : unavailable(`${method}: ${kindOf(cause)}`)
+  const asUnavailable = (method: string) => (error: NodeRefused | ChainUnavailable) =>
+    error._tag === "ChainUnavailable" ? error : unavailable(`${method}: ${kindOf(error.cause)}`)
   const askUnproven: EvmRpc["ask"] = (method, call) =>
     attempt(method, call).pipe(Effect.mapError(asUnavailable(method)))
   const read = (data: Hex, block: bigint | "latest") =>
@@ -83,9 +86,9 @@ export const evmRpc = (token: EvmToken, url: string): EvmRpc => {
   const answer = <A>(method: string, call: (client: PublicClient) => Promise<A>) =>
     proven(
       attempt(method, call).pipe(
-        Effect.mapError((cause) => {
-          const reason = revertReason(cause)
-          return reason === undefined ? asUnavailable(method)(cause) : new CallReverted({ reason })
+        Effect.mapError((error) => {
+          const reason = error._tag === "NodeRefused" ? revertReason(error.cause) : undefined
+          return reason === undefined ? asUnavailable(method)(error) : new CallReverted({ reason })
         })
       )
     )
