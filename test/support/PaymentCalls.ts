@@ -117,7 +117,7 @@ export const newDepositor = async (server: TestServer, plan = "free"): Promise<D
   return depositor(server, name, await server.newAccount(name, plan))
 }
 
-const paymentHeaderNames = ["x-payment", "payment-signature"]
+const paymentHeaderNames = new Set(["x-payment", "payment-signature"])
 
 /** Runs the stock client up to the request that carries the payment, which stays here. */
 const signedHeaders = async (
@@ -129,7 +129,7 @@ const signedHeaders = async (
   let signed: Readonly<Record<string, string>> | undefined
   const capture: typeof globalThis.fetch = (input, init) => {
     const { headers } = new Request(input, init)
-    const payment = [...headers].filter(([name]) => paymentHeaderNames.includes(name))
+    const payment = [...headers].filter(([name]) => paymentHeaderNames.has(name))
     if (payment.length === 0) return fetch(input, init)
     signed = Object.fromEntries(payment)
     return Promise.resolve(Response.json({}))
@@ -204,13 +204,13 @@ export const paymentsOf = async (server: TestServer): Promise<ReadonlyArray<Paym
   return body.payments
 }
 
-const unfinishedStates = ["verified", "broadcasting"]
+const unfinishedStates = new Set(["verified", "broadcasting"])
 
 /** Lets the server look at the chains now; -> how many payments are still neither credited nor failed. */
 export const reconcile = async (server: TestServer): Promise<number> => {
   const { body, status } = await server.call("POST", "/admin/payments/reconcile", { key: server.operatorToken })
   expect(status, JSON.stringify(body)).toBe(200)
-  return (await paymentsOf(server)).filter(({ state }) => unfinishedStates.includes(state)).length
+  return (await paymentsOf(server)).filter(({ state }) => unfinishedStates.has(state)).length
 }
 
 export interface Conservation {
@@ -238,7 +238,7 @@ export const expectMoneyConserved = async (
     await reconcile(server)
   }
   const payments = await paymentsOf(server)
-  const open = payments.filter(({ state }) => unfinishedStates.includes(state))
+  const open = payments.filter(({ state }) => unfinishedStates.has(state))
   expect(open.length, JSON.stringify(open)).toBe(unfinished)
 
   const { body: proof } = await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })
@@ -260,19 +260,19 @@ export const expectMoneyConserved = async (
 /** Whether journal and chains agree. */
 const isAtRest = async (server: TestServer, chains: PaymentChains, unfinished: number): Promise<boolean> => {
   const payments = await paymentsOf(server)
-  const open = payments.filter(({ state }) => unfinishedStates.includes(state))
+  const open = payments.filter(({ state }) => unfinishedStates.has(state))
   const received = await Promise.all(testNetworks.map(chains.received))
   return open.length <= unfinished && testNetworks.every((network, at) => keptUnits(payments, network) === received[at])
 }
 
 const nothing = { debits: 0, credits: 0 }
 /** The money is with us. */
-const keptStates = ["settled", "finalized"]
+const keptStates = new Set(["settled", "finalized"])
 /** It was credited, whatever came later. */
-const creditedStates = [...keptStates, "reversed"]
+const creditedStates = new Set([...keptStates, "reversed"])
 
 const keptUnits = (payments: ReadonlyArray<PaymentRow>, network: TestNetwork): number =>
-  unitsOf(payments, (payment) => payment.network === network && keptStates.includes(payment.state))
+  unitsOf(payments, (payment) => payment.network === network && keptStates.has(payment.state))
 
 const unitsOf = (payments: ReadonlyArray<PaymentRow>, isMeant: (payment: PaymentRow) => boolean): number =>
   payments.filter(isMeant).reduce((sum, { amountUsd }) => sum + Math.round(amountUsd * unitsPerUsd), 0)
@@ -288,10 +288,10 @@ const expectPursesFilledByPayments = (
     if (!name.startsWith(prefix)) continue
     expect(debits, name).toBeLessThanOrEqual(credits)
     const account = name.slice(prefix.length)
-    const paid = unitsOf(payments, (one) => one.account === account && creditedStates.includes(one.state))
+    const paid = unitsOf(payments, (one) => one.account === account && creditedStates.has(one.state))
     if (given === 0) expect({ name, credits }).toEqual({ name, credits: paid * microCreditsPerUnit })
     filled += credits
   }
-  const paid = unitsOf(payments, ({ state }) => creditedStates.includes(state))
+  const paid = unitsOf(payments, ({ state }) => creditedStates.has(state))
   expect(filled).toBe(paid * microCreditsPerUnit + given * 1_000_000)
 }
