@@ -57,7 +57,7 @@ const make = Effect.gen(function* () {
       Effect.catchDefect((defect) => Effect.logError("a payment met a defect", { payment: payment.id }, defect))
     )
 
-  // Two rounds at once would take one doubt for two.
+  // A round passes over what another is at, and would take that for no doubt.
   const oneAtATime = yield* Semaphore.make(1)
   const roundOf = Effect.fn("Reconcile.round")(
     function* (isWanted: (payment: JournalledPayment) => boolean) {

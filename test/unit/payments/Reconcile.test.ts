@@ -1,6 +1,6 @@
 /** What reconciliation makes of payments that a crash, an outage or a reorganised chain left behind. */
 import { describe, expect, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
 import type { PaymentChain } from "@muniment/payments/PaymentChain"
@@ -102,6 +102,7 @@ describe("Reconciliation", () => {
       yield* aRound
       expect(yield* balance(alice)).toBe(0.2)
       expect(logged.filter((line) => line === "Info a payment network works again")).toHaveLength(1)
+      expect(logged.filter((line) => line.startsWith("Error"))).toEqual([])
       expect(yield* journal.countByState).toMatchObject({ settled: 2 })
     })
   )
@@ -110,15 +111,18 @@ describe("Reconciliation", () => {
     Effect.gen(function* () {
       const chain = new ScriptedChain()
       const { journal, pay, round } = yield* startService([chain])
+      yield* settle
       yield* pay("one")
-      yield* fourRounds
-      expect(yield* journal.countByState).toMatchObject({ settled: 1 })
-      chain.onLook = () => Effect.succeed(paid("hash-1", 64, true))
-      expect(yield* round).toBe(1)
-      expect(yield* journal.countByState).toMatchObject({ finalized: 1 })
       const looks = chain.count("look")
       yield* fourRounds
-      expect([yield* round, chain.count("look")]).toEqual([0, looks])
+      yield* fourRounds
+      expect(chain.count("look")).toBe(looks + 2)
+      expect(yield* journal.countByState).toMatchObject({ settled: 1 })
+      chain.onLook = () => Effect.succeed(paid("hash-1", 64, true))
+      yield* fourRounds
+      expect(yield* journal.countByState).toMatchObject({ finalized: 1 })
+      yield* fourRounds
+      expect([yield* round, chain.count("look")]).toEqual([0, looks + 3])
     })
   )
 
@@ -167,6 +171,21 @@ describe("Reconciliation", () => {
         yield* round
       }
       expect(yield* balance(alice)).toBe(0.1)
+    })
+  )
+
+  it.effect("by the operator and by the clock at once looks twice, one round after the other", () =>
+    Effect.gen(function* () {
+      const chain = new ScriptedChain()
+      const { pay, round } = yield* startService([chain])
+      yield* settle
+      yield* pay("one")
+      const looks = chain.count("look")
+      chain.onLook = () => Effect.delay(Effect.succeed(paid("hash-1")), 100)
+      const rounds = yield* Effect.forkChild(Effect.all([round, round], { concurrency: "unbounded" }))
+      yield* TestClock.adjust(200)
+      expect(yield* Fiber.join(rounds)).toEqual([1, 1])
+      expect(chain.count("look")).toBe(looks + 2)
     })
   )
 
