@@ -60,6 +60,7 @@ export const CreditTransaction = Schema.Struct({
   ]),
   operation: Schema.optionalKey(Schema.String),
   purse: Schema.Literals(["balance", "allowance", "receivable", "own-use"]),
+  calls: Schema.Int.annotate({ description: "Calls that a charge stands for: reads of one moment are one movement." }),
   credits: Schema.Finite
 })
 

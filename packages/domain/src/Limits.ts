@@ -63,7 +63,7 @@ export const Limits = {
   paymentsInFlightMax: 64,
   chainCallTimeoutMillis: 5_000,
 
-  ledgerFlushMillis: 50,
+  ledgerFlushMillis: 250,
   ledgerFlushBatch: 1_000,
   ledgerPendingMax: 20_000,
   reservationRetentionMillis: 86_400_000,

@@ -12,7 +12,7 @@ import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { ControlDatabase } from "./ControlDatabase.ts"
 import { deleteReservations, insertReservations, markSettled, type ReservationRow } from "./ReservationRows.ts"
-import { type NewTransfer, postTransfers } from "./Transfers.ts"
+import { type NewTransfer, postTransfers, together } from "./Transfers.ts"
 
 /** Carried out together or not at all: first drops, then settles, opens and transfers. */
 export interface Change {
@@ -145,8 +145,5 @@ const carryOut = Effect.fnUntraced(function* (sql: ControlDatabase["Service"]["s
     sql,
     changes.flatMap(({ opens }) => opens ?? [])
   )
-  yield* postTransfers(
-    sql,
-    changes.flatMap(({ transfers }) => transfers ?? [])
-  )
+  yield* postTransfers(sql, together(changes.flatMap(({ transfers }) => transfers ?? [])))
 })

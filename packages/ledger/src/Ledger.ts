@@ -32,6 +32,8 @@ export interface LedgerEntry {
   /** The operation charged; of an adjustment, its reason. */
   readonly operation?: string
   readonly purse: PurseName
+  /** Calls that a charge stands for: reads of the same moment and operation are one movement. */
+  readonly calls: number
   /** Positive in favour of the account. */
   readonly amount: MicroCredits
 }
@@ -140,7 +142,7 @@ const make = Effect.fnUntraced(function* () {
       // On a full disk the newest charges are not in the file yet; the older ones are shown.
       yield* Effect.catchTag(books.queue.flush, "InsufficientStorage", () => Effect.void)
       const rows = yield* read(sql<EntryRow>`SELECT transfer.id, transfer.at, transfer.kind, transfer.operation,
-          transfer.amount, debited.name AS debited, credited.name AS credited
+          transfer.calls, transfer.amount, debited.name AS debited, credited.name AS credited
         FROM transfer JOIN ledger_account AS debited ON debited.id = transfer.debit
           JOIN ledger_account AS credited ON credited.id = transfer.credit
         WHERE transfer.account = ${accountId} AND transfer.id < ${before ?? Number.MAX_SAFE_INTEGER}
@@ -172,13 +174,14 @@ interface EntryRow {
   readonly at: number
   readonly kind: TransferKind
   readonly operation: string | null
+  readonly calls: number
   readonly amount: number
   readonly debited: string
   readonly credited: string
 }
 
 /** A purse stands on one side of each movement: debited, it lost; credited, it won. */
-const entryOf = ({ amount, at, credited, debited, id, kind, operation }: EntryRow): LedgerEntry => {
+const entryOf = ({ amount, at, calls, credited, debited, id, kind, operation }: EntryRow): LedgerEntry => {
   const lost = purseOfName(debited)
   const won = purseOfName(credited)
   return {
@@ -187,6 +190,7 @@ const entryOf = ({ amount, at, credited, debited, id, kind, operation }: EntryRo
     kind,
     ...(operation !== null && { operation }),
     purse: (lost ?? won)!.purse,
+    calls,
     amount: lost === undefined ? amount : -amount
   }
 }

@@ -35,8 +35,21 @@ export interface Split {
 
 export const emptyPurse = (): Purse => ({ balance: 0, allowance: 0, heldBalance: 0, heldAllowance: 0, month: "" })
 
+/** The month asked for last: every call asks, and nearly always for the same one. */
+let known = { month: "", fromMillis: 0, untilMillis: 0 }
+
 /** UTC month of a time, `YYYY-MM`. */
-export const monthOf = (atMillis: number): string => new Date(atMillis).toISOString().slice(0, 7)
+export const monthOf = (atMillis: number): string => {
+  if (atMillis >= known.fromMillis && atMillis < known.untilMillis) return known.month
+  const at = new Date(atMillis)
+  const [year, month] = [at.getUTCFullYear(), at.getUTCMonth()]
+  known = {
+    month: at.toISOString().slice(0, 7),
+    fromMillis: Date.UTC(year, month),
+    untilMillis: Date.UTC(year, month + 1)
+  }
+  return known.month
+}
 
 export const spendable = (purse: Purse, isUnlimited: boolean): Purses => ({
   balance: purse.balance - purse.heldBalance,

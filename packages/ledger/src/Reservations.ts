@@ -204,7 +204,7 @@ const endOf = ({ durable, id }: Reservation): Change =>
   durable?.request === undefined ? { drops: [id] } : { settles: id }
 
 const chargesOf = (reservation: Reservation, at: number): ReadonlyArray<NewTransfer> => {
-  const { accountId, fromAllowance, fromBalance, id, operation, ownUse } = reservation
+  const { accountId, durable, fromAllowance, fromBalance, id, operation, ownUse } = reservation
   const charges: Array<NewTransfer> = []
   const charge = (purse: PurseName, amount: MicroCredits): void => {
     if (amount === 0) return
@@ -215,6 +215,8 @@ const chargesOf = (reservation: Reservation, at: number): ReadonlyArray<NewTrans
       amount,
       kind: "charge",
       operation,
+      // A read's line need not be told from those of a moment before and after.
+      isShared: durable === undefined,
       account: accountId,
       at
     })

@@ -27,6 +27,10 @@ export interface NewTransfer {
   readonly amount: MicroCredits
   readonly kind: TransferKind
   readonly operation?: string | undefined
+  /** How many calls it pays for; 1 if not given. */
+  readonly calls?: number | undefined
+  /** May be written as one with others of the same accounts and operation. */
+  readonly isShared?: boolean | undefined
   /** Whose movement this is; absent for what touches no account's purse. */
   readonly account?: string | undefined
   readonly at: number
@@ -47,12 +51,27 @@ export const postTransfers = (
     yield* sql`UPDATE ledger_account SET debits = debits + (moved.value->>'debits'),
       credits = credits + (moved.value->>'credits')
       FROM json_each(${totals}) AS moved WHERE name = moved.value->>'name'`
-    yield* sql`INSERT INTO transfer (key, debit, credit, amount, kind, operation, account, at)
+    yield* sql`INSERT INTO transfer (key, debit, credit, amount, kind, operation, calls, account, at)
       SELECT value->>'key', (SELECT id FROM ledger_account WHERE name = value->>'debit'),
         (SELECT id FROM ledger_account WHERE name = value->>'credit'), value->>'amount', value->>'kind',
-        value->>'operation', value->>'account', value->>'at'
+        value->>'operation', coalesce(value->>'calls', 1), value->>'account', value->>'at'
       FROM json_each(${JSON.stringify(transfers)}) ORDER BY json_each.key`
   })
+
+/** Charges of many calls as one transfer each for purse and operation; the rest as it is, in its order. */
+export const together = (transfers: ReadonlyArray<NewTransfer>): ReadonlyArray<NewTransfer> => {
+  const groups = new Map<string, NewTransfer>()
+  for (const transfer of transfers) {
+    const { amount, at, debit, isShared, key, operation } = transfer
+    const group = isShared === true ? JSON.stringify([debit, operation]) : key
+    const first = groups.get(group)
+    groups.set(
+      group,
+      first === undefined ? transfer : { ...first, amount: first.amount + amount, calls: (first.calls ?? 1) + 1, at }
+    )
+  }
+  return [...groups.values()]
+}
 
 const totalsOf = (transfers: ReadonlyArray<NewTransfer>) => {
   const totals = new Map<string, { debits: number; credits: number }>()

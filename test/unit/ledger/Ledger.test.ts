@@ -44,7 +44,7 @@ describe("Ledger: purses", () => {
       const ledger = yield* Ledger
       expect(yield* ledger.purses(account)).toMatchObject({ balance: 0, allowance, isUnlimited: false })
       expect(yield* ledger.transactions(account.id, { limit: 10 })).toEqual([
-        { id: 1, at: 0, kind: "allowance", purse: "allowance", amount: allowance }
+        { id: 1, at: 0, kind: "allowance", purse: "allowance", calls: 1, amount: allowance }
       ])
     }).pipe(Effect.provide(creditLedgerOf(temporaryDirectory())))
   )
@@ -185,6 +185,25 @@ describe("Ledger: months", () => {
   )
 })
 
+describe("Ledger: reads of one moment", () => {
+  it.effect("are one movement for each purse and operation, that says how many calls it pays for", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      yield* give(credits(10))
+      const other = { ...read, operation: "getMemory", price: credits(1) }
+      for (const call of [read, other, read, read]) yield* ledger.settle(yield* ledger.reserve(call))
+      yield* ledger.settle(yield* ledger.reserve(write))
+      const entries = yield* ledger.transactions(account.id, { limit: 10 })
+      expect(entries.filter(({ kind }) => kind === "charge")).toMatchObject([
+        { operation: write.operation, calls: 1, amount: -write.price },
+        { operation: "getMemory", calls: 1, amount: -credits(1) },
+        { operation: read.operation, calls: 3, amount: -3 * read.price }
+      ])
+      yield* proof
+    }).pipe(Effect.provide(creditLedgerOf(temporaryDirectory())))
+  )
+})
+
 describe("Ledger: the file", () => {
   it.effect("has the charges of reads within the flush time, and at the end of the process at the latest", () =>
     Effect.gen(function* () {
@@ -317,9 +336,11 @@ describe("Ledger: the file", () => {
         _tag: "InsufficientStorage"
       })
       const before = yield* ledger.purses(account)
-      const call = Effect.flatMap(ledger.reserve(read), ledger.settle)
+      // Each of its own kind, or they were written as one.
+      const call = (n: number) =>
+        Effect.flatMap(ledger.reserve({ ...read, operation: `operation ${n}` }), ledger.settle)
       const calls = Limits.ledgerPendingMax - 1 // The allowance waits, too.
-      for (let n = 0; n < calls; n++) yield* call
+      for (let n = 0; n < calls; n++) yield* call(n)
       expect(yield* Effect.flip(ledger.reserve(read))).toMatchObject({ _tag: "InsufficientStorage" })
       yield* sql`PRAGMA max_page_count=1000000`
       yield* ledger.flush

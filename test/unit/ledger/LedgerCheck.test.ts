@@ -124,11 +124,10 @@ describe("checkLedger", () => {
       const { sql } = yield* ControlDatabase
       const ledger = yield* Ledger
       yield* ledger.adjust({ account, amount: credits(1_000_000), key: "k", reason: "r" })
-      const call = Effect.flatMap(
-        ledger.reserve({ account, operation: "searchMemories", price: credits(2) }),
-        ledger.settle
-      )
-      for (let n = 0; n < checkPageRows + 200; n++) yield* call
+      // Each of its own kind, or they were written as one.
+      const call = (n: number) =>
+        Effect.flatMap(ledger.reserve({ account, operation: `operation ${n}`, price: credits(2) }), ledger.settle)
+      for (let n = 0; n < checkPageRows + 200; n++) yield* call(n)
       expect(yield* checkLedger).toMatchObject({ ok: true, transfers: checkPageRows + 202 })
       yield* sql`INSERT INTO job_run SELECT 'storage', '2026-01-01', 'acc_' || id, 1, 1, 0, 0, 0, 0, 0 FROM transfer`
       const { problems } = yield* checkLedger

@@ -33,6 +33,7 @@ const transfers = `
     kind TEXT NOT NULL CHECK (kind IN ('deposit', 'charge', 'storage', 'storage_metered', 'allowance',
       'allowance_expired', 'reversal', 'adjustment')),
     operation TEXT,
+    calls INTEGER NOT NULL DEFAULT 1 CHECK (calls > 0),
     account TEXT,
     at INTEGER NOT NULL,
     CHECK (debit <> credit)

@@ -13,7 +13,6 @@ import { HttpServerRequest } from "effect/http"
 import type { Account } from "@muniment/domain/Account"
 import {
   type ChargeFailure,
-  type ChargeOptions,
   CurrentCharge,
   CurrentIdempotency,
   type IdempotencyToken
@@ -65,7 +64,12 @@ const make = Effect.gen(function* () {
   const tokens = new TokenSource(randomUUID())
 
   /** The reservation of one call, once it is there. */
-  const reservation = (call: PricedCall, client: IdempotencyToken | undefined, token: IdempotencyToken | undefined) => {
+  const reservation = (
+    call: PricedCall,
+    client: IdempotencyToken | undefined,
+    token: IdempotencyToken | undefined,
+    request: HttpServerRequest.HttpServerRequest
+  ) => {
     const { account, operation } = call
     const topUp = { account, units: topUpUnits, purpose: "top-up" } as const
     let held: Reservation | undefined
@@ -75,7 +79,7 @@ const make = Effect.gen(function* () {
           held = reserved
         })
       )
-    const reserve: Reserve = ({ changes, isErasure = false, price = call.price } = {}) => {
+    const reserve: (typeof CurrentCharge)["Service"] = ({ changes, isErasure = false, price = call.price } = {}) => {
       if (held !== undefined) return Effect.die(new Error(`${operation} asks for its price twice`))
       const priced = { account, operation, price }
       const durable =
@@ -88,7 +92,7 @@ const make = Effect.gen(function* () {
         Effect.andThen(
           desk.take(topUp),
           Effect.catchTag(once, "InsufficientCredits", () => desk.ask(topUp))
-        )
+        ).pipe(Effect.provideService(HttpServerRequest.HttpServerRequest, request))
       )
     }
     return { reserve, held: () => held }
@@ -107,12 +111,9 @@ const make = Effect.gen(function* () {
     // A commit without the client's key carries one of ours, so that a crash leaves no doubt about it.
     const token = client ?? (plans[call.account.plan].isUnlimited ? undefined : tokens.next())
     const request = yield* HttpServerRequest.HttpServerRequest
-    const { held, reserve } = reservation(call, client, token)
-    const reserveHere: (typeof CurrentCharge)["Service"] = (options) =>
-      Effect.provideService(reserve(options), HttpServerRequest.HttpServerRequest, request)
-    const charging = Effect.updateContext(act, (context: Context.Context<R>) =>
-      Context.add(Context.add(context, CurrentCharge, reserveHere), CurrentIdempotency, token)
-    )
+    const { held, reserve } = reservation(call, client, token, request)
+    const own = Context.add(Context.make(CurrentCharge, reserve), CurrentIdempotency, token)
+    const charging = Effect.updateContext(act, (context: Context.Context<R>) => Context.merge(context, own))
     return yield* Effect.uninterruptibleMask((restore) =>
       (call.isWrite ? charging : restore(charging)).pipe(
         Effect.onError(() => {
@@ -131,8 +132,6 @@ const make = Effect.gen(function* () {
 
   return { charge }
 })
-
-type Reserve = (options?: ChargeOptions) => Effect.Effect<void, ChargeFailure, HttpServerRequest.HttpServerRequest>
 
 /** Tokens that no other process of this data directory makes. */
 class TokenSource {

@@ -93,6 +93,7 @@ const transactionOf = ({ amount, operation, ...entry }: LedgerEntry) => ({
   kind: entry.kind,
   ...(operation !== undefined && { operation }),
   purse: entry.purse,
+  calls: entry.calls,
   credits: toCredits(amount)
 })
 
