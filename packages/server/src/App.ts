@@ -47,6 +47,7 @@ import { adminHandlers } from "./http/AdminHandlers.ts"
 import { attestationsHandlers, keyFileRoutes } from "./http/AttestationsHandlers.ts"
 import { authorization, operatorAuthorization } from "./http/Authorization.ts"
 import { charging } from "./http/Charging.ts"
+import { crossOrigin } from "./http/CrossOrigin.ts"
 import { creditsHandlers } from "./http/CreditsHandlers.ts"
 import { bodyLimit, maxBodySize } from "./http/BodyLimit.ts"
 import { envelope } from "./http/Envelope.ts"
@@ -207,7 +208,8 @@ const familyOf = ({ operatorKey, payTo, rpcUrl }: ServerConfig["payments"]["evm"
   rpcUrl: Option.getOrUndefined(rpcUrl)
 })
 
-const routesOf = ({ keyFileAliases, monthlyAllowanceCredits, rateLimits, serviceName, walletPlan }: ServerConfig) => {
+const routesOf = (config: ServerConfig) => {
+  const { keyFileAliases, monthlyAllowanceCredits, rateLimits, serviceName, walletPlan } = config
   const middleware = Layer.mergeAll(
     bodyLimit,
     authorization({ walletPlan }),
@@ -231,6 +233,7 @@ const routesOf = ({ keyFileAliases, monthlyAllowanceCredits, rateLimits, service
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),
     keyFileRoutes([serviceName, ...keyFileAliases]),
     originRoutes,
+    crossOrigin(config.corsOrigins),
     envelope
   )
 }

@@ -75,6 +75,8 @@ export const ServerConfig = Config.all({
     Config.map((url) => url.replace(/\/+$/, "")),
     Config.option
   ),
+  /** Origins of web pages that may call `/v1`; `*` for all; comma-separated. */
+  corsOrigins: nameList("MUNIMENT_CORS_ORIGINS"),
   /** Credits that every account may spend each month for nothing. */
   monthlyAllowanceCredits: Config.Int("MUNIMENT_MONTHLY_ALLOWANCE").pipe(Config.withDefault(1_000)),
   rateLimits: Config.Literals(["on", "off"], "MUNIMENT_RATE_LIMITS").pipe(Config.withDefault("on")),

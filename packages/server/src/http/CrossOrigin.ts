@@ -1,0 +1,37 @@
+/**
+ * Browsers of other origins (interface.md sections 11 and 14): off unless origins are configured, and for
+ * `/v1` alone, whose callers bring their credentials in headers of their own. What a page needs to pay and
+ * to keep its books is exposed.
+ */
+import { Effect, Layer } from "effect"
+import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
+import { pathOf } from "./Routes.ts"
+
+const exposedHeaders = [
+  "x-request-id",
+  "x-credits-charged",
+  "x-credits-remaining",
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset",
+  "retry-after",
+  "idempotency-replayed",
+  "payment-required",
+  "payment-response",
+  "x-payment-response"
+]
+const preflightSeconds = 600
+
+/** `*` among the origins stands for all of them. */
+export const crossOrigin = (origins: ReadonlyArray<string>) => {
+  if (origins.length === 0) return Layer.empty
+  const isAllowed = (origin: string): boolean => origins.includes("*") || origins.includes(origin)
+  const cors = HttpMiddleware.cors({ allowedOrigins: isAllowed, exposedHeaders, maxAge: preflightSeconds })
+  return HttpRouter.middleware(
+    (handler) =>
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
+        pathOf(url).startsWith("/v1/") ? cors(handler) : handler
+      ),
+    { global: true }
+  )
+}
