@@ -108,10 +108,17 @@ const make = Effect.fnUntraced(function* ({ chains, confirmations }: SettlementO
   const enter = Effect.fnUntraced(function* (chain: PaymentChain, claim: PaymentClaim, request: PaymentRequest) {
     for (let wait = 0; wait < foreignRunsMax; wait++) {
       const running = yield* runOf(chain, claim, request)
+      if (running === undefined) return yield* turnAway(claim, request)
       const answer = yield* Effect.exit(Deferred.await(running.answer))
       if (isSame(running.request, request)) return yield* answer
     }
     return pending
+  })
+
+  /** There is no room for a run: he whose payment is journalled must not hear that nothing was taken. */
+  const turnAway = Effect.fnUntraced(function* ({ id, network }: PaymentClaim, request: PaymentRequest) {
+    const known = yield* journal.find(id)
+    return known === undefined ? yield* overloaded(network) : ((yield* standingOf(known, request)) ?? pending)
   })
 
   /** Together with the question whether there is one, so that there is never a second. */
@@ -125,12 +132,15 @@ const make = Effect.fnUntraced(function* ({ chains, confirmations }: SettlementO
     Deferred.doneUnsafe(answer, Exit.hasInterrupts(exit) ? Exit.succeed(pending) : exit)
   }
 
-  /** The run under way, or a new one, apart from the caller and answering in time even if it goes on. */
+  /**
+   * The run under way, or a new one, apart from the caller and answering in time even if it goes on;
+   * undefined: too many are under way.
+   */
   const runOf = (chain: PaymentChain, claim: PaymentClaim, request: PaymentRequest) =>
-    Effect.suspend((): Effect.Effect<Run, ChainUnavailable> => {
+    Effect.suspend((): Effect.Effect<Run | undefined> => {
       const running = runs.get(claim.id)
       if (running !== undefined) return Effect.succeed(running)
-      if (runs.size >= Limits.paymentsInFlightMax) return overloaded(chain.network)
+      if (runs.size >= Limits.paymentsInFlightMax) return Effect.succeed(undefined)
       const begun = begin(claim.id, request)
       const timeIsOver = Effect.sync(() => Deferred.doneUnsafe(begun.answer, Exit.succeed(pending)))
       return Effect.gen(function* () {
@@ -167,19 +177,7 @@ const make = Effect.fnUntraced(function* ({ chains, confirmations }: SettlementO
     payment: JournalledPayment,
     request: PaymentRequest
   ): Effect.fn.Return<PaymentOutcome, PaymentFailure> {
-    if (!isSame(payment, request)) return yield* new PaymentConflict({ payment: payment.id })
-    switch (payment.state) {
-      case "settled":
-      case "finalized":
-        return settledOf(payment, payment.transaction?.hash ?? "", true)
-      case "failed":
-        return yield* new PaymentInvalid({ reason: payment.reason ?? "this payment has failed before" })
-      case "reversed":
-        return yield* new PaymentInvalid({ reason: "the chain has taken this payment back; sign a new one" })
-      case "verified":
-      case "broadcasting":
-        return yield* follow(chain, payment, false)
-    }
+    return (yield* standingOf(payment, request)) ?? (yield* follow(chain, payment, false))
   })
 
   /** Step by step until it is settled, has failed, or the time is over: then reconciliation goes on. */
@@ -239,6 +237,26 @@ const make = Effect.fnUntraced(function* ({ chains, confirmations }: SettlementO
 
 const isSame = (one: Run["request"], { account, units }: Pick<PaymentRequest, "account" | "units">): boolean =>
   one !== undefined && one.account === account && one.units === units
+
+/** What the journal alone can answer; undefined: the payment is still on its way. */
+const standingOf = Effect.fnUntraced(function* (
+  payment: JournalledPayment,
+  request: PaymentRequest
+): Effect.fn.Return<PaymentOutcome | undefined, PaymentInvalid | PaymentConflict> {
+  if (!isSame(payment, request)) return yield* new PaymentConflict({ payment: payment.id })
+  switch (payment.state) {
+    case "settled":
+    case "finalized":
+      return settledOf(payment, payment.transaction?.hash ?? "", true)
+    case "failed":
+      return yield* new PaymentInvalid({ reason: payment.reason ?? "this payment has failed before" })
+    case "reversed":
+      return yield* new PaymentInvalid({ reason: "the chain has taken this payment back; sign a new one" })
+    case "verified":
+    case "broadcasting":
+      return undefined
+  }
+})
 
 const isOpen = ({ state }: JournalledPayment): boolean =>
   state === "verified" || state === "broadcasting" || state === "settled"
