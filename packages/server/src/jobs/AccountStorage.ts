@@ -1,7 +1,8 @@
 /**
  * The storage of one account on one day (interface.md section 10.3), in this order: what is past its own
  * expiry goes, whatever the plan; then a plan with a retention is insured from the balance, or loses what
- * is older; a plan with an included number has the rest written up; nothing is ever blocked.
+ * is older; a plan with an included number has the rest written up; nothing is ever blocked. Nothing is
+ * cut while a deposit is on its way.
  *
  * Invariants: counts are of the day's moment, superseded versions included; a rerun after any crash ends
  * as if there had been none, since removals can be repeated and the charge is one transaction with the row
@@ -19,6 +20,7 @@ import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 import type { CensusOptions, NamespaceCensus, NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { Ledger } from "@muniment/ledger/Ledger"
 import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
+import { PaymentJournal } from "@muniment/ledger/PaymentJournal"
 import type { RunFacts } from "@muniment/ledger/StorageCharges"
 import { dayMillis, momentOf } from "./JobDays.ts"
 
@@ -45,6 +47,7 @@ export const makeAccountStorage = Effect.fnUntraced(function* (plans: PlanTable)
   const host = yield* NamespaceHost
   const directory = yield* NamespaceDirectory
   const ledger = yield* Ledger
+  const journal = yield* PaymentJournal
 
   const carryOut = Effect.fn("AccountStorage.carryOut")(function* (account: Account, day: string) {
     const problems: Array<string> = []
@@ -56,7 +59,7 @@ export const makeAccountStorage = Effect.fnUntraced(function* (plans: PlanTable)
       problems
     )
     const live = liveIn(counted)
-    const verdict = verdictOf(plans[account.plan], live, yield* balanceOf(account))
+    const verdict = yield* verdictOf(account, live, yield* balanceOf(account))
     const purged = verdict === "purge" ? yield* purge(account, counted, createdBefore, problems) : 0
     const { charged, metered } = yield* record(verdict, { account, day, live, expired, purged })
     return reportOf(account, verdict, { live, expired, purged, charged, metered }, problems)
@@ -74,7 +77,7 @@ export const makeAccountStorage = Effect.fnUntraced(function* (plans: PlanTable)
     const counted = yield* count(account, { atMillis, createdBefore, without: before?.without }, problems)
     const live = liveIn(counted)
     const balance = before?.balance ?? (yield* balanceOf(account))
-    const verdict = verdictOf(terms, live, balance)
+    const verdict = yield* verdictOf(account, live, balance)
     const charged = verdict === "insure" ? Math.min(balance, priceOf(live)) : 0
     const figures = {
       live,
@@ -103,6 +106,22 @@ export const makeAccountStorage = Effect.fnUntraced(function* (plans: PlanTable)
   /** Held credits are there still: a call under way must not cost an account its memories. */
   const balanceOf = (account: Account) => Effect.map(ledger.purses(account), ({ paid }) => paid)
 
+  /** A deposit was sent, and its money may be with us already: after a crash, or while the node is away. */
+  const isPaying = (account: Account) =>
+    Effect.map(journal.list({ account: account.id, state: "broadcasting", limit: 1 }), (sent) => sent.length > 0)
+
+  const verdictOf = Effect.fnUntraced(function* (
+    account: Account,
+    live: number,
+    balance: MicroCredits
+  ): Effect.fn.Return<Verdict> {
+    const terms = plans[account.plan]
+    if (terms.retentionDays === undefined) return overIncluded(terms, live) > 0 ? "meter" : "keep"
+    if (balance > 0) return "insure"
+    // What is removed never comes back, so the next day decides.
+    return (yield* isPaying(account)) ? "keep" : "purge"
+  })
+
   const count = Effect.fnUntraced(function* (account: Account, options: CensusOptions, problems: Array<string>) {
     const counted: Array<Counted> = []
     for (const key of directory.list(account.id)) {
@@ -121,7 +140,7 @@ export const makeAccountStorage = Effect.fnUntraced(function* (plans: PlanTable)
   ) {
     let purged = 0
     for (const one of counted.filter(({ census }) => census.liveBefore > 0)) {
-      if ((yield* balanceOf(account)) > 0) break
+      if ((yield* balanceOf(account)) > 0 || (yield* isPaying(account))) break
       purged += yield* remove([one], { _tag: "RemoveCreatedBefore", beforeMillis }, problems)
     }
     return purged
@@ -157,11 +176,6 @@ export const makeAccountStorage = Effect.fnUntraced(function* (plans: PlanTable)
 })
 
 type Verdict = "insure" | "purge" | "meter" | "keep"
-
-const verdictOf = (terms: PlanTerms, live: number, balance: MicroCredits): Verdict => {
-  if (terms.retentionDays !== undefined) return balance > 0 ? "insure" : "purge"
-  return overIncluded(terms, live) > 0 ? "meter" : "keep"
-}
 
 const overIncluded = ({ memoriesIncluded = Infinity }: PlanTerms, live: number): number =>
   Math.max(0, live - memoriesIncluded)
