@@ -3,7 +3,8 @@ import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { InvalidRequest } from "@muniment/domain/Errors"
-import { microCreditsPerCredit, toCredits, toUsd } from "@muniment/domain/Money"
+import { Limits } from "@muniment/domain/Limits"
+import { creditsPerUsd, type MicroCredits, microCreditsPerCredit, toCredits, toUsd } from "@muniment/domain/Money"
 import type { JobRun, PaymentRecord } from "@muniment/domain/Operations"
 import { creditsOfUnits } from "@muniment/domain/Payment"
 import { Accounts } from "@muniment/ledger/Accounts"
@@ -18,6 +19,13 @@ import { OperatorService } from "../operator/OperatorService.ts"
 
 const paymentsShownDefault = 100
 const jobRunsShown = 100
+/**
+ * What the largest deposit brings. Totals are read as doubles: beyond 2^53 millionths, 9,000 times this, the
+ * file could not be opened any more.
+ */
+const adjustmentCreditsMax = (Limits.depositCentsMax / 100) * creditsPerUsd
+/** Of a decimal that a double holds inexactly, in millionths; far above its error, far below one. */
+const millionthTolerance = 1e-3
 
 export const moneyAdminHandlers = HttpApiBuilder.group(
   MunimentApi,
@@ -37,8 +45,8 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
       checkLedger: () => Effect.map(Effect.provide(checkLedger, context), (report) => ({ success, ...report })),
       adjust: Effect.fnUntraced(function* ({ payload }) {
         const account = yield* operator.account(payload.account)
-        const amount = Math.round(payload.credits * microCreditsPerCredit)
-        if (amount === 0 || !Number.isSafeInteger(amount)) return yield* notAnAmount
+        const amount = adjustmentOf(payload.credits)
+        if (amount === undefined) return yield* notAnAmount
         const { key, reason } = payload
         const { purses, isRepeat } = yield* ledger.adjust({ account, amount, key, reason })
         return { success, balance: toCredits(purses.balance), replayed: isRepeat }
@@ -67,9 +75,17 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
   })
 )
 
+/** Millionths of a credit; undefined when it is none, too much, or finer than a millionth. */
+const adjustmentOf = (credits: number): MicroCredits | undefined => {
+  if (credits === 0 || Math.abs(credits) > adjustmentCreditsMax) return undefined
+  const exact = credits * microCreditsPerCredit
+  const amount = Math.round(exact)
+  return amount !== 0 && Math.abs(exact - amount) < millionthTolerance ? amount : undefined
+}
+
 const notAnAmount = new InvalidRequest({
   code: "invalid_amount",
-  error: "give an amount of credits other than 0, with at most 6 decimals"
+  error: `give an amount of credits other than 0, at most ${adjustmentCreditsMax} and with at most 6 decimals`
 })
 
 const jobRun = ({ accounts, at, charged, day, expired, insured, metered, purged }: DaySums): JobRun => ({
