@@ -10,7 +10,7 @@ import type { ReservationRow } from "./ReservationRows.ts"
 /** A write: survives a crash, and is settled or voided at the next start by asking for `token`. */
 export interface Durable {
   readonly token: string
-  /** Hash of the client's Idempotency-Key: the repeat of a settled request is free. */
+  /** Names the client's Idempotency-Key and body: the repeat of a settled request is free. */
   readonly request?: string | undefined
   /** Tags of the namespaces that the call may change. */
   readonly namespaces: ReadonlyArray<string>

@@ -9,7 +9,7 @@ import type { MicroCredits } from "@muniment/domain/Money"
 
 export interface ReservationRow {
   readonly id: string
-  /** Hash of the client's Idempotency-Key. */
+  /** Names the client's Idempotency-Key and body. */
   readonly request: string | null
   readonly account: string
   readonly operation: string

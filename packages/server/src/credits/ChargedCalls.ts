@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
       const durable =
         changes === undefined || token === undefined
           ? undefined
-          : { token: token.key, namespaces: changes, request: client?.key }
+          : { token: token.key, namespaces: changes, request: client && requestOf(client) }
       const kept = hold({ ...priced, durable })
       const once = isErasure ? Effect.catchTag(kept, "InsufficientStorage", () => hold(priced)) : kept
       return Effect.catchTag(once, "InsufficientCredits", () =>
@@ -132,6 +132,12 @@ const make = Effect.gen(function* () {
 
   return { charge }
 })
+
+/**
+ * What was paid for by a key is one request: a client that goes away before its answer is kept frees the key,
+ * and with another body, for another agent, the key would buy as many calls as it likes.
+ */
+const requestOf = ({ fingerprint, key }: IdempotencyToken): string => `${key}:${fingerprint}`
 
 /** Tokens that no other process of this data directory makes. */
 class TokenSource {
