@@ -69,7 +69,9 @@ describe("a body that is not good JSON", () => {
   it.each(["[]", "1", "null", '"text"', "true", "{}", '{"a":1}'])(
     "is refused by every route that requires a field when it is well-formed and of another shape: %s",
     async (rawBody) => {
-      for (const route of bodyRoutes) {
+      // The one body that may be empty: how the daily job is to be run.
+      const requiring = bodyRoutes.filter(({ name }) => name !== "money.runJobs" || !rawBody.startsWith("{"))
+      for (const route of requiring) {
         const path = route.path.replace(/:\w+/, "x")
         const { status } = await server.call(route.method, path, { rawBody, key: keyFor(route) })
         expect({ route: route.name, status }).toEqual({ route: route.name, status: 400 })
