@@ -1,0 +1,181 @@
+/**
+ * Attacks on money that once worked: a write that is not paid for, a payment that hears a lie, memories
+ * that go although their owner has paid.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { Limits } from "@muniment/domain/Limits"
+import { fact, startTimeout } from "../support/MemoryCalls.ts"
+import { depositor, newDepositor, newPayer, paymentsOf, reconcile, signedDeposit } from "../support/PaymentCalls.ts"
+import {
+  missingChains,
+  type PaymentChains,
+  sendMethods,
+  startPaymentChains,
+  testNetworks
+} from "../support/PaymentChains.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+const dayMillis = 86_400_000
+const patience = { timeout: 10_000, interval: 20 }
+
+/** A write whose client goes away so many milliseconds after it was sent. */
+const writeAndLeave = (
+  server: TestServer,
+  secret: string,
+  headers: ReadonlyArray<string>,
+  body: object,
+  millis: number
+) =>
+  new Promise<void>((left) => {
+    const text = JSON.stringify(body)
+    const socket = connect({ host: "127.0.0.1", port: Number(new URL(server.url).port) })
+    const head = [
+      "POST /v1/memories HTTP/1.1",
+      "host: localhost",
+      `authorization: Bearer ${secret}`,
+      "content-type: application/json",
+      `content-length: ${Buffer.byteLength(text)}`,
+      ...headers
+    ]
+    // That the server ends the connection as well is no news.
+    socket.on("error", () => socket.destroy())
+    socket.once("close", () => left())
+    socket.write(`${head.join("\r\n")}\r\n\r\n${text}`)
+    setTimeout(() => socket.destroy(), millis)
+  })
+
+describe("an Idempotency-Key whose client goes away before the answer", () => {
+  const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "1000" }
+  const price = 5
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({ environment })
+  }, startTimeout)
+  afterAll(() => server.stop())
+
+  it("pays for one body, not for one for each agent", async () => {
+    const who = depositor(server, "hasty", await server.newAccount("hasty"))
+    const memories = Array.from({ length: 100 }, (_, at) => fact("a", `b${at}`))
+    for (let at = 0; at < 12; at++) {
+      const body = { agentId: `agent-${at}`, memories }
+      await writeAndLeave(server, who.secret, ["idempotency-key: once"], body, 1 + (at % 4))
+    }
+    await vi.waitFor(async () => {
+      const { agents } = (await who.call("GET", "/v1/account")).body
+      const { credits } = (await who.call("GET", "/v1/credits")).body.allowance
+      const written = agents.filter(({ memories }: { readonly memories: number }) => memories > 0)
+      expect(written.length).toBeGreaterThan(0)
+      expect(1_000 - credits).toBe(price * written.length)
+    }, patience)
+  })
+})
+
+describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
+  let chains: PaymentChains
+  beforeAll(async () => {
+    chains = await startPaymentChains()
+  }, startTimeout)
+  afterAll(() => chains.stop())
+
+  describe("while every run is taken by payments that wait for a silent node", () => {
+    let server: TestServer
+    beforeAll(async () => {
+      server = await startServer({ environment: chains.environment })
+    }, startTimeout)
+    afterAll(() => server.stop())
+
+    it.each(testNetworks)("on %s, one that was credited hears so again", async (network) => {
+      const credited = await signedDeposit(server, chains, network)
+      expect((await credited.who.deposit(1, credited.payment)).status).toBe(200)
+      const crowd = await newDepositor(server)
+      const payer = await newPayer(chains, network)
+      const payments: Array<Readonly<Record<string, string>>> = []
+      for (let at = 0; at < Limits.paymentsInFlightMax; at++) payments.push(await crowd.sign(payer, 0.2))
+      const fresh = await signedDeposit(server, chains, network)
+
+      chains.rpc[network].failNext(() => true, "hang", 100 * payments.length)
+      const before = chains.rpc[network].calls()
+      const answers = Promise.all(payments.map((payment) => crowd.deposit(0.2, payment)))
+      await vi.waitFor(() => {
+        expect(chains.rpc[network].calls() - before).toBeGreaterThanOrEqual(payments.length)
+      }, patience)
+      const turnedAway = await fresh.who.deposit(1, fresh.payment)
+      expect([turnedAway.status, turnedAway.body.code]).toEqual([503, "payment_unavailable"])
+      const again = await credited.who.deposit(1, credited.payment)
+      expect([again.status, again.body.replayed]).toEqual([200, true])
+      const thief = await fresh.who.deposit(1, credited.payment)
+      expect([thief.status, thief.body.code]).toEqual([409, "payment_already_used"])
+      await answers
+      chains.rpc[network].up()
+      expect((await fresh.who.deposit(1, fresh.payment)).status).toBe(200)
+    })
+  })
+
+  describe("a deposit that a crash leaves open when the daily job is due", () => {
+    let directory = ""
+    beforeAll(() => {
+      directory = mkdtempSync(join(tmpdir(), "muniment-attacks-"))
+    })
+    afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+    /** The last day is due again, also for accounts that are younger. */
+    const giveDayBack = (dataDirectory: string) => {
+      const control = new DatabaseSync(join(dataDirectory, "control.db"))
+      control.exec("UPDATE job_state SET last_day = date(last_day, '-1 day')")
+      control.prepare("UPDATE account SET created_at = created_at - ?").run(30 * dayMillis)
+      control.close()
+    }
+    const weekOld = (letter: string) => ({
+      id: `mem_01KAJ8Q0V7E5XK9D2M4N6P8R0${letter}`,
+      agentId: "assistant",
+      ...fact("Alice", `Alice has tortoise ${letter}`),
+      tags: [],
+      mentions: [],
+      confidence: 1,
+      createdAt: Date.now() - 8 * dayMillis,
+      updatedAt: Date.now() - 8 * dayMillis,
+      origin: "direct"
+    })
+
+    it.each(testNetworks)("saves the memories of its account, on %s", async (network) => {
+      const dataDirectory = join(directory, network)
+      const options = { dataDirectory, environment: chains.environment }
+      let server = await startServer(options)
+      const { payment, who } = await signedDeposit(server, chains, network)
+      const body = { account: who.name, records: ["A", "B"].map(weekOld) }
+      const imported = await server.call("POST", "/admin/import", { key: server.operatorToken, body })
+      expect(imported.body).toMatchObject({ imported: 2 })
+      chains.rpc[network].failNext(sendMethods[network], "drop-response")
+      // The chain has the payment, and the server cannot see it any more.
+      chains.rpc[network].failNext(isLook, "refuse", 1_000)
+      const asking = who.deposit(1, payment).catch(() => undefined)
+      await vi.waitFor(async () => expect(await statesIn(server)).toEqual(["broadcasting"]), patience)
+      await vi.waitFor(async () => expect(chains.rpc[network].calls(sendMethods[network])).toBeGreaterThan(0), patience)
+      await server.kill()
+      await asking
+
+      giveDayBack(dataDirectory)
+      server = await startServer(options)
+      expect(server.output()).toContain("the daily storage job is done")
+      chains.rpc[network].up()
+      const there = depositor(server, who.name, who.secret)
+      await vi.waitFor(async () => {
+        await reconcile(server)
+        expect(await there.balance()).toBe(1_000)
+      }, patience)
+      expect((await there.call("GET", "/v1/account")).body.agents).toEqual([{ agentId: "assistant", memories: 2 }])
+      await server.stop()
+    })
+  })
+})
+
+/** What a payment is looked at by, once it is sent. */
+const isLook = ({ method }: { readonly method: string }): boolean =>
+  method === "eth_getTransactionReceipt" || method === "getSignatureStatuses"
+
+const statesIn = async (server: TestServer) => (await paymentsOf(server)).map(({ state }) => state)
