@@ -76,8 +76,8 @@ export class PaymentJournal extends Context.Service<
     readonly resettled: (id: string, hash: string) => Effect.Effect<void, InsufficientStorage>
     /** The chain was reorganised and lost the payment: what is left of it is taken back. */
     readonly reversed: (id: string, reason: string) => Effect.Effect<void, InsufficientStorage>
-    /** Verified, broadcasting and settled ones, oldest first, at most `unfinishedPageMax`. */
-    readonly unfinished: Effect.Effect<ReadonlyArray<JournalledPayment>>
+    /** Verified, broadcasting and settled ones after that one, oldest first, at most `unfinishedPageMax`. */
+    readonly unfinished: (after?: JournalledPayment) => Effect.Effect<ReadonlyArray<JournalledPayment>>
     /** Newest first. */
     readonly list: (filter: PaymentFilter) => Effect.Effect<ReadonlyArray<JournalledPayment>>
     readonly countByState: Effect.Effect<Record<PaymentState, number>>
@@ -200,11 +200,13 @@ const make = Effect.gen(function* () {
       const payment = yield* read(standing(id, "reversed", ["settled", "reversed"]))
       yield* books.debit(payment.account, creditsOfUnits(payment.units), (taken) => reverse(id, reason, taken))
     }),
-    unfinished: select(
-      sql`state IN ('verified', 'broadcasting', 'settled')`,
-      sql`created_at, rowid`,
-      unfinishedPageMax
-    ),
+    unfinished: (after) =>
+      select(
+        sql`state IN ('verified', 'broadcasting', 'settled')
+          AND (created_at, id) > (${after?.createdAt ?? -1}, ${after?.id ?? ""})`,
+        sql`created_at, id`,
+        unfinishedPageMax
+      ),
     list: ({ account, limit, state }) =>
       select(
         sql.and([

@@ -8,7 +8,7 @@
  */
 import { Context, Effect, Layer, Schedule, Semaphore } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import { type JournalledPayment, PaymentJournal } from "@muniment/ledger/PaymentJournal"
+import { type JournalledPayment, PaymentJournal, unfinishedPageMax } from "@muniment/ledger/PaymentJournal"
 import { countPayment } from "./PaymentMetrics.ts"
 import { Settlement } from "./Settlement.ts"
 
@@ -61,9 +61,17 @@ const make = Effect.gen(function* () {
   const oneAtATime = yield* Semaphore.make(1)
   const roundOf = Effect.fn("Reconcile.round")(
     function* (isWanted: (payment: JournalledPayment) => boolean) {
-      const wanted = (yield* journal.unfinished).filter(isWanted)
-      yield* Effect.forEach(wanted, lookSafely, { concurrency: concurrentMax, discard: true })
-      return wanted.length
+      let looked = 0
+      let last: JournalledPayment | undefined
+      // Page by page: a thousand that stay open, for whatever reason, must not hide those that came later.
+      do {
+        const page = yield* journal.unfinished(last)
+        const wanted = page.filter(isWanted)
+        yield* Effect.forEach(wanted, lookSafely, { concurrency: concurrentMax, discard: true })
+        looked += wanted.length
+        last = page.length < unfinishedPageMax ? undefined : page.at(-1)
+      } while (last !== undefined)
+      return looked
     },
     (round) => oneAtATime.withPermits(1)(round)
   )

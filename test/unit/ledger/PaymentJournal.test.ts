@@ -161,7 +161,7 @@ describe("PaymentJournal", () => {
       yield* journal.settled("a", "0x")
       yield* journal.failed("b", "expired")
       const ids = (payments: ReadonlyArray<{ readonly id: string }>) => payments.map((listed) => listed.id)
-      expect(ids(yield* journal.unfinished)).toEqual(["a", "c", "d"])
+      expect(ids(yield* journal.unfinished())).toEqual(["a", "c", "d"])
       expect(ids(yield* journal.list({ limit: 3 }))).toEqual(["d", "c", "b"])
       expect(ids(yield* journal.list({ account: account.id, limit: 9 }))).toEqual(["c", "b", "a"])
       expect(ids(yield* journal.list({ state: "verified", account: account.id, limit: 9 }))).toEqual(["c"])

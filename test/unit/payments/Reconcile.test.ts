@@ -3,10 +3,11 @@ import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
+import { unfinishedPageMax } from "@muniment/ledger/PaymentJournal"
 import type { PaymentChain } from "@muniment/payments/PaymentChain"
 import { Reconcile } from "@muniment/payments/Reconcile"
 import { crashImage } from "../ledger/CrashImage.ts"
-import { alice, type ProcessOptions, startProcess } from "./SettlementProcess.ts"
+import { alice, type ProcessOptions, startProcess, units } from "./SettlementProcess.ts"
 import { away, paid, ScriptedChain, unpaid } from "./ScriptedChain.ts"
 
 /** With reconciliation at work, as the service has it. */
@@ -206,6 +207,26 @@ describe("Reconciliation", () => {
       expect(yield* next.balance(alice)).toBe(0.1)
       expect(yield* next.journal.countByState).toMatchObject({ broadcasting: 2, settled: 1 })
       expect(next.logged).toContain("Error a payment met a defect")
+    })
+  )
+
+  it.effect("reaches the newest payment behind a page of those that stay open", () =>
+    Effect.gen(function* () {
+      const chain = new ScriptedChain()
+      const first = yield* startProcess([chain])
+      for (let at = 0; at < unfinishedPageMax; at++) {
+        const id = `stuck-${at}`
+        yield* first.journal.claim({ id, account: alice.id, network: "solana", payer: "p", units, payload: {} })
+      }
+      yield* TestClock.adjust(1)
+      chain.onLook = () => away
+      yield* first.payAndWait("one")
+
+      const after = new ScriptedChain()
+      chain.mined.forEach((view, nonce) => after.mined.set(nonce, view))
+      const next = yield* startService([after], { directory: crashImage(first.directory) })
+      expect(yield* next.round).toBe(unfinishedPageMax + 1)
+      expect(yield* next.balance(alice)).toBe(0.1)
     })
   )
 })

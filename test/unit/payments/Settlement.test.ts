@@ -77,7 +77,7 @@ describe("A payment", () => {
       expect(yield* Effect.flip(pay("one"))).toEqual(fails("PaymentInvalid", { reason: "it has expired" }))
       chain.onVerify = () => away
       expect(yield* Effect.flip(pay("one"))).toEqual(fails("ChainUnavailable"))
-      expect(yield* journal.unfinished).toEqual([])
+      expect(yield* journal.unfinished()).toEqual([])
       expect(chain.calls).toEqual(["verify one", "verify one"])
       chain.onVerify = () => Effect.void
       expect(yield* pay("one")).toMatchObject({ _tag: "Settled" })
