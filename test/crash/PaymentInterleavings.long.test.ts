@@ -58,6 +58,6 @@ const summary = (seed: number, reports: ReadonlyArray<InterleavingReport>): stri
   return (
     `interleavings: seed ${seed}, ${reports.length} of them, ${total(({ payments }) => payments)} payments, ` +
     `${total(({ credited }) => credited)} credited, ${total(({ reversed }) => reversed)} reversed, ` +
-    `${total(({ kills }) => kills)} kills; answers ${JSON.stringify(tally)}`
+    `${total(({ kills }) => kills)} kills, ${total(({ undone }) => undone)} undone; answers ${JSON.stringify(tally)}`
   )
 }

@@ -3,11 +3,12 @@
  * nodes that fail; chains that stand still or are reorganised; a server that dies. Requests are sent and
  * not waited for, so that actions run into each other.
  */
+import { createSolanaRpc, type Signature } from "@solana/kit"
 import { createTestClient, type Hex, http, parseAbi, walletActions } from "viem"
 import { baseSepolia } from "viem/chains"
 import type { FaultKind } from "../../scripts/devchains/FaultyRpc.ts"
 import { evmAddresses } from "../../scripts/devchains/Wallets.ts"
-import { decodeHeader, depositor, type Payer, paymentsOf } from "./PaymentCalls.ts"
+import { decodeHeader, depositor, type Payer, type PaymentRow, paymentsOf } from "./PaymentCalls.ts"
 import { type PaymentChains, sendMethods, type TestNetwork, testNetworks } from "./PaymentChains.ts"
 import type { MortalServer } from "./PaymentKills.ts"
 import type { SeededRandom } from "./SeededRandom.ts"
@@ -63,7 +64,7 @@ export const actions: ReadonlyArray<{ readonly weight: number; readonly name: st
   { weight: 5, name: "node away", act: (play) => nodeAway(play) },
   { weight: 8, name: "nodes back", act: (play) => nodesBack(play) },
   { weight: 6, name: "kill", act: (play) => kill(play) },
-  { weight: 6, name: "reorganisation", act: (play) => reorganise(play) },
+  { weight: 10, name: "reorganisation", act: (play) => reorganise(play) },
   { weight: 4, name: "front-run", act: (play) => frontRun(play) },
   { weight: 5, name: "no blocks", act: (play) => holdBlocks(play) },
   { weight: 6, name: "blocks", act: (play) => giveBlocks(play) },
@@ -186,18 +187,38 @@ export const kill: Action = async ({ underWay, world }) => {
   await world.mortal.start()
 }
 
+/** Most payments under way are on their chain by then. */
+const landingMillis = 500
+const lostForGoodShare = 0.3
+
 /** The transaction of one payment, and on an EVM chain all later ones, have never happened. */
-const reorganise: Action = async ({ payments, random, trace, world }) => {
-  const payment = random.pick(payments)
-  if (payment === undefined) return
-  const row = await rowOf(world, payment)
-  if (row === undefined || row.transaction === null) return
-  const isUndone = await world.chains.reorg(payment.network, row.transaction).then(
+const reorganise: Action = async (play) => {
+  const { payments, random, trace, underWay, world } = play
+  await Promise.race([Promise.all(underWay), new Promise((wake) => setTimeout(wake, landingMillis))])
+  const rows = await paymentsOf(world.mortal.now())
+  const sent = payments.flatMap((payment) => {
+    const row = rows.find((one) => isOf(one, payment))
+    return row === undefined || row.transaction === null ? [] : [{ payment, hash: row.transaction, state: row.state }]
+  })
+  const chosen = random.pick(sent)
+  if (chosen === undefined || (await isFinal(world.chains, chosen.payment.network, chosen.hash))) return
+  const isUndone = await world.chains.reorg(chosen.payment.network, chosen.hash).then(
     () => true,
     // It had not landed.
     () => false
   )
-  if (isUndone) trace.push(`${payment.cents} is undone`)
+  if (!isUndone) return
+  trace.push(`${chosen.payment.cents} is undone, ${chosen.state}`)
+  // Then it can come back only as long as its blockhash serves, and is reversed after that.
+  if (random.next() < lostForGoodShare) await expire(play)
+}
+
+/** No chain takes back what it has called final. An interleaving is too short for that on the EVM chain. */
+const isFinal = async ({ solana }: PaymentChains, network: TestNetwork, hash: string): Promise<boolean> => {
+  if (network !== "solana-devnet") return false
+  const rpc = createSolanaRpc(solana.rpcUrl)
+  const { value } = await rpc.getSignatureStatuses([hash as Signature]).send()
+  return value[0]?.confirmationStatus === "finalized"
 }
 
 const tokenAbi = parseAbi([
@@ -244,7 +265,7 @@ export const giveBlocks: Action = async ({ world: { chains } }) => {
 }
 
 /** Every blockhash that was given out so far runs out, and what landed becomes final. */
-const expiringSlots = 400
+export const expiringSlots = 400
 
 const expire: Action = async ({ payments, world }) => {
   for (const payment of payments) payment.isExpired ||= payment.network === "solana-devnet"
@@ -263,8 +284,10 @@ const reconcileNow: Action = async ({ underWay, world }) => {
 
 const pause: Action = ({ random }) => new Promise((wake) => setTimeout(wake, random.between(0, pauseMillisMax)))
 
+const isOf = ({ amountUsd }: PaymentRow, { cents }: Played): boolean => Math.round(amountUsd * 100) === cents
+
 /** The journal's row of a payment. */
-export const rowOf = async ({ mortal }: PaymentWorld, { cents }: Played) =>
-  (await paymentsOf(mortal.now())).find(({ amountUsd }) => Math.round(amountUsd * 100) === cents)
+export const rowOf = async ({ mortal }: PaymentWorld, payment: Played): Promise<PaymentRow | undefined> =>
+  (await paymentsOf(mortal.now())).find((row) => isOf(row, payment))
 
 const pick = <A>(random: SeededRandom, choices: ReadonlyArray<A>): A => choices[random.between(0, choices.length - 1)]!

@@ -7,6 +7,7 @@ import { newPayer, paymentsOf, reconcile, expectMoneyConserved, depositor } from
 import { type PaymentChains, startPaymentChains, type TestNetwork, testNetworks } from "./PaymentChains.ts"
 import {
   actions,
+  expiringSlots,
   giveBlocks,
   kill,
   nodesBack,
@@ -24,6 +25,8 @@ export interface InterleavingReport {
   readonly credited: number
   readonly reversed: number
   readonly kills: number
+  /** Payments that a reorganised chain took back, for a while or for good. */
+  readonly undone: number
   /** Statuses of all answers to payments. */
   readonly answers: ReadonlyArray<number>
   /** Empty, or what is wrong; the trace is what led to it. */
@@ -70,7 +73,7 @@ export const playInterleaving = async (world: PaymentWorld, seed: number): Promi
   }
   await comeToRest(play)
   await comeBack(play)
-  await untilChainsAgree(world)
+  await untilChainsAgree(play)
   await expectMoneyConserved(world.mortal.now(), world.chains).catch((cause: unknown) =>
     play.problems.push(cause instanceof Error ? cause.message : String(cause))
   )
@@ -79,6 +82,7 @@ export const playInterleaving = async (world: PaymentWorld, seed: number): Promi
     seed,
     payments: play.payments.length,
     kills: play.trace.filter((line) => line.startsWith("kill")).length,
+    undone: play.trace.filter((line) => line.includes("is undone")).length,
     answers: play.payments.flatMap(({ told }) => told.map(({ status }) => status)),
     ...counts,
     problems: play.problems,
@@ -119,12 +123,18 @@ const comeBack = async (play: Play): Promise<void> => {
 
 const roundsMax = 60
 const roundPauseMillis = 50
+/** What is still good has landed by then. */
+const roundsBeforeBlocks = 6
 
 /** Reconciliation has brought back what reorganisations undid, or has given it up. */
-const untilChainsAgree = async ({ chains, mortal }: PaymentWorld): Promise<void> => {
+const untilChainsAgree = async ({ payments, world: { chains, mortal } }: Play): Promise<void> => {
   for (let round = 0; round < roundsMax; round++) {
-    if ((await reconcile(mortal.now())) === 0 && (await doChainsAgree(chains, await paymentsOf(mortal.now())))) return
+    const open = await reconcile(mortal.now())
+    if (open === 0 && (await doChainsAgree(chains, await paymentsOf(mortal.now())))) return
     await new Promise((wake) => setTimeout(wake, roundPauseMillis))
+    // That a payment can never land any more is certain many blocks later only.
+    const waits = round >= roundsBeforeBlocks && payments.some(({ isExpired }) => isExpired)
+    if (waits) chains.solana.advance(expiringSlots)
   }
 }
 
