@@ -75,6 +75,30 @@ describe("an Idempotency-Key whose client goes away before the answer", () => {
   })
 })
 
+describe("a slip of the operator's hand", () => {
+  const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer({ environment })
+  }, startTimeout)
+  afterAll(() => server.stop())
+
+  it("gives no credits that no double can count, and none finer than a millionth", async () => {
+    await server.newAccount("lucky")
+    const give = async (credits: number) => {
+      const body = { account: "lucky", credits, reason: "r", key: `gift-${credits}` }
+      const answer = await server.call("POST", "/admin/ledger/adjustments", { key: server.operatorToken, body })
+      return answer.body.code ?? answer.body.balance
+    }
+    for (const credits of [1e300, 9e9, -9e9, 1_000_001, 1e-7, 1.5e-6, 0]) {
+      expect([credits, await give(credits)]).toEqual([credits, "invalid_amount"])
+    }
+    expect([await give(1_000_000), await give(0.1), await give(0.000_001)]).toEqual([
+      1_000_000, 1_000_000.1, 1_000_000.100001
+    ])
+  })
+})
+
 describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
   let chains: PaymentChains
   beforeAll(async () => {
