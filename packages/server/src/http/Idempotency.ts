@@ -15,8 +15,9 @@ import { idempotencyKeyOf, IdempotencyStore, type Claim } from "@muniment/ledger
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { nonceBytes, seal, unseal } from "@muniment/trust/SealedText"
 
-/** How often a twin of a request at work looks whether it is done. */
-const twinPollMillis = 20
+/** When a twin of a request at work looks whether it is done: each time twice as late, as each look is a query. */
+const twinPollMillisMin = 20
+const twinPollMillisMax = 1_000
 
 export const idempotency = Layer.effect(
   Idempotency,
@@ -24,12 +25,12 @@ export const idempotency = Layer.effect(
     const store = yield* IdempotencyStore
 
     /** The claim, once no twin is at work any more. */
-    const claimed = (key: string, fingerprint: string): Effect.Effect<Claim> =>
+    const claimed = (key: string, fingerprint: string, pollMillis = twinPollMillisMin): Effect.Effect<Claim> =>
       Effect.flatMap(store.claim(key, fingerprint), (claim) =>
         claim._tag === "InFlight"
           ? Effect.delay(
-              Effect.suspend(() => claimed(key, fingerprint)),
-              Duration.millis(twinPollMillis)
+              Effect.suspend(() => claimed(key, fingerprint, Math.min(2 * pollMillis, twinPollMillisMax))),
+              Duration.millis(pollMillis)
             )
           : Effect.succeed(claim)
       )
