@@ -239,6 +239,20 @@ describe("corrections by the operator", () => {
   })
 })
 
+it("the metrics count calls and credits by operation", async () => {
+  const who = await payer(100)
+  const counted = async () => {
+    const { body } = await server.call("GET", "/metrics", { key: null })
+    const of = (name: string) =>
+      Number(new RegExp(`^muniment_${name}\\{operation="attest"\\} (\\S+)$`, "m").exec(body)?.[1] ?? 0)
+    return [of("charges_total"), of("credits_charged_total")] as const
+  }
+  const [calls, credits] = await counted()
+  const body = { claim: "memory_count_gte", threshold: 1 }
+  for (let made = 0; made < 2; made++) expect((await who.call("POST", "/v1/attestations", { body })).status).toBe(200)
+  expect(await counted()).toEqual([calls + 2, credits + 6])
+})
+
 it("after all this the ledger proves itself", async () => {
   expect(await proof()).toMatchObject({ ok: true, problems: [] })
 })

@@ -99,10 +99,11 @@ const make = Effect.gen(function* () {
   }
 
   const settle = (call: PricedCall, held: Reservation) =>
-    Effect.flatMap(ledger.settle(held), ({ charged, purses }) => {
+    Effect.map(ledger.settle(held), ({ charged, purses }) => {
       // What the owner's plan records is what the call would have cost.
       const worth = charged + held.ownUse
-      return Effect.as(countCharge(call.operation, worth), { charged: worth, purses })
+      countCharge(call.operation, worth)
+      return { charged: worth, purses }
     })
 
   // No spans: this stands around every priced call, and a span would cost as much as the charge.

@@ -6,6 +6,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Effect, Metric } from "effect"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 import { PaymentJournal } from "@muniment/ledger/PaymentJournal"
+import { refreshCharges } from "../credits/CreditMetrics.ts"
 
 /** Seconds, 0.1 ms to about 13 s. */
 const latencyBoundaries = Metric.exponentialBoundaries({ start: 0.0001, factor: 2, count: 18 })
@@ -50,6 +51,7 @@ export class ProcessGauges {
       yield* Metric.update(residentBytes, process.memoryUsage.rss())
       yield* Metric.update(openNamespaces, open)
       yield* Metric.update(quarantinedFiles, quarantined.length)
+      yield* refreshCharges
       for (const [state, count] of Object.entries(yield* (yield* PaymentJournal).countByState)) {
         yield* Metric.update(Metric.withAttributes(paymentsInState, { state }), count)
       }
