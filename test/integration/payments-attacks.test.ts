@@ -140,6 +140,28 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
     })
   })
 
+  describe("a balance that covers one payment", () => {
+    let server: TestServer
+    beforeAll(async () => {
+      server = await startServer({ environment: chains.environment })
+    }, startTimeout)
+    afterAll(() => server.stop())
+
+    it.each(testNetworks)("lets one of many be sent, on %s: fees are paid for that one alone", async (network) => {
+      const who = await newDepositor(server)
+      const payer = await newPayer(chains, network, 0.15)
+      const payments: Array<Readonly<Record<string, string>>> = []
+      for (let at = 0; at < 12; at++) payments.push(await who.sign(payer, 0.1, 2))
+      const sent = chains.rpc[network].calls(sendMethods[network])
+      const answers = await Promise.all(payments.map((payment) => who.deposit(0.1, payment)))
+      const statuses = answers.map(({ status }) => status).toSorted()
+      expect(statuses).toEqual([200, ...Array.from({ length: 11 }, () => 402)])
+      expect(chains.rpc[network].calls(sendMethods[network]) - sent).toBe(1)
+      expect(await who.balance()).toBe(100)
+      expect(await paymentsOf(server)).toHaveLength(testNetworks.indexOf(network) + 1)
+    })
+  })
+
   describe("a deposit that a crash leaves open when the daily job is due", () => {
     let directory = ""
     beforeAll(() => {

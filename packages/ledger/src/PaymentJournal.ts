@@ -80,6 +80,11 @@ export class PaymentJournal extends Context.Service<
     readonly unfinished: (after?: JournalledPayment) => Effect.Effect<ReadonlyArray<JournalledPayment>>
     /** Newest first. */
     readonly list: (filter: PaymentFilter) => Effect.Effect<ReadonlyArray<JournalledPayment>>
+    /** Payments of this payer that may still take money from him: `verified` and `broadcasting`. */
+    readonly openOf: (
+      network: PaymentNetwork,
+      payer: string
+    ) => Effect.Effect<ReadonlyArray<{ readonly id: string; readonly units: number }>>
     readonly countByState: Effect.Effect<Record<PaymentState, number>>
   }
 >()("muniment/ledger/PaymentJournal") {
@@ -216,6 +221,9 @@ const make = Effect.gen(function* () {
         sql`created_at DESC, rowid DESC`,
         limit
       ),
+    openOf: (network, payer) =>
+      read(sql<{ readonly id: string; readonly units: number }>`SELECT id, units FROM payment
+        WHERE state IN ('verified', 'broadcasting') AND network = ${network} AND payer = ${payer}`),
     countByState: read(
       Effect.map(
         sql<{ readonly state: PaymentState; readonly count: number }>`SELECT state, count(*) AS count

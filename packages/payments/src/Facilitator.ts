@@ -51,9 +51,9 @@ export const facilitatorChain = (
   }
 
   /** Our rules, then the facilitator's. */
-  const verify = Effect.fn("Facilitator.verify")(function* (claim: PaymentClaim, units: number) {
+  const verify = Effect.fn("Facilitator.verify")(function* (claim: PaymentClaim, units: number, promised?: number) {
     // Without RPC the inner chain goes as far as it can, and says that it is away.
-    yield* Effect.catchTag(inner().verify(claim, units), "ChainUnavailable", () => Effect.void)
+    yield* Effect.catchTag(inner().verify(claim, units, promised), "ChainUnavailable", () => Effect.void)
     const { accepted, payment } = orderOf(claim, units)
     const opinion = yield* ask(() => checking.verify(payment, accepted)).pipe(
       Effect.catch(({ cause }) =>

@@ -61,8 +61,15 @@ export interface PaymentChain {
   }) => PaymentRequirement
   /** Reads the scheme's payload: shapes and sizes only. */
   readonly claim: (payload: unknown) => Effect.Effect<PaymentClaim, PaymentInvalid>
-  /** Every verification rule (payments.md), for exactly `units` of USDC to us. */
-  readonly verify: (claim: PaymentClaim, units: number) => Effect.Effect<void, PaymentInvalid | ChainUnavailable>
+  /**
+   * Every verification rule (payments.md), for exactly `units` of USDC to us. `promised`: units of the same
+   * payer that are on their way to us already, which his balance must cover as well (default 0).
+   */
+  readonly verify: (
+    claim: PaymentClaim,
+    units: number,
+    promised?: number
+  ) => Effect.Effect<void, PaymentInvalid | ChainUnavailable>
   /**
    * Signs what will be sent; sends nothing. The caller lets one at a time through, up to `broadcast`.
    * `previous`: what was signed for this payment before and is to be replaced.

@@ -15,6 +15,7 @@ import { Outages } from "./Outages.ts"
 import { ChainUnavailable, type PaymentChain, type PaymentClaim, PaymentInvalid } from "./PaymentChain.ts"
 import { paymentDriver, type PaymentStep, type StepOptions } from "./PaymentDriver.ts"
 import { countPayment, type PaymentCount } from "./PaymentMetrics.ts"
+import { Promises } from "./Promises.ts"
 import type { WirePayment } from "./wire/PaymentHeader.ts"
 
 export interface PaymentRequest {
@@ -92,6 +93,7 @@ const make = Effect.fnUntraced(function* ({ chains, confirmations }: SettlementO
   const outages = new Outages()
   const driver = paymentDriver(journal, outages, confirmations)
   const runs = new Map<string, Run>()
+  const promises = new Promises(journal)
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => runs.forEach(({ answer }) => Deferred.doneUnsafe(answer, Exit.succeed(pending))))
   )
@@ -163,10 +165,14 @@ const make = Effect.fnUntraced(function* ({ chains, confirmations }: SettlementO
   ) {
     const known = yield* journal.find(claim.id)
     if (known !== undefined) return yield* resume(chain, known, request)
-    yield* outages.watch(chain.network, "verify", chain.verify(claim, request.units))
     const { account, units } = request
     const { id, network, payer, payload } = claim
-    const taken = yield* journal.claim({ id, account, network, payer, units, payload })
+    const taken = yield* promises.during({ id, network, payer, units }, (promised) =>
+      Effect.andThen(
+        outages.watch(network, "verify", chain.verify(claim, units, promised)),
+        journal.claim({ id, account, network, payer, units, payload })
+      )
+    )
     if (taken._tag === "Taken") return yield* resume(chain, taken.payment, request)
     return yield* follow(chain, taken.payment, true)
   })

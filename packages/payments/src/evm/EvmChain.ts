@@ -55,12 +55,12 @@ export const evmChain = (options: EvmChainOptions): PaymentChain => {
         payer: authorization.from,
         payload: payloadOf(authorization)
       })),
-    verify: Effect.fnUntraced(function* (claim, units) {
+    verify: Effect.fnUntraced(function* (claim, units, promised = 0) {
       const authorization = yield* authorizationOf(claim)
       const nowSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
       const reason = brokenTerm(authorization, { payTo, units, nowSeconds })
       if (reason !== undefined) return yield* new PaymentInvalid({ reason })
-      yield* verify(yield* rpc, authorization, { payTo, units, operator: operator?.address })
+      yield* verify(yield* rpc, authorization, { payTo, units, promised, operator: operator?.address })
     }),
     sign: Effect.fnUntraced(function* (claim, previous) {
       const authorization = yield* authorizationOf(claim)

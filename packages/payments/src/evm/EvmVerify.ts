@@ -47,12 +47,20 @@ export const brokenTerm = (
   return undefined
 }
 
+const promisedText = (promised: number): string =>
+  promised === 0 ? "" : `, of which ${promised} are promised by payments under way`
+
 const expired = `the authorization has expired, or will within ${Limits.paymentSpareSeconds} seconds`
 
 export const verify = Effect.fn("EvmVerify.verify")(function* (
   rpc: EvmRpc,
   authorization: EvmAuthorization,
-  terms: { readonly payTo: Address; readonly units: number; readonly operator: Address | undefined }
+  terms: {
+    readonly payTo: Address
+    readonly units: number
+    readonly promised: number
+    readonly operator: Address | undefined
+  }
 ) {
   const head = yield* rpc.ask("eth_getBlockByNumber", (node) => node.getBlock({ blockTag: "latest" }))
   if (authorization.validBefore < head.timestamp + BigInt(Limits.paymentSpareSeconds)) return yield* invalid(expired)
@@ -62,7 +70,9 @@ export const verify = Effect.fn("EvmVerify.verify")(function* (
     { concurrency: "unbounded" }
   )
   if (isSpent) return yield* invalid("the authorization is used or cancelled")
-  if (balance < authorization.value) return yield* invalid(`the payer's balance is too low: ${balance} units`)
+  if (balance < authorization.value + BigInt(terms.promised)) {
+    return yield* invalid(`the payer's balance is too low: ${balance} units${promisedText(terms.promised)}`)
+  }
   const call = { to: rpc.token.address, data: transferData(authorization), from: terms.operator, gas: gasMax }
   yield* rpc
     .call(call)

@@ -90,10 +90,10 @@ export const svmChain = (options: SvmChainOptions): SvmChain => {
     verifyOffline: Effect.fn("SvmChain.verifyOffline")(function* (claim, units) {
       yield* verifySvmOffline(network, yield* read(claim, units))
     }),
-    verify: Effect.fn("SvmChain.verify")(function* (claim, units) {
+    verify: Effect.fn("SvmChain.verify")(function* (claim, units, promised = 0) {
       const verified = yield* read(claim, units)
       yield* verifySvmOffline(network, verified)
-      yield* asUnavailable(verifySvmOnChain(rpc, lifetimes, key, verified))
+      yield* asUnavailable(verifySvmOnChain(rpc, lifetimes, key, verified, promised))
     }),
     sign: Effect.fn("SvmChain.sign")(function* (claim) {
       if (key === undefined) return yield* unavailable("there is no operator key")

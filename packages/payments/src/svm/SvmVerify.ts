@@ -46,7 +46,8 @@ export const verifySvmOnChain = Effect.fn("SvmVerify.onChain")(function* (
   rpc: SvmRpc,
   lifetimes: SvmLifetimes,
   key: SolanaKey | undefined,
-  verified: SvmVerified
+  verified: SvmVerified,
+  promised: number
 ) {
   const { transaction, terms } = verified
   const [isBlockhashValid, [source, destination], fault] = yield* Effect.all(
@@ -58,7 +59,7 @@ export const verifySvmOnChain = Effect.fn("SvmVerify.onChain")(function* (
   const ourFault = destinationFault(destination, terms)
   if (ourFault !== undefined) return yield* new SvmRpcFailure({ method: holdingsMethod, reason: ourFault, codes: [] })
   const reason = isBlockhashValid
-    ? (sourceFault(source, transaction, terms) ?? faultReason(fault))
+    ? (sourceFault(source, transaction, terms, promised) ?? faultReason(fault))
     : "the blockhash of the transaction is not valid (any more): sign a new one"
   if (reason !== undefined) return yield* new PaymentInvalid({ reason })
 })
@@ -155,13 +156,17 @@ const destinationFault = (holding: Token | undefined, { mint, payTo }: SvmTerms)
 const sourceFault = (
   holding: Token | undefined,
   { transfer }: SvmTransaction,
-  { mint, units }: SvmTerms
+  { mint, units }: SvmTerms,
+  promised: number
 ): string | undefined => {
   if (holding === undefined) return "the payer has no token account for USDC"
   if (holding.mint !== mint) return "the source holds no USDC"
   if (holding.owner !== transfer.authority) return "the source does not belong to the payer"
   if (holding.state !== AccountState.Initialized) return "the source is frozen"
-  return holding.amount < units ? `the payer's balance is ${holding.amount} units, ${units} are needed` : undefined
+  const needed = units + BigInt(promised)
+  return holding.amount < needed
+    ? `the payer's balance is ${holding.amount} units, ${needed} are needed with his payments under way`
+    : undefined
 }
 
 /** Failures of the fee payer or of the cluster; the payment is not to blame. */
