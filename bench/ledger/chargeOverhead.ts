@@ -1,7 +1,7 @@
 /**
- * What charging adds to a search: the same searches with and without it, in alternating rounds of one
+ * What charging adds to a search: the same searches with and without it, in alternating short blocks of one
  * process, by processor time. No model, so that a search is as cheap as it gets; the ledger is the real
- * one, and its commits fall into the rounds that made them. Every answer and the sum charged are checked.
+ * one, and its commits are timed apart. Every answer and the sum charged are checked.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -11,6 +11,7 @@ import { ConfigProvider, Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { Prices } from "@muniment/domain/Prices"
 import { Accounts } from "@muniment/ledger/Accounts"
+import { ApiKeyStore } from "@muniment/ledger/ApiKeyStore"
 import { Ledger } from "@muniment/ledger/Ledger"
 import { checkLedger } from "@muniment/ledger/LedgerCheck"
 import { serverLayer } from "@muniment/server/App"
@@ -19,6 +20,8 @@ import { ChargedCalls } from "@muniment/server/credits/ChargedCalls"
 import { MemoryService } from "@muniment/server/memories/MemoryService"
 import { MemoryRecall } from "@muniment/server/sharing/MemoryRecall"
 import { sentences } from "../../test/support/Sentences.ts"
+import { BenchServer, benchKey } from "../http/BenchServer.ts"
+import { HttpClient } from "../http/HttpClient.ts"
 import { machineFacts } from "../http/Report.ts"
 
 const help = `node bench/ledger/chargeOverhead.ts [options]
@@ -26,19 +29,31 @@ const help = `node bench/ledger/chargeOverhead.ts [options]
 Compares the processor time of charged and uncharged searches in one process.
 
   --memories N    memories of the account (5000)
-  --searches N    searches of a round (200)
-  --rounds N      rounds of each kind (101)
+  --pairs N       pairs of blocks of 20 searches, one with and one without (1000)
   --help          this text
 `
 
 const batch = 100
 const hitsWanted = 10
-const warmUpRounds = 5
-/** Other work on the machine only ever adds to a round; this far from below, it added least. */
-const undisturbedShare = 0.25
+/** Short, so that whatever else the machine does meets both kinds alike. */
+const blockSearches = 20
+const warmUpPairs = 100
+/** More commits than the service makes: about one in 0.15 s, where it waits for 0.25. */
+const pairsPerCommit = 5
 
-const program = Effect.fnUntraced(function* (memories: number, searches: number, rounds: number) {
+/** Searches over HTTP, after as many to warm up. */
+const requests = 3_000
+
+/** Microseconds of processor time a search, by block; of commits what a charged search has of one. */
+interface Figures {
+  readonly plain: Array<number>
+  readonly charged: Array<number>
+  readonly commits: Array<number>
+}
+
+const program = Effect.fnUntraced(function* (memories: number, pairs: number) {
   const account = yield* (yield* Accounts).create("bench")
+  yield* (yield* ApiKeyStore).create(account, "bench", benchKey)
   const service = yield* MemoryService
   const { recall } = yield* MemoryRecall
   const calls = yield* ChargedCalls
@@ -50,7 +65,7 @@ const program = Effect.fnUntraced(function* (memories: number, searches: number,
     const facts = part.map((fact) => ({ kind: "factual_memory", data: { subject: "bench", fact } }))
     yield* service.create(account.id, { agentId: "bench", memories: facts }, undefined)
   }
-  const queries = texts.filter((_, at) => at % Math.ceil(memories / 200) === 0)
+  const queries = queriesOf(texts)
   const caller = { account, keyId: "key_bench" }
   const search = (at: number) =>
     Effect.map(
@@ -67,50 +82,83 @@ const program = Effect.fnUntraced(function* (memories: number, searches: number,
   const charged = (at: number) =>
     calls.charge({ account, operation: "search", price: Prices.searchMemories, isWrite: false }, search(at))
 
-  const round = Effect.fnUntraced(function* (
-    one: (at: number) => Effect.Effect<unknown, unknown, HttpServerRequest.HttpServerRequest>
-  ) {
+  const timed = Effect.fnUntraced(function* <E>(work: Effect.Effect<unknown, E, HttpServerRequest.HttpServerRequest>) {
     const before = process.cpuUsage()
-    for (let at = 0; at < searches; at++) yield* one(at)
-    yield* ledger.flush
+    yield* work
     const { system, user } = process.cpuUsage(before)
-    return (system + user) / searches
+    return system + user
   })
-  for (let at = 0; at < warmUpRounds; at++) {
-    yield* round(search)
-    yield* round(charged)
-  }
-  const pairs: Array<readonly [number, number]> = []
-  for (let at = 0; at < rounds; at++) {
-    const first = at % 2 === 0
-    const one = yield* round(first ? search : charged)
-    const two = yield* round(first ? charged : search)
-    pairs.push(first ? [one, two] : [two, one])
+  let asked = 0
+  const block = <E>(one: (at: number) => Effect.Effect<unknown, E, HttpServerRequest.HttpServerRequest>) =>
+    timed(
+      Effect.gen(function* () {
+        for (let at = 0; at < blockSearches; at++) yield* one(asked++)
+      })
+    )
+  const figures: Figures = { plain: [], charged: [], commits: [] }
+  for (let pair = 0; pair < warmUpPairs + pairs; pair++) {
+    const isFirst = pair % 2 === 0
+    const one = yield* block(isFirst ? search : charged)
+    const two = yield* block(isFirst ? charged : search)
+    const commit = (pair + 1) % pairsPerCommit === 0 ? yield* timed(ledger.flush) : 0
+    if (pair < warmUpPairs) continue
+    figures.plain.push((isFirst ? one : two) / blockSearches)
+    figures.charged.push((isFirst ? two : one) / blockSearches)
+    if (commit > 0) figures.commits.push(commit / (pairsPerCommit * blockSearches))
   }
   const { allowance, balance } = yield* ledger.purses(account)
   const spent = 1e15 + 1e9 - allowance - balance
-  if (spent !== (rounds + warmUpRounds) * searches * Prices.searchMemories)
+  if (spent !== (pairs + warmUpPairs) * blockSearches * Prices.searchMemories)
     throw new Error(`charged ${spent} millionths`)
   const report = yield* checkLedger
   if (!report.ok) throw new Error(report.problems.join("; "))
-  return pairs
+  return figures
 })
 
-const quantile = (values: ReadonlyArray<number>, share: number): number =>
-  values.toSorted((left, right) => left - right)[Math.floor(values.length * share)]!
+const queriesOf = (texts: ReadonlyArray<string>) => texts.filter((_, at) => at % Math.ceil(texts.length / 200) === 0)
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
+
+/** Microseconds of processor time of a whole, charged search over HTTP, all threads of the server. */
+const searchOverHttp = async (dataDirectory: string, queries: ReadonlyArray<string>): Promise<number> => {
+  const environment = {
+    MUNIMENT_EMBEDDING_MODEL: "none",
+    MUNIMENT_INDEX: "exact",
+    MUNIMENT_RATE_LIMITS: "off",
+    MUNIMENT_BOOTSTRAP_KEY: "mun_another_key_0123456789abcdefghijklm"
+  }
+  const server = await BenchServer.start({ dataDirectory, environment })
+  try {
+    const client = new HttpClient(server.port)
+    const ask = async () => {
+      for (let at = 0; at < requests; at++) {
+        const query = encodeURIComponent(queries[at % queries.length]!)
+        await client.text("GET", `/v1/memories/search?query=${query}&scope=own`)
+      }
+    }
+    await ask()
+    const before = server.processorTime()
+    await ask()
+    const after = server.processorTime()
+    const millis = after.mainMillis - before.mainMillis + after.otherMillis - before.otherMillis
+    return (millis * 1_000) / requests
+  } finally {
+    await server.stop()
+  }
+}
+
+const median = (values: ReadonlyArray<number>): number =>
+  values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)]!
 
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
     options: {
       memories: { type: "string", default: "5000" },
-      searches: { type: "string", default: "200" },
-      rounds: { type: "string", default: "101" },
+      pairs: { type: "string", default: "1000" },
       help: { type: "boolean", default: false }
     }
   })
   if (values.help) return void process.stdout.write(help)
-  const [memories, searches, rounds] = [Number(values.memories), Number(values.searches), Number(values.rounds)]
+  const [memories, pairs] = [Number(values.memories), Number(values.pairs)]
   const directory = mkdtempSync(join(tmpdir(), "muniment-charge-bench-"))
   try {
     const config = await Effect.runPromise(
@@ -123,29 +171,23 @@ const main = async (): Promise<void> => {
       )
     )
     const request = HttpServerRequest.fromWeb(new Request("http://127.0.0.1/v1/memories/search"))
-    const pairs = await Effect.runPromise(
-      program(memories, searches, rounds).pipe(
+    const { charged, commits, plain } = await Effect.runPromise(
+      program(memories, pairs).pipe(
         Effect.provideService(HttpServerRequest.HttpServerRequest, request),
         Effect.provide(serverLayer({ ...config, index: "exact" }, undefined)),
         Effect.scoped
       )
     )
-    const plain = quantile(
-      pairs.map(([without]) => without),
-      undisturbedShare
-    )
-    const paid = quantile(
-      pairs.map(([, charged]) => charged),
-      undisturbedShare
-    )
-    const overheads = pairs.map(([without, charged]) => charged / without - 1)
+    const [without, withCharge, commit] = [median(plain), median(charged), median(commits)]
+    const charge = withCharge + commit - without
+    const whole = await searchOverHttp(directory, queriesOf(sentences(memories)))
     process.stdout.write(
       [
         machineFacts(),
-        `${memories} memories, ${searches} searches a round, ${rounds} pairs of rounds; microseconds of processor a search`,
-        `undisturbed rounds (lower quartile): without charging ${plain.toFixed(0)}, with ${paid.toFixed(0)}: overhead ${percent(paid / plain - 1)}`,
-        `all pairs: median ${percent(quantile(overheads, 0.5))}, middle half ` +
-          `${percent(quantile(overheads, 0.25))} to ${percent(quantile(overheads, 0.75))}`,
+        `${memories} memories, ${pairs} pairs of blocks of ${blockSearches} searches; medians, microseconds of processor a search`,
+        `without charging ${without.toFixed(0)}, with ${withCharge.toFixed(0)}, its share of a commit ${commit.toFixed(0)}`,
+        `a charge is ${charge.toFixed(0)}: ${percent(charge / without)} of the search inside the service,`,
+        `${percent(charge / (whole - charge))} of the request, which takes ${(whole - charge).toFixed(0)} without it (HTTP, credentials, JSON)`,
         ""
       ].join("\n")
     )
