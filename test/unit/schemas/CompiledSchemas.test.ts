@@ -76,6 +76,16 @@ const schema = fc.record({
 })
 const data = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 4 })
 
+/** Undefined: plain ajv's own comparison calls a member of the data that is named toString or valueOf. */
+const verdictOf = (reference: (value: unknown) => unknown, value: unknown): boolean | undefined => {
+  try {
+    return reference(value) === true
+  } catch (error) {
+    assert.match(String(error), /is not a function/)
+    return undefined
+  }
+}
+
 describe("compiled schemas", () => {
   it("agree with plain ajv on random schemas and data", () => {
     let verdicts = 0
@@ -97,7 +107,9 @@ describe("compiled schemas", () => {
           const outcome = compiled.validate(text, JSON.parse(wire))
           assert.notMatch(JSON.stringify(outcome), /schema at|schema:|cannot be compiled/)
           if (/cannot be compared/.test(JSON.stringify(outcome))) continue
-          assert.strictEqual(outcome.ok, reference(JSON.parse(wire)), `${text} on ${wire}`)
+          const expected = verdictOf(reference, JSON.parse(wire))
+          if (expected === undefined) continue
+          assert.strictEqual(outcome.ok, expected, `${text} on ${wire}`)
           verdicts++
         }
       }),
