@@ -77,7 +77,7 @@ export const creditsHandlers = (options: { readonly monthlyAllowance: MicroCredi
 
 const notConfigured = new Unavailable({
   code: "payment_unavailable",
-  error: "deposits are not configured on this service: its operator sets MUNIMENT_PAYMENT_NETWORKS (README, Payments)"
+  error: "deposits are not configured on this service: its operator sets MUNIMENT_PAYMENT_NETWORKS (README, Money)"
 })
 
 const balanceOf = (balance: MicroCredits) => ({ credits: toCredits(balance), usd: toUsd(balance) })
