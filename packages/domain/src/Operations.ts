@@ -7,6 +7,7 @@ import { Plan } from "./Account.ts"
 import { PaymentNetwork } from "./Payment.ts"
 
 export const PaymentState = Schema.Literals(["verified", "broadcasting", "settled", "finalized", "failed", "reversed"])
+export type PaymentState = typeof PaymentState.Type
 
 export const LedgerReport = Schema.Struct({
   ok: Schema.Boolean,

@@ -11,7 +11,8 @@ import { type MicroCredits, microCreditsPerUsdcUnit } from "@muniment/domain/Mon
 import { ControlDatabase } from "./ControlDatabase.ts"
 import { storageJob } from "./JobLog.ts"
 import { type AccountTotals, Ledger } from "./Ledger.ts"
-import { PaymentJournal, type PaymentState } from "./PaymentJournal.ts"
+import type { PaymentState } from "@muniment/domain/Operations"
+import { PaymentJournal } from "./PaymentJournal.ts"
 
 export interface LedgerReport {
   readonly ok: boolean

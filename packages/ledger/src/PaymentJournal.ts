@@ -10,6 +10,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { Statement } from "effect/sql"
 import type { Plan } from "@muniment/domain/Account"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
+import type { PaymentState } from "@muniment/domain/Operations"
 import { creditsOfUnits, type PaymentNetwork } from "@muniment/domain/Payment"
 import { plans } from "@muniment/domain/Plans"
 import { Books } from "./Books.ts"
@@ -17,8 +18,6 @@ import { ControlDatabase } from "./ControlDatabase.ts"
 import { accountName, uncollected, usdcOn } from "./LedgerAccounts.ts"
 import { type Purses, spendable } from "./Purses.ts"
 import { type NewTransfer, postTransfers } from "./Transfers.ts"
-
-export type PaymentState = "verified" | "broadcasting" | "settled" | "finalized" | "failed" | "reversed"
 
 /** A page of what reconciliation looks at. */
 export const unfinishedPageMax = 1_000

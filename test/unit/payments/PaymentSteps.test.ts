@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import type { PaymentState } from "@muniment/ledger/PaymentJournal"
+import type { PaymentState } from "@muniment/domain/Operations"
 import { alice, startProcess, units } from "./SettlementProcess.ts"
 import { away, invalid, paid, ScriptedChain, unpaid } from "./ScriptedChain.ts"
 

@@ -13,7 +13,7 @@ import { BodyLimit, OperatorAuthorization, Validation, WellFormedJson } from "./
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
-const AccountName = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.accountNameLengthMax))
+export const AccountName = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.accountNameLengthMax))
 
 export const AccountRecord = Schema.Struct({
   id: Schema.String,

@@ -8,12 +8,11 @@ import { Plan } from "../Account.ts"
 import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
 import { JobReport, JobRun, LedgerReport, PaymentRecord, PaymentState } from "../Operations.ts"
-import { AccountRecord } from "./AdminApi.ts"
+import { AccountName, AccountRecord } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedJson } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
-const AccountName = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.accountNameLengthMax))
 
 export class MoneyAdminApi extends HttpApiGroup.make("money")
   .add(
