@@ -16,6 +16,7 @@ export const floors: Readonly<Record<string, number>> = {
   models: 2,
   ledger: 2,
   payments: 2,
+  insight: 2,
   server: 3,
   cli: 4
 }
@@ -23,7 +24,9 @@ export const floors: Readonly<Record<string, number>> = {
 /** Sideways imports that the plan draws; a client loads nothing of the contract at run time. */
 const drawn: Readonly<Record<string, "types" | "all">> = {
   "client -> domain": "types",
-  "payments -> ledger": "all"
+  "payments -> ledger": "all",
+  "insight -> engine": "all",
+  "insight -> models": "all"
 }
 
 /** A package as its package.json declares it. */

@@ -1,0 +1,80 @@
+/**
+ * Port of extraction (interface.md section 5.3): from messages of a conversation to candidates for
+ * memories. An extractor proposes; the server validates each candidate against its schema, looks for
+ * what is known already, and stores. Messages and context are data, never instructions.
+ *
+ * Invariants: every value of a candidate is in the text, or follows from it and `conversationDate`;
+ * nothing is taken from `context` alone; what was found and dropped is reported, never lost silently.
+ */
+import { Context, type Effect } from "effect"
+import type { JsonObject, Mention } from "@muniment/domain/Memory"
+import type { ModelFailure } from "@muniment/models/llm/StructuredModel"
+
+/** A kind that candidates may have: a registered or built-in schema. */
+export interface CandidateKind {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema text, as it was registered. */
+  readonly schema: string
+  readonly uniqueOn?: ReadonlyArray<string> | undefined
+}
+
+/** Role after aliases: `human` is `user`, `ai` is `assistant`. */
+export interface Turn {
+  readonly role: "user" | "assistant" | "system"
+  readonly content: string
+}
+
+export interface ExtractionRequest {
+  /** Whose budget a model spends. */
+  readonly account: string
+  readonly kinds: ReadonlyArray<CandidateKind>
+  /** The new messages, in order: candidates come from these. */
+  readonly messages: ReadonlyArray<Turn>
+  /** Messages before them, oldest first: who is who, what `it` means. Nothing is extracted from them. */
+  readonly context: ReadonlyArray<Turn>
+  /** What an earlier extraction left as summary of all that is older than `context`. */
+  readonly summary: string | undefined
+  /** `YYYY-MM-DD`, UTC: the day that `tomorrow` counts from. */
+  readonly conversationDate: string
+}
+
+export interface Candidate {
+  readonly kind: string
+  readonly data: JsonObject
+  /** 0..1, honest: the share of such candidates that are right. */
+  readonly confidence: number
+  /** Event time, ISO 8601, when the text tells it. */
+  readonly when?: string | undefined
+  readonly mentions: ReadonlyArray<Mention>
+  readonly tags: ReadonlyArray<string>
+  /** Indexes into `messages` that it was taken from; at least one. */
+  readonly sources: ReadonlyArray<number>
+}
+
+/** A candidate that was dropped, and why; `sources` as above. */
+export interface DroppedCandidate {
+  readonly kind?: string | undefined
+  readonly data?: JsonObject | undefined
+  readonly reason: "low_confidence" | "unsupported" | "malformed" | "instruction" | "question" | "hypothetical"
+  readonly message: string
+  readonly sources: ReadonlyArray<number>
+}
+
+export interface Extraction {
+  readonly candidates: ReadonlyArray<Candidate>
+  readonly dropped: ReadonlyArray<DroppedCandidate>
+  /** The earlier summary with these messages folded in, at most `summaryLengthMax` characters. */
+  readonly summary: string | undefined
+}
+
+export const summaryLengthMax = 2_000
+
+export class Extractor extends Context.Service<
+  Extractor,
+  {
+    /** `rules`, or the configured model's name; for status and logs. */
+    readonly name: string
+    readonly extract: (request: ExtractionRequest) => Effect.Effect<Extraction, ModelFailure>
+  }
+>()("muniment/insight/Extractor") {}
