@@ -13,6 +13,10 @@ export type JsonObject = { readonly [key: string]: Schema.Json }
 export const Mention = Schema.Struct({ name: Schema.String, type: Schema.String })
 export type Mention = typeof Mention.Type
 
+/** A message that a memory was taken from: its id as given, and the key under which it counts as processed. */
+export const MessageSource = Schema.Struct({ key: Schema.String, id: Schema.optionalKey(Schema.String) })
+export type MessageSource = typeof MessageSource.Type
+
 /** Stored record (interface.md section 4.1); owner and chain are added by the namespace. */
 export interface MemoryRecord {
   readonly id: string
@@ -34,6 +38,10 @@ export interface MemoryRecord {
   /** Hash of the `uniqueOn` values; undefined for kinds without them. */
   readonly uniqueKey?: string | undefined
   readonly origin: "direct" | "extraction"
+  /** Extraction only: the messages that it was taken from. */
+  readonly sources?: ReadonlyArray<MessageSource> | undefined
+  /** Extraction only: texts of the turns around it, nearest first; they are searched, never returned. */
+  readonly neighbours?: ReadonlyArray<string> | undefined
 }
 
 /** A record with its place in the version chain, as a reader sees it now. */
@@ -218,7 +226,9 @@ export const ExportedMemory = Schema.Struct({
   updatedAt: Schema.Int,
   expiresAt: Schema.optionalKey(Schema.Finite),
   uniqueKey: Schema.optionalKey(Schema.String),
-  origin: Schema.Literals(["direct", "extraction"])
+  origin: Schema.Literals(["direct", "extraction"]),
+  sources: Schema.optionalKey(Schema.Array(MessageSource)),
+  neighbours: Schema.optionalKey(Schema.Array(Schema.String))
 })
 export type ExportedMemory = typeof ExportedMemory.Type
 
