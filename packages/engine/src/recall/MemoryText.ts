@@ -23,7 +23,7 @@ export interface SearchableMemory {
   /** Event time, ISO 8601. */
   readonly when?: string | undefined
   /** Texts of the turns around an extracted memory, nearest first. */
-  readonly neighbours?: ReadonlyArray<string>
+  readonly neighbours?: ReadonlyArray<string> | undefined
 }
 
 export const FLATTENED_LENGTH_MAX = 65_536
