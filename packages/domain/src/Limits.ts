@@ -20,6 +20,7 @@ export const Limits = {
   messagesPerConversationMax: 200,
   messageLengthMax: 32_000,
   durationDaysMax: 3_650,
+  extractionDeadlineMillis: 8_000,
 
   schemaNameLengthMax: 64,
   schemaDescriptionLengthMax: 4_096,
@@ -30,6 +31,9 @@ export const Limits = {
   queryLengthMax: 2_000,
   searchResultsDefault: 10,
   searchResultsMax: 100,
+  mapMemoriesDefault: 50,
+  mapMemoriesMax: 5_000,
+  answerEvidenceDefault: 20,
   batchQueriesMax: 10,
   batchIdsMax: 100,
   listPageDefault: 50,

@@ -86,6 +86,21 @@ export const ConversationMessage = Schema.Struct({
   content: Schema.String.check(Schema.isMaxLength(Limits.messageLengthMax))
 })
 
+const isCalendarDay = (text: string): boolean => {
+  const millis = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
+  return !Number.isNaN(millis) && new Date(millis).toISOString().startsWith(text)
+}
+
+const ConversationDate = Schema.String.check(
+  Schema.makeFilter(isCalendarDay, {
+    expected: "a day of the calendar, YYYY-MM-DD",
+    toJsonSchema: () => ({ format: "date" })
+  })
+).annotate({
+  description: "The day of the conversation, UTC: what `tomorrow` counts from; default today.",
+  examples: ["2026-11-21"]
+})
+
 /** Body of POST /memories: exactly one of `conversation` and `memories`. */
 export const CreateMemories = Schema.Struct({
   agentId: AgentId,
@@ -97,7 +112,15 @@ export const CreateMemories = Schema.Struct({
   memories: Schema.optionalKey(
     Schema.NonEmptyArray(DirectMemory).check(Schema.isMaxLength(Limits.memoriesPerRequestMax))
   ),
-  schemas: Schema.optionalKey(Schema.Array(Schema.String)),
+  schemas: Schema.optionalKey(
+    Schema.NonEmptyArray(Schema.NonEmptyString)
+      .check(Schema.isMaxLength(Limits.schemasPerAccountMax))
+      .annotate({ description: "Extraction: the kinds to look for; default all registered and built-in ones." })
+  ),
+  force: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "Extraction: also from messages that were processed before." })
+  ),
+  conversationDate: Schema.optionalKey(ConversationDate),
   ttl: Schema.optionalKey(DurationText),
   expiresAt: Schema.optionalKey(ExpiresAt)
 })
@@ -107,6 +130,16 @@ export const CreateMemories = Schema.Struct({
         agentId: "assistant",
         subjectId: "user-42",
         memories: [{ kind: "factual_memory", data: { subject: "Alice", fact: "Alice lives in Seattle" }, ttl: "30d" }]
+      },
+      {
+        agentId: "assistant",
+        subjectId: "user-42",
+        threadId: "first-contact",
+        conversation: [
+          { id: "m1", role: "user", content: "My name is Alice and I live in Seattle." },
+          { id: "m2", role: "assistant", content: "Nice to meet you, Alice!" }
+        ],
+        conversationDate: "2026-11-21"
       }
     ]
   })
@@ -172,6 +205,43 @@ const contextFields = {
   tags: Schema.Array(Schema.String),
   isLatest: Schema.Boolean
 }
+
+/** Why something that was found in a conversation was not stored. */
+export const rejectionReasons = [
+  "low_confidence",
+  "unsupported",
+  "malformed",
+  "instruction",
+  "question",
+  "hypothetical",
+  "unknown_kind",
+  "schema_validation_failed",
+  "unique_field_missing",
+  "duplicate",
+  "near_duplicate"
+] as const
+
+/** Entry of `rejected`: what extraction found and did not store (product rule: nothing is dropped in silence). */
+export const RejectedCandidate = Schema.Struct({
+  kind: Schema.optionalKey(Schema.String),
+  data: Schema.optionalKey(JsonObject),
+  reason: Schema.Literals(rejectionReasons),
+  message: Schema.String,
+  sourceMessageIds: Schema.Array(Schema.String),
+  duplicateOf: Schema.optionalKey(MemoryId)
+})
+export type RejectedCandidate = typeof RejectedCandidate.Type
+
+/** What POST /memories answers, apart from `success`; the last two for conversations only. */
+export const CreatedMemories = Schema.Struct({
+  created: Schema.Array(MemoryEntry),
+  updated: Schema.Array(MemoryEntry),
+  rejected: Schema.optionalKey(Schema.Array(RejectedCandidate)),
+  skippedMessages: Schema.optionalKey(
+    Schema.Int.annotate({ description: "Messages that were processed before and not looked at again." })
+  )
+})
+export type CreatedMemories = typeof CreatedMemories.Type
 
 /** A memory as GET and PATCH return it (interface.md section 4.3). */
 export const MemoryView = Schema.Struct({

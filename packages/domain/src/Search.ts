@@ -72,7 +72,12 @@ const filterParameters = {
 export const SearchParameters = {
   query: QueryText,
   ...filterParameters,
-  limit: Schema.optionalKey(ResultLimit),
+  limit: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.mapMemoriesMax })).annotate({
+      description:
+        "Maximum results, 1 to 100; default 10. Mode `map`: how many memories are on the map, 1 to 5,000; default 50, and at least that."
+    })
+  ),
   mode: Schema.optionalKey(
     SearchMode.annotate({ description: "`llm` (default), `answer` or `map`; `raw` is an alias of `llm`." })
   ),
@@ -86,6 +91,8 @@ export const SearchParameters = {
     Schema.Boolean.annotate({ description: "Add lexical, dense and fused scores to each hit." })
   )
 }
+
+export type SearchRequestParameters = Schema.Struct.Type<typeof SearchParameters>
 
 /** Query parameters of GET /memories. */
 export const ListParameters = {

@@ -63,10 +63,12 @@ import { Housekeeping } from "./jobs/Housekeeping.ts"
 import { Reembed } from "./jobs/Reembed.ts"
 import { StorageInsurance } from "./jobs/StorageInsurance.ts"
 import { KnownKinds } from "./memories/KnownKinds.ts"
+import { MemoryCreation } from "./memories/MemoryCreation.ts"
 import { MemoryService } from "./memories/MemoryService.ts"
 import { QueryEmbedding } from "./memories/QueryEmbedding.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
 import { MemoryRecall } from "./sharing/MemoryRecall.ts"
+import { SearchModes } from "./sharing/SearchModes.ts"
 import { SharedAccess } from "./sharing/SharedAccess.ts"
 
 /** What there is to say once the service listens. */
@@ -162,7 +164,8 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
   const issuer = Option.getOrElse(config.issuer, () => serviceName)
   return Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
-    MemoryRecall.layer,
+    MemoryCreation.layer,
+    SearchModes.layer.pipe(Layer.provideMerge(MemoryRecall.layer)),
     Housekeeping.layer,
     ChargedCalls.layer,
     // What a crash left held is decided before the daily job looks at balances.

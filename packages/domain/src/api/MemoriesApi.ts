@@ -1,19 +1,19 @@
 /** Contract of the memory endpoints (specification section 4.1, interface.md sections 4, 5, 7 and 17). */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { InvalidRequest, NotFound, NotImplemented } from "../Errors.ts"
+import { InvalidRequest, NotFound } from "../Errors.ts"
 import {
   BatchCreate,
   BatchUpdate,
+  CreatedMemories,
   CreateMemories,
-  MemoryEntry,
   MemoryPatch,
   MemoryView,
   RecalledMemory
 } from "../Memory.ts"
 import { Prices } from "../Prices.ts"
 import { BatchDelete, BatchSearch, ListParameters, SearchParameters } from "../Search.ts"
-import { SourceAttestations } from "../Attestation.ts"
+import { FoundMemories, GroundedAnswer, SearchedAt, sourceAttestations, TopicMap } from "../SearchResult.ts"
 import {
   Authorization,
   BodyLimit,
@@ -29,17 +29,11 @@ import {
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
-const searchedAt = Schema.String.annotate({ description: "ISO 8601 query time." })
 const id = Schema.String.annotate({ description: "Memory identifier." })
-const sourceAttestations = Schema.optionalKey(
-  SourceAttestations.annotate({
-    description: "For each grantor with a hit: the service vouches for where the memories come from."
-  })
-)
-const Created = Schema.Struct({ success, created: Schema.Array(MemoryEntry), updated: Schema.Array(MemoryEntry) })
+const Created = Schema.Struct({ success, ...CreatedMemories.fields })
 const One = Schema.Struct({ success, memory: MemoryView })
 
-const writeErrors = [InvalidRequest, NotFound, NotImplemented, ...chargeErrors] as const
+const writeErrors = [InvalidRequest, NotFound, ...chargeErrors] as const
 const readErrors = [InvalidRequest, NotFound, ...chargeErrors] as const
 
 /** PATCH refuses fields it does not know, so that nobody believes that `data` was changed. */
@@ -54,7 +48,8 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       error: writeErrors
     }).annotateMerge(
       operation("Create memories", {
-        description: "Stores direct memories, all or none. A kind with uniqueOn supersedes the older version.",
+        description:
+          "Stores direct memories, all or none, or extracts memories from a conversation: messages that were processed before are skipped, what was found and not stored stands in `rejected` with its reason. A kind with uniqueOn supersedes the older version.",
         price: Prices.createMemories
       })
     ),
@@ -73,11 +68,17 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
     HttpApiEndpoint.get("search", "/memories/search", {
       query: SearchParameters,
       headers: GrantHeaders,
-      success: Schema.Struct({ success, memories: Schema.Array(RecalledMemory), searchedAt, sourceAttestations }),
-      error: [...readErrors, NotImplemented]
+      // An answer also has memories: the shapes stand from the most to the least specific.
+      success: Schema.Union([
+        Schema.Struct({ success, ...GroundedAnswer.fields }),
+        Schema.Struct({ success, ...TopicMap.fields }),
+        Schema.Struct({ success, ...FoundMemories.fields })
+      ]),
+      error: readErrors
     }).annotateMerge(
       operation("Search memories", {
-        description: "By meaning and by words, within the filters; sorted by relevance.",
+        description:
+          "By meaning and by words, within the filters. Mode `llm`: memories, sorted by relevance. Mode `answer`: a short answer made of them, with citations. Mode `map`: their topics, as Markdown and as clusters with positions.",
         price: Prices.searchMemories
       })
     ),
@@ -110,10 +111,10 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       success: Schema.Struct({
         success,
         results: Schema.Array(Schema.Struct({ memories: Schema.Array(RecalledMemory) })),
-        searchedAt,
+        searchedAt: SearchedAt,
         sourceAttestations
       }),
-      error: [...readErrors, NotImplemented]
+      error: readErrors
     }).annotateMerge(operation("Search with up to 10 queries", { price: Prices.batchSearch })),
     HttpApiEndpoint.post("batchDelete", "/memories/batch/delete", {
       headers: WriteHeaders,

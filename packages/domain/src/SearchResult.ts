@@ -1,0 +1,66 @@
+/**
+ * What a search answers, by its mode (specification section 4.1, interface.md sections 4.4 to 4.6): the
+ * memories, an answer made of them, or a map of their topics.
+ */
+import { Schema } from "effect"
+import { SourceAttestations } from "./Attestation.ts"
+import { RecalledMemory } from "./Memory.ts"
+
+export const SearchedAt = Schema.String.annotate({ description: "ISO 8601 query time." })
+
+export const sourceAttestations = Schema.optionalKey(
+  SourceAttestations.annotate({
+    description: "For each grantor with a hit: the service vouches for where the memories come from."
+  })
+)
+
+const ids = Schema.Array(Schema.String)
+const coordinate = Schema.Finite.annotate({ description: "-1 to 1." })
+
+/** Mode `llm`. */
+export const FoundMemories = Schema.Struct({
+  memories: Schema.Array(RecalledMemory),
+  searchedAt: SearchedAt,
+  sourceAttestations
+})
+export type FoundMemories = typeof FoundMemories.Type
+
+/** Mode `answer`. */
+export const GroundedAnswer = Schema.Struct({
+  answer: Schema.String,
+  memories: Schema.Array(RecalledMemory).annotate({ description: "The memories that the answer is made of." }),
+  citations: ids.annotate({ description: "Ids of memories of this answer, in order of use." }),
+  grounded: Schema.Boolean.annotate({ description: "False: nothing known supports an answer." }),
+  method: Schema.Literals(["model", "extractive"]),
+  searchedAt: SearchedAt,
+  sourceAttestations
+})
+export type GroundedAnswer = typeof GroundedAnswer.Type
+
+export const TopicCluster = Schema.Struct({
+  topic: Schema.String,
+  terms: Schema.Array(Schema.String).annotate({ description: "What sets it apart, strongest first." }),
+  count: Schema.Int,
+  kinds: Schema.Array(Schema.String),
+  memoryIds: ids,
+  position: Schema.Struct({ x: coordinate, y: coordinate })
+})
+
+/** Mode `map`. */
+export const TopicMap = Schema.Struct({
+  memoryMap: Schema.String.annotate({ description: "Markdown: a heading per topic, a bullet per memory." }),
+  clusters: Schema.Array(TopicCluster),
+  points: Schema.Array(
+    Schema.Struct({
+      id: Schema.String,
+      x: coordinate,
+      y: coordinate,
+      cluster: Schema.NullOr(Schema.Int).annotate({ description: "Index into `clusters`; null: near no other memory." })
+    })
+  ),
+  searchedAt: SearchedAt,
+  sourceAttestations
+})
+export type TopicMap = typeof TopicMap.Type
+
+export type SearchResult = FoundMemories | GroundedAnswer | TopicMap
