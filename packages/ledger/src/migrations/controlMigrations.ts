@@ -3,5 +3,6 @@ import type { Migration } from "@muniment/sqlite/Migrate"
 import { initial } from "./0001_initial.ts"
 import { wallets } from "./0002_wallets.ts"
 import { ledger } from "./0003_ledger.ts"
+import { modelUsage } from "./0004_modelUsage.ts"
 
-export const controlMigrations: ReadonlyArray<Migration> = [initial, wallets, ledger]
+export const controlMigrations: ReadonlyArray<Migration> = [initial, wallets, ledger, modelUsage]

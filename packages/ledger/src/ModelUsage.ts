@@ -1,0 +1,137 @@
+/**
+ * What each account made language models use, by UTC day: tokens and millionths of a US dollar, integers.
+ *
+ * Invariants: an estimate is on the disk before the model is called, and is replaced by what was used
+ * when the call ends, on the day of the estimate. A process that dies in between leaves the estimate
+ * counted, so a budget never forgets a call that may have been made.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+import { ControlDatabase } from "./ControlDatabase.ts"
+
+export interface Usage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly costMicroUsd: number
+}
+
+/** Per account and UTC day; without a bound there is none. */
+export interface UsageBounds {
+  /** Input and output together. */
+  readonly tokensPerDay?: number | undefined
+  readonly costPerDayMicroUsd?: number | undefined
+}
+
+/** An estimate that is counted and waits to be settled. */
+export interface UsageHold {
+  readonly account: string
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string
+  readonly estimate: Usage
+}
+
+export interface DayUsage extends Usage {
+  readonly account: string
+  readonly day: string
+}
+
+export interface UsageQuery {
+  /** All accounts when absent. */
+  readonly account?: string | undefined
+  /** `YYYY-MM-DD`, UTC; both ends are included. */
+  readonly fromDay: string
+  readonly toDay: string
+}
+
+/** Rows of one listing. */
+export const usageRowsMax = 10_000
+
+export class ModelUsage extends Context.Service<
+  ModelUsage,
+  {
+    /** Counts `estimate` for today if the day's use stays within `bounds`; `undefined` if it does not. */
+    readonly reserve: (
+      account: string,
+      estimate: Usage,
+      bounds: UsageBounds
+    ) => Effect.Effect<UsageHold | undefined, InsufficientStorage>
+    /** Puts `used` in the place of the hold's estimate; once per hold. */
+    readonly settle: (hold: UsageHold, used: Usage) => Effect.Effect<void, InsufficientStorage>
+    /** Newest day first, then by account; at most `usageRowsMax`. Calls under way count as estimated. */
+    readonly usage: (query: UsageQuery) => Effect.Effect<ReadonlyArray<DayUsage>>
+  }
+>()("muniment/ledger/ModelUsage") {
+  static readonly layer = Layer.effect(
+    ModelUsage,
+    Effect.gen(function* () {
+      const { read, sql, write } = yield* ControlDatabase
+
+      const usedOn = (account: string, day: string) =>
+        Effect.map(
+          sql<Usage>`SELECT input_tokens AS inputTokens, output_tokens AS outputTokens, cost_micro_usd AS costMicroUsd
+            FROM model_usage WHERE account = ${account} AND day = ${day}`,
+          ([row]) => row ?? nothing
+        )
+
+      const add = (account: string, day: string, usage: Usage) =>
+        sql`INSERT INTO model_usage ${sql.insert({
+          account,
+          day,
+          input_tokens: usage.inputTokens,
+          output_tokens: usage.outputTokens,
+          cost_micro_usd: usage.costMicroUsd
+        })} ON CONFLICT (account, day) DO UPDATE SET
+          input_tokens = input_tokens + excluded.input_tokens,
+          output_tokens = output_tokens + excluded.output_tokens,
+          cost_micro_usd = cost_micro_usd + excluded.cost_micro_usd`
+
+      return ModelUsage.of({
+        reserve: Effect.fn("ModelUsage.reserve")(function* (account, estimate, bounds) {
+          assertCountable(estimate)
+          const day = dayOf(yield* Clock.currentTimeMillis)
+          return yield* write(
+            Effect.gen(function* () {
+              const used = yield* usedOn(account, day)
+              if (!isWithin(used, estimate, bounds)) return undefined
+              yield* add(account, day, estimate)
+              return { account, day, estimate }
+            })
+          )
+        }),
+        settle: Effect.fn("ModelUsage.settle")(function* ({ account, day, estimate }, used) {
+          assertCountable(used)
+          yield* write(sql`UPDATE model_usage SET
+              input_tokens = input_tokens + ${used.inputTokens - estimate.inputTokens},
+              output_tokens = output_tokens + ${used.outputTokens - estimate.outputTokens},
+              cost_micro_usd = cost_micro_usd + ${used.costMicroUsd - estimate.costMicroUsd}
+            WHERE account = ${account} AND day = ${day}`)
+        }),
+        usage: ({ account, fromDay, toDay }) =>
+          read(sql<DayUsage>`SELECT account, day, input_tokens AS inputTokens, output_tokens AS outputTokens,
+              cost_micro_usd AS costMicroUsd
+            FROM model_usage
+            WHERE day BETWEEN ${fromDay} AND ${toDay} AND (${account ?? null} IS NULL OR account = ${account ?? null})
+            ORDER BY day DESC, account LIMIT ${usageRowsMax}`)
+      })
+    })
+  )
+}
+
+const nothing: Usage = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0 }
+
+const dayOf = (atMillis: number): string => new Date(atMillis).toISOString().slice(0, 10)
+
+const isWithin = (used: Usage, estimate: Usage, { costPerDayMicroUsd, tokensPerDay }: UsageBounds): boolean => {
+  const tokens = used.inputTokens + used.outputTokens + estimate.inputTokens + estimate.outputTokens
+  return (
+    tokens <= (tokensPerDay ?? Infinity) &&
+    used.costMicroUsd + estimate.costMicroUsd <= (costPerDayMicroUsd ?? Infinity)
+  )
+}
+
+/** A fraction or a negative number here is a broken caller, not an event of the world. */
+const assertCountable = (usage: Usage): void => {
+  for (const amount of [usage.inputTokens, usage.outputTokens, usage.costMicroUsd]) {
+    if (!Number.isSafeInteger(amount) || amount < 0) throw new RangeError(`${amount} is no amount of use`)
+  }
+}
