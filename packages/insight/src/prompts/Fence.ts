@@ -1,0 +1,53 @@
+/**
+ * The fence around data in a prompt. Data is JSON, one value a line, between `BEGIN <section> <code>`
+ * and `END <section> <code>`; the code has 122 random bits and is drawn for each request.
+ *
+ * Invariants: a text of users cannot make a line of its own (JSON escapes line feeds), cannot hold the
+ * code (a guess is written as an escape), and cannot hold the control tokens of chat templates, which
+ * some local servers read anywhere in a prompt. All of it is JSON escaping, so nothing is lost.
+ */
+import { Effect, type Schema } from "effect"
+import { WebCrypto } from "effect/crypto"
+import { isJsonArray } from "./ClippedJson.ts"
+import { visibleText } from "./VisibleText.ts"
+
+export interface Fence {
+  readonly code: string
+  /** Lines of one section, fenced. `values` may hold any text. */
+  readonly section: (name: string, values: ReadonlyArray<Schema.Json>) => string
+}
+
+export const drawFence: Effect.Effect<Fence> = Effect.map(WebCrypto.WebCrypto, (crypto) =>
+  makeFence(`fence-${crypto.randomUUID()}`)
+)
+
+/** `code` as it is drawn: starts with a letter, holds nothing that JSON or a pattern would read. */
+export const makeFence = (code: string): Fence => {
+  const guess = new RegExp(code, "gi")
+  const escaped = (text: string) => text.replaceAll(guess, (found) => `${unicodeEscape(found)}${found.slice(1)}`)
+  return {
+    code,
+    section: (name, values) =>
+      [`BEGIN ${name} ${code}`, ...values.map((value) => escaped(dataLine(value))), `END ${name} ${code}`].join("\n")
+  }
+}
+
+/** `<|im_start|>`, `<s>`, `<<SYS>>`, `<start_of_turn>` and their kin begin with `<`; `[INST]`, `[/INST]` do not. */
+const controlToken = /[<＜]|\[(?=\/?[A-Za-z_]+\])/g
+const stringLiteral = /"(?:[^"\\]|\\.)*"/g
+
+/** One line of JSON that reads as data wherever it stands. */
+export const dataLine = (value: Schema.Json): string =>
+  JSON.stringify(visibleValue(value)).replaceAll(stringLiteral, (literal) =>
+    literal.replaceAll(controlToken, unicodeEscape)
+  )
+
+/** Names of properties are text of users as well. */
+const visibleValue = (value: Schema.Json): Schema.Json => {
+  if (typeof value === "string") return visibleText(value)
+  if (value === null || typeof value !== "object") return value
+  if (isJsonArray(value)) return value.map(visibleValue)
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [visibleText(name), visibleValue(inner)]))
+}
+
+const unicodeEscape = (text: string): string => `\\u${text.charCodeAt(0).toString(16).padStart(4, "0")}`
