@@ -1,0 +1,93 @@
+/**
+ * What an extractor makes of the labelled conversations: precision and recall per kind, dates,
+ * forbidden memories, calibration, time. `node bench/extraction/run.ts --help` names the options.
+ */
+import { parseArgs } from "node:util"
+import { type Candidate, type CandidateKind, Extractor } from "@muniment/insight/extraction/Extractor"
+import { Effect, type Layer } from "effect"
+import { answerHelp } from "../Usage.ts"
+import { kindsOf, type LabelledConversation, readConversations, readKinds } from "./LabelledSet.ts"
+import { failuresText, reportText } from "./Report.ts"
+import { score } from "./score.ts"
+
+const usage =
+  "node bench/extraction/run.ts [--split dev|held-out|all] [--extractor rules] [--failures] [--json]\n" +
+  "  --failures  what was missed, wrong or forbidden, by conversation; --json  the whole score"
+
+/** Loaded by name, so that the program says plainly when one is not built. */
+const modules: ReadonlyMap<string, string> = new Map([["rules", "@muniment/insight/rules/RuleExtractor"]])
+
+const main = async (): Promise<void> => {
+  answerHelp(usage)
+  const { values } = parseArgs({
+    options: {
+      split: { type: "string", default: "dev" },
+      extractor: { type: "string", default: "rules" },
+      failures: { type: "boolean", default: false },
+      json: { type: "boolean", default: false }
+    }
+  })
+  const conversations = conversationsOf(values.split)
+  const layer = await extractorLayer(values.extractor)
+  const runs = await Effect.runPromise(extractAll(conversations).pipe(Effect.provide(layer), Effect.scoped))
+  const scored = score(conversations, new Map(runs.map(({ id, candidates }) => [id, candidates])))
+  const millis = runs.map((run) => run.millis)
+  if (values.json) return print(JSON.stringify({ ...scored, millis }, null, 2))
+  print(`${values.extractor} on ${values.split}: ${conversations.length} conversations\n`)
+  print(reportText(scored, millis))
+  if (values.failures) print(`\n${failuresText(scored, conversations)}`)
+}
+
+const conversationsOf = (split: string): ReadonlyArray<LabelledConversation> => {
+  if (split === "all") return [...readConversations("dev"), ...readConversations("held-out")]
+  if (split === "dev" || split === "held-out") return readConversations(split)
+  throw new Error(`no split ${split}\nusage: ${usage}`)
+}
+
+const extractorLayer = async (name: string): Promise<Layer.Layer<Extractor, unknown>> => {
+  const specifier = modules.get(name)
+  if (specifier === undefined) throw new Error(`no extractor ${name}\nusage: ${usage}`)
+  try {
+    const { RuleExtractor } = (await import(specifier)) as ExtractorModule
+    return RuleExtractor.layer
+  } catch (cause) {
+    throw new Error(`the extractor ${name} cannot be loaded from ${specifier}`, { cause })
+  }
+}
+
+interface ExtractorModule {
+  readonly RuleExtractor: { readonly layer: Layer.Layer<Extractor, unknown> }
+}
+
+interface Run {
+  readonly id: string
+  readonly candidates: ReadonlyArray<Candidate>
+  readonly millis: number
+}
+
+/** One after the other: a time is that of the conversation alone. */
+const extractAll = Effect.fn("bench.extractAll")(function* (conversations: ReadonlyArray<LabelledConversation>) {
+  const kinds = readKinds()
+  return yield* Effect.forEach(conversations, (conversation) => extractOne(conversation, kinds))
+})
+
+const extractOne = Effect.fn("bench.extractOne")(function* (
+  conversation: LabelledConversation,
+  kinds: ReadonlyMap<string, CandidateKind>
+) {
+  const extractor = yield* Extractor
+  const start = performance.now()
+  const { candidates } = yield* extractor.extract({
+    account: "bench",
+    kinds: kindsOf(conversation, kinds),
+    messages: conversation.messages,
+    context: [],
+    summary: undefined,
+    conversationDate: conversation.conversationDate
+  })
+  return { id: conversation.id, candidates, millis: performance.now() - start } satisfies Run
+})
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`)
+
+await main()

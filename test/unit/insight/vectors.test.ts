@@ -1,0 +1,112 @@
+/** The labelled conversations are what their readers take them for. */
+import { describe, expect, it } from "vitest"
+import {
+  kindsOf,
+  type Label,
+  type LabelForm,
+  type LabelledConversation,
+  readConversations,
+  readKinds,
+  type Terms
+} from "../../../bench/extraction/LabelledSet.ts"
+import { read, says } from "../../../bench/extraction/Wordings.ts"
+
+/** Words a memory says although the conversation puts them otherwise: `I'm Alice` is a name. */
+const restated = new Set(
+  (
+    "name known call live home reside work job was former previous before ex past used died death dead deceased " +
+    "passed not never"
+  ).split(" ")
+)
+
+const dev = readConversations("dev")
+const all = [...dev]
+const kinds = readKinds()
+
+const labelsOf = ({ expected, accepted }: LabelledConversation): ReadonlyArray<Label> => [...expected, ...accepted]
+const formsOf = (label: Label): ReadonlyArray<LabelForm> => [label, ...(label.or ?? [])]
+const textOf = ({ messages }: LabelledConversation): string => messages.map(({ content }) => content).join("\n")
+
+/** Groups of terms of which nothing is in the text. */
+const unsupported = (conversation: LabelledConversation, terms: Terms): Terms => {
+  const text = read(textOf(conversation))
+  return terms.filter((group) => !group.some((phrase) => restated.has(phrase) || says(text, phrase)))
+}
+
+describe("labelled conversations", () => {
+  it("have ids of their own", () => {
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
+    for (const { messages } of all) {
+      const ids = messages.flatMap(({ id }) => (id === undefined ? [] : [id]))
+      expect(new Set(ids).size).toBe(ids.length)
+    }
+  })
+
+  it("are short, and speak of a real day", () => {
+    for (const { id, messages, conversationDate } of all) {
+      expect(messages.length, id).toBeGreaterThanOrEqual(1)
+      expect(messages.length, id).toBeLessThanOrEqual(8)
+      expect(
+        messages.some(({ role }) => role === "user"),
+        id
+      ).toBe(true)
+      expect(new Date(`${conversationDate}T00:00:00Z`).toISOString().slice(0, 10)).toBe(conversationDate)
+    }
+  })
+
+  it("name kinds that exist, in labels of those kinds", () => {
+    for (const conversation of all) {
+      const names = kindsOf(conversation, kinds).map(({ name }) => name)
+      for (const form of labelsOf(conversation).flatMap(formsOf)) expect(names, conversation.id).toContain(form.kind)
+    }
+  })
+
+  it("have labels of the shape that their kind asks for", () => {
+    for (const conversation of all) {
+      for (const { kind, data } of labelsOf(conversation).flatMap(formsOf)) {
+        if ("fields" in data) {
+          const { properties, required } = JSON.parse(kinds.get(kind)!.schema) as {
+            readonly properties: Readonly<Record<string, unknown>>
+            readonly required: ReadonlyArray<string>
+          }
+          expect(Object.keys(data.fields), conversation.id).toEqual(expect.arrayContaining([...required]))
+          expect(Object.keys(properties), conversation.id).toEqual(
+            expect.arrayContaining([...Object.keys(data.fields), ...Object.keys(data.optional ?? {})])
+          )
+          continue
+        }
+        expect(data.subject.length * data.terms.length, conversation.id).toBeGreaterThan(0)
+        expect("preferenceType" in data, conversation.id).toBe(kind === "preference_memory")
+        expect("eventDate" in data, conversation.id).toBe(kind === "temporal_event")
+        if ("preferenceType" in data) {
+          for (const type of data.preferenceType) expect(preferenceTypes, conversation.id).toContain(type)
+        }
+        if ("eventDate" in data) {
+          for (const day of [...data.eventDate, ...(data.endDate ?? [])]) expect(day).toMatch(dayOrNone)
+        }
+      }
+    }
+  })
+
+  it("ask for nothing that the conversation does not say", () => {
+    const findings = all.flatMap((conversation) =>
+      labelsOf(conversation)
+        .flatMap(formsOf)
+        .flatMap(({ data }) => ("fields" in data ? [] : unsupported(conversation, data.terms)))
+        .map((group) => `${conversation.id}: ${group.join("/")}`)
+    )
+    expect(findings).toEqual([])
+  })
+
+  it("forbid only what could be said of them", () => {
+    for (const { id, forbidden } of all) {
+      for (const { description, match } of forbidden) {
+        expect(description, id).not.toBe("")
+        expect(match.terms.length, id).toBeGreaterThan(0)
+      }
+    }
+  })
+})
+
+const preferenceTypes = ["likes", "dislikes", "prefers", "avoids", "wants", "needs"]
+const dayOrNone = /^(?:none|\d{4}(?:-\d{2}(?:-\d{2})?)?)$/
