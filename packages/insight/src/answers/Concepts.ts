@@ -1,0 +1,117 @@
+/**
+ * Words that ask for the same thing: a question says "job", a memory says "works". Small, English and
+ * by hand; a row is there because people ask that way about themselves, not to cover the language.
+ *
+ * Invariant: a relation of words only ever lets a memory support a question; nothing of it is said.
+ */
+import { tokenize } from "@muniment/engine/recall/Tokenizer"
+
+const SYNONYM = 0.8
+const INSTANCE = 0.7
+
+/** Rows of words that stand for each other. */
+const synonyms: ReadonlyArray<string> = [
+  "live lives home reside moved move relocated based address city apartment house",
+  "work works job employed employer employment company occupation profession career position",
+  "born birth birthday",
+  "name named called nickname",
+  "married marry spouse wedding husband wife partner anniversary",
+  "husband partner boyfriend fiance",
+  "wife partner girlfriend fiancee",
+  "child children kid kids son daughter baby",
+  "sibling siblings brother sister",
+  "parent parents mother father mum mom dad",
+  "like likes liked love loves enjoy enjoys favorite favourite prefer prefers fond fan into",
+  "dislike dislikes hate hates avoid avoids stand",
+  "want wants wish plan plans hope",
+  "need needs require requires",
+  "allergy allergies allergic intolerant intolerance",
+  "diet vegetarian vegan pescatarian eat eats food",
+  "travel travels trip visit visits visiting visited vacation holiday flight fly flies flew flying going go goes went journey",
+  "buy buys bought purchase purchased order ordered",
+  "meet meets met meeting appointment",
+  "see saw seen",
+  "begin begins began start starts started",
+  "study studies studied studying student school university college degree graduated major",
+  "speak speaks spoke language languages fluent",
+  "car drive drives drove driving vehicle",
+  "medication medicine take takes took pill pills tablet drug dose dosage",
+  "sick ill illness condition disease",
+  "hobby hobbies pastime sport",
+  "run runs ran running marathon race",
+  "age old years",
+  "phone telephone mobile number",
+  "mail email",
+  "cost costs price paid pay spent",
+  "color colour",
+  "film movie",
+  "give gave given gift present",
+  "teach teaches taught teacher",
+  "write writes wrote writing written",
+  "read reads book",
+  "own owns have",
+  "manager boss",
+  "friend friends",
+  "colleague coworker",
+  "doctor physician",
+  "build builds built building",
+  "lose lost",
+  "leave left quit quits",
+  "get got adopt adopted",
+  "learn learns learning learned",
+  "play plays playing played",
+  "scared afraid fear phobia",
+  "grow grew grown"
+]
+
+/** What is asked for, and the words that are one. */
+const instances: Readonly<Record<string, string>> = {
+  drink: "tea coffee beer wine water juice milk soda whisky cocktail espresso latte beverage",
+  beverage: "tea coffee beer wine water juice milk soda drink",
+  food: "pizza sushi pasta cheese bread meat fish fruit vegetable vegetables dish cuisine meal cook curry soup salad chocolate spicy ramen",
+  eat: "pizza sushi pasta cheese bread meat fish fruit vegetable vegetables dish cuisine meal curry soup salad chocolate spicy ramen",
+  cuisine: "italian japanese thai indian mexican french chinese korean",
+  pet: "dog cat rabbit hamster parrot bird fish horse puppy kitten tortoise",
+  animal: "dog cat rabbit hamster parrot bird fish horse puppy kitten tortoise pet",
+  color: "red blue green yellow black white purple orange pink brown teal grey gray",
+  colour: "red blue green yellow black white purple orange pink brown teal grey gray",
+  sport:
+    "football soccer tennis basketball climbing swimming running cycling yoga hockey golf rowing skiing surfing badminton",
+  exercise: "football tennis climbing swimming running cycling yoga gym run rowing pilates",
+  music: "jazz rock pop classical band song guitar piano concert techno opera",
+  instrument: "guitar piano violin cello drum drums flute saxophone trumpet ukulele",
+  language:
+    "english spanish french german italian japanese chinese mandarin portuguese russian arabic korean dutch polish welsh",
+  family: "mother father sister brother son daughter husband wife parents cousin aunt uncle grandmother grandfather",
+  relative: "mother father sister brother cousin aunt uncle grandmother grandfather",
+  vegetarian: "meat vegan",
+  living: "work works job",
+  season: "spring summer autumn fall winter",
+  health: "allergic allergy asthma diabetes doctor medication migraine injury",
+  vehicle: "car bike bicycle motorcycle van truck",
+  device: "phone laptop tablet computer camera watch"
+}
+
+/** Stems beside the term itself that stand for it, and how far. */
+export const relatedTerms = (term: string): ReadonlyMap<string, number> => related.get(term) ?? none
+
+const none: ReadonlyMap<string, number> = new Map()
+
+const stems = (row: string): ReadonlyArray<string> => [...new Set(tokenize(row))]
+
+const relate = (): ReadonlyMap<string, ReadonlyMap<string, number>> => {
+  const relations = new Map<string, Map<string, number>>()
+  const add = (from: string, to: string, weight: number): void => {
+    if (from === to) return
+    const known = relations.get(from) ?? new Map<string, number>()
+    known.set(to, Math.max(known.get(to) ?? 0, weight))
+    relations.set(from, known)
+  }
+  for (const row of synonyms.map(stems)) for (const from of row) for (const to of row) add(from, to, SYNONYM)
+  for (const [asked, row] of Object.entries(instances)) {
+    for (const from of stems(asked)) for (const to of stems(row)) add(from, to, INSTANCE)
+  }
+  return relations
+}
+
+const related = relate()

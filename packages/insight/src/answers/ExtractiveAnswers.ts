@@ -1,0 +1,76 @@
+/**
+ * Answers without a model: one to three of the memories' own statements, chosen by how far they
+ * support the question, or the sentence that nothing is known. Nothing is concluded and nothing is
+ * worded anew, so an answer cannot say what no memory says.
+ *
+ * Runs on the event loop: a few milliseconds at the bounds named in `Passage.ts`. Deterministic.
+ */
+import { Effect, Layer } from "effect"
+import { AnswerWriter, type Evidence, nothingKnown, type WrittenAnswer } from "./AnswerWriter.ts"
+import { castOf, readPassages } from "./Passage.ts"
+import { readQuestion, type Question } from "./Question.ts"
+import { findSupport, type Support } from "./Support.ts"
+import { withoutReplaced } from "./Updates.ts"
+
+export const STATEMENTS_MAX = 3
+export const ANSWER_LENGTH_MAX = 600
+
+/** The best statement's support below which nothing is known; measured: README.md, decisions. */
+const SUPPORT_MIN = 0.42
+const COVERAGE_MIN = 0.35
+/** A further statement must support the question nearly as well as the best one. */
+const FURTHER_SHARE_MIN = 0.85
+/** Share of words in common above which two statements say the same. */
+const SAME_MIN = 0.75
+
+export const layerExtractive: Layer.Layer<AnswerWriter> = Layer.succeed(AnswerWriter, {
+  write: ({ question, evidence }) => Effect.sync(() => extractiveAnswer(question, evidence))
+})
+
+export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evidence>): WrittenAnswer => {
+  const asked = readQuestion(question)
+  const passages = readPassages(evidence)
+  const supports = withoutReplaced(findSupport(asked, passages, castOf(passages)), asked.isOfPast)
+  const [best] = supports
+  if (best === undefined || best.score < SUPPORT_MIN || best.coverage < COVERAGE_MIN) return unanswered("extractive")
+  const chosen = choose(asked, best, supports)
+  return {
+    answer: chosen.map(({ passage }) => passage.statement.text).join(" "),
+    citations: chosen.map(({ passage }) => passage.memory.id),
+    grounded: true,
+    method: "extractive"
+  }
+}
+
+export const unanswered = (method: WrittenAnswer["method"]): WrittenAnswer => ({
+  answer: nothingKnown,
+  citations: [],
+  grounded: false,
+  method
+})
+
+const choose = (question: Question, best: Support, supports: ReadonlyArray<Support>): ReadonlyArray<Support> => {
+  const chosen = [best]
+  let length = best.passage.statement.text.length
+  for (const support of supports.slice(1)) {
+    if (chosen.length === STATEMENTS_MAX) break
+    const { passage, score } = support
+    const isGoodEnough = score >= SUPPORT_MIN && score >= best.score * FURTHER_SHARE_MIN
+    const isNew = chosen.every((other) => other.passage.memory.id !== passage.memory.id && !isSame(other, support))
+    const isFitting = length + 1 + passage.statement.text.length <= ANSWER_LENGTH_MAX
+    if (!isGoodEnough || !isNew || !isFitting) continue
+    // Who, where and when have one answer more often than three: a further one must cover as much.
+    if (singular.has(question.type) && support.covered.size < best.covered.size) continue
+    chosen.push(support)
+    length += 1 + passage.statement.text.length
+  }
+  return chosen
+}
+
+const singular: ReadonlySet<Question["type"]> = new Set(["person", "place", "date", "quantity", "frequency"])
+
+const isSame = (left: Support, right: Support): boolean => {
+  const [smaller, larger] = [left.passage.terms, right.passage.terms].sort((one, other) => one.size - other.size)
+  const common = [...smaller!].filter((term) => larger!.has(term)).length
+  return common >= SAME_MIN * larger!.size
+}

@@ -1,0 +1,159 @@
+/**
+ * A memory read as one English statement. The three built-in kinds have their own sentence; a
+ * registered kind becomes "kind words: field value, field value".
+ *
+ * Invariant: every word comes from the memory (its values, field names, kind), but for the few that
+ * join them ("on", "at", "with", "the", "yes"); text is plain and bounded.
+ */
+import type { JsonObject } from "@muniment/domain/Memory"
+import type { Schema } from "effect"
+import type { Evidence } from "./AnswerWriter.ts"
+import { dateText, isIsoDate } from "./DateText.ts"
+import { plainText } from "./PlainText.ts"
+
+export interface MemoryStatement {
+  /** Ends with a full stop, or what stands for one. */
+  readonly text: string
+  /** Whom it is about, where the memory says so. */
+  readonly subject: string | undefined
+  /** Words that it can be found by but that are not said. */
+  readonly unsaid: string
+  /** Names of the event's place and people, which need no guess. */
+  readonly location: string | undefined
+  readonly participants: ReadonlyArray<string>
+}
+
+/** Longer values are cut; a fact of many sentences is cut into them by the reader. */
+export const STATEMENT_LENGTH_MAX = 1_200
+const VALUE_LENGTH_MAX = 300
+const FIELDS_MAX = 24
+const FIELD_DEPTH_MAX = 4
+const PARTICIPANTS_MAX = 8
+
+export const readStatement = (memory: Evidence): MemoryStatement => {
+  switch (memory.kind) {
+    case "factual_memory":
+      return factStatement(memory.data)
+    case "preference_memory":
+      return preferenceStatement(memory.data)
+    case "temporal_event":
+      return eventStatement(memory)
+    default:
+      return fieldsStatement(memory)
+  }
+}
+
+const factStatement = (data: JsonObject): MemoryStatement => {
+  const subject = textOf(data["subject"])
+  const fact = textOf(data["fact"], STATEMENT_LENGTH_MAX) ?? ""
+  return { ...bare, text: sentence(aboutSubject(subject, fact)), subject }
+}
+
+const preferenceStatement = (data: JsonObject): MemoryStatement => {
+  const subject = textOf(data["subject"])
+  const words = [asActor(subject), textOf(data["preferenceType"]), textOf(data["preference"])]
+  return { ...bare, text: sentence(joined(words)), subject, unsaid: textOf(data["domain"]) ?? "" }
+}
+
+const eventStatement = ({ data, when }: Evidence): MemoryStatement => {
+  const subject = textOf(data["subject"])
+  const event = (textOf(data["event"], STATEMENT_LENGTH_MAX) ?? "").replace(/[.!?]+$/, "")
+  const location = textOf(data["location"])
+  const participants = textsOf(data["participants"]).filter((name) => !holds(event, name) && name !== subject)
+  const start = textOf(data["eventDate"]) ?? when
+  const end = textOf(data["endDate"])
+  const words = [
+    aboutSubject(subject, event),
+    ...(location !== undefined && !holds(event, location) ? [CITY.test(location) ? "in" : "at", location] : []),
+    ...dateWords(start, end).filter(() => !holds(event, dateText(start ?? ""))),
+    ...(participants.length > 0 ? ["with", participants.join(", ")] : [])
+  ]
+  return { text: sentence(joined(words)), subject, unsaid: "", location, participants }
+}
+
+/** A name of one word, or "Berlin, Germany": taken for a town or land. */
+const CITY = /^\p{Lu}[\p{L}-]+(?:, \p{Lu}[\p{L} -]+)?$/u
+
+const dateWords = (start: string | undefined, end: string | undefined): ReadonlyArray<string> => {
+  if (start === undefined) return end === undefined ? [] : ["until", dateText(end)]
+  return end === undefined || end === start ? ["on", dateText(start)] : ["from", dateText(start), "to", dateText(end)]
+}
+
+const fieldsStatement = ({ kind, data, when }: Evidence): MemoryStatement => {
+  const fields: Array<string> = []
+  collectFields(data, "", 0, fields)
+  const [subject] = ["subject", "name", "title"].flatMap((key) => textOf(data[key]) ?? [])
+  const dated = when === undefined || fields.some((field) => field.includes(dateText(when))) ? [] : [dateText(when)]
+  const text = `${keyWords(plainText(kind, VALUE_LENGTH_MAX))}: ${[...fields, ...dated].join(", ")}`
+  return { ...bare, text: sentence(plainText(text, STATEMENT_LENGTH_MAX)), subject }
+}
+
+const collectFields = (node: Schema.Json, key: string, depth: number, fields: Array<string>): void => {
+  if (fields.length >= FIELDS_MAX || depth > FIELD_DEPTH_MAX || node === null || node === false) return
+  if (Array.isArray(node) && node.every((item) => typeof item !== "object")) {
+    const values = node.slice(0, FIELDS_MAX).flatMap((item) => valueText(item) ?? [])
+    if (values.length > 0) fields.push(joined([key, values.join(" and ")]))
+  } else if (typeof node === "object") {
+    for (const [name, item] of Object.entries(node)) {
+      collectFields(
+        item,
+        joined([key, Array.isArray(node) ? "" : keyWords(plainText(name, VALUE_LENGTH_MAX))]),
+        depth + 1,
+        fields
+      )
+    }
+  } else {
+    const value = valueText(node)
+    if (value !== undefined) fields.push(joined([key, value]))
+  }
+}
+
+const valueText = (value: Schema.Json | undefined): string | undefined => {
+  if (typeof value === "string") return isIsoDate(value) ? dateText(value) : textOf(value)
+  return typeof value === "number" ? String(value) : value === true ? "yes" : undefined
+}
+
+const bare = { unsaid: "", location: undefined, participants: [] } as const
+
+/** A fact that leaves its subject out gets it back: "lives in Seattle" of Alice is "Alice lives in Seattle". */
+const aboutSubject = (subject: string | undefined, text: string): string => {
+  if (subject === undefined || text === "" || mentions(text, subject)) return text
+  if (PREDICATE.test(text)) return joined([asActor(subject), text])
+  // What the user said needs no name in front of it: whoever asks knows who the user is.
+  return isUser(subject) ? text : `${subject}: ${text}`
+}
+
+/** A lower-case verb in the third person or the past opens it. */
+const PREDICATE = /^(?:will|can|had|did|went|got|bought|met|[a-z]+(?:[^s]s|ed))\s/
+
+/** Any name of the subject; "The user" for `user`. */
+const mentions = (text: string, subject: string): boolean =>
+  subject.split(" ").some((name) => name.length > 1 && holds(text, name)) ||
+  (isUser(subject) && /^(?:the user|user|i|my)\b/i.test(text))
+
+export const isUser = (subject: string): boolean => /^(?:the )?user$/i.test(subject)
+
+const asActor = (subject: string | undefined): string | undefined =>
+  subject !== undefined && isUser(subject) ? "The user" : subject
+
+const holds = (text: string, part: string): boolean => part !== "" && text.toLowerCase().includes(part.toLowerCase())
+
+const sentence = (text: string): string => (text === "" || /[.!?…]["')\]]?$/.test(text) ? text : `${text}.`)
+
+const joined = (words: ReadonlyArray<string | undefined>): string =>
+  words.filter((word) => word !== undefined && word !== "").join(" ")
+
+/** `shoeSize` and `shoe_size` read as `shoe size`. */
+const keyWords = (key: string): string =>
+  key
+    .replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`)
+    .replace(/[_.-]+/g, " ")
+    .trim()
+
+const textOf = (value: Schema.Json | undefined, lengthMax: number = VALUE_LENGTH_MAX): string | undefined => {
+  const text = typeof value === "string" ? plainText(value, lengthMax) : ""
+  return text === "" ? undefined : text
+}
+
+const textsOf = (value: Schema.Json | undefined): ReadonlyArray<string> =>
+  Array.isArray(value) ? value.slice(0, PARTICIPANTS_MAX).flatMap((item: Schema.Json) => textOf(item) ?? []) : []

@@ -1,0 +1,116 @@
+/**
+ * What an answer is put together from: a memory's statement, or one sentence of a long one, with its
+ * stems and whom it is about. Also who is who among the memories: the names of the one who asks, and
+ * "sister" for Anna once a memory says so.
+ */
+import { stopWords } from "@muniment/engine/recall/StopWords"
+import { tokenize } from "@muniment/engine/recall/Tokenizer"
+import type { Evidence } from "./AnswerWriter.ts"
+import { isUser, type MemoryStatement, readStatement } from "./MemoryStatement.ts"
+
+export interface Passage {
+  readonly memory: Evidence
+  readonly statement: MemoryStatement
+  /** Stems of what is said and of what the memory can be found by. */
+  readonly terms: ReadonlySet<string>
+  /** Stems of the subject; none when the memory names nobody. */
+  readonly subject: ReadonlySet<string>
+  /** Says what was and no longer is. */
+  readonly isOfPast: boolean
+}
+
+/** Longer statements are read sentence by sentence. */
+const PASSAGE_LENGTH_MAX = 300
+const SENTENCES_MAX = 6
+/** Of all memories together: what a question costs follows this bound. */
+const EVIDENCE_LENGTH_MAX = 16_000
+export const EVIDENCE_MAX = 100
+
+/** Best memory first, as they come. */
+export const readPassages = (evidence: ReadonlyArray<Evidence>): ReadonlyArray<Passage> => {
+  const passages: Array<Passage> = []
+  let length = 0
+  for (const memory of evidence.slice(0, EVIDENCE_MAX)) {
+    const statement = readStatement(memory)
+    length += statement.text.length
+    if (length > EVIDENCE_LENGTH_MAX) break
+    for (const text of sentencesOf(statement.text)) passages.push(passageOf(memory, { ...statement, text }))
+  }
+  return passages
+}
+
+const passageOf = (memory: Evidence, statement: MemoryStatement): Passage => {
+  const subject = statement.subject ?? ""
+  return {
+    memory,
+    statement,
+    terms: new Set(tokenize(`${statement.text} ${subject} ${statement.unsaid}`)),
+    subject: new Set(tokenize(subject)),
+    isOfPast: OF_PAST.test(statement.text)
+  }
+}
+
+const OF_PAST = /\b(?:used to|no longer|formerly|previously|any ?more|in the past|until recently)\b/i
+
+const sentencesOf = (text: string): ReadonlyArray<string> => {
+  if (text.length <= PASSAGE_LENGTH_MAX) return text === "" ? [] : [text]
+  return text
+    .split(/(?<=[.!?;])\s+/)
+    .slice(0, SENTENCES_MAX)
+    .map((sentence) => (sentence.length <= PASSAGE_LENGTH_MAX ? sentence : cut(sentence)))
+}
+
+const cut = (sentence: string): string =>
+  `${sentence
+    .slice(0, sentence.lastIndexOf(" ", PASSAGE_LENGTH_MAX - 1) + 1 || PASSAGE_LENGTH_MAX - 1)
+    .replace(/\p{Cs}$/u, "")
+    .trimEnd()}…`
+
+/** Who is who: stems by which the asker goes, and names that stand for a relation. */
+export interface Cast {
+  readonly asker: ReadonlySet<string>
+  readonly byRelation: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+export const castOf = (passages: ReadonlyArray<Passage>): Cast => {
+  const asker = new Set(["user"])
+  const byRelation = new Map<string, Set<string>>()
+  const subjects = new Map<string, number>()
+  for (const { statement, subject } of passages) {
+    const own = OWN_NAME.exec(statement.text)
+    // "Alice's name is Alice" is how a rule writes "My name is Alice"; a third person's name is told by relation.
+    if (own !== null && (own[1] === undefined || isUser(own[1]) || own[1] === own[2])) addAll(asker, own[2])
+    for (const pattern of RELATIONS) {
+      for (const { groups = {} } of statement.text.matchAll(pattern)) {
+        for (const relation of tokenize(groups["relation"] ?? "")) {
+          byRelation.set(relation, addAll(byRelation.get(relation) ?? new Set(), groups["name"]))
+        }
+      }
+    }
+    const [key] = subject
+    if (key !== undefined) subjects.set(key, (subjects.get(key) ?? 0) + 1)
+  }
+  // Nobody says who asks: it is the one whom most of the memories are about.
+  const [most] = [...subjects].sort((left, right) => right[1] - left[1])
+  if (asker.size === 1 && most !== undefined && !subjects.has("user")) asker.add(most[0])
+  return { asker, byRelation }
+}
+
+const addAll = (stems: Set<string>, words: string | undefined): Set<string> => {
+  for (const stem of tokenize(words ?? "")) if (!stopWords.has(stem)) stems.add(stem)
+  return stems
+}
+
+const NAME = "(?<name>\\p{Lu}[\\p{L}-]+)"
+const RELATION = "(?<relation>\\p{Ll}{3,})"
+const OWN_NAME =
+  /(?:\b(\p{L}+)['’]s (?:first |full )?name is|\bmy name is|\buser is (?:called|named)) (\p{Lu}[\p{L}-]+)/iu
+const RELATIONS: ReadonlyArray<RegExp> = [
+  new RegExp(
+    `(?:['’]s|\\b(?:[Mm]y|[Hh]is|[Hh]er|[Tt]heir)) (?:\\p{Ll}+ )?${RELATION}(?:['’]s name)?,? (?:is (?:called |named )?|named |called )?${NAME}`,
+    "gu"
+  ),
+  new RegExp(`${NAME} is (?:\\p{Lu}\\p{L}+['’]s|the user['’]s|[Mm]y|his|her|their) (?:\\p{Ll}+ )?${RELATION}`, "gu"),
+  new RegExp(`\\bha(?:s|ve) an? (?:\\p{Ll}+ )?${RELATION},? (?:called |named )?${NAME}`, "gu"),
+  new RegExp(`\\b(?:married to|engaged to) ${NAME}(?<relation>)`, "gu")
+]

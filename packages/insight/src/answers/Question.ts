@@ -1,0 +1,120 @@
+/**
+ * What a question asks for: the kind of answer, its telling words, the names that an answer must be
+ * about, and whether it asks of the one who asks. English by rules; a query without a question word
+ * is a topic. Questions are data: nothing in one is followed.
+ */
+import { queryTerms, tokenize } from "@muniment/engine/recall/Tokenizer"
+import { stopWords } from "@muniment/engine/recall/StopWords"
+import { monthNames } from "./DateText.ts"
+import { plainText } from "./PlainText.ts"
+
+export type AnswerType = "person" | "place" | "date" | "quantity" | "frequency" | "reason" | "yesNo" | "thing" | "topic"
+
+export interface Question {
+  readonly type: AnswerType
+  /** Stems of the words that say what it is about; at least one unless it has no words. */
+  readonly terms: ReadonlyArray<string>
+  /** Names in it, each as its stems: an answer must be about all of them. */
+  readonly names: ReadonlyArray<ReadonlyArray<string>>
+  /** What stands where the subject stands ("does *Rex* eat"): an answer must speak of it. */
+  readonly focus: string | undefined
+  /** "I", "my", "the user": about the one who asks. */
+  readonly isOfAsker: boolean
+  /** "before", "used to": what was, not what is. */
+  readonly isOfPast: boolean
+}
+
+const QUESTION_LENGTH_MAX = 2_000
+
+export const readQuestion = (raw: string): Question => {
+  const text = plainText(raw, QUESTION_LENGTH_MAX)
+  const lower = text.toLowerCase().replaceAll("’", "'")
+  const names = namesIn(text)
+  const isOfAsker = ASKER.test(lower)
+  const type = typeOf(lower)
+  const asked = queryTerms(text).filter((term) => !fillers.has(term) && !(isOfAsker && term === "user"))
+  return {
+    type,
+    // "Who am I?" has no telling word and asks for the name.
+    terms: asked.length > 0 ? asked : isOfAsker ? tokenize("name") : queryTerms(text),
+    names,
+    focus: focusOf(lower),
+    isOfAsker,
+    isOfPast: PAST.test(lower)
+  }
+}
+
+const ASKER = /\b(?:i|i'm|i've|i'd|me|my|mine|myself|we|our|us|the user|user's)\b/
+const PAST =
+  /\b(?:before|previous|previously|used to|formerly|former|earlier|originally|once|in the past|old (?:job|address|flat|house|employer))\b/
+
+/** Tried in this order; of the question words, the first one in the text decides. */
+const typeOf = (lower: string): AnswerType => {
+  const first = [...askedBy].flatMap(([type, pattern]) => {
+    const at = lower.search(pattern)
+    return at < 0 ? [] : [{ type, at }]
+  })
+  const [earliest] = first.sort((left, right) => left.at - right.at)
+  if (earliest !== undefined) return earliest.type
+  if (YES_NO.test(lower)) return "yesNo"
+  return "topic"
+}
+
+/** Of two that begin at the same word the upper one holds. */
+const askedBy: ReadonlyMap<AnswerType, RegExp> = new Map<AnswerType, RegExp>([
+  ["frequency", /\bhow (?:often|frequently|regularly)\b/],
+  ["quantity", /\bhow (?:many|much|old|tall|long|far|big|large|heavy)\b|\bwhat age\b/],
+  ["date", /\bwhen\b|\b(?:what|which) (?:time|day|date|year|month|weekday)\b|\bsince when\b|\bhow soon\b/],
+  ["place", /\bwhere\b|\b(?:what|which) (?:city|country|town|place|state|village|neighbou?rhood)\b/],
+  ["person", /\bwho\b|\bwhom\b|\bwhose\b|\bwho's\b|\b(?:what|which) (?:person|people)\b/],
+  ["reason", /\bwhy\b|\bhow come\b|\bwhat for\b/],
+  ["thing", /\bwhat\b|\bwhich\b|\bwhat's\b|\bhow\b|\b(?:list|name)\b/]
+])
+
+const AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|must|isn't|doesn't|didn't"
+const YES_NO = new RegExp(`^(?:so |and |but |ok |okay |hey |please )*(?:${AUXILIARY})\\b`)
+
+/** The word after the auxiliary, past articles and possessives; `alice's sister` is the sister. */
+const FOCUS = new RegExp(
+  `\\b(?:${AUXILIARY})\\s+(?:the |a |an |my |our |his |her |their |your |this |that |any |some )?([\\p{L}\\p{N}-]+)(?:'s\\s+([\\p{L}\\p{N}-]+))?`,
+  "u"
+)
+
+const focusOf = (lower: string): string | undefined => {
+  const [, word, possessed] = FOCUS.exec(lower) ?? []
+  const focus = [possessed, word].find((found) => found !== undefined && !stopWords.has(found) && !dates.has(found))
+  const [term] = focus === undefined ? [] : tokenize(focus)
+  return term === undefined || fillers.has(term) ? undefined : term
+}
+
+/** Runs of capitalised words behind the first word. */
+const namesIn = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
+  [...text.matchAll(NAME)]
+    .map(([run]) => run.split(" ").filter((word) => !isCommon(word)))
+    .filter((words) => words.length > 0)
+    .map((words) => tokenize(words.join(" ")))
+    .slice(0, NAMES_MAX)
+
+const NAMES_MAX = 8
+const NAME = /(?<=[\p{L}\p{N},;:'"] ["']?)\p{Lu}[\p{L}\p{N}'’-]*(?: \p{Lu}[\p{L}\p{N}'’-]*)*/gu
+
+/** Capitalised for another reason than being a name: question words, months, days, nationalities are left to the terms. */
+const isCommon = (word: string): boolean => {
+  const plain = word.toLowerCase().replace(/['’].*$/, "")
+  return stopWords.has(plain) || dates.has(plain)
+}
+
+const dates: ReadonlySet<string> = new Set([
+  ...monthNames.map((month) => month.toLowerCase()),
+  ..."monday tuesday wednesday thursday friday saturday sunday christmas easter".split(" ")
+])
+
+/** Words of asking, not of what is asked. */
+const fillers: ReadonlySet<string> = new Set(
+  tokenize(
+    "know knows remember recall tell say said told mentioned remind kind type sort many much often long far thing things " +
+      "anything something everything someone somebody anyone time day date year month place person people currently now " +
+      "still today usually ever happen happens happened happening exactly actually really list give information about " +
+      "may called soon going currently when what where who why how which use used"
+  )
+)
