@@ -20,9 +20,7 @@ import { creditsOfUnits } from "@muniment/domain/Payment"
 import { Payments } from "@muniment/payments/Payments"
 import type { PaymentSettled } from "@muniment/payments/Settlement"
 import { decodePayment } from "@muniment/payments/wire/PaymentHeader"
-import { paymentRequiredHeader } from "@muniment/payments/wire/PaymentRequired"
-import { paymentResponseHeader } from "@muniment/payments/wire/PaymentResponse"
-import { answerHeaders } from "../http/RateLimits.ts"
+import { CurrentPaymentCarrier } from "./PaymentCarrier.ts"
 
 /** What is asked for: units of USDC, and for what. */
 export interface Demand {
@@ -51,7 +49,7 @@ export class PaymentDesk extends Context.Service<
 const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
   const payments = yield* Payments
 
-  /** The 402 answer; its header says the same for protocol version 2. */
+  /** The 402 answer. */
   const demandPayment = Effect.fnUntraced(function* (
     demand: Demand,
     code: PaymentRequired["code"],
@@ -62,10 +60,8 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
     const description = `${credits} credits for ${amountUsd.toFixed(2)} USD`
     const resource = resourceOf(yield* HttpServerRequest.HttpServerRequest, publicUrl)
     const accepts = payments.quote({ units: demand.units, resource, description })
-    yield* answerHeaders({
-      "payment-required": paymentRequiredHeader({ error, resource, description, accepts }),
-      "cache-control": "no-store"
-    })
+    const { tell } = yield* CurrentPaymentCarrier
+    yield* tell({ _tag: "Demanded", demand: { error, resource, description, accepts } })
     return yield* new PaymentRequired({
       x402Version: 1,
       error,
@@ -78,10 +74,11 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
   const ask = (demand: Demand) => demandPayment(demand, "insufficient_credits", emptyPurses(payments.isConfigured))
 
   const take = Effect.fn("PaymentDesk.take")(function* (demand: Demand) {
-    const { headers } = yield* HttpServerRequest.HttpServerRequest
+    const { carried, tell } = yield* CurrentPaymentCarrier
     const refuse = (reason: string) => demandPayment(demand, "payment_invalid", `the payment was refused: ${reason}`)
-    const carried = { "x-payment": headers["x-payment"], "payment-signature": headers["payment-signature"] }
-    const wire = yield* decodePayment(carried).pipe(Effect.catchTag("PaymentInvalid", ({ reason }) => refuse(reason)))
+    const wire = yield* decodePayment(yield* carried).pipe(
+      Effect.catchTag("PaymentInvalid", ({ reason }) => refuse(reason))
+    )
     if (wire === undefined) {
       return yield* demand.purpose === "deposit"
         ? demandPayment(demand, "payment_required", "payment is required: sign one of `accepts` and repeat the request")
@@ -95,10 +92,10 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
       })
     )
     if (outcome._tag === "Pending") {
-      yield* answerHeaders({ "retry-after": String(outcome.retryAfterSeconds) })
+      yield* tell(outcome)
       return yield* pending
     }
-    yield* answerHeaders(paymentResponseHeader(wire.version, outcome))
+    yield* tell({ _tag: "Settled", version: wire.version, transaction: outcome })
     return outcome
   })
 

@@ -1,11 +1,11 @@
 /**
  * Browsers of other origins (interface.md sections 11 and 14): off unless origins are configured, and for
- * `/v1` alone, whose callers bring their credentials in headers of their own. What a page needs to pay and
- * to keep its books is exposed.
+ * `/v1` and `/mcp` alone, whose callers bring their credentials in headers of their own. What a page needs to
+ * pay and to keep its books is exposed.
  */
 import { Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
-import { pathOf } from "./Routes.ts"
+import { mcpPath, pathOf } from "./Routes.ts"
 
 const exposedHeaders = [
   "x-request-id",
@@ -26,12 +26,11 @@ const preflightSeconds = 600
 export const crossOrigin = (origins: ReadonlyArray<string>) => {
   if (origins.length === 0) return Layer.empty
   const isAllowed = (origin: string): boolean => origins.includes("*") || origins.includes(origin)
+  const isOpen = (path: string): boolean => path.startsWith("/v1/") || path === mcpPath
   const cors = HttpMiddleware.cors({ allowedOrigins: isAllowed, exposedHeaders, maxAge: preflightSeconds })
   return HttpRouter.middleware(
     (handler) =>
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) =>
-        pathOf(url).startsWith("/v1/") ? cors(handler) : handler
-      ),
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ url }) => (isOpen(pathOf(url)) ? cors(handler) : handler)),
     { global: true }
   )
 }

@@ -6,6 +6,9 @@ import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 
 export const originPaths = ["/health/live", "/health/ready", "/metrics", "/openapi.json", "/docs", "/llms.txt"] as const
 
+/** Where the Model Context Protocol is spoken (`mcp/McpRoutes.ts`). */
+export const mcpPath = "/mcp"
+
 interface KnownRoute {
   readonly method: string
   readonly path: string
@@ -23,6 +26,7 @@ const routes: ReadonlyArray<KnownRoute> = [
   ...originPaths.map((path) => routeOf("GET", path)),
   // The names under which keys are published are configuration (`AttestationsHandlers.ts`).
   routeOf("GET", "/.well-known/:service-keys.json"),
+  routeOf("POST", mcpPath),
   ...Object.values(MunimentApi.groups).flatMap((group) =>
     Object.values(group.endpoints).map((endpoint) => routeOf(endpoint.method, endpoint.path))
   )

@@ -17,7 +17,11 @@ const inspectBody = Effect.gen(function* () {
   const request = yield* HttpServerRequest.HttpServerRequest
   if (!HttpMethod.hasBody(request.method)) return
   const bytes = yield* Effect.orDie(request.arrayBuffer)
-  if (bytes.byteLength === 0) return
+  if (bytes.byteLength > 0) yield* parseBody(bytes)
+})
+
+/** What the bytes say, if JSON can say it without a loss. */
+export const parseBody = Effect.fnUntraced(function* (bytes: ArrayBuffer) {
   const text = yield* Effect.try({
     try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
     catch: () => invalidJson("the body is not UTF-8")
@@ -29,7 +33,10 @@ const inspectBody = Effect.gen(function* () {
       finding.path
     )
   }
-  yield* Effect.try({ try: () => JSON.parse(text) as unknown, catch: () => invalidJson("the body is not JSON") })
+  return yield* Effect.try({
+    try: () => JSON.parse(text) as unknown,
+    catch: () => invalidJson("the body is not JSON")
+  })
 })
 
 const faultNames = {
@@ -58,19 +65,20 @@ export const validation = HttpApiMiddleware.layerSchemaErrorTransform(Validation
       )
     )
   }
-  const { issues } = formatIssues(failure.cause.issue)
+  return Effect.fail(invalidFields(failure.cause, group.identifier))
+})
+
+/** What is wrong with the fields of a request to an endpoint of `group`. */
+export const invalidFields = ({ issue: cause }: Schema.SchemaError, group: string): InvalidRequest => {
+  const { issues } = formatIssues(cause)
   const first = issues[0]
   const place = pointerOf(first?.path ?? [])
-  return Effect.fail(
-    new InvalidRequest({
-      code: codeOf(failure.cause.issue, group.identifier),
-      error: `${place === "" ? "" : `${place}: `}${first?.message ?? "the request is malformed"}`,
-      details: issues
-        .slice(0, detailsMax)
-        .map((issue) => ({ path: pointerOf(issue.path ?? []), message: issue.message }))
-    })
-  )
-})
+  return new InvalidRequest({
+    code: codeOf(cause, group),
+    error: `${place === "" ? "" : `${place}: `}${first?.message ?? "the request is malformed"}`,
+    details: issues.slice(0, detailsMax).map((issue) => ({ path: pointerOf(issue.path ?? []), message: issue.message }))
+  })
+}
 
 const detailsMax = 20
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
