@@ -53,8 +53,20 @@ export type Options<Name extends EndpointName> =
 /** The answer of a deposit, with what the payment's header says. */
 export type Deposited = Answer<"deposit"> & { readonly receipt?: PaymentReceipt }
 
-/** A deposit takes its amount as it is, in US dollars. */
+/** What a search answers in each mode. */
+export interface SearchAnswers {
+  readonly llm: Exclude<Answer<"search">, { readonly answer: unknown } | { readonly memoryMap: unknown }>
+  readonly raw: SearchAnswers["llm"]
+  readonly answer: Extract<Answer<"search">, { readonly answer: unknown }>
+  readonly map: Extract<Answer<"search">, { readonly memoryMap: unknown }>
+}
+
+/** A deposit takes its amount as it is, in US dollars; the mode of a search says what it answers. */
 export type ContractClient = DirectCalls & {
+  readonly search: <Mode extends keyof SearchAnswers = "llm">(
+    query: Query<"search"> & { readonly mode?: Mode },
+    options?: Options<"search">
+  ) => Promise<SearchAnswers[Mode]>
   readonly deposit: (
     amountUsd: NonNullable<Query<"deposit">["amount_usd"]>,
     options?: Options<"deposit">
@@ -63,7 +75,7 @@ export type ContractClient = DirectCalls & {
 
 /** Path parameter, then query, then body, then options; each only where the endpoint has it. */
 type DirectCalls = {
-  readonly [Name in Exclude<EndpointName, "deposit">]: (
+  readonly [Name in Exclude<EndpointName, "deposit" | "search">]: (
     ...input: [
       ...Part<Endpoints[Name]["~Params"]["Type"], string>,
       ...Part<Query<Name>, Query<Name>>,

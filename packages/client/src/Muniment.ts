@@ -13,7 +13,8 @@ import type {
   EndpointName,
   GrantOptions,
   Options,
-  Query
+  Query,
+  SearchAnswers
 } from "./Contract.ts"
 import { type Call, Transport, type TransportOptions } from "./Transport.ts"
 
@@ -21,6 +22,9 @@ export type MunimentOptions = TransportOptions & {
   /** Name of the service in its key file; `muniment` by default. */
   readonly serviceName?: string | undefined
 }
+
+/** A read has no key: repeating it changes nothing. */
+const asRead = { idempotencyKey: undefined, isWrite: false } as const
 
 export class Muniment implements ContractClient {
   readonly #transport: Transport
@@ -55,9 +59,16 @@ export class Muniment implements ContractClient {
     } while (cursor !== undefined)
   }
 
-  /** By meaning and by words, within the filters; in the caller's memories and those granted to him. */
-  search(query: Query<"search">, options?: Options<"search">): Promise<Answer<"search">> {
-    return this.#read("search", { method: "GET", path: "/memories/search", query }, options)
+  /**
+   * By meaning and by words, within the filters; in the caller's memories and those granted to him. With
+   * mode `answer` a short answer made of them, with mode `map` their topics.
+   */
+  async search<Mode extends keyof SearchAnswers = "llm">(
+    query: Query<"search"> & { readonly mode?: Mode },
+    options?: Options<"search">
+  ): Promise<SearchAnswers[Mode]> {
+    const call = { method: "GET", path: "/memories/search", query } as const
+    return (await this.#transport.call({ ...call, ...options, ...asRead })).body as SearchAnswers[Mode]
   }
 
   get(id: string, options?: CallOptions): Promise<Answer<"get">> {
@@ -173,8 +184,7 @@ export class Muniment implements ContractClient {
     call: Pick<Call, "method" | "path" | "query" | "body">,
     options: (CallOptions & GrantOptions) | undefined
   ): Promise<Answer<Name>> {
-    // A read has no key: repeating it changes nothing.
-    return this.#answer({ ...call, ...options, idempotencyKey: undefined, isWrite: false })
+    return this.#answer({ ...call, ...options, ...asRead })
   }
 
   #write<Name extends EndpointName>(

@@ -163,11 +163,11 @@ export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("Un
   }
 }
 
-/** 429: more requests than the plan allows; `Retry-After` says when the next one may come. */
-export class RateLimited extends Schema.Error<RateLimited>("RateLimited")(wire(["rate_limited"]), {
-  httpApiStatus: 429,
-  description: "More requests than the plan allows; see Retry-After."
-}) {
+/** 429: more requests, or more of the language model, than the account may have; `Retry-After` says when to come again. */
+export class RateLimited extends Schema.Error<RateLimited>("RateLimited")(
+  wire(["rate_limited", "model_budget_exhausted"]),
+  { httpApiStatus: 429, description: "More than the account may have now; see Retry-After." }
+) {
   readonly _tag = "RateLimited"
   override get message(): string {
     return this.error

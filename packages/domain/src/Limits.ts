@@ -19,8 +19,13 @@ export const Limits = {
   memoriesPerRequestMax: 100,
   messagesPerConversationMax: 200,
   messageLengthMax: 32_000,
+  candidatesPerConversationMax: 500,
+  contextMessageLengthMax: 2_000,
   durationDaysMax: 3_650,
   extractionDeadlineMillis: 8_000,
+  conversationContextMax: 20,
+  neighboursPerMemoryMax: 8,
+  neighbourTextLengthMax: 500,
 
   schemaNameLengthMax: 64,
   schemaDescriptionLengthMax: 4_096,

@@ -218,7 +218,8 @@ export const rejectionReasons = [
   "schema_validation_failed",
   "unique_field_missing",
   "duplicate",
-  "near_duplicate"
+  "near_duplicate",
+  "too_many"
 ] as const
 
 /** Entry of `rejected`: what extraction found and did not store (product rule: nothing is dropped in silence). */

@@ -29,7 +29,7 @@ const prepare = Effect.fnUntraced(function* (
     [{ memory: direct, schema: of, data: direct.data }],
     namespaceKey(),
     { agentId: "agent", memories: [direct], ...request },
-    { builtin: () => undefined, lookup: () => Effect.succeed(new Map()), temporalProperty: () => "at" },
+    { temporalProperty: () => "at" },
     new MemoryIds()
   )
   return prepared!

@@ -1,7 +1,7 @@
 /** Contract of the memory endpoints (specification section 4.1, interface.md sections 4, 5, 7 and 17). */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { InvalidRequest, NotFound } from "../Errors.ts"
+import { InvalidRequest, NotFound, RateLimited } from "../Errors.ts"
 import {
   BatchCreate,
   BatchUpdate,
@@ -45,7 +45,7 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       headers: WriteHeaders,
       payload: CreateMemories,
       success: Created,
-      error: writeErrors
+      error: [...writeErrors, RateLimited]
     }).annotateMerge(
       operation("Create memories", {
         description:

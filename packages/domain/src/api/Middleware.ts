@@ -91,6 +91,8 @@ export interface ChargeOptions {
   readonly changes?: ReadonlyArray<string>
   /** Goes on without such a reservation when the disk is full: erasure works then too. */
   readonly isErasure?: boolean
+  /** Gives back what the call reserved: it turned out to have nothing to do. */
+  readonly isWaived?: boolean
 }
 
 /**

@@ -79,7 +79,14 @@ const make = Effect.gen(function* () {
           held = reserved
         })
       )
-    const reserve: (typeof CurrentCharge)["Service"] = ({ changes, isErasure = false, price = call.price } = {}) => {
+    const waive = Effect.suspend(() => {
+      const given = held
+      held = undefined
+      return given === undefined ? Effect.void : ledger.void(given)
+    })
+    const reserve: (typeof CurrentCharge)["Service"] = (options = {}) => {
+      const { changes, isErasure = false, isWaived = false, price = call.price } = options
+      if (isWaived) return waive
       if (held !== undefined) return Effect.die(new Error(`${operation} asks for its price twice`))
       const priced = { account, operation, price }
       const durable =

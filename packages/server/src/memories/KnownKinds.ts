@@ -21,6 +21,8 @@ export class KnownKinds extends Context.Service<
     readonly builtin: (name: string) => MemorySchema | undefined
     /** Schemas of those of `names` that exist. */
     readonly lookup: (account: string, names: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, MemorySchema>>
+    /** Everything the account can store: what it registered, then the built-in kinds. */
+    readonly all: (account: string) => Effect.Effect<ReadonlyArray<MemorySchema>>
     /** The property of a schema that holds its event time. */
     readonly temporalProperty: (schema: MemorySchema) => string | undefined
   }
@@ -48,7 +50,10 @@ export class KnownKinds extends Context.Service<
         return temporal.get(schema)
       }
 
-      return { builtin: (name: string) => builtins.get(name), lookup, temporalProperty }
+      const all = (account: string) =>
+        Effect.map(registry.list(account), (registered) => [...registered, ...builtins.values()])
+
+      return { all, builtin: (name: string) => builtins.get(name), lookup, temporalProperty }
     })
   )
 }

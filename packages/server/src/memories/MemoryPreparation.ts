@@ -14,13 +14,17 @@ import { canonicalJson, contentHash, sha256Hex } from "@muniment/trust/Canonical
 import type { MemoryIds } from "./MemoryIds.ts"
 import type { KnownKinds } from "./KnownKinds.ts"
 
-export interface DirectRequest {
+/** What a memory or a request says about the end of memories. */
+export interface Expiry {
+  readonly ttl?: string
+  readonly expiresAt?: number
+}
+
+export interface DirectRequest extends Expiry {
   readonly agentId: string
   readonly subjectId?: string
   readonly threadId?: string
   readonly memories: ReadonlyArray<DirectMemory>
-  readonly ttl?: string
-  readonly expiresAt?: number
 }
 
 /** A record and what it does to an existing one. */
@@ -57,7 +61,7 @@ export const prepareMemories = Effect.fn("MemoryPreparation.prepare")(function* 
   checked: ReadonlyArray<CheckedMemory>,
   namespace: NamespaceKey,
   request: DirectRequest,
-  kinds: KnownKinds["Service"],
+  kinds: Pick<KnownKinds["Service"], "temporalProperty">,
   ids: MemoryIds
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
@@ -152,14 +156,14 @@ const refused = (code: InvalidRequest["code"], error: string, details: ReadonlyA
   Effect.fail(new InvalidRequest({ code, error, details }))
 
 /** Any value on the memory beats both of the request; on one level `expiresAt` beats `ttl`. */
-const expiryOf = (memory: DirectMemory, request: DirectRequest, nowMillis: number): number | undefined => {
+export const expiryOf = (memory: Expiry, request: Expiry, nowMillis: number): number | undefined => {
   const level = memory.expiresAt !== undefined || memory.ttl !== undefined ? memory : request
   if (level.expiresAt !== undefined) return level.expiresAt
   return level.ttl === undefined ? undefined : nowMillis + (durationMillis(level.ttl) ?? 0)
 }
 
 /** One memory per subject (absent counts as its own value), kind and listed values. */
-const uniqueKey = (
+export const uniqueKey = (
   subjectId: string | undefined,
   kind: string,
   fields: ReadonlyArray<string>,
@@ -176,7 +180,7 @@ const uniqueKey = (
 }
 
 /** ISO 8601 in UTC of the property that says when, if it holds a time. */
-const eventTime = (data: JsonObject, property: string | undefined): string | undefined => {
+export const eventTime = (data: JsonObject, property: string | undefined): string | undefined => {
   const value = property === undefined ? undefined : data[property]
   if (typeof value !== "string") return undefined
   const millis = Date.parse(value)

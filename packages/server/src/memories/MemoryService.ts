@@ -21,7 +21,7 @@ import type { CreateReply } from "@muniment/engine/Commands"
 import { MemorySearch, type MemoryHit, type MemoryPage } from "@muniment/engine/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 import type { ListPosition } from "@muniment/engine/NamespaceReader"
-import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import type { MemoryVector, NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { KnownKinds } from "./KnownKinds.ts"
@@ -41,6 +41,8 @@ export interface SearchRequest {
   readonly filter: MemoryFilter
   readonly limit?: number | undefined
   readonly minRelevance?: number | undefined
+  /** How many are looked at on each half of the search; default `Limits.recallCandidatesMax`. */
+  readonly candidates?: number | undefined
   /** False: only what is shared; default true. */
   readonly includesOwn?: boolean | undefined
   readonly shared?: ReadonlyArray<SharedTarget> | undefined
@@ -61,6 +63,10 @@ export class MemoryService extends Context.Service<
   {
     readonly create: (account: string, request: DirectRequest, token: Token) => Effect.Effect<CreateReply, WriteFailure>
     readonly search: (account: string, request: SearchRequest) => Effect.Effect<ReadonlyArray<FoundMemory>, ReadFailure>
+    /** Vectors of what was found, by memory; those that wait for one are left out. */
+    readonly vectorsOf: (
+      found: ReadonlyArray<FoundMemory>
+    ) => Effect.Effect<ReadonlyMap<string, MemoryVector>, ReadFailure>
     readonly list: (
       account: string,
       filter: MemoryFilter,
@@ -110,7 +116,8 @@ export class MemoryService extends Context.Service<
 const make = Effect.gen(function* () {
   const host = yield* NamespaceHost
   const searcher = yield* MemorySearch
-  const own = new OwnNamespaces(yield* NamespaceDirectory)
+  const directory = yield* NamespaceDirectory
+  const own = new OwnNamespaces(directory)
   const kinds = yield* KnownKinds
   const embedding = yield* QueryEmbedding
   const validator = yield* SchemaValidator
@@ -156,9 +163,20 @@ const make = Effect.gen(function* () {
       filter,
       limit: request.limit ?? Limits.searchResultsDefault,
       minRelevance: request.minRelevance ?? 0,
+      candidates: request.candidates,
       scopeOf: (key) => scopes.get(key)
     })
     return hits.map((hit) => ({ hit, namespace: hit.ranked.candidate.namespace }))
+  })
+
+  const vectorsOf = Effect.fn("MemoryService.vectorsOf")(function* (found: ReadonlyArray<FoundMemory>) {
+    const namespaces = [...new Set(found.map(({ namespace }) => namespace))].flatMap(
+      (tag) => directory.byTag(tag) ?? []
+    )
+    return yield* searcher.vectorsOf(
+      namespaces,
+      found.map(({ hit }) => hit)
+    )
   })
 
   const countRelevant = Effect.fn("MemoryService.countRelevant")(function* (
@@ -303,6 +321,7 @@ const make = Effect.gen(function* () {
   return {
     create,
     search,
+    vectorsOf,
     list,
     get,
     patch,

@@ -79,7 +79,8 @@ const metadataOf = (memory: MemoryVersion): JsonObject => ({
     updatedAt: memory.updatedAt,
     contentHash: memory.contentHash,
     expiresAt: memory.expiresAt,
-    supersedes: memory.supersedes
+    supersedes: memory.supersedes,
+    sourceMessageIds: memory.sources?.flatMap(({ id }) => id ?? [])
   })
 })
 

@@ -23,6 +23,14 @@ export interface RecallRequest {
   readonly explain: boolean
 }
 
+/** What was found, before it is shown. */
+export interface Recalled {
+  /** One list for each query. */
+  readonly results: ReadonlyArray<ReadonlyArray<FoundMemory>>
+  /** Whose memories they are, by namespace; the caller's own are not in it. */
+  readonly owners: ReadonlyMap<string, SharedNamespace>
+}
+
 export interface RecallAnswer {
   /** One list for each query. */
   readonly results: ReadonlyArray<ReadonlyArray<RecalledMemory>>
@@ -33,10 +41,14 @@ export interface RecallAnswer {
 export class MemoryRecall extends Context.Service<
   MemoryRecall,
   {
+    /** Finds and shows. */
     readonly recall: (
       caller: Identity,
       request: RecallRequest
     ) => Effect.Effect<RecallAnswer, InvalidRequest | ChargeFailure>
+    readonly find: (caller: Identity, request: RecallRequest) => Effect.Effect<Recalled, InvalidRequest | ChargeFailure>
+    /** As callers see it; the service vouches for what is shown and for nothing else. */
+    readonly show: (recalled: Recalled, explain: boolean) => Effect.Effect<RecallAnswer>
   }
 >()("muniment/server/MemoryRecall") {
   static readonly layer = Layer.effect(
@@ -59,7 +71,7 @@ export class MemoryRecall extends Context.Service<
         return opened.namespaces
       })
 
-      const recall = Effect.fn("MemoryRecall.recall")(function* (caller: Identity, request: RecallRequest) {
+      const find = Effect.fn("MemoryRecall.find")(function* (caller: Identity, request: RecallRequest) {
         const shared = yield* sharedWith(caller, request)
         yield* (yield* CurrentCharge)()
         const includesOwn = request.scope !== "shared"
@@ -68,19 +80,26 @@ export class MemoryRecall extends Context.Service<
           (query) => memories.search(caller.account.id, { ...query, includesOwn, shared }),
           { concurrency: "unbounded" }
         )
-        const owners = new Map(shared.map((namespace) => [namespace.key.tag, namespace]))
+        return { results, owners: new Map(shared.map((namespace) => [namespace.key.tag, namespace])) }
+      })
+
+      const show = Effect.fn("MemoryRecall.show")(function* ({ owners, results }: Recalled, explain: boolean) {
         const sources = sourcesOf(results.flat(), owners)
         return {
           results: results.map((found) =>
             found.map((memory, at) =>
-              recalledMemory(memory.hit, at + 1, request.explain, owners.get(memory.namespace)?.grantor)
+              recalledMemory(memory.hit, at + 1, explain, owners.get(memory.namespace)?.grantor)
             )
           ),
           sourceAttestations: sources.length === 0 ? undefined : yield* attestations.vouchFor(sources)
         }
       })
 
-      return { recall }
+      const recall = Effect.fn("MemoryRecall.recall")(function* (caller: Identity, request: RecallRequest) {
+        return yield* show(yield* find(caller, request), request.explain)
+      })
+
+      return { recall, find, show }
     })
   )
 }

@@ -1,0 +1,169 @@
+/**
+ * From candidates to records: kinds known, data valid with defaults filled in, uniqueness keys there,
+ * nothing said twice. What does not pass is reported with its reason, by candidate; the rest goes on.
+ */
+import { Clock, Effect } from "effect"
+import { Unavailable } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import type { CreateMemories, JsonObject, MemoryRecord, RejectedCandidate } from "@muniment/domain/Memory"
+import type { MemorySchema } from "@muniment/domain/MemorySchema"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import type { Candidate, DroppedCandidate, Turn } from "@muniment/insight/extraction/Extractor"
+import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
+import { contentHash } from "@muniment/trust/CanonicalJson"
+import type { KnownKinds } from "../memories/KnownKinds.ts"
+import type { MemoryIds } from "../memories/MemoryIds.ts"
+import { eventTime, expiryOf, uniqueKey } from "../memories/MemoryPreparation.ts"
+import { type KeyedMessage, neighbourTexts } from "./ConversationMessages.ts"
+import { meaningOf } from "./SameMeaning.ts"
+
+/** A candidate that passed, with its schema and its data completed. */
+export interface ValidCandidate {
+  readonly candidate: Candidate
+  readonly schema: MemorySchema
+  readonly data: JsonObject
+}
+
+export interface Judgement<A> {
+  readonly accepted: ReadonlyArray<A>
+  readonly rejected: ReadonlyArray<RejectedCandidate>
+}
+
+/** Ids, as given, of the messages at `sources`. */
+export const idsOfSources = (
+  messages: ReadonlyArray<KeyedMessage>,
+  sources: ReadonlyArray<number>
+): ReadonlyArray<string> => sources.flatMap((source) => messages[source]?.id ?? [])
+
+export const rejection = (
+  { data, kind, sources }: Pick<DroppedCandidate, "data" | "kind" | "sources">,
+  messages: ReadonlyArray<KeyedMessage>,
+  reason: RejectedCandidate["reason"],
+  message: string,
+  duplicateOf?: string
+): RejectedCandidate => ({
+  ...(kind !== undefined && { kind }),
+  ...(data !== undefined && { data }),
+  reason,
+  message,
+  sourceMessageIds: idsOfSources(messages, sources),
+  ...(duplicateOf !== undefined && { duplicateOf })
+})
+
+/** Those whose data their schema takes, each once. */
+export const judgeCandidates = Effect.fn("CandidateJudge.judge")(function* (
+  account: string,
+  candidates: ReadonlyArray<Candidate>,
+  messages: ReadonlyArray<KeyedMessage>,
+  schemas: ReadonlyMap<string, MemorySchema>
+) {
+  const rejected: Array<RejectedCandidate> = []
+  const reject = (candidate: Candidate, reason: RejectedCandidate["reason"], message: string) =>
+    rejected.push(rejection(candidate, messages, reason, message))
+  const known = candidates.filter((candidate, at) => {
+    if (at >= Limits.candidatesPerConversationMax) reject(candidate, "too_many", "more than one request can store")
+    else if (!schemas.has(candidate.kind)) reject(candidate, "unknown_kind", "this kind was not asked for")
+    else return true
+    return false
+  })
+  const accepted: Array<ValidCandidate> = []
+  const said = new Set<string>()
+  for (const [candidate, outcome] of yield* validated(account, known, schemas)) {
+    const schema = schemas.get(candidate.kind)!
+    if (!outcome.ok) {
+      const [issue] = outcome.issues
+      reject(candidate, "schema_validation_failed", issue === undefined ? "invalid" : `${issue.path}: ${issue.message}`)
+      continue
+    }
+    const data = outcome.data as JsonObject
+    const missing = (schema.uniqueOn ?? []).find((field) => field !== "kind" && !Object.hasOwn(data, field))
+    if (missing !== undefined) {
+      reject(candidate, "unique_field_missing", `"${missing}" identifies this kind and is missing`)
+      continue
+    }
+    const meaning = `${candidate.kind} ${meaningOf(data)}`
+    if (said.has(meaning)) reject(candidate, "duplicate", "another candidate of this request says the same")
+    else accepted.push({ candidate, schema, data })
+    said.add(meaning)
+  }
+  return { accepted, rejected } satisfies Judgement<ValidCandidate>
+})
+
+const validated = Effect.fnUntraced(function* (
+  account: string,
+  candidates: ReadonlyArray<Candidate>,
+  schemas: ReadonlyMap<string, MemorySchema>
+) {
+  const validator = yield* SchemaValidator
+  const judged: Array<readonly [Candidate, Effect.Success<ReturnType<typeof validator.validate>>[number]]> = []
+  for (let from = 0; from < candidates.length; from += Limits.memoriesPerRequestMax) {
+    const part = candidates.slice(from, from + Limits.memoriesPerRequestMax)
+    const items = part.map(({ data, kind }) => ({ schemaText: schemas.get(kind)!.schema, data }))
+    const outcomes = yield* Effect.catchTag(validator.validate(items, account), "ValidatorBusy", () =>
+      Effect.fail(new Unavailable({ code: "overloaded", error: "too many requests wait for validation; try again" }))
+    )
+    judged.push(...part.map((candidate, at) => [candidate, outcomes[at]!] as const))
+  }
+  return judged
+})
+
+/** What the records of one conversation have in common. */
+export interface ExtractionScope {
+  readonly request: CreateMemories
+  readonly namespace: NamespaceKey
+  /** Turns before the messages, oldest first. */
+  readonly context: ReadonlyArray<Turn>
+  readonly messages: ReadonlyArray<KeyedMessage>
+}
+
+export const extractedRecords = Effect.fn("CandidateJudge.records")(function* (
+  accepted: ReadonlyArray<ValidCandidate>,
+  { context, messages, namespace, request }: ExtractionScope,
+  kinds: KnownKinds["Service"],
+  ids: MemoryIds
+) {
+  const nowMillis = yield* Clock.currentTimeMillis
+  const turns = [...context, ...messages]
+  return yield* Effect.forEach(accepted, ({ candidate, data, schema }) =>
+    Effect.gen(function* () {
+      const uniqueOn = schema.uniqueOn ?? []
+      const sources = candidate.sources.filter((source) => messages[source] !== undefined)
+      return {
+        id: yield* ids.next(namespace.tag),
+        agentId: request.agentId,
+        subjectId: request.subjectId,
+        threadId: request.threadId,
+        kind: candidate.kind,
+        data,
+        tags: tagsOf(candidate),
+        mentions: candidate.mentions,
+        when: instantOf(candidate.when) ?? eventTime(data, kinds.temporalProperty(schema)),
+        confidence: Math.round(Math.min(Math.max(candidate.confidence, 0), 1) * 100) / 100,
+        contentHash: contentHash({ agentId: request.agentId, data, kind: candidate.kind }),
+        createdAt: nowMillis,
+        updatedAt: nowMillis,
+        expiresAt: expiryOf({}, request, nowMillis),
+        uniqueKey: uniqueOn.length === 0 ? undefined : uniqueKey(request.subjectId, candidate.kind, uniqueOn, data),
+        origin: "extraction",
+        sources: sources.map((source) => {
+          const { id, key } = messages[source]!
+          return { key, ...(id !== undefined && { id }) }
+        }),
+        neighbours: neighbourTexts(
+          turns,
+          sources.map((source) => context.length + source)
+        )
+      } satisfies MemoryRecord
+    })
+  )
+})
+
+const tagsOf = ({ tags }: Candidate): ReadonlyArray<string> =>
+  [...new Set(tags.map((tag) => tag.trim()))]
+    .filter((tag) => tag !== "" && tag.length <= Limits.tagLengthMax)
+    .slice(0, Limits.tagsPerMemoryMax)
+
+const instantOf = (when: string | undefined): string | undefined => {
+  const millis = when === undefined ? Number.NaN : Date.parse(when)
+  return Number.isNaN(millis) ? undefined : new Date(millis).toISOString()
+}

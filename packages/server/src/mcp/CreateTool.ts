@@ -1,0 +1,33 @@
+/** `memory_create`: POST /memories as a tool, for conversations and for several memories at once. */
+import { Effect } from "effect"
+import { CurrentIdempotency } from "@muniment/domain/api/Middleware"
+import { type CreatedMemories, CreateMemories, type JsonObject } from "@muniment/domain/Memory"
+import { Prices } from "@muniment/domain/Prices"
+import type { MemoryCreation } from "../memories/MemoryCreation.ts"
+import { inputSchemaOf } from "./InputSchemas.ts"
+import type { MemoryTool, ToolCall } from "./MemoryTool.ts"
+import { decodeArguments, demandAgent } from "./ToolArguments.ts"
+
+export const createTool = (creation: MemoryCreation["Service"]): MemoryTool => ({
+  name: "memory_create",
+  title: "Remember a conversation or several memories",
+  description:
+    "Store memories. Give either `conversation` (the messages so far, best with their ids: facts, preferences and events are found in it, and messages that were sent before are skipped) or `memories` (records of known kinds, all or none). Call it at the end of a conversation, or when several things are to be remembered at once; for a single record use the write tool of its kind.",
+  hints: { isReadOnly: false, isDestructive: false, isIdempotent: false },
+  inputSchema: inputSchemaOf(CreateMemories),
+  operation: "create",
+  price: Prices.createMemories,
+  run: Effect.fnUntraced(function* ({ arguments: given, caller }: ToolCall) {
+    yield* demandAgent(given)
+    const body = yield* decodeArguments(CreateMemories, given)
+    return createdAnswer(yield* creation.create(caller.account.id, body, yield* CurrentIdempotency))
+  })
+})
+
+/** Every memory once; `created` and `updated` say by id which is which. */
+export const createdAnswer = ({ created, updated, ...rest }: CreatedMemories): JsonObject => ({
+  memories: [...created, ...updated],
+  created: created.map(({ id }) => id),
+  updated: updated.map(({ id }) => id),
+  ...rest
+})

@@ -1,0 +1,34 @@
+/**
+ * JSON Schemas of tool arguments. Those of the fixed tools come from the schemas that REST validates by, so
+ * that the two never part. Plain object schemas throughout: model providers refuse combinators at the root.
+ */
+import { Schema } from "effect"
+import type { JsonObject } from "@muniment/domain/Memory"
+import { isJsonObject } from "./JsonRpc.ts"
+import { type ScopeDefaults, scopeNames } from "./ScopeDefaults.ts"
+
+/** Of an Effect schema; its examples and its name for one-or-more are left out, as every agent pays for them. */
+export const inputSchemaOf = (schema: Schema.Top): JsonObject => {
+  const document: Schema.Json = JSON.parse(JSON.stringify(Schema.toJsonSchemaDocument(schema).schema))
+  const { additionalProperties: _open, ...root } = compact(document) as JsonObject
+  return { ...root, type: "object" }
+}
+
+/** What a header gives need not be an argument. */
+export const withoutDefaulted = (schema: JsonObject, defaults: ScopeDefaults): JsonObject => {
+  const defaulted = new Set<unknown>(scopeNames.filter((name) => defaults[name] !== undefined))
+  const required = Array.isArray(schema["required"]) ? schema["required"] : []
+  return { ...schema, required: required.filter((name) => !defaulted.has(name)) }
+}
+
+/** Keywords that add no rule to those beside them, as our generator writes them. */
+const redundant: ReadonlySet<string> = new Set(["examples", "prefixItems"])
+
+const compact = (json: Schema.Json): Schema.Json => {
+  if (Array.isArray(json)) return json.map(compact)
+  if (!isJsonObject(json)) return json
+  const entries = Object.entries(json).filter(
+    ([name, value]) => !redundant.has(name) && !(name === "additionalProperties" && value === true)
+  )
+  return Object.fromEntries(entries.map(([name, value]) => [name, compact(value)]))
+}

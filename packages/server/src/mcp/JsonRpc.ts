@@ -1,0 +1,80 @@
+/**
+ * Messages of JSON-RPC 2.0 as the Model Context Protocol uses them: an id is a string or a number and
+ * never null, parameters are an object. Reading never fails: what is no message is `Malformed`, with the
+ * error that answers it.
+ */
+import { Schema } from "effect"
+import type { JsonObject } from "@muniment/domain/Memory"
+
+export type RpcId = string | number
+
+export type RpcMessage =
+  | { readonly _tag: "Request"; readonly id: RpcId; readonly method: string; readonly params: JsonObject }
+  | { readonly _tag: "Notification" }
+  /** Of a client to a request of ours, of which there are none. */
+  | { readonly _tag: "Response" }
+  | { readonly _tag: "Malformed"; readonly answer: RpcAnswer }
+
+export interface RpcError {
+  readonly code: number
+  readonly message: string
+}
+
+export type RpcAnswer =
+  | { readonly jsonrpc: "2.0"; readonly id: RpcId; readonly result: JsonObject }
+  | { readonly jsonrpc: "2.0"; readonly id: RpcId | null; readonly error: RpcError }
+
+export const rpcCodes = {
+  parseError: -32_700,
+  invalidRequest: -32_600,
+  methodNotFound: -32_601,
+  invalidParams: -32_602,
+  /** First of those that are left to servers; SDKs use it for what HTTP refuses. */
+  refused: -32_000
+} as const
+
+/** A request that ends in an error of the protocol, not of a tool. */
+export class RpcFailure extends Schema.TaggedError<RpcFailure>()("RpcFailure", {
+  code: Schema.Int,
+  reason: Schema.String
+}) {
+  override get message(): string {
+    return this.reason
+  }
+}
+
+export const resultAnswer = (id: RpcId, result: JsonObject): RpcAnswer => ({ jsonrpc: "2.0", id, result })
+
+export const errorAnswer = (id: RpcId | null, code: number, message: string): RpcAnswer => ({
+  jsonrpc: "2.0",
+  id,
+  error: { code, message }
+})
+
+/** One parsed message; batches are taken apart by the caller. */
+export const readMessage = (json: unknown): RpcMessage => {
+  if (!isJsonObject(json)) return malformed(null, "a message is a JSON object")
+  const { id, jsonrpc, method, params } = json
+  const known = isRpcId(id) ? id : null
+  if (jsonrpc !== "2.0") return malformed(known, '`jsonrpc` must be "2.0"')
+  if (method === undefined && (json["result"] !== undefined || json["error"] !== undefined)) {
+    return known === null ? malformed(null, "a response has the `id` of its request") : { _tag: "Response" }
+  }
+  if (typeof method !== "string") return malformed(known, "`method` must be a string")
+  if (id === undefined) return { _tag: "Notification" }
+  if (!isRpcId(id)) return malformed(null, "`id` must be a string or a number")
+  if (params !== undefined && !isJsonObject(params)) {
+    return { _tag: "Malformed", answer: errorAnswer(id, rpcCodes.invalidParams, "`params` must be an object") }
+  }
+  return { _tag: "Request", id, method, params: params ?? {} }
+}
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isRpcId = (id: unknown): id is RpcId => typeof id === "string" || typeof id === "number"
+
+const malformed = (id: RpcId | null, reason: string): RpcMessage => ({
+  _tag: "Malformed",
+  answer: errorAnswer(id, rpcCodes.invalidRequest, reason)
+})

@@ -1,0 +1,50 @@
+/** What a tool is: how it presents itself to an agent, what it costs, and what it does. */
+import type { Effect } from "effect"
+import type { Identity } from "@muniment/domain/Account"
+import type { JsonObject } from "@muniment/domain/Memory"
+import type { MicroCredits } from "@muniment/domain/Money"
+import type { ScopeDefaults } from "./ScopeDefaults.ts"
+import type { ToolFailure } from "./ToolResult.ts"
+
+export interface ToolCall {
+  readonly caller: Identity
+  /** Arguments as they were given, completed from the headers. */
+  readonly arguments: JsonObject
+  /** Names of those that were given. */
+  readonly chosen: ReadonlyArray<string>
+  /** The `X-Grants` header as it came. */
+  readonly grants: string | undefined
+}
+
+export interface MemoryTool {
+  readonly name: string
+  readonly title: string
+  /** Read by the agent that decides whether to call it. */
+  readonly description: string
+  readonly hints: { readonly isReadOnly: boolean; readonly isDestructive: boolean; readonly isIdempotent: boolean }
+  readonly inputSchema: JsonObject
+  /** Name of the same operation of REST in the ledger, and its price. */
+  readonly operation: string
+  readonly price: MicroCredits
+  /** The answer without `success`. */
+  readonly run: (call: ToolCall) => Effect.Effect<JsonObject, ToolFailure>
+}
+
+/** As `tools/list` tells it. No `outputSchema`: a client that sees one demands structured content. */
+export const toolListing = (
+  { description, hints, inputSchema, name, title }: MemoryTool,
+  listed: (schema: JsonObject, defaults: ScopeDefaults) => JsonObject,
+  defaults: ScopeDefaults
+): JsonObject => ({
+  name,
+  title,
+  description,
+  inputSchema: listed(inputSchema, defaults),
+  annotations: {
+    title,
+    readOnlyHint: hints.isReadOnly,
+    destructiveHint: hints.isDestructive,
+    idempotentHint: hints.isIdempotent,
+    openWorldHint: false
+  }
+})

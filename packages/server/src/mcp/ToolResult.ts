@@ -1,0 +1,78 @@
+/**
+ * What a tool call answers (interface.md section 15): one text item with JSON, shaped as the answers of
+ * REST. A failure says the same to the agent as REST says to a program; a demand for payment stands where
+ * paying clients look for it, in `_meta`, in the structured content and in the text.
+ */
+import type {
+  Conflict,
+  Forbidden,
+  InsufficientStorage,
+  InvalidRequest,
+  NotFound,
+  PaymentPending,
+  PaymentRequired,
+  Unavailable
+} from "@muniment/domain/Errors"
+import type { JsonObject } from "@muniment/domain/Memory"
+import { settlementResponse } from "@muniment/payments/wire/PaymentResponse"
+import type { PaymentNews } from "../credits/PaymentCarrier.ts"
+
+/** Whatever a service that stands behind a tool fails with. */
+export type ToolFailure =
+  | InvalidRequest
+  | NotFound
+  | Forbidden
+  | Conflict
+  | PaymentRequired
+  | PaymentPending
+  | InsufficientStorage
+  | Unavailable
+
+export const metaNames = {
+  payment: "x402/payment",
+  paymentError: "x402/error",
+  paymentResponse: "x402/payment-response",
+  idempotencyKey: "muniment/idempotency-key",
+  idempotencyReplayed: "muniment/idempotency-replayed",
+  credits: "muniment/credits"
+} as const
+
+/** `text` is the JSON of the answer. */
+export const successResult = (text: string, meta: JsonObject): JsonObject => ({
+  content: [{ type: "text", text }],
+  ...(Object.keys(meta).length > 0 && { _meta: meta })
+})
+
+export const failureResult = (failure: ToolFailure, news: ReadonlyArray<PaymentNews>): JsonObject => {
+  const settled = paymentMeta(news)
+  if (failure._tag === "PaymentRequired") {
+    const { accepts, code, error, x402Version } = failure
+    const demand: JsonObject = { x402Version, error, accepts, code }
+    return { ...errorContent(demand), structuredContent: demand, _meta: { ...settled, [metaNames.paymentError]: demand } }
+  }
+  const { code, error } = failure
+  const pending = news.find((told) => told._tag === "Pending")
+  return {
+    ...errorContent({
+      success: false,
+      error,
+      code,
+      ...(failure.details !== undefined && { details: failure.details }),
+      ...(pending !== undefined && { retryAfterSeconds: pending.retryAfterSeconds })
+    }),
+    ...(Object.keys(settled).length > 0 && { _meta: settled })
+  }
+}
+
+/** The settlement, also beside a failure: what was paid is credited. */
+export const paymentMeta = (news: ReadonlyArray<PaymentNews>): JsonObject => {
+  const settled = news.find((told) => told._tag === "Settled")
+  return settled === undefined
+    ? {}
+    : { [metaNames.paymentResponse]: { ...settlementResponse(settled.version, settled.transaction) } }
+}
+
+const errorContent = (json: JsonObject): JsonObject => ({
+  content: [{ type: "text", text: JSON.stringify(json) }],
+  isError: true
+})
