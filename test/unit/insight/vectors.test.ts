@@ -1,6 +1,7 @@
 /** The labelled conversations are what their readers take them for. */
 import { describe, expect, it } from "vitest"
 import {
+  type FieldLabel,
   kindsOf,
   type Label,
   type LabelForm,
@@ -20,7 +21,8 @@ const restated = new Set(
 )
 
 const dev = readConversations("dev")
-const all = [...dev]
+const heldOut = readConversations("held-out")
+const all = [...dev, ...heldOut]
 const kinds = readKinds()
 
 const labelsOf = ({ expected, accepted }: LabelledConversation): ReadonlyArray<Label> => [...expected, ...accepted]
@@ -33,7 +35,35 @@ const unsupported = (conversation: LabelledConversation, terms: Terms): Terms =>
   return terms.filter((group) => !group.some((phrase) => restated.has(phrase) || says(text, phrase)))
 }
 
+/** Whether a field's value, or one of the values it may have, is in the text; days and currencies are resolved. */
+const isSupported = (text: string, asked: FieldLabel): boolean => {
+  if (typeof asked !== "object") return isResolved(String(asked)) || isWritten(text, String(asked))
+  if ("terms" in asked) return asked.terms.every((group) => group.some((phrase) => says(read(text), phrase)))
+  if ("set" in asked) return asked.set.every((member) => isWritten(text, member))
+  return asked.some((value) => isSupported(text, value))
+}
+
+const isResolved = (value: string): boolean => /^(?:\d{4}-\d{2}-\d{2}|USD|EUR|GBP)$/.test(value)
+const isWritten = (text: string, value: string): boolean =>
+  says(read(text), value) || (/^\d+$/.test(value) && text.replace(/[\s,]/g, "").includes(value))
+
 describe("labelled conversations", () => {
+  it("are at least 160, half of them held out, with the same share of every topic", () => {
+    expect(all.length).toBeGreaterThanOrEqual(160)
+    expect(dev.every(({ split }) => split === "dev") && heldOut.every(({ split }) => split === "held-out")).toBe(true)
+    expect(topicsOf(heldOut)).toEqual(topicsOf(dev))
+    const traps = all.filter(({ topic }) => topic === "trap").length / all.length
+    expect(traps).toBeGreaterThan(0.25)
+    expect(traps).toBeLessThan(0.35)
+  })
+
+  it("share no message between the halves", () => {
+    const longTexts = (half: ReadonlyArray<LabelledConversation>): ReadonlyArray<string> =>
+      half.flatMap(({ messages }) => messages.map(({ content }) => content)).filter((text) => text.length > 40)
+    const seen = new Set(longTexts(dev))
+    expect(longTexts(heldOut).filter((text) => seen.has(text))).toEqual([])
+  })
+
   it("have ids of their own", () => {
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
     for (const { messages } of all) {
@@ -98,6 +128,17 @@ describe("labelled conversations", () => {
     expect(findings).toEqual([])
   })
 
+  it("fill fields with what the conversation says", () => {
+    for (const conversation of all) {
+      for (const { data } of labelsOf(conversation).flatMap(formsOf)) {
+        if (!("fields" in data)) continue
+        for (const [field, asked] of Object.entries({ ...data.fields, ...data.optional })) {
+          expect(isSupported(textOf(conversation), asked), `${conversation.id} ${field}`).toBe(true)
+        }
+      }
+    }
+  })
+
   it("forbid only what could be said of them", () => {
     for (const { id, forbidden } of all) {
       for (const { description, match } of forbidden) {
@@ -107,6 +148,14 @@ describe("labelled conversations", () => {
     }
   })
 })
+
+/** How many conversations each topic has. */
+const topicsOf = (half: ReadonlyArray<LabelledConversation>): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    [...new Set(half.map(({ topic }) => topic))]
+      .sort()
+      .map((topic) => [topic, half.filter((conversation) => conversation.topic === topic).length])
+  )
 
 const preferenceTypes = ["likes", "dislikes", "prefers", "avoids", "wants", "needs"]
 const dayOrNone = /^(?:none|\d{4}(?:-\d{2}(?:-\d{2})?)?)$/
