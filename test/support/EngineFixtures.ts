@@ -130,6 +130,7 @@ const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
     key,
     lastSeq: file.lastSeq,
     fullText: file.fullText,
+    conversations: file.conversations,
     snapshotPath: file.snapshotPath,
     eachRow: (visit) => file.eachRow(visit),
     eachVector: (visit) => file.eachVector(visit),
@@ -139,8 +140,10 @@ const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
     record: (slot) => probe.around({ name: "record", key }, file.record(slot)),
     records: (slots) => probe.around({ name: "records", key }, file.records(slots)),
     slotOf: (id) => probe.around({ name: "slotOf", key }, file.slotOf(id)),
+    slotsOfContent: (hash, subject) => file.slotsOfContent(hash, subject),
     slotsWithoutVector: (model, after, limit) => file.slotsWithoutVector(model, after, limit),
     countWithoutVector: (model) => file.countWithoutVector(model),
+    discardCopies: file.discardCopies,
     checkpoint: (mode) => probe.around({ name: "checkpoint", key }, file.checkpoint(mode))
   }
 }

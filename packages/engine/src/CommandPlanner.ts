@@ -8,6 +8,7 @@ import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { Conflict, memoryNotFound, type NotFound } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryFilter } from "@muniment/domain/Search"
 import type {
   Command,
   CreateMemories,
@@ -63,11 +64,14 @@ export class CommandPlanner {
     }
   }
 
-  /** Runs `fresh` unless its key is known; `fresh` also says what to keep under the key. */
+  /** Runs `fresh` unless its key is known; `fresh` also says what to keep under the key, if it did anything. */
   #once<A>(
     draft: Draft,
     token: IdempotencyToken | undefined,
-    fresh: Effect.Effect<{ readonly reply: Reply<A>; readonly result: string }, NotFound | Conflict | StoreError>,
+    fresh: Effect.Effect<
+      { readonly reply: Reply<A>; readonly result: string | undefined },
+      NotFound | Conflict | StoreError
+    >,
     again: (result: string) => Effect.Effect<Reply<A>, StoreError>
   ): Plan<A> {
     return Effect.gen(function* () {
@@ -75,50 +79,54 @@ export class CommandPlanner {
       if (stored !== undefined && stored.fingerprint !== token?.fingerprint) return yield* idempotencyConflict()
       if (stored !== undefined) return yield* again(stored.result)
       const { reply, result } = yield* fresh
-      draft.endUnit(token === undefined ? undefined : { ...token, result })
+      draft.endUnit(token === undefined || result === undefined ? undefined : { ...token, result })
       return reply
     })
   }
 
-  #create(command: CreateMemories, draft: Draft) {
+  #create({ conversation, memories, skipsDuplicates = false }: CreateMemories, draft: Draft) {
     const state = this.#state
     return Effect.gen(function* () {
+      if (conversation?.isForced === false && (yield* draft.isProcessed(conversation.scope, conversation.processed)))
+        return { reply: () => staleReply, result: undefined }
       // All-or-nothing: every replacement must be possible before the first change is drafted.
       yield* Effect.forEach(
-        command.memories.filter(({ isReplacement }) => isReplacement),
+        memories.filter(({ isReplacement }) => isReplacement),
         (memory) => replaceable(memory, draft)
       )
       const created: Array<Found> = []
       const updated: Array<Found> = []
-      for (const memory of command.memories) {
+      const duplicates: Array<CreateReply["duplicates"][number]> = []
+      for (const [index, memory] of memories.entries()) {
+        const twin = skipsDuplicates && !memory.isReplacement ? yield* draft.sameAs(memory.record) : undefined
         // Looked up again: a request may name one record twice, and the second builds on the first.
         const target = memory.isReplacement ? yield* draft.find(memory.record.id) : undefined
-        if (!memory.isReplacement) {
-          created.push({ slot: draft.insert(memory.record, memory.vector), record: memory.record })
-        } else if (target !== undefined) {
-          const record = replacement(target.record, memory)
-          draft.replace(target.slot, record, memory.vector)
-          updated.push({ slot: target.slot, record })
-        }
+        if (twin !== undefined) duplicates.push({ index, id: twin })
+        else if (!memory.isReplacement) created.push(draft.insert(memory.record, memory.vector))
+        else if (target !== undefined)
+          updated.push(draft.replace(target.slot, replacement(target.record, memory), memory.vector))
+      }
+      if (conversation !== undefined) {
+        const { expiresAt, processed, scope, summary, turns } = conversation
+        draft.converse({ _tag: "Advance", scope, processed, turns, summary, expiresAt })
       }
       const reply = (): CreateReply => ({
         created: created.map(versionIn(state)),
-        updated: updated.map(versionIn(state))
+        updated: updated.map(versionIn(state)),
+        duplicates,
+        isStale: false
       })
-      const idsOf = (found: ReadonlyArray<Found>) => found.map(({ record }) => record.id)
-      return { reply, result: JSON.stringify({ created: idsOf(created), updated: idsOf(updated) }) }
+      const result: CreateResult = { created: idsOf(created), updated: idsOf(updated), duplicates }
+      return { reply, result: JSON.stringify(result) }
     })
   }
 
-  #recreated(result: string, draft: Draft): Effect.Effect<Reply<CreateReply>, StoreError> {
-    const { created, updated } = JSON.parse(result) as {
-      readonly created: Array<string>
-      readonly updated: Array<string>
-    }
+  #recreated(stored: string, draft: Draft): Effect.Effect<Reply<CreateReply>, StoreError> {
+    const { created, updated, duplicates = [] } = JSON.parse(stored) as CreateResult
     return Effect.map(
       Effect.all([this.#versions(created, draft), this.#versions(updated, draft)]),
       ([first, second]) =>
-        () => ({ created: first(), updated: second() })
+        () => ({ created: first(), updated: second(), duplicates, isStale: false })
     )
   }
 
@@ -163,10 +171,10 @@ export class CommandPlanner {
     })
   }
 
-  #removeMatching(command: RemoveMatching, draft: Draft) {
-    return Effect.sync(() => {
+  #removeMatching({ filter }: RemoveMatching, draft: Draft) {
+    return Effect.gen({ self: this }, function* () {
       const { table } = this.#state
-      const matching = table.allowed({ ...command.filter, includeSuperseded: true })
+      const matching = table.allowed({ ...filter, includeSuperseded: true })
       const slots: Array<number> = []
       for (
         let slot = matching.next(0);
@@ -175,6 +183,7 @@ export class CommandPlanner {
       ) {
         slots.push(slot)
       }
+      if (coversConversations(filter)) yield* draft.forget({ _tag: "Forget", within: filter })
       return this.#removeSlots(slots, draft)
     })
   }
@@ -207,9 +216,10 @@ export class CommandPlanner {
   }
 
   #removeCreatedBefore({ beforeMillis }: RemoveCreatedBefore, draft: Draft) {
-    return Effect.sync(() => {
+    return Effect.gen({ self: this }, function* () {
       const { table } = this.#state
       const slots = table.slotsWhere(({ createdAt }) => createdAt < beforeMillis, Limits.removalsPerCommitMax)
+      yield* draft.forget({ _tag: "DropTurns", beforeMillis })
       return this.#removeSlots(slots, draft)
     })
   }
@@ -248,6 +258,21 @@ export const versionIn =
     ...record,
     ...state.table.links(slot)
   })
+
+/** What is kept of a create under its idempotency key; files of version 1 know no duplicates. */
+interface CreateResult {
+  readonly created: ReadonlyArray<string>
+  readonly updated: ReadonlyArray<string>
+  readonly duplicates?: CreateReply["duplicates"]
+}
+
+const staleReply: CreateReply = { created: [], updated: [], duplicates: [], isStale: true }
+
+const idsOf = (found: ReadonlyArray<Found>) => found.map(({ record }) => record.id)
+
+/** Whether a filter asks for all there is of a subject, a thread or the agent, and not for a choice of memories. */
+const coversConversations = ({ anyOf, eventFrom, eventTo, kind, tags }: MemoryFilter): boolean =>
+  [anyOf, eventFrom, eventTo, kind, tags].every((restriction) => restriction === undefined)
 
 const recounted = (result: string) => Effect.succeed(() => Number(result))
 

@@ -6,6 +6,7 @@
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import type { MemoryRecord, MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
+import type { ConversationScope, ConversationTurn } from "./store/Conversations.ts"
 import type { MemoryVector } from "./store/NamespaceStore.ts"
 
 /** A memory to be stored: complete, validated and embedded before it enters the mailbox. */
@@ -18,10 +19,28 @@ export interface PreparedMemory {
   readonly setsExpiry: boolean
 }
 
+/** The conversation that the memories of a command were taken from; it commits with them. */
+export interface ConversationCommit {
+  readonly scope: ConversationScope
+  /** Hex keys of the messages that this command processes. */
+  readonly processed: ReadonlyArray<string>
+  /** Also if some of them were processed before; otherwise that makes the command stale. */
+  readonly isForced: boolean
+  /** Messages for the context of the next extraction, oldest first; the newest of a scope are kept. */
+  readonly turns: ReadonlyArray<ConversationTurn>
+  /** Undefined keeps the old one. */
+  readonly summary: string | undefined
+  /** Of the turns and the summary, milliseconds. */
+  readonly expiresAt?: number | undefined
+}
+
 export interface CreateMemories {
   readonly _tag: "CreateMemories"
   readonly memories: ReadonlyArray<PreparedMemory>
   readonly idempotency: IdempotencyToken | undefined
+  /** Leaves out what a live latest memory of the same kind and subject says already. */
+  readonly skipsDuplicates?: boolean | undefined
+  readonly conversation?: ConversationCommit | undefined
 }
 
 export interface PatchMemories {
@@ -39,8 +58,9 @@ export interface RemoveMemories {
 }
 
 /**
- * Removes what a filter matches, all versions included, at most `Limits.removalsPerCommitMax` at a
- * time, so that other work gets its turn; ask again until the reply is smaller.
+ * Removes what a filter matches, all versions included, and all that is kept of the conversations it covers
+ * if it restricts nothing but subject and thread. At most `Limits.removalsPerCommitMax` memories at
+ * a time, so that other work gets its turn; ask again until the reply is smaller.
  */
 export interface RemoveMatching {
   readonly _tag: "RemoveMatching"
@@ -66,7 +86,7 @@ export interface Sweep {
   readonly expiredBy?: number
 }
 
-/** Removes rows by age, all versions, in the same portions; what the free plan does not keep. */
+/** Removes rows and turns by age, all versions, in the same portions; what the free plan does not keep. */
 export interface RemoveCreatedBefore {
   readonly _tag: "RemoveCreatedBefore"
   readonly beforeMillis: number
@@ -88,6 +108,10 @@ export type Command =
 export interface CreateReply {
   readonly created: ReadonlyArray<MemoryVersion>
   readonly updated: ReadonlyArray<MemoryVersion>
+  /** Memories that were left out: their index in the command, and the stored one that says the same. */
+  readonly duplicates: ReadonlyArray<{ readonly index: number; readonly id: string }>
+  /** Nothing was done: a message was processed meanwhile, by somebody else. Look again. */
+  readonly isStale: boolean
 }
 
 /** The reply of each command. Counts count what really changed. */

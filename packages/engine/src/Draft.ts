@@ -4,9 +4,17 @@
  * a draft that cannot be committed ends the state too.
  */
 import { Effect } from "effect"
+import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { NamespaceState } from "./NamespaceState.ts"
 import { memoryColumns } from "./recall/MemoryText.ts"
+import {
+  isSameScope,
+  isWithin,
+  type ConversationChange,
+  type ConversationErasure,
+  type ConversationScope
+} from "./store/Conversations.ts"
 import type {
   Change,
   CommitUnit,
@@ -29,9 +37,11 @@ export class Draft {
   readonly #overlay = new Map<string, Found | undefined>()
   readonly #units: Array<CommitUnit> = []
   #changes: Array<Change> = []
+  #conversation: ConversationChange | undefined
   #changeCount = 0
   #erases = false
   #replacesTags = false
+  #changesConversations = false
 
   constructor(state: NamespaceState, store: OpenNamespace, nowMillis: number) {
     this.#state = state
@@ -48,9 +58,14 @@ export class Draft {
     return this.#erases
   }
 
-  /** Whether what was committed before leaves a trace in the log: like `erases`, and tags that were replaced. */
-  get tracesInLog(): boolean {
+  /** Whether a copy of the file, as it was before, would hold what it must not hold any more. */
+  get outdatesCopies(): boolean {
     return this.#erases || this.#replacesTags
+  }
+
+  /** Whether what was committed before leaves a trace in the log; turns and summaries make room for newer ones. */
+  get tracesInLog(): boolean {
+    return this.outdatesCopies || this.#changesConversations
   }
 
   get units(): ReadonlyArray<CommitUnit> {
@@ -58,15 +73,14 @@ export class Draft {
   }
 
   get isEmpty(): boolean {
-    return this.#units.length === 0 && this.#changes.length === 0
+    return this.#units.length === 0 && this.#changes.length === 0 && this.#conversation === undefined
   }
 
   /** A live memory by id, as the draft would leave it. */
   find(id: string): Effect.Effect<Found | undefined, StoreError> {
     if (!this.#overlay.has(id)) return this.#stored(id)
     const drafted = this.#overlay.get(id)
-    const expiresAt = drafted?.record.expiresAt
-    return Effect.succeed(expiresAt !== undefined && expiresAt <= this.nowMillis ? undefined : drafted)
+    return Effect.succeed(drafted === undefined || this.#isOver(drafted.record) ? undefined : drafted)
   }
 
   /** Whether any row has the id, live or expired. */
@@ -81,17 +95,56 @@ export class Draft {
     return drafted === undefined ? this.#store.storedResult(key) : Effect.succeed(drafted)
   }
 
-  insert(record: MemoryRecord, vector: MemoryVector | undefined): number {
-    const slot = this.#state.takeSlot()
-    this.#add({ _tag: "Put", slot, record, columns: memoryColumns(record), vector })
-    this.#overlay.set(record.id, { slot, record })
-    return slot
+  /** Live latest memories of the record's kind and subject that say the same; the id of one. */
+  sameAs(record: MemoryRecord): Effect.Effect<string | undefined, StoreError> {
+    const isSame = (found: Found | undefined): found is Found =>
+      found !== undefined &&
+      !this.#isOver(found.record) &&
+      found.record.contentHash === record.contentHash &&
+      found.record.kind === record.kind &&
+      found.record.subjectId === record.subjectId &&
+      this.#isLatest(found.slot, found.record.uniqueKey)
+    return Effect.map(this.#store.slotsOfContent(record.contentHash, record.subjectId), (slots) => {
+      const { table } = this.#state
+      for (const slot of slots) {
+        const row = table.row(slot)
+        // What the draft has touched is looked at below, as it will be.
+        if (row === undefined || !table.isLive(slot) || this.#overlay.has(row.id) || row.kind !== record.kind) continue
+        if (this.#isLatest(slot, row.uniqueKey)) return row.id
+      }
+      return Array.from(this.#overlay.values()).find(isSame)?.record.id
+    })
   }
 
-  replace(slot: number, record: MemoryRecord, vector: MemoryVector | undefined): void {
+  /** Whether any of these messages is marked as processed in the scope, in the file or by the group. */
+  isProcessed(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<boolean, StoreError> {
+    return Effect.map(this.#store.conversations.processed(scope, keys), (stored) => {
+      let marked = stored
+      for (const { conversation } of this.#units) {
+        if (conversation?._tag === "Forget" && isWithin(scope, conversation.within)) marked = new Set()
+        if (conversation?._tag === "Advance" && isSameScope(scope, conversation.scope))
+          marked = new Set([...marked, ...conversation.processed])
+      }
+      return keys.some((key) => marked.has(key))
+    })
+  }
+
+  insert(given: MemoryRecord, vector: MemoryVector | undefined): Found {
+    const record = withinBounds(given)
+    const slot = this.#state.takeSlot()
+    this.#add({ _tag: "Put", slot, record, columns: memoryColumns(record), vector })
+    // Last among the drafted, whatever stood under this id before: the order tells which version is latest.
+    this.#overlay.delete(record.id)
+    this.#overlay.set(record.id, { slot, record })
+    return { slot, record }
+  }
+
+  replace(slot: number, given: MemoryRecord, vector: MemoryVector | undefined): Found {
+    const record = withinBounds(given)
     this.#erases = true
     this.#add({ _tag: "Put", slot, record, columns: memoryColumns(record), vector })
     this.#overlay.set(record.id, { slot, record })
+    return { slot, record }
   }
 
   patch(slot: number, record: MemoryRecord): void {
@@ -111,10 +164,48 @@ export class Draft {
     this.#add({ _tag: "Embed", slot, vector })
   }
 
-  /** Ends one command's part; its changes and its idempotency key commit together. */
+  /** At most one for each command. */
+  converse(change: ConversationChange): void {
+    this.#conversation = change
+    this.#changesConversations = true
+    if (change._tag === "Advance") this.#changeCount += change.processed.length + change.turns.length
+  }
+
+  /** Drafts the erasure if it finds anything, so that one that does not is no commit. */
+  forget(erasure: ConversationErasure): Effect.Effect<void, StoreError> {
+    return Effect.map(this.#store.conversations.finds(erasure), (isFound) => {
+      if (isFound) this.converse(erasure)
+    })
+  }
+
+  /** Ends one command's part; its changes, its idempotency key and its conversation commit together. */
   endUnit(idempotency: StoredResult | undefined): void {
-    if (this.#changes.length > 0 || idempotency !== undefined) this.#units.push({ changes: this.#changes, idempotency })
+    const conversation = this.#conversation
+    if (this.#changes.length > 0 || idempotency !== undefined || conversation !== undefined)
+      this.#units.push({ changes: this.#changes, idempotency, conversation })
     this.#changes = []
+    this.#conversation = undefined
+  }
+
+  #isOver({ expiresAt }: MemoryRecord): boolean {
+    return expiresAt !== undefined && expiresAt <= this.nowMillis
+  }
+
+  /** Whether the memory at `slot` will be the latest version of its key. */
+  #isLatest(slot: number, uniqueKey: string | undefined): boolean {
+    if (uniqueKey === undefined) return true
+    const { table } = this.#state
+    const holdsKey = (found: Found | undefined): found is Found =>
+      found !== undefined && found.record.uniqueKey === uniqueKey && !this.#isOver(found.record)
+    const isNew = (found: Found) => table.row(found.slot)?.id !== found.record.id
+    const drafted = Array.from(this.#overlay.values()).findLast((found) => holdsKey(found) && isNew(found))
+    if (drafted !== undefined) return drafted.slot === slot
+    let latest = table.latestOf(uniqueKey)
+    for (; latest !== undefined; latest = table.versionBefore(latest)) {
+      const { id } = table.row(latest)!
+      if (!this.#overlay.has(id) || holdsKey(this.#overlay.get(id))) break
+    }
+    return latest === slot
   }
 
   #add(change: Change): void {
@@ -130,3 +221,14 @@ export class Draft {
     )
   }
 }
+
+/** What lies around an extracted memory is there to be searched, so a bounded part of it is enough. */
+const withinBounds = (record: MemoryRecord): MemoryRecord =>
+  record.neighbours === undefined
+    ? record
+    : {
+        ...record,
+        neighbours: record.neighbours
+          .slice(0, Limits.neighboursPerMemoryMax)
+          .map((text) => text.slice(0, Limits.neighbourTextLengthMax))
+      }

@@ -22,7 +22,7 @@ import { sumStatistics, weighQuery, type WeightedQuery } from "./recall/Bm25.ts"
 import { fuse, newerFirst, type FusionQuery, type Ranked } from "./recall/Fusion.ts"
 import { queryTerms } from "./recall/Tokenizer.ts"
 import { timed } from "./SearchMetrics.ts"
-import type { NamespaceKey } from "./store/NamespaceStore.ts"
+import type { MemoryVector, NamespaceKey } from "./store/NamespaceStore.ts"
 
 export interface MemoryQuery {
   readonly text: string
@@ -31,6 +31,8 @@ export interface MemoryQuery {
   readonly filter: MemoryFilter
   readonly limit: number
   readonly minRelevance: number
+  /** How many of the best by words, and by meaning, are looked at; default `Limits.recallCandidatesMax`. */
+  readonly candidates?: number | undefined
   /** What a grant lets the caller see of a namespace; undefined: all of it, it is the caller's own. */
   readonly scopeOf?: ((namespace: NamespaceKey) => ReadonlyArray<MemoryFilter> | undefined) | undefined
 }
@@ -47,6 +49,9 @@ export interface MemoryPage {
   readonly next: ListPosition | undefined
 }
 
+/** Records read and parsed before other fibers get a turn: some 5 ms. */
+const recordsPerTurn = 500
+
 export class MemorySearch extends Context.Service<
   MemorySearch,
   {
@@ -55,6 +60,11 @@ export class MemorySearch extends Context.Service<
       namespaces: ReadonlyArray<NamespaceKey>,
       query: MemoryQuery
     ) => Effect.Effect<ReadonlyArray<MemoryHit>, ReadError>
+    /** Vectors of what was found, by memory id; of those that have none yet there is none. */
+    readonly vectorsOf: (
+      namespaces: ReadonlyArray<NamespaceKey>,
+      hits: ReadonlyArray<MemoryHit>
+    ) => Effect.Effect<ReadonlyMap<string, MemoryVector>, ReadError>
     /** How many visible memories match: a strong hit, or all words of the query (interface.md section 9.3). */
     readonly countMatching: (
       namespaces: ReadonlyArray<NamespaceKey>,
@@ -101,8 +111,12 @@ export class MemorySearch extends Context.Service<
           for (const key of namespaces) {
             const here = places.filter((place) => place.namespace === key.tag)
             if (here.length === 0) continue
-            for (const version of yield* host.readRecords(key, (reader) => reader.versions(here)))
-              found.set(version.id, version)
+            for (let from = 0; from < here.length; from += recordsPerTurn) {
+              const some = here.slice(from, from + recordsPerTurn)
+              if (from > 0) yield* Effect.yieldNow
+              for (const version of yield* host.readRecords(key, (reader) => reader.versions(some)))
+                found.set(version.id, version)
+            }
           }
           return found
         })
@@ -129,14 +143,16 @@ export class MemorySearch extends Context.Service<
         const candidates = yield* timed(
           "candidates",
           lookAtAll(namespaces, (reader, _now, key) =>
-            reader.candidates(weighted, query.vectors, filterFor(query, key), nowMillis)
+            reader.candidates(weighted, query.vectors, filterFor(query, key), nowMillis, query.candidates)
           )
         )
         const fusion = fusionOf(weighted, query)
         const ranking = yield* timed(
           "fusion",
           Effect.sync(() =>
-            fuse(candidates.flat(), fusion, query.limit).filter(({ relevance }) => relevance >= query.minRelevance)
+            fuse(candidates.flat(), fusion, query.limit, query.candidates).filter(
+              ({ relevance }) => relevance >= query.minRelevance
+            )
           )
         )
         const places = ranking.map(({ candidate }) => candidate)
@@ -145,6 +161,21 @@ export class MemorySearch extends Context.Service<
           const memory = memories.get(ranked.candidate.id)
           return memory === undefined ? [] : [{ memory, ranked }]
         })
+      })
+
+      const vectorsOf = Effect.fn("MemorySearch.vectorsOf")(function* (
+        namespaces: ReadonlyArray<NamespaceKey>,
+        hits: ReadonlyArray<MemoryHit>
+      ) {
+        const found = new Map<string, MemoryVector>()
+        for (const [tag, here] of Map.groupBy(hits, ({ ranked }) => ranked.candidate.namespace)) {
+          const key = namespaces.find((namespace) => namespace.tag === tag)
+          if (key === undefined) continue
+          const places = here.map(({ ranked }) => ranked.candidate)
+          const vectors = yield* host.read(key, (reader, nowMillis) => reader.vectorsOf(places, nowMillis))
+          for (const [id, vector] of vectors) found.set(id, vector)
+        }
+        return found
       })
 
       const countMatching = Effect.fn("MemorySearch.countMatching")(function* (
@@ -179,7 +210,7 @@ export class MemorySearch extends Context.Service<
         }
       })
 
-      return { search, countMatching, list }
+      return { search, vectorsOf, countMatching, list }
     })
   )
 }

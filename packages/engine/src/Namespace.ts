@@ -39,7 +39,7 @@ export interface Namespace {
   readonly reader: NamespaceReader
   readonly ask: <C extends Command>(command: C) => Effect.Effect<ReplyOf<C>, CommandError>
   readonly stopReason: () => StopReason
-  /** Housekeeping: forgets results past their retention, erases from the log what deletes left there. */
+  /** Housekeeping: forgets results and turns past their time, erases from the log what deletes left there. */
   readonly tidy: (nowMillis: number) => Effect.Effect<void, StoreError>
 }
 
@@ -141,7 +141,10 @@ class Actor implements Namespace {
     return Effect.suspend(() => {
       if (this.#stopReason !== undefined) return Effect.void
       const forget = this.#store.forgetResultsBefore(nowMillis - Limits.idempotencyRetentionMillis)
-      return Effect.andThen(forget, this.#eraseLog())
+      const sweep = Effect.map(this.#store.conversations.sweep(nowMillis), (swept) => {
+        this.#eraseDue ||= swept > 0
+      })
+      return Effect.andThen(forget, sweep).pipe(Effect.andThen(Effect.suspend(() => this.#eraseLog())))
     })
   }
 
@@ -193,6 +196,7 @@ class Actor implements Namespace {
     return Effect.gen({ self: this }, function* () {
       if (!draft.isEmpty) {
         if (draft.erases) yield* this.#discardSnapshots()
+        if (draft.outdatesCopies) yield* this.#store.discardCopies
         const firstSeq = this.#state.lastSeq + 1
         yield* this.#store.commit(this.#state.lastSeq, draft.units, draft.nowMillis)
         this.#eraseDue ||= draft.tracesInLog

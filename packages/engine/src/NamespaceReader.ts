@@ -13,7 +13,8 @@ import type { NamespaceState } from "./NamespaceState.ts"
 import type { TermStatistics, WeightedQuery } from "./recall/Bm25.ts"
 import { isMatching, newerFirst, rank, type Candidate, type FusionQuery } from "./recall/Fusion.ts"
 import type { LexicalScores } from "./recall/LexicalIndex.ts"
-import type { OpenNamespace, StoreError } from "./store/NamespaceStore.ts"
+import type { ConversationContext, ConversationScope } from "./store/Conversations.ts"
+import type { MemoryVector, OpenNamespace, StoreError } from "./store/NamespaceStore.ts"
 
 /** A candidate and where its record lies. */
 export interface PlacedCandidate extends Candidate {
@@ -35,6 +36,16 @@ export interface ListedMemory extends ListPosition {
   readonly namespace: string
 }
 
+/** Where a memory lies; the id tells whether it still does. */
+export interface MemoryPlace {
+  readonly id: string
+  readonly slot: number
+}
+
+export interface NearMemory extends MemoryPlace {
+  readonly cosine: number
+}
+
 /** Vector of the query by embedding model; empty when there is none. */
 export type QueryVectors = ReadonlyMap<string, Float32Array>
 
@@ -50,12 +61,13 @@ export class NamespaceReader {
   /** Live memories, latest versions and rows; what waits for the sweep, and when it next has to look. */
   counts(nowMillis: number) {
     const table = this.#at(nowMillis)
+    const times = [table.nextExpiry, this.#store.conversations.nextExpiry].filter((time) => time !== undefined)
     return {
       live: table.liveCount,
       latest: table.latestCount,
       rows: table.rowCount,
       expired: table.expired.size,
-      nextExpiry: table.nextExpiry
+      nextExpiry: times.length === 0 ? undefined : Math.min(...times)
     }
   }
 
@@ -74,17 +86,58 @@ export class NamespaceReader {
     query: WeightedQuery,
     vectors: QueryVectors,
     filter: MemoryFilter,
-    nowMillis: number
+    nowMillis: number,
+    candidatesMax: number = Limits.recallCandidatesMax
   ): ReadonlyArray<PlacedCandidate> {
     const table = this.#at(nowMillis)
     const allowed = table.allowed(filter)
     const scores = this.#state.lexical.score(query, allowed)
-    const slots = new Set(scores.top(Limits.recallCandidatesMax, table.newestFirst))
+    const slots = new Set(scores.top(candidatesMax, table.newestFirst))
     for (const [model, vector] of vectors) {
-      const hits = this.#state.index(model)?.search(vector, Limits.recallCandidatesMax, allowed)
+      const hits = this.#state.index(model)?.search(vector, candidatesMax, allowed)
       for (const slot of hits?.slots ?? []) slots.add(slot)
     }
     return [...slots].map((slot) => this.#candidate(slot, scores, vectors))
+  }
+
+  /**
+   * The latest memories closest to a vector, best first: of this subject alone (undefined: of none), and
+   * only those whose vectors are of the same model.
+   */
+  nearest(
+    vector: MemoryVector,
+    filter: MemoryFilter,
+    subjectId: string | undefined,
+    limit: number,
+    nowMillis: number
+  ): ReadonlyArray<NearMemory> {
+    const table = this.#at(nowMillis)
+    const allowed = table.allowedOf(subjectId, { ...filter, includeSuperseded: false })
+    const hits = this.#state.index(vector.model)?.search(vector.values, limit, allowed)
+    return Array.from(hits?.slots ?? [], (slot, at) => ({ id: table.row(slot)!.id, slot, cosine: hits!.scores[at]! }))
+  }
+
+  /** Copies of the vectors at places read before, by id; what has gone since or has none is left out. */
+  vectorsOf(places: ReadonlyArray<MemoryPlace>, nowMillis: number): ReadonlyMap<string, MemoryVector> {
+    const table = this.#at(nowMillis)
+    const vectors = new Map<string, MemoryVector>()
+    for (const { id, slot } of places) {
+      const model = this.#state.modelOf(slot)
+      if (model === undefined || table.row(slot)?.id !== id || !table.isLive(slot)) continue
+      const values = this.#state.index(model)?.vectorOf(slot)
+      if (values !== undefined) vectors.set(id, { model, values })
+    }
+    return vectors
+  }
+
+  /** What went before in a conversation, as far as it is kept. */
+  conversation(scope: ConversationScope, nowMillis: number): Effect.Effect<ConversationContext, StoreError> {
+    return this.#store.conversations.context(scope, nowMillis)
+  }
+
+  /** Those of the keys whose messages were processed in the scope. */
+  processed(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>, StoreError> {
+    return this.#store.conversations.processed(scope, keys)
   }
 
   /** All visible memories that match, not only the best: what an attestation counts. */
@@ -124,9 +177,7 @@ export class NamespaceReader {
   }
 
   /** Records at places read before. One that has expired, gone or changed hands since is left out. */
-  versions(
-    places: ReadonlyArray<{ readonly id: string; readonly slot: number }>
-  ): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
+  versions(places: ReadonlyArray<MemoryPlace>): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
     return Effect.map(this.#store.records(places.map(({ slot }) => slot)), (found) => {
       const idAt = new Map(places.map(({ id, slot }) => [slot, id]))
       const { table } = this.#state

@@ -74,6 +74,11 @@ export class PlannedIndex implements VectorIndex {
     return this.arena.live.has(slot) ? this.arena.dot(slot, query) : undefined
   }
 
+  /** A copy of one slot's vector; undefined where the slot has none. */
+  vectorOf(slot: number): Float32Array | undefined {
+    return this.arena.live.has(slot) ? this.arena.copyOf(slot) : undefined
+  }
+
   plan(k: number, allowed: Bitmap | undefined): Plan {
     return plan({
       k,

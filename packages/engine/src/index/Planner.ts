@@ -70,6 +70,8 @@ export const plan = (input: PlanInput): Plan => {
   if (input.pin === "hnsw") return graph("pinned by configuration")
   if (exactMicros <= exactMicrosComfortable) return exact("few vectors are allowed")
   if (input.graph.pending * 2 > input.allowed) return exact("most of the graph is not built yet")
+  // Thousands of results make the walk wider than what it walks over.
+  if (exactMicros <= graphMicros) return exact("the scan is cheaper")
   if (exactMicros <= Math.min(graphMicros * exactPremium, exactMicrosMax)) return exact("the filter is selective")
   return graph(share < 1 ? "the filter is wide" : "there is no filter")
 }

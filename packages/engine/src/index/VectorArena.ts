@@ -72,6 +72,12 @@ export class VectorArena {
     return Math.fround(dotAt(this.slabs[slot >>> slabShift]!, (slot & slabMask) * this.dims, query, this.dims))
   }
 
+  /** A live slot's vector, as a Float32Array[dims] of its own. */
+  copyOf(slot: number): Float32Array {
+    const from = (slot & slabMask) * this.dims
+    return this.slabs[slot >>> slabShift]!.slice(from, from + this.dims)
+  }
+
   /** Copies a live slot's vector into a plain array, which is what hnswlib-node takes. */
   copyInto(slot: number, target: Array<number>): void {
     const slab = this.slabs[slot >>> slabShift]!

@@ -43,18 +43,20 @@ const RELEVANCE_STEPS = 10_000
 export const fuse = <C extends Candidate>(
   candidates: ReadonlyArray<C>,
   query: FusionQuery,
-  limit: number
+  limit: number,
+  candidatesMax: number = Limits.recallCandidatesMax
 ): ReadonlyArray<Ranked<C>> => {
   const withCosine = candidates.filter(({ cosine }) => query.modelId !== undefined && cosine !== undefined)
   const listed = new Set(
     best(
       candidates.filter(({ matchedTerms }) => matchedTerms > 0),
-      (candidate) => candidate.lexicalScore
+      (candidate) => candidate.lexicalScore,
+      candidatesMax
     )
   )
   // A list for each model, because cosines of two models do not compare.
   for (const sameModel of Map.groupBy(withCosine, (candidate) => candidate.modelId ?? query.modelId).values()) {
-    for (const candidate of best(sameModel, ({ cosine }) => cosine ?? -1)) listed.add(candidate)
+    for (const candidate of best(sameModel, ({ cosine }) => cosine ?? -1, candidatesMax)) listed.add(candidate)
   }
   return [...listed]
     .map((candidate) => rank(candidate, query))
@@ -88,7 +90,11 @@ export const newerFirst = (
   right: Pick<Candidate, "id" | "createdAt">
 ): number => right.createdAt - left.createdAt || (left.id < right.id ? 1 : left.id > right.id ? -1 : 0)
 
-const best = <C extends Candidate>(candidates: ReadonlyArray<C>, scoreOf: (candidate: C) => number): ReadonlyArray<C> =>
+const best = <C extends Candidate>(
+  candidates: ReadonlyArray<C>,
+  scoreOf: (candidate: C) => number,
+  candidatesMax: number
+): ReadonlyArray<C> =>
   candidates
     .toSorted((left, right) => scoreOf(right) - scoreOf(left) || newerFirst(left, right))
-    .slice(0, Limits.recallCandidatesMax)
+    .slice(0, candidatesMax)

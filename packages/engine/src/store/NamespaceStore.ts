@@ -1,6 +1,6 @@
 /**
  * Port of the durable half of a namespace. One namespace is one (account, agent); its file holds
- * rows, full-text entries, vectors and idempotency keys. No SQL stands above this port.
+ * rows, full-text entries, vectors, conversations and idempotency keys. No SQL stands above this port.
  *
  * Invariants: a commit is all or nothing and durable before it returns; it is refused when another
  * owner has claimed a later epoch; the sequence number grows by one per change, never repeats, and
@@ -12,6 +12,7 @@ import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { FullText } from "../recall/FullText.ts"
 import type { MemoryColumns } from "../recall/MemoryText.ts"
+import type { ConversationChange, Conversations } from "./Conversations.ts"
 
 export interface NamespaceKey {
   readonly tag: NamespaceTag
@@ -47,6 +48,8 @@ export interface StoredResult {
 export interface CommitUnit {
   readonly changes: ReadonlyArray<Change>
   readonly idempotency: StoredResult | undefined
+  /** Applied after the changes; it has no number of its own. */
+  readonly conversation?: ConversationChange | undefined
 }
 
 /** What the namespace keeps in memory of a row: everything but its data. */
@@ -115,6 +118,7 @@ export interface OpenNamespace {
   readonly lastSeq: number
   /** Postings and lengths of the full-text half. */
   readonly fullText: FullText
+  readonly conversations: Conversations
   /** Rows in slot order; yields to other fibers between chunks. */
   readonly eachRow: (visit: (row: MemoryRow) => void) => Effect.Effect<void, StoreError>
   readonly eachVector: (visit: (vector: StoredVector) => void) => Effect.Effect<void, StoreError>
@@ -132,6 +136,11 @@ export interface OpenNamespace {
     slots: ReadonlyArray<number>
   ) => Effect.Effect<ReadonlyArray<{ readonly slot: number; readonly record: MemoryRecord }>, StoreError>
   readonly slotOf: (id: string) => Effect.Effect<number | undefined, StoreError>
+  /** Rows of a subject (undefined: of none) that say the same, live or not, the last inserted first. */
+  readonly slotsOfContent: (
+    contentHash: string,
+    subjectId: string | undefined
+  ) => Effect.Effect<ReadonlyArray<number>, StoreError>
   /** Slots without a vector of `model`, ascending from `afterSlot`. */
   readonly slotsWithoutVector: (
     model: string,
@@ -141,6 +150,8 @@ export interface OpenNamespace {
   readonly countWithoutVector: (model: string) => Effect.Effect<number, StoreError>
   /** Moves committed content out of the log; `truncate` also erases what deletes left in it. */
   readonly checkpoint: (mode: "PASSIVE" | "TRUNCATE") => Effect.Effect<void, StoreError>
+  /** Before a commit that erases: deletes the copies of the file that migrations left beside it. */
+  readonly discardCopies: Effect.Effect<void, StoreError>
   /** Where the index may keep its snapshot. */
   readonly snapshotPath: string
 }

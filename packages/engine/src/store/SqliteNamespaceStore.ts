@@ -6,13 +6,14 @@
  * the epoch is claimed by the first commit and checked by every one, in the same transaction; an
  * error during a commit leaves its outcome unknown, and the owner must reopen (reliability.md).
  */
-import { mkdirSync } from "node:fs"
+import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { FullText } from "../recall/FullText.ts"
+import { isSameScope, type ConversationScope } from "./Conversations.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
 import { checkOwner, metaOf } from "./namespaceMeta.ts"
 import {
@@ -27,7 +28,8 @@ import {
   type StoredVector,
   type StoreError
 } from "./NamespaceStore.ts"
-import { recordOf, recordValues, rowOf, vectorBytes, vectorOf } from "./memoryColumns.ts"
+import { recordOf, recordValues, rowOf, sourcesOf, textOf, vectorBytes, vectorOf } from "./memoryColumns.ts"
+import { SqliteConversations } from "./SqliteConversations.ts"
 import { takeCensus } from "./SqliteCensus.ts"
 import { guarded } from "./storeError.ts"
 
@@ -51,7 +53,7 @@ const openNamespace = Effect.fn("NamespaceStore.open")(function* (directory: str
     guarded(() => {
       const opened = new Database({ filename })
       try {
-        migrate(opened, namespaceMigrations, { snapshot: `${filename}.before-migration` })
+        migrate(opened, namespaceMigrations, { snapshot: copyPath(filename) })
         return opened
       } catch (error) {
         opened.close()
@@ -60,7 +62,7 @@ const openNamespace = Effect.fn("NamespaceStore.open")(function* (directory: str
     }),
     (opened) => Effect.sync(() => opened.close())
   )
-  const file = yield* guarded(() => new NamespaceFile(database, key, `${filename.slice(0, -3)}.hnsw`))
+  const file = yield* guarded(() => new NamespaceFile(database, key))
   return file satisfies OpenNamespace
 })
 
@@ -68,19 +70,22 @@ class NamespaceFile implements OpenNamespace {
   readonly key: NamespaceKey
   readonly lastSeq: number
   readonly fullText: FullText
+  readonly conversations: SqliteConversations
   readonly snapshotPath: string
   readonly #database: Database
   readonly #epochSeen: number
   #claimedEpoch: number | undefined
+  #mayHaveCopies = true
 
-  constructor(database: Database, key: NamespaceKey, snapshotPath: string) {
+  constructor(database: Database, key: NamespaceKey) {
     this.#database = database
     this.key = key
-    this.snapshotPath = snapshotPath
+    this.snapshotPath = `${database.filename.slice(0, -".db".length)}.hnsw`
     this.fullText = new FullText(database.handle)
     this.lastSeq = this.#meta("seq")
     this.#epochSeen = this.#meta("epoch")
     checkOwner(database, key)
+    this.conversations = new SqliteConversations(database)
   }
 
   eachRow(visit: (row: MemoryRow) => void): Effect.Effect<void, StoreError> {
@@ -142,6 +147,15 @@ class NamespaceFile implements OpenNamespace {
     })
   }
 
+  slotsOfContent(contentHash: string, subjectId: string | undefined) {
+    return guarded(() =>
+      this.#database
+        .prepare("SELECT slot FROM memory WHERE content_hash = ? AND subject_id IS ? ORDER BY created_seq DESC")
+        .all(contentHash, subjectId ?? null)
+        .map((row) => Number(row["slot"]))
+    )
+  }
+
   slotsWithoutVector(
     model: string,
     afterSlot: number,
@@ -171,6 +185,17 @@ class NamespaceFile implements OpenNamespace {
     return guarded(() => this.#database.checkpoint(mode))
   }
 
+  get discardCopies(): Effect.Effect<void, StoreError> {
+    return guarded(() => {
+      if (!this.#mayHaveCopies) return
+      const path = copyPath(this.#database.filename)
+      for (const { version } of namespaceMigrations) {
+        for (const copy of [`${path}.v${version}`, `${path}.v${version}.tmp`]) rmSync(copy, { force: true })
+      }
+      this.#mayHaveCopies = false
+    })
+  }
+
   /** Runs inside the transaction: a `StoreFenced` result has changed nothing. */
   #apply(expectedSeq: number, units: ReadonlyArray<CommitUnit>, atMillis: number): number | StoreFenced {
     const epoch = this.#meta("epoch")
@@ -185,6 +210,7 @@ class NamespaceFile implements OpenNamespace {
     let seq = expectedSeq
     for (const unit of units) {
       for (const change of unit.changes) this.#change(change, ++seq)
+      if (unit.conversation !== undefined) this.conversations.apply(unit.conversation, atMillis)
       if (unit.idempotency !== undefined) {
         const { key, fingerprint, result } = unit.idempotency
         this.#database
@@ -201,6 +227,7 @@ class NamespaceFile implements OpenNamespace {
     const database = this.#database
     switch (change._tag) {
       case "Put": {
+        this.#forgetTurnsOf(change.slot, change.record)
         database.prepare(putSql).run(...recordValues(change.slot, seq, change.record))
         this.fullText.put(change.slot, change.columns)
         if (change.vector === undefined) database.prepare("DELETE FROM vector WHERE slot = ?").run(change.slot)
@@ -216,6 +243,7 @@ class NamespaceFile implements OpenNamespace {
         return
       }
       case "Remove": {
+        this.#forgetTurnsOf(change.slot)
         database.prepare("DELETE FROM memory WHERE slot = ?").run(change.slot)
         this.fullText.remove(change.slot)
         return
@@ -223,6 +251,16 @@ class NamespaceFile implements OpenNamespace {
       case "Embed":
         return this.#putVector(change.slot, seq, change.vector.model, change.vector.values)
     }
+  }
+
+  /** Before a memory goes, or moves from its thread to another: the turns that it was taken from go. */
+  #forgetTurnsOf(slot: number, next?: ConversationScope): void {
+    const row = this.#database
+      .prepare("SELECT subject_id, thread_id, sources FROM memory WHERE slot = ? AND sources IS NOT NULL")
+      .get(slot)
+    if (row === undefined) return
+    const scope = { subjectId: textOf(row["subject_id"]), threadId: textOf(row["thread_id"]) }
+    if (next === undefined || !isSameScope(scope, next)) this.conversations.forgetSources(scope, sourcesOf(row) ?? [])
   }
 
   #putVector(slot: number, seq: number, model: string, values: Float32Array): void {
@@ -256,9 +294,12 @@ class NamespaceFile implements OpenNamespace {
 
 // `created_seq` orders versions and survives an update in place; everything else is the record's.
 const putSql = `INSERT INTO memory (slot, created_seq, id, kind, subject_id, thread_id, data, tags, mentions, event_time,
-    confidence, content_hash, created_at, updated_at, expires_at, unique_key, origin)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    confidence, content_hash, created_at, updated_at, expires_at, unique_key, origin, sources, neighbours)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (slot) DO UPDATE SET subject_id = excluded.subject_id, thread_id = excluded.thread_id, data = excluded.data,
     tags = excluded.tags, mentions = excluded.mentions, event_time = excluded.event_time, confidence = excluded.confidence,
     content_hash = excluded.content_hash, updated_at = excluded.updated_at, expires_at = excluded.expires_at,
-    unique_key = excluded.unique_key`
+    unique_key = excluded.unique_key, sources = excluded.sources, neighbours = excluded.neighbours`
+
+/** Where a migration leaves its copy, but for the version. */
+const copyPath = (filename: string): string => `${filename}.before-migration`

@@ -3,7 +3,7 @@
  * are parsed without another check; a row that does not parse is a damaged file and throws.
  */
 import type { SQLInputValue } from "node:sqlite"
-import type { JsonObject, MemoryRecord, Mention } from "@muniment/domain/Memory"
+import type { JsonObject, MemoryRecord, Mention, MessageSource } from "@muniment/domain/Memory"
 import type { MemoryRow, StoredVector } from "./NamespaceStore.ts"
 
 type Columns = Readonly<Record<string, unknown>>
@@ -31,7 +31,9 @@ export const recordValues = (slot: number, seq: number, record: MemoryRecord): R
   record.updatedAt,
   record.expiresAt ?? null,
   record.uniqueKey ?? null,
-  record.origin
+  record.origin,
+  jsonOf(record.sources),
+  jsonOf(record.neighbours)
 ]
 
 export const recordOf = (agentId: string, columns: Columns): MemoryRecord => ({
@@ -50,8 +52,14 @@ export const recordOf = (agentId: string, columns: Columns): MemoryRecord => ({
   updatedAt: Number(columns["updated_at"]),
   expiresAt: numberOf(columns["expires_at"]),
   uniqueKey: textOf(columns["unique_key"]),
-  origin: columns["origin"] === "extraction" ? "extraction" : "direct"
+  origin: columns["origin"] === "extraction" ? "extraction" : "direct",
+  sources: sourcesOf(columns),
+  neighbours: columns["neighbours"] === null ? undefined : (JSON.parse(String(columns["neighbours"])) as Array<string>)
 })
+
+/** Messages that the memory was taken from; undefined when it was not taken from any. */
+export const sourcesOf = (columns: Columns): ReadonlyArray<MessageSource> | undefined =>
+  columns["sources"] === null ? undefined : (JSON.parse(String(columns["sources"])) as ReadonlyArray<MessageSource>)
 
 export const rowOf = (columns: Columns): MemoryRow => {
   const eventTime = textOf(columns["event_time"])
@@ -98,7 +106,9 @@ export const vectorOf = (columns: Columns): StoredVector => {
   return { slot: Number(columns["slot"]), seq: Number(columns["seq"]), model: String(columns["model"]), values }
 }
 
-const textOf = (value: unknown): string | undefined =>
+const jsonOf = (list: ReadonlyArray<unknown> | undefined): string | null =>
+  list === undefined ? null : JSON.stringify(list)
+export const textOf = (value: unknown): string | undefined =>
   value === null || value === undefined ? undefined : String(value)
 const numberOf = (value: unknown): number | undefined =>
   value === null || value === undefined ? undefined : Number(value)

@@ -1,6 +1,6 @@
 /**
- * The bytes on disk of a namespace, version by version. `slot` is the key of every table: a small
- * integer that never leaves the namespace and is reused after a delete.
+ * The bytes on disk of a namespace, version by version. `slot` is the key of all that belongs to a memory:
+ * a small integer that never leaves the namespace and is reused after a delete.
  */
 import type { Migration } from "@muniment/sqlite/Migrate"
 import { FullText } from "../recall/FullText.ts"
@@ -48,5 +48,43 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
       `)
       FullText.create(database.handle)
     }
+  },
+  {
+    version: 2,
+    name: "conversations, and where a memory was taken from",
+    up: (database) =>
+      database.exec(`
+        ALTER TABLE memory ADD COLUMN sources TEXT;
+        ALTER TABLE memory ADD COLUMN neighbours TEXT;
+        CREATE INDEX memory_content ON memory(content_hash, subject_id);
+        CREATE TABLE conversation (
+          id INTEGER PRIMARY KEY,
+          scope TEXT NOT NULL UNIQUE,
+          subject_id TEXT,
+          thread_id TEXT,
+          summary TEXT,
+          summary_at INTEGER,
+          summary_expires_at REAL
+        ) STRICT;
+        CREATE INDEX conversation_summary_at ON conversation(summary_at);
+        CREATE INDEX conversation_summary_expiry ON conversation(summary_expires_at);
+        CREATE TABLE conversation_mark (
+          conversation INTEGER NOT NULL REFERENCES conversation(id) ON DELETE CASCADE,
+          key TEXT NOT NULL,
+          PRIMARY KEY (conversation, key)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE conversation_turn (
+          turn INTEGER PRIMARY KEY,
+          conversation INTEGER NOT NULL REFERENCES conversation(id) ON DELETE CASCADE,
+          key TEXT NOT NULL,
+          role TEXT NOT NULL,
+          content TEXT NOT NULL,
+          created_at INTEGER NOT NULL,
+          expires_at REAL,
+          UNIQUE (conversation, key)
+        ) STRICT;
+        CREATE INDEX conversation_turn_age ON conversation_turn(created_at);
+        CREATE INDEX conversation_turn_expiry ON conversation_turn(expires_at);
+      `)
   }
 ]

@@ -34,7 +34,8 @@ export class MemoryTable {
   readonly #versions = new Map<string, VersionChain>()
   readonly #latestOf = new Map<string, number>()
   readonly #kinds = new Map<string, SlotSet>()
-  readonly #subjects = new Map<string, SlotSet>()
+  /** Under undefined: the memories of no subject. */
+  readonly #subjects = new Map<string | undefined, SlotSet>()
   readonly #threads = new Map<string, SlotSet>()
   readonly #tags = new Map<string, SlotSet>()
 
@@ -121,6 +122,18 @@ export class MemoryTable {
     this.#rows[slot] = undefined
   }
 
+  /** The latest live version of a key. */
+  latestOf(uniqueKey: string): number | undefined {
+    return this.#latestOf.get(uniqueKey)
+  }
+
+  /** The live version before the one at `slot`. */
+  versionBefore(slot: number): number | undefined {
+    const row = this.#rows[slot]
+    const chain = row?.uniqueKey === undefined ? undefined : this.#versions.get(row.uniqueKey)
+    return row === undefined ? undefined : chain?.before(row, this.#live.has.bind(this.#live))
+  }
+
   links(slot: number): VersionLinks {
     const row = this.#rows[slot]
     const chain = row?.uniqueKey === undefined ? undefined : this.#versions.get(row.uniqueKey)
@@ -137,7 +150,7 @@ export class MemoryTable {
   /** The slots a filter lets through, as a fresh bitmap. `agentId` is the namespace's own affair. */
   allowed(filter: MemoryFilter): Bitmap {
     let bitmap = (filter.includeSuperseded === true ? this.#live : this.#latest).clone()
-    const exact: ReadonlyArray<readonly [string | undefined, Map<string, SlotSet>]> = [
+    const exact: ReadonlyArray<readonly [string | undefined, ReadonlyMap<string | undefined, SlotSet>]> = [
       [filter.kind, this.#kinds],
       [filter.subjectId, this.#subjects],
       [filter.threadId, this.#threads]
@@ -158,6 +171,11 @@ export class MemoryTable {
     return filter.eventFrom === undefined && filter.eventTo === undefined
       ? bitmap
       : this.#withinEventTime(bitmap, filter.eventFrom ?? -Infinity, filter.eventTo ?? Infinity)
+  }
+
+  /** The same, and of this subject alone; undefined: of those without one. */
+  allowedOf(subjectId: string | undefined, filter: MemoryFilter): Bitmap {
+    return this.#subjects.get(subjectId)?.restrict(this.allowed(filter)) ?? new Bitmap()
   }
 
   /** Newest first, ids descending on a tie: the order of listings and of equal scores. */
@@ -224,12 +242,12 @@ export class MemoryTable {
 
   #setFilters(row: MemoryRow, member: boolean): void {
     this.#setFilter(this.#kinds, row.kind, row.slot, member)
-    if (row.subjectId !== undefined) this.#setFilter(this.#subjects, row.subjectId, row.slot, member)
+    this.#setFilter(this.#subjects, row.subjectId, row.slot, member)
     if (row.threadId !== undefined) this.#setFilter(this.#threads, row.threadId, row.slot, member)
     for (const tag of row.tags) this.#setFilter(this.#tags, tag, row.slot, member)
   }
 
-  #setFilter(sets: Map<string, SlotSet>, value: string, slot: number, member: boolean): void {
+  #setFilter<V extends string | undefined>(sets: Map<V, SlotSet>, value: V, slot: number, member: boolean): void {
     let set = sets.get(value)
     if (set === undefined) sets.set(value, (set = new SlotSet()))
     if (member) set.add(slot)

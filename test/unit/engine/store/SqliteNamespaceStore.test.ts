@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { namespaceMigrations } from "@muniment/engine/store/namespaceMigrations"
 import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceState } from "@muniment/engine/NamespaceState"
 import { sqliteNamespaceStore } from "@muniment/engine/store/SqliteNamespaceStore"
@@ -42,7 +43,7 @@ describe("a namespace file", () => {
       const database = new DatabaseSync(fileOf(directory), { readOnly: true })
       const value = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
       expect(value("PRAGMA journal_mode")).toBe("wal")
-      expect(value("PRAGMA user_version")).toBe(1)
+      expect(value("PRAGMA user_version")).toBe(namespaceMigrations.length)
       expect(value("PRAGMA integrity_check")).toBe("ok")
       const meta = database.prepare("SELECT key, value FROM meta ORDER BY key").all()
       expect(meta.map((row) => ({ ...row }))).toEqual([
@@ -70,10 +71,11 @@ describe("a namespace file", () => {
     Effect.gen(function* () {
       const directory = temporaryDirectory()
       yield* fill(directory)
-      tamper(directory, "PRAGMA user_version=2")
+      const later = namespaceMigrations.length + 1
+      tamper(directory, `PRAGMA user_version=${later}`)
       const refused = yield* Effect.flip(Effect.scoped(opening(directory)))
-      expect(refused).toMatchObject({ _tag: "StoreDamaged", reason: expect.stringContaining("version 2") })
-      tamper(directory, "PRAGMA user_version=1")
+      expect(refused).toMatchObject({ _tag: "StoreDamaged", reason: expect.stringContaining(`version ${later}`) })
+      tamper(directory, `PRAGMA user_version=${namespaceMigrations.length}`)
       yield* loading(directory)
     })
   )

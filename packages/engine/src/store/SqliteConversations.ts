@@ -1,0 +1,174 @@
+/**
+ * `Conversations` in the tables of a namespace's SQLite file. Changes run inside the commit's transaction,
+ * which is the caller's; reads and the sweep of what has expired are their own.
+ */
+import type { Effect } from "effect"
+import type { MessageSource } from "@muniment/domain/Memory"
+import { Limits } from "@muniment/domain/Limits"
+import type { Database } from "@muniment/sqlite/Database"
+import type {
+  ConversationAdvance,
+  ConversationChange,
+  ConversationContext,
+  ConversationErasure,
+  Conversations,
+  ConversationScope,
+  ConversationTurn
+} from "./Conversations.ts"
+import type { StoreError } from "./NamespaceStore.ts"
+import { guarded } from "./storeError.ts"
+
+/** Turns, and summaries, that one sweep removes: a few milliseconds. What is left waits for the next minute. */
+const sweptAtOnce = 500
+
+export class SqliteConversations implements Conversations {
+  readonly #database: Database
+  /** Never later than the file's; earlier after a change that took something away, until the next sweep. */
+  #nextExpiry: number | undefined
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#nextExpiry = this.#earliestExpiry()
+  }
+
+  get nextExpiry(): number | undefined {
+    return this.#nextExpiry
+  }
+
+  context(scope: ConversationScope, nowMillis: number): Effect.Effect<ConversationContext, StoreError> {
+    return guarded(() => {
+      const kept = this.#database
+        .prepare("SELECT summary, summary_expires_at FROM conversation WHERE scope = ?")
+        .get(scopeText(scope))
+      const turns = this.#database.prepare(turnsSql).all(scopeText(scope), nowMillis)
+      const isOver = typeof kept?.["summary_expires_at"] === "number" && kept["summary_expires_at"] <= nowMillis
+      const summary = kept?.["summary"]
+      return { turns: turns.map(turnOf), summary: isOver || typeof summary !== "string" ? undefined : summary }
+    })
+  }
+
+  processed(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>, StoreError> {
+    return guarded(() => {
+      const conversation = this.#idOf(scope)
+      if (conversation === undefined) return new Set<string>()
+      const statement = this.#database.prepare("SELECT 1 FROM conversation_mark WHERE conversation = ? AND key = ?")
+      return new Set(keys.filter((key) => statement.get(conversation, key) !== undefined))
+    })
+  }
+
+  finds(erasure: ConversationErasure): Effect.Effect<boolean, StoreError> {
+    return guarded(() => {
+      if (erasure._tag === "DropTurns")
+        return this.#database.prepare(findsOldSql).get(erasure.beforeMillis) !== undefined
+      const found = this.#database.prepare(`SELECT 1 FROM conversation WHERE ${withinSql} LIMIT 1`)
+      return found.get(...withinValues(erasure.within)) !== undefined
+    })
+  }
+
+  sweep(nowMillis: number): Effect.Effect<number, StoreError> {
+    return guarded(() => {
+      if (this.#nextExpiry === undefined || this.#nextExpiry > nowMillis) return 0
+      const swept = this.#database.transaction(() =>
+        [sweepTurnsSql, sweepSummariesSql].reduce(
+          (sum, sql) => sum + Number(this.#database.prepare(sql).run(nowMillis, sweptAtOnce).changes),
+          0
+        )
+      )
+      this.#nextExpiry = this.#earliestExpiry()
+      return swept
+    })
+  }
+
+  /** Inside the commit's transaction. */
+  apply(change: ConversationChange, atMillis: number): void {
+    switch (change._tag) {
+      case "Advance":
+        return this.#advance(change, atMillis)
+      case "Forget": {
+        const forget = this.#database.prepare(`DELETE FROM conversation WHERE ${withinSql}`)
+        forget.run(...withinValues(change.within))
+        return
+      }
+      case "DropTurns": {
+        this.#database.prepare(dropSummariesSql).run(change.beforeMillis)
+        this.#database.prepare("DELETE FROM conversation_turn WHERE created_at < ?").run(change.beforeMillis)
+      }
+    }
+  }
+
+  /** Inside the commit's transaction: the messages that a memory came from go, and what was made of them. */
+  forgetSources(scope: ConversationScope, sources: ReadonlyArray<MessageSource>): void {
+    const conversation = this.#idOf(scope)
+    if (conversation === undefined || sources.length === 0) return
+    const remove = this.#database.prepare("DELETE FROM conversation_turn WHERE conversation = ? AND key = ?")
+    for (const { key } of sources) remove.run(conversation, key)
+    this.#database.prepare(`UPDATE conversation SET ${noSummary} WHERE id = ?`).run(conversation)
+  }
+
+  #advance({ scope, processed, turns, summary, expiresAt }: ConversationAdvance, atMillis: number): void {
+    const database = this.#database
+    database.prepare(foundSql).run(scopeText(scope), scope.subjectId ?? null, scope.threadId ?? null)
+    const conversation = this.#idOf(scope)!
+    const mark = database.prepare("INSERT OR IGNORE INTO conversation_mark (conversation, key) VALUES (?, ?)")
+    for (const key of processed) mark.run(conversation, key)
+    const append = database.prepare(appendSql)
+    for (const { key, role, content } of turns.slice(-Limits.conversationContextMax)) {
+      append.run(conversation, key, role, content, atMillis, expiresAt ?? null)
+    }
+    database.prepare(trimSql).run(conversation, conversation, Limits.conversationContextMax)
+    if (summary !== undefined) {
+      database
+        .prepare("UPDATE conversation SET summary = ?, summary_at = ?, summary_expires_at = ? WHERE id = ?")
+        .run(summary, atMillis, expiresAt ?? null, conversation)
+    }
+    if (expiresAt !== undefined) this.#nextExpiry = Math.min(this.#nextExpiry ?? Infinity, expiresAt)
+  }
+
+  #idOf(scope: ConversationScope): number | undefined {
+    const row = this.#database.prepare("SELECT id FROM conversation WHERE scope = ?").get(scopeText(scope))
+    return row === undefined ? undefined : Number(row["id"])
+  }
+
+  #earliestExpiry(): number | undefined {
+    const row = this.#database.prepare(earliestSql).get()
+    const times = Object.values(row ?? {}).filter((time) => typeof time === "number")
+    return times.length === 0 ? undefined : Math.min(...times)
+  }
+}
+
+/** One text for the pair, because SQLite holds no two nulls for equal. */
+const scopeText = ({ subjectId, threadId }: ConversationScope): string =>
+  JSON.stringify([subjectId ?? null, threadId ?? null])
+
+const withinSql = "(?1 IS NULL OR subject_id = ?1) AND (?2 IS NULL OR thread_id = ?2)"
+const withinValues = ({ subjectId, threadId }: ConversationScope) => [subjectId ?? null, threadId ?? null] as const
+
+const turnOf = (columns: Readonly<Record<string, unknown>>): ConversationTurn => {
+  const role = columns["role"]
+  return {
+    key: String(columns["key"]),
+    role: role === "assistant" || role === "system" ? role : "user",
+    content: String(columns["content"])
+  }
+}
+
+const noSummary = "summary = NULL, summary_at = NULL, summary_expires_at = NULL"
+const foundSql = "INSERT OR IGNORE INTO conversation (scope, subject_id, thread_id) VALUES (?, ?, ?)"
+const turnsSql = `SELECT key, role, content FROM conversation_turn
+  WHERE conversation = (SELECT id FROM conversation WHERE scope = ?1) AND (expires_at IS NULL OR expires_at > ?2)
+  ORDER BY turn`
+const appendSql = `INSERT OR REPLACE INTO conversation_turn (conversation, key, role, content, created_at, expires_at)
+  VALUES (?, ?, ?, ?, ?, ?)`
+const trimSql = `DELETE FROM conversation_turn WHERE conversation = ? AND turn NOT IN
+  (SELECT turn FROM conversation_turn WHERE conversation = ? ORDER BY turn DESC LIMIT ?)`
+const findsOldSql = `SELECT 1 WHERE EXISTS (SELECT 1 FROM conversation_turn WHERE created_at < ?1)
+  OR EXISTS (SELECT 1 FROM conversation WHERE summary_at < ?1)`
+// What is summed up there may stand in a turn that goes, however new the summary is.
+const dropSummariesSql = `UPDATE conversation SET ${noSummary} WHERE summary_at < ?1
+  OR summary IS NOT NULL AND id IN (SELECT conversation FROM conversation_turn WHERE created_at < ?1)`
+const sweepTurnsSql = `DELETE FROM conversation_turn WHERE turn IN
+  (SELECT turn FROM conversation_turn WHERE expires_at <= ? LIMIT ?)`
+const sweepSummariesSql = `UPDATE conversation SET ${noSummary} WHERE id IN
+  (SELECT id FROM conversation WHERE summary_expires_at <= ? LIMIT ?)`
+const earliestSql = `SELECT (SELECT min(expires_at) FROM conversation_turn) AS turn,
+  (SELECT min(summary_expires_at) FROM conversation) AS summary`
