@@ -1,0 +1,103 @@
+/**
+ * Memories in, map out, as one plain function: canonical order, features, clusters, names, places,
+ * text. It takes up to a second, so it runs in a worker (`MapWorker`).
+ */
+import { clusterRows, type Clustering, numbered, similaritiesToOwn } from "./Clusters.ts"
+import { type Features, featuresOf } from "./Features.ts"
+import { layOut, rounded } from "./Layout.ts"
+import { compare, type MapNode, nodesOf } from "./MapNodes.ts"
+import { markdownOf } from "./MapMarkdown.ts"
+import type { DrawnMap, MapCluster, MapMemory, MapPoint, MapPosition } from "./MemoryMap.ts"
+import { otherTopic, topicsOf } from "./Topics.ts"
+
+/** Below this share of its cluster's median closeness, a memory was only put somewhere. */
+const closenessShareMin = 0.4
+const clusterSizeMin = 3
+/** Among this few memories two are a topic. */
+const fewMemories = 20
+
+export const drawMap = (memories: ReadonlyArray<MapMemory>): DrawnMap => {
+  const nodes = nodesOf(memories)
+  if (nodes.length === 0) return { memoryMap: "", clusters: [], points: [] }
+  const features = featuresOf(nodes)
+  const found = withoutStrays(features, clusterRows(features.reduced))
+  const sizeMin = memories.length < fewMemories ? clusterSizeMin - 1 : clusterSizeMin
+  const clustering = withoutSmall(nodes, withRepeated(nodes, found), sizeMin)
+  return describe(nodes, features, clustering)
+}
+
+const withoutStrays = ({ full }: Features, clustering: Clustering): Clustering => {
+  const closeness = similaritiesToOwn(full, clustering)
+  const medians = Array.from({ length: clustering.count }, (_, cluster) => {
+    const sorted = closeness.filter((_value, row) => clustering.clusterOf[row] === cluster).sort()
+    return sorted[sorted.length >> 1] ?? 0
+  })
+  return numbered(
+    clustering.clusterOf.map((cluster, row) =>
+      cluster >= 0 && closeness[row]! >= closenessShareMin * medians[cluster]! ? cluster : -1
+    )
+  )
+}
+
+/** What was remembered several times is a topic even when nothing else is near it. */
+const withRepeated = (nodes: ReadonlyArray<MapNode>, { clusterOf, count }: Clustering): Clustering =>
+  numbered(clusterOf.map((cluster, row) => (cluster < 0 && nodes[row]!.ids.length > 1 ? count + row : cluster)))
+
+const withoutSmall = (nodes: ReadonlyArray<MapNode>, clustering: Clustering, sizeMin: number): Clustering => {
+  const sizes = new Int32Array(clustering.count)
+  for (const [row, cluster] of clustering.clusterOf.entries())
+    if (cluster >= 0) sizes[cluster]! += nodes[row]!.ids.length
+  return numbered(clustering.clusterOf.map((cluster) => (cluster >= 0 && sizes[cluster]! >= sizeMin ? cluster : -1)))
+}
+
+const describe = (nodes: ReadonlyArray<MapNode>, features: Features, clustering: Clustering): DrawnMap => {
+  const closeness = similaritiesToOwn(features.full, clustering)
+  const places = layOut(features.reduced, clustering)
+  const rowsOf = (cluster: number): ReadonlyArray<number> =>
+    nodes.flatMap((_, row) => (clustering.clusterOf[row] === cluster ? [row] : []))
+  const bySize = Array.from({ length: clustering.count }, (_, cluster) => rowsOf(cluster)).sort(
+    (left, right) => idsOf(nodes, right).length - idsOf(nodes, left).length || left[0]! - right[0]!
+  )
+  const topics = topicsOf(nodes, bySize, closeness)
+  const ordered = bySize
+    .map((rows, at) => ({ rows, ...topics[at]! }))
+    .sort(
+      (left, right) =>
+        idsOf(nodes, right.rows).length - idsOf(nodes, left.rows).length || compare(left.topic, right.topic)
+    )
+  const clusters = ordered.map(({ rows, topic, terms }): MapCluster => {
+    const memoryIds = idsOf(nodes, rows)
+    const kinds = [...new Set(rows.map((row) => nodes[row]!.kind))].sort(compare)
+    return { topic, terms, count: memoryIds.length, kinds, memoryIds, position: meanPlace(nodes, rows, places) }
+  })
+  const others = rowsOf(-1)
+  const pointsOf = (rows: ReadonlyArray<number>, cluster: number | null): ReadonlyArray<MapPoint> =>
+    rows.flatMap((row) => nodes[row]!.ids.map((id) => ({ id, cluster, ...places[row]! })))
+  const sections = ordered.map(({ rows, topic }, at) => ({ topic, count: clusters[at]!.count, rows }))
+  if (others.length > 0) sections.push({ topic: otherTopic, count: idsOf(nodes, others).length, rows: others })
+  return {
+    memoryMap: markdownOf(
+      sections.map(({ topic, count, rows }) => ({ topic, count, nodes: rows.map((row) => nodes[row]!) }))
+    ),
+    clusters,
+    points: [...ordered.flatMap(({ rows }, cluster) => pointsOf(rows, cluster)), ...pointsOf(others, null)]
+  }
+}
+
+const idsOf = (nodes: ReadonlyArray<MapNode>, rows: ReadonlyArray<number>): ReadonlyArray<string> =>
+  rows.flatMap((row) => nodes[row]!.ids)
+
+const meanPlace = (
+  nodes: ReadonlyArray<MapNode>,
+  rows: ReadonlyArray<number>,
+  places: ReadonlyArray<MapPosition>
+): MapPosition => {
+  const sum = { x: 0, y: 0, count: 0 }
+  for (const row of rows) {
+    const count = nodes[row]!.ids.length
+    sum.x += places[row]!.x * count
+    sum.y += places[row]!.y * count
+    sum.count += count
+  }
+  return { x: rounded(sum.x / sum.count), y: rounded(sum.y / sum.count) }
+}

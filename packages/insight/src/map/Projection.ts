@@ -1,0 +1,87 @@
+/**
+ * Principal components by subspace iteration from a seeded start (N. Halko, P. G. Martinsson, J. A.
+ * Tropp, "Finding structure with randomness", 2011). A few dimensions keep what memories have in
+ * common and drop what is particular to each, which makes clusters clearer and neighbours cheaper.
+ */
+import { addScaled, dot, firstRows, makeMatrix, type Matrix, meanRow, normalise, rowOf } from "./Matrix.ts"
+import { seededSequence } from "./SeededSequence.ts"
+
+/** The components are found on this many rows; in canonical order the first ones are a random sample. */
+const sampleRowsMax = 1_500
+const iterations = 4
+const seed = 0x6d756e69
+
+/** Matrix[rows][dimsWanted] of the rows' coordinates; the rows' mean should be zero. */
+export const project = (matrix: Matrix, dimsWanted: number): Matrix => {
+  if (matrix.dims <= dimsWanted) return matrix
+  return coordinates(matrix, principalAxes(firstRows(matrix, sampleRowsMax), dimsWanted))
+}
+
+/** Matrix[rows][2]: the plane of largest variance around the mean, with a sign that is fixed. */
+export const plane = (matrix: Matrix): Matrix => {
+  const centred = makeMatrix(matrix.rows, matrix.dims)
+  const mean = meanRow(matrix)
+  for (let row = 0; row < matrix.rows; row++) {
+    const target = rowOf(centred, row)
+    target.set(rowOf(matrix, row))
+    addScaled(target, mean, -1)
+  }
+  const axes = principalAxes(centred, 2)
+  fixSign(rowOf(axes, 0))
+  fixSign(rowOf(axes, 1))
+  return coordinates(centred, axes)
+}
+
+/** Orthonormal rows, the first ones with most variance; zero rows where the data has fewer dimensions. */
+const principalAxes = (sample: Matrix, count: number): Matrix => {
+  const next = seededSequence(seed)
+  let axes = makeMatrix(count, sample.dims)
+  for (let at = 0; at < axes.values.length; at++) axes.values[at] = next() - 0.5
+  orthonormalise(axes)
+  for (let iteration = 0; iteration < iterations; iteration++) {
+    const seen = coordinates(sample, axes)
+    const moved = makeMatrix(count, sample.dims)
+    for (let row = 0; row < sample.rows; row++) {
+      const source = rowOf(sample, row)
+      for (let axis = 0; axis < count; axis++) addScaled(rowOf(moved, axis), source, seen.values[row * count + axis]!)
+    }
+    orthonormalise(moved)
+    axes = moved
+  }
+  return axes
+}
+
+const coordinates = (matrix: Matrix, axes: Matrix): Matrix => {
+  const result = makeMatrix(matrix.rows, axes.rows)
+  const axisRows = Array.from({ length: axes.rows }, (_, axis) => rowOf(axes, axis))
+  for (let row = 0; row < matrix.rows; row++) {
+    const source = rowOf(matrix, row)
+    for (const [axis, axisRow] of axisRows.entries()) result.values[row * axes.rows + axis] = dot(source, axisRow)
+  }
+  return result
+}
+
+/** A row that adds less than this share of its length to the rows before it is rounding error. */
+const independentMin = 1e-6
+
+/** Gram-Schmidt, twice, since once loses digits. */
+const orthonormalise = (axes: Matrix): void => {
+  for (let axis = 0; axis < axes.rows; axis++) {
+    const current = rowOf(axes, axis)
+    normalise(current)
+    for (let pass = 0; pass < 2; pass++) {
+      for (let before = 0; before < axis; before++) {
+        addScaled(current, rowOf(axes, before), -dot(current, rowOf(axes, before)))
+      }
+    }
+    if (dot(current, current) < independentMin * independentMin) current.fill(0)
+    normalise(current)
+  }
+}
+
+/** The component of largest size is positive. */
+const fixSign = (axis: Float64Array): void => {
+  let largest = 0
+  for (const value of axis) if (Math.abs(value) > Math.abs(largest) + independentMin) largest = value
+  if (largest < 0) for (let dim = 0; dim < axis.length; dim++) axis[dim] = -axis[dim]!
+}
