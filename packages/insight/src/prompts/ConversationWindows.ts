@@ -1,0 +1,85 @@
+/**
+ * Cuts a conversation into windows that a small model's context holds, in order. Each window carries
+ * the turns before it as context, so that "she" and "there" still mean somebody and somewhere.
+ *
+ * Invariants: every character of every new message is in exactly one window; a window has at least one
+ * piece; numbers are places in the request, from 1.
+ */
+import type { ExtractionRequest, Turn } from "../extraction/Extractor.ts"
+
+/** Characters of new messages in a window: with everything else about 8,000 tokens of English. */
+export const windowLengthMax = 12_000
+export const contextLengthMax = 4_000
+/** What a turn costs beside its content. */
+const turnOverhead = 40
+
+/** A message, or a part of one that is too long for a window. */
+export interface Piece {
+  readonly number: number
+  readonly role: Turn["role"]
+  readonly content: string
+}
+
+export interface ConversationWindow {
+  readonly pieces: ReadonlyArray<Piece>
+  /** Oldest first. */
+  readonly context: ReadonlyArray<Turn>
+}
+
+export const conversationWindows = (
+  request: Pick<ExtractionRequest, "messages" | "context">
+): ReadonlyArray<ConversationWindow> => {
+  const pieces = request.messages.flatMap(piecesOf)
+  const windows: Array<ConversationWindow> = []
+  let start = 0
+  while (start < pieces.length) {
+    let end = start
+    let length = 0
+    while (end < pieces.length) {
+      length += (pieces[end]?.content.length ?? 0) + turnOverhead
+      if (length > windowLengthMax && end > start) break
+      end += 1
+    }
+    const earlier = [...request.context, ...pieces.slice(0, start).map(({ role, content }) => ({ role, content }))]
+    windows.push({ pieces: pieces.slice(start, end), context: lastTurns(earlier) })
+    start = end
+  }
+  return windows
+}
+
+const piecesOf = ({ role, content }: Turn, index: number): ReadonlyArray<Piece> => {
+  const pieces: Array<Piece> = []
+  let rest = content
+  while (rest.length > windowLengthMax) {
+    const end = breakBefore(rest, windowLengthMax)
+    pieces.push({ number: index + 1, role, content: rest.slice(0, end) })
+    rest = rest.slice(end)
+  }
+  return [...pieces, { number: index + 1, role, content: rest }]
+}
+
+/** Where to cut at most `lengthMax` characters: after a line, else a sentence, else a word, else anywhere. */
+const breakBefore = (text: string, lengthMax: number): number => {
+  const head = text.slice(0, lengthMax)
+  const sentence = Math.max(
+    head.lastIndexOf(". "),
+    head.lastIndexOf("! "),
+    head.lastIndexOf("? "),
+    head.lastIndexOf("。")
+  )
+  const places = [head.lastIndexOf("\n"), sentence, head.lastIndexOf(" ")]
+  return (places.find((at) => at > lengthMax / 2) ?? lengthMax - 1) + 1
+}
+
+/** The newest turns that fit, the oldest of them clipped at its beginning. */
+const lastTurns = (turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> => {
+  const kept: Array<Turn> = []
+  let spare = contextLengthMax
+  for (const turn of turns.toReversed()) {
+    if (spare <= turnOverhead) break
+    const content = turn.content.slice(-(spare - turnOverhead))
+    kept.push({ role: turn.role, content })
+    spare -= content.length + turnOverhead
+  }
+  return kept.reverse()
+}

@@ -1,0 +1,58 @@
+/**
+ * Finds the days that a text of a candidate names, so that they are checked as days and not as numbers.
+ * A model writes them as ISO 8601 or in English; a day in another form stays in the text and must be
+ * shown word by word.
+ */
+
+export interface DatesInText {
+  /** For each date the days that it may stand for, `YYYY-MM-DD`; one of them must be told. */
+  readonly dates: ReadonlyArray<ReadonlyArray<string>>
+  /** The text without them. */
+  readonly rest: string
+}
+
+const months = [
+  ...["january", "february", "march", "april", "may", "june"],
+  ...["july", "august", "september", "october", "november", "december"]
+]
+const month = `(${months.map((name) => `${name.slice(0, 3)}(?:${name.slice(3)})?`).join("|")})`
+const dayOfMonth = "(\\d{1,2})(?:st|nd|rd|th)?"
+const year = "((?:19|20)\\d{2})"
+
+/** Each with the year, month and day of its match; the order is from the most to the least telling. */
+const forms: ReadonlyArray<readonly [RegExp, (parts: ReadonlyArray<string | undefined>) => DateParts]> = [
+  [
+    /\b(\d{4})-(\d{2})(?:-(\d{2}))?(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?/g,
+    ([y, m, d]) => [y, m, d]
+  ],
+  [new RegExp(`\\b${dayOfMonth} (?:of )?${month}\\b,?(?: ${year}\\b)?`, "gi"), ([d, m, y]) => [y, m, d]],
+  [new RegExp(`\\b${month} ${dayOfMonth}\\b,?(?: ${year}\\b)?`, "gi"), ([m, d, y]) => [y, m, d]],
+  [new RegExp(`\\b${month} ${year}\\b`, "gi"), ([m, y]) => [y, m, undefined]],
+  [new RegExp(`(?<![\\d.,])${year}(?![\\d.,]\\d|\\d)`, "g"), ([y]) => [y, undefined, undefined]]
+]
+type DateParts = readonly [year: string | undefined, month: string | undefined, day: string | undefined]
+
+/** `todayYear`: a date without a year is of this one or of its neighbours. */
+export const datesInText = (text: string, todayYear: number): DatesInText => {
+  const dates: Array<ReadonlyArray<string>> = []
+  let rest = text
+  for (const [pattern, partsOf] of forms) {
+    rest = rest.replaceAll(pattern, (...match: ReadonlyArray<unknown>) => {
+      const groups = match.slice(1, 4).map((group) => (typeof group === "string" ? group : undefined))
+      dates.push(daysOf(partsOf(groups), todayYear))
+      return " "
+    })
+  }
+  return { dates, rest }
+}
+
+const daysOf = ([y, m, d]: DateParts, todayYear: number): ReadonlyArray<string> => {
+  const years = y === undefined ? [todayYear - 1, todayYear, todayYear + 1] : [Number(y)]
+  const number = m === undefined ? 1 : /^\d/.test(m) ? Number(m) : monthNumber(m)
+  return years.map((each) => `${each}-${twoDigits(number)}-${twoDigits(Number(d ?? 1))}`)
+}
+
+const monthNumber = (name: string): number =>
+  months.findIndex((each) => each.startsWith(name.slice(0, 3).toLowerCase())) + 1
+
+const twoDigits = (value: number): string => String(value).padStart(2, "0")

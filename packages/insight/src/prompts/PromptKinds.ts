@@ -1,0 +1,115 @@
+/**
+ * Kinds as the prompt shows them: the JSON Schema without what only tools read, descriptions clipped, in
+ * groups that fit a prompt. Names, descriptions and schemas are text of users: the prompt fences them.
+ */
+import { Option, Schema } from "effect"
+import { Limits } from "@muniment/domain/Limits"
+import type { CandidateKind } from "../extraction/Extractor.ts"
+import { clippedJson, clippedText, isJsonArray } from "./ClippedJson.ts"
+
+/** Characters of kinds in one prompt. */
+export const kindsLengthMax = 12_000
+const descriptionLengthMax = 500
+const schemaTextLengthMax = 300
+
+export interface PromptKind {
+  readonly kind: CandidateKind
+  /** The line of the prompt. */
+  readonly line: Schema.Json
+  /** Properties that data may have; undefined: any. */
+  readonly properties: ReadonlySet<string> | undefined
+  /** Texts that the schema itself offers as values: they need not stand in a message. */
+  readonly offered: ReadonlySet<string>
+}
+
+const decodeJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Json))
+
+export const promptKind = (kind: CandidateKind): PromptKind => {
+  const schema = Option.getOrElse(decodeJson(kind.schema), (): Schema.Json => ({}))
+  const line = (shape: Schema.Json): Schema.Json => ({
+    kind: clippedText(kind.name, Limits.schemaNameLengthMax),
+    description: clippedText(kind.description, descriptionLengthMax),
+    schema: shape,
+    ...(kind.uniqueOn === undefined || kind.uniqueOn.length === 0 ? {} : { uniqueOn: kind.uniqueOn })
+  })
+  const whole = line(clippedJson(withoutToolNotes(schema), schemaTextLengthMax))
+  return {
+    kind,
+    line: JSON.stringify(whole).length <= kindsLengthMax ? whole : line(outline(schema)),
+    properties: declaredProperties(schema),
+    offered: new Set(offeredTexts(schema))
+  }
+}
+
+/** In order; a group holds at least one kind. */
+export const kindGroups = (kinds: ReadonlyArray<PromptKind>): ReadonlyArray<ReadonlyArray<PromptKind>> => {
+  const groups: Array<Array<PromptKind>> = []
+  let length = 0
+  for (const kind of kinds) {
+    const own = JSON.stringify(kind.line).length
+    const group = groups.at(-1)
+    length += own
+    if (group !== undefined && length <= kindsLengthMax) group.push(kind)
+    else {
+      groups.push([kind])
+      length = own
+    }
+  }
+  return groups
+}
+
+const toolNotes = new Set(["$schema", "$id", "$comment", "title", "examples", "readOnly", "writeOnly", "deprecated"])
+
+/** Notes stand beside `type`; a property that is called `title` stands inside `properties` and stays. */
+const withoutToolNotes = (schema: Schema.Json, isSchema = true): Schema.Json => {
+  if (schema === null || typeof schema !== "object") return schema
+  if (isJsonArray(schema)) return schema.map((inner) => withoutToolNotes(inner, isSchema))
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([name, inner]) =>
+      isSchema && toolNotes.has(name)
+        ? []
+        : [[name, withoutToolNotes(inner, !(isSchema && name.toLowerCase().endsWith("properties")))] as const]
+    )
+  )
+}
+
+const recordOf = (value: Schema.Json | undefined): { readonly [name: string]: Schema.Json } =>
+  value === undefined || value === null || typeof value !== "object" || isJsonArray(value) ? {} : value
+
+/** A schema too large for a prompt: names and types of its properties, as many as fit. */
+const outline = (schema: Schema.Json): Schema.Json => {
+  const { properties, required } = recordOf(schema)
+  let spare = kindsLengthMax / 2
+  const shown = Object.entries(recordOf(properties)).flatMap(([name, inner]) => {
+    const { type } = recordOf(inner)
+    const entry = [name, { type: typeof type === "string" ? type : "any" }] as const
+    spare -= JSON.stringify(entry).length
+    return spare < 0 ? [] : [entry]
+  })
+  const names = new Set(shown.map(([name]) => name))
+  const needed = isJsonArray(required ?? null) ? (required as ReadonlyArray<Schema.Json>) : []
+  return {
+    type: "object",
+    properties: Object.fromEntries(shown),
+    required: needed.filter((name) => typeof name === "string" && names.has(name))
+  }
+}
+
+/** Only a plain list of properties says which there are. */
+const declaredProperties = (schema: Schema.Json): ReadonlySet<string> | undefined => {
+  const record = recordOf(schema)
+  const openers = ["patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "propertyNames"]
+  const isOpen =
+    openers.some((name) => record[name] !== undefined) || typeof record["additionalProperties"] === "object"
+  const names = Object.keys(recordOf(record["properties"]))
+  return isOpen || names.length === 0 ? undefined : new Set(names)
+}
+
+const offeredTexts = (schema: Schema.Json): ReadonlyArray<string> => {
+  if (schema === null || typeof schema !== "object") return []
+  if (isJsonArray(schema)) return schema.flatMap(offeredTexts)
+  return Object.entries(schema).flatMap(([name, inner]) => {
+    const values = name === "enum" && isJsonArray(inner) ? inner : name === "const" || name === "default" ? [inner] : []
+    return [...values.filter((value) => typeof value === "string"), ...offeredTexts(inner)]
+  })
+}

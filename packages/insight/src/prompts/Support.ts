@@ -1,0 +1,119 @@
+/**
+ * Whether a candidate is carried by the conversation: its quote stands in a cited message, its names,
+ * numbers and addresses stand in what the model was shown, and enough of its words do.
+ *
+ * The check is lexical: a candidate that says the same in other words entirely, or in another language,
+ * is lost. That is the price for a model that can be talked into anything.
+ */
+import { queryTerms, tokenize } from "@muniment/engine/recall/Tokenizer"
+import { visibleText } from "./VisibleText.ts"
+
+/** Least share of a candidate's words that the shown text must hold. */
+const supportedShareMin = 0.3
+const quoteLengthMin = 3
+/** How far a sentence is followed to either side of a quote. */
+const sentenceReachMax = 600
+
+/** Case, typographic quotes and blanks do not matter; a line feed ends a sentence and stays. */
+export const matchable = (text: string): string =>
+  visibleText(text)
+    .normalize("NFKC")
+    .toLowerCase()
+    .replaceAll(/[‘’ʼ]/g, "'")
+    .replaceAll(/[“”„«»]/g, '"')
+    .replaceAll(/[^\S\n]+/g, " ")
+    .replaceAll(/ ?\n[\n ]*/g, "\n")
+    .trim()
+
+/** The sentences of `message` that `quote` stands in; undefined: it does not stand there. */
+export const quotedSentences = (quote: string, message: string): string | undefined => {
+  const wanted = matchable(quote)
+    .replaceAll("\n", " ")
+    .replace(/^["'…. ]+|["'…. ]+$/g, "")
+  const text = matchable(message)
+  const start = text.replaceAll("\n", " ").indexOf(wanted)
+  if (start === -1 || (wanted.length < quoteLengthMin && wanted !== text)) return undefined
+  const end = start + wanted.length
+  const before = text.slice(Math.max(0, start - sentenceReachMax), start)
+  const after = text.slice(end, end + sentenceReachMax)
+  const lead = Math.max(...[...before.matchAll(/[.!?](?=\s)|[\n。！？]/g)].map(({ index }) => index + 1), 0)
+  const tail = after.search(/[.!?](?=\s)|[\n。！？]/)
+  return before.slice(lead) + text.slice(start, end) + (tail === -1 ? after : after.slice(0, tail + 1))
+}
+
+/** What the model was shown, ready for looking words up. */
+export interface ShownText {
+  readonly text: string
+  readonly terms: ReadonlySet<string>
+}
+
+export const makeShownText = (texts: ReadonlyArray<string>): ShownText => ({
+  text: texts.map(matchable).join("\n"),
+  terms: new Set(texts.flatMap((text) => [...tokenize(visibleText(text))]))
+})
+
+/** A text of a candidate and the property that it stands in, dates taken out. */
+export interface ClaimedText {
+  readonly property: string
+  readonly text: string
+}
+
+/** Properties whose value names somebody, something or somewhere: each of its words must be shown. */
+const identityProperty =
+  /subject|name|person|people|participant|member|friend|partner|spouse|compan|employer|city|town|country|place|location|address|mail|phone|url|link|website|handle|account|wallet|iban/i
+/** How speakers are called in data, whatever their messages call them. */
+const speakers = new Set(["user", "assistant", "system", "human", "ai", "i", "me", "speaker", "users", "assistants"])
+
+/** The first word that nothing shown carries, or undefined. */
+export const inventedWord = (claims: ReadonlyArray<ClaimedText>, shown: ShownText): string | undefined => {
+  for (const { property, text } of claims) {
+    const isIdentity = identityProperty.test(property)
+    for (const match of text.matchAll(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’._@:/%+-]*/gu)) {
+      const word = match[0].replace(/['’]s$|[.,:'’/+-]+$/gi, "")
+      const isLater = match.index > 0 && !/[.!?]\s*$/.test(text.slice(0, match.index))
+      const isName = /^\p{Lu}/u.test(word) && (isLater || isIdentity)
+      const isAddress = /@|:\/\/|^www\./.test(word)
+      if (isAddress || /\p{N}/u.test(word) ? !isNumberShown(word, shown) : isName && !isNameShown(word, shown)) {
+        return word
+      }
+    }
+  }
+  return undefined
+}
+
+/** Whether the shown text holds enough of the words; texts without any word need none. */
+export const isWordingShown = (claims: ReadonlyArray<ClaimedText>, shown: ShownText): boolean => {
+  const terms = claims.flatMap(({ text }) => queryTerms(visibleText(text))).filter((term) => !speakers.has(term))
+  const carried = terms.filter((term) => shown.terms.has(term)).length
+  return terms.length === 0 || carried >= terms.length * supportedShareMin
+}
+
+const numberWords = "zero one two three four five six seven eight nine ten eleven twelve".split(" ")
+
+/** `1,200` and `1200`, `3` and `three`, `15:00` and `3 pm` are the same. */
+const isNumberShown = (word: string, shown: ShownText): boolean => {
+  const wanted = matchable(word)
+  const plain = shown.text.replaceAll(/(?<=\d)[,' ](?=\d{3})/g, "")
+  if (hasWord(plain, wanted.replaceAll(",", ""))) return true
+  const hour = /^(\d{1,2}):\d{2}$/.exec(wanted)?.[1]
+  if (hour !== undefined) return hasWord(plain, String(Number(hour))) || hasWord(plain, String(Number(hour) - 12))
+  const spelled = /^\d{1,2}$/.test(wanted) ? numberWords[Number(wanted)] : undefined
+  return spelled !== undefined && hasWord(shown.text, spelled)
+}
+
+const isNameShown = (word: string, shown: ShownText): boolean => {
+  const wanted = matchable(word)
+  return speakers.has(wanted) || calendarWord.test(wanted) || tokenize(word).every((term) => shown.terms.has(term))
+}
+
+/** Dates are checked as dates. */
+const calendarWord =
+  /^(?:mon|tues|wednes|thurs|fri|satur|sun)day$|^(?:january|february|march|april|may|june|july|august|september|october|november|december)$/
+
+/** As a whole word: not inside a longer number or address. */
+const hasWord = (text: string, word: string): boolean => {
+  for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
+    if (!/[\p{N}]/u.test(text[at - 1] ?? "") && !/[\p{N}]/u.test(text[at + word.length] ?? "")) return true
+  }
+  return false
+}
