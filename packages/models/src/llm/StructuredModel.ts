@@ -1,9 +1,17 @@
 /**
  * Port of the configured language model: a prompt and a JSON Schema in, a value that matches out. What
  * stands behind it retries, repairs once, keeps to its budget and gives up in time; a caller sees a
- * value or one failure, never half an answer.
+ * value or one failure, never half an answer. Where no model is configured the service is absent:
+ * ask for it with `Effect.serviceOption`.
  */
-import { Context, Data, type Effect, type Schema } from "effect"
+import { Context, type Effect, Layer, type Schema } from "effect"
+import { FetchHttpClient } from "effect/http"
+import type { LanguageModelConfig } from "./LanguageModelConfig.ts"
+import { makeModelCalls } from "./ModelCalls.ts"
+import type { ModelBudget } from "./ModelBudget.ts"
+import { ModelFailure, type ModelFailureReason } from "./ModelFailure.ts"
+
+export { ModelFailure, type ModelFailureReason }
 
 export interface StructuredRequest<A> {
   /** Whose budget it spends. */
@@ -13,31 +21,12 @@ export interface StructuredRequest<A> {
   readonly system: string
   /** Data, fenced by its author. */
   readonly prompt: string
-  /** What the answer must match; its JSON Schema travels with the request. */
+  /** What the answer must match, an object at its root; its JSON Schema travels with the request. */
   readonly schema: Schema.Codec<A, unknown>
   /** Name of the answer on the wire: letters, digits, `_`. */
   readonly schemaName: string
   readonly outputTokensMax: number
 }
-
-export type ModelFailureReason =
-  | "unreachable"
-  | "timeout"
-  | "rejected"
-  | "rate_limited"
-  | "truncated"
-  | "refused"
-  | "malformed"
-  | "circuit_open"
-  | "overloaded"
-  | "budget_exhausted"
-
-/** The model gave no usable answer. `message` is for callers: no keys, no prompt, no memory content. */
-export class ModelFailure extends Data.TaggedError("ModelFailure")<{
-  readonly reason: ModelFailureReason
-  readonly message: string
-  readonly retryAfterSeconds?: number | undefined
-}> {}
 
 export class StructuredModel extends Context.Service<
   StructuredModel,
@@ -46,4 +35,8 @@ export class StructuredModel extends Context.Service<
     readonly name: string
     readonly generate: <A>(request: StructuredRequest<A>) => Effect.Effect<A, ModelFailure>
   }
->()("muniment/models/StructuredModel") {}
+>()("muniment/models/StructuredModel") {
+  /** Builds at once and asks nobody; the first call finds out whether the server is there. */
+  static readonly layer = (config: LanguageModelConfig): Layer.Layer<StructuredModel, never, ModelBudget> =>
+    Layer.effect(StructuredModel, makeModelCalls(config)).pipe(Layer.provide(FetchHttpClient.layer))
+}

@@ -1,0 +1,76 @@
+/**
+ * The wire format of Anthropic's `/v1/messages` (docs.anthropic.com/en/api/messages). The answer's schema
+ * is the input of one tool that the model is forced to use, which every model of the provider knows.
+ */
+import { Option, Redacted, Schema } from "effect"
+import { claimedTokens } from "./TokenCount.ts"
+import { type WireAnswer, type WireFormat, isTooLong } from "./WireFormat.ts"
+
+export const anthropicMessages: WireFormat = {
+  urlOf: (baseUrl) => `${baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/messages`,
+  headersOf: (apiKey): Readonly<Record<string, string>> => ({
+    "anthropic-version": apiVersion,
+    ...(apiKey !== undefined && { "x-api-key": Redacted.value(apiKey) })
+  }),
+  encode: ({ answer, model, outputTokensMax, system, turns }, dialect) => ({
+    model,
+    max_tokens: outputTokensMax,
+    system,
+    messages: turns,
+    stream: false,
+    ...(dialect.isTemperatureSent && { temperature: 0 }),
+    ...(answer !== undefined && {
+      tools: [{ name: answer.name, description: toolDescription, input_schema: answer.schema }],
+      tool_choice: { type: "tool", name: answer.name, disable_parallel_tool_use: true }
+    })
+  }),
+  decode: (body) => Option.getOrUndefined(Option.map(decodeMessage(body), answerOf)),
+  simpler: (dialect, refusal) =>
+    dialect.isTemperatureSent && refusal.includes("temperature") && !isTooLong(refusal)
+      ? { ...dialect, isTemperatureSent: false }
+      : undefined
+}
+
+const apiVersion = "2023-06-01"
+const toolDescription = "Takes the whole answer. Use it once."
+
+const Message = Schema.Struct({
+  content: Schema.Array(
+    Schema.Struct({
+      type: Schema.String,
+      text: Schema.optionalKey(Schema.String),
+      input: Schema.optionalKey(Schema.Unknown)
+    })
+  ),
+  stop_reason: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  usage: Schema.optionalKey(Schema.Unknown)
+})
+const Usage = Schema.Struct({
+  input_tokens: Schema.optionalKey(Schema.Unknown),
+  cache_creation_input_tokens: Schema.optionalKey(Schema.Unknown),
+  cache_read_input_tokens: Schema.optionalKey(Schema.Unknown),
+  output_tokens: Schema.optionalKey(Schema.Unknown)
+})
+const decodeMessage = Schema.decodeUnknownOption(Message)
+const decodeUsage = Schema.decodeUnknownOption(Usage)
+
+const answerOf = ({ content, stop_reason: reason, usage }: typeof Message.Type): WireAnswer => {
+  const tool = content.find(({ type }) => type === "tool_use")
+  const text = content.map((block) => (block.type === "text" ? (block.text ?? "") : "")).join("")
+  return {
+    text: tool === undefined ? text : JSON.stringify(tool.input ?? null),
+    finish: reason === "refusal" ? "refused" : reason === "max_tokens" ? "length" : "stop",
+    used: usedOf(Option.getOrElse(decodeUsage(usage), () => ({}) as typeof Usage.Type))
+  }
+}
+
+/** Tokens that came from a cache were input too; they are billed for less, which errs upwards here. */
+const usedOf = (claims: typeof Usage.Type): WireAnswer["used"] => {
+  const input = claimedTokens(claims.input_tokens)
+  const cached =
+    (claimedTokens(claims.cache_creation_input_tokens) ?? 0) + (claimedTokens(claims.cache_read_input_tokens) ?? 0)
+  return {
+    inputTokens: input === undefined ? undefined : input + cached,
+    outputTokens: claimedTokens(claims.output_tokens)
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Keeps calls from a server that is down. Closed: calls pass, failures in a row are counted. Open: calls
+ * are refused at once. After the cool-down one call may probe (half-open); its end closes or reopens.
+ *
+ * Invariants: one probe at a time; a probe that ends without telling anything, by an interruption for
+ * one, leaves its place to the next call.
+ */
+import { Clock, Effect, Exit } from "effect"
+
+/** What the failure of a call tells of the server; `nothing` if it was not asked. */
+export type ServerSign = "alive" | "down" | "nothing"
+
+export type CircuitState = "closed" | "half-open" | "open"
+
+export interface CircuitOptions<E> {
+  readonly failuresMax: number
+  readonly coolDownMillis: number
+  readonly signOf: (failure: E) => ServerSign
+  readonly refuse: (retryAfterMillis: number) => E
+  readonly onChange: (state: CircuitState) => Effect.Effect<void>
+}
+
+export type CircuitBreaker<E> = <A>(call: Effect.Effect<A, E>) => Effect.Effect<A, E>
+
+export const makeCircuitBreaker = <E>(options: CircuitOptions<E>): CircuitBreaker<E> => {
+  const { coolDownMillis, failuresMax, onChange, refuse, signOf } = options
+  let state: CircuitState = "closed"
+  let failuresInRow = 0
+  let openUntilMillis = 0
+
+  const change = (next: CircuitState): Effect.Effect<void> => {
+    if (state === next) return Effect.void
+    state = next
+    return onChange(next)
+  }
+
+  const down = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    failuresInRow += 1
+    // Calls that were under way when it opened change nothing, or they would keep it open.
+    if (state === "open" || (state === "closed" && failuresInRow < failuresMax)) return Effect.void
+    openUntilMillis = now + coolDownMillis
+    return change("open")
+  })
+
+  const alive = Effect.suspend(() => {
+    failuresInRow = 0
+    return change("closed")
+  })
+
+  const after = <A>(exit: Exit.Exit<A, E>, isProbe: boolean): Effect.Effect<void> => {
+    const sign = Exit.isSuccess(exit) ? "alive" : signOfCause(exit)
+    if (sign !== "nothing") return sign === "alive" ? alive : down
+    // The cool-down is over already, so the next call probes.
+    return isProbe ? change("open") : Effect.void
+  }
+
+  const signOfCause = (exit: Exit.Failure<unknown, E>): ServerSign => {
+    const failure = exit.cause.reasons.find((reason) => reason._tag === "Fail")
+    return failure === undefined ? "nothing" : signOf(failure.error)
+  }
+
+  return (call) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        if (state === "half-open") return Effect.fail(refuse(coolDownMillis))
+        if (state === "open" && now < openUntilMillis) return Effect.fail(refuse(openUntilMillis - now))
+        const isProbe = state === "open"
+        return (isProbe ? change("half-open") : Effect.void).pipe(
+          Effect.andThen(restore(call)),
+          Effect.onExit((exit) => after(exit, isProbe))
+        )
+      })
+    )
+}

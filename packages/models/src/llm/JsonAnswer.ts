@@ -1,0 +1,57 @@
+/**
+ * Finds the JSON value in what a model wrote: alone, in a code fence, after a train of thought or
+ * between sentences. Nothing is mended here; a value that does not parse goes back as it was written.
+ */
+
+/** Values in braces that are tried before the text is given up; prose may hold braces too. */
+const startsTriedMax = 8
+
+const thought = /^\s*<think(?:ing)?>[\s\S]*?<\/think(?:ing)?>/
+const fence = /```[a-zA-Z0-9]*\s*\n([\s\S]*?)\n?\s*```/
+
+export const jsonIn = (written: string): string => {
+  const text = written.replace(thought, "").trim()
+  if (isJson(text)) return text
+  const fenced = fence.exec(text)?.[1]?.trim()
+  if (fenced !== undefined && isJson(fenced)) return fenced
+  let from = 0
+  for (let tried = 0; tried < startsTriedMax; tried += 1) {
+    const start = text.slice(from).search(/[[{]/)
+    if (start < 0) return text
+    const end = endOfValue(text, from + start)
+    // A value that never ends was cut off: what is whole inside it is not the answer.
+    if (end === undefined) return text
+    const value = text.slice(from + start, end)
+    if (isJson(value)) return value
+    from = end
+  }
+  return text
+}
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Index after the bracket that closes the one at `start`; brackets within strings do not count. */
+const endOfValue = (text: string, start: number): number | undefined => {
+  let depth = 0
+  let isInString = false
+  for (let index = start; index < text.length; index += 1) {
+    const character = text[index]
+    if (isInString) {
+      if (character === "\\") index += 1
+      else if (character === '"') isInString = false
+    } else if (character === '"') isInString = true
+    else if (character === "{" || character === "[") depth += 1
+    else if (character === "}" || character === "]") {
+      depth -= 1
+      if (depth === 0) return index + 1
+    }
+  }
+  return undefined
+}

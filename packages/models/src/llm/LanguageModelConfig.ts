@@ -1,0 +1,48 @@
+/** What an operator says of the language model, and what holds when he says nothing. */
+import type { Redacted } from "effect"
+
+export interface LanguageModelConfig {
+  readonly provider: "openai-compatible" | "anthropic"
+  /** With the version for OpenAI-compatible servers (`http://127.0.0.1:11434/v1`), without for Anthropic. */
+  readonly baseUrl: string
+  readonly model: string
+  readonly apiKey: Redacted.Redacted | undefined
+  /** Of one exchange with the server. */
+  readonly timeoutMillis?: number | undefined
+  /** Of a call in all: waiting for its turn, retries, repair. */
+  readonly deadlineMillis?: number | undefined
+  /** Calls under way at once. */
+  readonly concurrency?: number | undefined
+  /** Calls that wait for their turn; one more is refused. */
+  readonly waitingCallsMax?: number | undefined
+  /** Per account and UTC day, input and output together. */
+  readonly tokensPerDay?: number | undefined
+  /** Per account and UTC day; counts only with prices. */
+  readonly costPerDayMicroUsd?: number | undefined
+  readonly inputPriceMicroUsdPerMillion?: number | undefined
+  readonly outputPriceMicroUsdPerMillion?: number | undefined
+  /** Failed calls in a row that open the circuit. */
+  readonly circuitFailuresMax?: number | undefined
+  /** How long an open circuit stays open before one call may probe. */
+  readonly circuitCoolDownMillis?: number | undefined
+}
+
+/** Extraction has 8 s in all (interface.md section 5.3); half a second of it is for what is around a call. */
+const defaults = {
+  timeoutMillis: 7_000,
+  deadlineMillis: 7_500,
+  concurrency: 4,
+  waitingCallsMax: 32,
+  circuitFailuresMax: 5,
+  circuitCoolDownMillis: 30_000
+}
+
+/** The bounds of calls, as configured or by default. */
+export const callSettings = (config: LanguageModelConfig): typeof defaults => ({
+  timeoutMillis: config.timeoutMillis ?? defaults.timeoutMillis,
+  deadlineMillis: config.deadlineMillis ?? defaults.deadlineMillis,
+  concurrency: config.concurrency ?? defaults.concurrency,
+  waitingCallsMax: config.waitingCallsMax ?? defaults.waitingCallsMax,
+  circuitFailuresMax: config.circuitFailuresMax ?? defaults.circuitFailuresMax,
+  circuitCoolDownMillis: config.circuitCoolDownMillis ?? defaults.circuitCoolDownMillis
+})

@@ -1,0 +1,41 @@
+/**
+ * Port of the budget of language models: what an account may make them use in a UTC day. Implemented by
+ * the ledger's `ModelUsage`, which keeps it over restarts.
+ */
+import { Context, type Effect } from "effect"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+
+/** Integers; costs are millionths of a US dollar. */
+export interface ModelSpend {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly costMicroUsd: number
+}
+
+/** Per account and UTC day; without a bound there is none. */
+export interface BudgetBounds {
+  readonly tokensPerDay?: number | undefined
+  readonly costPerDayMicroUsd?: number | undefined
+}
+
+/** An estimate that counts already and waits for what was really used. */
+export interface BudgetHold {
+  readonly account: string
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string
+  readonly estimate: ModelSpend
+}
+
+export class ModelBudget extends Context.Service<
+  ModelBudget,
+  {
+    /** `undefined` when the estimate does not fit the rest of the day. */
+    readonly reserve: (
+      account: string,
+      estimate: ModelSpend,
+      bounds: BudgetBounds
+    ) => Effect.Effect<BudgetHold | undefined, InsufficientStorage>
+    /** Puts what was used in the place of the estimate; once per hold. */
+    readonly settle: (hold: BudgetHold, used: ModelSpend) => Effect.Effect<void, InsufficientStorage>
+  }
+>()("muniment/models/ModelBudget") {}

@@ -1,0 +1,172 @@
+/**
+ * A call of the language model from its turn to its value: circuit, rounds, retries.
+ *
+ * Invariants: one deadline holds for all of it, and every wait knows what is left of it; a bad answer is
+ * shown to the model once, with what is wrong with it; what the model or its server wrote never gets
+ * into a failure or a log.
+ */
+import { Cause, Clock, Effect, Exit, Option, Random } from "effect"
+import type { Prompt } from "effect/ai"
+import { HttpClient } from "effect/http"
+import { anthropicMessages } from "./AnthropicMessages.ts"
+import { makeCallSlots } from "./CallSlots.ts"
+import { type CircuitState, makeCircuitBreaker, type ServerSign } from "./CircuitBreaker.ts"
+import { callSettings, type LanguageModelConfig } from "./LanguageModelConfig.ts"
+import { type AttemptRequest, makeModelAttempt, type ModelAttempt, UnfitAnswer } from "./ModelAttempt.ts"
+import { ModelBudget } from "./ModelBudget.ts"
+import { makeModelExchange } from "./ModelExchange.ts"
+import { ModelFailure, type ModelFailureReason } from "./ModelFailure.ts"
+import { type CallFacts, countCall, countRepair, countRetry, showCircuit } from "./ModelMetrics.ts"
+import { openAiChat } from "./OpenAiChat.ts"
+import { makeProviderModel } from "./ProviderModel.ts"
+import type { StructuredModel, StructuredRequest } from "./StructuredModel.ts"
+
+/** Tries after the first. */
+const retriesMax = 2
+/** Doubles with each try; jitter halves it at most or adds half. */
+const retryBaseMillis = 250
+/** With less than this left of the deadline nobody answers; the failure at hand is more honest. */
+const usefulMillisMin = 50
+/** Of a bad answer and of what is wrong with it, when the model is shown them. */
+const shownAnswerCharactersMax = 16_000
+const shownFindingsCharactersMax = 2_000
+
+export const makeModelCalls = Effect.fnUntraced(function* (
+  config: LanguageModelConfig
+): Effect.fn.Return<StructuredModel["Service"], never, HttpClient.HttpClient | ModelBudget> {
+  const settings = callSettings(config)
+  const exchange = makeModelExchange(
+    yield* HttpClient.HttpClient,
+    config,
+    config.provider === "anthropic" ? anthropicMessages : openAiChat
+  )
+  const attempt = makeModelAttempt(config, yield* makeProviderModel(config.model, exchange), yield* ModelBudget)
+  const withTurn = makeCallSlots<ModelFailure>({
+    concurrency: settings.concurrency,
+    waitingMax: settings.waitingCallsMax,
+    refuse: () => new ModelFailure({ reason: "overloaded", message: "too many calls of the language model wait" })
+  })
+  const throughCircuit = makeCircuitBreaker<ModelFailure>({
+    failuresMax: settings.circuitFailuresMax,
+    coolDownMillis: settings.circuitCoolDownMillis,
+    signOf: ({ reason }) => signs[reason],
+    refuse: circuitOpen,
+    onChange: circuitChanged
+  })
+  yield* showCircuit("closed")
+
+  return {
+    name: config.model,
+    generate: Effect.fn("StructuredModel.generate")(function* <A>(request: StructuredRequest<A>) {
+      const startedMillis = yield* Clock.currentTimeMillis
+      const deadlineMillis = startedMillis + settings.deadlineMillis
+      return yield* withTurn(deadlineMillis, throughCircuit(inRounds(attempt, request, deadlineMillis))).pipe(
+        Effect.onExit((exit) =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) =>
+            countCall({ purpose: request.purpose, outcome: outcomeOf(exit), millis: now - startedMillis })
+          )
+        )
+      )
+    })
+  }
+})
+
+/** Only a server that does not answer opens the circuit; a budget says nothing of the server. */
+const signs: Readonly<Record<ModelFailureReason, ServerSign>> = {
+  unreachable: "down",
+  timeout: "down",
+  rejected: "alive",
+  rate_limited: "alive",
+  truncated: "alive",
+  refused: "alive",
+  malformed: "alive",
+  circuit_open: "nothing",
+  overloaded: "nothing",
+  budget_exhausted: "nothing"
+}
+
+const circuitOpen = (retryAfterMillis: number): ModelFailure =>
+  new ModelFailure({
+    reason: "circuit_open",
+    message: "the language model did not answer several times and is not asked for a while",
+    retryAfterSeconds: Math.ceil(retryAfterMillis / 1_000)
+  })
+
+const circuitChanged = (state: CircuitState): Effect.Effect<void> =>
+  Effect.andThen(
+    showCircuit(state),
+    state === "open"
+      ? Effect.logWarning("the language model does not answer; its circuit is open")
+      : Effect.logInfo(`the language model's circuit is ${state}`)
+  )
+
+const outcomeOf = <A>(exit: Exit.Exit<A, ModelFailure>): CallFacts["outcome"] => {
+  if (Exit.isSuccess(exit)) return "answered"
+  const failure = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
+  return failure?.reason ?? (Cause.hasInterruptsOnly(exit.cause) ? "interrupted" : "defect")
+}
+
+/** The first round, and one that shows the model what is wrong with its answer. */
+const inRounds = <A>(
+  attempt: ModelAttempt,
+  request: StructuredRequest<A>,
+  deadlineMillis: number
+): Effect.Effect<A, ModelFailure> => {
+  const round = (later: ReadonlyArray<Prompt.MessageEncoded>, laterTexts: ReadonlyArray<string>) =>
+    withRetries(attempt, {
+      request,
+      messages: [{ role: "system", content: request.system }, userTurn(request.prompt), ...later],
+      texts: [request.system, request.prompt, ...laterTexts],
+      deadlineMillis
+    })
+  return round([], []).pipe(
+    Effect.catchTag("UnfitAnswer", (unfit) => {
+      const answer = unfit.answer.slice(0, shownAnswerCharactersMax) || "(empty)"
+      const complaint = repairPrompt(unfit)
+      const messages = [{ role: "assistant", content: [{ type: "text", text: answer }] }, userTurn(complaint)] as const
+      return Effect.andThen(countRepair, round(messages, [answer, complaint]))
+    }),
+    Effect.catchTag("UnfitAnswer", () =>
+      Effect.fail(
+        new ModelFailure({
+          reason: "malformed",
+          message: "the language model's answer did not match its schema, nor did a second one"
+        })
+      )
+    )
+  )
+}
+
+const userTurn = (text: string) => ({ role: "user", content: [{ type: "text", text }] }) as const
+
+const repairPrompt = ({ findings }: UnfitAnswer): string =>
+  [
+    "Your answer does not match the JSON Schema:",
+    findings.slice(0, shownFindingsCharactersMax),
+    "Give the whole answer again, corrected, as one JSON value that matches the schema, and nothing else."
+  ].join("\n\n")
+
+/** Tries again what another try may mend, while the deadline leaves room for the wait and an answer. */
+const withRetries = Effect.fnUntraced(function* <A>(
+  attempt: ModelAttempt,
+  request: AttemptRequest<A>
+): Effect.fn.Return<A, ModelFailure | UnfitAnswer> {
+  for (let retried = 0; ; retried += 1) {
+    const result = yield* Effect.result(attempt(request))
+    if (result._tag === "Success") return result.success
+    const { failure } = result
+    if (failure._tag === "UnfitAnswer" || retried >= retriesMax || !retriedReasons.has(failure.reason)) {
+      return yield* Effect.fail(failure)
+    }
+    const waitMillis = Math.max(
+      retryBaseMillis * 2 ** retried * (yield* Random.nextBetween(0.5, 1.5)),
+      (failure.retryAfterSeconds ?? 0) * 1_000
+    )
+    const leftMillis = request.deadlineMillis - (yield* Clock.currentTimeMillis)
+    if (waitMillis + usefulMillisMin > leftMillis) return yield* failure
+    yield* countRetry
+    yield* Effect.sleep(waitMillis)
+  }
+})
+
+const retriedReasons: ReadonlySet<ModelFailureReason> = new Set(["unreachable", "rate_limited"])

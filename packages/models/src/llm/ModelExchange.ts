@@ -1,0 +1,141 @@
+/**
+ * One exchange with the model's server: a request out, an answer in. It finds the server's dialect: a
+ * request that is refused with 400 or 422 is sent again in simpler words, and the words that were
+ * understood are kept for the life of the process.
+ *
+ * Bodies are bounded and redirects are not followed, since a key must not travel on. Neither traces nor
+ * errors hold a key, a prompt, an answer or what the server said.
+ */
+import { ByteSize, Clock, Duration, Effect, Stream } from "effect"
+import { AiError } from "effect/ai"
+import {
+  FetchHttpClient,
+  HttpClient,
+  type HttpClientError,
+  HttpClientRequest,
+  type HttpClientResponse
+} from "effect/http"
+import type { LanguageModelConfig } from "./LanguageModelConfig.ts"
+import { type Dialect, firstDialect, type WireAnswer, type WireFormat, type WireRequest } from "./WireFormat.ts"
+
+export type ModelExchange = (request: WireRequest) => Effect.Effect<WireAnswer, AiError.AiError>
+
+/** An answer of 4,000 tokens is about 16 KB; reasoning that a server adds may be many times that. */
+export const responseBytesMax = 512 * 1024
+/** Of a refusal's body; it only tells which words were not understood. */
+const refusalBytesMax = 16 * 1024
+/** More refusals in a row than there are dialects to try. */
+const dialectsTriedMax = 5
+
+export const makeModelExchange = (
+  client: HttpClient.HttpClient,
+  config: LanguageModelConfig,
+  wire: WireFormat
+): ModelExchange => {
+  let known = firstDialect
+
+  const send = (request: WireRequest, dialect: Dialect) =>
+    client
+      .execute(
+        HttpClientRequest.post(wire.urlOf(config.baseUrl), { headers: wire.headersOf(config.apiKey) }).pipe(
+          HttpClientRequest.acceptJson,
+          HttpClientRequest.bodyJsonUnsafe(wire.encode(request, dialect))
+        )
+      )
+      .pipe(
+        Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
+        Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
+        Effect.mapError(transportError)
+      )
+
+  return Effect.fnUntraced(function* (request) {
+    let dialect: Dialect = known
+    for (let tried = 0; tried < dialectsTriedMax; tried += 1) {
+      const response = yield* send(request, dialect)
+      if (response.status >= 200 && response.status < 300) {
+        const answer = yield* readAnswer(response, wire)
+        known = dialect
+        return answer
+      }
+      const refusal = yield* readRefusal(response)
+      const next = wordsStatuses.has(response.status) ? wire.simpler(dialect, refusal) : undefined
+      if (next === undefined) return yield* statusError(response, yield* Clock.currentTimeMillis)
+      dialect = next
+    }
+    return yield* failed(new AiError.InvalidRequestError({ description: "the server understands no dialect" }))
+  })
+}
+
+/** A request was understood as HTTP and not as a request; 422 is what FastAPI servers say. */
+const wordsStatuses = new Set([400, 422])
+
+const failed = (reason: AiError.AiErrorReason): AiError.AiError =>
+  AiError.make({ module: "ModelExchange", method: "generateText", reason })
+
+const readAnswer = Effect.fnUntraced(function* (
+  response: HttpClientResponse.HttpClientResponse,
+  wire: WireFormat
+): Effect.fn.Return<WireAnswer, AiError.AiError> {
+  const bytes = Stream.mapError(response.stream, () => answerCut)
+  const bounded = Stream.limitBytes(bytes, ByteSize.bytes(responseBytesMax), () => Stream.fail(tooLarge))
+  const text = Buffer.concat([...(yield* Stream.runCollect(bounded))]).toString("utf8")
+  const body = yield* Effect.try({ try: (): unknown => JSON.parse(text), catch: () => notJson })
+  return wire.decode(body) ?? (yield* notAnAnswer)
+})
+
+/** Read to its end or bound, which also frees the connection; unreadable is as good as empty. */
+const readRefusal = ({ stream }: HttpClientResponse.HttpClientResponse): Effect.Effect<string> =>
+  Stream.limitBytes(stream, ByteSize.bytes(refusalBytesMax), () => Stream.empty).pipe(
+    Stream.runCollect,
+    Effect.map((chunks) => Buffer.concat([...chunks]).toString("utf8")),
+    Effect.orElseSucceed(() => "")
+  )
+
+const invalid = (description: string) => failed(new AiError.InvalidResponseError({ description }))
+const tooLarge = invalid(`the answer is larger than ${responseBytesMax} bytes`)
+const notJson = invalid("the answer is not JSON")
+const notAnAnswer = invalid("the answer has not the form of the provider's answers")
+
+/** Without the cause, which may quote the request. */
+const transportError = ({ reason }: HttpClientError.HttpClientError): AiError.AiError =>
+  reason._tag === "InvalidUrlError" || reason._tag === "EncodeError"
+    ? failed(new AiError.InvalidRequestError({ description: "the base URL or the request cannot be sent" }))
+    : networkError("the connection failed")
+
+const networkError = (description: string): AiError.AiError =>
+  failed(new AiError.NetworkError({ reason: "TransportError", method: "POST", url: "", description }))
+
+/** The server had begun to answer: worth another try, but it may bill what it did. */
+export const answerCut = networkError("the connection ended within the answer")
+
+const statusError = (
+  { headers, status }: HttpClientResponse.HttpClientResponse,
+  nowMillis: number
+): AiError.AiError => {
+  const retryAfter = retryAfterMillis(headers["retry-after"], nowMillis)
+  const description = `the server answered ${status}`
+  if (status === 429 || status === statusOverloaded) {
+    return failed(
+      new AiError.RateLimitError({ retryAfter: retryAfter === undefined ? undefined : Duration.millis(retryAfter) })
+    )
+  }
+  if (status === 401 || status === 403) {
+    return failed(new AiError.AuthenticationError({ kind: "Unknown", description }))
+  }
+  if (status === 408 || status >= 500) {
+    const metadata = retryAfter === undefined ? {} : { retryAfterMillis: retryAfter }
+    return failed(new AiError.InternalProviderError({ description, metadata }))
+  }
+  return failed(new AiError.InvalidRequestError({ description }))
+}
+
+/** Anthropic's word for "overloaded". */
+const statusOverloaded = 529
+
+/** Seconds or a date (RFC 9110, section 10.2.3); nonsense is as good as absent. */
+const retryAfterMillis = (header: string | undefined, nowMillis: number): number | undefined => {
+  if (header === undefined) return undefined
+  const seconds = Number(header)
+  const millis = Number.isNaN(seconds) ? Date.parse(header) - nowMillis : seconds * 1_000
+  return Number.isFinite(millis) ? Math.max(0, Math.ceil(millis)) : undefined
+}

@@ -1,0 +1,85 @@
+/**
+ * The wire format of OpenAI's `/chat/completions`, as OpenAI, Ollama, vLLM, llama.cpp and LM Studio
+ * speak it (platform.openai.com/docs/api-reference/chat).
+ */
+import { Option, Redacted, Schema } from "effect"
+import { claimedTokens } from "./TokenCount.ts"
+import {
+  type Dialect,
+  isTooLong,
+  schemaInstruction,
+  type WireAnswer,
+  type WireFormat,
+  type WireRequest
+} from "./WireFormat.ts"
+import { isStrict } from "./WireSchema.ts"
+
+export const openAiChat: WireFormat = {
+  urlOf: (baseUrl) => `${baseUrl.replace(/\/+$/, "")}/chat/completions`,
+  headersOf: (apiKey): Readonly<Record<string, string>> =>
+    apiKey === undefined ? {} : { authorization: `Bearer ${Redacted.value(apiKey)}` },
+  encode: (request, dialect) => {
+    const { answer, model, outputTokensMax, turns } = request
+    return {
+      model,
+      messages: [{ role: "system", content: systemText(request) }, ...turns],
+      [dialect.lengthField]: outputTokensMax,
+      stream: false,
+      ...(dialect.isTemperatureSent && { temperature: 0 }),
+      ...(answer !== undefined && dialect.schemaBy !== "prompt" && { response_format: formatOf(answer, dialect) })
+    }
+  },
+  decode: (body) => Option.getOrUndefined(Option.flatMap(decodeCompletion(body), answerOf)),
+  simpler: (dialect, refusal) => {
+    if (isTooLong(refusal)) return undefined
+    if (dialect.lengthField === "max_tokens" && refusal.includes("max_completion_tokens")) {
+      return { ...dialect, lengthField: "max_completion_tokens" }
+    }
+    if (dialect.isTemperatureSent && refusal.includes("temperature")) return { ...dialect, isTemperatureSent: false }
+    if (dialect.schemaBy === "json_schema") return { ...dialect, schemaBy: "json_object" }
+    return dialect.schemaBy === "json_object" ? { ...dialect, schemaBy: "prompt" } : undefined
+  }
+}
+
+const systemText = ({ answer, system }: WireRequest): string =>
+  answer === undefined ? system : `${system}\n\n${schemaInstruction(answer.schema)}`
+
+const formatOf = ({ name, schema }: NonNullable<WireRequest["answer"]>, { schemaBy }: Dialect) =>
+  schemaBy === "json_object"
+    ? { type: "json_object" }
+    : { type: "json_schema", json_schema: { name, schema, strict: isStrict(schema) } }
+
+/** Servers add to it and leave out of it freely, so only what is used is asked for. */
+const Completion = Schema.Struct({
+  choices: Schema.Array(
+    Schema.Struct({
+      message: Schema.Struct({
+        content: Schema.optionalKey(Schema.NullOr(Schema.String)),
+        refusal: Schema.optionalKey(Schema.NullOr(Schema.String))
+      }),
+      finish_reason: Schema.optionalKey(Schema.NullOr(Schema.String))
+    })
+  ),
+  usage: Schema.optionalKey(Schema.Unknown)
+})
+const Usage = Schema.Struct({
+  prompt_tokens: Schema.optionalKey(Schema.Unknown),
+  completion_tokens: Schema.optionalKey(Schema.Unknown)
+})
+const decodeCompletion = Schema.decodeUnknownOption(Completion)
+const decodeUsage = Schema.decodeUnknownOption(Usage)
+
+const answerOf = ({ choices: [choice], usage }: typeof Completion.Type): Option.Option<WireAnswer> => {
+  if (choice === undefined) return Option.none()
+  const { finish_reason: reason, message } = choice
+  const isRefused = reason === "content_filter" || (message.refusal ?? "") !== ""
+  const claims = Option.getOrElse(decodeUsage(usage), () => ({}) as typeof Usage.Type)
+  return Option.some({
+    text: message.content ?? "",
+    finish: isRefused ? "refused" : reason === "length" ? "length" : "stop",
+    used: {
+      inputTokens: claimedTokens(claims.prompt_tokens),
+      outputTokens: claimedTokens(claims.completion_tokens)
+    }
+  })
+}
