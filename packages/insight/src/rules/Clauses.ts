@@ -1,0 +1,279 @@
+/**
+ * A sentence cut into clauses, each with one subject and its predicate: `My name is Alice and I live in
+ * Seattle` is two, and `Anna, who lives in Rome, works as a nurse` as well. A clause whose subject is
+ * nobody we know of is left out; a pronoun counts only when one person can be meant.
+ */
+import { isPluralRelation, isRelation, type People, type Person, qualityPattern } from "./People.ts"
+import { rulesLimits } from "./RulesProtocol.ts"
+import { textOf, type Word } from "./Words.ts"
+
+export type Subject =
+  | { readonly type: "speaker" }
+  | { readonly type: "person"; readonly person: Person }
+  /** `my car`, `my sister's name`; the owner is undefined for the speaker. */
+  | { readonly type: "attribute"; readonly owner: Person | undefined; readonly noun: string }
+
+export interface Clause {
+  readonly subject: Subject
+  /** From the verb on, adverbs before the main verb left out. */
+  readonly predicate: string
+  readonly words: ReadonlyArray<Word>
+  readonly tense: "past" | "present" | "future"
+}
+
+export interface ClauseSplit {
+  readonly clauses: ReadonlyArray<Clause>
+  readonly hasUnresolvedPronoun: boolean
+}
+
+export const clausesOf = (words: ReadonlyArray<Word>, people: People): ClauseSplit => {
+  const clauses: Array<Clause> = []
+  let hasUnresolvedPronoun = false
+  let at = 0
+  let subject: Subject | undefined
+  while (at < words.length && clauses.length < rulesLimits.clausesPerSentenceMax) {
+    const start = subjectAt(words, at, people) ?? (at === 0 ? elidedSpeaker(words) : undefined)
+    hasUnresolvedPronoun ||= start === undefined && /^(?:he|she|they|it)$/.test(words[at]?.lower ?? "")
+    if (start !== undefined) subject = start.subject
+    const from = start?.next ?? at
+    const { end, next } = clauseEnd(words, from, people)
+    const isVerbal = start !== undefined || startsFinite(words[from], subject)
+    if (subject !== undefined && isVerbal && from < end) clauses.push(...relativeAside(words.slice(from, end), subject))
+    // Whoever an unknown subject is, the clauses that lean on it are not the last subject's.
+    if (!isVerbal) subject = undefined
+    at = Math.max(next, at + 1)
+  }
+  return { clauses, hasUnresolvedPronoun }
+}
+
+/** `Anna, who lives in Rome, works`: the aside and the rest are one clause each. */
+const relativeAside = (words: ReadonlyArray<Word>, subject: Subject): ReadonlyArray<Clause> => {
+  if (words[0]?.lower !== "who") return [clauseOf(words, subject)]
+  const close = words.findIndex(({ after }) => after.includes(","))
+  const parts = close < 0 ? [words.slice(1)] : [words.slice(1, close + 1), words.slice(close + 1)]
+  return parts.filter((part) => part.length > 0).map((part) => clauseOf(part, subject))
+}
+
+const clauseOf = (words: ReadonlyArray<Word>, subject: Subject): Clause => {
+  const predicate = textOf(plainPredicate(words))
+  const isFuture =
+    /^(?:will|am going to|is going to|are going to|plan|plans|am planning|is planning|are planning)\b/i.test(predicate)
+  const isPast = words
+    .slice(0, 3)
+    .some(({ lower, tags }) => tags.has("PastTense") || /^(?:was|were|had|did)$/.test(lower))
+  return { subject, predicate, words, tense: isFuture ? "future" : isPast ? "past" : "present" }
+}
+
+const adverbs =
+  /^(?:also|really|absolutely|just|currently|now|still|actually|totally|definitely|truly|honestly|recently|finally|already|usually|normally|generally|mostly|mainly|especially|particularly|sometimes|often|simply|pretty|quite|very|so|super|both|all|kinda|sorta|officially|basically|proudly|happily|sadly|unfortunately|personally|literally|genuinely|primarily|presently|then|too|originally|only|always)$/
+
+/** Adverbs before and right behind the verb say how, not what. */
+const plainPredicate = (words: ReadonlyArray<Word>): ReadonlyArray<Word> =>
+  words.filter(({ lower }, index) => index > 3 || !adverbs.test(lower) || (lower === "so" && index > 1))
+
+interface Found {
+  readonly subject: Subject
+  readonly next: number
+}
+
+const subjectAt = (words: ReadonlyArray<Word>, at: number, people: People): Found | undefined => {
+  const word = words[at]
+  if (word === undefined) return undefined
+  if (word.text === "I" || word.lower === "we") return { subject: { type: "speaker" }, next: at + 1 }
+  if (word.lower === "my" || word.lower === "our") return ownedSubject(words, at + 1, people)
+  if (/^(?:he|she|they|it)$/.test(word.lower)) {
+    const person = people.meantBy(word.lower)
+    const isNaming = /^(?:is|are|was) (?:called|named)$/.test(`${words[at + 1]?.lower} ${words[at + 2]?.lower}`)
+    if (person === undefined || (word.lower === "it" && !isNaming)) return undefined
+    return { subject: { type: "person", person }, next: at + 1 }
+  }
+  if (word.lower === "his" || word.lower === "her") {
+    const owner = people.meantBy(word.lower === "his" ? "he" : "she")
+    return owner === undefined ? undefined : attributeSubject(words, at + 1, owner)
+  }
+  return namedSubject(words, at, people)
+}
+
+/** Behind `my`: a relation with or without a name, or a thing. */
+const ownedSubject = (words: ReadonlyArray<Word>, from: number, people: People): Found | undefined => {
+  let at = from
+  while (isQuality(words, at)) at++
+  const head = words[at]
+  if (head === undefined) return undefined
+  const isOne = isRelation(bare(head))
+  if (!isOne && !isPluralRelation(bare(head))) return attributeSubject(words, from, undefined)
+  const relation = relationText(words.slice(from, at), bare(head))
+  const isPossessive = /'s?$/.test(head.text)
+  const hasName = isOne && !isPossessive && isNameWord(words[at + 1]) && !/[;:.]/.test(head.after)
+  const name = hasName ? nameFrom(words, at + 1) : undefined
+  const person = people.mention(people.meet(name?.text, relation, name?.gender))
+  const next = name?.next ?? at + 1
+  if (isPossessive || name?.isPossessive === true) return attributeSubject(words, next, person)
+  // `my wife and I live`: what holds for both holds for the speaker.
+  if (words[next]?.lower === "and" && words[next + 1]?.text === "I")
+    return { subject: { type: "speaker" }, next: next + 2 }
+  return isVerb(words[next]) || words[next]?.lower === "who" ? { subject: { type: "person", person }, next } : undefined
+}
+
+/** `golden` in `golden retriever`; `ex` alone is a relation of its own. */
+const isQuality = (words: ReadonlyArray<Word>, at: number): boolean =>
+  qualityPattern.test(words[at]?.lower ?? "") &&
+  (!isRelation(bare(words[at])) || isRelation(bare(words[at + 1])) || isPluralRelation(bare(words[at + 1])))
+
+/** Which of them (`younger`, `twin`) tells two apart; praise does not. */
+const relationText = (qualities: ReadonlyArray<Word>, head: string): string => {
+  const kept = qualities.filter(({ lower }) => !/^(?:good|close|dear|current|little|big|old|new)$/.test(lower))
+  return [...kept.map(({ lower }) => lower), head.toLowerCase()].join(" ")
+}
+
+const bare = (word: Word | undefined): string => (word?.lower ?? "").replace(/'s?$/, "")
+
+const attributeWordsMax = 5
+
+const attributeSubject = (words: ReadonlyArray<Word>, from: number, owner: Person | undefined): Found | undefined => {
+  const limit = Math.min(words.length, from + attributeWordsMax + 1)
+  for (let at = from + 1; at < limit; at++) {
+    if (!isFiniteVerb(words[at])) continue
+    return { subject: { type: "attribute", owner, noun: textOf(words.slice(from, at)) }, next: at }
+  }
+  return undefined
+}
+
+const namedSubject = (words: ReadonlyArray<Word>, at: number, people: People): Found | undefined => {
+  if (!isNameWord(words[at])) return undefined
+  const { gender, isPossessive, next, text } = nameFrom(words, at)
+  const known = people.named(text)
+  if (text === people.speakerName) {
+    return isVerb(words[next]) ? { subject: { type: "speaker" }, next } : undefined
+  }
+  const isPerson =
+    known !== undefined || words.slice(at, next).some(({ tags }) => tags.has("Person") && !tags.has("Place"))
+  if (!isPerson) return undefined
+  if (words[next]?.lower === "and" && words[next + 1]?.text === "I") {
+    people.mention(people.meet(text, undefined, gender))
+    return { subject: { type: "speaker" }, next: next + 2 }
+  }
+  if (!isPossessive && !isVerb(words[next]) && words[next]?.lower !== "who") return undefined
+  const person = people.mention(known ?? people.meet(text, undefined, gender))
+  return isPossessive ? attributeSubject(words, next, person) : { subject: { type: "person", person }, next }
+}
+
+interface FoundName {
+  readonly text: string
+  readonly next: number
+  readonly isPossessive: boolean
+  readonly gender: "female" | "male" | undefined
+}
+
+const nameWordsMax = 3
+
+const nameFrom = (words: ReadonlyArray<Word>, at: number): FoundName => {
+  let next = at + 1
+  while (
+    next < at + nameWordsMax &&
+    isNameWord(words[next]) &&
+    !/[,;:'(]/.test((words[next - 1]?.after ?? "") + (words[next - 1]?.text ?? ""))
+  )
+    next++
+  const own = words.slice(at, next)
+  const isPossessive = /'s?$/.test(own.at(-1)?.text ?? "")
+  const tags = own[0]?.tags
+  const gender = tags?.has("FemaleName") === true ? "female" : tags?.has("MaleName") === true ? "male" : undefined
+  const text = own.map((word) => word.text.replace(/'s?$/, "")).join(" ")
+  return { text, next, isPossessive, gender }
+}
+
+const isNameWord = (word: Word | undefined): word is Word =>
+  word !== undefined &&
+  /^\p{Lu}[\p{L}'.-]*$/u.test(word.text) &&
+  word.text !== "I" &&
+  !word.tags.has("Month") &&
+  !word.tags.has("WeekDay") &&
+  !/^(?:the|my|our|we|he|she|it|they|this|that|there|these|those|what|when|where|who|how|why|in|on|at|if|so|but|and|or|as|for|with|yes|no|not|is|was|are|do|a|an|today|tomorrow|yesterday|quotation|also|just|please|because|after|before|since|while|then|now|one|two|both|all|some|every|maybe|here|well)$/.test(
+    word.lower
+  )
+
+const plainVerbs =
+  /^(?:am|is|are|was|were|have|has|had|do|does|did|will|can|live|lives|love|loves|like|likes|hate|hates|work|works|study|studies|play|plays|speak|speaks|own|owns|want|wants|need|needs|prefer|prefers|enjoy|enjoys|teach|teaches|run|runs|use|uses|drive|drives|collect|collects|moved|quit|got|bought|started|turned|turns|used|left|goes|eats|drinks|never|avoid|avoids|just|recently|also|always|usually|now|still|currently|really|absolutely|would|graduated|adore|adores|dislike|dislikes|sold|visited|visits|plan|plans|retired|died|passed|joined|finished|met|loved|hated)$/
+
+const isVerb = (word: Word | undefined): boolean =>
+  word !== undefined && (plainVerbs.test(word.lower) || (word.tags.has("Verb") && !word.tags.has("Gerund")))
+
+const isFiniteVerb = (word: Word | undefined): boolean =>
+  isVerb(word) && (plainVerbs.test(word?.lower ?? "") || word?.tags.has("Infinitive") !== true)
+
+/** Could `word` continue a clause of `subject` behind `and`? */
+const startsFinite = (word: Word | undefined, subject: Subject | undefined): boolean =>
+  word !== undefined &&
+  subject !== undefined &&
+  (plainVerbs.test(word.lower) ||
+    (word.tags.has("Verb") && (word.tags.has("PastTense") || (subject.type !== "speaker" && /s$/.test(word.lower)))))
+
+const elided =
+  /^(?:just |recently |finally |also |currently |now )*(?:moved|got|bought|started|graduated|quit|adopted|sold|finished|joined|born|working|living|allergic|training|learning|studying|based|married|divorced|retired|love|hate|enjoy|prefer|loved|hated|grew up|been)\b/i
+
+/** `Just moved to Berlin!`: at the head of a sentence, the speaker goes without saying. */
+const elidedSpeaker = (words: ReadonlyArray<Word>): Found | undefined =>
+  elided.test(
+    words
+      .slice(0, 4)
+      .map(({ text }) => text)
+      .join(" ")
+  )
+    ? { subject: { type: "speaker" }, next: 0 }
+    : undefined
+
+const joints = /^(?:and|but|so|because|cause|although|though|whereas|while|plus|yet|or)$/
+
+/** Where the clause that starts at `from` ends, and where the next one starts. */
+const clauseEnd = (
+  words: ReadonlyArray<Word>,
+  from: number,
+  people: People
+): { readonly end: number; readonly next: number } => {
+  const isOpen = /^(?:to|can|will|would|could)$/
+  let opensInfinitive = false
+  for (let at = from + 1; at < words.length; at++) {
+    const previous = words[at - 1]
+    const word = words[at]
+    if (word === undefined || previous === undefined) break
+    opensInfinitive ||= isOpen.test(previous.lower)
+    if (/[;:]|\s-\s?$|^-/.test(previous.after) || /^-\s?/.test(word.before)) return { end: at, next: at }
+    const isJoint = joints.test(word.lower)
+    const hasComma = previous.after.includes(",")
+    if (!isJoint && !hasComma) continue
+    const next = isJoint ? at + 1 : at
+    if (word.lower === "who" && words[from]?.lower !== "who") continue
+    if (startsClause(words, next, people)) return { end: at, next }
+    const isAfterRelative = words[from]?.lower === "who" && hasComma && !isJoint
+    if (word.lower === "and" || word.lower === "but" || (hasComma && !isAfterRelative)) {
+      const verb = words[next]
+      const isBare = verb?.tags.has("Infinitive") === true && !/^(?:am|have|want|need|prefer|quit)$/.test(verb.lower)
+      if (continuesSubject(verb) && !(isBare && opensInfinitive)) return { end: at, next }
+    }
+  }
+  return { end: words.length, next: words.length }
+}
+
+const continuesSubject = (word: Word | undefined): boolean =>
+  word !== undefined &&
+  (plainVerbs.test(word.lower) || (word.tags.has("PastTense") && word.tags.has("Verb"))) &&
+  !/^(?:just|also|now|really|always|still|do|used)$/.test(word.lower)
+
+/** A subject with its verb stands at `at`. Asking must not make acquaintances, hence by form only. */
+const startsClause = (words: ReadonlyArray<Word>, at: number, people: People): boolean => {
+  const word = words[at]
+  if (word === undefined) return false
+  if (word.text === "I" || /^(?:we|he|she|they|it)$/.test(word.lower)) return isVerb(words[at + 1])
+  const isOwned = /^(?:my|our|his|her)$/.test(word.lower)
+  if (isOwned) {
+    const verb = words.findIndex(
+      (candidate, index) => index > at + 1 && index <= at + attributeWordsMax && isFiniteVerb(candidate)
+    )
+    return verb > 0 && !words.slice(at + 1, verb).some(({ after, lower }) => after.includes(",") || joints.test(lower))
+  }
+  if (!isNameWord(word)) return false
+  const { next, text } = nameFrom(words, at)
+  const isPerson = people.named(text) !== undefined || word.tags.has("Person")
+  return isPerson && isFiniteVerb(words[next])
+}

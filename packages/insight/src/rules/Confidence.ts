@@ -1,0 +1,47 @@
+/**
+ * How often a rule is right: the share of its candidates that a careful reader would keep, set from the
+ * dev split of the labelled conversations (bench/extraction) and rounded down. One table, so that a
+ * change of a rule and of its confidence are seen together.
+ */
+export const ruleConfidence = {
+  name: 0.95,
+  nameFragment: 0.75,
+  correction: 0.8,
+  age: 0.92,
+  birth: 0.9,
+  origin: 0.9,
+  home: 0.93,
+  work: 0.9,
+  role: 0.82,
+  study: 0.88,
+  language: 0.9,
+  status: 0.88,
+  contact: 0.95,
+  attribute: 0.82,
+  relation: 0.88,
+  family: 0.85,
+  health: 0.88,
+  diet: 0.88,
+  possession: 0.75,
+  habit: 0.72,
+  skill: 0.78,
+  undertaking: 0.75,
+  change: 0.85,
+  past: 0.8,
+  like: 0.85,
+  favorite: 0.92,
+  dislike: 0.85,
+  preference: 0.9,
+  avoidance: 0.8,
+  wish: 0.72,
+  need: 0.65,
+  plan: 0.75,
+  datedEvent: 0.85,
+  pastEvent: 0.65,
+  eventFragment: 0.65,
+  shortAnswer: 0.7,
+  asked: 0.8,
+  filledKind: 0.8
+} as const
+
+export type RuleName = keyof typeof ruleConfidence

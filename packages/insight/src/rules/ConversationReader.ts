@@ -1,0 +1,148 @@
+/**
+ * Extraction by rules, as one pure function: messages in, candidates out, the same for the same input.
+ * Only the user's own words state facts; what assistants and systems say is context. Every sentence
+ * passes the gate, is cut into clauses, and the first rule family that knows a clause tells what it is.
+ */
+import type { DroppedCandidate, Extraction, Turn } from "../extraction/Extractor.ts"
+import { candidatesOf } from "./Candidates.ts"
+import { clausesOf } from "./Clauses.ts"
+import type { RuleName } from "./Confidence.ts"
+import { bareAnswer, lastQuestion } from "./ShortAnswers.ts"
+import { eventDates } from "./EventDates.ts"
+import { eventRules } from "./EventRules.ts"
+import { factRules } from "./FactRules.ts"
+import { factOf, type Finding, type RuleFamily, type Scene } from "./Finding.ts"
+import { identityRules } from "./IdentityRules.ts"
+import { messageText } from "./MessageText.ts"
+import { correctedName, learnNames, nameFragment } from "./Names.ts"
+import { People } from "./People.ts"
+import { preferenceRules } from "./PreferenceRules.ts"
+import { relationFindings } from "./RelationRules.ts"
+import { rulesLimits, type RulesTask } from "./RulesProtocol.ts"
+import { gate, startsRolePlay } from "./SentenceGate.ts"
+import { nextSummary, peopleOfSummary } from "./Summary.ts"
+import { type Word, wordsOf, writtenOut } from "./Words.ts"
+
+/** A finding with the message it was taken from and the words around it. */
+export interface SourcedFinding {
+  readonly finding: Finding
+  readonly source: number
+  readonly words: ReadonlyArray<Word>
+  readonly sentence: string
+}
+
+const families: ReadonlyArray<RuleFamily> = [eventRules, identityRules, preferenceRules, factRules]
+
+export const readConversation = (task: RulesTask): Extraction => {
+  const people = new People()
+  if (task.summary !== undefined) peopleOfSummary(task.summary, people)
+  const context = task.context.slice(-rulesLimits.contextMessagesMax)
+  learnNames([...context, ...task.messages.slice(0, rulesLimits.messagesMax)], people)
+  for (const turn of context) if (turn.role === "user") learnPeople(turn, people)
+  const reader = new Reader(task, people)
+  task.messages.slice(0, rulesLimits.messagesMax).forEach((turn, source) => reader.read(turn, source))
+  const { candidates, dropped } = candidatesOf(reader.findings, task.kinds, people)
+  return {
+    candidates: candidates.slice(0, rulesLimits.candidatesMax),
+    dropped: [...reader.dropped, ...dropped].slice(0, rulesLimits.droppedMax),
+    summary: nextSummary(task.summary, people)
+  }
+}
+
+const learnPeople = (turn: Turn, people: People): void => {
+  for (const sentence of messageText(turn.content).sentences) relationFindings(writtenOut(sentence), people)
+}
+
+class Reader {
+  readonly findings: Array<SourcedFinding> = []
+  readonly dropped: Array<DroppedCandidate> = []
+  readonly #task: RulesTask
+  readonly #people: People
+  #question: string | undefined
+  #sentencesRead = 0
+  #plays = false
+
+  constructor(task: RulesTask, people: People) {
+    this.#task = task
+    this.#people = people
+    this.#question = lastQuestion(task.context.at(-1))
+  }
+
+  read(turn: Turn, source: number): void {
+    const question = this.#question
+    this.#question = lastQuestion(turn)
+    if (turn.role !== "user") return
+    const { omitted, sentences } = messageText(turn.content)
+    for (const message of omitted) this.#drop("unsupported", message, source)
+    const answer = question === undefined ? undefined : bareAnswer(question, sentences[0])
+    if (answer !== undefined) this.#sentence(answer, source, "shortAnswer")
+    for (const sentence of answer === undefined ? sentences : sentences.slice(1)) this.#sentence(sentence, source)
+  }
+
+  #sentence(sentence: string, source: number, as?: RuleName): void {
+    this.#people.nextSentence()
+    if (startsRolePlay(sentence)) this.#plays = true
+    if (
+      /\b(?:out of character|stop the role ?play|end (?:of )?(?:the )?role ?play|back to reality|for real now)\b/i.test(
+        sentence
+      )
+    )
+      this.#plays = false
+    if (this.#plays) return this.#drop("unsupported", "role play", source)
+    const verdict = gate(writtenOut(sentence))
+    if (!verdict.states) {
+      if (verdict.reason !== "small_talk") this.#drop(verdict.reason, verdict.message, source)
+      return
+    }
+    if (!speaksOfSomebody(verdict.text, this.#people)) return
+    if (this.#sentencesRead++ >= rulesLimits.sentencesReadMax) {
+      return this.#drop("unsupported", "more sentences than are read at once", source)
+    }
+    const words = wordsOf(verdict.text)
+    const before = this.findings.length
+    const keep = (finding: Finding) =>
+      void this.findings.push({
+        finding: as === undefined ? finding : { ...finding, rule: as },
+        source,
+        words,
+        sentence
+      })
+    for (const finding of this.#findingsOf(verdict.text, words, verdict.isAsked, source)) keep(finding)
+    if (verdict.isAsked && this.findings.length === before) this.#drop("unsupported", "no rule knows this fact", source)
+  }
+
+  #findingsOf(text: string, words: ReadonlyArray<Word>, isAsked: boolean, source: number): ReadonlyArray<Finding> {
+    const people = this.#people
+    const special = correctedName(text, people) ?? nameFragment(text, words, people)
+    if (special !== undefined) return [special]
+    const relations = relationFindings(text, people)
+    const { clauses, hasUnresolvedPronoun } = clausesOf(words, people)
+    if (hasUnresolvedPronoun) this.#drop("unsupported", "it is not clear who is meant", source)
+    const told = clauses.flatMap((clause) => {
+      const side = clause.tense === "past" ? "past" : "future"
+      const dates = eventDates(clause.predicate, this.#task.conversationDate, side)
+      const scene: Scene = { clause, people, dates, isAsked }
+      for (const family of families) {
+        const found = family(scene)
+        if (found !== undefined) return found
+      }
+      return isAsked ? [factOf(scene, "asked")] : []
+    })
+    return [...relations, ...told]
+  }
+
+  #drop(reason: DroppedCandidate["reason"], message: string, source: number): void {
+    const isKnown = this.dropped.some((drop) => drop.message === message && drop.sources[0] === source)
+    if (!isKnown && this.dropped.length < rulesLimits.droppedMax)
+      this.dropped.push({ reason, message, sources: [source] })
+  }
+}
+
+/** Cheap, before the tagger: a sentence about nobody tells nothing. */
+const speaksOfSomebody = (text: string, people: People): boolean =>
+  /\b(?:I|my|me|we|our|he|she|they|his|her|it is)\b/i.test(text) ||
+  /\p{Lu}[\p{L}'-]+ (?:\p{Ll}+(?:s|ed|t)\b|is|has|was|'s)/u.test(text) ||
+  /^(?:just|recently|finally|moved|got|bought|started|graduated|quit|adopted|sold|born|working|living|allergic|based|married|love|hate|enjoy|prefer|retired|been|learning|studying|training|the |there is )/i.test(
+    text
+  ) ||
+  people.all().some(({ name }) => name !== undefined && text.includes(name))

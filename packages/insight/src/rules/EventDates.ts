@@ -1,0 +1,141 @@
+/**
+ * Dates in a sentence, resolved against the day of the conversation (chrono-node). A date is given only
+ * when the text fixes the day: `next month` and `last summer` stay words, `12/05/2026` is one of two
+ * days and hence none. Times are given only when the text states them.
+ */
+import * as chrono from "chrono-node/en"
+import { rulesLimits } from "./RulesProtocol.ts"
+
+export interface EventDate {
+  /** As written, and where. */
+  readonly text: string
+  readonly index: number
+  /** ISO 8601 date, or date and time (UTC) when a time was written; undefined when the day is open. */
+  readonly start: string | undefined
+  readonly end: string | undefined
+  /** What a sentence that stands alone says instead: `on 2026-11-19`, `in December 2026`. */
+  readonly absolute: string
+}
+
+export type DateSide = "past" | "future"
+
+export const eventDates = (text: string, conversationDate: string, side: DateSide): ReadonlyArray<EventDate> => {
+  if (!hints.test(text)) return []
+  const found = [...spokenDates(text, conversationDate, side), ...seasons(text)]
+  const sorted = found.sort((one, other) => one.index - other.index)
+  return sorted
+    .filter(({ index }, at) => at === 0 || index >= endOf(sorted[at - 1]))
+    .slice(0, rulesLimits.datesPerSentenceMax)
+}
+
+/** Cheap reason to look at all; chrono reads a sentence in about 0.3 ms. */
+const hints =
+  /\d|\b(?:to(?:day|night|morrow)|yesterday|last|next|this|coming|ago|in (?:a|an|one|two|three|four|five|six|seven|eight|nine|ten|twelve)|couple|mon|tue|wed|thu|fri|sat|sun|weekend|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|christmas|halloween|valentine|new year|spring|summer|autumn|fall|winter)/i
+
+const endOf = (date: EventDate | undefined): number => (date === undefined ? 0 : date.index + date.text.length)
+
+const dayMillis = 86_400_000
+
+const spokenDates = (text: string, conversationDate: string, side: DateSide): Array<EventDate> => {
+  const reference = new Date(`${conversationDate}T12:00:00Z`)
+  const source = withHolidays(text)
+  // `last Tuesday` would be turned forward too: its own word settles the side.
+  const forwardDate = side === "future" && !/\b(?:last|past|ago|yesterday)\b/i.test(source)
+  return chrono.casual.parse(source, { instant: reference, timezone: 0 }, { forwardDate }).flatMap((found) => {
+    const before = source.slice(Math.max(0, found.index - 12), found.index)
+    if (isNoDate(found.text, before)) return []
+    const padding = source === text ? "" : (/^\s*/.exec(source.slice(found.index + found.text.length))?.[0] ?? "")
+    const written = text.slice(found.index, found.index + found.text.length + padding.length).trimEnd()
+    const lead = /(?:\b(?:on|by|from|in|this|at)\s+(?:the\s+)?)$/i.exec(before)?.[0] ?? ""
+    const index = found.index - lead.length
+    return [dated({ found, index, side, text: `${lead}${written}`, reference })]
+  })
+}
+
+interface Found {
+  readonly found: chrono.ParsedResult
+  readonly index: number
+  readonly text: string
+  readonly side: DateSide
+  readonly reference: Date
+}
+
+const dated = ({ found, index, reference, side, text }: Found): EventDate => {
+  const shift = shiftMillis(found, side, reference)
+  const startDate = new Date(found.start.date().getTime() + shift)
+  const whole = { text, index, start: undefined, end: undefined }
+  if (!fixesDay(found)) return { ...whole, absolute: openDay(found, startDate, text) }
+  const start = isoOf(found.start, startDate)
+  if (/\bweekend\b/i.test(found.text)) {
+    const end = dayOf(new Date(startDate.getTime() + dayMillis))
+    return { ...whole, start, end, absolute: `on the weekend of ${start}` }
+  }
+  const endDate = found.end == null ? undefined : new Date(found.end.date().getTime() + shift)
+  const end = found.end == null || endDate === undefined ? undefined : isoOf(found.end, endDate)
+  const range = end === undefined || end === start ? undefined : end
+  return { ...whole, start, end: range, absolute: range === undefined ? `on ${start}` : `from ${start} to ${range}` }
+}
+
+/** What chrono takes for the nearest day may lie on the wrong side of the conversation. */
+const shiftMillis = ({ start, text }: chrono.ParsedResult, side: DateSide, reference: Date): number => {
+  const isAhead = start.date().getTime() > reference.getTime() + dayMillis / 2
+  if (side !== "past" || !isAhead || /\b(?:next|tomorrow|in)\b/i.test(text)) return 0
+  if (start.isCertain("weekday") && !start.isCertain("day")) return -7 * dayMillis
+  if (!start.isCertain("month") || start.isCertain("year")) return 0
+  const earlier = new Date(start.date())
+  earlier.setUTCFullYear(earlier.getUTCFullYear() - 1)
+  return earlier.getTime() - start.date().getTime()
+}
+
+const fixesDay = ({ start, text }: chrono.ParsedResult): boolean => {
+  if (/^(?:\d{1,2})[/.-](?:\d{1,2})(?:[/.-]\d+)?$/.test(text.trim())) {
+    const [one = 0, other = 0] = text.split(/[/.-]/).map(Number)
+    return one > 12 || other > 12 || one === other
+  }
+  if (/\b(?:next|last|this|past|coming) (?:week|month|year)\b/i.test(text)) return false
+  if (/\b(?:month|year)s?\b/i.test(text) && !/\bof\b/.test(text)) return false
+  return start.isCertain("day") || start.isCertain("weekday")
+}
+
+/** The narrowest true statement about a date whose day is open. */
+const openDay = ({ start, text: words }: chrono.ParsedResult, date: Date, text: string): string => {
+  const year = date.getUTCFullYear()
+  if (/\bweek\b/i.test(words)) return `in the week of ${dayOf(mondayOf(date))}`
+  if (start.isCertain("month")) return `in ${monthNames[date.getUTCMonth()]} ${year}`
+  return start.isCertain("year") ? `in ${year}` : text
+}
+
+const mondayOf = (date: Date): Date => new Date(date.getTime() - ((date.getUTCDay() + 6) % 7) * dayMillis)
+
+const monthNames = "January February March April May June July August September October November December".split(" ")
+
+const isoOf = (parts: chrono.ParsedResult["start"], date: Date): string =>
+  parts.isCertain("hour") ? `${date.toISOString().slice(0, 19)}Z` : dayOf(date)
+
+const dayOf = (date: Date): string => date.toISOString().slice(0, 10)
+
+/** Durations (`for ten years`), repetitions (`every Monday`), beginnings (`since May`), and `may` or `sun` as words. */
+const isNoDate = (text: string, before: string): boolean =>
+  /^(?:for|sun|sat|wed|mar|now|right now|may|march|second|this|the)$/i.test(text) && !/^(?:May|March)$/.test(text)
+    ? true
+    : /^for\b/i.test(text) || /\b(?:every|each|since|until|till|for|most|ages?|aged)\s+(?:the\s+)?$/i.test(before)
+
+const holidays: ReadonlyArray<readonly [RegExp, string]> = [
+  [/\bchristmas eve\b/i, "Dec 24"],
+  [/\bchristmas(?: day)?\b/i, "Dec 25"],
+  [/\bnew year's eve\b/i, "Dec 31"],
+  [/\bnew year's day\b/i, "Jan 1"],
+  [/\bvalentine's day\b/i, "Feb 14"],
+  [/\bhalloween\b/i, "Oct 31"]
+]
+
+/** The same text with feasts as dates; padded, so that positions stay. */
+const withHolidays = (text: string): string =>
+  holidays.reduce((result, [pattern, date]) => result.replace(pattern, (name) => date.padEnd(name.length)), text)
+
+const seasons = (text: string): Array<EventDate> =>
+  [
+    ...text.matchAll(
+      /\b(?:in (?:the )?|this |next |last )(?:(?:late |early )?(?:spring|summer|autumn|fall|winter)|(?:19|20)\d\d)\b/gi
+    )
+  ].map((match) => ({ text: match[0], index: match.index, start: undefined, end: undefined, absolute: match[0] }))

@@ -1,0 +1,138 @@
+/**
+ * What happens at a time: plans and appointments with their dates, places and people. A habit is no
+ * event, nor is a state that began at a time; without a date in the text there is none in the event.
+ */
+import { type Finding, headOf, type RuleFamily, type Scene, sentenceOf, subjectOf } from "./Finding.ts"
+import type { EventDate } from "./EventDates.ts"
+import { inThirdPerson } from "./ThirdPerson.ts"
+
+const occasion =
+  "(?:appointments?|interviews?|flights?|exams?|tests?|finals?|weddings?|surgery|operation|meetings?|party|parties|graduation|deadlines?|trips?|vacation|holidays?|marathon|half-marathon|half marathon|race|concerts?|gig|move|due date|check-?up|presentations?|conferences?|anniversary|recital|game|match|tournament|dinner|lunch|brunch|breakfast|date|reunion|audition|performance|visit|class|course|workshop|lesson|session|webinar|call|review|hearing|funeral|baptism|christening|bar mitzvah|baby shower|bachelorette|hen do|stag do|festival|show|exhibition|launch|release|demo|ceremony|defen[cs]e|viva|scan|ultrasound|mri|physio|haircut|bbq|barbecue|retreat|road trip|cruise|hike|camping trip|picnic|sleepover|orientation|closing|inspection|train|bus|ferry)"
+const occasionPattern = new RegExp(`\\b${occasion}\\b`, "i")
+
+const habit =
+  /\b(?:every|each|daily|weekly|monthly|yearly|annually|usually|always|(?:once|twice|\d+ times|three times|four times) an? (?:day|week|month|year)|(?:mon|tues|wednes|thurs|fri|satur|sun)days|weekends|mornings|evenings)\b/i
+const standing =
+  /^(?:live|lives|reside|was born|were born|have been|has been|have lived|has lived|work|works|love|loves|like|likes|hate|hates|prefer|own|owns|speak|am from|is from|have known|used to|have had|has had|can)\b/i
+const futureLead =
+  /^(?:(?:will|shall) (?!never\b)(?:be )?|(?:am|is|are) (?:going|planning|about|set|due|scheduled|supposed|booked|hoping|expecting|thinking) (?:to|on|of|for)\b ?|plan(?:s)? (?:to|on)\b ?|intend(?:s)? to\b ?|have decided to\b ?|decided to\b ?|am determined to\b ?)/i
+const trivial =
+  /^(?:am|is|are|was|were|felt|slept|woke|ate|had (?:lunch|dinner|breakfast|coffee|pizza|pasta)|think|thought|know|saw your|asked|said|told|forgot|tried|mentioned)\b/i
+/** What was done and lasts: facts, told by other families. */
+const lasting =
+  /^(?:have |has )?(?:just )?(?:moved|quit|left|started|graduated|retired|bought|sold|adopted|got (?:a|an|my|the|married|divorced|engaged|promoted|fired|laid)|became|was diagnosed|joined|turned|gave up|stopped|changed|switched|resigned|lost|was (?:laid|fired|promoted|hired)|broke up|died|passed away|founded|met|began)\b/i
+const movement = /^(?:am|is|are) (?:\w+ing|off to|away|in [A-Z])\b/
+
+export const eventRules: RuleFamily = (scene) => {
+  const { predicate, subject, tense } = scene.clause
+  const dated = scene.dates.filter(({ text }) => predicate.includes(text) || scene.dates.length === 1)
+  if (habit.test(predicate) || standing.test(predicate)) return undefined
+  if (subject.type === "attribute") {
+    if (!occasionPattern.test(subject.noun) || (dated.length === 0 && !/^(?:is|was) (?:in|at|with)\b/.test(predicate)))
+      return undefined
+    return [eventOf(scene, dated, `${headOf(scene)}${attributeEvent(predicate, dated)}`, "datedEvent")]
+  }
+  if (/\bnot\b|\bno longer\b|\bnever\b/.test(predicate)) return undefined
+  const isPlanned = futureLead.test(predicate)
+  const hasAppointment =
+    /^(?:have|has|have got|got|booked|have booked|has booked|scheduled|have scheduled|signed up for|have signed up for|registered for|am registered for|am signed up for|have tickets for|got tickets for|bought tickets for|am attending|am hosting|am running|am flying|is hosting) /.test(
+      predicate
+    ) && occasionPattern.test(predicate)
+  if (dated.length === 0) {
+    if (
+      !isPlanned &&
+      !(hasAppointment && /^(?:am|booked|have booked|signed|have signed|registered|got tickets)/.test(predicate))
+    )
+      return undefined
+    return /^(?:will|shall) (?:be|have|try|see|let|keep|do|take|check|get back|need|say|ask|use|go with|think|give|look)\b/.test(
+      predicate
+    )
+      ? undefined
+      : [eventOf(scene, dated, sentenceOf(scene), "plan")]
+  }
+  if (trivial.test(predicate) && !isPlanned && !movement.test(predicate)) return undefined
+  if (lasting.test(predicate)) return undefined
+  if (tense === "past")
+    return dated.some(({ start }) => start !== undefined)
+      ? [eventOf(scene, dated, eventText(scene, dated), "pastEvent")]
+      : undefined
+  return [eventOf(scene, dated, eventText(scene, dated), "datedEvent")]
+}
+
+/** The sentence without its dates, which stand in fields of their own. */
+const eventText = (scene: Scene, dates: ReadonlyArray<EventDate>): string => {
+  const known = dates.filter(({ start }) => start !== undefined)
+  const predicate = known.reduce((text, date) => text.replace(date.text, " "), scene.clause.predicate)
+  return sentenceOf(scene, tidied(predicate))
+}
+
+const attributeEvent = (predicate: string, dates: ReadonlyArray<EventDate>): string => {
+  const rest = tidied(dates.reduce((text, date) => text.replace(date.text, " "), predicate))
+  return /^(?:is|are|was|will be)$/.test(rest) ? "" : ` ${rest}`
+}
+
+const tidied = (text: string): string =>
+  text
+    .replace(/\b(?:on|by|from|until|till|to|at|starting|for)\s+(?=[,.]|$)/g, " ")
+    .replace(/\s+/g, " ")
+    .replace(/[\s,;-]+$/, "")
+    .replace(/\b(?:on|by|from|until|at|this|the|starting)$/, "")
+    .trim()
+
+const placeName =
+  /\b(?:in|at|near) ((?:the )?\p{Lu}[\p{L}'&.-]*(?: (?:\p{Lu}|of |de |the (?=\p{Lu}))[\p{L}'&.-]*){0,4})/u
+const company =
+  /\bwith ((?:my|our|the)? ?[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)*(?:(?:,| and|, and) (?:my |our )?[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)*){0,4})/u
+const relations = /\b(?:my|our) |\p{Lu}/u
+
+const eventOf = (scene: Scene, dates: ReadonlyArray<EventDate>, event: string, rule: Finding["rule"]): Finding => {
+  const first = dates.find(({ start }) => start !== undefined)
+  const { predicate } = scene.clause
+  const undated = dates.reduce((text, date) => text.replace(date.text, " "), predicate)
+  const location = placeName.exec(undated)?.[1]
+  const participants = participantsOf(undated, scene)
+  const finding = {
+    rule,
+    type: "event",
+    subject: subjectOf(scene),
+    text: event,
+    ...(first?.start === undefined ? {} : { eventDate: first.start }),
+    ...(first?.end === undefined ? {} : { endDate: first.end }),
+    ...(location === undefined ? {} : { location }),
+    ...(participants.length === 0 ? {} : { participants })
+  } as const
+  const fields = {
+    event,
+    title: titleOf(scene, undated),
+    ...(first?.start === undefined ? {} : { date: first.start, start: first.start }),
+    ...(first?.end === undefined ? {} : { end: first.end }),
+    ...(location === undefined ? {} : { location }),
+    ...(participants.length === 0 ? {} : { attendees: participants, participants })
+  }
+  return { ...finding, entity: { type: "event", id: event, fields } }
+}
+
+/** The occasion's own words (`dentist appointment`), as a title would have it. */
+const titleOf = (scene: Scene, undated: string): string => {
+  const text = scene.clause.subject.type === "attribute" ? scene.clause.subject.noun : undated
+  const found = new RegExp(`((?:[\\w'-]+ ){0,2})\\b(${occasion})\\b`, "i").exec(text)
+  if (found === null) return tidied(inThirdPerson(undated.replace(futureLead, ""), scene.people))
+  const lead = (found[1] ?? "").replace(/^.*\b(?:an?|the|my|our|have|has|booked|got|for|is|another|to)\b ?/i, "")
+  return `${lead}${found[2]}`.trim()
+}
+
+const participantsOf = (text: string, scene: Scene): ReadonlyArray<string> => {
+  const named = company.exec(text)?.[1]
+  if (named === undefined || !relations.test(named)) return []
+  return named
+    .split(/,? and |, /)
+    .map((name) => name.trim())
+    .filter((name) => relations.test(name))
+    .map((name) => personText(name, scene))
+}
+
+const personText = (name: string, scene: Scene): string => {
+  const owned = /^(?:my|our) ([\p{L} -]+?)(?: (\p{Lu}[\p{L}'-]+))?$/u.exec(name)
+  if (owned === null) return name
+  return owned[2] ?? scene.people.related(owned[1] ?? "")?.name ?? inThirdPerson(name, scene.people)
+}

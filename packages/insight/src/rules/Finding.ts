@@ -1,0 +1,94 @@
+/**
+ * What a rule finds in a clause, before it becomes a candidate of some kind; and the scene that a rule
+ * looks at. A finding says which rule made it, since confidence is a property of rules (Confidence.ts).
+ */
+import type { Clause } from "./Clauses.ts"
+import type { RuleName } from "./Confidence.ts"
+import type { EventDate } from "./EventDates.ts"
+import type { People, Person } from "./People.ts"
+import { conjugated, inThirdPerson } from "./ThirdPerson.ts"
+
+export type PreferenceType = "likes" | "dislikes" | "prefers" | "avoids" | "wants" | "needs"
+
+/** Something that fields are known of, for kinds that the user registered. */
+export interface Entity {
+  readonly type: "speaker" | "person" | "pet" | "event" | "purchase" | "medication" | "thing"
+  readonly id: string
+  readonly fields: Readonly<Record<string, string | ReadonlyArray<string>>>
+}
+
+export interface Finding {
+  readonly rule: RuleName
+  readonly type: "fact" | "preference" | "event"
+  readonly subject: string
+  /** The fact as a sentence, the preference, the event. */
+  readonly text: string
+  readonly preferenceType?: PreferenceType
+  readonly domain?: string
+  readonly eventDate?: string
+  readonly endDate?: string
+  readonly location?: string
+  readonly participants?: ReadonlyArray<string>
+  readonly entity?: Entity
+}
+
+export interface Scene {
+  readonly clause: Clause
+  readonly people: People
+  readonly dates: ReadonlyArray<EventDate>
+  /** The user is known to be spoken of: `remember that ...`. */
+  readonly isAsked: boolean
+}
+
+/** Findings of the first rule that knows the clause; undefined when it is none of this family's. */
+export type RuleFamily = (scene: Scene) => ReadonlyArray<Finding> | undefined
+
+/** Whom the clause is about, as `subject`. */
+export const subjectOf = ({ clause: { subject }, people }: Scene): string => {
+  const owner = ownerOf(subject)
+  return owner === undefined ? people.speaker : people.label(owner)
+}
+
+/** The person spoken of, or whose attribute it is; undefined for the speaker. */
+export const ownerOf = (subject: Clause["subject"]): Person | undefined =>
+  subject.type === "person" ? subject.person : subject.type === "attribute" ? subject.owner : undefined
+
+export const headOf = ({ clause: { subject }, people }: Scene): string => {
+  const owner = ownerOf(subject)
+  const name = owner === undefined ? people.speakerHead : capitalised(people.label(owner))
+  return subject.type === "attribute" ? `${name}'s ${subject.noun}` : name
+}
+
+/** The clause as a sentence in the third person, dates made absolute. */
+export const sentenceOf = (scene: Scene, predicate: string = scene.clause.predicate): string => {
+  const isPlural =
+    (scene.clause.subject.type === "person" && scene.clause.subject.person.isPlural) ||
+    (scene.clause.subject.type === "attribute" && /^are|^were/.test(predicate))
+  const told = inThirdPerson(withAbsoluteDates(predicate, scene.dates), scene.people)
+  const isAttribute = scene.clause.subject.type === "attribute"
+  return `${headOf(scene)} ${isAttribute ? told : conjugated(told, isPlural)}`
+}
+
+const withAbsoluteDates = (text: string, dates: ReadonlyArray<EventDate>): string =>
+  dates.reduce((result, date) => result.replace(date.text, date.absolute), text)
+
+export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+export const factOf = (scene: Scene, rule: RuleName, entity?: Entity): Finding => ({
+  rule,
+  type: "fact",
+  subject: subjectOf(scene),
+  text: sentenceOf(scene),
+  ...(entity === undefined ? {} : { entity })
+})
+
+/** Fields told of whom the clause is about. */
+export const entityOf = (scene: Scene, fields: Entity["fields"]): Entity => {
+  const owner = ownerOf(scene.clause.subject)
+  if (owner === undefined) return { type: "speaker", id: "speaker", fields }
+  const id = scene.people.label(owner)
+  const named = owner.name === undefined ? fields : { name: owner.name, ...fields }
+  if (owner.isPet) return { type: "pet", id, fields: { species: owner.relation ?? "", ...named } }
+  const related = owner.relation === undefined ? named : { relation: owner.relation, ...named }
+  return { type: "person", id, fields: related }
+}

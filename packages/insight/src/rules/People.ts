@@ -1,0 +1,145 @@
+/**
+ * Who a conversation speaks of: its speaker (the user) and the people and pets named so far. A person
+ * without a name goes by the relation (`Alice's sister`). Grows with the conversation, bounded.
+ */
+import { rulesLimits } from "./RulesProtocol.ts"
+
+export type Gender = "female" | "male" | "other"
+
+export interface Person {
+  name: string | undefined
+  /** `sister`, `dog`, `boss`, as the speaker says it; undefined for somebody only named. */
+  readonly relation: string | undefined
+  readonly gender: Gender | undefined
+  readonly isPlural: boolean
+  readonly isPet: boolean
+}
+
+/** `she`, `he`, `it` of a relation; undefined where the word does not tell. */
+const relationGenders: Readonly<Record<Gender, ReadonlyArray<string>>> = {
+  female: words(
+    "mother mom mum mama wife girlfriend sister daughter aunt grandmother grandma granny niece stepmother stepmom stepsister stepdaughter mother-in-law sister-in-law daughter-in-law fiancée goddaughter godmother bridesmaid"
+  ),
+  male: words(
+    "father dad papa husband boyfriend brother son uncle grandfather grandpa granddad nephew stepfather stepdad stepbrother stepson father-in-law brother-in-law son-in-law fiancé godson godfather"
+  ),
+  other: words(
+    "partner spouse fiance fiancee friend cousin twin sibling child kid baby toddler grandson granddaughter grandchild roommate flatmate housemate neighbor neighbour colleague coworker co-worker boss manager supervisor mentor mentee assistant doctor dentist therapist gp physiotherapist lawyer accountant landlord landlady tenant teacher tutor coach trainer professor advisor student client teammate ex ex-husband ex-wife ex-boyfriend ex-girlfriend nanny babysitter godchild bandmate parent"
+  )
+}
+const pluralRelations = words(
+  "parents kids children sons daughters brothers sisters siblings twins grandparents grandchildren cousins friends cats dogs in-laws roommates nephews nieces triplets"
+)
+export const petWords = words(
+  "dog cat puppy kitten hamster parrot rabbit bunny horse pony goldfish fish turtle tortoise snake lizard gecko bird budgie canary ferret chinchilla cockatiel hedgehog rat mouse axolotl iguana retriever labrador poodle beagle corgi terrier spaniel dachshund bulldog husky collie shepherd greyhound tabby"
+)
+const qualities =
+  "best|good|close|old|new|younger|older|little|big|elder|eldest|oldest|youngest|middle|twin|late|former|ex|future|half|step|dear|current|identical|first|second|only|golden|german|border|rescue|black|white|fat|family"
+
+const relationSet: ReadonlySet<string> = new Set([...Object.values(relationGenders).flat(), ...petWords])
+const pluralSet: ReadonlySet<string> = new Set(pluralRelations)
+export const qualityPattern = new RegExp(`^(?:${qualities})$`, "i")
+
+export const isRelation = (word: string): boolean => relationSet.has(word.toLowerCase())
+export const isPluralRelation = (word: string): boolean => pluralSet.has(word.toLowerCase())
+export const isPet = (word: string): boolean => petWords.includes(word.toLowerCase())
+
+function words(list: string): ReadonlyArray<string> {
+  return list.split(" ")
+}
+
+const genderOf = (relation: string | undefined): Gender | undefined => {
+  const head = relation?.split(" ").at(-1)?.toLowerCase()
+  if (head === undefined) return undefined
+  if (relationGenders.female.includes(head)) return "female"
+  return relationGenders.male.includes(head) ? "male" : undefined
+}
+
+export class People {
+  /** The user's name, when it was told. */
+  speakerName: string | undefined = undefined
+  readonly #known: Array<Person> = []
+  #current: Array<Person> = []
+  #previous: ReadonlyArray<Person> = []
+
+  /** As `subject` of a candidate. */
+  get speaker(): string {
+    return this.speakerName ?? "user"
+  }
+
+  /** At the head of a sentence. */
+  get speakerHead(): string {
+    return this.speakerName ?? "The user"
+  }
+
+  /** Inside a sentence. */
+  get speakerInside(): string {
+    return this.speakerName ?? "the user"
+  }
+
+  named(name: string): Person | undefined {
+    return this.#known.find((person) => person.name?.toLowerCase() === name.toLowerCase())
+  }
+
+  related(relation: string): Person | undefined {
+    return this.#known.findLast((person) => person.relation?.toLowerCase() === relation.toLowerCase())
+  }
+
+  /** The person as known, learning name or relation; a new one is forgotten when the list is full. */
+  meet(name: string | undefined, relation: string | undefined, gender?: Gender): Person {
+    const byName = name === undefined ? undefined : this.named(name)
+    if (byName !== undefined && (relation === undefined || byName.relation !== undefined)) return byName
+    const byRelation = relation === undefined ? undefined : this.related(relation)
+    if (byRelation !== undefined && (name === undefined || byRelation.name === undefined)) {
+      byRelation.name = name ?? byRelation.name
+      return byRelation
+    }
+    const head = relation?.split(" ").at(-1)
+    const person = {
+      name,
+      relation,
+      gender: genderOf(relation) ?? gender,
+      isPlural: head !== undefined && isPluralRelation(head),
+      isPet: head !== undefined && isPet(head)
+    }
+    if (this.#known.length < rulesLimits.peopleMax) this.#known.push(person)
+    return person
+  }
+
+  /** As subject, and in sentences about the person. */
+  label(person: Person): string {
+    return person.name ?? `${this.speakerInside}'s ${person.relation ?? "acquaintance"}`
+  }
+
+  /** A new sentence begins: pronouns look one sentence back. */
+  nextSentence(): void {
+    if (this.#current.length > 0) this.#previous = this.#current
+    this.#current = []
+  }
+
+  mention(person: Person): Person {
+    if (!this.#current.includes(person)) this.#current.push(person)
+    return person
+  }
+
+  /** Whom a pronoun means, when only one person fits. */
+  meantBy(pronoun: string): Person | undefined {
+    for (const recent of [this.#current, this.#previous]) {
+      const fitting = recent.filter((person) => fits(pronoun.toLowerCase(), person))
+      if (fitting.length === 1) return fitting[0]
+      if (fitting.length > 1) return undefined
+    }
+    return undefined
+  }
+
+  all(): ReadonlyArray<Person> {
+    return this.#known
+  }
+}
+
+const fits = (pronoun: string, person: Person): boolean => {
+  if (pronoun === "they") return person.isPlural || person.gender === undefined
+  if (person.isPlural) return false
+  if (pronoun === "it") return person.isPet
+  return person.gender === undefined || person.gender === (pronoun === "she" ? "female" : "male")
+}

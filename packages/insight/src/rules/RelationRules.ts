@@ -1,0 +1,73 @@
+/**
+ * Who belongs to whom: `my sister Anna`, `I have a dog named Rex`, `I am married to Tom`, `my boss is
+ * Ana`. The fact belongs to the speaker, the fields to the person.
+ */
+import type { Finding, Scene } from "./Finding.ts"
+import { entityOf } from "./Finding.ts"
+import { isPet, isPluralRelation, isRelation, type People, type Person } from "./People.ts"
+
+const name = "(\\p{Lu}[\\p{L}'-]+(?: \\p{Lu}[\\p{L}'-]+)?)"
+
+/** What a whole sentence tells of people and pets; the clauses are read besides. */
+export const relationFindings = (text: string, people: People): ReadonlyArray<Finding> => {
+  const findings: Array<Finding> = []
+  const tell = (person: Person) => void findings.push(relationFinding(person, people))
+  for (const match of text.matchAll(introduced)) {
+    const [, owner, qualities = "", relation = "", called = ""] = match
+    if (!isRelation(relation) || owner === undefined || notNames.test(called)) continue
+    tell(people.mention(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)))
+  }
+  for (const match of text.matchAll(namedRelation)) {
+    const [, qualities = "", relation = "", called = ""] = match
+    if (!isRelation(relation)) continue
+    tell(people.mention(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)))
+  }
+  for (const match of text.matchAll(namedSeveral)) {
+    const [, relation = "", first = "", second = "", third] = match
+    if (!isPluralRelation(relation)) continue
+    const single = singular(relation)
+    for (const called of [first, second, third])
+      if (called !== undefined) tell(people.mention(people.meet(called, single)))
+  }
+  return findings
+}
+
+const introduced = new RegExp(
+  `\\b(my|our|My|Our) ((?:[a-z-]+ )?)([a-z-]+),? (?:is (?:called |named )?|named |called )?${name}`,
+  "gu"
+)
+const namedRelation = new RegExp(
+  `\\b(?:an?|one|new|adopted|rescue) ((?:[\\w-]+ ){0,3})([a-z-]+),? (?:who is )?(?:called|named|by the name of|whose name is) ${name}`,
+  "gu"
+)
+const namedSeveral = new RegExp(
+  `\\b([a-z]+),? (?:called |named |are |are called |are named )?${name}(?:, ${name})?,? and ${name}`,
+  "gu"
+)
+const notNames =
+  /^(?:I|The|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|January|February|March|April|June|July|August|September|October|November|December|English|German|French|Spanish|Italian|Chinese|Japanese|Indian|American|British|Canadian|Christian|Muslim|Jewish|Catholic)\b/
+
+/** `younger sister` and `ex` tell people apart; `new`, `lovely` do not. */
+const kept = (qualities: string): string =>
+  /^(?:younger|older|elder|twin|best|ex|late|half|step|first|eldest|oldest|youngest) $/.test(qualities)
+    ? qualities
+    : /^[a-z]+ $/.test(qualities) && isPet(qualities.trim())
+      ? qualities
+      : ""
+
+const singulars: Readonly<Record<string, string>> = { children: "child", kids: "kid", nieces: "niece" }
+const singular = (relation: string): string => singulars[relation] ?? relation.replace(/s$/, "")
+
+const relationFinding = (person: Person, people: People): Finding => {
+  const scene: Pick<Scene, "people" | "clause"> = {
+    people,
+    clause: { subject: { type: "person", person }, predicate: "", words: [], tense: "present" }
+  }
+  return {
+    rule: "relation",
+    type: "fact",
+    subject: people.speaker,
+    text: `${people.speakerHead}'s ${person.relation} is called ${person.name}`,
+    entity: entityOf({ ...scene, dates: [], isAsked: false }, {})
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * What the main thread and the worker of the rules say to each other, and the bounds of both. A task is
+ * the request without the account; an answer is a whole extraction, never a part of one.
+ */
+import type { Extraction, ExtractionRequest } from "../extraction/Extractor.ts"
+
+export type RulesTask = Omit<ExtractionRequest, "account">
+export type RulesAnswer = Extraction
+
+/** Lengths are UTF-16 units. A text beyond them is left out and reported as dropped. */
+export const rulesLimits = {
+  deadlineMillis: 5_000,
+  queueMax: 32,
+  idleMillis: 60_000,
+  heapMegabytesMax: 256,
+  youngHeapMegabytesMax: 32,
+  stackMegabytes: 4,
+  messagesMax: 200,
+  messageLengthMax: 32_000,
+  /** Of a request, after the sentences that speak of nobody were passed over. */
+  sentencesReadMax: 1_200,
+  sentencesPerMessageMax: 400,
+  sentenceLengthMax: 400,
+  wordLengthMax: 64,
+  clausesPerSentenceMax: 8,
+  datesPerSentenceMax: 8,
+  listItemsMax: 8,
+  peopleMax: 64,
+  candidatesMax: 200,
+  droppedMax: 100,
+  contextMessagesMax: 20,
+  kindsMax: 256,
+  kindFieldsMax: 64
+} as const

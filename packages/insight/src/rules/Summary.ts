@@ -1,0 +1,33 @@
+/** What the next extraction must know of this one: who the user is, and who is who. One line each. */
+import { summaryLengthMax } from "../extraction/Extractor.ts"
+import type { People } from "./People.ts"
+
+export const peopleOfSummary = (summary: string, people: People): void => {
+  for (const line of summary.slice(0, summaryLengthMax).split("\n")) {
+    const match = /^user's ([\p{L} -]{1,40}): (\p{L}[\p{L}' -]{0,63})$/u.exec(line.trim())
+    if (match?.[1] === undefined || match[2] === undefined) continue
+    if (match[1] === "name") people.speakerName = match[2]
+    else people.meet(match[2], match[1])
+  }
+}
+
+/** Lines of the earlier summary that say something else are kept, oldest first, as far as there is room. */
+export const nextSummary = (earlier: string | undefined, people: People): string | undefined => {
+  const own = [
+    ...(people.speakerName === undefined ? [] : [`user's name: ${people.speakerName}`]),
+    ...people
+      .all()
+      .flatMap(({ name, relation }) =>
+        name === undefined || relation === undefined ? [] : [`user's ${relation}: ${name}`]
+      )
+  ]
+  const kept = (earlier ?? "")
+    .split("\n")
+    .filter((line) => line.trim() !== "" && !/^user's name:/.test(line) && !own.includes(line))
+  const lines: Array<string> = []
+  for (const line of [...own, ...kept]) {
+    if (lines.join("\n").length + line.length + 1 > summaryLengthMax) break
+    lines.push(line)
+  }
+  return lines.length === 0 ? undefined : lines.join("\n")
+}
