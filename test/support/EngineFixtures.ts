@@ -4,10 +4,11 @@
  */
 import { Effect, Layer } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import type { CreateMemories, PreparedMemory } from "@muniment/engine/Commands"
+import type { ConversationCommit, CreateMemories, PreparedMemory } from "@muniment/engine/Commands"
 import { MemorySearch } from "@muniment/engine/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 import type { IndexSettings } from "@muniment/engine/NamespaceState"
+import type { ConversationTurn } from "@muniment/engine/store/Conversations"
 import {
   NamespaceStore,
   type CensusOptions,
@@ -66,6 +67,28 @@ export const creating = (memories: ReadonlyArray<PreparedMemory>, key?: string, 
   memories,
   idempotency: key === undefined ? undefined : { key, fingerprint }
 })
+
+/** A message of a conversation as it is kept; its key is hex. */
+export const turnOf = (number: number, content = `message ${number}`): ConversationTurn => ({
+  key: number.toString(16).padStart(4, "0"),
+  role: number % 2 === 0 ? "assistant" : "user",
+  content
+})
+
+/** An extraction from the messages of these numbers, in the scope of nobody and no thread unless told. */
+export const extracting = (
+  numbers: ReadonlyArray<number>,
+  memories: ReadonlyArray<MemoryRecord> = [],
+  conversation: Partial<ConversationCommit> = {}
+): CreateMemories => {
+  const turns = numbers.map((number) => turnOf(number))
+  const processed = turns.map(({ key }) => key)
+  return {
+    ...creating(memories.map((record) => newMemory(record))),
+    skipsDuplicates: true,
+    conversation: { scope: {}, processed, isForced: false, turns, summary: undefined, ...conversation }
+  }
+}
 
 /** Vector[dims] of unit length that points along axis `at`, a little towards the next. */
 export const axisVector = (at: number, dims = 8, model = "test-model"): MemoryVector => {
