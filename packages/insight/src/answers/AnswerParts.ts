@@ -14,17 +14,20 @@ export const hasAnswerPart = (type: AnswerType, statement: MemoryStatement, aske
     case "place":
       return hasPlace(statement, asked)
     case "date":
-      return DATE.test(statement.text)
+      return statement.date !== undefined || DATE.test(withoutSubject(statement))
     case "person":
       return hasPerson(statement, asked)
+    case "age":
+      return AGE.test(statement.text)
     case "quantity":
       return QUANTITY.test(statement.text)
     case "frequency":
       return FREQUENCY.test(statement.text)
     case "reason":
       return REASON.test(statement.text)
-    case "yesNo":
     case "thing":
+      return [...asked].every((term) => shapes.get(term)?.test(statement.text) !== false)
+    case "yesNo":
     case "topic":
       return true
   }
@@ -42,6 +45,21 @@ const DATE = new RegExp(
   // Case counts: "may" and "march" are verbs.
   "u"
 )
+/** Somebody may be called June. */
+const withoutSubject = ({ text, subject }: MemoryStatement): string =>
+  subject === undefined ? text : text.replaceAll(subject, "")
+
+const AGE = /\b\d{1,3}\b|\b(?:years?|months?|weeks?)[ -]old\b|\bborn\b|\baged?\b/i
+
+const COLOUR =
+  /\b(?:red|blue|green|yellow|black|white|purple|violet|orange|pink|brown|teal|turquoise|beige|gr[ae]y|gold|silver|navy)\b/i
+/** Things that have a form of their own, by the stems of the words that ask for them. */
+const shapes: ReadonlyMap<string, RegExp> = new Map([
+  ...tokenize("colour color").map((stem) => [stem, COLOUR] as const),
+  ...tokenize("email mail").map((stem) => [stem, /@/] as const),
+  ...tokenize("phone telephone number price cost").map((stem) => [stem, /\d/] as const)
+])
+
 const FREQUENCY =
   /\b(?:every|each|daily|weekly|monthly|yearly|annually|once|twice|times|always|never|often|usually|sometimes|rarely|seldom|regularly|hourly|nightly|per|an? (?:day|week|month|year)|(?:mon|tues|wednes|thurs|fri|satur|sun)days|mornings|evenings|weekends)\b/i
 const REASON = /\b(?:because|since|due to|so that|in order to|as a result|reason|after|wants? to|to \p{Ll}+|for)\b/iu

@@ -11,7 +11,7 @@ const INSTANCE = 0.7
 
 /** Rows of words that stand for each other. */
 const synonyms: ReadonlyArray<string> = [
-  "live lives home reside moved move relocated based address city apartment house",
+  "live lives home reside moved move relocated based address city town apartment flat house rent rents",
   "work works job employed employer employment company occupation profession career position",
   "born birth birthday",
   "name named called nickname",
@@ -34,6 +34,8 @@ const synonyms: ReadonlyArray<string> = [
   "begin begins began start starts started",
   "study studies studied studying student school university college degree graduated major",
   "speak speaks spoke language languages fluent",
+  "talk talks talked call calls called speak phone discuss conversation",
+  "come comes came join joins joined attend attends attended along accompany accompanies",
   "car drive drives drove driving vehicle",
   "medication medicine take takes took pill pills tablet drug dose dosage",
   "sick ill illness condition disease",
@@ -64,12 +66,16 @@ const synonyms: ReadonlyArray<string> = [
   "grow grew grown"
 ]
 
+const occupations =
+  "engineer nurse teacher doctor developer programmer designer chef cook lawyer accountant writer journalist artist musician manager " +
+  "student electrician plumber carpenter architect scientist researcher consultant retired freelance freelancer runs studio shop business"
+
 /** What is asked for, and the words that are one. */
 const instances: Readonly<Record<string, string>> = {
   drink: "tea coffee beer wine water juice milk soda whisky cocktail espresso latte beverage",
   beverage: "tea coffee beer wine water juice milk soda drink",
-  food: "pizza sushi pasta cheese bread meat fish fruit vegetable vegetables dish cuisine meal cook curry soup salad chocolate spicy ramen",
-  eat: "pizza sushi pasta cheese bread meat fish fruit vegetable vegetables dish cuisine meal curry soup salad chocolate spicy ramen",
+  food: "pizza sushi pasta cheese bread meat fish fruit vegetable vegetables dish cuisine meal cook curry soup salad chocolate spicy ramen peanuts nuts gluten dairy shellfish mushrooms",
+  eat: "pizza sushi pasta cheese bread meat fish fruit vegetable vegetables dish cuisine meal curry soup salad chocolate spicy ramen peanuts nuts gluten dairy shellfish mushrooms",
   cuisine: "italian japanese thai indian mexican french chinese korean",
   pet: "dog cat rabbit hamster parrot bird fish horse puppy kitten tortoise",
   animal: "dog cat rabbit hamster parrot bird fish horse puppy kitten tortoise pet",
@@ -85,9 +91,15 @@ const instances: Readonly<Record<string, string>> = {
   family: "mother father sister brother son daughter husband wife parents cousin aunt uncle grandmother grandfather",
   relative: "mother father sister brother cousin aunt uncle grandmother grandfather",
   vegetarian: "meat vegan",
-  living: "work works job",
   season: "spring summer autumn fall winter",
   health: "allergic allergy asthma diabetes doctor medication migraine injury",
+  condition: "allergic allergy asthma diabetes migraine arthritis epilepsy anxiety",
+  illness: "allergic allergy asthma diabetes migraine arthritis epilepsy anxiety",
+  profession: occupations,
+  occupation: occupations,
+  job: occupations,
+  work: occupations,
+  career: occupations,
   vehicle: "car bike bicycle motorcycle van truck",
   device: "phone laptop tablet computer camera watch"
 }

@@ -7,7 +7,7 @@
  */
 import { Effect, Layer } from "effect"
 import { AnswerWriter, type Evidence, nothingKnown, type WrittenAnswer } from "./AnswerWriter.ts"
-import { castOf, readPassages } from "./Passage.ts"
+import { castOf, type Passage, readPassages } from "./Passage.ts"
 import { readQuestion, type Question } from "./Question.ts"
 import { findSupport, type Support } from "./Support.ts"
 import { withoutReplaced } from "./Updates.ts"
@@ -16,7 +16,7 @@ export const STATEMENTS_MAX = 3
 export const ANSWER_LENGTH_MAX = 600
 
 /** The best statement's support below which nothing is known; measured: README.md, decisions. */
-const SUPPORT_MIN = 0.42
+const SUPPORT_MIN = 0.41
 const COVERAGE_MIN = 0.35
 /** A further statement must support the question nearly as well as the best one. */
 const FURTHER_SHARE_MIN = 0.85
@@ -35,12 +35,16 @@ export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evide
   if (best === undefined || best.score < SUPPORT_MIN || best.coverage < COVERAGE_MIN) return unanswered("extractive")
   const chosen = choose(asked, best, supports)
   return {
-    answer: chosen.map(({ passage }) => passage.statement.text).join(" "),
+    answer: chosen.map(({ passage }) => saidFor(asked, passage)).join(" "),
     citations: chosen.map(({ passage }) => passage.memory.id),
     grounded: true,
     method: "extractive"
   }
 }
+
+/** "When" wants the date of a memory that has it beside its words. */
+const saidFor = ({ type }: Question, { statement: { text, date } }: Passage): string =>
+  type === "date" && date !== undefined ? `${text.replace(/\.$/, "")} (${date}).` : text
 
 export const unanswered = (method: WrittenAnswer["method"]): WrittenAnswer => ({
   answer: nothingKnown,

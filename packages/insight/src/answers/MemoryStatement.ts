@@ -18,6 +18,8 @@ export interface MemoryStatement {
   readonly subject: string | undefined
   /** Words that it can be found by but that are not said. */
   readonly unsaid: string
+  /** When it was, where the text does not tell it. */
+  readonly date: string | undefined
   /** Names of the event's place and people, which need no guess. */
   readonly location: string | undefined
   readonly participants: ReadonlyArray<string>
@@ -33,7 +35,7 @@ const PARTICIPANTS_MAX = 8
 export const readStatement = (memory: Evidence): MemoryStatement => {
   switch (memory.kind) {
     case "factual_memory":
-      return factStatement(memory.data)
+      return factStatement(memory)
     case "preference_memory":
       return preferenceStatement(memory.data)
     case "temporal_event":
@@ -43,10 +45,15 @@ export const readStatement = (memory: Evidence): MemoryStatement => {
   }
 }
 
-const factStatement = (data: JsonObject): MemoryStatement => {
+const factStatement = ({ data, when }: Evidence): MemoryStatement => {
   const subject = textOf(data["subject"])
   const fact = textOf(data["fact"], STATEMENT_LENGTH_MAX) ?? ""
-  return { ...bare, text: sentence(aboutSubject(subject, fact)), subject }
+  return {
+    ...bare,
+    text: sentence(aboutSubject(subject, fact)),
+    subject,
+    date: when && dateText(plainText(when, VALUE_LENGTH_MAX))
+  }
 }
 
 const preferenceStatement = (data: JsonObject): MemoryStatement => {
@@ -68,7 +75,7 @@ const eventStatement = ({ data, when }: Evidence): MemoryStatement => {
     ...dateWords(start, end).filter(() => !holds(event, dateText(start ?? ""))),
     ...(participants.length > 0 ? ["with", participants.join(", ")] : [])
   ]
-  return { text: sentence(joined(words)), subject, unsaid: "", location, participants }
+  return { ...bare, text: sentence(joined(words)), subject, location, participants }
 }
 
 /** A name of one word, or "Berlin, Germany": taken for a town or land. */
@@ -113,7 +120,7 @@ const valueText = (value: Schema.Json | undefined): string | undefined => {
   return typeof value === "number" ? String(value) : value === true ? "yes" : undefined
 }
 
-const bare = { unsaid: "", location: undefined, participants: [] } as const
+const bare = { unsaid: "", date: undefined, location: undefined, participants: [] } as const
 
 /** A fact that leaves its subject out gets it back: "lives in Seattle" of Alice is "Alice lives in Seattle". */
 const aboutSubject = (subject: string | undefined, text: string): string => {

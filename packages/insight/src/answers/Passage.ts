@@ -23,7 +23,7 @@ export interface Passage {
 const PASSAGE_LENGTH_MAX = 300
 const SENTENCES_MAX = 6
 /** Of all memories together: what a question costs follows this bound. */
-const EVIDENCE_LENGTH_MAX = 16_000
+const EVIDENCE_LENGTH_MAX = 9_000
 export const EVIDENCE_MAX = 100
 
 /** Best memory first, as they come. */
@@ -32,8 +32,8 @@ export const readPassages = (evidence: ReadonlyArray<Evidence>): ReadonlyArray<P
   let length = 0
   for (const memory of evidence.slice(0, EVIDENCE_MAX)) {
     const statement = readStatement(memory)
+    if (length + statement.text.length > EVIDENCE_LENGTH_MAX) continue
     length += statement.text.length
-    if (length > EVIDENCE_LENGTH_MAX) break
     for (const text of sentencesOf(statement.text)) passages.push(passageOf(memory, { ...statement, text }))
   }
   return passages
@@ -107,10 +107,10 @@ const OWN_NAME =
   /(?:\b(\p{L}+)['’]s (?:first |full )?name is|\bmy name is|\buser is (?:called|named)) (\p{Lu}[\p{L}-]+)/iu
 const RELATIONS: ReadonlyArray<RegExp> = [
   new RegExp(
-    `(?:['’]s|\\b(?:[Mm]y|[Hh]is|[Hh]er|[Tt]heir)) (?:\\p{Ll}+ )?${RELATION}(?:['’]s name)?,? (?:is (?:called |named )?|named |called )?${NAME}`,
+    `(?:['’]s|\\b(?:[Mm]y|[Hh]is|[Hh]er|[Tt]heir)) (?:\\p{Ll}+ )??${RELATION}(?:['’]s name)?,? (?:is (?:called |named )?|named |called )?${NAME}`,
     "gu"
   ),
-  new RegExp(`${NAME} is (?:\\p{Lu}\\p{L}+['’]s|the user['’]s|[Mm]y|his|her|their) (?:\\p{Ll}+ )?${RELATION}`, "gu"),
-  new RegExp(`\\bha(?:s|ve) an? (?:\\p{Ll}+ )?${RELATION},? (?:called |named )?${NAME}`, "gu"),
+  new RegExp(`${NAME} is (?:\\p{Lu}\\p{L}+['’]s|the user['’]s|[Mm]y|his|her|their) (?:\\p{Ll}+ )??${RELATION}`, "gu"),
+  new RegExp(`\\bha(?:s|ve) an? (?:\\p{Ll}+ )??${RELATION},? (?:called |named )?${NAME}`, "gu"),
   new RegExp(`\\b(?:married to|engaged to) ${NAME}(?<relation>)`, "gu")
 ]

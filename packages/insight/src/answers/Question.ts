@@ -8,7 +8,17 @@ import { stopWords } from "@muniment/engine/recall/StopWords"
 import { monthNames } from "./DateText.ts"
 import { plainText } from "./PlainText.ts"
 
-export type AnswerType = "person" | "place" | "date" | "quantity" | "frequency" | "reason" | "yesNo" | "thing" | "topic"
+export type AnswerType =
+  | "person"
+  | "place"
+  | "date"
+  | "quantity"
+  | "frequency"
+  | "reason"
+  | "age"
+  | "yesNo"
+  | "thing"
+  | "topic"
 
 export interface Question {
   readonly type: AnswerType
@@ -27,12 +37,14 @@ export interface Question {
 const QUESTION_LENGTH_MAX = 2_000
 
 export const readQuestion = (raw: string): Question => {
-  const text = plainText(raw, QUESTION_LENGTH_MAX)
+  const text = plainText(raw, QUESTION_LENGTH_MAX).replace(/\bdo(?:es|ing)? for (?:a living|work)\b/i, "have as job")
   const lower = text.toLowerCase().replaceAll("’", "'")
   const names = namesIn(text)
   const isOfAsker = ASKER.test(lower)
   const type = typeOf(lower)
-  const asked = queryTerms(text).filter((term) => !fillers.has(term) && !(isOfAsker && term === "user"))
+  const asked = queryTerms(text).filter(
+    (term) => !fillers.has(term) && !stopWords.has(term) && !(isOfAsker && term === "user")
+  )
   return {
     type,
     // "Who am I?" has no telling word and asks for the name.
@@ -63,7 +75,8 @@ const typeOf = (lower: string): AnswerType => {
 /** Of two that begin at the same word the upper one holds. */
 const askedBy: ReadonlyMap<AnswerType, RegExp> = new Map<AnswerType, RegExp>([
   ["frequency", /\bhow (?:often|frequently|regularly)\b/],
-  ["quantity", /\bhow (?:many|much|old|tall|long|far|big|large|heavy)\b|\bwhat age\b/],
+  ["age", /\bhow old\b|\bwhat age\b/],
+  ["quantity", /\bhow (?:many|much|tall|long|far|big|large|heavy)\b/],
   ["date", /\bwhen\b|\b(?:what|which) (?:time|day|date|year|month|weekday)\b|\bsince when\b|\bhow soon\b/],
   ["place", /\bwhere\b|\b(?:what|which) (?:city|country|town|place|state|village|neighbou?rhood)\b/],
   ["person", /\bwho\b|\bwhom\b|\bwhose\b|\bwho's\b|\b(?:what|which) (?:person|people)\b/],
@@ -115,6 +128,6 @@ const fillers: ReadonlySet<string> = new Set(
     "know knows remember recall tell say said told mentioned remind kind type sort many much often long far thing things " +
       "anything something everything someone somebody anyone time day date year month place person people currently now " +
       "still today usually ever happen happens happened happening exactly actually really list give information about " +
-      "may called soon going currently when what where who why how which use used"
+      "soon going per along much when what where who why how which use used"
   )
 )

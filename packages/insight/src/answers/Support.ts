@@ -77,7 +77,11 @@ const haveSameBeginning = (term: string, held: string): boolean => {
 
 const isAboutIt = (question: Question, passage: Passage, cast: Cast): boolean => {
   const holds = (term: string): boolean => passage.terms.has(term) || (cast.asker.has(term) && isOfAsker(passage, cast))
-  if (!question.names.every((name) => name.filter(holds).length * 2 >= name.length)) return false
+  // "Alice's sister" names Alice and is about Anna.
+  const isByRelation = question.terms.some((term) =>
+    [...(cast.byRelation.get(term) ?? [])].some((name) => passage.terms.has(name))
+  )
+  if (!isByRelation && !question.names.every((name) => name.filter(holds).length * 2 >= name.length)) return false
   if (question.focus !== undefined && !holds(question.focus) && matchOf(question.focus, passage, cast) === 0)
     return false
   // Of the asker: his own memory, or one of whom the question names ("my sister", "my trip with Bob").
@@ -85,10 +89,8 @@ const isAboutIt = (question: Question, passage: Passage, cast: Cast): boolean =>
     !question.isOfAsker ||
     isOfAsker(passage, cast) ||
     question.names.flat().some(holds) ||
-    question.terms.some(
-      (term) =>
-        [...(cast.byRelation.get(term) ?? [])].some((name) => passage.subject.has(name)) || passage.subject.has(term)
-    )
+    isByRelation ||
+    question.terms.some((term) => passage.subject.has(term))
   )
 }
 
@@ -96,10 +98,11 @@ const isOfAsker = ({ subject, terms }: Passage, { asker }: Cast): boolean =>
   subject.size === 0 || [...asker].some((name) => subject.has(name) || terms.has(name))
 
 /** Repeating the question answers nothing, unless it asks whether. */
-const hasNews = (question: Question, { terms, subject }: Passage, asked: ReadonlySet<string>): boolean =>
-  question.type === "yesNo" ||
-  [...terms].some((term) => !asked.has(term) && !stopWords.has(term) && !subject.has(term)) ||
-  [...subject].some((term) => !asked.has(term))
+const hasNews = (question: Question, { terms, subject, statement }: Passage, asked: ReadonlySet<string>): boolean => {
+  if (question.type === "yesNo" || (question.type === "date" && statement.date !== undefined)) return true
+  const isNew = (term: string): boolean => !asked.has(term) && !stopWords.has(term)
+  return [...terms].some((term) => isNew(term) && !subject.has(term)) || [...subject].some(isNew)
+}
 
 const penalty = (question: Question, passage: Passage, cast: Cast): number => {
   const tense = passage.isOfPast && !question.isOfPast ? WRONG_TENSE : 1
