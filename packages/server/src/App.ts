@@ -59,6 +59,7 @@ import { originRoutes } from "./http/Origin.ts"
 import { rateLimiting } from "./http/RateLimits.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
 import { validation, wellFormedJson } from "./http/Validation.ts"
+import { mcpRoutes } from "./mcp/McpRoutes.ts"
 import { Housekeeping } from "./jobs/Housekeeping.ts"
 import { Reembed } from "./jobs/Reembed.ts"
 import { StorageInsurance } from "./jobs/StorageInsurance.ts"
@@ -234,6 +235,7 @@ const routesOf = (config: ServerConfig) => {
   )
   return Layer.mergeAll(
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),
+    mcpRoutes(config).pipe(Layer.provide(middleware)),
     keyFileRoutes([serviceName, ...keyFileAliases]),
     originRoutes,
     crossOrigin(config.corsOrigins),

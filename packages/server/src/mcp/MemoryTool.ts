@@ -3,6 +3,7 @@ import type { Effect } from "effect"
 import type { Identity } from "@muniment/domain/Account"
 import type { JsonObject } from "@muniment/domain/Memory"
 import type { MicroCredits } from "@muniment/domain/Money"
+import { withoutDefaulted } from "./InputSchemas.ts"
 import type { ScopeDefaults } from "./ScopeDefaults.ts"
 import type { ToolFailure } from "./ToolResult.ts"
 
@@ -33,13 +34,12 @@ export interface MemoryTool {
 /** As `tools/list` tells it. No `outputSchema`: a client that sees one demands structured content. */
 export const toolListing = (
   { description, hints, inputSchema, name, title }: MemoryTool,
-  listed: (schema: JsonObject, defaults: ScopeDefaults) => JsonObject,
   defaults: ScopeDefaults
 ): JsonObject => ({
   name,
   title,
   description,
-  inputSchema: listed(inputSchema, defaults),
+  inputSchema: withoutDefaulted(inputSchema, defaults),
   annotations: {
     title,
     readOnlyHint: hints.isReadOnly,

@@ -12,15 +12,16 @@ export const decodeArguments = <S extends Schema.Decoder<unknown>>(
   given: JsonObject,
   options: SchemaAST.ParseOptions = {}
 ): Effect.Effect<S["Type"], InvalidRequest> =>
-  Schema.decodeUnknownEffect(schema)(given, options).pipe(
-    Effect.mapError((failure) => invalidFields(failure, group))
-  )
+  Schema.decodeUnknownEffect(schema)(given, options).pipe(Effect.mapError((failure) => invalidFields(failure, group)))
 
 /** Whose memory it is has to be said somewhere. */
 export const demandAgent = (given: JsonObject): Effect.Effect<void, InvalidRequest> =>
   given["agentId"] === undefined
     ? Effect.fail(
-        invalidArgument("/agentId", "agentId is missing: give it as an argument, or for all calls in the header x-agent-id")
+        invalidArgument(
+          "/agentId",
+          "agentId is missing: give it as an argument, or for all calls in the header x-agent-id"
+        )
       )
     : Effect.void
 

@@ -48,7 +48,11 @@ export const failureResult = (failure: ToolFailure, news: ReadonlyArray<PaymentN
   if (failure._tag === "PaymentRequired") {
     const { accepts, code, error, x402Version } = failure
     const demand: JsonObject = { x402Version, error, accepts, code }
-    return { ...errorContent(demand), structuredContent: demand, _meta: { ...settled, [metaNames.paymentError]: demand } }
+    return {
+      ...errorContent(demand),
+      structuredContent: demand,
+      _meta: { ...settled, [metaNames.paymentError]: demand }
+    }
   }
   const { code, error } = failure
   const pending = news.find((told) => told._tag === "Pending")

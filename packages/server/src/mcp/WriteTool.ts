@@ -19,11 +19,7 @@ import { decodeArguments, demandAgent, invalidArgument } from "./ToolArguments.t
 const requestNames = ["agentId", "subjectId", "threadId", "ttl", "expiresAt"] as const
 const reservedNames: ReadonlySet<string> = new Set([...requestNames, "data"])
 
-export const writeTool = (
-  name: string,
-  kind: MemorySchema,
-  creation: MemoryCreation["Service"]
-): MemoryTool => ({
+export const writeTool = (name: string, kind: MemorySchema, creation: MemoryCreation["Service"]): MemoryTool => ({
   name,
   title: `Write ${kind.name}`,
   description: describe(kind),
@@ -36,7 +32,9 @@ export const writeTool = (
   price: Prices.createMemories,
   run: Effect.fnUntraced(function* ({ arguments: given, caller }: ToolCall) {
     yield* demandAgent(given)
-    const request = Object.fromEntries(requestNames.flatMap((key) => (Object.hasOwn(given, key) ? [[key, given[key]!]] : [])))
+    const request = Object.fromEntries(
+      requestNames.flatMap((key) => (Object.hasOwn(given, key) ? [[key, given[key]!]] : []))
+    )
     const memory = { kind: kind.name, data: yield* dataOf(given) }
     const body = yield* decodeArguments(CreateMemories, { ...request, memories: [memory] })
     return createdAnswer(yield* creation.create(caller.account.id, body, yield* CurrentIdempotency))
@@ -65,7 +63,9 @@ const keptKeywords = ["$schema", "$defs", "definitions", "additionalProperties",
 export const writeInputSchema = ({ schema: text }: MemorySchema): JsonObject => {
   const schema: JsonObject = JSON.parse(text)
   const declared = isJsonObject(schema["properties"]) ? Object.entries(schema["properties"]) : []
-  const required = Array.isArray(schema["required"]) ? schema["required"].filter((name) => typeof name === "string") : []
+  const required = Array.isArray(schema["required"])
+    ? schema["required"].filter((name) => typeof name === "string")
+    : []
   const isReserved = (name: string): boolean => reservedNames.has(name)
   const clashing = declared.filter(([name]) => isReserved(name))
   const clashingRequired = required.filter(isReserved)

@@ -1,0 +1,126 @@
+/**
+ * `/mcp`: streamable HTTP without sessions (interface.md section 15). One body in, one answer of JSON out;
+ * GET and DELETE have nothing to offer and answer 405. What surrounds a request of REST surrounds this one
+ * as well: size, credentials, rate limits, by the same middleware.
+ *
+ * A page of a foreign origin is refused even where DNS was made to point its name at this machine, so a
+ * name that the request itself brings is believed only when it cannot be rebound.
+ */
+import { isIP } from "node:net"
+import { Effect, Layer, Option } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "effect/http-api"
+import { Authorization, BodyLimit, Caller, RateLimiting } from "@muniment/domain/api/Middleware"
+import { mcpPath } from "../http/Routes.ts"
+import { parseBody } from "../http/Validation.ts"
+import { errorAnswer, readMessage, type RpcAnswer, rpcCodes, type RpcMessage } from "./JsonRpc.ts"
+import { answerMessage, hasBatches, type McpContext, protocolVersions } from "./McpProtocol.ts"
+import { McpTools } from "./McpTools.ts"
+
+/** A batch is one request to the rate limits. */
+export const batchMessagesMax = 10
+
+class OriginCheck extends HttpApiMiddleware.Service<OriginCheck>()("muniment/server/McpOriginCheck") {}
+
+class McpGroup extends HttpApiGroup.make("mcp")
+  .add(HttpApiEndpoint.post("message", mcpPath))
+  .middleware(RateLimiting)
+  .middleware(Authorization)
+  .middleware(BodyLimit)
+  .middleware(OriginCheck) {}
+
+class McpApi extends HttpApi.make("mcp").add(McpGroup) {}
+
+export interface McpPages {
+  /** `*` for pages of every origin. */
+  readonly corsOrigins: ReadonlyArray<string>
+  /** Where the world finds this service. */
+  readonly publicUrl: Option.Option<string>
+}
+
+export const mcpRoutes = ({ corsOrigins, publicUrl }: McpPages) => {
+  const own = Option.toArray(publicUrl).filter((url) => URL.canParse(url))
+  const pages = [...corsOrigins, ...own.map((url) => new URL(url).origin)]
+  return HttpApiBuilder.layer(McpApi).pipe(
+    Layer.provide(handlers.pipe(Layer.provide(McpTools.layer))),
+    Layer.provide(originCheck(pages))
+  )
+}
+
+const handlers = HttpApiBuilder.group(
+  McpApi,
+  "mcp",
+  Effect.fnUntraced(function* (unhandled) {
+    const tools = yield* McpTools
+    return unhandled.handleRaw("message", () => answerBody(tools))
+  })
+)
+
+const answerBody = Effect.fnUntraced(function* (tools: McpTools["Service"]) {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const { headers } = request
+  const version = headers["mcp-protocol-version"]
+  if (version !== undefined && !protocolVersions.includes(version)) {
+    return refusal(400, rpcCodes.refused, `mcp-protocol-version is one of ${protocolVersions.join(", ")}`)
+  }
+  const body = yield* Effect.result(parseBody(yield* Effect.orDie(request.arrayBuffer)))
+  if (body._tag === "Failure") return refusal(400, rpcCodes.parseError, body.failure.error)
+  const context = { caller: yield* Caller, headers, tools }
+  if (Array.isArray(body.success)) return yield* answerBatch(body.success, context, version)
+  const told = yield* answerMessage(readMessage(body.success), context)
+  if (told === undefined) return accepted
+  return HttpServerResponse.jsonUnsafe(told, { status: told.id === null ? 400 : 200 })
+})
+
+/** One after the other, in the order of the batch: later calls see what earlier ones did. */
+const answerBatch = Effect.fnUntraced(function* (
+  batch: ReadonlyArray<unknown>,
+  context: McpContext,
+  version: string | undefined
+) {
+  if (!hasBatches(version)) return refusal(400, rpcCodes.invalidRequest, "this protocol version has no batches")
+  if (batch.length === 0 || batch.length > batchMessagesMax) {
+    return refusal(400, rpcCodes.invalidRequest, `a batch has 1 to ${batchMessagesMax} messages`)
+  }
+  const answers: Array<RpcAnswer> = []
+  for (const json of batch) {
+    const told = yield* answerMessage(outOfHandshake(readMessage(json)), context)
+    if (told !== undefined) answers.push(told)
+  }
+  return answers.length === 0 ? accepted : HttpServerResponse.jsonUnsafe(answers)
+})
+
+/** The handshake says which version is spoken, and stands alone. */
+const outOfHandshake = (message: RpcMessage): RpcMessage =>
+  message._tag === "Request" && message.method === "initialize"
+    ? {
+        _tag: "Malformed",
+        answer: errorAnswer(message.id, rpcCodes.invalidRequest, "`initialize` cannot be part of a batch")
+      }
+    : message
+
+const originCheck = (origins: ReadonlyArray<string>) =>
+  Layer.succeed(OriginCheck, (handler) =>
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
+      const { host, origin } = headers
+      return origin === undefined || isTrusted(origin, host, origins)
+        ? handler
+        : Effect.succeed(refusal(403, rpcCodes.refused, "pages of this origin may not call"))
+    })
+  )
+
+const isTrusted = (origin: string, host: string | undefined, origins: ReadonlyArray<string>): boolean => {
+  if (origins.includes("*") || origins.includes(origin)) return true
+  if (host === undefined || !URL.canParse(origin)) return false
+  const page = new URL(origin)
+  return page.host === host.toLowerCase() && isFixedName(page.hostname)
+}
+
+/** No record of DNS decides where it leads. */
+const isFixedName = (hostname: string): boolean =>
+  hostname === "localhost" || isIP(hostname.replace(/^\[(.*)\]$/, "$1")) !== 0
+
+const accepted = HttpServerResponse.empty({ status: 202 })
+
+const refusal = (status: number, code: number, message: string): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.jsonUnsafe(errorAnswer(null, code, message), { status })

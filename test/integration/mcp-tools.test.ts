@@ -1,0 +1,249 @@
+/**
+ * Tools of the MCP endpoint (interface.md section 15, row 17 of section 16) through the official client:
+ * what is listed, what a call does, and that it does what the same request of REST does.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, schemaText, startTimeout, text } from "../support/MemoryCalls.ts"
+import { mcpCaller, type McpCaller, walletCaller } from "../support/McpCalls.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+import { evmWallet, grantsHeader, signedGrant, solWallet, walletCalls } from "../support/TrustCalls.ts"
+
+const fixedTools = [
+  "memory_search",
+  "memory_create",
+  "memory_get",
+  "memory_update",
+  "memory_delete",
+  "memory_batch_delete"
+]
+const builtinTools = ["write_factual_memory", "write_preference_memory", "write_temporal_event"]
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+}, startTimeout)
+afterAll(() => server.stop())
+
+let accounts = 0
+/** An account of its own: its client and its calls of REST. */
+const newCaller = async (headers: Readonly<Record<string, string>> = {}) => {
+  const rest = await accountCalls(server, `mcp-${++accounts}`)
+  return { rest, mcp: await mcpCaller(server, rest.key, headers) }
+}
+const seattle = { subject: "Alice", fact: "Alice lives in Seattle" }
+const idOf = async (mcp: McpCaller, given: object = {}): Promise<string> =>
+  (await mcp.call("write_factual_memory", { agentId: "a", ...seattle, ...given })).json.memories[0].id
+
+describe("the list of tools", () => {
+  it("names the fixed tools and one for each built-in kind, with hints and without output schemas", async () => {
+    const { mcp } = await newCaller()
+    const tools = await mcp.tools()
+    expect(tools.map(({ name }) => name)).toEqual([...fixedTools, ...builtinTools])
+    for (const tool of tools) {
+      expect(tool.inputSchema.type).toBe("object")
+      expect(tool.outputSchema).toBeUndefined()
+      expect(tool.description.length).toBeGreaterThan(40)
+      expect(tool.annotations.title).toBe(tool.title)
+    }
+    const readOnly = tools.filter(({ annotations }) => annotations.readOnlyHint).map(({ name }) => name)
+    expect(readOnly).toEqual(["memory_search", "memory_get"])
+    const destructive = tools.filter(({ annotations }) => annotations.destructiveHint).map(({ name }) => name)
+    expect(destructive).toEqual(["memory_delete", "memory_batch_delete"])
+  })
+
+  it("has a schema's tool as soon as it is registered, and no more once it is deleted", async () => {
+    const { mcp, rest } = await newCaller()
+    const schema = schemaText({ amount: { type: "number" }, agentId: text }, { required: ["amount", "agentId"] })
+    await rest.post("/v1/schemas", { name: "BillPayment", description: "A bill that was paid", schema })
+    const tool = (await mcp.tools()).find(({ name }) => name === "write_bill_payment")
+    expect(tool?.description).toContain("A bill that was paid")
+    expect(tool?.inputSchema.properties).toMatchObject({
+      amount: { type: "number" },
+      agentId: { maxLength: 128 },
+      subjectId: {},
+      threadId: {},
+      ttl: {},
+      expiresAt: {},
+      data: { properties: { agentId: text }, required: ["agentId"] }
+    })
+    expect(tool?.inputSchema.required).toEqual(["amount", "agentId", "data"])
+    const given = { agentId: "a", amount: 7, data: { agentId: "the payer's agent" } }
+    const written = await mcp.call("write_bill_payment", given)
+    expect(written.json).toMatchObject({
+      success: true,
+      memories: [{ kind: "BillPayment", data: { amount: 7, agentId: "the payer's agent" } }]
+    })
+    await rest.call("DELETE", "/v1/schemas/BillPayment")
+    expect(await mcp.toolNames()).not.toContain("write_bill_payment")
+    await expect(mcp.call("write_bill_payment", given)).rejects.toThrow("there is no tool")
+  })
+
+  it("asks for no agentId where a header gives it", async () => {
+    const { mcp } = await newCaller({ "x-agent-id": "from-header" })
+    const tool = (await mcp.tools()).find(({ name }) => name === "write_factual_memory")
+    expect(tool?.inputSchema.required).toEqual(["subject", "fact"])
+  })
+
+  it("shows an account nothing of another", async () => {
+    const mine = await newCaller()
+    const other = await newCaller()
+    await mine.rest.post("/v1/schemas", { name: "secret", description: "Mine", schema: schemaText({}) })
+    expect(await mine.mcp.toolNames()).toContain("write_secret")
+    expect(await other.mcp.toolNames()).not.toContain("write_secret")
+    const id = await idOf(mine.mcp)
+    for (const name of ["memory_get", "memory_delete"]) {
+      expect((await other.mcp.call(name, { id })).json.code).toBe("memory_not_found")
+    }
+    expect((await other.mcp.call("memory_search", { query: "Seattle" })).json.memories).toEqual([])
+    expect((await other.mcp.call("memory_batch_delete", { ids: [id] })).json.deleted).toBe(0)
+    expect((await mine.mcp.call("memory_get", { id })).json.memories[0].data).toEqual(seattle)
+  })
+})
+
+describe("a call", () => {
+  it("writes, finds, reads, changes and deletes a memory", async () => {
+    const { mcp, rest } = await newCaller()
+    const written = await mcp.call("write_factual_memory", { agentId: "a", subjectId: "u", ttl: "1h", ...seattle })
+    expect(written.isError).toBe(false)
+    const { id } = written.json.memories[0]
+    expect(written.json).toMatchObject({
+      success: true,
+      memories: [{ id, kind: "factual_memory", data: seattle, metadata: { subjectId: "u" } }],
+      created: [id],
+      updated: []
+    })
+    expect(written.meta["muniment/credits"]).toMatchObject({ charged: 5 })
+
+    const found = await mcp.call("memory_search", { query: "where does Alice live", kind: "factual_memory" })
+    expect(found.json).toMatchObject({ success: true, memories: [{ id }], searchedAt: expect.any(String) })
+
+    const changed = await mcp.call("memory_update", { id, tags: ["home"], expiresAt: null })
+    expect(changed.json.memories[0].context.tags).toEqual(["home"])
+    const tagged = await mcp.call("memory_search", { query: "Alice", tags: ["work", "home"], agentId: "a" })
+    expect(tagged.json.memories).toHaveLength(1)
+
+    const read = await mcp.call("memory_get", { id })
+    expect(read.json.memories).toEqual([await rest.get(id)])
+    expect((await mcp.call("memory_delete", { id })).json).toEqual({ success: true, memories: [], deleted: 1 })
+    expect((await mcp.call("memory_get", { id })).json.code).toBe("memory_not_found")
+  })
+
+  it("stores several memories at once, all or none", async () => {
+    const { mcp } = await newCaller()
+    const fact = { kind: "factual_memory", data: seattle }
+    const stored = await mcp.call("memory_create", { agentId: "a", memories: [fact, fact] })
+    expect(stored.json.created).toHaveLength(2)
+    const refused = await mcp.call("memory_create", { agentId: "a", memories: [fact, { kind: "none", data: {} }] })
+    expect(refused).toMatchObject({ isError: true, json: { success: false, code: "unknown_kind" } })
+    expect((await mcp.call("memory_search", { query: "Alice" })).json.memories).toHaveLength(2)
+  })
+
+  it("deletes many by ids or by filters, and counts only when asked to", async () => {
+    const { mcp } = await newCaller()
+    const [first, second] = [await idOf(mcp), await idOf(mcp, { subjectId: "u" })]
+    const rehearsed = await mcp.call("memory_batch_delete", { subjectId: "u", dryRun: true })
+    expect(rehearsed.json).toMatchObject({ success: true, deleted: 1, dryRun: true })
+    expect(rehearsed.meta["muniment/credits"].charged).toBe(1)
+    expect((await mcp.call("memory_batch_delete", { subjectId: "u", agentId: "a" })).json.deleted).toBe(1)
+    expect((await mcp.call("memory_batch_delete", { ids: [first, second, first] })).json.deleted).toBe(1)
+  })
+
+  it("deletes nothing by what only headers or mistakes say", async () => {
+    const { mcp } = await newCaller({ "x-agent-id": "a" })
+    const id = await idOf(mcp)
+    for (const given of [{}, { dryRun: true }, { agentId: null }]) {
+      expect((await mcp.call("memory_batch_delete", given)).json.code).toBe("invalid_request")
+    }
+    for (const given of [{ kinds: "factual_memory" }, { ids: [id], subjectId: "u" }]) {
+      expect((await mcp.call("memory_batch_delete", given)).json.code).toBe("invalid_filters")
+    }
+    expect((await mcp.call("memory_get", { id })).isError).toBe(false)
+    expect((await mcp.call("memory_batch_delete", { ids: [id] })).json.deleted).toBe(1)
+  })
+
+  it("takes agent, subject and thread from headers; arguments win, and null lifts them", async () => {
+    const { mcp } = await newCaller({ "x-agent-id": "h", "x-subject-id": "hs", "x-thread-id": "ht" })
+    const written = await mcp.call("write_factual_memory", seattle)
+    expect(written.json.memories[0].metadata).toMatchObject({ agentId: "h", subjectId: "hs", threadId: "ht" })
+    const other = await mcp.call("write_factual_memory", { ...seattle, agentId: "x", subjectId: "xs", threadId: null })
+    expect(other.json.memories[0].metadata).toMatchObject({ agentId: "x", subjectId: "xs" })
+    expect(other.json.memories[0].metadata.threadId).toBeUndefined()
+    const count = async (given: object) =>
+      (await mcp.call("memory_search", { query: "Alice", ...given })).json.memories.length
+    expect(await count({})).toBe(1)
+    expect(await count({ agentId: null, subjectId: null, threadId: null })).toBe(2)
+  })
+
+  it("repeated under one key is one call, another under that key a conflict", async () => {
+    const { mcp } = await newCaller()
+    const meta = { "muniment/idempotency-key": "k1" }
+    const first = await mcp.call("write_factual_memory", { agentId: "a", ...seattle }, meta)
+    const again = await mcp.call("write_factual_memory", { agentId: "a", ...seattle }, meta)
+    expect(again.json).toEqual(first.json)
+    expect(again.meta).toEqual({ "muniment/idempotency-replayed": true })
+    const other = await mcp.call("write_factual_memory", { agentId: "b", ...seattle }, meta)
+    expect(other.json.code).toBe("idempotency_conflict")
+    const failed = await mcp.call("memory_delete", { id: "mem_none" }, { "muniment/idempotency-key": 7 })
+    expect(failed.json.code).toBe("invalid_request")
+  })
+
+  it("searches what others share when grants come along", async () => {
+    const alice = evmWallet("mcp alice")
+    const bob = solWallet("mcp bob")
+    await walletCalls(server, alice).create("a", [{ kind: "factual_memory", data: seattle }])
+    const grant = await signedGrant(alice, { g: bob.wallet.address })
+    const mcp = await walletCaller(server, bob, grantsHeader([grant]))
+    const found = await mcp.call("memory_search", { query: "Alice", scope: "shared" })
+    expect(found.json.memories).toMatchObject([{ source: "shared", grantor: alice.wallet.address, data: seattle }])
+    const without = await walletCaller(server, bob)
+    expect((await without.call("memory_search", { query: "Alice", scope: "shared" })).json.code).toBe("grants_required")
+  })
+
+  it("by a wallet reaches the same account as the wallet's requests of REST", async () => {
+    for (const wallet of [evmWallet("mcp carol"), solWallet("mcp carol")]) {
+      const mcp = await walletCaller(server, wallet)
+      const id = await idOf(mcp)
+      expect((await walletCalls(server, wallet).get(id)).data).toEqual(seattle)
+    }
+  })
+})
+
+describe("a failing call", () => {
+  it.each([
+    ["an agent that nobody named", "write_factual_memory", seattle, "invalid_request", "agentId"],
+    [
+      "data against the kind's schema",
+      "write_factual_memory",
+      { agentId: "a", subject: 7 },
+      "schema_validation_failed"
+    ],
+    ["a duration that is none", "write_factual_memory", { agentId: "a", ...seattle, ttl: "soon" }, "invalid_duration"],
+    ["data that is no object", "write_factual_memory", { agentId: "a", data: [] }, "invalid_request", "/data"],
+    ["a search without a query", "memory_search", {}, "invalid_request", "/query"],
+    ["a limit out of range", "memory_search", { query: "x", limit: 0 }, "invalid_request", "/limit"],
+    ["a limit that is text", "memory_search", { query: "x", limit: "5" }, "invalid_request", "/limit"],
+    ["a tag with a comma", "memory_search", { query: "x", tags: ["a,b"] }, "invalid_tag", "/tags"],
+    ["an unknown mode", "memory_search", { query: "x", mode: "all" }, "invalid_request", "/mode"],
+    ["both modes of creating", "memory_create", { agentId: "a" }, "invalid_request"],
+    ["too many ids", "memory_batch_delete", { ids: Array(101).fill("x") }, "batch_too_large"],
+    ["a change of data", "memory_update", { id: "mem_x", data: {} }, "invalid_request", "data"],
+    ["a change of nothing", "memory_update", { id: "mem_x" }, "invalid_request"],
+    ["a memory that is not there", "memory_update", { id: "mem_x", tags: [] }, "memory_not_found"],
+    ["an id that is a number", "memory_get", { id: 7 }, "invalid_request", "/id"]
+  ])("by %s says so to the agent, with the code of REST", async (_, name, given, code, place = "") => {
+    const { mcp } = await newCaller()
+    const { isError, json, meta } = await mcp.call(name, given)
+    expect(isError).toBe(true)
+    expect(json).toMatchObject({ success: false, code, error: expect.stringContaining(place) })
+    expect(meta).toEqual({})
+  })
+
+  it("costs nothing", async () => {
+    const { mcp, rest } = await newCaller()
+    const before = (await rest.call("GET", "/v1/credits")).body
+    await mcp.call("write_factual_memory", { agentId: "a" })
+    await mcp.call("memory_get", { id: "mem_x" })
+    await mcp.tools()
+    expect((await rest.call("GET", "/v1/credits")).body).toEqual(before)
+  })
+})

@@ -1,0 +1,108 @@
+/**
+ * The official MCP client as a caller of a `TestServer`: over HTTP with a key or a wallet that signs each
+ * body, and over stdio through `muniment mcp`. What a tool answers is read out of its one text item.
+ */
+import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
+import { join } from "node:path"
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
+import type { WalletSigner } from "@muniment/trust/WalletSigner"
+import { type Answer, repository, type TestServer } from "./TestServer.ts"
+import { walletHeaders } from "./TrustCalls.ts"
+
+export interface ToolAnswer {
+  readonly isError: boolean
+  /** The JSON of the text item. */
+  readonly json: Answer["body"]
+  readonly meta: Answer["body"]
+  readonly structured: Answer["body"]
+}
+
+export interface McpCaller {
+  readonly client: Client
+  readonly tools: () => Promise<ReadonlyArray<Answer["body"]>>
+  readonly toolNames: () => Promise<ReadonlyArray<string>>
+  readonly call: (name: string, given?: object, meta?: Record<string, unknown>) => Promise<ToolAnswer>
+  readonly close: () => Promise<void>
+}
+
+type Headers = Readonly<Record<string, string>>
+
+/** A client with an API key. */
+export const mcpCaller = (server: TestServer, key: string, headers: Headers = {}): Promise<McpCaller> =>
+  callerOver(httpTransport(server, { authorization: `Bearer ${key}`, ...headers }))
+
+/** A client whose every request is signed by a wallet. */
+export const walletCaller = (server: TestServer, signer: WalletSigner, headers: Headers = {}): Promise<McpCaller> =>
+  callerOver(
+    httpTransport(server, headers, async (url, init) => {
+      const { pathname } = new URL(url)
+      const body = typeof init?.body === "string" ? init.body : ""
+      const signed = await walletHeaders(signer, init?.method ?? "GET", pathname, body)
+      return fetch(url, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), ...signed } })
+    })
+  )
+
+/** A client of `muniment mcp`, which is started for it. */
+export const stdioCaller = (options: StdioOptions): Promise<McpCaller> =>
+  callerOver(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [join(repository, "packages/cli/src/bin.ts"), "mcp", ...options.args],
+      cwd: repository,
+      env: { PATH: process.env["PATH"] ?? "", ...options.env },
+      stderr: "pipe"
+    })
+  )
+
+export interface StdioOptions {
+  readonly args: ReadonlyArray<string>
+  readonly env?: Readonly<Record<string, string>>
+}
+
+const httpTransport = (
+  server: TestServer,
+  headers: Headers,
+  fetchSigned?: (url: string | URL, init?: RequestInit) => Promise<Response>
+): StreamableHTTPClientTransport =>
+  new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), {
+    requestInit: { headers },
+    ...(fetchSigned !== undefined && { fetch: fetchSigned })
+  })
+
+const callerOver = async (transport: Transport): Promise<McpCaller> => {
+  const client = new Client({ name: "muniment-test", version: "1.0.0" })
+  await client.connect(transport)
+  const tools = async () => (await client.listTools()).tools
+  return {
+    client,
+    tools,
+    toolNames: async () => (await tools()).map(({ name }) => name),
+    call: async (name, given = {}, meta) => {
+      const answer: Answer["body"] = await client.callTool({
+        name,
+        arguments: { ...given },
+        ...(meta !== undefined && { _meta: meta })
+      })
+      return {
+        isError: answer.isError === true,
+        json: JSON.parse(answer.content[0].text),
+        meta: answer._meta ?? {},
+        structured: answer.structuredContent
+      }
+    },
+    close: () => client.close()
+  }
+}
+
+/** One message by hand, whatever it says. */
+export const rpc = (server: TestServer, message: unknown, headers: Headers = {}): Promise<Answer> =>
+  server.call("POST", "/mcp", { body: message, headers })
+
+export const request = (method: string, params: object = {}, id: string | number = 1) => ({
+  jsonrpc: "2.0",
+  id,
+  method,
+  params
+})
