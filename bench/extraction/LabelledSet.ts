@@ -94,6 +94,32 @@ const vectors = resolve(import.meta.dirname, "../../test/vectors")
 export const readConversations = (split: Split): ReadonlyArray<LabelledConversation> =>
   readVectors<ReadonlyArray<LabelledConversation>>(`conversations/${split}.json`)
 
+/** A longer conversation that questions are asked about once it is remembered. */
+export interface QuestionedConversation {
+  readonly id: string
+  readonly conversationDate: string
+  readonly names: ReadonlyArray<string>
+  readonly messages: ReadonlyArray<LabelledMessage>
+}
+
+export interface LabelledQuestion {
+  readonly conversationId: string
+  readonly question: string
+  /** False: the conversation does not say it, and an answer must not pretend so. */
+  readonly answerable: boolean
+  /** What a right answer says; empty when there is none. Days in any of the usual forms. */
+  readonly expected: Terms
+  /** What a right answer does not say, such as a value corrected since. */
+  readonly without?: ReadonlyArray<string>
+  readonly note?: string
+}
+
+export const readQuestionedConversations = (): ReadonlyArray<QuestionedConversation> =>
+  readVectors<ReadonlyArray<QuestionedConversation>>("questions/conversations.json")
+
+export const readQuestions = (): ReadonlyArray<LabelledQuestion> =>
+  readVectors<ReadonlyArray<LabelledQuestion>>("questions/questions.json")
+
 interface RegisteredKind {
   readonly name: string
   readonly description: string

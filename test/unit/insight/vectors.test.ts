@@ -8,6 +8,8 @@ import {
   type LabelledConversation,
   readConversations,
   readKinds,
+  readQuestionedConversations,
+  readQuestions,
   type Terms
 } from "../../../bench/extraction/LabelledSet.ts"
 import { read, says } from "../../../bench/extraction/Wordings.ts"
@@ -145,6 +147,38 @@ describe("labelled conversations", () => {
         expect(description, id).not.toBe("")
         expect(match.terms.length, id).toBeGreaterThan(0)
       }
+    }
+  })
+})
+
+describe("questions", () => {
+  const talks = new Map(readQuestionedConversations().map((talk) => [talk.id, talk]))
+  const questions = readQuestions()
+
+  it("are 60 with an answer and 15 without, over a dozen longer conversations", () => {
+    expect(questions.filter(({ answerable }) => answerable)).toHaveLength(60)
+    expect(questions.filter(({ answerable }) => !answerable)).toHaveLength(15)
+    expect(talks.size).toBe(12)
+    for (const { id, messages } of talks.values()) {
+      expect(messages.length, id).toBeGreaterThanOrEqual(10)
+      expect(messages.length, id).toBeLessThanOrEqual(25)
+      expect(questions.filter(({ conversationId }) => conversationId === id).length, id).toBeGreaterThanOrEqual(5)
+    }
+  })
+
+  it("are asked once each, about a conversation that exists", () => {
+    expect(new Set(questions.map(({ question, conversationId }) => conversationId + question)).size).toBe(
+      questions.length
+    )
+    for (const { conversationId } of questions) expect(talks.has(conversationId), conversationId).toBe(true)
+  })
+
+  it("expect what the user says in the conversation, and nothing where there is no answer", () => {
+    for (const { question, conversationId, answerable, expected } of questions) {
+      expect(expected.length > 0, question).toBe(answerable)
+      const told = talks.get(conversationId)!.messages.filter(({ role }) => role === "user")
+      const text = read(told.map(({ content }) => content).join("\n"))
+      expect(expected.filter((group) => !group.some((phrase) => says(text, phrase)))).toEqual([])
     }
   })
 })
