@@ -2,15 +2,19 @@
  * Answers written by the language model: question and memories go in fenced, an answer with the numbers
  * of its memories comes out, and is believed only as far as those memories carry it.
  *
- * Invariants: citations are ids of the given evidence; without a valid one the answer is `nothingKnown`.
- * A failure of the model is left to the caller.
+ * Invariants: citations are ids of the given evidence; without a valid one the answer is `nothingKnown`;
+ * names, numbers and days of an answer stand in what it cites or in the question. A failure of the
+ * model is left to the caller.
  */
 import { Effect } from "effect"
 import { type ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { type Evidence, nothingKnown, type WrittenAnswer } from "../answers/AnswerWriter.ts"
 import { answerLengthMax, answerPrompt, answerSystem, answerTokensMax, WireAnswer } from "./AnswerPrompt.ts"
-import { clippedText } from "./ClippedJson.ts"
+import { clippedText, leafTexts } from "./ClippedJson.ts"
+import { datesInText } from "./DatesInText.ts"
 import { drawFence } from "./Fence.ts"
+import { isInstruction } from "./InstructionText.ts"
+import { inventedWord, isWordingShown, makeShownText } from "./Support.ts"
 import { visibleLine } from "./VisibleText.ts"
 
 export interface AnswerRequest {
@@ -39,12 +43,52 @@ export const answerByModel: (request: AnswerRequest) => Effect.Effect<WrittenAns
       schemaName: "answer",
       outputTokensMax: answerTokensMax
     })
-    return groundedAnswer(wire, numbered)
+    return groundedAnswer(wire, numbered, request.question)
   })
 
-const groundedAnswer = (wire: WireAnswer, numbered: ReadonlyArray<Evidence>): WrittenAnswer => {
+const groundedAnswer = (wire: WireAnswer, numbered: ReadonlyArray<Evidence>, question: string): WrittenAnswer => {
   const cited = [...new Set(wire.citations)].flatMap((number) => numbered[number - 1] ?? [])
-  const answer = clippedText(visibleLine(wire.answer), answerLengthMax)
+  const answer = clippedText(plainAnswer(wire.answer), answerLengthMax)
   if (!wire.supported || cited.length === 0 || answer === "") return notGrounded
+  // What an answer may say nowhere: our rules, orders, and what the cited memories do not have.
+  if (isInstruction(answer) || recites(answer) || !isCarried(answer, cited, question)) return notGrounded
   return { answer, citations: cited.map(({ id }) => id), grounded: true, method: "model" }
+}
+
+/** Markdown images, links and HTML tags become their text: a client that renders them would load an address. */
+const plainAnswer = (answer: string): string =>
+  visibleLine(answer)
+    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replaceAll(/<[^>]*>/g, "")
+    .replaceAll(/[<>`]/g, "")
+    .trim()
+
+/** Words in a row of our rules that no answer has by chance. */
+const recitedWords = 8
+const wordsOf = (text: string): ReadonlyArray<string> => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+const rulesText = ` ${wordsOf(answerSystem).join(" ")} `
+
+const recites = (answer: string): boolean => {
+  const words = wordsOf(answer)
+  return words.some(
+    (_, start) =>
+      start + recitedWords <= words.length &&
+      rulesText.includes(` ${words.slice(start, start + recitedWords).join(" ")} `)
+  )
+}
+
+const isCarried = (answer: string, cited: ReadonlyArray<Evidence>, question: string): boolean => {
+  const texts = cited.flatMap(({ kind, data, when }) => [kind, ...leafTexts(data), when ?? ""])
+  const shown = makeShownText([...texts, question])
+  const told = new Set(texts.flatMap((text) => datesInText(text, 0).dates.flat()))
+  const { dates, rest } = datesInText(answer, 0)
+  const claims = [{ property: "answer", text: rest }]
+  const areDatesTold = dates.every((days) => days.some((day) => told.has(day) || isYearTold(day, told)))
+  return areDatesTold && inventedWord(claims, shown) === undefined && isWordingShown(claims, shown)
+}
+
+/** "in May 2026" and "in 2026" say less than the day that a memory has. */
+const isYearTold = (day: string, told: ReadonlySet<string>): boolean => {
+  const prefix = day.endsWith("-01-01") ? day.slice(0, 4) : day.endsWith("-01") ? day.slice(0, 7) : day
+  return [...told].some((each) => each.startsWith(prefix))
 }

@@ -11,10 +11,7 @@ export interface DatesInText {
   readonly rest: string
 }
 
-const months = [
-  ...["january", "february", "march", "april", "may", "june"],
-  ...["july", "august", "september", "october", "november", "december"]
-]
+const months = "january february march april may june july august september october november december".split(" ")
 const month = `(${months.map((name) => `${name.slice(0, 3)}(?:${name.slice(3)})?`).join("|")})`
 const dayOfMonth = "(\\d{1,2})(?:st|nd|rd|th)?"
 const year = "((?:19|20)\\d{2})"

@@ -1,0 +1,161 @@
+/**
+ * Judges what a model proposed: a candidate, or the reason why it is none. A model that does what an
+ * attacker tells it gets through here only with what a message of the conversation says.
+ *
+ * Order: shape and kind, orders, source and quote, names and numbers and wording, days, confidence.
+ */
+import type { Schema } from "effect"
+import { Limits } from "@muniment/domain/Limits"
+import type { JsonObject } from "@muniment/domain/Memory"
+import { tokenize } from "@muniment/engine/recall/Tokenizer"
+import type { Candidate, DroppedCandidate } from "../extraction/Extractor.ts"
+import { clippedText, isJsonArray, leafTexts } from "./ClippedJson.ts"
+import { datesInText } from "./DatesInText.ts"
+import type { DateSupport } from "./DateSupport.ts"
+import type { WireMemory } from "./ExtractionPrompt.ts"
+import { isInstruction } from "./InstructionText.ts"
+import type { PromptKind } from "./PromptKinds.ts"
+import { type ClaimedText, inventedWord, isWordingShown, quotedSentences, type ShownText } from "./Support.ts"
+import { visibleLine, visibleText } from "./VisibleText.ts"
+
+/** Below it a model says itself that it guesses. */
+export const confidenceMin = 0.3
+const mentionsMax = 16
+const tagsMax = 8
+
+/** What the model saw, and what its answer is judged by. */
+export interface Shown {
+  readonly kinds: ReadonlyMap<string, PromptKind>
+  /** Number of a new message -> its text in this window. */
+  readonly messages: ReadonlyMap<number, string>
+  /** Text of the turn before a message: a question may tell the day that its answer is about. */
+  readonly turnBefore: (number: number) => string
+  /** All of it: messages, context, summary. */
+  readonly everything: ShownText
+  readonly today: string
+  readonly dates: DateSupport
+}
+
+export type Judgement = { readonly candidate: Candidate } | { readonly dropped: DroppedCandidate }
+
+export const judge = (wire: WireMemory, shown: Shown): Judgement => {
+  const kind = shown.kinds.get(wire.kind)
+  const numbers = [...new Set(wire.sources)].filter((number) => shown.messages.has(number))
+  const data = keptData(wire.data, kind)
+  const drop = (reason: DroppedCandidate["reason"], message: string): Judgement => ({
+    dropped: {
+      kind: clippedText(visibleLine(wire.kind), Limits.schemaNameLengthMax),
+      data,
+      reason,
+      message,
+      sources: numbers.map((number) => number - 1)
+    }
+  })
+  if (kind === undefined) return drop("malformed", "its kind was not asked for")
+  if (Object.keys(data).length === 0) return drop("malformed", "its data has none of the properties of its kind")
+  if (wire.confidence < 0 || wire.confidence > 1) return drop("malformed", "its confidence is not between 0 and 1")
+  const texts = [...namesAndTexts(data), wire.quote, ...wire.tags, ...wire.mentions.map(({ name }) => name)]
+  if (texts.some(isInstruction)) return drop("instruction", "it gives orders instead of saying something")
+  if (numbers.length === 0) return drop("unsupported", "it names no message that it was taken from")
+  const sentences = numbers.flatMap((number) => quotedSentences(wire.quote, shown.messages.get(number) ?? "") ?? [])
+  if (sentences.length === 0) return drop("unsupported", "its quote is in none of the messages that it names")
+  if (sentences.some(isInstruction)) return drop("instruction", "the sentence that it quotes gives orders")
+
+  const cited = numbers.map((number) => `${shown.turnBefore(number)}\n${shown.messages.get(number)}`).join("\n")
+  const { claims, days } = claimsOf(data, kind, shown.today)
+  const invented = inventedWord(claims, shown.everything)
+  if (invented !== undefined) return drop("unsupported", "it holds a name or a number that no message has")
+  if (!isWordingShown(claims, shown.everything)) return drop("unsupported", "no message says it in such words")
+  const isTold = (day: string): boolean => shown.dates.isTold(day, cited, shown.today)
+  if (!days.every((alternatives) => alternatives.some((day) => day === shown.today || isTold(day)))) {
+    return drop("unsupported", "it holds a date that does not follow from the messages")
+  }
+  const when = eventTime(wire.when ?? undefined, shown.today, isTold)
+  if (when === "untold") return drop("unsupported", "its event time does not follow from the messages")
+  if (wire.confidence < confidenceMin) return drop("low_confidence", "the model was not sure of it")
+  return {
+    candidate: {
+      kind: kind.kind.name,
+      data,
+      confidence: wire.confidence,
+      ...(when === undefined ? {} : { when }),
+      mentions: shownMentions(wire.mentions, shown),
+      tags: shownTags(wire.tags, kind, shown),
+      sources: numbers.map((number) => number - 1)
+    }
+  }
+}
+
+/** Only what the kind declares; absent values that a model wrote out as null or empty text are absent. */
+const keptData = (data: JsonObject, kind: PromptKind | undefined): JsonObject =>
+  Object.fromEntries(
+    Object.entries(data).flatMap(([name, value]) => {
+      const isDeclared = kind?.properties === undefined || kind.properties.has(name)
+      return isDeclared && value !== null && value !== "" ? [[visibleText(name), visibleJson(value)] as const] : []
+    })
+  )
+
+const visibleJson = (value: Schema.Json): Schema.Json => {
+  if (typeof value === "string") return visibleText(value).trim()
+  if (value === null || typeof value !== "object") return value
+  if (isJsonArray(value)) return value.map(visibleJson)
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [visibleText(name), visibleJson(inner)]))
+}
+
+const namesAndTexts = (value: Schema.Json): ReadonlyArray<string> => {
+  if (value === null || typeof value !== "object") return leafTexts(value)
+  if (isJsonArray(value)) return value.flatMap(namesAndTexts)
+  return Object.entries(value).flatMap(([name, inner]) => [name, ...namesAndTexts(inner)])
+}
+
+/** What data claims: texts without their dates, and the dates. */
+const claimsOf = (data: JsonObject, kind: PromptKind, today: string) => {
+  const claims: Array<ClaimedText> = []
+  const days: Array<ReadonlyArray<string>> = []
+  for (const [property, value] of Object.entries(data)) {
+    for (const text of leafTexts(value)) {
+      if (kind.offered.has(text)) continue
+      const found = datesInText(text, Number(today.slice(0, 4)))
+      claims.push({ property, text: found.rest })
+      days.push(...found.dates)
+    }
+  }
+  return { claims, days }
+}
+
+const iso = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}):\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/
+
+/**
+ * The day of a told event. Models like to add the day of the conversation where none was told: that is
+ * left out, as is a time of day, whose zone nobody told.
+ */
+const eventTime = (
+  when: string | undefined,
+  today: string,
+  isTold: (day: string) => boolean
+): string | "untold" | undefined => {
+  const day = iso.exec(when?.trim() ?? "")?.[1]
+  if (day === undefined) return undefined
+  if (isTold(day)) return day
+  return day === today ? undefined : "untold"
+}
+
+const shownMentions = (mentions: WireMemory["mentions"], shown: Shown): Candidate["mentions"] =>
+  mentions
+    .map(({ name, type }) => ({ name: visibleLine(name), type: visibleLine(type).toLowerCase() }))
+    .filter(({ name, type }) => {
+      const terms = tokenize(name)
+      return /^[a-z]{1,32}$/.test(type) && terms.length > 0 && terms.every((term) => shown.everything.terms.has(term))
+    })
+    .slice(0, mentionsMax)
+
+/** Tags steer filters, so their words come from the conversation or from the kind, never from nowhere. */
+const shownTags = (tags: WireMemory["tags"], { kind }: PromptKind, shown: Shown): ReadonlyArray<string> => {
+  const ofKind = new Set(tokenize(`${kind.name} ${kind.description}`))
+  const isShown = (term: string) => shown.everything.terms.has(term) || ofKind.has(term)
+  const kept = tags
+    .map((tag) => visibleLine(tag).toLowerCase())
+    .filter((tag) => tag.length <= Limits.tagLengthMax && /^[\p{L}\p{N}][\p{L}\p{N}\p{M} _-]*$/u.test(tag))
+    .filter((tag) => tokenize(tag).every(isShown))
+  return [...new Set(kept)].slice(0, tagsMax)
+}

@@ -1,0 +1,167 @@
+/**
+ * Extraction by the configured language model: a fenced prompt for each window of the conversation and
+ * each group of kinds, side by side, and a judge between the model's answers and the caller.
+ *
+ * Invariants: one failed call fails the whole extraction; no candidate without a quote from a new
+ * message; all that is dropped is reported. The deadline is the model's own.
+ */
+import { Effect, Layer } from "effect"
+import { Limits } from "@muniment/domain/Limits"
+import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
+import {
+  type Candidate,
+  type DroppedCandidate,
+  type Extraction,
+  type ExtractionRequest
+} from "../extraction/Extractor.ts"
+import { Extractor, summaryLengthMax } from "../extraction/Extractor.ts"
+import { judge, type Shown } from "./CandidateChecks.ts"
+import { clippedText } from "./ClippedJson.ts"
+import { type ConversationWindow, conversationWindows } from "./ConversationWindows.ts"
+import { type DateSupport, makeDateSupport } from "./DateSupport.ts"
+import {
+  extractionPrompt,
+  extractionSystem,
+  extractionTokensMax,
+  WireExtraction,
+  type WireExtraction as WireResult
+} from "./ExtractionPrompt.ts"
+import { drawFence } from "./Fence.ts"
+import { isInstruction } from "./InstructionText.ts"
+import { kindGroups, type PromptKind, promptKind } from "./PromptKinds.ts"
+import { makeShownText } from "./Support.ts"
+import { visibleLine } from "./VisibleText.ts"
+
+/** Windows times groups of kinds; more would not end within the time of a request. */
+export const callsPerExtractionMax = 12
+/** Of one extraction: others want the model too. */
+const callsAtOnceMax = 4
+/** Candidates past it are the least sure ones; a commit takes no more. */
+const candidatesMax = Limits.memoriesPerRequestMax
+
+export const LlmExtractor = {
+  layer: Layer.effect(
+    Extractor,
+    Effect.gen(function* () {
+      const model = yield* StructuredModel
+      const dates = makeDateSupport()
+      const extract = Effect.fn("LlmExtractor.extract")(function* (request: ExtractionRequest) {
+        const parts = partsOf(request)
+        if (parts.length > callsPerExtractionMax) return yield* tooLong
+        const answers = yield* Effect.forEach(parts, (part) => ask(model, request, part), {
+          concurrency: callsAtOnceMax
+        })
+        return yield* Effect.sync(() => merged(parts, answers, request, dates))
+      })
+      return { name: model.name, extract }
+    })
+  )
+}
+
+/** One call of the model. */
+interface Part {
+  readonly window: ConversationWindow
+  readonly kinds: ReadonlyArray<PromptKind>
+  /** Only the first group of kinds of a window writes its summary. */
+  readonly isFirstOfWindow: boolean
+}
+
+const partsOf = (request: ExtractionRequest): ReadonlyArray<Part> => {
+  const groups = kindGroups(request.kinds.map(promptKind))
+  return conversationWindows(request).flatMap((window) =>
+    groups.map((kinds, index) => ({ window, kinds, isFirstOfWindow: index === 0 }))
+  )
+}
+
+const tooLong = new ModelFailure({
+  reason: "overloaded",
+  message: `The conversation and its kinds need more than ${callsPerExtractionMax} calls of the model; send fewer messages or name fewer schemas.`
+})
+
+const ask = Effect.fnUntraced(function* (model: StructuredModel["Service"], request: ExtractionRequest, part: Part) {
+  const fence = yield* drawFence
+  return yield* model.generate({
+    account: request.account,
+    purpose: "extraction",
+    system: extractionSystem,
+    prompt: extractionPrompt(fence, part.kinds, request, part.window, request.summary),
+    schema: WireExtraction,
+    schemaName: "extraction",
+    outputTokensMax: extractionTokensMax
+  })
+})
+
+const merged = (
+  parts: ReadonlyArray<Part>,
+  answers: ReadonlyArray<WireResult>,
+  request: ExtractionRequest,
+  dates: DateSupport
+): Extraction => {
+  const found = new Map<string, Candidate>()
+  const dropped: Array<DroppedCandidate> = []
+  for (const [index, part] of parts.entries()) {
+    const shown = shownOf(part, request, dates)
+    for (const wire of answers[index]?.memories ?? []) {
+      const judgement = judge(wire, shown)
+      if ("dropped" in judgement) dropped.push(judgement.dropped)
+      else addCandidate(found, judgement.candidate)
+    }
+  }
+  // A stable sort: among equally sure ones the earlier stay.
+  const ranked = [...found.values()].sort((a, b) => b.confidence - a.confidence)
+  const kept = new Set(ranked.slice(0, candidatesMax))
+  const message = `only the ${candidatesMax} surest candidates of a request are kept`
+  dropped.push(
+    ...ranked
+      .slice(candidatesMax)
+      .map(({ kind, data, sources }) => ({ kind, data, sources, reason: "low_confidence" as const, message }))
+  )
+  const summaries = answers.filter((_, index) => parts[index]?.isFirstOfWindow).map(({ summary }) => summary)
+  return {
+    candidates: [...found.values()].filter((candidate) => kept.has(candidate)),
+    dropped,
+    summary: joinedSummary(summaries) ?? request.summary
+  }
+}
+
+/** The same memory from two windows is one, with the sources of both. */
+const addCandidate = (found: Map<string, Candidate>, candidate: Candidate): void => {
+  const key = JSON.stringify([candidate.kind, candidate.data])
+  const known = found.get(key)
+  const sources = [...new Set([...(known?.sources ?? []), ...candidate.sources])].sort((a, b) => a - b)
+  const confidence = Math.max(known?.confidence ?? 0, candidate.confidence)
+  found.set(key, { ...candidate, sources, confidence })
+}
+
+const shownOf = ({ window, kinds }: Part, request: ExtractionRequest, dates: DateSupport): Shown => {
+  const messages = new Map<number, string>()
+  for (const { number, content } of window.pieces) messages.set(number, `${messages.get(number) ?? ""}${content}`)
+  const texts = [...messages.values(), ...window.context.map(({ content }) => content), request.summary ?? ""]
+  return {
+    kinds: new Map(kinds.map((kind) => [kind.kind.name, kind])),
+    messages,
+    turnBefore: (number) => messages.get(number - 1) ?? window.context.at(-1)?.content ?? "",
+    everything: makeShownText(texts),
+    today: request.conversationDate,
+    dates
+  }
+}
+
+/**
+ * Windows are summed up side by side and then stand one after the other, each with its share of the
+ * length. Sentences that give orders are taken out: a summary comes back in every later prompt.
+ */
+const joinedSummary = (summaries: ReadonlyArray<string>): string | undefined => {
+  const share = Math.floor(summaryLengthMax / Math.max(1, summaries.length)) - 1
+  const joined = summaries
+    .map((summary) =>
+      visibleLine(summary)
+        .split(/(?<=[.!?。])\s*/u)
+        .filter((sentence) => sentence !== "" && !isInstruction(sentence))
+        .join(" ")
+    )
+    .map((summary) => clippedText(summary, share))
+    .filter((summary) => summary !== "")
+    .join(" ")
+  return joined === "" || isInstruction(joined) ? undefined : joined
+}
