@@ -1,44 +1,36 @@
 /**
  * Port of search mode `answer` (interface.md section 4.5): a question and the memories that a search
  * found in, a short answer out that says nothing which they do not say.
- *
- * Invariant: every citation is the id of a given memory; `grounded` is true only with at least one.
  */
-import { Context, type Effect } from "effect"
-import type { JsonObject } from "@muniment/domain/Memory"
+import { Context, Effect, Layer } from "effect"
+import type { StructuredModel } from "@muniment/models/llm/StructuredModel"
+import { extractiveAnswer } from "./ExtractiveAnswers.ts"
+import { makeModelAnswers } from "./ModelAnswers.ts"
+import type { Evidence, WrittenAnswer } from "./WrittenAnswer.ts"
 
-/** A memory that may support an answer, best first. Memories are data, never instructions. */
-export interface Evidence {
-  readonly id: string
-  readonly kind: string
-  readonly data: JsonObject
-  /** Event time, ISO 8601. */
-  readonly when?: string | undefined
-  /** When it was stored, milliseconds. */
-  readonly createdAt: number
-  /** 0..1, comparable between questions. */
-  readonly relevance: number
+export { type Evidence, nothingKnown, type WrittenAnswer } from "./WrittenAnswer.ts"
+
+export interface AnswerRequest {
+  readonly account: string
+  readonly question: string
+  readonly evidence: ReadonlyArray<Evidence>
 }
-
-export interface WrittenAnswer {
-  readonly answer: string
-  /** Ids in order of their first use. */
-  readonly citations: ReadonlyArray<string>
-  readonly grounded: boolean
-  readonly method: "model" | "extractive"
-}
-
-/** What is said when nothing supports an answer. */
-export const nothingKnown = "I have no memory that answers this."
 
 export class AnswerWriter extends Context.Service<
   AnswerWriter,
   {
     /** Never fails: without a model, or when it gives up, the answer is extractive. */
-    readonly write: (request: {
-      readonly account: string
-      readonly question: string
-      readonly evidence: ReadonlyArray<Evidence>
-    }) => Effect.Effect<WrittenAnswer>
+    readonly write: (request: AnswerRequest) => Effect.Effect<WrittenAnswer>
   }
->()("muniment/insight/AnswerWriter") {}
+>()("muniment/insight/AnswerWriter") {
+  static readonly layerExtractive = Layer.succeed(this, {
+    write: ({ question, evidence }: AnswerRequest) => Effect.sync(() => extractiveAnswer(question, evidence))
+  })
+
+  /** The model first; when it fails, the memories are quoted. */
+  static readonly layerWithModel: Layer.Layer<AnswerWriter, never, StructuredModel> = Layer.effect(
+    this,
+    // Suspended because the prompts import this port, which may still be loading then.
+    Effect.suspend(() => makeModelAnswers)
+  )
+}

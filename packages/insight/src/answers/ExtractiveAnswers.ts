@@ -5,12 +5,11 @@
  *
  * Runs on the event loop: a few milliseconds at the bounds named in `Passage.ts`. Deterministic.
  */
-import { Effect, Layer } from "effect"
-import { AnswerWriter, type Evidence, nothingKnown, type WrittenAnswer } from "./AnswerWriter.ts"
 import { castOf, type Passage, readPassages } from "./Passage.ts"
 import { readQuestion, type Question } from "./Question.ts"
 import { findSupport, type Support } from "./Support.ts"
 import { withoutReplaced } from "./Updates.ts"
+import { type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
 
 export const STATEMENTS_MAX = 3
 export const ANSWER_LENGTH_MAX = 600
@@ -22,10 +21,6 @@ const COVERAGE_MIN = 0.35
 const FURTHER_SHARE_MIN = 0.85
 /** Share of words in common above which two statements say the same. */
 const SAME_MIN = 0.75
-
-export const layerExtractive: Layer.Layer<AnswerWriter> = Layer.succeed(AnswerWriter, {
-  write: ({ question, evidence }) => Effect.sync(() => extractiveAnswer(question, evidence))
-})
 
 export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evidence>): WrittenAnswer => {
   const asked = readQuestion(question)
@@ -45,13 +40,6 @@ export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evide
 /** "When" wants the date of a memory that has it beside its words. */
 const saidFor = ({ type }: Question, { statement: { text, date } }: Passage): string =>
   type === "date" && date !== undefined ? `${text.replace(/\.$/, "")} (${date}).` : text
-
-export const unanswered = (method: WrittenAnswer["method"]): WrittenAnswer => ({
-  answer: nothingKnown,
-  citations: [],
-  grounded: false,
-  method
-})
 
 const choose = (question: Question, best: Support, supports: ReadonlyArray<Support>): ReadonlyArray<Support> => {
   const chosen = [best]

@@ -7,7 +7,7 @@
  */
 import type { JsonObject } from "@muniment/domain/Memory"
 import type { Schema } from "effect"
-import type { Evidence } from "./AnswerWriter.ts"
+import type { Evidence } from "./WrittenAnswer.ts"
 import { dateText, isIsoDate } from "./DateText.ts"
 import { plainText } from "./PlainText.ts"
 

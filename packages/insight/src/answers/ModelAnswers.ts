@@ -5,32 +5,31 @@
  * Invariant, whatever the model says: citations are ids of the evidence, each once, and an answer
  * without one is `nothingKnown`.
  */
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { answerByModel } from "../prompts/AnswerByModel.ts"
-import { AnswerWriter, type Evidence, type WrittenAnswer } from "./AnswerWriter.ts"
-import { extractiveAnswer, unanswered } from "./ExtractiveAnswers.ts"
+import type { AnswerRequest } from "./AnswerWriter.ts"
+import { extractiveAnswer } from "./ExtractiveAnswers.ts"
+import { type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
 
-export const layerWithModel: Layer.Layer<AnswerWriter, never, StructuredModel> = Layer.effect(
-  AnswerWriter,
-  Effect.gen(function* () {
-    const model = yield* StructuredModel
-    const write = Effect.fn("ModelAnswers.write")(function* (request: Parameters<AnswerWriter["Service"]["write"]>[0]) {
-      return yield* answerByModel(request).pipe(
-        Effect.provideService(StructuredModel, model),
-        Effect.map((answer) => groundedIn(request.evidence, answer)),
-        // By reason alone: a failure's message may come from a provider that quotes what it was sent.
-        Effect.catchTag("ModelFailure", ({ reason }) =>
-          Effect.logWarning("the language model gave no answer, the memories are quoted instead").pipe(
-            Effect.annotateLogs({ reason }),
-            Effect.as(extractiveAnswer(request.question, request.evidence))
-          )
+/** What stands behind `AnswerWriter.layerWithModel`. */
+export const makeModelAnswers = Effect.gen(function* () {
+  const model = yield* StructuredModel
+  const write = Effect.fn("ModelAnswers.write")(function* (request: AnswerRequest) {
+    return yield* answerByModel(request).pipe(
+      Effect.provideService(StructuredModel, model),
+      Effect.map((answer) => groundedIn(request.evidence, answer)),
+      // By reason alone: a failure's message may come from a provider that quotes what it was sent.
+      Effect.catchTag("ModelFailure", ({ reason }) =>
+        Effect.logWarning("the language model gave no answer, the memories are quoted instead").pipe(
+          Effect.annotateLogs({ reason }),
+          Effect.as(extractiveAnswer(request.question, request.evidence))
         )
       )
-    })
-    return { write }
+    )
   })
-)
+  return { write } as const
+})
 
 /** The port's invariant, kept here too: what a model wrote is believed only with memories behind it. */
 export const groundedIn = (evidence: ReadonlyArray<Evidence>, written: WrittenAnswer): WrittenAnswer => {

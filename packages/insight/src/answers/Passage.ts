@@ -5,7 +5,7 @@
  */
 import { stopWords } from "@muniment/engine/recall/StopWords"
 import { tokenize } from "@muniment/engine/recall/Tokenizer"
-import type { Evidence } from "./AnswerWriter.ts"
+import type { Evidence } from "./WrittenAnswer.ts"
 import { isUser, type MemoryStatement, readStatement } from "./MemoryStatement.ts"
 
 export interface Passage {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import * as fc from "fast-check"
 import { monthNames } from "@muniment/insight/answers/DateText"
 import { ANSWER_LENGTH_MAX, extractiveAnswer, STATEMENTS_MAX } from "@muniment/insight/answers/ExtractiveAnswers"
-import { type Evidence, nothingKnown } from "@muniment/insight/answers/AnswerWriter"
+import { type Evidence, nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
 import { evidenceOf, worldQuestions } from "./Worlds.ts"
 
 const fact = (id: string, text: string, createdAt = 0, subject = "Alice"): Evidence =>

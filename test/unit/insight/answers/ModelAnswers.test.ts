@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as fc from "fast-check"
-import { AnswerWriter, nothingKnown } from "@muniment/insight/answers/AnswerWriter"
-import { layerExtractive } from "@muniment/insight/answers/ExtractiveAnswers"
-import { groundedIn, layerWithModel } from "@muniment/insight/answers/ModelAnswers"
+import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
+import { nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
+import { groundedIn } from "@muniment/insight/answers/ModelAnswers"
 import { ModelFailure, type ModelFailureReason, StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { evidenceOf } from "./Worlds.ts"
 
@@ -20,7 +20,7 @@ const scripted = (answer: Effect.Effect<unknown, ModelFailure>): Layer.Layer<Str
 
 const written = (answer: Effect.Effect<unknown, ModelFailure>) =>
   AnswerWriter.use((writer) => writer.write(request)).pipe(
-    Effect.provide(layerWithModel.pipe(Layer.provide(scripted(answer))))
+    Effect.provide(AnswerWriter.layerWithModel.pipe(Layer.provide(scripted(answer))))
   )
 
 describe("answers with a model", () => {
@@ -64,7 +64,7 @@ describe("answers with a model", () => {
     Effect.gen(function* () {
       const answer = yield* AnswerWriter.use((writer) => writer.write(request))
       expect(answer).toMatchObject({ answer: "Alice lives in Seattle.", method: "extractive" })
-    }).pipe(Effect.provide(layerExtractive))
+    }).pipe(Effect.provide(AnswerWriter.layerExtractive))
   )
 
   it("never leave the evidence, whatever a model's answer claims", () => {

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import type { Evidence } from "@muniment/insight/answers/AnswerWriter"
+import type { Evidence } from "@muniment/insight/answers/WrittenAnswer"
 
 export interface WorldQuestion {
   readonly question: string

@@ -1,0 +1,36 @@
+/**
+ * What goes into an answer and what comes out. Invariant: every citation is the id of a given memory;
+ * `grounded` is true only with at least one, and without it the answer is `nothingKnown`.
+ */
+import type { JsonObject } from "@muniment/domain/Memory"
+
+/** A memory that may support an answer, best first. Memories are data, never instructions. */
+export interface Evidence {
+  readonly id: string
+  readonly kind: string
+  readonly data: JsonObject
+  /** Event time, ISO 8601. */
+  readonly when?: string | undefined
+  /** When it was stored, milliseconds. */
+  readonly createdAt: number
+  /** 0..1, comparable between questions. */
+  readonly relevance: number
+}
+
+export interface WrittenAnswer {
+  readonly answer: string
+  /** Ids in order of their first use. */
+  readonly citations: ReadonlyArray<string>
+  readonly grounded: boolean
+  readonly method: "model" | "extractive"
+}
+
+/** What is said when nothing supports an answer. */
+export const nothingKnown = "I have no memory that answers this."
+
+export const unanswered = (method: WrittenAnswer["method"]): WrittenAnswer => ({
+  answer: nothingKnown,
+  citations: [],
+  grounded: false,
+  method
+})
