@@ -7,6 +7,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { memoryColumns } from "@muniment/engine/recall/MemoryText"
+import type { ConversationAdvance, ConversationChange } from "@muniment/engine/store/Conversations"
 import {
   NamespaceStore,
   type Change,
@@ -16,7 +17,7 @@ import {
   type StoredVector
 } from "@muniment/engine/store/NamespaceStore"
 import { temporaryDirectory } from "../unit/sqlite/TemporaryDirectory.ts"
-import { axisVector, memoryRecord, namespaceKey } from "./EngineFixtures.ts"
+import { axisVector, memoryRecord, namespaceKey, turnOf } from "./EngineFixtures.ts"
 
 const key = namespaceKey()
 
@@ -27,9 +28,23 @@ export const put = (slot: number, record: MemoryRecord, vector?: MemoryVector): 
   columns: memoryColumns(record),
   vector
 })
-export const unit = (changes: ReadonlyArray<Change>, token?: string): CommitUnit => ({
+export const unit = (
+  changes: ReadonlyArray<Change>,
+  token?: string,
+  conversation?: ConversationChange
+): CommitUnit => ({
   changes,
-  idempotency: token === undefined ? undefined : { key: token, fingerprint: "f", result: `result of ${token}` }
+  idempotency: token === undefined ? undefined : { key: token, fingerprint: "f", result: `result of ${token}` },
+  conversation
+})
+const advance = (numbers: ReadonlyArray<number>, more: Partial<ConversationAdvance> = {}): ConversationAdvance => ({
+  _tag: "Advance",
+  scope: {},
+  processed: numbers.map((number) => turnOf(number).key),
+  turns: numbers.map((number) => turnOf(number)),
+  summary: undefined,
+  expiresAt: undefined,
+  ...more
 })
 
 export const storeConformance = (name: string, layerOf: (directory: string) => Layer.Layer<NamespaceStore>): void => {
@@ -70,7 +85,9 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
           confidence: 0.25,
           expiresAt: 9_007_199_254_740_991,
           uniqueKey: "k",
-          origin: "extraction"
+          origin: "extraction",
+          sources: [{ key: "00ff", id: "m1" }, { key: "01ff" }],
+          neighbours: ["before", "after"]
         })
         const bare = memoryRecord(2, "bare", { expiresAt: 0.5 })
         const vector = axisVector(3)
@@ -250,6 +267,117 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
             yield* file.commit(4, [unit([{ _tag: "Embed", slot: 0, vector: axisVector(0, 8, "new") }])], 2)
             expect(yield* file.countWithoutVector("new")).toBe(2)
             expect(yield* file.countWithoutVector("old")).toBe(3)
+          })
+        )
+      })
+    )
+  })
+
+  describe(`${name}: a conversation`, () => {
+    it.effect("comes back after a restart, scope by scope", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        const scope = { subjectId: "s" }
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* opened(directory)
+            yield* file.commit(0, [unit([], undefined, advance([1, 2], { summary: "of nobody", expiresAt: 500 }))], 10)
+            yield* file.commit(0, [unit([put(0, memoryRecord(1, "x"))], "token", advance([3], { scope }))], 20)
+          })
+        )
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const { conversations } = yield* opened(directory)
+            const keys = [1, 2, 3].map((number) => turnOf(number).key)
+            expect(yield* conversations.context({}, 499)).toEqual({
+              turns: [turnOf(1), turnOf(2)],
+              summary: "of nobody"
+            })
+            expect(yield* conversations.context({}, 500)).toEqual({ turns: [], summary: undefined })
+            expect(yield* conversations.context(scope, 500)).toEqual({ turns: [turnOf(3)], summary: undefined })
+            expect(yield* conversations.processed({}, keys)).toEqual(new Set(keys.slice(0, 2)))
+            expect(yield* conversations.processed({ subjectId: "s", threadId: "t" }, keys)).toEqual(new Set())
+            expect(conversations.nextExpiry).toBe(500)
+            expect([yield* conversations.sweep(499), yield* conversations.sweep(500)]).toEqual([0, 3])
+            expect(conversations.nextExpiry).toBeUndefined()
+          })
+        )
+      })
+    )
+
+    it.effect("is not there when a later change of the commit fails", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* opened(directory)
+            yield* file.commit(0, [unit([put(0, memoryRecord(1, "one"))])], 1)
+            const failing = unit([put(5, memoryRecord(1, "the same id"))])
+            yield* Effect.flip(file.commit(1, [unit([], undefined, advance([1], { summary: "s" })), failing], 2))
+          })
+        )
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const { conversations } = yield* opened(directory)
+            expect(yield* conversations.context({}, 0)).toEqual({ turns: [], summary: undefined })
+            expect((yield* conversations.processed({}, [turnOf(1).key])).size).toBe(0)
+          })
+        )
+      })
+    )
+
+    it.effect("loses what a removed memory was taken from, and all of it when it is forgotten", () =>
+      Effect.gen(function* () {
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* opened(temporaryDirectory())
+            const { conversations } = file
+            const taken = memoryRecord(1, "x", { sources: [{ key: turnOf(1).key }] })
+            yield* file.commit(0, [unit([put(0, taken)], undefined, advance([1, 2], { summary: "s" }))], 1)
+            yield* file.commit(1, [unit([{ _tag: "Remove", slot: 0 }])], 2)
+            expect(yield* conversations.context({}, 2)).toEqual({ turns: [turnOf(2)], summary: undefined })
+            const forget = { _tag: "Forget", within: {} } as const
+            expect(yield* conversations.finds(forget)).toBe(true)
+            expect(yield* conversations.finds({ _tag: "Forget", within: { subjectId: "s" } })).toBe(false)
+            yield* file.commit(2, [unit([], undefined, forget)], 3)
+            expect(yield* conversations.finds(forget)).toBe(false)
+            expect((yield* conversations.processed({}, [turnOf(1).key])).size).toBe(0)
+          })
+        )
+      })
+    )
+
+    it.effect("loses turns by age", () =>
+      Effect.gen(function* () {
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* opened(temporaryDirectory())
+            yield* file.commit(0, [unit([], undefined, advance([1]))], 10)
+            yield* file.commit(0, [unit([], undefined, advance([2]))], 20)
+            const drop = (beforeMillis: number) => ({ _tag: "DropTurns", beforeMillis }) as const
+            expect(yield* file.conversations.finds(drop(10))).toBe(false)
+            expect(yield* file.conversations.finds(drop(20))).toBe(true)
+            yield* file.commit(0, [unit([], undefined, drop(20))], 30)
+            expect((yield* file.conversations.context({}, 30)).turns).toEqual([turnOf(2)])
+          })
+        )
+      })
+    )
+  })
+
+  describe(`${name}: memories that say the same`, () => {
+    it.effect("are found by content and subject, the last inserted first", () =>
+      Effect.gen(function* () {
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const file = yield* opened(temporaryDirectory())
+            const subjects = [undefined, "s", undefined, "t"]
+            const changes = subjects.map((subjectId, at) => put(3 - at, memoryRecord(at, "same", { subjectId })))
+            yield* file.commit(0, [unit([...changes, put(7, memoryRecord(7, "other"))])], 1)
+            const { contentHash } = memoryRecord(0, "same")
+            expect(yield* file.slotsOfContent(contentHash, undefined)).toEqual([1, 3])
+            expect(yield* file.slotsOfContent(contentHash, "s")).toEqual([2])
+            expect(yield* file.slotsOfContent(contentHash, "u")).toEqual([])
           })
         )
       })
