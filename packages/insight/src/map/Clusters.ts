@@ -6,6 +6,7 @@
  * Invariant: the outcome is a function of the rows and their order; callers bring a canonical order.
  */
 import { createRequire } from "node:module"
+import type declared from "graphology-communities-louvain"
 import { addScaled, dot, type Matrix, normalise, normaliseRows, rowOf, sumsOf } from "./Matrix.ts"
 import { nearestNeighbours, neighbourGraph } from "./NeighbourGraph.ts"
 import { seededSequence } from "./SeededSequence.ts"
@@ -17,9 +18,7 @@ export interface Clustering {
 }
 
 // Its declaration describes a default export that this CommonJS module does not have.
-const louvain: typeof import("graphology-communities-louvain").default = createRequire(import.meta.url)(
-  "graphology-communities-louvain"
-)
+const louvain: typeof declared.default = createRequire(import.meta.url)("graphology-communities-louvain")
 
 const neighboursPerRow = 6
 const refinementRoundsMax = 8

@@ -34,8 +34,8 @@ const reducedWordDims = 64
 const trialRowsMax = 600
 /** With fewer memories the mean of a kind or a subject says more about them than about it. */
 const trialRowsMin = 12
-/** Taking a facet away may cost this share of the silhouette; topics proper lose a quarter or more. */
-const separationKeptMin = 0.9
+/** Taking a facet away may cost this share of the silhouette; topics proper lose more. */
+const separationKeptMin = 0.85
 /** A facet of few memories is taken away in part only: its mean is mostly their own. */
 const facetShrinkage = 2
 

@@ -24,7 +24,7 @@ export const layOut = (features: Matrix, clustering: Clustering): ReadonlyArray<
   const { rows } = features
   if (rows === 0) return []
   const discs = placeDiscs(features, clustering)
-  const places = new Array<MapPosition>(rows).fill({ x: 0, y: 0 })
+  const places = Array.from({ length: rows }, (): MapPosition => ({ x: 0, y: 0 }))
   for (const disc of discs) {
     for (const [at, { x, y }] of aroundCentre(features, disc).entries()) {
       places[disc.rows[at]!] = { x: rounded(disc.x + x), y: rounded(disc.y + y) }

@@ -1,11 +1,15 @@
 /**
- * Port of search mode `map` (interface.md section 4.6): memories in, topics out.
+ * Search mode `map` (interface.md section 4.6): memories in, topics out. Maps are drawn one after the
+ * other in a worker thread that is started when it is needed, killed when it is late, and let go when
+ * it is idle.
  *
  * Invariant: the map is a function of the set of memories: not of their order, nor of their ids, nor
  * of the moment.
  */
-import { Context, Data, type Effect } from "effect"
+import { Context, Data, Effect, Layer } from "effect"
+import { Piscina } from "piscina"
 import type { JsonObject } from "@muniment/domain/Memory"
+import { type MapRequest, packRequest } from "./MapProtocol.ts"
 
 export interface MapMemory {
   readonly id: string
@@ -48,9 +52,64 @@ export interface DrawnMap {
 /** The map could not be drawn in time. */
 export class MapUnavailable extends Data.TaggedError("MapUnavailable")<{ readonly reason: string }> {}
 
+export const mapLimits = {
+  memoriesMax: 5_000,
+  /** From asking to answer, waiting included; a map of 5,000 takes a second. */
+  deadlineMillis: 5_000,
+  /** Maps that may wait for the one being drawn. */
+  queuedMax: 8,
+  idleMillis: 30_000,
+  heapMegabytesMax: 256,
+  stackMegabytes: 4
+} as const
+export type MapLimits = { readonly [Name in keyof typeof mapLimits]: number }
+
 export class MemoryMap extends Context.Service<
   MemoryMap,
   {
     readonly draw: (memories: ReadonlyArray<MapMemory>) => Effect.Effect<DrawnMap, MapUnavailable>
   }
->()("muniment/insight/MemoryMap") {}
+>()("muniment/insight/MemoryMap") {
+  static readonly layerWith = (limits: MapLimits): Layer.Layer<MemoryMap> => Layer.effect(this, make(limits))
+
+  static readonly layer: Layer.Layer<MemoryMap> = MemoryMap.layerWith(mapLimits)
+}
+
+const make = Effect.fnUntraced(function* (limits: MapLimits) {
+  const pool = yield* Effect.acquireRelease(
+    Effect.sync(() => startPool(limits)),
+    (started) => Effect.promise(() => started.destroy())
+  )
+
+  const draw = Effect.fn("MemoryMap.draw")(function* (memories: ReadonlyArray<MapMemory>) {
+    if (memories.length > limits.memoriesMax) {
+      return yield* new MapUnavailable({ reason: `a map shows at most ${limits.memoriesMax} memories` })
+    }
+    return yield* Effect.tryPromise({
+      // An interrupted caller, and a deadline, abort the signal: piscina then kills the worker at work.
+      try: (signal) => {
+        const request = packRequest(memories)
+        return pool.run(request, { signal, transferList: [request.vectors.buffer] })
+      },
+      catch: (cause) => new MapUnavailable({ reason: cause instanceof Error ? cause.message : String(cause) })
+    }).pipe(
+      Effect.timeoutOrElse({
+        duration: limits.deadlineMillis,
+        orElse: () => Effect.fail(new MapUnavailable({ reason: `not drawn within ${limits.deadlineMillis} ms` }))
+      })
+    )
+  })
+  return { draw }
+})
+
+const startPool = (limits: MapLimits): Piscina<MapRequest, DrawnMap> =>
+  new Piscina<MapRequest, DrawnMap>({
+    filename: new URL("./MapWorker.ts", import.meta.url).href,
+    minThreads: 0,
+    maxThreads: 1,
+    idleTimeout: limits.idleMillis,
+    maxQueue: limits.queuedMax,
+    env: {},
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: limits.heapMegabytesMax, stackSizeMb: limits.stackMegabytes }
+  })
