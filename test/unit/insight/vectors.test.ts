@@ -1,4 +1,5 @@
 /** The labelled conversations are what their readers take them for. */
+import type { Candidate } from "@muniment/insight/extraction/Extractor"
 import { describe, expect, it } from "vitest"
 import {
   type FieldLabel,
@@ -12,6 +13,7 @@ import {
   readQuestions,
   type Terms
 } from "../../../bench/extraction/LabelledSet.ts"
+import { score } from "../../../bench/extraction/score.ts"
 import { read, says } from "../../../bench/extraction/Wordings.ts"
 
 /** Words a memory says although the conversation puts them otherwise: `I'm Alice` is a name. */
@@ -150,6 +152,42 @@ describe("labelled conversations", () => {
     }
   })
 })
+
+describe("an extractor that knows the labels", () => {
+  it("is right about every one of them, each for itself", () => {
+    const results = new Map(all.map(({ id, expected }) => [id, expected.map(candidateFor)]))
+    const { all: total, forbidden } = score(all, results)
+    expect(total.correct).toBe(total.found)
+    expect(total.recalled).toBe(total.expected)
+    expect(forbidden.hit).toBe(0)
+  })
+})
+
+/** The shortest memory that a label asks for, in its own words. */
+const candidateFor = ({ kind, data }: Label): Candidate => {
+  const rest = { kind, confidence: 1, mentions: [], tags: [], sources: [0] }
+  if ("fields" in data) {
+    return {
+      ...rest,
+      data: Object.fromEntries(Object.entries(data.fields).map(([name, asked]) => [name, valueFor(asked)]))
+    }
+  }
+  const text = data.terms.map(([phrase]) => phrase).join(" ")
+  const subject = data.subject[0]!
+  if ("preferenceType" in data) {
+    return { ...rest, data: { subject, preferenceType: data.preferenceType[0]!, preference: text } }
+  }
+  if (!("eventDate" in data)) return { ...rest, data: { subject, fact: text } }
+  const dates = { eventDate: data.eventDate[0]!, endDate: data.endDate?.[0] ?? "none" }
+  const known = Object.entries(dates).filter(([, day]) => day !== "none")
+  return { ...rest, data: { subject, event: text, ...Object.fromEntries(known) } }
+}
+
+const valueFor = (asked: FieldLabel): Candidate["data"][string] => {
+  if (typeof asked !== "object") return asked
+  if ("terms" in asked) return asked.terms.map(([phrase]) => phrase).join(" ")
+  return "set" in asked ? [...asked.set] : asked[0]!
+}
 
 describe("questions", () => {
   const talks = new Map(readQuestionedConversations().map((talk) => [talk.id, talk]))
