@@ -30,6 +30,8 @@ export interface ModelRequest {
 /** Words that this server does not understand; it answers them with 400, as some servers do. */
 export type Refused = "json_schema" | "json_object" | "max_tokens" | "temperature"
 
+const idlePollMillis = 10
+
 export class ModelServer {
   /** In order of arrival, refused ones too. */
   readonly requests: Array<ModelRequest> = []
@@ -62,6 +64,11 @@ export class ModelServer {
   script(...replies: ReadonlyArray<ModelReply>): void {
     this.#queue.push(...replies)
   }
+
+  /** Ends when no caller waits for a reply or for the rest of one. */
+  readonly untilIdle: Effect.Effect<void> = Effect.suspend(() =>
+    this.underWay === 0 ? Effect.void : Effect.andThen(Effect.sleep(idlePollMillis), this.untilIdle)
+  )
 
   async close(): Promise<void> {
     this.#server.closeAllConnections()

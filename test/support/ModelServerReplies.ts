@@ -40,7 +40,10 @@ export type ModelReply =
   | { readonly kind: "huge"; readonly bytes: number }
   | { readonly kind: "not_json" }
 
-export const answer = (value: unknown, usage?: ReplyUsage | null): ModelReply => ({
+export const answer = (
+  value: unknown,
+  usage?: ReplyUsage | null
+): Extract<ModelReply, { readonly kind: "answer" }> => ({
   kind: "answer",
   value,
   ...(usage !== undefined && { usage })

@@ -7,12 +7,12 @@
 const startsTriedMax = 8
 
 const thought = /^\s*<think(?:ing)?>[\s\S]*?<\/think(?:ing)?>/
-const fence = /```[a-zA-Z0-9]*\s*\n([\s\S]*?)\n?\s*```/
+const fence = "```"
 
 export const jsonIn = (written: string): string => {
   const text = written.replace(thought, "").trim()
   if (isJson(text)) return text
-  const fenced = fence.exec(text)?.[1]?.trim()
+  const fenced = insideFence(text)
   if (fenced !== undefined && isJson(fenced)) return fenced
   let from = 0
   for (let tried = 0; tried < startsTriedMax; tried += 1) {
@@ -26,6 +26,14 @@ export const jsonIn = (written: string): string => {
     from = end
   }
   return text
+}
+
+/** By searching and not by a pattern: some models write blank lines until they are cut. */
+const insideFence = (text: string): string | undefined => {
+  const open = text.indexOf(fence)
+  const start = open < 0 ? -1 : text.indexOf("\n", open)
+  const end = start < 0 ? -1 : text.indexOf(fence, start)
+  return end < 0 ? undefined : text.slice(start, end).trim()
 }
 
 const isJson = (text: string): boolean => {

@@ -9,7 +9,7 @@ export interface LanguageModelConfig {
   readonly apiKey: Redacted.Redacted | undefined
   /** Of one exchange with the server. */
   readonly timeoutMillis?: number | undefined
-  /** Of a call in all: waiting for its turn, retries, repair. */
+  /** Of a call in all: waiting for its turn, retries, repair. By default 7.5 s, or more if one exchange may take more. */
   readonly deadlineMillis?: number | undefined
   /** Calls under way at once. */
   readonly concurrency?: number | undefined
@@ -37,10 +37,14 @@ const defaults = {
   circuitCoolDownMillis: 30_000
 }
 
+/** What a deadline leaves beside one exchange, where an operator gives a slow model more time. */
+const besidesExchangeMillis = 500
+
 /** The bounds of calls, as configured or by default. */
 export const callSettings = (config: LanguageModelConfig): typeof defaults => ({
   timeoutMillis: config.timeoutMillis ?? defaults.timeoutMillis,
-  deadlineMillis: config.deadlineMillis ?? defaults.deadlineMillis,
+  deadlineMillis:
+    config.deadlineMillis ?? Math.max(defaults.deadlineMillis, (config.timeoutMillis ?? 0) + besidesExchangeMillis),
   concurrency: config.concurrency ?? defaults.concurrency,
   waitingCallsMax: config.waitingCallsMax ?? defaults.waitingCallsMax,
   circuitFailuresMax: config.circuitFailuresMax ?? defaults.circuitFailuresMax,

@@ -5,7 +5,7 @@
  * Its interface says neither how long an answer may be nor what a bad answer cost, so a call carries a
  * `ModelCall` beside it.
  */
-import { Context, Effect, Schema, Stream } from "effect"
+import { Context, Effect, type Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Prompt, type Response } from "effect/ai"
 import { jsonIn } from "./JsonAnswer.ts"
 import { answerCut, type ModelExchange } from "./ModelExchange.ts"

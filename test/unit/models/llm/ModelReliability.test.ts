@@ -101,6 +101,7 @@ describe.each(formats)("a failing server that speaks %s", (format) => {
         expect(millis).toBeLessThan(1_500)
         expect(server.requests).toHaveLength(1)
         expect(entries[0]?.used).toEqual(entries[0]?.estimate)
+        yield* server.untilIdle
       })
     )
   )
@@ -134,7 +135,7 @@ describe.each(formats)("a failing server that speaks %s", (format) => {
         const fiber = yield* Effect.forkChild(model.generate(request))
         yield* Effect.repeat(Effect.sleep(10), { until: () => server.underWay === 1 })
         yield* Fiber.interrupt(fiber)
-        yield* Effect.repeat(Effect.sleep(10), { until: () => server.underWay === 0 })
+        yield* server.untilIdle
         expect(entries[0]?.used).toEqual(entries[0]?.estimate)
       })
     )

@@ -126,6 +126,7 @@ describe.each(formats)("a structured answer over %s", (format) => {
         expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "malformed" })
         // Read to its end it would be an unfit answer, and asked for again.
         expect(server.requests).toHaveLength(1)
+        yield* server.untilIdle
         server.script(answer(tea))
         expect(yield* model.generate(request)).toEqual(tea)
       })
@@ -242,7 +243,7 @@ describe("the dialect of an OpenAI-compatible server", () => {
     withModel(format, {}, ({ model, server }) =>
       Effect.gen(function* () {
         const isStrict = (index: number) =>
-          (server.requests[index]?.body["response_format"] as { readonly json_schema: { readonly strict: boolean } })
+          (server.requests[index]!.body["response_format"] as { readonly json_schema: { readonly strict: boolean } })
             .json_schema.strict
         const closed = Schema.Struct({ names: Schema.Array(Schema.String), age: Schema.NullOr(Schema.Finite) })
         const optional = Schema.Struct({ name: Schema.optionalKey(Schema.String) })
