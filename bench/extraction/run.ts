@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util"
 import { type Candidate, type CandidateKind, Extractor } from "@muniment/insight/extraction/Extractor"
+import { RuleExtractor } from "@muniment/insight/rules/RuleExtractor"
 import { Effect, type Layer } from "effect"
 import { answerHelp } from "../Usage.ts"
 import { kindsOf, type LabelledConversation, readConversations, readKinds } from "./LabelledSet.ts"
@@ -14,8 +15,7 @@ const usage =
   "node bench/extraction/run.ts [--split dev|held-out|all] [--extractor rules] [--failures] [--json]\n" +
   "  --failures  what was missed, wrong or forbidden, by conversation; --json  the whole score"
 
-/** Loaded by name, so that the program says plainly when one is not built. */
-const modules: ReadonlyMap<string, string> = new Map([["rules", "@muniment/insight/rules/RuleExtractor"]])
+const extractors: ReadonlyMap<string, Layer.Layer<Extractor>> = new Map([["rules", RuleExtractor.layer]])
 
 const main = async (): Promise<void> => {
   answerHelp(usage)
@@ -28,8 +28,8 @@ const main = async (): Promise<void> => {
     }
   })
   const conversations = conversationsOf(values.split)
-  const layer = await extractorLayer(values.extractor)
-  const runs = await Effect.runPromise(extractAll(conversations).pipe(Effect.provide(layer), Effect.scoped))
+  const layer = layerOf(values.extractor)
+  const runs = await Effect.runPromise(extractAll(conversations).pipe(Effect.provide(layer)))
   const scored = score(conversations, new Map(runs.map(({ id, candidates }) => [id, candidates])))
   const millis = runs.map((run) => run.millis)
   if (values.json) return print(JSON.stringify({ ...scored, millis }, null, 2))
@@ -44,19 +44,10 @@ const conversationsOf = (split: string): ReadonlyArray<LabelledConversation> => 
   throw new Error(`no split ${split}\nusage: ${usage}`)
 }
 
-const extractorLayer = async (name: string): Promise<Layer.Layer<Extractor, unknown>> => {
-  const specifier = modules.get(name)
-  if (specifier === undefined) throw new Error(`no extractor ${name}\nusage: ${usage}`)
-  try {
-    const { RuleExtractor } = (await import(specifier)) as ExtractorModule
-    return RuleExtractor.layer
-  } catch (cause) {
-    throw new Error(`the extractor ${name} cannot be loaded from ${specifier}`, { cause })
-  }
-}
-
-interface ExtractorModule {
-  readonly RuleExtractor: { readonly layer: Layer.Layer<Extractor, unknown> }
+const layerOf = (name: string): Layer.Layer<Extractor> => {
+  const layer = extractors.get(name)
+  if (layer === undefined) throw new Error(`no extractor ${name}\nusage: ${usage}`)
+  return layer
 }
 
 interface Run {
