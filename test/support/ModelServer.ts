@@ -28,7 +28,7 @@ export interface ModelRequest {
 }
 
 /** Words that this server does not understand; it answers them with 400, as some servers do. */
-export type Refused = "json_schema" | "json_object" | "max_tokens" | "temperature"
+export type Refused = "json_schema" | "json_object" | "max_tokens" | "temperature" | "tool_choice"
 
 const idlePollMillis = 10
 
@@ -104,6 +104,7 @@ export class ModelServer {
       ["max_tokens", "max_tokens" in body, "Unsupported parameter: use 'max_completion_tokens' instead."],
       ["temperature", "temperature" in body, "Unsupported value: 'temperature' is not supported with this model."],
       ["json_schema", schemaBy === "json_schema", "response_format.type must be text or json_object"],
+      ["tool_choice", "tool_choice" in body, "tool_choice: forced tool use is not supported with this model."],
       ["json_object", schemaBy === "json_object", "response_format is not supported"]
     ]
     const word = words.find(([name, isUsed]) => isUsed && this.refused.has(name))

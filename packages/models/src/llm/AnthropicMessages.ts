@@ -1,10 +1,11 @@
 /**
  * The wire format of Anthropic's `/v1/messages` (docs.anthropic.com/en/api/messages). The answer's schema
- * is the input of one tool that the model is forced to use, which every model of the provider knows.
+ * is the input of one tool that the model is forced to use. Models that always think take no forced
+ * tool and no temperature; their refusal moves the schema into the prompt.
  */
 import { Option, Redacted, Schema } from "effect"
 import { claimedTokens } from "./TokenCount.ts"
-import { type WireAnswer, type WireFormat, isTooLong } from "./WireFormat.ts"
+import { type Dialect, isTooLong, schemaInstruction, type WireAnswer, type WireFormat } from "./WireFormat.ts"
 
 export const anthropicMessages: WireFormat = {
   urlOf: (baseUrl) => `${baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/messages`,
@@ -15,21 +16,25 @@ export const anthropicMessages: WireFormat = {
   encode: ({ answer, model, outputTokensMax, system, turns }, dialect) => ({
     model,
     max_tokens: outputTokensMax,
-    system,
+    system: answer === undefined || isForced(dialect) ? system : `${system}\n\n${schemaInstruction(answer.schema)}`,
     messages: turns,
     stream: false,
     ...(dialect.isTemperatureSent && { temperature: 0 }),
-    ...(answer !== undefined && {
-      tools: [{ name: answer.name, description: toolDescription, input_schema: answer.schema }],
-      tool_choice: { type: "tool", name: answer.name, disable_parallel_tool_use: true }
-    })
+    ...(answer !== undefined &&
+      isForced(dialect) && {
+        tools: [{ name: answer.name, description: toolDescription, input_schema: answer.schema }],
+        tool_choice: { type: "tool", name: answer.name, disable_parallel_tool_use: true }
+      })
   }),
   decode: (body) => Option.getOrUndefined(Option.map(decodeMessage(body), answerOf)),
-  simpler: (dialect, refusal) =>
-    dialect.isTemperatureSent && refusal.includes("temperature") && !isTooLong(refusal)
-      ? { ...dialect, isTemperatureSent: false }
-      : undefined
+  simpler: (dialect, refusal) => {
+    if (isTooLong(refusal)) return undefined
+    if (dialect.isTemperatureSent && refusal.includes("temperature")) return { ...dialect, isTemperatureSent: false }
+    return isForced(dialect) && refusal.includes("tool") ? { ...dialect, schemaBy: "prompt" } : undefined
+  }
 }
+
+const isForced = ({ schemaBy }: Dialect): boolean => schemaBy === "json_schema"
 
 const apiVersion = "2023-06-01"
 const toolDescription = "Takes the whole answer. Use it once."

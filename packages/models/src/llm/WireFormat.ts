@@ -22,7 +22,7 @@ export interface WireRequest {
 
 /** What differs between servers of one format; found out by their refusals. */
 export interface Dialect {
-  /** How the answer's schema is imposed: by the server, as any JSON, or only by the prompt. */
+  /** How the answer's schema is imposed: by the server (a forced tool, at Anthropic), as any JSON, or by the prompt. */
   readonly schemaBy: "json_schema" | "json_object" | "prompt"
   readonly lengthField: "max_tokens" | "max_completion_tokens"
   readonly isTemperatureSent: boolean

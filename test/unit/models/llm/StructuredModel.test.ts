@@ -292,6 +292,19 @@ describe("the words of Anthropic's server", () => {
     )
   )
 
+  it.live("move the schema into the prompt for models that take no forced tool", () =>
+    withModel("anthropic", {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.refused.add("tool_choice").add("temperature")
+        server.otherwise = () => answer(tea)
+        expect(yield* model.generate(request)).toEqual(tea)
+        expect(yield* model.generate(request)).toEqual(tea)
+        expect(server.requests.map(({ body }) => "tools" in body)).toEqual([true, true, false, false])
+        expect(server.requests.at(-1)?.system).toContain('"confidence"')
+      })
+    )
+  )
+
   it.live("leave temperature out where the model takes none, and a base URL may end with its version", () =>
     withModel("anthropic", {}, ({ server }) =>
       withModel("anthropic", { baseUrl: `${server.baseUrl("anthropic")}/v1/` }, ({ model }) =>
