@@ -113,7 +113,32 @@ const scenarios: ReadonlyArray<Scenario> = [
         expect((await server.call("DELETE", `/v1/memories/${id}`, { headers })).status).toBe(200)
       }
     }
+  },
+  {
+    name: "a conversation whose subject was erased: its memories, its turns, what is remembered of them",
+    secret: "Zanzibarsix",
+    fill: async (server, secret) => {
+      const made = await server.call("POST", "/v1/memories", { body: { ...talk(secret), conversation: said(secret) } })
+      expect(made.body.created.length, JSON.stringify(made.body)).toBeGreaterThan(0)
+      return made.body.created.map(({ id }: { readonly id: string }) => id)
+    },
+    erase: async (server, secret, ids) => {
+      const filters = { agentId: "agent", subjectId: "erased" }
+      const { body } = await server.call("POST", "/v1/memories/batch/delete", { body: { filters } })
+      expect(body.deleted).toBe(ids.length)
+      // The messages count as new again.
+      const again = await server.call("POST", "/v1/memories", { body: { ...talk(secret), conversation: said(secret) } })
+      expect([again.body.skippedMessages, again.body.created.length]).toEqual([0, ids.length])
+      await server.call("POST", "/v1/memories/batch/delete", { body: { filters } })
+    }
   }
+]
+
+const talk = (secret: string) => ({ agentId: "agent", subjectId: "erased", threadId: `about ${secret}` })
+const said = (secret: string) => [
+  { id: "e1", role: "user", content: `My name is Ann and I live in ${secret}.` },
+  { id: "e2", role: "user", content: `The weather in ${secret} is fine today, isn't it?` },
+  { id: "e3", role: "assistant", content: `It is always fine in ${secret}.` }
 ]
 
 interface Outcome {
@@ -163,8 +188,9 @@ describe("after a stop, the data directory holds no byte of", () => {
   afterAll(() => rmSync(dataDirectory, { recursive: true, force: true }))
 
   it.each(scenarios)("$name", ({ secret }) => {
-    const { before, ...after } = outcomes.get(secret)!
+    const { before, vectorCount, ...after } = outcomes.get(secret)!
     expect(before).not.toEqual([])
-    expect(after).toEqual({ text: [], vectors: [], vectorCount: 5 })
+    expect(vectorCount).toBeGreaterThan(0)
+    expect(after).toEqual({ text: [], vectors: [] })
   })
 })

@@ -186,15 +186,6 @@ describe("a request", () => {
     }
   })
 
-  it("with a conversation says that this version does not extract yet", async () => {
-    const conversation = [
-      { id: "m1", role: "human", content: "I am Ann and live in Oslo" },
-      { role: "ai", content: "Hello Ann" }
-    ]
-    const { status, body } = await alice.post("/v1/memories", { agentId: "talk", conversation })
-    expect([status, body.code]).toEqual([501, "not_implemented"])
-  })
-
   it("to batch/create stores and answers as POST /memories does", async () => {
     const { status, body } = await alice.post("/v1/memories/batch/create", {
       agentId: "batch",

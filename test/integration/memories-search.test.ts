@@ -196,8 +196,8 @@ describe("parameters", () => {
   it.each([
     ["mode", "llm", 200],
     ["mode", "raw", 200],
-    ["mode", "answer", 501],
-    ["mode", "map", 501],
+    ["mode", "answer", 200],
+    ["mode", "map", 200],
     ["mode", "poem", 400],
     ["mode", "", 400],
     ["scope", "own", 200],

@@ -18,12 +18,14 @@ import { loadHnswlib, type HnswlibModule } from "@muniment/engine/index/Hnswlib"
 import { MemorySearch } from "@muniment/engine/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 import { sqliteNamespaceStore } from "@muniment/engine/store/SqliteNamespaceStore"
+import { MemoryMap } from "@muniment/insight/map/MemoryMap"
 import { Accounts } from "@muniment/ledger/Accounts"
 import { ApiKeyStore } from "@muniment/ledger/ApiKeyStore"
 import { ControlDatabase } from "@muniment/ledger/ControlDatabase"
 import { IdempotencyStore } from "@muniment/ledger/IdempotencyStore"
 import { JobLog } from "@muniment/ledger/JobLog"
 import { Ledger } from "@muniment/ledger/Ledger"
+import { ModelUsage } from "@muniment/ledger/ModelUsage"
 import { PaymentJournal } from "@muniment/ledger/PaymentJournal"
 import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
 import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
@@ -42,6 +44,8 @@ import { ChargedCalls } from "./credits/ChargedCalls.ts"
 import { OpenCharges } from "./credits/OpenCharges.ts"
 import { PaymentDesk } from "./credits/PaymentDesk.ts"
 import { DataDirectory, readLockNote, readOperatorToken } from "./DataDirectory.ts"
+import { ConversationExtraction } from "./extraction/ConversationExtraction.ts"
+import { languageModelLayer } from "./extraction/LanguageModel.ts"
 import { accountHandlers } from "./http/AccountHandlers.ts"
 import { adminHandlers } from "./http/AdminHandlers.ts"
 import { attestationsHandlers, keyFileRoutes } from "./http/AttestationsHandlers.ts"
@@ -132,7 +136,8 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
     GrantRevocations.layer,
     IdempotencyStore.layer,
     Ledger.layer({ monthlyAllowance: credits(config.monthlyAllowanceCredits) }),
-    JobLog.layer
+    JobLog.layer,
+    ModelUsage.layer
   )
   const storage = PaymentJournal.layer.pipe(
     Layer.provideMerge(records),
@@ -165,7 +170,7 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
   const issuer = Option.getOrElse(config.issuer, () => serviceName)
   return Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
-    MemoryCreation.layer,
+    MemoryCreation.layer.pipe(Layer.provide(ConversationExtraction.layer)),
     SearchModes.layer.pipe(Layer.provideMerge(MemoryRecall.layer)),
     Housekeeping.layer,
     ChargedCalls.layer,
@@ -181,6 +186,7 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
       )
     ),
     Layer.provideMerge(MemoryService.layer),
+    Layer.provideMerge(Layer.mergeAll(languageModelLayer(config.llm), MemoryMap.layer)),
     Layer.provideMerge(Reembed.layer),
     Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, QueryEmbedding.layer)),
     Layer.provideMerge(Layer.mergeAll(engine, embedder, SchemaValidator.layer)),

@@ -36,6 +36,23 @@ const payments = Config.all({
   confirmations: Config.Int("MUNIMENT_PAYMENT_CONFIRMATIONS").pipe(Config.withDefault(1))
 })
 
+/** The language model of extraction and answers; without one rules do the work. */
+const llm = Config.all({
+  provider: Config.Literals(["none", "openai-compatible", "anthropic"], "MUNIMENT_LLM_PROVIDER").pipe(
+    Config.withDefault("none")
+  ),
+  baseUrl: Config.String("MUNIMENT_LLM_BASE_URL").pipe(Config.option),
+  model: Config.String("MUNIMENT_LLM_MODEL").pipe(Config.option),
+  apiKey: Config.Redacted("MUNIMENT_LLM_API_KEY").pipe(Config.option),
+  timeoutMillis: Config.Int("MUNIMENT_LLM_TIMEOUT_MILLIS").pipe(Config.option),
+  concurrency: Config.Int("MUNIMENT_LLM_CONCURRENCY").pipe(Config.option),
+  /** Budget of each account and UTC day; none by default. */
+  tokensPerDay: Config.Int("MUNIMENT_LLM_TOKENS_PER_DAY").pipe(Config.option),
+  costPerDayUsd: Config.Finite("MUNIMENT_LLM_COST_PER_DAY_USD").pipe(Config.option),
+  inputUsdPerMillion: Config.Finite("MUNIMENT_LLM_INPUT_USD_PER_MILLION").pipe(Config.option),
+  outputUsdPerMillion: Config.Finite("MUNIMENT_LLM_OUTPUT_USD_PER_MILLION").pipe(Config.option)
+})
+
 export const ServerConfig = Config.all({
   host: Config.String("MUNIMENT_HOST").pipe(Config.withDefault("127.0.0.1")),
   port: Config.Port("MUNIMENT_PORT").pipe(Config.withDefault(8787)),
@@ -81,6 +98,7 @@ export const ServerConfig = Config.all({
   monthlyAllowanceCredits: Config.Int("MUNIMENT_MONTHLY_ALLOWANCE").pipe(Config.withDefault(1_000)),
   rateLimits: Config.Literals(["on", "off"], "MUNIMENT_RATE_LIMITS").pipe(Config.withDefault("on")),
   payments,
+  llm,
   logLevel: Config.Literals(["Debug", "Info", "Warn", "Error"], "MUNIMENT_LOG_LEVEL").pipe(Config.withDefault("Info")),
   openNamespacesMax: Config.Int("MUNIMENT_OPEN_NAMESPACES").pipe(Config.withDefault(1_024))
 })

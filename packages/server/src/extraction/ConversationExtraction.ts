@@ -7,7 +7,8 @@
  * with nothing new costs nothing; of two requests with the same messages at once one stores, the other
  * finds them processed.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Option } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { CurrentCharge, type ChargeFailure, type IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { InvalidRequest, type NotFound, RateLimited, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
@@ -264,9 +265,18 @@ const read = (extractor: Extractor["Service"], request: ExtractionRequest) =>
   )
 
 const refused = Effect.fnUntraced(function* ({ message, reason, retryAfterSeconds }: ModelFailure) {
-  if (retryAfterSeconds !== undefined) yield* answerHeaders({ "retry-after": String(retryAfterSeconds) })
+  if (retryAfterSeconds !== undefined) yield* comeBackAfter(retryAfterSeconds)
   if (reason === "budget_exhausted") return yield* new RateLimited({ code: "model_budget_exhausted", error: message })
   return yield* unavailable(message)
+})
+
+/** Tells the HTTP caller, if there is one. */
+const comeBackAfter = Effect.fnUntraced(function* (seconds: number) {
+  const request = yield* Effect.serviceOption(HttpServerRequest.HttpServerRequest)
+  if (Option.isNone(request)) return
+  yield* answerHeaders({ "retry-after": String(seconds) }).pipe(
+    Effect.provideService(HttpServerRequest.HttpServerRequest, request.value)
+  )
 })
 
 const unavailable = (why: string) =>

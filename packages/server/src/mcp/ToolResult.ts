@@ -11,6 +11,7 @@ import type {
   NotFound,
   PaymentPending,
   PaymentRequired,
+  RateLimited,
   Unavailable
 } from "@muniment/domain/Errors"
 import type { JsonObject } from "@muniment/domain/Memory"
@@ -25,6 +26,8 @@ export type ToolFailure =
   | Conflict
   | PaymentRequired
   | PaymentPending
+  | RateLimited
+  | RateLimited
   | InsufficientStorage
   | Unavailable
 

@@ -4,8 +4,9 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { ChargeFailure, IdempotencyToken } from "@muniment/domain/api/Middleware"
-import type { InvalidRequest, NotFound } from "@muniment/domain/Errors"
+import type { InvalidRequest, NotFound, RateLimited } from "@muniment/domain/Errors"
 import type { CreatedMemories, CreateMemories } from "@muniment/domain/Memory"
+import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { MemoryService } from "./MemoryService.ts"
 import { memoryEntry } from "./MemoryViews.ts"
 
@@ -16,20 +17,23 @@ export class MemoryCreation extends Context.Service<
       account: string,
       request: CreateMemories,
       token: IdempotencyToken | undefined
-    ) => Effect.Effect<CreatedMemories, InvalidRequest | NotFound | ChargeFailure>
+    ) => Effect.Effect<CreatedMemories, InvalidRequest | NotFound | RateLimited | ChargeFailure>
   }
 >()("muniment/server/MemoryCreation") {
   static readonly layer = Layer.effect(
     this,
     Effect.gen(function* () {
       const service = yield* MemoryService
+      const { extract } = yield* ConversationExtraction
 
       const create = Effect.fn("MemoryCreation.create")(function* (
         account: string,
         request: CreateMemories,
         token: IdempotencyToken | undefined
       ) {
-        const reply = yield* service.create(account, { ...request, memories: request.memories ?? [] }, token)
+        const { conversation, memories } = request
+        if (conversation !== undefined) return yield* extract(account, { ...request, conversation }, token)
+        const reply = yield* service.create(account, { ...request, memories: memories ?? [] }, token)
         return { created: reply.created.map(memoryEntry), updated: reply.updated.map(memoryEntry) }
       })
 

@@ -1,0 +1,254 @@
+/**
+ * POST /memories with a conversation, without a language model (specification section 4.1, interface.md
+ * section 5.3): what is skipped, what is stored and linked, what is refused, and what it costs. The
+ * quality of the extraction itself is measured on the labelled set (bench/extraction).
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, schemaText, startTimeout, text, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+let server: TestServer
+let alice: MemoryCalls
+beforeAll(async () => {
+  server = await startServer()
+  alice = await accountCalls(server, "alice")
+}, startTimeout)
+afterAll(() => server.stop())
+
+interface Message {
+  readonly id?: string
+  readonly role: string
+  readonly content: string
+}
+
+const user = (content: string, id?: string): Message => ({ role: "user", content, ...(id !== undefined && { id }) })
+const assistant = (content: string, id?: string): Message => ({ ...user(content, id), role: "assistant" })
+
+const extract = (
+  agentId: string,
+  conversation: ReadonlyArray<Message>,
+  rest: object = {},
+  headers: Record<string, string> = {}
+) => alice.post("/v1/memories", { agentId, conversation, ...rest }, headers)
+
+const extracted = async (agentId: string, conversation: ReadonlyArray<Message>, rest: object = {}) => {
+  const answer = await extract(agentId, conversation, rest)
+  expect(answer.body, JSON.stringify(answer.body)).toMatchObject({ success: true })
+  return answer.body
+}
+
+const textsOf = (entries: ReadonlyArray<{ readonly data: object }>) =>
+  entries.map(({ data }) => Object.values(data).join(" "))
+
+const listed = async (agentId: string): Promise<ReadonlyArray<{ readonly id: string; readonly data: object }>> =>
+  (await alice.call("GET", `/v1/memories?agentId=${agentId}&limit=100`)).body.memories
+
+const introduction = user("My name is Alice and I live in Seattle.", "m1")
+
+describe("a conversation", () => {
+  it("in which somebody states a name and a home town gives memories that say both, within a second", async () => {
+    await extracted("warm-up", [user("I am Bob.")])
+    const startedAt = performance.now()
+    const { created } = await extracted("first", [introduction])
+    const tookMillis = performance.now() - startedAt
+    expect(textsOf(created).some((words) => /alice/i.test(words) && /seattle/i.test(words))).toBe(true)
+    expect(tookMillis).toBeLessThan(1_000)
+  })
+
+  it("that grows and is sent ten times gives each fact once, with ids and without", async () => {
+    const said = [
+      "My name is Dana.",
+      "I live in Oslo.",
+      "I work as a nurse.",
+      "I have a dog called Rex.",
+      "I love hiking.",
+      "I am allergic to peanuts.",
+      "My sister Anna lives in Berlin.",
+      "I hate cilantro.",
+      "I speak Norwegian.",
+      "I want to learn the piano."
+    ]
+    for (const [agentId, idOf] of [
+      ["grows", (at: number) => `m${at}`],
+      ["grows-unnamed", () => undefined]
+    ] as const) {
+      const window = said.map((content, at) => user(content, idOf(at)))
+      const texts: Array<string> = []
+      for (let sent = 1; sent <= window.length; sent++) {
+        const { created, skippedMessages } = await extracted(agentId, window.slice(0, sent), { threadId: "t" })
+        expect(skippedMessages).toBe(sent - 1)
+        texts.push(...textsOf(created))
+      }
+      expect(texts.length).toBeGreaterThanOrEqual(8)
+      expect(new Set(texts).size).toBe(texts.length)
+      expect((await listed(agentId)).length).toBe(texts.length)
+    }
+  })
+
+  it("that was sent before answers with empty lists and costs nothing", async () => {
+    const first = await extract("twice", [introduction])
+    expect(first.headers.get("x-credits-charged")).toBe("5")
+    const again = await extract("twice", [introduction])
+    expect(again.body).toEqual({ success: true, created: [], updated: [], rejected: [], skippedMessages: 1 })
+    expect(again.headers.get("x-credits-charged")).toBe("0")
+    const unnamed = [user("I live in Rome."), assistant("Rome is beautiful.")]
+    expect((await extracted("twice", unnamed)).created.length).toBeGreaterThan(0)
+    const repeated = await extract("twice", unnamed)
+    expect([repeated.body.created, repeated.headers.get("x-credits-charged")]).toEqual([[], "0"])
+  })
+
+  it("is known by thread and subject: the same ids elsewhere are new", async () => {
+    for (const rest of [
+      {},
+      { threadId: "a" },
+      { threadId: "b" },
+      { subjectId: "s" },
+      { subjectId: "s", threadId: "a" }
+    ]) {
+      expect((await extracted("scopes", [introduction], rest)).skippedMessages).toBe(0)
+      expect((await extracted("scopes", [introduction], rest)).skippedMessages).toBe(1)
+    }
+  })
+
+  it("is read again with `force`, and what is known already is reported instead of stored twice", async () => {
+    const { created } = await extracted("forced", [introduction])
+    const forced = await extracted("forced", [introduction], { force: true })
+    expect([forced.created, forced.skippedMessages]).toEqual([[], 0])
+    expect(forced.rejected.length).toBeGreaterThanOrEqual(created.length)
+    const ids = created.map(({ id }: { readonly id: string }) => id)
+    for (const { duplicateOf, reason, sourceMessageIds } of forced.rejected) {
+      expect(["duplicate", "near_duplicate"]).toContain(reason)
+      expect(ids).toContain(duplicateOf)
+      expect(sourceMessageIds).toEqual(["m1"])
+    }
+  })
+
+  it("does not store again what was said in other words", async () => {
+    await extracted("reworded", [user("I live in Seattle.", "a")], { threadId: "one" })
+    const { created, rejected } = await extracted("reworded", [user("I am living in Seattle.", "b")], {
+      threadId: "two"
+    })
+    expect([created, rejected.map(({ reason }: { readonly reason: string }) => reason)]).toEqual([
+      [],
+      ["near_duplicate"]
+    ])
+  })
+
+  it("sent twice at the same moment is read by one, and free for the other", async () => {
+    const both = await Promise.all([1, 2, 3, 4].map(() => extract("at-once", [introduction], { threadId: "t" })))
+    expect(both.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    const stored = both.filter(({ body }) => body.created.length > 0)
+    expect(stored.length).toBe(1)
+    expect((await listed("at-once")).length).toBe(stored[0]!.body.created.length)
+    expect(both.map(({ headers }) => headers.get("x-credits-charged")).sort()).toEqual(["0", "0", "0", "5"])
+  })
+
+  it("takes the roles human and ai, and learns nothing about the user from the assistant alone", async () => {
+    const { created } = await extracted("roles", [
+      { role: "ai", content: "I live in the cloud and I love data." },
+      { role: "human", content: "I live in Lisbon." }
+    ])
+    expect(textsOf(created).some((words) => words.includes("Lisbon"))).toBe(true)
+    expect(textsOf(created).join(" ")).not.toMatch(/cloud|data\b/)
+  })
+
+  it("counts relative dates from `conversationDate`, and invents none", async () => {
+    const { created } = await extracted(
+      "dates",
+      [user("I have a dentist appointment tomorrow."), user("I am planning to visit Rome some day.")],
+      { conversationDate: "2026-02-28" }
+    )
+    const dates = created.flatMap(
+      ({ data }: { readonly data: { readonly eventDate?: string } }) => data.eventDate ?? []
+    )
+    expect(dates.map((date: string) => date.slice(0, 10))).toEqual(["2026-03-01"])
+    const dentist = created.find(({ data }: { readonly data: object }) => JSON.stringify(data).includes("dentist"))
+    const { context } = await alice.get(dentist.id)
+    expect(context.when).toMatch(/^2026-03-01T/)
+  })
+
+  it.each(["2026-02-30", "yesterday", "2026-2-3", "", "2026-02-28T10:00:00Z"])(
+    "with conversationDate %j is refused",
+    async (conversationDate) => {
+      const { status, body } = await extract("dates", [introduction], { conversationDate })
+      expect([status, body.code]).toEqual([400, "invalid_request"])
+    }
+  )
+
+  it("remembers who is who from earlier messages of the thread", async () => {
+    await extracted("context", [user("My name is Carol.", "c1")], { threadId: "t" })
+    const { created } = await extracted("context", [user("I moved to Madrid.", "c2")], { threadId: "t" })
+    expect(textsOf(created).some((words) => words.includes("Carol") && words.includes("Madrid"))).toBe(true)
+  })
+})
+
+describe("the kinds of an extraction", () => {
+  const profile = {
+    name: "user_profile",
+    description: "Who the user is",
+    uniqueOn: ["kind"],
+    schema: schemaText(
+      {
+        name: { ...text, description: "The user's name" },
+        city: { ...text, description: "City where the user lives" }
+      },
+      { required: ["city"] }
+    )
+  }
+
+  it("are all registered and built-in ones, or those that `schemas` names", async () => {
+    expect((await alice.post("/v1/schemas", profile)).status).toBe(200)
+    const only = await extracted("kinds", [user("I live in Vienna.", "k1")], { schemas: ["user_profile"] })
+    expect(only.created.map(({ kind }: { readonly kind: string }) => kind)).toEqual(["user_profile"])
+    expect(only.created[0].data.city).toBe("Vienna")
+  })
+
+  it("with uniqueOn supersede the older version, whose history stays", async () => {
+    await extracted("moves", [user("I live in Vienna.", "a")], { schemas: ["user_profile"] })
+    const { created } = await extracted("moves", [user("I live in Graz now.", "b")], { schemas: ["user_profile"] })
+    expect([created.length, created[0].data.city]).toEqual([1, "Graz"])
+    expect(created[0].metadata.supersedes).toMatch(/^mem_/)
+    const latest = await listed("moves")
+    expect(latest.map(({ data }) => data)).toMatchObject([{ city: "Graz" }])
+    expect((await alice.get(created[0].metadata.supersedes)).context.isLatest).toBe(false)
+  })
+
+  it("that nobody registered are refused with their place", async () => {
+    const { status, body } = await extract("kinds", [introduction], { schemas: ["factual_memory", "unheard_of"] })
+    expect([status, body.code, body.details[0].path]).toEqual([400, "unknown_schema", "/schemas/1"])
+  })
+})
+
+describe("an extracted memory", () => {
+  it("names the messages that it comes from, and is found by the words around it", async () => {
+    const conversation = [
+      user("We were talking about the aquarium.", "n1"),
+      user("I am allergic to shellfish.", "n2"),
+      assistant("Noted, no bouillabaisse then.", "n3")
+    ]
+    const { created } = await extracted("neighbours", conversation)
+    const allergy = created.find(({ data }: { readonly data: object }) => /shellfish/i.test(JSON.stringify(data)))
+    expect(allergy.metadata.sourceMessageIds).toEqual(["n2"])
+    const found = await alice.search({ query: "bouillabaisse", agentId: "neighbours" })
+    expect(found.map(({ id }) => id)).toContain(allergy.id)
+    expect(JSON.stringify(found)).not.toContain("bouillabaisse")
+  })
+
+  it("expires as the request says", async () => {
+    const before = Date.now()
+    const { created } = await extracted("ttl", [introduction], { ttl: "1h" })
+    for (const { metadata } of created) {
+      expect(metadata.expiresAt).toBeGreaterThanOrEqual(before + 3_600_000)
+      expect(metadata.expiresAt).toBeLessThan(Date.now() + 3_600_001)
+    }
+  })
+
+  it("is answered again under its Idempotency-Key, once charged", async () => {
+    const headers = { "idempotency-key": "extract-once" }
+    const first = await extract("idempotent", [introduction], {}, headers)
+    const again = await extract("idempotent", [introduction], {}, headers)
+    expect(again.body).toEqual(first.body)
+    expect(again.headers.get("idempotency-replayed")).toBe("true")
+    expect((await listed("idempotent")).length).toBe(first.body.created.length)
+  })
+})
