@@ -7,6 +7,7 @@ import type { JsonObject, Mention } from "@muniment/domain/Memory"
 import type { Candidate, CandidateKind, DroppedCandidate } from "../extraction/Extractor.ts"
 import { ruleConfidence, type RuleName } from "./Confidence.ts"
 import type { SourcedFinding } from "./ConversationReader.ts"
+import type { KnownEntity } from "./Entities.ts"
 import type { Finding } from "./Finding.ts"
 import type { People } from "./People.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
@@ -20,18 +21,22 @@ export interface Outcome {
 
 const builtinOf = { fact: "factual_memory", preference: "preference_memory", event: "temporal_event" } as const
 
+export const isBuiltin = (kind: string): boolean => Object.values<string>(builtinOf).includes(kind)
+
 export const candidatesOf = (
   findings: ReadonlyArray<SourcedFinding>,
+  entities: ReadonlyArray<KnownEntity>,
   kinds: ReadonlyArray<CandidateKind>,
   people: People
 ): Outcome => {
   const asked = kinds.slice(0, rulesLimits.kindsMax)
   const names = new Set(asked.map(({ name }) => name))
   const builtin = findings
+    .filter(({ finding }) => !isWithdrawn(finding, people))
     .filter(({ finding }) => names.has(builtinOf[finding.type]))
     .map((sourced) => builtinCandidate(sourced, people))
-  const registered = asked.filter(({ name }) => !Object.values<string>(builtinOf).includes(name))
-  const filled = filledKinds(findings, registered, people)
+  const registered = asked.filter(({ name }) => !isBuiltin(name))
+  const filled = filledKinds(entities, registered)
   return { candidates: merged([...builtin, ...filled.candidates]), dropped: filled.dropped }
 }
 
@@ -48,6 +53,11 @@ const builtinCandidate = ({ finding, source, words }: SourcedFinding, people: Pe
     sources: [source]
   }
 }
+
+/** A name that was corrected later in the conversation. */
+const isWithdrawn = ({ rule, text }: Finding, people: People): boolean =>
+  (rule === "name" || rule === "nameFragment" || rule === "shortAnswer") &&
+  [...people.wrongNames].some((name) => text.endsWith(` is ${name}`) || text.endsWith(` called ${name}`))
 
 /** Whoever gave a name later is the same user. */
 const currentName = (subject: string, people: People): string => (subject === "user" ? people.speaker : subject)

@@ -26,7 +26,8 @@ export interface ClauseSplit {
   readonly hasUnresolvedPronoun: boolean
 }
 
-export const clausesOf = (words: ReadonlyArray<Word>, people: People): ClauseSplit => {
+export const clausesOf = (sentence: ReadonlyArray<Word>, people: People): ClauseSplit => {
+  const words = subjectFirst(sentence, people)
   const clauses: Array<Clause> = []
   let hasUnresolvedPronoun = false
   let at = 0
@@ -46,12 +47,60 @@ export const clausesOf = (words: ReadonlyArray<Word>, people: People): ClauseSpl
   return { clauses, hasUnresolvedPronoun }
 }
 
+const leadWordsMax = 7
+
+/** `Yesterday I quit` -> `I quit Yesterday`; what only sets a scene (`When I was young, ...`) is left out. */
+const subjectFirst = (words: ReadonlyArray<Word>, people: People): ReadonlyArray<Word> => {
+  if (subjectAt(words, 0, people) !== undefined || elidedSpeaker(words) !== undefined) return words
+  const isScene = /^(?:when|while|after|before|once|until|whenever|as|since)$/.test(words[0]?.lower ?? "")
+  const from = isScene ? words.findIndex(({ after }) => after.includes(",")) + 1 : 0
+  const start = words.findIndex((word, at) => at >= from && isOwnStart(word) && startsClause(words, at, people))
+  if (start <= 0 || start - from > leadWordsMax) return words
+  const lead = words.slice(from, start).filter(({ lower }) => !adverbs.test(lower) && !joints.test(lower))
+  if (
+    lead.some(isVerb) ||
+    lead.some(({ lower }) => /^(?:that|who|which|he|she|they|it|this|thanks|you|your|not)$/.test(lower))
+  )
+    return words.slice(start)
+  const { end } = clauseEnd(words, start + 1, people)
+  const moved = lead.map((word) => ({
+    ...word,
+    text: /^(?:For|In|On|At|Before|After|Since|During|With|By|Yesterday|Last|Next|This|As|From|Until|To)$/.test(
+      word.text
+    )
+      ? word.lower
+      : word.text,
+    after: word.after.replace(",", "")
+  }))
+  return [...words.slice(start, end), ...moved, ...words.slice(end)]
+}
+
+const isOwnStart = ({ lower, text }: Word): boolean => text === "I" || /^(?:we|my|our)$/.test(lower)
+
 /** `Anna, who lives in Rome, works`: the aside and the rest are one clause each. */
 const relativeAside = (words: ReadonlyArray<Word>, subject: Subject): ReadonlyArray<Clause> => {
-  if (words[0]?.lower !== "who") return [clauseOf(words, subject)]
+  if (words[0]?.lower !== "who") return copulaList(words).map((part) => clauseOf(part, subject))
   const close = words.findIndex(({ after }) => after.includes(","))
   const parts = close < 0 ? [words.slice(1)] : [words.slice(1, close + 1), words.slice(close + 1)]
   return parts.filter((part) => part.length > 0).map((part) => clauseOf(part, subject))
+}
+
+/** `am Hana, 29, a dentist from Brno`: three predicates of one verb. */
+const copulaList = (words: ReadonlyArray<Word>): ReadonlyArray<ReadonlyArray<Word>> => {
+  const verb = words[0]
+  if (verb === undefined || !/^(?:am|is|are)$/.test(verb.lower)) return [words]
+  const parts: Array<Array<Word>> = [[]]
+  for (const [index, word] of words.entries()) {
+    const isBreak =
+      index > 1 &&
+      /,\s*$/.test(words[index - 1]?.after ?? "") &&
+      /^(?:an?|the|in|from|based|living|working|married|originally|currently|mother|father|mum|mom|dad|\d+)$/.test(
+        word.lower
+      )
+    if (isBreak) parts.push([verb])
+    parts.at(-1)?.push(word)
+  }
+  return parts
 }
 
 const clauseOf = (words: ReadonlyArray<Word>, subject: Subject): Clause => {
@@ -91,8 +140,15 @@ const subjectAt = (words: ReadonlyArray<Word>, at: number, people: People): Foun
     const owner = people.meantBy(word.lower === "his" ? "he" : "she")
     return owner === undefined ? undefined : attributeSubject(words, at + 1, owner)
   }
+  if (familyTitle.test(word.lower) && isVerb(words[at + 1])) {
+    const person = people.mention(people.meet(undefined, word.lower))
+    return { subject: { type: "person", person }, next: at + 1 }
+  }
   return namedSubject(words, at, people)
 }
+
+/** Relatives that go by their title alone. */
+const familyTitle = /^(?:mum|mom|mummy|mommy|dad|daddy|nan|nana|gran|granny|grandma|grandpa|grandad|granddad)$/
 
 /** Behind `my`: a relation with or without a name, or a thing. */
 const ownedSubject = (words: ReadonlyArray<Word>, from: number, people: People): Found | undefined => {
@@ -207,7 +263,7 @@ const startsFinite = (word: Word | undefined, subject: Subject | undefined): boo
   word !== undefined &&
   subject !== undefined &&
   (plainVerbs.test(word.lower) ||
-    (word.tags.has("Verb") && (word.tags.has("PastTense") || (subject.type !== "speaker" && /s$/.test(word.lower)))))
+    (word.tags.has("Verb") && (word.tags.has("PastTense") || (subject.type !== "speaker" && word.lower.endsWith("s")))))
 
 const elided =
   /^(?:just |recently |finally |also |currently |now )*(?:moved|got|bought|started|graduated|quit|adopted|sold|finished|joined|born|working|living|allergic|training|learning|studying|based|married|divorced|retired|love|hate|enjoy|prefer|loved|hated|grew up|been)\b/i
@@ -238,7 +294,7 @@ const clauseEnd = (
     const word = words[at]
     if (word === undefined || previous === undefined) break
     opensInfinitive ||= isOpen.test(previous.lower)
-    if (/[;:]|\s-\s?$|^-/.test(previous.after) || /^-\s?/.test(word.before)) return { end: at, next: at }
+    if (/[;:]|\s-\s?$/.test(previous.after) || /^-\s/.test(word.before)) return { end: at, next: at }
     const isJoint = joints.test(word.lower)
     const hasComma = previous.after.includes(",")
     if (!isJoint && !hasComma) continue
@@ -264,7 +320,9 @@ const continuesSubject = (word: Word | undefined): boolean =>
 const startsClause = (words: ReadonlyArray<Word>, at: number, people: People): boolean => {
   const word = words[at]
   if (word === undefined) return false
-  if (word.text === "I" || /^(?:we|he|she|they|it)$/.test(word.lower)) return isVerb(words[at + 1])
+  if (word.text === "I" || /^(?:we|he|she|they|it)$/.test(word.lower) || familyTitle.test(word.lower)) {
+    return isVerb(words[at + 1]) || (adverbs.test(words[at + 1]?.lower ?? "") && isVerb(words[at + 2]))
+  }
   const isOwned = /^(?:my|our|his|her)$/.test(word.lower)
   if (isOwned) {
     const verb = words.findIndex(

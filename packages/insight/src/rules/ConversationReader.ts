@@ -4,19 +4,21 @@
  * passes the gate, is cut into clauses, and the first rule family that knows a clause tells what it is.
  */
 import type { DroppedCandidate, Extraction, Turn } from "../extraction/Extractor.ts"
-import { candidatesOf } from "./Candidates.ts"
+import { candidatesOf, isBuiltin } from "./Candidates.ts"
 import { clausesOf } from "./Clauses.ts"
 import type { RuleName } from "./Confidence.ts"
+import { Entities, entitiesIn } from "./Entities.ts"
 import { bareAnswer, lastQuestion } from "./ShortAnswers.ts"
 import { eventDates } from "./EventDates.ts"
-import { eventRules } from "./EventRules.ts"
+import { eventRules, occasionIn } from "./EventRules.ts"
 import { factRules } from "./FactRules.ts"
 import { factOf, type Finding, type RuleFamily, type Scene } from "./Finding.ts"
 import { identityRules } from "./IdentityRules.ts"
 import { messageText } from "./MessageText.ts"
-import { correctedName, learnNames, nameFragment } from "./Names.ts"
+import { contactFindings, sharesValue } from "./ContactFindings.ts"
+import { correctedName, learnNames, nameFragment, nicknameOf } from "./Names.ts"
 import { People } from "./People.ts"
-import { preferenceRules } from "./PreferenceRules.ts"
+import { belovedThing, preferenceRules } from "./PreferenceRules.ts"
 import { relationFindings } from "./RelationRules.ts"
 import { rulesLimits, type RulesTask } from "./RulesProtocol.ts"
 import { gate, startsRolePlay } from "./SentenceGate.ts"
@@ -41,7 +43,7 @@ export const readConversation = (task: RulesTask): Extraction => {
   for (const turn of context) if (turn.role === "user") learnPeople(turn, people)
   const reader = new Reader(task, people)
   task.messages.slice(0, rulesLimits.messagesMax).forEach((turn, source) => reader.read(turn, source))
-  const { candidates, dropped } = candidatesOf(reader.findings, task.kinds, people)
+  const { candidates, dropped } = candidatesOf(reader.findings, reader.entities.all(), task.kinds, people)
   return {
     candidates: candidates.slice(0, rulesLimits.candidatesMax),
     dropped: [...reader.dropped, ...dropped].slice(0, rulesLimits.droppedMax),
@@ -56,11 +58,14 @@ const learnPeople = (turn: Turn, people: People): void => {
 class Reader {
   readonly findings: Array<SourcedFinding> = []
   readonly dropped: Array<DroppedCandidate> = []
+  readonly entities = new Entities()
   readonly #task: RulesTask
   readonly #people: People
   #question: string | undefined
   #sentencesRead = 0
   #plays = false
+  /** The day spoken of last: `on the 14th` is in its month. */
+  #anchor: string | undefined
 
   constructor(task: RulesTask, people: People) {
     this.#task = task
@@ -94,19 +99,22 @@ class Reader {
       if (verdict.reason !== "small_talk") this.#drop(verdict.reason, verdict.message, source)
       return
     }
+    this.#learnEntities(verdict.text, source)
     if (!speaksOfSomebody(verdict.text, this.#people)) return
     if (this.#sentencesRead++ >= rulesLimits.sentencesReadMax) {
       return this.#drop("unsupported", "more sentences than are read at once", source)
     }
     const words = wordsOf(verdict.text)
     const before = this.findings.length
-    const keep = (finding: Finding) =>
+    const keep = (finding: Finding) => {
+      if (finding.entity !== undefined) this.entities.add(finding.entity, source)
       void this.findings.push({
         finding: as === undefined ? finding : { ...finding, rule: as },
         source,
         words,
         sentence
       })
+    }
     for (const finding of this.#findingsOf(verdict.text, words, verdict.isAsked, source)) keep(finding)
     if (verdict.isAsked && this.findings.length === before) this.#drop("unsupported", "no rule knows this fact", source)
   }
@@ -115,12 +123,14 @@ class Reader {
     const people = this.#people
     const special = correctedName(text, people) ?? nameFragment(text, words, people)
     if (special !== undefined) return [special]
+    const nickname = nicknameOf(text, people)
     const relations = relationFindings(text, people)
     const { clauses, hasUnresolvedPronoun } = clausesOf(words, people)
     if (hasUnresolvedPronoun) this.#drop("unsupported", "it is not clear who is meant", source)
     const told = clauses.flatMap((clause) => {
       const side = clause.tense === "past" ? "past" : "future"
-      const dates = eventDates(clause.predicate, this.#task.conversationDate, side)
+      const dates = eventDates(clause.predicate, this.#task.conversationDate, side, this.#anchor)
+      this.#anchor = dates.find(({ start }) => start !== undefined)?.start ?? this.#anchor
       const scene: Scene = { clause, people, dates, isAsked }
       for (const family of families) {
         const found = family(scene)
@@ -128,7 +138,25 @@ class Reader {
       }
       return isAsked ? [factOf(scene, "asked")] : []
     })
-    return [...relations, ...told]
+    const found = [...relations, ...(nickname === undefined ? [] : [nickname]), ...told]
+    if (clauses.length === 0 || told.length === 0) found.push(...this.#fragments(text))
+    const contacts = contactFindings(text, people)
+    return [...found, ...contacts.filter(({ text: fact }) => !told.some((other) => sharesValue(other.text, fact)))]
+  }
+
+  /** Statements without a person: `The offsite is on 9 July`, `Green tea is my thing`. */
+  #fragments(text: string): ReadonlyArray<Finding> {
+    const people = this.#people
+    const dates = eventDates(text, this.#task.conversationDate, "future", this.#anchor)
+    return occasionIn(text, dates, people, this.#task.conversationDate) ?? belovedThing(text, people) ?? []
+  }
+
+  /** Only registered kinds have a use for them. */
+  #learnEntities(text: string, source: number): void {
+    if (!this.#task.kinds.some(({ name }) => !isBuiltin(name))) return
+    const side = /\b(?:bought|purchased|ordered|spent|paid|was|got)\b/i.test(text) ? "past" : "future"
+    const dates = eventDates(text, this.#task.conversationDate, side)
+    for (const entity of entitiesIn(text, this.#people, dates)) this.entities.add(entity, source)
   }
 
   #drop(reason: DroppedCandidate["reason"], message: string, source: number): void {

@@ -19,9 +19,19 @@ export interface EventDate {
 
 export type DateSide = "past" | "future"
 
-export const eventDates = (text: string, conversationDate: string, side: DateSide): ReadonlyArray<EventDate> => {
+/** `anchor` is the day spoken of before, for `on the 14th`. */
+export const eventDates = (
+  text: string,
+  conversationDate: string,
+  side: DateSide,
+  anchor?: string
+): ReadonlyArray<EventDate> => {
   if (!hints.test(text)) return []
-  const found = [...spokenDates(text, conversationDate, side), ...seasons(text)]
+  const found = [
+    ...spokenDates(text, conversationDate, side),
+    ...seasons(text),
+    ...bareDays(text, anchor !== undefined && anchor > conversationDate ? anchor : conversationDate, side)
+  ]
   const sorted = found.sort((one, other) => one.index - other.index)
   return sorted
     .filter(({ index }, at) => at === 0 || index >= endOf(sorted[at - 1]))
@@ -38,7 +48,8 @@ const dayMillis = 86_400_000
 
 const spokenDates = (text: string, conversationDate: string, side: DateSide): Array<EventDate> => {
   const reference = new Date(`${conversationDate}T12:00:00Z`)
-  const source = withHolidays(text)
+  // chrono reads `7 - 9 July`, not `7 to 9 July`; the lengths agree.
+  const source = withHolidays(text).replace(/(\d(?:st|nd|rd|th)?) to (?=\d{1,2}(?:st|nd|rd|th)? [A-Z])/g, "$1 -  ")
   // `last Tuesday` would be turned forward too: its own word settles the side.
   const forwardDate = side === "future" && !/\b(?:last|past|ago|yesterday)\b/i.test(source)
   return chrono.casual.parse(source, { instant: reference, timezone: 0 }, { forwardDate }).flatMap((found) => {
@@ -70,8 +81,8 @@ const dated = ({ found, index, reference, side, text }: Found): EventDate => {
     const end = dayOf(new Date(startDate.getTime() + dayMillis))
     return { ...whole, start, end, absolute: `on the weekend of ${start}` }
   }
-  const endDate = found.end == null ? undefined : new Date(found.end.date().getTime() + shift)
-  const end = found.end == null || endDate === undefined ? undefined : isoOf(found.end, endDate)
+  const last = found.end ?? undefined
+  const end = last === undefined ? undefined : isoOf(last, new Date(last.date().getTime() + shift))
   const range = end === undefined || end === start ? undefined : end
   return { ...whole, start, end: range, absolute: range === undefined ? `on ${start}` : `from ${start} to ${range}` }
 }
@@ -132,6 +143,29 @@ const holidays: ReadonlyArray<readonly [RegExp, string]> = [
 /** The same text with feasts as dates; padded, so that positions stay. */
 const withHolidays = (text: string): string =>
   holidays.reduce((result, [pattern, date]) => result.replace(pattern, (name) => date.padEnd(name.length)), text)
+
+/** `on the 14th`: the nearest such day on the side that is meant, counted from `anchor`. */
+const bareDays = (text: string, anchor: string, side: DateSide): Array<EventDate> =>
+  [
+    ...text.matchAll(
+      /\b(?:on|by) the (\d{1,2})(?:st|nd|rd|th)\b(?! (?:of|floor|street|avenue|century|grade|birthday|anniversary|[A-Z]))/g
+    )
+  ].map((match) => {
+    const day = Number(match[1])
+    const date = new Date(`${anchor.slice(0, 10)}T12:00:00Z`)
+    const step = side === "future" ? 1 : -1
+    const isPassed = side === "future" ? day < date.getUTCDate() : day > date.getUTCDate()
+    if (isPassed) date.setUTCMonth(date.getUTCMonth() + step, 1)
+    date.setUTCDate(day)
+    const start = date.getUTCDate() === day ? dayOf(date) : undefined
+    return {
+      text: match[0],
+      index: match.index,
+      start,
+      end: undefined,
+      absolute: start === undefined ? match[0] : `on ${start}`
+    }
+  })
 
 const seasons = (text: string): Array<EventDate> =>
   [

@@ -4,10 +4,11 @@
  */
 import { type Finding, headOf, type RuleFamily, type Scene, sentenceOf, subjectOf } from "./Finding.ts"
 import type { EventDate } from "./EventDates.ts"
+import type { People } from "./People.ts"
 import { inThirdPerson } from "./ThirdPerson.ts"
 
 const occasion =
-  "(?:appointments?|interviews?|flights?|exams?|tests?|finals?|weddings?|surgery|operation|meetings?|party|parties|graduation|deadlines?|trips?|vacation|holidays?|marathon|half-marathon|half marathon|race|concerts?|gig|move|due date|check-?up|presentations?|conferences?|anniversary|recital|game|match|tournament|dinner|lunch|brunch|breakfast|date|reunion|audition|performance|visit|class|course|workshop|lesson|session|webinar|call|review|hearing|funeral|baptism|christening|bar mitzvah|baby shower|bachelorette|hen do|stag do|festival|show|exhibition|launch|release|demo|ceremony|defen[cs]e|viva|scan|ultrasound|mri|physio|haircut|bbq|barbecue|retreat|road trip|cruise|hike|camping trip|picnic|sleepover|orientation|closing|inspection|train|bus|ferry)"
+  "(?:appointments?|interviews?|flights?|exams?|tests?|finals?|weddings?|surgery|operation|meetings?|party|parties|graduation|deadlines?|trips?|vacation|holidays?|marathon|half-marathon|half marathon|race|concerts?|gig|move|due date|check-?up|presentations?|conferences?|anniversary|recital|game|match|tournament|dinner|lunch|brunch|breakfast|date|reunion|audition|performance|visit|class|course|workshop|lesson|session|webinar|call|review|hearing|funeral|baptism|christening|bar mitzvah|baby shower|bachelorette|hen do|stag do|festival|show|exhibition|launch|release|demo|completion|offsite|off-site|physio|results|last day|first day|start date|end date|due|\\d+th|kick-?off|stand-?up|catch-?up|intro|sync|move-in|check-in|ceremony|defen[cs]e|viva|scan|ultrasound|mri|physio|haircut|bbq|barbecue|retreat|road trip|cruise|hike|camping trip|picnic|sleepover|orientation|closing|inspection|train|bus|ferry)"
 const occasionPattern = new RegExp(`\\b${occasion}\\b`, "i")
 
 const habit =
@@ -27,6 +28,11 @@ export const eventRules: RuleFamily = (scene) => {
   const { predicate, subject, tense } = scene.clause
   const dated = scene.dates.filter(({ text }) => predicate.includes(text) || scene.dates.length === 1)
   if (habit.test(predicate) || standing.test(predicate)) return undefined
+  if (
+    /^(?:want|wants|would|need|needs|hope|hopes|wish|have to|has to)\b/.test(predicate) &&
+    !dated.some(({ start }) => start !== undefined)
+  )
+    return undefined
   if (subject.type === "attribute") {
     if (!occasionPattern.test(subject.noun) || (dated.length === 0 && !/^(?:is|was) (?:in|at|with)\b/.test(predicate)))
       return undefined
@@ -59,6 +65,35 @@ export const eventRules: RuleFamily = (scene) => {
   return [eventOf(scene, dated, eventText(scene, dated), "datedEvent")]
 }
 
+const occasionStart = /^(?:the|a|an|there is (?:an? |the )?|our|my|[A-Z])/
+
+/** `Physio starts next Monday`, `Intro call with Ana on 3 May at 11`: no person, but a day to come. */
+export const occasionIn = (
+  text: string,
+  dates: ReadonlyArray<EventDate>,
+  people: People,
+  conversationDate: string
+): ReadonlyArray<Finding> | undefined => {
+  const isAhead = dates.some(({ start }) => start !== undefined && start.slice(0, 10) >= conversationDate)
+  if (!isAhead || !occasionPattern.test(text) || habit.test(text) || text.split(" ").length > occasionWordsMax)
+    return undefined
+  if (!occasionStart.test(text) && !/^[a-z]+ [a-z]+ with\b/.test(text)) return undefined
+  const scene: Scene = {
+    clause: { subject: { type: "speaker" }, predicate: text, words: [], tense: "future" },
+    people,
+    dates,
+    isAsked: false
+  }
+  const known = dates.filter(({ start }) => start !== undefined)
+  const event = tidied(known.reduce((rest, date) => rest.replace(date.text, " "), text)).replace(
+    / (?:is|are|will be)$/,
+    ""
+  )
+  return [eventOf(scene, dates, inThirdPerson(event, people), "eventFragment")]
+}
+
+const occasionWordsMax = 24
+
 /** The sentence without its dates, which stand in fields of their own. */
 const eventText = (scene: Scene, dates: ReadonlyArray<EventDate>): string => {
   const known = dates.filter(({ start }) => start !== undefined)
@@ -80,7 +115,7 @@ const tidied = (text: string): string =>
     .trim()
 
 const placeName =
-  /\b(?:in|at|near) ((?:the )?\p{Lu}[\p{L}'&.-]*(?: (?:\p{Lu}|of |de |the (?=\p{Lu}))[\p{L}'&.-]*){0,4})/u
+  /\b(?:in|at|near) ((?:(?:the )?room \w{1,4}|(?:the )?\p{Lu}[\p{L}'&.-]*(?: (?:\p{Lu}|of |de |the (?=\p{Lu}))[\p{L}'&.-]*){0,4}))/u
 const company =
   /\bwith ((?:my|our|the)? ?[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)*(?:(?:,| and|, and) (?:my |our )?[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)*){0,4})/u
 const relations = /\b(?:my|our) |\p{Lu}/u
@@ -104,12 +139,23 @@ const eventOf = (scene: Scene, dates: ReadonlyArray<EventDate>, event: string, r
   const fields = {
     event,
     title: titleOf(scene, undated),
+    ...(timeOf(predicate) ?? {}),
     ...(first?.start === undefined ? {} : { date: first.start, start: first.start }),
     ...(first?.end === undefined ? {} : { end: first.end }),
     ...(location === undefined ? {} : { location }),
     ...(participants.length === 0 ? {} : { attendees: participants, participants })
   }
   return { ...finding, entity: { type: "event", id: event, fields } }
+}
+
+/** As written: `15:30`, `3 pm`, `at 11`. */
+const timeOf = (text: string): { readonly time: string } | undefined => {
+  const time =
+    /\b(?:at |from )?(\d{1,2}:\d\d(?: ?[ap]\.?m\.?)?|\d{1,2} ?[ap]\.?m\b|noon|midnight)|\bat (\d{1,2})(?=[,.;]|$| (?:with|in|on|and|her|his)\b)/i.exec(
+      text
+    )
+  const value = time?.[1] ?? time?.[2]
+  return value === undefined ? undefined : { time: value }
 }
 
 /** The occasion's own words (`dentist appointment`), as a title would have it. */

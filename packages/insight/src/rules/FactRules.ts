@@ -3,7 +3,7 @@
  * undertakings, roles. Moods and moments (`I am tired`, `I see`) are none; what no row knows is not kept.
  */
 import type { RuleName } from "./Confidence.ts"
-import { entityOf, type Entity, factOf, type RuleFamily, type Scene } from "./Finding.ts"
+import { entityOf, factOf, type RuleFamily } from "./Finding.ts"
 
 interface Row {
   readonly rule: RuleName
@@ -99,6 +99,11 @@ const rows: ReadonlyArray<Row> = [
     unless: chat
   },
   {
+    rule: "habit",
+    pattern:
+      /^(?:keeps?|raises?|grows?|breeds?|cares? for|looks? after|helps? out|shops? at|buys? (?:my|our|his|her)|wears?) (?!(?:it|that|this|you|up|in mind|me|an eye)\b)/
+  },
+  {
     rule: "skill",
     pattern:
       /^(?:play|plays|played|can play|sing|sings|dance|dances|juggle|paint|paints|draw|draws|sculpt|knit|knits|crochet|crochets|sew|sews|surf|surfs|ski|skis|snowboard|climb|climbs|code|codes|program in|programs in|cook|cooks|bake|bakes|brew|brews|garden|gardens|know how to|knows how to|can (?:cook|swim|drive|code|sing|dance|ski|surf|ride|type|juggle|not swim|not drive|not cook)|do (?:yoga|pilates|crossfit|karate|judo|photography|pottery|ceramics|woodworking)|does (?:yoga|pilates|crossfit|karate|judo|photography|pottery|ceramics|woodworking)|practi[cs]es?)\b/i,
@@ -107,7 +112,7 @@ const rows: ReadonlyArray<Row> = [
   {
     rule: "undertaking",
     pattern:
-      /^(?:have been|has been|am|is|are|was|started|began|have started|has started|just started|have begun|picked up|took up|have taken up) (?:currently |now |slowly )*(?:learning|taking|training|building|writing|volunteering|teaching|renovating|restoring|remodeling|saving|developing|creating|designing|growing|raising|coaching|organi[sz]ing|planning|preparing|practi[cs]ing|trying to|running|making|working on|recording|researching|applying|studying|doing|playing|house hunting|job hunting|looking for (?:a|an|my) (?:new |first )?(?:job|house|apartment|flat|home|place|roommate)|rehearsing|fostering|homeschooling|self-studying|attending|going|seeing|hosting|painting|knitting|fundraising|rebuilding|reading|watching|using)\b/i,
+      /^(?:have been|has been|am|is|are|was|started|began|have started|has started|just started|have begun|picked up|took up|have taken up) (?:currently |now |slowly )*(?:learning|taking|training|building|writing|volunteering|teaching|renovating|restoring|remodeling|saving|developing|creating|designing|growing|raising|coaching|organi[sz]ing|planning|preparing|practi[cs]ing|keeping|selling|moving|switching|leaving|trying to|running|making|working on|recording|researching|applying|studying|doing|playing|house hunting|job hunting|looking for (?:a|an|my) (?:new |first )?(?:job|house|apartment|flat|home|place|roommate)|rehearsing|fostering|homeschooling|self-studying|attending|going|seeing|hosting|painting|knitting|fundraising|rebuilding|reading|watching|using)\b/i,
     unless:
       /\b(?:you|your|this|that|it|sense|to understand|sure|to figure|fun of|good|well|great|okay|ok|fine|a mistake)\b|looking for (?:a|an) (?:recipe|gift|book|way)/i
   },
@@ -137,7 +142,7 @@ const rows: ReadonlyArray<Row> = [
   {
     rule: "role",
     pattern:
-      /^(?:am|is|are|was|were|became|have been|has been) (?:not )?(?:an?|the|one of the) (?!(?:bit|little|mess|idiot|fool|joke|problem|fan|big fan|lot|one|same|only|best|worst|reason|type|kind|sort|good|bad|great|nice|huge|big|total|complete|few|way|case|point|shame|pity|wreck|disaster|must|pleasure|long|fun|hard|nightmare|ai|dream|second|minute|while|time|thing|first time|last)\b)[\p{L}]/u,
+      /^(?:am|is|are|was|were|became|have been|has been) (?:not )?(?:an?|the|one of the) (?!(?:bit|little|nightmare|mess|idiot|fool|joke|problem|fan|big fan|lot|one|same|only|best|worst|reason|type|kind|sort|good|bad|great|nice|huge|big|total|complete|few|way|case|point|shame|pity|wreck|disaster|must|pleasure|long|fun|hard|nightmare|ai|dream|second|minute|while|time|thing|first time|last)\b)[\p{L}\d]/u,
     unless: /\b(?:it|that|this|you|your)\b/
   },
   {
@@ -153,56 +158,13 @@ const rows: ReadonlyArray<Row> = [
   { rule: "home", pattern: /^(?:am staying|is staying|are staying|belong to|belongs to|have lived|share|shares)\b/ }
 ]
 
+/** `sold it`: about something that another sentence names. */
+const pointsOnly = /^(?:(?:have|has|am|is) )?(?:\w+) (?:it|that|this|them|those|these|some|one|him|her)(?:[.,!]|$)/
+
 export const factRules: RuleFamily = (scene) => {
   const { predicate, subject } = scene.clause
-  if (subject.type === "attribute") return undefined
+  if (subject.type === "attribute" || pointsOnly.test(predicate)) return undefined
   const row = rows.find(({ pattern, unless }) => pattern.test(predicate) && unless?.test(predicate) !== true)
   if (row === undefined) return undefined
-  const entity = entityOfFact(scene)
-  return [factOf(scene, row.rule, entity)]
-}
-
-/** Fields for registered kinds: purchases, medications, pets without names. */
-const entityOfFact = (scene: Scene): Entity | undefined => {
-  const { predicate } = scene.clause
-  const bought =
-    /^(?:have |has |just )?(?:bought|purchased|ordered|got|picked up) (?:myself |ourselves )?(?:an?|the|some|my|our)? ?(.+?)(?= (?:for|from|at|on|yesterday|today|last|this|in)\b|[,.;]|$)/i.exec(
-      predicate
-    )
-  if (bought?.[1] !== undefined && /^(?:have |has |just )?(?:bought|purchased|ordered|picked up)/.test(predicate)) {
-    const price =
-      /(?:for|cost(?:s)?(?: me)?|at) (?:about |around |only |just )?([$€£¥]\s?[\d,.]*\d|[\d,.]*\d (?:dollars|euros|pounds|usd|eur|gbp|bucks))/i.exec(
-        predicate
-      )?.[1]
-    const store = /\b(?:from|at) ((?:the )?\p{Lu}[\p{L}'&.-]*(?: \p{Lu}[\p{L}'&.-]*)*)/u.exec(predicate)?.[1]
-    const date = scene.dates.find(({ start }) => start !== undefined)?.start
-    return {
-      type: "purchase",
-      id: bought[1],
-      fields: {
-        item: bought[1],
-        ...(price === undefined ? {} : { price }),
-        ...(store === undefined ? {} : { store }),
-        ...(date === undefined ? {} : { date })
-      }
-    }
-  }
-  const taken =
-    /^(?:take|takes|am taking|is taking|am on|is on|was prescribed|have been taking) (?:(\d+(?:\.\d+)? ?(?:mg|mcg|ml|g|iu|units)) (?:of )?)?([\p{L}-]+(?: [A-Z]\d*)?)(?: (\d+(?:\.\d+)? ?(?:mg|mcg|ml|g|iu|units)))?(?:,? ((?:once|twice|three times|four times|\d+ times|every|each|daily|in the|at|before|after)\b.*))?/iu.exec(
-      predicate
-    )
-  if (taken?.[2] !== undefined) {
-    const dose = taken[1] ?? taken[3]
-    return {
-      type: "medication",
-      id: taken[2],
-      fields: {
-        name: taken[2],
-        medication: taken[2],
-        ...(dose === undefined ? {} : { dose, dosage: dose }),
-        ...(taken[4] === undefined ? {} : { frequency: taken[4] })
-      }
-    }
-  }
-  return entityOf(scene, {})
+  return [factOf(scene, row.rule, entityOf(scene, {}))]
 }

@@ -140,6 +140,17 @@ const rows: ReadonlyArray<Row> = [
     pattern:
       /^(?:broke up|split up|got back together|got divorced|eloped|tied the knot|have been (?:together|dating)|has been (?:together|dating))\b/
   },
+  { rule: "status", pattern: /^use (?:\w+\/\w+|she|he|they) pronouns/i },
+  { rule: "work", pattern: /^(?:telecommute|telecommutes|commute|commutes|moonlight|freelance)\b/ },
+  {
+    rule: "work",
+    pattern: new RegExp(`^(?:have|has) been (?:at|with) ${organisation}(?= (?:since|for)\\b|$)`, "u")
+  },
+  {
+    rule: "study",
+    pattern:
+      /^(?:am|is|are) in (?:year|grade|class) \d+|^(?:am|is|are) in (?:\w+ )?(?:grade|school|college|university|uni)\b/i
+  },
   { rule: "contact", pattern: /^(?:can be reached|am reachable|can reach me)\b/ }
 ]
 
@@ -149,6 +160,13 @@ export const identityRules: RuleFamily = (scene) => {
   if (subject.type === "speaker") {
     const name = ownName(predicate, scene.clause)
     if (name !== undefined) return [nameFinding(scene, name)]
+  }
+  if (subject.type === "person" && subject.person.name === undefined) {
+    const told = new RegExp(`^(?:is|was) ((?:Dr|Mr|Mrs|Ms|Prof)?\\.? ?${nameWord}(?: ${nameWord})?)$`, "u").exec(
+      predicate
+    )?.[1]
+    const isPerson = scene.clause.words.some(({ tags }) => tags.has("Person") || tags.has("Honorific"))
+    if (told !== undefined && isPerson) return [nameFinding(scene, told.trim())]
   }
   const named = /^(?:is|are|was) (?:called|named) (\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*)?)/u.exec(predicate)?.[1]
   if (named !== undefined && subject.type === "person") return [nameFinding(scene, named)]
@@ -168,9 +186,10 @@ export const ownName = (predicate: string, clause: Pick<Clause, "words">): strin
     "u"
   ).exec(predicate)
   if (told?.[1] !== undefined) return told[1]
-  const bare = new RegExp(`^am (${nameWord}(?: ${nameWord}){0,2})(?= (?:and|from|by the way)\\b|[,.;!-]|$)`, "u").exec(
-    predicate
-  )?.[1]
+  const bare = new RegExp(
+    `^am (${nameWord}(?: ${nameWord}){0,2})(?= (?:and|but|from|by the way)\\b|[,.;!-]|$)`,
+    "u"
+  ).exec(predicate)?.[1]
   if (bare === undefined) return undefined
   const first = clause.words.find(({ text }) => text === bare.split(" ")[0])
   const isPerson = first?.tags.has("Person") === true || first?.tags.has("FirstName") === true

@@ -16,7 +16,10 @@ const called = new RegExp(
   `^(?:(?:you can|please|just|everyone|people|my friends|friends|everybody) )*(?:call|calls) me (${name})`,
   "iu"
 )
-const here = new RegExp(`^(?:this is )?(${name}) here(?: again)?\\b|^this is (${name})(?=[.,!]|$)`, "u")
+const here = new RegExp(
+  `^(?:this is )?(${name})(?: from \\p{Lu}\\p{L}+)?,? (?:here|again)(?: again)?(?=[^\\p{L}]*$)|^(?:[Tt]his|it) is (${name})(?=[.,!]|$)|^(${name}) is my name\\b`,
+  "u"
+)
 const swapped = new RegExp(
   `^(?:(?:it|that|this) (?:is|should be|was)|I meant|I mean|(?:the|my|(?:his|her) )?name is)(?: actually| spelled)? (${name}),? not (${name})`,
   "u"
@@ -40,7 +43,7 @@ export const learnNames = (turns: ReadonlyArray<Turn>, people: People): void => 
 
 const nameIn = (sentence: string, current: string | undefined): string | undefined => {
   const call = calledName(sentence)
-  if (call !== undefined) return call
+  if (call !== undefined) return current ?? call
   const verdict = gate(sentence)
   if (!verdict.states) return undefined
   const { text } = verdict
@@ -59,7 +62,7 @@ const calledName = (text: string): string | undefined => {
 
 const hereName = (text: string): string | undefined => {
   const match = here.exec(text)
-  return match?.[1] ?? match?.[2]
+  return match?.[1] ?? match?.[2] ?? match?.[3]
 }
 
 const swapOf = (text: string): { readonly right: string; readonly wrong: string } | undefined => {
@@ -74,6 +77,7 @@ export const correctedName = (text: string, people: People): Finding | undefined
   const swap = swapOf(text)
   if (swap === undefined) return undefined
   if (people.speakerName === swap.right || people.speakerName === swap.wrong) {
+    people.wrongNames.add(swap.wrong)
     people.speakerName = swap.right
     return speakerNamed(swap.right, "correction")
   }
@@ -86,11 +90,29 @@ export const correctedName = (text: string, people: People): Finding | undefined
 
 /** `call me Al`, `Bob here`. */
 export const nameFragment = (text: string, words: ReadonlyArray<Word>, people: People): Finding | undefined => {
-  const found =
-    calledName(text) ?? (words[0]?.tags.has("Person") === true || /^this is/i.test(text) ? hereName(text) : undefined)
+  const isSure = words.some(({ tags }) => tags.has("Person")) || /\bhere\b|\bname\b/i.test(text)
+  const found = calledName(text) ?? (isSure ? hereName(text) : undefined)
   if (found === undefined) return undefined
   people.speakerName = found
   return speakerNamed(found, "nameFragment")
+}
+
+const nickname = new RegExp(
+  `\\b(?:everyone|everybody|people|(?:my )?(?:friends|family|colleagues|mates)|most people) (?:just |all )?calls? me (${name})`,
+  "u"
+)
+
+/** `everyone calls me Tom`, beside a name of its own. */
+export const nicknameOf = (text: string, people: People): Finding | undefined => {
+  const found = nickname.exec(text)?.[1]
+  if (found === undefined) return undefined
+  people.speakerName ??= found
+  return {
+    rule: "nameFragment",
+    type: "fact",
+    subject: people.speaker,
+    text: `${people.speakerHead} is known as ${found}`
+  }
 }
 
 const speakerNamed = (name: string, rule: Finding["rule"]): Finding => ({

@@ -18,10 +18,10 @@ export interface Person {
 /** `she`, `he`, `it` of a relation; undefined where the word does not tell. */
 const relationGenders: Readonly<Record<Gender, ReadonlyArray<string>>> = {
   female: words(
-    "mother mom mum mama wife girlfriend sister daughter aunt grandmother grandma granny niece stepmother stepmom stepsister stepdaughter mother-in-law sister-in-law daughter-in-law fiancée goddaughter godmother bridesmaid"
+    "nan nana gran mother mom mum mama wife girlfriend sister daughter aunt grandmother grandma granny niece stepmother stepmom stepsister stepdaughter mother-in-law sister-in-law daughter-in-law fiancée goddaughter godmother bridesmaid"
   ),
   male: words(
-    "father dad papa husband boyfriend brother son uncle grandfather grandpa granddad nephew stepfather stepdad stepbrother stepson father-in-law brother-in-law son-in-law fiancé godson godfather"
+    "father dad papa husband boyfriend brother son uncle grandfather grandpa granddad grandad nephew stepfather stepdad stepbrother stepson father-in-law brother-in-law son-in-law fiancé godson godfather"
   ),
   other: words(
     "partner spouse fiance fiancee friend cousin twin sibling child kid baby toddler grandson granddaughter grandchild roommate flatmate housemate neighbor neighbour colleague coworker co-worker boss manager supervisor mentor mentee assistant doctor dentist therapist gp physiotherapist lawyer accountant landlord landlady tenant teacher tutor coach trainer professor advisor student client teammate ex ex-husband ex-wife ex-boyfriend ex-girlfriend nanny babysitter godchild bandmate parent"
@@ -31,10 +31,10 @@ const pluralRelations = words(
   "parents kids children sons daughters brothers sisters siblings twins grandparents grandchildren cousins friends cats dogs in-laws roommates nephews nieces triplets"
 )
 export const petWords = words(
-  "dog cat puppy kitten hamster parrot rabbit bunny horse pony goldfish fish turtle tortoise snake lizard gecko bird budgie canary ferret chinchilla cockatiel hedgehog rat mouse axolotl iguana retriever labrador poodle beagle corgi terrier spaniel dachshund bulldog husky collie shepherd greyhound tabby"
+  "dog cat puppy kitten hamster parrot rabbit bunny horse pony goldfish fish whippet turtle tortoise snake lizard gecko bird budgie canary ferret chinchilla cockatiel hedgehog rat mouse axolotl iguana retriever labrador poodle beagle corgi terrier spaniel dachshund bulldog husky collie shepherd greyhound tabby"
 )
 const qualities =
-  "best|good|close|old|new|younger|older|little|big|elder|eldest|oldest|youngest|middle|twin|late|former|ex|future|half|step|dear|current|identical|first|second|only|golden|german|border|rescue|black|white|fat|family"
+  "other|best|good|close|old|new|younger|older|little|big|elder|eldest|oldest|youngest|middle|twin|late|former|ex|future|half|step|dear|current|identical|first|second|only|golden|german|border|rescue|black|white|fat|family"
 
 const relationSet: ReadonlySet<string> = new Set([...Object.values(relationGenders).flat(), ...petWords])
 const pluralSet: ReadonlySet<string> = new Set(pluralRelations)
@@ -58,6 +58,8 @@ const genderOf = (relation: string | undefined): Gender | undefined => {
 export class People {
   /** The user's name, when it was told. */
   speakerName: string | undefined = undefined
+  /** Names that were corrected: what was said under them is not repeated. */
+  readonly wrongNames = new Set<string>()
   readonly #known: Array<Person> = []
   #current: Array<Person> = []
   #previous: ReadonlyArray<Person> = []

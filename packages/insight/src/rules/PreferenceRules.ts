@@ -4,6 +4,7 @@
  */
 import { type Finding, type PreferenceType, type RuleFamily, type Scene, subjectOf } from "./Finding.ts"
 import type { RuleName } from "./Confidence.ts"
+import type { People } from "./People.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 import { inThirdPerson } from "./ThirdPerson.ts"
 
@@ -128,6 +129,29 @@ const favoriteOf = (scene: Scene, noun: string): ReadonlyArray<Finding> | undefi
   }))
 }
 
+/** `Green tea is my thing` */
+export const belovedThing = (text: string, people: People): ReadonlyArray<Finding> | undefined => {
+  const found =
+    /^([^,;:]{2,40}?) (?:is|are) (?:totally |really |definitely |so )?my (?:thing|jam|favorite|go-to|guilty pleasure|comfort food|cup of tea|happy place|passion)(?: ([a-z]+))?(?=[^\p{L}]*$)/u.exec(
+      text
+    )
+  if (found?.[1] === undefined || /^(?:it|that|this|he|she|they|what|which)$/i.test(found[1])) return undefined
+  const item = inThirdPerson(lowered(found[1]), people)
+  const domain = found[2] ?? domainOf(item)
+  const base = {
+    rule: "favorite",
+    type: "preference",
+    subject: people.speaker,
+    text: item,
+    preferenceType: "likes"
+  } as const
+  return [domain === undefined ? base : { ...base, domain }]
+}
+
+/** The first word's capital was the sentence's, unless the next word has one too. */
+const lowered = (text: string): string =>
+  /^\S+ \p{Lu}/u.test(text) ? text : text.charAt(0).toLowerCase() + text.slice(1)
+
 const petPeeve = (scene: Scene, noun: string): ReadonlyArray<Finding> | undefined => {
   if (!/pet peeve$/i.test(noun)) return undefined
   const value = /^(?:is|are) (?:when )?(.+)$/.exec(scene.clause.predicate)?.[1]
@@ -151,7 +175,7 @@ const loverOf = (scene: Scene): ReadonlyArray<Finding> | undefined => {
 }
 
 const tail =
-  /(?:,? (?:because|but|although|though|so that|since|as long as|which|whenever|even though|rather than|instead of)\b.*|[,;:] .*(?:\bI\b|\bit\b|\bthat\b).*| (?:any ?more|a lot|very much|so much|much|the most|at all|to be honest|lately|these days|nowadays|though|too|as well|either|anyway|honestly|now|right now|after all|again|more than anything|most|best|tbh))+$/i
+  /(?:, (?:not|mostly|mainly|especially|\w+ly|and not|so|always)\b.*|,? (?:because|but|although|though|so that|since|as long as|which|whenever|even though|rather than|instead of)\b.*|[,;:] .*(?:\bI\b|\bit\b|\bthat\b).*| (?:any ?more|a lot|very much|so much|much|the most|at all|to be honest|lately|these days|nowadays|though|too|as well|either|anyway|honestly|now|right now|after all|again|more than anything|most|best|tbh))+$/i
 
 /** The object alone: no reason, no adverbs behind it. */
 const objectOf = (text: string): string | undefined => {

@@ -9,9 +9,9 @@ export type RulesAnswer = Extraction
 
 /** Lengths are UTF-16 units. A text beyond them is left out and reported as dropped. */
 export const rulesLimits = {
-  deadlineMillis: 5_000,
+  deadlineMillis: 6_000,
   queueMax: 32,
-  idleMillis: 60_000,
+  idleMillis: 600_000,
   heapMegabytesMax: 256,
   youngHeapMegabytesMax: 32,
   stackMegabytes: 4,

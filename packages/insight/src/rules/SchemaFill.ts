@@ -1,13 +1,167 @@
-/** Registered kinds: filled from what is known of people, pets, events and purchases. */
+/**
+ * Registered kinds, filled from entities as far as names, types, enums and formats of their fields
+ * allow. A kind says by its name and description what it is about; a field by its name which value it
+ * takes. When a required field is not in the text there is no candidate.
+ */
+import type { Schema } from "effect"
+import type { JsonObject } from "@muniment/domain/Memory"
 import type { Candidate, CandidateKind, DroppedCandidate } from "../extraction/Extractor.ts"
-import type { SourcedFinding } from "./ConversationReader.ts"
-import type { People } from "./People.ts"
+import { ruleConfidence } from "./Confidence.ts"
+import type { KnownEntity } from "./Entities.ts"
+import { fieldValue, type FieldSchema, isRecord } from "./FieldValues.ts"
+import { rulesLimits } from "./RulesProtocol.ts"
 
-export const filledKinds = (
-  _findings: ReadonlyArray<SourcedFinding>,
-  _kinds: ReadonlyArray<CandidateKind>,
-  _people: People
-): { readonly candidates: ReadonlyArray<Candidate>; readonly dropped: ReadonlyArray<DroppedCandidate> } => ({
-  candidates: [],
-  dropped: []
-})
+export interface FilledKinds {
+  readonly candidates: ReadonlyArray<Candidate>
+  readonly dropped: ReadonlyArray<DroppedCandidate>
+}
+
+export const filledKinds = (entities: ReadonlyArray<KnownEntity>, kinds: ReadonlyArray<CandidateKind>): FilledKinds => {
+  const candidates: Array<Candidate> = []
+  const dropped: Array<DroppedCandidate> = []
+  for (const kind of kinds) {
+    const types = entityTypes(kind)
+    const shape = shapeOf(kind)
+    if (types.length === 0 || shape === undefined) continue
+    for (const entity of entities.filter(({ type }) => types.includes(type))) {
+      const { data, missing } = filled(entity, shape)
+      // Nothing but a name is no news of anybody.
+      if (missing.length === 0 && tells(data, shape)) candidates.push(candidateOf(kind, data, entity))
+      else if (missing.length > 0 && missing.length < shape.required.length) {
+        const message = `the text does not tell ${missing.join(", ")}`
+        dropped.push({ kind: kind.name, data, reason: "unsupported", message, sources: [...entity.sources] })
+      }
+    }
+  }
+  return { candidates, dropped }
+}
+
+interface Shape {
+  readonly fields: ReadonlyArray<readonly [string, FieldSchema]>
+  readonly required: ReadonlyArray<string>
+}
+
+const shapeOf = (kind: CandidateKind): Shape | undefined => {
+  const schema = parsed(kind.schema)
+  if (!isRecord(schema) || !isRecord(schema["properties"])) return undefined
+  const fields = Object.entries(schema["properties"])
+    .slice(0, rulesLimits.kindFieldsMax)
+    .flatMap(([name, field]): ReadonlyArray<readonly [string, FieldSchema]> => (isRecord(field) ? [[name, field]] : []))
+  const required = Array.isArray(schema["required"])
+    ? schema["required"].filter((name): name is string => typeof name === "string")
+    : []
+  return { fields, required }
+}
+
+/** The server checked the schema when it was registered; one that does not parse fills nothing. */
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const topics: ReadonlyArray<readonly [KnownEntity["type"], RegExp]> = [
+  ["pet", /\bpets?\b|\banimals?\b|\bdogs?\b|\bcats?\b/],
+  ["medication", /\bmedications?\b|\bmedicines?\b|\bdrugs?\b|\bprescriptions?\b|\bpills?\b/],
+  ["purchase", /\bpurchases?\b|\bbought\b|\border(?:s|ed)?\b|\bexpenses?\b|\bshopping\b|\bspending\b/],
+  [
+    "event",
+    /\bmeetings?\b|\bappointments?\b|\bevents?\b|\bcalendar\b|\bplans?\b|\btrips?\b|\btravel\b|\bcalls?\b|\bschedule\b|\breminders?\b/
+  ],
+  [
+    "speaker",
+    /\b(?:user|my|customer|client|personal)?[ _-]?profiles?\b|\babout the user\b|\bwho the user is\b|\bidentity\b|\buser\b/
+  ],
+  [
+    "person",
+    /\bcontacts?\b|\bpersons?\b|\bpeople\b|\bfriends?\b|\bcolleagues?\b|\brelatives?\b|\bfamily\b|\brelationships?\b|\bclients?\b/
+  ]
+]
+
+/** By the name first, by the description when the name tells nothing. */
+const entityTypes = ({ description, name }: CandidateKind): ReadonlyArray<KnownEntity["type"]> => {
+  const readable = (text: string) =>
+    text
+      .replace(/([a-z])([A-Z])/g, "$1 $2")
+      .replace(/[._-]+/g, " ")
+      .toLowerCase()
+  for (const text of [readable(name), readable(description)]) {
+    const type = topics.find(([, pattern]) => pattern.test(text))?.[0]
+    if (type === "person") return ["person"]
+    if (type !== undefined) return [type]
+  }
+  return []
+}
+
+/** Which value of an entity a field takes, by the field's name. */
+const keysOf: ReadonlyArray<readonly [RegExp, ReadonlyArray<string>]> = [
+  [/e-?mail/, ["email"]],
+  [/phone|mobile|cell|tel/, ["phone"]],
+  [/^(?:end|end date|until|to|ends at|end time)$/, ["end"]],
+  [/birth|dob/, ["birthday", "date_of_birth"]],
+  [/^age$|years old/, ["age"]],
+  [/species|animal|pet type/, ["species"]],
+  [/breed|race/, ["breed"]],
+  [/attendee|participant|invitee|guests|people|with whom/, ["attendees"]],
+  [/occupation|profession|job|role|work title/, ["occupation"]],
+  [/employer|company|organi[sz]ation|workplace|firm/, ["employer", "company"]],
+  [/city|town|home(?!page)|residence|lives/, ["city"]],
+  [/location|place|venue|where|room|address/, ["location", "address", "city"]],
+  [/relation/, ["relation"]],
+  [/currency/, ["currency"]],
+  [/price|cost|amount|total|paid|value/, ["price"]],
+  [/store|shop|seller|vendor|merchant|retailer/, ["store"]],
+  [/item|product|thing|what|article/, ["item", "title"]],
+  [/dose|dosage|strength/, ["dose"]],
+  [/frequency|how often|schedule/, ["frequency"]],
+  [/reason|indication|purpose/, ["reason"]],
+  [/(?:^|\b)(?:time|start time|hour)$/, ["time"]],
+  [/date|day|when|^start/, ["date"]],
+  [/title|subject|topic|event|summary|description/, ["title"]],
+  [/medication|medicine|drug/, ["name"]],
+  [/name|person|contact/, ["name", "title", "item"]],
+  [/^(?:type|kind)$/, ["species", "relation"]],
+  [/pronoun/, ["pronouns"]],
+  [/hobb|interest/, ["hobby", "hobbies", "interests"]],
+  [/nationality/, ["nationality"]],
+  [/pet/, ["name"]]
+]
+
+const filled = (
+  entity: KnownEntity,
+  { fields, required }: Shape
+): { readonly data: JsonObject; readonly missing: ReadonlyArray<string> } => {
+  const data: Record<string, Schema.Json> = {}
+  for (const [name, schema] of fields) {
+    const text = name
+      .replace(/([a-z])([A-Z])/g, "$1 $2")
+      .replace(/[._-]+/g, " ")
+      .toLowerCase()
+    const keys = keysOf.find(([pattern]) => pattern.test(text))?.[1] ?? [name.toLowerCase()]
+    const key = keys.find((candidate) => entity.fields[candidate] !== undefined)
+    const value = key === undefined ? undefined : fieldValue(entity.fields[key] ?? "", schema)
+    if (value !== undefined) data[name] = value
+  }
+  return { data, missing: required.filter((name) => !Object.hasOwn(data, name)) }
+}
+
+const tells = (data: JsonObject, { fields, required }: Shape): boolean => {
+  const count = Object.keys(data).length
+  return count >= Math.min(2, fields.length) || (required.length > 0 && count >= required.length && count > 0)
+}
+
+const candidateOf = (kind: CandidateKind, data: JsonObject, entity: KnownEntity): Candidate => {
+  const { date, name } = entity.fields
+  const isPerson = entity.type === "person" || entity.type === "pet" || entity.type === "speaker"
+  return {
+    kind: kind.name,
+    data,
+    confidence: ruleConfidence.filledKind,
+    ...(entity.type === "event" && typeof date === "string" ? { when: date } : {}),
+    mentions: isPerson && typeof name === "string" ? [{ name, type: entity.type === "pet" ? "animal" : "person" }] : [],
+    tags: [],
+    sources: [...entity.sources]
+  }
+}

@@ -18,6 +18,7 @@ export const gate = (sentence: string): Verdict => {
     message
   })
   if (text === "" || smallTalk.test(text)) return stop("small_talk", "small talk")
+  if (/(?:^|\s)\/s\b|\(sarcasm\)|\bas if\b/i.test(text)) return stop("unsupported", "sarcasm")
   if (rolePlay.test(text)) return stop("unsupported", "role play")
   if (isQuestion(text)) return stop("question", "a question states nothing")
   if (attack.test(text)) return stop("instruction", "an instruction, no fact")
@@ -32,7 +33,7 @@ export const gate = (sentence: string): Verdict => {
 export const startsRolePlay = (sentence: string): boolean => rolePlay.test(sentence)
 
 const introductions: ReadonlyArray<RegExp> = [
-  /^(?:oh|well|so|ok(?:ay)?|hey|hi|hello|hiya|yes|yeah|yep|yup|sure|no|nope|nah|right|alright|ah|aha|hmm+|um+|uh|great|thanks|thank you|thx|cool|nice|good (?:morning|evening|afternoon)|anyway|also|plus|and|but|actually|honestly|btw|fyi|look|listen|sorry|wait|ha(?:ha)*|lol|update|correction|fun fact|quick update|small correction|good news|bad news|great news|sad news)(?: there| again| all| everyone)?[\s,!.:;-]+(?=\S)/i,
+  /^(?:oh|well|so|ok(?:ay)?|hey|hi|hello|hiya|yes|yeah|yep|yup|sure|no|nope|nah|right|alright|ah|aha|hmm+|um+|uh|great|thanks|thank you|thx|cool|nice|good (?:morning|evening|afternoon)|anyway|also|plus|and|but|actually|honestly|btw|fyi|look|listen|sorry|wait|ha(?:ha)*|lol|technically|now|mostly|update|correction|fun fact|quick update|small correction|good news|bad news|great news|sad news)(?: there| again| all| everyone)?[\s,!.:;-]+(?=\S)/i,
   /^(?:by the way|in fact|as a matter of fact|to be honest|to be fair|for (?:the|your) (?:record|info|information|reference|context)|for what it is worth|for context|for background|some background|a bit about me|about me|just so you know|so you know|just to let you know|as you know|as I said|as I mentioned|first of all|first off|on another note|one more thing|another thing|on the other hand|in general|these days|nowadays|at the moment|right now|currently|in my free time|in my spare time|on weekends|unfortunately|fortunately|luckily|sadly|happily|basically|personally|speaking of which|guess what|believe it or not|turns out|it turns out(?: that)?|the thing is|the good news is|the bad news is|not to brag but|since you ask(?:ed)?|since we last (?:spoke|talked|chatted)|after all|of course|obviously|frankly|seriously|long story short|to clarify|to correct myself|I misspoke|my mistake|my bad)[\s,:;-]+(?:that )?(?=\S)/i,
   /^(?:I )?(?:just )?(?:wanted|want|would like|thought I would|thought I should|need|have|should|must|might as well|can|have got) (?:to )?(?:mention|add|say|tell you|let you know|share|note|point out|clarify|confess|admit|introduce myself)(?: to you)?[\s,:;-]+(?:that )?(?=\S)/i,
   /^I (?:forgot to (?:mention|say|tell you)|(?:already )?(?:told|mentioned to) you|am (?:happy|glad|pleased|excited|proud|sad|sorry|afraid) (?:to (?:say|report|announce|tell you)|that)|am (?:pretty |quite |very )?sure(?: that)?|(?:do )?(?:believe|confess|admit|must say|have to say|have to admit|guess|think|suppose|mean)|know(?: that)?|realized(?: that)?|just realized(?: that)?|noticed(?: that)?|found out(?: that)?|just found out(?: that)?)(?: that)?[\s,:;-]+(?=(?:I|my|we|our|he|she|they)\b)/i,
@@ -40,6 +41,9 @@ const introductions: ReadonlyArray<RegExp> = [
 ]
 const asking =
   /^(?:please |pls |can you |could you |you should |you can )?(?:also )?(?:remember|note|keep in mind|bear in mind|do not forget|never forget|make a note|take note|note down|save|store)(?: (?:this|for later|for me|for the future|for next time))?(?: please)?[\s,:;-]+(?:that )?(?=(?:I|my|we|our|the fact|[A-Z])\b)/i
+
+const noting =
+  /^(?:please |pls )?(?:put (?:this|that|it) down|write (?:this|that|it) down|note (?:this|that)?(?: down)?|add (?:this |that |it )?to (?:my|the) (?:calendar|contacts|notes|diary)|for (?:my|the) (?:calendar|diary|records?))\s*:\s*/i
 
 const introductionsMax = 5
 
@@ -49,13 +53,19 @@ const withoutIntroduction = (sentence: string): { readonly text: string; readonl
   for (let round = 0; round < introductionsMax; round++) {
     const before = text
     for (const pattern of introductions) text = text.replace(pattern, "")
-    const cut = text.replace(asking, "")
+    const cut = text.replace(asking, "").replace(noting, "")
     isAsked ||= cut !== text
     text = cut
     if (text === before) break
   }
-  return { text: text.trim(), isAsked }
+  return { text: completed(text.replace(/, in case\b.*$/i, "").trim()), isAsked }
 }
+
+/** Statements without their first words: `not a fan of`, `favorite food is`. */
+const completed = (text: string): string =>
+  text
+    .replace(/^(?=(?:really |definitely |absolutely )?not (?:a (?:big |huge )?fan of|into|keen on)\b)/i, "I am ")
+    .replace(/^favorite (?=[\w ]{1,30} (?:is|are|has to be)\b)/i, "My favorite ")
 
 const smallTalk =
   /^(?:I (?:see|get it|got it|understand|agree|disagree|know|hope so|think so|guess so|suppose so|do not know|do not think so|do not care|mean it|am (?:fine|good|ok(?:ay)?|well|great|back|here|ready|done|in|out|sorry|kidding|joking|just kidding|just joking|all ears|listening))(?:[,.! ]|$)(?!from|at|with|in|to|that|about)|just kidding|jk\b|thanks|thank you|how are you|good (?:morning|night|evening|afternoon)|see you|bye|goodbye|lol|haha|hello|hi\b|hey\b)/i

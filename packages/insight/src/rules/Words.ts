@@ -70,9 +70,12 @@ const spoken = (text: string, implicit: string | undefined): string =>
 export const textOf = (words: ReadonlyArray<Word>): string =>
   words
     .map(({ after, before, text }, index) => {
+      // A compound (`open-plan`) comes as two words.
+      if (after === "-" && index < words.length - 1) return `${before.trimStart()}${text}-\u0001`
       const mark = index === words.length - 1 ? after.replace(/[\s,;:.!?-]+$/, "") : after.trimEnd()
       return `${before.trimStart()}${text}${mark}`
     })
     .join(" ")
+    .replaceAll("-\u0001 ", "-")
     .replace(/\s+/g, " ")
     .trim()
