@@ -32,9 +32,12 @@ const main = async (): Promise<void> => {
   const runs = await Effect.runPromise(extractAll(conversations).pipe(Effect.provide(layer)))
   const scored = score(conversations, new Map(runs.map(({ id, candidates }) => [id, candidates])))
   const millis = runs.map((run) => run.millis)
-  if (values.json) return print(JSON.stringify({ ...scored, millis }, null, 2))
+  const failed = runs.flatMap(({ failure }) => failure ?? [])
+  if (failed.length > 0) process.exitCode = 1
+  if (values.json) return print(JSON.stringify({ ...scored, millis, failed }, null, 2))
   print(`${values.extractor} on ${values.split}: ${conversations.length} conversations\n`)
   print(reportText(scored, millis))
+  for (const failure of failed) print(failure)
   if (values.failures) print(`\n${failuresText(scored, conversations)}`)
 }
 
@@ -53,6 +56,8 @@ const layerOf = (name: string): Layer.Layer<Extractor> => {
 interface Run {
   readonly id: string
   readonly candidates: ReadonlyArray<Candidate>
+  /** Why there are none, when the extractor gave up. */
+  readonly failure: string | undefined
   readonly millis: number
 }
 
@@ -68,15 +73,22 @@ const extractOne = Effect.fn("bench.extractOne")(function* (
 ) {
   const extractor = yield* Extractor
   const start = performance.now()
-  const { candidates } = yield* extractor.extract({
-    account: "bench",
-    kinds: kindsOf(conversation, kinds),
-    messages: conversation.messages,
-    context: [],
-    summary: undefined,
-    conversationDate: conversation.conversationDate
-  })
-  return { id: conversation.id, candidates, millis: performance.now() - start } satisfies Run
+  const { candidates, failure } = yield* extractor
+    .extract({
+      account: "bench",
+      kinds: kindsOf(conversation, kinds),
+      messages: conversation.messages,
+      context: [],
+      summary: undefined,
+      conversationDate: conversation.conversationDate
+    })
+    .pipe(
+      Effect.map((extraction) => ({ candidates: extraction.candidates, failure: undefined })),
+      Effect.catchTag("ModelFailure", ({ reason, message }) =>
+        Effect.succeed({ candidates: [], failure: `${conversation.id} failed (${reason}): ${message}` })
+      )
+    )
+  return { id: conversation.id, candidates, failure, millis: performance.now() - start } satisfies Run
 })
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
