@@ -49,7 +49,7 @@ export interface MemoryPage {
   readonly next: ListPosition | undefined
 }
 
-/** Records read and parsed before other fibers get a turn: some 5 ms. */
+/** Records read and parsed, or vectors copied, before other fibers get a turn: some 5 ms. */
 const recordsPerTurn = 500
 
 export class MemorySearch extends Context.Service<
@@ -172,8 +172,12 @@ export class MemorySearch extends Context.Service<
           const key = namespaces.find((namespace) => namespace.tag === tag)
           if (key === undefined) continue
           const places = here.map(({ ranked }) => ranked.candidate)
-          const vectors = yield* host.read(key, (reader, nowMillis) => reader.vectorsOf(places, nowMillis))
-          for (const [id, vector] of vectors) found.set(id, vector)
+          for (let from = 0; from < places.length; from += recordsPerTurn) {
+            const some = places.slice(from, from + recordsPerTurn)
+            if (from > 0) yield* Effect.yieldNow
+            const vectors = yield* host.read(key, (reader, nowMillis) => reader.vectorsOf(some, nowMillis))
+            for (const [id, vector] of vectors) found.set(id, vector)
+          }
         }
         return found
       })

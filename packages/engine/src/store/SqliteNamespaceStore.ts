@@ -132,9 +132,11 @@ class NamespaceFile implements OpenNamespace {
 
   records(slots: ReadonlyArray<number>) {
     return guarded(() => {
-      const statement = this.#database.prepare("SELECT * FROM memory WHERE slot = ?")
+      // One statement: a map asks for thousands, and a call of its own for each costs more than the row.
+      const rows = this.#database.prepare(recordsSql).all(JSON.stringify(slots))
+      const found = new Map(rows.map((row) => [Number(row["slot"]), row]))
       return slots.flatMap((slot) => {
-        const row = statement.get(slot)
+        const row = found.get(slot)
         return row === undefined ? [] : [{ slot, record: recordOf(this.key.agentId, row) }]
       })
     })
@@ -300,6 +302,8 @@ const putSql = `INSERT INTO memory (slot, created_seq, id, kind, subject_id, thr
     tags = excluded.tags, mentions = excluded.mentions, event_time = excluded.event_time, confidence = excluded.confidence,
     content_hash = excluded.content_hash, updated_at = excluded.updated_at, expires_at = excluded.expires_at,
     unique_key = excluded.unique_key, sources = excluded.sources, neighbours = excluded.neighbours`
+
+const recordsSql = "SELECT memory.* FROM json_each(?) AS wanted CROSS JOIN memory ON memory.slot = wanted.value"
 
 /** Where a migration leaves its copy, but for the version. */
 const copyPath = (filename: string): string => `${filename}.before-migration`

@@ -43,8 +43,8 @@ export const recordOf = (agentId: string, columns: Columns): MemoryRecord => ({
   threadId: textOf(columns["thread_id"]),
   kind: String(columns["kind"]),
   data: JSON.parse(String(columns["data"])) as JsonObject,
-  tags: JSON.parse(String(columns["tags"])) as ReadonlyArray<string>,
-  mentions: JSON.parse(String(columns["mentions"])) as ReadonlyArray<Mention>,
+  tags: listOf<string>(columns["tags"]),
+  mentions: listOf<Mention>(columns["mentions"]),
   when: textOf(columns["event_time"]),
   confidence: Number(columns["confidence"]),
   contentHash: String(columns["content_hash"]),
@@ -54,12 +54,12 @@ export const recordOf = (agentId: string, columns: Columns): MemoryRecord => ({
   uniqueKey: textOf(columns["unique_key"]),
   origin: columns["origin"] === "extraction" ? "extraction" : "direct",
   sources: sourcesOf(columns),
-  neighbours: columns["neighbours"] === null ? undefined : (JSON.parse(String(columns["neighbours"])) as Array<string>)
+  neighbours: columns["neighbours"] === null ? undefined : listOf<string>(columns["neighbours"])
 })
 
 /** Messages that the memory was taken from; undefined when it was not taken from any. */
 export const sourcesOf = (columns: Columns): ReadonlyArray<MessageSource> | undefined =>
-  columns["sources"] === null ? undefined : (JSON.parse(String(columns["sources"])) as ReadonlyArray<MessageSource>)
+  columns["sources"] === null ? undefined : listOf<MessageSource>(columns["sources"])
 
 export const rowOf = (columns: Columns): MemoryRow => {
   const eventTime = textOf(columns["event_time"])
@@ -70,7 +70,7 @@ export const rowOf = (columns: Columns): MemoryRow => {
     kind: String(columns["kind"]),
     subjectId: textOf(columns["subject_id"]),
     threadId: textOf(columns["thread_id"]),
-    tags: JSON.parse(String(columns["tags"])) as ReadonlyArray<string>,
+    tags: listOf<string>(columns["tags"]),
     eventAt: eventTime === undefined ? undefined : Date.parse(eventTime),
     createdAt: Number(columns["created_at"]),
     expiresAt: numberOf(columns["expires_at"]),
@@ -105,6 +105,10 @@ export const vectorOf = (columns: Columns): StoredVector => {
   const values = new Float32Array(bytes.slice().buffer)
   return { slot: Number(columns["slot"]), seq: Number(columns["seq"]), model: String(columns["model"]), values }
 }
+
+/** Most lists are empty, and parsing is most of what reading a row costs. */
+const listOf = <A>(value: unknown): ReadonlyArray<A> =>
+  value === "[]" ? [] : (JSON.parse(String(value)) as ReadonlyArray<A>)
 
 const jsonOf = (list: ReadonlyArray<unknown> | undefined): string | null =>
   list === undefined ? null : JSON.stringify(list)
