@@ -11,6 +11,7 @@ import { importMemories } from "./commands/import.ts"
 import { jobs } from "./commands/jobs.ts"
 import { keys } from "./commands/keys.ts"
 import { ledger } from "./commands/ledger.ts"
+import { mcp } from "./commands/mcp.ts"
 import { payments } from "./commands/payments.ts"
 import { reembed } from "./commands/reembed.ts"
 import { serve } from "./commands/serve.ts"
@@ -32,6 +33,7 @@ export const cli = Command.make("muniment").pipe(
     reembed,
     exportMemories,
     importMemories,
+    mcp,
     wallet,
     sign,
     share,

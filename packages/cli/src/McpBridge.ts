@@ -1,0 +1,156 @@
+/**
+ * Messages of the Model Context Protocol from a pipe to the service's `/mcp` and back (interface.md section
+ * 15). Nothing is decided here: what a client says goes on as it is, what the service answers comes back.
+ *
+ * Invariant: every request is answered once, if need be with an error that says why the service did not.
+ */
+import * as Clock from "effect/Clock"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import { Limits } from "@muniment/domain/Limits"
+import type { WalletSigner } from "@muniment/trust/WalletSigner"
+import { commandFailed } from "./CommandFailed.ts"
+
+export interface McpBridgeOptions {
+  readonly url: URL
+  readonly credentials: { readonly apiKey: string } | { readonly signer: WalletSigner }
+  /** Sent with every message: defaults of agent, subject and thread. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Longer than any answer takes: extraction has 8 s, a payment 10 s. */
+const answerMillisMax = 60_000
+
+/** As the service does: what JSON cannot read, and the first of the codes that are left to servers. */
+const parseError = -32_700
+const serverError = -32_000
+
+type Id = string | number | null
+
+interface Outgoing {
+  /** Of its requests; empty for notifications. */
+  readonly ids: ReadonlyArray<Id>
+  readonly isHandshake: boolean
+}
+
+export class McpBridge {
+  readonly #options: McpBridgeOptions
+  /** What the handshake agreed on; told with every later message. */
+  #protocolVersion: string | undefined
+
+  constructor(options: McpBridgeOptions) {
+    this.#options = options
+  }
+
+  /** One line in, at most one line out, without its newline; undefined where nobody waits for an answer. */
+  forward(line: Uint8Array | undefined): Effect.Effect<string | undefined> {
+    if (line === undefined) {
+      return Effect.succeed(errorsFor([null], serverError, `a message is above ${Limits.requestBodyBytesMax} bytes`))
+    }
+    const outgoing = readOutgoing(line)
+    if (outgoing === undefined) return Effect.succeed(errorsFor([null], parseError, "the line is not JSON"))
+    return Effect.gen({ self: this }, function* () {
+      const { status, text } = yield* this.#post(line)
+      if (outgoing.ids.length === 0 && status >= 400) {
+        yield* Console.error(`the service refused a message that wants no answer, with status ${status}`)
+      }
+      return this.#answerOf(outgoing, status, text)
+    }).pipe(
+      Effect.catch(({ reason }) =>
+        Effect.as(
+          Console.error(reason),
+          outgoing.ids.length === 0 ? undefined : errorsFor(outgoing.ids, serverError, reason)
+        )
+      )
+    )
+  }
+
+  readonly #post = Effect.fnUntraced({ self: this }, function* (this: McpBridge, line: Uint8Array) {
+    const { credentials, headers, url } = this.#options
+    const signed =
+      "apiKey" in credentials
+        ? { authorization: `Bearer ${credentials.apiKey}` }
+        : yield* signatureOf(credentials.signer, url, line)
+    return yield* Effect.tryPromise({
+      try: async (signal) => {
+        const response = await fetch(url, {
+          method: "POST",
+          body: Buffer.from(line),
+          headers: {
+            "content-type": "application/json",
+            accept: "application/json, text/event-stream",
+            ...(this.#protocolVersion !== undefined && { "mcp-protocol-version": this.#protocolVersion }),
+            ...headers,
+            ...signed
+          },
+          signal: AbortSignal.any([signal, AbortSignal.timeout(answerMillisMax)])
+        })
+        return { status: response.status, text: await response.text() }
+      },
+      catch: (cause) =>
+        commandFailed(`the service at ${url.origin} cannot be reached: ${commandFailed(causeOf(cause)).reason}`)
+    })
+  })
+
+  #answerOf({ ids, isHandshake }: Outgoing, status: number, text: string): string | undefined {
+    const json = parsed(text)
+    if (isRpc(json)) {
+      if (isHandshake) this.#protocolVersion = agreedVersion(json)
+      const [only] = ids
+      // A body that was refused as a whole names no request; the client waits for its own.
+      const isAnonymous = isObject(json) && json["id"] === null && ids.length === 1
+      return JSON.stringify(isAnonymous ? { ...json, id: only } : json)
+    }
+    if (ids.length === 0) return undefined
+    const said = isObject(json) && typeof json["error"] === "string" ? json["error"] : "no answer of this protocol"
+    return errorsFor(ids, serverError, `the service answered with status ${status}: ${said}`)
+  }
+}
+
+const signatureOf = Effect.fnUntraced(function* (signer: WalletSigner, { pathname }: URL, body: Uint8Array) {
+  const { signWalletRequest } = yield* Effect.promise(() => import("@muniment/trust/WalletRequest"))
+  const timestampMillis = yield* Clock.currentTimeMillis
+  return yield* Effect.promise(() =>
+    signWalletRequest(signer, { method: "POST", path: pathname, body, timestampMillis })
+  )
+})
+
+const readOutgoing = (line: Uint8Array): Outgoing | undefined => {
+  const json = parsed(new TextDecoder().decode(line))
+  if (json === undefined) return undefined
+  const messages = (Array.isArray(json) ? json : [json]).filter(isObject)
+  const requests = messages.filter((message) => message["method"] !== undefined && message["id"] !== undefined)
+  return {
+    ids: requests.map(({ id }) => (typeof id === "string" || typeof id === "number" ? id : null)),
+    isHandshake: requests.some(({ method }) => method === "initialize")
+  }
+}
+
+const errorsFor = (ids: ReadonlyArray<Id>, code: number, message: string): string => {
+  const answers = ids.map((id) => ({ jsonrpc: "2.0", id, error: { code, message } }))
+  return JSON.stringify(answers.length === 1 ? answers[0] : answers)
+}
+
+const agreedVersion = (json: Json): string | undefined => {
+  const result = isObject(json) ? json["result"] : undefined
+  return isObject(result) && typeof result["protocolVersion"] === "string" ? result["protocolVersion"] : undefined
+}
+
+type JsonRecord = Readonly<Record<string, unknown>>
+type Json = JsonRecord | ReadonlyArray<unknown>
+
+const isObject = (value: unknown): value is JsonRecord =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isRpc = (json: unknown): json is Json => Array.isArray(json) || (isObject(json) && json["jsonrpc"] === "2.0")
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** `fetch` hides why behind a `TypeError`. */
+const causeOf = (error: unknown): unknown => (error instanceof Error && error.cause !== undefined ? error.cause : error)

@@ -1,0 +1,101 @@
+/**
+ * `muniment mcp`: the service's MCP endpoint for agents that start a program and talk to it over its
+ * standard input and output. Nothing but the protocol goes to standard output.
+ */
+import * as Config from "effect/Config"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stdio from "effect/Stdio"
+import * as Stream from "effect/Stream"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import { Limits } from "@muniment/domain/Limits"
+import { CommandFailed, commandFailed } from "../CommandFailed.ts"
+import { readSigner } from "../KeyFile.ts"
+import { McpBridge } from "../McpBridge.ts"
+import { MessageLines } from "../MessageLines.ts"
+
+const defaultUrl = "http://127.0.0.1:8787/mcp"
+const endpointPath = "/mcp"
+
+/** Requests under way at a time; others wait in the pipe. */
+const requestsMax = 16
+
+const probeMillisMax = 2_000
+
+const optional = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+
+export const mcp = Command.make(
+  "mcp",
+  {
+    url: optional("url", `The endpoint; by default the service that runs on the data directory, else ${defaultUrl}`),
+    key: optional("key", "API key of the account; better given as MUNIMENT_API_KEY, which no process list shows"),
+    keyFile: optional("key-file", "File with a wallet's key, which signs every message instead of an API key"),
+    agentId: optional("agent-id", "Agent whose memories are meant when a tool call names none"),
+    subjectId: optional("subject-id", "Subject that is meant when a tool call names none"),
+    threadId: optional("thread-id", "Thread that is meant when a tool call names none")
+  },
+  Effect.fn("mcp")(function* ({ agentId, key, keyFile, subjectId, threadId, url }) {
+    const bridge = new McpBridge({
+      url: yield* Option.match(url, { onNone: () => ownEndpoint, onSome: endpointOf }),
+      credentials: yield* credentialsOf(key, keyFile),
+      headers: Object.fromEntries(
+        Object.entries({ "x-agent-id": agentId, "x-subject-id": subjectId, "x-thread-id": threadId }).flatMap(
+          ([name, value]) => (Option.isSome(value) ? [[name, value.value]] : [])
+        )
+      )
+    })
+    const lines = new MessageLines(Limits.requestBodyBytesMax)
+    const { stdin } = yield* Stdio.Stdio
+    yield* stdin.pipe(
+      Stream.flatMap((chunk) => Stream.fromIterable(lines.push(chunk))),
+      Stream.concat(Stream.suspend(() => Stream.fromIterable(lines.end()))),
+      Stream.mapEffect((line) => bridge.forward(line), { concurrency: requestsMax, unordered: true }),
+      Stream.runForEach((answer) => (answer === undefined ? Effect.void : Console.log(answer))),
+      Effect.mapError(commandFailed)
+    )
+  })
+).pipe(
+  Command.withDescription(
+    "Speak the Model Context Protocol over standard input and output, for desktop agents that start a program"
+  ),
+  Command.withExamples([
+    {
+      command: "MUNIMENT_API_KEY=mun_... muniment mcp --agent-id assistant",
+      description: "The memories of one agent, at the service of this machine"
+    }
+  ])
+)
+
+const credentialsOf = Effect.fnUntraced(function* (key: Option.Option<string>, keyFile: Option.Option<string>) {
+  if (Option.isSome(keyFile)) return { signer: yield* readSigner(keyFile.value) }
+  const apiKey = Option.isSome(key) ? key : yield* Config.option(Config.String("MUNIMENT_API_KEY"))
+  if (Option.isSome(apiKey)) return { apiKey: apiKey.value }
+  return yield* new CommandFailed({ reason: "No credentials: set MUNIMENT_API_KEY, or give --key or --key-file." })
+}, Effect.mapError(commandFailed))
+
+/** A URL without a path means the service's usual one. */
+const endpointOf = (text: string): Effect.Effect<URL, CommandFailed> => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    return Effect.fail(new CommandFailed({ reason: `--url ${text} is no http or https URL.` }))
+  }
+  if (url.pathname === "/") url.pathname = endpointPath
+  return Effect.succeed(url)
+}
+
+/** The service that holds the configured data directory, if it answers; the usual place otherwise. */
+const ownEndpoint = Effect.gen(function* () {
+  const { ServerConfig } = yield* Effect.promise(() => import("@muniment/server/Config"))
+  const { readLockNote } = yield* Effect.promise(() => import("@muniment/server/DataDirectory"))
+  const { dataDirectory } = yield* ServerConfig
+  const note = yield* Effect.try({ try: () => readLockNote(dataDirectory), catch: commandFailed })
+  if (note === undefined) return new URL(defaultUrl)
+  const answers = yield* Effect.tryPromise((signal) => fetch(`${note.url}/health/live`, { signal })).pipe(
+    Effect.timeout(probeMillisMax),
+    Effect.match({ onSuccess: (response) => response.ok, onFailure: () => false })
+  )
+  return new URL(answers ? `${note.url}${endpointPath}` : defaultUrl)
+}).pipe(Effect.mapError(commandFailed))
