@@ -63,7 +63,13 @@ const synonyms: ReadonlyArray<string> = [
   "learn learns learning learned",
   "play plays playing played",
   "scared afraid fear phobia",
-  "grow grew grown"
+  "grow grew grown",
+  "die died dies death dead",
+  "open opens opened opening launch launches",
+  "tolerate tolerates intolerant allergic allergy",
+  "sell sells sold",
+  "win wins won",
+  "break breaks broke broken"
 ]
 
 const occupations =
@@ -91,6 +97,10 @@ const instances: Readonly<Record<string, string>> = {
   family: "mother father sister brother son daughter husband wife parents cousin aunt uncle grandmother grandfather",
   relative: "mother father sister brother cousin aunt uncle grandmother grandfather",
   vegetarian: "meat vegan",
+  summer: "june july august",
+  autumn: "september october november",
+  winter: "december january february",
+  spring: "march april may",
   season: "spring summer autumn fall winter",
   health: "allergic allergy asthma diabetes doctor medication migraine injury",
   condition: "allergic allergy asthma diabetes migraine arthritis epilepsy anxiety",

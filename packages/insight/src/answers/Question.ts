@@ -26,8 +26,10 @@ export interface Question {
   readonly terms: ReadonlyArray<string>
   /** Names in it, each as its stems: an answer must be about all of them. */
   readonly names: ReadonlyArray<ReadonlyArray<string>>
-  /** What stands where the subject stands ("does *Rex* eat"): an answer must speak of it. */
-  readonly focus: string | undefined
+  /** What stands where the subject stands ("does *Rex* eat"): an answer must speak of one of these. */
+  readonly focus: ReadonlyArray<string>
+  /** "like", "hate": a liking that is asked for by its sign; a yes-no question takes both. */
+  readonly liking: "likes" | "dislikes" | undefined
   /** "I", "my", "the user": about the one who asks. */
   readonly isOfAsker: boolean
   /** "before", "used to": what was, not what is. */
@@ -51,6 +53,7 @@ export const readQuestion = (raw: string): Question => {
     terms: asked.length > 0 ? asked : isOfAsker ? tokenize("name") : queryTerms(text),
     names,
     focus: focusOf(lower),
+    liking: type === "yesNo" ? undefined : likingOf(lower),
     isOfAsker,
     isOfPast: PAST.test(lower)
   }
@@ -59,6 +62,16 @@ export const readQuestion = (raw: string): Question => {
 const ASKER = /\b(?:i|i'm|i've|i'd|me|my|mine|myself|we|our|us|the user|user's)\b/
 const PAST =
   /\b(?:before|previous|previously|used to|formerly|former|earlier|originally|once|in the past|old (?:job|address|flat|house|employer))\b/
+
+const likingOf = (lower: string): Question["liking"] => {
+  if (
+    /\b(?:hates?|dislikes?|avoids?|can't stand|not (?:like|eat|want|tolerate|enjoy)|n't (?:like|eat|want|tolerate|enjoy))\b/.test(
+      lower
+    )
+  )
+    return "dislikes"
+  return /\b(?:likes?|loves?|enjoys?|prefers?|favou?rite|fond)\b/.test(lower) ? "likes" : undefined
+}
 
 /** Tried in this order; of the question words, the first one in the text decides. */
 const typeOf = (lower: string): AnswerType => {
@@ -87,18 +100,28 @@ const askedBy: ReadonlyMap<AnswerType, RegExp> = new Map<AnswerType, RegExp>([
 const AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|must|isn't|doesn't|didn't"
 const YES_NO = new RegExp(`^(?:so |and |but |ok |okay |hey |please )*(?:${AUXILIARY})\\b`)
 
-/** The word after the auxiliary, past articles and possessives; `alice's sister` is the sister. */
-const FOCUS = new RegExp(
-  `\\b(?:${AUXILIARY})\\s+(?:the |a |an |my |our |his |her |their |your |this |that |any |some )?([\\p{L}\\p{N}-]+)(?:'s\\s+([\\p{L}\\p{N}-]+))?`,
-  "u"
-)
+/**
+ * The subject behind the auxiliary, past articles and possessives: `does alice's sister` is the sister,
+ * `is the spare key` is spare or key. "The name of the dog" is the dog, wherever it stands.
+ */
+const SUBJECT_OF =
+  "\\s+(the |a |an |my |our |his |her |their |your |this |that |any |some )?([\\p{L}\\p{N}-]+)('s)?(?:\\s+([\\p{L}\\p{N}-]+))?"
+const FOCUSES = [new RegExp(`\\bnames? of${SUBJECT_OF}`, "u"), new RegExp(`\\b(?:${AUXILIARY})${SUBJECT_OF}`, "u")]
 
-const focusOf = (lower: string): string | undefined => {
-  const [, word, possessed] = FOCUS.exec(lower) ?? []
-  const focus = [possessed, word].find((found) => found !== undefined && !stopWords.has(found) && !dates.has(found))
-  const [term] = focus === undefined ? [] : tokenize(focus)
-  return term === undefined || fillers.has(term) ? undefined : term
+const focusOf = (lower: string): ReadonlyArray<string> => {
+  for (const pattern of FOCUSES) {
+    const [, article, word = "", possessive, next = ""] = pattern.exec(lower) ?? []
+    const words = possessive !== undefined ? [next] : article === undefined ? [word] : [word, next]
+    const telling = words.filter((one) => !stopWords.has(one) && !dates.has(one) && !collective.has(one))
+    const terms = tokenize(telling.join(" ")).filter((term) => !fillers.has(term) && term !== nameTerm)
+    if (terms.length > 0) return terms
+  }
+  return []
 }
+
+const [nameTerm] = tokenize("name")
+/** Of a family or a team, what is known of one member may be all there is. */
+const collective: ReadonlySet<string> = new Set(["family", "household", "team", "couple"])
 
 /** Runs of capitalised words behind the first word. */
 const namesIn = (text: string): ReadonlyArray<ReadonlyArray<string>> =>

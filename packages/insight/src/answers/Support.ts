@@ -82,8 +82,9 @@ const isAboutIt = (question: Question, passage: Passage, cast: Cast): boolean =>
     [...(cast.byRelation.get(term) ?? [])].some((name) => passage.terms.has(name))
   )
   if (!isByRelation && !question.names.every((name) => name.filter(holds).length * 2 >= name.length)) return false
-  if (question.focus !== undefined && !holds(question.focus) && matchOf(question.focus, passage, cast) === 0)
-    return false
+  const { focus, liking } = question
+  if (focus.length > 0 && !focus.some((term) => holds(term) || matchOf(term, passage, cast) > 0)) return false
+  if (liking !== undefined && !isOfLiking(liking, passage)) return false
   // Of the asker: his own memory, or one of whom the question names ("my sister", "my trip with Bob").
   return (
     !question.isOfAsker ||
@@ -92,6 +93,12 @@ const isAboutIt = (question: Question, passage: Passage, cast: Cast): boolean =>
     isByRelation ||
     question.terms.some((term) => passage.subject.has(term))
   )
+}
+
+/** A preference has a sign; other memories may speak of likings in any way. */
+const isOfLiking = (liking: "likes" | "dislikes", { memory }: Passage): boolean => {
+  const type = memory.kind === "preference_memory" ? memory.data["preferenceType"] : undefined
+  return typeof type !== "string" || (type === "dislikes" || type === "avoids") === (liking === "dislikes")
 }
 
 const isOfAsker = ({ subject, terms }: Passage, { asker }: Cast): boolean =>

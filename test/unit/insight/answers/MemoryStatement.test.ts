@@ -100,7 +100,10 @@ describe("readQuestion", () => {
     expect(readQuestion("Where does Ina live?").isOfAsker).toBe(false)
     expect(readQuestion("Does Alice know Bob Smith in May?").names).toEqual([["alic"], ["bob", "smith"]])
     expect(readQuestion("Where did Alice live before?").isOfPast).toBe(true)
-    expect(readQuestion("what does rex's owner eat").focus).toBe("owner")
+    expect(readQuestion("what does rex's owner eat").focus).toEqual(["owner"])
+    expect(readQuestion("Where is the spare key?").focus).toEqual(["spare", "kei"])
+    expect(readQuestion("What is the name of Anna's dog?").focus).toEqual(["dog"])
+    expect(readQuestion("What do I not like?").liking).toBe("dislikes")
   })
 
   it("has terms for a question without telling words, and none for one without words", () => {
