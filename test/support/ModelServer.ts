@@ -65,6 +65,11 @@ export class ModelServer {
     this.#queue.push(...replies)
   }
 
+  /** Forgets the replies that nobody took. */
+  clear(): void {
+    this.#queue.length = 0
+  }
+
   /** Ends when no caller waits for a reply or for the rest of one. */
   readonly untilIdle: Effect.Effect<void> = Effect.suspend(() =>
     this.underWay === 0 ? Effect.void : Effect.andThen(Effect.sleep(idlePollMillis), this.untilIdle)

@@ -3,7 +3,7 @@
  * Bodies are complete answers as the real servers send them.
  */
 import type { ServerResponse } from "node:http"
-import { setTimeout as pause } from "node:timers/promises"
+import { setTimeout as timer } from "node:timers/promises"
 
 export type ModelFormat = "openai-compatible" | "anthropic"
 
@@ -92,6 +92,9 @@ export const sendReply = async (
       json(response, bodyOf(format, toolName, reply))
   }
 }
+
+/** Keeps no process alive that has nothing else to do. */
+const pause = (millis: number): Promise<void> => timer(millis, undefined, { ref: false })
 
 const json = (response: ServerResponse, body: string): void => {
   response.setHeader("content-type", "application/json")

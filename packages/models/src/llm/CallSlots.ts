@@ -1,8 +1,9 @@
 /**
- * Turns at the model: so many calls at once, so many more that wait, the next one is refused. A call
- * waits no longer than its deadline.
+ * Turns at the model: so many calls at once, so many more that wait, the next one is refused. Accounts
+ * take turns fairly, and one account leaves half of the waiting places to the others. A call waits no
+ * longer than its deadline.
  */
-import { Clock, Effect, Semaphore } from "effect"
+import { Clock, Effect, PartitionedSemaphore } from "effect"
 
 export interface SlotOptions<E> {
   readonly concurrency: number
@@ -11,29 +12,59 @@ export interface SlotOptions<E> {
   readonly refuse: () => E
 }
 
-export type CallSlots<E> = <A>(deadlineMillis: number, call: Effect.Effect<A, E>) => Effect.Effect<A, E>
+export interface Turn {
+  readonly account: string
+  /** Milliseconds since the epoch. */
+  readonly deadlineMillis: number
+}
+
+export type CallSlots<E> = <A>(turn: Turn, call: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
 export const makeCallSlots = <E>({ concurrency, refuse, waitingMax }: SlotOptions<E>): CallSlots<E> => {
-  const turns = Semaphore.makeUnsafe(concurrency)
+  const turns = PartitionedSemaphore.makeUnsafe<string>({ permits: concurrency })
+  const insideOfAccountMax = concurrency + Math.ceil(waitingMax / 2)
+  /** Calls under way or waiting, by account; accounts without any are not listed. */
+  const insideOf = new Map<string, number>()
   let inside = 0
 
-  const takeTurn = (deadlineMillis: number) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      Effect.timeoutOrElse(turns.takeScoped(1), {
-        duration: Math.max(0, deadlineMillis - now),
-        orElse: () => Effect.fail(refuse())
-      })
-    )
+  const enter = (account: string): boolean => {
+    const ofAccount = insideOf.get(account) ?? 0
+    if (inside >= concurrency + waitingMax || ofAccount >= insideOfAccountMax) return false
+    insideOf.set(account, ofAccount + 1)
+    inside += 1
+    return true
+  }
 
-  return (deadlineMillis, call) =>
-    Effect.suspend(() => {
-      if (inside >= concurrency + waitingMax) return Effect.fail(refuse())
-      inside += 1
-      return Effect.ensuring(
-        Effect.scoped(Effect.andThen(takeTurn(deadlineMillis), call)),
-        Effect.sync(() => {
-          inside -= 1
-        })
-      )
+  const leave = (account: string): void => {
+    const ofAccount = (insideOf.get(account) ?? 1) - 1
+    if (ofAccount === 0) insideOf.delete(account)
+    else insideOf.set(account, ofAccount)
+    inside -= 1
+  }
+
+  const inTurn = <A>({ account, deadlineMillis }: Turn, call: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+    let isStarted = false
+    const started = Effect.suspend(() => {
+      isStarted = true
+      return call
     })
+    const tooLate = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.andThen(
+        Effect.sleep(Math.max(0, deadlineMillis - now)),
+        Effect.suspend(() => (isStarted ? Effect.never : Effect.fail(refuse())))
+      )
+    )
+    // A race of the waiting alone could lose a turn that is given in the moment of the deadline.
+    return Effect.raceFirst(turns.withPermit(account)(started), tooLate)
+  }
+
+  return (turn, call) =>
+    Effect.suspend(() =>
+      enter(turn.account)
+        ? Effect.ensuring(
+            inTurn(turn, call),
+            Effect.sync(() => leave(turn.account))
+          )
+        : Effect.fail(refuse())
+    )
 }

@@ -20,7 +20,11 @@ export interface CircuitOptions<E> {
   readonly onChange: (state: CircuitState) => Effect.Effect<void>
 }
 
-export type CircuitBreaker<E> = <A>(call: Effect.Effect<A, E>) => Effect.Effect<A, E>
+export interface CircuitBreaker<E> {
+  readonly through: <A>(call: Effect.Effect<A, E>) => Effect.Effect<A, E>
+  /** Fails where `through` would refuse now: a call need not wait for its turn to hear it. */
+  readonly check: Effect.Effect<void, E>
+}
 
 export const makeCircuitBreaker = <E>(options: CircuitOptions<E>): CircuitBreaker<E> => {
   const { coolDownMillis, failuresMax, onChange, refuse, signOf } = options
@@ -59,16 +63,27 @@ export const makeCircuitBreaker = <E>(options: CircuitOptions<E>): CircuitBreake
     return failure === undefined ? "nothing" : signOf(failure.error)
   }
 
-  return (call) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        if (state === "half-open") return Effect.fail(refuse(coolDownMillis))
-        if (state === "open" && now < openUntilMillis) return Effect.fail(refuse(openUntilMillis - now))
-        const isProbe = state === "open"
-        return (isProbe ? change("half-open") : Effect.void).pipe(
-          Effect.andThen(restore(call)),
-          Effect.onExit((exit) => after(exit, isProbe))
-        )
-      })
-    )
+  const refusalAt = (nowMillis: number): E | undefined => {
+    if (state === "half-open") return refuse(coolDownMillis)
+    return state === "open" && nowMillis < openUntilMillis ? refuse(openUntilMillis - nowMillis) : undefined
+  }
+
+  return {
+    check: Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const refusal = refusalAt(now)
+      return refusal === undefined ? Effect.void : Effect.fail(refusal)
+    }),
+    through: (call) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const refusal = refusalAt(now)
+          if (refusal !== undefined) return Effect.fail(refusal)
+          const isProbe = state === "open"
+          return (isProbe ? change("half-open") : Effect.void).pipe(
+            Effect.andThen(restore(call)),
+            Effect.onExit((exit) => after(exit, isProbe))
+          )
+        })
+      )
+  }
 }

@@ -46,7 +46,7 @@ export const makeModelCalls = Effect.fnUntraced(function* (
     waitingMax: settings.waitingCallsMax,
     refuse: () => new ModelFailure({ reason: "overloaded", message: "too many calls of the language model wait" })
   })
-  const throughCircuit = makeCircuitBreaker<ModelFailure>({
+  const circuit = makeCircuitBreaker<ModelFailure>({
     failuresMax: settings.circuitFailuresMax,
     coolDownMillis: settings.circuitCoolDownMillis,
     signOf: ({ reason }) => signs[reason],
@@ -60,7 +60,9 @@ export const makeModelCalls = Effect.fnUntraced(function* (
     generate: Effect.fn("StructuredModel.generate")(function* <A>(request: StructuredRequest<A>) {
       const startedMillis = yield* Clock.currentTimeMillis
       const deadlineMillis = startedMillis + settings.deadlineMillis
-      return yield* withTurn(deadlineMillis, throughCircuit(inRounds(attempt, request, deadlineMillis))).pipe(
+      const turn = { account: request.account, deadlineMillis }
+      return yield* circuit.check.pipe(
+        Effect.andThen(withTurn(turn, circuit.through(inRounds(attempt, request, deadlineMillis)))),
         Effect.onExit((exit) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) =>
             countCall({ purpose: request.purpose, outcome: outcomeOf(exit), millis: now - startedMillis })

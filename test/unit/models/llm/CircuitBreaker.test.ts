@@ -6,7 +6,7 @@ import { type CircuitState, makeCircuitBreaker, type ServerSign } from "@munimen
 
 const makeBreaker = () => {
   const states: Array<CircuitState> = []
-  const through = makeCircuitBreaker<string>({
+  const { check, through } = makeCircuitBreaker<string>({
     failuresMax: 3,
     coolDownMillis: 10_000,
     signOf: (failure): ServerSign => (failure === "down" || failure === "nothing" ? failure : "alive"),
@@ -14,6 +14,7 @@ const makeBreaker = () => {
     onChange: (state) => Effect.sync(() => void states.push(state))
   })
   return {
+    check,
     states,
     through,
     outcome: (call: Effect.Effect<string, string>) => Effect.catch(through(call), Effect.succeed)
@@ -47,6 +48,19 @@ describe("CircuitBreaker", () => {
       expect(yield* Fiber.join(probe)).toBe("fine")
       expect(yield* outcome(Effect.succeed("third"))).toBe("third")
       expect(states).toEqual(["open", "half-open", "closed"])
+    })
+  )
+
+  it.effect("tells by a look whether it refuses, without taking the place of the probe", () =>
+    Effect.gen(function* () {
+      const { check, outcome } = makeBreaker()
+      yield* check
+      for (const call of [down, down, down]) yield* outcome(call)
+      expect(yield* Effect.flip(check)).toBe("open:10000")
+      yield* TestClock.adjust(10_000)
+      yield* check
+      yield* check
+      expect(yield* outcome(Effect.succeed("probe"))).toBe("probe")
     })
   )
 

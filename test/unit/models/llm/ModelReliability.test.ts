@@ -4,6 +4,9 @@ import { Clock, Effect, Fiber } from "effect"
 import { answer, type ModelReply, status } from "../../../support/ModelServerReplies.ts"
 import { formats, request, secretKey, tea, withModel } from "./ModelHarness.ts"
 
+/** Far from what would be waited without the bound, and far enough for a machine that does other things. */
+const busyMillisMax = 5_000
+
 const timed = <A, E>(run: Effect.Effect<A, E>) =>
   Effect.gen(function* () {
     const started = yield* Clock.currentTimeMillis
@@ -11,7 +14,8 @@ const timed = <A, E>(run: Effect.Effect<A, E>) =>
     return { result, millis: (yield* Clock.currentTimeMillis) - started }
   })
 
-describe.each(formats)("a failing server that speaks %s", (format) => {
+// The tests wait more than they work.
+describe.concurrent.each(formats)("a failing server that speaks %s", (format) => {
   const passing: ReadonlyArray<readonly [string, ModelReply]> = [
     ["408", status(408)],
     ["429", status(429)],
@@ -75,7 +79,7 @@ describe.each(formats)("a failing server that speaks %s", (format) => {
           server.script(status(code, { "retry-after": "60" }))
           const { millis, result } = yield* timed(Effect.flip(model.generate(request)))
           expect(result).toMatchObject({ reason, retryAfterSeconds: 60 })
-          expect(millis).toBeLessThan(2_000)
+          expect(millis).toBeLessThan(busyMillisMax)
         }
         const inAMinute = new Date((yield* Clock.currentTimeMillis) + 60_000).toUTCString()
         server.script(status(429, { "retry-after": inAMinute }))
@@ -88,7 +92,7 @@ describe.each(formats)("a failing server that speaks %s", (format) => {
 
   const silent: ReadonlyArray<readonly [string, ModelReply]> = [
     ["never answers", { kind: "hang" }],
-    ["answers too late", { kind: "slow", millis: 3_000, then: answer(tea) }],
+    ["answers too late", { kind: "slow", millis: 10_000, then: answer(tea) }],
     ["drips its answer", { kind: "drip", value: tea, everyMillis: 100 }]
   ]
   it.live.each(silent)("that %s runs into the time of an exchange, and counts as estimated", ([, reply]) =>
@@ -98,7 +102,7 @@ describe.each(formats)("a failing server that speaks %s", (format) => {
         const { millis, result } = yield* timed(Effect.flip(model.generate(request)))
         expect(result).toMatchObject({ reason: "timeout" })
         expect(millis).toBeGreaterThanOrEqual(300)
-        expect(millis).toBeLessThan(1_500)
+        expect(millis).toBeLessThan(busyMillisMax)
         expect(server.requests).toHaveLength(1)
         expect(entries[0]?.used).toEqual(entries[0]?.estimate)
         yield* server.untilIdle
@@ -112,7 +116,7 @@ describe.each(formats)("a failing server that speaks %s", (format) => {
         server.script(status(503), answer({ wrong: true }), { kind: "hang" })
         const { millis, result } = yield* timed(Effect.flip(model.generate(request)))
         expect(result).toMatchObject({ reason: "timeout" })
-        expect(millis).toBeLessThan(2_000)
+        expect(millis).toBeLessThan(busyMillisMax)
         expect(server.requests).toHaveLength(3)
       })
     )
