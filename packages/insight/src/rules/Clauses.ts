@@ -104,13 +104,23 @@ const copulaList = (words: ReadonlyArray<Word>): ReadonlyArray<ReadonlyArray<Wor
 }
 
 const clauseOf = (words: ReadonlyArray<Word>, subject: Subject): Clause => {
-  const predicate = textOf(plainPredicate(words))
+  const predicate = withCopula(textOf(plainPredicate(words)), subject)
   const isFuture =
     /^(?:will|am going to|is going to|are going to|plan|plans|am planning|is planning|are planning)\b/i.test(predicate)
   const isPast = words
     .slice(0, 3)
     .some(({ lower, tags }) => tags.has("PastTense") || /^(?:was|were|had|did)$/.test(lower))
   return { subject, predicate, words, tense: isFuture ? "future" : isPast ? "past" : "present" }
+}
+
+/** `based in Rome` behind a comma leans on the verb before it. */
+const withCopula = (predicate: string, subject: Subject): string => {
+  const be = subject.type === "speaker" ? "am" : "is"
+  if (/^(?:born)\b/i.test(predicate)) return `was ${predicate}`
+  if (/^been\b/i.test(predicate)) return `${subject.type === "speaker" ? "have" : "has"} ${predicate}`
+  const leans =
+    /^(?:based|located|living|working|studying|training|learning|allergic|(?:married|divorced|engaged|retired|raised)(?= (?:to|with|and|in|for|from)\b|$))\b/i
+  return leans.test(predicate) ? `${be} ${predicate}` : predicate
 }
 
 const adverbs =
@@ -214,6 +224,17 @@ const namedSubject = (words: ReadonlyArray<Word>, at: number, people: People): F
   return isPossessive ? attributeSubject(words, next, person) : { subject: { type: "person", person }, next }
 }
 
+/** Tagged as a person, or unknown to the tagger and doing what only people do. */
+const looksHuman = (words: ReadonlyArray<Word>, at: number, next: number): boolean => {
+  const own = words.slice(at, next)
+  if (own.some(({ tags }) => tags.has("Place") || tags.has("Organization") || tags.has("Country"))) return false
+  if (own.some(({ tags }) => tags.has("Person"))) return true
+  return own.every(({ tags }) => tags.has("ProperNoun") || tags.has("Singular")) && human.test(words[next]?.lower ?? "")
+}
+
+const human =
+  /^(?:lives|works|loves|likes|hates|enjoys|prefers|studies|teaches|speaks|plays|moved|married|graduated|quit|arrives|visits|retired|drinks|eats|wants)$/
+
 interface FoundName {
   readonly text: string
   readonly next: number
@@ -266,7 +287,7 @@ const startsFinite = (word: Word | undefined, subject: Subject | undefined): boo
     (word.tags.has("Verb") && (word.tags.has("PastTense") || (subject.type !== "speaker" && word.lower.endsWith("s")))))
 
 const elided =
-  /^(?:just |recently |finally |also |currently |now )*(?:moved|got|bought|started|graduated|quit|adopted|sold|finished|joined|born|working|living|allergic|training|learning|studying|based|married|divorced|retired|love|hate|enjoy|prefer|loved|hated|grew up|been)\b/i
+  /^(?:just |recently |finally |also |currently |now )*(?:moved|got|bought|started|graduated|quit|adopted|sold|finished|joined|born|working|living|allergic|training|learning|studying|based|married|divorced|retired|picked up|love|hate|enjoy|prefer|loved|hated|grew up|been)\b/i
 
 /** `Just moved to Berlin!`: at the head of a sentence, the speaker goes without saying. */
 const elidedSpeaker = (words: ReadonlyArray<Word>): Found | undefined =>
@@ -298,7 +319,13 @@ const clauseEnd = (
     const isJoint = joints.test(word.lower)
     const hasComma = previous.after.includes(",")
     if (!isJoint && !hasComma) continue
-    const next = isJoint ? at + 1 : at
+    let next = isJoint ? at + 1 : at
+    while (
+      next < words.length - 1 &&
+      /^(?:now|then|lately|recently|sometimes|currently|today)$/.test(words[next]?.lower ?? "") &&
+      startsClause(words, next + 1, people)
+    )
+      next++
     if (word.lower === "who" && words[from]?.lower !== "who") continue
     if (startsClause(words, next, people)) return { end: at, next }
     const isAfterRelative = words[from]?.lower === "who" && hasComma && !isJoint
@@ -332,6 +359,6 @@ const startsClause = (words: ReadonlyArray<Word>, at: number, people: People): b
   }
   if (!isNameWord(word)) return false
   const { next, text } = nameFrom(words, at)
-  const isPerson = people.named(text) !== undefined || word.tags.has("Person")
+  const isPerson = people.named(text) !== undefined || looksHuman(words, at, next)
   return isPerson && isFiniteVerb(words[next])
 }

@@ -72,7 +72,8 @@ const contactsIn = (text: string, people: People): ReadonlyArray<Entity> => {
   const meant = pronoun === undefined ? undefined : people.meantBy(pronoun === "her" ? "she" : "he")?.name
   const relation = /\b[Mm]y [\p{L} ]+? (\p{Lu}[\p{L}'-]+)/u.exec(text)?.[1]
   const name = named ?? relation ?? meant ?? /^(\p{Lu}[\p{L}'-]+)(?:'s|,| is| can)/u.exec(text)?.[1]
-  const employer = company.exec(text)?.[1]
+  const told = company.exec(text)?.[1]
+  const employer = told === undefined || told === name ? undefined : told
   return name === undefined || name === people.speakerName
     ? []
     : [{ type: "person", id: name, fields: { name, ...fields, ...(employer === undefined ? {} : { employer }) } }]
@@ -98,7 +99,8 @@ const petsIn = (text: string, people: People): ReadonlyArray<Entity> => {
   const name = named?.[3] ?? turned?.[1]
   const species = (named?.[2] ?? turned?.[3])?.toLowerCase()
   const age = /\b(\d{1,2})[- ](?:years?|yrs?)[- ]old\b/i.exec(text)?.[1]
-  if (name === undefined || species === undefined) return laterAge(text, people, age)
+  if (name === undefined || species === undefined || /^(?:She|He|It|They|This|That|There)$/.test(name))
+    return laterAge(text, people, age)
   const breed = named?.[4]?.trim()
   const about = { name, species, ...(age === undefined ? {} : { age }), ...(breed === undefined ? {} : { breed }) }
   return [{ type: "pet", id: name, fields: about }]

@@ -78,6 +78,9 @@ const dated = ({ found, index, reference, side, text }: Found): EventDate => {
   if (!fixesDay(found)) return { ...whole, absolute: openDay(found, startDate, text) }
   const start = isoOf(found.start, startDate)
   if (/\bweekend\b/i.test(found.text)) {
+    // chrono takes the day nearest to the conversation, which may be the Sunday.
+    if (startDate.getUTCDay() === 0) startDate.setTime(startDate.getTime() - dayMillis)
+    const start = dayOf(startDate)
     const end = dayOf(new Date(startDate.getTime() + dayMillis))
     return { ...whole, start, end, absolute: `on the weekend of ${start}` }
   }
@@ -125,11 +128,19 @@ const isoOf = (parts: chrono.ParsedResult["start"], date: Date): string =>
 
 const dayOf = (date: Date): string => date.toISOString().slice(0, 10)
 
+/** `at 6am`: no day, hence no date. */
+const isTimeOnly = (start: chrono.ParsedResult["start"]): boolean =>
+  !(["year", "month", "day", "weekday"] as const).some((part) => start.isCertain(part))
+
 /** Durations (`for ten years`), repetitions (`every Monday`), beginnings (`since May`), and `may` or `sun` as words. */
 const isNoDate = (text: string, before: string): boolean =>
   /^(?:for|sun|sat|wed|mar|now|right now|may|march|second|this|the)$/i.test(text) && !/^(?:May|March)$/.test(text)
     ? true
-    : /^for\b/i.test(text) || /\b(?:every|each|since|until|till|for|most|ages?|aged)\s+(?:the\s+)?$/i.test(before)
+    : /^(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|several|a few|\w+teen|\w+ty) (?:years?|months?|weeks?|days?|hours?|minutes?)$/i.test(
+        text
+      ) ||
+      /^for\b/i.test(text) ||
+      /\b(?:every|each|since|until|till|for|most|ages?|aged)\s+(?:the\s+)?$/i.test(before)
 
 const holidays: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bchristmas eve\b/i, "Dec 24"],

@@ -34,6 +34,7 @@ export const eventRules: RuleFamily = (scene) => {
   )
     return undefined
   if (subject.type === "attribute") {
+    if (/(?:birthday|anniversary)$/i.test(subject.noun)) return undefined
     if (!occasionPattern.test(subject.noun) || (dated.length === 0 && !/^(?:is|was) (?:in|at|with)\b/.test(predicate)))
       return undefined
     return [eventOf(scene, dated, `${headOf(scene)}${attributeEvent(predicate, dated)}`, "datedEvent")]

@@ -46,7 +46,7 @@ export type RuleFamily = (scene: Scene) => ReadonlyArray<Finding> | undefined
 /** Whom the clause is about, as `subject`. */
 export const subjectOf = ({ clause: { subject }, people }: Scene): string => {
   const owner = ownerOf(subject)
-  return owner === undefined ? people.speaker : people.label(owner)
+  return owner === undefined ? people.speaker : people.subject(owner)
 }
 
 /** The person spoken of, or whose attribute it is; undefined for the speaker. */
@@ -64,8 +64,11 @@ export const sentenceOf = (scene: Scene, predicate: string = scene.clause.predic
   const isPlural =
     (scene.clause.subject.type === "person" && scene.clause.subject.person.isPlural) ||
     (scene.clause.subject.type === "attribute" && /^are|^were/.test(predicate))
-  const told = inThirdPerson(withAbsoluteDates(predicate, scene.dates), scene.people)
   const isAttribute = scene.clause.subject.type === "attribute"
+  // Birthdays come back every year: the next one is not the date.
+  const returns = isAttribute && /birth|anniversary|name day/i.test(scene.clause.subject.noun)
+  const dated = returns ? predicate : withAbsoluteDates(predicate, scene.dates)
+  const told = inThirdPerson(dated, scene.people)
   return `${headOf(scene)} ${isAttribute ? told : conjugated(told, isPlural)}`
 }
 

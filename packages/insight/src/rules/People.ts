@@ -108,7 +108,12 @@ export class People {
     return person
   }
 
-  /** As subject, and in sentences about the person. */
+  /** As `subject` of a candidate. */
+  subject(person: Person): string {
+    return person.name ?? `${this.speaker}'s ${person.relation ?? "acquaintance"}`
+  }
+
+  /** In sentences about the person. */
   label(person: Person): string {
     return person.name ?? `${this.speakerInside}'s ${person.relation ?? "acquaintance"}`
   }

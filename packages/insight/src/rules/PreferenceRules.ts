@@ -97,7 +97,10 @@ export const preferenceRules: RuleFamily = (scene) => {
   // A future act with a date is a plan; so is what must be done.
   if ((row.type === "wants" || row.type === "needs") && scene.dates.some(({ start }) => start !== undefined))
     return undefined
-  const object = row.type === "prefers" ? comparison(rest) : objectOf(rest)
+  const compared = /\brather$/.test(row.lead.exec(predicate)?.[0] ?? "")
+    ? rest.replace(/ than /, " rather than ")
+    : rest
+  const object = row.type === "prefers" ? comparison(compared) : objectOf(rest)
   if (object === undefined || isPointless(object, row.type)) return []
   const items = row.type === "prefers" ? [object] : listItems(object)
   return items.map((item) => finding(scene, row, item))
@@ -181,7 +184,7 @@ const tail =
 const objectOf = (text: string): string | undefined => {
   const object = text
     .replace(tail, "")
-    .replace(/^(?:to be (?:able to )?|to (?!the\b|my\b)|for |of |it when |really |when |how )/i, "")
+    .replace(/^(?:to be (?:able to )?|to (?!the\b|my\b)|for |of |it (?=when )|really |how )/i, "")
     .replace(/[\s,.;:!-]+$/, "")
     .trim()
   return object === "" ? undefined : object

@@ -22,12 +22,17 @@ export const relationFindings = (text: string, people: People): ReadonlyArray<Fi
     if (!isRelation(relation)) continue
     tell(people.mention(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)))
   }
+  for (const match of text.matchAll(turned)) {
+    const [, called = "", qualities = "", relation = ""] = match
+    if (!isRelation(relation) || notNames.test(called)) continue
+    tell(people.mention(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)))
+  }
   for (const match of text.matchAll(namedSeveral)) {
     const [, relation = "", first = "", second = "", third] = match
     if (!isPluralRelation(relation)) continue
     const single = singular(relation)
     for (const called of [first, second, third])
-      if (called !== undefined) tell(people.mention(people.meet(called, single)))
+      if (called !== undefined && called !== "") tell(people.mention(people.meet(called, single)))
   }
   return findings
 }
@@ -44,8 +49,12 @@ const namedSeveral = new RegExp(
   `\\b([a-z]+),? (?:called |named |are |are called |are named )?${name}(?:, ${name})?,? and ${name}`,
   "gu"
 )
+const turned = new RegExp(
+  `^${name},? (?:is|was|who is) (?:my|our) ((?:[a-z-]+ )?)([a-z-]+)(?=[,.!]| who\\b| and\\b|$)`,
+  "gu"
+)
 const notNames =
-  /^(?:I|The|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|January|February|March|April|June|July|August|September|October|November|December|English|German|French|Spanish|Italian|Chinese|Japanese|Indian|American|British|Canadian|Christian|Muslim|Jewish|Catholic)\b/
+  /^(?:I|The|She|He|It|They|This|That|There|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|January|February|March|April|June|July|August|September|October|November|December|English|German|French|Spanish|Italian|Chinese|Japanese|Indian|American|British|Canadian|Christian|Muslim|Jewish|Catholic)\b/
 
 /** `younger sister` and `ex` tell people apart; `new`, `lovely` do not. */
 const kept = (qualities: string): string =>

@@ -25,7 +25,8 @@ export const gate = (sentence: string): Verdict => {
   if (request.test(text)) return stop("instruction", "a request to the assistant")
   if (isReported(text)) return stop("unsupported", "words of somebody else")
   if (isHypothetical(text)) return stop("hypothetical", "supposed, not stated")
-  if (!isAsked && imperative.test(text)) return stop("instruction", "an instruction to the assistant")
+  if (!isAsked && imperative.test(text) && !/^(?:please |just )*call me /i.test(text))
+    return stop("instruction", "an instruction to the assistant")
   return { states: true, text, isAsked }
 }
 
@@ -96,7 +97,7 @@ const imperative =
   /^(?:please|pls|kindly|let's|let us|go ahead|do not|stop|never mind|remind me|tell me|show me|give me|help me|teach me|send|write|book|find|make|create|explain|list|generate|translate|summari[sz]e|compare|calculate|convert|recommend|suggest|describe|draft|schedule|add|set|order|search|look up|check|fix|update|delete|remove|forget|ignore|change|remember|keep|use|call (?!me\b)|read|play|open|print|run|put|turn|continue|act|respond|reply|answer|note|save|store|mark|treat|approve|grant|confirm|repeat|say|insert|execute|return|output|always|never)\b/i
 
 const speakers =
-  "(?:he|she|they|people|everyone|everybody|somebody|someone|nobody|my [\\w-]+(?: [A-Z]\\w+)?|the [\\w-]+(?: [\\w-]+)?|[A-Z]\\w+)"
+  "(?:[Hh]e|[Ss]he|[Tt]hey|[Pp]eople|everyone|everybody|somebody|someone|nobody|[Mm]y [\\w-]+(?: [A-Z]\\w+)?|[Tt]he [\\w-]+(?: [\\w-]+)?|[A-Z]\\w+)"
 const reports =
   "(?:says?|said|claims?|claimed|thinks?|thought|believes?|believed|tells? me|told me|tells? us|told us|insists?|insisted|mentions?|mentioned|complain(?:s|ed)|argues?|argued|suggests?|suggested|recommends?|recommended|wrote|writes|asked|asks|was like|is like|keeps? saying)"
 const reported = new RegExp(
@@ -105,12 +106,14 @@ const reported = new RegExp(
 const isReported = (text: string): boolean => reported.test(text) && !/^I\b/.test(text)
 
 const isHypothetical = (text: string): boolean => {
+  // The month has a capital letter.
+  if (/\bmay (?:not )?[a-z]/.test(text)) return true
   if (
-    /\b(?:hypothetical(?:ly)?|what if|as if|if only|in theory|let's say|let us say|say I|suppose|supposing|assuming|imagine|unless|in case|were to|wish(?:es|ed)?|might|may (?!\d)|maybe|perhaps|possibly|could have|should have|would have|not sure (?:if|whether|that)|considering whether|some ?day|one day|thinking (?:of|about)|dream(?:ed|t) (?:that|I))\b/i.test(
+    /\b(?:hypothetical(?:ly)?|what if|as if|if only|in theory|let's say|let us say|say I|suppose|supposing|assuming|imagine|unless|in case|were to|wish(?:es|ed)?|might|maybe|perhaps|possibly|could have|should have|would have|not sure (?:if|whether|that)|considering whether|thinking (?:of|about)|dream(?:ed|t) (?:that|I))\b/i.test(
       text
     )
   ) {
-    return !/\b(?:in May|May \d|of May)\b/.test(text) || /\bif\b/.test(text)
+    return true
   }
   if (/\bif\b/i.test(text))
     return !/\b(?:as if|if (?:possible|you (?:must|want to) know|you are (?:interested|curious|wondering)))\b/i.test(

@@ -19,10 +19,14 @@ export const inThirdPerson = (text: string, people: People): string => {
 
 /** `live in Rome` -> `lives in Rome`, for one person; past forms and modals stay. */
 export const conjugated = (predicate: string, isPlural: boolean): string => {
-  const [verb = "", ...rest] = predicate.split(" ")
+  const lead =
+    /^(?:(?:no longer|never|always|rarely|often|usually|hardly ever|seldom|sometimes|hardly|only|still|also) )+/i.exec(
+      predicate
+    )?.[0] ?? ""
+  const [verb = "", ...rest] = predicate.slice(lead.length).split(" ")
   const lower = verb.toLowerCase()
   const form = isPlural ? (irregularPlurals[lower] ?? lower) : (irregulars[lower] ?? thirdForm(lower, rest))
-  return [form, ...rest].join(" ")
+  return `${lead}${[form, ...rest].join(" ")}`
 }
 
 const irregulars: Readonly<Record<string, string>> = {

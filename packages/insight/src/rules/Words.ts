@@ -40,6 +40,7 @@ const contractions: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(you|we|they|he|she|it|there|that)'ll\b/gi, "$1 will"],
   [/\b(he|she|it|that|there|who)'s (been|got|had|gone|become|always been)\b/gi, "$1 has $2"],
   [/\b(he|she|it|that|there|who|what|where|how|here|name|birthday)'s\b/gi, "$1 is"],
+  [/\b(\p{L}+)'s (got|been|gone|had)\b/giu, "$1 has $2"],
   [/\bgonna\b/gi, "going to"],
   [/\bwanna\b/gi, "want to"],
   [/\bgotta\b/gi, "have to"],
