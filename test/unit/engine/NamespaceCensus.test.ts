@@ -16,6 +16,7 @@ import {
   axisVector,
   creating,
   engineOf,
+  extracting,
   memoryRecord,
   namespaceKey,
   newMemory,
@@ -52,19 +53,33 @@ describe("a census", () => {
         created(50),
         created(51)
       ])
-      expect(yield* census(50, 2)).toEqual({ live: 4, liveBefore: 1, expired: 1 })
-      expect(yield* census(51, 1)).toEqual({ live: 4, liveBefore: 0, expired: 2 })
-      expect(yield* census(0, 0)).toEqual({ live: 0, liveBefore: 0, expired: 0 })
+      expect(yield* census(50, 2)).toMatchObject({ live: 4, liveBefore: 1, expired: 1 })
+      expect(yield* census(51, 1)).toMatchObject({ live: 4, liveBefore: 0, expired: 2 })
+      expect(yield* census(0, 0)).toMatchObject({ live: 0, liveBefore: 0, expired: 0 })
       const without = { createdBefore: 2, expiredBy: 50 }
       const rest = NamespaceHost.use((host) => host.census(key, { atMillis: 51, createdBefore: 5, without }))
-      expect(yield* rest).toEqual({ live: 3, liveBefore: 1, expired: 1 })
+      expect(yield* rest).toMatchObject({ live: 3, liveBefore: 1, expired: 1 })
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+
+  it.effect("counts turns and summaries of before the bound, for what keeps nothing older", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* TestClock.adjust(10)
+      yield* host.ask(key, extracting([1, 2], [], { summary: "of then" }))
+      yield* TestClock.adjust(10)
+      yield* host.ask(key, extracting([3], [], { scope: { subjectId: "s" } }))
+      const turnsBefore = (bound: number) => Effect.map(census(100, bound), (counted) => counted.turnsBefore)
+      expect([yield* turnsBefore(10), yield* turnsBefore(11), yield* turnsBefore(21)]).toEqual([0, 3, 4])
+      yield* host.ask(key, { _tag: "RemoveCreatedBefore", beforeMillis: 11 })
+      expect([yield* turnsBefore(11), yield* turnsBefore(21)]).toEqual([0, 1])
     }).pipe(Effect.provide(engineOf(temporaryDirectory())))
   )
 
   it.effect("of a namespace that was never written is empty, and makes no file", () => {
     const directory = temporaryDirectory()
     return Effect.gen(function* () {
-      expect(yield* census(1, 1)).toEqual({ live: 0, liveBefore: 0, expired: 0 })
+      expect(yield* census(1, 1)).toMatchObject({ live: 0, liveBefore: 0, expired: 0 })
       expect(readdirSync(join(directory, "namespaces"))).toEqual([])
     }).pipe(Effect.provide(engineOf(directory)))
   })
@@ -73,7 +88,7 @@ describe("a census", () => {
     const directory = temporaryDirectory()
     return Effect.gen(function* () {
       writeFileSync(join(directory, "namespaces", `${key.tag}.db`), "")
-      expect(yield* census(1, 1)).toEqual({ live: 0, liveBefore: 0, expired: 0 })
+      expect(yield* census(1, 1)).toMatchObject({ live: 0, liveBefore: 0, expired: 0 })
     }).pipe(Effect.provide(engineOf(directory)))
   })
 
@@ -217,7 +232,7 @@ describe("a sweep up to a moment", () => {
       yield* store([created(1, { expiresAt: 40 }), created(2, { expiresAt: 50 }), created(3, { expiresAt: 51 })])
       yield* TestClock.adjust(100)
       expect(yield* host.removeAll(key, { _tag: "Sweep", expiredBy: 50 })).toBe(2)
-      expect(yield* census(50, 0)).toEqual({ live: 1, liveBefore: 0, expired: 0 })
+      expect(yield* census(50, 0)).toMatchObject({ live: 1, liveBefore: 0, expired: 0 })
       expect(yield* host.removeAll(key, { _tag: "Sweep" })).toBe(1)
     }).pipe(Effect.provide(engineOf(temporaryDirectory())))
   )

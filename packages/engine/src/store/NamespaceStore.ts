@@ -91,6 +91,8 @@ export interface NamespaceCensus {
   readonly liveBefore: number
   /** Past their expiry at the moment, and not swept yet. */
   readonly expired: number
+  /** Turns and summaries of conversations from before the bound. */
+  readonly turnsBefore: number
 }
 
 /** The commit did not happen because the disk is full. */

@@ -16,6 +16,9 @@ import { guarded } from "./storeError.ts"
 /** Rows counted before other fibers get a turn: about 3 ms when they hold half a kilobyte each. */
 const countedPerTurn = 10_000
 
+/** Version of the file from which on it has conversations; older ones are not migrated for a count. */
+const conversationsSince = 2
+
 export const takeCensus = Effect.fn("NamespaceStore.census")(function* (
   directory: string,
   key: NamespaceKey,
@@ -31,7 +34,7 @@ export const takeCensus = Effect.fn("NamespaceStore.census")(function* (
 
 const nothing = { createdBefore: -Infinity, expiredBy: -Infinity }
 
-const emptyCensus: NamespaceCensus = { live: 0, liveBefore: 0, expired: 0 }
+const emptyCensus: NamespaceCensus = { live: 0, liveBefore: 0, expired: 0, turnsBefore: 0 }
 
 const countRows = Effect.fnUntraced(function* (database: Database, key: NamespaceKey, options: CensusOptions) {
   const slots = yield* guarded(() => slotsOf(database, key))
@@ -45,8 +48,13 @@ const countRows = Effect.fnUntraced(function* (database: Database, key: Namespac
     census.expired += Number(row?.["expired"])
     yield* Effect.yieldNow
   }
-  return census
+  return { ...census, turnsBefore: yield* guarded(() => turnsIn(database, createdBefore)) }
 })
+
+const turnsIn = (database: Database, createdBefore: number): number => {
+  const isOlder = Number(database.value("PRAGMA user_version")) < conversationsSince
+  return isOlder ? 0 : Number(database.prepare(turnsSql).get(createdBefore)?.["turns"])
+}
 
 /** Slots in use are below this; 0 in a file whose first migration was cut short. */
 const slotsOf = (database: Database, key: NamespaceKey): number => {
@@ -57,6 +65,9 @@ const slotsOf = (database: Database, key: NamespaceKey): number => {
   checkOwner(database, key)
   return Number(database.value("SELECT coalesce(max(slot), -1) FROM memory")) + 1
 }
+
+const turnsSql = `SELECT (SELECT count(*) FROM conversation_turn WHERE created_at < ?1)
+  + (SELECT count(*) FROM conversation WHERE summary_at < ?1) AS turns`
 
 const isLive = "created_at <= ?3 AND (expires_at IS NULL OR expires_at > ?3)"
 const censusSql = `SELECT

@@ -34,6 +34,14 @@ describe("the planner", () => {
     expect(plan({ ...base, allowed: 50_000 }).ef).toBeGreaterThan(plan(base).ef)
   })
 
+  it("scans when so many results are asked for that the walk would cost more", () => {
+    expect(plan({ ...base, live: 50_000, allowed: 50_000, k: 5_000 })).toMatchObject({
+      engine: "exact",
+      reason: "the scan is cheaper"
+    })
+    expect(plan({ ...base, live: 50_000, allowed: 50_000, k: 100 }).engine).toBe("hnsw")
+  })
+
   it("never chooses a scan that would hold the event loop while a built graph is there", () => {
     const inputs = fc.record({
       k: fc.integer({ min: 1, max: 100 }),

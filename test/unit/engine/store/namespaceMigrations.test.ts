@@ -3,7 +3,7 @@
  * and everything that came later works on it.
  */
 import { describe, expect, it } from "@effect/vitest"
-import { mkdirSync } from "node:fs"
+import { mkdirSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
@@ -87,6 +87,19 @@ describe("a namespace file of version 1", () => {
         idempotency: { key: "k", fingerprint: "f" }
       })
       expect(again).toMatchObject({ created: [{ id: records[2]!.id }], duplicates: [], isStale: false })
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+
+  it.effect("is counted as it is, and migrated by its first use alone", () => {
+    const directory = temporaryDirectory()
+    writeFirstVersion(directory)
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const counted = yield* host.census(key, { atMillis: 5_000, createdBefore: 5_000 })
+      expect(counted).toEqual({ live: 3, liveBefore: 3, expired: 0, turnsBefore: 0 })
+      expect(readdirSync(join(directory, "namespaces"))).toEqual([`${key.tag}.db`])
+      yield* allOf(key)
+      expect(readdirSync(join(directory, "namespaces"))).toContain(`${key.tag}.db.before-migration.v1`)
     }).pipe(Effect.provide(engineOf(directory)))
   })
 
