@@ -1,7 +1,8 @@
 /** Turns at the model: how many at once, who waits, who is refused. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import * as fc from "fast-check"
 import { makeCallSlots } from "@muniment/models/llm/CallSlots"
 
 const deadlineMillis = 60_000
@@ -25,6 +26,53 @@ const makeSlots = (concurrency: number, waitingMax: number) => {
     )
   return { ran, call }
 }
+
+const anyCall = fc.record({
+  account: fc.constantFrom("a", "b", "c"),
+  ending: fc.constantFrom("success", "failure", "defect", "interruption"),
+  startMillis: fc.nat({ max: 50 }),
+  lengthMillis: fc.nat({ max: 30 }),
+  patienceMillis: fc.nat({ max: 60 })
+})
+type AnyCall = typeof anyCall extends fc.Arbitrary<infer Call> ? Call : never
+
+/** Two turns; after all calls both are free again, and no third one came into being. */
+const runAll = Effect.fnUntraced(function* (calls: ReadonlyArray<AnyCall>) {
+  const withTurn = makeCallSlots<string>({ concurrency: 2, waitingMax: 100, refuse: () => "refused" })
+  let running = 0
+  let runningMax = 0
+  const work = (ending: AnyCall["ending"], millis: number) =>
+    Effect.suspend(() => {
+      running += 1
+      runningMax = Math.max(runningMax, running)
+      const end =
+        ending === "failure" ? Effect.fail("failed") : ending === "defect" ? Effect.die("broken") : Effect.void
+      return Effect.andThen(Effect.sleep(millis), end)
+    }).pipe(Effect.ensuring(Effect.sync(() => void (running -= 1))))
+  const millisPass = (millis: number) =>
+    Effect.forEach(Array.from({ length: millis / 10 }), () => TestClock.adjust(10), { discard: true })
+
+  const now = yield* Clock.currentTimeMillis
+  for (const { account, ending, lengthMillis, patienceMillis, startMillis } of calls) {
+    const deadlineMillis = now + startMillis + patienceMillis
+    const call = Effect.delay(withTurn({ account, deadlineMillis }, work(ending, lengthMillis)), startMillis)
+    const fiber = yield* Effect.forkChild(Effect.exit(call))
+    if (ending === "interruption") {
+      yield* Effect.forkChild(Effect.delay(Fiber.interrupt(fiber), startMillis + Math.floor(lengthMillis / 2)))
+    }
+  }
+  yield* millisPass(1_000)
+  expect(running).toBe(0)
+  const deadlineMillis = (yield* Clock.currentTimeMillis) + 1_000
+  const after = yield* Effect.forEach(["x", "y", "z"], (account) =>
+    Effect.forkChild(withTurn({ account, deadlineMillis }, work("success", 10)), { startImmediately: true })
+  )
+  yield* TestClock.adjust(0)
+  expect(running).toBe(2)
+  yield* millisPass(40)
+  yield* Effect.forEach(after, Fiber.join)
+  expect(runningMax).toBeLessThanOrEqual(2)
+})
 
 describe("CallSlots", () => {
   it.effect("gives the next turn to an account that had none, not to the one that asks most", () =>
@@ -56,6 +104,14 @@ describe("CallSlots", () => {
       expect(ran).toEqual(["a"])
     })
   )
+
+  it("never runs more at once than it may, and gives every turn back, however calls end", () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(anyCall, { maxLength: 30 }), (calls) =>
+        Effect.runPromise(runAll(calls).pipe(Effect.provide(TestClock.layer()), Effect.scoped))
+      ),
+      { numRuns: 60 }
+    ))
 
   it.effect("gives the place of a caller that left to the next one", () =>
     Effect.gen(function* () {
