@@ -1,0 +1,49 @@
+/** What an agent is shown of a kind's schema: a plain object, nothing that a model provider refuses. */
+import { expect, it } from "@effect/vitest"
+import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
+import { writeInputSchema } from "@muniment/server/mcp/WriteTool"
+
+const shownFor = (schema: object) =>
+  writeInputSchema({ name: "k", description: "d", schema: JSON.stringify({ type: "object", ...schema }) })
+
+it("the kind's properties stand beside those of every write", () => {
+  const shown = shownFor({ properties: { amount: { type: "number" } }, required: ["amount"] })
+  expect(Object.keys(shown["properties"] ?? {})).toEqual([
+    "amount",
+    "agentId",
+    "subjectId",
+    "threadId",
+    "ttl",
+    "expiresAt"
+  ])
+  expect(shown["required"]).toEqual(["amount", "agentId"])
+})
+
+it("properties whose names are taken stand under `data`, which is required when one of them is", () => {
+  const shown = shownFor({ properties: { ttl: { type: "number" }, data: { type: "string" } }, required: ["data"] })
+  expect(shown["properties"]).toMatchObject({
+    ttl: { type: "string" },
+    data: { type: "object", properties: { ttl: { type: "number" }, data: { type: "string" } }, required: ["data"] }
+  })
+  expect(shown["required"]).toEqual(["agentId", "data"])
+})
+
+it("definitions and closedness stay, combinators at the root go", () => {
+  const $defs = { m: { type: "number" } }
+  const rest = { anyOf: [{ required: ["a"] }], if: {}, then: {}, $id: "x", not: {}, dependentRequired: {} }
+  const shown = shownFor({ properties: { a: { $ref: "#/$defs/m" } }, additionalProperties: false, $defs, ...rest })
+  expect(shown).toMatchObject({ $defs, additionalProperties: false, properties: { a: { $ref: "#/$defs/m" } } })
+  for (const name of Object.keys(rest)) expect(shown).not.toHaveProperty(name)
+})
+
+it("a property named like a member of every object is a property", () => {
+  const shown = shownFor({ properties: { constructor: { type: "string" }, toString: {} }, required: ["constructor"] })
+  expect(Object.keys(shown["properties"] ?? {})).toContain("constructor")
+  expect(shown["required"]).toEqual(["constructor", "agentId"])
+})
+
+it.each(builtinKinds.map((kind) => [kind.name, kind] as const))("%s is shown whole", (_, kind) => {
+  const shown = writeInputSchema(kind)
+  const { properties } = JSON.parse(kind.schema)
+  expect(shown["properties"]).toMatchObject(properties)
+})
