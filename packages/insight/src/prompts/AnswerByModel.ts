@@ -77,18 +77,22 @@ const recites = (answer: string): boolean => {
   )
 }
 
+/** Dates without a year are compared without one. */
+const noYear = 0
+
 const isCarried = (answer: string, cited: ReadonlyArray<Evidence>, question: string): boolean => {
   const texts = cited.flatMap(({ kind, data, when }) => [kind, ...leafTexts(data), when ?? ""])
   const shown = makeShownText([...texts, question])
-  const told = new Set(texts.flatMap((text) => datesInText(text, 0).dates.flat()))
-  const { dates, rest } = datesInText(answer, 0)
+  const told = new Set(texts.flatMap((text) => datesInText(text, noYear).dates.flat()))
+  const { dates, rest } = datesInText(answer, noYear)
   const claims = [{ property: "answer", text: rest }]
-  const areDatesTold = dates.every((days) => days.some((day) => told.has(day) || isYearTold(day, told)))
+  const areDatesTold = dates.every((days) => days.some((day) => isDayTold(day, told)))
   return areDatesTold && inventedWord(claims, shown) === undefined && isWordingShown(claims, shown)
 }
 
-/** "in May 2026" and "in 2026" say less than the day that a memory has. */
-const isYearTold = (day: string, told: ReadonlySet<string>): boolean => {
+/** "in May 2026" and "in 2026" say less than the day that a memory has, "3 May" says it without the year. */
+const isDayTold = (day: string, told: ReadonlySet<string>): boolean => {
   const prefix = day.endsWith("-01-01") ? day.slice(0, 4) : day.endsWith("-01") ? day.slice(0, 7) : day
-  return [...told].some((each) => each.startsWith(prefix))
+  const isYearless = /^-?\d-/.test(day)
+  return [...told].some((each) => (isYearless ? each.slice(-5) === day.slice(-5) : each.startsWith(prefix)))
 }

@@ -25,6 +25,8 @@ const authority =
   "(?:previous|prior|above|earlier|preceding|former|existing|current|system|safety|original|initial|your|all|any|these|those)"
 const rules =
   "(?:instructions?|rules?|prompts?|guidelines?|directions?|directives?|commands?|constraints?|policies|policy)"
+/** "Ignore my earlier message about the dinner" corrects, and orders nothing. */
+const notMine = "(?:(?!\\b(?:my|our)\\b)[^.\\n]){0,40}"
 const secrets =
   "(?:system (?:prompt|message)|(?:initial|hidden|secret|developer) (?:prompt|instructions?)|(?:your|these|the) (?:instructions|rules|prompt)|api[ _-]?keys?|private keys?|credentials|secret(?: key)?s?|environment variables|access tokens?)"
 const store = "(?:memory|memories|records?|entries|namespaces?|facts|database|tables?|grants?|schemas?)"
@@ -32,7 +34,10 @@ const store = "(?:memory|memories|records?|entries|namespaces?|facts|database|ta
 /** Folded text: lower case, Latin letters, single blanks between words on a line. */
 const orders: ReadonlyArray<RegExp> = [
   new RegExp(
-    `\\b(?:ignore|disregard|forget|override|overrule|bypass|discard|neglect|skip|drop)\\b[^.\\n]{0,40}\\b${authority}\\b[^.\\n]{0,40}\\b(?:${rules}|messages?|context|conversation|text)\\b`
+    `\\b(?:ignore|disregard|forget|override|overrule|bypass|discard|neglect|skip|drop)\\b${notMine}\\b${authority}\\b${notMine}\\b(?:${rules}|messages?|context|conversation)\\b`
+  ),
+  new RegExp(
+    `\\b(?:ignore|disregard|forget|override)\\b${notMine}\\b${rules}\\b[^.\\n]{0,20}\\b(?:above|before|given|so far|you)\\b`
   ),
   new RegExp(
     `\\b(?:reveal|print|show|repeat|output|leak|send|disclose|exfiltrate|display|recite|include|copy|post|give|tell)\\b[^.\\n]{0,40}\\b${secrets}\\b`
