@@ -107,9 +107,11 @@ const clauseOf = (words: ReadonlyArray<Word>, subject: Subject): Clause => {
   const predicate = withCopula(textOf(plainPredicate(words)), subject)
   const isFuture =
     /^(?:will|am going to|is going to|are going to|plan|plans|am planning|is planning|are planning)\b/i.test(predicate)
-  const isPast = words
-    .slice(0, 3)
-    .some(({ lower, tags }) => tags.has("PastTense") || /^(?:was|were|had|did)$/.test(lower))
+  const first = words.find(({ lower }) => !adverbs.test(lower))
+  const isPast =
+    (first?.tags.has("PastTense") === true && !/^(?:am|is|are|need|want)$/.test(first.lower)) ||
+    /^(?:was|were|had|did)$/.test(first?.lower ?? "") ||
+    /^(?:have|has) (?!to\b|an?\b|the\b|my\b)\w+(?:ed|en)\b/.test(predicate)
   return { subject, predicate, words, tense: isFuture ? "future" : isPast ? "past" : "present" }
 }
 
@@ -212,8 +214,7 @@ const namedSubject = (words: ReadonlyArray<Word>, at: number, people: People): F
   if (text === people.speakerName) {
     return isVerb(words[next]) ? { subject: { type: "speaker" }, next } : undefined
   }
-  const isPerson =
-    known !== undefined || words.slice(at, next).some(({ tags }) => tags.has("Person") && !tags.has("Place"))
+  const isPerson = known !== undefined || looksHuman(words, at, next)
   if (!isPerson) return undefined
   if (words[next]?.lower === "and" && words[next + 1]?.text === "I") {
     people.mention(people.meet(text, undefined, gender))

@@ -48,13 +48,12 @@ const dayMillis = 86_400_000
 
 const spokenDates = (text: string, conversationDate: string, side: DateSide): Array<EventDate> => {
   const reference = new Date(`${conversationDate}T12:00:00Z`)
-  // chrono reads `7 - 9 July`, not `7 to 9 July`; the lengths agree.
-  const source = withHolidays(text).replace(/(\d(?:st|nd|rd|th)?) to (?=\d{1,2}(?:st|nd|rd|th)? [A-Z])/g, "$1 -  ")
+  const source = withRanges(withHolidays(text))
   // `last Tuesday` would be turned forward too: its own word settles the side.
   const forwardDate = side === "future" && !/\b(?:last|past|ago|yesterday)\b/i.test(source)
   return chrono.casual.parse(source, { instant: reference, timezone: 0 }, { forwardDate }).flatMap((found) => {
-    const before = source.slice(Math.max(0, found.index - 12), found.index)
-    if (isNoDate(found.text, before)) return []
+    const before = text.slice(Math.max(0, found.index - 12), found.index)
+    if (isNoDate(found.text, before) || isTimeOnly(found.start)) return []
     const padding = source === text ? "" : (/^\s*/.exec(source.slice(found.index + found.text.length))?.[0] ?? "")
     const written = text.slice(found.index, found.index + found.text.length + padding.length).trimEnd()
     const lead = /(?:\b(?:on|by|from|in|this|at)\s+(?:the\s+)?)$/i.exec(before)?.[0] ?? ""
@@ -131,6 +130,15 @@ const dayOf = (date: Date): string => date.toISOString().slice(0, 10)
 /** `at 6am`: no day, hence no date. */
 const isTimeOnly = (start: chrono.ParsedResult["start"]): boolean =>
   !(["year", "month", "day", "weekday"] as const).some((part) => start.isCertain(part))
+
+/** chrono reads `7 - 9 July`, not `from 7 to 9 July`; the lengths agree. */
+const withRanges = (text: string): string =>
+  text
+    .replace(/\b(?:from|between) (?=\d|[A-Z][a-z]+ \d)/g, (lead) => " ".repeat(lead.length))
+    .replace(
+      /(\d(?:st|nd|rd|th)?|\d [A-Z][a-z]+) (?:to|until|till|through) (?=\d|[A-Z][a-z]{2,8} \d)/g,
+      (range, first: string) => `${first} -`.padEnd(range.length)
+    )
 
 /** Durations (`for ten years`), repetitions (`every Monday`), beginnings (`since May`), and `may` or `sun` as words. */
 const isNoDate = (text: string, before: string): boolean =>
