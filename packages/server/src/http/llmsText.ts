@@ -29,6 +29,11 @@ POST /v1/memories/batch/search takes up to 10 queries.
 GET, PATCH {"tags", "expiresAt"} and DELETE /v1/memories/{id}; POST /v1/memories/batch/update and
 /v1/memories/batch/delete for many ("dryRun": true only counts). GET /v1/memories lists in pages.
 
+## As tools
+
+The same as Model Context Protocol, streamable HTTP with the same credentials: /mcp. Tools: memory_search, memory_create,
+memory_get, memory_update, memory_delete, memory_batch_delete, and write_<kind> for every kind.
+
 ## More
 
 OpenAPI document: /openapi.json. Page for people: /docs. Who am I: GET /v1/account.
