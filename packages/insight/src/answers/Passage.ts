@@ -5,6 +5,7 @@
  */
 import { stopWords } from "@muniment/engine/recall/StopWords"
 import { tokenize } from "@muniment/engine/recall/Tokenizer"
+import type { Question } from "./Question.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
 import { isUser, type MemoryStatement, readStatement } from "./MemoryStatement.ts"
 
@@ -44,11 +45,17 @@ const passageOf = (memory: Evidence, statement: MemoryStatement): Passage => {
   return {
     memory,
     statement,
-    terms: new Set(tokenize(`${statement.text} ${subject} ${statement.unsaid}`)),
+    terms: new Set(tokenize(`${statement.text} ${subject} ${statement.unsaid} ${unsaidWord(statement.text)}`)),
     subject: new Set(tokenize(subject)),
     isOfPast: OF_PAST.test(statement.text)
   }
 }
+
+/** "Rosa is an opera singer" says a job without the word. */
+const unsaidWord = (text: string): string => (OCCUPATION.test(text) && !/vegetarian/i.test(text) ? "occupation" : "")
+
+const OCCUPATION =
+  /\b(?:is|was|am) an? (?:[\p{L}-]+ ){0,3}?(?:[\p{L}-]{3,}(?:er|or|ist|yst|ian|ant|eer|man|woman)|captain|chef|nurse|pilot|vet|clerk|coach|judge|cook|guide|student)\b/iu
 
 const OF_PAST = /\b(?:used to|no longer|formerly|previously|any ?more|in the past|until recently)\b/i
 
@@ -94,6 +101,18 @@ export const castOf = (passages: ReadonlyArray<Passage>): Cast => {
   const [most] = [...subjects].sort((left, right) => right[1] - left[1])
   if (asker.size === 1 && most !== undefined && !subjects.has("user")) asker.add(most[0])
   return { asker, byRelation }
+}
+
+/**
+ * Where no memory tells the asker's name, a name that no memory holds is taken for it ("What does Ngaio
+ * teach?" of what is known of the user): memories without a name are mostly about one person.
+ */
+export const castFor = (question: Question, passages: ReadonlyArray<Passage>, cast: Cast): Cast => {
+  if (cast.asker.size > 1 || !passages.some(({ subject }) => subject.has("user"))) return cast
+  const strange = question.names.filter((name) => !passages.some(({ terms }) => name.some((stem) => terms.has(stem))))
+  const [name] = strange
+  const isActor = name?.some((stem) => question.actors.has(stem)) === true
+  return isActor && strange.length === 1 ? { ...cast, asker: new Set([...cast.asker, ...name!]) } : cast
 }
 
 const addAll = (stems: Set<string>, words: string | undefined): Set<string> => {

@@ -28,6 +28,8 @@ export interface Question {
   readonly names: ReadonlyArray<ReadonlyArray<string>>
   /** What stands where the subject stands ("does *Rex* eat"): an answer must speak of one of these. */
   readonly focus: ReadonlyArray<string>
+  /** Stems of who acts or owns: the focus, and whatever has an apostrophe and s. */
+  readonly actors: ReadonlySet<string>
   /** "like", "hate": a liking that is asked for by its sign; a yes-no question takes both. */
   readonly liking: "likes" | "dislikes" | undefined
   /** "I", "my", "the user": about the one who asks. */
@@ -44,6 +46,7 @@ export const readQuestion = (raw: string): Question => {
   const names = namesIn(text)
   const isOfAsker = ASKER.test(lower)
   const type = typeOf(lower)
+  const focus = focusOf(lower)
   const asked = queryTerms(text).filter(
     (term) => !fillers.has(term) && !stopWords.has(term) && !(isOfAsker && term === "user")
   )
@@ -52,7 +55,8 @@ export const readQuestion = (raw: string): Question => {
     // "Who am I?" has no telling word and asks for the name.
     terms: asked.length > 0 ? asked : isOfAsker ? tokenize("name") : queryTerms(text),
     names,
-    focus: focusOf(lower),
+    focus,
+    actors: new Set([...focus, ...tokenize([...lower.matchAll(POSSESSOR)].map(([word]) => word).join(" "))]),
     liking: type === "yesNo" ? undefined : likingOf(lower),
     isOfAsker,
     isOfPast: PAST.test(lower)
@@ -107,6 +111,8 @@ const YES_NO = new RegExp(`^(?:so |and |but |ok |okay |hey |please )*(?:${AUXILI
 const SUBJECT_OF =
   "\\s+(the |a |an |my |our |his |her |their |your |this |that |any |some )?([\\p{L}\\p{N}-]+)('s)?(?:\\s+([\\p{L}\\p{N}-]+))?"
 const FOCUSES = [new RegExp(`\\bnames? of${SUBJECT_OF}`, "u"), new RegExp(`\\b(?:${AUXILIARY})${SUBJECT_OF}`, "u")]
+
+const POSSESSOR = /[\p{L}-]+(?='s\b)/gu
 
 const focusOf = (lower: string): ReadonlyArray<string> => {
   for (const pattern of FOCUSES) {

@@ -56,7 +56,7 @@ export const findSupport = (
 
 /** 1: the word itself; less: a relative of it; 0: none. */
 const matchOf = (term: string, { terms }: Passage, cast: Cast): number => {
-  if (terms.has(term)) return 1
+  if (terms.has(term) || (cast.asker.has(term) && terms.has("user"))) return 1
   for (const name of cast.byRelation.get(term) ?? []) if (terms.has(name)) return NAMED_BY_RELATION
   const related = relatedTerms(term)
   let best = 0
