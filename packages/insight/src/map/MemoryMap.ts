@@ -70,7 +70,11 @@ export class MemoryMap extends Context.Service<
     readonly draw: (memories: ReadonlyArray<MapMemory>) => Effect.Effect<DrawnMap, MapUnavailable>
   }
 >()("muniment/insight/MemoryMap") {
-  static readonly layerWith = (limits: MapLimits): Layer.Layer<MemoryMap> => Layer.effect(this, make(limits))
+  static readonly layerWith = (limits: MapLimits): Layer.Layer<MemoryMap> =>
+    Layer.effect(
+      this,
+      Effect.suspend(() => make(limits))
+    )
 
   static readonly layer: Layer.Layer<MemoryMap> = MemoryMap.layerWith(mapLimits)
 }
@@ -81,10 +85,15 @@ const make = Effect.fnUntraced(function* (limits: MapLimits) {
     (started) => Effect.promise(() => started.destroy())
   )
 
+  let underWay = 0
+
   const draw = Effect.fn("MemoryMap.draw")(function* (memories: ReadonlyArray<MapMemory>) {
     if (memories.length > limits.memoriesMax) {
       return yield* new MapUnavailable({ reason: `a map shows at most ${limits.memoriesMax} memories` })
     }
+    // The pool's own bound does not count what arrives while its thread starts.
+    if (underWay > limits.queuedMax) return yield* new MapUnavailable({ reason: "too many maps wait to be drawn" })
+    underWay += 1
     return yield* Effect.tryPromise({
       // An interrupted caller, and a deadline, abort the signal: piscina then kills the worker at work.
       try: (signal) => {
@@ -96,7 +105,12 @@ const make = Effect.fnUntraced(function* (limits: MapLimits) {
       Effect.timeoutOrElse({
         duration: limits.deadlineMillis,
         orElse: () => Effect.fail(new MapUnavailable({ reason: `not drawn within ${limits.deadlineMillis} ms` }))
-      })
+      }),
+      Effect.ensuring(
+        Effect.sync(() => {
+          underWay -= 1
+        })
+      )
     )
   })
   return { draw }
@@ -108,7 +122,7 @@ const startPool = (limits: MapLimits): Piscina<MapRequest, DrawnMap> =>
     minThreads: 0,
     maxThreads: 1,
     idleTimeout: limits.idleMillis,
-    maxQueue: limits.queuedMax,
+    maxQueue: limits.queuedMax + 1,
     env: {},
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: limits.heapMegabytesMax, stackSizeMb: limits.stackMegabytes }

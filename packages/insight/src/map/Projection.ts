@@ -7,14 +7,15 @@ import { addScaled, dot, firstRows, makeMatrix, type Matrix, meanRow, normalise,
 import { seededSequence } from "./SeededSequence.ts"
 
 /** The components are found on this many rows; in canonical order the first ones are a random sample. */
-const sampleRowsMax = 1_500
-const iterations = 4
+const sampleRowsMax = 1_000
+const iterations = 3
 const seed = 0x6d756e69
 
-/** Matrix[rows][dimsWanted] of the rows' coordinates; the rows' mean should be zero. */
-export const project = (matrix: Matrix, dimsWanted: number): Matrix => {
-  if (matrix.dims <= dimsWanted) return matrix
-  return coordinates(matrix, principalAxes(firstRows(matrix, sampleRowsMax), dimsWanted))
+/** Matrix[rows][dims] of the rows' coordinates, at most `dimsMax` of them; the rows' mean should be zero. */
+export const project = (matrix: Matrix, dimsMax: number): Matrix => {
+  if (matrix.dims <= dimsMax) return matrix
+  // A few rows span no more dimensions than they are.
+  return coordinates(matrix, principalAxes(firstRows(matrix, sampleRowsMax), Math.min(dimsMax, matrix.rows)))
 }
 
 /** Matrix[rows][2]: the plane of largest variance around the mean, with a sign that is fixed. */
@@ -39,24 +40,52 @@ const principalAxes = (sample: Matrix, count: number): Matrix => {
   for (let at = 0; at < axes.values.length; at++) axes.values[at] = next() - 0.5
   orthonormalise(axes)
   for (let iteration = 0; iteration < iterations; iteration++) {
-    const seen = coordinates(sample, axes)
-    const moved = makeMatrix(count, sample.dims)
-    for (let row = 0; row < sample.rows; row++) {
-      const source = rowOf(sample, row)
-      for (let axis = 0; axis < count; axis++) addScaled(rowOf(moved, axis), source, seen.values[row * count + axis]!)
-    }
+    const moved = applied(sample, coordinates(sample, axes))
     orthonormalise(moved)
     axes = moved
   }
   return axes
 }
 
+/**
+ * Matrix[rows][axes]. The inner loop runs over the axes, since sums of their own do not wait for each
+ * other, and a value of 0, which word features are full of, costs nothing.
+ */
 const coordinates = (matrix: Matrix, axes: Matrix): Matrix => {
-  const result = makeMatrix(matrix.rows, axes.rows)
-  const axisRows = Array.from({ length: axes.rows }, (_, axis) => rowOf(axes, axis))
-  for (let row = 0; row < matrix.rows; row++) {
-    const source = rowOf(matrix, row)
-    for (const [axis, axisRow] of axisRows.entries()) result.values[row * axes.rows + axis] = dot(source, axisRow)
+  const { rows, dims, values } = matrix
+  const count = axes.rows
+  const byDim = transposed(axes).values
+  const result = makeMatrix(rows, count)
+  for (let row = 0; row < rows; row++) {
+    for (let dim = 0; dim < dims; dim++) {
+      const value = values[row * dims + dim]!
+      if (value === 0) continue
+      for (let axis = 0; axis < count; axis++) result.values[row * count + axis]! += value * byDim[dim * count + axis]!
+    }
+  }
+  return result
+}
+
+/** Matrix[axes][dims]: the rows' sum, each weighted by its coordinate on the axis. */
+const applied = (matrix: Matrix, seen: Matrix): Matrix => {
+  const { rows, dims, values } = matrix
+  const count = seen.dims
+  const byDim = makeMatrix(dims, count)
+  for (let row = 0; row < rows; row++) {
+    for (let dim = 0; dim < dims; dim++) {
+      const value = values[row * dims + dim]!
+      if (value === 0) continue
+      for (let axis = 0; axis < count; axis++)
+        byDim.values[dim * count + axis]! += value * seen.values[row * count + axis]!
+    }
+  }
+  return transposed(byDim)
+}
+
+const transposed = ({ rows, dims, values }: Matrix): Matrix => {
+  const result = makeMatrix(dims, rows)
+  for (let row = 0; row < rows; row++) {
+    for (let dim = 0; dim < dims; dim++) result.values[dim * rows + row] = values[row * dims + dim]!
   }
   return result
 }
