@@ -10,6 +10,7 @@ import type { MemoryRecord } from "@muniment/domain/Memory"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 import type { CreateMemories } from "@muniment/engine/Commands"
 import type { ConversationScope } from "@muniment/engine/store/Conversations"
+import { StoreFault, StoreFull } from "@muniment/engine/store/NamespaceStore"
 import {
   allOf,
   creating,
@@ -85,6 +86,38 @@ describe("an extraction", () => {
       expect((yield* ask(again)).created).toHaveLength(1)
     }).pipe(engine())
   )
+
+  it.effect("whose reply was lost is told again under its key, and is not stale against itself", () => {
+    const probe = new StoreProbe()
+    return Effect.gen(function* () {
+      yield* ask(extracting([9]))
+      const command = {
+        ...extracting([1], [memoryRecord(1, "one")]),
+        idempotency: { key: "k", fingerprint: "f" }
+      }
+      probe.failNext("commit", new StoreFault({ cause: "the power went" }), "after")
+      expect((yield* Effect.flip(ask(command)))._tag).toBe("Unavailable")
+      expect(yield* ask(command)).toMatchObject({
+        isStale: false,
+        duplicates: [],
+        created: [{ id: memoryRecord(1, "").id }]
+      })
+      // Without the key it is another command, which finds the message processed.
+      expect(yield* ask({ ...command, idempotency: undefined })).toEqual({ ...nothing, isStale: true })
+    }).pipe(engine(probe))
+  })
+
+  it.effect("whose commit fails leaves no mark, no turn and no memory", () => {
+    const probe = new StoreProbe()
+    return Effect.gen(function* () {
+      yield* ask(extracting([9]))
+      probe.failNext("commit", new StoreFull({ cause: "no room" }))
+      expect((yield* Effect.flip(ask(extracting([1], [memoryRecord(1, "one")]))))._tag).toBe("InsufficientStorage")
+      expect((yield* processedOf([1])).size).toBe(0)
+      expect(yield* contextOf()).toEqual({ turns: [turnOf(9)], summary: undefined })
+      expect(yield* texts).toEqual([])
+    }).pipe(engine(probe))
+  })
 
   it.effect("that is forced goes over messages again, and its turns are there once, as the newest", () =>
     Effect.gen(function* () {

@@ -41,17 +41,16 @@ const writeFirstVersion = (directory: string): void => {
   const fullText = new FullText(database.handle)
   for (const [slot, record] of records.entries()) {
     const { confidence, contentHash, createdAt, data, id, kind, mentions, origin, tags, updatedAt } = record
+    const given = [slot, slot + 1, id, kind, record.subjectId ?? null, record.threadId ?? null]
+    const lists = [JSON.stringify(data), JSON.stringify(tags), JSON.stringify(mentions), record.when ?? null]
+    const rest = [confidence, contentHash, createdAt, updatedAt, null, record.uniqueKey ?? null, origin]
     database
       .prepare(
         `INSERT INTO memory (slot, created_seq, id, kind, subject_id, thread_id, data, tags, mentions, event_time,
            confidence, content_hash, created_at, updated_at, expires_at, unique_key, origin)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
       )
-      .run(
-        ...[slot, slot + 1, id, kind, record.subjectId ?? null, record.threadId ?? null],
-        ...[JSON.stringify(data), JSON.stringify(tags), JSON.stringify(mentions), record.when ?? null],
-        ...[confidence, contentHash, createdAt, updatedAt, null, record.uniqueKey ?? null, origin]
-      )
+      .run(...given, ...lists, ...rest)
     fullText.put(slot, memoryColumns(record))
   }
   const bytes = new Uint8Array(vector.values.buffer)
