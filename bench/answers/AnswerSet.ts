@@ -1,6 +1,6 @@
 /**
- * The conversations and questions of `test/vectors/questions` in two halves. The first half of the
- * conversations is for tuning, the second for measuring: who tunes answers does not read it.
+ * The conversations and questions of `test/vectors/questions` in two parts. The first two
+ * thirds of the conversations are for tuning, the last third for measuring: who tunes does not read it.
  */
 import {
   type LabelledQuestion,
@@ -9,17 +9,17 @@ import {
   readQuestions
 } from "../extraction/LabelledSet.ts"
 
-export type Half = "dev" | "check"
+export type Part = "dev" | "check"
 
 export interface AnswerSet {
   readonly conversations: ReadonlyArray<QuestionedConversation>
   readonly questions: ReadonlyArray<LabelledQuestion>
 }
 
-export const readAnswerSet = (half: Half | "all"): AnswerSet => {
+export const readAnswerSet = (part: Part | "all"): AnswerSet => {
   const all = readQuestionedConversations()
-  const middle = Math.ceil(all.length / 2)
-  const conversations = half === "all" ? all : half === "dev" ? all.slice(0, middle) : all.slice(middle)
+  const devLength = Math.ceil((all.length * 2) / 3)
+  const conversations = part === "all" ? all : part === "dev" ? all.slice(0, devLength) : all.slice(devLength)
   const ids = new Set(conversations.map(({ id }) => id))
   return { conversations, questions: readQuestions().filter(({ conversationId }) => ids.has(conversationId)) }
 }

@@ -9,14 +9,14 @@ import { readStatement } from "@muniment/insight/answers/MemoryStatement"
 import { read, saysAll } from "../extraction/Wordings.ts"
 import { answerHelp } from "../Usage.ts"
 import type { LabelledQuestion } from "../extraction/LabelledSet.ts"
-import { type Half, readAnswerSet } from "./AnswerSet.ts"
+import { type Part, readAnswerSet } from "./AnswerSet.ts"
 import { openService, type Service, type ServiceAnswer, type StoredMemory } from "./Service.ts"
 
-const usage = `node bench/answers/run.ts [--half dev|check|all] [--failures] [--url URL --key KEY]
+const usage = `node bench/answers/run.ts [--part dev|check|all] [--failures] [--url URL --key KEY]
 
 Imports the conversations of test/vectors/questions and asks their questions in mode \`answer\`.
 
-  --half     the half to play (all); answers are tuned on dev alone
+  --part     the part to play (all); answers are tuned on dev alone
   --failures name every question that was not answered as its label says
   --url      a running service instead of one started here; needs --key
   --key      the key to call it with`
@@ -35,16 +35,16 @@ const main = async (): Promise<void> => {
   answerHelp(usage)
   const { values } = parseArgs({
     options: {
-      half: { type: "string", default: "all" },
+      part: { type: "string", default: "all" },
       failures: { type: "boolean", default: false },
       url: { type: "string" },
       key: { type: "string" }
     }
   })
-  if (!isHalf(values.half)) throw new Error(`usage: ${usage}`)
+  if (!isPart(values.part)) throw new Error(`usage: ${usage}`)
   const service = await openService(values.url, values.key)
   try {
-    const played = await play(service, values.half)
+    const played = await play(service, values.part)
     if (values.failures) printFailures(played)
     report(played)
   } finally {
@@ -52,10 +52,10 @@ const main = async (): Promise<void> => {
   }
 }
 
-const isHalf = (name: string): name is Half | "all" => name === "dev" || name === "check" || name === "all"
+const isPart = (name: string): name is Part | "all" => name === "dev" || name === "check" || name === "all"
 
-const play = async (service: Service, half: Half | "all"): Promise<ReadonlyArray<Played>> => {
-  const { conversations, questions } = readAnswerSet(half)
+const play = async (service: Service, part: Part | "all"): Promise<ReadonlyArray<Played>> => {
+  const { conversations, questions } = readAnswerSet(part)
   // A running service may have been asked before.
   const run = randomUUID().slice(0, 8)
   const played: Array<Played> = []

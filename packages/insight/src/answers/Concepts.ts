@@ -32,7 +32,7 @@ const synonyms: ReadonlyArray<string> = [
   "meet meets met meeting appointment",
   "see saw seen",
   "begin begins began start starts started",
-  "study studies studied studying student school university college degree graduated major",
+  "study studies studied studying school university college degree graduated major",
   "speak speaks spoke language languages fluent",
   "talk talks talked call calls called speak phone discuss conversation",
   "come comes came join joins joined attend attends attended along accompany accompanies",

@@ -34,13 +34,19 @@ export const findSupport = (
   passages: ReadonlyArray<Passage>,
   cast: Cast
 ): ReadonlyArray<Support> => {
-  const matches = passages.map((passage) => question.terms.map((term) => matchOf(term, passage, cast)))
+  const names = new Set(question.names.flat())
+  const matches = passages.map((passage) => {
+    const isMeant = isByRelation(question, passage, cast)
+    return question.terms.map((term) =>
+      Math.max(matchOf(term, passage, cast), isMeant && names.has(term) ? NAMED_BY_RELATION : 0)
+    )
+  })
   const weights = question.terms.map((_, at) => {
     const holders = matches.filter((row) => row[at]! > 0).length
     return Math.log(1 + (passages.length + 1) / (holders + 1))
   })
   const total = weights.reduce((sum, weight) => sum + weight, 0)
-  const asked = new Set([...question.terms, ...question.names.flat()])
+  const asked = new Set([...question.terms, ...names])
   return passages
     .flatMap((passage, at): ReadonlyArray<Support> => {
       if (!isAboutIt(question, passage, cast) || !hasNews(question, passage, asked)) return []
@@ -75,13 +81,14 @@ const haveSameBeginning = (term: string, held: string): boolean => {
   return same * 2 > Math.max(term.length, held.length) && Math.max(term.length, held.length) - same <= ENDING_LENGTH_MAX
 }
 
+/** "Alice's sister" names Alice and is about Anna. */
+const isByRelation = (question: Question, { terms }: Passage, { byRelation }: Cast): boolean =>
+  question.terms.some((term) => [...(byRelation.get(term) ?? [])].some((name) => terms.has(name)))
+
 const isAboutIt = (question: Question, passage: Passage, cast: Cast): boolean => {
   const holds = (term: string): boolean => passage.terms.has(term) || (cast.asker.has(term) && isOfAsker(passage, cast))
-  // "Alice's sister" names Alice and is about Anna.
-  const isByRelation = question.terms.some((term) =>
-    [...(cast.byRelation.get(term) ?? [])].some((name) => passage.terms.has(name))
-  )
-  if (!isByRelation && !question.names.every((name) => name.filter(holds).length * 2 >= name.length)) return false
+  const isMeant = isByRelation(question, passage, cast)
+  if (!isMeant && !question.names.every((name) => name.filter(holds).length * 2 >= name.length)) return false
   const { focus, liking } = question
   if (focus.length > 0 && !focus.some((term) => holds(term) || matchOf(term, passage, cast) > 0)) return false
   if (liking !== undefined && !isOfLiking(liking, passage)) return false
@@ -90,7 +97,7 @@ const isAboutIt = (question: Question, passage: Passage, cast: Cast): boolean =>
     !question.isOfAsker ||
     isOfAsker(passage, cast) ||
     question.names.flat().some(holds) ||
-    isByRelation ||
+    isMeant ||
     question.terms.some((term) => passage.subject.has(term))
   )
 }

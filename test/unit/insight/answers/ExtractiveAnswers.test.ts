@@ -74,6 +74,27 @@ describe("extractiveAnswer", () => {
     expect(extractiveAnswer("Where does Alice's sister live?", evidence).citations).toEqual(["b"])
   })
 
+  it("reads a job out of what somebody is, and a husband's through his name", () => {
+    const evidence = [fact("a", "Alice's husband is Wiremu"), fact("b", "Wiremu is a ferry captain", 0, "Wiremu")]
+    expect(extractiveAnswer("What is the job of Alice's husband?", evidence).citations).toEqual(["b"])
+    expect(extractiveAnswer("What is Wiremu's job?", evidence).citations).toEqual(["b"])
+  })
+
+  it("takes a strange name for the asker's only where no memory tells a name", () => {
+    const nameless = [fact("a", "The user teaches ceramics", 0, "user")]
+    expect(extractiveAnswer("What does Ngaio teach?", nameless).citations).toEqual(["a"])
+    expect(extractiveAnswer("What is taught to Ngaio?", nameless).citations).toEqual([])
+    const named = [...nameless, fact("b", "The user's name is Mere", 0, "user")]
+    expect(extractiveAnswer("What does Ngaio teach?", named).citations).toEqual([])
+    expect(extractiveAnswer("What does Mere teach?", named).citations).toEqual(["a"])
+  })
+
+  it("does not take a dislike for what is liked", () => {
+    const evidence = [preference("a", "avoids", "meat")]
+    expect(extractiveAnswer("What does Alice like?", evidence).grounded).toBe(false)
+    expect(extractiveAnswer("What does Alice avoid?", evidence).citations).toEqual(["a"])
+  })
+
   it("tells the date of a memory that has it beside its words, when asked when", () => {
     const evidence = [{ ...fact("a", "Alice adopted Rex"), when: "2026-05-03" }]
     expect(extractiveAnswer("When did Alice adopt Rex?", evidence).answer).toBe("Alice adopted Rex (3 May 2026).")
