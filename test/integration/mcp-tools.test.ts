@@ -78,6 +78,22 @@ describe("the list of tools", () => {
     await expect(mcp.call("write_bill_payment", given)).rejects.toThrow("there is no tool")
   })
 
+  it("comes in pages when the schemas are large, each tool once", async () => {
+    const { mcp, rest } = await newCaller()
+    const schema = schemaText({ a: { ...text, description: "x".repeat(60_000) } })
+    for (let at = 0; at < 12; at++) await rest.post("/v1/schemas", { name: `large${at}`, description: "d", schema })
+    const names: Array<string> = []
+    let pages = 0
+    for (let cursor: string | undefined; pages === 0 || cursor !== undefined; pages++) {
+      const page = await mcp.client.listTools(cursor === undefined ? {} : { cursor })
+      names.push(...page.tools.map(({ name }) => name))
+      cursor = page.nextCursor
+    }
+    expect(pages).toBe(2)
+    expect(names).toHaveLength(fixedTools.length + builtinTools.length + 12)
+    expect(new Set(names).size).toBe(names.length)
+  })
+
   it("asks for no agentId where a header gives it", async () => {
     const { mcp } = await newCaller({ "x-agent-id": "from-header" })
     const tool = (await mcp.tools()).find(({ name }) => name === "write_factual_memory")
@@ -121,6 +137,7 @@ describe("a call", () => {
     expect(changed.json.memories[0].context.tags).toEqual(["home"])
     const tagged = await mcp.call("memory_search", { query: "Alice", tags: ["work", "home"], agentId: "a" })
     expect(tagged.json.memories).toHaveLength(1)
+    expect((await mcp.call("memory_search", { query: "Alice", tags: "home, x" })).json.memories).toHaveLength(1)
 
     const read = await mcp.call("memory_get", { id })
     expect(read.json.memories).toEqual([await rest.get(id)])

@@ -63,17 +63,23 @@ const make = Effect.gen(function* () {
   const creation = yield* MemoryCreation
   const fixed = memoryTools({ memories: yield* MemoryService, creation, modes: yield* SearchModes })
 
-  /** By name, in the order of the list; each with the length of the schema that its listing parses. */
-  const toolsOf = Effect.fnUntraced(function* (account: string) {
-    const tools = new Map(fixed.map((tool) => [tool.name, { tool, schemaLength: 0 }]))
-    for (const [name, kind] of writeToolNames([...builtinKinds, ...(yield* registry.list(account))])) {
-      tools.set(name, { tool: writeTool(name, kind, creation), schemaLength: kind.schema.length })
-    }
-    return tools
+  /** Those that write: what the account can store now, by the names of the tools. */
+  const kindsOf = (account: string) =>
+    Effect.map(registry.list(account), (registered) => writeToolNames([...builtinKinds, ...registered]))
+
+  const find = Effect.fnUntraced(function* (account: string, name: string) {
+    const known = fixed.find((tool) => tool.name === name)
+    if (known !== undefined) return known
+    const kind = (yield* kindsOf(account)).get(name)
+    return kind === undefined ? undefined : writeTool(name, kind, creation)
   })
 
   const list = Effect.fn("McpTools.list")(function* (caller: Identity, params: JsonObject, headers: RequestHeaders) {
-    const all = [...(yield* toolsOf(caller.account.id)).values()]
+    const writing = Array.from(yield* kindsOf(caller.account.id), ([name, kind]) => ({
+      tool: writeTool(name, kind, creation),
+      schemaLength: kind.schema.length
+    }))
+    const all = [...fixed.map((tool) => ({ tool, schemaLength: 0 })), ...writing]
     const from = yield* pageStart(params["cursor"], all.length)
     let end = from
     for (let length = 0; end < all.length; end++) {
@@ -124,8 +130,8 @@ const make = Effect.gen(function* () {
     if (typeof name !== "string" || !isJsonObject(given)) {
       return yield* invalidParams("a call has the `name` of a tool and its `arguments`, an object")
     }
-    const found = (yield* toolsOf(caller.account.id)).get(name)
-    if (found === undefined)
+    const tool = yield* find(caller.account.id, name)
+    if (tool === undefined)
       return yield* invalidParams(`there is no tool ${shown(name)}; tools/list names those there are`)
     const meta = isJsonObject(_meta) ? _meta : {}
     const { carrier, news } = metaCarrier(meta[metaNames.payment])
@@ -135,7 +141,7 @@ const make = Effect.gen(function* () {
       chosen: Object.keys(given).filter((argument) => given[argument] !== null),
       grants: headers["x-grants"]
     }
-    return yield* run(found.tool, toolCall, meta[metaNames.idempotencyKey]).pipe(
+    return yield* run(tool, toolCall, meta[metaNames.idempotencyKey]).pipe(
       Effect.provideService(CurrentPaymentCarrier, carrier),
       Effect.match({
         onFailure: (failure: ToolFailure) => failureResult(failure, news),

@@ -55,7 +55,7 @@ const searchTool = (modes: SearchModes["Service"]): MemoryTool => ({
   operation: "search",
   price: Prices.searchMemories,
   run: Effect.fnUntraced(function* ({ arguments: given, caller, grants }: ToolCall) {
-    const { tags, ...parameters } = yield* decodeArguments(SearchArguments, given)
+    const { tags, ...parameters } = yield* decodeArguments(SearchArguments, { ...given, ...tagList(given["tags"]) })
     const found = yield* modes.search(
       caller,
       { ...parameters, ...(tags !== undefined && { tags: tags.join(",") }) },
@@ -64,6 +64,10 @@ const searchTool = (modes: SearchModes["Service"]): MemoryTool => ({
     return { memories: [], ...found }
   })
 })
+
+/** An agent that knows REST may write them as there, with commas between them. */
+const tagList = (tags: Schema.Json | undefined): JsonObject =>
+  typeof tags === "string" ? { tags: tags.split(",").flatMap((tag) => (tag.trim() === "" ? [] : [tag.trim()])) } : {}
 
 const idField = { id: Schema.NonEmptyString.annotate({ description: "Id of a memory, mem_..." }) }
 const IdArguments = Schema.Struct(idField)
