@@ -96,8 +96,12 @@ const turnOf = (message: Prompt.Message): ReadonlyArray<WireTurn> =>
     ? [{ role: message.role, content: textOf(message.content) }]
     : []
 
+/** Half a surrogate pair, left by a cut, is no JSON for some servers. */
 const textOf = (parts: ReadonlyArray<Prompt.UserMessagePart | Prompt.AssistantMessagePart>): string =>
-  parts.map((part) => (part.type === "text" ? part.text : "")).join("")
+  parts
+    .map((part) => (part.type === "text" ? part.text : ""))
+    .join("")
+    .toWellFormed()
 
 /** As the server claims, else estimated from the texts. */
 const usedBy = ({ answer: wanted, system, turns }: WireRequest, { text, used }: WireAnswer): TokenCount => ({

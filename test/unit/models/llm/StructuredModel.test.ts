@@ -81,6 +81,16 @@ describe.each(formats)("a structured answer over %s", (format) => {
     )
   )
 
+  it.live("may be asked for with half a surrogate pair in the prompt, which is sent as well-formed text", () =>
+    withModel(format, {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.script(answer(tea))
+        yield* model.generate({ ...request, prompt: "cut \ud83d" })
+        expect(server.requests[0]?.prompt).toBe("cut \ufffd")
+      })
+    )
+  )
+
   it.live("that was cut at its greatest length is truncated and not repaired, even if it could be read", () =>
     withModel(format, {}, ({ model, server }) =>
       Effect.gen(function* () {
