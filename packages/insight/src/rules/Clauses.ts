@@ -49,23 +49,21 @@ export const clausesOf = (sentence: ReadonlyArray<Word>, people: People): Clause
 
 const leadWordsMax = 7
 
-/** `Yesterday I quit` -> `I quit Yesterday`; what only sets a scene (`When I was young, ...`) is left out. */
+/** `Yesterday I quit` -> `I quit yesterday`; a scene (`When I was young, I ...`) goes behind as well. */
 const subjectFirst = (words: ReadonlyArray<Word>, people: People): ReadonlyArray<Word> => {
   if (subjectAt(words, 0, people) !== undefined || elidedSpeaker(words) !== undefined) return words
   const isScene = /^(?:when|while|after|before|once|until|whenever|as|since)$/.test(words[0]?.lower ?? "")
   const from = isScene ? words.findIndex(({ after }) => after.includes(",")) + 1 : 0
+  if (isScene && from === 0) return words
   const start = words.findIndex((word, at) => at >= from && isOwnStart(word) && startsClause(words, at, people))
   if (start <= 0 || start - from > leadWordsMax) return words
-  const lead = words.slice(from, start).filter(({ lower }) => !adverbs.test(lower) && !joints.test(lower))
-  if (
-    lead.some(isVerb) ||
-    lead.some(({ lower }) => /^(?:that|who|which|he|she|they|it|this|thanks|you|your|not)$/.test(lower))
-  )
-    return words.slice(start)
+  const lead = words.slice(isScene ? 0 : from, start).filter(({ lower }) => !adverbs.test(lower) && !joints.test(lower))
+  const isForeign = ({ lower }: Word) => /^(?:that|who|which|he|she|they|it|this|thanks|you|your|not)$/.test(lower)
+  if (!isScene && lead.some((word) => isVerb(word) || isForeign(word))) return words.slice(start)
   const { end } = clauseEnd(words, start + 1, people)
   const moved = lead.map((word) => ({
     ...word,
-    text: /^(?:For|In|On|At|Before|After|Since|During|With|By|Yesterday|Last|Next|This|As|From|Until|To)$/.test(
+    text: /^(?:When|While|Once|For|In|On|At|Before|After|Since|During|With|By|Yesterday|Last|Next|This|As|From|Until|To)$/.test(
       word.text
     )
       ? word.lower
@@ -104,7 +102,11 @@ const copulaList = (words: ReadonlyArray<Word>): ReadonlyArray<ReadonlyArray<Wor
 }
 
 const clauseOf = (words: ReadonlyArray<Word>, subject: Subject): Clause => {
-  const predicate = withCopula(textOf(plainPredicate(words)), subject)
+  const plain = textOf(plainPredicate(words))
+  const predicate = withCopula(
+    /^[A-Z][a-z]+ /.test(plain) ? plain.charAt(0).toLowerCase() + plain.slice(1) : plain,
+    subject
+  )
   const isFuture =
     /^(?:will|am going to|is going to|are going to|plan|plans|am planning|is planning|are planning)\b/i.test(predicate)
   const first = words.find(({ lower }) => !adverbs.test(lower))
@@ -130,7 +132,10 @@ const adverbs =
 
 /** Adverbs before and right behind the verb say how, not what. */
 const plainPredicate = (words: ReadonlyArray<Word>): ReadonlyArray<Word> =>
-  words.filter(({ lower }, index) => index > 3 || !adverbs.test(lower) || (lower === "so" && index > 1))
+  words.filter(({ lower }, index) => {
+    const isOnly = /^(?:an?|the)$/.test(words[index - 1]?.lower ?? "")
+    return index > 3 || isOnly || !adverbs.test(lower) || (lower === "so" && index > 1)
+  })
 
 interface Found {
   readonly subject: Subject
@@ -150,14 +155,18 @@ const subjectAt = (words: ReadonlyArray<Word>, at: number, people: People): Foun
   }
   if (word.lower === "his" || word.lower === "her") {
     const owner = people.meantBy(word.lower === "his" ? "he" : "she")
-    return owner === undefined ? undefined : attributeSubject(words, at + 1, owner)
+    return owner === undefined ? undefined : attributeSubject(words, at + 1, owner, people)
   }
+  if (word.lower === "the" && household.test(bare(words[at + 1]))) return ownedSubject(words, at + 1, people)
   if (familyTitle.test(word.lower) && isVerb(words[at + 1])) {
     const person = people.mention(people.meet(undefined, word.lower))
     return { subject: { type: "person", person }, next: at + 1 }
   }
   return namedSubject(words, at, people)
 }
+
+/** `the dog`, `the kids`: whose, goes without saying. */
+const household = /^(?:dogs?|cats?|puppy|kitten|kids|children|baby|twins|wife|husband|hamster|rabbit|tortoise|parrot)$/
 
 /** Relatives that go by their title alone. */
 const familyTitle = /^(?:mum|mom|mummy|mommy|dad|daddy|nan|nana|gran|granny|grandma|grandpa|grandad|granddad)$/
@@ -169,14 +178,14 @@ const ownedSubject = (words: ReadonlyArray<Word>, from: number, people: People):
   const head = words[at]
   if (head === undefined) return undefined
   const isOne = isRelation(bare(head))
-  if (!isOne && !isPluralRelation(bare(head))) return attributeSubject(words, from, undefined)
+  if (!isOne && !isPluralRelation(bare(head))) return attributeSubject(words, from, undefined, people)
   const relation = relationText(words.slice(from, at), bare(head))
   const isPossessive = /'s?$/.test(head.text)
   const hasName = isOne && !isPossessive && isNameWord(words[at + 1]) && !/[;:.]/.test(head.after)
   const name = hasName ? nameFrom(words, at + 1) : undefined
   const person = people.mention(people.meet(name?.text, relation, name?.gender))
   const next = name?.next ?? at + 1
-  if (isPossessive || name?.isPossessive === true) return attributeSubject(words, next, person)
+  if (isPossessive || name?.isPossessive === true) return attributeSubject(words, next, person, people)
   // `my wife and I live`: what holds for both holds for the speaker.
   if (words[next]?.lower === "and" && words[next + 1]?.text === "I")
     return { subject: { type: "speaker" }, next: next + 2 }
@@ -198,7 +207,18 @@ const bare = (word: Word | undefined): string => (word?.lower ?? "").replace(/'s
 
 const attributeWordsMax = 5
 
-const attributeSubject = (words: ReadonlyArray<Word>, from: number, owner: Person | undefined): Found | undefined => {
+const attributeSubject = (
+  words: ReadonlyArray<Word>,
+  from: number,
+  owner: Person | undefined,
+  people: People
+): Found | undefined => {
+  const relative = words[from + 1]
+  if (owner !== undefined && isRelation(bare(words[from])) && isNameWord(relative) && !/'s?$/.test(relative.text)) {
+    const { gender, next, text } = nameFrom(words, from + 1)
+    if (isVerb(words[next]))
+      return { subject: { type: "person", person: people.mention(people.meet(text, undefined, gender)) }, next }
+  }
   const limit = Math.min(words.length, from + attributeWordsMax + 1)
   for (let at = from + 1; at < limit; at++) {
     if (!isFiniteVerb(words[at])) continue
@@ -214,15 +234,15 @@ const namedSubject = (words: ReadonlyArray<Word>, at: number, people: People): F
   if (text === people.speakerName) {
     return isVerb(words[next]) ? { subject: { type: "speaker" }, next } : undefined
   }
-  const isPerson = known !== undefined || looksHuman(words, at, next)
-  if (!isPerson) return undefined
+  const isStranger = known === undefined && history.test(words[next]?.lower ?? "")
+  if (isStranger || (known === undefined && !looksHuman(words, at, next))) return undefined
   if (words[next]?.lower === "and" && words[next + 1]?.text === "I") {
     people.mention(people.meet(text, undefined, gender))
     return { subject: { type: "speaker" }, next: next + 2 }
   }
   if (!isPossessive && !isVerb(words[next]) && words[next]?.lower !== "who") return undefined
   const person = people.mention(known ?? people.meet(text, undefined, gender))
-  return isPossessive ? attributeSubject(words, next, person) : { subject: { type: "person", person }, next }
+  return isPossessive ? attributeSubject(words, next, person, people) : { subject: { type: "person", person }, next }
 }
 
 /** Tagged as a person, or unknown to the tagger and doing what only people do. */
@@ -235,6 +255,10 @@ const looksHuman = (words: ReadonlyArray<Word>, at: number, next: number): boole
 
 const human =
   /^(?:lives|works|loves|likes|hates|enjoys|prefers|studies|teaches|speaks|plays|moved|married|graduated|quit|arrives|visits|retired|drinks|eats|wants)$/
+
+/** What encyclopedias say of people; of somebody never mentioned before it is general knowledge. */
+const history =
+  /^(?:was|were|wrote|invented|discovered|painted|founded|won|ruled|conquered|composed|directed|starred|sang|built|became|died)$/
 
 interface FoundName {
   readonly text: string

@@ -21,7 +21,7 @@ const trivial =
   /^(?:am|is|are|was|were|felt|slept|woke|ate|had (?:lunch|dinner|breakfast|coffee|pizza|pasta)|think|thought|know|saw your|asked|said|told|forgot|tried|mentioned)\b/i
 /** What was done and lasts: facts, told by other families. */
 const lasting =
-  /^(?:have |has )?(?:just )?(?:moved|quit|left|started|graduated|retired|bought|sold|adopted|got (?:a|an|my|the|married|divorced|engaged|promoted|fired|laid)|became|was diagnosed|joined|turned|gave up|stopped|changed|switched|resigned|lost|was (?:laid|fired|promoted|hired)|broke up|died|passed away|founded|met|began)\b/i
+  /^(?:have |has )?(?:just )?(?:moved|quit|left|started|graduated|retired|bought|sold|adopted|got (?:a|an|my|the|married|divorced|engaged|promoted|fired|laid)|became|was diagnosed|joined|turned|gave up|stopped|changed|switched|resigned|lost|was (?:laid|fired|promoted|hired)|broke up|lived|worked|studied|taught|served|volunteered|played|used|broke (?:my|her|his)|won|wrote|published|ran a|(?:have |has )?been|died|passed away|founded|met|began)\b/i
 const movement = /^(?:am|is|are) (?:\w+ing|off to|away|in [A-Z])\b/
 
 export const eventRules: RuleFamily = (scene) => {
@@ -59,10 +59,7 @@ export const eventRules: RuleFamily = (scene) => {
   }
   if (trivial.test(predicate) && !isPlanned && !movement.test(predicate)) return undefined
   if (lasting.test(predicate)) return undefined
-  if (tense === "past")
-    return dated.some(({ start }) => start !== undefined)
-      ? [eventOf(scene, dated, eventText(scene, dated), "pastEvent")]
-      : undefined
+  if (tense === "past") return [eventOf(scene, dated, eventText(scene, dated), "pastEvent")]
   return [eventOf(scene, dated, eventText(scene, dated), "datedEvent")]
 }
 
@@ -181,5 +178,9 @@ const participantsOf = (text: string, scene: Scene): ReadonlyArray<string> => {
 const personText = (name: string, scene: Scene): string => {
   const owned = /^(?:my|our) ([\p{L} -]+?)(?: (\p{Lu}[\p{L}'-]+))?$/u.exec(name)
   if (owned === null) return name
-  return owned[2] ?? scene.people.related(owned[1] ?? "")?.name ?? inThirdPerson(name, scene.people)
+  return (
+    owned[2] ??
+    scene.people.related(owned[1] ?? "")?.name ??
+    inThirdPerson(name, scene.people).replace(/^The user/, "the user")
+  )
 }

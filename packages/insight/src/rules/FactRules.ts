@@ -21,11 +21,16 @@ const chat =
   /^(?:have|has|had) (?:a |an |the |some |any |no |got |another |one |such |so |to |been )*(?:good |great |bad |quick |few |couple of |nice |lovely |little |big |hard |lot of |lots of )*(?:question|idea|feeling|problem|issue|time|fun|trouble|doubt|look|go|chat|cold|headache|day|weekend|to|request|point|clue|choice|chance|plans?|thought|favor|favour|luck|sense|hope|heard|seen|noticed|read|tried|decided|finished|done|made|forgotten|come|gone|lunch|dinner|breakfast|blast|bug|error|typo|busy|rough|long|crazy|appointment|meeting|exam|interview|lot|much|enough|it|that|this|them|one)s?\b/i
 
 const rows: ReadonlyArray<Row> = [
+  {
+    rule: "past",
+    pattern:
+      /^(?:lived|volunteered|served|interned|travelled|traveled|spent|worked|(?:have|has) never (?:been to|had|seen|tried|driven|learned|owned|flown|smoked|met)) (?!(?:it|that|this|you|such|so|like|out)\b)/
+  },
   { rule: "past", pattern: /^(?:used to (?!it\b|that\b|this\b|the\b)|formerly|previously)/ },
   {
     rule: "change",
     pattern:
-      /^(?:no longer|do not .* any ?more|does not .* any ?more|am not .* any ?more|is not .* any ?more|have stopped|has stopped|stopped|gave up|have given up|switched|have switched|have changed|changed from|gave away|sold|have quit|has quit)\b/i,
+      /^(?:no longer|(?:am|is|are) no longer|do not .* any ?more|does not .* any ?more|am not .* any ?more|is not .* any ?more|have stopped|has stopped|stopped|gave up|have given up|switched|have switched|have changed|changed from|gave away|sold|have quit|has quit)\b/i,
     unless: /\b(?:you|your|it works|working)\b/
   },
   {
@@ -136,7 +141,7 @@ const rows: ReadonlyArray<Row> = [
   {
     rule: "habit",
     pattern:
-      /^(?:(?:get|gets|wake|wakes) up|go to (?:bed|sleep|the gym|church|mass|therapy)|goes to (?:bed|sleep|the gym|church|mass|therapy)|commute|commutes|cycle to|bike to|walk to|take the (?:bus|train|subway|tube|metro)|meditate|meditates|journal|work out|works out|jog|jogs|rarely|seldom|hardly ever|run \d|swim|swims|run|runs|hike|hikes|cycle|cycles|bike|bikes|fish|fishes|hunt|sail|sails|read|reads|watch|watches|listen to|listens to|use|uses|follow|follows|support|supports)\b/i,
+      /^(?:(?:get|gets|wake|wakes) up|go to (?:bed|sleep|the gym|church|mass|therapy)|goes to (?:bed|sleep|the gym|church|mass|therapy)|commute|commutes|cycle to|bike to|walk to|take the (?:bus|train|subway|tube|metro)|meditate|meditates|journal|work out|works out|jog|jogs|rarely|seldom|hardly ever|run \d|swim|swims|run|runs|hike|hikes|cycle|cycles|bike|bikes|fish|fishes|hunt|sail|sails|read|reads|watch|watches|listen to|listens to|drink|drinks|eat|eats|use|uses|follow|follows|support|supports)\b/i,
     unless: /\b(?:you|your|this|that|it|out of|into)\b/
   },
   {

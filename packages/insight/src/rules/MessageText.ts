@@ -30,7 +30,8 @@ export const messageText = (content: string): MessageText => {
     .filter((line) => !/^\s*(?:>|\||(?:From|To|Subject|Cc):)/.test(line) || leave("quoted text") === "")
   const own = ownLines(lines, () => void leave("pasted text"))
   text = own.replace(/"[^"\n]{1,2000}"/g, (quotation) => keptQuotation(quotation) ?? leave("quotation", " QUOTATION "))
-  const sentences = sentencesOf(text, () => void leave("sentence is too long to be read"))
+  // Saying a thing twice makes it no truer.
+  const sentences = [...new Set(sentencesOf(text, () => void leave("sentence is too long to be read")))]
   if (sentences.length > rulesLimits.sentencesPerMessageMax) leave("message has too many sentences")
   return { sentences: sentences.slice(0, rulesLimits.sentencesPerMessageMax), omitted: [...omitted] }
 }
@@ -49,11 +50,14 @@ const pasteIntroduction =
 const inlineTask =
   /\b(?:translate|summari[sz]e|proofread|rewrite|rephrase|paraphrase|correct|fix the grammar|grammar)\b[^:\n]{0,80}:(?!\/\/)/i
 
+const inlinePaste =
+  /\b(?:here (?:is|are)|here's|got this|received this|this is) (?:an?|the|my|some|this)? ?(?:[\w-]+ ){0,2}(?:e-?mail|article|text|letter|essay|paragraph|story|poem|lyrics|review|transcript|message|note|post|draft|bio|passage|excerpt|code|snippet)\b[^:\n]{0,40}:(?!\s*\S+@)/i
+
 /** Lines before one that introduces a pasted text; a blank line after the paste ends it only if speech of the user follows. */
 const ownLines = (lines: ReadonlyArray<string>, paste: () => void): string => {
   const own: Array<string> = []
   for (const line of lines) {
-    const task = inlineTask.exec(line)
+    const task = inlineTask.exec(line) ?? inlinePaste.exec(line)
     if (pasteIntroduction.test(line) || task !== null) {
       own.push(line.slice(0, task?.index ?? 0))
       paste()

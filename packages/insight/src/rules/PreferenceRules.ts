@@ -233,7 +233,10 @@ const listItems = (object: string): ReadonlyArray<string> => {
     )
   const isShared =
     /^(?:to |\w+ing (?!and|or)\w+ (?:and|or) )/.test(object) && !/ing\b.*(?:and|or) \w+ing\b/.test(object)
-  return isList && !isPair && !isShared ? items : [object]
+  // `Italian and Thai food`: the last word belongs to both.
+  const isHeaded =
+    items.slice(0, -1).every((item) => /^\p{Lu}\S*$/u.test(item)) && / \p{Ll}\S*$/u.test(items.at(-1) ?? "")
+  return isList && !isPair && !isShared && !isHeaded ? items : [object]
 }
 
 const domains: ReadonlyArray<readonly [string, RegExp]> = [

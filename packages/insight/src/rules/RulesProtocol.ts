@@ -18,8 +18,8 @@ export const rulesLimits = {
   messagesMax: 200,
   messageLengthMax: 32_000,
   /** Of a request, after the sentences that speak of nobody were passed over. */
-  sentencesReadMax: 1_200,
-  sentencesPerMessageMax: 400,
+  sentencesReadMax: 800,
+  sentencesPerMessageMax: 300,
   sentenceLengthMax: 400,
   wordLengthMax: 64,
   clausesPerSentenceMax: 8,
