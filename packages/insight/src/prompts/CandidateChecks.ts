@@ -15,7 +15,7 @@ import type { DateSupport } from "./DateSupport.ts"
 import type { WireMemory } from "./ExtractionPrompt.ts"
 import { isInstruction } from "./InstructionText.ts"
 import type { PromptKind } from "./PromptKinds.ts"
-import { type ClaimedText, inventedWord, isWordingShown, quotedSentences, type ShownText } from "./Support.ts"
+import { type ClaimedText, inventedWord, isQuoted, isWordingShown, type ShownText } from "./Support.ts"
 import { visibleLine, visibleText } from "./VisibleText.ts"
 
 /** Below it a model says itself that it guesses. */
@@ -30,7 +30,9 @@ export interface Shown {
   readonly messages: ReadonlyMap<number, string>
   /** Text of the turn before a message: a question may tell the day that its answer is about. */
   readonly turnBefore: (number: number) => string
-  /** All of it: messages, context, summary. */
+  /** Messages that give orders: what else they say is not believed either. */
+  readonly ordering: ReadonlySet<number>
+  /** Messages, context and summary, without what gives orders. */
   readonly everything: ShownText
   readonly today: string
   readonly dates: DateSupport
@@ -57,11 +59,13 @@ export const judge = (wire: WireMemory, shown: Shown): Judgement => {
   const texts = [...namesAndTexts(data), wire.quote, ...wire.tags, ...wire.mentions.map(({ name }) => name)]
   if (texts.some(isInstruction)) return drop("instruction", "it gives orders instead of saying something")
   if (numbers.length === 0) return drop("unsupported", "it names no message that it was taken from")
-  const sentences = numbers.flatMap((number) => quotedSentences(wire.quote, shown.messages.get(number) ?? "") ?? [])
-  if (sentences.length === 0) return drop("unsupported", "its quote is in none of the messages that it names")
-  if (sentences.some(isInstruction)) return drop("instruction", "the sentence that it quotes gives orders")
+  const quoted = numbers.filter((number) => isQuoted(wire.quote, shown.messages.get(number) ?? ""))
+  if (quoted.length === 0) return drop("unsupported", "its quote is in none of the messages that it names")
+  if (quoted.every((number) => shown.ordering.has(number)))
+    return drop("instruction", "the message that it quotes gives orders")
 
-  const cited = numbers.map((number) => `${shown.turnBefore(number)}\n${shown.messages.get(number)}`).join("\n")
+  const believed = numbers.filter((number) => !shown.ordering.has(number))
+  const cited = believed.map((number) => `${shown.turnBefore(number)}\n${shown.messages.get(number)}`).join("\n")
   const { claims, days } = claimsOf(data, kind, shown.today)
   const invented = inventedWord(claims, shown.everything)
   if (invented !== undefined) return drop("unsupported", "it holds a name or a number that no message has")
@@ -81,7 +85,7 @@ export const judge = (wire: WireMemory, shown: Shown): Judgement => {
       ...(when === undefined ? {} : { when }),
       mentions: shownMentions(wire.mentions, shown),
       tags: shownTags(wire.tags, kind, shown),
-      sources: numbers.map((number) => number - 1)
+      sources: believed.map((number) => number - 1)
     }
   }
 }

@@ -9,12 +9,23 @@
 import { decodedTexts, foldedText, rot13 } from "./FoldedText.ts"
 import { visibleText } from "./VisibleText.ts"
 
-/** Longer text is looked at in its head and tail only; an order in between is a hole that is known. */
-const lengthMax = 4_000
+/** Texts are looked at in pieces of this length, so that no look takes more than a few milliseconds. */
+const pieceLength = 2_000
+/** Longer than the longest order that a pattern spans. */
+const pieceOverlap = 200
 
+/** For long texts: each piece is a short piece of work. */
+export const instructionPieces = (text: string): ReadonlyArray<string> => {
+  const count = Math.max(1, Math.ceil((text.length - pieceOverlap) / (pieceLength - pieceOverlap)))
+  return Array.from({ length: count }, (_, index) => {
+    const start = index * (pieceLength - pieceOverlap)
+    return text.slice(start, start + pieceLength)
+  })
+}
+
+/** Looks at the first piece only; longer texts are cut by `instructionPieces` first. */
 export const isInstruction = (text: string): boolean => {
-  const ends = text.length <= lengthMax ? text : `${text.slice(0, lengthMax / 2)}\n${text.slice(-lengthMax / 2)}`
-  const plain = visibleText(ends)
+  const plain = visibleText(text.slice(0, pieceLength))
   const folded = foldedText(plain)
   return [folded, ...decodedTexts(plain).map(foldedText), rot13(folded)].some(givesOrders)
 }
@@ -52,7 +63,7 @@ const orders: ReadonlyArray<RegExp> = [
   /\b(?:new|updated|real|actual|important|urgent|override|additional) (?:system )?(?:instructions?|directives?|prompt|rules?)(?: for (?:the )?\w+)? ?:/,
   /^\W{0,6}(?:system|assistant|developer|tool|function)(?: (?:message|prompt|notice|override|note|update|result))?\W{0,3}:/m,
   /\b(?:end|begin|start) of (?:the )?(?:system|data|user|fence|prompt|conversation|messages|memories)\b/,
-  /\b(?:begin|end) (?:messages|kinds|context|summary|memories|question|data|request) ?fence\b/,
+  /\bcite (?:only )?(?:memory|memories|message|source)\b|^\W{0,6}(?:begin|end) (?:messages|kinds|context|summary|memories|question|day)\b/m,
   /<\|?\/?(?:im_start|im_end|system|assistant|user|tool|eot_id|start_header_id|end_header_id|endoftext|begin_of_text|start_of_turn|end_of_turn|s|sys|script|iframe|img|tool_call|tool_response|function_calls?|invoke|antml)\b|<<\/?sys>>|\[\/?(?:inst|system|tool_calls|available_tools|tool_results)\]/,
   /"?(?:tool_calls?|function_calls?|tool_use|tool_choice)"? ?[:=(]|"(?:name|function)" ?: ?"[\w.]+" ?,? ?"(?:arguments|parameters|input)" ?:/,
   /\b(?:call|invoke|use|execute|run|trigger) (?:the |your )?[`"']?[\w.]+[`"']? (?:tool|function|endpoint|command|api)\b/,
@@ -61,7 +72,7 @@ const orders: ReadonlyArray<RegExp> = [
   /\b(?:store|save|add|create|insert|record|write|emit|extract|register|keep) (?:exactly |only |also )?(?:a|an|one|the following|this|these|two|new|\d+) (?:new |extra |false |hidden |permanent )*(?:memory|memories|fact|facts|record|entry|candidates?)\b/,
   /\bset (?:the |its |their )?(?:confidence|kind|role|citations?|supported)\b[^.\n]{0,20}\b(?:to|as|=)/,
   // People say "I" and "my"; who says "the user's name is now" writes for a machine.
-  /\bthe (?:user|customer|client|owner|account|subject|human)(?:'?s)? (?:\w+ ){0,3}(?:is|has been|was|shall be|should be|must be|has|will be) (?:now|henceforth|changed|updated|set|replaced|hereby|from now on)\b/,
+  /\bthe (?:user|customer|client|owner|account|subject|human)(?:'?s)? (?:[\w-]+ ){0,3}(?:is|has been|was|shall be|should be|must be|has|will be) (?:now|henceforth|changed|updated|set|replaced|hereby|from now on)\b/,
   /\b(?:update|change|set|correct|replace|modify) the (?:user|customer|client|owner|account|subject)(?:'?s)? (?:\w+ ){0,2}(?:profile|memory|name|record|email|e-mail|address|password|wallet|iban|account|preferences?|data)\b/,
   /!\[[^\]\n]*\]\(|\bjavascript:|\bon(?:error|load|click) ?=|\bdata:text\/html/,
   // The first clause in other languages.
@@ -69,6 +80,6 @@ const orders: ReadonlyArray<RegExp> = [
   /\b(?:olvida|oublie[zr]?|vergiss|dimentica|esqueca|zapomnij|vergeet|negeer|unut|yoksay)\b[^.\n]{0,40}\b(?:instrucciones|instructions|anweisungen|istruzioni|instrucoes|instrukcje|instructies|talimatlari)\b/,
   /\b(?:onceki|yukaridaki)\b[^.\n]{0,30}\btalimat\w*[^.\n]{0,20}\b(?:yok say|unut|dikkate alma)|\bzignoruj\b[^.\n]{0,40}\b(?:instrukcje|polecenia)\b/,
   /(?:忽略|无视|忘记|忽視|無視)[^。\n]{0,20}(?:指令|指示|提示|规则|規則|說明|说明)|(?:指示|命令|プロンプト|ルール)[^。\n]{0,12}(?:無視|忘れ)/,
-  /(?:지시|명령|규칙)[^.\n]{0,12}(?:무시|잊)|(?:игнорируй|забудь|проигнорируй)[^.\n]{0,40}(?:инструкц|указани|правил)/,
+  /(?:지시|명령|규칙)[^.\n]{0,12}(?:무시|잊)|(?:игнорируи|забудь|проигнорируи)[^.\n]{0,40}(?:инструкц|указани|правил)/,
   /(?:تجاهل|انس)[^.\n]{0,40}(?:التعليمات|الاوامر|الأوامر)|(?:निर्देश|नियम)[^.\n]{0,20}(?:अनदेखा|भूल)/
 ]

@@ -27,7 +27,7 @@ import {
   type WireExtraction as WireResult
 } from "./ExtractionPrompt.ts"
 import { drawFence } from "./Fence.ts"
-import { isInstruction } from "./InstructionText.ts"
+import { instructionPieces, isInstruction } from "./InstructionText.ts"
 import { kindGroups, type PromptKind, promptKind } from "./PromptKinds.ts"
 import { makeShownText } from "./Support.ts"
 import { visibleLine } from "./VisibleText.ts"
@@ -51,7 +51,7 @@ export const LlmExtractor = {
         const answers = yield* Effect.forEach(parts, (part) => ask(model, request, part), {
           concurrency: callsAtOnceMax
         })
-        return yield* Effect.sync(() => merged(parts, answers, request, dates))
+        return yield* merged(parts, answers, request, dates)
       })
       return { name: model.name, extract }
     })
@@ -91,17 +91,21 @@ const ask = Effect.fnUntraced(function* (model: StructuredModel["Service"], requ
   })
 })
 
-const merged = (
+/** Yields between pieces of work: judging a long conversation must not hold up other requests. */
+const merged = Effect.fnUntraced(function* (
   parts: ReadonlyArray<Part>,
   answers: ReadonlyArray<WireResult>,
   request: ExtractionRequest,
   dates: DateSupport
-): Extraction => {
+): Effect.fn.Return<Extraction> {
   const found = new Map<string, Candidate>()
   const dropped: Array<DroppedCandidate> = []
   for (const [index, part] of parts.entries()) {
-    const shown = shownOf(part, request, dates)
-    for (const wire of answers[index]?.memories ?? []) {
+    const memories = answers[index]?.memories ?? []
+    if (memories.length === 0) continue
+    const shown = yield* shownOf(part, request, dates)
+    for (const wire of memories) {
+      yield* Effect.yieldNow
       const judgement = judge(wire, shown)
       if ("dropped" in judgement) dropped.push(judgement.dropped)
       else addCandidate(found, judgement.candidate)
@@ -122,7 +126,7 @@ const merged = (
     dropped,
     summary: joinedSummary(summaries) ?? request.summary
   }
-}
+})
 
 /** The same memory from two windows is one, with the sources of both. */
 const addCandidate = (found: Map<string, Candidate>, candidate: Candidate): void => {
@@ -133,19 +137,37 @@ const addCandidate = (found: Map<string, Candidate>, candidate: Candidate): void
   found.set(key, { ...candidate, sources, confidence })
 }
 
-const shownOf = ({ window, kinds }: Part, request: ExtractionRequest, dates: DateSupport): Shown => {
+const shownOf = Effect.fnUntraced(function* (
+  { window, kinds }: Part,
+  request: ExtractionRequest,
+  dates: DateSupport
+): Effect.fn.Return<Shown> {
   const messages = new Map<number, string>()
   for (const { number, content } of window.pieces) messages.set(number, `${messages.get(number) ?? ""}${content}`)
-  const texts = [...messages.values(), ...window.context.map(({ content }) => content), request.summary ?? ""]
+  const ordering = new Set<number>()
+  for (const [number, content] of messages) if (yield* givesOrders(content)) ordering.add(number)
+  const believed = [...messages].flatMap(([number, content]) => (ordering.has(number) ? [] : [content]))
+  const earlier = [...window.context.map(({ content }) => content), request.summary ?? ""]
+  for (const text of earlier) if (!(yield* givesOrders(text))) believed.push(text)
+  const lastBefore = window.context.at(-1)?.content ?? ""
   return {
     kinds: new Map(kinds.map((kind) => [kind.kind.name, kind])),
     messages,
-    turnBefore: (number) => messages.get(number - 1) ?? window.context.at(-1)?.content ?? "",
-    everything: makeShownText(texts),
+    ordering,
+    turnBefore: (number) => messages.get(number - 1) ?? lastBefore,
+    everything: makeShownText(believed),
     today: request.conversationDate,
     dates
   }
-}
+})
+
+const givesOrders = Effect.fnUntraced(function* (text: string): Effect.fn.Return<boolean> {
+  for (const piece of instructionPieces(text)) {
+    yield* Effect.yieldNow
+    if (isInstruction(piece)) return true
+  }
+  return false
+})
 
 /**
  * Windows are summed up side by side and then stand one after the other, each with its share of the

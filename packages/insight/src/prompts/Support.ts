@@ -11,10 +11,8 @@ import { visibleText } from "./VisibleText.ts"
 /** Least share of a candidate's words that the shown text must hold. */
 const supportedShareMin = 0.3
 const quoteLengthMin = 3
-/** How far a sentence is followed to either side of a quote. */
-const sentenceReachMax = 600
 
-/** Case, typographic quotes and blanks do not matter; a line feed ends a sentence and stays. */
+/** Case, typographic quotes and blanks do not matter. */
 export const matchable = (text: string): string =>
   visibleText(text)
     .normalize("NFKC")
@@ -25,20 +23,13 @@ export const matchable = (text: string): string =>
     .replaceAll(/ ?\n[\n ]*/g, "\n")
     .trim()
 
-/** The sentences of `message` that `quote` stands in; undefined: it does not stand there. */
-export const quotedSentences = (quote: string, message: string): string | undefined => {
+/** Blanks, case and typographic quotes aside; an ellipsis or quotes around it are the model's. */
+export const isQuoted = (quote: string, message: string): boolean => {
   const wanted = matchable(quote)
     .replaceAll("\n", " ")
     .replace(/^["'…. ]+|["'…. ]+$/g, "")
-  const text = matchable(message)
-  const start = text.replaceAll("\n", " ").indexOf(wanted)
-  if (start === -1 || (wanted.length < quoteLengthMin && wanted !== text)) return undefined
-  const end = start + wanted.length
-  const before = text.slice(Math.max(0, start - sentenceReachMax), start)
-  const after = text.slice(end, end + sentenceReachMax)
-  const lead = Math.max(...[...before.matchAll(/[.!?](?=\s)|[\n。！？]/g)].map(({ index }) => index + 1), 0)
-  const tail = after.search(/[.!?](?=\s)|[\n。！？]/)
-  return before.slice(lead) + text.slice(start, end) + (tail === -1 ? after : after.slice(0, tail + 1))
+  const text = matchable(message).replaceAll("\n", " ")
+  return wanted === text || (wanted.length >= quoteLengthMin && text.includes(wanted))
 }
 
 /** What the model was shown, ready for looking words up. */

