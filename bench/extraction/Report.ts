@@ -15,7 +15,7 @@ export const reportText = (score: Score, millis: ReadonlyArray<number>): string 
     `dates: ${ratioText(events.dated, events.found)} of the labelled events that were found`,
     `conversations without a label: ${ratioText(empty.conversations - empty.spoiled, empty.conversations)} left alone`,
     `forbidden memories made: ${forbidden.hit} of ${forbidden.listed}`,
-    `milliseconds a conversation: median ${timeAt(0.5)}, p90 ${timeAt(0.9)}, longest ${timeAt(1)} (the first starts the worker)`,
+    `milliseconds a conversation: median ${timeAt(0.5)}, p90 ${timeAt(0.9)}, longest ${timeAt(1)}`,
     "",
     "confidence  candidates  mean  precision",
     ...score.calibration.map(
