@@ -155,6 +155,28 @@ describe("a call", () => {
     expect((await mcp.call("memory_search", { query: "Alice" })).json.memories).toHaveLength(2)
   })
 
+  it("reads a conversation once, and answers and maps what it read", async () => {
+    const { mcp } = await newCaller({ "x-agent-id": "a" })
+    const conversation = [{ id: "m1", role: "user", content: "My name is Alice and I live in Seattle." }]
+    // A worker that starts on a machine under load may come too late; nothing is marked then.
+    let read = await mcp.call("memory_create", { conversation })
+    for (let round = 0; read.json.code === "extraction_unavailable" && round < 3; round++) {
+      read = await mcp.call("memory_create", { conversation })
+    }
+    expect(read.json, JSON.stringify(read.json)).toMatchObject({ success: true })
+    expect(read.json.memories.map(({ data }: { readonly data: object }) => data)).toContainEqual(
+      expect.objectContaining({ fact: expect.stringContaining("Seattle") })
+    )
+    const again = await mcp.call("memory_create", { conversation })
+    expect(again.json).toMatchObject({ success: true, memories: [], skippedMessages: 1 })
+    const answered = await mcp.call("memory_search", { query: "Where does Alice live?", mode: "answer" })
+    expect(answered.json).toMatchObject({ grounded: true, answer: expect.stringContaining("Seattle") })
+    const found = answered.json.memories.map(({ id }: { readonly id: string }) => id)
+    expect(found).toEqual(expect.arrayContaining(answered.json.citations))
+    const mapped = await mcp.call("memory_search", { query: "Alice", mode: "map" })
+    expect(mapped.json.memoryMap).toContain(read.json.created[0])
+  })
+
   it("deletes many by ids or by filters, and counts only when asked to", async () => {
     const { mcp } = await newCaller()
     const [first, second] = [await idOf(mcp), await idOf(mcp, { subjectId: "u" })]
