@@ -53,6 +53,18 @@ const tooOften = async () => {
   return ask().finally(() => own.stop())
 }
 
+const extract = (rest: object) =>
+  alice.post("/v1/memories", { agentId: "a", conversation: [{ role: "user", content: "I am Ann." }], ...rest })
+
+/** A conversation for a server with a language model, which cannot be reached. */
+const withModel = async (more: Readonly<Record<string, string>>) => {
+  const own = await startServer({
+    environment: { ...environment, MUNIMENT_LLM_PROVIDER: "openai-compatible", MUNIMENT_LLM_MODEL: "m", ...more }
+  })
+  const body = { agentId: "a", conversation: [{ role: "user", content: "I am Ann." }] }
+  return own.call("POST", "/v1/memories", { body }).finally(() => own.stop())
+}
+
 /** Networks that answer quotes and nothing else: nobody listens at the RPC. */
 const payments = {
   MUNIMENT_PAYMENT_NETWORKS: "base-sepolia",
@@ -133,7 +145,10 @@ const rows: Readonly<Record<string, Row>> = {
     provoke: () => alice.call("POST", "/v1/memories", { rawBody: "{}", headers: { "content-type": "text/plain" } })
   },
   internal_error: { status: 500, provoke: () => lostTable() },
-  not_implemented: { status: 501, provoke: () => get("/v1/memories/search?query=q&mode=map") },
+  unknown_schema: { status: 400, provoke: () => extract({ schemas: ["unheard_of"] }) },
+  // Nobody listens there.
+  extraction_unavailable: { status: 503, provoke: () => withModel({ MUNIMENT_LLM_BASE_URL: "http://127.0.0.1:9/v1" }) },
+  model_budget_exhausted: { status: 429, provoke: () => withModel({ MUNIMENT_LLM_TOKENS_PER_DAY: "1" }) },
   namespace_unavailable: { status: 503, provoke: () => damagedFile() },
   overloaded: { status: 503, provoke: () => overload() }
 }
@@ -150,9 +165,7 @@ const paymentRows: Readonly<Record<string, () => Promise<Answer>>> = {
 const elsewhere: Readonly<Record<string, string>> = {
   payment_pending: "needs a chain: test/integration/payments-faults.test.ts",
   payment_already_used: "needs a chain: test/integration/payments-faults.test.ts",
-  insufficient_storage: "needs a disk of its own: test/crash/FullDisk.test.ts",
-  unknown_schema: 'names of `schemas` are read by extraction: the issue "From conversations to memories"',
-  extraction_unavailable: 'there is no extraction yet: the issue "From conversations to memories"'
+  insufficient_storage: "needs a disk of its own: test/crash/FullDisk.test.ts"
 }
 
 describe("the error catalogue", () => {

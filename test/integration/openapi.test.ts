@@ -187,12 +187,18 @@ describe("the document", () => {
     }
     const search = routes.find(({ path }) => path === "/v1/memories/search")!.operation.parameters
     const typeOf = (name: string) => search.find((parameter) => parameter.name === name)?.schema
-    expect(typeOf("limit")).toMatchObject({ type: "integer", minimum: 1, maximum: 100 })
+    expect(typeOf("limit")).toMatchObject({ type: "integer", minimum: 1, maximum: 5_000 })
     expect(typeOf("minRelevance")).toMatchObject({ type: "number", minimum: 0, maximum: 1 })
     expect(typeOf("explain")).toMatchObject({ type: "boolean" })
     expect(typeOf("scope")).toMatchObject({ enum: ["own", "shared", "all"] })
     expect(search.filter(({ required }) => required === true).map(({ name }) => name)).toEqual(["query"])
   })
+
+  /** A search answers in one of three shapes, by its mode. */
+  const shapesOf = (schema: JsonSchema): ReadonlyArray<JsonSchema> => {
+    const shape = (typeof schema["$ref"] === "string" ? resolve(schema["$ref"]) : schema) as JsonSchema
+    return Array.isArray(shape["anyOf"]) ? (shape["anyOf"] as ReadonlyArray<JsonSchema>).flatMap(shapesOf) : [shape]
+  }
 
   it("describes every answer, successes with success true, failures with the error's shape", () => {
     for (const { operation } of routes) {
@@ -200,12 +206,13 @@ describe("the document", () => {
         expect(status).toMatch(/^[1-5]\d\d$/)
         expect(description).toMatch(/\S/)
         const { schema } = content!["application/json"]!
-        const shape = (typeof schema["$ref"] === "string" ? resolve(schema["$ref"]) : schema) as JsonSchema
-        expect(shape["required"]).toEqual(expect.arrayContaining(status === "200" ? ["success"] : ["error", "code"]))
-        // A 402 has the payment protocol's shape (specification section 7).
-        expect(shape["properties"]).toMatchObject(
-          status === "402" ? { x402Version: { enum: [1] } } : { success: { enum: [status === "200"] } }
-        )
+        for (const shape of shapesOf(schema)) {
+          expect(shape["required"]).toEqual(expect.arrayContaining(status === "200" ? ["success"] : ["error", "code"]))
+          // A 402 has the payment protocol's shape (specification section 7).
+          expect(shape["properties"]).toMatchObject(
+            status === "402" ? { x402Version: { enum: [1] } } : { success: { enum: [status === "200"] } }
+          )
+        }
       }
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(["200", "401", "500"]))
     }
@@ -249,8 +256,9 @@ describe("its schemas", () => {
       return operation.requestBody!.content["application/json"]!.schema["examples"] as ReadonlyArray<unknown>
     }
     for (const path of ["/v1/schemas", "/v1/memories", "/v1/memories/batch/create", "/v1/memories/batch/search"]) {
-      const [body] = exampleOf("POST", path)
-      expect([path, (await server.call("POST", path, { body })).status]).toEqual([path, 200])
+      for (const body of exampleOf("POST", path)) {
+        expect([path, (await server.call("POST", path, { body })).status]).toEqual([path, 200])
+      }
     }
     for (const path of ["/v1/memories/batch/update", "/v1/memories/batch/delete"]) {
       for (const body of exampleOf("POST", path)) {

@@ -185,17 +185,6 @@ export class InternalError extends Schema.Error<InternalError>("InternalError")(
   }
 }
 
-/** 501: part of the interface that this version does not serve yet. */
-export class NotImplemented extends Schema.Error<NotImplemented>("NotImplemented")(wire(["not_implemented"]), {
-  httpApiStatus: 501,
-  description: "Part of the interface that this version does not serve."
-}) {
-  readonly _tag = "NotImplemented"
-  override get message(): string {
-    return this.error
-  }
-}
-
 /** 503: try again later; nothing was done. */
 export class Unavailable extends Schema.Error<Unavailable>("Unavailable")(
   wire(["namespace_unavailable", "overloaded", "extraction_unavailable", "payment_unavailable"]),

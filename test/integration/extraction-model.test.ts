@@ -1,0 +1,265 @@
+/**
+ * Extraction and answers by a language model, over its real wire format (interface.md sections 4.5 and
+ * 5.3): what is stored, what is refused, and that every kind of failure of the provider leaves no partial
+ * memory, no mark and no charge.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { failingStart } from "../support/FailingStart.ts"
+import { accountCalls, fact, idsOf, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { ModelServer } from "../support/ModelServer.ts"
+import { answer, status, text, type ModelFormat, type ModelReply } from "../support/ModelServerReplies.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+const secretKey = "sk-a-key-that-nobody-may-see"
+
+const environmentOf = (model: ModelServer, provider: ModelFormat) => ({
+  MUNIMENT_EMBEDDING_MODEL: "none",
+  MUNIMENT_LLM_PROVIDER: provider,
+  MUNIMENT_LLM_BASE_URL: model.baseUrl(provider),
+  MUNIMENT_LLM_MODEL: "scripted",
+  MUNIMENT_LLM_API_KEY: secretKey,
+  MUNIMENT_LLM_TIMEOUT_MILLIS: "1500"
+})
+
+const conversation = [
+  { id: "m1", role: "user", content: "My name is Alice and I live in Quimper." },
+  { id: "m2", role: "assistant", content: "Nice to meet you." }
+]
+
+/** A candidate as a model writes it. */
+const memory = (more: object = {}) => ({
+  kind: "factual_memory",
+  data: { subject: "Alice", fact: "Alice lives in Quimper", source: "user" },
+  confidence: 0.9,
+  mentions: [{ name: "Quimper", type: "place" }],
+  tags: ["quimper"],
+  sources: [1],
+  quote: "I live in Quimper",
+  ...more
+})
+
+const good = answer({ memories: [memory()], summary: "Alice lives in Quimper." })
+
+const memoriesOf = async (calls: MemoryCalls): Promise<number> => (await calls.call("GET", "/v1/memories")).body.total
+
+const extract = (calls: MemoryCalls, agentId: string, rest: object = {}) =>
+  calls.post("/v1/memories", { agentId, conversation, ...rest })
+
+describe.each(["openai-compatible", "anthropic"] as const)("a model behind the wire format %s", (provider) => {
+  let model: ModelServer
+  let server: TestServer
+  let alice: MemoryCalls
+  beforeAll(async () => {
+    model = await ModelServer.start()
+    server = await startServer({ environment: environmentOf(model, provider) })
+    alice = await accountCalls(server, "alice")
+  }, startTimeout)
+  beforeEach(() => {
+    model.requests.length = 0
+    model.otherwise = () => good
+  })
+  afterAll(async () => {
+    await server.stop()
+    await model.close()
+  })
+
+  it("extracts memories with their sources, mentions, tags and confidence", async () => {
+    const { body } = await extract(alice, "good")
+    expect(body, JSON.stringify(body)).toMatchObject({ success: true, rejected: [], skippedMessages: 0 })
+    expect(body.created).toMatchObject([
+      {
+        kind: "factual_memory",
+        data: { subject: "Alice", fact: "Alice lives in Quimper" },
+        metadata: { tags: ["quimper"], sourceMessageIds: ["m1"] }
+      }
+    ])
+    expect(body.created[0].metadata.confidence).toBeLessThanOrEqual(0.9)
+    const { context } = await alice.get(body.created[0].id)
+    expect(context.mentions).toEqual([{ name: "Quimper", type: "place" }])
+  })
+
+  it("is asked with the conversation as fenced data, and with what came before as context", async () => {
+    await extract(alice, "fenced", { threadId: "t", conversationDate: "2026-01-31" })
+    await alice.post("/v1/memories", {
+      agentId: "fenced",
+      threadId: "t",
+      conversation: [{ id: "m3", role: "user", content: "I moved to Portland." }]
+    })
+    const [first, second] = model.requests
+    expect(first!.prompt).toContain("2026-01-31")
+    expect(first!.prompt).toContain("I live in Quimper")
+    expect(first!.system).toBe(second!.system)
+    expect(first!.system).not.toContain("Quimper")
+    expect(second!.prompt).toContain("I moved to Portland.")
+    expect(second!.prompt).toContain("Alice lives in Quimper.")
+  })
+
+  it("stores what is valid, and reports the rest with its reason", async () => {
+    model.otherwise = () =>
+      answer({
+        memories: [
+          memory(),
+          memory({ kind: "unheard_of" }),
+          memory({ kind: "preference_memory", data: { subject: "Alice" } }),
+          memory({ data: { subject: "Alice", fact: "Alice owns a yacht" }, quote: "I own a yacht" }),
+          memory({ confidence: 0.01, data: { subject: "Alice", fact: "Alice is in Quimper" } })
+        ],
+        summary: ""
+      })
+    const { body } = await extract(alice, "partly")
+    expect(body.created.map(({ data }: { readonly data: { readonly fact: string } }) => data.fact)).toEqual([
+      "Alice lives in Quimper"
+    ])
+    expect(body.rejected.map(({ reason }: { readonly reason: string }) => reason).toSorted()).toEqual(
+      ["low_confidence", "malformed", "schema_validation_failed", "unsupported"].toSorted()
+    )
+    for (const { message } of body.rejected) expect(message).toMatch(/\S/)
+  })
+
+  it("is asked once more when the first answer does not fit, and stores what the second says", async () => {
+    model.script(text('```json\n{"memories": [{}]}\n```'))
+    const { body } = await extract(alice, "repaired")
+    expect([body.created?.length, model.requests.length], JSON.stringify(body)).toEqual([1, 2])
+  })
+
+  it("has a budget for each account and day, and says when it begins anew", async () => {
+    const own = await startServer({
+      environment: { ...environmentOf(model, provider), MUNIMENT_LLM_TOKENS_PER_DAY: "9000" }
+    })
+    try {
+      model.otherwise = () => ({
+        ...answer({ memories: [memory()], summary: "" }),
+        usage: { input: 6000, output: 2500 }
+      })
+      const [spender, other] = [await accountCalls(own, "spender"), await accountCalls(own, "other")]
+      expect((await extract(spender, "a")).status).toBe(200)
+      const refused = await extract(spender, "b")
+      expect([refused.status, refused.body.code]).toEqual([429, "model_budget_exhausted"])
+      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0)
+      expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(86_400)
+      expect(refused.headers.get("x-credits-charged") ?? "0").toBe("0")
+      expect((await extract(other, "a")).status).toBe(200)
+    } finally {
+      await own.stop()
+    }
+  })
+
+  describe("answers questions", () => {
+    const ask = async (agentId: string) =>
+      (await alice.call("GET", `/v1/memories/search?query=Where+does+Ann+live&mode=answer&agentId=${agentId}`)).body
+
+    it("from memories that it cites, and from no others", async () => {
+      await alice.create("asked", [fact("Ann", "Ann lives in Oslo"), fact("Ben", "Ben lives in Rome")])
+      model.otherwise = ({ prompt }) => {
+        const line = prompt.split("\n").find((each) => each.includes("Ann lives in Oslo")) ?? ""
+        const number = Number(/"(?:number|memory|id|n)":\s*(\d+)/.exec(line)?.[1] ?? "1")
+        return answer({ answer: "Ann lives in Oslo.", citations: [number, 99], supported: true })
+      }
+      const body = await ask("asked")
+      expect(body).toMatchObject({ answer: "Ann lives in Oslo.", grounded: true, method: "model" })
+      expect(body.citations).toEqual(idsOf(body.memories))
+      expect(body.memories.map(({ data }: { readonly data: { readonly fact: string } }) => data.fact)).toEqual([
+        "Ann lives in Oslo"
+      ])
+    })
+
+    it("says that nothing is known when the model cites nothing", async () => {
+      await alice.create("unsupported", [fact("Ann", "Ann lives in Oslo")])
+      model.otherwise = () => answer({ answer: "Ann lives on the Moon.", citations: [], supported: true })
+      const body = await ask("unsupported")
+      expect(body).toMatchObject({ grounded: false, citations: [], memories: [] })
+      expect(body.answer).not.toContain("Moon")
+    })
+
+    it("falls back to quoting memories when the model fails", async () => {
+      await alice.create("fallback", [fact("Ann", "Ann lives in Oslo")])
+      model.otherwise = () => status(400)
+      expect(await ask("fallback")).toMatchObject({
+        grounded: true,
+        method: "extractive",
+        answer: "Ann lives in Oslo."
+      })
+    })
+  })
+})
+
+const times = (count: number, reply: ModelReply): ReadonlyArray<ModelReply> =>
+  Array.from({ length: count }, () => reply)
+
+const failures: ReadonlyArray<readonly [string, ReadonlyArray<ModelReply>]> = [
+  ["is refused by the server", [status(401)]],
+  ["fails again and again", times(8, status(500))],
+  ["is told to wait for a minute", times(8, status(429, { "retry-after": "60" }))],
+  ["hangs", times(8, { kind: "hang" })],
+  ["drips", times(8, { kind: "drip", value: {}, everyMillis: 400 })],
+  ["is cut off", times(8, { kind: "cut", value: {} })],
+  ["is reset", times(8, { kind: "reset" })],
+  ["ends at the length bound", times(8, { kind: "length", text: '{"memories": [' })],
+  ["is refused by the model", times(8, { kind: "refusal" })],
+  ["is no JSON", times(8, text("I would rather not."))],
+  ["has the wrong shape", times(8, answer({ memories: "none" }))],
+  ["is empty", times(8, { kind: "empty" })],
+  ["is too large", times(8, { kind: "huge", bytes: 3_000_000 })]
+]
+
+describe("no memory, no mark and no charge is left when the answer of a model", () => {
+  let model: ModelServer
+  let server: TestServer
+  beforeAll(async () => {
+    model = await ModelServer.start()
+    server = await startServer({ environment: environmentOf(model, "openai-compatible") })
+    model.otherwise = () => good
+  }, startTimeout)
+  afterAll(async () => {
+    expect(server.output()).not.toMatch(/Quimper|sk-a-key/)
+    await server.stop()
+    await model.close()
+  })
+
+  it.each(failures)("%s", { timeout: 60_000 }, async (name, replies) => {
+    const caller = await accountCalls(server, name)
+    const spent = async () => (await caller.call("GET", "/v1/credits")).body.allowance.credits
+    const before = await spent()
+    model.script(...replies)
+    const failed = await extract(caller, "failing")
+    model.clear()
+    expect([failed.status, failed.body.code], JSON.stringify(failed.body)).toEqual([503, "extraction_unavailable"])
+    expect(JSON.stringify(failed.body)).not.toMatch(/Quimper|sk-a-key/)
+    expect(await spent()).toBe(before)
+    expect(await memoriesOf(caller)).toBe(0)
+    // Nothing is marked: the same messages are read now.
+    const { body } = await extract(caller, "failing")
+    expect([body.skippedMessages, body.created?.length], JSON.stringify(body)).toEqual([0, 1])
+  })
+})
+
+describe("a configuration of the language model that cannot work", () => {
+  it.each([
+    ["without a model", { MUNIMENT_LLM_PROVIDER: "openai-compatible" }, "MUNIMENT_LLM_MODEL"],
+    [
+      "with a base URL that is none",
+      { MUNIMENT_LLM_PROVIDER: "anthropic", MUNIMENT_LLM_MODEL: "m", MUNIMENT_LLM_BASE_URL: "localhost" },
+      "MUNIMENT_LLM_BASE_URL"
+    ],
+    [
+      "with a cost and no prices",
+      { MUNIMENT_LLM_PROVIDER: "anthropic", MUNIMENT_LLM_MODEL: "m", MUNIMENT_LLM_COST_PER_DAY_USD: "1" },
+      "MUNIMENT_LLM_INPUT_USD_PER_MILLION"
+    ],
+    [
+      "with a budget of nothing",
+      { MUNIMENT_LLM_PROVIDER: "anthropic", MUNIMENT_LLM_MODEL: "m", MUNIMENT_LLM_TOKENS_PER_DAY: "0" },
+      "MUNIMENT_LLM_TOKENS_PER_DAY"
+    ],
+    ["with a provider that is none", { MUNIMENT_LLM_PROVIDER: "oracle" }, "MUNIMENT_LLM_PROVIDER"]
+  ])("%s stops the start and names the variable", async (_, environment, variable) => {
+    const directory = mkdtempSync(join(tmpdir(), "muniment-model-"))
+    const { code, output } = await failingStart(directory, environment)
+    rmSync(directory, { recursive: true, force: true })
+    expect(code).not.toBe(0)
+    expect(output).toContain(variable)
+  })
+})
