@@ -70,7 +70,8 @@ const subjectFirst = (words: ReadonlyArray<Word>, people: People): ReadonlyArray
       : word.text,
     after: word.after.replace(",", "")
   }))
-  return [...words.slice(start, end), ...moved, ...words.slice(end)]
+  const own = words.slice(start, end).map((word, at) => (at < end - start - 1 ? word : { ...word, after: " " }))
+  return [...own, ...moved, ...words.slice(end)]
 }
 
 const isOwnStart = ({ lower, text }: Word): boolean => text === "I" || /^(?:we|my|our)$/.test(lower)
@@ -123,7 +124,7 @@ const withCopula = (predicate: string, subject: Subject): string => {
   if (/^(?:born)\b/i.test(predicate)) return `was ${predicate}`
   if (/^been\b/i.test(predicate)) return `${subject.type === "speaker" ? "have" : "has"} ${predicate}`
   const leans =
-    /^(?:based|located|living|working|studying|training|learning|allergic|(?:married|divorced|engaged|retired|raised)(?= (?:to|with|and|in|for|from)\b|$))\b/i
+    /^(?:based|located|living|working|studying|training|learning|allergic|(?:married|divorced|engaged|raised)(?= (?:to|with|and|by)\b|$))\b/i
   return leans.test(predicate) ? `${be} ${predicate}` : predicate
 }
 

@@ -58,7 +58,7 @@ export const eventRules: RuleFamily = (scene) => {
       : [eventOf(scene, dated, sentenceOf(scene), "plan")]
   }
   if (trivial.test(predicate) && !isPlanned && !movement.test(predicate)) return undefined
-  if (lasting.test(predicate)) return undefined
+  if (lasting.test(predicate) && !hasAppointment) return undefined
   if (tense === "past") return [eventOf(scene, dated, eventText(scene, dated), "pastEvent")]
   return [eventOf(scene, dated, eventText(scene, dated), "datedEvent")]
 }
@@ -108,7 +108,7 @@ const tidied = (text: string): string =>
   text
     .replace(/\b(?:on|by|from|until|till|to|at|starting|for)\s+(?=[,.]|$)/g, " ")
     .replace(/\s+/g, " ")
-    .replace(/[\s,;-]+$/, "")
+    .replace(/[\s,;.!-]+$/, "")
     .replace(/\b(?:on|by|from|until|at|this|the|starting)$/, "")
     .trim()
 

@@ -24,7 +24,7 @@ const rows: ReadonlyArray<Row> = [
   {
     rule: "past",
     pattern:
-      /^(?:lived|volunteered|served|interned|travelled|traveled|spent|worked|(?:have|has) never (?:been to|had|seen|tried|driven|learned|owned|flown|smoked|met)) (?!(?:it|that|this|you|such|so|like|out)\b)/
+      /^(?:lived|fought|met|volunteered|served|interned|travelled|traveled|spent|worked|(?:have|has) never (?:been to|had|seen|tried|driven|learned|owned|flown|smoked|met)) (?!(?:it|that|this|you|such|so|like|out)\b)/
   },
   { rule: "past", pattern: /^(?:used to (?!it\b|that\b|this\b|the\b)|formerly|previously)/ },
   {
@@ -89,7 +89,7 @@ const rows: ReadonlyArray<Row> = [
   {
     rule: "possession",
     pattern:
-      /^(?:own|owns|drive|drives|ride|rides|rent|rents|lease|leases|collect|collects|inherited)\b(?! (?:me|home|to|it|that|him|her)\b)/
+      /^(?:own|owns|pay|pays|drive|drives|ride|rides|rent|rents|lease|leases|collect|collects|inherited)\b(?! (?:me|home|to|it|that|him|her)\b)/
   },
   {
     rule: "possession",
@@ -107,6 +107,11 @@ const rows: ReadonlyArray<Row> = [
     rule: "habit",
     pattern:
       /^(?:keeps?|raises?|grows?|breeds?|cares? for|looks? after|helps? out|shops? at|buys? (?:my|our|his|her)|wears?) (?!(?:it|that|this|you|up|in mind|me|an eye)\b)/
+  },
+  {
+    rule: "skill",
+    pattern:
+      /^(?:am|is|are) (?:really |pretty |very |not )*(?:good|great|bad|terrible|awful|new) (?:at|to|with) (?!(?:it|that|this|you|me|go|see|know|hear)\b)|^(?:am|is|are) (?:scared|afraid|terrified|frightened) of/
   },
   {
     rule: "skill",

@@ -177,7 +177,7 @@ export const identityRules: RuleFamily = (scene) => {
   return undefined
 }
 
-const nameWord = "\\p{Lu}[\\p{L}'-]+"
+const nameWord = "(?:(?:Dr|Prof|Mr|Mrs|Ms)\\.? )?(?!(?:Dr|Prof|Mr|Mrs|Ms)\\b)\\p{Lu}[\\p{L}'-]+"
 
 /** `am Alice`, `go by Al`: a name by its form and its tag, never an adjective or a nationality. */
 export const ownName = (predicate: string, clause: Pick<Clause, "words">): string | undefined => {
@@ -191,7 +191,7 @@ export const ownName = (predicate: string, clause: Pick<Clause, "words">): strin
     "u"
   ).exec(predicate)?.[1]
   if (bare === undefined) return undefined
-  const first = clause.words.find(({ text }) => text === bare.split(" ")[0])
+  const first = clause.words.find(({ text }) => text === bare.split(" ").at(-1))
   const isPerson = first?.tags.has("Person") === true || first?.tags.has("FirstName") === true
   return isPerson && first.tags.has("Demonym") !== true ? bare : undefined
 }

@@ -93,7 +93,7 @@ export const preferenceRules: RuleFamily = (scene) => {
   if (isPast) return undefined
   const row = rows.find(({ lead }) => lead.test(predicate))
   if (row === undefined) return loverOf(scene)
-  const rest = predicate.replace(row.lead, "").trim()
+  const rest = withoutDates(predicate.replace(row.lead, "").trim(), scene, row.type)
   // A future act with a date is a plan; so is what must be done.
   if ((row.type === "wants" || row.type === "needs") && scene.dates.some(({ start }) => start !== undefined))
     return undefined
@@ -105,6 +105,10 @@ export const preferenceRules: RuleFamily = (scene) => {
   const items = row.type === "prefers" ? [object] : listItems(object)
   return items.map((item) => finding(scene, row, item))
 }
+
+/** When a preference began is not what it is about; when a wish is to come true is. */
+const withoutDates = (text: string, { dates }: Scene, type: PreferenceType): string =>
+  dates.reduce((rest, date) => rest.replace(date.text, type === "wants" || type === "needs" ? date.absolute : ""), text)
 
 const finding = (scene: Scene, { rule, type }: Pick<Row, "rule" | "type">, item: string): Finding => {
   const preference = inThirdPerson(item, scene.people)
@@ -226,7 +230,9 @@ const listItems = (object: string): ReadonlyArray<string> => {
     .map((item) => item.trim())
     .filter((item) => item !== "")
   const isList =
-    items.length > 1 && items.length <= rulesLimits.listItemsMax && items.every((item) => item.split(" ").length <= 4)
+    items.length > 1 &&
+    items.length <= rulesLimits.listItemsMax &&
+    items.every((item) => item.split(" ").length <= (items.length > 2 ? 6 : 4))
   const isPair =
     /\bbetween\b|\b(?:mac|salt|rock|fish|bread|peanut butter|bed|black|gin|arts?|drum|track|research|science) and\b/i.test(
       object

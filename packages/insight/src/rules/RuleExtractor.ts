@@ -21,6 +21,8 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
   const run = (task: RulesTask) =>
     // The signal of an interrupted attempt makes the pool end the thread that works on it.
     Effect.tryPromise({ try: (signal) => pool.run(task, { signal }), catch: failureOf })
+  // A thread takes a second to load its dictionaries: it does so before the first conversation comes.
+  yield* Effect.forkScoped(Effect.ignore(run(nothingToRead)))
   const extract = Effect.fn("RuleExtractor.extract")(function* (request: ExtractionRequest) {
     if (request.messages.length === 0) return { candidates: [], dropped: [], summary: request.summary }
     return yield* run(taskOf(request)).pipe(
@@ -34,6 +36,14 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
 })
 
 export const RuleExtractor = { layer: Layer.effect(Extractor, makeRuleExtractor()) } as const
+
+const nothingToRead: RulesTask = {
+  kinds: [],
+  messages: [{ role: "user", content: "My name is Ada." }],
+  context: [],
+  summary: undefined,
+  conversationDate: "2000-01-01"
+}
 
 const startPool = (limits: RulesLimits): Piscina<RulesTask, RulesAnswer> =>
   new Piscina<RulesTask, RulesAnswer>({

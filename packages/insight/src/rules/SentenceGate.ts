@@ -69,7 +69,7 @@ const completed = (text: string): string =>
     .replace(/^favorite (?=[\w ]{1,30} (?:is|are|has to be)\b)/i, "My favorite ")
 
 const smallTalk =
-  /^(?:I (?:see|get it|got it|understand|agree|disagree|know|hope so|think so|guess so|suppose so|do not know|do not think so|do not care|mean it|am (?:fine|good|ok(?:ay)?|well|great|back|here|ready|done|in|out|sorry|kidding|joking|just kidding|just joking|all ears|listening))(?:[,.! ]|$)(?!from|at|with|in|to|that|about)|just kidding|jk\b|thanks|thank you|how are you|good (?:morning|night|evening|afternoon)|see you|bye|goodbye|lol|haha|hello|hi\b|hey\b)/i
+  /^(?:I (?:see|get it|got it|understand|agree|disagree|know|hope so|think so|guess so|suppose so|do not know|do not think so|do not care|mean it|am (?:fine|good|ok(?:ay)?|well|great|sorry|kidding|joking|just kidding|just joking|all ears|listening|(?:back|here|ready|done|in|out)(?=[,.!]|$)))(?:[,.! ]|$)(?!from|at|with|in|to|that|about)|just kidding|jk\b|thanks|thank you|how are you|good (?:morning|night|evening|afternoon)|see you|bye|goodbye|lol|haha|hello|hi\b|hey\b)/i
 
 const rolePlay =
   /\b(?:role[- ]?play|pretend(?:ing)? (?:that |to be |you|I|we)|act as|let us (?:play|pretend)|let's (?:play|pretend)|in character|imagine (?:that )?(?:I|you|we|a)\b|you are (?:now )?(?:a|an|the|my)\b|from now on,? you|suppose (?:that )?(?:I|we|my)\b|my character|protagonist|main character|fictional|in (?:this|the|my) (?:story|novel|game|scenario|scene)|once upon a time)/i

@@ -14,7 +14,6 @@ export const inThirdPerson = (text: string, people: People): string => {
     .replace(/\b(?:I|we) am\b/g, `${inside} is`)
     .replace(/\bwe are\b/g, `${inside} is`)
     .replace(/\b(?:I|me|us|we|We)\b/g, inside)
-    .replace(/^the user\b/, "The user")
 }
 
 /** `live in Rome` -> `lives in Rome`, for one person; past forms and modals stay. */

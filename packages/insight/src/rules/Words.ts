@@ -59,6 +59,19 @@ export const wordsOf = (sentence: string): ReadonlyArray<Word> =>
       return { text, lower: text.toLowerCase(), before: term.pre, after: term.post || "", tags: term.tags ?? new Set() }
     })
     .filter(({ text }) => text !== "")
+    .reduce<Array<Word>>(joinCompounds, [])
+
+/** The tagger cuts `mother-in-law` in three; the last word says what the compound is. */
+const joinCompounds = (words: Array<Word>, word: Word): Array<Word> => {
+  const last = words.at(-1)
+  if (last?.after !== "-") {
+    words.push(word)
+    return words
+  }
+  const text = `${last.text}-${word.text}`
+  words[words.length - 1] = { ...word, text, lower: text.toLowerCase(), before: last.before }
+  return words
+}
 
 const implicitOf = (term: object): string | undefined =>
   "implicit" in term && typeof term.implicit === "string" ? term.implicit : undefined
@@ -71,12 +84,9 @@ const spoken = (text: string, implicit: string | undefined): string =>
 export const textOf = (words: ReadonlyArray<Word>): string =>
   words
     .map(({ after, before, text }, index) => {
-      // A compound (`open-plan`) comes as two words.
-      if (after === "-" && index < words.length - 1) return `${before.trimStart()}${text}-\u0001`
       const mark = index === words.length - 1 ? after.replace(/[\s,;:.!?-]+$/, "") : after.trimEnd()
       return `${before.trimStart()}${text}${mark}`
     })
     .join(" ")
-    .replaceAll("-\u0001 ", "-")
     .replace(/\s+/g, " ")
     .trim()
