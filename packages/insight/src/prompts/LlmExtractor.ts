@@ -171,18 +171,14 @@ const givesOrders = Effect.fnUntraced(function* (text: string): Effect.fn.Return
 
 /**
  * Windows are summed up side by side and then stand one after the other, each with its share of the
- * length. Sentences that give orders are taken out: a summary comes back in every later prompt.
+ * length. A summary that gives orders is not kept at all: it would come back in every later prompt.
  */
 const joinedSummary = (summaries: ReadonlyArray<string>): string | undefined => {
   const share = Math.floor(summaryLengthMax / Math.max(1, summaries.length)) - 1
   const joined = summaries
-    .map((summary) =>
-      visibleLine(summary)
-        .split(/(?<=[.!?。])\s*/u)
-        .filter((sentence) => sentence !== "" && !isInstruction(sentence))
-        .join(" ")
-    )
     .map((summary) => clippedText(summary, share))
+    .filter((summary) => !isInstruction(summary))
+    .map(visibleLine)
     .filter((summary) => summary !== "")
     .join(" ")
   return joined === "" || isInstruction(joined) ? undefined : joined

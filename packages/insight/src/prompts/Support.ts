@@ -63,7 +63,7 @@ export const inventedWord = (claims: ReadonlyArray<ClaimedText>, shown: ShownTex
       const word = match[0].replace(/['’]s$|[.,:'’/+-]+$/gi, "")
       const isLater = match.index > 0 && !/[.!?]\s*$/.test(text.slice(0, match.index))
       const isName = /^\p{Lu}/u.test(word) && (isLater || isIdentity)
-      const isAddress = /@|:\/\/|^www\./.test(word)
+      const isAddress = /@|:\/\/|\p{L}[._]\p{L}/u.test(word)
       if (isAddress || /\p{N}/u.test(word) ? !isNumberShown(word, shown) : isName && !isNameShown(word, shown)) {
         return word
       }

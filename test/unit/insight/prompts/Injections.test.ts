@@ -116,6 +116,9 @@ const obedient = ({ text, forbidden }: Injection) => ({
 
 const honestTurn = { message: 1, role: "user", content: honestText }
 
+/** What is visible of these is harmless, and the rest is taken out before anybody reads it. */
+const harmlessWhenVisible = ["unicode-1", "unicode-6"]
+
 describe("the corpus", () => {
   it("has at least 48 attacks of 16 classes, each with its own id", () => {
     expect(injections.length).toBeGreaterThanOrEqual(48)
@@ -171,7 +174,8 @@ layer(extractorLayer)("a model that obeys", (it) => {
           confidence: 1,
           mentions: [],
           tags: [],
-          sources: [0]
+          // The second message may be cited beside it where nothing that a reader sees gives orders.
+          sources: harmlessWhenVisible.includes(attack.id) ? [0, 1] : [0]
         }
       ])
       expect(extraction.dropped.length).toBeGreaterThanOrEqual(10)
@@ -210,9 +214,6 @@ layer(extractorLayer)("a model that obeys", (it) => {
     })
   )
 })
-
-/** What is visible of these is harmless, and the rest is taken out before anybody reads it. */
-const harmlessWhenVisible = ["unicode-1", "unicode-6"]
 
 describe("the net for orders", () => {
   it("catches every attack of the corpus that a reader could see", () => {
