@@ -43,10 +43,15 @@ export const featuresOf = (nodes: ReadonlyArray<MapNode>): Features => {
   const isEmbedded = nodes.every(({ vector }) => vector !== undefined && vector.length === nodes[0]!.vector?.length)
   const dims = isEmbedded ? reducedVectorDims : reducedWordDims
   let full = isEmbedded ? vectorFeatures(nodes) : wordFeatures(nodes)
+  let separationNow: number | undefined
   for (const facet of [nodes.map(({ kind }) => kind), nodes.map(({ subject }) => subject.toLowerCase())]) {
     if (nodes.length < trialRowsMin || new Set(facet).size < 2) continue
     const without = withoutFacet(full, facet)
-    if (separation(without, dims) >= separationKeptMin * separation(full, dims)) full = without
+    const separationWithout = separation(without, dims)
+    separationNow ??= separation(full, dims)
+    if (separationWithout < separationKeptMin * separationNow) continue
+    full = without
+    separationNow = separationWithout
   }
   return { full, reduced: reduce(full, dims) }
 }
