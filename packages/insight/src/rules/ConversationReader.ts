@@ -86,7 +86,7 @@ class Reader {
 
   #sentence(sentence: string, source: number, as?: RuleName): void {
     this.#people.nextSentence()
-    if (startsRolePlay(sentence)) this.#plays = true
+    if (startsRolePlay(writtenOut(sentence))) this.#plays = true
     if (
       /\b(?:out of character|stop the role ?play|end (?:of )?(?:the )?role ?play|back to reality|for real now)\b/i.test(
         sentence

@@ -93,16 +93,58 @@ const petOf = new RegExp(
   "u"
 )
 
+/** What a breed or a young animal is; the word itself is kept as the breed where it is one. */
+const species: ReadonlyArray<readonly [string, RegExp]> = [
+  [
+    "dog",
+    /^(?:dog|puppy|retriever|labrador|poodle|beagle|corgi|terrier|spaniel|dachshund|bulldog|husky|collie|shepherd|greyhound|whippet)$/
+  ],
+  ["cat", /^(?:cat|kitten|tabby)$/],
+  ["bird", /^(?:bird|budgie|parrot|canary|cockatiel)$/],
+  ["fish", /^(?:fish|goldfish)$/],
+  ["rabbit", /^(?:rabbit|bunny)$/],
+  ["horse", /^(?:horse|pony)$/]
+]
+
+const kindOf = (word: string, qualities: string): { readonly species: string; readonly breed?: string } => {
+  const known = species.find(([, pattern]) => pattern.test(word))?.[0]
+  if (known === undefined || /^(?:puppy|kitten|bunny|pony)$/.test(word) || known === word)
+    return { species: known ?? word }
+  const breed = /(?:\p{Lu}[\p{L}-]+|golden|border|black|french) $/u.exec(qualities)?.[0] ?? ""
+  return { species: known, breed: `${breed}${word}` }
+}
+
+const petPair = new RegExp(
+  `\\b(?:two |our |my )(?:[\\w-]+ )?(${petList})s?,? (?:are )?(?:called |named )?(\\p{Lu}[\\p{L}'-]+) and (\\p{Lu}[\\p{L}'-]+)`,
+  "u"
+)
+const petByBreed = new RegExp(
+  `\\b(\\p{Lu}[\\p{L}'-]+), (?:an? )(?:(\\d{1,2})[- ]years?[- ]old )?((?:[\\w-]+ ){0,2})(${petList})\\b`,
+  "u"
+)
+
 const petsIn = (text: string, people: People): ReadonlyArray<Entity> => {
+  const pair = petPair.exec(text)
+  if (pair?.[1] !== undefined && pair[2] !== undefined && pair[3] !== undefined) {
+    const kind = kindOf(pair[1].toLowerCase(), "")
+    return [pair[2], pair[3]].map((name): Entity => ({ type: "pet", id: name, fields: { name, ...kind } }))
+  }
+  const apposed = petByBreed.exec(text)
+  if (apposed?.[1] !== undefined && apposed[4] !== undefined) {
+    const [, name, age, qualities = "", word] = apposed
+    const kind = kindOf(word.toLowerCase(), qualities)
+    return [{ type: "pet", id: name, fields: { name, ...kind, ...(age === undefined ? {} : { age }) } }]
+  }
   const named = petNamed.exec(text) ?? petApposed.exec(text)
   const turned = named === null ? petOf.exec(text) : null
   const name = named?.[3] ?? turned?.[1]
-  const species = (named?.[2] ?? turned?.[3])?.toLowerCase()
+  const word = (named?.[2] ?? turned?.[3])?.toLowerCase()
   const age = /\b(\d{1,2})[- ](?:years?|yrs?)[- ]old\b/i.exec(text)?.[1]
-  if (name === undefined || species === undefined || /^(?:She|He|It|They|This|That|There)$/.test(name))
+  if (name === undefined || word === undefined || /^(?:She|He|It|They|This|That|There)$/.test(name))
     return laterAge(text, people, age)
+  const kind = kindOf(word, named?.[1] ?? turned?.[2] ?? "")
   const breed = named?.[4]?.trim()
-  const about = { name, species, ...(age === undefined ? {} : { age }), ...(breed === undefined ? {} : { breed }) }
+  const about = { name, ...kind, ...(age === undefined ? {} : { age }), ...(breed === undefined ? {} : { breed }) }
   return [{ type: "pet", id: name, fields: about }]
 }
 
@@ -156,7 +198,7 @@ const purchasesIn = (text: string, dates: ReadonlyArray<EventDate>): ReadonlyArr
 
 const dose = /\b(\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units|puffs|tablets?|pills?))\b/i
 const medicine =
-  /\b(?:take|takes|taking|(?:am|is|are|was|been|put (?:me|him|her)|started(?: me)?|went) on|prescribed(?: me| him| her)?|using) (?:a |the |my )?(?:(?:low|high|daily) dose of )?(?:\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units|puffs|tablets?|pills?)(?: of)? )?(\p{L}[\p{L}-]{2,})/iu
+  /\b(?:take|takes|taking|(?:am|is|are|was|been|put (?:me|him|her)|started(?: me)?|went) on|prescribed(?: me| him| her)?|using) (?:a |the |my )?(?:(?:low|high|daily) dose of )?(?:\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units|puffs|tablets?|pills?)(?: of)? )?(\p{L}[\p{L}-]{2,}(?: [A-Z]\d{0,2}\b)?)/iu
 const frequencies: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(?:twice (?:a day|daily)|two times a day|morning and (?:evening|night))\b/i, "twice daily"],
   [/\b(?:as needed|when needed|when I need)\b/i, "as needed"],
@@ -168,7 +210,14 @@ const frequencies: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(?:three times (?:a day|daily))\b/i, "three times daily"]
 ]
 
+/** `75 mcg of this daily and 1000 IU of that weekly` is two. */
 const medicinesIn = (text: string): ReadonlyArray<Entity> => {
+  const [first = "", ...more] = text.split(/(?:,| and) (?=\d)/)
+  const others = more.filter((part) => dose.test(part)).flatMap((part) => medicineIn(`take ${part}`))
+  return others.length === 0 ? medicineIn(text) : [...medicineIn(first), ...others]
+}
+
+const medicineIn = (text: string): ReadonlyArray<Entity> => {
   const name = medicine.exec(text)?.[1]
   const amount = dose.exec(text)?.[1]
   const frequency = frequencies.find(([pattern]) => pattern.test(text))?.[1]

@@ -168,6 +168,18 @@ const rows: ReadonlyArray<Row> = [
   { rule: "home", pattern: /^(?:am staying|is staying|are staying|belong to|belongs to|have lived|share|shares)\b/ }
 ]
 
+/** `am a paediatric dentist from Brno`: what ends like a trade is one. */
+const occupationIn = (predicate: string): string | undefined => {
+  const told =
+    /^(?:am|is) (?:an? |the )(?:\d+[- ]year[- ]old )?([\p{L}][\p{L} -]*?)(?= (?:at|for|in|with|on|from|and|who|based|by)\b|[,.;]|$)/u.exec(
+      predicate
+    )?.[1]
+  return told !== undefined && trade.test(told) ? told : undefined
+}
+
+const trade =
+  /(?:(?!(?:lover|owner|brother|sister|mother|father|beginner|member|loser|believer|parent|cancer|smoker|drinker|reader|eater|sleeper|person|gamer|foodie)$)[a-z]+(?:er|or|ist|ian|ant|eer|ect|yst)|nurse|chef|student|clerk|pilot|coach|judge|vet|cook|midwife|surgeon|mechanic|plumber|lawyer|doctor|ceo|cto|optician|barista|secretary|executive|representative|analyst|technician)$/i
+
 /** `sold it`: about something that another sentence names. */
 const pointsOnly = /^(?:(?:have|has|am|is) )?(?:\w+) (?:it|that|this|them|those|these|some|one|him|her)(?:[.,!]|$)/
 
@@ -176,5 +188,6 @@ export const factRules: RuleFamily = (scene) => {
   if (subject.type === "attribute" || pointsOnly.test(predicate)) return undefined
   const row = rows.find(({ pattern, unless }) => pattern.test(predicate) && unless?.test(predicate) !== true)
   if (row === undefined) return undefined
-  return [factOf(scene, row.rule, entityOf(scene, {}))]
+  const occupation = row.rule === "role" ? occupationIn(predicate) : undefined
+  return [factOf(scene, row.rule, entityOf(scene, occupation === undefined ? {} : { occupation }))]
 }

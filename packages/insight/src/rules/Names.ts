@@ -17,7 +17,7 @@ const called = new RegExp(
   "iu"
 )
 const here = new RegExp(
-  `^(?:this is )?(${name})(?: from \\p{Lu}\\p{L}+)?,? (?:here|again)(?: again)?(?=[^\\p{L}]*$)|^(?:[Tt]his|it) is (${name})(?=[.,!]|$)|^(${name}) is my name\\b`,
+  `^(?:this is )?(${name})(?: from \\p{Lu}\\p{L}+)?,? (?:here|again|speaking)(?: again)?(?=[^\\p{L}]*$)|^(?:[Tt]his|[Ii]t) is (${name})(?: speaking| again)?(?=[.,!]|$)|^(${name}) is my name\\b`,
   "u"
 )
 const swapped = new RegExp(
@@ -33,7 +33,7 @@ export const learnNames = (turns: ReadonlyArray<Turn>, people: People): void => 
   for (const { content, role } of turns) {
     if (role !== "user") continue
     for (const sentence of messageText(content).sentences) {
-      if (startsRolePlay(sentence)) return
+      if (startsRolePlay(writtenOut(sentence))) return
       if (!/\b(?:name|call|here|this is|i am|i'm|im|not|go by)\b/i.test(sentence)) continue
       const known = nameIn(writtenOut(sentence), people.speakerName)
       if (known !== undefined) people.speakerName = known

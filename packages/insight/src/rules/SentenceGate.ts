@@ -66,7 +66,17 @@ const withoutIntroduction = (sentence: string): { readonly text: string; readonl
 const completed = (text: string): string =>
   text
     .replace(/^(?=(?:really |definitely |absolutely )?not (?:a (?:big |huge )?fan of|into|keen on)\b)/i, "I am ")
+    .replace(
+      /^(name|age|city|job|occupation|email|e-mail|phone|birthday|employer|company|nationality|hometown|allergies|pronouns): ?(?=\S)/i,
+      (_, field: string) => stated(field)
+    )
     .replace(/^favorite (?=[\w ]{1,30} (?:is|are|has to be)\b)/i, "My favorite ")
+
+/** `City: Mysuru` as a sentence. */
+const stated = (field: string): string => {
+  if (/^age$/i.test(field)) return "I am "
+  return /^city$/i.test(field) ? "I live in " : `My ${field.toLowerCase()} is `
+}
 
 const smallTalk =
   /^(?:I (?:see|get it|got it|understand|agree|disagree|know|hope so|think so|guess so|suppose so|do not know|do not think so|do not care|mean it|am (?:fine|good|ok(?:ay)?|well|great|sorry|kidding|joking|just kidding|just joking|all ears|listening|(?:back|here|ready|done|in|out)(?=[,.!]|$)))(?:[,.! ]|$)(?!from|at|with|in|to|that|about)|just kidding|jk\b|thanks|thank you|how are you|good (?:morning|night|evening|afternoon)|see you|bye|goodbye|lol|haha|hello|hi\b|hey\b)/i
