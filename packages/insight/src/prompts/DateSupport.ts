@@ -190,6 +190,7 @@ const makeWords = (): Words => {
     ...new Set(locales.flatMap((locale) => named(locale, options, millis)))
   ]
   const relatives = locales.map((locale) => new Intl.RelativeTimeFormat(locale, { numeric: "auto" }))
+  const countedRelatives = locales.map((locale) => new Intl.RelativeTimeFormat(locale, { numeric: "always" }))
   const units = locales.map(
     (locale) =>
       [
@@ -211,7 +212,7 @@ const makeWords = (): Words => {
     weekdays: Array.from({ length: 7 }, (_, weekday) => names({ weekday: "long" }, Date.UTC(2026, 1, 1 + weekday))),
     counted: (count, unit) => [
       ...(counters.get(unit) ?? []).map((format) => foldedWords(format.format(count)).trim()),
-      ...relatives
+      ...countedRelatives
         .flatMap((format) => [format.format(count, unit), format.format(-count, unit)])
         .map((each) => foldedWords(each).trim())
     ],
