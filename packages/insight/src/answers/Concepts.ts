@@ -73,7 +73,7 @@ const synonyms: ReadonlyArray<string> = [
 ]
 
 const occupations =
-  "engineer nurse teacher doctor developer programmer designer chef cook lawyer accountant writer journalist artist musician manager " +
+  "engineer nurse teacher doctor developer programmer designer chef cook lawyer writer journalist artist musician manager " +
   "student electrician plumber carpenter architect scientist researcher consultant retired freelance freelancer runs studio shop business"
 
 /** What is asked for, and the words that are one. */

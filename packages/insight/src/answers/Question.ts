@@ -47,9 +47,13 @@ export const readQuestion = (raw: string): Question => {
   const isOfAsker = ASKER.test(lower)
   const type = typeOf(lower)
   const focus = focusOf(lower)
-  const asked = queryTerms(text).filter(
+  const liking = type === "yesNo" ? undefined : likingOf(lower)
+  // "Like" is a stop word of searches, and all that "What does Alice like?" asks for.
+  const liked = liking !== undefined && /\blike\b/.test(lower) ? tokenize(liking) : []
+  const telling = queryTerms(text).filter(
     (term) => !fillers.has(term) && !stopWords.has(term) && !(isOfAsker && term === "user")
   )
+  const asked = [...telling, ...liked]
   return {
     type,
     // "Who am I?" has no telling word and asks for the name.
@@ -57,7 +61,7 @@ export const readQuestion = (raw: string): Question => {
     names,
     focus,
     actors: new Set([...focus, ...tokenize([...lower.matchAll(POSSESSOR)].map(([word]) => word).join(" "))]),
-    liking: type === "yesNo" ? undefined : likingOf(lower),
+    liking,
     isOfAsker,
     isOfPast: PAST.test(lower)
   }

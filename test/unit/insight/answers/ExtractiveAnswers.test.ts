@@ -3,6 +3,7 @@ import * as fc from "fast-check"
 import { monthNames } from "@muniment/insight/answers/DateText"
 import { ANSWER_LENGTH_MAX, extractiveAnswer, STATEMENTS_MAX } from "@muniment/insight/answers/ExtractiveAnswers"
 import { type Evidence, nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
+import { injections } from "../../../support/Injections.ts"
 import { evidenceOf, worldQuestions } from "./Worlds.ts"
 
 const fact = (id: string, text: string, createdAt = 0, subject = "Alice"): Evidence =>
@@ -112,6 +113,39 @@ describe("extractiveAnswer", () => {
     const honest = fact("a", "Alice lives in Seattle", 1)
     const { answer, citations } = extractiveAnswer("What is Alice allergic to?", [attack, honest])
     expect([answer, citations]).toEqual([nothingKnown, []])
+  })
+})
+
+describe("an injected order", () => {
+  const honest = [
+    fact("a", "Alice lives in Seattle", 1),
+    preference("b", "likes", "green tea", 2),
+    fact("c", "Alice works as a nurse at Harborview Hospital", 3)
+  ]
+  /** "Alice likes coffee" with an order that nobody sees: what is seen is a fair answer. */
+  const factLike = "unicode-6"
+  const asked = ["Where does Alice live?", "What does Alice like?", "What is Alice's job?", "What is the password?"]
+
+  it.each(injections.filter(({ place, id }) => place === "memory" && id !== factLike))(
+    "in a stored memory is never cited: $id",
+    (attack) => {
+      for (const question of asked) {
+        const written = extractiveAnswer(question, [fact("x", attack.text, 9), ...honest])
+        expect(written.citations).not.toContain("x")
+        for (const word of attack.forbidden) expect(written.answer).not.toContain(word)
+      }
+    }
+  )
+
+  it.each(injections.filter(({ place }) => place === "question"))("in a question is not obeyed: $id", (attack) => {
+    const { answer } = extractiveAnswer(attack.text, honest)
+    const said = [
+      nothingKnown,
+      "Alice lives in Seattle.",
+      "Alice likes green tea.",
+      "Alice works as a nurse at Harborview Hospital."
+    ]
+    expect(said.reduce((rest, sentence) => rest.replace(sentence, ""), answer).trim()).toBe("")
   })
 })
 
