@@ -8,7 +8,7 @@
  */
 import { Effect } from "effect"
 import { type ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
-import { type Evidence, nothingKnown, type WrittenAnswer } from "../answers/AnswerWriter.ts"
+import { type Evidence, unanswered, type WrittenAnswer } from "../answers/WrittenAnswer.ts"
 import { answerLengthMax, answerPrompt, answerSystem, answerTokensMax, WireAnswer } from "./AnswerPrompt.ts"
 import { clippedText, leafTexts } from "./ClippedJson.ts"
 import { datesInText } from "./DatesInText.ts"
@@ -25,13 +25,10 @@ export interface AnswerRequest {
   readonly evidence: ReadonlyArray<Evidence>
 }
 
-/** A function: the module of the port imports this one, and its constant may not be there yet. */
-const notGrounded = (): WrittenAnswer => ({ answer: nothingKnown, citations: [], grounded: false, method: "model" })
-
 export const answerByModel: (request: AnswerRequest) => Effect.Effect<WrittenAnswer, ModelFailure, StructuredModel> =
   Effect.fn("AnswerByModel.answer")(function* (request) {
     // Without evidence there is nothing that a model could add: it is not asked.
-    if (request.evidence.length === 0) return notGrounded()
+    if (request.evidence.length === 0) return unanswered("model")
     const model = yield* StructuredModel
     const fence = yield* drawFence
     const { prompt, numbered } = answerPrompt(fence, request.question, request.evidence)
@@ -50,9 +47,9 @@ export const answerByModel: (request: AnswerRequest) => Effect.Effect<WrittenAns
 const groundedAnswer = (wire: WireAnswer, numbered: ReadonlyArray<Evidence>, question: string): WrittenAnswer => {
   const cited = [...new Set(wire.citations)].flatMap((number) => numbered[number - 1] ?? [])
   const answer = clippedText(plainAnswer(wire.answer), answerLengthMax)
-  if (!wire.supported || cited.length === 0 || answer === "") return notGrounded()
+  if (!wire.supported || cited.length === 0 || answer === "") return unanswered("model")
   // What an answer may say nowhere: our rules, orders, and what the cited memories do not have.
-  if (isInstruction(answer) || recites(answer) || !isCarried(answer, cited, question)) return notGrounded()
+  if (isInstruction(answer) || recites(answer) || !isCarried(answer, cited, question)) return unanswered("model")
   return { answer, citations: cited.map(({ id }) => id), grounded: true, method: "model" }
 }
 

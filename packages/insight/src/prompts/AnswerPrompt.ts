@@ -3,7 +3,7 @@
  * numbered memories. The instructions hold no text of users and never change between requests.
  */
 import { Schema } from "effect"
-import type { Evidence } from "../answers/AnswerWriter.ts"
+import type { Evidence } from "../answers/WrittenAnswer.ts"
 import { clippedJson } from "./ClippedJson.ts"
 import type { Fence } from "./Fence.ts"
 

@@ -10,7 +10,7 @@ import { decodedTexts, foldedText, rot13 } from "./FoldedText.ts"
 import { visibleText } from "./VisibleText.ts"
 
 /** Texts are looked at in pieces of this length, so that no look takes more than a few milliseconds. */
-const pieceLength = 2_000
+const pieceLength = 1_000
 /** Longer than the longest order that a pattern spans. */
 const pieceOverlap = 200
 
