@@ -123,7 +123,7 @@ describe("what fails is free", () => {
       ["POST", "/v1/memories", { agentId: "a", memories: [{ kind: "unheard_of", data: {} }] }],
       ["GET", "/v1/memories/search?query="],
       ["GET", "/v1/memories/mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"],
-      ["GET", "/v1/memories/search?query=q&mode=map"],
+      ["GET", "/v1/memories/search?query=q&mode=llm&limit=5000"],
       ["POST", "/v1/attestations", { claim: "has_schema" }]
     ]
     for (const [method, path, body] of refused) {

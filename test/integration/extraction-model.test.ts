@@ -125,7 +125,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
     expect([body.created?.length, model.requests.length], JSON.stringify(body)).toEqual([1, 2])
   })
 
-  it("has a budget for each account and day, and says when it begins anew", async () => {
+  it("has a budget for each account and day, and says when it begins anew", { timeout: 90_000 }, async () => {
     const own = await startServer({
       environment: { ...environmentOf(model, provider), MUNIMENT_LLM_TOKENS_PER_DAY: "9000" }
     })

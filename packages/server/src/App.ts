@@ -45,7 +45,7 @@ import { OpenCharges } from "./credits/OpenCharges.ts"
 import { PaymentDesk } from "./credits/PaymentDesk.ts"
 import { DataDirectory, readLockNote, readOperatorToken } from "./DataDirectory.ts"
 import { ConversationExtraction } from "./extraction/ConversationExtraction.ts"
-import { languageModelLayer } from "./extraction/LanguageModel.ts"
+import { extractionDeadline, languageModelLayer } from "./extraction/LanguageModel.ts"
 import { accountHandlers } from "./http/AccountHandlers.ts"
 import { adminHandlers } from "./http/AdminHandlers.ts"
 import { attestationsHandlers, keyFileRoutes } from "./http/AttestationsHandlers.ts"
@@ -143,23 +143,6 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
     Layer.provideMerge(records),
     Layer.provideMerge(ControlDatabase.layer(config.dataDirectory))
   )
-  const engine = MemorySearch.layer.pipe(
-    Layer.provideMerge(
-      NamespaceHost.layer({
-        dataDirectory: config.dataDirectory,
-        index: { hnswlib, pin: config.index },
-        openMax: config.openNamespacesMax
-      })
-    ),
-    Layer.provide(sqliteNamespaceStore(config.dataDirectory))
-  )
-  const embedder =
-    config.embeddingModel === "none"
-      ? Embedder.layerUnavailable
-      : Embedder.layer({
-          modelsDir: config.modelsDirectory,
-          modelId: config.embeddingModel === "auto" ? undefined : config.embeddingModel
-        })
   const trust = Layer.mergeAll(
     KeyRing.layer(config.dataDirectory),
     SignatureVerifier.layer.pipe(
@@ -170,7 +153,9 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
   const issuer = Option.getOrElse(config.issuer, () => serviceName)
   return Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
-    MemoryCreation.layer.pipe(Layer.provide(ConversationExtraction.layer)),
+    MemoryCreation.layer.pipe(
+      Layer.provide(ConversationExtraction.layer({ deadlineMillis: extractionDeadline(config.llm) }))
+    ),
     SearchModes.layer.pipe(Layer.provideMerge(MemoryRecall.layer)),
     Housekeeping.layer,
     ChargedCalls.layer,
@@ -189,7 +174,7 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
     Layer.provideMerge(Layer.mergeAll(languageModelLayer(config.llm), MemoryMap.layer)),
     Layer.provideMerge(Reembed.layer),
     Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, QueryEmbedding.layer)),
-    Layer.provideMerge(Layer.mergeAll(engine, embedder, SchemaValidator.layer)),
+    Layer.provideMerge(Layer.mergeAll(engineLayer(config, hnswlib), embedderLayer(config), SchemaValidator.layer)),
     Layer.provideMerge(Layer.mergeAll(storage, trust).pipe(Layer.provide(SecureRandom.layerWebCrypto))),
     Layer.provideMerge(
       DataDirectory.layer({
@@ -199,6 +184,26 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
     )
   )
 }
+
+const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
+  MemorySearch.layer.pipe(
+    Layer.provideMerge(
+      NamespaceHost.layer({
+        dataDirectory: config.dataDirectory,
+        index: { hnswlib, pin: config.index },
+        openMax: config.openNamespacesMax
+      })
+    ),
+    Layer.provide(sqliteNamespaceStore(config.dataDirectory))
+  )
+
+const embedderLayer = (config: ServerConfig) =>
+  config.embeddingModel === "none"
+    ? Embedder.layerUnavailable
+    : Embedder.layer({
+        modelsDir: config.modelsDirectory,
+        modelId: config.embeddingModel === "auto" ? undefined : config.embeddingModel
+      })
 
 /** Without networks no code of payments is loaded. */
 const paymentsLayer = ({ confirmations, evm, facilitatorUrl, networks, solana }: ServerConfig["payments"]) =>

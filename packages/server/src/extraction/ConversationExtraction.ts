@@ -47,10 +47,16 @@ export class ConversationExtraction extends Context.Service<
     ) => Effect.Effect<CreatedMemories, InvalidRequest | NotFound | RateLimited | ChargeFailure>
   }
 >()("muniment/server/ConversationExtraction") {
-  static readonly layer = Layer.effect(
-    this,
-    Effect.suspend(() => make)
-  )
+  static readonly layer = (options: ExtractionOptions = {}) =>
+    Layer.effect(
+      this,
+      Effect.suspend(() => make(options))
+    )
+}
+
+export interface ExtractionOptions {
+  /** For reading one conversation; default `Limits.extractionDeadlineMillis`. */
+  readonly deadlineMillis?: number | undefined
 }
 
 /** What is known of the thread before this request. */
@@ -68,7 +74,7 @@ const attemptsMax = 8
 /** Memories that a new one is compared with. */
 const comparedMax = 5
 
-const make = Effect.gen(function* () {
+const make = Effect.fnUntraced(function* ({ deadlineMillis = Limits.extractionDeadlineMillis }: ExtractionOptions) {
   const host = yield* NamespaceHost
   const searcher = yield* MemorySearch
   const own = new OwnNamespaces(yield* NamespaceDirectory)
@@ -179,7 +185,7 @@ const make = Effect.gen(function* () {
       const scope: ExtractionScope = { request, namespace, context, messages: isRepeat ? [] : fresh }
       const extraction = isRepeat
         ? nothing
-        : yield* read(extractor, {
+        : yield* read(extractor, deadlineMillis, {
             account,
             kinds: [...schemas.values()],
             messages: fresh,
@@ -255,12 +261,12 @@ const processedBy = Effect.fnUntraced(function* (
 })
 
 /** The extractor's answer in time, or the failure that the caller is told. */
-const read = (extractor: Extractor["Service"], request: ExtractionRequest) =>
+const read = (extractor: Extractor["Service"], deadlineMillis: number, request: ExtractionRequest) =>
   extractor.extract(request).pipe(
     Effect.catchTag("ModelFailure", refused),
     Effect.timeoutOrElse({
-      duration: Limits.extractionDeadlineMillis,
-      orElse: () => Effect.fail(unavailable("it took too long"))
+      duration: deadlineMillis,
+      orElse: () => Effect.fail(unavailable("it took too long; send fewer messages at once"))
     })
   )
 

@@ -3,6 +3,7 @@
  * there is none. A mistake in the configuration stops the start and names its variable.
  */
 import { Data, Effect, Layer, Option } from "effect"
+import { Limits } from "@muniment/domain/Limits"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import type { Extractor } from "@muniment/insight/extraction/Extractor"
 import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
@@ -31,6 +32,13 @@ export const languageModelLayer = (
         ),
         Layer.provide(budget)
       )
+
+/** What is around the model's own time: other messages wait for no longer. */
+const spareMillis = 1_000
+
+/** An operator who gives the model more time gives the reading of a conversation as much more. */
+export const extractionDeadline = ({ timeoutMillis }: LlmSettings): number =>
+  Math.max(Limits.extractionDeadlineMillis, Option.getOrElse(timeoutMillis, () => 0) + spareMillis)
 
 const budget = Layer.effect(ModelBudget, ModelUsage)
 

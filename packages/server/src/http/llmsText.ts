@@ -17,11 +17,16 @@ likes|dislikes|prefers|avoids|wants|needs, preference}, temporal_event {event, e
 older one with the same uniqueOn values. "subjectId" keeps the memories of different users apart. "ttl": "7d" lets a
 memory expire. Send an Idempotency-Key header with writes that you may repeat.
 
+Or let the service read a conversation: {"agentId", "subjectId", "threadId", "conversation": [{"id", "role": "user" |
+"assistant" | "system", "content"}], "conversationDate": "YYYY-MM-DD"}. Send the whole window each time: messages that
+were processed are skipped. "rejected" lists what was found and not stored, with the reason.
+
 ## Find
 
 GET /v1/memories/search?query=where+does+Alice+live&agentId=assistant
 Filters: agentId, subjectId, threadId, kind, tags (comma-separated, any), eventDateFrom, eventDateTo,
 includeSuperseded, minRelevance (0..1), limit (1..100). Hits have quality.relevance (0..1), best first.
+mode=answer gives a short answer with citations ("grounded": false when nothing is known); mode=map gives topics.
 POST /v1/memories/batch/search takes up to 10 queries.
 
 ## Change and remove
@@ -36,5 +41,5 @@ memory_get, memory_update, memory_delete, memory_batch_delete, and write_<kind> 
 
 ## More
 
-OpenAPI document: /openapi.json. Page for people: /docs. Who am I: GET /v1/account.
+MCP endpoint (streamable HTTP): /mcp. OpenAPI document: /openapi.json. Page for people: /docs. Who am I: GET /v1/account.
 `

@@ -139,7 +139,7 @@ export const makeAccountStorage = Effect.fnUntraced(function* (plans: PlanTable)
     problems: Array<string>
   ) {
     let purged = 0
-    for (const one of counted.filter(({ census }) => census.liveBefore > 0)) {
+    for (const one of counted.filter(({ census }) => census.liveBefore > 0 || census.turnsBefore > 0)) {
       if ((yield* balanceOf(account)) > 0 || (yield* isPaying(account))) break
       purged += yield* remove([one], { _tag: "RemoveCreatedBefore", beforeMillis }, problems)
     }
