@@ -110,7 +110,7 @@ const kindOf = (word: string, qualities: string): { readonly species: string; re
   const known = species.find(([, pattern]) => pattern.test(word))?.[0]
   if (known === undefined || /^(?:puppy|kitten|bunny|pony)$/.test(word) || known === word)
     return { species: known ?? word }
-  const breed = /(?:\p{Lu}[\p{L}-]+|golden|border|black|french) $/u.exec(qualities)?.[0] ?? ""
+  const breed = /(?:(?!My|Our|The)\p{Lu}[\p{L}-]+|golden|border|black|french) $/u.exec(qualities)?.[0] ?? ""
   return { species: known, breed: `${breed}${word}` }
 }
 
@@ -223,7 +223,7 @@ const medicineIn = (text: string): ReadonlyArray<Entity> => {
   const frequency = frequencies.find(([pattern]) => pattern.test(text))?.[1]
   if (name === undefined || (amount === undefined && frequency === undefined)) return []
   if (
-    /^(?:the|care|some|two|one|bus|train|classes|lessons|part|time|place|off|home|and|every|holiday|vacation|call|days?)$/i.test(
+    /^(?:the|twice|once|daily|weekly|care|some|two|one|bus|train|classes|lessons|part|time|place|off|home|and|every|holiday|vacation|call|days?)$/i.test(
       name
     )
   )

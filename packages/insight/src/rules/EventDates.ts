@@ -75,7 +75,7 @@ const dated = ({ found, index, reference, side, text }: Found): EventDate => {
   const startDate = new Date(found.start.date().getTime() + shift)
   const whole = { text, index, start: undefined, end: undefined }
   if (!fixesDay(found)) return { ...whole, absolute: openDay(found, startDate, text) }
-  const start = isoOf(found.start, startDate)
+  const start = isoOf(found, found.start, startDate)
   if (/\bweekend\b/i.test(found.text)) {
     // chrono takes the day nearest to the conversation, which may be the Sunday.
     if (startDate.getUTCDay() === 0) startDate.setTime(startDate.getTime() - dayMillis)
@@ -84,7 +84,7 @@ const dated = ({ found, index, reference, side, text }: Found): EventDate => {
     return { ...whole, start, end, absolute: `on the weekend of ${start}` }
   }
   const last = found.end ?? undefined
-  const end = last === undefined ? undefined : isoOf(last, new Date(last.date().getTime() + shift))
+  const end = last === undefined ? undefined : isoOf(found, last, new Date(last.date().getTime() + shift))
   const range = end === undefined || end === start ? undefined : end
   return { ...whole, start, end: range, absolute: range === undefined ? `on ${start}` : `from ${start} to ${range}` }
 }
@@ -122,8 +122,11 @@ const mondayOf = (date: Date): Date => new Date(date.getTime() - ((date.getUTCDa
 
 const monthNames = "January February March April May June July August September October November December".split(" ")
 
-const isoOf = (parts: chrono.ParsedResult["start"], date: Date): string =>
-  parts.isCertain("hour") ? `${date.toISOString().slice(0, 19)}Z` : dayOf(date)
+/** `at 7` may be morning or evening: no time. */
+const isoOf = ({ text }: chrono.ParsedResult, parts: chrono.ParsedResult["start"], date: Date): string =>
+  parts.isCertain("hour") && /\d:\d\d|\d ?[ap]\.?m\b|noon|midnight/i.test(text)
+    ? `${date.toISOString().slice(0, 19)}Z`
+    : dayOf(date)
 
 const dayOf = (date: Date): string => date.toISOString().slice(0, 10)
 

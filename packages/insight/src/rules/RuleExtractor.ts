@@ -2,7 +2,7 @@
  * The port `Extractor` without a model: English rules in a thread of their own, with a capped heap, a
  * bounded queue and a deadline after which the thread is killed. It spends nobody's budget.
  */
-import { Effect, Layer, type Scope } from "effect"
+import { Deferred, Effect, Layer, type Scope } from "effect"
 import { Piscina } from "piscina"
 import { ModelFailure } from "@muniment/models/llm/StructuredModel"
 import { type ExtractionRequest, Extractor } from "../extraction/Extractor.ts"
@@ -22,10 +22,13 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
     // The signal of an interrupted attempt makes the pool end the thread that works on it.
     Effect.tryPromise({ try: (signal) => pool.run(task, { signal }), catch: failureOf })
   // A thread takes a second to load its dictionaries: it does so before the first conversation comes.
-  yield* Effect.forkScoped(Effect.ignore(run(nothingToRead)))
+  const ready = yield* Deferred.make<void>()
+  yield* run(nothingToRead).pipe(Effect.ignore, Effect.andThen(Deferred.succeed(ready, undefined)), Effect.forkScoped)
   const extract = Effect.fn("RuleExtractor.extract")(function* (request: ExtractionRequest) {
     if (request.messages.length === 0) return { candidates: [], dropped: [], summary: request.summary }
-    return yield* run(taskOf(request)).pipe(
+    // A deadline that strikes while the thread still loads must not kill it: the next one would load as long.
+    return yield* Deferred.await(ready).pipe(
+      Effect.andThen(run(taskOf(request))),
       Effect.timeoutOrElse({
         duration: limits.deadlineMillis,
         orElse: () => Effect.fail(new ModelFailure({ reason: "timeout", message: "the rules took too long" }))

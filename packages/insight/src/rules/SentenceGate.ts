@@ -79,7 +79,7 @@ const stated = (field: string): string => {
 }
 
 const smallTalk =
-  /^(?:I (?:see|get it|got it|understand|agree|disagree|know|hope so|think so|guess so|suppose so|do not know|do not think so|do not care|mean it|am (?:fine|good|ok(?:ay)?|well|great|sorry|kidding|joking|just kidding|just joking|all ears|listening|(?:back|here|ready|done|in|out)(?=[,.!]|$)))(?:[,.! ]|$)(?!from|at|with|in|to|that|about)|just kidding|jk\b|thanks|thank you|how are you|good (?:morning|night|evening|afternoon)|see you|bye|goodbye|lol|haha|hello|hi\b|hey\b)/i
+  /^(?:I (?:(?:see|know|understand)(?=[,.!]|$| what| that| why| you)|get it|got it|agree|disagree|hope so|think so|guess so|suppose so|do not know|do not think so|do not care|mean it|am (?:fine|good|ok(?:ay)?|well|great|sorry|kidding|joking|just kidding|just joking|all ears|listening|(?:back|here|ready|done|in|out)(?=[,.!]|$)))(?:[,.! ]|$)(?!from|at|with|in|to|that|about)|just kidding|jk\b|thanks|thank you|how are you|good (?:morning|night|evening|afternoon)|see you|bye|goodbye|lol|haha|hello|hi\b|hey\b)/i
 
 const rolePlay =
   /\b(?:role[- ]?play|pretend(?:ing)? (?:that |to be |you|I|we)|act as|let us (?:play|pretend)|let's (?:play|pretend)|in character|imagine (?:that )?(?:I|you|we|a)\b|you are (?:now )?(?:a|an|the|my)\b|from now on,? you|suppose (?:that )?(?:I|we|my)\b|my character|protagonist|main character|fictional|in (?:this|the|my) (?:story|novel|game|scenario|scene)|once upon a time)/i

@@ -1,0 +1,63 @@
+/** The extractor as a service: a real thread, a real deadline, a bounded queue. */
+import { assert, describe, it } from "@effect/vitest"
+import { makeRuleExtractor, type RulesLimits } from "@muniment/insight/rules/RuleExtractor"
+import { rulesLimits } from "@muniment/insight/rules/RulesProtocol"
+import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
+import { Effect, Exit } from "effect"
+
+const request = (contents: ReadonlyArray<string>) => ({
+  account: "a",
+  kinds: builtinKinds,
+  messages: contents.map((content) => ({ role: "user" as const, content })),
+  context: [],
+  summary: undefined,
+  conversationDate: "2026-03-04"
+})
+const simple = request(["My name is Alice and I live in Seattle."])
+/** Some seconds of honest work. */
+const long = request(
+  Array.from({ length: 200 }, (_, at) =>
+    Array.from({ length: 20 }, (_, n) => `I live in Rome with my cat number ${at} ${n}.`).join(" ")
+  )
+)
+
+const withLimits = (limits: Partial<RulesLimits>) => makeRuleExtractor({ ...rulesLimits, ...limits })
+
+describe("the rule extractor", () => {
+  it.live("answers from its thread", () =>
+    Effect.gen(function* () {
+      const extractor = yield* withLimits({ deadlineMillis: 25_000 })
+      const { candidates } = yield* extractor.extract(simple)
+      assert.strictEqual(extractor.name, "rules")
+      assert.lengthOf(candidates, 2)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("gives up at its deadline, and answers the next conversation", () =>
+    Effect.gen(function* () {
+      const extractor = yield* withLimits({ deadlineMillis: 25_000 })
+      yield* extractor.extract(simple)
+      const failure = yield* extractor.extract(long).pipe(Effect.timeout("1 milli"), Effect.exit)
+      assert.isTrue(Exit.isFailure(failure))
+      const { candidates } = yield* extractor.extract(simple)
+      assert.lengthOf(candidates, 2)
+      const hurried = yield* withLimits({ deadlineMillis: 1 })
+      const reason = yield* hurried.extract(long).pipe(Effect.flip)
+      assert.strictEqual(reason.reason, "timeout")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("refuses what does not fit its queue", () =>
+    Effect.gen(function* () {
+      const extractor = yield* withLimits({ deadlineMillis: 25_000, queueMax: 1 })
+      yield* extractor.extract(simple)
+      const results = yield* Effect.all(
+        Array.from({ length: 4 }, () => Effect.exit(extractor.extract(simple))),
+        { concurrency: "unbounded" }
+      )
+      const reasons = results.flatMap((exit) => (Exit.isFailure(exit) ? [String(exit.cause)] : []))
+      assert.isAbove(reasons.length, 0)
+      assert.isTrue(reasons.every((reason) => reason.includes("too many conversations")))
+    }).pipe(Effect.scoped)
+  )
+})
