@@ -67,7 +67,9 @@ const contactsIn = (text: string, people: People): ReadonlyArray<Entity> => {
   ) {
     return [{ type: "speaker", id: "speaker", fields }]
   }
-  const named = [...text.matchAll(personName)].map(([name]) => name).find((name) => !address?.includes(name))
+  const named = [...text.matchAll(personName)]
+    .map(([name]) => name.replace(/'s?$/, ""))
+    .find((name) => !address?.includes(name))
   const pronoun = /\b(?:her|his)\b/i.exec(text)?.[0].toLowerCase()
   const meant = pronoun === undefined ? undefined : people.meantBy(pronoun === "her" ? "she" : "he")?.name
   const relation = /\b[Mm]y [\p{L} ]+? (\p{Lu}[\p{L}'-]+)/u.exec(text)?.[1]

@@ -137,7 +137,7 @@ const eventOf = (scene: Scene, dates: ReadonlyArray<EventDate>, event: string, r
   const fields = {
     event,
     title: titleOf(scene, undated),
-    ...(timeOf(predicate) ?? {}),
+    ...timeOf(predicate),
     ...(first?.start === undefined ? {} : { date: first.start, start: first.start }),
     ...(first?.end === undefined ? {} : { end: first.end }),
     ...(location === undefined ? {} : { location }),

@@ -24,15 +24,17 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
   // A thread takes a second to load its dictionaries: it does so before the first conversation comes.
   const ready = yield* Deferred.make<void>()
   yield* run(nothingToRead).pipe(Effect.ignore, Effect.andThen(Deferred.succeed(ready, undefined)), Effect.forkScoped)
+  let underWay = 0
   const extract = Effect.fn("RuleExtractor.extract")(function* (request: ExtractionRequest) {
     if (request.messages.length === 0) return { candidates: [], dropped: [], summary: request.summary }
+    // One is read, the others wait.
+    if (underWay > limits.queueMax) return yield* overloaded
+    underWay++
     // A deadline that strikes while the thread still loads must not kill it: the next one would load as long.
     return yield* Deferred.await(ready).pipe(
       Effect.andThen(run(taskOf(request))),
-      Effect.timeoutOrElse({
-        duration: limits.deadlineMillis,
-        orElse: () => Effect.fail(new ModelFailure({ reason: "timeout", message: "the rules took too long" }))
-      })
+      Effect.timeoutOrElse({ duration: limits.deadlineMillis, orElse: () => tooSlow }),
+      Effect.ensuring(Effect.sync(() => underWay--))
     )
   })
   return { name: "rules", extract }
@@ -54,7 +56,7 @@ const startPool = (limits: RulesLimits): Piscina<RulesTask, RulesAnswer> =>
     minThreads: 0,
     maxThreads: 1,
     idleTimeout: rulesLimits.idleMillis,
-    maxQueue: limits.queueMax,
+    maxQueue: limits.queueMax + 1,
     env: {},
     execArgv: [],
     resourceLimits: {
@@ -63,6 +65,12 @@ const startPool = (limits: RulesLimits): Piscina<RulesTask, RulesAnswer> =>
       stackSizeMb: rulesLimits.stackMegabytes
     }
   })
+
+const tooSlow = Effect.fail(new ModelFailure({ reason: "timeout", message: "the rules took too long" }))
+
+const overloaded = Effect.fail(
+  new ModelFailure({ reason: "overloaded", message: "too many conversations are being read", retryAfterSeconds: 1 })
+)
 
 /** Without what the rules have no use for: whose budget, and schemas' uniqueness. */
 const taskOf = ({ context, conversationDate, kinds, messages, summary }: ExtractionRequest): RulesTask => ({
@@ -76,13 +84,6 @@ const taskOf = ({ context, conversationDate, kinds, messages, summary }: Extract
 const failureOf = (cause: unknown): ModelFailure => {
   const detail = cause instanceof Error ? cause : new Error(String(cause))
   const code = "code" in detail ? detail.code : undefined
-  if (/task queue/i.test(detail.message)) {
-    return new ModelFailure({
-      reason: "overloaded",
-      message: "too many conversations are being read",
-      retryAfterSeconds: 1
-    })
-  }
   if (code === "ERR_WORKER_OUT_OF_MEMORY" || /terminating worker/i.test(detail.message)) {
     return new ModelFailure({ reason: "timeout", message: "the rules ran out of memory or were stopped" })
   }

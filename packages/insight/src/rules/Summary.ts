@@ -23,7 +23,7 @@ export const nextSummary = (earlier: string | undefined, people: People): string
   ]
   const kept = (earlier ?? "")
     .split("\n")
-    .filter((line) => line.trim() !== "" && !/^user's name:/.test(line) && !own.includes(line))
+    .filter((line) => line.trim() !== "" && !line.startsWith("user's name:") && !own.includes(line))
   const lines: Array<string> = []
   for (const line of [...own, ...kept]) {
     if (lines.join("\n").length + line.length + 1 > summaryLengthMax) break

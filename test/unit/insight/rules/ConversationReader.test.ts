@@ -23,7 +23,10 @@ describe("a conversation read by rules", () => {
         { subject: "Alice", fact: "Alice lives in Seattle", source: "user" }
       ]
     )
-    assert.deepStrictEqual(candidates[1]?.mentions, [{ name: "Seattle", type: "place" }])
+    assert.deepStrictEqual(candidates[1]?.mentions, [
+      { name: "Alice", type: "person" },
+      { name: "Seattle", type: "place" }
+    ])
     assert.strictEqual(summary, "user's name: Alice")
   })
 
@@ -87,7 +90,7 @@ describe("a conversation read by rules", () => {
     const hostile = [
       "a".repeat(32_000),
       "I live in ".repeat(3_200),
-      `${"(".repeat(16_000)}${")".repeat(16_000)}`,
+      `I like ${"(".repeat(16_000)}${")".repeat(16_000)}`,
       "tomorrow and on 3 May ".repeat(1_400),
       "I like a, b and c, ".repeat(1_600),
       "my my my my my my sister's sister's ".repeat(800),

@@ -21,6 +21,10 @@ const long = request(
   )
 )
 
+const some = request(
+  Array.from({ length: 20 }, (_, at) => `I live in Rome with my ${at} cats. I love jazz number ${at}.`)
+)
+
 const withLimits = (limits: Partial<RulesLimits>) => makeRuleExtractor({ ...rulesLimits, ...limits })
 
 describe("the rule extractor", () => {
@@ -52,7 +56,7 @@ describe("the rule extractor", () => {
       const extractor = yield* withLimits({ deadlineMillis: 25_000, queueMax: 1 })
       yield* extractor.extract(simple)
       const results = yield* Effect.all(
-        Array.from({ length: 4 }, () => Effect.exit(extractor.extract(simple))),
+        Array.from({ length: 4 }, () => Effect.exit(extractor.extract(some))),
         { concurrency: "unbounded" }
       )
       const reasons = results.flatMap((exit) => (Exit.isFailure(exit) ? [String(exit.cause)] : []))

@@ -124,7 +124,7 @@ describe("sentences that state nothing to keep", () => {
   it("stay role play until somebody ends it", () => {
     assert.deepStrictEqual(
       briefs("Let's role play. I am a knight.", "I live in a castle.", "Out of character: I live in Rome."),
-      []
+      ["user: The user lives in Rome"]
     )
     assert.deepStrictEqual(briefs("Let's role play.", "End the role play.", "I live in Rome."), [
       "user: The user lives in Rome"
