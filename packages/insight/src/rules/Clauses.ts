@@ -124,7 +124,7 @@ const withCopula = (predicate: string, subject: Subject): string => {
   if (/^(?:born)\b/i.test(predicate)) return `was ${predicate}`
   if (/^been\b/i.test(predicate)) return `${subject.type === "speaker" ? "have" : "has"} ${predicate}`
   const leans =
-    /^(?:based|located|living|working|studying|training|learning|allergic|(?:married|divorced|engaged|raised)(?= (?:to|with|and|by)\b|$))\b/i
+    /^(?:based|located|living|working|studying|training|learning|trying|allergic|(?:married|divorced|engaged|raised)(?= (?:to|with|and|by)\b|$))\b/i
   return leans.test(predicate) ? `${be} ${predicate}` : predicate
 }
 
@@ -313,7 +313,7 @@ const startsFinite = (word: Word | undefined, subject: Subject | undefined): boo
     (word.tags.has("Verb") && (word.tags.has("PastTense") || (subject.type !== "speaker" && word.lower.endsWith("s")))))
 
 const elided =
-  /^(?:just |recently |finally |also |currently |now )*(?:moved|got|bought|started|graduated|quit|adopted|sold|finished|joined|born|working|living|allergic|training|learning|studying|based|married|divorced|retired|picked up|love|hate|enjoy|prefer|loved|hated|grew up|been)\b/i
+  /^(?:just |recently |finally |also |currently |now )*(?:moved|got|bought|started|graduated|quit|adopted|sold|finished|joined|born|working|living|allergic|training|learning|studying|based|married|divorced|retired|picked up|trying to learn|love|hate|enjoy|prefer|loved|hated|grew up|been)\b/i
 
 /** `Just moved to Berlin!`: at the head of a sentence, the speaker goes without saying. */
 const elidedSpeaker = (words: ReadonlyArray<Word>): Found | undefined =>

@@ -88,6 +88,11 @@ const rows: ReadonlyArray<Row> = [
   },
   {
     rule: "possession",
+    pattern: /^(?:do|does) not (?:own|drive|smoke|speak|wear|watch|celebrate|cook|dance|play|swim)\b/,
+    unless: /\b(?:it|that|this|you|well)\b/
+  },
+  {
+    rule: "possession",
     pattern:
       /^(?:own|owns|pay|pays|drive|drives|ride|rides|rent|rents|lease|leases|collect|collects|inherited)\b(?! (?:me|home|to|it|that|him|her)\b)/
   },

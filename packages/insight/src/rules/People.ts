@@ -24,11 +24,11 @@ const relationGenders: Readonly<Record<Gender, ReadonlyArray<string>>> = {
     "father dad papa husband boyfriend brother son uncle grandfather grandpa granddad grandad nephew stepfather stepdad stepbrother stepson father-in-law brother-in-law son-in-law fiancé godson godfather"
   ),
   other: words(
-    "partner spouse fiance fiancee friend cousin twin sibling child kid baby toddler grandson granddaughter grandchild roommate flatmate housemate neighbor neighbour colleague coworker co-worker boss manager supervisor mentor mentee assistant doctor dentist therapist gp physiotherapist lawyer accountant landlord landlady tenant teacher tutor coach trainer professor advisor student client teammate ex ex-husband ex-wife ex-boyfriend ex-girlfriend nanny babysitter godchild bandmate parent"
+    "childminder plumber hairdresser vet gardener cleaner physio barber electrician mechanic builder headteacher nurse secretary agent publisher editor partner spouse fiance fiancee friend cousin twin sibling child kid baby toddler grandson granddaughter grandchild roommate flatmate housemate neighbor neighbour colleague coworker co-worker boss manager supervisor mentor mentee assistant doctor dentist therapist gp physiotherapist lawyer accountant landlord landlady tenant teacher tutor coach trainer professor advisor student client teammate ex ex-husband ex-wife ex-boyfriend ex-girlfriend nanny babysitter godchild bandmate parent"
   )
 }
 const pluralRelations = words(
-  "parents kids children sons daughters brothers sisters siblings twins grandparents grandchildren cousins friends cats dogs in-laws roommates nephews nieces triplets"
+  "flatmates housemates colleagues coworkers teammates neighbours neighbors bandmates boys girls grandkids parents kids children sons daughters brothers sisters siblings twins grandparents grandchildren cousins friends cats dogs in-laws roommates nephews nieces triplets"
 )
 export const petWords = words(
   "dog cat puppy kitten hamster parrot rabbit bunny horse pony goldfish fish whippet turtle tortoise snake lizard gecko bird budgie canary ferret chinchilla cockatiel hedgehog rat mouse axolotl iguana retriever labrador poodle beagle corgi terrier spaniel dachshund bulldog husky collie shepherd greyhound tabby"

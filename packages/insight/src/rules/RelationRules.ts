@@ -6,7 +6,7 @@ import type { Finding, Scene } from "./Finding.ts"
 import { entityOf } from "./Finding.ts"
 import { isPet, isPluralRelation, isRelation, type People, type Person } from "./People.ts"
 
-const name = "(\\p{Lu}[\\p{L}'-]+(?: \\p{Lu}[\\p{L}'-]+)?)"
+const name = "((?:(?:Dr|Mrs?|Ms|Prof)\\.? )?\\p{Lu}[\\p{L}'-]+(?: \\p{Lu}[\\p{L}'-]+)?)"
 
 /** What a whole sentence tells of people and pets; the clauses are read besides. */
 export const relationFindings = (text: string, people: People): ReadonlyArray<Finding> => {
@@ -21,6 +21,11 @@ export const relationFindings = (text: string, people: People): ReadonlyArray<Fi
     const [, qualities = "", relation = "", called = ""] = match
     if (!isRelation(relation)) continue
     tell(people.mention(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)))
+  }
+  for (const match of text.matchAll(ofAnother)) {
+    const [, owner = "", relation = "", called = ""] = match
+    const person = people.named(owner)
+    if (person !== undefined && isRelation(relation)) findings.push(ofOther(person, relation, called, people))
   }
   for (const match of text.matchAll(turned)) {
     const [, called = "", qualities = "", relation = ""] = match
@@ -49,6 +54,7 @@ const namedSeveral = new RegExp(
   `\\b([a-z]+),? (?:called |named |are |are called |are named )?${name}(?:, ${name})?,? and ${name}`,
   "gu"
 )
+const ofAnother = new RegExp(`(\\p{Lu}[\\p{L}-]+)'s ([a-z-]+),? ${name}`, "gu")
 const turned = new RegExp(
   `^${name},? (?:is|was|who is) (?:my|our) ((?:[a-z-]+ )?)([a-z-]+)(?=[,.!]| who\\b| and\\b|$)`,
   "gu"
@@ -66,6 +72,13 @@ const kept = (qualities: string): string =>
 
 const singulars: Readonly<Record<string, string>> = { children: "child", kids: "kid", nieces: "niece" }
 const singular = (relation: string): string => singulars[relation] ?? relation.replace(/s$/, "")
+
+/** `Ada's boyfriend Theo`: told of Ada. */
+const ofOther = (person: Person, relation: string, called: string, people: People): Finding => {
+  people.mention(people.meet(called, undefined))
+  const owner = people.label(person)
+  return { rule: "relation", type: "fact", subject: owner, text: `${owner}'s ${relation} is called ${called}` }
+}
 
 const relationFinding = (person: Person, people: People): Finding => {
   const scene: Pick<Scene, "people" | "clause"> = {

@@ -126,7 +126,7 @@ const isHypothetical = (text: string): boolean => {
     return true
   }
   if (/\bif\b/i.test(text))
-    return !/\b(?:as if|if (?:possible|you (?:must|want to) know|you are (?:interested|curious|wondering)))\b/i.test(
+    return !/\b(?:as if|if (?:possible|(?:that|it) (?:matters|helps)|relevant|you (?:must|want to) know|you are (?:interested|curious|wondering)))\b/i.test(
       text
     )
   // `I would like`, `I would rather` and `I would love to` state a wish that is had.
