@@ -18,6 +18,7 @@ const service =
       "DELETE /admin/keys/key_9": ok({ key }),
       "POST /v1/memories": ok({ created: [{ id: "mem_9" }], updated: [] }),
       "GET /v1/memories/search": ok({ memories: [{ id: "mem_9" }], searchedAt: "now" }),
+      "POST /v1/memories/batch/delete": ok({ deleted: 1 }),
       "DELETE /v1/memories/mem_9": ok({})
     }
     return overrides[route] ?? answers[route] ?? refused(404, "route_not_found", route)
@@ -35,9 +36,12 @@ describe("doctor's trial", () => {
       "POST /admin/keys",
       "POST /v1/memories",
       "GET /v1/memories/search",
+      "POST /v1/memories",
+      "POST /v1/memories/batch/delete",
       "DELETE /v1/memories/mem_9",
       "DELETE /admin/keys/key_9"
     ])
+    expect(run.out).toContain("rules read 1 memories")
     expect(run.requests[2]?.headers["authorization"]).toBe("Bearer mun_trial")
   })
 
@@ -62,6 +66,18 @@ describe("doctor's trial", () => {
     expect(run.isSuccess).toBe(false)
     expect(run.out).toContain("the disk is full")
     expect(routesOf(run.requests).at(-1)).toBe("DELETE /admin/keys/key_9")
+  })
+
+  it("fails when the conversation cannot be read, and says where to look", async () => {
+    let posts = 0
+    const run = await runCli(["doctor"], (request) =>
+      request.method === "POST" && request.url === "/v1/memories" && ++posts === 2
+        ? refused(400, "unknown_schema", "the model said no")
+        : service()(request)
+    )
+    expect(run.isSuccess).toBe(false)
+    expect(run.out).toContain("the model said no")
+    expect(run.out).toContain("MUNIMENT_LLM_")
   })
 
   it("reports a key that could not be revoked", async () => {

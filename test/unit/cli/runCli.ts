@@ -77,6 +77,7 @@ export const healthy: ServiceStatus & { readonly success: true } = {
   node: "v24.21.0",
   dataDirectory: "data",
   embedding: { model: "m", ready: true, detail: "loaded", pending: 0 },
+  extraction: { reader: "rules" },
   index: { engine: "hnsw", hnswAvailable: true, detail: "2 graphs" },
   namespaces: { total: 2, open: 1 },
   quarantined: [],

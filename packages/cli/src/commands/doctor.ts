@@ -27,7 +27,7 @@ export const doctor = Command.make(
       (operator, endpoint) =>
         Effect.gen(function* () {
           const status = yield* settledStatus(operator)
-          return [...statusChecks(status), ...(yield* trialChecks(operator, endpoint))]
+          return [...statusChecks(status), ...(yield* trialChecks(operator, endpoint, status.extraction.reader))]
         }),
       "withModel"
     )
@@ -37,11 +37,11 @@ export const doctor = Command.make(
   })
 ).pipe(Command.withDescription("Check the service with a real write and a real search, and say what to do"))
 
-/** One check for the write, one for the search, one for the clean-up. */
-const trialChecks = (operator: Operator, endpoint: ServerEndpoint) =>
+/** One check for the write, one for the search, one for a conversation, one for the clean-up. */
+const trialChecks = (operator: Operator, endpoint: ServerEndpoint, reader: string) =>
   Effect.acquireUseRelease(
     operator.createKey({ payload: { account: trialAccount, label: "doctor, temporary" } }),
-    ({ secret }) => tryOut(new Muniment({ baseUrl: endpoint.url, apiKey: secret })),
+    ({ secret }) => tryOut(new Muniment({ baseUrl: endpoint.url, apiKey: secret }), reader),
     ({ key }) => operator.revokeKey({ params: { id: key.id } })
   ).pipe(
     Effect.catch((cause) =>
@@ -49,7 +49,7 @@ const trialChecks = (operator: Operator, endpoint: ServerEndpoint) =>
     )
   )
 
-const tryOut = Effect.fnUntraced(function* (muniment: Muniment) {
+const tryOut = Effect.fnUntraced(function* (muniment: Muniment, reader: string) {
   const startedMillis = yield* Clock.currentTimeMillis
   // A word that stands in no other memory, so that a hit can only be the one just written.
   const word = `trial${startedMillis.toString(36)}`
@@ -61,10 +61,12 @@ const tryOut = Effect.fnUntraced(function* (muniment: Muniment) {
   const writtenMillis = yield* Clock.currentTimeMillis
   const id = written.success.created[0]?.id ?? ""
   const searched = yield* searchCheck(muniment, word, id)
+  const read = yield* extractionCheck(muniment, reader)
   const deleted = yield* Effect.result(ask(() => muniment.delete(id)))
   return [
     ok("write", `a memory was stored in ${writtenMillis - startedMillis} ms`),
     searched,
+    read,
     deleted._tag === "Success"
       ? ok("delete", "the trial memory is gone")
       : failed("delete", deleted.failure, `delete memory ${id} of account ${trialAccount}; it expires within the hour`)
@@ -86,6 +88,31 @@ const searchCheck = Effect.fnUntraced(function* (muniment: Muniment, word: strin
         "restart the service: indexes are then rebuilt from the files"
       )
 })
+
+/** What the trial conversation comes to is deleted at once, and expires within the hour in any case. */
+const extractionCheck = Effect.fnUntraced(function* (muniment: Muniment, reader: string) {
+  const startedMillis = yield* Clock.currentTimeMillis
+  const subjectId = `trial-${startedMillis.toString(36)}`
+  const outcome = yield* Effect.result(
+    ask(() => muniment.create({ agentId: trialAgent, subjectId, conversation: [trialMessage], ttl: "1h" }))
+  )
+  const tookMillis = (yield* Clock.currentTimeMillis) - startedMillis
+  yield* Effect.ignore(ask(() => muniment.batchDelete({ filters: { agentId: trialAgent, subjectId } })))
+  if (outcome._tag === "Failure") {
+    return failed("extraction", outcome.failure, "look at the MUNIMENT_LLM_ settings and at the model's server")
+  }
+  const found = outcome.success.created.length
+  return found > 0
+    ? ok("extraction", `${reader} read ${found} memories out of a conversation in ${tookMillis} ms`)
+    : ({
+        name: "extraction",
+        verdict: "warn",
+        detail: `${reader} found nothing in a conversation that states a name and a home`,
+        remedy: "try another language model"
+      } satisfies Check)
+})
+
+const trialMessage = { role: "user", content: "My name is Alice and I live in Seattle." } as const
 
 const ask = <A>(call: () => Promise<A>) => Effect.tryPromise({ try: call, catch: commandFailed })
 

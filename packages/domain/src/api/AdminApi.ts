@@ -46,6 +46,8 @@ export const ServiceStatus = Schema.Struct({
     detail: Schema.String,
     pending: Schema.Int
   }),
+  /** Who reads conversations: `rules`, or the name of the language model. */
+  extraction: Schema.Struct({ reader: Schema.String }),
   index: Schema.Struct({ engine: Schema.String, hnswAvailable: Schema.Boolean, detail: Schema.String }),
   namespaces: Schema.Struct({ total: Schema.Int, open: Schema.Int }),
   quarantined: Schema.Array(Schema.Struct({ file: Schema.String, reason: Schema.String })),

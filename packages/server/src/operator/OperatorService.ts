@@ -20,6 +20,7 @@ import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import type { HnswlibModule } from "@muniment/engine/index/Hnswlib"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { Extractor } from "@muniment/insight/extraction/Extractor"
 import { Accounts } from "@muniment/ledger/Accounts"
 import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
 import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
@@ -77,6 +78,7 @@ const make = Effect.fnUntraced(function* (options: {
   const embedder = yield* Embedder
   const embedding = yield* QueryEmbedding
   const reembed = yield* Reembed
+  const extractor = yield* Extractor
   const { path } = yield* DataDirectory
 
   const account = Effect.fnUntraced(function* (name: string) {
@@ -106,6 +108,7 @@ const make = Effect.fnUntraced(function* (options: {
       node: process.version,
       dataDirectory: path,
       embedding: { model: defaultModel ?? null, ready: state === "ready", detail: reason ?? state, pending },
+      extraction: { reader: extractor.name },
       index: {
         engine: options.index,
         hnswAvailable: options.hnswlib !== undefined,
