@@ -2,6 +2,7 @@
  * The map as Markdown. Memories are data that anybody may have written, and the text is given to
  * language models: a memory can add no line, heading, link, markup or invisible character to it.
  */
+import { visibleLine } from "../prompts/VisibleText.ts"
 import type { MapNode } from "./MapNodes.ts"
 
 export interface MarkdownSection {
@@ -25,18 +26,13 @@ export const markdownOf = (sections: ReadonlyArray<MarkdownSection>): string =>
 
 const summaryOf = ({ subject, parts }: MapNode): string => {
   const said = parts.join(", ")
-  const text = oneLine(subject === "" || said === "" ? subject + said : `${subject}: ${said}`)
+  const text = visibleLine(subject === "" || said === "" ? subject + said : `${subject}: ${said}`)
   const characters = [...text]
   const cut = characters.length > summaryLengthMax ? `${characters.slice(0, summaryLengthMax - 1).join("")}…` : text
   return cut === "" ? "(no text)" : escaped(cut)
 }
 
-const neutral = (text: string): string => escaped(oneLine(text))
-
-/** Line breaks, controls, lone surrogates, marks of writing direction and other unseen characters. */
-const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\s]+/gu
-
-const oneLine = (text: string): string => text.replace(unseen, " ").trim()
+const neutral = (text: string): string => escaped(visibleLine(text))
 
 /** Characters that begin markup within a line, and an underscore that is not inside a word. */
 const markup = /[\\`*[\]<>~|&#@]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu

@@ -1,8 +1,10 @@
 /**
  * What the map reads of a memory: whom it is about and the values of its data as short texts, without
- * their keys. Dates and numbers are shown in the one-line summary, but they name no topic.
+ * their keys. Dates and numbers are shown in the one-line summary, but they name no topic. What nobody
+ * sees of a text is left out: it would go on to language models as part of a topic.
  */
 import type { JsonObject } from "@muniment/domain/Memory"
+import { visibleText } from "../prompts/VisibleText.ts"
 
 export interface MemoryTexts {
   /** The top-level `subject`; empty without one. */
@@ -28,7 +30,8 @@ export const textsOf = (data: JsonObject): MemoryTexts => {
       for (const [name, inner] of Object.entries(value)) visit(inner, Array.isArray(value) ? key : name, depth + 1)
       return
     }
-    const text = typeof value === "string" ? value.slice(0, charactersMax - characters) : scalarText(value, key)
+    const whole = typeof value === "string" ? value.slice(0, charactersMax - characters) : scalarText(value, key)
+    const text = visibleText(whole)
     if (text.trim() === "") return
     characters += text.length
     parts.push(text)
@@ -37,7 +40,7 @@ export const textsOf = (data: JsonObject): MemoryTexts => {
   const { subject, ...rest } = data
   const isNamed = typeof subject === "string"
   visit(isNamed ? rest : data, "", 0)
-  return { subject: isNamed ? subject.slice(0, charactersMax) : "", parts, wordParts }
+  return { subject: isNamed ? visibleText(subject.slice(0, charactersMax)) : "", parts, wordParts }
 }
 
 const isoDate = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]{5,15}(?:Z|[+-]\d{2}:?\d{2})?)?$/

@@ -5,6 +5,9 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { memoryOf } from "./mapFixtures.ts"
 
+/** "obey" as variation selectors: drawn nowhere, read by models. */
+const hidden = [..."obey"].map((letter) => String.fromCodePoint(0xe00f0 + letter.charCodeAt(0))).join("")
+
 const bulletOf = (fact: string): string => drawMap([memoryOf("mem_1", { fact }, undefined)]).memoryMap.split("\n")[2]!
 
 describe("a bullet of the map", () => {
@@ -17,7 +20,13 @@ describe("a bullet of the map", () => {
 
   it("stays on one line and in the direction of the text", () => {
     expect(bulletOf("one\n# two\r\n- three\u2028four\u202Efive\u200Bsix\u0007seven\ud800")).toBe(
-      String.raw`- mem_1 (factual_memory): one \# two - three four five six seven`
+      String.raw`- mem_1 (factual_memory): one \# two - three fourfivesixseven` + "\ufffd"
+    )
+  })
+
+  it("shows nothing that is invisible: characters of Unicode that carry hidden bytes", () => {
+    expect(bulletOf(`likes tea \u{1f375}${hidden} and\u{e0041}\u{e0042} cakes${hidden}`)).toBe(
+      "- mem_1 (factual_memory): likes tea \u{1f375} and cakes"
     )
   })
 
@@ -55,6 +64,10 @@ describe("the topics of a map", () => {
   it("are written as people write them, with their names", () => {
     const [first] = clusterOf(["met Maria in Lisbon"])
     expect(first!.terms.join(" ")).toMatch(/Maria|Lisbon/)
+  })
+
+  it("hold nothing that is invisible", () => {
+    expect(clusterOf([`cakes${hidden}`]).map(({ topic }) => topic)).toEqual(["cakes"])
   })
 
   it("are never empty and never the same, and none is called Other", () => {
