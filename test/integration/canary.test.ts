@@ -184,6 +184,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "money.reconcile": () => [["/admin/payments/reconcile"]],
   "money.setPlan": ({ agentId }) => [["/admin/accounts/plan", { body: { account: agentId, plan: "pro" } }]],
   "money.listJobs": () => [["/admin/jobs"]],
+  "money.modelUsage": ({ agentId }) => [["/admin/models/usage"], [`/admin/models/usage?account=${agentId}`]],
   "money.runJobs": () => [["/admin/jobs/run", { body: {} }]],
   "admin.status": () => [["/admin/status"]],
   "admin.createAccount": ({ agentId }) => [["/admin/accounts", { body: { name: agentId } }]],

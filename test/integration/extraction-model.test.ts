@@ -142,6 +142,8 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
       expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(86_400)
       expect(refused.headers.get("x-credits-charged") ?? "0").toBe("0")
       expect((await extract(other, "a")).status).toBe(200)
+      const { body } = await own.call("GET", "/admin/models/usage?account=spender", { key: own.operatorToken })
+      expect(body.usage).toMatchObject([{ inputTokens: 6_000, outputTokens: 2_500, costMicroUsd: 0 }])
     } finally {
       await own.stop()
     }

