@@ -168,7 +168,7 @@ class Reader {
 
 /** Cheap, before the tagger: a sentence about nobody tells nothing. */
 const speaksOfSomebody = (text: string, people: People): boolean =>
-  /\b(?:I|my|me|we|our|he|she|they|his|her|it is)\b/i.test(text) ||
+  /\b(?:I|my|me|we|our|he|she|they|his|her|it is|here|again|speaking|name)\b|\w@\w/i.test(text) ||
   /\p{Lu}[\p{L}'-]+ (?:\p{Ll}+(?:s|ed|t)\b|is|has|was|'s)/u.test(text) ||
   /^(?:just|recently|finally|moved|got|bought|started|graduated|quit|adopted|sold|born|working|living|allergic|based|married|love|hate|enjoy|prefer|retired|been|learning|studying|training|the |there is )/i.test(
     text

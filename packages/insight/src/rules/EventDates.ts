@@ -56,7 +56,7 @@ const spokenDates = (text: string, conversationDate: string, side: DateSide): Ar
     if (isNoDate(found.text, before) || isTimeOnly(found.start)) return []
     const padding = source === text ? "" : (/^\s*/.exec(source.slice(found.index + found.text.length))?.[0] ?? "")
     const written = text.slice(found.index, found.index + found.text.length + padding.length).trimEnd()
-    const lead = /(?:\b(?:on|by|from|in|this|at)\s+(?:the\s+)?)$/i.exec(before)?.[0] ?? ""
+    const lead = /(?:\ba week (?:(?:on|from) )?|\b(?:on|by|from|in|this|at)\s+(?:the\s+)?)$/i.exec(before)?.[0] ?? ""
     const index = found.index - lead.length
     return [dated({ found, index, side, text: `${lead}${written}`, reference })]
   })
@@ -71,7 +71,9 @@ interface Found {
 }
 
 const dated = ({ found, index, reference, side, text }: Found): EventDate => {
-  const shift = shiftMillis(found, side, reference)
+  // `a week on Saturday` is the Saturday after.
+  const later = /^a week (?:on|from) /i.test(text) ? 7 * dayMillis : 0
+  const shift = shiftMillis(found, side, reference) + later
   const startDate = new Date(found.start.date().getTime() + shift)
   const whole = { text, index, start: undefined, end: undefined }
   if (!fixesDay(found)) return { ...whole, absolute: openDay(found, startDate, text) }
@@ -112,6 +114,7 @@ const fixesDay = ({ start, text }: chrono.ParsedResult): boolean => {
 
 /** The narrowest true statement about a date whose day is open. */
 const openDay = ({ start, text: words }: chrono.ParsedResult, date: Date, text: string): string => {
+  if (/^\d/.test(words)) return text
   const year = date.getUTCFullYear()
   if (/\bweek\b/i.test(words)) return `in the week of ${dayOf(mondayOf(date))}`
   if (start.isCertain("month")) return `in ${monthNames[date.getUTCMonth()]} ${year}`
@@ -147,7 +150,8 @@ const withRanges = (text: string): string =>
 const isNoDate = (text: string, before: string): boolean =>
   /^(?:for|sun|sat|wed|mar|now|right now|may|march|second|this|the)$/i.test(text) && !/^(?:May|March)$/.test(text)
     ? true
-    : /^(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|several|a few|\w+teen|\w+ty) (?:years?|months?|weeks?|days?|hours?|minutes?)$/i.test(
+    : /^(?:the )?day after$/i.test(text) ||
+      /^(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|several|a few|\w+teen|\w+ty) (?:years?|months?|weeks?|days?|hours?|minutes?)$/i.test(
         text
       ) ||
       /^for\b/i.test(text) ||

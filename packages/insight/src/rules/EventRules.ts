@@ -2,7 +2,7 @@
  * What happens at a time: plans and appointments with their dates, places and people. A habit is no
  * event, nor is a state that began at a time; without a date in the text there is none in the event.
  */
-import { type Finding, headOf, type RuleFamily, type Scene, sentenceOf, subjectOf } from "./Finding.ts"
+import { capitalised, type Finding, headOf, type RuleFamily, type Scene, sentenceOf, subjectOf } from "./Finding.ts"
 import type { EventDate } from "./EventDates.ts"
 import type { People } from "./People.ts"
 import { inThirdPerson } from "./ThirdPerson.ts"
@@ -73,8 +73,22 @@ export const occasionIn = (
   conversationDate: string
 ): ReadonlyArray<Finding> | undefined => {
   const isAhead = dates.some(({ start }) => start !== undefined && start.slice(0, 10) >= conversationDate)
-  if (!isAhead || !occasionPattern.test(text) || habit.test(text) || text.split(" ").length > occasionWordsMax)
+  if (
+    !isAhead ||
+    (!occasionPattern.test(text) && !happening.test(text)) ||
+    habit.test(text) ||
+    text.split(" ").length > occasionWordsMax
+  )
     return undefined
+  // What follows has a subject of its own.
+  const [statement = ""] = text.split(/, (?=(?:I|we|they|he|she|it) )/)
+  if (statement !== text)
+    return occasionIn(
+      statement,
+      dates.filter((date) => statement.includes(date.text)),
+      people,
+      conversationDate
+    )
   if (!occasionStart.test(text) && !/^[a-z]+ [a-z]+ with\b/.test(text)) return undefined
   const scene: Scene = {
     clause: { subject: { type: "speaker" }, predicate: text, words: [], tense: "future" },
@@ -87,8 +101,12 @@ export const occasionIn = (
     / (?:is|are|will be)$/,
     ""
   )
-  return [eventOf(scene, dates, inThirdPerson(event, people), "eventFragment")]
+  return [eventOf(scene, dates, capitalised(inThirdPerson(event, people)), "eventFragment")]
 }
+
+/** What things do on a day: `The cast comes off on 15 December`. */
+const happening =
+  /^(?:the|my|our|[A-Z]\w+) (?:[\w'-]+ ){0,4}?(?:is coming|are coming|is arriving|comes?|arrives?|starts?|begins?|ends?|opens?|closes?|leaves?|is due|are due|expires?)\b/i
 
 const occasionWordsMax = 24
 

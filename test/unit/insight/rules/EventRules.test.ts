@@ -13,7 +13,7 @@ const rows: ReadonlyArray<Row> = [
   ],
   [
     "Put this down: budget review with Carla and Stefan on 14 May at 15:30 in room 4B",
-    ["user @ 2026-05-14T15:30:00Z: budget review with Carla and Stefan in room 4B"]
+    ["user @ 2026-05-14T15:30:00Z: Budget review with Carla and Stefan in room 4B"]
   ],
   [
     "My brother Anton arrives on Sunday to help with the shelves.",
@@ -98,7 +98,14 @@ const rows: ReadonlyArray<Row> = [
   ["There's a parent-teacher conference on Thursday.", ["user @ 2026-03-05: There is a parent-teacher conference"]],
   ["Dinner with Tom on Friday at 7.", ["user @ 2026-03-06: Dinner with Tom"]],
   ["Doctor's appointment on 12 March.", ["user @ 2026-03-12: Doctor's appointment"]],
-  ["I went to the dentist yesterday.", ["user @ 2026-03-03: The user went to the dentist"]]
+  ["I went to the dentist yesterday.", ["user @ 2026-03-03: The user went to the dentist"]],
+  ["The cast comes off on 15 December.", ["user @ 2026-12-15: The cast comes off"]],
+  ["My lease ends on 30 June.", ["user @ 2026-06-30: The user's lease ends"]],
+  ["My passport expires on 1 May 2027.", ["user @ 2027-05-01: The user's passport expires"]],
+  ["The party is a week on Saturday.", ["user @ 2026-03-14: The party"]],
+  ["I visited Rome on March 1st.", ["user @ 2026-03-01: The user visited Rome"]],
+  ["I have a dentist appointment on 04/05/2026.", ["user @ no date: The user has a dentist appointment on 04/05/2026"]],
+  ["I'm flying to Oslo next month.", ["user @ no date: The user is flying to Oslo in April 2026"]]
 ]
 
 describe("sentences about events", () => {

@@ -5,7 +5,11 @@ import { briefs, type Row } from "./reading.ts"
 const rows: ReadonlyArray<Row> = [
   [
     "Grace Okafor here. I'm a retired midwife, 72 years young",
-    ["Grace Okafor: Grace Okafor is a retired midwife", "Grace Okafor: Grace Okafor is 72 years young"]
+    [
+      "Grace Okafor: The user's name is Grace Okafor",
+      "Grace Okafor: Grace Okafor is a retired midwife",
+      "Grace Okafor: Grace Okafor is 72 years young"
+    ]
   ],
   ["I just turned 30 last week.", ["user: The user turned 30 in the week of 2026-02-23"]],
   ["I was born in 1985 in Cape Town.", ["user: The user was born in 1985 in Cape Town"]],
