@@ -46,10 +46,15 @@ export const readConversation = (task: RulesTask): Extraction => {
   const { candidates, dropped } = candidatesOf(reader.findings, reader.entities.all(), task.kinds, people)
   return {
     candidates: candidates.slice(0, rulesLimits.candidatesMax),
-    dropped: [...reader.dropped, ...dropped].slice(0, rulesLimits.droppedMax),
+    dropped: [...unread(task), ...reader.dropped, ...dropped].slice(0, rulesLimits.droppedMax),
     summary: nextSummary(task.summary, people)
   }
 }
+
+const unread = ({ messages }: RulesTask): ReadonlyArray<DroppedCandidate> =>
+  messages.length <= rulesLimits.messagesMax
+    ? []
+    : [{ reason: "unsupported", message: "more messages than are read at once", sources: [rulesLimits.messagesMax] }]
 
 const learnPeople = (turn: Turn, people: People): void => {
   for (const sentence of messageText(turn.content).sentences) relationFindings(writtenOut(sentence), people)

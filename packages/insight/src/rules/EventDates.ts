@@ -114,7 +114,7 @@ const fixesDay = ({ start, text }: chrono.ParsedResult): boolean => {
 
 /** The narrowest true statement about a date whose day is open. */
 const openDay = ({ start, text: words }: chrono.ParsedResult, date: Date, text: string): string => {
-  if (/^\d/.test(words)) return text
+  if (/^\d{1,2}[/.-]\d/.test(words)) return text
   const year = date.getUTCFullYear()
   if (/\bweek\b/i.test(words)) return `in the week of ${dayOf(mondayOf(date))}`
   if (start.isCertain("month")) return `in ${monthNames[date.getUTCMonth()]} ${year}`
