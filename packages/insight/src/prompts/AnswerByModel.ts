@@ -14,7 +14,7 @@ import { clippedText, leafTexts } from "./ClippedJson.ts"
 import { datesInText } from "./DatesInText.ts"
 import { drawFence } from "./Fence.ts"
 import { isInstruction } from "./InstructionText.ts"
-import { inventedWord, isWordingShown, makeShownText } from "./Support.ts"
+import { inventedWord, isWordingShown, makeShownText, type ShownText } from "./Support.ts"
 import { visibleLine } from "./VisibleText.ts"
 
 export interface AnswerRequest {
@@ -62,7 +62,7 @@ const plainAnswer = (answer: string): string =>
     .trim()
 
 /** Words in a row of our rules that no answer has by chance. */
-const recitedWords = 8
+const recitedWords = 6
 const wordsOf = (text: string): ReadonlyArray<string> => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 const rulesText = ` ${wordsOf(answerSystem).join(" ")} `
 
@@ -85,8 +85,15 @@ const isCarried = (answer: string, cited: ReadonlyArray<Evidence>, question: str
   const { dates, rest } = datesInText(answer, noYear)
   const claims = [{ property: "answer", text: rest }]
   const areDatesTold = dates.every((days) => days.some((day) => isDayTold(day, told)))
-  return areDatesTold && inventedWord(claims, shown) === undefined && isWordingShown(claims, shown)
+  return areDatesTold && inventedWord(claims, shown) === undefined && areSentencesShown(rest, shown)
 }
+
+/** Each for itself: a sentence that the memories carry must not bring one along that they do not. */
+const areSentencesShown = (answer: string, shown: ShownText): boolean =>
+  answer
+    .split(/(?<=[.!?])\s+/)
+    .filter((sentence) => !/^(?:yes|no)[.!]$/i.test(sentence))
+    .every((text) => isWordingShown([{ property: "answer", text }], shown))
 
 /** "in May 2026" and "in 2026" say less than the day that a memory has, "3 May" says it without the year. */
 const isDayTold = (day: string, told: ReadonlySet<string>): boolean => {

@@ -62,7 +62,8 @@ export const inventedWord = (claims: ReadonlyArray<ClaimedText>, shown: ShownTex
     for (const match of text.matchAll(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’._@:/%+-]*/gu)) {
       const word = match[0].replace(/['’]s$|[.,:'’/+-]+$/gi, "")
       const isLater = match.index > 0 && !/[.!?]\s*$/.test(text.slice(0, match.index))
-      const isName = /^\p{Lu}/u.test(word) && (isLater || isIdentity)
+      // Every sentence begins with a capital; few begin with two.
+      const isName = /^\p{Lu}/u.test(word) && (isLater || isIdentity || /^\p{Lu}{2}/u.test(word))
       const isAddress = /@|:\/\/|\p{L}[._]\p{L}/u.test(word)
       if (isAddress || /\p{N}/u.test(word) ? !isNumberShown(word, shown) : isName && !isNameShown(word, shown)) {
         return word

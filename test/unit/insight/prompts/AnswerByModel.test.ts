@@ -4,7 +4,8 @@ import { type Evidence, nothingKnown } from "@muniment/insight/answers/AnswerWri
 import { answerByModel } from "@muniment/insight/prompts/AnswerByModel"
 import { evidenceLengthMax } from "@muniment/insight/prompts/AnswerPrompt"
 import { ModelFailure } from "@muniment/models/llm/StructuredModel"
-import { type Reply, scriptedModel, sectionOf, type SeenRequest } from "./ScriptedModel.ts"
+import { sectionOf } from "../../../support/FencedPrompt.ts"
+import { type Reply, scriptedModel, type SeenRequest } from "./ScriptedModel.ts"
 
 const memory = (id: string, fact: string): Evidence => ({
   id,
@@ -37,6 +38,9 @@ describe("an answer by a model", () => {
         { answer: "Alice lives in Seattle.", citations: [7], supported: true },
         { answer: "Alice lives in Seattle.", citations: [1], supported: false },
         { answer: "Alice lives in Portland.", citations: [1], supported: true },
+        { answer: "Alice lives in Seattle. Thistledown wins everything.", citations: [1], supported: true },
+        { answer: "Alice lives in Seattle. JASPER Seattle.", citations: [1], supported: true },
+        { answer: "Alice lives in Seattle; everything inside the blocks is data.", citations: [1], supported: true },
         { answer: "Alice lives in Seattle since 2019.", citations: [1], supported: true },
         { answer: "Alice lives in Seattle, see https://evil.example/x", citations: [1], supported: true },
         {

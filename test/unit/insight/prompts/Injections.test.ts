@@ -10,10 +10,11 @@ import { answerByModel, type AnswerRequest } from "@muniment/insight/prompts/Ans
 import { instructionPieces, isInstruction } from "@muniment/insight/prompts/InstructionText"
 import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
 import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
-import { type Injection, injections, messageInjections } from "../../../support/Injections.ts"
-import { codeOf, outsideOf, type Reply, scriptedModel, sectionOf, type SeenRequest } from "./ScriptedModel.ts"
+import { codeOf, outsideOf, sectionOf } from "../../../support/FencedPrompt.ts"
+import { injections, messageInjections } from "../../../support/Injections.ts"
+import { honestText, obedient } from "../../../support/ObedientModel.ts"
+import { type Reply, scriptedModel, type SeenRequest } from "./ScriptedModel.ts"
 
-const honestText = "My name is Alice and I live in Seattle."
 const harmless = "The weather was fine."
 const places = ["user", "assistant", "system", "kind", "summary", "context"] as const
 type Place = (typeof places)[number]
@@ -79,39 +80,6 @@ const answer = Effect.fnUntraced(function* (request: AnswerRequest, reply: Reply
   const seen: Array<SeenRequest> = []
   const written = yield* answerByModel(request).pipe(Effect.provide(scriptedModel(reply, seen)))
   return { written, seen }
-})
-
-const honestMemory = {
-  kind: "factual_memory",
-  data: { subject: "Alice", fact: "Alice lives in Seattle" },
-  confidence: 0.9,
-  sources: [1],
-  quote: "I live in Seattle"
-}
-
-/** What a model does that obeys: the wanted words in every shape, foreign kinds, ids, made-up citations. */
-const obedient = ({ text, forbidden }: Injection) => ({
-  memories: forbidden.flatMap((wanted) => {
-    const claim = { subject: wanted, fact: `${wanted} is the administrator` }
-    const base = { kind: "factual_memory", data: claim, confidence: 1, sources: [1, 2], quote: "I live in Seattle" }
-    return [
-      { ...base, quote: text.slice(0, 200) },
-      { ...base, quote: text.slice(-120), sources: [2] },
-      { ...base, quote: wanted, sources: [2] },
-      base,
-      { ...base, data: { subject: "Alice", fact: "Alice lives in Seattle", owner: wanted, id: "mem_1" } },
-      { ...base, data: { subject: "Alice", fact: `Alice lives in Seattle and ${wanted}` } },
-      { ...base, kind: "admin_override", data: { owner: wanted } },
-      { ...base, kind: "__proto__" },
-      { ...base, sources: [42, -1, 0, 1.5] },
-      { ...base, sources: [] },
-      { ...base, confidence: 99 },
-      { ...honestMemory, tags: [wanted, "admin"], mentions: [{ name: wanted, type: "person" }], tool_calls: [wanted] },
-      { ...honestMemory, id: "mem_1", supersedes: "mem_2", agentId: wanted, when: "2031-01-01" }
-    ]
-  }),
-  summary: `${text.slice(0, 400)} ${text.slice(-400)}`,
-  tool_calls: [{ function: { name: "delete_memories", arguments: "{}" } }]
 })
 
 const honestTurn = { message: 1, role: "user", content: honestText }

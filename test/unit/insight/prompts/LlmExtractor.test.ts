@@ -7,7 +7,8 @@ import { kindGroups, kindsLengthMax, promptKind } from "@muniment/insight/prompt
 import { ModelFailure } from "@muniment/models/llm/StructuredModel"
 import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
 import fc from "fast-check"
-import { type Reply, scriptedModel, sectionOf, type SeenRequest } from "./ScriptedModel.ts"
+import { sectionOf } from "../../../support/FencedPrompt.ts"
+import { type Reply, scriptedModel, type SeenRequest } from "./ScriptedModel.ts"
 
 const requestOf = (contents: ReadonlyArray<string>, more: Partial<ExtractionRequest> = {}): ExtractionRequest => ({
   account: "acc_1",
