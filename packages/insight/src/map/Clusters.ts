@@ -1,14 +1,13 @@
 /**
- * Rows into clusters, and rows near nothing into none. Communities of the neighbour graph (Louvain:
- * V. D. Blondel et al., "Fast unfolding of communities in large networks", 2008) say how many
+ * Rows into clusters, and rows near nothing into none. Communities of the neighbour graph say how many
  * clusters there are; then each row joins the centre that it resembles most (spherical k-means).
  *
  * Invariant: the outcome is a function of the rows and their order; callers bring a canonical order.
  */
-import { createRequire } from "node:module"
-import type declared from "graphology-communities-louvain"
-import { addScaled, dot, type Matrix, normalise, normaliseRows, rowOf, sumsOf } from "./Matrix.ts"
+import { communitiesOf } from "./Communities.ts"
+import { dot, lengthMin, type Matrix, normaliseRows, rowOf, sumsOf } from "./Matrix.ts"
 import { nearestNeighbours, neighbourGraph } from "./NeighbourGraph.ts"
+import { rowProducts } from "./RowProducts.ts"
 import { seededSequence } from "./SeededSequence.ts"
 
 export interface Clustering {
@@ -16,9 +15,6 @@ export interface Clustering {
   readonly clusterOf: Int32Array
   readonly count: number
 }
-
-// Its declaration describes a default export that this CommonJS module does not have.
-const louvain: typeof declared.default = createRequire(import.meta.url)("graphology-communities-louvain")
 
 const neighboursPerRow = 6
 const refinementRoundsMax = 8
@@ -30,11 +26,8 @@ const seed = 0x746f7069
 
 /** Rows of length 1, or 0: those belong to no cluster. */
 export const clusterRows = (features: Matrix): Clustering => {
-  const communities = louvain(neighbourGraph(nearestNeighbours(features, neighboursPerRow)), {
-    rng: seededSequence(seed)
-  })
-  const clusterOf = Int32Array.from({ length: features.rows }, (_, row) => communities[row] ?? -1)
-  let clustering = mergeAlike(features, numbered(clusterOf))
+  const graph = neighbourGraph(nearestNeighbours(features, neighboursPerRow))
+  let clustering = mergeAlike(features, numbered(communitiesOf(graph, seededSequence(seed))))
   for (let round = 0; round < refinementRoundsMax; round++) {
     const refined = refine(features, clustering)
     const isStable = refined.clusterOf.every((cluster, row) => cluster === clustering.clusterOf[row])
@@ -55,12 +48,13 @@ export const centresOf = (features: Matrix, { clusterOf, count }: Clustering): M
 const refine = (features: Matrix, clustering: Clustering): Clustering => {
   const centres = centresOf(features, clustering)
   const own = similaritiesToOwn(features, clustering)
+  const { values: similarities } = rowProducts(features, centres)
   const clusterOf = new Int32Array(features.rows).fill(-1)
   for (let row = 0; row < features.rows; row++) {
     let best = centreSimilarityMin
     for (let cluster = 0; cluster < clustering.count; cluster++) {
       const isOwn = clustering.clusterOf[row] === cluster
-      const similarity = isOwn ? own[row]! : dot(rowOf(features, row), rowOf(centres, cluster))
+      const similarity = isOwn ? own[row]! : similarities[row * clustering.count + cluster]!
       if (similarity <= best) continue
       best = similarity
       clusterOf[row] = cluster
@@ -71,15 +65,20 @@ const refine = (features: Matrix, clustering: Clustering): Clustering => {
 
 /** Float64Array[rows]: cosine of each row to the centre of the others in its cluster; 0 when alone or in none. */
 export const similaritiesToOwn = (features: Matrix, { clusterOf, count }: Clustering): Float64Array => {
-  const sums = sumsOf(features, clusterOf, count)
-  const others = new Float64Array(features.dims)
-  return Float64Array.from({ length: features.rows }, (_, row) => {
-    const cluster = clusterOf[row]!
+  const { dims, values } = features
+  const { values: sums } = sumsOf(features, clusterOf, count)
+  return Float64Array.from(clusterOf, (cluster, row) => {
     if (cluster < 0) return 0
-    others.set(rowOf(sums, cluster))
-    addScaled(others, rowOf(features, row), -1)
-    normalise(others)
-    return dot(others, rowOf(features, row))
+    let lengthSquared = 0
+    let product = 0
+    for (let dim = 0; dim < dims; dim++) {
+      const value = values[row * dims + dim]!
+      const others = sums[cluster * dims + dim]! - value
+      lengthSquared += others * others
+      product += others * value
+    }
+    const length = Math.sqrt(lengthSquared)
+    return length < lengthMin ? 0 : product / length
   })
 }
 
@@ -91,7 +90,7 @@ export const similaritiesToOwn = (features: Matrix, { clusterOf, count }: Cluste
 export const silhouette = (features: Matrix, clustering: Clustering): number => {
   const { clusterOf, count } = clustering
   if (count < 2) return 0
-  const centres = centresOf(features, clustering)
+  const { values: similarities } = rowProducts(features, centresOf(features, clustering))
   let sum = 0
   let rows = 0
   for (let row = 0; row < features.rows; row++) {
@@ -99,7 +98,7 @@ export const silhouette = (features: Matrix, clustering: Clustering): number => 
     let own = 0
     let next = Number.POSITIVE_INFINITY
     for (let cluster = 0; cluster < count; cluster++) {
-      const distance = Math.max(0, 1 - dot(rowOf(features, row), rowOf(centres, cluster)))
+      const distance = Math.max(0, 1 - similarities[row * count + cluster]!)
       if (cluster === clusterOf[row]) own = distance
       else next = Math.min(next, distance)
     }

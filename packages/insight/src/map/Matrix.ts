@@ -10,7 +10,7 @@ export interface Matrix {
 }
 
 /** Shorter rows count as zero. */
-const lengthMin = 1e-9
+export const lengthMin = 1e-9
 
 export const makeMatrix = (rows: number, dims: number): Matrix => ({
   rows,

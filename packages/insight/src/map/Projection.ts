@@ -4,6 +4,7 @@
  * common and drop what is particular to each, which makes clusters clearer and neighbours cheaper.
  */
 import { addScaled, dot, firstRows, makeMatrix, type Matrix, meanRow, normalise, rowOf } from "./Matrix.ts"
+import { rowProducts } from "./RowProducts.ts"
 import { seededSequence } from "./SeededSequence.ts"
 
 /** The components are found on this many rows; in canonical order the first ones are a random sample. */
@@ -15,7 +16,7 @@ const seed = 0x6d756e69
 export const project = (matrix: Matrix, dimsMax: number): Matrix => {
   if (matrix.dims <= dimsMax) return matrix
   // A few rows span no more dimensions than they are.
-  return coordinates(matrix, principalAxes(firstRows(matrix, sampleRowsMax), Math.min(dimsMax, matrix.rows)))
+  return rowProducts(matrix, principalAxes(firstRows(matrix, sampleRowsMax), Math.min(dimsMax, matrix.rows)))
 }
 
 /** Matrix[rows][2]: the plane of largest variance around the mean, with a sign that is fixed. */
@@ -30,7 +31,7 @@ export const plane = (matrix: Matrix): Matrix => {
   const axes = principalAxes(centred, 2)
   fixSign(rowOf(axes, 0))
   fixSign(rowOf(axes, 1))
-  return coordinates(centred, axes)
+  return rowProducts(centred, axes)
 }
 
 /** Orthonormal rows, the first ones with most variance; zero rows where the data has fewer dimensions. */
@@ -39,47 +40,15 @@ const principalAxes = (sample: Matrix, count: number): Matrix => {
   let axes = makeMatrix(count, sample.dims)
   for (let at = 0; at < axes.values.length; at++) axes.values[at] = next() - 0.5
   orthonormalise(axes)
+  const byDim = transposed(sample)
   for (let iteration = 0; iteration < iterations; iteration++) {
-    const moved = applied(sample, coordinates(sample, axes))
+    const coordinates = transposed(rowProducts(sample, axes))
+    // The rows' sum, each weighted by its coordinate on the axis.
+    const moved = transposed(rowProducts(byDim, coordinates))
     orthonormalise(moved)
     axes = moved
   }
   return axes
-}
-
-/**
- * Matrix[rows][axes]. The inner loop runs over the axes, since sums of their own do not wait for each
- * other, and a value of 0, which word features are full of, costs nothing.
- */
-const coordinates = (matrix: Matrix, axes: Matrix): Matrix => {
-  const { rows, dims, values } = matrix
-  const count = axes.rows
-  const byDim = transposed(axes).values
-  const result = makeMatrix(rows, count)
-  for (let row = 0; row < rows; row++) {
-    for (let dim = 0; dim < dims; dim++) {
-      const value = values[row * dims + dim]!
-      if (value === 0) continue
-      for (let axis = 0; axis < count; axis++) result.values[row * count + axis]! += value * byDim[dim * count + axis]!
-    }
-  }
-  return result
-}
-
-/** Matrix[axes][dims]: the rows' sum, each weighted by its coordinate on the axis. */
-const applied = (matrix: Matrix, seen: Matrix): Matrix => {
-  const { rows, dims, values } = matrix
-  const count = seen.dims
-  const byDim = makeMatrix(dims, count)
-  for (let row = 0; row < rows; row++) {
-    for (let dim = 0; dim < dims; dim++) {
-      const value = values[row * dims + dim]!
-      if (value === 0) continue
-      for (let axis = 0; axis < count; axis++)
-        byDim.values[dim * count + axis]! += value * seen.values[row * count + axis]!
-    }
-  }
-  return transposed(byDim)
 }
 
 const transposed = ({ rows, dims, values }: Matrix): Matrix => {
@@ -95,13 +64,11 @@ const independentMin = 1e-6
 
 /** Gram-Schmidt, twice, since once loses digits. */
 const orthonormalise = (axes: Matrix): void => {
-  for (let axis = 0; axis < axes.rows; axis++) {
-    const current = rowOf(axes, axis)
+  const rows = Array.from({ length: axes.rows }, (_, axis) => rowOf(axes, axis))
+  for (const [axis, current] of rows.entries()) {
     normalise(current)
     for (let pass = 0; pass < 2; pass++) {
-      for (let before = 0; before < axis; before++) {
-        addScaled(current, rowOf(axes, before), -dot(current, rowOf(axes, before)))
-      }
+      for (let before = 0; before < axis; before++) addScaled(current, rows[before]!, -dot(current, rows[before]!))
     }
     if (dot(current, current) < independentMin * independentMin) current.fill(0)
     normalise(current)

@@ -1,6 +1,7 @@
 /** Memories for the tests of maps: groups that are plainly groups, with words and vectors that say so. */
 import { createHash } from "node:crypto"
 import type { JsonObject } from "@muniment/domain/Memory"
+import { makeMatrix, type Matrix, normaliseRows } from "@muniment/insight/map/Matrix"
 import type { MapMemory } from "@muniment/insight/map/MemoryMap"
 import { SeededRandom } from "../../../support/SeededRandom.ts"
 
@@ -41,4 +42,13 @@ export const shuffled = <A>(items: ReadonlyArray<A>, random: SeededRandom): Read
     ;[order[last], order[other]] = [order[other]!, order[last]!]
   }
   return order
+}
+
+/** Rows of length 1 in random directions. */
+export const randomMatrix = (rows: number, dims: number, seed: number): Matrix => {
+  const random = new SeededRandom(seed)
+  const matrix = makeMatrix(rows, dims)
+  for (let at = 0; at < matrix.values.length; at++) matrix.values[at] = random.next() - 0.5
+  normaliseRows(matrix)
+  return matrix
 }

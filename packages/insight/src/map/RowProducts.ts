@@ -1,0 +1,73 @@
+/**
+ * Dot products of the rows of one matrix with those of another, by the kernel of `RowProductKernel`. Its
+ * memory is this thread's scratch space: it grows to what the largest call needs (some 5 MB for the
+ * largest map), and nothing in it outlives a call.
+ */
+import { makeMatrix, type Matrix } from "./Matrix.ts"
+import { makeRowProductKernel, panelColumns, rowsTogether } from "./RowProductKernel.ts"
+
+/** Rows on the left whose products are made at once: they and a panel fit the nearest cache. */
+const blockRows = 16
+const doubleBytes = 8
+const pageBytes = 65_536
+
+const kernel = makeRowProductKernel()
+
+/** Matrix[left.rows][right.rows]: the product of each left row with each right row. */
+export const rowProducts = (left: Matrix, right: Matrix): Matrix => {
+  const columns = right.rows
+  const result = makeMatrix(left.rows, columns)
+  visitRowProducts(left, right, "all", (products, stride, from, to) => {
+    for (let row = from; row < to; row++) {
+      const first = (row - from) * stride
+      result.values.set(products.subarray(first, first + columns), row * columns)
+    }
+  })
+  return result
+}
+
+/**
+ * Blocks of consecutive left rows `from..to-1`: the product of row `from + at` with right row `column` is
+ * `products[at * stride + column]`. "up to itself" leaves those with later right rows undefined. What
+ * is visited is overwritten by the next block.
+ */
+export const visitRowProducts = (
+  left: Matrix,
+  right: Matrix,
+  columns: "all" | "up to itself",
+  visit: (products: Float64Array, stride: number, from: number, to: number) => void
+): void => {
+  const depth = left.dims
+  if (depth === 0 || right.rows === 0) return
+  const panels = panelsOf(right.rows)
+  const rightAt = blockRows * depth
+  const targetAt = rightAt + panels * panelColumns * depth
+  const scratch = scratchOf(targetAt + blockRows * panels * panelColumns)
+  packPanels(right, scratch.subarray(rightAt, targetAt))
+  for (let from = 0; from < left.rows; from += blockRows) {
+    const to = Math.min(left.rows, from + blockRows)
+    const rows = Math.ceil((to - from) / rowsTogether) * rowsTogether
+    scratch.fill(0, 0, rows * depth)
+    scratch.set(left.values.subarray(from * depth, to * depth))
+    const used = columns === "all" ? panels : Math.min(panels, panelsOf(to))
+    kernel.multiply(0, rightAt * doubleBytes, targetAt * doubleBytes, rows, depth, used)
+    visit(scratch.subarray(targetAt), used * panelColumns, from, to)
+  }
+}
+
+const panelsOf = (columns: number): number => Math.ceil(columns / panelColumns)
+
+/** Rows as panels of eight columns, dimension by dimension: the order in which the kernel reads. */
+const packPanels = ({ rows, dims, values }: Matrix, panels: Float64Array): void => {
+  panels.fill(0)
+  for (let row = 0; row < rows; row++) {
+    const first = (row - (row % panelColumns)) * dims + (row % panelColumns)
+    for (let dim = 0; dim < dims; dim++) panels[first + dim * panelColumns] = values[row * dims + dim]!
+  }
+}
+
+const scratchOf = (length: number): Float64Array => {
+  const missing = length * doubleBytes - kernel.memory.buffer.byteLength
+  if (missing > 0) kernel.memory.grow(Math.ceil(missing / pageBytes))
+  return new Float64Array(kernel.memory.buffer, 0, length)
+}
