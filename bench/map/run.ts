@@ -1,7 +1,7 @@
 /**
  * Quality and speed of memory maps. Quality: clusters against the labelled set, with words alone and
  * with every model named. Speed: 5,000 memories with vectors of 384 dimensions, through the service
- * and its worker, cold and warm. `node bench/map/run.ts [--models DIR] [--model ID]... [--rounds N]`
+ * and its worker, cold and warm; or end to end, over HTTP.
  */
 import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
@@ -13,6 +13,7 @@ import { sentences } from "../../test/support/Sentences.ts"
 import { vectorsOf } from "../retrieval/Vectors.ts"
 import { answerHelp } from "../Usage.ts"
 import { agreement } from "./Agreement.ts"
+import { reportEndToEnd } from "./EndToEnd.ts"
 import { methods } from "./Methods.ts"
 import { balancedSet, mapMemories, retellings, unbalancedSet } from "./TopicSet.ts"
 
@@ -22,15 +23,17 @@ const syntheticTopics = 40
 const noise = 1.5
 
 const main = async (): Promise<void> => {
-  answerHelp("node bench/map/run.ts [--models DIR] [--model ID]... [--rounds N] [--speed-only]")
+  answerHelp("node bench/map/run.ts [--models DIR] [--model ID]... [--rounds N] [--speed-only] [--end-to-end]")
   const { values } = parseArgs({
     options: {
       models: { type: "string", default: "models" },
       model: { type: "string", multiple: true, default: [] },
       rounds: { type: "string", default: "7" },
-      "speed-only": { type: "boolean", default: false }
+      "speed-only": { type: "boolean", default: false },
+      "end-to-end": { type: "boolean", default: false }
     }
   })
+  if (values["end-to-end"]) return reportEndToEnd(values.models, Number(values.rounds))
   if (!values["speed-only"]) {
     for (const modelId of [undefined, ...values.model]) await reportQuality(values.models, modelId)
   }
