@@ -11,6 +11,7 @@ import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type {
   Command,
+  ConversationCommit,
   CreateMemories,
   CreateReply,
   ImportRecords,
@@ -87,7 +88,7 @@ export class CommandPlanner {
   #create({ conversation, memories, skipsDuplicates = false }: CreateMemories, draft: Draft) {
     const state = this.#state
     return Effect.gen(function* () {
-      if (conversation?.isForced === false && (yield* draft.isProcessed(conversation.scope, conversation.processed)))
+      if (conversation !== undefined && (yield* isStale(conversation, draft)))
         return { reply: () => staleReply, result: undefined }
       // All-or-nothing: every replacement must be possible before the first change is drafted.
       yield* Effect.forEach(
@@ -107,8 +108,9 @@ export class CommandPlanner {
           updated.push(draft.replace(target.slot, replacement(target.record, memory), memory.vector))
       }
       if (conversation !== undefined) {
-        const { expiresAt, processed, scope, summary, turns } = conversation
-        draft.converse({ _tag: "Advance", scope, processed, turns, summary, expiresAt })
+        const { context, expiresAt, processed, scope, summary, turns } = conversation
+        const summaryExpiresAt = earliest(expiresAt, context?.expiresAt)
+        draft.converse({ _tag: "Advance", scope, processed, turns, summary, expiresAt, summaryExpiresAt })
       }
       const reply = (): CreateReply => ({
         created: created.map(versionIn(state)),
@@ -267,6 +269,16 @@ interface CreateResult {
 }
 
 const staleReply: CreateReply = { created: [], updated: [], duplicates: [], isStale: true }
+
+/** Somebody processed its messages, or erased what they were read with, while they were read. */
+const isStale = Effect.fnUntraced(function* (conversation: ConversationCommit, draft: Draft) {
+  const { context, isForced, processed, scope } = conversation
+  if (context !== undefined && draft.isErasedSince(scope, context.readAt)) return true
+  return !isForced && (yield* draft.isProcessed(scope, processed))
+})
+
+const earliest = (left: number | undefined, right: number | undefined): number | undefined =>
+  left === undefined || right === undefined ? (left ?? right) : Math.min(left, right)
 
 const idsOf = (found: ReadonlyArray<Found>) => found.map(({ record }) => record.id)
 

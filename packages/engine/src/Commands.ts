@@ -7,6 +7,7 @@ import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import type { MemoryRecord, MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { ConversationScope, ConversationTurn } from "./store/Conversations.ts"
+import type { ErasureMark } from "./store/ErasureLog.ts"
 import type { MemoryVector } from "./store/NamespaceStore.ts"
 
 /** A memory to be stored: complete, validated and embedded before it enters the mailbox. */
@@ -32,6 +33,16 @@ export interface ConversationCommit {
   readonly summary: string | undefined
   /** Of the turns and the summary, milliseconds. */
   readonly expiresAt?: number | undefined
+  /** What the reader of the messages was told of before; absent: nothing. */
+  readonly context?: ReadContext | undefined
+}
+
+/** What was told of a conversation stands in what is made of it, so it ends that and its erasure undoes it. */
+export interface ReadContext {
+  /** If some of it was erased since, the command is stale. */
+  readonly readAt: ErasureMark
+  /** When the first of it ends, milliseconds; the summary ends then at the latest. */
+  readonly expiresAt: number | undefined
 }
 
 export interface CreateMemories {

@@ -8,6 +8,7 @@ import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { NamespaceState } from "./NamespaceState.ts"
 import { memoryColumns } from "./recall/MemoryText.ts"
+import { speaksFor } from "./speaksFor.ts"
 import {
   isSameScope,
   isWithin,
@@ -15,6 +16,7 @@ import {
   type ConversationErasure,
   type ConversationScope
 } from "./store/Conversations.ts"
+import type { ErasureMark } from "./store/ErasureLog.ts"
 import type {
   Change,
   CommitUnit,
@@ -95,11 +97,13 @@ export class Draft {
     return drafted === undefined ? this.#store.storedResult(key) : Effect.succeed(drafted)
   }
 
-  /** Live latest memories of the record's kind and subject that say the same; the id of one. */
+  /** Live latest memories of the record's kind and subject that say the same for long enough; the id of one. */
   sameAs(record: MemoryRecord): Effect.Effect<string | undefined, StoreError> {
+    const lasts = (known: number | undefined) => speaksFor(known, record.expiresAt, this.nowMillis)
     const isSame = (found: Found | undefined): found is Found =>
       found !== undefined &&
       !this.#isOver(found.record) &&
+      lasts(found.record.expiresAt) &&
       found.record.contentHash === record.contentHash &&
       found.record.kind === record.kind &&
       found.record.subjectId === record.subjectId &&
@@ -110,7 +114,7 @@ export class Draft {
         const row = table.row(slot)
         // What the draft has touched is looked at below, as it will be.
         if (row === undefined || !table.isLive(slot) || this.#overlay.has(row.id) || row.kind !== record.kind) continue
-        if (this.#isLatest(slot, row.uniqueKey)) return row.id
+        if (lasts(row.expiresAt) && this.#isLatest(slot, row.uniqueKey)) return row.id
       }
       return Array.from(this.#overlay.values()).find(isSame)?.record.id
     })
@@ -127,6 +131,14 @@ export class Draft {
       }
       return keys.some((key) => marked.has(key))
     })
+  }
+
+  /** Whether turns or the summary of the scope went since the mark, or go with the group; true when in doubt. */
+  isErasedSince(scope: ConversationScope, mark: ErasureMark): boolean {
+    const isForgotten = this.#units.some(
+      ({ conversation }) => conversation !== undefined && conversation._tag !== "Advance"
+    )
+    return this.#erases || isForgotten || this.#store.conversations.isErasedSince(scope, mark)
   }
 
   insert(given: MemoryRecord, vector: MemoryVector | undefined): Found {

@@ -8,6 +8,7 @@
  * memory that goes takes the turns along that it names as its sources, and the summary of its scope.
  */
 import type { Effect } from "effect"
+import type { ErasureMark } from "./ErasureLog.ts"
 import type { StoreError } from "./NamespaceStore.ts"
 
 export interface ConversationScope {
@@ -22,11 +23,21 @@ export interface ConversationTurn {
   readonly content: string
 }
 
+/** A turn as it is kept. */
+export interface KeptTurn extends ConversationTurn {
+  /** Milliseconds. */
+  readonly expiresAt: number | undefined
+}
+
 /** What went before in a conversation. */
 export interface ConversationContext {
   /** Oldest first. */
-  readonly turns: ReadonlyArray<ConversationTurn>
+  readonly turns: ReadonlyArray<KeptTurn>
   readonly summary: string | undefined
+  /** When the summary ends, milliseconds. */
+  readonly summaryExpiresAt: number | undefined
+  /** When it was read: what is erased later must not come back by way of who read it. */
+  readonly readAt: ErasureMark
 }
 
 export interface ConversationAdvance {
@@ -38,8 +49,10 @@ export interface ConversationAdvance {
   readonly turns: ReadonlyArray<ConversationTurn>
   /** Undefined keeps the old one. */
   readonly summary: string | undefined
-  /** Of these turns and this summary, milliseconds. */
+  /** Of these turns, milliseconds. */
   readonly expiresAt: number | undefined
+  /** Of this summary, which also holds what went before. */
+  readonly summaryExpiresAt: number | undefined
 }
 
 export type ConversationErasure =
@@ -54,6 +67,8 @@ export interface Conversations {
   /** A time at or before the next expiry of a turn or a summary; undefined when none expires. */
   readonly nextExpiry: number | undefined
   readonly context: (scope: ConversationScope, nowMillis: number) => Effect.Effect<ConversationContext, StoreError>
+  /** Whether turns or the summary of the scope were erased since; true when in doubt. */
+  readonly isErasedSince: (scope: ConversationScope, mark: ErasureMark) => boolean
   /** Those of `keys` that are marked in the scope. */
   readonly processed: (
     scope: ConversationScope,

@@ -13,8 +13,9 @@ import type {
   ConversationErasure,
   Conversations,
   ConversationScope,
-  ConversationTurn
+  KeptTurn
 } from "./Conversations.ts"
+import { ErasureLog, type ErasureMark } from "./ErasureLog.ts"
 import type { StoreError } from "./NamespaceStore.ts"
 import { guarded } from "./storeError.ts"
 
@@ -25,6 +26,7 @@ export class SqliteConversations implements Conversations {
   readonly #database: Database
   /** Never later than the file's; earlier after a change that took something away, until the next sweep. */
   #nextExpiry: number | undefined
+  readonly #erasures = new ErasureLog()
 
   constructor(database: Database) {
     this.#database = database
@@ -43,8 +45,17 @@ export class SqliteConversations implements Conversations {
       const turns = this.#database.prepare(turnsSql).all(scopeText(scope), nowMillis)
       const isOver = typeof kept?.["summary_expires_at"] === "number" && kept["summary_expires_at"] <= nowMillis
       const summary = kept?.["summary"]
-      return { turns: turns.map(turnOf), summary: isOver || typeof summary !== "string" ? undefined : summary }
+      return {
+        turns: turns.map(turnOf),
+        summary: isOver || typeof summary !== "string" ? undefined : summary,
+        summaryExpiresAt: isOver ? undefined : timeOf(kept?.["summary_expires_at"]),
+        readAt: this.#erasures.mark()
+      }
     })
+  }
+
+  isErasedSince(scope: ConversationScope, mark: ErasureMark): boolean {
+    return this.#erasures.hasSince(mark, scopeText(scope))
   }
 
   processed(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>, StoreError> {
@@ -81,6 +92,7 @@ export class SqliteConversations implements Conversations {
 
   /** Inside the commit's transaction. */
   apply(change: ConversationChange, atMillis: number): void {
+    if (change._tag !== "Advance") this.#erasures.add(undefined)
     switch (change._tag) {
       case "Advance":
         return this.#advance(change, atMillis)
@@ -100,12 +112,14 @@ export class SqliteConversations implements Conversations {
   forgetSources(scope: ConversationScope, sources: ReadonlyArray<MessageSource>): void {
     const conversation = this.#idOf(scope)
     if (conversation === undefined || sources.length === 0) return
+    this.#erasures.add(scopeText(scope))
     const remove = this.#database.prepare("DELETE FROM conversation_turn WHERE conversation = ? AND key = ?")
     for (const { key } of sources) remove.run(conversation, key)
     this.#database.prepare(`UPDATE conversation SET ${noSummary} WHERE id = ?`).run(conversation)
   }
 
-  #advance({ scope, processed, turns, summary, expiresAt }: ConversationAdvance, atMillis: number): void {
+  #advance(change: ConversationAdvance, atMillis: number): void {
+    const { scope, processed, turns, summary, expiresAt, summaryExpiresAt } = change
     const database = this.#database
     database.prepare(foundSql).run(scopeText(scope), scope.subjectId ?? null, scope.threadId ?? null)
     const conversation = this.#idOf(scope)!
@@ -119,9 +133,10 @@ export class SqliteConversations implements Conversations {
     if (summary !== undefined) {
       database
         .prepare("UPDATE conversation SET summary = ?, summary_at = ?, summary_expires_at = ? WHERE id = ?")
-        .run(summary, atMillis, expiresAt ?? null, conversation)
+        .run(summary, atMillis, summaryExpiresAt ?? null, conversation)
     }
-    if (expiresAt !== undefined) this.#nextExpiry = Math.min(this.#nextExpiry ?? Infinity, expiresAt)
+    const expiries = [this.#nextExpiry, expiresAt, summaryExpiresAt].filter((time) => time !== undefined)
+    if (expiries.length > 0) this.#nextExpiry = Math.min(...expiries)
   }
 
   #idOf(scope: ConversationScope): number | undefined {
@@ -143,18 +158,21 @@ const scopeText = ({ subjectId, threadId }: ConversationScope): string =>
 const withinSql = "(?1 IS NULL OR subject_id = ?1) AND (?2 IS NULL OR thread_id = ?2)"
 const withinValues = ({ subjectId, threadId }: ConversationScope) => [subjectId ?? null, threadId ?? null] as const
 
-const turnOf = (columns: Readonly<Record<string, unknown>>): ConversationTurn => {
+const timeOf = (column: unknown): number | undefined => (typeof column === "number" ? column : undefined)
+
+const turnOf = (columns: Readonly<Record<string, unknown>>): KeptTurn => {
   const role = columns["role"]
   return {
     key: String(columns["key"]),
     role: role === "assistant" || role === "system" ? role : "user",
-    content: String(columns["content"])
+    content: String(columns["content"]),
+    expiresAt: timeOf(columns["expires_at"])
   }
 }
 
 const noSummary = "summary = NULL, summary_at = NULL, summary_expires_at = NULL"
 const foundSql = "INSERT OR IGNORE INTO conversation (scope, subject_id, thread_id) VALUES (?, ?, ?)"
-const turnsSql = `SELECT key, role, content FROM conversation_turn
+const turnsSql = `SELECT key, role, content, expires_at FROM conversation_turn
   WHERE conversation = (SELECT id FROM conversation WHERE scope = ?1) AND (expires_at IS NULL OR expires_at > ?2)
   ORDER BY turn`
 const appendSql = `INSERT OR REPLACE INTO conversation_turn (conversation, key, role, content, created_at, expires_at)

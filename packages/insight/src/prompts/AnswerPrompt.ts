@@ -42,15 +42,18 @@ export interface AnswerPrompt {
   readonly numbered: ReadonlyArray<Evidence>
 }
 
-/** `evidence` best first; what does not fit the bound is left out from its end. */
+/** `evidence` best first; what does not fit into what is left of the bound is left out, and hides nothing after it. */
 export const answerPrompt = (fence: Fence, question: string, evidence: ReadonlyArray<Evidence>): AnswerPrompt => {
   const lines: Array<Schema.Json> = []
+  const numbered: Array<Evidence> = []
   let spare = evidenceLengthMax
   for (const memory of evidence) {
     const line = memoryLine(memory, lines.length + 1)
-    spare -= JSON.stringify(line).length
-    if (spare < 0) break
+    const length = JSON.stringify(line).length
+    if (length > spare) continue
+    spare -= length
     lines.push(line)
+    numbered.push(memory)
   }
   const prompt = [
     `The code of this request is ${fence.code}.`,
@@ -58,7 +61,7 @@ export const answerPrompt = (fence: Fence, question: string, evidence: ReadonlyA
     fence.section("MEMORIES", lines),
     "Answer the question from the memories. Reply with the JSON object only."
   ].join("\n\n")
-  return { prompt, numbered: evidence.slice(0, lines.length) }
+  return { prompt, numbered }
 }
 
 const memoryLine = (memory: Evidence, number: number): Schema.Json => ({

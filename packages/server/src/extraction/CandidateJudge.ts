@@ -7,6 +7,7 @@ import { Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { CreateMemories, JsonObject, MemoryRecord, RejectedCandidate } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
+import type { ConversationContext } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { Candidate, DroppedCandidate, Turn } from "@muniment/insight/extraction/Extractor"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
@@ -107,12 +108,19 @@ const validated = Effect.fnUntraced(function* (
   return judged
 })
 
+/** A turn before the messages; milliseconds, undefined for what the request itself repeats. */
+export interface ContextTurn extends Turn {
+  readonly expiresAt?: number | undefined
+}
+
 /** What the records of one conversation have in common. */
 export interface ExtractionScope {
   readonly request: CreateMemories
   readonly namespace: NamespaceKey
+  /** What the thread kept; undefined: nothing was told of it. */
+  readonly before: ConversationContext | undefined
   /** Turns before the messages, oldest first. */
-  readonly context: ReadonlyArray<Turn>
+  readonly context: ReadonlyArray<ContextTurn>
   readonly messages: ReadonlyArray<KeyedMessage>
 }
 
@@ -123,7 +131,10 @@ export const extractedRecords = Effect.fn("CandidateJudge.records")(function* (
   ids: MemoryIds
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
-  const turns = [...context, ...messages]
+  const expiresAt = expiryOf({}, request, nowMillis)
+  // A turn that ends must not live on as the neighbour of a memory that stays.
+  const lasting = context.map((turn) => ((turn.expiresAt ?? Infinity) < (expiresAt ?? Infinity) ? noTurn : turn))
+  const turns = [...lasting, ...messages]
   return yield* Effect.forEach(accepted, ({ candidate, data, schema }) =>
     Effect.gen(function* () {
       const uniqueOn = schema.uniqueOn ?? []
@@ -142,7 +153,7 @@ export const extractedRecords = Effect.fn("CandidateJudge.records")(function* (
         contentHash: contentHash({ agentId: request.agentId, data, kind: candidate.kind }),
         createdAt: nowMillis,
         updatedAt: nowMillis,
-        expiresAt: expiryOf({}, request, nowMillis),
+        expiresAt,
         uniqueKey: uniqueOn.length === 0 ? undefined : uniqueKey(request.subjectId, candidate.kind, uniqueOn, data),
         origin: "extraction",
         sources: sources.map((source) => {
@@ -157,6 +168,9 @@ export const extractedRecords = Effect.fn("CandidateJudge.records")(function* (
     })
   )
 })
+
+/** Keeps the places of the turns around it. */
+const noTurn: Turn = { role: "user", content: "" }
 
 const tagsOf = ({ tags }: Candidate): ReadonlyArray<string> =>
   [...new Set(tags.map((tag) => tag.trim()))]

@@ -14,12 +14,14 @@ import { InvalidRequest, type NotFound, RateLimited, Unavailable } from "@munime
 import { Limits } from "@muniment/domain/Limits"
 import type { CreatedMemories, CreateMemories, MemoryRecord, RejectedCandidate } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
-import type { ConversationCommit, CreateReply } from "@muniment/engine/Commands"
+import type { ConversationCommit, CreateReply, ReadContext } from "@muniment/engine/Commands"
 import { MemorySearch } from "@muniment/engine/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 import { denseText } from "@muniment/engine/recall/MemoryText"
+import { speaksFor } from "@muniment/engine/speaksFor"
+import type { ConversationContext } from "@muniment/engine/store/Conversations"
 import type { MemoryVector, NamespaceKey } from "@muniment/engine/store/NamespaceStore"
-import { type ExtractionRequest, Extractor, type Turn } from "@muniment/insight/extraction/Extractor"
+import { type ExtractionRequest, Extractor } from "@muniment/insight/extraction/Extractor"
 import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
 import type { ModelFailure } from "@muniment/models/llm/StructuredModel"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
@@ -30,7 +32,13 @@ import { expiryOf } from "../memories/MemoryPreparation.ts"
 import { memoryEntry } from "../memories/MemoryViews.ts"
 import { OwnNamespaces } from "../memories/OwnNamespaces.ts"
 import { QueryEmbedding } from "../memories/QueryEmbedding.ts"
-import { extractedRecords, judgeCandidates, rejection, type ExtractionScope } from "./CandidateJudge.ts"
+import {
+  type ContextTurn,
+  extractedRecords,
+  judgeCandidates,
+  rejection,
+  type ExtractionScope
+} from "./CandidateJudge.ts"
 import { keyedMessages, type KeyedMessage } from "./ConversationMessages.ts"
 import { meaningOf } from "./SameMeaning.ts"
 
@@ -61,12 +69,10 @@ export interface ExtractionOptions {
 
 /** What is known of the thread before this request. */
 interface Thread {
-  readonly turns: ReadonlyArray<Turn & { readonly key: string }>
-  readonly summary: string | undefined
+  /** Undefined for an agent without memories. */
+  readonly before: ConversationContext | undefined
   readonly processed: ReadonlySet<string>
 }
-
-const newThread: Thread = { turns: [], summary: undefined, processed: new Set() }
 
 /** Requests with the same messages at once look again this often; then each has lost to another one. */
 const attemptsMax = 8
@@ -89,12 +95,12 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis = Limits.extractionDe
     { subjectId, threadId }: CreateMemories,
     messages: ReadonlyArray<KeyedMessage>
   ) {
-    if (key === undefined) return newThread
+    if (key === undefined) return { before: undefined, processed: new Set() } satisfies Thread
     const scope = { subjectId, threadId }
     const keys = messages.map((message) => message.key)
     const processed = yield* host.readRecords(key, (reader) => reader.processed(scope, keys))
-    const conversation = yield* host.readRecords(key, (reader, nowMillis) => reader.conversation(scope, nowMillis))
-    return { ...conversation, processed } satisfies Thread
+    const before = yield* host.readRecords(key, (reader, nowMillis) => reader.conversation(scope, nowMillis))
+    return { before, processed } satisfies Thread
   })
 
   /** The live memory that says what `record` says, if it is among the closest. */
@@ -111,8 +117,12 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis = Limits.extractionDe
       minRelevance: 0
     })
     const meaning = meaningOf(record.data)
-    return hits.find(({ memory }) => memory.subjectId === record.subjectId && meaningOf(memory.data) === meaning)
-      ?.memory
+    return hits.find(
+      ({ memory }) =>
+        memory.subjectId === record.subjectId &&
+        meaningOf(memory.data) === meaning &&
+        speaksFor(memory.expiresAt, record.expiresAt, record.createdAt)
+    )?.memory
   })
 
   /** Stores what the candidates of `scope` come to; undefined: somebody processed the messages meanwhile. */
@@ -123,7 +133,7 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis = Limits.extractionDe
     extraction: Effect.Success<ReturnType<typeof extractor.extract>>,
     token: IdempotencyToken | undefined
   ) {
-    const { messages, namespace, request } = scope
+    const { messages, namespace } = scope
     const judged = yield* judgeCandidates(account, extraction.candidates, messages, schemas).pipe(
       Effect.provideService(SchemaValidator, validator)
     )
@@ -135,8 +145,11 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis = Limits.extractionDe
     const vectors = yield* embedding.passages(records)
     const fresh: Array<{ readonly record: MemoryRecord; readonly vector: MemoryVector | undefined }> = []
     const sourcesOf = new Map(records.map(({ id }, at) => [id, judged.accepted[at]!.candidate]))
-    const isKnown = (record: MemoryRecord, existing: string, reason: "duplicate" | "near_duplicate") =>
-      rejected.push(rejection(sourcesOf.get(record.id)!, messages, reason, "a stored memory says the same", existing))
+    const isKnown = (record: MemoryRecord | undefined, existing: string, reason: "duplicate" | "near_duplicate") => {
+      // Of an answer that is given again, only the ids are kept.
+      const candidate = record === undefined ? { sources: [] } : sourcesOf.get(record.id)!
+      rejected.push(rejection(candidate, messages, reason, "a stored memory says the same", existing))
+    }
     for (const [at, record] of records.entries()) {
       const vector = vectors[at]
       // With a key the newest version counts, whatever its wording.
@@ -152,7 +165,7 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis = Limits.extractionDe
       idempotency: token
     })
     if (reply.isStale) return undefined
-    for (const { id, index } of reply.duplicates) isKnown(fresh[index]!.record, id, "duplicate")
+    for (const { id, index } of reply.duplicates) isKnown(fresh[index]?.record, id, "duplicate")
     return { reply, rejected }
   })
 
@@ -180,9 +193,8 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis = Limits.extractionDe
       }
       if (!isCharged) yield* (yield* CurrentCharge)({ changes: [request.agentId] })
       isCharged = true
-      const namespace = yield* own.ensure(account, request.agentId)
-      const context = isRepeat ? [] : contextOf(thread, messages, fresh)
-      const scope: ExtractionScope = { request, namespace, context, messages: isRepeat ? [] : fresh }
+      const before = isRepeat ? undefined : thread.before
+      const context = contextOf(before, messages, fresh)
       const extraction = isRepeat
         ? nothing
         : yield* read(extractor, deadlineMillis, {
@@ -190,9 +202,12 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis = Limits.extractionDe
             kinds: [...schemas.values()],
             messages: fresh,
             context,
-            summary: thread.summary,
+            summary: before?.summary,
             conversationDate: request.conversationDate ?? (yield* today)
           })
+      // Last, so that a model that fails leaves no agent behind.
+      const namespace = yield* own.ensure(account, request.agentId)
+      const scope: ExtractionScope = { request, namespace, before, context, messages: isRepeat ? [] : fresh }
       const stored = yield* store(account, scope, schemas, extraction, token)
       if (stored === undefined) continue
       const { rejected, reply } = stored
@@ -232,17 +247,18 @@ const candidateKinds = Effect.fnUntraced(function* (
 
 /** What came before: the thread's turns, then what this request repeats of it, the newest kept. */
 const contextOf = (
-  { turns }: Thread,
+  before: ConversationContext | undefined,
   messages: ReadonlyArray<KeyedMessage>,
   fresh: ReadonlyArray<KeyedMessage>
-): ReadonlyArray<Turn> => {
-  const skip = new Set([...turns, ...fresh].map(({ key }) => key))
-  const repeated = messages.filter(({ key }) => !skip.has(key))
-  return [...turns, ...repeated].slice(-Limits.conversationContextMax)
+): ReadonlyArray<ContextTurn> => {
+  const read = new Set(fresh.map(({ key }) => key))
+  const turns = (before?.turns ?? []).filter(({ key }) => !read.has(key))
+  const skip = new Set([...read, ...turns.map(({ key }) => key)])
+  return [...turns, ...messages.filter(({ key }) => !skip.has(key))].slice(-Limits.conversationContextMax)
 }
 
 const processedBy = Effect.fnUntraced(function* (
-  { messages, request }: ExtractionScope,
+  { before, messages, request }: ExtractionScope,
   summary: string | undefined
 ): Effect.fn.Return<ConversationCommit> {
   const expiresAt = expiryOf({}, request, yield* Clock.currentTimeMillis)
@@ -256,9 +272,18 @@ const processedBy = Effect.fnUntraced(function* (
       content: content.slice(0, Limits.contextMessageLengthMax)
     })),
     summary,
-    ...(expiresAt !== undefined && { expiresAt })
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(before !== undefined && isToldBefore(before) && { context: readContextOf(before) })
   }
 })
+
+/** Nothing was told of an empty thread, so nothing of it can be erased or end. */
+const isToldBefore = ({ summary, turns }: ConversationContext): boolean => summary !== undefined || turns.length > 0
+
+const readContextOf = ({ readAt, summaryExpiresAt, turns }: ConversationContext): ReadContext => {
+  const ends = [summaryExpiresAt, ...turns.map(({ expiresAt }) => expiresAt)].filter((time) => time !== undefined)
+  return { readAt, expiresAt: ends.length === 0 ? undefined : Math.min(...ends) }
+}
 
 /** The extractor's answer in time, or the failure that the caller is told. */
 const read = (extractor: Extractor["Service"], deadlineMillis: number, request: ExtractionRequest) =>

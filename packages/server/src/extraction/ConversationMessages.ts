@@ -52,5 +52,5 @@ export const neighbourTexts = (turns: ReadonlyArray<Turn>, sources: ReadonlyArra
   const last = Math.max(...sources)
   const places = new Set(sources.toSorted((left, right) => left - right))
   for (let distance = 1; distance <= neighboursPerSide; distance++) places.add(first - distance).add(last + distance)
-  return Array.from(places).flatMap((place) => turns[place]?.content ?? [])
+  return Array.from(places).flatMap((place) => turns[place]?.content || [])
 }
