@@ -53,35 +53,49 @@ const withoutSmall = (nodes: ReadonlyArray<MapNode>, clustering: Clustering, siz
 const describe = (nodes: ReadonlyArray<MapNode>, features: Features, clustering: Clustering): DrawnMap => {
   const closeness = similaritiesToOwn(features.full, clustering)
   const places = layOut(features.reduced, clustering)
-  const rowsOf = (cluster: number): ReadonlyArray<number> =>
-    nodes.flatMap((_, row) => (clustering.clusterOf[row] === cluster ? [row] : []))
-  const bySize = Array.from({ length: clustering.count }, (_, cluster) => rowsOf(cluster)).sort(
-    (left, right) => idsOf(nodes, right).length - idsOf(nodes, left).length || left[0]! - right[0]!
+  const { others, groups } = grouped(nodes, clustering)
+  const bySize = groups.sort((left, right) => right.count - left.count || left.rows[0]! - right.rows[0]!)
+  const topics = topicsOf(
+    nodes,
+    bySize.map(({ rows }) => rows),
+    closeness
   )
-  const topics = topicsOf(nodes, bySize, closeness)
   const ordered = bySize
-    .map((rows, at) => ({ rows, ...topics[at]! }))
-    .sort(
-      (left, right) =>
-        idsOf(nodes, right.rows).length - idsOf(nodes, left.rows).length || compare(left.topic, right.topic)
-    )
-  const clusters = ordered.map(({ rows, topic, terms }): MapCluster => {
+    .map((group, at) => ({ ...group, ...topics[at]! }))
+    .sort((left, right) => right.count - left.count || compare(left.topic, right.topic))
+  const clusters = ordered.map(({ rows, count, topic, terms }): MapCluster => {
     const memoryIds = idsOf(nodes, rows)
     const kinds = [...new Set(rows.map((row) => nodes[row]!.kind))].sort(compare)
-    return { topic, terms, count: memoryIds.length, kinds, memoryIds, position: meanPlace(nodes, rows, places) }
+    return { topic, terms, count, kinds, memoryIds, position: meanPlace(nodes, rows, places) }
   })
-  const others = rowsOf(-1)
   const pointsOf = (rows: ReadonlyArray<number>, cluster: number | null): ReadonlyArray<MapPoint> =>
     rows.flatMap((row) => nodes[row]!.ids.map((id) => ({ id, cluster, ...places[row]! })))
-  const sections = ordered.map(({ rows, topic }, at) => ({ topic, count: clusters[at]!.count, rows }))
-  if (others.length > 0) sections.push({ topic: otherTopic, count: idsOf(nodes, others).length, rows: others })
+  const sections = ordered.map(({ topic, count, rows }) => ({ topic, count, rows }))
+  if (others.rows.length > 0) sections.push({ topic: otherTopic, ...others })
   return {
     memoryMap: markdownOf(
       sections.map(({ topic, count, rows }) => ({ topic, count, nodes: rows.map((row) => nodes[row]!) }))
     ),
     clusters,
-    points: [...ordered.flatMap(({ rows }, cluster) => pointsOf(rows, cluster)), ...pointsOf(others, null)]
+    points: [...ordered.flatMap(({ rows }, cluster) => pointsOf(rows, cluster)), ...pointsOf(others.rows, null)]
   }
+}
+
+interface Group {
+  readonly rows: Array<number>
+  /** Of memories: a row may stand for several. */
+  count: number
+}
+
+const grouped = (nodes: ReadonlyArray<MapNode>, { clusterOf, count }: Clustering) => {
+  const others: Group = { rows: [], count: 0 }
+  const groups = Array.from({ length: count }, (): Group => ({ rows: [], count: 0 }))
+  for (const [row, cluster] of clusterOf.entries()) {
+    const group = groups[cluster] ?? others
+    group.rows.push(row)
+    group.count += nodes[row]!.ids.length
+  }
+  return { others, groups }
 }
 
 const idsOf = (nodes: ReadonlyArray<MapNode>, rows: ReadonlyArray<number>): ReadonlyArray<string> =>

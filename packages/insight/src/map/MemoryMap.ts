@@ -54,11 +54,12 @@ export class MapUnavailable extends Data.TaggedError("MapUnavailable")<{ readonl
 
 export const mapLimits = {
   memoriesMax: 5_000,
-  /** From asking to answer, waiting included; a map of 5,000 takes a second. */
-  deadlineMillis: 5_000,
+  /** From asking to answer, waiting included; a map of 5,000 takes less than a second of a core of its own. */
+  deadlineMillis: 15_000,
   /** Maps that may wait for the one being drawn. */
   queuedMax: 8,
-  idleMillis: 30_000,
+  /** Whoever looks at a map asks again; a new thread costs the next map a quarter of a second. */
+  idleMillis: 120_000,
   heapMegabytesMax: 256,
   stackMegabytes: 4
 } as const

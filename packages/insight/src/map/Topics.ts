@@ -38,7 +38,9 @@ export const topicsOf = (
   const taken = new Set([otherTopic.toLowerCase()])
   return members.map((rows) => {
     const candidates = rankTerms(rows, termsOf, memoriesOf, closenessOf, nodes.length / members.length)
-    return nameCluster(candidates, kindWords(nodes[rows[0]!]!.kind), taken)
+    const surfaceOf = (key: string): string =>
+      mostFrequent(rows.flatMap((row) => termsOf[row]!.get(key)?.surface ?? []))
+    return nameCluster(candidates, surfaceOf, kindWords(nodes[rows[0]!]!.kind), taken)
   })
 }
 
@@ -52,7 +54,6 @@ type Terms = ReadonlyMap<string, Occurrence>
 
 interface Candidate {
   readonly key: string
-  readonly surface: string
   readonly score: number
 }
 
@@ -63,29 +64,36 @@ const rankTerms = (
   closenessOf: Float64Array,
   memoriesPerCluster: number
 ): ReadonlyArray<Candidate> => {
-  const found = new Map<string, { weight: number; memories: number; names: number; surfaces: Map<string, number> }>()
+  const found = new Map<string, { weight: number; memories: number; names: number }>()
   for (const row of rows) {
-    for (const [key, { surface, isName }] of termsOf[row]!) {
-      const entry = found.get(key) ?? { weight: 0, memories: 0, names: 0, surfaces: new Map<string, number>() }
+    for (const [key, { isName }] of termsOf[row]!) {
+      let entry = found.get(key)
+      if (entry === undefined) {
+        entry = { weight: 0, memories: 0, names: 0 }
+        found.set(key, entry)
+      }
       entry.weight += 0.5 + Math.max(0, closenessOf[row]!)
       entry.memories += 1
       if (isName) entry.names += 1
-      entry.surfaces.set(surface, (entry.surfaces.get(surface) ?? 0) + 1)
-      found.set(key, entry)
     }
   }
-  const candidates = [...found].map(([key, { weight, memories, names, surfaces }]): Candidate => {
+  const candidates = [...found].map(([key, { weight, memories, names }]): Candidate => {
     const everywhere = memoriesOf.get(key) ?? memories
     let score = weight * Math.log(1 + memoriesPerCluster / everywhere) * (memories / everywhere)
     if (memories === 1) score *= singleMemoryFactor
     else if (key.includes(" ")) score *= pairBonus
     if (names * 2 > memories) score *= nameBonus
-    return { key, surface: mostFrequent(surfaces), score }
+    return { key, score }
   })
   return candidates.sort((left, right) => right.score - left.score || compare(left.key, right.key))
 }
 
-const nameCluster = (candidates: ReadonlyArray<Candidate>, fallback: string, taken: Set<string>): Topic => {
+const nameCluster = (
+  candidates: ReadonlyArray<Candidate>,
+  surfaceOf: (key: string) => string,
+  fallback: string,
+  taken: Set<string>
+): Topic => {
   const chosen: Array<Candidate> = []
   const stems = new Set<string>()
   for (const candidate of candidates) {
@@ -96,7 +104,7 @@ const nameCluster = (candidates: ReadonlyArray<Candidate>, fallback: string, tak
     chosen.push(candidate)
     for (const stem of own) stems.add(stem)
   }
-  const terms = chosen.length > 0 ? chosen.map(({ surface }) => surface) : [fallback]
+  const terms = chosen.length > 0 ? chosen.map(({ key }) => surfaceOf(key)) : [fallback]
   let topic = terms.join(", ")
   // Clusters come in order of size, so a later one of the same name gets the number.
   for (let number = 2; taken.has(topic.toLowerCase()); number++) topic = `${terms.join(", ")} (${number})`
@@ -109,50 +117,65 @@ const telling = /\p{L}/u
 const asciiShort = /^[a-z]{1,2}$/i
 const capitalised = /^\p{Lu}/u
 
+/** A word as it is written, apart from where it stands. */
+interface Word {
+  readonly stem: string
+  readonly surface: string
+  readonly isTelling: boolean
+  readonly isCapitalised: boolean
+}
+
 const readTerms = (nodes: ReadonlyArray<MapNode>): ReadonlyArray<Terms> => {
-  const stemsOf = new Map<string, ReadonlyArray<string>>()
-  const stemsOfRun = (run: string): ReadonlyArray<string> => {
-    const known = stemsOf.get(run)
-    if (known !== undefined) return known
-    const stems = tokenize(run)
-    stemsOf.set(run, stems)
-    return stems
+  const known = new Map<string, ReadonlyArray<Word>>()
+  const knownWords = (run: string): ReadonlyArray<Word> => {
+    const words = known.get(run) ?? wordsOf(run)
+    known.set(run, words)
+    return words
   }
   return nodes.map(({ subject, wordParts }) => {
     const terms = new Map<string, Occurrence>()
-    readPart(subject, stemsOfRun, terms, true)
-    for (const part of wordParts) readPart(part, stemsOfRun, terms, false)
+    readPart(subject, knownWords, terms, true)
+    for (const part of wordParts) readPart(part, knownWords, terms, false)
     return terms
+  })
+}
+
+const wordsOf = (run: string): ReadonlyArray<Word> => {
+  const stems = tokenize(run)
+  return stems.map((stem) => {
+    // A run of several tokens is written without spaces: its tokens are its words.
+    const surface = (stems.length === 1 ? run.replace(/['\u2019].*$/u, "") : stem).slice(0, termLengthMax)
+    return { stem, surface, isTelling: isTelling(stem, surface), isCapitalised: capitalised.test(surface) }
   })
 }
 
 const readPart = (
   part: string,
-  stemsOfRun: (run: string) => ReadonlyArray<string>,
+  knownWords: (run: string) => ReadonlyArray<Word>,
   terms: Map<string, Occurrence>,
   isSubject: boolean
 ): void => {
-  let previous: { readonly stem: string; readonly surface: string; readonly end: number } | undefined
+  let previous: Word | undefined
+  let previousEnd = 0
   for (const { 0: run, index } of part.matchAll(wordRun)) {
-    const stems = stemsOfRun(run)
-    for (const stem of stems) {
-      // A run of several tokens is written without spaces: its tokens are its words.
-      const surface = (stems.length === 1 ? run.replace(/['\u2019].*$/u, "") : stem).slice(0, termLengthMax)
-      if (!isTelling(stem, surface)) {
-        previous = undefined
-        continue
-      }
-      const isName = capitalised.test(surface) && (isSubject || index > 0)
-      if (!terms.has(stem))
+    for (const word of knownWords(run)) {
+      const { stem, surface } = word
+      const isName = word.isCapitalised && (isSubject || index > 0)
+      if (word.isTelling && !terms.has(stem))
         terms.set(stem, { surface: index > 0 || isSubject ? surface : uncapitalised(surface), isName })
-      const isAdjacent = previous !== undefined && /^[ -]$/.test(part.slice(previous.end, index))
-      if (previous !== undefined && isAdjacent && !terms.has(`${previous.stem} ${stem}`)) {
-        terms.set(`${previous.stem} ${stem}`, { surface: `${previous.surface} ${surface}`, isName })
+      if (word.isTelling && previous !== undefined && isJoint(part, previousEnd, index)) {
+        const pair = `${previous.stem} ${stem}`
+        if (!terms.has(pair)) terms.set(pair, { surface: `${previous.surface} ${surface}`, isName })
       }
-      previous = { stem, surface, end: index + run.length }
+      previous = word.isTelling ? word : undefined
+      previousEnd = index + run.length
     }
   }
 }
+
+/** One space or one hyphen lies between. */
+const isJoint = (part: string, from: number, to: number): boolean =>
+  to - from === 1 && (part[from] === " " || part[from] === "-")
 
 const isTelling = (stem: string, surface: string): boolean =>
   telling.test(stem) && !stopWords.has(stem) && !stopWords.has(surface.toLowerCase()) && !asciiShort.test(surface)
@@ -160,8 +183,10 @@ const isTelling = (stem: string, surface: string): boolean =>
 /** The first word of a text is capitalised whatever it is; `USB` is not. */
 const uncapitalised = (surface: string): string => (/^\p{Lu}\p{Ll}*$/u.test(surface) ? surface.toLowerCase() : surface)
 
-const mostFrequent = (surfaces: ReadonlyMap<string, number>): string =>
-  [...surfaces].sort((left, right) => right[1] - left[1] || compare(left[0], right[0]))[0]![0]
+const mostFrequent = (surfaces: ReadonlyArray<string>): string =>
+  [...Map.groupBy(surfaces, (surface) => surface)]
+    .map(([surface, { length }]) => [surface, length] as const)
+    .sort((left, right) => right[1] - left[1] || compare(left[0], right[0]))[0]![0]
 
 /** `factual_memory` as `factual memory`. */
 const kindWords = (kind: string): string => [...kind.matchAll(wordRun)].map(([run]) => run).join(" ") || "memories"
