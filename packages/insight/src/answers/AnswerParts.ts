@@ -5,6 +5,7 @@
  */
 import { stopWords } from "@muniment/engine/recall/StopWords"
 import { tokenize } from "@muniment/engine/recall/Tokenizer"
+import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import type { MemoryStatement } from "./MemoryStatement.ts"
 import type { AnswerType } from "./Question.ts"
 
@@ -36,8 +37,8 @@ export const hasAnswerPart = (type: AnswerType, statement: MemoryStatement, aske
 const NUMBER_WORD =
   "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fifteen|twenty|thirty|forty|fifty|sixty|hundred|thousand|dozen|couple|several|both|twice|half|no|none|single"
 const QUANTITY = new RegExp(`\\d|\\b(?:${NUMBER_WORD})\\b|\\bha(?:s|ve) an? `, "i")
-const MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
-const WEEKDAY = "Mondays?|Tuesdays?|Wednesdays?|Thursdays?|Fridays?|Saturdays?|Sundays?"
+const MONTH = monthNames.join("|")
+const WEEKDAY = weekdayNames.map((name) => `${name}s?`).join("|")
 const DATE = new RegExp(
   `\\b(?:${MONTH}|${WEEKDAY}|(?:19|20)\\d\\d|\\d{1,2}(?::\\d\\d)? ?[ap]\\.?m\\b|\\d{1,2}:\\d\\d)|` +
     "\\b(?:noon|midnight|o'clock|yesterday|today|tomorrow|tonight|morning|mornings|evening|evenings|afternoon|weekend|weekends|weekly|daily|" +

@@ -6,15 +6,7 @@ import { Context, Effect, Layer } from "effect"
 import type { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { extractiveAnswer } from "./ExtractiveAnswers.ts"
 import { makeModelAnswers } from "./ModelAnswers.ts"
-import type { Evidence, WrittenAnswer } from "./WrittenAnswer.ts"
-
-export { type Evidence, nothingKnown, type WrittenAnswer } from "./WrittenAnswer.ts"
-
-export interface AnswerRequest {
-  readonly account: string
-  readonly question: string
-  readonly evidence: ReadonlyArray<Evidence>
-}
+import type { AnswerRequest, WrittenAnswer } from "./WrittenAnswer.ts"
 
 export class AnswerWriter extends Context.Service<
   AnswerWriter,
@@ -30,7 +22,6 @@ export class AnswerWriter extends Context.Service<
   /** The model first; when it fails, the memories are quoted. */
   static readonly layerWithModel: Layer.Layer<AnswerWriter, never, StructuredModel> = Layer.effect(
     this,
-    // Suspended because the prompts import this port, which may still be loading then.
-    Effect.suspend(() => makeModelAnswers)
+    makeModelAnswers
   )
 }

@@ -2,9 +2,7 @@
  * ISO 8601 dates as people write them: `2026-05-03` is "3 May 2026". The clock time is given as it was
  * written, with its zone; midnight is taken for "no time given".
  */
-
-export const monthNames: ReadonlyArray<string> =
-  "January February March April May June July August September October November December".split(" ")
+import { monthNames } from "../calendar/CalendarWords.ts"
 
 const ISO_MOMENT = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}:\d{2})(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/
 

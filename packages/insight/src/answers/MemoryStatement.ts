@@ -26,7 +26,7 @@ export interface MemoryStatement {
 }
 
 /** Longer values are cut; a fact of many sentences is cut into them by the reader. */
-export const STATEMENT_LENGTH_MAX = 1_200
+const STATEMENT_LENGTH_MAX = 1_200
 const VALUE_LENGTH_MAX = 300
 const FIELDS_MAX = 24
 const FIELD_DEPTH_MAX = 4

@@ -8,9 +8,8 @@
 import { Effect } from "effect"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import { answerByModel } from "../prompts/AnswerByModel.ts"
-import type { AnswerRequest } from "./AnswerWriter.ts"
 import { extractiveAnswer } from "./ExtractiveAnswers.ts"
-import { type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
+import { type AnswerRequest, type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
 
 /** What stands behind `AnswerWriter.layerWithModel`. */
 export const makeModelAnswers = Effect.gen(function* () {

@@ -25,7 +25,7 @@ const PASSAGE_LENGTH_MAX = 300
 const SENTENCES_MAX = 6
 /** Of all memories together: what a question costs follows this bound. */
 const EVIDENCE_LENGTH_MAX = 9_000
-export const EVIDENCE_MAX = 100
+const EVIDENCE_MAX = 100
 
 /** Best memory first, as they come. */
 export const readPassages = (evidence: ReadonlyArray<Evidence>): ReadonlyArray<Passage> => {

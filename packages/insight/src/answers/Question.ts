@@ -5,7 +5,7 @@
  */
 import { queryTerms, tokenize } from "@muniment/engine/recall/Tokenizer"
 import { stopWords } from "@muniment/engine/recall/StopWords"
-import { monthNames } from "./DateText.ts"
+import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import { plainText } from "./PlainText.ts"
 
 export type AnswerType =
@@ -151,8 +151,9 @@ const isCommon = (word: string): boolean => {
 }
 
 const dates: ReadonlySet<string> = new Set([
-  ...monthNames.map((month) => month.toLowerCase()),
-  ..."monday tuesday wednesday thursday friday saturday sunday christmas easter".split(" ")
+  ...[...monthNames, ...weekdayNames].map((name) => name.toLowerCase()),
+  "christmas",
+  "easter"
 ])
 
 /** Words of asking, not of what is asked. */

@@ -17,6 +17,14 @@ export interface Evidence {
   readonly relevance: number
 }
 
+export interface AnswerRequest {
+  /** Whose budget a model spends. */
+  readonly account: string
+  readonly question: string
+  /** Best first. */
+  readonly evidence: ReadonlyArray<Evidence>
+}
+
 export interface WrittenAnswer {
   readonly answer: string
   /** Ids in order of their first use. */

@@ -8,8 +8,15 @@
  */
 import { Effect } from "effect"
 import { type ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
-import { type Evidence, unanswered, type WrittenAnswer } from "../answers/WrittenAnswer.ts"
-import { answerLengthMax, answerPrompt, answerSystem, answerTokensMax, WireAnswer } from "./AnswerPrompt.ts"
+import { type AnswerRequest, type Evidence, unanswered, type WrittenAnswer } from "../answers/WrittenAnswer.ts"
+import {
+  answerLengthMax,
+  answerPrompt,
+  answerPromptVersion,
+  answerSystem,
+  answerTokensMax,
+  WireAnswer
+} from "./AnswerPrompt.ts"
 import { clippedText, leafTexts } from "./ClippedJson.ts"
 import { datesInText } from "./DatesInText.ts"
 import { drawFence } from "./Fence.ts"
@@ -17,20 +24,13 @@ import { isInstruction } from "./InstructionText.ts"
 import { inventedWord, isWordingShown, makeShownText, type ShownText } from "./Support.ts"
 import { visibleLine } from "./VisibleText.ts"
 
-export interface AnswerRequest {
-  /** Whose budget the model spends. */
-  readonly account: string
-  readonly question: string
-  /** Best first. */
-  readonly evidence: ReadonlyArray<Evidence>
-}
-
 export const answerByModel: (request: AnswerRequest) => Effect.Effect<WrittenAnswer, ModelFailure, StructuredModel> =
   Effect.fn("AnswerByModel.answer")(function* (request) {
     // Without evidence there is nothing that a model could add: it is not asked.
     if (request.evidence.length === 0) return unanswered("model")
     const model = yield* StructuredModel
     const fence = yield* drawFence
+    yield* Effect.annotateCurrentSpan({ promptVersion: answerPromptVersion })
     const { prompt, numbered } = answerPrompt(fence, request.question, request.evidence)
     const wire = yield* model.generate({
       account: request.account,

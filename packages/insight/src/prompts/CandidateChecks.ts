@@ -19,7 +19,7 @@ import { type ClaimedText, inventedWord, isQuoted, isWordingShown, type ShownTex
 import { visibleLine, visibleText } from "./VisibleText.ts"
 
 /** Below it a model says itself that it guesses. */
-export const confidenceMin = 0.3
+const confidenceMin = 0.3
 const mentionsMax = 16
 const tagsMax = 8
 

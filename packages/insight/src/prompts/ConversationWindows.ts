@@ -9,7 +9,7 @@ import type { ExtractionRequest, Turn } from "../extraction/Extractor.ts"
 
 /** Characters of new messages in a window: with everything else about 8,000 tokens of English. */
 export const windowLengthMax = 12_000
-export const contextLengthMax = 4_000
+const contextLengthMax = 4_000
 /** What a turn costs beside its content. */
 const turnOverhead = 40
 

@@ -7,6 +7,7 @@
  * Bounds are wide where people are vague ("next week" is any of fourteen days). A day in a language that
  * is not listed counts as unsupported, unless it is written in digits.
  */
+import { numberWords } from "./NumberWords.ts"
 
 export interface DateSupport {
   /** Whether `text` tells `day`; both days as `YYYY-MM-DD`. That of the conversation is told like any other. */
@@ -223,8 +224,6 @@ const makeWords = (): Words => {
   }
 }
 
-const numberWords = "one two three four five six seven eight nine ten eleven twelve".split(" ")
-
 /** Lower case without diacritics; English counts in digits; "a week" counts one. */
 const foldedWords = (text: string): string =>
   ` ${text
@@ -236,9 +235,7 @@ const foldedWords = (text: string): string =>
     .replaceAll(/\b(?:a couple of|a pair of)\b/g, "2")
     .replaceAll(/\ba few\b/g, "3")
     .replaceAll(/\ban? (?=(?:day|week|month|year)\b)/g, "1 ")
-    .replaceAll(/\b[a-z]{3,6}\b/g, (word) =>
-      numberWords.includes(word) ? String(numberWords.indexOf(word) + 1) : word
-    )
+    .replaceAll(/\b[a-z]{3,6}\b/g, (word) => (numberWords.includes(word) ? String(numberWords.indexOf(word)) : word))
     .replaceAll(
       /\b(next|last|this|past|coming) (?:business )?/g,
       (_, word: string) => `${word === "past" ? "last" : word === "coming" ? "next" : word} `

@@ -3,6 +3,7 @@
  * A model writes them as ISO 8601 or in English; a day in another form stays in the text and must be
  * shown word by word.
  */
+import { monthNames } from "../calendar/CalendarWords.ts"
 
 export interface DatesInText {
   /** For each date the days that it may stand for, `YYYY-MM-DD`; one of them must be told. */
@@ -11,7 +12,7 @@ export interface DatesInText {
   readonly rest: string
 }
 
-const months = "january february march april may june july august september october november december".split(" ")
+const months = monthNames.map((name) => name.toLowerCase())
 const month = `(${months.map((name) => `${name.slice(0, 3)}(?:${name.slice(3)})?`).join("|")})`
 const dayOfMonth = "(\\d{1,2})(?:st|nd|rd|th)?"
 const year = "((?:19|20)\\d{2})"

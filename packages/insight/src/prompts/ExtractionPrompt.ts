@@ -10,13 +10,13 @@ import type { ConversationWindow } from "./ConversationWindows.ts"
 import type { Fence } from "./Fence.ts"
 import type { PromptKind } from "./PromptKinds.ts"
 
-/** Goes up with every change of the text below, so that memories can be told apart by it. */
+/** Goes up with every change of the text below; traces tell it of each extraction. */
 export const extractionPromptVersion = 1
 
 export const extractionTokensMax = 2_000
 
 const none = Effect.succeed([])
-export const WireMention = Schema.Struct({ name: Schema.String, type: Schema.String })
+const WireMention = Schema.Struct({ name: Schema.String, type: Schema.String })
 
 /** Small models leave optional lists out; what is needed to judge a memory is required. */
 export const WireMemory = Schema.Struct({

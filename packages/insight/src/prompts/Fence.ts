@@ -37,7 +37,7 @@ const controlToken = /[<＜]|\[(?=\/?[A-Za-z_]+\])/g
 const stringLiteral = /"(?:[^"\\]|\\.)*"/g
 
 /** One line of JSON that reads as data wherever it stands. */
-export const dataLine = (value: Schema.Json): string =>
+const dataLine = (value: Schema.Json): string =>
   JSON.stringify(visibleValue(value)).replaceAll(stringLiteral, (literal) =>
     literal.replaceAll(controlToken, unicodeEscape)
   )

@@ -12,15 +12,17 @@ import {
   type Candidate,
   type DroppedCandidate,
   type Extraction,
-  type ExtractionRequest
+  type ExtractionRequest,
+  Extractor,
+  summaryLengthMax
 } from "../extraction/Extractor.ts"
-import { Extractor, summaryLengthMax } from "../extraction/Extractor.ts"
 import { judge, type Shown } from "./CandidateChecks.ts"
 import { clippedText } from "./ClippedJson.ts"
 import { type ConversationWindow, conversationWindows } from "./ConversationWindows.ts"
 import { type DateSupport, makeDateSupport } from "./DateSupport.ts"
 import {
   extractionPrompt,
+  extractionPromptVersion,
   extractionSystem,
   extractionTokensMax,
   WireExtraction,
@@ -33,7 +35,7 @@ import { makeShownText } from "./Support.ts"
 import { visibleLine } from "./VisibleText.ts"
 
 /** Windows times groups of kinds; more would not end within the time of a request. */
-export const callsPerExtractionMax = 12
+const callsPerExtractionMax = 12
 /** Of one extraction: others want the model too. */
 const callsAtOnceMax = 4
 /** Candidates past it are the least sure ones; a commit takes no more. */
@@ -46,6 +48,7 @@ export const LlmExtractor = {
       const model = yield* StructuredModel
       const dates = makeDateSupport()
       const extract = Effect.fn("LlmExtractor.extract")(function* (request: ExtractionRequest) {
+        yield* Effect.annotateCurrentSpan({ promptVersion: extractionPromptVersion })
         const parts = partsOf(request)
         if (parts.length > callsPerExtractionMax) return yield* tooLong
         const answers = yield* Effect.forEach(parts, (part) => ask(model, request, part), {

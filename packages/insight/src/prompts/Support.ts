@@ -6,6 +6,8 @@
  * is lost. That is the price for a model that can be talked into anything.
  */
 import { queryTerms, tokenize } from "@muniment/engine/recall/Tokenizer"
+import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
+import { numberWords } from "./NumberWords.ts"
 import { visibleText } from "./VisibleText.ts"
 
 /** Least share of a candidate's words that the shown text must hold. */
@@ -13,7 +15,7 @@ const supportedShareMin = 0.3
 const quoteLengthMin = 3
 
 /** Case, typographic quotes and blanks do not matter. */
-export const matchable = (text: string): string =>
+const matchable = (text: string): string =>
   visibleText(text)
     .normalize("NFKC")
     .toLowerCase()
@@ -80,8 +82,6 @@ export const isWordingShown = (claims: ReadonlyArray<ClaimedText>, shown: ShownT
   return terms.length === 0 || carried >= terms.length * supportedShareMin
 }
 
-const numberWords = "zero one two three four five six seven eight nine ten eleven twelve".split(" ")
-
 /** `1,200` and `1200`, `3` and `three`, `15:00` and `3 pm` are the same. */
 const isNumberShown = (word: string, shown: ShownText): boolean => {
   const wanted = matchable(word)
@@ -90,19 +90,18 @@ const isNumberShown = (word: string, shown: ShownText): boolean => {
   const hour = /^(\d{1,2}):\d{2}$/.exec(wanted)?.[1]
   if (hour !== undefined) return hasWord(plain, String(Number(hour))) || hasWord(plain, String(Number(hour) - 12))
   const spelled = /^\d{1,2}$/.test(wanted) ? numberWords[Number(wanted)] : undefined
-  return spelled !== undefined && hasWord(shown.text, spelled)
+  return spelled !== undefined && new RegExp(`\\b${spelled}\\b`).test(shown.text)
 }
 
 const isNameShown = (word: string, shown: ShownText): boolean => {
   const wanted = matchable(word)
-  return speakers.has(wanted) || calendarWord.test(wanted) || tokenize(word).every((term) => shown.terms.has(term))
+  return speakers.has(wanted) || calendarWords.has(wanted) || tokenize(word).every((term) => shown.terms.has(term))
 }
 
 /** Dates are checked as dates. */
-const calendarWord =
-  /^(?:mon|tues|wednes|thurs|fri|satur|sun)day$|^(?:january|february|march|april|may|june|july|august|september|october|november|december)$/
+const calendarWords = new Set([...monthNames, ...weekdayNames].map(matchable))
 
-/** As a whole word: not inside a longer number or address. */
+/** Not inside a longer number; letters may follow, as in "3pm". */
 const hasWord = (text: string, word: string): boolean => {
   for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
     if (!/[\p{N}]/u.test(text[at - 1] ?? "") && !/[\p{N}]/u.test(text[at + word.length] ?? "")) return true

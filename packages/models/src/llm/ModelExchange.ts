@@ -21,7 +21,7 @@ import { type Dialect, firstDialect, type WireAnswer, type WireFormat, type Wire
 export type ModelExchange = (request: WireRequest) => Effect.Effect<WireAnswer, AiError.AiError>
 
 /** An answer of 4,000 tokens is about 16 KB; reasoning that a server adds may be many times that. */
-export const responseBytesMax = 512 * 1024
+const responseBytesMax = 512 * 1024
 /** Of a refusal's body; it only tells which words were not understood. */
 const refusalBytesMax = 16 * 1024
 /** More refusals in a row than there are dialects to try. */

@@ -1,8 +1,8 @@
 /**
  * Port of the configured language model: a prompt and a JSON Schema in, a value that matches out. What
  * stands behind it retries, repairs once, keeps to its budget and gives up in time; a caller sees a
- * value or one failure, never half an answer. Where no model is configured the service is absent:
- * ask for it with `Effect.serviceOption`.
+ * value or one failure, never half an answer. Where no model is configured nobody asks for one: other
+ * layers stand behind the ports that would.
  */
 import { Context, type Effect, Layer, type Schema } from "effect"
 import { FetchHttpClient } from "effect/http"

@@ -18,7 +18,7 @@ import { answerMessage, hasBatches, type McpContext, protocolVersions } from "./
 import { McpTools } from "./McpTools.ts"
 
 /** A batch is one request to the rate limits. */
-export const batchMessagesMax = 10
+const batchMessagesMax = 10
 
 class OriginCheck extends HttpApiMiddleware.Service<OriginCheck>()("muniment/server/McpOriginCheck") {}
 

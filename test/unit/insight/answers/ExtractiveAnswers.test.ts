@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import * as fc from "fast-check"
-import { monthNames } from "@muniment/insight/answers/DateText"
+import { monthNames } from "@muniment/insight/calendar/CalendarWords"
 import { ANSWER_LENGTH_MAX, extractiveAnswer, STATEMENTS_MAX } from "@muniment/insight/answers/ExtractiveAnswers"
 import { type Evidence, nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
 import { injections } from "../../../support/Injections.ts"

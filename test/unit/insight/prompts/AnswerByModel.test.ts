@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type Evidence, nothingKnown } from "@muniment/insight/answers/AnswerWriter"
+import { type Evidence, nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
 import { answerByModel } from "@muniment/insight/prompts/AnswerByModel"
 import { evidenceLengthMax } from "@muniment/insight/prompts/AnswerPrompt"
 import { ModelFailure } from "@muniment/models/llm/StructuredModel"
@@ -52,6 +52,17 @@ describe("an answer by a model", () => {
       ]) {
         expect(yield* ask(() => reply)).toEqual(unknown)
       }
+    })
+  )
+
+  it.effect("has a number that is spelled in a memory, not one that stands inside a word", () =>
+    Effect.gen(function* () {
+      const given = [memory("mem_a", "Alice often feeds her three cats")]
+      const told = (cats: number) =>
+        ask(() => ({ answer: `Alice feeds her ${cats} cats.`, citations: [1], supported: true }), [], given)
+      expect((yield* told(3)).grounded).toBe(true)
+      // "often" ends in ten.
+      expect(yield* told(10)).toEqual(unknown)
     })
   )
 

@@ -4,9 +4,9 @@
  */
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { nothingKnown } from "@muniment/insight/answers/AnswerWriter"
+import { type AnswerRequest, nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
 import { type ExtractionRequest, Extractor, type Turn } from "@muniment/insight/extraction/Extractor"
-import { answerByModel, type AnswerRequest } from "@muniment/insight/prompts/AnswerByModel"
+import { answerByModel } from "@muniment/insight/prompts/AnswerByModel"
 import { instructionPieces, isInstruction } from "@muniment/insight/prompts/InstructionText"
 import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
 import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
