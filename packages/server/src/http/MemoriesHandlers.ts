@@ -1,12 +1,10 @@
 /** Memory endpoints: decode, one call of a service, encode (specification section 4.1). */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Caller, CurrentCharge, CurrentIdempotency, type IdempotencyToken } from "@muniment/domain/api/Middleware"
+import { Caller, CurrentCharge, CurrentIdempotency } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
-import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import { Prices } from "@muniment/domain/Prices"
-import type { BatchDelete } from "@muniment/domain/Search"
+import { deleteBatch } from "../memories/BatchDeletion.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 import { filterOf } from "../memories/FilterParameters.ts"
 import { MemoryCreation } from "../memories/MemoryCreation.ts"
@@ -87,28 +85,6 @@ export const memoriesHandlers = HttpApiBuilder.group(
     })
   })
 )
-
-/** How many memories went, or would go; REST and MCP ask here. */
-export const deleteBatch = Effect.fnUntraced(function* (
-  memories: MemoryService["Service"],
-  owner: string,
-  { ids, filters, dryRun }: typeof BatchDelete.Type,
-  token: IdempotencyToken | undefined
-) {
-  if ((ids === undefined) === (filters === undefined)) {
-    return yield* new InvalidRequest({
-      code: ids === undefined ? "invalid_request" : "invalid_filters",
-      error: "give either `ids` or `filters`, not both"
-    })
-  }
-  // By ids the service knows whose memories go, and asks for the price itself.
-  if (dryRun === true) yield* (yield* CurrentCharge)({ price: Prices.getMemory })
-  else if (ids === undefined) yield* (yield* CurrentCharge)()
-  if (ids !== undefined) {
-    return yield* dryRun === true ? memories.countExisting(owner, ids) : memories.removeAll(owner, ids, token)
-  }
-  return yield* dryRun === true ? memories.countMatching(owner, filters!) : memories.removeMatching(owner, filters!)
-})
 
 const one = (memory: Parameters<typeof memoryView>[0]) => ({ success: true as const, memory: memoryView(memory) })
 
