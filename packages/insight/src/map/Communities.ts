@@ -4,7 +4,7 @@
  * "Faster unfolding of communities", 2015), on flat arrays.
  *
  * Invariant: it finds what `graphology-communities-louvain` finds for the same edges in the same order
- * and the same seed (test); that one takes five times as long, most of it to build its graph.
+ * and the same seed (test); that one takes several times as long, most of it to build its graph.
  */
 import type { WeightedGraph } from "./NeighbourGraph.ts"
 
