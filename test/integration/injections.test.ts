@@ -7,14 +7,21 @@
  * may say what an attack wants said.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import {
+  attackedServer,
+  type AttackedServer,
+  creditsOf,
+  expectUntouched,
+  kindOf,
+  registerKind,
+  stateOf
+} from "../support/AttackedServer.ts"
 import { codeOf, outsideOf, sectionOf } from "../support/FencedPrompt.ts"
-import { injections, injectionsIn, type Injection, messageInjections } from "../support/Injections.ts"
-import { type McpCaller, mcpCaller } from "../support/McpCalls.ts"
-import { accountCalls, fact, idsOf, schemaText, startTimeout, text, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { injectionsIn, type Injection, messageInjections } from "../support/Injections.ts"
+import { fact, idsOf, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { type ModelRequest, ModelServer } from "../support/ModelServer.ts"
 import { answer } from "../support/ModelServerReplies.ts"
 import { honestText, obedient } from "../support/ObedientModel.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
 
 type Json = Awaited<ReturnType<MemoryCalls["get"]>>
 
@@ -30,76 +37,14 @@ const questionAttacks = injectionsIn("question")
 const kindAttacks = injectionsIn("kind")
 const tagAttacks = injectionsIn("tag")
 
-interface World {
-  readonly server: TestServer
-  /** Is attacked. */
-  readonly alice: MemoryCalls
-  /** Has nothing to do with it. */
-  readonly bob: MemoryCalls
-  readonly aliceTools: McpCaller
-  readonly bobTools: McpCaller
-}
-
-const newWorld = async (environment: Readonly<Record<string, string>>): Promise<World> => {
-  const server = await startServer({ environment })
-  const [alice, bob] = [await accountCalls(server, "alice"), await accountCalls(server, "bob")]
-  for (const calls of [alice, bob]) {
-    await calls.post("/v1/schemas", {
-      name: "contact",
-      description: "Somebody's address",
-      schema: schemaText({ email: text }, { required: ["email"] }),
-      uniqueOn: ["email"]
-    })
-    await calls.create("known", [
-      fact("Alice", "Alice lives in Seattle"),
-      fact("Alice", "Alice likes green tea"),
-      { kind: "contact", data: { email: "alice@example.org" } }
-    ])
-  }
-  const [aliceTools, bobTools] = [await mcpCaller(server, alice.key), await mcpCaller(server, bob.key)]
-  return { server, alice, bob, aliceTools, bobTools }
-}
-
-const listed = async (calls: MemoryCalls, parameters = ""): Promise<Json> =>
-  (await calls.call("GET", `/v1/memories?limit=100${parameters}`)).body
-
-/** All that no attack may change. */
-const stateOf = async ({ alice, aliceTools, bob, bobTools }: World): Promise<Json> => ({
-  alice: [
-    (await listed(alice, "&agentId=known")).memories,
-    (await alice.call("GET", "/v1/schemas/contact")).body,
-    (await alice.call("GET", "/v1/account")).body.account,
-    (await aliceTools.tools()).filter(({ name }) => !isOfAttack(name))
-  ],
-  bob: [
-    await listed(bob),
-    (await bob.call("GET", "/v1/schemas")).body,
-    (await bob.call("GET", "/v1/account")).body,
-    await bobTools.tools()
-  ]
-})
-
-/** The attacked account spends credits; the other pays for what this test itself reads of it. */
-const creditsOf = async (calls: MemoryCalls): Promise<number> =>
-  (await calls.call("GET", "/v1/credits")).body.allowance.credits
-
-const isOfAttack = (toolName: string): boolean => toolName.startsWith("write_attack_")
-const kindOf = ({ id }: Injection): string => `attack_${id.replaceAll("-", "_")}`
-
-const registerKind = async (calls: MemoryCalls, attack: Injection) => {
-  const kind = { name: kindOf(attack), description: attack.text, schema: schemaText({ note: text, owner: text }) }
-  const { body, status } = await calls.post("/v1/schemas", kind)
-  expect(status, JSON.stringify(body)).toBe(200)
-}
+/** A text as it stands inside a JSON text. */
+const jsonText = (said: string): string => JSON.stringify(said).slice(1, -1)
 
 const expectNothingOf = (attack: Injection, said: Json, where = "") => {
   const lower = JSON.stringify(said).toLowerCase()
   for (const word of attack.forbidden)
     expect(lower, `${attack.id} ${where}`).not.toContain(jsonText(word.toLowerCase()))
 }
-
-/** A text as it stands inside a JSON text. */
-const jsonText = (said: string): string => JSON.stringify(said).slice(1, -1)
 
 const converse = (calls: MemoryCalls, attack: Injection, role: string, rest: object = {}) =>
   calls.post("/v1/memories", {
@@ -120,11 +65,11 @@ const searched = async (calls: MemoryCalls, mode: string, query: string, agentId
 }
 
 describe("without a language model", () => {
-  let world: World
+  let world: AttackedServer
   let before: Json
   let creditsBefore: number
   beforeAll(async () => {
-    world = await newWorld({})
+    world = await attackedServer({})
     before = await stateOf(world)
     creditsBefore = await creditsOf(world.bob)
   }, startTimeout)
@@ -217,12 +162,12 @@ describe("without a language model", () => {
 
 describe.each(["openai-compatible", "anthropic"] as const)("with a model behind %s that obeys", (provider) => {
   let model: ModelServer
-  let world: World
+  let world: AttackedServer
   let before: Json
   let creditsBefore: number
   beforeAll(async () => {
     model = await ModelServer.start()
-    world = await newWorld({
+    world = await attackedServer({
       MUNIMENT_EMBEDDING_MODEL: "none",
       MUNIMENT_LLM_PROVIDER: provider,
       MUNIMENT_LLM_BASE_URL: model.baseUrl(provider),
@@ -320,6 +265,8 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
   })
 
   it("all of it leaves accounts, kinds, tools and other memories as they were", async () => {
+    const { agents } = (await world.alice.call("GET", "/v1/account")).body
+    expect(agents).toContainEqual({ agentId: "attacked", memories: messageInjections.length + kindAttacks.length })
     expect(await creditsOf(world.bob)).toBe(creditsBefore)
     await expectUntouched(world, before)
   })
@@ -365,13 +312,4 @@ const expectPlainMap = ({ clusters, memoryMap, points }: Json, stored: ReadonlyA
   expect([bullets.length, bullets.length + headings.length]).toEqual([stored.length, lines.length])
   expect(headings.length).toBeGreaterThanOrEqual(clusters.length)
   expect(memoryMap).not.toMatch(/(?<!\\)[<>[\]`]|[\u200b-\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e0fff}]/u)
-}
-
-const expectUntouched = async (world: World, before: Json) => {
-  expect(await stateOf(world)).toEqual(before)
-  const { body } = await world.server.call("GET", "/admin/ledger/check", { key: world.server.operatorToken })
-  expect(body, JSON.stringify(body)).toMatchObject({ ok: true, problems: [] })
-  for (const attack of injections) {
-    for (const word of attack.forbidden) expect(world.server.output(), attack.id).not.toContain(word)
-  }
 }

@@ -27,7 +27,6 @@ export type ToolFailure =
   | PaymentRequired
   | PaymentPending
   | RateLimited
-  | RateLimited
   | InsufficientStorage
   | Unavailable
 
