@@ -39,13 +39,13 @@ const principalAxes = (sample: Matrix, count: number): Matrix => {
   const next = seededSequence(seed)
   let axes = makeMatrix(count, sample.dims)
   for (let at = 0; at < axes.values.length; at++) axes.values[at] = next() - 0.5
-  orthonormalise(axes)
+  orthonormalise(axes, 1)
   const byDim = transposed(sample)
   for (let iteration = 0; iteration < iterations; iteration++) {
     const coordinates = transposed(rowProducts(sample, axes))
     // The rows' sum, each weighted by its coordinate on the axis.
     const moved = transposed(rowProducts(byDim, coordinates))
-    orthonormalise(moved)
+    orthonormalise(moved, iteration < iterations - 1 ? 1 : 2)
     axes = moved
   }
   return axes
@@ -62,12 +62,12 @@ const transposed = ({ rows, dims, values }: Matrix): Matrix => {
 /** A row that adds less than this share of its length to the rows before it is rounding error. */
 const independentMin = 1e-6
 
-/** Gram-Schmidt, twice, since once loses digits. */
-const orthonormalise = (axes: Matrix): void => {
+/** Gram-Schmidt. Once loses digits, which only the last iteration has to have. */
+const orthonormalise = (axes: Matrix, passes: number): void => {
   const rows = Array.from({ length: axes.rows }, (_, axis) => rowOf(axes, axis))
   for (const [axis, current] of rows.entries()) {
     normalise(current)
-    for (let pass = 0; pass < 2; pass++) {
+    for (let pass = 0; pass < passes; pass++) {
       for (let before = 0; before < axis; before++) addScaled(current, rows[before]!, -dot(current, rows[before]!))
     }
     if (dot(current, current) < independentMin * independentMin) current.fill(0)
