@@ -7,33 +7,9 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
+import type { BudgetBounds, BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
+import type { ModelUsageDay } from "@muniment/domain/Operations"
 import { ControlDatabase } from "./ControlDatabase.ts"
-
-export interface Usage {
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly costMicroUsd: number
-}
-
-/** Per account and UTC day; without a bound there is none. */
-export interface UsageBounds {
-  /** Input and output together. */
-  readonly tokensPerDay?: number | undefined
-  readonly costPerDayMicroUsd?: number | undefined
-}
-
-/** An estimate that is counted and waits to be settled. */
-export interface UsageHold {
-  readonly account: string
-  /** `YYYY-MM-DD`, UTC. */
-  readonly day: string
-  readonly estimate: Usage
-}
-
-export interface DayUsage extends Usage {
-  readonly account: string
-  readonly day: string
-}
 
 export interface UsageQuery {
   /** All accounts when absent. */
@@ -52,13 +28,13 @@ export class ModelUsage extends Context.Service<
     /** Counts `estimate` for today if the day's use stays within `bounds`; `undefined` if it does not. */
     readonly reserve: (
       account: string,
-      estimate: Usage,
-      bounds: UsageBounds
-    ) => Effect.Effect<UsageHold | undefined, InsufficientStorage>
+      estimate: ModelSpend,
+      bounds: BudgetBounds
+    ) => Effect.Effect<BudgetHold | undefined, InsufficientStorage>
     /** Puts `used` in the place of the hold's estimate; once per hold. */
-    readonly settle: (hold: UsageHold, used: Usage) => Effect.Effect<void, InsufficientStorage>
+    readonly settle: (hold: BudgetHold, used: ModelSpend) => Effect.Effect<void, InsufficientStorage>
     /** Newest day first, then by account; at most `usageRowsMax`. Calls under way count as estimated. */
-    readonly usage: (query: UsageQuery) => Effect.Effect<ReadonlyArray<DayUsage>>
+    readonly usage: (query: UsageQuery) => Effect.Effect<ReadonlyArray<ModelUsageDay>>
   }
 >()("muniment/ledger/ModelUsage") {
   static readonly layer = Layer.effect(
@@ -68,12 +44,12 @@ export class ModelUsage extends Context.Service<
 
       const usedOn = (account: string, day: string) =>
         Effect.map(
-          sql<Usage>`SELECT input_tokens AS inputTokens, output_tokens AS outputTokens, cost_micro_usd AS costMicroUsd
+          sql<ModelSpend>`SELECT input_tokens AS inputTokens, output_tokens AS outputTokens, cost_micro_usd AS costMicroUsd
             FROM model_usage WHERE account = ${account} AND day = ${day}`,
           ([row]) => row ?? nothing
         )
 
-      const add = (account: string, day: string, usage: Usage) =>
+      const add = (account: string, day: string, usage: ModelSpend) =>
         sql`INSERT INTO model_usage ${sql.insert({
           account,
           day,
@@ -107,7 +83,7 @@ export class ModelUsage extends Context.Service<
             WHERE account = ${account} AND day = ${day}`)
         }),
         usage: ({ account, fromDay, toDay }) =>
-          read(sql<DayUsage>`SELECT account, day, input_tokens AS inputTokens, output_tokens AS outputTokens,
+          read(sql<ModelUsageDay>`SELECT account, day, input_tokens AS inputTokens, output_tokens AS outputTokens,
               cost_micro_usd AS costMicroUsd
             FROM model_usage
             WHERE day BETWEEN ${fromDay} AND ${toDay} AND (${account ?? null} IS NULL OR account = ${account ?? null})
@@ -117,11 +93,15 @@ export class ModelUsage extends Context.Service<
   )
 }
 
-const nothing: Usage = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0 }
+const nothing: ModelSpend = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0 }
 
 const dayOf = (atMillis: number): string => new Date(atMillis).toISOString().slice(0, 10)
 
-const isWithin = (used: Usage, estimate: Usage, { costPerDayMicroUsd, tokensPerDay }: UsageBounds): boolean => {
+const isWithin = (
+  used: ModelSpend,
+  estimate: ModelSpend,
+  { costPerDayMicroUsd, tokensPerDay }: BudgetBounds
+): boolean => {
   const tokens = used.inputTokens + used.outputTokens + estimate.inputTokens + estimate.outputTokens
   return (
     tokens <= (tokensPerDay ?? Infinity) &&
@@ -130,7 +110,7 @@ const isWithin = (used: Usage, estimate: Usage, { costPerDayMicroUsd, tokensPerD
 }
 
 /** A fraction or a negative number here is a broken caller, not an event of the world. */
-const assertCountable = (usage: Usage): void => {
+const assertCountable = (usage: ModelSpend): void => {
   for (const amount of [usage.inputTokens, usage.outputTokens, usage.costMicroUsd]) {
     if (!Number.isSafeInteger(amount) || amount < 0) throw new RangeError(`${amount} is no amount of use`)
   }

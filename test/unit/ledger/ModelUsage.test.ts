@@ -3,13 +3,14 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { ControlDatabase } from "@muniment/ledger/ControlDatabase"
-import { ModelUsage, type Usage } from "@muniment/ledger/ModelUsage"
+import type { ModelSpend } from "@muniment/domain/ModelSpend"
+import { ModelUsage } from "@muniment/ledger/ModelUsage"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
 const usageOf = (directory: string) =>
   ModelUsage.layer.pipe(Layer.provide(ControlDatabase.layer(directory)), Layer.fresh)
 
-const amount = (inputTokens: number, outputTokens = 0, costMicroUsd = 0): Usage => ({
+const amount = (inputTokens: number, outputTokens = 0, costMicroUsd = 0): ModelSpend => ({
   inputTokens,
   outputTokens,
   costMicroUsd

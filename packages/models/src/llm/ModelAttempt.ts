@@ -6,8 +6,9 @@
  */
 import { Clock, Data, Duration, Effect, type Schema } from "effect"
 import type { AiError, LanguageModel, Prompt } from "effect/ai"
+import type { BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
 import { callSettings, type LanguageModelConfig } from "./LanguageModelConfig.ts"
-import type { BudgetHold, ModelBudget, ModelSpend } from "./ModelBudget.ts"
+import type { ModelBudget } from "./ModelBudget.ts"
 import { ModelFailure } from "./ModelFailure.ts"
 import { countTokens } from "./ModelMetrics.ts"
 import { CurrentCall, type ModelCall, newCall } from "./ProviderModel.ts"

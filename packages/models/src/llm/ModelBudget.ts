@@ -4,27 +4,7 @@
  */
 import { Context, type Effect } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
-
-/** Integers; costs are millionths of a US dollar. */
-export interface ModelSpend {
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly costMicroUsd: number
-}
-
-/** Per account and UTC day; without a bound there is none. */
-export interface BudgetBounds {
-  readonly tokensPerDay?: number | undefined
-  readonly costPerDayMicroUsd?: number | undefined
-}
-
-/** An estimate that counts already and waits for what was really used. */
-export interface BudgetHold {
-  readonly account: string
-  /** `YYYY-MM-DD`, UTC. */
-  readonly day: string
-  readonly estimate: ModelSpend
-}
+import type { BudgetBounds, BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
 
 export class ModelBudget extends Context.Service<
   ModelBudget,

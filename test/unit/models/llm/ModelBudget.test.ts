@@ -2,7 +2,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Layer, Redacted } from "effect"
 import { ControlDatabase } from "@muniment/ledger/ControlDatabase"
-import { type DayUsage, ModelUsage } from "@muniment/ledger/ModelUsage"
+import type { ModelUsageDay } from "@muniment/domain/Operations"
+import { ModelUsage } from "@muniment/ledger/ModelUsage"
 import type { LanguageModelConfig } from "@muniment/models/llm/LanguageModelConfig"
 import { ModelBudget } from "@muniment/models/llm/ModelBudget"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
@@ -36,7 +37,7 @@ const started = (
 
 const generate = (account: string) => StructuredModel.use((model) => model.generate({ ...request, account }))
 const usage = ModelUsage.use((ledger) => ledger.usage({ fromDay: "2000-01-01", toDay: "2999-01-01" }))
-const amounts = ({ account, costMicroUsd, inputTokens, outputTokens }: DayUsage) => [
+const amounts = ({ account, costMicroUsd, inputTokens, outputTokens }: ModelUsageDay) => [
   account,
   inputTokens,
   outputTokens,
