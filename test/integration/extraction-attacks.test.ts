@@ -86,6 +86,14 @@ describe("a conversation", () => {
     expect([model.requests.length, (await spent()) - spentBefore]).toEqual([1, 5])
   })
 
+  it("sent many times at once is read by the model once, and charged once", async () => {
+    model.otherwise = () => later(200, extraction(home))
+    const spentBefore = await spent()
+    const all = await Promise.all(Array.from({ length: 6 }, () => extract("many", "I am Alice and live in Quimper.")))
+    expect(all.map(({ body }) => body.created.length).toSorted()).toEqual([0, 0, 0, 0, 0, 1])
+    expect([model.requests.length, (await spent()) - spentBefore]).toEqual([1, 5])
+  })
+
   it("that fails to be read leaves no agent behind", async () => {
     model.otherwise = () => status(400)
     expect((await extract("ghost", "I live in Quimper.")).status).toBe(503)

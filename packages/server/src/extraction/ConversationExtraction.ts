@@ -4,8 +4,8 @@
  * messages, so that a message counts as processed exactly when its memories are there.
  *
  * Invariants: a failure of the extractor stores nothing, marks nothing and costs nothing; a conversation
- * with nothing new costs nothing; of two requests with the same messages at once one stores, the other
- * finds them processed.
+ * with nothing new costs nothing; of two requests with the same messages at once one reads and stores, the
+ * other waits and finds them processed.
  */
 import { Clock, Context, Effect, Layer, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
@@ -25,6 +25,7 @@ import { type ExtractionRequest, Extractor } from "@muniment/insight/extraction/
 import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
 import type { ModelFailure } from "@muniment/models/llm/StructuredModel"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
+import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { answerHeaders } from "../http/RateLimits.ts"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { MemoryIds } from "../memories/MemoryIds.ts"
@@ -41,6 +42,7 @@ import {
 } from "./CandidateJudge.ts"
 import { keyedMessages, type KeyedMessage } from "./ConversationMessages.ts"
 import { meaningOf } from "./SameMeaning.ts"
+import { SameMessages } from "./SameMessages.ts"
 
 /** A request with a conversation. */
 export type ConversationRequest = CreateMemories & Required<Pick<CreateMemories, "conversation">>
@@ -89,6 +91,7 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis = Limits.extractionDe
   const validator = yield* SchemaValidator
   const extractor = yield* Extractor
   const ids = new MemoryIds()
+  const sameMessages = new SameMessages()
 
   const threadOf = Effect.fnUntraced(function* (
     key: NamespaceKey | undefined,
@@ -176,6 +179,19 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis = Limits.extractionDe
   ) {
     const schemas = yield* candidateKinds(account, request, kinds)
     const messages = keyedMessages(request.conversation, request.schemas)
+    const { agentId, subjectId, threadId } = request
+    const asked = [account, agentId, subjectId ?? null, threadId ?? null, ...messages.map(({ key }) => key)]
+    const act = extractFrom(account, request, messages, schemas, token)
+    return yield* sameMessages.inTurn(sha256Hex(JSON.stringify(asked)), act, overtaken)
+  })
+
+  const extractFrom = Effect.fnUntraced(function* (
+    account: string,
+    request: ConversationRequest,
+    messages: ReadonlyArray<KeyedMessage>,
+    schemas: ReadonlyMap<string, MemorySchema>,
+    token: IdempotencyToken | undefined
+  ) {
     let isCharged = false
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const existing = own.of(account, request.agentId)
@@ -218,14 +234,18 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis = Limits.extractionDe
         skippedMessages
       }
     }
-    return yield* new Unavailable({
-      code: "overloaded",
-      error: "other requests kept processing messages of this thread; nothing was stored, try again"
-    })
+    return yield* overtaken
   })
 
   return { extract }
 })
+
+const overtaken = Effect.fail(
+  new Unavailable({
+    code: "overloaded",
+    error: "other requests kept processing messages of this thread; nothing was stored, try again"
+  })
+)
 
 const nothing = { candidates: [], dropped: [], summary: undefined } as const
 

@@ -19,6 +19,7 @@ export const keyedMessages = (
   conversation: ReadonlyArray<typeof ConversationMessage.Type>,
   kinds: ReadonlyArray<string> | undefined
 ): ReadonlyArray<KeyedMessage> => {
+  const distinct = kinds === undefined ? null : [...new Set(kinds)].toSorted()
   const said = new Map<string, number>()
   const keys = new Set<string>()
   return conversation.flatMap(({ content, id, role: given }) => {
@@ -26,7 +27,7 @@ export const keyedMessages = (
     const words = canonicalJson({ role, content })
     const occurrence = (said.get(words) ?? 0) + 1
     said.set(words, occurrence)
-    const known = id === undefined ? { role, content, occurrence, kinds: kinds?.toSorted() ?? null } : { id }
+    const known = id === undefined ? { role, content, occurrence, kinds: distinct } : { id }
     const key = sha256Hex(canonicalJson(known))
     // An id that stands twice in one request names one message: the first.
     if (keys.has(key)) return []
