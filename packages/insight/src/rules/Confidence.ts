@@ -28,6 +28,7 @@ export const ruleConfidence = {
   undertaking: 0.75,
   change: 0.85,
   past: 0.8,
+  plain: 0.62,
   like: 0.85,
   favorite: 0.92,
   dislike: 0.85,

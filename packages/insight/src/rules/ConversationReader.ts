@@ -10,7 +10,7 @@ import type { RuleName } from "./Confidence.ts"
 import { Entities, entitiesIn } from "./Entities.ts"
 import { bareAnswer, lastQuestion } from "./ShortAnswers.ts"
 import { eventDates } from "./EventDates.ts"
-import { eventRules, occasionIn } from "./EventRules.ts"
+import { eventRules, namesOccasion, occasionIn } from "./EventRules.ts"
 import { factRules } from "./FactRules.ts"
 import { factOf, type Finding, type RuleFamily, type Scene } from "./Finding.ts"
 import { identityRules } from "./IdentityRules.ts"
@@ -18,6 +18,7 @@ import { messageText } from "./MessageText.ts"
 import { contactFindings, sharesValue } from "./ContactFindings.ts"
 import { correctedName, learnNames, nameFragment, nicknameOf } from "./Names.ts"
 import { People } from "./People.ts"
+import { plainFacts } from "./PlainFacts.ts"
 import { belovedThing, preferenceRules } from "./PreferenceRules.ts"
 import { relationFindings } from "./RelationRules.ts"
 import { rulesLimits, type RulesTask } from "./RulesProtocol.ts"
@@ -33,7 +34,7 @@ export interface SourcedFinding {
   readonly sentence: string
 }
 
-const families: ReadonlyArray<RuleFamily> = [eventRules, identityRules, preferenceRules, factRules]
+const families: ReadonlyArray<RuleFamily> = [eventRules, identityRules, preferenceRules, factRules, plainFacts]
 
 export const readConversation = (task: RulesTask): Extraction => {
   const people = new People()
@@ -105,10 +106,11 @@ class Reader {
       return
     }
     this.#learnEntities(verdict.text, source)
-    if (!speaksOfSomebody(verdict.text, this.#people)) return
+    if (!speaksOfSomebody(verdict.text, this.#people) && !redating.test(verdict.text)) return
     if (this.#sentencesRead++ >= rulesLimits.sentencesReadMax) {
       return this.#drop("unsupported", "more sentences than are read at once", source)
     }
+    if (this.#redated(verdict.text, source)) return
     const words = wordsOf(verdict.text)
     const before = this.findings.length
     const keep = (finding: Finding) => {
@@ -122,6 +124,23 @@ class Reader {
     }
     for (const finding of this.#findingsOf(verdict.text, words, verdict.isAsked, source)) keep(finding)
     if (verdict.isAsked && this.findings.length === before) this.#drop("unsupported", "no rule knows this fact", source)
+  }
+
+  /** `I meant the 14th`: the event told last was on another day. */
+  #redated(text: string, source: number): boolean {
+    const told = redating.exec(text)?.[1]
+    const last = this.findings.at(-1)
+    const before = last?.finding.eventDate
+    if (told === undefined || last === undefined || before === undefined) return false
+    const anchor =
+      before.slice(0, 7) === this.#task.conversationDate.slice(0, 7) ? undefined : `${before.slice(0, 7)}-01`
+    const spoken = /^the \d/.test(told) ? `on ${told}` : told
+    const start = eventDates(spoken, this.#task.conversationDate, "future", anchor).find((date) => date.start)?.start
+    if (start === undefined) return false
+    const { endDate: _, ...finding } = last.finding
+    this.findings[this.findings.length - 1] = { ...last, finding: { ...finding, eventDate: start } }
+    if (last.finding.entity !== undefined) this.entities.redate(last.finding.entity, start, source)
+    return true
   }
 
   #findingsOf(text: string, words: ReadonlyArray<Word>, isAsked: boolean, source: number): ReadonlyArray<Finding> {
@@ -171,6 +190,9 @@ class Reader {
   }
 }
 
+const redating =
+  /^(?:I (?:meant|mean)|make (?:that|it)|(?:it|that) (?:is|should be)(?: actually| on)?|rather|it has (?:been )?moved to|moved to|not [\w ]{2,20}, but) ((?:on )?(?:the \d{1,2}(?:st|nd|rd|th)|(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|\d{1,2}(?:st|nd|rd|th)? \p{Lu}\p{Ll}+|\p{Lu}\p{Ll}+ \d{1,2}(?:st|nd|rd|th)?))(?:,? not .*| instead)?[.!]?$/u
+
 /** Cheap, before the tagger: a sentence about nobody tells nothing. */
 const speaksOfSomebody = (text: string, people: People): boolean =>
   /\b(?:I|my|me|we|our|he|she|they|his|her|it is|here|again|speaking|name)\b|\w@\w/i.test(text) ||
@@ -178,4 +200,5 @@ const speaksOfSomebody = (text: string, people: People): boolean =>
   /^(?:just|recently|finally|moved|got|bought|started|graduated|quit|adopted|sold|born|working|living|allergic|based|married|love|hate|enjoy|prefer|retired|been|learning|studying|training|the |there is )/i.test(
     text
   ) ||
+  namesOccasion(text) ||
   people.all().some(({ name }) => name !== undefined && text.includes(name))

@@ -29,6 +29,16 @@ export class Entities {
     this.#byId.set(key, known)
   }
 
+  /** A corrected day takes the place of the one told before. */
+  redate({ id, type }: Entity, date: string, source: number): void {
+    const known = this.#byId.get(`${type} ${id.toLowerCase()}`)
+    if (known === undefined) return
+    known.fields["date"] = date
+    known.fields["start"] = date
+    delete known.fields["end"]
+    if (!known.sources.includes(source)) known.sources.push(source)
+  }
+
   all(): ReadonlyArray<KnownEntity> {
     return [...this.#byId.values()]
   }
@@ -141,7 +151,7 @@ const petsIn = (text: string, people: People): ReadonlyArray<Entity> => {
   const turned = named === null ? petOf.exec(text) : null
   const name = named?.[3] ?? turned?.[1]
   const word = (named?.[2] ?? turned?.[3])?.toLowerCase()
-  const age = /\b(\d{1,2})[- ](?:years?|yrs?)[- ]old\b/i.exec(text)?.[1]
+  const age = ageIn(text)
   if (name === undefined || word === undefined || /^(?:She|He|It|They|This|That|There)$/.test(name))
     return laterAge(text, people, age)
   const kind = kindOf(word, named?.[1] ?? turned?.[2] ?? "")
@@ -150,13 +160,28 @@ const petsIn = (text: string, people: People): ReadonlyArray<Entity> => {
   return [{ type: "pet", id: name, fields: about }]
 }
 
+const numbers = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(
+  " "
+)
+const stated = new RegExp(
+  `\\b(\\d{1,2}|${numbers.slice(1).join("|")})[- ](?:years?|yrs?)[- ]old\\b|\\bis (?:now |almost )?(\\d{1,2}|${numbers.slice(1).join("|")})(?=[,.!]|$)`,
+  "i"
+)
+
+const ageIn = (text: string): string | undefined => {
+  const found = stated.exec(text)
+  const age = (found?.[1] ?? found?.[2])?.toLowerCase()
+  const spelled = age === undefined ? -1 : numbers.indexOf(age)
+  return spelled > 0 ? String(spelled) : age
+}
+
 /** `He is 22` after a pet was named. */
 const laterAge = (text: string, people: People, age: string | undefined): ReadonlyArray<Entity> => {
-  const stated = age ?? /^(?:he|she|it) is (?:about )?(\d{1,2})(?: years old)?[.!]?$/i.exec(text)?.[1]
+  const told = age ?? /^(?:he|she|it) is (?:about )?(\d{1,2})(?: years old)?[.!]?$/i.exec(text)?.[1]
   const pronoun = /^(he|she|it)\b/i.exec(text)?.[1]
   const person = pronoun === undefined ? undefined : people.meantBy(pronoun)
   const name = person?.isPet === true ? person.name : undefined
-  return stated === undefined || name === undefined ? [] : [{ type: "pet", id: name, fields: { name, age: stated } }]
+  return told === undefined || name === undefined ? [] : [{ type: "pet", id: name, fields: { name, age: told } }]
 }
 
 const money =
@@ -215,6 +240,7 @@ const frequencies: ReadonlyArray<readonly [RegExp, string]> = [
 /** `75 mcg of this daily and 1000 IU of that weekly` is two. */
 const medicinesIn = (text: string): ReadonlyArray<Entity> => {
   const [first = "", ...more] = text.split(/(?:,| and) (?=\d)/)
+  if (!dose.test(first)) return medicineIn(text)
   const others = more.filter((part) => dose.test(part)).flatMap((part) => medicineIn(`take ${part}`))
   return others.length === 0 ? medicineIn(text) : [...medicineIn(first), ...others]
 }

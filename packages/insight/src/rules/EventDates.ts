@@ -30,6 +30,7 @@ export const eventDates = (
   const found = [
     ...spokenDates(text, conversationDate, side),
     ...seasons(text),
+    ...daysBeside(text, anchor),
     ...bareDays(text, anchor !== undefined && anchor > conversationDate ? anchor : conversationDate, side)
   ]
   const sorted = found.sort((one, other) => one.index - other.index)
@@ -155,7 +156,8 @@ const isNoDate = (text: string, before: string): boolean =>
         text
       ) ||
       /^for\b/i.test(text) ||
-      /\b(?:every|each|since|until|till|for|most|ages?|aged)\s+(?:the\s+)?$/i.test(before)
+      (/\b(?:every|each|since|until|till|for|most|ages?|aged)\s+(?:the\s+)?$/i.test(before) &&
+        !/\b(?:booked|eduled|set|planned|arranged|down) for (?:the )?$/i.test(before))
 
 const holidays: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bchristmas eve\b/i, "Dec 24"],
@@ -192,6 +194,20 @@ const bareDays = (text: string, anchor: string, side: DateSide): Array<EventDate
       absolute: start === undefined ? match[0] : `on ${start}`
     }
   })
+
+/** `that day`, `the day after`: beside the day spoken of last, when there is one. */
+const daysBeside = (text: string, anchor: string | undefined): Array<EventDate> =>
+  anchor === undefined
+    ? []
+    : [
+        ...text.matchAll(
+          /\b(?:on )?(?:that (?:same |very )?day|the (?:day after|next day|following day|day before))(?=[,.!;]|$| (?:at|in|with|we|I|my|there)\b)/gi
+        )
+      ].map((match) => {
+        const step = /before$/i.test(match[0]) ? -1 : /that/i.test(match[0]) ? 0 : 1
+        const start = dayOf(new Date(Date.parse(`${anchor.slice(0, 10)}T12:00:00Z`) + step * dayMillis))
+        return { text: match[0], index: match.index, start, end: undefined, absolute: `on ${start}` }
+      })
 
 const seasons = (text: string): Array<EventDate> =>
   [

@@ -22,6 +22,9 @@ const trivial =
 /** What was done and lasts: facts, told by other families. */
 const lasting =
   /^(?:have |has )?(?:just )?(?:moved|quit|left|started|graduated|retired|bought|sold|adopted|got (?:a|an|my|the|married|divorced|engaged|promoted|fired|laid)|became|was diagnosed|joined|turned|gave up|stopped|changed|switched|resigned|lost|was (?:laid|fired|promoted|hired)|broke up|lived|worked|studied|taught|served|volunteered|played|used|broke (?:my|her|his)|won|wrote|published|ran a|(?:have |has )?been|died|passed away|founded|met|began)\b/i
+const errand =
+  /^(?:am|is|are) going to (?:bed|sleep|lunch|dinner|work|be honest|have to|need|try|ask|say|check|see|use|take a (?:look|nap|shower)|the (?:shops?|store|gym|toilet|bathroom|kitchen|office))\b/i
+const journey = /^(?:am|is|are) (?:flying|moving|travell?ing|heading|going|emigrating|relocating) to \p{Lu}/u
 const movement = /^(?:am|is|are) (?:\w+ing|off to|away|in [A-Z])\b/
 
 export const eventRules: RuleFamily = (scene) => {
@@ -40,7 +43,8 @@ export const eventRules: RuleFamily = (scene) => {
     return [eventOf(scene, dated, `${headOf(scene)}${attributeEvent(predicate, dated)}`, "datedEvent")]
   }
   if (/\bnot\b|\bno longer\b|\bnever\b/.test(predicate)) return undefined
-  const isPlanned = futureLead.test(predicate)
+  if (errand.test(predicate) && dated.length === 0) return []
+  const isPlanned = futureLead.test(predicate) || journey.test(predicate)
   const hasAppointment =
     /^(?:have|has|have got|got|booked|have booked|has booked|scheduled|have scheduled|signed up for|have signed up for|registered for|am registered for|am signed up for|have tickets for|got tickets for|bought tickets for|am attending|am hosting|am running|am flying|is hosting) /.test(
       predicate
@@ -75,7 +79,7 @@ export const occasionIn = (
   const isAhead = dates.some(({ start }) => start !== undefined && start.slice(0, 10) >= conversationDate)
   if (
     !isAhead ||
-    (!occasionPattern.test(text) && !happening.test(text)) ||
+    (!occasionPattern.test(text) && !happening.test(text) && !fragment.test(text)) ||
     habit.test(text) ||
     text.split(" ").length > occasionWordsMax
   )
@@ -89,7 +93,7 @@ export const occasionIn = (
       people,
       conversationDate
     )
-  if (!occasionStart.test(text) && !/^[a-z]+ [a-z]+ with\b/.test(text)) return undefined
+  if (!occasionStart.test(text) && !/^[a-z]+ [a-z]+ with\b/.test(text) && !fragment.test(text)) return undefined
   const scene: Scene = {
     clause: { subject: { type: "speaker" }, predicate: text, words: [], tense: "future" },
     people,
@@ -103,6 +107,16 @@ export const occasionIn = (
   )
   return [eventOf(scene, dates, capitalised(inThirdPerson(event, people)), "eventFragment")]
 }
+
+/** `exam next Tuesday at 9`, `dentist tomorrow 3pm`: the occasion stands first. */
+const fragment = new RegExp(
+  `^(?:[\\w'-]+ ){0,2}?(?:${occasion}|dentist|doctors?|gp|vet|optician|hairdresser|therapy|rehearsal|surgery|payday|moving day)\\b`,
+  "i"
+)
+
+/** Cheap, before the tagger: could this be an occasion without a person? */
+export const namesOccasion = (text: string): boolean =>
+  fragment.test(text) && /\d|day\b|tomorrow|tonight|next|week/i.test(text)
 
 /** What things do on a day: `The cast comes off on 15 December`. */
 const happening =

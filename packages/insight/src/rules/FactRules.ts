@@ -43,7 +43,7 @@ const rows: ReadonlyArray<Row> = [
   {
     rule: "health",
     pattern:
-      /^(?:am|is|are|have been|has been|was|became) (?:(?:severely|deathly|highly|mildly|badly|slightly|very|a bit|lactose|gluten|completely|partially|not|red-green) )*(?:allergic|intolerant|diabetic|asthmatic|colou?r-?blind|deaf|blind|dyslexic|autistic|epileptic|left-handed|right-handed|anemic|near-?sighted|short-?sighted|hard of hearing|celiac|coeliac|in remission|sober|in recovery|diagnosed|in a wheelchair|on (?:medication|insulin|antidepressants))\b/i
+      /^(?:am|is|are|have been|has been|was|became) (?:(?:severely|deathly|highly|mildly|badly|slightly|very|a bit|lactose|gluten|completely|partially|not|red-green) )*(?:allergic|intolerant|diabetic|asthmatic|colou?r-?blind|deaf|blind|dyslexic|autistic|epileptic|left-handed|right-handed|anemic|near-?sighted|short-?sighted|hard of hearing|celiac|coeliac|in remission|sober|in recovery|diagnosed|in a wheelchair|(?:\w+ )?(?:weeks|months) pregnant|on (?:medication|insulin|antidepressants))\b/i
   },
   {
     rule: "health",
@@ -179,8 +179,12 @@ const occupationIn = (predicate: string): string | undefined => {
     /^(?:am|is) (?:an? |the )(?:\d+[- ]year[- ]old )?([\p{L}][\p{L} -]*?)(?= (?:at|for|in|with|on|from|and|who|based|by)\b|[,.;]|$)/u.exec(
       predicate
     )?.[1]
-  return told !== undefined && trade.test(told) ? told : undefined
+  return told !== undefined && isTrade(told) ? told : undefined
 }
+
+/** A noun phrase that ends like an occupation. */
+export const isTrade = (noun: string): boolean =>
+  trade.test(noun) && !/\b(?:user|customer|newcomer|beginner|member|winner|stranger|number)$/i.test(noun)
 
 const trade =
   /(?:(?!(?:lover|owner|brother|sister|mother|father|beginner|member|loser|believer|parent|cancer|smoker|drinker|reader|eater|sleeper|person|gamer|foodie)$)[a-z]+(?:er|or|ist|ian|ant|eer|ect|yst)|nurse|chef|student|clerk|pilot|coach|judge|vet|cook|midwife|surgeon|mechanic|plumber|lawyer|doctor|ceo|cto|optician|barista|secretary|executive|representative|analyst|technician)$/i

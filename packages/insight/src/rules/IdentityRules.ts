@@ -5,6 +5,7 @@
  */
 import type { Clause } from "./Clauses.ts"
 import type { RuleName } from "./Confidence.ts"
+import type { Word } from "./Words.ts"
 import { entityOf, factOf, headOf, type Finding, ownerOf, type RuleFamily, type Scene, subjectOf } from "./Finding.ts"
 
 /** Groups of `pattern` with a name are fields. */
@@ -191,10 +192,19 @@ export const ownName = (predicate: string, clause: Pick<Clause, "words">): strin
     "u"
   ).exec(predicate)?.[1]
   if (bare === undefined) return undefined
-  const first = clause.words.find(({ text }) => text === bare.split(" ").at(-1))
-  const isPerson = first?.tags.has("Person") === true || first?.tags.has("FirstName") === true
-  return isPerson && first.tags.has("Demonym") !== true ? bare : undefined
+  const own = clause.words.filter(({ text }) => bare.split(" ").includes(text))
+  const last = own.at(-1)
+  if (last === undefined || last.tags.has("Demonym")) return undefined
+  if (last.tags.has("Person") || last.tags.has("FirstName")) return bare
+  return own.length <= 3 && own.every(isUnheardOf) ? bare : undefined
 }
+
+/** A capital that no dictionary knows: a name, unless it is formed like a nationality, a faith or a state. */
+const isUnheardOf = ({ tags, text }: Word): boolean =>
+  [...tags].every((tag) => tag === "ProperNoun" || tag === "Noun") &&
+  !/(?:ish|ese|ian|ean|ic|ist|ite|ing|ed|able|ive|less|ful|ous|ly|[^m]an|ari|ali)$|^(?:\p{Lu}+|Vegan|Asian|Jew|Jewish|Muslim|Sikh|Hindu|Quaker|Mormon|Aries|Taurus|Gemini|Cancer|Leo|Virgo|Libra|Scorpio|Sagittarius|Capricorn|Aquarius|Pisces|Type|Team|Gen|Group|Class|Year|Grade|Level|Mr|Mrs|Ms|Dr|Batman|Superman|Groot|ChatGPT|Claude|Siri|Alexa|Iron|King|Queen|Prince|Captain|God|Satan|Santa)$/u.test(
+    text
+  )
 
 const nameFinding = (scene: Scene, name: string): Finding => {
   const owner = ownerOf(scene.clause.subject)

@@ -78,7 +78,7 @@ const sentencesOf = (text: string, tooLong: () => void): ReadonlyArray<string> =
         .replace(/\s+/g, " ")
         .trim()
     )
-    .filter((sentence) => /[a-z]/i.test(sentence))
+    .filter((sentence) => /[\p{L}\d]/u.test(sentence))
     .filter((sentence) => {
       const isReadable =
         sentence.length <= rulesLimits.sentenceLengthMax &&

@@ -77,7 +77,7 @@ const rows: ReadonlyArray<Row> = [
   {
     type: "wants",
     rule: "wish",
-    lead: /^(?:(?:would (?:really |very much |absolutely |also )*(?:like|love)|want|wants|wanted|have always wanted|has always wanted|wish|wishes|hope|hopes|am hoping|is hoping|am dying|am eager|am keen|aim|aims|aspire|aspires|long|am aiming|is aiming|am dreaming of|dream|dreams|am looking forward|am saving up|am saving|is saving)(?: to| of| for)?)\b/i
+    lead: /^(?:(?:would (?:really |very much |absolutely |also )*(?:like|love)|want|wants|wanted|have always wanted|has always wanted|wish|wishes|hope|hopes|am hoping|is hoping|(?:am dying|am eager|am keen)(?= to\b)|aim|aims|aspire|aspires|long|am aiming|is aiming|am dreaming of|dream|dreams|am looking forward|am saving up|am saving|is saving)(?: to| of| for)?)\b/i
   },
   {
     type: "needs",

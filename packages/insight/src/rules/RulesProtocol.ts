@@ -10,7 +10,12 @@ export type RulesAnswer = Extraction
 /** Lengths are UTF-16 units. A text beyond them is left out and reported as dropped. */
 export const rulesLimits = {
   deadlineMillis: 6_000,
+  /** Of a thread, with its dictionaries, on a machine that has no time. */
+  startMillisMax: 30_000,
+  waitMillisMax: 30_000,
   queueMax: 32,
+  /** Conversations of one account that wait while another of it is read. */
+  queuePerAccountMax: 8,
   idleMillis: 600_000,
   heapMegabytesMax: 256,
   youngHeapMegabytesMax: 32,

@@ -4,6 +4,7 @@
  * way`, `remember that`, `I should mention that`) is cut off.
  */
 import type { DroppedCandidate } from "../extraction/Extractor.ts"
+import { greeted, paraphrased } from "./Paraphrases.ts"
 
 export type Verdict =
   | { readonly states: true; readonly text: string; readonly isAsked: boolean }
@@ -18,7 +19,8 @@ export const gate = (sentence: string): Verdict => {
     message
   })
   if (text === "" || smallTalk.test(text)) return stop("small_talk", "small talk")
-  if (/(?:^|\s)\/s\b|\(sarcasm\)|\bas if\b/i.test(text)) return stop("unsupported", "sarcasm")
+  if (/(?:^|\s)\/s\b|\(sarcasm\)|\bas if\b/i.test(text) || mockery.test(sentence)) return stop("unsupported", "sarcasm")
+  if (story.test(text)) return stop("unsupported", "of a story or a specification")
   if (rolePlay.test(text)) return stop("unsupported", "role play")
   if (isQuestion(text)) return stop("question", "a question states nothing")
   if (attack.test(text)) return stop("instruction", "an instruction, no fact")
@@ -49,7 +51,7 @@ const noting =
 const introductionsMax = 5
 
 const withoutIntroduction = (sentence: string): { readonly text: string; readonly isAsked: boolean } => {
-  let text = sentence.trim()
+  let text = greeted(sentence.trim()).replace(/,? please[.!]?$/i, "")
   let isAsked = false
   for (let round = 0; round < introductionsMax; round++) {
     const before = text
@@ -59,7 +61,7 @@ const withoutIntroduction = (sentence: string): { readonly text: string; readonl
     text = cut
     if (text === before) break
   }
-  return { text: completed(text.replace(/, in case\b.*$/i, "").trim()), isAsked }
+  return { text: paraphrased(completed(text.replace(/, in case\b.*$/i, "").trim())), isAsked }
 }
 
 /** Statements without their first words: `not a fan of`, `favorite food is`. */
@@ -77,6 +79,13 @@ const stated = (field: string): string => {
   if (/^age$/i.test(field)) return "I am "
   return /^city$/i.test(field) ? "I live in " : `My ${field.toLowerCase()} is `
 }
+
+/** Joy that nobody has: `oh great, ...`, `I just LOVE waiting`. */
+const mockery =
+  /^oh,? (?:great|joy|wonderful|fantastic|brilliant|yay|perfect|lovely)\b|\b(?:LOVE|ADORE)\b|\blove (?:it when|waiting|being (?:ignored|late|woken|stuck|on hold)|getting (?:spam|ignored))|\b(?:because|cause) who does not\b/
+
+const story =
+  /^as an? (?:user|admin|administrator|customer),? I (?:want|would|can|need)\b|\b(?:in )?chapter \d|\bthe character\b/i
 
 const smallTalk =
   /^(?:I (?:(?:see|know|understand)(?=[,.!]|$| what| that| why| you)|get it|got it|agree|disagree|hope so|think so|guess so|suppose so|do not know|do not think so|do not care|mean it|am (?:fine|good|ok(?:ay)?|well|great|sorry|kidding|joking|just kidding|just joking|all ears|listening|(?:back|here|ready|done|in|out)(?=[,.!]|$)))(?:[,.! ]|$)(?!from|at|with|in|to|that|about)|just kidding|jk\b|thanks|thank you|how are you|good (?:morning|night|evening|afternoon)|see you|bye|goodbye|lol|haha|hello|hi\b|hey\b)/i

@@ -1,11 +1,12 @@
 /**
  * A bare answer (`Berlin`) to a question of the assistant (`Where do you live?`) is a sentence in two
- * halves; here they are put together, for the few questions whose answer is plain.
+ * halves; here they are put together. The question gives the verb and whom it is about, never a value:
+ * `yes` and `no` turn the question itself into a statement, as the user did by answering.
  */
 import type { Turn } from "../extraction/Extractor.ts"
 import { plainMarks } from "./Words.ts"
 
-const answerWordsMax = 6
+const answerWordsMax = 8
 const questionLengthMax = 300
 
 export const lastQuestion = (turn: Turn | undefined): string | undefined => {
@@ -13,28 +14,138 @@ export const lastQuestion = (turn: Turn | undefined): string | undefined => {
   return /([^.!?\n]*)\?[^?]*$/.exec(plainMarks(turn.content.slice(-questionLengthMax)))?.[1]?.trim()
 }
 
-const forms: ReadonlyArray<readonly [RegExp, (answer: string) => string]> = [
-  [/\b(?:your name|I call you|who am I (?:talking|speaking))\b/i, (answer) => `My name is ${answer}`],
-  [/\bwhere (?:are you from|do you come from)\b/i, (answer) => `I am from ${answer.replace(/^from /i, "")}`],
-  [
-    /\b(?:where do you live|where are you (?:based|located|living)|(?:what|which) (?:city|town|country|state) (?:do you live|are you))\b/i,
-    (answer) => `I live in ${answer.replace(/^(?:in|at) /i, "")}`
-  ],
-  [/\bhow old are you|your age\b/i, (answer) => `I am ${answer.replace(/ years old$/i, "")} years old`],
-  [/\b(?:do you do for (?:a living|work)|your (?:job|occupation|profession))\b/i, (answer) => `My job is ${answer}`],
-  [/\byour (favou?rite [\w ]+?)(?: is)?$/i, (answer) => `My favorite one is ${answer}`],
-  [/\b(?:your|an?) e-?mail\b/i, (answer) => `My email is ${answer}`],
-  [/\b(?:when is your birthday|your birthday)\b/i, (answer) => `My birthday is ${answer}`],
-  [/\bany (?:food )?allerg/i, (answer) => `I am allergic to ${answer.replace(/^(?:yes,? |just |only )+/i, "")}`]
-]
-
 /** The answer as a whole sentence; undefined when it is one already, or no answer. */
 export const bareAnswer = (question: string, sentence: string | undefined): string | undefined => {
   const answer = sentence?.replace(/[.!]+$/, "").trim()
   if (answer === undefined || answer === "" || answer.split(" ").length > answerWordsMax) return undefined
-  if (/\b(?:I|I'm|my|we|you|is|are|not|don't|no|none|nope|why|what|skip|rather)\b|\?$/i.test(answer)) return undefined
+  const polar = polarAnswer(plainMarks(question), answer)
+  if (polar !== undefined) return polar
+  if (unanswered.test(answer)) return undefined
   const found = forms.find(([pattern]) => pattern.test(question))
-  if (found === undefined) return undefined
-  const favorite = /favou?rite ([\w ]+?)$/i.exec(question)?.[1]
-  return found[1](answer).replace("favorite one", `favorite ${favorite ?? "one"}`)
+  const match = found?.[0].exec(question)
+  if (found === undefined || match === null || match === undefined) return undefined
+  return found[1](answer.replace(/^(?:it is|they are|mostly|just|about|around) (?=\S)/i, ""), match)
+}
+
+const unanswered =
+  /\b(?:I|I'm|my|we|you|is|are|not|don't|none|nope|why|what|skip|rather|ok|okay|sure|thanks|yes|yeah|idk|dunno|maybe|later|nothing)\b|\?$/i
+
+/** `your wife's`, `the kids'` as the user says it. */
+const mine = (owned: string): string =>
+  owned
+    .trim()
+    .replace(/\byour\b/gi, "my")
+    .replace(/^the /i, "my ")
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+const forms: ReadonlyArray<readonly [RegExp, (answer: string, question: RegExpExecArray) => string]> = [
+  [
+    /\b(?:your (?:full |first )?name(?= *$|[ ,]*(?:again|please)?$)|I call you|who am I (?:talking|speaking))/i,
+    (answer) => `My name is ${answer}`
+  ],
+  [
+    /\bwhat (?:is|are) (your [\w' -]+?'s? names?|the \w+'s? names?) *$|\bwhat's (your [\w' -]+?'s? names?) *$/i,
+    (answer, [, one, other]) => `${capital(mine(one ?? other ?? ""))} is ${answer}`
+  ],
+  [
+    /\bwhat (?:is|are) (your [a-z ]+?|the [a-z]+) called *$|\bwhat's (your [a-z ]+?) called *$/i,
+    (answer, [, one, other]) => `${capital(mine(one ?? other ?? ""))} is called ${answer}`
+  ],
+  [/\bwhere (?:are you from|do you come from)\b/i, (answer) => `I am from ${answer.replace(/^from /i, "")}`],
+  [
+    /\b(?:where do you live|where are you (?:based|located|living)|(?:what|which) (?:city|town|country|state) (?:do you live|are you)(?! \w+ing\b))/i,
+    (answer) => `I live in ${answer.replace(/^(?:in|at) /i, "")}`
+  ],
+  [
+    /\bwhere (?:does|do) (your [\w ]+?) live\b/i,
+    (answer, [, who = ""]) => `${capital(mine(who))} lives in ${answer.replace(/^in /i, "")}`
+  ],
+  [/\bhow old are you|your age\b/i, (answer) => `I am ${answer.replace(/ years old$/i, "")} years old`],
+  [
+    /\bhow old (is|are) ((?:your|the) [\w ]+|he|she|they)\b/i,
+    (answer, [, be = "", who = ""]) => `${capital(mine(who))} ${be} ${answer.replace(/ years old$/i, "")} years old`
+  ],
+  [
+    /\b(?:do you do for (?:a living|work)|your (?:job|occupation|profession|line of work))\b/i,
+    (answer) => `My job is ${answer}`
+  ],
+  [/\bwhere do you work\b/i, (answer) => `I work at ${answer.replace(/^(?:at|for) /i, "")}`],
+  [/\bwhat (?:do|are) you study/i, (answer) => `I study ${answer}`],
+  [/\b(?:what|which) languages? (?:do|can|else do) you speak\b/i, (answer) => `I speak ${answer}`],
+  [/\b(?:what|which) time ?zone\b/i, (answer) => `My timezone is ${answer.replace(/^(?:in|on) /i, "")}`],
+  [/\byour (favou?rite [\w ]+?)(?: is)?$/i, (answer, [, what = ""]) => `My ${what} is ${answer.replace(/, .*$/, "")}`],
+  [/\b(?:your|an?) e-?mail\b/i, (answer) => `My email is ${answer}`],
+  [/\byour (?:phone )?number\b/i, (answer) => `My phone number is ${answer}`],
+  [/\b(?:when is your birthday|your birthday)\b/i, (answer) => `My birthday is ${answer}`],
+  [
+    /\bany (?:food )?allerg|\ballergic to (?:anything|something)\b/i,
+    (answer) =>
+      no.test(answer)
+        ? "I have no allergies"
+        : `I am allergic to ${answer.replace(/^(?:yes,? |just |only |to )+/i, "")}`
+  ],
+  [
+    /\b(?:any|have) (?:dietary|food) (?:restrictions?|requirements?|preferences?|needs)\b/i,
+    (answer) => dietText(answer)
+  ],
+  [/\b(?:any|have) (?:pets?|kids|children|siblings|brothers or sisters|animals)\b/i, (answer) => `I have ${answer}`],
+  [
+    /\bwhen(?:'s| is| are) (your [\w ]+|the [\w ]+)$/i,
+    (answer, [, what = ""]) =>
+      `${capital(what.replace(/^your /i, "my "))} is ${/^(?:on|at|in|next|this|tomorrow|today)\b/i.test(answer) ? "" : "on "}${answer}`
+  ],
+  [
+    /\b(?:where|which \w+|what \w+) are you (flying|going|moving|travell?ing|heading)(?: to)?\b/i,
+    (answer, [, verb = ""]) => `I am ${verb} to ${answer.replace(/^to /i, "")}`
+  ],
+  [
+    /\bwhen are you (\w+ing[\w ]*)$/i,
+    (answer, [, act = ""]) =>
+      `I am ${act} ${/^(?:on|at|in|next|this|tomorrow|today)\b/i.test(answer) ? "" : "on "}${answer}`
+  ],
+  [
+    /\bplans?\b.*\b(for (?:the|this|next) weekend|for (?:tomorrow|tonight)|this weekend|tomorrow)\b/i,
+    (answer, [, time = ""]) =>
+      /^\w+ing\b/.test(answer)
+        ? `I am going ${answer} ${time.replace(/^for /, "").replace(/^the weekend$/, "this weekend")}`
+        : answer
+  ],
+  [
+    /\b(?:do you prefer|would you (?:rather|prefer)|which do you (?:prefer|like)) .*\bor\b/i,
+    (answer) => `I prefer ${answer.replace(/, please$/i, "")}`
+  ],
+  [
+    /\bwhat (?:is|are) (your [a-z ]{3,24})$|\bwhat's (your [a-z ]{3,24})$/i,
+    (answer, [, one, other]) => `${capital(mine(one ?? other ?? ""))} is ${answer}`
+  ]
+]
+
+const dietText = (answer: string): string => {
+  const avoided = /^(?:no|without) ([\w ]+?)(?:,? please)?$/i.exec(answer)?.[1]
+  return avoided === undefined ? `I am ${answer}` : `I do not eat ${avoided}`
+}
+
+const yes =
+  /^(?:yes|yeah|yep|yup|yea|i am|i do|sure do|indeed|correct|that's right|of course)(?:,? (?:i (?:am|do|have)|always|very much|indeed|absolutely|a lot))?$/i
+const no =
+  /^(?:no|nope|nah|not really|never|not at all|i don't|i'm not)(?:,? (?:i (?:don't|do not|am not|'m not|haven't)|never|not really|not at all|thanks?|sorry))?$/i
+const corrected = /^(?:[Nn]o|[Nn]ope|[Nn]ah|[Aa]ctually),? (?:in|at|to) (\p{Lu}[\p{L}' -]+)$/u
+
+/** Questions about the user that `yes` or `no` settles; offers (`do you want me to ...`) are none. */
+const polarAnswer = (question: string, answer: string): string | undefined => {
+  const asked =
+    /(?:^|[,;] ?|\b(?:so|and|but) )(are you|do you|have you(?: ever)?) (?!want|need|mean|think|know|have (?:any|a) (?:questions?|idea|time|minute)|sure|ready|still (?:there|with)|looking|asking|trying|saying|able|okay|ok\b|there|see|remember)([\w' -]+)$/i.exec(
+      question
+    )
+  const [, lead = "", rest = ""] = asked ?? []
+  if (asked === null || / or |\b(?:me|this|that|it)\b/.test(rest)) return undefined
+  const place = corrected.exec(answer)?.[1]
+  if (place !== undefined) return /^live\b/.test(rest) ? `I live in ${place}` : undefined
+  const isYes = yes.test(answer)
+  if (!isYes && !no.test(answer)) return undefined
+  const told = rest.replace(/\byour\b/g, "my").replace(/^have any (\w+)$/, isYes ? "have $1" : "have any $1")
+  if (/^are/i.test(lead)) return `I am ${isYes ? "" : "not "}${told}`
+  if (/^have/i.test(lead)) return isYes ? `I have ${told}` : `I have never ${told}`
+  return isYes ? `I ${told}` : `I do not ${told}`
 }

@@ -41,6 +41,10 @@ const contractions: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(he|she|it|that|there|who)'s (been|got|had|gone|become|always been)\b/gi, "$1 has $2"],
   [/\b(he|she|it|that|there|who|what|where|how|here|name|birthday)'s\b/gi, "$1 is"],
   [/\b(\p{L}+)'s (got|been|gone|had)\b/giu, "$1 has $2"],
+  [
+    /\b(\p{Ll}+)'s (?=(?:booked|scheduled|due|set|planned|cancelled|canceled|postponed|tomorrow|next \p{L}|on (?:the|\d|\p{Lu})))/gu,
+    "$1 is "
+  ],
   [/\bgonna\b/gi, "going to"],
   [/\bwanna\b/gi, "want to"],
   [/\bgotta\b/gi, "have to"],

@@ -51,6 +51,38 @@ describe("the rule extractor", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("lets another account's conversation pass those that wait", () =>
+    Effect.gen(function* () {
+      const extractor = yield* withLimits({ deadlineMillis: 25_000 })
+      yield* extractor.extract(simple)
+      const finished: Array<string> = []
+      const ask = (account: string) =>
+        extractor.extract({ ...some, account }).pipe(Effect.tap(() => Effect.sync(() => finished.push(account))))
+      yield* Effect.all([ask("a"), ask("a"), ask("a"), ask("b")], { concurrency: "unbounded" })
+      assert.include(finished.slice(0, 3), "b")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("refuses more than one account may have waiting", () =>
+    Effect.gen(function* () {
+      const extractor = yield* withLimits({ deadlineMillis: 25_000, queuePerAccountMax: 1 })
+      const exits = yield* Effect.all(
+        ["a", "a", "a", "b"].map((account) => Effect.exit(extractor.extract({ ...simple, account }))),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(exits.map(Exit.isSuccess), [true, true, false, true])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("does not count the start of its thread into the deadline", () =>
+    Effect.gen(function* () {
+      // Loading takes longer than this.
+      const extractor = yield* withLimits({ deadlineMillis: 400 })
+      const { candidates } = yield* extractor.extract(simple)
+      assert.lengthOf(candidates, 2)
+    }).pipe(Effect.scoped)
+  )
+
   it.live("refuses what does not fit its queue", () =>
     Effect.gen(function* () {
       const extractor = yield* withLimits({ deadlineMillis: 25_000, queueMax: 1 })

@@ -1,0 +1,174 @@
+/**
+ * Statements as people type them, rewritten into the forms that the rules read: a missing `I am`, an
+ * apposition in front of its relation, a taste told of the thing (`gluten makes me ill`). Rewriting adds
+ * no content: every noun and value of the result is in the text.
+ */
+import { isTrade } from "./FactRules.ts"
+import { isPet, isRelation } from "./People.ts"
+import { conjugated } from "./ThirdPerson.ts"
+
+/** A statement without its first words, or in another order, as a whole sentence; most come back as they are. */
+export const paraphrased = (text: string): string => {
+  let result = text
+  for (const [pattern, replacement] of rewrites) result = result.replace(pattern, replacement)
+  return ownTrade(shared(apposed(ownedIs(result))))
+}
+
+const name = "\\p{Lu}[\\p{L}'-]+(?: \\p{Lu}[\\p{L}'-]+){0,2}"
+const soft = "(?:(?:just|recently|finally|currently|still|now|newly|happily|already|originally|only|mostly) )*"
+const titles = "mum|mom|dad|nan|gran|granny|grandma|grandpa|grandad|granddad"
+
+/** The subject of what follows is the speaker: none of these begins a sentence about something else. */
+const pastHead =
+  "(?:turned|ran|walked|cycled|swam|hiked|switched|stopped|gave up|relocated|broke my|booked|signed up|passed my|landed|picked up|paid|spent|went|met|visited|flew|took up|did (?:a|an|my|\\d+|some)|built|planted|adopted|rescued|finished|completed|began|ended up|fell|saw|quit|cancelled|failed|won|lost my|joined|bought|ordered|rented|had (?:a|an|my|our)|can not (?:stand|bear|eat|drink|swim|drive|tolerate)|do not (?:eat|drink|smoke|drive|like|own)|hate|love|enjoy|prefer|never (?:eat|drink|touch|wear)|live|work (?:as|at|for|in)|speak|play the|grew up)"
+const doingHead =
+  "(?:flying|driving (?!in\\b)|going|heading|meeting (?:my|the|up|with|\\p{Lu})|handing in|seeing|visiting|picking up|working|reading \\p{Lu}|training|learning|moving|getting (?:married|divorced|a)|starting|taking|having|staying|travelling|traveling|leaving|hosting|building|writing|saving|looking after|renting|studying|teaching|expecting|camping|hiking|celebrating|interviewing|presenting|launching)"
+const stateHead =
+  "(?:between jobs|unemployed|retired|married|single|divorced|widowed|pregnant|vegan|vegetarian|pescatarian|coeliac|celiac|allergic|lactose|gluten intolerant|left-handed|self-employed|based|from \\p{Lu}|born|obsessed with|addicted to|hooked on|off to|partial to|fluent in|colou?r-?blind|diabetic|a fan of)"
+
+const rewrites: ReadonlyArray<readonly [RegExp, string]> = [
+  [
+    new RegExp(
+      `^(?:best|cheers|(?:best|kind|warm) (?:regards|wishes)|regards|yours(?: \\w+)?|love|greetings),? (${name})[.!]?$`,
+      "iu"
+    ),
+    "My name is $1"
+  ],
+  [/^(?:(?:big|huge|massive|great|lifelong|long-time) )(?=(?:fan|lover) of\b)/i, "I am a $&"],
+  [new RegExp(`^(?=${soft}${stateHead}(?:\\b|(?<= )))`, "iu"), "I am "],
+  [
+    new RegExp(
+      `^(?=${soft}${doingHead}(?:\\b|(?<= )))(?!.*\\b(?:is|are|was|were|makes?|helps?|can|will|would|has|sounds?|feels?|costs?)\\b)`,
+      "iu"
+    ),
+    "I am "
+  ],
+  [new RegExp(`^(?=${soft}${pastHead}(?:\\b|(?<= )))(?!\\w+ (?:you|I|he|she|it|they|we)\\b)`, "iu"), "I "],
+  [
+    /^(?:the )?((?:single |proud |working |stay-at-home |new )*(?:mum|mom|mummy|dad|mother|father|parent) (?:of|to) [\w -]+?)(?: here)?[.!]?$/i,
+    "I am a $1"
+  ],
+  [
+    /^((?:two|three|four|five|six|\d|one|an?|no) (?:[\w-]+ ){0,2}(?:kids?|children|sons?|daughters?|brothers?|sisters?|siblings|dogs?|cats?|grandchildren|grandkids|parrots?)\b(?!.*\b(?:is|are|was|were|can|has|have)\b))/i,
+    "I have $1"
+  ],
+  [
+    new RegExp(`^(${name}) born and (?:bred|raised),? (?:but |and )?now (?:living |based )?in `, "u"),
+    "I am from $1 and I live in "
+  ],
+  [new RegExp(`^(${name}) born and (?:bred|raised)\\b`, "u"), "I am from $1"],
+  [
+    /\bI am (?:(?:now|currently) )?in (\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)*) (?:now|these days|at the moment|nowadays)\b/u,
+    "I live in $1"
+  ],
+  [/\bI am now in (?=\p{Lu})/u, "I live in "],
+  [/^home (?:is|has been) (?:now )?(?:in )?(?=(?:an? |\p{Lu}))/iu, "I live in "],
+  [/\bI am renting\b|\bwe are renting\b/i, "I rent"],
+  [/\bI co-own\b/i, "I own"],
+  [new RegExp(`^(?:my )?(${titles})'s (?=\\w+ (?:is|was|lives|works|has)\\b|\\d)`, "i"), "My $1's "],
+  [
+    /\b(my|our) (eldest|youngest|oldest|middle one|little one|firstborn)(?= (?:is|was|has|starts?|goes|plays?|loves?|hates?|wants?|turns?|turned|lives?|works?|studies|got|just)\b)/i,
+    "$1 $2 child"
+  ],
+  [/^they (?:have )?(?:laid me off|let me go)\b/i, "I was laid off"],
+  [/^they (?:have )?(promoted|hired|fired) me\b/i, "I was $1"],
+  [/\b(?:have|has) gone (?=(?:fully |completely )?(?:vegan|vegetarian|gluten-free|keto|dairy-free)\b)/i, "became "],
+  [
+    /\bI (?:have )?(?:always )?(?:could|would) (?:happily )?(?:eat|drink|listen to|watch) (.+?) (?:every (?:single )?(?:day|night)|all day(?: long)?|forever|for ever)(?=[.,!]|$)/i,
+    "I love $1"
+  ],
+  [/^(?:nothing (?:beats|is better than)|(?:you )?can not beat) (.+)$/i, "I love $1"],
+  [/^(?:there is )?nothing (?:I (?:like|love|enjoy) more|better) than (.+)$/i, "I love $1"],
+  [
+    /^(?!(?:it|that|this|he|she|they|you|which|what)\b)((?:[\p{L}-]+ ){0,2}[\p{L}-]+) (?:makes? me (?:ill|sick|sneeze|itch|nauseous)|(?:do|does) not (?:really )?agree with me|gives? me (?:hives|migraines|heartburn|a rash|stomach ?aches?)|upsets? my stomach)\b.*$/iu,
+    "I can not tolerate $1"
+  ],
+  [
+    /^(?!(?:it|that|this|he|she|they|you|which|what)\b)((?:[\p{L}-]+ ){0,3}[\p{L}-]+) (?:suits? me best|works? best for me|is best for me|are best for me)(.*)$/iu,
+    "I prefer $1$2"
+  ],
+  [
+    /^(?!(?:it|that|this|he|she|they|you|which|what)\b)((?:[\p{L}-]+ ){0,3}[\p{L}-]+) (?:is|are) not (?:really )?(?:my thing|my cup of tea|for me)[.!]?$/iu,
+    "I do not like $1"
+  ],
+  [
+    /^(?!(?:it|that|this|he|she|they|you|which|what)\b)((?:[\p{L}-]+ ){0,3}[\p{L}-]+) (?:drives? me (?:crazy|mad|nuts|up the wall|insane)|gets? on my nerves|grosses? me out|bores? me|annoys? me)[.!]?$/iu,
+    "I hate $1"
+  ],
+  [/^((?:[\p{L}-]+ ){0,2}[\p{L}-]+s?) (?:only|everywhere)(?:,? never \p{L}[\p{L} ]*)?[.!]?$/iu, "I prefer $1"],
+  [/^([\p{L}-]+), not ([\p{L}-]+)(?:,| please)? ((?:in|for|on|when) my [\p{L} ]+)[.!]?$/iu, "I prefer $1 over $2 $3"],
+  [/\bmy go-to (?=\w+ (?:is|are)\b)/i, "my favorite "],
+  [/^(?:my go-to|the go-to)(?: for (\w+))? is /i, "My favorite $1 is "],
+  [/^([\p{L}' -]{3,40}?) (?:is|are) my go-to\b/iu, "I love $1"],
+  [/^(my [\p{L} ]{2,20}?) is (?:at|on) (?=UTC|GMT)/iu, "$1 is "],
+  [/\bI am (?:on|in) (?=(?:UTC|GMT|CET|CEST|EST|PST|EDT|PDT|BST|IST|JST)\b)/, "My timezone is "],
+  [/\b(the doctor|the gp|my doctor|my gp|the vet|they) (?:has |have |just )?(?:put|started) me on\b/i, "I take"],
+  [
+    /^(?!(?:I|we|my|our|he|she|they|you) )((?:[a-z]+ )?(?:[a-z]+ )?(?:class|classes|lessons?|practice|training|rehearsals?|therapy|club|choir|physio)) (?=(?:every|each|on (?:mon|tues|wednes|thurs|fri|satur|sun)days)\b)/i,
+    "I have $1 "
+  ],
+  [/\bfolks call me\b/i, "people call me"]
+]
+
+const greeting = new RegExp(
+  `^(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening))[\\s,!.]+(?:there[\\s,!.]+)?(?:this is|it is) (?=${name}(?: (?:from|here|again|speaking)\\b|[.,!]|$))`,
+  "iu"
+)
+
+/** `Hi, this is Maya` is a name; without the greeting it may be anything. */
+export const greeted = (sentence: string): string =>
+  sentence.replace(greeting, (lead, ...rest) => {
+    const text: unknown = rest.at(-1)
+    return typeof text === "string" && /^\p{Lu}/u.test(text.slice(lead.length)) ? "My name is " : lead
+  })
+
+/** `my wifes a pilot`: an apostrophe left out. */
+const ownedIs = (text: string): string =>
+  text.replace(
+    /\b(my|our) ([a-z-]+?)'?s (?=(?:an?|the|from|in|allergic|not|called|married|vegan|vegetarian)\b)/gi,
+    (whole, owner: string, noun: string) => (isRelation(noun) ? `${owner} ${noun} is ` : whole)
+  )
+
+const apposition = new RegExp(`^(${name}),? (?:who is )?(my|our|My|Our) ((?:[a-z]+ )?)([a-z-]+), (?=\\p{Ll})`, "u")
+const contracted = new RegExp(`^(${name})'s (my|our) ((?:[a-z]+ )?)([a-z-]+)(?=[,.!]|$| who| and)`, "u")
+
+/** `Tom, my husband, runs` -> `My husband Tom runs`; `Tom's my husband` -> `Tom is my husband`. */
+const apposed = (text: string): string =>
+  text
+    .replace(contracted, (whole, called: string, owner: string, quality: string, relation: string) =>
+      isRelation(relation) || isPet(relation) ? `${called} is ${owner} ${quality}${relation}` : whole
+    )
+    .replace(apposition, (whole, called: string, owner: string, quality: string, relation: string) =>
+      (isRelation(relation) || isPet(relation)) && !called.endsWith("'s")
+        ? `${owner.toLowerCase() === "my" ? "My" : "Our"} ${quality}${relation} ${called} `
+        : whole
+    )
+
+const both = new RegExp(
+  `^(${name}) and (${name}) (?:both )?(live|work|love|like|hate|enjoy|study|play|speak|have|are|teach|own|run|want|prefer|collect|drive|were|moved|got|met|bought|went) ([^,;]+)`,
+  "u"
+)
+
+/** `Ana and Luis live in Bogotá` is true of each; being married or related is true of both together. */
+const shared = (text: string): string =>
+  text.replace(both, (whole, one: string, other: string, verb: string, rest: string) => {
+    if (
+      /^(?:are|got|were)$/.test(verb) &&
+      /^(?:married|engaged|divorced|together|siblings|twins|my|our|getting)\b/.test(rest)
+    )
+      return whole
+    const told = conjugated(`${verb} ${rest}`.trim(), false).replace(/^was\b/, "was")
+    return `${one} ${told} and ${other} ${told}`
+  })
+
+/** `freelance illustrator here`, `as a beekeeper I am up early`. */
+const ownTrade = (text: string): string => {
+  const here = /^(?:[Aa]n? )?([A-Za-z][a-z-]*(?: [a-z-]+){0,2})(?: from [A-Z]\w+)? here[.!]?$/.exec(text)?.[1]
+  const isNoun = here !== undefined && (/^[a-z]/.test(here) || here.includes(" "))
+  if (isNoun && isTrade(here.toLowerCase())) return `I am ${article(here)} ${here.toLowerCase()}`
+  const role = /^as (an?) ([a-z -]+?),? (?=I (?:am|work|have|do|get|often|usually)\b)/i.exec(text)
+  if (role?.[2] === undefined || !isTrade(role[2])) return text
+  return `I am ${role[1]} ${role[2]} and ${text.slice(role[0].length)}`
+}
+
+const article = (noun: string): string => (/^[aeiou]/i.test(noun) ? "an" : "a")
