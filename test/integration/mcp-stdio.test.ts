@@ -88,6 +88,13 @@ it("answers every request before it ends, also many at once, and prints nothing 
   expect(lines.every(({ result }) => result !== undefined)).toBe(true)
 }, 60_000)
 
+it("tells each request of a batch that the service refuses as a whole", async () => {
+  const batch = Array.from({ length: 11 }, (_, id) => request("ping", {}, id + 1))
+  const { lines } = await run(JSON.stringify(batch))
+  expect(lines).toHaveLength(1)
+  expect(lines.flat()).toEqual(batch.map(({ id }) => ({ jsonrpc: "2.0", id, error: expect.anything() })))
+}, 60_000)
+
 it("carries messages as large as the service takes, and says so of larger ones", async () => {
   const large = JSON.stringify(request("ping", { text: "x".repeat(1_000_000) }, "large"))
   const tooLarge = JSON.stringify(request("ping", { text: "x".repeat(3_000_000) }, "lost"))

@@ -96,10 +96,9 @@ export class McpBridge {
     const json = parsed(text)
     if (isRpc(json)) {
       if (isHandshake) this.#protocolVersion = agreedVersion(json)
-      const [only] = ids
-      // A body that was refused as a whole names no request; the client waits for its own.
-      const isAnonymous = isObject(json) && json["id"] === null && ids.length === 1
-      return JSON.stringify(isAnonymous ? { ...json, id: only } : json)
+      // A body that was refused as a whole names no request; the client waits for its own, all of a batch.
+      const isAnonymous = isObject(json) && json["id"] === null && ids.length > 0
+      return isAnonymous ? oneLine(ids.map((id) => ({ ...json, id }))) : JSON.stringify(json)
     }
     if (ids.length === 0) return undefined
     const said = isObject(json) && typeof json["error"] === "string" ? json["error"] : "no answer of this protocol"
@@ -126,10 +125,11 @@ const readOutgoing = (line: Uint8Array): Outgoing | undefined => {
   }
 }
 
-const errorsFor = (ids: ReadonlyArray<Id>, code: number, message: string): string => {
-  const answers = ids.map((id) => ({ jsonrpc: "2.0", id, error: { code, message } }))
-  return JSON.stringify(answers.length === 1 ? answers[0] : answers)
-}
+const errorsFor = (ids: ReadonlyArray<Id>, code: number, message: string): string =>
+  oneLine(ids.map((id) => ({ jsonrpc: "2.0", id, error: { code, message } })))
+
+/** Several are a batch. */
+const oneLine = (answers: ReadonlyArray<object>): string => JSON.stringify(answers.length === 1 ? answers[0] : answers)
 
 const agreedVersion = (json: Json): string | undefined => {
   const result = isObject(json) ? json["result"] : undefined
