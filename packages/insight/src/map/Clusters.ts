@@ -1,10 +1,12 @@
 /**
- * Rows into clusters, and rows near nothing into none. Communities of the neighbour graph say how many
+ * Rows into clusters, and rows near nothing into none. Communities of the neighbour graph (Louvain:
+ * V. D. Blondel et al., "Fast unfolding of communities in large networks", 2008) say how many
  * clusters there are; then each row joins the centre that it resembles most (spherical k-means).
  *
  * Invariant: the outcome is a function of the rows and their order; callers bring a canonical order.
  */
-import { communitiesOf } from "./Communities.ts"
+import { createRequire } from "node:module"
+import type declared from "graphology-communities-louvain"
 import { dot, lengthMin, type Matrix, normaliseRows, rowOf, sumsOf } from "./Matrix.ts"
 import { nearestNeighbours, neighbourGraph } from "./NeighbourGraph.ts"
 import { rowProducts } from "./RowProducts.ts"
@@ -15,6 +17,9 @@ export interface Clustering {
   readonly clusterOf: Int32Array
   readonly count: number
 }
+
+// Its declaration describes a default export that this CommonJS module does not have.
+const louvain: typeof declared.default = createRequire(import.meta.url)("graphology-communities-louvain")
 
 const neighboursPerRow = 6
 const refinementRoundsMax = 8
@@ -27,7 +32,9 @@ const seed = 0x746f7069
 /** Rows of length 1, or 0: those belong to no cluster. */
 export const clusterRows = (features: Matrix): Clustering => {
   const graph = neighbourGraph(nearestNeighbours(features, neighboursPerRow))
-  let clustering = mergeAlike(features, numbered(communitiesOf(graph, seededSequence(seed))))
+  const communities = louvain(graph, { rng: seededSequence(seed) })
+  const communityOf = Int32Array.from({ length: features.rows }, (_, row) => communities[row] ?? -1)
+  let clustering = mergeAlike(features, numbered(communityOf))
   for (let round = 0; round < refinementRoundsMax; round++) {
     const refined = refine(features, clustering)
     const isStable = refined.clusterOf.every((cluster, row) => cluster === clustering.clusterOf[row])

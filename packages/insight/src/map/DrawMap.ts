@@ -7,6 +7,7 @@ import { type Features, featuresOf } from "./Features.ts"
 import { layOut, rounded } from "./Layout.ts"
 import { compare, type MapNode, nodesOf } from "./MapNodes.ts"
 import { markdownOf } from "./MapMarkdown.ts"
+import { readMemory, type ReadMemory } from "./MapProtocol.ts"
 import type { DrawnMap, MapCluster, MapMemory, MapPoint, MapPosition } from "./MemoryMap.ts"
 import { otherTopic, topicsOf } from "./Topics.ts"
 
@@ -16,7 +17,9 @@ const clusterSizeMin = 3
 /** Among this few memories two are a topic. */
 const fewMemories = 20
 
-export const drawMap = (memories: ReadonlyArray<MapMemory>): DrawnMap => {
+export const drawMap = (memories: ReadonlyArray<MapMemory>): DrawnMap => drawRead(memories.map(readMemory))
+
+export const drawRead = (memories: ReadonlyArray<ReadMemory>): DrawnMap => {
   const nodes = nodesOf(memories)
   if (nodes.length === 0) return { memoryMap: "", clusters: [], points: [] }
   const features = featuresOf(nodes)

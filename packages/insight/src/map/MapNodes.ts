@@ -4,9 +4,8 @@
  *
  * Invariant: ids play no part but to order the ids of one node, and the order of the memories none.
  */
-import type { JsonObject } from "@muniment/domain/Memory"
-import type { MapMemory } from "./MemoryMap.ts"
-import { type MemoryTexts, textsOf } from "./MemoryTexts.ts"
+import type { ReadMemory } from "./MapProtocol.ts"
+import type { MemoryTexts } from "./MemoryTexts.ts"
 
 export interface MapNode extends MemoryTexts {
   readonly kind: string
@@ -14,14 +13,14 @@ export interface MapNode extends MemoryTexts {
   readonly ids: ReadonlyArray<string>
 }
 
-export const nodesOf = (memories: ReadonlyArray<MapMemory>): ReadonlyArray<MapNode> => {
+export const nodesOf = (memories: ReadonlyArray<ReadMemory>): ReadonlyArray<MapNode> => {
   const sorted = memories
-    .map((memory) => ({ memory, content: canonicalText(memory.data) }))
+    .map((memory) => ({ memory, said: JSON.stringify(memory.texts) }))
     .sort(
       (left, right) =>
         compare(left.memory.contentHash, right.memory.contentHash) ||
         compare(left.memory.kind, right.memory.kind) ||
-        compare(left.content, right.content) ||
+        compare(left.said, right.said) ||
         compareVectors(left.memory.vector, right.memory.vector) ||
         compare(left.memory.id, right.memory.id)
     )
@@ -31,14 +30,13 @@ export const nodesOf = (memories: ReadonlyArray<MapMemory>): ReadonlyArray<MapNo
     const isSame =
       first !== undefined &&
       first.memory.contentHash === entry.memory.contentHash &&
-      first.memory.kind === entry.memory.kind &&
-      first.content === entry.content
+      first.memory.kind === entry.memory.kind
     if (isSame) groups.at(-1)!.push(entry)
     else groups.push([entry])
   }
   return groups.map((group) => {
-    const { kind, data, vector } = group[0]!.memory
-    return { ...textsOf(data), kind, vector, ids: group.map(({ memory }) => memory.id).sort(compare) }
+    const { kind, texts, vector } = group[0]!.memory
+    return { ...texts, kind, vector, ids: group.map(({ memory }) => memory.id).sort(compare) }
   })
 }
 
@@ -53,11 +51,3 @@ const compareVectors = (left: Float32Array | undefined, right: Float32Array | un
   const differing = left.findIndex((value, dim) => value !== right[dim])
   return differing < 0 ? 0 : left[differing]! - (right[differing] ?? 0)
 }
-
-/** JSON with sorted keys. */
-const canonicalText = (data: JsonObject): string =>
-  JSON.stringify(data, (_key, value: unknown) =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([left], [right]) => compare(left, right)))
-      : value
-  )

@@ -17,6 +17,8 @@ export interface MemoryTexts {
 
 const partsMax = 64
 const depthMax = 16
+/** Values looked at: most of them may say nothing. */
+const valuesMax = 2_000
 /** As much as an embedding model reads of a memory. */
 const charactersMax = 2_000
 
@@ -24,8 +26,9 @@ export const textsOf = (data: JsonObject): MemoryTexts => {
   const parts: Array<string> = []
   const wordParts: Array<string> = []
   let characters = 0
+  let values = 0
   const visit = (value: unknown, key: string, depth: number): void => {
-    if (characters >= charactersMax || parts.length >= partsMax || depth > depthMax) return
+    if (characters >= charactersMax || parts.length >= partsMax || depth > depthMax || values++ >= valuesMax) return
     if (typeof value === "object" && value !== null) {
       for (const [name, inner] of Object.entries(value)) visit(inner, Array.isArray(value) ? key : name, depth + 1)
       return

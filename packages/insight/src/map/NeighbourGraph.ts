@@ -3,6 +3,7 @@
  * compared once. Only rows that resemble each other (cosine above 0) are neighbours, so a row may have
  * fewer than k, or none.
  */
+import { UndirectedGraph } from "graphology"
 import type { Matrix } from "./Matrix.ts"
 import { visitRowProducts } from "./RowProducts.ts"
 
@@ -51,24 +52,13 @@ const offer = ({ k, neighbours, similarities }: Neighbours, row: number, other: 
   return similarities[first + k - 1]!
 }
 
-/** Each edge stands at both of its nodes. */
-export interface WeightedGraph {
-  readonly nodes: number
-  /** Int32Array[nodes + 1]: where the edges of a node begin. */
-  readonly starts: Int32Array
-  readonly neighbours: Int32Array
-  readonly weights: Float64Array
-}
-
 /**
  * Nodes are the rows. An edge weighs its similarity times the share of neighbours in common: two rows
  * of one topic have friends in common, a chance resemblance has none.
  */
-export const neighbourGraph = ({ rows, k, neighbours, similarities }: Neighbours): WeightedGraph => {
-  const from: Array<number> = []
-  const to: Array<number> = []
-  const weightOf: Array<number> = []
-  const starts = new Int32Array(rows + 1)
+export const neighbourGraph = ({ rows, k, neighbours, similarities }: Neighbours): UndirectedGraph => {
+  const graph = new UndirectedGraph()
+  for (let row = 0; row < rows; row++) graph.addNode(row)
   for (let row = 0; row < rows; row++) {
     for (let at = row * k; at < (row + 1) * k && neighbours[at]! >= 0; at++) {
       const other = neighbours[at]!
@@ -78,43 +68,13 @@ export const neighbourGraph = ({ rows, k, neighbours, similarities }: Neighbours
       for (let friend = row * k; friend < (row + 1) * k && neighbours[friend]! >= 0; friend++) {
         if (isNeighbour(neighbours, k, other, neighbours[friend]!)) shared += 1
       }
-      from.push(row)
-      to.push(other)
-      weightOf.push((similarities[at]! * shared) / k)
-      starts[row]! += 1
-      starts[other]! += 1
+      graph.addUndirectedEdge(row, other, { weight: (similarities[at]! * shared) / k })
     }
   }
-  return graphOf(starts, from, to, weightOf)
+  return graph
 }
 
 const isNeighbour = (neighbours: Int32Array, k: number, row: number, other: number): boolean => {
   for (let at = row * k; at < (row + 1) * k; at++) if (neighbours[at] === other) return true
   return false
-}
-
-/** `starts` holds the number of edges of each node, and is then filled from behind. */
-const graphOf = (
-  starts: Int32Array,
-  from: ReadonlyArray<number>,
-  to: ReadonlyArray<number>,
-  weightOf: ReadonlyArray<number>
-): WeightedGraph => {
-  const graph: WeightedGraph = {
-    nodes: starts.length - 1,
-    starts,
-    neighbours: new Int32Array(2 * from.length),
-    weights: new Float64Array(2 * from.length)
-  }
-  for (let node = 1; node < starts.length; node++) starts[node]! += starts[node - 1]!
-  const put = (node: number, other: number, weight: number): void => {
-    const at = (starts[node]! -= 1)
-    graph.neighbours[at] = other
-    graph.weights[at] = weight
-  }
-  for (const [edge, node] of from.entries()) {
-    put(node, to[edge]!, weightOf[edge]!)
-    put(to[edge]!, node, weightOf[edge]!)
-  }
-  return graph
 }
