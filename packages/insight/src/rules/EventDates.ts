@@ -54,6 +54,7 @@ const spokenDates = (text: string, conversationDate: string, side: DateSide): Ar
   const forwardDate = side === "future" && !/\b(?:last|past|ago|yesterday)\b/i.test(source)
   return chrono.casual.parse(source, { instant: reference, timezone: 0 }, { forwardDate }).flatMap((found) => {
     const before = text.slice(Math.max(0, found.index - 12), found.index)
+    if (/^\s?(?:m|cm|km|kg|kilos|l|miles|ft|tall|%)\b/i.test(text.slice(found.index + found.text.length))) return []
     if (isNoDate(found.text, before) || isTimeOnly(found.start)) return []
     const padding = source === text ? "" : (/^\s*/.exec(source.slice(found.index + found.text.length))?.[0] ?? "")
     const written = text.slice(found.index, found.index + found.text.length + padding.length).trimEnd()
@@ -157,7 +158,9 @@ const isNoDate = (text: string, before: string): boolean =>
       ) ||
       /^for\b/i.test(text) ||
       (/\b(?:every|each|since|until|till|for|most|ages?|aged)\s+(?:the\s+)?$/i.test(before) &&
-        !/\b(?:booked|eduled|set|planned|arranged|down) for (?:the )?$/i.test(before))
+        !/\b(?:booked|eduled|set|planned|arranged|down|flights? to \p{L}+|tickets? to \p{L}+|tickets|table|room) for (?:the )?$/iu.test(
+          before
+        ))
 
 const holidays: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bchristmas eve\b/i, "Dec 24"],

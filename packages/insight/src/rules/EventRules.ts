@@ -31,13 +31,19 @@ export const eventRules: RuleFamily = (scene) => {
   const { predicate, subject, tense } = scene.clause
   const dated = scene.dates.filter(({ text }) => predicate.includes(text) || scene.dates.length === 1)
   if (habit.test(predicate) || standing.test(predicate)) return undefined
+  // Of every year.
+  if (
+    /^(?!am|is|are)\p{L}+s? .*\bin (?:the )?(?:winter|summer|spring|autumn|fall)[.!]?$/u.test(predicate) &&
+    tense === "present"
+  )
+    return undefined
   if (
     /^(?:want|wants|would|need|needs|hope|hopes|wish|have to|has to)\b/.test(predicate) &&
     !dated.some(({ start }) => start !== undefined)
   )
     return undefined
   if (subject.type === "attribute") {
-    if (/(?:birthday|anniversary)$/i.test(subject.noun)) return undefined
+    if (/(?:birthday|birth|anniversary|name day)$/i.test(subject.noun)) return undefined
     if (!occasionPattern.test(subject.noun) || (dated.length === 0 && !/^(?:is|was) (?:in|at|with)\b/.test(predicate)))
       return undefined
     return [eventOf(scene, dated, `${headOf(scene)}${attributeEvent(predicate, dated)}`, "datedEvent")]
@@ -110,7 +116,7 @@ export const occasionIn = (
 
 /** `exam next Tuesday at 9`, `dentist tomorrow 3pm`: the occasion stands first. */
 const fragment = new RegExp(
-  `^(?:[\\w'-]+ ){0,2}?(?:${occasion}|dentist|doctors?|gp|vet|optician|hairdresser|therapy|rehearsal|surgery|payday|moving day)\\b`,
+  `^(?:[\\w'-]+ ){0,2}?(?:${occasion}|dentist|doctors?|gp|vet|optician|hairdresser|therapy|rehearsal|surgery|payday|moving day|drinks|bonfire|premiere|screening|delivery)\\b`,
   "i"
 )
 
@@ -120,7 +126,7 @@ export const namesOccasion = (text: string): boolean =>
 
 /** What things do on a day: `The cast comes off on 15 December`. */
 const happening =
-  /^(?:the|my|our|[A-Z]\w+) (?:[\w'-]+ ){0,4}?(?:is coming|are coming|is arriving|comes?|arrives?|starts?|begins?|ends?|opens?|closes?|leaves?|is due|are due|expires?)\b/i
+  /^there (?:is|are) (?:an? |some )?[\w' -]{2,30}? (?:on|this|next|tomorrow)\b|^(?:the|my|our|[A-Z]\w+) (?:[\w'-]+ ){0,4}?(?:is coming|are coming|is arriving|comes?|arrives?|starts?|begins?|ends?|opens?|closes?|leaves?|is due|are due|expires?)\b/i
 
 const occasionWordsMax = 24
 

@@ -170,6 +170,26 @@ const rows: ReadonlyArray<Row> = [
     pattern:
       /^(?:am|is|are) (?:about )?(?:\d+(?:\.\d+)? ?(?:cm|m|ft|feet|foot|kg|lbs?|pounds)\b|\d'\d|(?:[1-9]|five|six) (?:foot|feet))/i
   },
+  {
+    rule: "work",
+    pattern:
+      /^(?:make|build|fix|repair|sell|design|write|paint|grow|restore|breed|clean|test|drive|bake|teach|train)s? .*\bfor a living\b|^(?:am|is) in (?:the (?:army|navy|military|police|air force|marines|coast guard|fire service)|(?:marketing|sales|finance|insurance|publishing|logistics|advertising|banking|tech|it|hr|retail|hospitality|construction|real estate|healthcare|education|academia)\b)|^(?:do|does|work|works) (?:\w+ )?(?:night )?shifts\b|^fix(?:es)? \w/i
+  },
+  {
+    rule: "habit",
+    pattern:
+      /^(?:take|takes|catch|catches) the (?:[\w:.-]+ )?(?:bus|train|tram|metro|subway|ferry|tube)\b|^(?:snores?|smokes?|stutters?|sleepwalks?)\b/i
+  },
+  {
+    rule: "change",
+    pattern:
+      /^(?:have |has |just |finally )*(?:deleted|cancelled|canceled|closed|dropped|ended|left|paused|renewed) (?:my|our|his|her|the) \w/i,
+    unless: /\b(?:file|branch|row|table|folder|line|tab|message|repo|column|record)s?\b/i
+  },
+  {
+    rule: "health",
+    pattern: /^(?:am|is|are) in (?:hospital|rehab|a (?:wheelchair|care home|coma)|the hospital|labou?r|remission)\b/i
+  },
   { rule: "home", pattern: /^(?:am staying|is staying|are staying|belong to|belongs to|have lived|share|shares)\b/ }
 ]
 
@@ -189,12 +209,17 @@ export const isTrade = (noun: string): boolean =>
 const trade =
   /(?:(?!(?:lover|owner|brother|sister|mother|father|beginner|member|loser|believer|parent|cancer|smoker|drinker|reader|eater|sleeper|person|gamer|foodie)$)[a-z]+(?:er|or|ist|ian|ant|eer|ect|yst)|nurse|chef|student|clerk|pilot|coach|judge|vet|cook|midwife|surgeon|mechanic|plumber|lawyer|doctor|ceo|cto|optician|barista|secretary|executive|representative|analyst|technician)$/i
 
+/** Of somebody's program or data at hand, not of somebody. */
+export const technical =
+  /\b(?:for loops?|while loops?|arrays?|(?:two|three|\d+) tables|lists? of|functions?|scripts?|datasets?|columns?|rows|variables?|strings?|404|40\d|50\d|errors?|exceptions?|endpoints?|api|json|csv|regex|npm|queries|query|commands?|classes called|objects?|parameters?|arguments?|log files?|stack ?trace|warnings?|pull requests?|branch(?:es)?|spreadsheets? with)\b/i
+
 /** `sold it`: about something that another sentence names. */
 const pointsOnly = /^(?:(?:have|has|am|is) )?(?:\w+) (?:it|that|this|them|those|these|some|one|him|her)(?:[.,!]|$)/
 
 export const factRules: RuleFamily = (scene) => {
   const { predicate, subject } = scene.clause
   if (subject.type === "attribute" || pointsOnly.test(predicate)) return undefined
+  if (subject.type === "speaker" && technical.test(predicate)) return undefined
   const row = rows.find(({ pattern, unless }) => pattern.test(predicate) && unless?.test(predicate) !== true)
   if (row === undefined) return undefined
   const occupation = row.rule === "role" ? occupationIn(predicate) : undefined

@@ -35,6 +35,11 @@ const rows: ReadonlyArray<Row> = [
     )
   },
   { rule: "age", pattern: /^(?:am|is|are) (?:\w+|\w+-\w+) years old/ },
+  {
+    rule: "age",
+    pattern:
+      /^(?:am|is|are|turned|turns|am turning|will be) (?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:[- ]\w+)?)(?=[,.;]| (?:and|now|in|this|last|on)\b|$)/
+  },
   { rule: "birth", pattern: /^(?:was|were|am|is) born\b/ },
   {
     rule: "home",
@@ -60,6 +65,7 @@ const rows: ReadonlyArray<Row> = [
     pattern: new RegExp(`^(?:am|is|are|come|comes|came|hail|hails) from ${place.replace("city", "origin")}`, "u")
   },
   { rule: "origin", pattern: /^(?:grew up|was raised|were raised|spent my childhood)\b/ },
+  { rule: "origin", pattern: /^(?:am|is|are|come|comes) from (?:an? |the )[\p{L} -]+ (?:in|near|outside|of) \p{Lu}/u },
   {
     rule: "change",
     pattern: new RegExp(`^(?:have |has |had )?(?:moved|relocated|emigrated|immigrated)\\b(?: .*?)?\\bto ${place}`, "u")

@@ -20,9 +20,9 @@ const titles = "mum|mom|dad|nan|gran|granny|grandma|grandpa|grandad|granddad"
 
 /** The subject of what follows is the speaker: none of these begins a sentence about something else. */
 const pastHead =
-  "(?:turned|ran|walked|cycled|swam|hiked|switched|stopped|gave up|relocated|broke my|booked|signed up|passed my|landed|picked up|paid|spent|went|met|visited|flew|took up|did (?:a|an|my|\\d+|some)|built|planted|adopted|rescued|finished|completed|began|ended up|fell|saw|quit|cancelled|failed|won|lost my|joined|bought|ordered|rented|had (?:a|an|my|our)|can not (?:stand|bear|eat|drink|swim|drive|tolerate)|do not (?:eat|drink|smoke|drive|like|own)|hate|love|enjoy|prefer|never (?:eat|drink|touch|wear)|live|work (?:as|at|for|in)|speak|play the|grew up)"
+  "(?:turned|ran|walked|cycled|swam|hiked|switched|stopped|gave up|relocated|submitted|applied (?:for|to)|sent off|handed in|moved|can not do without|broke my|booked|signed up|passed my|landed|picked up|paid|spent|went|met|visited|flew|took up|did (?:a|an|my|\\d+|some)|built|planted|adopted|rescued|finished|completed|began|ended up|fell|saw|quit|cancelled|failed|won|lost my|joined|bought|ordered|rented|had (?:a|an|my|our)|can not (?:stand|bear|eat|drink|swim|drive|tolerate)|do not (?:eat|drink|smoke|drive|like|own)|hate|love|enjoy|prefer|never (?:eat|drink|touch|wear)|live|work (?:as|at|for|in)|speak|play the|grew up)"
 const doingHead =
-  "(?:flying|driving (?!in\\b)|going|heading|meeting (?:my|the|up|with|\\p{Lu})|handing in|seeing|visiting|picking up|working|reading \\p{Lu}|training|learning|moving|getting (?:married|divorced|a)|starting|taking|having|staying|travelling|traveling|leaving|hosting|building|writing|saving|looking after|renting|studying|teaching|expecting|camping|hiking|celebrating|interviewing|presenting|launching)"
+  "(?:flying|driving (?!in\\b)|going|heading|meeting (?:my|the|up|with|\\p{Lu})|handing in|seeing|visiting|picking (?:my |the |our )?[\\p{L}]+ ?(?:up)?|working|reading \\p{Lu}|training|learning|moving|getting (?:married|divorced|a)|starting|taking|having|staying|travelling|traveling|leaving|hosting|building|writing|saving|looking after|renting|studying|teaching|expecting|camping|hiking|celebrating|interviewing|presenting|launching)"
 const stateHead =
   "(?:between jobs|unemployed|retired|married|single|divorced|widowed|pregnant|vegan|vegetarian|pescatarian|coeliac|celiac|allergic|lactose|gluten intolerant|left-handed|self-employed|based|from \\p{Lu}|born|obsessed with|addicted to|hooked on|off to|partial to|fluent in|colou?r-?blind|diabetic|a fan of)"
 
@@ -97,6 +97,51 @@ const rewrites: ReadonlyArray<readonly [RegExp, string]> = [
   ],
   [/^((?:[\p{L}-]+ ){0,2}[\p{L}-]+s?) (?:only|everywhere)(?:,? never \p{L}[\p{L} ]*)?[.!]?$/iu, "I prefer $1"],
   [/^([\p{L}-]+), not ([\p{L}-]+)(?:,| please)? ((?:in|for|on|when) my [\p{L} ]+)[.!]?$/iu, "I prefer $1 over $2 $3"],
+  [/^(?:it is|I am called) (?=\p{Lu}[\p{L}'-]+, (?:pronounced|spelled|spelt|rhymes)\b)/iu, "My name is "],
+  [/\b(?:we are|I am) (?:now |currently )?in (\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)*) now\b/u, "I live in $1"],
+  [/\b(?:I am|we are) back in (?=\p{Lu})(?=.*\b(?:after|since|for good|again)\b)/u, "I live in "],
+  [/\bmy place is (?=an? )/i, "my home is "],
+  [/^([\p{L} -]{2,30}), never ([\p{L} -]{2,30})$/iu, "I prefer $1 over $2"],
+  [/\bI much rather\b/i, "I would rather"],
+  [/\bI (?:would |will )?(?:always )?(?:live for|swear by)\b/i, "I love"],
+  [/\bI am (an?) ((?:big |huge |lifelong |die-hard )*)([\p{L} ]+?) supporter\b/iu, "I am a fan of $3"],
+  [/\b(?:I )?can not do without\b/i, "I can not live without"],
+  [/\bI do not (?:really )?do (?!(?:it|that|this|much|anything|well|my|the)\b)/i, "I do not like "],
+  [
+    /^(?:I have )?never (?:really )?been (?:a (?:big |huge )?fan of|into|keen on|fond of|one for)\b/i,
+    "I am not a fan of"
+  ],
+  [
+    /\bI (?:find|found) ([\p{L} ]{3,30}?) (?:so |really |very |deadly |incredibly )?(?:boring|dull|tedious|annoying|disgusting|overrated|exhausting|gross|revolting)\b/iu,
+    "I do not like $1"
+  ],
+  [
+    /\bI (?:find|found) ([\p{L} ]{3,30}?) (?:so |really |very )?(?:relaxing|fascinating|delicious|calming|soothing|wonderful|beautiful)\b/iu,
+    "I love $1"
+  ],
+  [/\bI (?:could|can) (?:happily |easily )?do without\b/i, "I do not like"],
+  [/^no (?!one\b|idea|problem|worries|thanks|need|way|longer|more)([\p{L} -]{3,30}?) for me\b.*$/iu, "I avoid $1"],
+  [
+    /^(?!(?:it|that|this|he|she|they|you|which|what|I|we)\b)((?:[\p{L}-]+ ){0,3}[\p{L}-]+) (?:tastes? like (?:soap|dirt|cardboard|medicine)|stress(?:es)? me out|freaks? me out|creeps? me out|scares? me|turns? my stomach|puts? me off|is (?:disgusting|gross|the worst)|are (?:disgusting|gross|the worst))(?: to me)?[.!]?$/iu,
+    "I can not stand $1"
+  ],
+  [
+    /^(?!(?:it|that|this|he|she|they|you|which|what|I|we)\b)((?:[\p{L}-]+ ){0,3}[\p{L}-]+) (?:is|are) (?:simply |just )?(?:the best|unbeatable|delicious|heaven|my happy place|a must|to die for)[.!]?$/iu,
+    "I love $1"
+  ],
+  [
+    /^(?!(?:it|that|this|he|she|they|you|which|what|I|we)\b)((?:[\p{L}-]+ ){0,3}[\p{L}-]+) (?:is|are) my favorite (?:way|kind|sort|part|place|thing|time)\b.*$/iu,
+    "I love $1"
+  ],
+  [
+    /^(?!(?:it|that|this|he|she|they|you|which|what|I|we)\b)((?:[\p{L}-]+ ){0,3}[\p{L}-]+) (?:helps? me (?:relax|unwind|sleep|focus)|calms? me|cheers? me up|makes? me (?:happy|smile))\b.*$/iu,
+    "I love $1"
+  ],
+  [/^([\p{L} -]{2,30}?) over ([\p{L} -]{2,30}?),? (?:always|any ?day|every time)[.!]?$/iu, "I prefer $1 over $2"],
+  [
+    /\b(?:was|is|has been|got) (?:moved|rescheduled|postponed|pushed(?: back)?|brought forward) from [\w ]{1,20}? to\b/i,
+    "is moved to"
+  ],
   [/\bmy go-to (?=\w+ (?:is|are)\b)/i, "my favorite "],
   [/^(?:my go-to|the go-to)(?: for (\w+))? is /i, "My favorite $1 is "],
   [/^([\p{L}' -]{3,40}?) (?:is|are) my go-to\b/iu, "I love $1"],

@@ -3,6 +3,7 @@
  * one about the user, read by exclusion. Moods, moments, talk about the talk and things that only point
  * are left out; what remains is worth less trust than a known form.
  */
+import { technical } from "./FactRules.ts"
 import { entityOf, factOf, type Finding, type RuleFamily, type Scene } from "./Finding.ts"
 
 /** Said of a person, these are no news that lasts. */
@@ -22,7 +23,7 @@ const ownWords = 3
 export const plainFacts: RuleFamily = (scene) => {
   const { predicate, subject, tense } = scene.clause
   if (subject.type === "attribute") return thingFact(scene, subject.noun)
-  if (pointing.test(predicate) || moment.test(predicate)) return undefined
+  if (pointing.test(predicate) || moment.test(predicate) || technical.test(predicate)) return undefined
   const isSpanned = spanned.test(predicate)
   if (!isSpanned && !lacking.test(predicate) && talk.test(predicate)) return undefined
   if (!/^\p{Ll}+ \S/u.test(predicate) || /^(?:is|are|was|were) (?:my|our|\p{Lu})/u.test(predicate)) return undefined
@@ -38,18 +39,23 @@ export const plainFacts: RuleFamily = (scene) => {
 
 const group =
   /^(?:company|team|school|office|employer|firm|church|band|club|startup|department|choir|university|union)$/i
+const owned =
+  /^(?:home|house|flat|apartment|place|garden|car|bike|van|boat|commute|laptop|computer|phone|office|kitchen|building|street|village|town|shift|shifts)$/i
 const ended =
-  /^(?:expires?|ends?|runs? out|(?:is|was|were|has been|got) (?:cancelled|canceled|postponed|called off|stolen|sold|rejected|accepted|approved|broken into|written off|renewed)|(?:fell|has fallen) through)\b/i
+  /^(?:expires?|ends?|runs? out|(?:is|are) (?:bad|weak|failing|shot|getting worse|acting up)$|(?:is|was|were|has been|got) (?:cancelled|canceled|postponed|called off|stolen|sold|rejected|accepted|approved|broken into|written off|renewed)|(?:fell|has fallen) through)\b/i
 
 /** `our company uses Kotlin`, `my passport expires in November`. */
 const thingFact = (scene: Scene, noun: string): ReadonlyArray<Finding> | undefined => {
   const { predicate } = scene.clause
   // What happens on a day is an event.
-  if (scene.dates.some(({ start }) => start !== undefined)) return undefined
+  if (scene.clause.tense !== "past" && scene.dates.some(({ start }) => start !== undefined)) return undefined
   if (/\b(?:you|your|error|bug|code)\b/i.test(`${noun} ${predicate}`)) return undefined
   const isGroups =
     group.test(noun) &&
     !moment.test(predicate) &&
     /^(?:uses?|makes|sells|builds|is an?|has|moved|runs|closes|meets)\b/.test(predicate)
-  return isGroups || ended.test(predicate) ? [factOf(scene, "plain")] : undefined
+  const isOfThing =
+    owned.test(noun) &&
+    /^(?:has|have|takes|runs|costs|needs|overlooks|faces|lacks|does not have|used to be)\b/.test(predicate)
+  return isGroups || isOfThing || ended.test(predicate) ? [factOf(scene, "plain")] : undefined
 }

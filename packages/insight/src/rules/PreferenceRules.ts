@@ -47,7 +47,7 @@ const rows: ReadonlyArray<Row> = [
     type: "avoids",
     rule: "avoidance",
     lead: new RegExp(
-      `^${never} (?:really )?(?:eat|eats|eaten|eating|drink|drinks|drinking|touch|use|buy|consume|tolerate|have|handle)\\b(?! (?:to|a|an|any|time|the|much|enough|been|kids|children|pets|siblings)\\b)`,
+      `^${never} (?:really )?(?:eat|eats|eaten|eating|drink|drinks|drinking|touch|use|buy|consume|tolerate|have|handle)\\b(?! (?:to|a|an|any ?more|any|time|the|much|enough|been|kids|children|pets|siblings)\\b)`,
       "i"
     )
   },
@@ -86,12 +86,31 @@ const rows: ReadonlyArray<Row> = [
   }
 ]
 
+/** Before the plain verbs, whose beginnings these share. */
+const idioms: ReadonlyArray<Row> = [
+  {
+    type: "dislikes",
+    rule: "dislike",
+    lead: /^(?:can not be (?:bothered|doing) with|(?:was|were|am) never (?:really )?(?:into|keen on|fond of|one for)|(?:have|has) (?:no|little) (?:time|patience|love|interest) (?:for|in)|(?:have|has) never (?:really )?(?:got|gotten|warmed|taken) (?:on with|into|to)|(?:am|is|are) (?:put off by|tired of|not one for|no fan of|bored of|over)|could not care less about|get annoyed by|cringe at)\b/i
+  },
+  {
+    type: "prefers",
+    rule: "preference",
+    lead: /^(?:tend(?:s)? to (?:prefer|like|favou?r|go for|choose)|lean(?:s)? (?:towards?|more towards?)|gravitate(?:s)? (?:to|towards?)|(?:would )?(?:always|usually|generally|normally) (?:choose|chooses|pick|picks|go for|goes for|opt for|opts for|take the)|opt(?:s)? for|(?:would )?always go with)\b/i
+  },
+  {
+    type: "likes",
+    rule: "like",
+    lead: /^(?:(?:have|has) (?:grown|come|learned|learnt) to (?:like|love|appreciate|enjoy)|(?:am|is|are) (?:all about|team|big on|drawn to|really enjoying|enjoying|loving|devoted to|wild about|nuts about)|(?:enjoy|love|like)s? nothing (?:more|better) than|get(?:s)? a kick out of|find(?:s)? (?:comfort|joy|peace) in|thrive(?:s)? on|(?:have|has) (?:such )?a (?:weakness|soft spot|love|fondness|taste|thing) for|never (?:tire|get tired|get bored) of|can always go for)\b/i
+  }
+]
+
 export const preferenceRules: RuleFamily = (scene) => {
   const { predicate, subject } = scene.clause
   if (subject.type === "attribute") return favoriteOf(scene, subject.noun)
   const isPast = /^(?:used to|did)\b/.test(predicate)
   if (isPast) return undefined
-  const row = rows.find(({ lead }) => lead.test(predicate))
+  const row = [...idioms, ...rows].find(({ lead }) => lead.test(predicate))
   if (row === undefined) return loverOf(scene)
   const rest = withoutDates(predicate.replace(row.lead, "").trim(), scene, row.type)
   // A future act with a date is a plan; so is what must be done.
@@ -160,6 +179,15 @@ const lowered = (text: string): string =>
   /^\S+ \p{Lu}/u.test(text) ? text : text.charAt(0).toLowerCase() + text.slice(1)
 
 const petPeeve = (scene: Scene, noun: string): ReadonlyArray<Finding> | undefined => {
+  const treat =
+    /(?:guilty pleasure|comfort food|(?:drink|weapon|snack|instrument) of choice|happy place|passion|obsession)$/i.test(
+      noun
+    )
+  if (treat) {
+    const value = /^(?:is|are|has always been) (.+)$/.exec(scene.clause.predicate)?.[1]
+    const object = value === undefined ? undefined : objectOf(value)
+    return object === undefined ? undefined : [finding(scene, { rule: "favorite", type: "likes" }, object)]
+  }
   if (!/pet peeve$/i.test(noun)) return undefined
   const value = /^(?:is|are) (?:when )?(.+)$/.exec(scene.clause.predicate)?.[1]
   return value === undefined ? undefined : [finding(scene, { rule: "dislike", type: "dislikes" }, value)]

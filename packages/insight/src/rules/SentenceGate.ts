@@ -85,7 +85,7 @@ const mockery =
   /^oh,? (?:great|joy|wonderful|fantastic|brilliant|yay|perfect|lovely)\b|\b(?:LOVE|ADORE)\b|\blove (?:it when|waiting|being (?:ignored|late|woken|stuck|on hold)|getting (?:spam|ignored))|\b(?:because|cause) who does not\b/
 
 const story =
-  /^as an? (?:user|admin|administrator|customer),? I (?:want|would|can|need)\b|\b(?:in )?chapter \d|\bthe character\b/i
+  /^(?:customer|user|client|agent|patient|interviewer|speaker|narrator|[AQ]) ?\d?: |^for the sake of (?:the )?argument|^as an? (?:user|admin|administrator|customer),? I (?:want|would|can|need)\b|\b(?:in )?chapter \d|\bthe character\b/i
 
 const smallTalk =
   /^(?:I (?:(?:see|know|understand)(?=[,.!]|$| what| that| why| you)|get it|got it|agree|disagree|hope so|think so|guess so|suppose so|do not know|do not think so|do not care|mean it|am (?:fine|good|ok(?:ay)?|well|great|sorry|kidding|joking|just kidding|just joking|all ears|listening|(?:back|here|ready|done|in|out)(?=[,.!]|$)))(?:[,.! ]|$)(?!from|at|with|in|to|that|about)|just kidding|jk\b|thanks|thank you|how are you|good (?:morning|night|evening|afternoon)|see you|bye|goodbye|lol|haha|hello|hi\b|hey\b)/i
