@@ -5,6 +5,7 @@ import { clusterRows } from "@muniment/insight/map/Clusters"
 import { drawMap } from "@muniment/insight/map/DrawMap"
 import { featuresOf } from "@muniment/insight/map/Features"
 import { nodesOf } from "@muniment/insight/map/MapNodes"
+import { readMemory } from "@muniment/insight/map/MapProtocol"
 import { type Matrix, rowOf } from "@muniment/insight/map/Matrix"
 import type { MapMemory } from "@muniment/insight/map/MemoryMap"
 import { kmeans } from "ml-kmeans"
@@ -27,7 +28,7 @@ const facetsKept: Method = (memories) =>
 const byFeatures =
   (cluster: (features: Matrix) => ReadonlyArray<number>): Method =>
   (memories) => {
-    const nodes = nodesOf(memories)
+    const nodes = nodesOf(memories.map(readMemory))
     const clusterOf = cluster(featuresOf(nodes).reduced)
     const byId = new Map(nodes.flatMap(({ ids }, row) => ids.map((id) => [id, clusterOf[row]!])))
     return memories.map(({ id }) => byId.get(id) ?? null)

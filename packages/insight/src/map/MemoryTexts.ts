@@ -33,8 +33,8 @@ export const textsOf = (data: JsonObject): MemoryTexts => {
       for (const [name, inner] of Object.entries(value)) visit(inner, Array.isArray(value) ? key : name, depth + 1)
       return
     }
-    const whole = typeof value === "string" ? value.slice(0, charactersMax - characters) : scalarText(value, key)
-    const text = visibleText(whole)
+    const whole = typeof value === "string" ? value : scalarText(value, key)
+    const text = visibleText(whole.slice(0, charactersMax - characters))
     if (text.trim() === "") return
     characters += text.length
     parts.push(text)
