@@ -152,7 +152,11 @@ class Reader {
     const { clauses, hasUnresolvedPronoun } = clausesOf(words, people)
     if (hasUnresolvedPronoun) this.#drop("unsupported", "it is not clear who is meant", source)
     const told = clauses.flatMap((clause) => {
-      const side = clause.tense === "past" ? "past" : "future"
+      const isBooking =
+        /^(?:have |has |just )*(?:booked|reserved|scheduled|arranged|got tickets|bought tickets)\b/.test(
+          clause.predicate
+        )
+      const side = clause.tense === "past" && !isBooking ? "past" : "future"
       const dates = eventDates(clause.predicate, this.#task.conversationDate, side, this.#anchor)
       this.#anchor = dates.find(({ start }) => start !== undefined)?.start ?? this.#anchor
       const scene: Scene = { clause, people, dates, isAsked }

@@ -53,7 +53,7 @@ const spokenDates = (text: string, conversationDate: string, side: DateSide): Ar
   // `last Tuesday` would be turned forward too: its own word settles the side.
   const forwardDate = side === "future" && !/\b(?:last|past|ago|yesterday)\b/i.test(source)
   return chrono.casual.parse(source, { instant: reference, timezone: 0 }, { forwardDate }).flatMap((found) => {
-    const before = text.slice(Math.max(0, found.index - 12), found.index)
+    const before = text.slice(Math.max(0, found.index - 40), found.index)
     if (/^\s?(?:m|cm|km|kg|kilos|l|miles|ft|tall|%)\b/i.test(text.slice(found.index + found.text.length))) return []
     if (isNoDate(found.text, before) || isTimeOnly(found.start)) return []
     const padding = source === text ? "" : (/^\s*/.exec(source.slice(found.index + found.text.length))?.[0] ?? "")
@@ -158,7 +158,7 @@ const isNoDate = (text: string, before: string): boolean =>
       ) ||
       /^for\b/i.test(text) ||
       (/\b(?:every|each|since|until|till|for|most|ages?|aged)\s+(?:the\s+)?$/i.test(before) &&
-        !/\b(?:booked|eduled|set|planned|arranged|down|flights? to \p{L}+|tickets? to \p{L}+|tickets|table|room) for (?:the )?$/iu.test(
+        !/\b(?:booked|eduled|set|planned|arranged|down|flights? to \p{L}+|tickets? to \p{L}+|(?:tickets?|table|room|flights?)\b[^,.]{0,30}) for (?:the )?$/iu.test(
           before
         ))
 
@@ -179,7 +179,7 @@ const withHolidays = (text: string): string =>
 const bareDays = (text: string, anchor: string, side: DateSide): Array<EventDate> =>
   [
     ...text.matchAll(
-      /\b(?:on|by) the (\d{1,2})(?:st|nd|rd|th)\b(?! (?:of|floor|street|avenue|century|grade|birthday|anniversary|[A-Z]))/g
+      /\b(?:on|by|from) the (\d{1,2})(?:st|nd|rd|th)\b(?! (?:of|floor|street|avenue|century|grade|birthday|anniversary|[A-Z]))/g
     )
   ].map((match) => {
     const day = Number(match[1])

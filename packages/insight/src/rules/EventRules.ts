@@ -24,6 +24,9 @@ const lasting =
   /^(?:have |has )?(?:just )?(?:moved|quit|left|started|graduated|retired|bought|sold|adopted|got (?:a|an|my|the|married|divorced|engaged|promoted|fired|laid)|became|was diagnosed|joined|turned|gave up|stopped|changed|switched|resigned|lost|was (?:laid|fired|promoted|hired)|broke up|lived|worked|studied|taught|served|volunteered|played|used|broke (?:my|her|his)|won|wrote|published|ran a|(?:have |has )?been|died|passed away|founded|met|began)\b/i
 const errand =
   /^(?:am|is|are) going to (?:bed|sleep|lunch|dinner|work|be honest|have to|need|try|ask|say|check|see|use|take a (?:look|nap|shower)|the (?:shops?|store|gym|toilet|bathroom|kitchen|office))\b/i
+/** Between the user and the assistant. */
+const promise =
+  /^(?:(?:will|shall) |am going to )(?:try|let|tell|show|send|ask|keep|give|do|check|look|get back|report|come back|update)\b.*\b(?:you|that|this|it|these|those)\b/
 const journey = /^(?:am|is|are) (?:flying|moving|travell?ing|heading|going|emigrating|relocating) to \p{Lu}/u
 const movement = /^(?:am|is|are) (?:\w+ing|off to|away|in [A-Z])\b/
 
@@ -49,7 +52,7 @@ export const eventRules: RuleFamily = (scene) => {
     return [eventOf(scene, dated, `${headOf(scene)}${attributeEvent(predicate, dated)}`, "datedEvent")]
   }
   if (/\bnot\b|\bno longer\b|\bnever\b/.test(predicate)) return undefined
-  if (errand.test(predicate) && dated.length === 0) return []
+  if ((errand.test(predicate) && dated.length === 0) || promise.test(predicate)) return []
   const isPlanned = futureLead.test(predicate) || journey.test(predicate)
   const hasAppointment =
     /^(?:have|has|have got|got|booked|have booked|has booked|scheduled|have scheduled|signed up for|have signed up for|registered for|am registered for|am signed up for|have tickets for|got tickets for|bought tickets for|am attending|am hosting|am running|am flying|is hosting) /.test(
@@ -126,7 +129,7 @@ export const namesOccasion = (text: string): boolean =>
 
 /** What things do on a day: `The cast comes off on 15 December`. */
 const happening =
-  /^there (?:is|are) (?:an? |some )?[\w' -]{2,30}? (?:on|this|next|tomorrow)\b|^(?:the|my|our|[A-Z]\w+) (?:[\w'-]+ ){0,4}?(?:is coming|are coming|is arriving|comes?|arrives?|starts?|begins?|ends?|opens?|closes?|leaves?|is due|are due|expires?)\b/i
+  /^there (?:is|are) (?:an? |some )?[\w' -]{2,30}? (?:on|this|next|tomorrow)\b|^(?:the|my|our|[A-Z]\w+) (?:[\w'-]+ ){0,4}?(?:is coming|are coming|is arriving|gets?|is being|comes?|arrives?|starts?|begins?|ends?|opens?|closes?|leaves?|is due|are due|expires?)\b/i
 
 const occasionWordsMax = 24
 

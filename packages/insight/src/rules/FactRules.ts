@@ -101,7 +101,7 @@ const rows: ReadonlyArray<Row> = [
     pattern:
       /^(?:have |has |just )?(?:bought|purchased|ordered|got|acquired|picked up|sold|built|received|am buying|is buying|closed on|put an offer)\b (?:myself |ourselves )?(?:a|an|the|my|our|some|two|three|new|[A-Z0-9])\b/,
     unless:
-      /^(?:have |just )?got (?:a |an |the |my |some )?(?:question|idea|feeling|problem|error|message|email|call|headache|cold|chance|point|job|it|lot|bit|email|reply|response|result)/
+      /^(?:have |just )?got (?:a |an |the |my |some )?(?:\w+ )?(?:question|idea|feeling|problem|error|message|email|call|headache|cold|chance|point|job|it|lot|bit|email|reply|response|result)/
   },
   {
     rule: "possession",
@@ -211,7 +211,7 @@ const trade =
 
 /** Of somebody's program or data at hand, not of somebody. */
 export const technical =
-  /\b(?:for loops?|while loops?|arrays?|(?:two|three|\d+) tables|lists? of|functions?|scripts?|datasets?|columns?|rows|variables?|strings?|404|40\d|50\d|errors?|exceptions?|endpoints?|api|json|csv|regex|npm|queries|query|commands?|classes called|objects?|parameters?|arguments?|log files?|stack ?trace|warnings?|pull requests?|branch(?:es)?|spreadsheets? with)\b/i
+  /\b(?:for loops?|while loops?|arrays?|(?:two|three|\d+) tables|lists? of|functions?|scripts?|datasets?|columns?|rows|variables?|strings?|version \d|timeouts?|404|40\d|50\d|errors?|exceptions?|endpoints?|api|json|csv|regex|npm|queries|query|commands?|classes called|objects?|parameters?|arguments?|log files?|stack ?trace|warnings?|pull requests?|branch(?:es)?|spreadsheets? with)\b/i
 
 /** `sold it`: about something that another sentence names. */
 const pointsOnly = /^(?:(?:have|has|am|is) )?(?:\w+) (?:it|that|this|them|those|these|some|one|him|her)(?:[.,!]|$)/

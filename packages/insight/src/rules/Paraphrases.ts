@@ -1,7 +1,7 @@
 /**
  * Statements as people type them, rewritten into the forms that the rules read: a missing `I am`, an
  * apposition in front of its relation, a taste told of the thing (`gluten makes me ill`). Rewriting adds
- * no content: every noun and value of the result is in the text.
+ * no content: every value of the result is in the text.
  */
 import { isTrade } from "./FactRules.ts"
 import { isPet, isRelation } from "./People.ts"
@@ -141,6 +141,13 @@ const rewrites: ReadonlyArray<readonly [RegExp, string]> = [
   [
     /\b(?:was|is|has been|got) (?:moved|rescheduled|postponed|pushed(?: back)?|brought forward) from [\w ]{1,20}? to\b/i,
     "is moved to"
+  ],
+  [/^it is my ([\w ]{3,30}?) ((?:today|tomorrow|on|next|this)\b.*)$/i, "My $1 is $2"],
+  [/^(today|tomorrow|(?:this |next )?\w+day) is my ([\w ].*)$/i, "My $2 is $1"],
+  [/^([\p{L} -]{3,30}?)(?:,| -)? no,? thank(?:s| you)[.!]?$/iu, "I do not like $1"],
+  [
+    /^(?=(?:somewhere|something) (?:\p{Ll}+ )?\p{Ll}+ (?:with|without|near|under|by)\b)(?!.*\b(?:is|was|happened|went|came|has|did)\b)/u,
+    "I want "
   ],
   [/\bmy go-to (?=\w+ (?:is|are)\b)/i, "my favorite "],
   [/^(?:my go-to|the go-to)(?: for (\w+))? is /i, "My favorite $1 is "],

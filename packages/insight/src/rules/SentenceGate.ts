@@ -51,7 +51,12 @@ const noting =
 const introductionsMax = 5
 
 const withoutIntroduction = (sentence: string): { readonly text: string; readonly isAsked: boolean } => {
-  let text = greeted(sentence.trim()).replace(/,? please[.!]?$/i, "")
+  let text = greeted(sentence.trim())
+    .replace(
+      /^(?:and |but |so )?(?=(?:no|nothing) (?!problem|worries|need|thanks)[\p{L}\d][^,.]*?,? please\b)/iu,
+      "I prefer "
+    )
+    .replace(/,? please[.!]?$/i, "")
   let isAsked = false
   for (let round = 0; round < introductionsMax; round++) {
     const before = text
@@ -82,10 +87,10 @@ const stated = (field: string): string => {
 
 /** Joy that nobody has: `oh great, ...`, `I just LOVE waiting`. */
 const mockery =
-  /^oh,? (?:great|joy|wonderful|fantastic|brilliant|yay|perfect|lovely)\b|\b(?:LOVE|ADORE)\b|\blove (?:it when|waiting|being (?:ignored|late|woken|stuck|on hold)|getting (?:spam|ignored))|\b(?:because|cause) who does not\b/
+  /^(?:[Yy]eah|[Ss]ure|[Oo]h),? (?:right|sure)\b|\b[Nn]ot that (?:I|we)\b|\bor anything[.!]?$|^oh,? (?:great|joy|wonderful|fantastic|brilliant|yay|perfect|lovely)\b|\b(?:LOVE|ADORE)\b|\blove (?:it when|waiting|being (?:ignored|late|woken|stuck|on hold)|getting (?:spam|ignored))|\b(?:because|cause) who does not\b/
 
 const story =
-  /^(?:customer|user|client|agent|patient|interviewer|speaker|narrator|[AQ]) ?\d?: |^for the sake of (?:the )?argument|^as an? (?:user|admin|administrator|customer),? I (?:want|would|can|need)\b|\b(?:in )?chapter \d|\bthe character\b/i
+  /\b(?:writing|drafting|filming|sketching) (?:a|the|my) (?:scene|chapter|story|sketch|play|script) (?:where|in which|about)\b|\b(?:parallel universe|another life|past life|alternate (?:universe|reality))\b|^(?:customer|user|client|agent|patient|interviewer|speaker|narrator|[AQ]) ?\d?: |^for the sake of (?:the )?argument|^as an? (?:user|admin|administrator|customer),? I (?:want|would|can|need)\b|\b(?:in )?chapter \d|\bthe character\b/i
 
 const smallTalk =
   /^(?:I (?:(?:see|know|understand)(?=[,.!]|$| what| that| why| you)|get it|got it|agree|disagree|hope so|think so|guess so|suppose so|do not know|do not think so|do not care|mean it|am (?:fine|good|ok(?:ay)?|well|great|sorry|kidding|joking|just kidding|just joking|all ears|listening|(?:back|here|ready|done|in|out)(?=[,.!]|$)))(?:[,.! ]|$)(?!from|at|with|in|to|that|about)|just kidding|jk\b|thanks|thank you|how are you|good (?:morning|night|evening|afternoon)|see you|bye|goodbye|lol|haha|hello|hi\b|hey\b)/i

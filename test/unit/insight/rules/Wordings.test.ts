@@ -1,7 +1,7 @@
 /**
- * Some 420 statements and exchanges as people type them, with what a careful reader would keep, against
+ * Some 550 statements and exchanges as people type them, with what a careful reader would keep, against
  * the rules as a whole. A line of wordings.txt is `text => wanted ; wanted`: `f`, `p`, `e`, `x` (any kind)
- * or `?` (may be kept), `@who`, alternatives with `/`, all of `+`, `#` a day; `[kind]` asks for a kind.
+ * or `?` (may be kept), `@who`, alternatives with `/`, all of `+`, `#` a day.
  * `A>` and `U>` are turns; `-` wants nothing.
  */
 import { readFileSync } from "node:fs"
@@ -25,7 +25,7 @@ const says = (text: string, alternatives: string): boolean =>
 const isMet = (wanted: string, { data, kind }: Candidate): boolean => {
   const [, types = "", who, terms = "", day] = /^(\S+?)(?:@(\S+))? ([^#]*?)(?: ?#(\S+))?$/.exec(wanted) ?? []
   const text = JSON.stringify(data).toLowerCase()
-  if (types !== "x" && types !== "?" && !types.split("/").some((type) => (kindOf[type] ?? type) === kind)) return false
+  if (types !== "x" && types !== "?" && !types.split("/").some((type) => kindOf[type] === kind)) return false
   if (day !== undefined && !String(data["eventDate"] ?? "").startsWith(day)) return false
   return (who === undefined || says(text, who)) && terms.split("+").every((term) => says(text, term))
 }
@@ -38,7 +38,7 @@ interface Tally {
 }
 
 const turnsOf = (text: string) =>
-  (/^A> /.test(text) ? text.split(/ (?=U> )/) : [`U> ${text}`]).map((turn) => ({
+  (text.startsWith("A> ") ? text.split(/ (?=U> )/) : [`U> ${text}`]).map((turn) => ({
     role: turn.startsWith("A>") ? ("assistant" as const) : ("user" as const),
     content: turn.slice(3)
   }))
@@ -62,7 +62,7 @@ const sections = readFileSync(new URL("./wordings.txt", import.meta.url), "utf8"
   .split(/^# /m)
   .map((section) => {
     const [topic = "", ...lines] = section.trim().split("\n")
-    return { topic, tallies: lines.filter((line) => line.includes(" => ") && !line.startsWith("[")).map(tally) }
+    return { topic, tallies: lines.filter((line) => line.includes(" => ")).map(tally) }
   })
 const isTrap = ({ topic }: { readonly topic: string }) => topic.startsWith("traps")
 const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((total, one) => total + one, 0)
