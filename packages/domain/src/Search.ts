@@ -18,6 +18,8 @@ export interface MemoryFilter {
   readonly eventFrom?: number | undefined
   readonly eventTo?: number | undefined
   readonly includeSuperseded?: boolean | undefined
+  /** Only memories without a subject; an absent `subjectId` alone does not restrict. */
+  readonly hasNoSubject?: boolean | undefined
   /** Beside all of the above, at least one of these must let it through: the scopes of grants. */
   readonly anyOf?: ReadonlyArray<MemoryFilter> | undefined
 }

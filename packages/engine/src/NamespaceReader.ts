@@ -42,10 +42,6 @@ export interface MemoryPlace {
   readonly slot: number
 }
 
-export interface NearMemory extends MemoryPlace {
-  readonly cosine: number
-}
-
 /** Vector of the query by embedding model; empty when there is none. */
 export type QueryVectors = ReadonlyMap<string, Float32Array>
 
@@ -98,23 +94,6 @@ export class NamespaceReader {
       for (const slot of hits?.slots ?? []) slots.add(slot)
     }
     return [...slots].map((slot) => this.#candidate(slot, scores, vectors))
-  }
-
-  /**
-   * The latest memories closest to a vector, best first: of this subject alone (undefined: of none), and
-   * only those whose vectors are of the same model.
-   */
-  nearest(
-    vector: MemoryVector,
-    filter: MemoryFilter,
-    subjectId: string | undefined,
-    limit: number,
-    nowMillis: number
-  ): ReadonlyArray<NearMemory> {
-    const table = this.#at(nowMillis)
-    const allowed = table.allowedOf(subjectId, { ...filter, includeSuperseded: false })
-    const hits = this.#state.index(vector.model)?.search(vector.values, limit, allowed)
-    return Array.from(hits?.slots ?? [], (slot, at) => ({ id: table.row(slot)!.id, slot, cosine: hits!.scores[at]! }))
   }
 
   /** Copies of the vectors at places read before, by id; what has gone since or has none is left out. */

@@ -158,6 +158,7 @@ export class MemoryTable {
     for (const [value, sets] of exact) {
       if (value !== undefined) bitmap = sets.get(value)?.restrict(bitmap) ?? new Bitmap()
     }
+    if (filter.hasNoSubject === true) bitmap = this.#subjects.get(undefined)?.restrict(bitmap) ?? new Bitmap()
     if (filter.tags !== undefined) {
       const any = new Bitmap()
       for (const tag of filter.tags) this.#tags.get(tag)?.unite(any)
@@ -171,11 +172,6 @@ export class MemoryTable {
     return filter.eventFrom === undefined && filter.eventTo === undefined
       ? bitmap
       : this.#withinEventTime(bitmap, filter.eventFrom ?? -Infinity, filter.eventTo ?? Infinity)
-  }
-
-  /** The same, and of this subject alone; undefined: of those without one. */
-  allowedOf(subjectId: string | undefined, filter: MemoryFilter): Bitmap {
-    return this.#subjects.get(subjectId)?.restrict(this.allowed(filter)) ?? new Bitmap()
   }
 
   /** Newest first, ids descending on a tie: the order of listings and of equal scores. */

@@ -77,7 +77,7 @@ const partsOf = (request: ExtractionRequest): ReadonlyArray<Part> => {
 }
 
 const tooLong = new ModelFailure({
-  reason: "overloaded",
+  reason: "too_long",
   message: `The conversation and its kinds need more than ${callsPerExtractionMax} calls of the model; send fewer messages or name fewer schemas.`
 })
 

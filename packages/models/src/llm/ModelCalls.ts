@@ -84,6 +84,7 @@ const signs: Readonly<Record<ModelFailureReason, ServerSign>> = {
   malformed: "alive",
   circuit_open: "nothing",
   overloaded: "nothing",
+  too_long: "nothing",
   budget_exhausted: "nothing"
 }
 

@@ -14,6 +14,7 @@ export type ModelFailureReason =
   | "malformed"
   | "circuit_open"
   | "overloaded"
+  | "too_long"
   | "budget_exhausted"
 
 /** The model gave no usable answer. */

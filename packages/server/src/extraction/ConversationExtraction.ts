@@ -115,16 +115,14 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis = Limits.extractionDe
     const hits = yield* searcher.search([key], {
       text: denseText(record),
       vectors: new Map(vector === undefined ? [] : [[vector.model, vector.values]]),
-      filter: { subjectId: record.subjectId, kind: record.kind },
+      filter: { subjectId: record.subjectId, hasNoSubject: record.subjectId === undefined, kind: record.kind },
       limit: comparedMax,
       minRelevance: 0
     })
     const meaning = meaningOf(record.data)
     return hits.find(
       ({ memory }) =>
-        memory.subjectId === record.subjectId &&
-        meaningOf(memory.data) === meaning &&
-        speaksFor(memory.expiresAt, record.expiresAt, record.createdAt)
+        meaningOf(memory.data) === meaning && speaksFor(memory.expiresAt, record.expiresAt, record.createdAt)
     )?.memory
   })
 
@@ -317,6 +315,7 @@ const read = (extractor: Extractor["Service"], deadlineMillis: number, request: 
 
 const refused = Effect.fnUntraced(function* ({ message, reason, retryAfterSeconds }: ModelFailure) {
   if (retryAfterSeconds !== undefined) yield* comeBackAfter(retryAfterSeconds)
+  if (reason === "too_long") return yield* new InvalidRequest({ code: "invalid_request", error: message })
   if (reason === "budget_exhausted") return yield* new RateLimited({ code: "model_budget_exhausted", error: message })
   return yield* unavailable(message)
 })

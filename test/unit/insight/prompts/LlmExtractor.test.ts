@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { type ExtractionRequest, Extractor, summaryLengthMax } from "@muniment/insight/extraction/Extractor"
 import { conversationWindows, windowLengthMax } from "@muniment/insight/prompts/ConversationWindows"
 import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
@@ -22,8 +22,7 @@ const requestOf = (contents: ReadonlyArray<string>, more: Partial<ExtractionRequ
 
 const extract = (request: ExtractionRequest, reply: Reply, seen: Array<SeenRequest> = []) =>
   Extractor.use((extractor) => extractor.extract(request)).pipe(
-    Effect.provide(LlmExtractor.layer),
-    Effect.provide(scriptedModel(reply, seen))
+    Effect.provide(Layer.provide(LlmExtractor.layer, scriptedModel(reply, seen)))
   )
 
 const fact = (text: string, quote: string, more: object = {}) => ({
@@ -150,7 +149,7 @@ describe("a long conversation", () => {
       const seen: Array<SeenRequest> = []
       const request = requestOf(Array.from({ length: 30 }, () => "x".repeat(30_000)))
       const error = yield* Effect.flip(extract(request, () => ({ memories: [] }), seen))
-      expect(error.reason).toBe("overloaded")
+      expect(error.reason).toBe("too_long")
       expect(seen).toEqual([])
     })
   )

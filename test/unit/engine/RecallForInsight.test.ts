@@ -1,13 +1,10 @@
-/** What duplicates and maps need of a namespace: nearest memories, vectors, many candidates, neighbouring texts. */
+/** What duplicates and maps need of a namespace: memories of no subject, vectors, many candidates, neighbouring texts. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
 import { type MemoryQuery, MemorySearch } from "@muniment/engine/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 import { tokenize } from "@muniment/engine/recall/Tokenizer"
-import type { MemoryFilter } from "@muniment/domain/Search"
-import type { MemoryVector } from "@muniment/engine/store/NamespaceStore"
 import {
   allOf,
   axisVector,
@@ -31,47 +28,14 @@ const words = (text: string, more: Partial<MemoryQuery> = {}) =>
   )
 const foundBy = (text: string) => Effect.map(words(text), (hits) => hits.map(({ memory }) => memory.id))
 
-describe("the nearest memories", () => {
-  const nearest = (vector: MemoryVector, subjectId: string | undefined, filter: MemoryFilter = {}, limit = 10) =>
-    NamespaceHost.use((host) => host.read(key, (reader, now) => reader.nearest(vector, filter, subjectId, limit, now)))
-
-  it.effect("come best first, of the one subject asked for, where none is a subject of its own", () =>
-    Effect.gen(function* () {
-      yield* store(
-        newMemory(memoryRecord(1, "one"), axisVector(0)),
-        newMemory(memoryRecord(2, "two"), axisVector(1)),
-        newMemory(memoryRecord(3, "three", { subjectId: "s" }), axisVector(0)),
-        newMemory(memoryRecord(4, "four"))
-      )
-      const [best, second, ...rest] = yield* nearest(axisVector(0), undefined)
-      expect([best?.id, second?.id, rest]).toEqual([idOf(1), idOf(2), []])
-      expect(best?.cosine).toBeCloseTo(1, 5)
-      expect(second?.cosine).toBeLessThan(0.1)
-      expect((yield* nearest(axisVector(0), undefined, {}, 1)).map(({ id }) => id)).toEqual([idOf(1)])
-      expect((yield* nearest(axisVector(0), "s")).map(({ id }) => id)).toEqual([idOf(3)])
-      expect(yield* nearest(axisVector(0), "t")).toEqual([])
-    }).pipe(engine())
-  )
-
-  it.effect("are live, latest, within the filter, and of the vector's own model", () =>
-    Effect.gen(function* () {
-      yield* store(
-        newMemory(memoryRecord(1, "one", { uniqueKey: "k" }), axisVector(0)),
-        newMemory(memoryRecord(2, "two", { uniqueKey: "k" }), axisVector(0)),
-        newMemory(memoryRecord(3, "three", { expiresAt: 50 }), axisVector(0)),
-        newMemory(memoryRecord(4, "four", { kind: "preference" }), axisVector(0)),
-        newMemory(memoryRecord(5, "five"), axisVector(0, 8, "another-model"))
-      )
-      yield* TestClock.adjust(50)
-      const ids = Effect.map(nearest(axisVector(0), undefined, { includeSuperseded: true }), (found) =>
-        found.map(({ id }) => id)
-      )
-      expect(yield* ids).toEqual([idOf(2), idOf(4)])
-      expect((yield* nearest(axisVector(0), undefined, { kind: "preference" })).map(({ id }) => id)).toEqual([idOf(4)])
-      expect(yield* nearest(axisVector(0, 8, "unknown-model"), undefined)).toEqual([])
-    }).pipe(engine())
-  )
-})
+it.effect("the filter `hasNoSubject` lets through what has no subject, and nothing else", () =>
+  Effect.gen(function* () {
+    yield* store(newMemory(memoryRecord(1, "walrus")), newMemory(memoryRecord(2, "walrus", { subjectId: "s" })))
+    const hits = yield* words("walrus", { filter: { hasNoSubject: true } })
+    expect(hits.map(({ memory }) => memory.id)).toEqual([idOf(1)])
+    expect(yield* words("walrus", { filter: { hasNoSubject: true, subjectId: "s" } })).toEqual([])
+  }).pipe(engine())
+)
 
 describe("the vectors of what was found", () => {
   it.effect("are copies, by memory, over all namespaces; what has none is left out", () =>
