@@ -5,7 +5,7 @@
  *
  * Runs on the event loop: a few milliseconds at the bounds named in `Passage.ts`. Deterministic.
  */
-import { castFor, castOf, type Passage, readPassages } from "./Passage.ts"
+import { castOf, type Passage, readPassages } from "./Passage.ts"
 import { readQuestion, type Question } from "./Question.ts"
 import { findSupport, type Support } from "./Support.ts"
 import { withoutReplaced } from "./Updates.ts"
@@ -25,10 +25,7 @@ const SAME_MIN = 0.75
 export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evidence>): WrittenAnswer => {
   const asked = readQuestion(question)
   const passages = readPassages(evidence)
-  const supports = withoutReplaced(
-    findSupport(asked, passages, castFor(asked, passages, castOf(passages))),
-    asked.isOfPast
-  )
+  const supports = withoutReplaced(findSupport(asked, passages, castOf(passages)), asked.isOfPast)
   const [best] = supports
   if (best === undefined || best.score < SUPPORT_MIN || best.coverage < COVERAGE_MIN) return unanswered("extractive")
   const chosen = choose(asked, best, supports)

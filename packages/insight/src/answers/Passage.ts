@@ -5,7 +5,6 @@
  */
 import { stopWords } from "@muniment/engine/recall/StopWords"
 import { tokenize } from "@muniment/engine/recall/Tokenizer"
-import type { Question } from "./Question.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
 import { isUser, type MemoryStatement, readStatement } from "./MemoryStatement.ts"
 
@@ -101,18 +100,6 @@ export const castOf = (passages: ReadonlyArray<Passage>): Cast => {
   const [most] = [...subjects].sort((left, right) => right[1] - left[1])
   if (asker.size === 1 && most !== undefined && !subjects.has("user")) asker.add(most[0])
   return { asker, byRelation }
-}
-
-/**
- * Where no memory tells the asker's name, a name that no memory holds is taken for it ("What does Ngaio
- * teach?" of what is known of the user): memories without a name are mostly about one person.
- */
-export const castFor = (question: Question, passages: ReadonlyArray<Passage>, cast: Cast): Cast => {
-  if (cast.asker.size > 1 || !passages.some(({ subject }) => subject.has("user"))) return cast
-  const strange = question.names.filter((name) => !passages.some(({ terms }) => name.some((stem) => terms.has(stem))))
-  const [name] = strange
-  const isActor = name?.some((stem) => question.actors.has(stem)) === true
-  return isActor && strange.length === 1 ? { ...cast, asker: new Set([...cast.asker, ...name!]) } : cast
 }
 
 const addAll = (stems: Set<string>, words: string | undefined): Set<string> => {
