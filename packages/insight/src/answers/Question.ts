@@ -28,8 +28,6 @@ export interface Question {
   readonly names: ReadonlyArray<ReadonlyArray<string>>
   /** What stands where the subject stands ("does *Rex* eat"): an answer must speak of one of these. */
   readonly focus: ReadonlyArray<string>
-  /** Stems of who acts or owns: the focus, and whatever has an apostrophe and s. */
-  readonly actors: ReadonlySet<string>
   /** "like", "hate": a liking that is asked for by its sign; a yes-no question takes both. */
   readonly liking: "likes" | "dislikes" | undefined
   /** "I", "my", "the user": about the one who asks. */
@@ -60,7 +58,6 @@ export const readQuestion = (raw: string): Question => {
     terms: asked.length > 0 ? asked : isOfAsker ? tokenize("name") : queryTerms(text),
     names,
     focus,
-    actors: new Set([...focus, ...tokenize([...lower.matchAll(POSSESSOR)].map(([word]) => word).join(" "))]),
     liking,
     isOfAsker,
     isOfPast: PAST.test(lower)
@@ -115,8 +112,6 @@ const YES_NO = new RegExp(`^(?:so |and |but |ok |okay |hey |please )*(?:${AUXILI
 const SUBJECT_OF =
   "\\s+(the |a |an |my |our |his |her |their |your |this |that |any |some )?([\\p{L}\\p{N}-]+)('s)?(?:\\s+([\\p{L}\\p{N}-]+))?"
 const FOCUSES = [new RegExp(`\\bnames? of${SUBJECT_OF}`, "u"), new RegExp(`\\b(?:${AUXILIARY})${SUBJECT_OF}`, "u")]
-
-const POSSESSOR = /[\p{L}-]+(?='s\b)/gu
 
 const focusOf = (lower: string): ReadonlyArray<string> => {
   for (const pattern of FOCUSES) {

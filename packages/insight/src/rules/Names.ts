@@ -16,8 +16,11 @@ const called = new RegExp(
   `^(?:(?:you can|please|just|everyone|people|my friends|friends|everybody) )*(?:call|calls) me (${name})`,
   "iu"
 )
+/** What stands before "here" and is nobody's name. */
+const notNamed =
+  "(?!(?:Nobody|No|Somebody|Someone|Everyone|Everybody|Everything|Anyone|Anybody|Nothing|Something|All|Same|Me|Us|Not|Just|Still|Always|Right|Over|Up|Down|Back|Out|Now|Come|Especially|Only|Even|Winter|Summer|Spring|Autumn|Fall)\\b)"
 const here = new RegExp(
-  `^(?:this is )?(${name})(?: from \\p{Lu}\\p{L}+)?,? (?:here|again|speaking)(?: again)?(?=[^\\p{L}]*$)|^(?:[Tt]his|[Ii]t) is (${name})(?: speaking| again)?(?=[.,!]|$)|^(${name}) is my name\\b`,
+  `^(?:this is )?${notNamed}(${name})(?: from \\p{Lu}\\p{L}+)?,? (?:here|again|speaking)(?: again)?(?=[^\\p{L}]*$|, )|^(?:[Tt]his|[Ii]t) is (${name})(?: speaking| again)?(?=[.,!]|$)|^(${name}) is my name\\b`,
   "u"
 )
 const swapped = new RegExp(
@@ -34,7 +37,7 @@ export const learnNames = (turns: ReadonlyArray<Turn>, people: People): void => 
     if (role !== "user") continue
     for (const sentence of messageText(content).sentences) {
       if (startsRolePlay(writtenOut(sentence))) return
-      if (!/\b(?:name|call|here|this is|i am|i'm|im|not|go by)\b/i.test(sentence)) continue
+      if (!/\b(?:name|call|here|speaking|this is|i am|i'm|im|not|go by)\b/i.test(sentence)) continue
       const known = nameIn(writtenOut(sentence), people.speakerName)
       if (known !== undefined) people.speakerName = known
     }
