@@ -6,10 +6,6 @@ import type { Evidence } from "@muniment/insight/answers/WrittenAnswer"
 import { benchKey, BenchServer } from "../http/BenchServer.ts"
 import type { QuestionedConversation } from "../extraction/LabelledSet.ts"
 
-/** A busy machine may start the extractor's thread too late for its first conversation: 503, and nothing stored. */
-const repeatsMax = 3
-const repeatPauseMillis = 1_000
-
 export interface StoredMemory {
   readonly id: string
   readonly kind: string
@@ -46,16 +42,12 @@ export const openService = async (url: string | undefined, key: string | undefin
 }
 
 const serviceAt = (url: string, key: string, stop: () => Promise<void>): Service => {
-  const call = async <A>(path: string, body?: object, repeatsLeft = repeatsMax): Promise<A> => {
+  const call = async <A>(path: string, body?: object): Promise<A> => {
     const response = await fetch(new URL(path, url), {
       headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { "content-type": "application/json" }) },
       ...(body !== undefined && { method: "POST", body: JSON.stringify(body) })
     })
     const answer = (await response.json()) as A
-    if (response.status === 503 && repeatsLeft > 0) {
-      await new Promise((wake) => setTimeout(wake, repeatPauseMillis))
-      return call(path, body, repeatsLeft - 1)
-    }
     if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`)
     return answer
   }

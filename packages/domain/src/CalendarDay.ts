@@ -1,5 +1,10 @@
-/** Days on the wire: `YYYY-MM-DD`, UTC, as in `conversationDate` (interface.md section 5.3). */
+/** Days as text, `YYYY-MM-DD`, UTC: on the wire (`conversationDate`, interface.md section 5.3), in the books, in jobs. */
 import { Schema } from "effect"
+
+export const dayMillis = 86_400_000
+
+/** UTC day of a time. */
+export const dayOf = (atMillis: number): string => new Date(atMillis).toISOString().slice(0, "2026-01-01".length)
 
 const isCalendarDay = (text: string): boolean => {
   const millis = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN

@@ -6,6 +6,7 @@
  * counted, so a budget never forgets a call that may have been made.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import { dayOf } from "@muniment/domain/CalendarDay"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
 import type { BudgetBounds, BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
 import type { ModelUsageDay } from "@muniment/domain/Operations"
@@ -94,8 +95,6 @@ export class ModelUsage extends Context.Service<
 }
 
 const nothing: ModelSpend = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0 }
-
-const dayOf = (atMillis: number): string => new Date(atMillis).toISOString().slice(0, 10)
 
 const isWithin = (
   used: ModelSpend,

@@ -7,8 +7,8 @@
  * of the moment.
  */
 import { Context, Data, Effect, Layer } from "effect"
-import { Piscina } from "piscina"
 import type { JsonObject } from "@muniment/domain/Memory"
+import { openWorkerThread } from "../WorkerThread.ts"
 import { type MapRequest, packRequest } from "./MapProtocol.ts"
 
 export interface MapMemory {
@@ -81,10 +81,11 @@ export class MemoryMap extends Context.Service<
 }
 
 const make = Effect.fnUntraced(function* (limits: MapLimits) {
-  const pool = yield* Effect.acquireRelease(
-    Effect.sync(() => startPool(limits)),
-    (started) => Effect.promise(() => started.destroy())
-  )
+  const pool = yield* openWorkerThread<MapRequest, DrawnMap>({
+    ...limits,
+    entry: new URL("./MapWorker.ts", import.meta.url),
+    queueMax: limits.queuedMax
+  })
 
   let underWay = 0
 
@@ -116,15 +117,3 @@ const make = Effect.fnUntraced(function* (limits: MapLimits) {
   })
   return { draw }
 })
-
-const startPool = (limits: MapLimits): Piscina<MapRequest, DrawnMap> =>
-  new Piscina<MapRequest, DrawnMap>({
-    filename: new URL("./MapWorker.ts", import.meta.url).href,
-    minThreads: 0,
-    maxThreads: 1,
-    idleTimeout: limits.idleMillis,
-    maxQueue: limits.queuedMax + 1,
-    env: {},
-    execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: limits.heapMegabytesMax, stackSizeMb: limits.stackMegabytes }
-  })

@@ -4,9 +4,9 @@
  * conversations delay another's by one deadline at most. It spends nobody's budget.
  */
 import { Effect, Fiber, Layer, PartitionedSemaphore, Scope } from "effect"
-import { Piscina } from "piscina"
 import { ModelFailure } from "@muniment/models/llm/StructuredModel"
 import { type ExtractionRequest, Extractor } from "../extraction/Extractor.ts"
+import { openWorkerThread } from "../WorkerThread.ts"
 import { type RulesAnswer, rulesLimits, type RulesTask } from "./RulesProtocol.ts"
 
 type LimitName = "deadlineMillis" | "queueMax" | "queuePerAccountMax" | "waitMillisMax" | "heapMegabytesMax"
@@ -17,10 +17,11 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
   limits: RulesLimits = rulesLimits
 ): Effect.fn.Return<Extractor["Service"], never, Scope.Scope> {
   const scope = yield* Scope.Scope
-  const pool = yield* Effect.acquireRelease(
-    Effect.sync(() => startPool(limits)),
-    (started) => Effect.promise(() => started.destroy())
-  )
+  const pool = yield* openWorkerThread<RulesTask, RulesAnswer>({
+    ...rulesLimits,
+    ...limits,
+    entry: new URL("./RulesWorker.ts", import.meta.url)
+  })
   const run = (task: RulesTask) =>
     // The signal of an interrupted attempt makes the pool end the thread that works on it.
     Effect.tryPromise({ try: (signal) => pool.run(task, { signal }), catch: failureOf })
@@ -87,22 +88,6 @@ const nothingToRead: RulesTask = {
   summary: undefined,
   conversationDate: "2000-01-01"
 }
-
-const startPool = (limits: RulesLimits): Piscina<RulesTask, RulesAnswer> =>
-  new Piscina<RulesTask, RulesAnswer>({
-    filename: new URL("./RulesWorker.ts", import.meta.url).href,
-    minThreads: 0,
-    maxThreads: 1,
-    idleTimeout: rulesLimits.idleMillis,
-    maxQueue: limits.queueMax + 1,
-    env: {},
-    execArgv: [],
-    resourceLimits: {
-      maxOldGenerationSizeMb: limits.heapMegabytesMax,
-      maxYoungGenerationSizeMb: rulesLimits.youngHeapMegabytesMax,
-      stackSizeMb: rulesLimits.stackMegabytes
-    }
-  })
 
 const tooSlow = Effect.fail(new ModelFailure({ reason: "timeout", message: "the rules took too long" }))
 

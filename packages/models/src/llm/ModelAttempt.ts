@@ -6,6 +6,7 @@
  */
 import { Clock, Data, Duration, Effect, type Schema } from "effect"
 import type { AiError, LanguageModel, Prompt } from "effect/ai"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
 import { callSettings, type LanguageModelConfig } from "./LanguageModelConfig.ts"
 import type { ModelBudget } from "./ModelBudget.ts"
@@ -93,7 +94,6 @@ export const makeModelAttempt = (
 }
 
 const nothing: ModelSpend = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0 }
-const dayMillis = 86_400_000
 
 const exhausted = (nowMillis: number): ModelFailure =>
   new ModelFailure({

@@ -75,7 +75,11 @@ export const makeCandidateStore = Effect.gen(function* () {
     const vectors = yield* embedding.passages(records)
     const fresh: Array<{ readonly record: MemoryRecord; readonly vector: MemoryVector | undefined }> = []
     const sourcesOf = new Map(records.map(({ id }, at) => [id, judged.accepted[at]!.candidate]))
-    const isKnown = (record: MemoryRecord | undefined, existing: string, reason: "duplicate" | "near_duplicate") => {
+    const rejectKnown = (
+      record: MemoryRecord | undefined,
+      existing: string,
+      reason: "duplicate" | "near_duplicate"
+    ) => {
       // Of an answer that is given again, only the ids are kept.
       const candidate = record === undefined ? { sources: [] } : sourcesOf.get(record.id)!
       rejected.push(rejection(candidate, messages, reason, "a stored memory says the same", existing))
@@ -85,7 +89,7 @@ export const makeCandidateStore = Effect.gen(function* () {
       // With a key the newest version counts, whatever its wording.
       const same = record.uniqueKey === undefined ? yield* sayingTheSame(namespace, record, vector) : undefined
       if (same === undefined) fresh.push({ record, vector })
-      else isKnown(record, same.id, same.contentHash === record.contentHash ? "duplicate" : "near_duplicate")
+      else rejectKnown(record, same.id, same.contentHash === record.contentHash ? "duplicate" : "near_duplicate")
     }
     const reply: CreateReply = yield* host.ask(namespace, {
       _tag: "CreateMemories",
@@ -95,7 +99,7 @@ export const makeCandidateStore = Effect.gen(function* () {
       idempotency: token
     })
     if (reply.isStale) return undefined
-    for (const { id, index } of reply.duplicates) isKnown(fresh[index]?.record, id, "duplicate")
+    for (const { id, index } of reply.duplicates) rejectKnown(fresh[index]?.record, id, "duplicate")
     return { reply, rejected }
   })
 })

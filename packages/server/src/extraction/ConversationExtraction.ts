@@ -9,6 +9,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { CurrentCharge, type ChargeFailure, type IdempotencyToken } from "@muniment/domain/api/Middleware"
+import { dayOf } from "@muniment/domain/CalendarDay"
 import { InvalidRequest, type NotFound, type RateLimited, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { CreatedMemories, CreateMemories } from "@muniment/domain/Memory"
@@ -189,6 +190,4 @@ const contextOf = (
   return [...turns, ...messages.filter(({ key }) => !skip.has(key))].slice(-Limits.conversationContextMax)
 }
 
-const today = Effect.map(Clock.currentTimeMillis, (millis) =>
-  new Date(millis).toISOString().slice(0, "2026-01-01".length)
-)
+const today = Effect.map(Clock.currentTimeMillis, dayOf)

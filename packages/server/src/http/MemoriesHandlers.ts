@@ -1,5 +1,5 @@
 /** Memory endpoints: decode, one call of a service, encode (specification section 4.1). */
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Caller, CurrentCharge, CurrentIdempotency } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
@@ -10,7 +10,7 @@ import { filterOf } from "../memories/FilterParameters.ts"
 import { MemoryCreation } from "../memories/MemoryCreation.ts"
 import { memoryView } from "../memories/MemoryViews.ts"
 import { MemoryRecall } from "../sharing/MemoryRecall.ts"
-import { SearchModes } from "../sharing/SearchModes.ts"
+import { isoNow, SearchModes } from "../sharing/SearchModes.ts"
 import { listCursor } from "./Cursor.ts"
 
 export const memoriesHandlers = HttpApiBuilder.group(
@@ -87,5 +87,3 @@ export const memoriesHandlers = HttpApiBuilder.group(
 )
 
 const one = (memory: Parameters<typeof memoryView>[0]) => ({ success: true as const, memory: memoryView(memory) })
-
-const isoNow = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis).toISOString())

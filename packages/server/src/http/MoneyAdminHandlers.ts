@@ -2,6 +2,7 @@
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { creditsPerUsd, type MicroCredits, microCreditsPerCredit, toCredits, toUsd } from "@muniment/domain/Money"
@@ -84,8 +85,6 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
 )
 
 const usageDaysShown = 30
-const dayMillis = 86_400_000
-const dayOf = (millis: number): string => new Date(millis).toISOString().slice(0, "2026-01-01".length)
 
 /** Millionths of a credit; undefined when it is none, too much, or finer than a millionth. */
 const adjustmentOf = (credits: number): MicroCredits | undefined => {

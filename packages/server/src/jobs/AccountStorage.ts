@@ -10,6 +10,7 @@
  * is named, and stops neither the others nor the charge for them. A rehearsal counts and changes nothing.
  */
 import { Effect } from "effect"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { Account, Plan } from "@muniment/domain/Account"
 import { type MicroCredits, storageMicroCreditsPerMemoryDay } from "@muniment/domain/Money"
 import type { JobReport } from "@muniment/domain/Operations"
@@ -22,7 +23,7 @@ import { Ledger } from "@muniment/ledger/Ledger"
 import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
 import { PaymentJournal } from "@muniment/ledger/PaymentJournal"
 import type { RunFacts } from "@muniment/ledger/StorageCharges"
-import { dayMillis, momentOf } from "./JobDays.ts"
+import { momentOf } from "./JobDays.ts"
 
 /** What was done for an account on a day. */
 export type AccountDay = JobReport["days"][number]["accounts"][number]

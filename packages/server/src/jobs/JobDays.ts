@@ -2,15 +2,12 @@
  * Days of the daily job (interface.md section 10.3): its moment on UTC day D is D 00:10, and D is due from
  * that moment on. Days are written `YYYY-MM-DD`, so their order is that of the text.
  */
+import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
 import { Limits } from "@muniment/domain/Limits"
 
-export const dayMillis = 86_400_000
 /** From the start of a day to its moment; `jobSchedule` says the same. */
 const momentMillis = 600_000
 export const jobSchedule = { cron: "10 0 * * *", zone: "UTC" }
-
-/** UTC day of a time. */
-export const dayOf = (atMillis: number): string => new Date(atMillis).toISOString().slice(0, 10)
 
 export const dayAfter = (day: string, days = 1): string => dayOf(Date.parse(day) + days * dayMillis)
 

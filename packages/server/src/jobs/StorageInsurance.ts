@@ -7,6 +7,7 @@
  * time; nothing is charged for days before the first start of a data directory.
  */
 import { Cause, Clock, Context, Effect, Layer, Schedule, Semaphore } from "effect"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { Account } from "@muniment/domain/Account"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
@@ -15,7 +16,7 @@ import { plans } from "@muniment/domain/Plans"
 import { Accounts } from "@muniment/ledger/Accounts"
 import { JobLog, storageJob } from "@muniment/ledger/JobLog"
 import { type AccountDay, type PlanTable, type Rehearsed, makeAccountStorage } from "./AccountStorage.ts"
-import { dayAfter, dayMillis, dueDays, jobSchedule, lastDueDay, momentOf } from "./JobDays.ts"
+import { dayAfter, dueDays, jobSchedule, lastDueDay, momentOf } from "./JobDays.ts"
 import { countDay, daySums } from "./StorageMetrics.ts"
 
 export { nextRunMillis } from "./JobDays.ts"

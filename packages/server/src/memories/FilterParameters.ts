@@ -3,6 +3,7 @@
  * (interface.md section 7.1).
  */
 import { Effect } from "effect"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryFilter } from "@muniment/domain/Search"
@@ -41,8 +42,6 @@ export const filterOf = Effect.fnUntraced(function* (query: FilterParameters) {
   }
   return filter
 })
-
-const dayMillis = 86_400_000
 
 /** A bare date as an upper bound means the whole day. */
 const endOf = (iso: string): number => Date.parse(iso) + (iso.length === "2026-01-01".length ? dayMillis - 1 : 0)

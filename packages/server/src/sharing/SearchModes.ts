@@ -127,4 +127,5 @@ const limitTooLarge = new InvalidRequest({
   details: [{ path: "/limit", message: `expected ${limitText}` }]
 })
 
-const isoNow = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis).toISOString())
+/** `searchedAt` of an answer. */
+export const isoNow = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis).toISOString())

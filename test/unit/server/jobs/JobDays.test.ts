@@ -1,7 +1,8 @@
 /** Days and moments of the daily job (interface.md section 10.3). */
 import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
-import { dayAfter, dayOf, dueDays, lastDueDay, momentOf, nextRunMillis } from "@muniment/server/jobs/JobDays"
+import { dayOf } from "@muniment/domain/CalendarDay"
+import { dayAfter, dueDays, lastDueDay, momentOf, nextRunMillis } from "@muniment/server/jobs/JobDays"
 
 const at = (text: string) => Date.parse(`${text}Z`)
 
