@@ -129,12 +129,14 @@ const proof = async (server: TestServer) =>
   (await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })).body
 
 const purses = async (server: TestServer, key: string): Promise<number> => {
-  const { body } = await server.call("GET", "/v1/credits", { key })
+  const { body, status } = await server.call("GET", "/v1/credits", { key })
+  expect({ status, body }).toMatchObject({ status: 200 })
   return body.allowance.credits + body.balance.credits
 }
 
 const memoriesOf = async (server: TestServer, key: string): Promise<number> => {
-  const { body } = await server.call("GET", "/v1/account", { key })
+  const { body, status } = await server.call("GET", "/v1/account", { key })
+  expect({ status, body }).toMatchObject({ status: 200 })
   const agents: ReadonlyArray<{ readonly memories: number }> = body.agents
   return agents.reduce((sum, { memories }) => sum + memories, 0)
 }

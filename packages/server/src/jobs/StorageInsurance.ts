@@ -21,6 +21,8 @@ import { countDay, daySums } from "./StorageMetrics.ts"
 
 export { nextRunMillis } from "./JobDays.ts"
 
+/** The last time that a date can hold (ECMA-262, section 21.4.1.1); a rich account's few memories are insured beyond. */
+const lastMillis = 8.64e15
 /** A catch-up that takes longer says so, again and again. */
 const progressMillis = 1_000
 
@@ -131,7 +133,7 @@ const make = Effect.fnUntraced(function* (planTable: PlanTable) {
     const days = yield* storage.insuredDays(account, yield* Clock.currentTimeMillis)
     if (days === undefined) return undefined
     const lastDay = (yield* jobs.lastDay(storageJob)) ?? (yield* newestDueDay)
-    return momentOf(dayAfter(lastDay)) + days * dayMillis
+    return Math.min(momentOf(dayAfter(lastDay)) + days * dayMillis, lastMillis)
   })
 
   return StorageInsurance.of({ run, insuredUntil })
