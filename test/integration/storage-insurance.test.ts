@@ -101,15 +101,6 @@ describe("before the daily job", () => {
     expect(insuredUntil).toBeLessThanOrEqual(Date.now() + (days + 1) * dayMillis)
   })
 
-  it("few memories of a rich account are insured until the last time there is", async () => {
-    const rich = await tenant("rich")
-    await importMemories(rich, "GHJ")
-    const gift = { account: "rich", credits: 2_000_000, reason: "test", key: "riches" }
-    expect((await asOperator("POST", "/admin/ledger/adjustments", gift)).status).toBe(200)
-    const { body, status } = await rich.call("GET", "/v1/credits")
-    expect({ status, insuredUntil: body.insuredUntil }).toEqual({ status: 200, insuredUntil: 8.64e15 })
-  })
-
   it("a dry run tells what the next one would do, and does nothing", async () => {
     const { body } = await asOperator("POST", "/admin/jobs/run", { dryRun: true })
     const told = (name: string) =>

@@ -161,6 +161,17 @@ describe("a free account with a balance", () => {
     )
   )
 
+  it.effect("that has far more money than memories is insured until the last time that a date can hold", () =>
+    world(
+      Effect.gen(function* () {
+        const account = yield* makeAccount("rich", "free")
+        yield* store(account, [memory(1, noon)])
+        yield* deposit(account, 1_000_000_000_000, "riches")
+        expect(yield* (yield* StorageInsurance).insuredUntil(account)).toBe(8.64e15)
+      })
+    )
+  )
+
   it.effect("is told the first run that finds the balance used up", () =>
     world(
       Effect.gen(function* () {
