@@ -1,0 +1,84 @@
+/**
+ * The ratios a suite reached when its baseline was taken, and the comparison of a new run with them.
+ * Only ratios are kept: they move far less between machines than the times they are made of.
+ */
+import { readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { figure, resultsDirectory } from "./Report.ts"
+
+export interface Baseline {
+  /** Day it was taken, ISO 8601. */
+  readonly when: string
+  readonly ratios: Readonly<Record<string, number>>
+}
+
+export interface RatioChange {
+  readonly name: string
+  readonly stored: number
+  /** Undefined when the run did not measure it any more. */
+  readonly found: number | undefined
+  readonly isRegression: boolean
+}
+
+/** A ratio that falls by more than this share of the stored one fails `--check`. */
+export const regressionShareMax = 0.15
+
+/** Every stored ratio beside the new one. A ratio that has gone missing counts as a regression. */
+export const compareWithBaseline = (
+  baseline: Baseline,
+  ratios: Readonly<Record<string, number>>
+): ReadonlyArray<RatioChange> =>
+  Object.entries(baseline.ratios).map(([name, stored]) => {
+    const found = ratios[name]
+    const isRegression = found === undefined || !(found >= stored * (1 - regressionShareMax))
+    return { name, stored, found, isRegression }
+  })
+
+export const changesTable = (changes: ReadonlyArray<RatioChange>): ReadonlyArray<ReadonlyArray<string>> =>
+  changes.map(({ name, stored, found, isRegression }) => [
+    name,
+    figure(stored),
+    found === undefined ? "missing" : figure(found),
+    found === undefined ? "" : `${found >= stored ? "+" : ""}${((found / stored - 1) * 100).toFixed(0)} %`,
+    isRegression ? "REGRESSION" : "ok"
+  ])
+
+/** Undefined when no baseline of that name was ever taken. */
+export const readBaseline = async (name: string, directory = resultsDirectory): Promise<Baseline | undefined> => {
+  const path = join(directory, `${name}.json`)
+  let text: string
+  try {
+    text = await readFile(path, "utf8")
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined
+    throw cause
+  }
+  const parsed: unknown = JSON.parse(text)
+  if (!isBaseline(parsed)) throw new Error(`${path} is no baseline: { when, ratios } was expected`)
+  return parsed
+}
+
+export const writeBaseline = async (
+  name: string,
+  baseline: Baseline,
+  directory = resultsDirectory
+): Promise<string> => {
+  const path = join(directory, `${name}.json`)
+  const ratios = Object.fromEntries(
+    Object.entries(baseline.ratios).map(([key, ratio]) => [key, Number(ratio.toPrecision(storedDigits))])
+  )
+  await writeFile(path, `${JSON.stringify({ when: baseline.when, ratios }, undefined, 2)}\n`)
+  return path
+}
+
+const storedDigits = 4
+
+const isBaseline = (value: unknown): value is Baseline =>
+  typeof value === "object" &&
+  value !== null &&
+  "when" in value &&
+  typeof value.when === "string" &&
+  "ratios" in value &&
+  typeof value.ratios === "object" &&
+  value.ratios !== null &&
+  Object.values(value.ratios).every((ratio) => typeof ratio === "number")

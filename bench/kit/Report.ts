@@ -1,0 +1,130 @@
+/**
+ * What a suite of benches hands over, and how it is laid down: `bench/results/<name>.md` with every
+ * table, goal and picture, `<name>-<picture>.svg`, and on request the baseline `<name>.json`.
+ *
+ * A suite is `bench/<suite>/suite.ts` with `export const run = (options: SuiteOptions) =>
+ * Promise<SuiteReport>`; `bench/run.ts` calls it in a process of its own, so a report is plain data.
+ * Figures are ratios against a peer in the same run; `ratios` are those that `--check` watches.
+ */
+import { mkdir, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { type Picture, renderPicture } from "./Chart.ts"
+import { type MachineFacts, machineText } from "./Machine.ts"
+
+export interface SuiteOptions {
+  /** Within a few minutes: small sizes, few rounds. */
+  readonly short: boolean
+  /** Folder with data that is not part of the project (LoCoMo); undefined without one. */
+  readonly data: string | undefined
+}
+
+export interface SuiteReport {
+  readonly title: string
+  /** The line that repeats this very run. */
+  readonly command: string
+  readonly machine: MachineFacts
+  /** What a reader must know: the data, peers that were left out and why. */
+  readonly notes: ReadonlyArray<string>
+  readonly tables: ReadonlyArray<ReportTable>
+  readonly goals: ReadonlyArray<Goal>
+  readonly pictures: ReadonlyArray<Picture>
+  /** Name -> ratio, larger is better; the name says what against what, and at which size. */
+  readonly ratios: Readonly<Record<string, number>>
+}
+
+export interface ReportTable {
+  readonly title: string
+  readonly columns: ReadonlyArray<string>
+  /** Numbers are printed with three significant digits. */
+  readonly rows: ReadonlyArray<ReadonlyArray<string | number>>
+  readonly note?: string
+}
+
+export interface Goal {
+  readonly name: string
+  readonly bound: "at least" | "at most"
+  readonly wanted: number
+  /** Undefined when this run did not measure it. */
+  readonly found: number | undefined
+  /** "x" for ratios, else the unit: "ms". */
+  readonly unit: string
+  readonly note?: string
+}
+
+export type Verdict = "met" | "missed" | "not measured"
+
+export const verdictOf = ({ bound, wanted, found }: Goal): Verdict => {
+  if (found === undefined || Number.isNaN(found)) return "not measured"
+  return (bound === "at least" ? found >= wanted : found <= wanted) ? "met" : "missed"
+}
+
+export const resultsDirectory = join(import.meta.dirname, "..", "results")
+
+/** `name` is the suite's, or `<suite>-long`; gives back the paths that were written. */
+export const writeReport = async (
+  name: string,
+  report: SuiteReport,
+  { directory = resultsDirectory, when }: { readonly directory?: string; readonly when: Date }
+): Promise<ReadonlyArray<string>> => {
+  await mkdir(directory, { recursive: true })
+  const written: Array<string> = []
+  const links: Array<string> = []
+  for (const picture of report.pictures) {
+    const file = `${name}-${picture.name}.svg`
+    const rendered = await renderPicture(picture)
+    if ("reason" in rendered) links.push(`(no picture "${picture.title}": ${rendered.reason})`)
+    else {
+      await writeFile(join(directory, file), rendered.svg)
+      written.push(join(directory, file))
+      links.push(`![${picture.title}](${file})`)
+    }
+  }
+  const text = join(directory, `${name}.md`)
+  await writeFile(text, reportText(report, when, links))
+  return [text, ...written]
+}
+
+/** The report as Markdown; `links` are the lines that show its pictures. */
+export const reportText = (report: SuiteReport, when: Date, links: ReadonlyArray<string>): string =>
+  [
+    `# ${report.title}`,
+    `\`${report.command}\`, ${when.toISOString().slice(0, 10)}. ${machineText(report.machine)}.`,
+    ...(report.notes.length === 0 ? [] : [report.notes.map((note) => `- ${note}`).join("\n")]),
+    ...(report.goals.length === 0 ? [] : [`## Goals\n\n${goalsText(report.goals)}`]),
+    ...(links.length === 0 ? [] : [links.join("\n\n")]),
+    ...report.tables.map(tableSection)
+  ].join("\n\n") + "\n"
+
+const tableSection = ({ title, columns, rows, note }: ReportTable): string =>
+  `## ${title}\n\n${tableText(columns, rows)}${note === undefined ? "" : `\n\n${note}`}`
+
+export const goalsText = (goals: ReadonlyArray<Goal>): string =>
+  tableText(
+    ["goal", "wanted", "found", "", "note"],
+    goals.map((goal) => [
+      goal.name,
+      `${goal.bound} ${goal.wanted} ${goal.unit}`,
+      goal.found === undefined ? "" : `${figure(goal.found)} ${goal.unit}`,
+      verdictOf(goal),
+      goal.note ?? ""
+    ])
+  )
+
+export const tableText = (
+  columns: ReadonlyArray<string>,
+  rows: ReadonlyArray<ReadonlyArray<string | number>>
+): string =>
+  [columns, columns.map(() => "---"), ...rows]
+    .map((row) => `| ${row.map((cell) => (typeof cell === "number" ? figure(cell) : cell)).join(" | ")} |`)
+    .join("\n")
+
+/** Three significant digits, thousands set apart: 0.0512, 12.3, 48,200. */
+export const figure = (value: number): string => {
+  if (!Number.isFinite(value)) return "-"
+  return Math.abs(value) >= wholeFrom
+    ? Number(value.toPrecision(significantDigits)).toLocaleString("en-US")
+    : String(Number(value.toPrecision(significantDigits)))
+}
+
+const significantDigits = 3
+const wholeFrom = 1_000
