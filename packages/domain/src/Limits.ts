@@ -44,6 +44,7 @@ export const Limits = {
   listPageDefault: 50,
   listPageMax: 100,
   recallCandidatesMax: 100,
+  explainedNamespacesMax: 100,
   tagFiltersMax: 32,
 
   idempotencyKeyLengthMax: 128,

@@ -90,7 +90,10 @@ export const SearchParameters = {
     })
   ),
   explain: Schema.optionalKey(
-    Schema.Boolean.annotate({ description: "Add lexical, dense and fused scores to each hit." })
+    Schema.Boolean.annotate({
+      description:
+        "Add lexical, dense and fused scores to each hit, and to the answer how the vectors of each agent were searched."
+    })
   )
 }
 

@@ -4,6 +4,8 @@
  */
 import { Schema } from "effect"
 import { SourceAttestations } from "./Attestation.ts"
+import { AgentId } from "./Ids.ts"
+import { Limits } from "./Limits.ts"
 import { RecalledMemory } from "./Memory.ts"
 
 export const SearchedAt = Schema.String.annotate({ description: "ISO 8601 query time." })
@@ -14,6 +16,29 @@ export const sourceAttestations = Schema.optionalKey(
   })
 )
 
+export const indexEngines = ["exact", "quantized", "hnsw"] as const
+
+/** How the vectors of one agent were searched. */
+export const IndexExplanation = Schema.Struct({
+  agentId: AgentId,
+  model: Schema.String.annotate({ description: "Embedding model of the vectors." }),
+  engine: Schema.Literals(indexEngines).annotate({ description: "Which engine chose the candidates." }),
+  reason: Schema.String.annotate({ description: "Why it was this one." }),
+  probedLists: Schema.optionalKey(
+    Schema.Int.annotate({ description: "How many of its inverted lists were read; absent where it has none." })
+  ),
+  estimatedMicros: Schema.Finite.annotate({ description: "Microseconds the planner expected it to take." })
+})
+export type IndexExplanation = typeof IndexExplanation.Type
+
+const explain = Schema.optionalKey(
+  Schema.Struct({
+    index: Schema.Array(IndexExplanation).check(Schema.isMaxLength(Limits.explainedNamespacesMax))
+  }).annotate({
+    description: `With explain=true: the caller's own agents, costliest first, at most ${Limits.explainedNamespacesMax}. Empty: words alone were looked for.`
+  })
+)
+
 const ids = Schema.Array(Schema.String)
 const coordinate = Schema.Finite.annotate({ description: "-1 to 1." })
 
@@ -21,7 +46,8 @@ const coordinate = Schema.Finite.annotate({ description: "-1 to 1." })
 export const FoundMemories = Schema.Struct({
   memories: Schema.Array(RecalledMemory),
   searchedAt: SearchedAt,
-  sourceAttestations
+  sourceAttestations,
+  explain
 })
 export type FoundMemories = typeof FoundMemories.Type
 
@@ -33,7 +59,8 @@ export const GroundedAnswer = Schema.Struct({
   grounded: Schema.Boolean.annotate({ description: "False: nothing known supports an answer." }),
   method: Schema.Literals(["model", "extractive"]),
   searchedAt: SearchedAt,
-  sourceAttestations
+  sourceAttestations,
+  explain
 })
 export type GroundedAnswer = typeof GroundedAnswer.Type
 
@@ -59,7 +86,8 @@ export const TopicMap = Schema.Struct({
     })
   ),
   searchedAt: SearchedAt,
-  sourceAttestations
+  sourceAttestations,
+  explain
 })
 export type TopicMap = typeof TopicMap.Type
 

@@ -14,6 +14,7 @@ import { NamespaceHost, type ReadError } from "./NamespaceHost.ts"
 import {
   type ListedMemory,
   type ListPosition,
+  type NamespacePlan,
   type NamespaceReader,
   type PlacedCandidate,
   type QueryVectors
@@ -42,6 +43,12 @@ export interface MemoryHit {
   readonly ranked: Ranked<PlacedCandidate>
 }
 
+/** What a search found, and how the vectors of each namespace were searched; none where words alone count. */
+export interface ExplainedHits {
+  readonly hits: ReadonlyArray<MemoryHit>
+  readonly plans: ReadonlyArray<NamespacePlan>
+}
+
 export interface MemoryPage {
   readonly memories: ReadonlyArray<MemoryVersion>
   readonly total: number
@@ -60,6 +67,11 @@ export class MemorySearch extends Context.Service<
       namespaces: ReadonlyArray<NamespaceKey>,
       query: MemoryQuery
     ) => Effect.Effect<ReadonlyArray<MemoryHit>, ReadError>
+    /** The same search, and which engines answered it. */
+    readonly searchExplained: (
+      namespaces: ReadonlyArray<NamespaceKey>,
+      query: MemoryQuery
+    ) => Effect.Effect<ExplainedHits, ReadError>
     /** Vectors of what was found, by memory id; of those that have none yet there is none. */
     readonly vectorsOf: (
       namespaces: ReadonlyArray<NamespaceKey>,
@@ -134,34 +146,43 @@ export class MemorySearch extends Context.Service<
         )
       }
 
-      const search = Effect.fn("MemorySearch.search")(function* (
+      const searchExplained = Effect.fn("MemorySearch.search")(function* (
         namespaces: ReadonlyArray<NamespaceKey>,
         query: MemoryQuery
       ) {
         const nowMillis = yield* Clock.currentTimeMillis
         const weighted = yield* timed("statistics", weigh(namespaces, query, nowMillis))
-        const candidates = yield* timed(
+        const looked = yield* timed(
           "candidates",
           lookAtAll(namespaces, (reader, _now, key) =>
-            reader.candidates(weighted, query.vectors, filterFor(query, key), nowMillis, query.candidates)
+            reader.candidatesExplained(weighted, query.vectors, filterFor(query, key), nowMillis, query.candidates)
           )
         )
+        const plans = looked.flatMap((part) => part.plans)
+        yield* Effect.logDebug("vectors were searched", { plans })
         const fusion = fusionOf(weighted, query)
         const ranking = yield* timed(
           "fusion",
           Effect.sync(() =>
-            fuse(candidates.flat(), fusion, query.limit, query.candidates).filter(
-              ({ relevance }) => relevance >= query.minRelevance
-            )
+            fuse(
+              looked.flatMap((part) => part.candidates),
+              fusion,
+              query.limit,
+              query.candidates
+            ).filter(({ relevance }) => relevance >= query.minRelevance)
           )
         )
         const places = ranking.map(({ candidate }) => candidate)
         const memories = yield* timed("records", versionsAt(namespaces, places))
-        return ranking.flatMap((ranked): ReadonlyArray<MemoryHit> => {
+        const hits = ranking.flatMap((ranked): ReadonlyArray<MemoryHit> => {
           const memory = memories.get(ranked.candidate.id)
           return memory === undefined ? [] : [{ memory, ranked }]
         })
+        return { hits, plans }
       })
+
+      const search = (namespaces: ReadonlyArray<NamespaceKey>, query: MemoryQuery) =>
+        Effect.map(searchExplained(namespaces, query), ({ hits }) => hits)
 
       const vectorsOf = Effect.fn("MemorySearch.vectorsOf")(function* (
         namespaces: ReadonlyArray<NamespaceKey>,
@@ -214,7 +235,7 @@ export class MemorySearch extends Context.Service<
         }
       })
 
-      return { search, vectorsOf, countMatching, list }
+      return { search, searchExplained, vectorsOf, countMatching, list }
     })
   )
 }

@@ -9,6 +9,7 @@ import type { MemoryFilter } from "@muniment/domain/Search"
 import { Limits } from "@muniment/domain/Limits"
 import { versionIn } from "./CommandPlanner.ts"
 import type { Bitmap } from "./index/Bitmap.ts"
+import type { Plan } from "./index/Planner.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import type { TermStatistics, WeightedQuery } from "./recall/Bm25.ts"
 import { isMatching, newerFirst, rank, type Candidate, type FusionQuery } from "./recall/Fusion.ts"
@@ -23,6 +24,13 @@ export interface PlacedCandidate extends Candidate {
   readonly modelId: string | undefined
   /** Tag of the namespace that owns it. */
   readonly namespace: string
+}
+
+/** How the vectors of one model were searched in one namespace: which engine, and why. */
+export interface NamespacePlan extends Plan {
+  /** Tag of the namespace. */
+  readonly namespace: string
+  readonly model: string
 }
 
 /** Position in a listing: newest first, then id descending. */
@@ -78,22 +86,30 @@ export class NamespaceReader {
   }
 
   /** Second phase: the best by words and the best by meaning, each with both scores. */
-  candidates(
+  candidates(...search: Parameters<NamespaceReader["candidatesExplained"]>): ReadonlyArray<PlacedCandidate> {
+    return this.candidatesExplained(...search).candidates
+  }
+
+  /** The candidates, and how those by meaning were looked for. */
+  candidatesExplained(
     query: WeightedQuery,
     vectors: QueryVectors,
     filter: MemoryFilter,
     nowMillis: number,
     candidatesMax: number = Limits.recallCandidatesMax
-  ): ReadonlyArray<PlacedCandidate> {
+  ): { readonly candidates: ReadonlyArray<PlacedCandidate>; readonly plans: ReadonlyArray<NamespacePlan> } {
     const table = this.#at(nowMillis)
     const allowed = table.allowed(filter)
     const scores = this.#state.lexical.score(query, allowed)
     const slots = new Set(scores.top(candidatesMax, table.newestFirst))
+    const plans: Array<NamespacePlan> = []
     for (const [model, vector] of vectors) {
-      const hits = this.#state.index(model)?.search(vector, candidatesMax, allowed)
-      for (const slot of hits?.slots ?? []) slots.add(slot)
+      const found = this.#state.index(model)?.searchExplained(vector, candidatesMax, allowed)
+      if (found === undefined) continue
+      for (const slot of found.hits.slots) slots.add(slot)
+      plans.push({ namespace: this.#store.key.tag, model, ...found.plan })
     }
-    return [...slots].map((slot) => this.#candidate(slot, scores, vectors))
+    return { candidates: [...slots].map((slot) => this.#candidate(slot, scores, vectors)), plans }
   }
 
   /** Copies of the vectors at places read before, by id; what has gone since or has none is left out. */

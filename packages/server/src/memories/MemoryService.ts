@@ -17,10 +17,11 @@ import {
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
+import type { IndexExplanation } from "@muniment/domain/SearchResult"
 import type { CreateReply } from "@muniment/engine/Commands"
 import { MemorySearch, type MemoryHit, type MemoryPage } from "@muniment/engine/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
-import type { ListPosition } from "@muniment/engine/NamespaceReader"
+import type { ListPosition, NamespacePlan } from "@muniment/engine/NamespaceReader"
 import type { MemoryVector, NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
@@ -48,6 +49,12 @@ export interface SearchRequest {
   readonly shared?: ReadonlyArray<SharedTarget> | undefined
 }
 
+/** What was found, and how the vectors of the account's own namespaces were searched. */
+export interface SearchOutcome {
+  readonly memories: ReadonlyArray<FoundMemory>
+  readonly index: ReadonlyArray<IndexExplanation>
+}
+
 /** A hit and the tag of the namespace that it lies in. */
 export interface FoundMemory {
   readonly hit: MemoryHit
@@ -62,7 +69,7 @@ export class MemoryService extends Context.Service<
   MemoryService,
   {
     readonly create: (account: string, request: DirectRequest, token: Token) => Effect.Effect<CreateReply, WriteFailure>
-    readonly search: (account: string, request: SearchRequest) => Effect.Effect<ReadonlyArray<FoundMemory>, ReadFailure>
+    readonly search: (account: string, request: SearchRequest) => Effect.Effect<SearchOutcome, ReadFailure>
     /** Vectors of what was found, by memory; those that wait for one are left out. */
     readonly vectorsOf: (
       found: ReadonlyArray<FoundMemory>
@@ -155,9 +162,10 @@ const make = Effect.gen(function* () {
         .filter(({ key }) => filter.agentId === undefined || key.agentId === filter.agentId)
         .map(({ key, scopes: granted }) => [key, granted])
     )
-    const namespaces = [...(includesOwn ? own.visible(account, filter) : []), ...scopes.keys()]
-    if (namespaces.length === 0) return []
-    const hits = yield* searcher.search(namespaces, {
+    const ownKeys = includesOwn ? own.visible(account, filter) : []
+    const namespaces = [...ownKeys, ...scopes.keys()]
+    if (namespaces.length === 0) return { memories: [], index: [] }
+    const { hits, plans } = yield* searcher.searchExplained(namespaces, {
       text,
       vectors: yield* embedding.query(text),
       filter,
@@ -166,7 +174,10 @@ const make = Effect.gen(function* () {
       candidates: request.candidates,
       scopeOf: (key) => scopes.get(key)
     })
-    return hits.map((hit) => ({ hit, namespace: hit.ranked.candidate.namespace }))
+    return {
+      memories: hits.map((hit) => ({ hit, namespace: hit.ranked.candidate.namespace })),
+      index: explainIndex(plans, ownKeys)
+    }
   })
 
   const vectorsOf = Effect.fn("MemoryService.vectorsOf")(function* (found: ReadonlyArray<FoundMemory>) {
@@ -336,6 +347,19 @@ const make = Effect.gen(function* () {
     agents
   }
 })
+
+/** Costliest first. Of others' namespaces nothing is told: a cost would say how much they hold. */
+const explainIndex = (
+  plans: ReadonlyArray<NamespacePlan>,
+  ownKeys: ReadonlyArray<NamespaceKey>
+): ReadonlyArray<IndexExplanation> => {
+  const agents = new Map<string, string>(ownKeys.map(({ agentId, tag }) => [tag, agentId]))
+  const told = plans.flatMap(({ engine, estimatedMicros, model, namespace, reason }) => {
+    const agentId = agents.get(namespace)
+    return agentId === undefined ? [] : [{ agentId, model, engine, reason, estimatedMicros }]
+  })
+  return told.sort((a, b) => b.estimatedMicros - a.estimatedMicros).slice(0, Limits.explainedNamespacesMax)
+}
 
 const agentsOf = (keys: Iterable<NamespaceKey>): ReadonlyArray<string> => Array.from(keys, ({ agentId }) => agentId)
 

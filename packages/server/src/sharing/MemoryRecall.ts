@@ -10,6 +10,7 @@ import { CurrentCharge, type ChargeFailure } from "@muniment/domain/api/Middlewa
 import { InvalidRequest } from "@muniment/domain/Errors"
 import type { RecalledMemory } from "@muniment/domain/Memory"
 import type { Scope } from "@muniment/domain/Search"
+import type { IndexExplanation } from "@muniment/domain/SearchResult"
 import { AttestationService, type SharedSource } from "../attestations/AttestationService.ts"
 import { MemoryService, type FoundMemory, type SearchRequest } from "../memories/MemoryService.ts"
 import { recalledMemory } from "../memories/MemoryViews.ts"
@@ -27,6 +28,8 @@ export interface RecallRequest {
 export interface Recalled {
   /** One list for each query. */
   readonly results: ReadonlyArray<ReadonlyArray<FoundMemory>>
+  /** How the caller's own vectors were searched, for each query. */
+  readonly index: ReadonlyArray<ReadonlyArray<IndexExplanation>>
   /** Whose memories they are, by namespace; the caller's own are not in it. */
   readonly owners: ReadonlyMap<string, SharedNamespace>
 }
@@ -48,7 +51,7 @@ export class MemoryRecall extends Context.Service<
     ) => Effect.Effect<RecallAnswer, InvalidRequest | ChargeFailure>
     readonly find: (caller: Identity, request: RecallRequest) => Effect.Effect<Recalled, InvalidRequest | ChargeFailure>
     /** As callers see it; the service vouches for what is shown and for nothing else. */
-    readonly show: (recalled: Recalled, explain: boolean) => Effect.Effect<RecallAnswer>
+    readonly show: (recalled: Pick<Recalled, "results" | "owners">, explain: boolean) => Effect.Effect<RecallAnswer>
   }
 >()("muniment/server/MemoryRecall") {
   static readonly layer = Layer.effect(
@@ -75,15 +78,22 @@ export class MemoryRecall extends Context.Service<
         const shared = yield* sharedWith(caller, request)
         yield* (yield* CurrentCharge)()
         const includesOwn = request.scope !== "shared"
-        const results = yield* Effect.forEach(
+        const outcomes = yield* Effect.forEach(
           request.queries,
           (query) => memories.search(caller.account.id, { ...query, includesOwn, shared }),
           { concurrency: "unbounded" }
         )
-        return { results, owners: new Map(shared.map((namespace) => [namespace.key.tag, namespace])) }
+        return {
+          results: outcomes.map((outcome) => outcome.memories),
+          index: outcomes.map((outcome) => outcome.index),
+          owners: new Map(shared.map((namespace) => [namespace.key.tag, namespace]))
+        }
       })
 
-      const show = Effect.fn("MemoryRecall.show")(function* ({ owners, results }: Recalled, explain: boolean) {
+      const show = Effect.fn("MemoryRecall.show")(function* (
+        { owners, results }: Pick<Recalled, "results" | "owners">,
+        explain: boolean
+      ) {
         const sources = sourcesOf(results.flat(), owners)
         return {
           results: results.map((found) =>

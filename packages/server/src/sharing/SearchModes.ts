@@ -13,7 +13,7 @@ import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import { MemoryMap } from "@muniment/insight/map/MemoryMap"
 import { filterOf } from "../memories/FilterParameters.ts"
 import { MemoryService, type SearchRequest } from "../memories/MemoryService.ts"
-import { MemoryRecall, type RecallAnswer, type RecallRequest } from "./MemoryRecall.ts"
+import { MemoryRecall, type RecallAnswer, type Recalled, type RecallRequest } from "./MemoryRecall.ts"
 
 export class SearchModes extends Context.Service<
   SearchModes,
@@ -29,18 +29,20 @@ export class SearchModes extends Context.Service<
   static readonly layer = Layer.effect(
     this,
     Effect.gen(function* () {
-      const { find, recall, show } = yield* MemoryRecall
+      const { find, show } = yield* MemoryRecall
       const memories = yield* MemoryService
       const writer = yield* AnswerWriter
       const cartographer = yield* MemoryMap
 
       const llm = Effect.fnUntraced(function* (caller: Identity, request: RecallRequest) {
-        const { results, sourceAttestations } = yield* recall(caller, request)
-        return { memories: results[0] ?? [], ...vouched(sourceAttestations) }
+        const recalled = yield* find(caller, request)
+        const { results, sourceAttestations } = yield* show(recalled, request.explain)
+        return { memories: results[0] ?? [], ...vouched(sourceAttestations), ...explained(request, recalled) }
       })
 
       const answer = Effect.fnUntraced(function* (caller: Identity, request: RecallRequest, question: string) {
-        const { owners, results } = yield* find(caller, request)
+        const recalled = yield* find(caller, request)
+        const { owners, results } = recalled
         const found = results[0] ?? []
         const written = yield* writer.write({
           account: caller.account.id,
@@ -57,7 +59,12 @@ export class SearchModes extends Context.Service<
         const used = new Set(written.citations)
         const cited = found.filter(({ hit }) => used.has(hit.memory.id))
         const shown = yield* show({ owners, results: [cited] }, request.explain)
-        return { ...written, memories: shown.results[0] ?? [], ...vouched(shown.sourceAttestations) }
+        return {
+          ...written,
+          memories: shown.results[0] ?? [],
+          ...vouched(shown.sourceAttestations),
+          ...explained(request, recalled)
+        }
       })
 
       const map = Effect.fnUntraced(function* (caller: Identity, request: RecallRequest) {
@@ -79,7 +86,7 @@ export class SearchModes extends Context.Service<
           )
           .pipe(Effect.catchTag("MapUnavailable", () => Effect.fail(mapUnavailable)))
         const { sourceAttestations } = yield* show(recalled, false)
-        return { ...drawn, ...vouched(sourceAttestations) }
+        return { ...drawn, ...vouched(sourceAttestations), ...explained(request, recalled) }
       })
 
       const search = Effect.fn("SearchModes.search")(function* (
@@ -114,6 +121,9 @@ export class SearchModes extends Context.Service<
 
 const vouched = (sourceAttestations: RecallAnswer["sourceAttestations"]) =>
   sourceAttestations === undefined ? {} : { sourceAttestations }
+
+const explained = ({ explain }: RecallRequest, { index }: Recalled) =>
+  explain ? { explain: { index: index[0] ?? [] } } : {}
 
 const mapUnavailable = new Unavailable({
   code: "overloaded",

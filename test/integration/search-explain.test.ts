@@ -1,0 +1,83 @@
+/**
+ * `explain=true` over HTTP (interface.md section 17): which engine looked for the vectors of each of the
+ * caller's agents, and why; the same at debug level in the log.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+import { evmWallet, grantsHeader, searchPath, signedGrant, walletCalls } from "../support/TrustCalls.ts"
+
+let server: TestServer
+let alice: MemoryCalls
+
+const answer = async (calls: MemoryCalls, parameters: Readonly<Record<string, string>>) => {
+  const { body } = await calls.call("GET", `/v1/memories/search?${new URLSearchParams(parameters)}`)
+  expect(body, JSON.stringify(body)).toMatchObject({ success: true })
+  return body
+}
+
+beforeAll(async () => {
+  server = await startServer({ environment: { MUNIMENT_LOG_LEVEL: "Debug" } })
+  alice = await accountCalls(server, "alice")
+  await alice.create("gardens", [fact("Ann", "Ann grows tomatoes"), fact("Ann", "Ann waters the roses")])
+  await alice.create("boats", [fact("Ben", "Ben sails to the island")])
+}, startTimeout)
+afterAll(() => server.stop())
+
+describe("explain=true", () => {
+  it("says of each agent which engine searched it, why, and what that was expected to cost", async () => {
+    const { explain } = await answer(alice, { query: "vegetables", explain: "true" })
+    const agents = explain.index.map((one: { readonly agentId: string }) => one.agentId)
+    expect(agents.toSorted()).toEqual(["boats", "gardens"])
+    for (const one of explain.index) {
+      expect(one).toMatchObject({ engine: "exact", reason: expect.stringMatching(/\w/), model: expect.any(String) })
+      expect(one.estimatedMicros).toBeGreaterThanOrEqual(0)
+    }
+    const costs: ReadonlyArray<number> = explain.index.map(
+      (one: { readonly estimatedMicros: number }) => one.estimatedMicros
+    )
+    expect(costs).toEqual(costs.toSorted((a, b) => b - a))
+  })
+
+  it("tells it in every mode, and only of the agents that the filter names", async () => {
+    for (const mode of ["llm", "answer", "map"]) {
+      const { explain } = await answer(alice, { query: "Ann", agentId: "gardens", mode, explain: "true" })
+      expect(explain.index, mode).toHaveLength(1)
+      expect(explain.index[0].agentId).toBe("gardens")
+    }
+    expect((await answer(alice, { query: "Ann", agentId: "nobody", explain: "true" })).explain).toEqual({ index: [] })
+  })
+
+  it("is told to nobody who did not ask", async () => {
+    for (const mode of ["llm", "answer", "map"])
+      expect(await answer(alice, { query: "Ann", mode })).not.toHaveProperty("explain")
+    const batch = await alice.post("/v1/memories/batch/search", { queries: [{ query: "Ann" }] })
+    expect(batch.body).not.toHaveProperty("explain")
+  })
+
+  it("is logged for every search at debug level, without the query's text", async () => {
+    await answer(alice, { query: "zeppelin rhubarb", agentId: "boats" })
+    const lines = server
+      .output()
+      .split("\n")
+      .filter((line) => line.includes("vectors were searched"))
+    expect(lines.at(-1)).toContain("exact")
+    expect(lines.join("\n")).not.toContain("zeppelin")
+  })
+})
+
+describe("explain=true with shared memories", () => {
+  it("does not say how the grantor's vectors were searched: the cost would tell how many there are", async () => {
+    const [grantor, reader] = [evmWallet("A"), evmWallet("B")]
+    const [owner, caller] = [walletCalls(server, grantor), walletCalls(server, reader)]
+    await owner.create("library", [fact("Cleo", "Cleo reads about glaciers")])
+    await caller.create("desk", [fact("Dora", "Dora draws glaciers")])
+    const grant = await signedGrant(grantor, { g: reader.wallet.address, a: "library" })
+    const path = searchPath({ query: "glaciers", explain: "true" })
+    const { body } = await caller.call("GET", path, { headers: grantsHeader([grant]) })
+    expect(body, JSON.stringify(body)).toMatchObject({ success: true })
+    const sources = body.memories.map((memory: { readonly source: string }) => memory.source)
+    expect(sources.toSorted()).toEqual(["own", "shared"])
+    expect(body.explain.index.map((one: { readonly agentId: string }) => one.agentId)).toEqual(["desk"])
+  })
+})
