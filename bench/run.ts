@@ -1,0 +1,108 @@
+/**
+ * `npm run bench`: every suite in turn, each in a process of its own. Writes the reports into
+ * `bench/results`; with `--check` compares their ratios with the stored ones instead, and writes
+ * nothing. A suite that fails is named and the others go on; the exit code is 1 then.
+ */
+import { fork } from "node:child_process"
+import { join, resolve } from "node:path"
+import { parseArgs } from "node:util"
+import { changesTable, compareWithBaseline, readBaseline, writeBaseline } from "./kit/Baseline.ts"
+import { goalsText, type SuiteReport, tableText, writeReport } from "./kit/Report.ts"
+import { answerHelp } from "./Usage.ts"
+
+const suites = ["index", "engine", "http", "retrieval"] as const
+/** Four suites stay within 15 minutes; a long run may take its time, but not for ever. */
+const suiteMillisMax = { short: 420_000, long: 4 * 3_600_000 }
+
+const usage = `npm run bench -- [--suite NAME]... [--long] [--check] [--update] [--data DIR]
+  --suite   only this one of ${suites.join(", ")}; may be repeated
+  --long    all sizes and rounds (hours); results are called <suite>-long
+  --check   compare the ratios with bench/results/<suite>.json and fail on one that is 15 % below
+  --update  store the ratios of this run as the new baseline
+  --data    folder with LoCoMo, for the retrieval suite`
+
+interface RunOptions {
+  readonly long: boolean
+  readonly check: boolean
+  readonly update: boolean
+  readonly data: string
+}
+
+const main = async (): Promise<void> => {
+  answerHelp(usage)
+  const { values } = parseArgs({
+    options: {
+      suite: { type: "string", multiple: true, default: [...suites] },
+      long: { type: "boolean", default: false },
+      check: { type: "boolean", default: false },
+      update: { type: "boolean", default: false },
+      data: { type: "string", default: "" }
+    }
+  })
+  const unknown = values.suite.filter((name) => !suites.some((suite) => suite === name))
+  if (unknown.length > 0) throw new Error(`there is no suite ${unknown.join(", ")}; there are ${suites.join(", ")}`)
+  const options = { ...values, data: values.data === "" ? "" : resolve(values.data) }
+  const failures: Array<string> = []
+  for (const [index, suite] of values.suite.entries()) {
+    const from = performance.now()
+    say(`[${index + 1}/${values.suite.length}] ${suite} ...`)
+    const failure = await runSuite(suite, options).catch((cause: unknown) => reasonOf(cause))
+    say(`[${index + 1}/${values.suite.length}] ${suite}: ${seconds(from)}${failure === undefined ? "" : ", FAILED"}\n`)
+    if (failure !== undefined) failures.push(`${suite}: ${failure}`)
+  }
+  if (failures.length > 0) {
+    say(`failed:\n${failures.join("\n")}`)
+    process.exitCode = 1
+  }
+}
+
+/** Undefined when all is well, else what is not. */
+const runSuite = async (suite: string, options: RunOptions): Promise<string | undefined> => {
+  const report = await reportOf(suite, options)
+  const name = options.long ? `${suite}-long` : suite
+  const when = new Date()
+  if (report.goals.length > 0) say(goalsText(report.goals))
+  const regressions = options.check ? await check(name, report) : undefined
+  if (!options.check) say(`written: ${(await writeReport(name, report, { when })).length} files of bench/results`)
+  if (options.update) {
+    await writeBaseline(name, { when: when.toISOString().slice(0, 10), ratios: report.ratios })
+    say(`baseline bench/results/${name}.json now holds this run`)
+  }
+  return regressions
+}
+
+const check = async (name: string, report: SuiteReport): Promise<string | undefined> => {
+  const baseline = await readBaseline(name)
+  if (baseline === undefined) return `bench/results/${name}.json is missing; --update writes it`
+  const changes = compareWithBaseline(baseline, report.ratios)
+  say(tableText(["ratio", `stored ${baseline.when}`, "now", "change", ""], changesTable(changes)))
+  const regressions = changes.filter(({ isRegression }) => isRegression)
+  return regressions.length === 0 ? undefined : `regressions: ${regressions.map(({ name }) => name).join(", ")}`
+}
+
+const reportOf = (suite: string, { long, data }: RunOptions): Promise<SuiteReport> =>
+  new Promise((settle, fail) => {
+    const millisMax = long ? suiteMillisMax.long : suiteMillisMax.short
+    const child = fork(join(import.meta.dirname, "kit", "suiteProcess.ts"), [suite, long ? "long" : "short", data], {
+      // Suites that measure memory collect garbage before they look.
+      execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning"],
+      serialization: "advanced",
+      timeout: millisMax
+    })
+    let report: SuiteReport | undefined
+    child.once("message", (message) => (report = message as SuiteReport))
+    child.once("error", fail)
+    child.once("exit", (code, signal) => {
+      if (report !== undefined) settle(report)
+      else if (signal !== null) fail(new Error(`ended by ${signal}; a suite may take ${millisMax / 1_000} s`))
+      else fail(new Error(`ended with code ${code}; its own words stand above`))
+    })
+  })
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+const seconds = (from: number): string => `${((performance.now() - from) / 1_000).toFixed(0)} s`
+
+const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+
+await main()
