@@ -2,8 +2,9 @@
  * Port of an index that can lay its encoded vectors down and take them up again, so that opening a
  * namespace need not read and encode every float32 row.
  *
- * A segment is the vectors of 1,024 neighbouring slots; the codebook is what the inverted lists were
- * trained to. Both are disposable: without them the rows are encoded afresh, with the same answers.
+ * A segment is the vectors of 1,024 neighbouring slots. It is disposable: without it the rows are encoded
+ * afresh, with the same answers. Inverted lists are not kept: they are trained again beside the searches, in
+ * some 0.1 s for ten thousand vectors, and their centroids would be one more trace of what was erased.
  */
 
 /** Slots of a segment: slot >>> 10 is its number. */
@@ -17,11 +18,7 @@ export interface SegmentedIndex {
   readonly encodeSegment: (segment: number) => Uint8Array<ArrayBuffer> | undefined
   /**
    * Takes a segment up, before any of its slots was changed; the slots it holds, ascending. Undefined, and
-   * nothing is taken, when the bytes are of another format, width, model or slot range.
+   * nothing is taken, when the bytes are of another format, width or slot range.
    */
   readonly adoptSegment: (segment: number, data: Uint8Array) => Int32Array | undefined
-  /** What the lists were trained to; undefined while there are none. */
-  readonly encodeCodebook: () => Uint8Array<ArrayBuffer> | undefined
-  /** Before any segment is adopted. False, and nothing is taken, when the bytes are of another format or width. */
-  readonly adoptCodebook: (data: Uint8Array) => boolean
 }
