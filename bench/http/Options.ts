@@ -1,13 +1,8 @@
 /** Command-line options of the service bench, and its help. */
 import { parseArgs } from "node:util"
+import { readTexts } from "./Corpus.ts"
+import { questionsFile, type NamedText } from "./debianTexts.ts"
 import { readQuestions, type Question } from "./Questions.ts"
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
-
-export interface NamedText {
-  readonly name: string
-  readonly text: string
-}
 
 export interface BenchOptions {
   readonly texts: ReadonlyArray<NamedText>
@@ -45,7 +40,7 @@ export const readOptions = (): BenchOptions | undefined => {
   const { values } = parseArgs({
     options: {
       texts: { type: "string" },
-      questions: { type: "string", default: join(import.meta.dirname, "questions.txt") },
+      questions: { type: "string", default: questionsFile },
       count: { type: "string", default: "20000" },
       agents: { type: "string", default: "1" },
       "in-flight": { type: "string", default: "4" },
@@ -83,12 +78,6 @@ export const readOptions = (): BenchOptions | undefined => {
     profileDirectory: values["cpu-prof"]
   }
 }
-
-const readTexts = (path: string): ReadonlyArray<NamedText> =>
-  readFileSync(path, "utf8")
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as NamedText)
 
 const positive = (name: string, text: string): number => {
   const value = Number(text)

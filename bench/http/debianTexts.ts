@@ -26,23 +26,37 @@ interface Package {
   readonly digest: string | undefined
 }
 
+export interface NamedText {
+  readonly name: string
+  readonly text: string
+}
+
+/** Where apt keeps what it fetched; other systems have no such folder. */
+export const aptLists = "/var/lib/apt/lists"
+export const questionsFile = join(import.meta.dirname, "questions.txt")
+
+export const debianTexts = (lists: string, questions: string): ReadonlyArray<NamedText> => {
+  const translated = readTranslations(lists)
+  const wanted = new Set(readQuestions(questions).flatMap(({ answers }) => answers))
+  const texts = new Map<string, NamedText>()
+  for (const { name, synopsis, digest } of readPackages(lists).sort(byRank(wanted))) {
+    const text = (digest === undefined ? undefined : translated.get(digest)) ?? synopsis
+    if (!texts.has(text)) texts.set(text, { name, text })
+  }
+  return [...texts.values()]
+}
+
 const main = (): void => {
   answerHelp("node bench/http/debianTexts.ts [--lists DIR of apt] [--questions FILE] > texts.jsonl")
   const { values } = parseArgs({
     options: {
-      lists: { type: "string", default: "/var/lib/apt/lists" },
-      questions: { type: "string", default: join(import.meta.dirname, "questions.txt") }
+      lists: { type: "string", default: aptLists },
+      questions: { type: "string", default: questionsFile }
     }
   })
-  const translated = readTranslations(values.lists)
-  const wanted = new Set(readQuestions(values.questions).flatMap(({ answers }) => answers))
-  const texts = new Map<string, { readonly name: string; readonly text: string }>()
-  for (const { name, synopsis, digest } of readPackages(values.lists).sort(byRank(wanted))) {
-    const text = (digest === undefined ? undefined : translated.get(digest)) ?? synopsis
-    if (!texts.has(text)) texts.set(text, { name, text })
-  }
-  process.stdout.write([...texts.values()].map((line) => `${JSON.stringify(line)}\n`).join(""))
-  process.stderr.write(`${texts.size} texts, ${translated.size} descriptions with a paragraph\n`)
+  const texts = debianTexts(values.lists, values.questions)
+  process.stdout.write(texts.map((line) => `${JSON.stringify(line)}\n`).join(""))
+  process.stderr.write(`${texts.length} texts\n`)
 }
 
 const byRank = (wanted: ReadonlySet<string>) => {
@@ -91,4 +105,4 @@ const paragraphs = (lists: string, pattern: RegExp): Array<string> =>
 const field = (paragraph: string, name: string): string | undefined =>
   new RegExp(`^${name}: (.*)$`, "m").exec(paragraph)?.[1]
 
-main()
+if (import.meta.main) main()

@@ -1,9 +1,10 @@
 /** The import: batches of 100 over HTTP, some under way at once, watched by a probe in a thread of its own. */
 import { once } from "node:events"
 import { Worker } from "node:worker_threads"
-import type { BenchServer, ProcessorTime } from "./BenchServer.ts"
+import type { BenchServer } from "./BenchServer.ts"
+import type { ProcessorTime } from "./ChildServer.ts"
+import type { NamedText } from "./debianTexts.ts"
 import { HttpClient } from "./HttpClient.ts"
-import type { NamedText } from "./Options.ts"
 import type { ProbeReport, ProbeSettings } from "./probe.ts"
 import { Reading } from "./Prometheus.ts"
 

@@ -1,0 +1,161 @@
+/**
+ * A server in a process of its own on a loopback port, and what the system says of that process:
+ * processor time, resident memory. Every contestant of a bench runs in one, so that none pays for
+ * the load generator or for another contestant.
+ */
+import { spawn, type ChildProcess } from "node:child_process"
+import { once } from "node:events"
+import { readdirSync, readFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { resolve } from "node:path"
+
+export const repository = resolve(import.meta.dirname, "../..")
+
+const startMillisMax = 120_000
+const stopMillisMax = 30_000
+const pollMillis = 25
+/** Linux counts processor time in ticks of this length on every platform Node runs on. */
+const tickMillis = 10
+const pageBytes = 4_096
+
+export interface ChildOptions {
+  /** Arguments of this very Node. */
+  readonly arguments: ReadonlyArray<string>
+  readonly environment: (port: number) => Readonly<Record<string, string>>
+  /** True once it takes requests; a rejection means not yet. */
+  readonly isReady: (port: number) => Promise<boolean>
+}
+
+/** Processor time since the process began, in milliseconds. */
+export interface ProcessorTime {
+  readonly mainMillis: number
+  /** Embedding, validation, libuv's threads, garbage collection. */
+  readonly otherMillis: number
+}
+
+export class ChildServer {
+  readonly port: number
+  /** From the spawn to the first ready answer. */
+  readonly startMillis: number
+  readonly #child: ChildProcess
+
+  protected constructor(child: ChildProcess, port: number, startMillis: number) {
+    this.#child = child
+    this.port = port
+    this.startMillis = startMillis
+  }
+
+  static async spawn(options: ChildOptions): Promise<ChildServer> {
+    const { child, port, startMillis } = await started(options)
+    return new ChildServer(child, port, startMillis)
+  }
+
+  /** Ends it as an operator would; milliseconds it took. One that does not listen to that is killed. */
+  async stop(): Promise<number> {
+    const startedMillis = performance.now()
+    const exited = once(this.#child, "exit")
+    this.#child.kill("SIGTERM")
+    const patience = setTimeout(() => this.#child.kill("SIGKILL"), stopMillisMax)
+    await exited
+    clearTimeout(patience)
+    return performance.now() - startedMillis
+  }
+
+  async kill(): Promise<void> {
+    const exited = once(this.#child, "exit")
+    this.#child.kill("SIGKILL")
+    await exited
+  }
+
+  get exitCode(): number | null {
+    return this.#child.exitCode
+  }
+
+  /** Zeros where the system has no /proc. */
+  processorTime(): ProcessorTime {
+    const { pid } = this.#child
+    try {
+      const threads = readdirSync(`/proc/${pid}/task`)
+      const millis = (thread: string) => ticksOf(readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8")) * tickMillis
+      const mainMillis = millis(String(pid))
+      return { mainMillis, otherMillis: threads.reduce((sum, thread) => sum + millis(thread), 0) - mainMillis }
+    } catch {
+      return { mainMillis: 0, otherMillis: 0 }
+    }
+  }
+
+  /** Of all threads, the ended ones too; 0 where the system has no /proc. */
+  processorMillis(): number {
+    try {
+      return ticksOf(readFileSync(`/proc/${this.#child.pid}/stat`, "utf8")) * tickMillis
+    } catch {
+      return 0
+    }
+  }
+
+  residentBytes(): number {
+    try {
+      return Number(readFileSync(`/proc/${this.#child.pid}/statm`, "utf8").split(" ")[1]) * pageBytes
+    } catch {
+      return Number.NaN
+    }
+  }
+
+  /** Milliseconds that the main thread was ready to run and had to wait for a processor; zero where nobody counts them. */
+  queuedMillis(): number {
+    try {
+      const { pid } = this.#child
+      const [, waitedNanos = "0"] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")
+      return Number(waitedNanos) / 1e6
+    } catch {
+      return 0
+    }
+  }
+}
+
+/** For classes that are more than a process. */
+export const started = async (
+  options: ChildOptions
+): Promise<{ readonly child: ChildProcess; readonly port: number; readonly startMillis: number }> => {
+  const port = await freePort()
+  const startedMillis = performance.now()
+  const child = spawn(process.execPath, [...options.arguments], {
+    cwd: repository,
+    env: { ...process.env, ...options.environment(port) },
+    stdio: ["ignore", "ignore", "inherit"]
+  })
+  // A bench that fails must not leave a server behind.
+  process.once("exit", () => child.kill("SIGKILL"))
+  await untilReady(port, child, options.isReady)
+  return { child, port, startMillis: performance.now() - startedMillis }
+}
+
+const untilReady = async (port: number, child: ChildProcess, isReady: ChildOptions["isReady"]): Promise<void> => {
+  const deadline = performance.now() + startMillisMax
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`)
+    if (performance.now() > deadline) {
+      child.kill("SIGKILL")
+      throw new Error("the server did not start")
+    }
+    if (await isReady(port).catch(() => false)) return
+    await new Promise((wake) => setTimeout(wake, pollMillis))
+  }
+}
+
+/** User and system time are fields 14 and 15; the name before them may hold spaces. */
+const ticksOf = (stat: string): number => {
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+  return Number(fields[11]) + Number(fields[12])
+}
+
+/** A port that was free a moment ago. */
+const freePort = async (): Promise<number> => {
+  const probe = createServer()
+  probe.listen(0, "127.0.0.1")
+  await once(probe, "listening")
+  const address = probe.address()
+  probe.close()
+  await once(probe, "close")
+  return typeof address === "object" && address !== null ? address.port : 0
+}
