@@ -14,6 +14,7 @@ import {
   type CommitUnit,
   type MemoryRow,
   type MemoryVector,
+  type SlotRange,
   type StoredVector
 } from "@muniment/engine/store/NamespaceStore"
 import { temporaryDirectory } from "../unit/sqlite/TemporaryDirectory.ts"
@@ -270,6 +271,113 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
             expect(yield* file.countWithoutVector("old")).toBe(3)
           })
         )
+      })
+    )
+  })
+
+  describe(`${name}: segments of encoded vectors`, () => {
+    const model = axisVector(0).model
+    const bytes = new Uint8Array(20_000).map((_, at) => (at * 31) >> 3)
+    /** A vector in each of three segments, one memory without, and a segment stored for each of the first two. */
+    const filled = Effect.fnUntraced(function* (directory: string) {
+      const file = yield* opened(directory)
+      const slots = [0, 1_023, 1_024, 5_000]
+      const changes = slots.map((slot, at) => put(slot, memoryRecord(slot, "x"), axisVector(at)))
+      yield* file.commit(0, [unit([...changes, put(7, memoryRecord(7, "x"))])], 1)
+      for (const segment of [0, 1]) expect(yield* file.segments.save(5, segment, model, bytes)).toBe(true)
+      return file
+    })
+
+    it.effect("come back after a restart, with the slots that they have to hold", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        yield* Effect.scoped(filled(directory))
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const { segments } = yield* opened(directory)
+            expect(yield* segments.stored).toEqual([0, 1])
+            expect(yield* segments.soleModel).toEqual({ model, dims: 8 })
+            expect(yield* segments.read(1, model)).toEqual(bytes)
+            expect([yield* segments.read(1, "another"), yield* segments.read(4, model)]).toEqual([undefined, undefined])
+            expect([yield* segments.slots(0, model), yield* segments.slots(4, model)]).toEqual([[0, 1_023], [5_000]])
+            expect(yield* segments.slots(0, "another")).toEqual([])
+          })
+        )
+      })
+    )
+
+    const touching: ReadonlyArray<readonly [string, Change, ReadonlyArray<number>]> = [
+      ["a memory is removed", { _tag: "Remove", slot: 1_023 }, [1]],
+      ["a memory is replaced", put(1_024, memoryRecord(1_024, "y"), axisVector(9)), [0]],
+      ["a memory is added", put(1_030, memoryRecord(1_030, "y"), axisVector(9)), [0]],
+      ["a vector is stored", { _tag: "Embed", slot: 7, vector: axisVector(9) }, [1]]
+    ]
+    for (const [what, change, left] of touching) {
+      it.effect(`go in the commit by which ${what}, and no others do`, () =>
+        Effect.gen(function* () {
+          const directory = temporaryDirectory()
+          yield* Effect.scoped(Effect.flatMap(filled(directory), (file) => file.commit(5, [unit([change])], 2)))
+          yield* Effect.scoped(
+            Effect.gen(function* () {
+              const file = yield* opened(directory)
+              expect([file.lastSeq, yield* file.segments.stored]).toEqual([6, left])
+            })
+          )
+        })
+      )
+    }
+
+    it.effect("stay when tags change, and when the commit fails", () =>
+      Effect.gen(function* () {
+        const file = yield* filled(temporaryDirectory())
+        const record = { ...memoryRecord(0, "x"), tags: ["t"] }
+        const patch: Change = { _tag: "Patch", slot: 0, record, columns: memoryColumns(record) }
+        yield* file.commit(5, [unit([patch])], 2)
+        const failing = put(9, memoryRecord(0, "the id of another slot"))
+        yield* Effect.flip(file.commit(6, [unit([{ _tag: "Remove", slot: 1_024 }, failing])], 3))
+        expect(yield* file.segments.stored).toEqual([0, 1])
+      })
+    )
+
+    it.effect("are not saved when they were encoded before the last change, or by an owner who was replaced", () =>
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        const older = yield* filled(directory)
+        expect(yield* older.segments.save(4, 4, model, bytes)).toBe(false)
+        const newer = yield* opened(directory)
+        yield* newer.commit(5, [unit([], "claims the file")], 2)
+        expect(yield* older.segments.save(5, 4, model, bytes)).toBe(false)
+        expect(yield* newer.segments.save(5, 4, model, bytes)).toBe(true)
+        yield* newer.segments.discard([0, 3])
+        expect(yield* newer.segments.stored).toEqual([1, 4])
+      })
+    )
+
+    it.effect("have no common model when there are none, or several", () =>
+      Effect.gen(function* () {
+        const file = yield* opened(temporaryDirectory())
+        expect(yield* file.segments.soleModel).toBeUndefined()
+        const models = ["a", "b"].map((name, slot) => put(slot, memoryRecord(slot, "x"), axisVector(slot, 8, name)))
+        yield* file.commit(0, [unit(models)], 1)
+        expect(yield* file.segments.soleModel).toBeUndefined()
+      })
+    )
+
+    it.effect("leave ranges of slots, whose vectors are read alone", () =>
+      Effect.gen(function* () {
+        const file = yield* filled(temporaryDirectory())
+        const slotsIn = Effect.fnUntraced(function* (ranges?: ReadonlyArray<SlotRange>) {
+          const slots: Array<number> = []
+          yield* file.eachVector(({ slot }) => slots.push(slot), ranges)
+          return slots
+        })
+        expect(yield* slotsIn()).toEqual([0, 1_023, 1_024, 5_000])
+        expect(yield* slotsIn([])).toEqual([])
+        const ranges = [
+          { from: 0, to: 1_023 },
+          { from: 1_024, to: 5_000 }
+        ]
+        expect(yield* slotsIn(ranges)).toEqual([0, 1_024])
       })
     )
   })

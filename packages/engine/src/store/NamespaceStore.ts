@@ -13,6 +13,7 @@ import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { FullText } from "../recall/FullText.ts"
 import type { MemoryColumns } from "../recall/MemoryText.ts"
 import type { ConversationChange, Conversations } from "./Conversations.ts"
+import type { StoredSegments } from "./StoredSegments.ts"
 
 export interface NamespaceKey {
   readonly tag: NamespaceTag
@@ -75,6 +76,12 @@ export interface StoredVector {
   readonly values: Float32Array
 }
 
+/** Slots from one to before another. */
+export interface SlotRange {
+  readonly from: number
+  readonly to: number
+}
+
 /** The moment a census looks at, and the age it asks for; milliseconds. */
 export interface CensusOptions {
   readonly atMillis: number
@@ -121,9 +128,14 @@ export interface OpenNamespace {
   /** Postings and lengths of the full-text half. */
   readonly fullText: FullText
   readonly conversations: Conversations
+  readonly segments: StoredSegments
   /** Rows in slot order; yields to other fibers between chunks. */
   readonly eachRow: (visit: (row: MemoryRow) => void) => Effect.Effect<void, StoreError>
-  readonly eachVector: (visit: (vector: StoredVector) => void) => Effect.Effect<void, StoreError>
+  /** Vectors of the slots in these ranges, one range after the other; of all slots unless told. */
+  readonly eachVector: (
+    visit: (vector: StoredVector) => void,
+    ranges?: ReadonlyArray<SlotRange>
+  ) => Effect.Effect<void, StoreError>
   /** Applies all units or none; the new last sequence number. Changes are numbered in order. */
   readonly commit: (
     expectedSeq: number,

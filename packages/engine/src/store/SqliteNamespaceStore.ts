@@ -24,6 +24,7 @@ import {
   type MemoryRow,
   type NamespaceKey,
   type OpenNamespace,
+  type SlotRange,
   type StoredResult,
   type StoredVector,
   type StoreError
@@ -31,6 +32,7 @@ import {
 import { recordOf, recordValues, rowOf, sourcesOf, textOf, vectorBytes, vectorOf } from "./memoryColumns.ts"
 import { SqliteConversations } from "./SqliteConversations.ts"
 import { takeCensus } from "./SqliteCensus.ts"
+import { SqliteSegments } from "./SqliteSegments.ts"
 import { guarded } from "./storeError.ts"
 
 /** Rows read before other fibers get a turn: 1 to 4 ms of work, most of it for vectors. */
@@ -71,6 +73,7 @@ class NamespaceFile implements OpenNamespace {
   readonly lastSeq: number
   readonly fullText: FullText
   readonly conversations: SqliteConversations
+  readonly segments: SqliteSegments
   readonly snapshotPath: string
   readonly #database: Database
   readonly #epochSeen: number
@@ -86,19 +89,25 @@ class NamespaceFile implements OpenNamespace {
     this.#epochSeen = this.#meta("epoch")
     checkOwner(database, key)
     this.conversations = new SqliteConversations(database)
+    this.segments = new SqliteSegments(database, (seq) => this.#isOwner(this.#meta("epoch"), seq))
   }
 
   eachRow(visit: (row: MemoryRow) => void): Effect.Effect<void, StoreError> {
     return this.#inTurns(
-      "SELECT slot, id, created_seq, kind, subject_id, thread_id, tags, event_time, created_at, expires_at, unique_key FROM memory WHERE slot > ? ORDER BY slot LIMIT ?",
-      (columns) => visit(rowOf(columns))
+      "SELECT slot, id, created_seq, kind, subject_id, thread_id, tags, event_time, created_at, expires_at, unique_key FROM memory WHERE slot >= ? AND slot < ? ORDER BY slot LIMIT ?",
+      (columns) => visit(rowOf(columns)),
+      everySlot
     )
   }
 
-  eachVector(visit: (vector: StoredVector) => void): Effect.Effect<void, StoreError> {
-    return this.#inTurns("SELECT slot, seq, model, value FROM vector WHERE slot > ? ORDER BY slot LIMIT ?", (columns) =>
-      visit(vectorOf(columns))
-    )
+  eachVector(
+    visit: (vector: StoredVector) => void,
+    ranges: ReadonlyArray<SlotRange> = [everySlot]
+  ): Effect.Effect<void, StoreError> {
+    const sql = "SELECT slot, seq, model, value FROM vector WHERE slot >= ? AND slot < ? ORDER BY slot LIMIT ?"
+    return Effect.forEach(ranges, (range) => this.#inTurns(sql, (columns) => visit(vectorOf(columns)), range), {
+      discard: true
+    })
   }
 
   commit(expectedSeq: number, units: ReadonlyArray<CommitUnit>, atMillis: number): Effect.Effect<number, StoreError> {
@@ -201,9 +210,7 @@ class NamespaceFile implements OpenNamespace {
   /** Runs inside the transaction: a `StoreFenced` result has changed nothing. */
   #apply(expectedSeq: number, units: ReadonlyArray<CommitUnit>, atMillis: number): number | StoreFenced {
     const epoch = this.#meta("epoch")
-    if (epoch !== (this.#claimedEpoch ?? this.#epochSeen) || this.#meta("seq") !== expectedSeq) {
-      return new StoreFenced({ epoch })
-    }
+    if (!this.#isOwner(epoch, expectedSeq)) return new StoreFenced({ epoch })
     if (this.#claimedEpoch === undefined) {
       this.#setMeta("epoch", epoch + 1)
       this.#setMeta("account", this.key.account)
@@ -220,9 +227,15 @@ class NamespaceFile implements OpenNamespace {
           .run(key, fingerprint, atMillis, result)
       }
     }
+    this.segments.outdate(units)
     this.#setMeta("seq", seq)
     this.#claimedEpoch ??= epoch + 1
     return seq
+  }
+
+  /** Whether the file is as this owner left it: of its epoch, with `seq` as its last change. */
+  #isOwner(epoch: number, seq: number): boolean {
+    return epoch === (this.#claimedEpoch ?? this.#epochSeen) && this.#meta("seq") === seq
   }
 
   #change(change: Change, seq: number): void {
@@ -279,20 +292,25 @@ class NamespaceFile implements OpenNamespace {
     this.#database.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)").run(key, value)
   }
 
-  /** Visits the rows of a query that takes (after slot, limit), giving other fibers a turn between chunks. */
-  #inTurns(sql: string, visit: (columns: Record<string, unknown>) => void): Effect.Effect<void, StoreError> {
-    const turn = (after: number): Effect.Effect<void, StoreError> =>
-      Effect.flatMap(
-        guarded(() => {
-          const rows = this.#database.prepare(sql).all(after, rowsPerTurn)
-          for (const row of rows) visit(row)
-          return rows.length < rowsPerTurn ? undefined : Number(rows[rows.length - 1]!["slot"])
-        }),
-        (next) => (next === undefined ? Effect.void : Effect.andThen(Effect.yieldNow, turn(next)))
-      )
-    return turn(-1)
+  /** Visits the rows of a query that takes (from slot, to slot, limit), giving other fibers a turn between chunks. */
+  #inTurns(
+    sql: string,
+    visit: (columns: Record<string, unknown>) => void,
+    { from, to }: SlotRange
+  ): Effect.Effect<void, StoreError> {
+    return Effect.flatMap(
+      guarded(() => {
+        const rows = this.#database.prepare(sql).all(from, to, rowsPerTurn)
+        for (const row of rows) visit(row)
+        return rows.length < rowsPerTurn ? to : Number(rows[rows.length - 1]!["slot"]) + 1
+      }),
+      (next) =>
+        next === to ? Effect.void : Effect.andThen(Effect.yieldNow, this.#inTurns(sql, visit, { from: next, to }))
+    )
   }
 }
+
+const everySlot: SlotRange = { from: 0, to: Number.MAX_SAFE_INTEGER }
 
 // `created_seq` orders versions and survives an update in place; everything else is the record's.
 const putSql = `INSERT INTO memory (slot, created_seq, id, kind, subject_id, thread_id, data, tags, mentions, event_time,

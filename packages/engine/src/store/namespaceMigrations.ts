@@ -86,5 +86,18 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
         CREATE INDEX conversation_turn_age ON conversation_turn(created_at);
         CREATE INDEX conversation_turn_expiry ON conversation_turn(expires_at);
       `)
+  },
+  {
+    version: 3,
+    name: "encoded vectors in segments of 1,024 slots",
+    up: (database) =>
+      database.exec(`
+        CREATE TABLE index_segment (
+          segment INTEGER PRIMARY KEY,
+          model TEXT NOT NULL,
+          crc INTEGER NOT NULL,
+          data BLOB NOT NULL
+        ) STRICT;
+      `)
   }
 ]
