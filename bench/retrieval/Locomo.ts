@@ -66,18 +66,13 @@ const readCorpus = (
   fixOf: (question: number) => ReadonlyArray<string> | undefined
 ): Corpus => {
   const turns = readTurns(conversation)
-  const memories = turns.map((turn, at): SearchableMemory => {
-    const neighbours = NEIGHBOUR_DISTANCES.map((distance) => turns[at + distance]).filter(
-      (near) => near?.session === turn.session
-    )
-    return {
-      kind: "conversation_turn",
-      data: { subject: turn.speaker, text: turn.text, caption: turn.blip_caption ?? null },
-      tags: [],
-      when: turn.date,
-      neighbours: neighbours.map((near) => near?.text ?? "")
-    }
-  })
+  const memories = turns.map((turn, at): SearchableMemory => ({
+    kind: "conversation_turn",
+    data: { subject: turn.speaker, text: turn.text, caption: turn.blip_caption ?? null },
+    tags: [],
+    when: turn.date,
+    neighbours: neighboursOf(turns, at)
+  }))
   const turnOf = new Map(turns.map((turn, at) => [turn.dia_id, at]))
   const questions = conversation.qa.flatMap((qa, at): ReadonlyArray<Question> => {
     const named = evidenceTurns(fixOf(at) ?? qa.evidence ?? [], turnOf)
@@ -87,6 +82,16 @@ const readCorpus = (
   const speakers = [...new Set(turns.map((turn) => turn.speaker))].sort()
   return { name: conversation.sample_id, speakers, memories, questions }
 }
+
+/** Texts of the turns around one, within its session, as extraction stores them with a memory. */
+export const neighboursOf = (
+  turns: ReadonlyArray<{ readonly session: unknown; readonly text: string }>,
+  at: number
+): ReadonlyArray<string> =>
+  NEIGHBOUR_DISTANCES.flatMap((distance) => {
+    const near = turns[at + distance]
+    return near !== undefined && near.session === turns[at]?.session ? [near.text] : []
+  })
 
 const readTurns = ({ conversation }: Conversation): ReadonlyArray<Turn & { session: number; date: string }> => {
   const turns: Array<Turn & { session: number; date: string }> = []

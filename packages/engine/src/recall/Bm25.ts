@@ -27,13 +27,13 @@ export interface WeightedQuery {
   readonly scoreBound: number
 }
 
-export const K1 = 1.2
-export const B = 0.75
+export const K1 = 1
+export const B = 0.6
 export const COLUMN_WEIGHTS: Readonly<Record<Column, number>> = {
   main: 1,
   subject: 2,
-  neighbours: 0.4,
-  when: 0.3,
+  neighbours: 0.5,
+  when: 1,
   tags: 1
 }
 

@@ -16,13 +16,13 @@ export interface FusedCalibration {
 }
 
 /** For searches without a model, and for memories whose vector is not there yet. */
-export const lexicalCalibration: FusedCalibration = { cosineWeight: 0, slope: 9.56, intercept: -2.81 }
+export const lexicalCalibration: FusedCalibration = { cosineWeight: 0, slope: 9.33, intercept: -3.14 }
 
 /** Every model has its own range of cosines (MiniLM 0 to 0.7, e5 0.7 to 0.95), hence its own row. */
 const byModel: Readonly<Record<string, FusedCalibration>> = {
-  "all-minilm-l6-v2-q8": { cosineWeight: 0.3, slope: 9.13, intercept: -3.91 },
+  "all-minilm-l6-v2-q8": { cosineWeight: 0.3, slope: 8.9, intercept: -4.19 },
   "all-minilm-l6-v2-w8": { cosineWeight: 0.3, slope: 9.11, intercept: -3.91 },
-  "e5-small-v2-q8": { cosineWeight: 1.75, slope: 8.77, intercept: -15.13 },
+  "e5-small-v2-q8": { cosineWeight: 2, slope: 8.41, intercept: -16.59 },
   "bge-small-en-v15-q8": { cosineWeight: 0.6, slope: 9.17, intercept: -6.07 }
 }
 
@@ -30,6 +30,6 @@ const byModel: Readonly<Record<string, FusedCalibration>> = {
  * An unknown model gets a middling weight and e5's high cosines as its background, so that it ranks
  * well and understates relevance: a claim of a match must not come from a model nobody measured.
  */
-const fallback: FusedCalibration = { cosineWeight: 0.6, slope: 9.63, intercept: -7.5 }
+const fallback: FusedCalibration = { cosineWeight: 0.6, slope: 9.32, intercept: -7.66 }
 
 export const calibrationOf = (modelId: string): FusedCalibration => byModel[modelId] ?? fallback

@@ -1,13 +1,14 @@
 /**
  * The one tokeniser of documents and queries. Text is folded (compatibility forms, lower case, no
  * diacritics), cut into runs of letters, digits and marks, and English-looking words are stemmed by
- * Porter's algorithm (M. F. Porter, "An algorithm for suffix stripping", 1980). Runs in scripts
- * written without spaces are cut by Intl.Segmenter.
+ * Porter's algorithm (M. F. Porter, "An algorithm for suffix stripping", 1980), irregular forms by
+ * their base. Runs in scripts written without spaces are cut by Intl.Segmenter.
  *
  * Invariants: deterministic and linear in the text; a token is 1 to 64 code points of letters, digits
  * and marks, hence free of white space, quotes and control characters: it passes FTS5 unchanged.
  */
 import { stemmer } from "stemmer"
+import { baseStem } from "./IrregularWords.ts"
 import { stopWords } from "./StopWords.ts"
 
 export const TOKEN_LENGTH_MAX = 64
@@ -88,4 +89,4 @@ const bounded = (word: string): string =>
 
 const STEMMABLE = /^[a-z]{3,}$/
 
-const stem = (word: string): string => (STEMMABLE.test(word) ? stemmer(word) : word)
+const stem = (word: string): string => (STEMMABLE.test(word) ? baseStem(stemmer(word)) : word)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import * as fc from "fast-check"
+import { baseStem } from "@muniment/engine/recall/IrregularWords"
 import { QUERY_TERMS_MAX, queryTerms, TOKEN_LENGTH_MAX, tokenize } from "@muniment/engine/recall/Tokenizer"
 
 describe("tokenize", () => {
@@ -11,6 +12,20 @@ describe("tokenize", () => {
 
   it("stems English words and leaves other tokens alone", () => {
     expect(tokenize("running runs, relational 8th B2B2C")).toEqual(["run", "run", "relat", "8th", "b2b2c"])
+  })
+
+  it("brings irregular forms to their base, so that a question finds what was told in the past tense", () => {
+    expect(tokenize("She went, bought and had written")).toEqual(tokenize("She goes, buys and had writes"))
+    expect(tokenize("two women with feet and teeth")).toEqual(tokenize("two woman with foot and tooth"))
+    expect(tokenize("my mum's kids")).toEqual(tokenize("my mother's children"))
+    expect(tokenize("a rose and a bit of lives")).not.toEqual(tokenize("a rise and a bite of life"))
+  })
+
+  it("is settled after one step, because stored tokens are brought to their base as they are", () => {
+    for (const word of ["went", "children", "mommy", "leaves", "thought", "granddad"]) {
+      const [token] = tokenize(word)
+      expect(baseStem(token!)).toBe(token)
+    }
   })
 
   it("drops the clitics of English", () => {
