@@ -1,0 +1,22 @@
+/**
+ * One conformance suite for all vector engines: whatever answers a search must pass it. Every answer is
+ * checked for what no engine may get wrong (`expectSound`), and its recall is taken against an oracle that
+ * shares no code with the engines.
+ */
+import { describe } from "vitest"
+import { changesConformance } from "./indexConformanceChanges.ts"
+import type { EngineUnderTest } from "./indexConformanceCheck.ts"
+import { erasureConformance } from "./indexConformanceErasure.ts"
+import { filterConformance } from "./indexConformanceFilters.ts"
+import { recallConformance } from "./indexConformanceRecall.ts"
+import { segmentConformance } from "./indexConformanceSegments.ts"
+
+export const indexConformance = (engine: EngineUnderTest): void => {
+  describe(engine.name, () => {
+    recallConformance(engine)
+    filterConformance(engine)
+    changesConformance(engine)
+    erasureConformance(engine)
+    segmentConformance(engine)
+  })
+}

@@ -1,0 +1,59 @@
+/** The vector engines as the conformance suite takes them: each over an arena of its own in one slab. */
+import { ExactIndex } from "@muniment/engine/index/ExactIndex"
+import { HnswIndex } from "@muniment/engine/index/HnswIndex"
+import { loadHnswlib } from "@muniment/engine/index/Hnswlib"
+import { loadKernels } from "@muniment/engine/index/Kernels"
+import { listsMin, QuantizedIndex } from "@muniment/engine/index/QuantizedIndex"
+import { Slab, SlabPool } from "@muniment/engine/index/Slab"
+import { VectorArena } from "@muniment/engine/index/VectorArena"
+import type { EngineUnderTest, IndexUnderTest } from "./indexConformanceCheck.ts"
+
+/** Without the native module the suite fails, rather than pass on the other engines alone. */
+const requireHnswlib = async () => {
+  const reasons: Array<string> = []
+  const loaded = await loadHnswlib((reason) => reasons.push(reason))
+  if (loaded === undefined) throw new Error(`these tests need hnswlib-node: ${reasons.join()}`)
+  return loaded
+}
+
+const kernels = loadKernels()
+const pool = new SlabPool(kernels)
+const exact = (dims: number) => new ExactIndex(new VectorArena(dims, pool.take()))
+
+/** The same engine over an arena in the slab of all, or in one of its own. */
+const over = (make: (arena: VectorArena) => IndexUnderTest): Pick<EngineUnderTest, "make" | "makeAlone" | "exact"> => ({
+  make: (dims) => make(new VectorArena(dims, pool.take())),
+  makeAlone: (dims) => {
+    const slab = new Slab(kernels)
+    return { index: make(new VectorArena(dims, slab)), memory: () => slab.bytes }
+  },
+  exact
+})
+
+export const exactEngine: EngineUnderTest = {
+  name: "the exact engine",
+  ...over((arena) => new ExactIndex(arena)),
+  sizes: [100, 3_000],
+  recallMin: 0.98,
+  recallOfNoiseMin: 0.98
+}
+
+export const hnswEngine = async (): Promise<EngineUnderTest> => {
+  const hnswlib = await requireHnswlib()
+  return {
+    name: "the graph",
+    ...over((arena) => new HnswIndex(hnswlib, arena)),
+    sizes: [100, 3_000],
+    recallMin: 0.98,
+    recallOfNoiseMin: 0.3
+  }
+}
+
+/** Without lists yet, with one flat list, with many. */
+export const quantizedEngine: EngineUnderTest = {
+  name: "the quantised engine",
+  ...over((arena) => new QuantizedIndex(arena)),
+  sizes: [100, listsMin - 1, 2 * listsMin],
+  recallMin: 0.98,
+  recallOfNoiseMin: 0.35
+}

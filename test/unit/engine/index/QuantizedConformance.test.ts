@@ -1,0 +1,4 @@
+import { indexConformance } from "../../../support/indexConformance.ts"
+import { quantizedEngine } from "../../../support/indexConformanceEngines.ts"
+
+indexConformance(quantizedEngine)
