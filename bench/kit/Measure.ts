@@ -10,6 +10,8 @@ export interface Contestant {
   readonly name: string
   /** One operation; `turn` counts from 0 within a round. A promise is awaited within its time. */
   readonly run: (turn: number) => unknown
+  /** Operations in a round, where one that is slow may do fewer. */
+  readonly operations?: number
 }
 
 export interface Rounds {
@@ -45,7 +47,8 @@ export const interleaved = async (
   for (let round = 0; round < rounds; round++) {
     for (let i = 0; i < contestants.length; i++) {
       const at = (round + i) % contestants.length
-      all[at]!.push(await timesOf(contestants[at]!, operations))
+      const contestant = contestants[at]!
+      all[at]!.push(await timesOf(contestant, contestant.operations ?? operations))
     }
   }
   return contestants.map(({ name }, i) => timingOf(name, all[i]!))

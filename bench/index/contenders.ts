@@ -1,0 +1,32 @@
+/** Everybody who takes part, in the order of the tables: ours first, then the peers. */
+import type { ContenderKind } from "./Contender.ts"
+import { hnswlib } from "./contenders/hnswlib.ts"
+import { lance } from "./contenders/lance.ts"
+import { ours, oursSwept } from "./contenders/ours.ts"
+import { plainScan } from "./contenders/plainScan.ts"
+import { sqliteVec } from "./contenders/sqliteVec.ts"
+import { usearch } from "./contenders/usearch.ts"
+
+export const contenderKinds: ReadonlyArray<ContenderKind> = [
+  ours("auto"),
+  ours("exact"),
+  ours("quantized"),
+  oursSwept,
+  hnswlib,
+  usearch("f32"),
+  usearch("f16"),
+  sqliteVec,
+  lance("flat"),
+  lance("HNSW_SQ"),
+  plainScan
+]
+
+/** What the goals compare. */
+export const contenderNames = {
+  auto: "ours, auto",
+  lists: "ours, lists",
+  hnswlib: "hnswlib-node",
+  sqliteVec: "sqlite-vec",
+  lance: "LanceDB HNSW_SQ",
+  lanceFlat: "LanceDB flat"
+} as const

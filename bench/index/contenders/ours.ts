@@ -1,0 +1,112 @@
+/**
+ * Our index as a namespace has it (`PlannedIndex`), pinned to an engine or left to its planner, and
+ * its inverted lists alone, swept over the share of lists probed (`QuantizedIndex`).
+ *
+ * `settle` is the work that the service does beside its searches, done to the end: its time counts
+ * as part of the writes here.
+ */
+import { DatabaseSync } from "node:sqlite"
+import { stat } from "node:fs/promises"
+import { join } from "node:path"
+import type { Bitmap } from "@muniment/engine/index/Bitmap"
+import { loadHnswlib } from "@muniment/engine/index/Hnswlib"
+import { type IndexCosts, measureCosts } from "@muniment/engine/index/IndexCosts"
+import { type KernelFactory, loadKernels } from "@muniment/engine/index/Kernels"
+import { PlannedIndex } from "@muniment/engine/index/PlannedIndex"
+import type { IndexPin } from "@muniment/engine/index/Planner"
+import { QuantizedIndex } from "@muniment/engine/index/QuantizedIndex"
+import { SlabPool } from "@muniment/engine/index/Slab"
+import { VectorArena } from "@muniment/engine/index/VectorArena"
+import type { ColdStart, Contender, ContenderKind, Slots } from "../Contender.ts"
+
+const workMillis = 1_000
+/** Shares of the lists that the sweep probes. */
+const probedShares = [0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 1]
+
+/** What is compared: a write, a search, work to do. Sequence numbers only ever rise here. */
+interface Index {
+  readonly upsert: (slot: number, vector: Float32Array, seq: number) => void
+  readonly work: (budgetMillis: number, now: () => number) => number
+  readonly close: () => void
+}
+
+export const ours = (pin: IndexPin): ContenderKind => ({
+  name: `ours, ${pin}`,
+  countMax: pin === "exact" ? 100_000 : 1_000_000,
+  open: async ({ dims, directory }) => {
+    const hnswlib = await loadHnswlib()
+    const open = () => new PlannedIndex({ dims, slabs: new SlabPool(kernels()), hnswlib, pin, costs: costs() })
+    const index = open()
+    return {
+      ...writes(index),
+      knob: { name: "", values: [0] },
+      search: (query, k) => index.search(query, k, undefined).slots,
+      searchWhere: (query, k, _width, { allowed }) => index.search(query, k, allowed).slots,
+      persist: () => persist(index, open, join(directory, "namespace.db"))
+    }
+  }
+})
+
+export const oursSwept: ContenderKind = {
+  name: "ours, lists",
+  countMax: 1_000_000,
+  open: async ({ dims }) => {
+    const index = new QuantizedIndex(new VectorArena(dims, new SlabPool(kernels()).take()))
+    const probes = (share: number): number => Math.max(1, Math.round(share * index.lists))
+    const search = (query: Float32Array, k: number, share: number, allowed: Bitmap | undefined): Slots =>
+      index.search(query, k, allowed, probes(share)).slots
+    return {
+      ...writes(index),
+      knob: { name: "share of lists", values: probedShares },
+      search: (query, k, share) => search(query, k, share, undefined),
+      searchWhere: (query, k, share, { allowed }) => search(query, k, share, allowed),
+      persist: undefined
+    }
+  }
+}
+
+const writes = (index: Index): Pick<Contender, "add" | "settle" | "filterKind" | "replace" | "close"> => {
+  let seq = 0
+  return {
+    add: (from, vectors) => vectors.forEach((vector, at) => index.upsert(from + at, vector, ++seq)),
+    settle: () => {
+      while (index.work(workMillis, () => performance.now()) > 0);
+    },
+    filterKind: "bitmap",
+    replace: (slots, vectors) => slots.forEach((slot, at) => index.upsert(slot, vectors[at]!, ++seq)),
+    close: () => index.close()
+  }
+}
+
+/** Compiled once, and costs measured once, as the service does when it starts. */
+let compiled: KernelFactory | undefined
+const kernels = (): KernelFactory => (compiled ??= loadKernels())
+let measured: IndexCosts | undefined
+const costs = (): IndexCosts => (measured ??= measureCosts(new SlabPool(kernels()).take(), () => performance.now()))
+
+/** The encoded vectors as BLOBs of one SQLite file, in the form that the service keeps them. */
+const persist = async (index: PlannedIndex, open: () => PlannedIndex, path: string): Promise<ColdStart> => {
+  const database = new DatabaseSync(path)
+  database.exec("CREATE TABLE segments (segment INTEGER PRIMARY KEY, data BLOB NOT NULL)")
+  const insert = database.prepare("INSERT INTO segments VALUES (?, ?)")
+  for (const segment of index.changedSegments()) {
+    const data = index.encodeSegment(segment)
+    if (data !== undefined) insert.run(segment, data)
+  }
+  database.close()
+  return {
+    bytes: (await stat(path)).size,
+    firstAnswer: async (query, k) => {
+      const stored = new DatabaseSync(path, { readOnly: true })
+      const opened = open()
+      for (const { segment, data } of stored.prepare("SELECT segment, data FROM segments").iterate()) {
+        if (!(data instanceof Uint8Array) || opened.adoptSegment(Number(segment), data) === undefined)
+          throw new Error(`segment ${String(segment)} was not taken`)
+      }
+      stored.close()
+      const { slots } = opened.search(query, k, undefined)
+      opened.close()
+      return slots
+    }
+  }
+}

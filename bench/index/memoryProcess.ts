@@ -1,0 +1,48 @@
+/**
+ * Bytes a vector of one contender, as the growth of a fresh process (resident set, after garbage
+ * collection): the rows are read from a file a thousand at a time, so nothing else grows with them.
+ * Started by `memory.ts` with the contender's name, the file, the dimensions and the count.
+ */
+import { mkdtempSync, openSync, readSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { contenderKinds } from "./contenders.ts"
+
+const chunkRows = 1_000
+const floatBytes = 4
+
+const main = async ([name, file = "", dimsText, countText]: ReadonlyArray<string>): Promise<void> => {
+  const [dims, count] = [Number(dimsText), Number(countText)]
+  const kind = contenderKinds.find((candidate) => candidate.name === name)
+  if (kind === undefined) throw new Error(`there is no contender ${name}`)
+  const directory = mkdtempSync(join(tmpdir(), "muniment-bench-memory-"))
+  try {
+    const attributes = { chance: new Int32Array(count), near: new Int32Array(count) }
+    const contender = await kind.open({ dims, capacity: count, directory, attributes })
+    const rows = new Float32Array(chunkRows * dims)
+    const before = residentBytes()
+    const handle = openSync(file, "r")
+    for (let from = 0; from < count; from += chunkRows) {
+      const bytes = readSync(handle, rows, 0, rows.byteLength, from * dims * floatBytes)
+      const read = bytes / floatBytes / dims
+      const length = Math.min(read, count - from)
+      await contender.add(
+        from,
+        Array.from({ length }, (_, at) => rows.subarray(at * dims, (at + 1) * dims))
+      )
+    }
+    await contender.settle()
+    process.send?.((residentBytes() - before) / count, () => process.exit(0))
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+const residentBytes = (): number => {
+  // Twice: what the first frees may hold on to memory outside the heap.
+  globalThis.gc?.()
+  globalThis.gc?.()
+  return process.memoryUsage.rss()
+}
+
+await main(process.argv.slice(2))
