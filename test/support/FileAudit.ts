@@ -7,6 +7,10 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { crc32 } from "node:zlib"
+import { PlannedIndex } from "@muniment/engine/index/PlannedIndex"
+import { slotsPerSegment } from "@muniment/engine/index/Segments"
+import { exactOnly } from "./EngineFixtures.ts"
 
 export interface Audit {
   readonly files: number
@@ -75,7 +79,7 @@ const auditNamespace = (file: string, model: string | null) => {
     if (!isSame(slots, column("SELECT slot FROM fulltext_length ORDER BY slot"))) faults.push("rows and lengths differ")
     const wanted = model === null ? [] : slots
     if (!isSame(wanted, column("SELECT slot FROM vector ORDER BY slot"))) faults.push("rows and vectors differ")
-    faults.push(...vectorFaults(database, model), ...sequenceFaults(column))
+    faults.push(...vectorFaults(database, model), ...segmentFaults(database), ...sequenceFaults(column))
     // Compares the inverted index of the full text with its content.
     database.exec("INSERT INTO fulltext(fulltext, rank) VALUES ('integrity-check', 1)")
     return { ids, vectors: wanted.length, faults }
@@ -111,6 +115,38 @@ const vectorFaults = (database: DatabaseSync, model: string | null): ReadonlyArr
     }
   }
   return faults
+}
+
+/** A stored segment is, byte by byte, what an index makes of the vectors that are stored of its slots. */
+export const segmentFaults = (database: DatabaseSync): ReadonlyArray<string> => {
+  const faults: Array<string> = []
+  for (const row of database.prepare("SELECT segment, model, crc, data FROM index_segment").all()) {
+    const segment = Number(row["segment"])
+    const data = row["data"]
+    if (!(data instanceof Uint8Array) || crc32(data) !== row["crc"]) faults.push(`segment ${segment} is damaged`)
+    else {
+      const rows = database
+        .prepare("SELECT slot, seq, value FROM vector WHERE model = ? AND slot >= ? AND slot < ? ORDER BY slot")
+        .all(row["model"] ?? null, segment * slotsPerSegment, (segment + 1) * slotsPerSegment)
+      if (!encoded(segment, rows).equals(data)) faults.push(`segment ${segment} is not what its vectors are`)
+    }
+  }
+  return faults
+}
+
+const encoded = (segment: number, rows: ReadonlyArray<Record<string, unknown>>): Buffer => {
+  const vectors = rows.map(({ seq, slot, value }) => ({
+    slot: Number(slot),
+    seq: Number(seq),
+    values: new Float32Array((value as Uint8Array).slice().buffer)
+  }))
+  const index = new PlannedIndex({ dims: vectors[0]?.values.length ?? 1, ...exactOnly })
+  try {
+    for (const { seq, slot, values } of vectors) index.upsert(slot, values, seq)
+    return Buffer.from(index.encodeSegment(segment) ?? [])
+  } finally {
+    index.close()
+  }
 }
 
 /** Versions of one unique key are told apart by their sequence numbers, none of which is ahead of the file's. */

@@ -16,13 +16,20 @@ import { Draft } from "./Draft.ts"
 import { discardSnapshot } from "./index/Snapshot.ts"
 import { NamespaceReader } from "./NamespaceReader.ts"
 import { NamespaceState, snapshotPath, type IndexSettings } from "./NamespaceState.ts"
+import { saveSegments } from "./SegmentKeeper.ts"
 import type { NamespaceKey, OpenNamespace, StoreError } from "./store/NamespaceStore.ts"
 import { isStoreError, NamespaceStore, StoreFault } from "./store/NamespaceStore.ts"
+import { segmentsTouchedBy } from "./store/StoredSegments.ts"
 
 export type CommandError = NotFound | Conflict | InsufficientStorage | Unavailable
 
 /** Why an actor no longer serves; undefined while it does. */
 export type StopReason = StoreError | undefined
+
+/** Time for saving segments in one go, about a hundred; those left out are saved next time, or never. */
+const saveMillisMax = 1_000
+/** Segments that a commit deletes itself: some 100 pages each. */
+const segmentsPerCommitMax = 2
 
 interface Envelope {
   readonly command: Command
@@ -78,6 +85,10 @@ class Actor implements Namespace {
   readonly #waiting = new Set<Envelope>()
   #stopReason: StopReason
   #eraseDue = false
+  /** Last change seen by the last housekeeping: when it is still the last, the namespace is quiet. */
+  #seqAtTidy: number
+  /** Whether a save of segments was given up. */
+  #segmentsDue = false
   /** Models whose graphs may lie on disk. */
   #snapshotModels: ReadonlyArray<string>
 
@@ -91,6 +102,7 @@ class Actor implements Namespace {
     this.#store = store
     this.#state = state
     this.#planner = new CommandPlanner(state)
+    this.#seqAtTidy = state.lastSeq
     this.#snapshotModels = state.models
     this.#mailbox = mailbox
     this.#buildDue = buildDue
@@ -144,15 +156,22 @@ class Actor implements Namespace {
       const sweep = Effect.map(this.#store.conversations.sweep(nowMillis), (swept) => {
         this.#eraseDue ||= swept > 0
       })
-      return Effect.andThen(forget, sweep).pipe(Effect.andThen(Effect.suspend(() => this.#eraseLog())))
+      const isQuiet = this.#seqAtTidy === this.#state.lastSeq
+      this.#seqAtTidy = this.#state.lastSeq
+      return Effect.andThen(forget, sweep).pipe(
+        Effect.andThen(Effect.suspend(() => this.#eraseLog())),
+        Effect.andThen(isQuiet ? this.#saveSegments() : Effect.void)
+      )
     })
   }
 
-  /** Before the file closes: erase the log if a delete asks for it, keep the graph if it is worth it. */
+  /** Before the file closes: erase the log if a delete asks for it, keep segments and graph if they are worth it. */
   get leave(): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.#stopReason !== undefined) return Effect.void
-      return Effect.andThen(this.#eraseLog(), this.#saveSnapshots()).pipe(
+      return this.#eraseLog().pipe(
+        Effect.andThen(this.#saveSegments()),
+        Effect.andThen(this.#saveSnapshots()),
         Effect.catch((error) =>
           Effect.logWarning("closing a namespace", { namespace: this.key.tag, error: error._tag })
         )
@@ -196,6 +215,7 @@ class Actor implements Namespace {
     return Effect.gen({ self: this }, function* () {
       if (!draft.isEmpty) {
         if (draft.erases) yield* this.#discardSnapshots()
+        yield* this.#discardSegments(draft)
         if (draft.outdatesCopies) yield* this.#store.discardCopies
         const firstSeq = this.#state.lastSeq + 1
         yield* this.#store.commit(this.#state.lastSeq, draft.units, draft.nowMillis)
@@ -228,6 +248,17 @@ class Actor implements Namespace {
     })
   }
 
+  /**
+   * Before a commit that touches many segments, which it would delete: each in a transaction of its own, since
+   * the pages of a hundred of them would hold up the loop, and make a log larger than the ballast.
+   */
+  #discardSegments(draft: Draft): Effect.Effect<void, StoreError> {
+    const touched = segmentsTouchedBy(draft.units)
+    if (touched.size <= segmentsPerCommitMax) return Effect.void
+    const { segments } = this.#store
+    return Effect.flatMap(segments.stored, (stored) => segments.discard(stored.filter((one) => touched.has(one))))
+  }
+
   #eraseLog(): Effect.Effect<void, StoreError> {
     if (!this.#eraseDue) return Effect.void
     return Effect.andThen(
@@ -235,6 +266,22 @@ class Actor implements Namespace {
       Effect.sync(() => {
         this.#eraseDue = false
       })
+    )
+  }
+
+  /** A save that fails makes the next open slower, and is told to the log. */
+  #saveSegments(): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const source = this.#state.segmentSource
+      if (source === undefined) return
+      if (!this.#segmentsDue && source.index.changedSegments().length === 0) return
+      this.#segmentsDue = true
+      const untilMillis = (yield* Clock.currentTimeMillis) + saveMillisMax
+      this.#segmentsDue = !(yield* saveSegments(this.#store.segments, source, untilMillis))
+    }).pipe(
+      Effect.catch((error) =>
+        Effect.logWarning("segments of an index are not saved", { namespace: this.key.tag, error: error._tag })
+      )
     )
   }
 

@@ -4,18 +4,22 @@
  * commit, in one synchronous step, and thrown away on any doubt.
  */
 import { Effect } from "effect"
-import type { HnswlibModule } from "./index/Hnswlib.ts"
-import { PlannedIndex } from "./index/PlannedIndex.ts"
-import type { IndexPin } from "./index/Planner.ts"
+import { PlannedIndex, type PlannedIndexOptions } from "./index/PlannedIndex.ts"
 import { LexicalIndex } from "./recall/LexicalIndex.ts"
+import {
+  discardSegments,
+  segmentedFrom,
+  slotsBeside,
+  takeUpSegments,
+  type SegmentSource,
+  type TakenSegments
+} from "./SegmentKeeper.ts"
 import { DamagedColumn, rowOfRecord } from "./store/memoryColumns.ts"
 import type { Change, MemoryVector, OpenNamespace, StoreError } from "./store/NamespaceStore.ts"
 import { MemoryTable } from "./table/MemoryTable.ts"
 
-export interface IndexSettings {
-  readonly hnswlib: HnswlibModule | undefined
-  readonly pin: IndexPin
-}
+/** What every index of a namespace is made with, but for its width. */
+export type IndexSettings = Omit<PlannedIndexOptions, "dims">
 
 export class NamespaceState {
   readonly table = new MemoryTable()
@@ -38,23 +42,7 @@ export class NamespaceState {
   /** Reads the file; gives other fibers a turn between chunks. */
   static readonly load = Effect.fn("NamespaceState.load")(function* (store: OpenNamespace, settings: IndexSettings) {
     const state = new NamespaceState(store, settings)
-    yield* store.eachRow((row) => {
-      for (; state.#nextSlot < row.slot; state.#nextSlot++) state.#freeSlots.push(state.#nextSlot)
-      state.#nextSlot = row.slot + 1
-      state.table.insert(row)
-    })
-    yield* store.eachVector(({ slot, seq, model, values }) => {
-      try {
-        state.#embed(slot, seq, { model, values })
-      } catch (cause) {
-        throw new DamagedColumn(`the vector of slot ${slot} is none of ${model}`, { cause })
-      }
-    })
-    for (const [model, index] of state.#vectors) {
-      const key = { modelId: model, seq: state.lastSeq }
-      const outcome = yield* Effect.promise(() => index.restore(snapshotPath(store, model), key))
-      if (outcome.restored && outcome.stale === 0 && outcome.indexed === index.size) state.#onDisk.set(model, key.seq)
-    }
+    yield* Effect.onError(state.#read(store), () => Effect.sync(() => state.close()))
     return state
   }) satisfies (store: OpenNamespace, settings: IndexSettings) => Effect.Effect<NamespaceState, StoreError>
 
@@ -65,6 +53,15 @@ export class NamespaceState {
 
   get models(): ReadonlyArray<string> {
     return [...this.#vectors.keys()]
+  }
+
+  /** What may be saved in segments; undefined while there are few vectors, or vectors of several models. */
+  get segmentSource(): SegmentSource | undefined {
+    const [only, ...others] = this.#vectors
+    if (only === undefined || others.length > 0) return undefined
+    const [model, index] = only
+    if (index.size < segmentedFrom) return undefined
+    return { model, index, seq: this.lastSeq, slotCount: this.#nextSlot }
   }
 
   index(model: string): PlannedIndex | undefined {
@@ -121,14 +118,63 @@ export class NamespaceState {
     }
   }
 
+  #read(store: OpenNamespace): Effect.Effect<void, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      yield* store.eachRow((row) => {
+        for (; this.#nextSlot < row.slot; this.#nextSlot++) this.#freeSlots.push(this.#nextSlot)
+        this.#nextSlot = row.slot + 1
+        this.table.insert(row)
+      })
+      const taken = yield* this.#takeUp(store)
+      yield* store.eachVector(({ slot, seq, model, values }) => {
+        try {
+          this.#embed(slot, seq, { model, values })
+        } catch (cause) {
+          throw new DamagedColumn(`the vector of slot ${slot} is none of ${model}`, { cause })
+        }
+      }, slotsBeside(taken))
+      for (const [model, index] of this.#vectors) {
+        const key = { modelId: model, seq: this.lastSeq }
+        const outcome = yield* Effect.promise(() => index.restore(snapshotPath(store, model), key))
+        if (outcome.restored && outcome.stale === 0 && outcome.indexed === index.size) this.#onDisk.set(model, key.seq)
+      }
+    })
+  }
+
+  /** The segments that are as they must be; whatever is doubtful is dropped, and its vectors are read. */
+  #takeUp(store: OpenNamespace): Effect.Effect<TakenSegments, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      const none: TakenSegments = new Map()
+      const { segments } = store
+      const stored = yield* segments.stored
+      if (stored.length === 0) return none
+      const sole = yield* segments.soleModel
+      if (sole === undefined) return yield* Effect.as(discardSegments(segments, stored), none)
+      const index = this.#indexOf(sole.model, sole.dims)
+      const taken = yield* takeUpSegments(segments, stored, sole.model, index)
+      if (taken === undefined || taken.size === 0) {
+        index.close()
+        this.#vectors.delete(sole.model)
+        return none
+      }
+      for (const slots of taken.values()) for (const slot of slots) this.#modelOf.set(slot, sole.model)
+      return taken
+    })
+  }
+
+  /** The index of a model, which is made if there is none. */
+  #indexOf(model: string, dims: number): PlannedIndex {
+    let index = this.#vectors.get(model)
+    if (index === undefined) {
+      index = new PlannedIndex({ dims, ...this.#settings })
+      this.#vectors.set(model, index)
+    }
+    return index
+  }
+
   #embed(slot: number, seq: number, vector: MemoryVector): void {
     if (this.#modelOf.get(slot) !== vector.model) this.#forget(slot, seq)
-    let index = this.#vectors.get(vector.model)
-    if (index === undefined) {
-      index = new PlannedIndex({ dims: vector.values.length, ...this.#settings })
-      this.#vectors.set(vector.model, index)
-    }
-    index.upsert(slot, vector.values, seq)
+    this.#indexOf(vector.model, vector.values.length).upsert(slot, vector.values, seq)
     this.#modelOf.set(slot, vector.model)
   }
 

@@ -16,6 +16,7 @@ import {
   axisVector,
   creating,
   engineOf,
+  exactOnly,
   memoryRecord,
   namespaceKey,
   newMemory,
@@ -27,7 +28,7 @@ import { hnswlib } from "./index/indexFixtures.ts"
 
 const key = namespaceKey()
 const model = "test-model"
-const pinned: IndexSettings = { hnswlib, pin: "hnsw" }
+const pinned: IndexSettings = { ...exactOnly, hnswlib, pin: "hnsw" }
 const count = 40
 const memories = Array.from({ length: count }, (_, at) => newMemory(memoryRecord(at, `memory ${at}`), axisVector(at)))
 
