@@ -31,14 +31,20 @@ export interface Corpus {
   readonly model: ModelSpec
   readonly passages: ReadonlyArray<Passage>
   readonly questions: ReadonlyArray<Query>
+  /** Passages asked for by their own words: what is stored must be found again. */
+  readonly probes: ReadonlyArray<{ readonly passage: Passage; readonly query: Query }>
   /** Vectors by the texts that an encoder gets, prefixes included (`VectorTable`). */
   readonly table: ReadonlyMap<string, Float32Array>
 }
 
 /** A filter on one of them leaves a tenth. */
 export const subjectCount = 10
+/** Memories of one request. */
+export const batchSize = 100
 export const memoryKind = "factual_memory"
 export const modelsDirectory = join(repository, "models")
+
+const probeCount = 40
 
 /** Passages of a call of the cache: a larger corpus begins with the files of a smaller one. */
 const chunkSize = 500
@@ -49,14 +55,19 @@ export const loadCorpus = async (count: number, textsFile: string | undefined): 
   const passages = await embedded(model, "passage", texts.map(passageText))
   const asked = phrased(readQuestions(questionsFile))
   const questions = await embedded(model, "query", asked)
+  const stored = texts.map((text, at) => ({ ...text, subjectId: subjectOf(at), vector: passages[at]! }))
+  const probed = stored.filter((_, at) => at % Math.ceil(count / probeCount) === 0)
+  const probes = await embedded(model, "query", probed.map(probeText))
   return {
     source,
     model,
-    passages: texts.map((text, at) => ({ ...text, subjectId: subjectOf(at), vector: passages[at]! })),
+    passages: stored,
     questions: asked.map((text, at) => ({ text, vector: questions[at]! })),
+    probes: probed.map((passage, at) => ({ passage, query: { text: probeText(passage), vector: probes[at]! } })),
     table: new Map([
       ...texts.map((text, at) => [model.passagePrefix + passageText(text), passages[at]!] as const),
       ...asked.map((text, at) => [model.queryPrefix + text, questions[at]!] as const),
+      ...probed.map((passage, at) => [model.queryPrefix + probeText(passage), probes[at]!] as const),
       [knownText, knownRow(model)]
     ])
   }
@@ -66,7 +77,10 @@ export const loadCorpus = async (count: number, textsFile: string | undefined): 
 export const passageText = ({ name, text }: NamedText): string =>
   denseText({ kind: memoryKind, data: { subject: name, fact: text }, tags: [] })
 
-export const subjectOf = (at: number): string => `user-${at % subjectCount}`
+const probeText = ({ name, text }: NamedText): string => `${name} ${text}`
+
+/** Passages that follow one another are of one subject, as those of a request are. */
+export const subjectOf = (at: number): string => `user-${Math.floor(at / batchSize) % subjectCount}`
 
 export const readTexts = (path: string): ReadonlyArray<NamedText> =>
   readFileSync(path, "utf8")

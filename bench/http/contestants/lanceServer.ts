@@ -51,7 +51,7 @@ const makeEngine = (lance: Lance, embedder: PeerEmbedder): PeerEngine => {
 
   const create = async (rows: ReadonlyArray<Record<string, unknown>>): Promise<LanceTable> => {
     const made = await (await lance.connect(dataDirectory())).createTable("memory", rows)
-    await made.createIndex("text", { config: lance.Index.fts() })
+    await made.createIndex("words", { config: lance.Index.fts() })
     await made.createIndex("subject", { config: lance.Index.bitmap() })
     return made
   }
@@ -69,7 +69,7 @@ const makeEngine = (lance: Lance, embedder: PeerEmbedder): PeerEngine => {
     const vector = await embedder.query(text)
     const [dense, lexical] = await Promise.all([
       half(opened.query().nearestTo(vector).distanceType("cosine"), "_distance", subject),
-      half(opened.query().fullTextSearch(text, { columns: "text" }), "_score", subject)
+      half(opened.query().fullTextSearch(text, { columns: "words" }), "_score", subject)
     ])
     const records = new Map([...dense, ...lexical].map((row) => [String(row["id"]), row]))
     return fuseRanks([idsOf(dense), idsOf(lexical)], limit).map((id) => {
@@ -84,7 +84,8 @@ const makeEngine = (lance: Lance, embedder: PeerEmbedder): PeerEngine => {
         id,
         subject,
         name,
-        text: `${name}: ${text}`,
+        text,
+        words: `${name} ${text}`,
         vector: Array.from(vectors[at]!)
       }))
       if (table === undefined) {

@@ -1,0 +1,102 @@
+/**
+ * Samples of all rounds to the figures of a table, and to ratios against peers. A ratio is taken
+ * within a round, where the machine was the same for both, and its median over the rounds is told.
+ */
+import { median, quantile } from "../kit/Measure.ts"
+import type { ReportTable } from "../kit/Report.ts"
+import type { Job, Sample } from "./Jobs.ts"
+
+export interface Figures {
+  readonly p50Millis: number
+  readonly p99Millis: number
+  readonly p999Millis: number
+  /** Memories or searches, median of the rounds. */
+  readonly perSecond: number
+  /** Of the server, for one memory or search. */
+  readonly processorMillis: number
+  readonly count: number
+}
+
+/** By job, by contestant, the samples of its rounds. */
+export type Samples = ReadonlyMap<string, ReadonlyMap<string, ReadonlyArray<Sample>>>
+
+export const figuresOf = (samples: ReadonlyArray<Sample>, perRequest: number): Figures => {
+  const all = samples.flatMap(({ millis }) => millis)
+  const processorMillis = samples.reduce((sum, sample) => sum + sample.processorMillis, 0)
+  return {
+    p50Millis: quantile(all, 0.5),
+    p99Millis: quantile(all, 0.99),
+    p999Millis: quantile(all, 0.999),
+    perSecond: median(samples.map(({ millis, seconds }) => (millis.length * perRequest) / seconds)),
+    processorMillis: processorMillis / (all.length * perRequest),
+    count: all.length
+  }
+}
+
+export type Measure = "throughput" | "latency" | "tail" | "processor"
+
+/** How many times better `ours` is: above 1 it is ahead. */
+export const ratio = (ours: ReadonlyArray<Sample>, peer: ReadonlyArray<Sample>, measure: Measure): number => {
+  // Ticks of 10 ms are too coarse for a round.
+  if (measure === "processor") return figuresOf(peer, 1).processorMillis / figuresOf(ours, 1).processorMillis
+  return median(
+    ours.map((sample, round) => {
+      const other = peer[round]
+      if (other === undefined) return Number.NaN
+      if (measure === "throughput") return rate(sample) / rate(other)
+      const share = measure === "latency" ? 0.5 : 0.99
+      return quantile(other.millis, share) / quantile(sample.millis, share)
+    })
+  )
+}
+
+export const jobTable = (job: Job, samples: ReadonlyMap<string, ReadonlyArray<Sample>>, ours: string): ReportTable => {
+  const own = samples.get(ours) ?? []
+  return {
+    title: `${job.title[0]!.toUpperCase()}${job.title.slice(1)}`,
+    columns: ["", "p50 ms", "p99 ms", "p99.9 ms", "a second", "processor ms", "ours faster at p50", "ours, throughput"],
+    rows: [...samples].map(([name, rounds]) => {
+      const { p50Millis, p99Millis, p999Millis, perSecond, processorMillis, count } = figuresOf(rounds, job.perRequest)
+      return [
+        name,
+        p50Millis,
+        count < p99CountMin ? "" : p99Millis,
+        count < p999CountMin ? "" : p999Millis,
+        perSecond,
+        processorMillis,
+        ...(name === ours ? ["", ""] : [`${times(own, rounds, "latency")} x`, `${times(own, rounds, "throughput")} x`])
+      ]
+    })
+  }
+}
+
+/** What a peer does better, in words; empty where nothing is. */
+export const peerLeads = (jobs: ReadonlyArray<Job>, samples: Samples, ours: string): ReadonlyArray<string> =>
+  jobs.flatMap((job) => {
+    const rounds = samples.get(job.id)
+    const own = rounds?.get(ours)
+    if (rounds === undefined || own === undefined) return []
+    return [...rounds].flatMap(([name, peer]) =>
+      (["latency", "tail", "throughput", "processor"] as const).flatMap((measure) => {
+        const found = name === ours ? Infinity : ratio(own, peer, measure)
+        return found < 1
+          ? [`${name} is ahead by ${(1 / found).toFixed(2)} x in ${measureNames[measure]}: ${job.title}`]
+          : []
+      })
+    )
+  })
+
+const measureNames: Readonly<Record<Measure, string>> = {
+  latency: "p50",
+  tail: "p99",
+  throughput: "throughput",
+  processor: "processor time"
+}
+
+/** Fewer samples have no such quantile. */
+const p99CountMin = 100
+const p999CountMin = 1_000
+
+const rate = ({ millis, seconds }: Sample): number => millis.length / seconds
+const times = (ours: ReadonlyArray<Sample>, peer: ReadonlyArray<Sample>, measure: Measure): string =>
+  String(Number(ratio(ours, peer, measure).toPrecision(3)))

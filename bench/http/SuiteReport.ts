@@ -1,0 +1,179 @@
+/** The suite's samples as a report: who competed and what each promises, a table a job, stages, goals, picture. */
+import { barChart, type Bar } from "../kit/Chart.ts"
+import type { MachineFacts } from "../kit/Machine.ts"
+import { figure, type Goal, type ReportTable, type SuiteReport } from "../kit/Report.ts"
+import type { Contestant } from "./Contestant.ts"
+import { sqliteVec } from "./contestants/Libraries.ts"
+import { muniment } from "./contestants/Muniment.ts"
+import { batchSize, subjectCount, type Corpus } from "./Corpus.ts"
+import { figuresOf, jobTable, peerLeads, ratio, type Measure } from "./Figures.ts"
+import { passagesOf, type Sizes } from "./Plan.ts"
+import { requestStage, stageMeans } from "./Stages.ts"
+import type { Outcome } from "./suite.ts"
+
+export interface SuiteFindings {
+  readonly command: string
+  readonly corpus: Corpus
+  readonly contestants: ReadonlyArray<Contestant>
+  readonly given: Outcome
+  readonly model: Outcome
+  readonly machine: MachineFacts
+  readonly sizes: Sizes
+}
+
+const ours = muniment.name
+
+/** The ratios that a change of the service should move, and that `--check` watches. */
+const watched: ReadonlyArray<readonly [job: string, measure: Measure]> = [
+  ["batch", "throughput"],
+  ["single-1", "latency"],
+  ["single-8", "throughput"],
+  ["single-32", "throughput"],
+  ["search-1", "latency"],
+  ["search-8", "throughput"],
+  ["filter-1", "latency"],
+  ["mixed", "latency"]
+]
+
+export const reportOf = (findings: SuiteFindings): SuiteReport => {
+  const { command, given, machine, model } = findings
+  return {
+    title: "The whole service over HTTP beside peers",
+    command,
+    machine,
+    notes: notesOf(findings),
+    goals: goalsOf(given),
+    pictures: [pictureOf(given)],
+    tables: [
+      traitsTable(findings),
+      ...given.jobs.map((job) => jobTable(job, given.samples.get(job.id)!, ours)),
+      stagesTable(given),
+      ...model.jobs.map((job) => {
+        const table = jobTable(job, model.samples.get(job.id)!, ours)
+        return { ...table, title: `With the model: ${job.title}` }
+      }),
+      leadsTable(given)
+    ],
+    ratios: Object.fromEntries(watchedRatios(given))
+  }
+}
+
+const notesOf = ({ corpus, given, sizes }: SuiteFindings): ReadonlyArray<string> => [
+  `${passagesOf(sizes)} ${corpus.source} of ${meanLength(corpus)} characters on average, ${sizes.importBatches * batchSize} of them stored before the rounds; ${subjectCount} subjects; ${corpus.questions.length} questions; ${corpus.model.id}, ${corpus.model.dims} dimensions.`,
+  `Vectors are given, except in the tables "with the model": all servers but Chroma look them up in a thread that stands in for the encoder; Chroma's arrive with the request, as its clients send them.`,
+  `${sizes.rounds} rounds, contestants in turn; answers checked before and after. Latency is the caller's, to the last byte; processor time is the server process', all threads, for one memory or search.`,
+  `sqlite-vec and LanceDB are libraries: each stands behind a server of two routes that does no more than it must, without authentication, validation, charges or limits. What is compared is a service with bare engines.`,
+  "mem0's library and agentdb are left out: README.",
+  ...given.missing
+]
+
+const meanLength = ({ passages }: Corpus): number =>
+  Math.round(passages.reduce((sum, { text }) => sum + text.length, 0) / passages.length)
+
+const traitsTable = ({ contestants, given }: SuiteFindings): ReportTable => ({
+  title: "Contestants",
+  columns: [
+    "",
+    "a write that was acknowledged",
+    "a search looks at",
+    "does not do",
+    "found again by its own words",
+    "resident MB at the end"
+  ],
+  rows: contestants.flatMap((contestant) => {
+    const name = given.names.get(contestant)
+    if (name === undefined) return []
+    const { durability, lacks, search } = contestant.traits
+    const found = `${((given.found.get(name) ?? Number.NaN) * 100).toFixed(1)} %`
+    return [[name, durability, search, lacks, found, (given.residentBytes.get(name) ?? Number.NaN) / 1e6]]
+  })
+})
+
+const stagesTable = ({ jobs, samples }: Outcome): ReportTable => {
+  const searches = jobs.filter(({ id }) => /^(?:search|filter|mixed)/.test(id))
+  const means = searches.map(({ id, title }) => {
+    const own = samples.get(id)?.get(ours) ?? []
+    return { title, means: stageMeans(own.map(({ stages }) => stages)) }
+  })
+  const stages = [...(means[0]?.means.keys() ?? [])].filter((stage) => stage !== requestStage)
+  return {
+    title: "Where a search's time goes in Muniment (mean ms)",
+    columns: ["", ...stages, "rest of the request", "whole request"],
+    rows: means.map(({ means, title }) => {
+      const request = means.get(requestStage) ?? Number.NaN
+      const inside = stages.map((stage) => means.get(stage) ?? Number.NaN)
+      return [title, ...inside, request - inside.reduce((sum, millis) => sum + millis, 0), request]
+    }),
+    note: "From the service's own `/metrics`. `embedding` is the way to the vector's thread and back, or the cache of query vectors; the rest is parsing, authentication, charging and encoding."
+  }
+}
+
+const leadsTable = ({ jobs, samples }: Outcome): ReportTable => {
+  const leads = peerLeads(jobs, samples, ours)
+  return {
+    title: "Where a peer is ahead of us",
+    columns: ["vectors given"],
+    rows: leads.length === 0 ? [["nowhere in this run"]] : leads.map((lead) => [lead])
+  }
+}
+
+const goalsOf = ({ samples }: Outcome): ReadonlyArray<Goal> => {
+  const own = (job: string) => samples.get(job)?.get(ours) ?? []
+  const durable = samples.get("single-8")?.get(sqliteVec.name)
+  const idle = figuresOf(own("search-1"), 1)
+  const mixed = figuresOf(own("mixed"), 1)
+  const stages = stageMeans(own("search-1").map((sample) => sample.stages))
+  const inside = [...stages].filter(([stage]) => stage !== requestStage).reduce((sum, [, millis]) => sum + millis, 0)
+  return [
+    {
+      name: "durable writes, one memory a request, 8 callers, against the peer with the same durability",
+      bound: "at least",
+      wanted: 5,
+      found: durable === undefined ? undefined : ratio(own("single-8"), durable, "throughput"),
+      unit: "x",
+      note: "over HTTP, with all that a request of the service does; bench/engine measures the engine"
+    },
+    {
+      name: "p99 of searches while memories arrive, against the idle p99",
+      bound: "at most",
+      wanted: 3,
+      found: mixed.p99Millis / idle.p99Millis,
+      unit: "x",
+      note: `${figure(mixed.p99Millis)} ms, idle ${figure(idle.p99Millis)} ms`
+    },
+    {
+      name: "search without the encoder, stages of the service (mean)",
+      bound: "at most",
+      wanted: 0.6,
+      found: inside,
+      unit: "ms",
+      note: `whole request ${figure(stages.get(requestStage) ?? Number.NaN)} ms in the server, p50 of the caller ${figure(idle.p50Millis)} ms`
+    }
+  ]
+}
+
+const watchedRatios = ({ samples }: Outcome): ReadonlyArray<readonly [string, number]> =>
+  watched.flatMap(([job, measure]) => {
+    const rounds = samples.get(job)
+    const own = rounds?.get(ours)
+    if (rounds === undefined || own === undefined) return []
+    return [...rounds]
+      .filter(([name]) => name !== ours)
+      .map(([name, peer]) => [`${job} ${measure} against ${name}`, ratio(own, peer, measure)] as const)
+  })
+
+const pictureOf = (outcome: Outcome): SuiteReport["pictures"][number] => {
+  const bars = watchedRatios(outcome).map(([name, value]): Bar => {
+    const [job = "", peer = ""] = name.split(" against ")
+    return { name: job, group: peer, value }
+  })
+  return barChart({
+    name: "ratios",
+    title: "Muniment against peers, same run (1 = equal, more is better)",
+    value: { title: "times better", log: true, domain: [lowest(bars), highest(bars)] },
+    bars
+  })
+}
+
+const lowest = (bars: ReadonlyArray<Bar>): number => Math.min(0.5, ...bars.map(({ value }) => value * 0.8))
+const highest = (bars: ReadonlyArray<Bar>): number => Math.max(2, ...bars.map(({ value }) => value * 1.5))
