@@ -34,7 +34,8 @@ export const crossingAt = ({ points }: Curve, recall: number): Crossing | undefi
   if (above === undefined) return undefined
   const below = points[at - 1]
   const share = below === undefined ? 1 : (recall - below.recall) / (above.recall - below.recall)
-  const between = (low: number | undefined, high: number): number => (low === undefined ? high : low ** (1 - share) * high ** share)
+  const between = (low: number | undefined, high: number): number =>
+    low === undefined ? high : low ** (1 - share) * high ** share
   return {
     width: above.width,
     p50Micros: between(below?.p50Micros, above.p50Micros),

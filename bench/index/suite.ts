@@ -1,0 +1,115 @@
+/** The index suite: which vectors, how many, how long; `run.ts` calls it with other choices. */
+import { machineFacts } from "../kit/Machine.ts"
+import type { SuiteOptions, SuiteReport } from "../kit/Report.ts"
+import { contenderKinds } from "./contenders.ts"
+import { goalsOf, ratiosOf } from "./goals.ts"
+import { measureSet, type SetFigures, type Settings } from "./measureSet.ts"
+import { readTexts, realVectors } from "./realVectors.ts"
+import { hardVectors, isotropicVectors } from "./syntheticVectors.ts"
+import { goalsPicture, picturesOf, tablesOf } from "./tables.ts"
+import type { VectorSet } from "./VectorSet.ts"
+
+export type SetName = "hard" | "real" | "isotropic"
+
+export interface IndexRun extends Omit<Settings, "measuresMemory"> {
+  readonly command: string
+  readonly sets: ReadonlyArray<{ readonly name: SetName; readonly counts: ReadonlyArray<number> }>
+  readonly queries: number
+  /** Of sets of these sizes memory is measured, on the hard vectors alone: contents do not matter. */
+  readonly memoryCounts: ReadonlyArray<number>
+  readonly model: string
+  readonly textsFile: string | undefined
+  /** Names begin with one of these; all when empty. */
+  readonly only: ReadonlyArray<string>
+}
+
+const seed = 7
+export const defaultModel = "all-minilm-l6-v2-q8"
+
+const shared = {
+  model: defaultModel,
+  textsFile: undefined,
+  only: [],
+  say: (line: string): void => void process.stderr.write(`${line}\n`)
+}
+
+export const shortRun: IndexRun = {
+  ...shared,
+  command: "npm run bench -- --suite index",
+  sets: [
+    { name: "hard", counts: [1_000, 10_000] },
+    { name: "real", counts: [10_000] }
+  ],
+  queries: 100,
+  effort: { k: 10, rounds: 5, roundMillis: 30 },
+  writes: 100,
+  churnShare: 0.05,
+  memoryCounts: [10_000]
+}
+
+export const longRun: IndexRun = {
+  ...shared,
+  command: "npm run bench -- --suite index --long",
+  sets: [
+    { name: "hard", counts: [1_000, 10_000, 100_000] },
+    { name: "real", counts: [10_000, 100_000] }
+  ],
+  queries: 200,
+  effort: { k: 10, rounds: 9, roundMillis: 500 },
+  writes: 1_000,
+  churnShare: 0.5,
+  memoryCounts: [10_000, 100_000]
+}
+
+export const run = ({ short }: SuiteOptions): Promise<SuiteReport> => runIndex(short ? shortRun : longRun)
+
+export const runIndex = async (options: IndexRun): Promise<SuiteReport> => {
+  const machine = machineFacts()
+  const kinds = contenderKinds.filter(
+    ({ name }) => options.only.length === 0 || options.only.some((start) => name.startsWith(start))
+  )
+  const notes: Array<string> = []
+  const all: Array<SetFigures> = []
+  for (const { set, note } of vectorSets(options)) {
+    const loaded = await set()
+    if ("reason" in loaded) {
+      notes.push(`${note} was left out: ${loaded.reason}`)
+      continue
+    }
+    const measuresMemory = loaded.name === "hard" && options.memoryCounts.includes(loaded.count)
+    const figures = await measureSet(loaded, kinds, { ...options, measuresMemory })
+    all.push(figures)
+    notes.push(...figures.notes.map((line) => `${note}: ${line}`))
+  }
+  const goals = goalsOf(all)
+  return {
+    title: "The vector index beside its peers",
+    command: options.command,
+    machine,
+    notes: [
+      `${options.queries} queries, k ${options.effort.k}, medians of ${options.effort.rounds} interleaved rounds; every answer was compared with brute force over float32 before it was timed`,
+      "one thread, except that LanceDB uses all cores",
+      ...(all.some(({ set }) => set.name === "real") ? [`real: texts by ${options.model}`] : []),
+      ...notes
+    ],
+    tables: all.flatMap(tablesOf),
+    goals,
+    pictures: [...goalsPicture(goals), ...all.flatMap(picturesOf)],
+    ratios: ratiosOf(all)
+  }
+}
+
+/** Made one after another, so that only one is in memory. */
+const vectorSets = ({ sets, queries, model, textsFile, say }: IndexRun) =>
+  sets.flatMap(({ name, counts }) =>
+    counts.map((count) => ({
+      note: `${name} ${count.toLocaleString("en-US")}`,
+      set: async (): Promise<VectorSet | { readonly reason: string }> => {
+        say(`  ${name} ${count.toLocaleString("en-US")}: vectors`)
+        if (name === "hard") return hardVectors(count, queries, seed)
+        if (name === "isotropic") return isotropicVectors(count, queries, seed)
+        const texts = readTexts({ model, textsFile })
+        return "reason" in texts ? texts : realVectors(texts, { model, textsFile }, count, queries)
+      }
+    }))
+  )

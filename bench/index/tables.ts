@@ -1,0 +1,142 @@
+/** The figures of the index bench as tables and pictures. */
+import { barChart, lineChart, type Picture } from "../kit/Chart.ts"
+import { figure, type Goal, type ReportTable } from "../kit/Report.ts"
+import { crossingAt, highestRecall } from "./Curve.ts"
+import type { SetFigures } from "./measureSet.ts"
+import { recallGoal } from "./search.ts"
+
+/** Searches below this recall stand in no picture. */
+const recallShown = 0.85
+/** Sets smaller than this are not worth a picture. */
+const countPictured = 10_000
+
+export const tablesOf = (figures: SetFigures): ReadonlyArray<ReportTable> => {
+  const { name, count, dims } = figures.set
+  const label = `${count.toLocaleString("en-US")} ${name} vectors`
+  const dimension = `${dims} dimensions, local intrinsic dimension ${figures.intrinsicDimension.toFixed(1)}`
+  return [
+    { ...searchTable(figures), title: `${label}: search, k 10`, note: dimension },
+    { ...curveTable(figures), title: `${label}: recall against latency` },
+    { ...filterTable(figures), title: `${label}: filters (p50 us, recall)` },
+    { ...writeTable(figures), title: `${label}: writes, memory, opening` }
+  ]
+}
+
+export const picturesOf = (figures: SetFigures): ReadonlyArray<Picture> => {
+  const { name, count } = figures.set
+  if (count < countPictured) return []
+  const label = `${name}-${count / 1_000}k`
+  return [
+    lineChart({
+      name: `recall-${label}`,
+      title: `Recall@10 against latency, ${count.toLocaleString("en-US")} ${name} vectors`,
+      x: { title: "p50, microseconds", log: true },
+      y: { title: "recall@10", domain: [recallShown, 1] },
+      series: figures.curves.map((curve) => ({
+        name: curve.name,
+        points: curve.points
+          .filter(({ recall }) => recall >= recallShown)
+          .map(({ p50Micros, recall }) => ({ x: p50Micros, y: recall }))
+      }))
+    })
+  ]
+}
+
+/** How many times better than asked: one bar a goal that was measured. */
+export const goalsPicture = (goals: ReadonlyArray<Goal>): ReadonlyArray<Picture> => {
+  const measured = goals.flatMap(({ name, found, unit }) =>
+    found === undefined || unit !== "x" ? [] : [{ name, found }]
+  )
+  if (measured.length === 0) return []
+  return [
+    barChart({
+      name: "goals",
+      title: "Ours against the peers, hard vectors, recall@10 of at least .99",
+      value: { title: "times better", log: true, domain: [0.5, Math.max(...measured.map(({ found }) => found)) * 4] },
+      bars: measured.map(({ name, found }) => ({ name, value: found }))
+    })
+  ]
+}
+
+type Columns = Pick<ReportTable, "columns" | "rows">
+
+const searchTable = ({ curves }: SetFigures): Columns => ({
+  columns: ["engine", `p50 us at recall ${recallGoal}`, "knob there", "highest recall", "p50 us", "p99 us"],
+  rows: curves.map((curve) => {
+    const crossing = crossingAt(curve, recallGoal)
+    const best = curve.points.find(({ recall }) => recall === highestRecall(curve))!
+    return [
+      curve.name,
+      crossing === undefined ? "never" : figure(crossing.p50Micros),
+      crossing === undefined || curve.knob === "" ? "" : `${curve.knob} ${crossing.width}`,
+      best.recall.toFixed(4),
+      best.p50Micros,
+      best.p99Micros
+    ]
+  })
+})
+
+const curveTable = ({ curves }: SetFigures): Columns => ({
+  columns: ["engine", "knob", "knob value: recall@10 at p50 us"],
+  rows: curves
+    .filter(({ points }) => points.length > 1)
+    .map(({ name, knob, points }) => [
+      name,
+      knob,
+      points.map(({ width, recall, p50Micros }) => `${width}: ${recall.toFixed(4)} at ${figure(p50Micros)}`).join("; ")
+    ])
+})
+
+const filterTable = ({ filters }: SetFigures): Columns => {
+  const kinds = [...new Set(filters.map(({ filter }) => filterText(filter)))]
+  const engines = [...Map.groupBy(filters, ({ name, filterKind }) => `${name} (${filterKind})`)]
+  return {
+    columns: ["engine", ...kinds],
+    rows: engines.map(([engine, rows]) => [
+      engine,
+      ...kinds.map((kind) => {
+        const row = rows.find(({ filter }) => filterText(filter) === kind)
+        return row === undefined ? "" : `${figure(row.p50Micros)}, ${row.recall.toFixed(3)}`
+      })
+    ])
+  }
+}
+
+const filterText = ({ attribute, share }: { readonly attribute: string; readonly share: number }): string =>
+  `${attribute === "near" ? "nearest" : "random"} ${share * 100} %`
+
+const writeTable = ({ set, curves, builds, adds, replacements, churns, cold, memory }: SetFigures): Columns => {
+  const share = churns[0]?.share ?? 0
+  return {
+    columns: [
+      "engine",
+      "build s",
+      "upserts /s",
+      "replacements /s",
+      `churn of ${share * 100} %: recall`,
+      "p50 us",
+      "bytes a vector",
+      "cold open ms",
+      "file, bytes a vector"
+    ],
+    rows: curves.map(({ name }) => {
+      const of = <Row extends { readonly name: string }>(rows: ReadonlyArray<Row>): Row | undefined =>
+        rows.find((row) => row.name === name)
+      const churned = of(churns)
+      const opened = of(cold)
+      return [
+        name,
+        number(of(builds)?.millis, 1 / 1_000),
+        number(of(adds)?.perSecond),
+        number(of(replacements)?.perSecond),
+        churned === undefined ? "" : `${churned.recallBefore.toFixed(4)} to ${churned.recallAfter.toFixed(4)}`,
+        churned === undefined ? "" : `${figure(churned.microsBefore)} to ${figure(churned.microsAfter)}`,
+        number(of(memory)?.bytesPerVector),
+        number(opened?.millis),
+        number(opened?.bytes, 1 / set.count)
+      ]
+    })
+  }
+}
+
+const number = (value: number | undefined, factor = 1): string => (value === undefined ? "" : figure(value * factor))
