@@ -89,6 +89,7 @@ const measureAll = async (
   const curves = await searchCurves(entrants, set, truth, effort)
   const filtered: Array<FilterRow> = []
   for (const [attribute, share] of filters) {
+    if (share * set.count < effort.k) continue
     step(`filter ${attribute} ${share * 100} %`)
     filtered.push(...(await filteredSearches(entrants, curves, set, filterOf(set, attribute, share), effort)))
   }
