@@ -1,0 +1,185 @@
+/**
+ * Seeded memories and questions for the engine's bench: made-up words in the proportions of real
+ * texts (the commonest telling word is in some 12 % of 25-word memories), a topic for each memory,
+ * and 384-d vectors around the topics, since no embedder runs here.
+ *
+ * A memory is a function of its number and the seed, so any part can be made again to verify a store.
+ */
+import type { PreparedMemory } from "@muniment/engine/Commands"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import { contentHash } from "@muniment/trust/CanonicalJson"
+import { seededRandom } from "../index/clusteredVectors.ts"
+
+export const dims = 384
+export const modelId = "bench-384"
+/** Event times begin here, a minute apart. */
+export const firstEventMillis = Date.UTC(2025, 0, 1)
+const eventStepMillis = 60_000
+
+const vocabularySize = 20_000
+/** Zipf's law with Mandelbrot's shift: without it one word would be in every memory. */
+const zipfShift = 30
+const wordsPerMemory = 25
+const wordsPerQuestion = 4
+const topicCount = 200
+const topicNoise = 0.9
+const questionNoise = 1.1
+export const subjectCount = 100
+export const tagCount = 10
+
+export interface Question {
+  readonly text: string
+  readonly vector: Float32Array
+}
+
+export interface FilterCase {
+  readonly name: string
+  /** Of `count` memories. */
+  readonly filter: (count: number) => MemoryFilter
+}
+
+/** Every tenth memory has each tag, every hundredth each subject; a time window is a tenth too. */
+export const filterCases: ReadonlyArray<FilterCase> = [
+  { name: "none", filter: () => ({}) },
+  { name: "tag (10 %)", filter: () => ({ tags: ["tag3"] }) },
+  { name: "subject (1 %)", filter: () => ({ subjectId: "subject42" }) },
+  {
+    name: "time (10 %)",
+    filter: (count) => ({
+      eventFrom: firstEventMillis + Math.floor(count * 0.4) * eventStepMillis,
+      eventTo: firstEventMillis + (Math.floor(count * 0.5) - 1) * eventStepMillis
+    })
+  }
+]
+
+export class Memories {
+  readonly #seed: number
+  readonly #words: ReadonlyArray<string>
+  readonly #cumulative: Float64Array
+  readonly #topics: ReadonlyArray<Float32Array>
+
+  constructor(seed = 1) {
+    this.#seed = seed
+    const random = seededRandom(seed)
+    this.#words = madeUpWords(random)
+    this.#cumulative = zipf()
+    this.#topics = Array.from({ length: topicCount }, () => scaled(gaussian(random), 1))
+  }
+
+  text(number: number): string {
+    return this.#wordsOf(seededRandom(this.#mixed(number))).join(" ")
+  }
+
+  /** Float32Array[384] of unit norm. */
+  vector(number: number): Float32Array {
+    return this.#around(seededRandom(this.#mixed(number) ^ 0x5bd1e995), topicNoise)
+  }
+
+  memory(number: number, agentId: string): PreparedMemory {
+    const data = { fact: this.text(number) }
+    const kind = "factual_memory"
+    const at = firstEventMillis + number * eventStepMillis
+    return {
+      record: {
+        id: `mem_${String(number).padStart(26, "0")}`,
+        agentId,
+        kind,
+        data,
+        subjectId: `subject${number % subjectCount}`,
+        tags: [`tag${number % tagCount}`],
+        mentions: [],
+        when: new Date(at).toISOString(),
+        confidence: 1,
+        contentHash: contentHash({ agentId, data, kind }),
+        createdAt: at,
+        updatedAt: at,
+        origin: "direct"
+      },
+      vector: { model: modelId, values: this.vector(number) },
+      isReplacement: false,
+      setsExpiry: false
+    }
+  }
+
+  /** Asks with some words of one memory in `count`, and with a vector of the same topic. */
+  question(number: number, count: number): Question {
+    const random = seededRandom(this.#mixed(number) ^ 0x2545f491)
+    const target = Math.floor(random() * count)
+    const words = this.text(target).split(" ")
+    const asked = Array.from({ length: wordsPerQuestion }, () => words[Math.floor(random() * words.length)]!)
+    const vector = this.vector(target).map((value) => value)
+    const noise = gaussian(random)
+    const scale = questionNoise / Math.sqrt(dims)
+    for (let at = 0; at < dims; at++) vector[at]! += noise[at]! * scale
+    return { text: `where was the ${asked.join(" ")}`, vector: scaled(vector, 1) }
+  }
+
+  #mixed(number: number): number {
+    return (Math.imul(number + 1, 0x9e3779b1) ^ this.#seed) >>> 0
+  }
+
+  #wordsOf(random: () => number): ReadonlyArray<string> {
+    return Array.from({ length: wordsPerMemory }, () => this.#words[this.#rank(random())]!)
+  }
+
+  /** The first rank whose cumulative share reaches `share`. */
+  #rank(share: number): number {
+    let low = 0
+    let high = vocabularySize - 1
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.#cumulative[middle]! < share) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #around(random: () => number, noise: number): Float32Array {
+    const centre = this.#topics[Math.floor(random() * topicCount)]!
+    const vector = gaussian(random)
+    const scale = noise / Math.sqrt(dims)
+    for (let at = 0; at < dims; at++) vector[at] = centre[at]! + vector[at]! * scale
+    return scaled(vector, 1)
+  }
+}
+
+/** Distinct pronounceable words, none of them English on purpose: no stop word is among them. */
+const madeUpWords = (random: () => number): ReadonlyArray<string> => {
+  const consonants = "bdfgklmnprstvz"
+  const vowels = "aeiou"
+  const pick = (letters: string) => letters[Math.floor(random() * letters.length)]!
+  const words = new Set<string>()
+  while (words.size < vocabularySize) {
+    const syllables = 3 + Math.floor(random() * 2)
+    let word = ""
+    for (let at = 0; at < syllables; at++) word += pick(consonants) + pick(vowels)
+    words.add(word)
+  }
+  return [...words]
+}
+
+const zipf = (): Float64Array => {
+  const cumulative = new Float64Array(vocabularySize)
+  let sum = 0
+  for (let rank = 0; rank < vocabularySize; rank++) cumulative[rank] = sum += 1 / (rank + 1 + zipfShift)
+  return cumulative.map((share) => share / sum)
+}
+
+/** Pairs by Box and Muller, both used: vectors are most of what making a memory costs. */
+const gaussian = (random: () => number): Float32Array => {
+  const vector = new Float32Array(dims)
+  for (let at = 0; at < dims; at += 2) {
+    const radius = Math.sqrt(-2 * Math.log(1 - random()))
+    const angle = 2 * Math.PI * random()
+    vector[at] = radius * Math.cos(angle)
+    vector[at + 1] = radius * Math.sin(angle)
+  }
+  return vector
+}
+
+const scaled = (vector: Float32Array, norm: number): Float32Array => {
+  let squares = 0
+  for (let at = 0; at < vector.length; at++) squares += vector[at]! * vector[at]!
+  const factor = norm / Math.sqrt(squares)
+  return vector.map((value) => value * factor)
+}

@@ -1,0 +1,113 @@
+/**
+ * Durable writes a second: one writer, batches of 100, eight agents at once, and many writers of one
+ * agent, where a commit carries what waited during the one before (group commit).
+ *
+ * Stores take turns within a round; a rate is the median over the rounds. Memories are made before
+ * the clock runs.
+ */
+import type { PreparedMemory } from "@muniment/engine/Commands"
+import { median, quantile } from "../kit/Measure.ts"
+import { Memories } from "./Memories.ts"
+import { openWriteStores, verifyStore, type WriteStore } from "./WriteStores.ts"
+
+export interface WriteCase {
+  readonly name: string
+  /** Callers that wait for their answer before they write again. */
+  readonly writers: number
+  readonly agents: number
+  readonly memoriesPerWrite: number
+  readonly writes: number
+}
+
+export interface WriteResult {
+  readonly name: string
+  readonly store: string
+  readonly doesSameJob: boolean
+  readonly memoriesPerSecond: number
+  readonly p50Millis: number
+  readonly p99Millis: number
+}
+
+const agentsMax = 8
+const verified = 5
+
+const cases = (scale: number): ReadonlyArray<WriteCase> => [
+  { name: "one writer", writers: 1, agents: 1, memoriesPerWrite: 1, writes: 60 * scale },
+  { name: "one writer, batches of 100", writers: 1, agents: 1, memoriesPerWrite: 100, writes: 8 * scale },
+  { name: "8 agents, a writer each", writers: 8, agents: agentsMax, memoriesPerWrite: 1, writes: 120 * scale },
+  { name: "one agent, 8 writers", writers: 8, agents: 1, memoriesPerWrite: 1, writes: 160 * scale },
+  { name: "one agent, 64 writers", writers: 64, agents: 1, memoriesPerWrite: 1, writes: 640 * scale }
+]
+
+/** `rounds` of all cases; `scale` multiplies the writes. */
+export const measureWrites = async (options: { readonly rounds: number; readonly scale: number }) => {
+  const { stores, notes } = await openWriteStores(agentsMax)
+  const source = new MemorySource()
+  const results: Array<WriteResult> = []
+  try {
+    for (const store of stores)
+      for (let agent = 0; agent < agentsMax; agent++) await verifyStore(store, agent, source.take(verified, agent))
+    for (const writeCase of cases(options.scale)) {
+      const rounds = stores.map((): Array<WriteRound> => [])
+      for (let round = 0; round < options.rounds; round++) {
+        for (let i = 0; i < stores.length; i++) {
+          const at = (round + i) % stores.length
+          rounds[at]!.push(await writeRound(stores[at]!, writeCase, source))
+        }
+      }
+      results.push(...stores.map((store, at) => resultOf(writeCase, store, rounds[at]!)))
+    }
+  } finally {
+    for (const store of stores) await store.close()
+  }
+  return { results, notes }
+}
+
+interface WriteRound {
+  readonly memoriesPerSecond: number
+  readonly millis: ReadonlyArray<number>
+}
+
+const writeRound = async (store: WriteStore, writeCase: WriteCase, source: MemorySource): Promise<WriteRound> => {
+  const { agents, memoriesPerWrite, writers, writes } = writeCase
+  const work = Array.from({ length: writes }, (_, at) => ({
+    agent: at % agents,
+    memories: source.take(memoriesPerWrite, at % agents)
+  }))
+  const millis: Array<number> = []
+  let next = 0
+  const writer = async (agent: number | undefined) => {
+    // With an agent each, a writer keeps to its own.
+    for (let at = agent ?? next++; at < writes; at = agent === undefined ? next++ : at + agents) {
+      const { agent: owner, memories } = work[at]!
+      const from = performance.now()
+      await store.write(owner, memories)
+      millis.push(performance.now() - from)
+    }
+  }
+  const from = performance.now()
+  await Promise.all(Array.from({ length: writers }, (_, at) => writer(agents === writers ? at : undefined)))
+  return { memoriesPerSecond: (writes * memoriesPerWrite * 1_000) / (performance.now() - from), millis }
+}
+
+const resultOf = ({ name }: WriteCase, store: WriteStore, rounds: ReadonlyArray<WriteRound>): WriteResult => {
+  const millis = rounds.flatMap((round) => round.millis)
+  return {
+    name,
+    store: store.name,
+    doesSameJob: store.doesSameJob,
+    memoriesPerSecond: median(rounds.map(({ memoriesPerSecond }) => memoriesPerSecond)),
+    p50Millis: quantile(millis, 0.5),
+    p99Millis: quantile(millis, 0.99)
+  }
+}
+
+/** Memories that nobody has written yet. */
+class MemorySource {
+  readonly #memories = new Memories()
+  #next = 0
+
+  take(count: number, agent: number): ReadonlyArray<PreparedMemory> {
+    return Array.from({ length: count }, () => this.#memories.memory(this.#next++, `agent${agent}`))
+  }
+}
