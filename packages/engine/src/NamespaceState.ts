@@ -26,7 +26,8 @@ export class NamespaceState {
   readonly lexical: LexicalIndex
   readonly #settings: IndexSettings
   readonly #vectors = new Map<string, PlannedIndex>()
-  readonly #modelOf = new Map<number, string>()
+  /** By slot. */
+  readonly #modelOf: Array<string | undefined> = []
   /** Sequence number at which the whole graph of a model was read from its snapshot. */
   readonly #onDisk = new Map<string, number>()
   readonly #freeSlots: Array<number> = []
@@ -70,7 +71,7 @@ export class NamespaceState {
 
   /** The embedding model of a slot's vector. */
   modelOf(slot: number): string | undefined {
-    return this.#modelOf.get(slot)
+    return this.#modelOf[slot]
   }
 
   /** A slot nobody uses; it is the caller's until a change puts it back. */
@@ -157,7 +158,7 @@ export class NamespaceState {
         this.#vectors.delete(sole.model)
         return none
       }
-      for (const slots of taken.values()) for (const slot of slots) this.#modelOf.set(slot, sole.model)
+      for (const slots of taken.values()) for (const slot of slots) this.#modelOf[slot] = sole.model
       return taken
     })
   }
@@ -173,17 +174,17 @@ export class NamespaceState {
   }
 
   #embed(slot: number, seq: number, vector: MemoryVector): void {
-    if (this.#modelOf.get(slot) !== vector.model) this.#forget(slot, seq)
+    if (this.#modelOf[slot] !== vector.model) this.#forget(slot, seq)
     this.#indexOf(vector.model, vector.values.length).upsert(slot, vector.values, seq)
-    this.#modelOf.set(slot, vector.model)
+    this.#modelOf[slot] = vector.model
   }
 
   #forget(slot: number, seq: number): void {
-    const model = this.#modelOf.get(slot)
+    const model = this.#modelOf[slot]
     if (model === undefined) return
     const index = this.#vectors.get(model)
     index?.remove(slot, seq)
-    this.#modelOf.delete(slot)
+    this.#modelOf[slot] = undefined
     if (index?.size === 0) {
       index.close()
       this.#vectors.delete(model)
