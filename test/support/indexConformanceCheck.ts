@@ -35,16 +35,32 @@ export const scoreErrorMax = 0.005
 /** What the difference of two scores is usually wrong by, at most: some three standard errors. */
 const differenceErrorUsual = 0.002
 
+/** Looks at the clock that background work may take before it is said never to end. */
+const looksMax = 5_000_000
+
 /** With a clock that stands still a positive budget never runs out, and 0 allows one step. */
-const stoppedClock = () => 0
+const stoppedClock = (): (() => number) => {
+  let looks = 0
+  return () => {
+    if (++looks > looksMax) throw new Error("background work never ends")
+    return 0
+  }
+}
 
 /** One slice of background work, of one step. */
-export const workOnce = (index: IndexUnderTest): number => index.work?.(0, stoppedClock) ?? 0
+export const workOnce = (index: IndexUnderTest): number => index.work?.(0, stoppedClock()) ?? 0
 
 export const workAll = (index: IndexUnderTest): void => {
-  if (index.work === undefined) return
-  for (let left = index.work(1, stoppedClock); left > 0; left = index.work(1, stoppedClock));
+  const now = stoppedClock()
+  while ((index.work?.(1, now) ?? 0) > 0);
 }
+
+/** Searches that an engine may learn from, and the work that follows. */
+export const practise = (index: IndexUnderTest, queries: ReadonlyArray<Float32Array>): void => {
+  for (let at = 0; at < practiceSearches; at++) index.search(queries[at % queries.length]!, 10, undefined)
+  workAll(index)
+}
+const practiceSearches = 64
 
 export const filled = (engine: EngineUnderTest, rows: ReadonlyArray<Float32Array>, dims: number): IndexUnderTest => {
   const index = engine.make(dims)
@@ -89,8 +105,9 @@ export const expectSound = (
     if (allowed !== undefined && !allowed.has(slot)) expect.fail(`${where} is not allowed`)
     const right = oracle.score(slot, query)
     if (!(Math.abs(score - right) <= scoreErrorMax)) expect.fail(`${where} scores ${score}, its vector ${right}`)
-    const isInOrder = at === 0 || scores[at - 1]! > score || (scores[at - 1]! === score && slots[at - 1]! < slot)
-    if (!isInOrder) expect.fail(`${where} stands behind ${slots[at - 1]}, ${scores[at - 1]} behind ${score}`)
+    const [slotBefore, scoreBefore] = at === 0 ? [-1, Infinity] : [slots[at - 1]!, scores[at - 1]!]
+    if (!(scoreBefore > score || (scoreBefore === score && slotBefore < slot)))
+      expect.fail(`${where} with ${score} stands behind slot ${slotBefore} with ${scoreBefore}`)
     if (right >= best.at(-1)!.score - differenceErrorUsual) recall.found++
   }
   recall.wanted += best.length
