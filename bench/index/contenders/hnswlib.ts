@@ -10,6 +10,8 @@ import type { Contender, ContenderKind, Place } from "../Contender.ts"
 const m = 16
 const efConstruction = 200
 const randomSeed = 100
+/** Width of the first search after opening. */
+const coldEf = 100
 
 export const hnswlib: ContenderKind = {
   name: "hnswlib-node",
@@ -54,6 +56,7 @@ const contender = (graph: NativeGraph, { dims, directory, attributes }: Place, f
         firstAnswer: async (query, k) => {
           const opened = fresh()
           await opened.readIndex(path)
+          opened.setEf(coldEf)
           return opened.searchKnn(asPlain(query), k).neighbors
         }
       }

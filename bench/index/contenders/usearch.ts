@@ -22,6 +22,8 @@ interface UsearchIndex {
 }
 
 const widths = [16, 32, 64, 100, 160, 256, 400, 800]
+/** Width of the first search after opening. */
+const coldWidth = 100
 const searchThreads = 1
 const allThreads = 0
 
@@ -86,7 +88,7 @@ const contender = (open: (width: number) => UsearchIndex, { directory, attribute
       return {
         bytes: (await stat(stored)).size,
         firstAnswer: async (query, k) => {
-          const opened = open(64)
+          const opened = open(coldWidth)
           opened.load(stored)
           return slotsOf(opened.search(query, k, searchThreads).keys)
         }
