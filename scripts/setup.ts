@@ -1,34 +1,27 @@
 /**
- * Second half of the set-up, under a recent Node: the embedding model on disk, verified, and a word
- * about the vector index. It never fails a start: recall runs on its lexical half without a model
- * and on the exact scan without hnswlib-node; what is missing, what that costs and the command that
- * mends it are said here.
+ * Second half of the set-up, under a recent Node: the kernels of the vector index, which have to be there, and
+ * the embedding model on disk, verified, without which recall runs on its lexical half. What is missing,
+ * what that costs and the command that mends it are said here.
  */
 import cliProgress from "cli-progress"
 import * as Effect from "effect/Effect"
-import { createRequire } from "node:module"
 import { join, resolve } from "node:path"
 import type { ReadyModel } from "@muniment/models/ModelFiles"
 import type { FetchProgress } from "@muniment/models/ModelFetch"
 import { modelById, modelPreference } from "@muniment/models/ModelCatalog"
 import { fetchDefaultModel, fetchModel, findModel } from "@muniment/models/ModelFiles"
+import { buildKernels } from "./kernels.ts"
 
 const root = resolve(import.meta.dirname, "..")
 const mendingCommand = "npm run setup"
 const bytesPerMegabyte = 1_000_000
 
 const main = async (): Promise<void> => {
+  if (await buildKernels()) say(["Vector index: kernels built."])
   const modelsDir = process.env["MUNIMENT_MODELS_DIR"] ?? join(root, "models")
   const configured = process.env["MUNIMENT_EMBEDDING_MODEL"] ?? "auto"
   const chosen = configured === "auto" ? undefined : configured
   if (chosen !== "none" && (await modelOnDisk(modelsDir, chosen)) === undefined) await bringModel(modelsDir, chosen)
-  if (!isHnswAvailable()) {
-    say([
-      "hnswlib-node is missing: it could not be built (it needs a C++ compiler, make and Python 3).",
-      "  Cost: searches use the exact index; same answers, slower for agents with more than some 5,000 memories.",
-      `  To mend it: install a compiler (g++ and make), delete node_modules, run "${mendingCommand}".`
-    ])
-  }
 }
 
 /** The chosen model, or the most preferred one that lies on disk whole; asks no network. */
@@ -87,16 +80,6 @@ const progressBar = (): { readonly report: FetchProgress; readonly stop: () => v
     stop: () => {
       if (isTerminal && shown !== "") bar.stop()
     }
-  }
-}
-
-const isHnswAvailable = (): boolean => {
-  try {
-    createRequire(import.meta.url)("hnswlib-node")
-    return true
-  } catch {
-    // Any reason (not built, built for another machine) has the same consequence and the same cure.
-    return false
   }
 }
 

@@ -6,7 +6,7 @@
 import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
 import { denseText } from "@muniment/engine/recall/MemoryText"
-import { seededSequence } from "@muniment/insight/map/SeededSequence"
+import { seededSequence } from "@muniment/engine/index/SeededSequence"
 import { type MapMemory, mapLimits, MemoryMap } from "@muniment/insight/map/MemoryMap"
 import * as Effect from "effect/Effect"
 import { sentences } from "../../test/support/Sentences.ts"

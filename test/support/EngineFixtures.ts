@@ -7,6 +7,8 @@ import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { ConversationCommit, CreateMemories, PreparedMemory } from "@muniment/engine/Commands"
 import { MemorySearch } from "@muniment/engine/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
+import { loadKernels } from "@muniment/engine/index/Kernels"
+import { SlabPool } from "@muniment/engine/index/Slab"
 import type { IndexSettings } from "@muniment/engine/NamespaceState"
 import type { ConversationTurn } from "@muniment/engine/store/Conversations"
 import {
@@ -21,7 +23,9 @@ import {
 import { sqliteNamespaceStore } from "@muniment/engine/store/SqliteNamespaceStore"
 import { contentHash, sha256Hex } from "@muniment/trust/CanonicalJson"
 
-export const exactOnly: IndexSettings = { hnswlib: undefined, pin: "exact" }
+/** Memory of all indexes of a test file. */
+export const slabs = new SlabPool(loadKernels())
+export const exactOnly: IndexSettings = { hnswlib: undefined, pin: "exact", slabs }
 
 export const namespaceKey = (agentId = "agent", account = "acc_test"): NamespaceKey => ({
   tag: sha256Hex(`${account}\0${agentId}`).slice(0, 12),
@@ -156,7 +160,8 @@ const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
     conversations: file.conversations,
     snapshotPath: file.snapshotPath,
     eachRow: (visit) => file.eachRow(visit),
-    eachVector: (visit) => file.eachVector(visit),
+    eachVector: (visit, ranges) => file.eachVector(visit, ranges),
+    segments: file.segments,
     commit: (seq, units, at) => probe.around({ name: "commit", key, units }, file.commit(seq, units, at)),
     storedResult: (token) => probe.around({ name: "storedResult", key }, file.storedResult(token)),
     forgetResultsBefore: (at) => file.forgetResultsBefore(at),

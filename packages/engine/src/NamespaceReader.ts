@@ -109,7 +109,7 @@ export class NamespaceReader {
       for (const slot of found.hits.slots) slots.add(slot)
       plans.push({ namespace: this.#store.key.tag, model, ...found.plan })
     }
-    return { candidates: [...slots].map((slot) => this.#candidate(slot, scores, vectors)), plans }
+    return { candidates: this.#candidates([...slots], scores, vectors), plans }
   }
 
   /** Copies of the vectors at places read before, by id; what has gone since or has none is left out. */
@@ -145,11 +145,9 @@ export class NamespaceReader {
   ): number {
     const allowed = this.#at(nowMillis).allowed(filter)
     const scores = this.#state.lexical.score(query, allowed)
-    let matching = 0
-    allowed.forEach((slot) => {
-      if (isMatching(rank(this.#candidate(slot, scores, vectors), fusion))) matching++
-    })
-    return matching
+    const slots: Array<number> = []
+    allowed.forEach((slot) => slots.push(slot))
+    return this.#candidates(slots, scores, vectors).filter((candidate) => isMatching(rank(candidate, fusion))).length
   }
 
   /** The first `limit` places after `after`, and how many memories the filter lets through in all. */
@@ -221,21 +219,41 @@ export class NamespaceReader {
     return this.#state.models.reduce((sum, model) => sum + (this.#state.index(model)?.backlog ?? 0), 0)
   }
 
-  #candidate(slot: number, scores: LexicalScores, vectors: QueryVectors): PlacedCandidate {
-    const row = this.#state.table.row(slot)!
-    const { score, matchedTerms } = scores.of(slot)
-    const model = this.#state.modelOf(slot)
-    const vector = model === undefined ? undefined : vectors.get(model)
-    return {
-      id: row.id,
-      createdAt: row.createdAt,
-      lexicalScore: score,
-      matchedTerms,
-      cosine: vector === undefined ? undefined : this.#state.index(model!)?.scoreOf(slot, vector),
-      modelId: vector === undefined ? undefined : model,
-      slot,
-      namespace: this.#store.key.tag
+  #candidates(
+    slots: ReadonlyArray<number>,
+    scores: LexicalScores,
+    vectors: QueryVectors
+  ): ReadonlyArray<PlacedCandidate> {
+    const cosines = this.#cosines(slots, vectors)
+    return slots.map((slot, at) => {
+      const row = this.#state.table.row(slot)!
+      const { score, matchedTerms } = scores.of(slot)
+      const model = this.#state.modelOf(slot)
+      const isComparable = model !== undefined && vectors.has(model)
+      return {
+        id: row.id,
+        createdAt: row.createdAt,
+        lexicalScore: score,
+        matchedTerms,
+        cosine: isComparable ? cosines[at] : undefined,
+        modelId: isComparable ? model : undefined,
+        slot,
+        namespace: this.#store.key.tag
+      }
+    })
+  }
+
+  /** By place in `slots`; not a number where there is no vector to compare. */
+  #cosines(slots: ReadonlyArray<number>, vectors: QueryVectors): Float32Array {
+    const cosines = new Float32Array(slots.length).fill(Number.NaN)
+    for (const [model, vector] of vectors) {
+      const scores = this.#state.index(model)?.scoresOf(slots, vector)
+      // A slot has its vector in one index alone.
+      scores?.forEach((score, at) => {
+        if (!Number.isNaN(score)) cosines[at] = score
+      })
     }
+    return cosines
   }
 
   #at(nowMillis: number) {

@@ -17,6 +17,9 @@ import { credits } from "@muniment/domain/Money"
 import { loadHnswlib, type HnswlibModule } from "@muniment/engine/index/Hnswlib"
 import { MemorySearch } from "@muniment/engine/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
+import { measureCosts } from "@muniment/engine/index/IndexCosts"
+import { loadKernels } from "@muniment/engine/index/Kernels"
+import { SlabPool } from "@muniment/engine/index/Slab"
 import { sqliteNamespaceStore } from "@muniment/engine/store/SqliteNamespaceStore"
 import { MemoryMap } from "@muniment/insight/map/MemoryMap"
 import { Accounts } from "@muniment/ledger/Accounts"
@@ -188,14 +191,23 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
 const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
   MemorySearch.layer.pipe(
     Layer.provideMerge(
-      NamespaceHost.layer({
-        dataDirectory: config.dataDirectory,
-        index: { hnswlib, pin: config.index },
-        openMax: config.openNamespacesMax
-      })
+      Layer.unwrap(
+        Effect.map(indexSettings(config, hnswlib), (index) =>
+          NamespaceHost.layer({ dataDirectory: config.dataDirectory, index, openMax: config.openNamespacesMax })
+        )
+      )
     ),
     Layer.provide(sqliteNamespaceStore(config.dataDirectory))
   )
+
+/** Measures what searches cost on this machine, and writes it down. */
+const indexSettings = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
+  Effect.gen(function* () {
+    const slabs = new SlabPool(loadKernels())
+    const costs = measureCosts(slabs.take(), () => performance.now())
+    yield* Effect.logInfo("vector index", { engine: config.index, ...costs })
+    return { hnswlib, pin: config.index, slabs, costs }
+  })
 
 const embedderLayer = (config: ServerConfig) =>
   config.embeddingModel === "none"

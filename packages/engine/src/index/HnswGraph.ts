@@ -1,5 +1,6 @@
 /**
- * One native HNSW graph (Malkov and Yashunin, arXiv 1603.09320) and what its labels stand for.
+ * One native HNSW graph (Malkov and Yashunin, arXiv 1603.09320) and what its labels stand for. Its elements are
+ * the arena's rows, decoded but still rotated, which keeps their inner products.
  *
  * Every addition gets the next label, never reused, so a label names one version of one slot.
  * A slot's label is live while the slot holds that very version; else it is stale: marked deleted
@@ -9,7 +10,7 @@
  */
 import type { Bitmap } from "./Bitmap.ts"
 import type { HnswlibModule, NativeGraph } from "./Hnswlib.ts"
-import type { VectorArena } from "./VectorArena.ts"
+import type { PreparedQuery, VectorArena } from "./VectorArena.ts"
 
 export const graphM = 16
 export const graphEfConstruction = 200
@@ -46,7 +47,7 @@ export class HnswGraph {
     this.arena = arena
     this.capacity = capacity
     this.missing = arena.live.clone()
-    this.scratch = new Array<number>(arena.dims).fill(0)
+    this.scratch = new Array<number>(arena.width).fill(0)
     this.slotOfLabel = new Int32Array(capacity)
     this.labelOfSlot = new Int32Array(capacity).fill(unlabelled)
   }
@@ -54,7 +55,7 @@ export class HnswGraph {
   /** An empty graph with room for what is live now. */
   static empty(module: HnswlibModule, arena: VectorArena): HnswGraph {
     const capacity = Math.max(capacityMin, Math.ceil(arena.size * capacityGrowth))
-    const native = new module.HierarchicalNSW("ip", arena.dims)
+    const native = new module.HierarchicalNSW("ip", arena.width)
     native.initIndex({
       maxElements: capacity,
       m: graphM,
@@ -101,7 +102,7 @@ export class HnswGraph {
   add(slot: number): void {
     if (this.labels === this.capacity) this.grow()
     const label = this.labels
-    this.arena.copyInto(slot, this.scratch)
+    this.arena.copyRotated(slot, this.scratch)
     this.native.addPoint(this.scratch, label)
     this.labels++
     this.slotOfLabel[label] = slot
@@ -126,14 +127,14 @@ export class HnswGraph {
    * allowed. Undefined when a filter made the walk visit more than `visitsMax` elements.
    */
   candidates(
-    query: Float32Array,
+    query: PreparedQuery,
     count: number,
     ef: number,
     allowed: Bitmap | undefined,
     visitsMax: number
   ): ReadonlyArray<number> | undefined {
     if (this.indexed === 0) return []
-    for (let i = 0; i < query.length; i++) this.scratch[i] = query[i]!
+    this.arena.copyQuery(query, this.scratch)
     this.native.setEf(ef)
     const wanted = Math.min(count, this.indexed)
     if (allowed === undefined) return this.toSlots(this.native.searchKnn(this.scratch, wanted).neighbors)

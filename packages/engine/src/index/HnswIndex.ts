@@ -7,11 +7,9 @@
  * are scored again from the arena, so a score never comes from a stale or damaged graph.
  */
 import type { Bitmap } from "./Bitmap.ts"
-import { scanInto } from "./ExactIndex.ts"
 import { HnswGraph } from "./HnswGraph.ts"
 import type { HnswlibModule } from "./Hnswlib.ts"
 import { discardSnapshot, readSnapshot, SnapshotDoubt, type SnapshotKey, writeSnapshot } from "./Snapshot.ts"
-import { TopK } from "./TopK.ts"
 import type { VectorArena } from "./VectorArena.ts"
 import type { IndexStats, SearchHits, VectorIndex } from "./VectorIndex.ts"
 
@@ -57,29 +55,32 @@ export class HnswIndex implements VectorIndex {
   }
 
   upsert(slot: number, vector: Float32Array, seq: number): void {
-    if (this.arena.set(slot, vector, seq)) this.retire(slot)
+    if (this.arena.set(slot, vector, seq)) this.follow(slot)
   }
 
   remove(slot: number, seq: number): void {
-    if (this.arena.clear(slot, seq)) this.retire(slot)
+    if (this.arena.clear(slot, seq)) this.follow(slot)
+  }
+
+  /** To be called after every change of the arena. */
+  follow(slot: number): void {
+    this.serving.retire(slot)
+    this.next?.retire(slot)
   }
 
   search(query: Float32Array, k: number, allowed: Bitmap | undefined, ef = this.efFor(k, allowed)): SearchHits {
-    const top = new TopK(Math.min(k, this.arena.size))
+    const prepared = this.arena.prepare(query)
     const wanted = k + rescoreMargin
-    // The tail first: it also refuses a query of the wrong length before the graph sees it.
-    scanInto(top, this.arena, this.serving.missing, allowed, query)
-    const candidates = this.serving.candidates(query, wanted, ef, allowed, filterVisitsMax)
+    const candidates = this.serving.candidates(prepared, wanted, ef, allowed, filterVisitsMax)
     const isComplete =
       candidates !== undefined && (candidates.length >= wanted || candidates.length >= this.indexedWithin(allowed))
-    if (isComplete) {
-      for (const slot of candidates) top.offer(slot, this.arena.dot(slot, query))
-      return top.drain()
-    }
-    // The walk ran too long, or did not reach everything it could have returned.
-    const all = new TopK(Math.min(k, this.arena.size))
-    scanInto(all, this.arena, this.arena.live, allowed, query)
-    return all.drain()
+    // Otherwise the walk ran too long, or did not reach everything it could have returned.
+    if (!isComplete) return this.arena.best(prepared, k, this.arena.live, allowed)
+    // Beside the candidates the tail, within the filter.
+    const among = this.serving.missing.clone()
+    if (allowed !== undefined) among.and(allowed)
+    for (const slot of candidates) among.set(slot)
+    return this.arena.best(prepared, k, among, undefined)
   }
 
   /**
@@ -143,7 +144,7 @@ export class HnswIndex implements VectorIndex {
     if (!mayKeep()) return { written: false, reason: "the graph is empty or holds vectors that were removed" }
     this.isWriting = true
     try {
-      const kept = await writeSnapshot(path, key, this.arena.dims, graph, mayKeep)
+      const kept = await writeSnapshot(path, key, this.arena.width, graph, mayKeep)
       return kept ? { written: true } : { written: false, reason: "the graph changed while it was written" }
     } catch (cause) {
       return { written: false, reason: cause instanceof Error ? cause.message : String(cause) }
@@ -159,7 +160,7 @@ export class HnswIndex implements VectorIndex {
    */
   async restore(path: string, key: SnapshotKey): Promise<RestoreOutcome> {
     try {
-      const { native, labels } = await readSnapshot(path, key, this.arena.dims, this.module)
+      const { native, labels } = await readSnapshot(path, key, this.arena.width, this.module)
       const graph = HnswGraph.attach(native, this.arena, labels)
       if (graph.stale > 0) await discardSnapshot(path)
       if (this.isClosed || graph.indexed <= this.serving.indexed)
@@ -193,11 +194,6 @@ export class HnswIndex implements VectorIndex {
   private backlog(): number {
     if (this.next !== undefined) return this.next.missing.count()
     return this.needsRebuild() ? Math.max(1, this.arena.size) : this.serving.missing.count()
-  }
-
-  private retire(slot: number): void {
-    this.serving.retire(slot)
-    this.next?.retire(slot)
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * The one index a namespace sees: an arena, the exact engine over it, and a graph once there are
- * enough vectors to need one. Which engine answers is the planner's choice, search by search.
+ * The one index a namespace sees: an arena, the exact engine over it, and our lists of codes, or a graph where
+ * one is pinned, once there are enough vectors to need them. Which engine answers is the planner's choice, search
+ * by search.
  *
  * Owned by the namespace actor, which calls `work` from a background fiber until it returns 0, and
  * `discardSnapshot` after every commit that removed or replaced a vector.
@@ -9,30 +10,41 @@ import type { Bitmap } from "./Bitmap.ts"
 import { ExactIndex } from "./ExactIndex.ts"
 import { HnswIndex, type RestoreOutcome, type WriteOutcome } from "./HnswIndex.ts"
 import type { HnswlibModule } from "./Hnswlib.ts"
-import { graphBuildMin, graphKeepMin, type IndexPin, type Plan, plan } from "./Planner.ts"
+import { type IndexCosts, typicalCosts } from "./IndexCosts.ts"
+import { codesKeepMin, codesMin, type IndexPin, type Plan, plan } from "./Planner.ts"
+import { QuantizedIndex } from "./QuantizedIndex.ts"
+import type { SegmentedIndex } from "./Segments.ts"
+import type { SlabPool } from "./Slab.ts"
 import type { SnapshotKey } from "./Snapshot.ts"
 import { VectorArena } from "./VectorArena.ts"
+import { VectorSegments } from "./VectorSegments.ts"
 import type { IndexStats, SearchHits, VectorIndex } from "./VectorIndex.ts"
 
 export interface PlannedIndexOptions {
   readonly dims: number
+  readonly slabs: SlabPool
   /** Undefined where the optional dependency is missing: every search is exact then. */
   readonly hnswlib: HnswlibModule | undefined
   readonly pin: IndexPin
+  /** What `measureCosts` found; without it, what is typical. */
+  readonly costs?: IndexCosts | undefined
 }
 
-export class PlannedIndex implements VectorIndex {
+export class PlannedIndex implements VectorIndex, SegmentedIndex {
   readonly kind = "planned"
   private readonly options: PlannedIndexOptions
   private readonly arena: VectorArena
   private readonly exact: ExactIndex
+  private readonly segments: VectorSegments
+  private codes: QuantizedIndex | undefined
   private graph: HnswIndex | undefined
   private isClosed = false
 
   constructor(options: PlannedIndexOptions) {
     this.options = options
-    this.arena = new VectorArena(options.dims)
+    this.arena = new VectorArena(options.dims, options.slabs.take())
     this.exact = new ExactIndex(this.arena)
+    this.segments = new VectorSegments(this.arena)
   }
 
   get size(): number {
@@ -40,13 +52,11 @@ export class PlannedIndex implements VectorIndex {
   }
 
   upsert(slot: number, vector: Float32Array, seq: number): void {
-    const writer = this.graph ?? this.exact
-    writer.upsert(slot, vector, seq)
+    if (this.arena.set(slot, vector, seq)) this.follow(slot)
   }
 
   remove(slot: number, seq: number): void {
-    const writer = this.graph ?? this.exact
-    writer.remove(slot, seq)
+    if (this.arena.clear(slot, seq)) this.follow(slot)
   }
 
   search(query: Float32Array, k: number, allowed: Bitmap | undefined): SearchHits {
@@ -60,42 +70,49 @@ export class PlannedIndex implements VectorIndex {
     allowed: Bitmap | undefined
   ): { readonly hits: SearchHits; readonly plan: Plan } {
     const chosen = this.plan(k, allowed)
-    // A filter that lets everything through would cost a call back for every element of the walk.
+    // A filter that lets everything through would cost a look for each candidate.
     const restricting = allowed === undefined || this.isWhole(allowed) ? undefined : allowed
-    const hits =
-      chosen.engine === "hnsw" && this.graph !== undefined
-        ? this.graph.search(query, k, restricting, chosen.ef)
-        : this.exact.search(query, k, restricting)
-    return { hits, plan: chosen }
+    return { hits: this.searchBy(chosen, query, k, restricting), plan: chosen }
   }
 
-  /** Inner product of one slot's vector with the query; undefined where the slot has none. */
-  scoreOf(slot: number, query: Float32Array): number | undefined {
-    return this.arena.live.has(slot) ? this.arena.dot(slot, query) : undefined
+  /** Inner products of the slots' vectors with the query; not a number where a slot has none. */
+  scoresOf(slots: ReadonlyArray<number>, query: Float32Array): Float32Array {
+    const live = slots.filter((slot) => this.arena.live.has(slot))
+    const scores = this.arena.scores(this.arena.prepare(query), live)
+    if (live.length === slots.length) return scores
+    let at = 0
+    return Float32Array.from(slots, (slot) => (this.arena.live.has(slot) ? scores[at++]! : Number.NaN))
   }
 
-  /** A copy of one slot's vector; undefined where the slot has none. */
+  /** A copy of one slot's vector, to the arena's precision; undefined where the slot has none. */
   vectorOf(slot: number): Float32Array | undefined {
     return this.arena.live.has(slot) ? this.arena.copyOf(slot) : undefined
   }
 
   plan(k: number, allowed: Bitmap | undefined): Plan {
+    const live = this.arena.size
+    const passing = allowed === undefined ? live : this.arena.live.countAnd(allowed)
+    const { codes, graph } = this
     return plan({
       k,
-      live: this.arena.size,
-      allowed: allowed === undefined ? this.arena.size : this.arena.live.countAnd(allowed),
-      graph: this.graph === undefined ? undefined : { pending: this.graph.pendingWithin(allowed) },
-      pin: this.options.pin
+      live,
+      allowed: passing,
+      lists:
+        codes === undefined || codes.lists === 0
+          ? undefined
+          : { count: codes.lists, probes: codes.probesFor(k, live === 0 ? 1 : passing / live) },
+      graph: graph === undefined ? undefined : { pending: graph.pendingWithin(allowed) },
+      pin: this.options.pin,
+      costs: this.options.costs ?? typicalCosts
     })
   }
 
   /**
-   * Builds the graph for about `budgetMillis` and returns how many vectors are still to add; 0 when
+   * Builds lists or the graph for about `budgetMillis` and returns how many vectors are still to add; 0 when
    * there is nothing to do until the next change. `now` is a clock in milliseconds.
    */
   work(budgetMillis: number, now: () => number): number {
-    const graph = this.graphWanted()
-    return graph === undefined ? 0 : graph.work(budgetMillis, now)
+    return this.builder()?.work(budgetMillis, now) ?? 0
   }
 
   /** Has `work` rebuild a graph with stale elements, so that a snapshot of it may be written. */
@@ -103,19 +120,21 @@ export class PlannedIndex implements VectorIndex {
     this.graph?.requestRebuild()
   }
 
-  /** Vectors that a graph is wanted for and does not hold yet. */
+  /** Vectors that lists or a graph are wanted for and do not hold yet. */
   get backlog(): number {
-    if (!this.wantsGraph) return 0
-    return this.graph === undefined ? this.arena.size : this.graph.stats().pending
+    if (this.wantsCodes) return this.codes?.backlog ?? this.arena.size
+    if (this.wantsGraph) return this.graph?.stats().pending ?? this.arena.size
+    return 0
   }
 
   stats(): IndexStats {
-    return (this.graph ?? this.exact).stats()
+    return (this.graph ?? this.codes ?? this.exact).stats()
   }
 
   close(): void {
     this.isClosed = true
-    this.dropGraph()
+    this.builder()
+    this.arena.close()
   }
 
   async writeSnapshot(path: string, key: SnapshotKey): Promise<WriteOutcome> {
@@ -126,29 +145,71 @@ export class PlannedIndex implements VectorIndex {
 
   /** To be called once, after every live vector was upserted; see `HnswIndex.restore`. */
   async restore(path: string, key: SnapshotKey): Promise<RestoreOutcome> {
-    const graph = this.graphWanted()
-    return graph === undefined ? { restored: false, reason: "no graph is wanted" } : graph.restore(path, key)
+    this.builder()
+    return this.graph === undefined ? { restored: false, reason: "no graph is wanted" } : this.graph.restore(path, key)
+  }
+
+  changedSegments(): ReadonlyArray<number> {
+    return this.segments.changedSegments()
+  }
+
+  encodeSegment(segment: number): Uint8Array<ArrayBuffer> | undefined {
+    return this.segments.encodeSegment(segment)
+  }
+
+  adoptSegment(segment: number, data: Uint8Array): Int32Array | undefined {
+    const slots = this.segments.adoptSegment(segment, data)
+    if (this.codes !== undefined || this.graph !== undefined) slots?.forEach((slot) => this.followEngines(slot))
+    return slots
+  }
+
+  private searchBy(
+    { ef, engine, probes }: Plan,
+    query: Float32Array,
+    k: number,
+    allowed: Bitmap | undefined
+  ): SearchHits {
+    if (engine === "quantized" && this.codes !== undefined) return this.codes.search(query, k, allowed, probes)
+    if (engine === "hnsw" && this.graph !== undefined) return this.graph.search(query, k, allowed, ef)
+    return this.exact.search(query, k, allowed)
+  }
+
+  private follow(slot: number): void {
+    this.segments.follow(slot)
+    this.followEngines(slot)
+  }
+
+  private followEngines(slot: number): void {
+    this.codes?.follow(slot)
+    this.graph?.follow(slot)
   }
 
   private isWhole(allowed: Bitmap): boolean {
     return this.arena.live.countAnd(allowed) === this.arena.size
   }
 
+  private get wantsCodes(): boolean {
+    const { pin } = this.options
+    if (this.isClosed || (pin !== "auto" && pin !== "quantized")) return false
+    const least = pin === "quantized" ? 1 : this.codes === undefined ? codesMin : codesKeepMin
+    return this.arena.size >= least
+  }
+
   private get wantsGraph(): boolean {
     const { hnswlib, pin } = this.options
-    const liveMin = pin === "hnsw" ? 1 : this.graph === undefined ? graphBuildMin : graphKeepMin
-    return hnswlib !== undefined && pin !== "exact" && !this.isClosed && this.arena.size >= liveMin
+    return hnswlib !== undefined && pin === "hnsw" && !this.isClosed && this.arena.size > 0
   }
 
-  private graphWanted(): HnswIndex | undefined {
-    const { hnswlib } = this.options
-    if (hnswlib === undefined || !this.wantsGraph) this.dropGraph()
-    else this.graph ??= new HnswIndex(hnswlib, this.arena)
-    return this.graph
-  }
-
-  private dropGraph(): void {
-    this.graph?.close()
-    this.graph = undefined
+  /** The engine that has something to build, made or dropped as the number of vectors asks. */
+  private builder(): QuantizedIndex | HnswIndex | undefined {
+    if (!this.wantsCodes) {
+      this.codes?.close()
+      this.codes = undefined
+    } else this.codes ??= new QuantizedIndex(this.arena)
+    if (!this.wantsGraph) {
+      this.graph?.close()
+      this.graph = undefined
+    } else if (this.options.hnswlib !== undefined) this.graph ??= new HnswIndex(this.options.hnswlib, this.arena)
+    return this.codes ?? this.graph
   }
 }

@@ -1,77 +1,120 @@
 /**
- * Chooses the engine of one search by estimated cost, and says why, for `explain` and metrics.
+ * Chooses the engine of one search by estimated cost, and says why, for `explain`, log and metrics.
  *
- * The exact scan costs per allowed vector. The graph costs per step of its walk, and a filter that
- * lets one in n through makes the walk about n times longer, besides calling back for every
- * element; so the rarer the filter, the better the exact scan, which also never misses. The model's
- * constants are measured by bench/index/recall.ts; bench/index/README.md has the figures.
+ * The exact scan costs per allowed vector and never misses. The lists cost per centroid, per code of the
+ * probed share and per row that is scored in the end; a filter widens the share. The graph costs per step
+ * of its walk, and a filter that lets one in n through makes the walk n times longer. What each step costs on
+ * this machine is measured at start (`measureCosts`).
  */
 import { efFor } from "./HnswIndex.ts"
+import type { IndexCosts } from "./IndexCosts.ts"
 import type { Engine } from "./VectorIndex.ts"
 
 /** What `MUNIMENT_INDEX` may say: an engine pins it, `auto` leaves the choice to the planner. */
-export const indexPins = ["auto", "exact", "hnsw"] as const
+export const indexPins = ["auto", "exact", "quantized", "hnsw"] as const
 export type IndexPin = (typeof indexPins)[number]
 
-/** Live vectors from which a graph is built: below, a scan is cheaper than keeping one. */
-export const graphBuildMin = 5_000
-/** Live vectors below which an existing graph is dropped again; the gap avoids flapping. */
-export const graphKeepMin = graphBuildMin / 2
+/** Live vectors from which one-bit codes are kept: below, a scan of the rows is as fast. */
+export const codesMin = 1_000
+/** Live vectors below which existing codes are dropped again; the gap avoids flapping. */
+export const codesKeepMin = codesMin / 2
 
-const exactMicrosPerVector = 0.45
-const graphMicrosPerStep = 2
-/** An exact answer is preferred while it costs no more than this, whatever the graph costs. */
-const exactMicrosComfortable = 2_500
-/** Being exact is worth this factor over the graph's estimate ... */
-const exactPremium = 2
-/** ... but never more than this, while there is a graph: the event loop waits meanwhile. */
-export const exactMicrosMax = 12_500
+/** Being exact is worth this factor over the estimate of an engine that may miss. */
+const exactPremium = 1.1
 
 export interface PlanInput {
   readonly k: number
   readonly live: number
   /** Live vectors that pass the filter; equal to `live` without one. */
   readonly allowed: number
+  /** Undefined while there are no codes; `probes` for k and the filter's share. */
+  readonly lists: { readonly count: number; readonly probes: number } | undefined
   /** Undefined without a graph; else how many allowed vectors it does not hold yet. */
   readonly graph: { readonly pending: number } | undefined
   readonly pin: IndexPin
+  readonly costs: IndexCosts
 }
 
 export interface Plan {
   readonly engine: Engine
   readonly reason: string
-  /** Width of the graph's walk; 0 for a scan. */
+  /** Width of the graph's walk; 0 for other engines. */
   readonly ef: number
+  /** Lists probed; 0 for other engines. */
+  readonly probes: number
   readonly estimatedMicros: number
 }
 
 export const plan = (input: PlanInput): Plan => {
-  const exactMicros = input.allowed * exactMicrosPerVector
-  const exact = (reason: string): Plan => ({
-    engine: "exact",
-    reason,
-    ef: 0,
-    estimatedMicros: exactMicros
-  })
-  if (input.pin === "exact") return exact("pinned by configuration")
-  if (input.graph === undefined)
-    return exact(input.pin === "hnsw" ? "pinned to hnsw, but there is no graph" : "there is no graph")
-
-  const share = input.live === 0 ? 1 : input.allowed / input.live
-  const ef = efFor(input.k, share)
-  const steps = Math.min(ef / Math.max(share, Number.EPSILON), input.live)
-  const graphMicros = steps * graphMicrosPerStep + input.graph.pending * exactMicrosPerVector
-  const graph = (reason: string): Plan => ({
-    engine: "hnsw",
-    reason,
-    ef,
-    estimatedMicros: graphMicros
-  })
-  if (input.pin === "hnsw") return graph("pinned by configuration")
-  if (exactMicros <= exactMicrosComfortable) return exact("few vectors are allowed")
-  if (input.graph.pending * 2 > input.allowed) return exact("most of the graph is not built yet")
-  // Thousands of results make the walk wider than what it walks over.
-  if (exactMicros <= graphMicros) return exact("the scan is cheaper")
-  if (exactMicros <= Math.min(graphMicros * exactPremium, exactMicrosMax)) return exact("the filter is selective")
-  return graph(share < 1 ? "the filter is wide" : "there is no filter")
+  const exact = exactPlan(input)
+  const quantized = quantizedPlan(input)
+  const graph = graphPlan(input)
+  switch (input.pin) {
+    case "exact":
+      return because(exact, "pinned by configuration")
+    case "quantized":
+      return quantized === undefined
+        ? because(exact, "pinned to quantized, but there are no codes yet")
+        : because(quantized, "pinned by configuration")
+    case "hnsw":
+      if (graph === undefined) return because(exact, "pinned to hnsw, but there is no graph")
+      // A filter that is rare enough makes the walk visit everything, with a call for each element.
+      return exact.estimatedMicros < graph.estimatedMicros
+        ? because(exact, "pinned to hnsw, but the scan is cheaper")
+        : because(graph, "pinned by configuration")
+    case "auto":
+      if (quantized === undefined) return because(exact, "few vectors are stored")
+      if (exact.estimatedMicros <= quantized.estimatedMicros * exactPremium)
+        return because(exact, input.allowed < input.live ? "the filter is selective" : "the scan is as fast")
+      return because(quantized, input.allowed < input.live ? "the filter is wide" : "there is no filter")
+  }
 }
+
+type Estimate = Omit<Plan, "reason">
+
+const because = (estimate: Estimate, reason: string): Plan => ({ ...estimate, reason })
+
+const exactPlan = ({ allowed, costs, live }: PlanInput): Estimate => ({
+  engine: "exact",
+  ef: 0,
+  probes: 0,
+  estimatedMicros: costs.searchMicros + allowed * costs.rowMicros + live * costs.bitMicros
+})
+
+const quantizedPlan = ({ allowed, costs, k, lists, live }: PlanInput): Estimate | undefined => {
+  if (lists === undefined) return undefined
+  const { probes } = lists
+  const scanned = (live * probes) / lists.count
+  const scored = Math.min(allowed, scanned, scoredRows(k, scanned))
+  return {
+    engine: "quantized",
+    ef: 0,
+    probes,
+    estimatedMicros:
+      costs.searchMicros +
+      lists.count * costs.centroidMicros +
+      scanned * costs.codeMicros +
+      scored * costs.scatteredRowMicros
+  }
+}
+
+/** Rows scored for k of n codes: each new best one, and those that the error of the estimate lets through. */
+const scoredRows = (k: number, scanned: number): number => rowsPerBest * k * Math.log(Math.E + scanned / k)
+
+/** Fitted to counts at k 10 and 100 on real and synthetic vectors (bench/index). */
+const rowsPerBest = 2
+
+const graphPlan = ({ allowed, costs, graph, k, live }: PlanInput): Estimate | undefined => {
+  if (graph === undefined) return undefined
+  const share = shareOf(allowed, live)
+  const ef = efFor(k, share)
+  const steps = Math.min(ef / Math.max(share, Number.EPSILON), live)
+  return {
+    engine: "hnsw",
+    ef,
+    probes: 0,
+    estimatedMicros: costs.searchMicros + steps * costs.stepMicros + graph.pending * costs.rowMicros
+  }
+}
+
+const shareOf = (allowed: number, live: number): number => (live === 0 ? 1 : allowed / live)

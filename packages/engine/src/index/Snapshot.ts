@@ -15,7 +15,8 @@ import { graphEfConstruction, graphM, type HnswGraph, type LabelTable } from "./
 import type { HnswlibModule, NativeGraph } from "./Hnswlib.ts"
 
 const magic = "MUNIHNSW"
-const formatVersion = 1
+/** 2: elements are rotated. */
+const formatVersion = 2
 const prefixBytes = magic.length + 8
 const digestBytes = 32
 const bytesPerLabel = 4 + 8 + 4

@@ -10,7 +10,7 @@ import type declared from "graphology-communities-louvain"
 import { dot, lengthMin, type Matrix, normaliseRows, rowOf, sumsOf } from "./Matrix.ts"
 import { nearestNeighbours, neighbourGraph } from "./NeighbourGraph.ts"
 import { rowProducts } from "./RowProducts.ts"
-import { seededSequence } from "./SeededSequence.ts"
+import { seededSequence } from "@muniment/engine/index/SeededSequence"
 
 export interface Clustering {
   /** Int32Array[rows]: 0..count-1, or -1 for none. */

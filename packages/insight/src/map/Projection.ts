@@ -5,7 +5,7 @@
  */
 import { addScaled, dot, firstRows, makeMatrix, type Matrix, meanRow, normalise, rowOf } from "./Matrix.ts"
 import { rowProducts } from "./RowProducts.ts"
-import { seededSequence } from "./SeededSequence.ts"
+import { seededSequence } from "@muniment/engine/index/SeededSequence"
 
 /** The components are found on this many rows; in canonical order the first ones are a random sample. */
 const sampleRowsMax = 1_000

@@ -1,10 +1,9 @@
 import { Bitmap } from "@muniment/engine/index/Bitmap"
 import { ExactIndex } from "@muniment/engine/index/ExactIndex"
-import { VectorArena } from "@muniment/engine/index/VectorArena"
 import { describe, expect, it } from "vitest"
-import { pairs } from "./indexFixtures.ts"
+import { makeArena, pairs } from "./indexFixtures.ts"
 
-const make = () => new ExactIndex(new VectorArena(2))
+const make = () => new ExactIndex(makeArena(2))
 const east = Float32Array.of(1, 0)
 const north = Float32Array.of(0, 1)
 
@@ -13,12 +12,13 @@ describe("ExactIndex", () => {
     const index = make()
     for (const slot of [9, 3, 700, 1]) index.upsert(slot, east, slot)
     index.upsert(2, north, 1)
-    expect(pairs(index.search(east, 3, undefined))).toEqual([
-      [1, 1],
-      [3, 1],
-      [9, 1]
-    ])
-    expect(pairs(index.search(east, 10, undefined)).at(-1)).toEqual([2, 0])
+    const [first, second, third] = pairs(index.search(east, 3, undefined))
+    expect([first?.[0], second?.[0], third?.[0]]).toEqual([1, 3, 9])
+    expect(first?.[1]).toBeCloseTo(1, 3)
+    expect([second?.[1], third?.[1]]).toEqual([first?.[1], first?.[1]])
+    const last = pairs(index.search(east, 10, undefined)).at(-1)
+    expect(last?.[0]).toBe(2)
+    expect(last?.[1]).toBeCloseTo(0, 2)
   })
 
   it("returns live slots within the filter only, even when the filter names dead ones", () => {

@@ -4,9 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { HnswIndex } from "@muniment/engine/index/HnswIndex"
 import { discardSnapshot } from "@muniment/engine/index/Snapshot"
-import { VectorArena } from "@muniment/engine/index/VectorArena"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { buildAll, clustered, hnswlib, oracleOf, recallOf } from "./indexFixtures.ts"
+import { buildAll, clustered, hnswlib, makeArena, oracleOf, recallOf } from "./indexFixtures.ts"
 
 const dims = 16
 const count = 200
@@ -18,7 +17,7 @@ type Rows = ReadonlyMap<number, { readonly vector: Float32Array; readonly seq: n
 const firstRows: Rows = new Map(rows.slice(0, count).map((vector, slot) => [slot, { vector, seq: slot }]))
 
 const opened = (live: Rows, width = dims): HnswIndex => {
-  const index = new HnswIndex(hnswlib, new VectorArena(width))
+  const index = new HnswIndex(hnswlib, makeArena(width))
   for (const [slot, { vector, seq }] of live) index.upsert(slot, vector, seq)
   return index
 }
@@ -147,7 +146,7 @@ describe("a snapshot", () => {
 
   it("is discarded when its vectors have another width", async () => {
     await built(firstRows).writeSnapshot(path, key)
-    const wide = new HnswIndex(hnswlib, new VectorArena(dims * 2))
+    const wide = new HnswIndex(hnswlib, makeArena(dims * 8))
     expect(await wide.restore(path, key)).toMatchObject({ restored: false })
     expect(readdirSync(folder)).toEqual([])
   })

@@ -4,6 +4,8 @@
  */
 import { ExactIndex } from "@muniment/engine/index/ExactIndex"
 import { loadHnswlib } from "@muniment/engine/index/Hnswlib"
+import { loadKernels } from "@muniment/engine/index/Kernels"
+import { SlabPool } from "@muniment/engine/index/Slab"
 import { VectorArena } from "@muniment/engine/index/VectorArena"
 import type { Bitmap } from "@muniment/engine/index/Bitmap"
 import type { SearchHits, VectorIndex } from "@muniment/engine/index/VectorIndex"
@@ -13,6 +15,9 @@ const reasons: Array<string> = []
 const loaded = await loadHnswlib((reason) => reasons.push(reason))
 if (loaded === undefined) throw new Error(`these tests need hnswlib-node: ${reasons.join()}`)
 export const hnswlib = loaded
+
+export const slabs = new SlabPool(loadKernels())
+export const makeArena = (dims: number) => new VectorArena(dims, slabs.take())
 
 /** With a clock that stands still a positive budget never runs out, and 0 allows one element. */
 export const stoppedClock = () => 0
@@ -26,7 +31,7 @@ export const clustered = (seed: number, count: number, dims: number) =>
 
 /** An exact index over the same vectors, kept apart from the index under test. */
 export const oracleOf = (rows: Iterable<readonly [number, Float32Array]>, dims: number): ExactIndex => {
-  const oracle = new ExactIndex(new VectorArena(dims))
+  const oracle = new ExactIndex(makeArena(dims))
   for (const [slot, row] of rows) oracle.upsert(slot, row, 0)
   return oracle
 }

@@ -1,4 +1,4 @@
-/** Numbers 0 <= x < 1 that a seed repeats (mulberry32): the map must not depend on chance. */
+/** Numbers 0 <= x < 1 that a seed repeats (mulberry32): neither lists nor maps may depend on chance. */
 export const seededSequence = (seed: number): (() => number) => {
   let state = seed >>> 0
   return () => {

@@ -1,0 +1,6 @@
+/** What the service calls of the kernels; `src/index/Kernels.ts` declares the same. */
+export { sortBestFirst } from "./heap"
+export { rotate, unrotate } from "./rotation"
+export { decodeRow, encodeQuery, encodeRow, scanRows, scoreRow, scoreSlots } from "./rows"
+export { addTo, halfSquares, nearestList, probe } from "./lists"
+export { clearCode, encodeCode, encodeTables, scanCodes } from "./codes"
