@@ -35,9 +35,11 @@ const over = (make: (arena: VectorArena) => IndexUnderTest): Pick<EngineUnderTes
 /** So many vectors that any engine of ours keeps them in many lists. */
 export const manyLists = 8_000
 
+const threeSegments = 2_200
+
 /** Below and above every threshold of the choice `auto`; less for what is pinned, which has suites of its own. */
 const plannedSizes = (pin: IndexPin): ReadonlyArray<number> =>
-  pin === "auto" ? [100, codesMin + 1, manyLists] : [100, codesMin + 1]
+  pin === "auto" ? [100, codesMin + 1, manyLists] : [100, threeSegments]
 
 export const plannedEngine = async (pin: IndexPin): Promise<EngineUnderTest> => {
   const hnswlib = await requireHnswlib()

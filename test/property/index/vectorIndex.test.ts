@@ -1,29 +1,28 @@
 /**
- * Random histories of an index against a model that sorts a plain map: the exact engine must agree
- * to the last tie, the graph in everything but rank, and the planner keep its recall under filters.
+ * Differential test of the vector engines: random histories, in vectors of any width, given to all of them at
+ * once. The exact engine must answer as a sorted map does; the others must give its scores, rank by rank.
  */
 import { Bitmap } from "@muniment/engine/index/Bitmap"
-import { ExactIndex } from "@muniment/engine/index/ExactIndex"
-import { HnswIndex } from "@muniment/engine/index/HnswIndex"
-import { PlannedIndex } from "@muniment/engine/index/PlannedIndex"
-import { VectorArena } from "@muniment/engine/index/VectorArena"
+import { indexPins } from "@muniment/engine/index/Planner"
+import type { SearchHits } from "@muniment/engine/index/VectorIndex"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { seededRandom } from "../../../bench/index/clusteredVectors.ts"
-import {
-  buildAll,
-  clustered,
-  hnswlib,
-  oracleOf,
-  pairs,
-  recallOf,
-  stoppedClock
-} from "../../unit/engine/index/indexFixtures.ts"
+import { expectSound, type IndexUnderTest, workAll, workOnce } from "../../support/indexConformanceCheck.ts"
+import { exactEngine, hnswEngine, plannedEngine, quantizedEngine } from "../../support/indexConformanceEngines.ts"
+import { Oracle, type VectorKind, vectorKinds, vectorsOf } from "../../support/indexConformanceVectors.ts"
 
-const dims = 12
-const slots = 48
-const pool = clustered(5, 64, dims).rows
-const poolRow = (i: number): Float32Array => pool[i] ?? new Float32Array(dims)
+const graph = await hnswEngine()
+const planned = await Promise.all(indexPins.map(plannedEngine))
+const approximate = [graph, quantizedEngine, ...planned]
+
+const slots = 90
+const poolSize = 120
+const pools = new Map<string, ReadonlyArray<Float32Array>>()
+const poolOf = (kind: VectorKind, dims: number): ReadonlyArray<Float32Array> => {
+  const known = pools.get(`${kind} ${dims}`) ?? vectorsOf(kind, dims, dims, poolSize, 0).rows
+  pools.set(`${kind} ${dims}`, known)
+  return known
+}
 
 type Step =
   | { readonly kind: "upsert"; readonly slot: number; readonly row: number }
@@ -37,121 +36,73 @@ type Step =
     }
 
 const slot = fc.nat({ max: slots - 1 })
-const row = fc.nat({ max: pool.length - 1 })
+const row = fc.nat({ max: poolSize - 1 })
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant("upsert" as const), slot, row }) },
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant("upsert" as const), slot, row }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("remove" as const), slot }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("work" as const), times: fc.integer({ min: 1, max: 20 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("work" as const), times: fc.integer({ min: 1, max: 30 }) }) },
   {
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant("search" as const),
       row,
-      k: fc.integer({ min: 0, max: 60 }),
+      k: fc.integer({ min: 0, max: slots }),
       allowed: fc.option(fc.uniqueArray(slot), { nil: undefined })
     })
   }
 )
-const history = fc.array(step, { minLength: 20, maxLength: 200 })
+const story = fc.record({
+  kind: fc.constantFrom(...vectorKinds),
+  dims: fc.constantFrom(1, 2, 3, 12, 16, 63, 64, 65, 130),
+  steps: fc.array(step, { minLength: 40, maxLength: 250 })
+})
 
-const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, x, i) => sum + x * (b[i] ?? 0), 0)
+/** One estimate in two thousand may hide a row, and one row too few moves the others up by one. */
+const expectSameScores = (hits: SearchHits, exact: SearchHits, name: string): void => {
+  const missing = [...exact.scores]
+  for (const score of hits.scores) {
+    const at = missing.indexOf(score)
+    if (at !== -1) missing.splice(at, 1)
+  }
+  expect(missing.length, `${name}: scores that were not found`).toBeLessThanOrEqual(1)
+}
 
 describe("any history of changes and searches", () => {
-  it("is answered by the exact engine as by sorting all vectors", () => {
+  it("is answered by the exact engine as by a sorted map, and by all others with its scores", () => {
     fc.assert(
-      fc.property(history, (steps) => {
-        const arena = new VectorArena(dims)
-        const index = new ExactIndex(arena)
-        const model = new Map<number, Float32Array>()
-        steps.forEach((step, seq) => {
+      fc.property(story, ({ dims, kind, steps }) => {
+        const pool = poolOf(kind, dims)
+        const exact = exactEngine.make(dims)
+        const others = approximate.map((engine) => ({ name: engine.name, index: engine.make(dims) }))
+        const all: ReadonlyArray<IndexUnderTest> = [exact, ...others.map(({ index }) => index)]
+        const oracle = new Oracle()
+        for (const [seq, step] of steps.entries()) {
           if (step.kind === "upsert") {
-            model.set(step.slot, poolRow(step.row))
-            index.upsert(step.slot, poolRow(step.row), seq)
+            oracle.rows.set(step.slot, pool[step.row]!)
+            for (const index of all) index.upsert(step.slot, pool[step.row]!, seq)
           } else if (step.kind === "remove") {
-            model.delete(step.slot)
-            index.remove(step.slot, seq)
-          } else if (step.kind === "search") {
-            const query = poolRow(step.row)
-            const right = [...model.keys()]
-              .filter((slot) => step.allowed?.includes(slot) ?? true)
-              .map((slot) => [slot, arena.dot(slot, query)] as const)
-              .sort((a, b) => b[1] - a[1] || a[0] - b[0])
-              .slice(0, step.k)
-            const hits = index.search(query, step.k, step.allowed && Bitmap.of(step.allowed))
-            expect(pairs(hits)).toEqual(right)
-            for (const [slot, score] of right) expect(score).toBeCloseTo(dot(model.get(slot) ?? query, query), 4)
-          }
-          expect(index.size).toBe(model.size)
-        })
-      }),
-      { numRuns: 150 }
-    )
-  })
-
-  it("is answered by the graph with the same scores as by the exact engine, also when replayed", () => {
-    fc.assert(
-      fc.property(history, (steps) => {
-        const index = new HnswIndex(hnswlib, new VectorArena(dims))
-        const oracle = new ExactIndex(new VectorArena(dims))
-        const replay: Array<() => void> = []
-        steps.forEach((step, seq) => {
-          if (step.kind === "work") {
-            for (let i = 0; i < step.times; i++) index.work(0, stoppedClock)
-          } else if (step.kind === "search") {
-            const allowed = step.allowed && Bitmap.of(step.allowed)
-            const hits = index.search(poolRow(step.row), step.k, allowed)
-            // Equal vectors may stand in for each other, so ranks are compared by score.
-            expect(hits.scores).toEqual(oracle.search(poolRow(step.row), step.k, allowed).scores)
-            for (const slot of hits.slots) expect(allowed?.has(slot) ?? true).toBe(true)
+            oracle.rows.delete(step.slot)
+            for (const index of all) index.remove(step.slot, seq)
+          } else if (step.kind === "work") {
+            for (const index of all) for (let i = 0; i < step.times; i++) workOnce(index)
           } else {
-            for (const target of [index, oracle]) {
-              const apply = () =>
-                step.kind === "upsert"
-                  ? target.upsert(step.slot, poolRow(step.row), seq)
-                  : target.remove(step.slot, seq)
-              apply()
-              if (target === index) replay.push(apply)
+            const query = pool[step.row]!
+            const allowed = step.allowed && Bitmap.of(step.allowed)
+            expectSound(exact, oracle, query, step.k, allowed)
+            const right = exact.search(query, step.k, allowed)
+            for (const { index, name } of others) {
+              expectSound(index, oracle, query, step.k, allowed)
+              expectSameScores(index.search(query, step.k, allowed), right, name)
             }
           }
-        })
-        for (const apply of replay.slice(-10)) apply()
-        buildAll(index)
-        expect(index.search(poolRow(0), slots, undefined).scores).toEqual(
-          oracle.search(poolRow(0), slots, undefined).scores
-        )
-        expect(index.stats().live).toBe(oracle.size)
+        }
+        for (const index of all) {
+          workAll(index)
+          expectSound(index, oracle, pool[0]!, slots, undefined)
+          index.close()
+        }
       }),
-      { numRuns: 100 }
+      { numRuns: 60 }
     )
   })
-
-  it("leaves the planner a recall of at least .98 at every selectivity", () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 1_000_000 }), (seed) => {
-        const { rows, queries } = clustered(seed, 10_000, 32)
-        const index = new PlannedIndex({ dims: 32, hnswlib, pin: "auto" })
-        const current = new Map<number, Float32Array>()
-        const put = (slot: number, vector: Float32Array, seq: number) => {
-          current.set(slot, vector)
-          index.upsert(slot, vector, seq)
-        }
-        for (let slot = 0; slot < 7_000; slot++) put(slot, rows[slot] ?? new Float32Array(32), 1)
-        buildAll(index)
-        for (let slot = 0; slot < 900; slot++) put(slot, rows[7_000 + slot] ?? new Float32Array(32), 2)
-        for (let slot = 900; slot < 1_200; slot++) {
-          current.delete(slot)
-          index.remove(slot, 2)
-        }
-        const oracle = oracleOf(current, 32)
-        const random = seededRandom(seed)
-        expect(index.plan(10, undefined).engine).toBe("hnsw")
-        for (const share of [1, 0.5, 0.1, 0.01, 0.001]) {
-          const allowed = new Bitmap()
-          for (const slot of current.keys()) if (random() < share) allowed.set(slot)
-          expect(recallOf(index, oracle, queries, 10, share === 1 ? undefined : allowed)).toBeGreaterThanOrEqual(0.98)
-        }
-      }),
-      { numRuns: 3 }
-    )
-  }, 60_000)
 })
