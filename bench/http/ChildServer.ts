@@ -67,6 +67,10 @@ export class ChildServer {
     await exited
   }
 
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name)
+  }
+
   get exitCode(): number | null {
     return this.#child.exitCode
   }
@@ -124,10 +128,18 @@ export const started = async (
     env: { ...process.env, ...options.environment(port) },
     stdio: ["ignore", "ignore", "inherit"]
   })
-  // A bench that fails must not leave a server behind.
+  // A bench that fails, or is told to end, must not leave a server behind.
   process.once("exit", () => child.kill("SIGKILL"))
+  endOnSignals()
   await untilReady(port, child, options.isReady)
   return { child, port, startMillis: performance.now() - startedMillis }
+}
+
+let isListening = false
+const endOnSignals = (): void => {
+  if (isListening) return
+  isListening = true
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => process.exit(1))
 }
 
 const untilReady = async (port: number, child: ChildProcess, isReady: ChildOptions["isReady"]): Promise<void> => {

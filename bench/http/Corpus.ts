@@ -104,7 +104,8 @@ export const textsOf = (
     : { source: "sentences made from a seed (apt knows no packages here)", texts: madeUp(count) }
 }
 
-const installedModel = (): ModelSpec => {
+/** The one that the service takes by itself. */
+export const installedModel = (): ModelSpec => {
   const id = modelPreference.find((name) => existsSync(join(modelsDirectory, name)))
   const model = id === undefined ? undefined : modelById(id)
   if (model === undefined) throw new Error("no embedding model is installed: npm run setup")
@@ -148,7 +149,7 @@ const places = ["Lisbon", "Kyoto", "Accra", "Oslo", "Quito", "Riga", "Perth", "T
 const reasons = ["since school", "on Sundays", "for a friend", "with a neighbour", "before winter", "at night"]
 
 /** Distinct sentences: the number is written in the sizes of the lists. */
-const madeUp = (count: number): ReadonlyArray<NamedText> =>
+export const madeUp = (count: number): ReadonlyArray<NamedText> =>
   Array.from({ length: count }, (_, at) => {
     let rest = at
     const pick = (words: ReadonlyArray<string>) => {

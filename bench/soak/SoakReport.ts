@@ -1,0 +1,144 @@
+/** The samples of a soak as lines while it runs, and as a report with a verdict at its end. */
+import { lineChart } from "../kit/Chart.ts"
+import type { MachineFacts } from "../kit/Machine.ts"
+import { figure, type SuiteReport } from "../kit/Report.ts"
+import { slopeOf, verdictOf, type Slope, type Verdict } from "./Slope.ts"
+
+export interface SoakSample {
+  readonly minutes: number
+  readonly recall: number
+  readonly searchP50Millis: number
+  readonly searchP99Millis: number
+  readonly filteredP50Millis: number
+  readonly writeP50Millis: number
+  readonly searches: number
+  readonly writes: number
+  readonly residentMegabytes: number
+  readonly heapMegabytes: number
+  /** Array buffers and what else V8 only holds on to: vectors are there. */
+  readonly externalMegabytes: number
+  readonly fileMegabytes: number
+  readonly walMegabytes: number
+  readonly errors: number
+}
+
+interface Series {
+  readonly key: Exclude<keyof SoakSample, "minutes" | "searches" | "writes" | "errors">
+  readonly title: string
+  readonly worse: "up" | "down"
+  /** Change over the run that nobody minds: a share of the mean, or of 1 where it says so. */
+  readonly tolerance: number
+  readonly isAbsolute?: true
+  /** Quantiles of a shared machine say more of the machine: told, but not part of the verdict. */
+  readonly isTold?: true
+}
+
+const series: ReadonlyArray<Series> = [
+  { key: "recall", title: "recall@10", worse: "down", tolerance: 0.01, isAbsolute: true },
+  { key: "searchP50Millis", title: "search p50 (ms)", worse: "up", tolerance: 0.2 },
+  { key: "searchP99Millis", title: "search p99 (ms)", worse: "up", tolerance: 0.5, isTold: true },
+  { key: "filteredP50Millis", title: "filtered search p50 (ms)", worse: "up", tolerance: 0.2 },
+  { key: "writeP50Millis", title: "write p50 (ms)", worse: "up", tolerance: 0.2 },
+  { key: "residentMegabytes", title: "resident (MB)", worse: "up", tolerance: 0.1 },
+  { key: "heapMegabytes", title: "heap used (MB)", worse: "up", tolerance: 0.25 },
+  { key: "externalMegabytes", title: "outside the heap (MB)", worse: "up", tolerance: 0.1 },
+  { key: "fileMegabytes", title: "files (MB)", worse: "up", tolerance: 0.1 },
+  { key: "walMegabytes", title: "write-ahead logs (MB)", worse: "up", tolerance: 0.25 }
+]
+
+/** The first part of a run fills caches and is looked at by nobody. */
+const warmupShare = 0.15
+
+export const headLine =
+  "min    recall  p50ms  p99ms  filt50  writ50  searches writes  rss   heap  ext   files wal   errors"
+
+export const sampleLine = (sample: SoakSample): string =>
+  [
+    sample.minutes.toFixed(1).padEnd(6),
+    sample.recall.toFixed(4).padEnd(7),
+    ...[sample.searchP50Millis, sample.searchP99Millis].map((millis) => millis.toFixed(1).padEnd(6)),
+    ...[sample.filteredP50Millis, sample.writeP50Millis].map((millis) => millis.toFixed(1).padEnd(7)),
+    String(sample.searches).padEnd(8),
+    String(sample.writes).padEnd(7),
+    ...[sample.residentMegabytes, sample.heapMegabytes, sample.externalMegabytes, sample.fileMegabytes].map((size) =>
+      size.toFixed(0).padEnd(5)
+    ),
+    sample.walMegabytes.toFixed(1).padEnd(5),
+    String(sample.errors)
+  ].join(" ")
+
+export interface Finding {
+  readonly title: string
+  readonly slope: Slope
+  readonly verdict: Verdict
+  readonly isTold: boolean
+}
+
+export const findingsOf = (samples: ReadonlyArray<SoakSample>): ReadonlyArray<Finding> => {
+  const steady = samples.slice(Math.floor(samples.length * warmupShare))
+  return series.map(({ isAbsolute, isTold, key, title, tolerance, worse }) => {
+    const slope = slopeOf(steady.map((sample) => ({ x: sample.minutes, y: sample[key] })))
+    const bound = isAbsolute === true ? tolerance : tolerance * Math.abs(slope.mean)
+    return { title, slope, verdict: verdictOf(slope, bound, worse), isTold: isTold === true }
+  })
+}
+
+/** One word for the run: a single drift or error decides, then whatever could not be told. */
+export const runVerdict = (samples: ReadonlyArray<SoakSample>, findings: ReadonlyArray<Finding>): string => {
+  const errors = samples.reduce((sum, sample) => sum + sample.errors, 0)
+  if (errors > 0) return `FAILED: ${errors} errors`
+  const deciding = findings.filter(({ isTold }) => !isTold)
+  const named = (verdict: Verdict) =>
+    deciding.filter((finding) => finding.verdict === verdict).map(({ title }) => title)
+  if (named("drifts").length > 0) return `NOT FLAT: ${named("drifts").join(", ")}`
+  return named("undecided").length > 0 ? `UNDECIDED: ${named("undecided").join(", ")}` : "FLAT"
+}
+
+export const findingRows = (findings: ReadonlyArray<Finding>): ReadonlyArray<ReadonlyArray<string>> =>
+  findings.map(({ slope, title, verdict }) => [
+    title,
+    figure(slope.mean),
+    `${slope.change >= 0 ? "+" : ""}${figure(slope.change)} ± ${figure(slope.margin)}`,
+    verdict
+  ])
+
+export const findingColumns = ["", "mean", "change over the run, 95 %", "verdict"]
+
+export const soakReport = (options: {
+  readonly command: string
+  readonly machine: MachineFacts
+  readonly notes: ReadonlyArray<string>
+  readonly samples: ReadonlyArray<SoakSample>
+}): SuiteReport => {
+  const { command, machine, notes, samples } = options
+  const findings = findingsOf(samples)
+  const relative = series.map(({ key, title }) => {
+    const { slope } = findings.find((finding) => finding.title === title)!
+    return { name: title, points: samples.map((sample) => ({ x: sample.minutes, y: sample[key] / slope.mean })) }
+  })
+  return {
+    title: "Soak: the service under steady churn",
+    command,
+    machine,
+    notes: [`Verdict: ${runVerdict(samples, findings)}.`, ...notes],
+    tables: [
+      { title: "What changed over the run", columns: findingColumns, rows: findingRows(findings) },
+      {
+        title: "Every sample",
+        columns: Object.keys(samples[0] ?? {}),
+        rows: samples.map((sample) => Object.values(sample))
+      }
+    ],
+    goals: [],
+    pictures: [
+      lineChart({
+        name: "course",
+        title: "Each series by its mean: flat is 1",
+        x: { title: "minutes" },
+        y: { title: "value by its mean" },
+        series: relative
+      })
+    ],
+    ratios: {}
+  }
+}
