@@ -3,14 +3,14 @@ import { parseArgs } from "node:util"
 import { answerHelp } from "../Usage.ts"
 
 export interface Options {
-  readonly dataDir: string
+  /** Folder with `locomo10.json`, `locomo-evidence-fixes.json` and `supersession.json`. */
+  readonly dataDir: string | undefined
   readonly modelsDir: string
   readonly modelIds: ReadonlyArray<string>
 }
 
 export const readOptions = (program: string): Options => {
-  const usage = `node bench/retrieval/${program} --data DIR [--models DIR] [--model ID]...`
-  answerHelp(usage)
+  answerHelp(usageOf(program))
   const { values } = parseArgs({
     options: {
       data: { type: "string" },
@@ -18,8 +18,14 @@ export const readOptions = (program: string): Options => {
       model: { type: "string", multiple: true, default: [] }
     }
   })
-  if (values.data === undefined) {
-    throw new Error(`usage: ${usage}`)
-  }
   return { dataDir: values.data, modelsDir: values.models, modelIds: values.model }
 }
+
+/** For programs that have nothing to do without LoCoMo. */
+export const dataDirOf = ({ dataDir }: Options, program: string): string => {
+  if (dataDir === undefined) throw new Error(`--data is missing; usage: ${usageOf(program)}`)
+  return dataDir
+}
+
+const usageOf = (program: string): string =>
+  `node bench/retrieval/${program} [--data DIR] [--models DIR] [--model ID]...`

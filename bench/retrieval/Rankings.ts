@@ -3,12 +3,12 @@
  * fusion (Cormack et al., 2009) are what it has to stand up to.
  */
 import { fuse, newerFirst } from "@muniment/engine/recall/Fusion"
+import { RANKING_DEPTH } from "./Metrics.ts"
 import type { Scored, SlotCandidate } from "./OpenCorpus.ts"
 
 /** Slots, best first. */
 export type Ranking = (scored: Scored) => ReadonlyArray<number>
 
-const DEPTH = 10
 const LIST_LENGTH = 100
 const RRF_K = 60
 const MIN_MAX_LEXICAL_SHARE = 0.6
@@ -22,7 +22,7 @@ export const lexical: Ranking = ({ candidates }) =>
 export const dense: Ranking = ({ candidates }) => slots(candidates, cosineOf)
 
 export const fused: Ranking = ({ candidates, query }) =>
-  fuse(candidates, query, DEPTH).map(({ candidate }) => candidate.slot)
+  fuse(candidates, query, RANKING_DEPTH).map(({ candidate }) => candidate.slot)
 
 /** .6 lexical + .4 dense, each stretched to 0..1 over the union of both lists. */
 export const minMax: Ranking = ({ candidates }) => {
@@ -56,7 +56,7 @@ const slots = (
   scoreOf: (candidate: SlotCandidate) => number
 ): ReadonlyArray<number> =>
   sorted(candidates, scoreOf)
-    .slice(0, DEPTH)
+    .slice(0, RANKING_DEPTH)
     .map(({ slot }) => slot)
 
 const sorted = (

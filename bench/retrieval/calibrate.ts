@@ -16,7 +16,7 @@ import type { Example, Logistic } from "./Logistic.ts"
 import { MetricsSum } from "./Metrics.ts"
 import { openCorpus } from "./OpenCorpus.ts"
 import type { QueryVector, Scored, SlotCandidate } from "./OpenCorpus.ts"
-import { readOptions } from "./Options.ts"
+import { dataDirOf, readOptions } from "./Options.ts"
 import { absolute } from "./Rankings.ts"
 import { vectorsOf } from "./Vectors.ts"
 
@@ -35,8 +35,9 @@ interface Asked {
 }
 
 const main = async (): Promise<void> => {
-  const { dataDir, modelsDir, modelIds } = readOptions("calibrate.ts")
-  const corpora = readLocomo(dataDir)
+  const options = readOptions("calibrate.ts")
+  const { modelsDir, modelIds } = options
+  const corpora = readLocomo(dataDirOf(options, "calibrate.ts"))
   const asked = corpora.flatMap((_, at) => [...own(corpora, at), ...foreign(corpora, at)])
   report("lexical alone", asked, score(corpora, asked, undefined), lexicalCalibration)
   for (const modelId of modelIds) {

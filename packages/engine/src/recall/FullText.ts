@@ -58,6 +58,23 @@ export class FullText {
     `)
   }
 
+  /**
+   * Passes every stored token through `baseOf`, for a migration after the tokeniser has learnt to bring
+   * more forms to one. Lengths stay as they are. Runs inside the caller's transaction.
+   */
+  static rewrite(database: DatabaseSync, baseOf: (token: string) => string): void {
+    const read = database.prepare(`SELECT ${COLUMN_LIST} FROM fulltext WHERE rowid = ?`)
+    const assignments = COLUMNS.map((column) => `"${column}" = ?`).join(", ")
+    const write = database.prepare(`UPDATE fulltext SET ${assignments} WHERE rowid = ?`)
+    for (const row of database.prepare("SELECT slot FROM fulltext_length").all()) {
+      const slot = Number(row["slot"])
+      const stored = read.get(slot) ?? {}
+      const before = COLUMNS.map((column) => String(stored[column] ?? ""))
+      const after = before.map((tokens) => tokens.split(" ").map(baseOf).join(" "))
+      if (after.some((tokens, at) => tokens !== before[at])) write.run(...after, slot)
+    }
+  }
+
   /** Writes a slot's row, replacing what it held. Runs inside the caller's transaction. */
   put(slot: number, columns: MemoryColumns): void {
     this.remove(slot)

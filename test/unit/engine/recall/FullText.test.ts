@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite"
 import { afterEach, describe, expect, it } from "vitest"
 import * as fc from "fast-check"
 import { FullText } from "@muniment/engine/recall/FullText"
+import { baseStem } from "@muniment/engine/recall/IrregularWords"
 import { memoryColumns } from "@muniment/engine/recall/MemoryText"
 import { tokenize } from "@muniment/engine/recall/Tokenizer"
 
@@ -50,6 +51,24 @@ describe("FullText", () => {
     fullText.remove(1)
     expect(fullText.postings("new")).toEqual([])
     expect(fullText.count()).toBe(0)
+  })
+
+  it("brings stored tokens to what the tokeniser makes of the same text today", () => {
+    const database = new DatabaseSync(":memory:")
+    FullText.create(database)
+    const fullText = new FullText(database)
+    fullText.put(2, { main: ["she", "went", "home"], subject: ["mum"], neighbours: [], when: [], tags: ["went"] })
+    fullText.put(5, columnsOf(["tea"]))
+    FullText.rewrite(database, baseStem)
+    expect(fullText.postings("went")).toEqual([])
+    expect(fullText.postings("go")).toEqual([
+      { slot: 2, column: 0, count: 1 },
+      { slot: 2, column: 4, count: 1 }
+    ])
+    expect(fullText.postings(tokenize("mother")[0]!)).toEqual([{ slot: 2, column: 1, count: 1 }])
+    expect(fullText.postings("tea")).toHaveLength(1)
+    fullText.remove(2)
+    expect(fullText.postings("go")).toEqual([])
   })
 
   it("opens a file that has the tables already", () => {
