@@ -120,7 +120,10 @@ const vectorFaults = (database: DatabaseSync, model: string | null): ReadonlyArr
 /** A stored segment is, byte by byte, what an index makes of the vectors that are stored of its slots. */
 export const segmentFaults = (database: DatabaseSync): ReadonlyArray<string> => {
   const faults: Array<string> = []
-  for (const row of database.prepare("SELECT segment, model, crc, data FROM index_segment").all()) {
+  // A kill may have cut the migrations short, before there was a table.
+  const hasSegments = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'index_segment'").get() !== undefined
+  const stored = hasSegments ? database.prepare("SELECT segment, model, crc, data FROM index_segment").all() : []
+  for (const row of stored) {
     const segment = Number(row["segment"])
     const data = row["data"]
     if (!(data instanceof Uint8Array) || crc32(data) !== row["crc"]) faults.push(`segment ${segment} is damaged`)

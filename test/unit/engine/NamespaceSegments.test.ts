@@ -6,6 +6,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { crc32 } from "node:zlib"
 import { Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { PlannedIndex } from "@muniment/engine/index/PlannedIndex"
@@ -247,18 +248,28 @@ describe("segments of a namespace", () => {
     })
   )
 
-  const damages: ReadonlyArray<readonly [string, string, number]> = [
-    ["flipped bytes", "UPDATE index_segment SET data = zeroblob(length(data)) WHERE segment = 0", slotsPerSegment],
-    ["a lost end", "UPDATE index_segment SET data = substr(data, 1, length(data) / 2) WHERE segment = 0", 1_024],
-    ["another model", "UPDATE index_segment SET model = 'another'", 1_500],
-    ["the sum of another", "UPDATE index_segment SET crc = crc + 1", 1_500]
+  const run = (sql: string) => (opened: DatabaseSync) => opened.exec(sql)
+  /** The first segment in the layout of a later release, with the sum that belongs to it. */
+  const laterLayout = (opened: DatabaseSync): void => {
+    const data = opened.prepare("SELECT data FROM index_segment WHERE segment = 0").get()?.["data"] as Uint8Array
+    new Uint32Array(data.buffer, data.byteOffset, 2)[1]! += 1
+    opened.prepare("UPDATE index_segment SET crc = ?, data = ? WHERE segment = 0").run(crc32(data), data)
+  }
+  /** What was done to 1,500 memories in two segments, and how many vectors the next open reads. */
+  const damages: ReadonlyArray<readonly [string, (opened: DatabaseSync) => void, number]> = [
+    ["flipped bytes", run("UPDATE index_segment SET data = zeroblob(length(data)) WHERE segment = 0"), slotsPerSegment],
+    ["a lost end", run("UPDATE index_segment SET data = substr(data, 1, 9000) WHERE segment = 0"), slotsPerSegment],
+    ["another layout", laterLayout, slotsPerSegment],
+    ["another model", run("UPDATE index_segment SET model = 'another'"), 1_500],
+    ["another's sum", run("UPDATE index_segment SET crc = crc + 1"), 1_500],
+    ["a vector too many", run("DELETE FROM vector WHERE slot = 1100"), 1_499]
   ]
-  for (const [what, sql, rowsRead] of damages) {
+  for (const [what, damage, rowsRead] of damages) {
     it.effect(`with ${what} are not believed: the image is the same, and the next close writes them anew`, () =>
       Effect.gen(function* () {
         const directory = temporaryDirectory()
         yield* session(directory, fill(1_500))
-        database(directory, (opened) => opened.exec(sql))
+        database(directory, damage)
         const { image: found, read } = yield* image(directory)
         expect(read).toBe(rowsRead)
         yield* session(directory, look)
