@@ -354,9 +354,10 @@ const explainIndex = (
   ownKeys: ReadonlyArray<NamespaceKey>
 ): ReadonlyArray<IndexExplanation> => {
   const agents = new Map<string, string>(ownKeys.map(({ agentId, tag }) => [tag, agentId]))
-  const told = plans.flatMap(({ engine, estimatedMicros, model, namespace, reason }) => {
+  const told = plans.flatMap(({ engine, estimatedMicros, model, namespace, probes, reason }) => {
     const agentId = agents.get(namespace)
-    return agentId === undefined ? [] : [{ agentId, model, engine, reason, estimatedMicros }]
+    const lists = engine === "quantized" ? { probedLists: probes } : {}
+    return agentId === undefined ? [] : [{ agentId, model, engine, reason, ...lists, estimatedMicros }]
   })
   return told.sort((a, b) => b.estimatedMicros - a.estimatedMicros).slice(0, Limits.explainedNamespacesMax)
 }
