@@ -8,6 +8,8 @@ import type { Corpus, Passage, Query } from "./Corpus.ts"
 import type { Reading } from "./Prometheus.ts"
 
 export interface Traits {
+  /** True when a write that was acknowledged is on the disk: synced, and counted so by strace (README). */
+  readonly isDurable: boolean
   /** What an acknowledged write has survived. */
   readonly durability: string
   /** What a search looks at. */

@@ -160,7 +160,7 @@ const sampleOf = async (soak: Soak, minutes: number): Promise<SoakSample> => {
     sizes.reduce((sum, [kind, bytes]) => sum + (isWanted(kind) ? bytes : 0), 0) / 1e6
   return {
     minutes,
-    recall: await denseRecall(client, server.dataDirectory, settings.agents, queries),
+    ...(await denseRecall(client, server.dataDirectory, settings.agents, queries)),
     searchP50Millis: quantile(searchMillis, 0.5),
     searchP99Millis: quantile(searchMillis, 0.99),
     filteredP50Millis: quantile(filteredMillis, 0.5),

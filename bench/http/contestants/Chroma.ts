@@ -18,7 +18,8 @@ const api = "/api/v2/tenants/default_tenant/databases/default_database/collectio
 export const chroma: Contestant = {
   name: "Chroma",
   traits: {
-    durability: "committed to SQLite with Chroma's own settings",
+    isDurable: true,
+    durability: "SQLite with a rollback journal, synced before the answer",
     search: "meaning alone (HNSW, cosine)",
     lacks: "ranking by words; accounts, credits, schemas, versions, expiry, attestation, sharing"
   },

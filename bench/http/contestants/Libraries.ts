@@ -13,12 +13,14 @@ const givenVectors = new URL("../GivenVectors.ts", import.meta.url).href
 const noService = "accounts, credits, schemas, versions, expiry, attestation, sharing"
 
 export const sqliteVec: Contestant = library("sqlite-vec + FTS5", "sqliteVecServer.ts", {
+  isDurable: true,
   durability: "as Muniment: write-ahead log synced (`synchronous=FULL`) before the answer",
   search: "words (BM25) and meaning (exact scan), fused by rank",
   lacks: noService
 })
 
 export const lanceDb: Contestant = library("LanceDB", "lanceServer.ts", {
+  isDurable: false,
   durability: "file written, synced by nobody: a power cut may lose it",
   search: "words (BM25) and meaning (exact scan), fused by rank",
   lacks: noService

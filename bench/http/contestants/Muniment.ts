@@ -19,6 +19,7 @@ const givenVectors = new URL("../GivenVectors.ts", import.meta.url).href
 export const muniment: Contestant = {
   name: "Muniment",
   traits: {
+    isDurable: true,
     durability: "write-ahead log synced (`synchronous=FULL`) before the answer",
     search: "words (BM25F) and meaning, fused by calibrated relevance",
     lacks: ""

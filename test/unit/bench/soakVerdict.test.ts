@@ -35,6 +35,7 @@ describe("the verdict of a run", () => {
   const steady = (at: number): SoakSample => ({
     minutes: at,
     recall: 0.99,
+    bruteMillis: 5,
     searchP50Millis: 2,
     searchP99Millis: 9,
     filteredP50Millis: 1,
@@ -62,6 +63,17 @@ describe("the verdict of a run", () => {
       recall: 0.99 - 0.002 * at
     }))
     expect(verdict(leaking)).toBe("NOT FLAT: recall@10, resident (MB)")
+  })
+
+  it("does not blame the service for a machine that slows down, but for becoming slower than it", () => {
+    const slowing = (share: number) =>
+      minutes.map((at) => ({
+        ...steady(at),
+        bruteMillis: 5 * (1 + at / 20),
+        searchP50Millis: 2 * (1 + (share * at) / 20)
+      }))
+    expect(verdict(slowing(1))).not.toContain("search p50")
+    expect(verdict(slowing(8))).toContain("NOT FLAT: search p50, by the machine's pace")
   })
 
   it("fails on a single error, however flat the rest is", () => {
