@@ -85,7 +85,9 @@ export class CodeLists {
     this.#size++
     const scratch = slab.shared("decoded", width * floatBytes)
     const centroid = this.codebook.centroids + list * width * floatBytes
-    return slab.kernels.encodeCode(table, slot, centroid, block.address, lane, width, scratch)
+    const square = slab.kernels.encodeCode(table, slot, centroid, block.address, lane, width, scratch)
+    this.#arena.wipeDecoded()
+    return square
   }
 
   /** Removes a slot's code, if it has one. */

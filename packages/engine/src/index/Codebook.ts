@@ -100,6 +100,7 @@ const startOf = (arena: VectorArena, sample: ReadonlyArray<number>, lists: numbe
     const from = arena.decoded(slot) >>> 2
     centroids.set(arena.slab.floats.subarray(from, from + arena.width), list * arena.width)
   }
+  arena.wipeDecoded()
   return centroids
 }
 
@@ -169,6 +170,7 @@ class Sums {
   }
 
   release(): void {
+    this.#arena.wipeDecoded()
     this.#arena.slab.release(this.#address, this.#bytes)
   }
 

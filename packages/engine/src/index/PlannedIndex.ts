@@ -100,7 +100,7 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
       lists:
         codes === undefined || codes.lists === 0
           ? undefined
-          : { count: codes.lists, probes: codes.probesFor(k, live === 0 ? 1 : passing / live) },
+          : { count: codes.lists, probes: passing === live ? codes.probesFor(k) : codes.lists },
       graph: graph === undefined ? undefined : { pending: graph.pendingWithin(allowed) },
       pin: this.options.pin,
       costs: this.options.costs ?? typicalCosts

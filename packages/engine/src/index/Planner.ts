@@ -2,7 +2,7 @@
  * Chooses the engine of one search by estimated cost, and says why, for `explain`, log and metrics.
  *
  * The exact scan costs per allowed vector and never misses. The lists cost per centroid, per code of the
- * probed share and per row that is scored in the end; a filter widens the share. The graph costs per step
+ * probed share, which is all of them with a filter, and per row that is scored in the end. The graph costs per step
  * of its walk, and a filter that lets one in n through makes the walk n times longer. What each step costs on
  * this machine is measured at start (`measureCosts`).
  */
@@ -27,7 +27,7 @@ export interface PlanInput {
   readonly live: number
   /** Live vectors that pass the filter; equal to `live` without one. */
   readonly allowed: number
-  /** Undefined while there are no codes; `probes` for k and the filter's share. */
+  /** Undefined while there are no codes; `probes` is for k, and all of them with a filter. */
   readonly lists: { readonly count: number; readonly probes: number } | undefined
   /** Undefined without a graph; else how many allowed vectors it does not hold yet. */
   readonly graph: { readonly pending: number } | undefined
@@ -57,10 +57,8 @@ export const plan = (input: PlanInput): Plan => {
         ? because(exact, "pinned to quantized, but there are no codes yet")
         : because(quantized, "pinned by configuration")
     case "hnsw":
-      if (graph === undefined) return because(exact, "pinned to hnsw, but there is no graph")
-      // A filter that is rare enough makes the walk visit everything, with a call for each element.
-      return exact.estimatedMicros < graph.estimatedMicros
-        ? because(exact, "pinned to hnsw, but the scan is cheaper")
+      return graph === undefined
+        ? because(exact, "pinned to hnsw, but there is no graph")
         : because(graph, "pinned by configuration")
     case "auto":
       if (quantized === undefined) return because(exact, "few vectors are stored")

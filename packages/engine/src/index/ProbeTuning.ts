@@ -4,7 +4,8 @@
  * How near the lists of the best are depends on the queries at least as much as on the vectors: on one model's
  * questions a fifth of the lists held .99 of the ten best, on another's two thirds did not. So recent
  * queries are kept, in memory alone; beside the searches each is answered in full once, and the ranks of its
- * hits' lists say what it would have needed. Until enough are known every list is probed, and nothing missed.
+ * hits' lists say what it would have needed. Until enough are known every list is probed, and nothing missed. So it
+ * is with a filter: what it lets through may lie anywhere.
  */
 import type { CodeLists } from "./CodeLists.ts"
 import type { VectorArena } from "./VectorArena.ts"
@@ -14,7 +15,7 @@ const recallWanted = 0.998
 /** Queries that a number of probes is learned from, at least and at most. */
 const queriesMin = 32
 const queriesMax = 128
-/** Numbers of results that probes are learned for. A filter that lets one in n through asks for n times more. */
+/** Numbers of results that probes are learned for; for more, every list is probed. */
 const resultCounts = [10, 32, 100, 320, 1_000] as const
 const resultsMax = resultCounts[resultCounts.length - 1]!
 
@@ -34,12 +35,9 @@ export class ProbeTuning {
     this.#ranks = resultCounts.map(() => new Uint32Array(lists.codebook.count))
   }
 
-  /** Lists to probe for k results when `share` (0..1) of the vectors is allowed. */
-  probesFor(k: number, share: number): number {
-    const { count } = this.#lists.codebook
-    const wanted = k / Math.max(share, Number.EPSILON)
-    const at = resultCounts.findIndex((results) => results >= wanted)
-    return Math.min(count, this.#probes?.[at] ?? count)
+  /** Lists to probe for k results without a filter. */
+  probesFor(k: number): number {
+    return this.#probes?.[resultCounts.findIndex((results) => results >= k)] ?? this.#lists.codebook.count
   }
 
   /** Notes the query of a search, a copy. */

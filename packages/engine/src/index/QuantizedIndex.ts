@@ -69,6 +69,8 @@ export class QuantizedIndex implements VectorIndex {
   follow(slot: number): void {
     this.#next?.remove(slot)
     this.#serving?.remove(slot)
+    // A centroid of few vectors tells of each of them.
+    if (this.size === 0) this.#drop()
     if (!this.#arena.live.has(slot)) return
     this.#next?.add(slot)
     if (this.#serving === undefined) return
@@ -81,17 +83,17 @@ export class QuantizedIndex implements VectorIndex {
     query: Float32Array,
     k: number,
     allowed: Bitmap | undefined,
-    probes = this.probesFor(k, this.#shareOf(allowed))
+    probes = allowed === undefined ? this.probesFor(k) : this.lists
   ): SearchHits {
     const prepared = this.#arena.prepare(query)
     if (this.#serving === undefined) return this.#arena.best(prepared, k, this.#arena.live, allowed)
-    this.#tuning?.note(query)
+    if (allowed === undefined) this.#tuning?.note(query)
     return this.#serving.search(prepared, k, allowed, probes)
   }
 
-  /** Lists to probe for k results when `share` (0..1) of the vectors is allowed. */
-  probesFor(k: number, share: number): number {
-    return this.#tuning?.probesFor(k, share) ?? this.lists
+  /** Lists to probe for k results without a filter; with one, all. */
+  probesFor(k: number): number {
+    return this.#tuning?.probesFor(k) ?? this.lists
   }
 
   /**
@@ -99,10 +101,9 @@ export class QuantizedIndex implements VectorIndex {
    * to do). `now` is a clock in milliseconds.
    */
   work(budgetMillis: number, now: () => number): number {
-    if (this.#isClosed) return 0
-    if (this.#building === undefined && this.#wantsLists) this.#building = this.#build()
     const deadline = now() + budgetMillis
     while (this.backlog > 0) {
+      if (this.#wantsLists) this.#building ??= this.#build()
       if (this.#building === undefined) this.#tuning?.step()
       else if (this.#building.next().done === true) this.#building = undefined
       if (now() >= deadline) break
@@ -112,8 +113,8 @@ export class QuantizedIndex implements VectorIndex {
 
   /** Vectors that the lists wanted do not hold yet, or queries to learn from. */
   get backlog(): number {
-    if (this.#building !== undefined) return Math.max(1, this.#arena.size - (this.#next?.size ?? 0))
     if (this.#isClosed) return 0
+    if (this.#building !== undefined) return Math.max(1, this.#arena.size - (this.#next?.size ?? 0))
     return this.#wantsLists ? this.#arena.size : (this.#tuning?.backlog ?? 0)
   }
 
@@ -128,11 +129,17 @@ export class QuantizedIndex implements VectorIndex {
 
   close(): void {
     this.#isClosed = true
+    this.#drop()
+  }
+
+  /** Back to no lists. */
+  #drop(): void {
     // Runs the generator's `finally`, which gives back what it holds.
     this.#building?.return()
     this.#building = undefined
     this.#serving?.release()
     this.#serving = undefined
+    this.#tuning = undefined
   }
 
   *#build(): Generator<void, void> {
@@ -179,10 +186,6 @@ export class QuantizedIndex implements VectorIndex {
   get #hasDrifted(): boolean {
     const lasting = Math.max(recentAdditions, this.#arena.size / 10)
     return this.#additions >= lasting && this.#recentSquare > this.#memberSquare * driftMax
-  }
-
-  #shareOf(allowed: Bitmap | undefined): number {
-    return allowed === undefined || this.size === 0 ? 1 : this.#arena.live.countAnd(allowed) / this.size
   }
 }
 

@@ -67,6 +67,7 @@ export class VectorArena {
     if (seq < this.seqOf(slot)) return false
     const row = this.#occupy(slot, seq)
     this.slab.kernels.encodeRow(this.#rotated("vector", vector), row, this.width)
+    this.#wipe("vector")
     return true
   }
 
@@ -126,12 +127,15 @@ export class VectorArena {
   copyOf(slot: number): Float32Array {
     const address = this.decoded(slot)
     this.slab.kernels.unrotate(address, this.#signs, this.width)
-    return this.slab.floats.slice(address >>> 2, (address >>> 2) + this.dims)
+    const copy = this.slab.floats.slice(address >>> 2, (address >>> 2) + this.dims)
+    this.wipeDecoded()
+    return copy
   }
 
   /** Copies a live slot's vector, rotated, into a plain array, which is what hnswlib-node takes. */
   copyRotated(slot: number, target: Array<number>): void {
     this.#copy(this.decoded(slot), target)
+    this.wipeDecoded()
   }
 
   /** Copies a prepared query, rotated, into a plain array. */
@@ -139,11 +143,16 @@ export class VectorArena {
     this.#copy(query.rotated, target)
   }
 
-  /** Address of a live slot's vector as f32[width], rotated; valid until the next call. */
+  /** Address of a live slot's vector as f32[width], rotated; valid until the next call. To be wiped after use. */
   decoded(slot: number): number {
     const address = this.slab.shared("decoded", this.width * floatBytes)
     this.slab.kernels.decodeRow(this.rowOf(slot), address, this.width)
     return address
+  }
+
+  /** Leaves nothing of the last vector that was decoded. */
+  wipeDecoded(): void {
+    this.#wipe("decoded")
   }
 
   /** 32-bit hash of a live slot's row: tells two vectors of one slot apart. */
@@ -157,6 +166,7 @@ export class VectorArena {
 
   /** Room for the k best, shared by all searches of the slab. */
   heap(k: number): number {
+    if (!Number.isInteger(k) || k < 0) throw new RangeError(`k must be a whole number of at least 0, got ${k}`)
     return this.slab.shared("heap", k * pairBytes)
   }
 
@@ -212,6 +222,11 @@ export class VectorArena {
     this.slab.floats.fill(0, (address >>> 2) + this.dims, (address >>> 2) + this.width)
     this.slab.kernels.rotate(address, this.#signs, this.width)
     return address
+  }
+
+  #wipe(place: string): void {
+    const address = this.slab.shared(place, this.width * floatBytes)
+    this.slab.bytes.fill(0, address, address + this.width * floatBytes)
   }
 
   #copy(address: number, target: Array<number>): void {

@@ -128,7 +128,7 @@ describe("a snapshot", () => {
     ["its labels are missing", () => rmSync(`${path}.labels`)],
     ["its graph is missing", () => rmSync(path)],
     ["its labels are those of another graph", () => writeFileSync(path, readFileSync(path).reverse())],
-    ["its format is of another version", () => resign(path, (bytes) => bytes.writeUInt32LE(2, 8))],
+    ["its format is of another version", () => resign(path, (bytes) => bytes.writeUInt32LE(1, 8))],
     ["its labels are of another kind of file", () => resign(path, (bytes) => bytes.write("NOTMUNIM", "latin1"))],
     ["its header length is absurd", () => resign(path, (bytes) => bytes.writeUInt32LE(4_000_000_000, 12))],
     ["its header is no JSON", () => resign(path, (bytes) => bytes.write("?", 16))]
