@@ -13,7 +13,7 @@ import { namespaceKey } from "../support/EngineFixtures.ts"
 import { segmentFaults } from "../support/FileAudit.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 
-const kills = 6
+const kills = 5
 /** After the writer has begun, milliseconds. */
 const runMillis = { least: 1, most: 120 }
 

@@ -18,8 +18,9 @@ import {
 } from "../support/EngineFixtures.ts"
 import { SeededRandom } from "../support/SeededRandom.ts"
 
-const segments = 3
-const memoriesMin = segments * slotsPerSegment
+const memoriesMin = 3 * slotsPerSegment
+/** Memories removed between two saves: so many that most segments change. */
+const removals = { least: 8, most: 16 }
 /** Dimensions: large enough that a save of a segment is many pages. */
 const dims = 96
 
@@ -50,7 +51,7 @@ await Effect.runPromise(
       yield* host.maintain
       process.stdout.write("saved\n")
       const gone = Array.from(
-        { length: random.between(1, 4) },
+        { length: random.between(removals.least, removals.most) },
         () => numbers.splice(random.between(0, memoriesMin), 1)[0]
       )
       const ids = gone.filter((at) => at !== undefined).map((at) => memoryRecord(at, "").id)

@@ -28,6 +28,8 @@ export type StopReason = StoreError | undefined
 
 /** Time for saving segments in one go, about a hundred; those left out are saved next time, or never. */
 const saveMillisMax = 1_000
+/** Changed segments that an open namespace is saved for; fewer cost more to write, again and again, than to encode once. */
+const restingSegmentsMin = 4
 /** Segments that a commit deletes itself: some 100 pages each. */
 const segmentsPerCommitMax = 2
 
@@ -160,7 +162,7 @@ class Actor implements Namespace {
       this.#seqAtTidy = this.#state.lastSeq
       return Effect.andThen(forget, sweep).pipe(
         Effect.andThen(Effect.suspend(() => this.#eraseLog())),
-        Effect.andThen(isQuiet ? this.#saveSegments() : Effect.void)
+        Effect.andThen(isQuiet ? this.#saveSegments(restingSegmentsMin) : Effect.void)
       )
     })
   }
@@ -170,7 +172,7 @@ class Actor implements Namespace {
     return Effect.suspend(() => {
       if (this.#stopReason !== undefined) return Effect.void
       return this.#eraseLog().pipe(
-        Effect.andThen(this.#saveSegments()),
+        Effect.andThen(this.#saveSegments(1)),
         Effect.andThen(this.#saveSnapshots()),
         Effect.catch((error) =>
           Effect.logWarning("closing a namespace", { namespace: this.key.tag, error: error._tag })
@@ -269,12 +271,12 @@ class Actor implements Namespace {
     )
   }
 
-  /** A save that fails makes the next open slower, and is told to the log. */
-  #saveSegments(): Effect.Effect<void> {
+  /** If at least so many have changed. A save that fails makes the next open slower, and is told to the log. */
+  #saveSegments(least: number): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const source = this.#state.segmentSource
       if (source === undefined) return
-      if (!this.#segmentsDue && source.index.changedSegments().length === 0) return
+      if (!this.#segmentsDue && source.index.changedSegments().length < least) return
       this.#segmentsDue = true
       const untilMillis = (yield* Clock.currentTimeMillis) + saveMillisMax
       this.#segmentsDue = !(yield* saveSegments(this.#store.segments, source, untilMillis))

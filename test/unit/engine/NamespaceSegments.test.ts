@@ -3,7 +3,7 @@
  * opens, gone with what they hold; with them and without, the image is the same to the last bit.
  */
 import { describe, expect, it } from "@effect/vitest"
-import { readdirSync, readFileSync } from "node:fs"
+import { cpSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { crc32 } from "node:zlib"
@@ -161,22 +161,22 @@ describe("segments of a namespace", () => {
     })
   )
 
-  it.effect("are written by a round of housekeeping when nothing was committed since the one before", () =>
+  it.effect("are written by a round of housekeeping when many have changed, but none since the one before", () =>
     Effect.gen(function* () {
       const directory = temporaryDirectory()
       yield* session(
         directory,
         Effect.gen(function* () {
-          yield* fill(1_500)
+          yield* fill(3_100)
           yield* maintain
           expect(stored(directory)).toEqual([])
           yield* maintain
-          expect(stored(directory)).toEqual([0, 1])
+          expect(stored(directory)).toEqual([0, 1, 2, 3])
           yield* remove(3)
-          expect(stored(directory)).toEqual([1])
           yield* maintain
           yield* maintain
-          expect(stored(directory)).toEqual([0, 1])
+          // One is not worth its bytes while the namespace is open.
+          expect(stored(directory)).toEqual([1, 2, 3])
         })
       )
       yield* expectSame(directory, 0)
@@ -239,11 +239,9 @@ describe("segments of a namespace", () => {
           yield* remove(77)
           yield* maintain
           expect(filesWith(directory, code)).toEqual([])
-          yield* maintain
-          expect(stored(directory)).toEqual([0, 1])
-          expect(filesWith(directory, code)).toEqual([])
         })
       )
+      expect(stored(directory)).toEqual([0, 1])
       expect(filesWith(directory, code)).toEqual([])
     })
   )
@@ -264,11 +262,13 @@ describe("segments of a namespace", () => {
     ["another's sum", run("UPDATE index_segment SET crc = crc + 1"), 1_500],
     ["a vector too many", run("DELETE FROM vector WHERE slot = 1100"), 1_499]
   ]
+  const pattern = temporaryDirectory()
   for (const [what, damage, rowsRead] of damages) {
     it.effect(`with ${what} are not believed: the image is the same, and the next close writes them anew`, () =>
       Effect.gen(function* () {
         const directory = temporaryDirectory()
-        yield* session(directory, fill(1_500))
+        if (readdirSync(pattern).length === 0) yield* session(pattern, fill(1_500))
+        cpSync(pattern, directory, { recursive: true })
         database(directory, damage)
         const { image: found, read } = yield* image(directory)
         expect(read).toBe(rowsRead)
@@ -296,11 +296,11 @@ describe("segments of a namespace", () => {
       ).pipe(Layer.provide(sqliteNamespaceStore(directory)))
       const engine = NamespaceHost.layer({ dataDirectory: directory, index: exactOnly }).pipe(Layer.provide(fullDisk))
       const use = Effect.gen(function* () {
-        yield* fill(1_100)
+        yield* fill(3_100)
         yield* maintain
         yield* maintain
         yield* remove(4)
-        expect(yield* look).toBe(1_099)
+        expect(yield* look).toBe(3_099)
       })
       yield* Effect.provide(use, Layer.fresh(engine))
       expect(stored(directory)).toEqual([])
