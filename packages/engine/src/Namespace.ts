@@ -5,7 +5,7 @@
  * one transaction for a group, then the image follows, then every sender has its reply; a commit
  * precedes every reply. Reads never enter the mailbox: they look at the image, which is always the
  * committed state. After any failure the outcome is unknown: the actor stops, tells everyone, and
- * its host opens the file anew. Graphs are built by a fiber beside it, one slice at a time.
+ * its host opens the file anew. Lists and graphs are built by a fiber beside it, one slice at a time.
  */
 import { Cause, Clock, Deferred, Effect, Queue, type Scope, type Semaphore } from "effect"
 import { InsufficientStorage, Unavailable, type Conflict, type NotFound } from "@muniment/domain/Errors"
@@ -134,7 +134,7 @@ class Actor implements Namespace {
     ).pipe(Effect.repeat({ while: () => this.#stopReason === undefined }))
   }
 
-  /** Builds graphs whenever there is something to build; searches scan what is not built yet. */
+  /** Builds lists and graphs whenever there is something to build; searches scan what is not built yet. */
   build(turns: Semaphore.Semaphore): Effect.Effect<void> {
     // The yield comes first, so that other fibers and sockets get theirs between any two slices.
     const slice = turns.withPermit(
@@ -146,8 +146,8 @@ class Actor implements Namespace {
     const untilBuilt = Effect.repeat(slice, { while: (left) => left > 0 })
     return Queue.offer(this.#buildDue, undefined).pipe(
       Effect.andThen(Effect.forever(Effect.andThen(Queue.take(this.#buildDue), untilBuilt))),
-      // Without its graph a search is exact and slower, never wrong.
-      Effect.tapDefect((defect) => Effect.logError("a graph cannot be built", { namespace: this.key.tag, defect }))
+      // Without them a search is exact and slower, never wrong.
+      Effect.tapDefect((defect) => Effect.logError("lists or a graph cannot be built", { namespace: this.key.tag, defect }))
     )
   }
 
@@ -162,7 +162,10 @@ class Actor implements Namespace {
       this.#seqAtTidy = this.#state.lastSeq
       return Effect.andThen(forget, sweep).pipe(
         Effect.andThen(Effect.suspend(() => this.#eraseLog())),
-        Effect.andThen(isQuiet ? this.#saveSegments(restingSegmentsMin) : Effect.void)
+        Effect.andThen(isQuiet ? this.#saveSegments(restingSegmentsMin) : Effect.void),
+        // Lists also learn from searches, which tell nobody.
+        Effect.andThen(Queue.offer(this.#buildDue, undefined)),
+        Effect.asVoid
       )
     })
   }
