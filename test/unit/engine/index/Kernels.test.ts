@@ -1,0 +1,170 @@
+/** The SIMD kernels against their scalar twins, bit for bit: only the nearest lists may differ, in the last bits. */
+import {
+  codeBlockBytes,
+  loadKernels,
+  pairBytes,
+  queryBytes,
+  rowBytes,
+  tablesBytes
+} from "@muniment/engine/index/Kernels"
+import { Slab } from "@muniment/engine/index/Slab"
+import { describe, expect, it } from "vitest"
+import {
+  boundScalar,
+  decodeRowScalar,
+  encodeCodeScalar,
+  encodeQueryScalar,
+  encodeRowScalar,
+  encodeTablesScalar,
+  rotateScalar,
+  scoreScalar
+} from "../../../support/ScalarKernels.ts"
+import { SeededRandom } from "../../../support/SeededRandom.ts"
+
+const slab = new Slab(loadKernels())
+const { kernels } = slab
+const random = new SeededRandom(6)
+const widths = [64, 128, 192, 384, 448, 768]
+
+const placed = (values: Float32Array): number => {
+  const address = slab.allocate(values.byteLength)
+  slab.floats.set(values, address >>> 2)
+  return address
+}
+const floatsAt = (address: number, count: number) => slab.floats.slice(address >>> 2, (address >>> 2) + count)
+const noise = (width: number, size = 1) => Float32Array.from({ length: width }, () => (random.next() - 0.5) * size)
+const oneHot = (width: number) => Float32Array.from({ length: width }, (_value, at) => (at === 5 ? 1 : 0))
+
+/** Usual and extreme: noise, few large components, equal components, nothing, steps that end in a half. */
+const vectorsOf = (width: number): ReadonlyArray<Float32Array> => [
+  noise(width),
+  noise(width, 1e-20),
+  noise(width, 1e8),
+  oneHot(width),
+  new Float32Array(width).fill(-0.05),
+  new Float32Array(width),
+  Float32Array.from({ length: width }, (_value, at) => (at === 0 ? 127 : (at % 20) + 0.5))
+]
+const signsOf = (width: number) => Float32Array.from({ length: 4 * width }, () => (random.next() < 0.5 ? -1 : 1))
+
+describe.each(widths)("of %d components", (width) => {
+  it("rotations are the scalar ones, keep lengths and can be undone", () => {
+    const signs = signsOf(width)
+    const signsAt = placed(signs)
+    for (const vector of vectorsOf(width)) {
+      const at = placed(vector)
+      kernels.rotate(at, signsAt, width)
+      expect(floatsAt(at, width)).toEqual(rotateScalar(vector, signs))
+      kernels.unrotate(at, signsAt, width)
+      const largest = Math.max(...vector.map(Math.abs))
+      for (const [i, x] of floatsAt(at, width).entries())
+        expect(Math.abs(x - vector[i]!)).toBeLessThanOrEqual(largest * 1e-5)
+    }
+  })
+
+  it("rows, queries and their products are the scalar ones", () => {
+    const row = slab.allocate(rowBytes(width))
+    const query = slab.allocate(queryBytes(width))
+    const decoded = slab.allocate(width * 4)
+    for (const vector of vectorsOf(width)) {
+      const expected = encodeRowScalar(vector)
+      kernels.encodeRow(placed(vector), row, width)
+      expect(new Int8Array(slab.bytes.slice(row, row + width).buffer)).toEqual(expected.codes)
+      expect([slab.floats[(row + width) >>> 2], slab.words[(row + width + 4) >>> 2]! | 0]).toEqual([
+        expected.scale,
+        expected.sum
+      ])
+      kernels.decodeRow(row, decoded, width)
+      expect(floatsAt(decoded, width)).toEqual(decodeRowScalar(expected))
+      for (const other of vectorsOf(width)) {
+        kernels.encodeQuery(placed(other), query, width)
+        expect(kernels.scoreRow(row, query, width)).toBe(scoreScalar(expected, encodeQueryScalar(other)))
+      }
+    }
+  })
+
+  it("codes, tables and the choice of rows are the scalar ones", () => {
+    const rows = Array.from({ length: 70 }, () => noise(width))
+    const table = slab.allocate(3 * 4)
+    const rowBlocks = [0, 1, 2].map(() => slab.allocate(32 * rowBytes(width)))
+    const codeBlocks = [0, 1, 2].map(() => slab.allocate(codeBlockBytes(width)))
+    const blocks = slab.allocate(3 * 4)
+    slab.words.set(rowBlocks, table >>> 2)
+    slab.words.set(codeBlocks, blocks >>> 2)
+    const centroid = noise(width, 0.2)
+    const centroidAt = placed(centroid)
+    const scratch = slab.allocate(width * 4)
+    for (const block of codeBlocks) for (let lane = 0; lane < 32; lane++) kernels.clearCode(block, lane, width)
+    const codes = rows.map((vector, slot) => {
+      const [block, lane] = [slot >> 5, slot & 31]
+      kernels.encodeRow(placed(vector), rowBlocks[block]! + lane * rowBytes(width), width)
+      const expected = encodeCodeScalar(encodeRowScalar(vector), centroid)
+      expect(kernels.encodeCode(table, slot, centroidAt, codeBlocks[block]!, lane, width, scratch)).toBe(
+        expected.square
+      )
+      const factors = (codeBlocks[block]! + width * 4) >>> 2
+      expect([0, 1, 2].map((part) => slab.floats[factors + part * 32 + lane])).toEqual([
+        expected.factor,
+        expected.offset,
+        expected.error
+      ])
+      return expected
+    })
+    const query = noise(width)
+    const queryAt = placed(query)
+    const queryCodes = slab.allocate(queryBytes(width))
+    const tablesAt = slab.allocate(tablesBytes(width))
+    kernels.encodeQuery(queryAt, queryCodes, width)
+    kernels.encodeTables(queryAt, tablesAt, width)
+    const tables = encodeTablesScalar(query)
+    expect(slab.bytes.slice(tablesAt, tablesAt + width * 4)).toEqual(tables.entries)
+    expect([...floatsAt(tablesAt + width * 4, 2)]).toEqual([tables.step, tables.least])
+
+    const scores = rows.map((vector) => scoreScalar(encodeRowScalar(vector), encodeQueryScalar(query)))
+    const heap = slab.allocate(70 * pairBytes)
+    for (const [k, spread] of [
+      [5, 0],
+      [5, 0.5],
+      [70, 1]
+    ] as const) {
+      const found = kernels.scanCodes(blocks, 3, tablesAt, 0.1, spread, table, 0, 0, queryCodes, width, heap, 0, k)
+      kernels.sortBestFirst(heap, found)
+      const kept: Array<readonly [number, number]> = []
+      for (const [slot, code] of codes.entries()) {
+        const least = kept.length < k ? -Infinity : kept[k - 1]![0]
+        if (boundScalar(code, tables, 0.1, spread) < least || scores[slot]! < least) continue
+        kept.push([scores[slot]!, slot])
+        kept.sort(([left, leftSlot], [right, rightSlot]) => right - left || leftSlot - rightSlot)
+        kept.length = Math.min(k, kept.length)
+      }
+      const got = Array.from({ length: found }, (_value, at) => [
+        slab.floats[(heap >>> 2) + 2 * at],
+        slab.words[(heap >>> 2) + 2 * at + 1]
+      ])
+      expect(got).toEqual(kept)
+    }
+  })
+
+  it("finds the nearest list, and lists in order of nearness", () => {
+    const count = 37
+    const centroids = Array.from({ length: count }, () => noise(width))
+    const centroidsAt = placed(Float32Array.from(centroids.flatMap((centroid) => [...centroid])))
+    const halves = slab.allocate(count * 4)
+    const scratch = slab.allocate(count * 4)
+    const heap = slab.allocate(count * pairBytes)
+    kernels.halfSquares(centroidsAt, count, width, halves)
+    for (let trial = 0; trial < 10; trial++) {
+      const vector = noise(width)
+      const nearness = centroids.map((centroid) =>
+        centroid.reduce((sum, x, at) => sum + x * vector[at]! - (x * x) / 2, 0)
+      )
+      const order = [...nearness.keys()].sort((left, right) => nearness[right]! - nearness[left]!)
+      const at = placed(vector)
+      expect(kernels.nearestList(at, centroidsAt, halves, count, width, scratch)).toBe(order[0])
+      const found = kernels.probe(at, centroidsAt, halves, count, width, scratch, 9, heap)
+      expect(Array.from({ length: found }, (_value, i) => slab.words[(heap >>> 2) + 2 * i + 1])).toEqual(
+        order.slice(0, 9)
+      )
+    }
+  })
+})
