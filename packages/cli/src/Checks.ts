@@ -55,14 +55,14 @@ const vectorsCheck = ({ pending }: ServiceStatus["embedding"]): Check =>
         remedy: 'run "muniment reembed"'
       }
 
-const indexCheck = ({ engine, hnswAvailable, detail }: ServiceStatus["index"]): Check =>
-  hnswAvailable
+const indexCheck = ({ engine, isAvailable, detail }: ServiceStatus["index"]): Check =>
+  isAvailable
     ? { name: "index", verdict: "ok", detail: `${engine}: ${detail}` }
     : {
         name: "index",
         verdict: "warn",
-        detail: `hnswlib-node is missing, so the exact index serves: same answers, slower for large agents. ${detail}`,
-        remedy: 'install g++, make and Python 3, delete node_modules, run "npm run setup"'
+        detail: `the engine ${engine} is set, but hnswlib-node is missing; slower for large agents. ${detail}`,
+        remedy: 'leave MUNIMENT_INDEX out, or install g++, make and Python 3, delete node_modules, run "npm run setup"'
       }
 
 const storeCheck = ({ namespaces, quarantined }: ServiceStatus): Check =>

@@ -276,7 +276,7 @@ const exactPaths = {
 } as const
 
 const serve = Effect.fnUntraced(function* (config: ServerConfig, startedMillis: number) {
-  const hnswlib = config.index === "exact" ? undefined : yield* Effect.promise(() => loadHnswlib())
+  const hnswlib = config.index === "hnsw" ? yield* Effect.promise(() => loadHnswlib()) : undefined
   const app = HttpRouter.serve(routesOf(config), {
     disableLogger: true,
     disableListenLog: true,

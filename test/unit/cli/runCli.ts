@@ -78,7 +78,7 @@ export const healthy: ServiceStatus & { readonly success: true } = {
   dataDirectory: "data",
   embedding: { model: "m", ready: true, detail: "loaded", pending: 0 },
   extraction: { reader: "rules" },
-  index: { engine: "hnsw", hnswAvailable: true, detail: "2 graphs" },
+  index: { engine: "auto", isAvailable: true, detail: "exact scans and quantised lists" },
   namespaces: { total: 2, open: 1 },
   quarantined: [],
   disk: { freeBytes: 2 ** 40, ballastBytes: 2 ** 23 },

@@ -48,7 +48,7 @@ export const ServiceStatus = Schema.Struct({
   }),
   /** Who reads conversations: `rules`, or the name of the language model. */
   extraction: Schema.Struct({ reader: Schema.String }),
-  index: Schema.Struct({ engine: Schema.String, hnswAvailable: Schema.Boolean, detail: Schema.String }),
+  index: Schema.Struct({ engine: Schema.String, isAvailable: Schema.Boolean, detail: Schema.String }),
   namespaces: Schema.Struct({ total: Schema.Int, open: Schema.Int }),
   quarantined: Schema.Array(Schema.Struct({ file: Schema.String, reason: Schema.String })),
   disk: Schema.Struct({ freeBytes: Schema.Finite, ballastBytes: Schema.Finite }),

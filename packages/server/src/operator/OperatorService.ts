@@ -18,6 +18,7 @@ import { Limits } from "@muniment/domain/Limits"
 import type { ExportedMemory, MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import type { HnswlibModule } from "@muniment/engine/index/Hnswlib"
+import type { IndexPin } from "@muniment/engine/index/Planner"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
@@ -63,13 +64,13 @@ export class OperatorService extends Context.Service<
     ) => Effect.Effect<{ readonly imported: number; readonly skipped: number }, MoveFailure>
   }
 >()("muniment/server/OperatorService") {
-  static readonly layer = (options: { readonly hnswlib: HnswlibModule | undefined; readonly index: string }) =>
+  static readonly layer = (options: { readonly hnswlib: HnswlibModule | undefined; readonly index: IndexPin }) =>
     Layer.effect(this, make(options))
 }
 
 const make = Effect.fnUntraced(function* (options: {
   readonly hnswlib: HnswlibModule | undefined
-  readonly index: string
+  readonly index: IndexPin
 }) {
   const host = yield* NamespaceHost
   const directory = yield* NamespaceDirectory
@@ -86,6 +87,7 @@ const make = Effect.fnUntraced(function* (options: {
     return found ?? (yield* new NotFound({ code: "account_not_found", error: `there is no account "${name}"` }))
   })
 
+  const isHnswMissing = options.index === "hnsw" && options.hnswlib === undefined
   const status = Effect.gen(function* () {
     const { state, reason, defaultModel } = yield* embedder.status
     const { open, quarantined, ballastBytes } = yield* host.status
@@ -95,9 +97,9 @@ const make = Effect.fnUntraced(function* (options: {
     const warnings: Array<string> = []
     if (state === "unavailable")
       warnings.push(`search is by words alone: ${reason ?? "no embedding model"}; mend it with: npm run setup`)
-    if (options.hnswlib === undefined)
+    if (isHnswMissing)
       warnings.push(
-        "hnswlib-node is not built, so large namespaces are scanned exactly and searched more slowly; mend it with a C++ compiler and: npm rebuild hnswlib-node"
+        "MUNIMENT_INDEX is hnsw, but hnswlib-node is not built, so every search is an exact scan; leave the variable out, or mend it with a C++ compiler and: npm rebuild hnswlib-node"
       )
     if (quarantined.length > 0)
       warnings.push(`${quarantined.length} damaged namespace file(s) are set aside; restore them from a backup`)
@@ -111,8 +113,8 @@ const make = Effect.fnUntraced(function* (options: {
       extraction: { reader: extractor.name },
       index: {
         engine: options.index,
-        hnswAvailable: options.hnswlib !== undefined,
-        detail: options.hnswlib === undefined ? "exact scans only" : "exact scans and HNSW graphs"
+        isAvailable: !isHnswMissing,
+        detail: isHnswMissing ? "exact scans only" : indexDetails[options.index]
       },
       namespaces: { total: directory.all().length, open },
       quarantined,
@@ -195,3 +197,11 @@ const make = Effect.fnUntraced(function* (options: {
 
   return { status, account, exportPage, importRecords }
 })
+
+/** What serves under each setting of `MUNIMENT_INDEX`. */
+const indexDetails: Readonly<Record<IndexPin, string>> = {
+  auto: "exact scans and quantised lists, by estimated cost",
+  exact: "exact scans only",
+  quantized: "quantised lists",
+  hnsw: "HNSW graphs"
+}
