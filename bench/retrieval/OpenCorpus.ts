@@ -1,9 +1,12 @@
 /**
- * One corpus behind the service's own lexical index (a real FTS5 table in memory), asked question by
- * question. A slot is the index of a memory; later turns count as newer.
+ * One corpus behind the service's own lexical index (a real FTS5 table in memory) and vector codes,
+ * asked question by question. A slot is the index of a memory; later turns count as newer.
  */
 import { DatabaseSync } from "node:sqlite"
 import { Bitmap } from "@muniment/engine/index/Bitmap"
+import { loadKernels } from "@muniment/engine/index/Kernels"
+import { SlabPool } from "@muniment/engine/index/Slab"
+import { VectorArena } from "@muniment/engine/index/VectorArena"
 import { weighQuery } from "@muniment/engine/recall/Bm25"
 import { FullText } from "@muniment/engine/recall/FullText"
 import type { Candidate, FusionQuery } from "@muniment/engine/recall/Fusion"
@@ -47,10 +50,10 @@ export const openCorpus = (corpus: Corpus): OpenCorpus => {
     const terms = queryTerms(question)
     const weighted = weighQuery(terms, index.statistics(terms, allowed))
     const scores = index.score(weighted, allowed)
+    const cosines = cosinesOf(dense)
     const candidates = corpus.memories.map((_, slot): SlotCandidate => {
       const { score, matchedTerms } = scores.of(slot)
-      const passage = dense?.passages[slot]
-      const cosine = dense === undefined || passage === undefined ? undefined : dot(dense.vector, passage)
+      const cosine = cosines?.[slot]
       return { slot, id: String(slot).padStart(6, "0"), createdAt: slot, lexicalScore: score, matchedTerms, cosine }
     })
     return { candidates, query: { scoreBound: weighted.scoreBound, termCount: terms.length, modelId: dense?.modelId } }
@@ -58,8 +61,22 @@ export const openCorpus = (corpus: Corpus): OpenCorpus => {
   return { corpus, ask }
 }
 
-const dot = (left: Float32Array, right: Float32Array): number => {
-  let sum = 0
-  for (let at = 0; at < left.length; at++) sum += left[at]! * right[at]!
-  return sum
+const slabs = new SlabPool(loadKernels())
+/** The service's own int8 codes, by the vectors they were made from. */
+const arenas = new WeakMap<ReadonlyArray<Float32Array>, VectorArena>()
+
+const arenaOf = (passages: ReadonlyArray<Float32Array>): VectorArena => {
+  const known = arenas.get(passages)
+  if (known !== undefined) return known
+  const arena = new VectorArena(passages[0]?.length ?? 0, slabs.take())
+  for (const [slot, vector] of passages.entries()) arena.set(slot, vector, 0)
+  arenas.set(passages, arena)
+  return arena
+}
+
+/** By slot, as every engine of the service scores them; undefined for a search by words. */
+const cosinesOf = (dense: QueryVector | undefined): Float32Array | undefined => {
+  if (dense === undefined) return undefined
+  const arena = arenaOf(dense.passages)
+  return arena.scores(arena.prepare(dense.vector), [...dense.passages.keys()])
 }
