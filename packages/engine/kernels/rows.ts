@@ -24,7 +24,7 @@ function sumLanes(v: v128): f32 {
 
 function largestOf(at: i32, width: i32): f32 {
   let largest = f32x4.splat(0)
-  for (let i = 0; i < width; i += 4) largest = f32x4.max(largest, f32x4.abs(v128.load(at + i * 4)))
+  for (let i = 0; i < width; i += 4) largest = f32x4.pmax(largest, f32x4.abs(v128.load(at + i * 4)))
   return max(
     max(f32x4.extract_lane(largest, 0), f32x4.extract_lane(largest, 1)),
     max(f32x4.extract_lane(largest, 2), f32x4.extract_lane(largest, 3))
@@ -58,8 +58,8 @@ export function encodeRow(rotated: i32, row: i32, width: i32): void {
     products = f32x4.add(products, f32x4.mul(v128.load(from, 32), c))
     products = f32x4.add(products, f32x4.mul(v128.load(from, 48), d))
     const codes = i8x16.narrow_i16x8_s(
-      i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(a), i32x4.trunc_sat_f32x4_s(b)),
-      i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(c), i32x4.trunc_sat_f32x4_s(d))
+      i16x8.narrow_i32x4_s(i32x4.relaxed_trunc_f32x4_s(a), i32x4.relaxed_trunc_f32x4_s(b)),
+      i16x8.narrow_i32x4_s(i32x4.relaxed_trunc_f32x4_s(c), i32x4.relaxed_trunc_f32x4_s(d))
     )
     sums = i16x8.add(sums, i16x8.extadd_pairwise_i8x16_s(codes))
     v128.store(row + i, codes)
@@ -92,10 +92,10 @@ export function encodeQuery(rotated: i32, query: i32, width: i32): void {
   const lowBits = i16x8.splat(127)
   for (let i = 0; i < width; i += 16) {
     const from = rotated + i * 4
-    const a = i32x4.trunc_sat_f32x4_s(stepsAt(from, step))
-    const b = i32x4.trunc_sat_f32x4_s(stepsAt(from + 16, step))
-    const c = i32x4.trunc_sat_f32x4_s(stepsAt(from + 32, step))
-    const d = i32x4.trunc_sat_f32x4_s(stepsAt(from + 48, step))
+    const a = i32x4.relaxed_trunc_f32x4_s(stepsAt(from, step))
+    const b = i32x4.relaxed_trunc_f32x4_s(stepsAt(from + 16, step))
+    const c = i32x4.relaxed_trunc_f32x4_s(stepsAt(from + 32, step))
+    const d = i32x4.relaxed_trunc_f32x4_s(stepsAt(from + 48, step))
     const first = i16x8.add(i16x8.narrow_i32x4_s(a, b), shift)
     const second = i16x8.add(i16x8.narrow_i32x4_s(c, d), shift)
     v128.store(query + i, i8x16.narrow_i16x8_u(i16x8.shr_u(first, 7), i16x8.shr_u(second, 7)))

@@ -1,7 +1,7 @@
 /**
  * Our own index (RaBitQ, arXiv 2405.12497, over inverted lists): one-bit codes say which rows may be among the
  * best, the rows' int8 codes score those. Up to some thousand vectors the codes are one flat list, above
- * they lie in about 1.6 sqrt(n) lists, of which a search probes as many as `ProbeTuning` has learned.
+ * they lie in about sqrt(n) lists, of which a search probes as many as `ProbeTuning` has learned.
  *
  * The rows are the arena's; the codes follow each of its changes at once, so nothing ever waits or goes stale.
  * Lists are trained in slices by `work` while the old ones serve: first, when the number of vectors has
@@ -17,7 +17,7 @@ import type { IndexStats, SearchHits, VectorIndex } from "./VectorIndex.ts"
 /** Vectors below which one flat list is faster than any number of lists. */
 const listsMin = 4_000
 /** Lists for n vectors: this times the root of n. */
-const listsPerRoot = 1.6
+const listsPerRoot = 1
 /** Trained again when there are so many times more vectors, or one in so many is left. */
 const growthMax = 2
 const shrinkageMax = 4
