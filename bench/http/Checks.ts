@@ -5,7 +5,6 @@
  */
 import { resultsMax, type Hit, type Running } from "./Contestant.ts"
 import type { Corpus, Passage } from "./Corpus.ts"
-import { allSubjects } from "./Jobs.ts"
 
 /** Approximate indexes may miss one; who misses more does not do the job. */
 export const foundShareMin = 0.95
@@ -30,7 +29,12 @@ export const checkAnswers = async (
   }
   const share = found / probes.length
   if (share < foundShareMin) fail(`finds ${found} of ${probes.length} memories by their own words`)
-  for (const subjectId of allSubjects) {
+  const subjects = Map.groupBy(
+    corpus.passages.filter((passage) => stored.has(passage.name)),
+    ({ subjectId }) => subjectId
+  )
+  for (const [subjectId, own] of subjects) {
+    if (own.length < resultsMax) continue
     const hits = await search({ ...corpus.questions[0]!, subjectId })
     if (hits.length !== resultsMax) fail(`finds ${hits.length} of ${resultsMax} memories of ${subjectId}`)
     if (hits.some((hit) => byName.get(hit.name)?.subjectId !== subjectId)) fail(`does not keep the filter ${subjectId}`)

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises"
 import type { Running } from "./Contestant.ts"
-import { subjectOf, batchSize, subjectCount, type Passage, type Query } from "./Corpus.ts"
+import { batchSize, subjectOf, type Passage, type Query } from "./Corpus.ts"
 import type { Sizes, RoundPlan } from "./Plan.ts"
 import { searchStages, type StageTimes } from "./Stages.ts"
 
@@ -141,8 +141,3 @@ const sampled = async ({ reading, server }: Running, work: () => Promise<Readonl
   const after = await reading?.()
   return { millis, seconds, processorMillis, stages: searchStages(before, after) }
 }
-
-/** For whoever checks that a filter is kept: every subject is asked for. */
-export const allSubjects: ReadonlyArray<string> = Array.from({ length: subjectCount }, (_, at) =>
-  subjectOf(at * batchSize)
-)

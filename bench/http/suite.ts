@@ -73,7 +73,7 @@ const modelSizes: Sizes = {
   importBatches: 2,
   singles: [[1, 15]],
   searches: [[1, 25]],
-  filtered: [[1, 25]],
+  filtered: [],
   mixedBatches: 0
 }
 
