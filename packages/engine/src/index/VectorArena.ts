@@ -198,10 +198,10 @@ export class VectorArena {
     return this.slab.bytes.slice(row, row + rowBytes(this.width))
   }
 
-  /** Takes rows that `rowCopy` gave, as `set` takes vectors. */
-  adopt(slot: number, row: Uint8Array, seq: number): void {
-    const address = this.#occupy(slot, seq)
-    this.slab.bytes.set(row, address)
+  /** Takes the rows of neighbouring slots of one block, as `set` takes vectors. */
+  adopt(first: number, seqs: Float64Array, rows: Uint8Array): void {
+    for (const [at, seq] of seqs.entries()) this.#occupy(first + at, seq)
+    this.slab.bytes.set(rows, this.rowOf(first))
   }
 
   /** Counts the slot in; address of its row. */

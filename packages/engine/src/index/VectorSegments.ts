@@ -2,7 +2,7 @@
  * Segments of an arena as bytes: a header, the slots, their sequence numbers, their rows. A row is a function
  * of its vector alone, so a segment stays right for as long as the vectors do.
  */
-import { rowBytes } from "./Kernels.ts"
+import { rowBytes, slotsPerBlock } from "./Kernels.ts"
 import { segmentShift, type SegmentedIndex, slotsPerSegment } from "./Segments.ts"
 import type { VectorArena } from "./VectorArena.ts"
 
@@ -58,10 +58,13 @@ export class VectorSegments implements SegmentedIndex {
     const parts = this.#partsOf(segment, data)
     if (parts === undefined) return undefined
     const perRow = rowBytes(this.#arena.width)
-    for (const [at, slot] of parts.slots.entries()) {
-      this.#arena.adopt(slot, parts.rows.subarray(at * perRow, (at + 1) * perRow), parts.seqs[at]!)
+    const { rows, seqs, slots } = parts
+    for (let from = 0; from < slots.length;) {
+      const end = endOfRun(slots, from)
+      this.#arena.adopt(slots[from]!, seqs.subarray(from, end), rows.subarray(from * perRow, end * perRow))
+      from = end
     }
-    return parts.slots
+    return slots
   }
 
   #slotsOf(segment: number): ReadonlyArray<number> {
@@ -96,6 +99,15 @@ export class VectorSegments implements SegmentedIndex {
       rows: new Uint8Array(buffer, start + places.rows)
     }
   }
+}
+
+/** Where the slots stop being neighbours in one block, whose rows lie one after the other. */
+const endOfRun = (slots: Int32Array, from: number): number => {
+  const slotsLeft = slotsPerBlock - (slots[from]! % slotsPerBlock)
+  const endMax = Math.min(slots.length, from + slotsLeft)
+  let end = from + 1
+  while (end < endMax && slots[end] === slots[end - 1]! + 1) end++
+  return end
 }
 
 /** Offsets of the parts of a segment of so many slots. */
