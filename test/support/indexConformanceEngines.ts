@@ -54,7 +54,7 @@ export const plannedEngine = async (pin: IndexPin): Promise<EngineUnderTest> => 
     exact,
     sizes: plannedSizes(pin),
     recallMin: 0.98,
-    recallOfNoiseMin: pin === "hnsw" ? 0.3 : pin === "exact" ? 0.98 : 0.35
+    recallOfNoiseMin: pin === "hnsw" ? 0.3 : 0.9
   }
 }
 
@@ -83,5 +83,5 @@ export const quantizedEngine: EngineUnderTest = {
   ...over((arena) => new QuantizedIndex(arena)),
   sizes: [100, 2_000, manyLists],
   recallMin: 0.98,
-  recallOfNoiseMin: 0.35
+  recallOfNoiseMin: 0.9
 }

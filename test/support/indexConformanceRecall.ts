@@ -34,6 +34,24 @@ export const recallConformance = (engine: EngineUnderTest): void => {
       }
     })
 
+    it("as much of other queries when it was asked one thing, or for its own rows, again and again", () => {
+      const dims = 64
+      const size = engine.sizes.at(-1)!
+      const { queries, rows } = vectorsOf("clustered", 17, dims, size, 40)
+      const oracle = Oracle.of(rows.entries())
+      const asked = { "one thing": rows.slice(0, 1), "its own rows": rows.slice(0, 64) }
+      for (const [told, before] of Object.entries(asked)) {
+        const index = filled(engine, rows, dims)
+        for (let round = 0; round < 3; round++) practise(index, before)
+        for (const k of depths) {
+          const recall = new Recall()
+          for (const query of queries) expectSound(index, oracle, query, k, undefined, recall)
+          expect(recall.share, `after ${told}, k ${k}`).toBeGreaterThanOrEqual(engine.recallMin)
+        }
+        index.close()
+      }
+    })
+
     it("nothing for k = 0, and everything for a k beyond its size", () => {
       const dims = 12
       for (const size of engine.sizes) {

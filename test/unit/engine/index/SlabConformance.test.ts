@@ -8,7 +8,8 @@ import { QuantizedIndex } from "@muniment/engine/index/QuantizedIndex"
 import { Slab, SlabPool } from "@muniment/engine/index/Slab"
 import { VectorArena } from "@muniment/engine/index/VectorArena"
 import { describe, expect, it } from "vitest"
-import { expectSound, workAll } from "../../../support/indexConformanceCheck.ts"
+import { seededRandom } from "../../../../bench/index/clusteredVectors.ts"
+import { expectSound, workAll, workOnce } from "../../../support/indexConformanceCheck.ts"
 import { Oracle, vectorsOf } from "../../../support/indexConformanceVectors.ts"
 
 const dims = 64
@@ -48,6 +49,45 @@ describe("a slab", () => {
     }
     // A block of rows, one of codes, and tables: what three vectors cost at least.
     expect(used / 10_000).toBeLessThan(6_000)
+  })
+
+  it("lets indexes that build in turns, while they change and are searched, answer as each would alone", () => {
+    const story = (indexes: ReadonlyArray<QuantizedIndex>) => {
+      const found: Array<Array<unknown>> = indexes.map(() => [])
+      for (let slot = 0; slot < 6_000; slot++) {
+        for (const [at, index] of indexes.entries()) {
+          index.upsert(slot, row(slot * (at + 1)), slot)
+          if (slot % 7 === at) index.remove(slot >> 1, slot)
+          if (slot > 4_500 && slot % 3 === 0) workOnce(index)
+          if (slot % 500 === 0) found[at]!.push(index.search(queries[at]!, 20, undefined))
+        }
+      }
+      for (const [at, index] of indexes.entries()) {
+        workAll(index)
+        found[at]!.push(index.lists, index.search(queries[at]!, 100, undefined))
+      }
+      return found
+    }
+    const slab = new Slab(kernels)
+    const together = story([0, 1].map(() => new QuantizedIndex(new VectorArena(dims, slab))))
+    const apart = story([0, 1].map(() => new QuantizedIndex(new VectorArena(dims, new Slab(kernels)))))
+    expect(together).toEqual(apart)
+  })
+
+  it("does not grow when an index grows and shrinks again and again", () => {
+    const slab = new Slab(kernels)
+    const index = new QuantizedIndex(new VectorArena(dims, slab))
+    const random = seededRandom(5)
+    const ends: Array<number> = []
+    for (let cycle = 0; cycle < 16; cycle++) {
+      const size = 4_000 + Math.floor(random() * 2_000)
+      for (let slot = 0; slot < size; slot++) index.upsert(slot, row(slot), 2 * cycle)
+      workAll(index)
+      for (let slot = 500; slot < size; slot++) index.remove(slot, 2 * cycle + 1)
+      workAll(index)
+      ends.push(slab.end)
+    }
+    expect(ends.at(-1)! / ends[3]!).toBeLessThan(1.1)
   })
 
   it.each([2 ** 31 - 2 ** 18, 2 ** 31 + 64, 2 ** 32 - 2 ** 24])("works at addresses around %d", (address) => {
