@@ -11,6 +11,7 @@ export const contenderKinds: ReadonlyArray<ContenderKind> = [
   ours("auto"),
   ours("exact"),
   ours("quantized"),
+  ours("hnsw"),
   oursSwept,
   hnswlib,
   usearch("f32"),
@@ -20,6 +21,9 @@ export const contenderKinds: ReadonlyArray<ContenderKind> = [
   lance("HNSW_SQ"),
   plainScan
 ]
+
+/** What `auto` chooses from. */
+export const singleEngines: ReadonlyArray<string> = ["ours, exact", "ours, quantized", "ours, hnsw"]
 
 /** What the goals compare. */
 export const contenderNames = {

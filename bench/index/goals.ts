@@ -7,7 +7,7 @@
  */
 import { median } from "../kit/Measure.ts"
 import type { Goal } from "../kit/Report.ts"
-import { contenderNames as names } from "./contenders.ts"
+import { contenderNames as names, singleEngines } from "./contenders.ts"
 import { crossingAt, type Curve, highestRecall } from "./Curve.ts"
 import type { SetFigures } from "./measureSet.ts"
 import { recallGoal } from "./search.ts"
@@ -128,7 +128,6 @@ const memory: Compare = (figures) => {
 
 /** The worst of all searches: the best single engine's time by that of `auto`. */
 const planner: Compare = ({ curves, filters }) => {
-  const single = (name: string): boolean => name === "ours, exact" || name === "ours, quantized"
   const searches = [
     {
       what: "no filter",
@@ -142,7 +141,9 @@ const planner: Compare = ({ curves, filters }) => {
   const worst = searches
     .flatMap(({ what, rows }) => {
       const auto = rows.find(({ name }) => name === names.auto)
-      const ratios = rows.filter(({ name }) => single(name)).map(({ roundMicros }) => median(roundMicros))
+      const ratios = rows
+        .filter(({ name }) => singleEngines.includes(name))
+        .map(({ roundMicros }) => median(roundMicros))
       return auto === undefined || ratios.length === 0
         ? []
         : [{ what, ratio: Math.min(...ratios) / median(auto.roundMicros) }]

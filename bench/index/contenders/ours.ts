@@ -32,10 +32,12 @@ interface Index {
 
 export const ours = (pin: IndexPin): ContenderKind => ({
   name: `ours, ${pin}`,
-  countMax: pin === "exact" ? 100_000 : 1_000_000,
+  countMax: pin === "exact" || pin === "hnsw" ? 100_000 : 1_000_000,
   open: async ({ dims, directory }) => {
     const hnswlib = await loadHnswlib()
-    const open = () => new PlannedIndex({ dims, slabs: new SlabPool(kernels()), hnswlib, pin, costs: costs() })
+    // The namespaces of a process share slabs, so an index that is opened again finds one.
+    const slabs = new SlabPool(kernels())
+    const open = () => new PlannedIndex({ dims, slabs, hnswlib, pin, costs: costs() })
     const index = open()
     return {
       ...writes(index),
