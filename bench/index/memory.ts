@@ -27,7 +27,8 @@ export const memoryOf = async (names: ReadonlyArray<string>, set: VectorSet): Pr
 const measured = (name: string, file: string, { dims, count }: VectorSet): Promise<number> =>
   new Promise((settle, fail) => {
     const child = fork(join(import.meta.dirname, "memoryProcess.ts"), [name, file, String(dims), String(count)], {
-      execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning"],
+      // A small young generation: what it could grow to would drown ten thousand vectors.
+      execArgv: ["--expose-gc", "--max-semi-space-size=1", "--disable-warning=ExperimentalWarning"],
       timeout: processMillisMax
     })
     let bytes: number | undefined
