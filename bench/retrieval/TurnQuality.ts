@@ -47,7 +47,7 @@ export const measureTurns = async (
   const rows = [...judge(open, undefined, undefined, { "words alone": lexical })]
   const missing: Array<ModelMissing> = []
   for (const modelId of modelIds) {
-    const vectors = await embedAll(modelsDir, modelId, corpora)
+    const vectors = await embedCorpora(modelsDir, modelId, corpora)
     if (vectors instanceof EmbeddingUnavailable) missing.push({ modelId, reason: vectors.reason })
     else rows.push(...judge(open, modelId, vectors, byModel))
   }
@@ -55,13 +55,13 @@ export const measureTurns = async (
 }
 
 /** By corpus, then by question. */
-type Vectors = ReadonlyArray<ReadonlyArray<QueryVector>>
+export type CorpusVectors = ReadonlyArray<ReadonlyArray<QueryVector>>
 
-const embedAll = async (
+export const embedCorpora = async (
   modelsDir: string,
   modelId: string,
   corpora: ReadonlyArray<Corpus>
-): Promise<Vectors | EmbeddingUnavailable> => {
+): Promise<CorpusVectors | EmbeddingUnavailable> => {
   try {
     const texts = corpora.flatMap(({ memories }) => memories.map(denseText))
     const questions = corpora.flatMap((corpus) => corpus.questions.map(({ text }) => text))
@@ -80,7 +80,7 @@ const embedAll = async (
 const judge = (
   open: ReadonlyArray<OpenCorpus>,
   modelId: string | undefined,
-  vectors: Vectors | undefined,
+  vectors: CorpusVectors | undefined,
   rankings: Readonly<Record<string, Ranking>>
 ): ReadonlyArray<RankingQuality> => {
   const sums = Object.entries(rankings).map(([ranking, rank]) => ({

@@ -21,7 +21,7 @@ export const lexicalCalibration: FusedCalibration = { cosineWeight: 0, slope: 9.
 /** Every model has its own range of cosines (MiniLM 0 to 0.7, e5 0.7 to 0.95), hence its own row. */
 const byModel: Readonly<Record<string, FusedCalibration>> = {
   "all-minilm-l6-v2-q8": { cosineWeight: 0.3, slope: 8.9, intercept: -4.19 },
-  "all-minilm-l6-v2-w8": { cosineWeight: 0.3, slope: 9.11, intercept: -3.91 },
+  "all-minilm-l6-v2-w8": { cosineWeight: 0.3, slope: 8.88, intercept: -4.19 },
   "e5-small-v2-q8": { cosineWeight: 2, slope: 8.41, intercept: -16.59 },
   "bge-small-en-v15-q8": { cosineWeight: 0.6, slope: 9, intercept: -6.34 }
 }

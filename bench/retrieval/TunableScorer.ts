@@ -1,0 +1,115 @@
+/**
+ * The service's lexical score and fusion with every weight as a parameter, over corpora kept as term
+ * counts, so that a thousand settings can be tried. With the shipped weights it has to rank as the
+ * service does; `tune.ts` checks that before it believes a figure.
+ */
+import { B, COLUMN_WEIGHTS, K1, weighQuery } from "@muniment/engine/recall/Bm25"
+import { calibrationOf } from "@muniment/engine/recall/Calibration"
+import { COLUMNS, columnsLength, memoryColumns } from "@muniment/engine/recall/MemoryText"
+import { queryTerms } from "@muniment/engine/recall/Tokenizer"
+import type { Corpus } from "./Locomo.ts"
+import { MetricsSum } from "./Metrics.ts"
+import type { Metrics } from "./Metrics.ts"
+import { openCorpus } from "./OpenCorpus.ts"
+import type { QueryVector } from "./OpenCorpus.ts"
+import { bestSlots } from "./Rankings.ts"
+
+export interface Weights {
+  readonly subject: number
+  readonly neighbours: number
+  readonly when: number
+  readonly k1: number
+  readonly b: number
+  readonly cosine: number
+}
+
+export const shippedWeights = (modelId: string): Weights => ({
+  subject: COLUMN_WEIGHTS.subject,
+  neighbours: COLUMN_WEIGHTS.neighbours,
+  when: COLUMN_WEIGHTS.when,
+  k1: K1,
+  b: B,
+  cosine: calibrationOf(modelId).cosineWeight
+})
+
+interface Posting {
+  readonly slot: number
+  /** Occurrences in the order of `COLUMNS`. */
+  readonly counts: ReadonlyArray<number>
+}
+
+interface AskedQuestion {
+  readonly evidence: ReadonlySet<number>
+  readonly isAdversarial: boolean
+  readonly idf: ReadonlyArray<number>
+  /** By term of the query. */
+  readonly postings: ReadonlyArray<ReadonlyArray<Posting>>
+  readonly cosines: Float32Array
+}
+
+export interface TunableCorpus {
+  /** Tokens of each memory over the average. */
+  readonly relativeLengths: Float64Array
+  readonly questions: ReadonlyArray<AskedQuestion>
+}
+
+export const tunableCorpus = (corpus: Corpus, vectors: ReadonlyArray<QueryVector>): TunableCorpus => {
+  const index = new Map<string, Map<number, Array<number>>>()
+  const lengths = corpus.memories.map((memory, slot) => {
+    const columns = memoryColumns(memory)
+    for (const [column, name] of COLUMNS.entries()) {
+      for (const term of columns[name]) {
+        const slots = index.get(term) ?? new Map<number, Array<number>>()
+        const counts = slots.get(slot) ?? COLUMNS.map(() => 0)
+        counts[column]!++
+        index.set(term, slots.set(slot, counts))
+      }
+    }
+    return columnsLength(columns)
+  })
+  const totalLength = lengths.reduce((sum, length) => sum + length, 0)
+  const { ask } = openCorpus(corpus)
+  const questions = corpus.questions.map(({ text, evidence, isAdversarial }, at): AskedQuestion => {
+    const terms = queryTerms(text)
+    const postings = terms.map((term) => [...(index.get(term) ?? [])].map(([slot, counts]) => ({ slot, counts })))
+    const documentFrequencies = postings.map((found) => found.length)
+    const { idf } = weighQuery(terms, { documents: lengths.length, totalLength, documentFrequencies })
+    const cosines = Float32Array.from(ask(text, vectors[at]).candidates, ({ cosine }) => cosine ?? 0)
+    return { evidence, isAdversarial, idf, postings, cosines }
+  })
+  const averageLength = totalLength / lengths.length
+  return { relativeLengths: Float64Array.from(lengths, (length) => length / averageLength), questions }
+}
+
+/** All questions of the corpora, ranked with these weights. */
+export const qualityOf = (
+  corpora: ReadonlyArray<TunableCorpus>,
+  weights: Weights
+): { readonly all: Metrics; readonly withoutAdversarial: Metrics } => {
+  const all = new MetricsSum()
+  const withoutAdversarial = new MetricsSum()
+  for (const { relativeLengths, questions } of corpora) {
+    for (const question of questions) {
+      const ranked = bestSlots(scoresOf(question, relativeLengths, weights))
+      all.add(ranked, question.evidence)
+      if (!question.isAdversarial) withoutAdversarial.add(ranked, question.evidence)
+    }
+  }
+  return { all: all.mean(), withoutAdversarial: withoutAdversarial.mean() }
+}
+
+const scoresOf = (question: AskedQuestion, relativeLengths: Float64Array, weights: Weights): Float64Array => {
+  const { k1, b } = weights
+  const columnWeights = { ...COLUMN_WEIGHTS, ...weights }
+  const byColumn = COLUMNS.map((column) => columnWeights[column])
+  const bound = question.idf.reduce((sum, idf) => sum + idf * (k1 + 1), 0)
+  const scores = Float64Array.from(question.cosines, (cosine) => weights.cosine * cosine)
+  for (const [term, postings] of question.postings.entries()) {
+    for (const { slot, counts } of postings) {
+      const frequency = counts.reduce((sum, count, column) => sum + count * byColumn[column]!, 0)
+      const penalty = k1 * (1 - b + b * relativeLengths[slot]!)
+      scores[slot]! += (question.idf[term]! * frequency * (k1 + 1)) / (frequency + penalty) / bound
+    }
+  }
+  return scores
+}
