@@ -15,7 +15,7 @@ import type { IndexPin } from "@muniment/engine/index/Planner"
 import { MemorySearch, type MemoryHit } from "@muniment/engine/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
-import { sqliteNamespaceStore } from "@muniment/engine/store/SqliteNamespaceStore"
+import { sqliteNamespaceStore, type CommitPlace } from "@muniment/engine/store/SqliteNamespaceStore"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { modelId, type Memories, type Question } from "./Memories.ts"
 
@@ -48,7 +48,12 @@ export const namespaceKey = (agentId: string, account = "acc_bench"): NamespaceK
 })
 
 export const openEngine = async (
-  options: { readonly directory?: string; readonly pin?: IndexPin; readonly openMax?: number } = {}
+  options: {
+    readonly directory?: string
+    readonly pin?: IndexPin
+    readonly openMax?: number
+    readonly commitsOn?: CommitPlace
+  } = {}
 ): Promise<EngineUnderTest> => {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), "muniment-bench-engine-"))
   const index = { hnswlib: await loadHnswlib(), pin: options.pin ?? "auto", slabs: new SlabPool(loadKernels()) }
@@ -61,7 +66,7 @@ export const openEngine = async (
           ...(options.openMax !== undefined && { openMax: options.openMax })
         })
       ),
-      Layer.provide(sqliteNamespaceStore(directory))
+      Layer.provide(sqliteNamespaceStore(directory, { commitsOn: options.commitsOn ?? "thread" }))
     )
   )
   const searchOf = (key: NamespaceKey, { text, vector }: Question, filter: MemoryFilter = {}) =>

@@ -6,6 +6,7 @@
  * held up counts against all that should have come meanwhile. What is imported was made before.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
+import type { CommitPlace } from "@muniment/engine/store/SqliteNamespaceStore"
 import { quantile } from "../kit/Measure.ts"
 import { fill, memoriesPerBatch, namespaceKey, openEngine, type EngineUnderTest } from "./EngineUnderTest.ts"
 import { Memories, type Question } from "./Memories.ts"
@@ -33,8 +34,12 @@ const nanosPerMilli = 1_000_000
 /** How long the loop is watched before and during the import. */
 const idleMillis = 4_000
 
-export const measureMixed = async (options: { readonly memories: number; readonly imported: number }) => {
-  const engine = await openEngine()
+export const measureMixed = async (options: {
+  readonly memories: number
+  readonly imported: number
+  readonly commitsOn: CommitPlace
+}) => {
+  const engine = await openEngine({ commitsOn: options.commitsOn })
   try {
     const memories = new Memories()
     await fill(engine, memories, key, { from: 0, to: options.memories })

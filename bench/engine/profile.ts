@@ -29,7 +29,7 @@ const parts: ReadonlyArray<readonly [RegExp, string]> = [
   [/(?:PlannedIndex|HnswIndex|HnswGraph|ExactIndex|QuantizedIndex|VectorArena)\.ts/, "search: meaning"],
   [/^records |memoryColumns\.ts/, "search: records"],
   [/(?:NamespaceReader|LexicalIndex|Fusion|TopSlots|Bm25|MemoryTable|MemorySearch)\.ts/, "search: words, fusion"],
-  [/Writer\w*\.ts/, "handing writes to their thread"]
+  [/CommitThread\.ts/, "handing commits to their thread"]
 ]
 const samplingMicros = 200
 const microsPerMilli = 1_000

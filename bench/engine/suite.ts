@@ -38,7 +38,9 @@ const measure = async ({ only = partNames, short, sizes }: EngineOptions): Promi
   const searches = runs("searches")
     ? await measureSearches(sizes ?? (short ? shortSizes : longSizes), { questions: 500, rounds: short ? 3 : 5 })
     : []
-  const mixed = runs("mixed") ? await measureMixed({ memories: goalSize, imported: short ? 5_000 : 20_000 }) : undefined
+  const mixed = runs("mixed")
+    ? await measureMixed({ memories: goalSize, imported: short ? 5_000 : 20_000, commitsOn: "thread" })
+    : undefined
   const namespaces = runs("namespaces") ? await measureNamespaces(short ? 1_000 : 10_000) : undefined
   const writes = written?.results ?? []
   return {

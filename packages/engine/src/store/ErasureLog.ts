@@ -30,6 +30,13 @@ export class ErasureLog {
     return { log: this, count: this.#count }
   }
 
+  /** Scopes of the erasures after a mark of this log; more than are kept count as one of any scope. */
+  since({ count }: ErasureMark): ReadonlyArray<string | undefined> {
+    const later = this.#count - count
+    if (later > this.#scopes.length) return [undefined]
+    return later === 0 ? [] : this.#scopes.slice(-later)
+  }
+
   hasSince({ count, log }: ErasureMark, scope: string): boolean {
     const later = this.#count - count
     if (log !== this || later > this.#scopes.length) return true

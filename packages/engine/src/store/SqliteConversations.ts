@@ -22,14 +22,23 @@ import { guarded } from "./storeError.ts"
 /** Turns, and summaries, that one sweep removes: a few milliseconds. What is left waits for the next minute. */
 const sweptAtOnce = 500
 
+/** Lets a write wait for its turn: a file has one writer at a time. */
+export type WriteTurn = <A, E, R>(write: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
 export class SqliteConversations implements Conversations {
   readonly #database: Database
   /** Never later than the file's; earlier after a change that took something away, until the next sweep. */
   #nextExpiry: number | undefined
-  readonly #erasures = new ErasureLog()
+  readonly #erasures: ErasureLog
+  readonly #alone: WriteTurn
 
-  constructor(database: Database) {
+  constructor(
+    database: Database,
+    options: { readonly erasures?: ErasureLog | undefined; readonly alone?: WriteTurn | undefined } = {}
+  ) {
     this.#database = database
+    this.#erasures = options.erasures ?? new ErasureLog()
+    this.#alone = options.alone ?? ((write) => write)
     this.#nextExpiry = this.#earliestExpiry()
   }
 
@@ -77,7 +86,7 @@ export class SqliteConversations implements Conversations {
   }
 
   sweep(nowMillis: number): Effect.Effect<number, StoreError> {
-    return guarded(() => {
+    const sweep = guarded(() => {
       if (this.#nextExpiry === undefined || this.#nextExpiry > nowMillis) return 0
       const swept = this.#database.transaction(() =>
         [sweepTurnsSql, sweepSummariesSql].reduce(
@@ -88,6 +97,13 @@ export class SqliteConversations implements Conversations {
       this.#nextExpiry = this.#earliestExpiry()
       return swept
     })
+    return this.#alone(sweep)
+  }
+
+  /** After a commit that was made through another connection: what this one has to know of it. */
+  follow(changes: ReadonlyArray<ConversationChange>, erased: ReadonlyArray<string | undefined>): void {
+    for (const scope of erased) this.#erasures.add(scope)
+    for (const change of changes) if (change._tag === "Advance") this.#expect(change)
   }
 
   /** Inside the commit's transaction. */
@@ -135,6 +151,10 @@ export class SqliteConversations implements Conversations {
         .prepare("UPDATE conversation SET summary = ?, summary_at = ?, summary_expires_at = ? WHERE id = ?")
         .run(summary, atMillis, summaryExpiresAt ?? null, conversation)
     }
+    this.#expect(change)
+  }
+
+  #expect({ expiresAt, summaryExpiresAt }: ConversationAdvance): void {
     const expiries = [this.#nextExpiry, expiresAt, summaryExpiresAt].filter((time) => time !== undefined)
     if (expiries.length > 0) this.#nextExpiry = Math.min(...expiries)
   }

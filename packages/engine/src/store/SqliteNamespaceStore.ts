@@ -2,24 +2,28 @@
  * `NamespaceStore` on SQLite: `<dataDir>/namespaces/<tag>.db`, WAL, `synchronous=FULL`. File names are
  * hashes; account and agent are written inside, so that a directory can be rebuilt from the files.
  *
- * Invariants: a commit is one synchronous transaction, so no fiber can look between two statements;
- * the epoch is claimed by the first commit and checked by every one, in the same transaction; an
- * error during a commit leaves its outcome unknown, and the owner must reopen (reliability.md).
+ * Invariants: a commit is one transaction that nobody can look into: it is synchronous on the loop, or
+ * made on a thread through a connection of its own (CommitThread.ts); the epoch is claimed by the first
+ * commit and checked by every one, in the same transaction; an error during a commit leaves its outcome
+ * unknown, and the owner must reopen (reliability.md). Commits on a thread are seen by reads a moment
+ * before the image follows: records are compared with the image, and a word's postings read in between
+ * are put right by the image's own step, since every posting is checked against its slot's stamp.
  */
 import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Semaphore } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { FullText } from "../recall/FullText.ts"
-import { isSameScope, type ConversationScope } from "./Conversations.ts"
+import { openCommitThread, type CommitThread } from "./CommitThread.ts"
+import { CommitTransaction, type CommitOrder, type CommitOutcome } from "./CommitTransaction.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
 import { checkOwner, metaOf } from "./namespaceMeta.ts"
 import {
   NamespaceStore,
   StoreFenced,
-  type Change,
+  type CensusOptions,
   type CommitUnit,
   type MemoryRow,
   type NamespaceKey,
@@ -29,8 +33,8 @@ import {
   type StoredVector,
   type StoreError
 } from "./NamespaceStore.ts"
-import { recordOf, recordValues, rowOf, sourcesOf, textOf, vectorBytes, vectorOf } from "./memoryColumns.ts"
-import { SqliteConversations } from "./SqliteConversations.ts"
+import { recordOf, rowOf, vectorOf } from "./memoryColumns.ts"
+import { SqliteConversations, type WriteTurn } from "./SqliteConversations.ts"
 import { takeCensus } from "./SqliteCensus.ts"
 import { SqliteSegments } from "./SqliteSegments.ts"
 import { guarded } from "./storeError.ts"
@@ -38,18 +42,31 @@ import { guarded } from "./storeError.ts"
 /** Rows read before other fibers get a turn: 1 to 4 ms of work, most of it for vectors. */
 const rowsPerTurn = 250
 
-export const sqliteNamespaceStore = (dataDirectory: string): Layer.Layer<NamespaceStore> => {
-  const directory = join(dataDirectory, "namespaces")
-  return Layer.sync(NamespaceStore, () => {
-    mkdirSync(directory, { recursive: true })
-    return {
-      open: (key) => openNamespace(directory, key),
-      census: (key, options) => takeCensus(directory, key, options)
-    }
-  })
-}
+/** Which thread commits: the event loop's own, or one beside it, so that searches do not wait for writes. */
+export type CommitPlace = "loop" | "thread"
 
-const openNamespace = Effect.fn("NamespaceStore.open")(function* (directory: string, key: NamespaceKey) {
+export const sqliteNamespaceStore = (
+  dataDirectory: string,
+  { commitsOn }: { readonly commitsOn: CommitPlace } = { commitsOn: "loop" }
+): Layer.Layer<NamespaceStore> =>
+  Layer.effect(
+    NamespaceStore,
+    Effect.gen(function* () {
+      const directory = join(dataDirectory, "namespaces")
+      mkdirSync(directory, { recursive: true })
+      const thread = commitsOn === "thread" ? yield* openCommitThread : undefined
+      return {
+        open: (key: NamespaceKey) => openNamespace(directory, key, thread),
+        census: (key: NamespaceKey, options: CensusOptions) => takeCensus(directory, key, options)
+      }
+    })
+  )
+
+const openNamespace = Effect.fn("NamespaceStore.open")(function* (
+  directory: string,
+  key: NamespaceKey,
+  thread: CommitThread | undefined
+) {
   const filename = join(directory, `${key.tag}.db`)
   const database = yield* Effect.acquireRelease(
     guarded(() => {
@@ -62,9 +79,13 @@ const openNamespace = Effect.fn("NamespaceStore.open")(function* (directory: str
         throw error
       }
     }),
-    (opened) => Effect.sync(() => opened.close())
+    (opened) =>
+      // First the thread's, so that this is the last connection, which empties the log. A thread that died has none.
+      (thread === undefined ? Effect.void : Effect.ignore(thread.close(filename))).pipe(
+        Effect.andThen(Effect.sync(() => opened.close()))
+      )
   )
-  const file = yield* guarded(() => new NamespaceFile(database, key))
+  const file = yield* guarded(() => new NamespaceFile(database, key, thread))
   return file satisfies OpenNamespace
 })
 
@@ -76,20 +97,28 @@ class NamespaceFile implements OpenNamespace {
   readonly segments: SqliteSegments
   readonly snapshotPath: string
   readonly #database: Database
+  readonly #thread: CommitThread | undefined
+  readonly #transaction: CommitTransaction
+  /** With a thread, the file has two connections that write: waiting for SQLite's lock would hold the loop. */
+  readonly #alone: WriteTurn
   readonly #epochSeen: number
   #claimedEpoch: number | undefined
   #mayHaveCopies = true
 
-  constructor(database: Database, key: NamespaceKey) {
+  constructor(database: Database, key: NamespaceKey, thread: CommitThread | undefined) {
     this.#database = database
+    this.#thread = thread
+    const turns = Semaphore.makeUnsafe(1)
+    this.#alone = thread === undefined ? (write) => write : (write) => turns.withPermit(write)
     this.key = key
     this.snapshotPath = `${database.filename.slice(0, -".db".length)}.hnsw`
     this.fullText = new FullText(database.handle)
     this.lastSeq = this.#meta("seq")
     this.#epochSeen = this.#meta("epoch")
     checkOwner(database, key)
-    this.conversations = new SqliteConversations(database)
-    this.segments = new SqliteSegments(database, (seq) => this.#isOwner(this.#meta("epoch"), seq))
+    this.conversations = new SqliteConversations(database, { alone: this.#alone })
+    this.segments = new SqliteSegments(database, (seq) => this.#isOwner(this.#meta("epoch"), seq), this.#alone)
+    this.#transaction = new CommitTransaction(database, this.fullText, this.conversations)
   }
 
   eachRow(visit: (row: MemoryRow) => void): Effect.Effect<void, StoreError> {
@@ -111,10 +140,21 @@ class NamespaceFile implements OpenNamespace {
   }
 
   commit(expectedSeq: number, units: ReadonlyArray<CommitUnit>, atMillis: number): Effect.Effect<number, StoreError> {
-    return Effect.flatMap(
-      guarded(() => this.#database.transaction(() => this.#apply(expectedSeq, units, atMillis))),
-      (outcome) => (outcome instanceof StoreFenced ? Effect.fail(outcome) : Effect.succeed(outcome))
-    )
+    return Effect.suspend(() => {
+      const order: CommitOrder = {
+        key: this.key,
+        epoch: this.#claimedEpoch ?? this.#epochSeen,
+        seq: expectedSeq,
+        isClaim: this.#claimedEpoch === undefined,
+        units,
+        atMillis
+      }
+      return Effect.flatMap(this.#carryOut(order), (outcome) => {
+        if (outcome._tag === "Fenced") return Effect.fail(new StoreFenced({ epoch: outcome.epoch }))
+        this.#claimedEpoch = outcome.epoch
+        return Effect.succeed(outcome.seq)
+      })
+    })
   }
 
   storedResult(idempotencyKey: string): Effect.Effect<StoredResult | undefined, StoreError> {
@@ -129,7 +169,9 @@ class NamespaceFile implements OpenNamespace {
   }
 
   forgetResultsBefore(atMillis: number): Effect.Effect<number, StoreError> {
-    return guarded(() => Number(this.#database.prepare("DELETE FROM idempotency WHERE at < ?").run(atMillis).changes))
+    return this.#alone(
+      guarded(() => Number(this.#database.prepare("DELETE FROM idempotency WHERE at < ?").run(atMillis).changes))
+    )
   }
 
   record(slot: number): Effect.Effect<MemoryRecord | undefined, StoreError> {
@@ -193,7 +235,7 @@ class NamespaceFile implements OpenNamespace {
   }
 
   checkpoint(mode: "PASSIVE" | "TRUNCATE"): Effect.Effect<void, StoreError> {
-    return guarded(() => this.#database.checkpoint(mode))
+    return this.#alone(guarded(() => this.#database.checkpoint(mode)))
   }
 
   get discardCopies(): Effect.Effect<void, StoreError> {
@@ -207,30 +249,16 @@ class NamespaceFile implements OpenNamespace {
     })
   }
 
-  /** Runs inside the transaction: a `StoreFenced` result has changed nothing. */
-  #apply(expectedSeq: number, units: ReadonlyArray<CommitUnit>, atMillis: number): number | StoreFenced {
-    const epoch = this.#meta("epoch")
-    if (!this.#isOwner(epoch, expectedSeq)) return new StoreFenced({ epoch })
-    if (this.#claimedEpoch === undefined) {
-      this.#setMeta("epoch", epoch + 1)
-      this.#setMeta("account", this.key.account)
-      this.#setMeta("agent", this.key.agentId)
-    }
-    let seq = expectedSeq
-    for (const unit of units) {
-      for (const change of unit.changes) this.#change(change, ++seq)
-      if (unit.conversation !== undefined) this.conversations.apply(unit.conversation, atMillis)
-      if (unit.idempotency !== undefined) {
-        const { key, fingerprint, result } = unit.idempotency
-        this.#database
-          .prepare("INSERT INTO idempotency (key, fingerprint, at, result) VALUES (?, ?, ?, ?)")
-          .run(key, fingerprint, atMillis, result)
-      }
-    }
-    this.segments.outdate(units)
-    this.#setMeta("seq", seq)
-    this.#claimedEpoch ??= epoch + 1
-    return seq
+  #carryOut(order: CommitOrder): Effect.Effect<CommitOutcome, StoreError> {
+    const thread = this.#thread
+    if (thread === undefined) return guarded(() => this.#transaction.run(order))
+    return Effect.map(this.#alone(thread.commit(this.#database.filename, order)), ({ erased, outcome }) => {
+      const conversations = order.units.flatMap(({ conversation }) =>
+        conversation === undefined ? [] : [conversation]
+      )
+      if (outcome._tag === "Committed") this.conversations.follow(conversations, erased)
+      return outcome
+    })
   }
 
   /** Whether the file is as this owner left it: of its epoch, with `seq` as its last change. */
@@ -238,58 +266,8 @@ class NamespaceFile implements OpenNamespace {
     return epoch === (this.#claimedEpoch ?? this.#epochSeen) && this.#meta("seq") === seq
   }
 
-  #change(change: Change, seq: number): void {
-    const database = this.#database
-    switch (change._tag) {
-      case "Put": {
-        this.#forgetTurnsOf(change.slot, change.record)
-        database.prepare(putSql).run(...recordValues(change.slot, seq, change.record))
-        this.fullText.put(change.slot, change.columns)
-        if (change.vector === undefined) database.prepare("DELETE FROM vector WHERE slot = ?").run(change.slot)
-        else this.#putVector(change.slot, seq, change.vector.model, change.vector.values)
-        return
-      }
-      case "Patch": {
-        const { record } = change
-        database
-          .prepare("UPDATE memory SET tags = ?, expires_at = ?, updated_at = ? WHERE slot = ?")
-          .run(JSON.stringify(record.tags), record.expiresAt ?? null, record.updatedAt, change.slot)
-        this.fullText.put(change.slot, change.columns)
-        return
-      }
-      case "Remove": {
-        this.#forgetTurnsOf(change.slot)
-        database.prepare("DELETE FROM memory WHERE slot = ?").run(change.slot)
-        this.fullText.remove(change.slot)
-        return
-      }
-      case "Embed":
-        return this.#putVector(change.slot, seq, change.vector.model, change.vector.values)
-    }
-  }
-
-  /** Before a memory goes, or moves from its thread to another: the turns that it was taken from go. */
-  #forgetTurnsOf(slot: number, next?: ConversationScope): void {
-    const row = this.#database
-      .prepare("SELECT subject_id, thread_id, sources FROM memory WHERE slot = ? AND sources IS NOT NULL")
-      .get(slot)
-    if (row === undefined) return
-    const scope = { subjectId: textOf(row["subject_id"]), threadId: textOf(row["thread_id"]) }
-    if (next === undefined || !isSameScope(scope, next)) this.conversations.forgetSources(scope, sourcesOf(row) ?? [])
-  }
-
-  #putVector(slot: number, seq: number, model: string, values: Float32Array): void {
-    this.#database
-      .prepare("INSERT OR REPLACE INTO vector (slot, seq, model, value) VALUES (?, ?, ?, ?)")
-      .run(slot, seq, model, vectorBytes(values))
-  }
-
   #meta(key: "seq" | "epoch"): number {
     return Number(metaOf(this.#database, key) ?? 0)
-  }
-
-  #setMeta(key: string, value: number | string): void {
-    this.#database.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)").run(key, value)
   }
 
   /** Visits the rows of a query that takes (from slot, to slot, limit), giving other fibers a turn between chunks. */
@@ -311,15 +289,6 @@ class NamespaceFile implements OpenNamespace {
 }
 
 const everySlot: SlotRange = { from: 0, to: Number.MAX_SAFE_INTEGER }
-
-// `created_seq` orders versions and survives an update in place; everything else is the record's.
-const putSql = `INSERT INTO memory (slot, created_seq, id, kind, subject_id, thread_id, data, tags, mentions, event_time,
-    confidence, content_hash, created_at, updated_at, expires_at, unique_key, origin, sources, neighbours)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (slot) DO UPDATE SET subject_id = excluded.subject_id, thread_id = excluded.thread_id, data = excluded.data,
-    tags = excluded.tags, mentions = excluded.mentions, event_time = excluded.event_time, confidence = excluded.confidence,
-    content_hash = excluded.content_hash, updated_at = excluded.updated_at, expires_at = excluded.expires_at,
-    unique_key = excluded.unique_key, sources = excluded.sources, neighbours = excluded.neighbours`
 
 const recordsSql = "SELECT memory.* FROM json_each(?) AS wanted CROSS JOIN memory ON memory.slot = wanted.value"
 

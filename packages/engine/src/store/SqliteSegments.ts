@@ -7,17 +7,20 @@ import { Effect } from "effect"
 import type { Database } from "@muniment/sqlite/Database"
 import { slotsPerSegment } from "../index/Segments.ts"
 import type { CommitUnit, StoreError } from "./NamespaceStore.ts"
+import type { WriteTurn } from "./SqliteConversations.ts"
 import { guarded } from "./storeError.ts"
 import { segmentsTouchedBy, type SoleModel, type StoredSegments } from "./StoredSegments.ts"
 
 export class SqliteSegments implements StoredSegments {
   readonly #database: Database
   readonly #isCurrent: (seq: number) => boolean
+  readonly #alone: WriteTurn
 
   /** `isCurrent`: whether the file is as its owner left it at this sequence number; asked in the transaction. */
-  constructor(database: Database, isCurrent: (seq: number) => boolean) {
+  constructor(database: Database, isCurrent: (seq: number) => boolean, alone: WriteTurn = (write) => write) {
     this.#database = database
     this.#isCurrent = isCurrent
+    this.#alone = alone
   }
 
   get soleModel(): Effect.Effect<SoleModel | undefined, StoreError> {
@@ -55,35 +58,33 @@ export class SqliteSegments implements StoredSegments {
   }
 
   save(seq: number, segment: number, model: string, data: Uint8Array): Effect.Effect<boolean, StoreError> {
-    return guarded(() =>
-      this.#database.transaction(() => {
-        const isCurrent = this.#isCurrent(seq)
-        if (isCurrent) this.#database.prepare(saveSql).run(segment, model, crc32(data), data)
-        return isCurrent
-      })
+    return this.#alone(
+      guarded(() =>
+        this.#database.transaction(() => {
+          const isCurrent = this.#isCurrent(seq)
+          if (isCurrent) this.#database.prepare(saveSql).run(segment, model, crc32(data), data)
+          return isCurrent
+        })
+      )
     )
   }
 
   discard(segments: Iterable<number>): Effect.Effect<void, StoreError> {
     return Effect.forEach(
       segments,
-      (segment) =>
-        Effect.andThen(
-          guarded(() => this.#delete(segment)),
-          Effect.yieldNow
-        ),
+      (segment) => Effect.andThen(this.#alone(guarded(() => remove(this.#database, segment))), Effect.yieldNow),
       { discard: true }
     )
   }
+}
 
-  /** Inside the transaction of a commit: segments of slots whose vectors it touches go with it. */
-  outdate(units: ReadonlyArray<CommitUnit>): void {
-    for (const segment of segmentsTouchedBy(units)) this.#delete(segment)
-  }
+/** Inside the transaction of a commit: segments of slots whose vectors it touches go with it. */
+export const outdateSegments = (database: Database, units: ReadonlyArray<CommitUnit>): void => {
+  for (const segment of segmentsTouchedBy(units)) remove(database, segment)
+}
 
-  #delete(segment: number): void {
-    this.#database.prepare("DELETE FROM index_segment WHERE segment = ?").run(segment)
-  }
+const remove = (database: Database, segment: number): void => {
+  database.prepare("DELETE FROM index_segment WHERE segment = ?").run(segment)
 }
 
 /** The bytes of a row that are as they were saved. */
