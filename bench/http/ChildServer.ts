@@ -14,6 +14,8 @@ export const repository = resolve(import.meta.dirname, "../..")
 const startMillisMax = 120_000
 const stopMillisMax = 30_000
 const pollMillis = 25
+/** Of the server's own output, for the case that it does not start. */
+const saidCharactersMax = 2_000
 /** Linux counts processor time in ticks of this length on every platform Node runs on. */
 const tickMillis = 10
 const pageBytes = 4_096
@@ -126,12 +128,16 @@ export const started = async (
   const child = spawn(process.execPath, [...options.arguments], {
     cwd: repository,
     env: { ...process.env, ...options.environment(port) },
-    stdio: ["ignore", "ignore", "inherit"]
+    stdio: ["ignore", "pipe", "inherit"]
   })
+  let said = ""
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-saidCharactersMax)))
   // A bench that fails, or is told to end, must not leave a server behind.
   process.once("exit", () => child.kill("SIGKILL"))
   endOnSignals()
-  await untilReady(port, child, options.isReady)
+  await untilReady(port, child, options.isReady).catch((cause: unknown) => {
+    throw new Error(said === "" ? "the server said nothing" : `the server said: ${said}`, { cause })
+  })
   return { child, port, startMillis: performance.now() - startedMillis }
 }
 
