@@ -32,6 +32,9 @@ import {
   type SoakSample
 } from "./SoakReport.ts"
 
+/** A shorter run is a trial and leaves the result of a full one alone. */
+const fullMinutes = 30
+
 const usage = `node bench/soak/run.ts [options]
 
   --minutes N     length of the soak, after the memories are stored (30)
@@ -42,8 +45,9 @@ const usage = `node bench/soak/run.ts [options]
   --texts FILE    JSONL of {"name", "text"}; else what apt knows, else made-up sentences
   --index NAME    MUNIMENT_INDEX: auto, exact, quantized or hnsw (auto)
   --seed N        of every choice (1)
-  --update        also write bench/results/soak.md and its picture
-  --help          this text`
+  --help          this text
+
+Writes bench/results/soak.md and its picture; soak-trial.md for a run of less than ${fullMinutes} minutes.`
 
 interface Settings {
   readonly minutes: number
@@ -78,7 +82,7 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
 const main = async (): Promise<void> => {
   answerHelp(usage)
-  const { command, settings, update } = readSettings()
+  const { command, settings } = readSettings()
   const machine = machineFacts()
   const root = mkdtempSync(join(tmpdir(), "muniment-soak-"))
   const model = installedModel()
@@ -108,7 +112,8 @@ const main = async (): Promise<void> => {
     const notes = [
       `${settings.memories} memories (${source}) of ${settings.agents.length} agents, ${model.id}, engine ${settings.index}, seed ${settings.seed}; ${settings.writesPerSecond} writes and ${settings.searchesPerSecond} searches a second wanted.`
     ]
-    if (update) await writeReport("soak", soakReport({ command, machine, notes, samples }), { when: new Date() })
+    const name = settings.minutes < fullMinutes ? "soak-trial" : "soak"
+    await writeReport(name, soakReport({ command, machine, notes, samples }), { when: new Date() })
     if (!runVerdict(samples, findings).startsWith("FLAT")) process.exitCode = 1
   } finally {
     client.close()
@@ -196,8 +201,7 @@ const readSettings = () => {
       searches: { type: "string", default: "20" },
       texts: { type: "string" },
       index: { type: "string", default: "auto" },
-      seed: { type: "string", default: "1" },
-      update: { type: "boolean", default: false }
+      seed: { type: "string", default: "1" }
     }
   })
   const settings: Settings = {
@@ -211,7 +215,7 @@ const readSettings = () => {
     seed: positive("seed", values.seed)
   }
   const command = `node bench/soak/run.ts --minutes ${settings.minutes} --memories ${settings.memories}`
-  return { command, settings, update: values.update }
+  return { command, settings }
 }
 
 const positive = (name: string, text: string): number => {
