@@ -127,7 +127,9 @@ const goalsOf = ({ names, samples }: Outcome): ReadonlyArray<Goal> => {
   const idle = figuresOf(own("search-1"), 1)
   const mixed = figuresOf(own("mixed"), 1)
   const stages = stageMeans(own("search-1").map((sample) => sample.stages))
-  const inside = [...stages].filter(([stage]) => stage !== requestStage).reduce((sum, [, millis]) => sum + millis, 0)
+  const inside = [...stages]
+    .filter(([stage]) => stage !== requestStage && stage !== "embedding")
+    .reduce((sum, [, millis]) => sum + millis, 0)
   return [
     {
       name: "durable writes, one memory a request, 8 callers, against the best peer with the same durability",
@@ -146,7 +148,7 @@ const goalsOf = ({ names, samples }: Outcome): ReadonlyArray<Goal> => {
       note: `${figure(mixed.p99Millis)} ms, idle ${figure(idle.p99Millis)} ms`
     },
     {
-      name: "search without the encoder, stages of the service (mean)",
+      name: "search without the encoder: stages of the service but `embedding` (mean)",
       bound: "at most",
       wanted: 0.6,
       found: inside,
