@@ -30,6 +30,7 @@ describe("explain=true", () => {
     const agents = explain.index.map((one: { readonly agentId: string }) => one.agentId)
     expect(agents.toSorted()).toEqual(["boats", "gardens"])
     for (const one of explain.index) {
+      expect(one).not.toHaveProperty("probedLists")
       expect(one).toMatchObject({ engine: "exact", reason: expect.stringMatching(/\w/), model: expect.any(String) })
       expect(one.estimatedMicros).toBeGreaterThanOrEqual(0)
     }
@@ -63,6 +64,25 @@ describe("explain=true", () => {
       .filter((line) => line.includes("vectors were searched"))
     expect(lines.at(-1)).toContain("exact")
     expect(lines.join("\n")).not.toContain("zeppelin")
+  })
+})
+
+describe("explain=true where MUNIMENT_INDEX pins the quantised engine", () => {
+  it("says how many of its lists were probed, once they are there", { timeout: startTimeout }, async () => {
+    const pinned = await startServer({ environment: { MUNIMENT_INDEX: "quantized" } })
+    try {
+      const calls = await accountCalls(pinned, "carla")
+      await calls.create("stars", [fact("Ed", "Ed watches Jupiter"), fact("Ed", "Ed owns a telescope")])
+      const explained = async () => (await answer(calls, { query: "planets", explain: "true" })).explain.index[0]
+      await expect.poll(explained, { timeout: 20_000 }).toMatchObject({
+        agentId: "stars",
+        engine: "quantized",
+        probedLists: 1,
+        reason: "pinned by configuration"
+      })
+    } finally {
+      await pinned.stop()
+    }
   })
 })
 

@@ -105,7 +105,19 @@ export const recallConformance = (engine: EngineUnderTest): void => {
       for (const query of queries) expectSound(index, oracle, query, 50, undefined)
     })
 
-    it("no slot within its bound, and takes none beyond", () => {
+    it("a number of results that is none, and stays as it was", () => {
+      const dims = 12
+      const { queries, rows } = vectorsOf("clustered", 6, dims, 100, 3)
+      const index = filled(engine, rows, dims)
+      for (const k of [-1, 0.5, Number.NaN])
+        expect(() => index.search(queries[0]!, k, undefined), `k ${k}`).toThrow(RangeError)
+      index.upsert(100, rows[0]!, 1_000)
+      const oracle = Oracle.of([...rows, rows[0]!].entries())
+      for (const query of queries) expectSound(index, oracle, query, 50, undefined)
+      index.close()
+    })
+
+    it("a slot that is none or beyond the bound, and takes those within it", () => {
       const index = engine.make(3)
       const vector = Float32Array.of(1, 0, 0)
       for (const slot of [-1, 0.5, Number.NaN, 16_777_216])

@@ -1,5 +1,9 @@
 import { indexPins } from "@muniment/engine/index/Planner"
-import { indexConformance } from "../../../support/indexConformance.ts"
+import { indexConformance, pinnedConformance } from "../../../support/indexConformance.ts"
 import { plannedEngine } from "../../../support/indexConformanceEngines.ts"
 
-for (const pin of indexPins) indexConformance(await plannedEngine(pin))
+for (const pin of indexPins) {
+  const engine = await plannedEngine(pin)
+  if (pin === "auto") indexConformance(engine)
+  else pinnedConformance(engine)
+}

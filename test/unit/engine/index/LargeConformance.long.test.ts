@@ -1,0 +1,8 @@
+/** The conformance suite at sizes that take minutes: more lists, longer churn, a larger oracle. */
+import { indexConformance } from "../../../support/indexConformance.ts"
+import { plannedEngine, quantizedEngine } from "../../../support/indexConformanceEngines.ts"
+
+const sizes = [100, 30_000]
+
+indexConformance({ ...quantizedEngine, sizes })
+indexConformance({ ...(await plannedEngine("auto")), sizes })
