@@ -32,10 +32,10 @@ export const shippedWeights = (modelId: string): Weights => ({
   cosine: calibrationOf(modelId).cosineWeight
 })
 
-interface Posting {
-  readonly slot: number
-  /** Occurrences in the order of `COLUMNS`. */
-  readonly counts: ReadonlyArray<number>
+interface Postings {
+  readonly slots: Uint32Array
+  /** Occurrences by slot, within a slot in the order of `COLUMNS`. */
+  readonly counts: Uint32Array
 }
 
 interface AskedQuestion {
@@ -43,7 +43,7 @@ interface AskedQuestion {
   readonly isAdversarial: boolean
   readonly idf: ReadonlyArray<number>
   /** By term of the query. */
-  readonly postings: ReadonlyArray<ReadonlyArray<Posting>>
+  readonly postings: ReadonlyArray<Postings>
   readonly cosines: Float32Array
 }
 
@@ -71,8 +71,11 @@ export const tunableCorpus = (corpus: Corpus, vectors: ReadonlyArray<QueryVector
   const { ask } = openCorpus(corpus)
   const questions = corpus.questions.map(({ text, evidence, isAdversarial }, at): AskedQuestion => {
     const terms = queryTerms(text)
-    const postings = terms.map((term) => [...(index.get(term) ?? [])].map(([slot, counts]) => ({ slot, counts })))
-    const documentFrequencies = postings.map((found) => found.length)
+    const postings = terms.map((term): Postings => {
+      const found = index.get(term) ?? new Map<number, Array<number>>()
+      return { slots: Uint32Array.from(found.keys()), counts: Uint32Array.from([...found.values()].flat()) }
+    })
+    const documentFrequencies = postings.map(({ slots }) => slots.length)
     const { idf } = weighQuery(terms, { documents: lengths.length, totalLength, documentFrequencies })
     const cosines = Float32Array.from(ask(text, vectors[at]).candidates, ({ cosine }) => cosine ?? 0)
     return { evidence, isAdversarial, idf, postings, cosines }
@@ -104,11 +107,15 @@ const scoresOf = (question: AskedQuestion, relativeLengths: Float64Array, weight
   const byColumn = COLUMNS.map((column) => columnWeights[column])
   const bound = question.idf.reduce((sum, idf) => sum + idf * (k1 + 1), 0)
   const scores = Float64Array.from(question.cosines, (cosine) => weights.cosine * cosine)
-  for (const [term, postings] of question.postings.entries()) {
-    for (const { slot, counts } of postings) {
-      const frequency = counts.reduce((sum, count, column) => sum + count * byColumn[column]!, 0)
-      const penalty = k1 * (1 - b + b * relativeLengths[slot]!)
-      scores[slot]! += (question.idf[term]! * frequency * (k1 + 1)) / (frequency + penalty) / bound
+  for (const [term, { slots, counts }] of question.postings.entries()) {
+    const idf = (question.idf[term]! * (k1 + 1)) / bound
+    for (let at = 0; at < slots.length; at++) {
+      let frequency = 0
+      for (let column = 0; column < byColumn.length; column++) {
+        frequency += byColumn[column]! * counts[at * byColumn.length + column]!
+      }
+      const penalty = k1 * (1 - b + b * relativeLengths[slots[at]!]!)
+      scores[slots[at]!]! += (idf * frequency) / (frequency + penalty)
     }
   }
   return scores
