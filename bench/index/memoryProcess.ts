@@ -11,8 +11,8 @@ import { contenderKinds } from "./contenders.ts"
 
 const chunkRows = 1_000
 const floatBytes = 4
-/** Enough for LanceDB to train an index. */
-const warmRows = 5_000
+/** So few that what an allocator keeps of them for later hides nothing. */
+const warmRows = 500
 
 const main = async ([name, file = "", dimsText, countText]: ReadonlyArray<string>): Promise<void> => {
   const [dims, count] = [Number(dimsText), Number(countText)]
@@ -24,12 +24,12 @@ const main = async ([name, file = "", dimsText, countText]: ReadonlyArray<string
     return join(directory, part)
   }
   try {
-    const handle = openSync(file, "r")
+    const source = { handle: openSync(file, "r"), dims, capacity: count }
     // What libraries, compiled code and the heap take once is not counted.
-    const small = await filled(kind, { handle, dims, count: Math.min(warmRows, count), directory: folder("small") })
+    const small = await filled(kind, source, Math.min(warmRows, count), folder("small"))
     await small.close()
     const before = residentBytes()
-    const contender = await filled(kind, { handle, dims, count, directory: folder("whole") })
+    const contender = await filled(kind, source, count, folder("whole"))
     const bytes = residentBytes() - before
     await contender.close()
     process.send?.(bytes / count, () => process.exit(0))
@@ -38,12 +38,20 @@ const main = async ([name, file = "", dimsText, countText]: ReadonlyArray<string
   }
 }
 
+interface Source {
+  readonly handle: number
+  readonly dims: number
+  readonly capacity: number
+}
+
 const filled = async (
   kind: ContenderKind,
-  { handle, dims, count, directory }: { handle: number; dims: number; count: number; directory: string }
+  { handle, dims, capacity }: Source,
+  count: number,
+  directory: string
 ): Promise<Contender> => {
-  const attributes = { chance: new Int32Array(count), near: new Int32Array(count) }
-  const contender = await kind.open({ dims, capacity: count, directory, attributes })
+  const attributes = { chance: new Int32Array(capacity), near: new Int32Array(capacity) }
+  const contender = await kind.open({ dims, capacity, directory, attributes })
   const rows = new Float32Array(chunkRows * dims)
   for (let from = 0; from < count; from += chunkRows) {
     const bytes = readSync(handle, rows, 0, rows.byteLength, from * dims * floatBytes)
