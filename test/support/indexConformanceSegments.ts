@@ -171,7 +171,7 @@ export const segmentConformance = (engine: EngineUnderTest): void => {
 const flipped = (data: Uint8Array, at: number): Uint8Array =>
   data.map((byte, i) => (i === at ? byte ^ (1 << (at % 8)) : byte))
 
-const contains = (data: Uint8Array, part: Uint8Array): boolean => Buffer.from(data).includes(part)
+const contains = (data: Uint8Array, part: Uint8Array): boolean => Buffer.from(data).includes(Buffer.from(part))
 
 /** The longest run without two zeros in a row: the code of a segment's one vector. */
 const longestRun = (data: Uint8Array): Uint8Array => {
