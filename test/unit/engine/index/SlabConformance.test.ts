@@ -74,6 +74,18 @@ describe("a slab", () => {
     expect(together).toEqual(apart)
   })
 
+  it("holds a vector of 384 dimensions in less than 500 bytes, lists and what training them took included", () => {
+    const slab = new Slab(kernels)
+    const width = 384
+    const count = 8_000
+    const many = vectorsOf("clustered", 1, width, count, 0).rows
+    const index = new QuantizedIndex(new VectorArena(width, slab))
+    for (const [slot, vector] of many.entries()) index.upsert(slot, vector, slot)
+    workAll(index)
+    expect(index.lists).toBeGreaterThan(30)
+    expect(slab.end / count).toBeLessThan(500)
+  })
+
   it("does not grow when an index grows and shrinks again and again", () => {
     const slab = new Slab(kernels)
     const index = new QuantizedIndex(new VectorArena(dims, slab))
