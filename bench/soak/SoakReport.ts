@@ -67,7 +67,7 @@ export const sampleLine = (sample: SoakSample): string =>
   [
     sample.minutes.toFixed(1).padEnd(6),
     sample.recall.toFixed(4).padEnd(7),
-    sample.bruteMillis.toFixed(1).padEnd(5),
+    sample.bruteMillis.toFixed(0).padEnd(5),
     ...[sample.searchP50Millis, sample.searchP99Millis].map((millis) => millis.toFixed(1).padEnd(6)),
     ...[sample.filteredP50Millis, sample.writeP50Millis].map((millis) => millis.toFixed(1).padEnd(7)),
     String(sample.searches).padEnd(8),
