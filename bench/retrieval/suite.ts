@@ -82,7 +82,8 @@ const noteOf = ({ name, corpora }: TurnSet): string => {
   const count = (of: (corpus: Corpus) => number): number => corpora.reduce((sum, corpus) => sum + of(corpus), 0)
   const memories = count((corpus) => corpus.memories.length).toLocaleString("en-US")
   const questions = count((corpus) => corpus.questions.length).toLocaleString("en-US")
-  return `${name}: ${memories} turns as memories in ${corpora.length} namespaces, ${questions} questions.`
+  const namespaces = corpora.length === 1 ? "one namespace" : `${corpora.length} namespaces`
+  return `${name}: ${memories} turns as memories in ${namespaces}, ${questions} questions.`
 }
 
 const turnTable = ({ name, quality }: TurnSet): ReportTable => ({
