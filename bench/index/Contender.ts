@@ -38,6 +38,8 @@ export interface Contender {
   readonly search: (query: Float32Array, k: number, width: number) => Answer
   readonly filterKind: string
   readonly searchWhere: (query: Float32Array, k: number, width: number, filter: Filter) => Answer
+  /** Vectors it is given at once where others get one: LanceDB's documentation asks for batches. 1 when left out. */
+  readonly writeBatch?: number
   /** Other vectors for slots that have one. */
   readonly replace: (slots: ReadonlyArray<number>, vectors: ReadonlyArray<Float32Array>) => Done
   /** Lays everything down in the directory; undefined where there is no such thing. */

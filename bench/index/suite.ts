@@ -41,8 +41,8 @@ export const shortRun: IndexRun = {
     { name: "real", counts: [10_000] }
   ],
   queries: 100,
-  effort: { k: 10, rounds: 5, roundMillis: 30 },
-  writes: 100,
+  effort: { k: 10, rounds: 9, roundMillis: 20 },
+  writes: 450,
   churnShare: 0.05,
   memoryCounts: [10_000]
 }
@@ -56,7 +56,7 @@ export const longRun: IndexRun = {
   ],
   queries: 200,
   effort: { k: 10, rounds: 9, roundMillis: 500 },
-  writes: 1_000,
+  writes: 1_800,
   churnShare: 0.5,
   memoryCounts: [10_000, 100_000]
 }

@@ -26,20 +26,23 @@ export interface ChurnRow {
   readonly microsAfter: number
 }
 
-const writeRounds = 5
+const writeRounds = 9
 const churnBatch = 1_000
 
 /** Adds slots from `from` to the end of the set one by one; contenders take turns. */
 export const addOneByOne = (entrants: ReadonlyArray<Entrant>, set: VectorSet, from: number) =>
-  writeInTurns(entrants, set.count - from, async ({ contender }, at) => {
-    await contender.add(from + at, [rowOf(set, from + at)])
-  })
+  writeInTurns(entrants, set.count - from, ({ contender }, at, length) =>
+    contender.add(from + at, rowsFrom(set, from + at, length))
+  )
 
 /** Replaces the first slots one by one with the first of the spare rows. */
 export const replaceOneByOne = (entrants: ReadonlyArray<Entrant>, set: VectorSet, writes: number) =>
-  writeInTurns(entrants, writes, async ({ contender }, at) => {
-    await contender.replace([at], [rowOf(set, set.count + at)])
-  })
+  writeInTurns(entrants, writes, ({ contender }, at, length) =>
+    contender.replace(
+      Array.from({ length }, (_, i) => at + i),
+      rowsFrom(set, set.count + at, length)
+    )
+  )
 
 /** Replaces the first `share` of the slots, in batches where a contender knows batches. */
 export const churn = async (
@@ -77,10 +80,13 @@ export const churn = async (
   })
 }
 
+const rowsFrom = (set: VectorSet, from: number, length: number): ReadonlyArray<Float32Array> =>
+  Array.from({ length }, (_, at) => rowOf(set, from + at))
+
 const writeInTurns = async (
   entrants: ReadonlyArray<Entrant>,
   writes: number,
-  write: (entrant: Entrant, at: number) => Promise<void>
+  write: (entrant: Entrant, at: number, length: number) => void | Promise<void>
 ): Promise<ReadonlyArray<WriteRow>> => {
   const micros = entrants.map((): Array<number> => [])
   const perRound = Math.floor(writes / writeRounds)
@@ -89,7 +95,8 @@ const writeInTurns = async (
     const end = round === writeRounds - 1 ? writes : (round + 1) * perRound
     for (const [i, entrant] of entrants.entries()) {
       const { millis } = await timed(async () => {
-        for (let at = round * perRound; at < end; at++) await write(entrant, at)
+        const batch = entrant.contender.writeBatch ?? 1
+        for (let at = round * perRound; at < end; at += batch) await write(entrant, at, Math.min(batch, end - at))
         await entrant.contender.settle()
       })
       micros[i]!.push((millis * 1_000) / (end - round * perRound))

@@ -48,6 +48,8 @@ interface MergeInsert {
 }
 
 const rowsPerAdd = 10_000
+/** Each write makes a version of the table: few large ones are recommended. */
+const writeBatch = 50
 const efConstruction = 200
 const m = 16
 const refine = 4
@@ -114,6 +116,7 @@ const contender = (lance: Lance, { directory, attributes }: Place, isIndexed: bo
     search: (query, k, ef) => ask(tableNow(), query, k, ef),
     filterKind: "where clause",
     searchWhere: (query, k, ef, { attribute, below }) => ask(tableNow(), query, k, ef, `${attribute} < ${below}`),
+    writeBatch,
     replace: async (slots, vectors) => {
       await tableNow()
         .mergeInsert("slot")
