@@ -60,7 +60,7 @@ export const reportOf = (findings: SuiteFindings): SuiteReport => {
 const notesOf = ({ corpus, given, sizes }: SuiteFindings): ReadonlyArray<string> => [
   `${passagesOf(sizes)} ${corpus.source} of ${meanLength(corpus)} characters on average, ${sizes.importBatches * batchSize} of them stored before the rounds; ${subjectCount} subjects; ${corpus.questions.length} questions; ${corpus.model.id}, ${corpus.model.dims} dimensions.`,
   `Vectors are given, except in the tables "with the model": all servers but Chroma look them up in a thread that stands in for the encoder; Chroma's arrive with the request, as its clients send them.`,
-  `${sizes.rounds} rounds, contestants in turn; answers checked before and after. Latency is the caller's, to the last byte; processor time is the server process', all threads, for one memory or search.`,
+  `${sizes.rounds} rounds, contestants in turn; answers checked before and after; every question was asked once before, so its vector is cached where there is a cache. Latency is the caller's, to the last byte; processor time is the server process', all threads, for one memory or search.`,
   `sqlite-vec and LanceDB are libraries: each stands behind a server of two routes that does no more than it must, without authentication, validation, charges or limits. What is compared is a service with bare engines.`,
   "mem0's library and agentdb are left out: README.",
   ...given.missing
