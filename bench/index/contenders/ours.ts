@@ -5,9 +5,10 @@
  * `settle` is the work that the service does beside its searches, done to the end: its time counts
  * as part of the writes here.
  */
-import { DatabaseSync } from "node:sqlite"
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { crc32 } from "node:zlib"
 import type { Bitmap } from "@muniment/engine/index/Bitmap"
 import { loadHnswlib } from "@muniment/engine/index/Hnswlib"
 import { type IndexCosts, measureCosts } from "@muniment/engine/index/IndexCosts"
@@ -86,14 +87,14 @@ const kernels = (): KernelFactory => (compiled ??= loadKernels())
 let measured: IndexCosts | undefined
 const costs = (): IndexCosts => (measured ??= measureCosts(new SlabPool(kernels()).take(), () => performance.now()))
 
-/** The encoded vectors as BLOBs of one SQLite file, in the form that the service keeps them. */
+/** The encoded vectors as BLOBs of one SQLite file with their sums, in the form that the service keeps them. */
 const persist = async (index: PlannedIndex, open: () => PlannedIndex, path: string): Promise<ColdStart> => {
   const database = new DatabaseSync(path)
-  database.exec("CREATE TABLE segments (segment INTEGER PRIMARY KEY, data BLOB NOT NULL)")
-  const insert = database.prepare("INSERT INTO segments VALUES (?, ?)")
+  database.exec("CREATE TABLE segments (segment INTEGER PRIMARY KEY, crc INTEGER NOT NULL, data BLOB NOT NULL)")
+  const insert = database.prepare("INSERT INTO segments VALUES (?, ?, ?)")
   for (const segment of index.changedSegments()) {
     const data = index.encodeSegment(segment)
-    if (data !== undefined) insert.run(segment, data)
+    if (data !== undefined) insert.run(segment, crc32(data), data)
   }
   database.close()
   return {
@@ -101,8 +102,10 @@ const persist = async (index: PlannedIndex, open: () => PlannedIndex, path: stri
     firstAnswer: async (query, k) => {
       const stored = new DatabaseSync(path, { readOnly: true })
       const opened = open()
-      for (const { segment, data } of stored.prepare("SELECT segment, data FROM segments").iterate()) {
-        if (!(data instanceof Uint8Array) || opened.adoptSegment(Number(segment), data) === undefined)
+      for (const { segment, crc, data } of stored.prepare("SELECT segment, crc, data FROM segments").iterate()) {
+        if (!(data instanceof Uint8Array) || crc32(data) !== crc)
+          throw new Error(`segment ${String(segment)} is damaged`)
+        if (opened.adoptSegment(Number(segment), data) === undefined)
           throw new Error(`segment ${String(segment)} was not taken`)
       }
       stored.close()
