@@ -19,7 +19,9 @@ const eventStepMillis = 60_000
 const vocabularySize = 20_000
 /** Zipf's law with Mandelbrot's shift: without it one word would be in every memory. */
 const zipfShift = 30
-const wordsPerMemory = 25
+/** 25 on average. */
+const wordsMin = 10
+const wordsMax = 40
 const wordsPerQuestion = 4
 const topicCount = 200
 const topicNoise = 0.9
@@ -119,7 +121,8 @@ export class Memories {
   }
 
   #wordsOf(random: () => number): ReadonlyArray<string> {
-    return Array.from({ length: wordsPerMemory }, () => this.#words[this.#rank(random())]!)
+    const length = wordsMin + Math.floor(random() * (wordsMax - wordsMin + 1))
+    return Array.from({ length }, () => this.#words[this.#rank(random())]!)
   }
 
   /** The first rank whose cumulative share reaches `share`. */

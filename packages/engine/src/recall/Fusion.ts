@@ -58,10 +58,12 @@ export const fuse = <C extends Candidate>(
   for (const sameModel of Map.groupBy(withCosine, (candidate) => candidate.modelId ?? query.modelId).values()) {
     for (const candidate of best(sameModel, ({ cosine }) => cosine ?? -1, candidatesMax)) listed.add(candidate)
   }
-  return [...listed]
-    .map((candidate) => rank(candidate, query))
-    .sort((left, right) => right.relevance - left.relevance || newerFirst(left.candidate, right.candidate))
-    .slice(0, limit)
+  const ranked = Array.from(listed, (candidate) => rank(candidate, query))
+  return first(
+    ranked,
+    limit,
+    (left, right) => right.relevance - left.relevance || newerFirst(left.candidate, right.candidate)
+  )
 }
 
 /** Relevance of one candidate; `fuse` gives the same number. */
@@ -90,11 +92,33 @@ export const newerFirst = (
   right: Pick<Candidate, "id" | "createdAt">
 ): number => right.createdAt - left.createdAt || (left.id < right.id ? 1 : left.id > right.id ? -1 : 0)
 
+/** The best in no order: what comes of them is sorted by relevance, so only the score at the cut is looked for. */
 const best = <C extends Candidate>(
   candidates: ReadonlyArray<C>,
   scoreOf: (candidate: C) => number,
   candidatesMax: number
-): ReadonlyArray<C> =>
-  candidates
-    .toSorted((left, right) => scoreOf(right) - scoreOf(left) || newerFirst(left, right))
-    .slice(0, candidatesMax)
+): ReadonlyArray<C> => {
+  if (candidates.length <= candidatesMax) return candidates
+  const scores = Float64Array.from(candidates, scoreOf)
+  const cut = scores.toSorted()[candidates.length - candidatesMax] ?? Infinity
+  const kept = candidates.filter((_, at) => scores[at]! > cut)
+  const equals = candidates.filter((_, at) => scores[at] === cut)
+  return [...kept, ...first(equals, candidatesMax - kept.length, newerFirst)]
+}
+
+/** The first `limit` in the order of `compare`: a page of 10 out of 200 is not worth sorting them all. */
+const first = <A>(items: ReadonlyArray<A>, limit: number, compare: (left: A, right: A) => number): ReadonlyArray<A> => {
+  if (limit * sortedShare > items.length) return items.toSorted(compare).slice(0, limit)
+  const kept: Array<A> = []
+  for (const item of items) {
+    if (kept.length === limit && (limit === 0 || compare(kept[limit - 1]!, item) <= 0)) continue
+    let at = kept.length
+    while (at > 0 && compare(kept[at - 1]!, item) > 0) at--
+    kept.splice(at, 0, item)
+    if (kept.length > limit) kept.pop()
+  }
+  return kept
+}
+
+/** Up to one in so many, insertion is cheaper than sorting. */
+const sortedShare = 8

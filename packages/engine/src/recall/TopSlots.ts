@@ -5,59 +5,85 @@
 
 /** Best first; equal scores are ordered by `before(a, b) < 0`. */
 export const topSlots = (
-  slots: ReadonlyArray<number>,
+  slots: ArrayLike<number>,
   scores: Float64Array,
   limit: number,
   before: (left: number, right: number) => number
 ): ReadonlyArray<number> => {
-  const better = (left: number, right: number): boolean => {
-    const difference = scores[left]! - scores[right]!
-    return difference !== 0 ? difference > 0 : before(left, right) < 0
+  const heap = new SlotHeap(Math.min(limit, slots.length), before)
+  for (let at = 0; at < slots.length; at++) heap.offer(slots[at]!, scores[slots[at]!]!)
+  return heap.drain()
+}
+
+/** Slots and their scores lie beside each other: looking scores up by slot again was most of the heap's cost. */
+class SlotHeap {
+  readonly #slots: Int32Array
+  readonly #scores: Float64Array
+  readonly #before: (left: number, right: number) => number
+  #size = 0
+
+  constructor(capacity: number, before: (left: number, right: number) => number) {
+    this.#slots = new Int32Array(capacity)
+    this.#scores = new Float64Array(capacity)
+    this.#before = before
   }
-  const heap: Array<number> = []
-  let worst = -Infinity
-  for (const slot of slots) {
-    // Nearly every slot ends here, so it comes before any call.
-    if (scores[slot]! < worst) continue
-    if (heap.length < limit) {
-      heap.push(slot)
-      siftUp(heap, better)
-    } else if (limit > 0 && better(slot, heap[0]!)) {
-      heap[0] = slot
-      siftDown(heap, better)
+
+  offer(slot: number, score: number): void {
+    if (this.#size < this.#slots.length) this.#siftUp(slot, score)
+    // Nearly every slot ends here, so a comparison of scores comes before any call.
+    else if (this.#size === 0 || score < this.#scores[0]!) return
+    else if (this.#isWorse(0, slot, score)) this.#siftDown(slot, score)
+  }
+
+  /** Best first. Empties the heap. */
+  drain(): ReadonlyArray<number> {
+    const sorted = new Array<number>(this.#size)
+    while (this.#size > 0) {
+      const last = --this.#size
+      sorted[last] = this.#slots[0]!
+      if (last > 0) this.#siftDown(this.#slots[last]!, this.#scores[last]!)
     }
-    if (heap.length === limit && limit > 0) worst = scores[heap[0]!]!
+    return sorted
   }
-  return heap.sort((left, right) => (better(left, right) ? -1 : 1))
-}
 
-type Better = (left: number, right: number) => boolean
-
-const siftUp = (heap: Array<number>, better: Better): void => {
-  let child = heap.length - 1
-  while (child > 0) {
-    const parent = (child - 1) >> 1
-    if (!better(heap[parent]!, heap[child]!)) return
-    swap(heap, parent, child)
-    child = parent
+  /** Whether what lies at `at` comes after the given slot. */
+  #isWorse(at: number, slot: number, score: number): boolean {
+    const held = this.#scores[at]!
+    return held === score ? this.#before(slot, this.#slots[at]!) < 0 : held < score
   }
-}
 
-const siftDown = (heap: Array<number>, better: Better): void => {
-  let parent = 0
-  while (true) {
-    let worst = parent
-    for (const child of [2 * parent + 1, 2 * parent + 2]) {
-      if (child < heap.length && better(heap[worst]!, heap[child]!)) worst = child
+  #siftUp(slot: number, score: number): void {
+    let at = this.#size++
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (this.#isWorse(parent, slot, score)) break
+      this.#move(parent, at)
+      at = parent
     }
-    if (worst === parent) return
-    swap(heap, parent, worst)
-    parent = worst
+    this.#place(at, slot, score)
   }
-}
 
-const swap = (heap: Array<number>, left: number, right: number): void => {
-  const held = heap[left]!
-  heap[left] = heap[right]!
-  heap[right] = held
+  /** Puts a slot in the root's stead and lets it sink to where nothing below it is worse. */
+  #siftDown(slot: number, score: number): void {
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= this.#size) break
+      const right = child + 1
+      if (right < this.#size && this.#isWorse(right, this.#slots[child]!, this.#scores[child]!)) child = right
+      if (!this.#isWorse(child, slot, score)) break
+      this.#move(child, at)
+      at = child
+    }
+    this.#place(at, slot, score)
+  }
+
+  #move(from: number, to: number): void {
+    this.#place(to, this.#slots[from]!, this.#scores[from]!)
+  }
+
+  #place(at: number, slot: number, score: number): void {
+    this.#slots[at] = slot
+    this.#scores[at] = score
+  }
 }

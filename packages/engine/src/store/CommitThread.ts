@@ -1,6 +1,7 @@
 /**
  * The thread that commits: SQLite's statements and its syncs hold that thread and not the event loop, so
- * searches do not wait behind writes. One thread for all namespaces, started with the store.
+ * searches do not wait behind writes. One thread for all namespaces, started by the first order: that
+ * takes a quarter of a second once, and who only reads has none.
  *
  * Invariants: orders of one file are carried out in the order they were given; an answer comes after the
  * commit is durable; when the thread dies, whatever it had not answered fails with an unknown outcome, and
@@ -47,10 +48,6 @@ export class CommitThread {
   readonly #waiting = new Map<number, Waiting>()
   #lastId = 0
 
-  constructor() {
-    this.#start()
-  }
-
   commit(filename: string, order: CommitOrder): Effect.Effect<ThreadCommit, StoreError> {
     return Effect.flatMap(
       this.#ask((id) => ({ _tag: "Commit", id, filename, order })),
@@ -61,7 +58,9 @@ export class CommitThread {
 
   /** Closes the thread's connection to a file, if it has one. */
   close(filename: string): Effect.Effect<void, StoreError> {
-    return Effect.asVoid(this.#ask((id) => ({ _tag: "Close", id, filename })))
+    return Effect.suspend(() =>
+      this.#worker === undefined ? Effect.void : Effect.asVoid(this.#ask((id) => ({ _tag: "Close", id, filename })))
+    )
   }
 
   async end(): Promise<void> {
