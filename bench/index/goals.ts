@@ -92,7 +92,8 @@ const latency =
     const [our, their] = [curveOf(curves, names.lists), curveOf(curves, peer)]
     if (our === undefined || their === undefined) return unknown
     const [ourCrossing, theirCrossing] = [crossingAt(our, recallGoal), crossingAt(their, recallGoal)]
-    if (ourCrossing === undefined) return { ratio: undefined, note: `ours ends at recall ${recallText(our)}` }
+    // A miss, not something that was not measured.
+    if (ourCrossing === undefined) return { ratio: 0, note: `ours ends at recall ${recallText(our)}` }
     if (theirCrossing === undefined) return { ratio: undefined, note: `${peer} ends at recall ${recallText(their)}` }
     return byRounds(theirCrossing.roundMicros, ourCrossing.roundMicros)
   }

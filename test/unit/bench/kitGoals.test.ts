@@ -76,6 +76,11 @@ describe("a goal of the index", () => {
     expect(missing.note).toContain("ends at recall 0.9800")
   })
 
+  it("is missed where ours never reaches the recall", () => {
+    const weak = { ...figures, curves: [curve("ours, lists", 0.98, 50), curve("hnswlib-node", 1, 200)] }
+    expect(verdictOf(goal("latency against hnswlib-node, 10,000", weak)!)).toBe("missed")
+  })
+
   it("of a size that was not run is not measured", () => {
     expect(verdictOf(goal("latency against hnswlib-node, 300,000")!)).toBe("not measured")
   })
