@@ -42,10 +42,10 @@ export const picturesOf = (figures: SetFigures): ReadonlyArray<Picture> => {
   ]
 }
 
-/** How many times better than asked: one bar a goal that was measured. */
+/** One bar a goal that was measured; a ratio of 0 has no place on a log axis. */
 export const goalsPicture = (goals: ReadonlyArray<Goal>): ReadonlyArray<Picture> => {
   const measured = goals.flatMap(({ name, found, unit }) =>
-    found === undefined || unit !== "x" ? [] : [{ name, found }]
+    found === undefined || !(found > 0) || unit !== "x" ? [] : [{ name, found }]
   )
   if (measured.length === 0) return []
   return [
