@@ -18,64 +18,82 @@ const membersMin = 8
 const assignedPerStep = 32
 
 export class Codebook {
-  readonly count: number
   readonly width: number
   /** Address of f32[count][width], rotated. */
   readonly centroids: number
   /** Address of f32[count], halves of their squared lengths. */
   readonly halves: number
   readonly #slab: Slab
+  readonly #room: number
+  #count = 0
 
   /** `centroids` is f32[count][width]. */
   constructor(slab: Slab, width: number, centroids: Float32Array) {
     this.#slab = slab
     this.width = width
-    this.count = centroids.length / width
-    this.centroids = slab.allocate(centroids.length * floatBytes)
-    this.halves = slab.allocate(this.count * floatBytes)
-    slab.floats.set(centroids, this.centroids >>> 2)
-    slab.kernels.halfSquares(this.centroids, this.count, width, this.halves)
+    this.#room = roomFor(centroids.length / width)
+    this.centroids = slab.allocate(this.#room * width * floatBytes)
+    this.halves = slab.allocate(this.#room * floatBytes)
+    this.replace(centroids)
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** Other centroids in the same place, not more than there were at first. */
+  replace(centroids: Float32Array): void {
+    this.#count = centroids.length / this.width
+    this.#slab.floats.fill(0, this.centroids >>> 2, (this.centroids >>> 2) + this.#room * this.width)
+    this.#slab.floats.set(centroids, this.centroids >>> 2)
+    this.#slab.kernels.halfSquares(this.centroids, this.#count, this.width, this.halves)
   }
 
   /** f32[width], rotated, at `vector`: its list. */
   listOf(vector: number): number {
-    if (this.count === 1) return 0
-    const scratch = this.#slab.shared("nearness", this.count * floatBytes)
-    return this.#slab.kernels.nearestList(vector, this.centroids, this.halves, this.count, this.width, scratch)
-  }
-
-  /** f32[count][width], a copy. */
-  copy(): Float32Array<ArrayBuffer> {
-    const from = this.centroids >>> 2
-    return this.#slab.floats.slice(from, from + this.count * this.width)
+    if (this.#count === 1) return 0
+    const scratch = this.#slab.shared("nearness", this.#count * floatBytes)
+    return this.#slab.kernels.nearestList(vector, this.centroids, this.halves, this.#count, this.width, scratch)
   }
 
   release(): void {
-    this.#slab.release(this.centroids, this.count * this.width * floatBytes)
-    this.#slab.release(this.halves, this.count * floatBytes)
+    this.#slab.release(this.centroids, this.#room * this.width * floatBytes)
+    this.#slab.release(this.halves, this.#room * floatBytes)
   }
 }
 
 /** Trains `lists` centroids or fewer; undefined when the arena is empty. Changes of the arena meanwhile are harmless. */
 export function* trainCodebook(arena: VectorArena, lists: number): Generator<void, Codebook | undefined> {
-  const { slab, width } = arena
   const sample = sampleOf(arena, lists * samplesPerList)
   if (sample.length === 0) return undefined
-  if (lists === 1) return new Codebook(slab, width, yield* meanOf(arena, sample))
-  let codebook = new Codebook(slab, width, startOf(arena, sample, lists))
+  const codebook = new Codebook(arena.slab, arena.width, startOf(arena, sample, lists))
+  const sums = new Sums(arena, codebook.count)
   let isTrained = false
   try {
-    for (let round = 0; round < roundsMax; round++) {
-      const means = yield* meansOf(arena, sample, codebook)
-      codebook.release()
-      codebook = new Codebook(slab, width, means)
+    // One list is the mean of all in any round.
+    for (let round = 0; round < (lists === 1 ? 1 : roundsMax); round++) {
+      for (const [at, slot] of sample.entries()) {
+        if (arena.live.has(slot)) {
+          const vector = arena.decoded(slot)
+          sums.add(codebook.listOf(vector), vector)
+        }
+        if (at % assignedPerStep === 0) yield
+      }
+      codebook.replace(sums.takeMeans())
       yield
     }
     isTrained = true
     return codebook
   } finally {
+    sums.release()
     if (!isTrained) codebook.release()
   }
+}
+
+/** So many lists or some more: few sizes, so that the slab can use the place again. */
+const roomFor = (lists: number): number => {
+  const step = Math.max(1, 2 ** (Math.floor(Math.log2(lists)) - 2))
+  return Math.ceil(lists / step) * step
 }
 
 const sampleOf = (arena: VectorArena, wanted: number): ReadonlyArray<number> => {
@@ -104,39 +122,6 @@ const startOf = (arena: VectorArena, sample: ReadonlyArray<number>, lists: numbe
   return centroids
 }
 
-function* meanOf(arena: VectorArena, sample: ReadonlyArray<number>): Generator<void, Float32Array> {
-  const sums = new Sums(arena, 1)
-  try {
-    for (const [at, slot] of sample.entries()) {
-      if (arena.live.has(slot)) sums.add(0, arena.decoded(slot))
-      if (at % assignedPerStep === 0) yield
-    }
-    return sums.means(1)
-  } finally {
-    sums.release()
-  }
-}
-
-function* meansOf(
-  arena: VectorArena,
-  sample: ReadonlyArray<number>,
-  codebook: Codebook
-): Generator<void, Float32Array> {
-  const sums = new Sums(arena, codebook.count)
-  try {
-    for (const [at, slot] of sample.entries()) {
-      if (arena.live.has(slot)) {
-        const vector = arena.decoded(slot)
-        sums.add(codebook.listOf(vector), vector)
-      }
-      if (at % assignedPerStep === 0) yield
-    }
-    return sums.means(membersMin)
-  } finally {
-    sums.release()
-  }
-}
-
 /** Sums of vectors by list, in the slab. */
 class Sums {
   readonly #arena: VectorArena
@@ -145,7 +130,7 @@ class Sums {
 
   constructor(arena: VectorArena, lists: number) {
     this.#arena = arena
-    this.#counts = new Uint32Array(lists)
+    this.#counts = new Uint32Array(roomFor(lists))
     this.#address = arena.slab.allocate(this.#bytes)
   }
 
@@ -155,17 +140,19 @@ class Sums {
     this.#counts[list]!++
   }
 
-  /** Means of the lists with enough members; of the fullest one if none has. */
-  means(least: number): Float32Array {
+  /** Means of the lists with enough members, of the fullest one if none has; the sums begin anew. */
+  takeMeans(): Float32Array {
     const { slab, width } = this.#arena
     const fullest = this.#counts.indexOf(Math.max(...this.#counts))
-    const kept = [...this.#counts.keys()].filter((list) => this.#counts[list]! >= least || list === fullest)
+    const kept = [...this.#counts.keys()].filter((list) => this.#counts[list]! >= membersMin || list === fullest)
     const means = new Float32Array(kept.length * width)
     for (const [at, list] of kept.entries()) {
       const count = Math.max(1, this.#counts[list]!)
       const from = (this.#address >>> 2) + list * width
       for (let i = 0; i < width; i++) means[at * width + i] = slab.floats[from + i]! / count
     }
+    this.#counts.fill(0)
+    slab.bytes.fill(0, this.#address, this.#address + this.#bytes)
     return means
   }
 

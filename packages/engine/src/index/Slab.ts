@@ -76,9 +76,9 @@ export class Slab {
   shared(name: string, bytes: number): number {
     const known = this.#shared.get(name)
     if (known !== undefined && known.bytes >= bytes) return known.address
-    if (known !== undefined) this.release(known.address, known.bytes)
     const size = 2 ** Math.ceil(Math.log2(Math.max(bytes, alignment)))
     const address = this.allocate(size)
+    if (known !== undefined) this.release(known.address, known.bytes)
     this.#shared.set(name, { address, bytes: size })
     return address
   }
@@ -86,9 +86,9 @@ export class Slab {
   #ensure(end: number): void {
     const missing = end - this.bytes.length
     if (missing <= 0) return
-    const pages = Math.max(growthPages, Math.ceil(missing / pageBytes))
-    if (this.bytes.length / pageBytes + pages > pagesMax) throw new RangeError("the vectors of a slab fill 4 GiB")
-    this.#memory.grow(pages)
+    const pagesLeft = pagesMax - this.bytes.length / pageBytes
+    // Throws a RangeError, and changes nothing, where there is no more.
+    this.#memory.grow(Math.max(Math.ceil(missing / pageBytes), Math.min(growthPages, pagesLeft)))
     this.bytes = new Uint8Array(this.#memory.buffer)
     this.words = new Uint32Array(this.#memory.buffer)
     this.floats = new Float32Array(this.#memory.buffer)

@@ -73,10 +73,11 @@ export class VectorArena {
 
   /** Zeroes the slot and frees it. False when it holds nothing, or something newer than `seq`. */
   clear(slot: number, seq: number): boolean {
-    if (!this.live.has(slot) || seq < this.seqOf(slot)) return false
+    if (seq < this.seqOf(slot)) return false
+    this.#note(slot, seq)
+    if (!this.live.has(slot)) return false
     const row = this.rowOf(slot)
     this.slab.bytes.fill(0, row, row + rowBytes(this.width))
-    this.#seqs[slot >>> chunkShift]![slot & chunkMask] = seq
     this.live.clear(slot)
     this.#liveCount--
     if (this.live.words[slot >>> blockShift] === 0) this.#releaseBlock(slot >>> blockShift)
@@ -206,14 +207,20 @@ export class VectorArena {
 
   /** Counts the slot in; address of its row. */
   #occupy(slot: number, seq: number): number {
+    // First, for it may fail.
+    const row = this.#roomFor(slot)
+    this.#note(slot, seq)
     if (!this.live.has(slot)) {
       this.live.set(slot)
       this.#liveCount++
     }
+    return row
+  }
+
+  #note(slot: number, seq: number): void {
     const chunk = slot >>> chunkShift
     while (this.#seqs.length <= chunk) this.#seqs.push(new Float64Array(seqsPerChunk).fill(-1))
     this.#seqs[chunk]![slot & chunkMask] = seq
-    return this.#roomFor(slot)
   }
 
   #rotated(place: string, vector: Float32Array): number {

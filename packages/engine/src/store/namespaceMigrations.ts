@@ -4,6 +4,7 @@
  */
 import type { Migration } from "@muniment/sqlite/Migrate"
 import { FullText } from "../recall/FullText.ts"
+import { baseStem } from "../recall/IrregularWords.ts"
 
 export const namespaceMigrations: ReadonlyArray<Migration> = [
   {
@@ -89,8 +90,8 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
   },
   {
     version: 3,
-    name: "encoded vectors in segments of 1,024 slots",
-    up: (database) =>
+    name: "encoded vectors in segments of 1,024 slots; irregular words by their base",
+    up: (database) => {
       database.exec(`
         CREATE TABLE index_segment (
           segment INTEGER PRIMARY KEY,
@@ -99,5 +100,7 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
           data BLOB NOT NULL
         ) STRICT;
       `)
+      FullText.rewrite(database.handle, baseStem)
+    }
   }
 ]
