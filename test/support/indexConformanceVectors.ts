@@ -32,18 +32,19 @@ export class Oracle {
 
   /** The k best of the allowed rows, best first. */
   best(query: Float32Array, k: number, allowed: Bitmap | undefined): ReadonlyArray<Scored> {
-    const scored: Array<Scored> = []
-    for (const [slot, row] of this.rows) if (allowed?.has(slot) ?? true) scored.push({ slot, score: dot(row, query) })
+    const slots: Array<number> = []
+    const scores: Array<number> = []
+    for (const [slot, row] of this.rows) {
+      if (allowed !== undefined && !allowed.has(slot)) continue
+      slots.push(slot)
+      scores.push(dot(row, query))
+    }
     if (k === 0) return []
-    // Numbers sort fast; only what reaches the k-th of them is sorted as objects.
-    const least =
-      Float64Array.from(scored, ({ score }) => score)
-        .sort()
-        .at(-k) ?? -Infinity
-    return scored
-      .filter(({ score }) => score >= least)
-      .sort((a, b) => b.score - a.score || a.slot - b.slot)
-      .slice(0, k)
+    // Numbers sort fast; only what reaches the k-th of them is sorted with its slot.
+    const least = Float64Array.from(scores).sort().at(-k) ?? -Infinity
+    const best: Array<Scored> = []
+    for (const [at, score] of scores.entries()) if (score >= least) best.push({ slot: slots[at]!, score })
+    return best.sort((a, b) => b.score - a.score || a.slot - b.slot).slice(0, k)
   }
 }
 
