@@ -33,7 +33,11 @@ export const run = ({ short }: SuiteOptions): Promise<SuiteReport> => measure({ 
 
 const measure = async ({ only = partNames, short, sizes }: EngineOptions): Promise<SuiteReport> => {
   const machine = machineFacts()
-  const runs = (part: (typeof partNames)[number]) => only.includes(part)
+  const runs = (part: (typeof partNames)[number]) => {
+    const isAsked = only.includes(part)
+    if (isAsked) process.stderr.write(`engine: ${part} ...\n`)
+    return isAsked
+  }
   const written = runs("writes") ? await measureWrites({ rounds: short ? 3 : 5, scale: short ? 1 : 4 }) : undefined
   const searches = runs("searches")
     ? await measureSearches(sizes ?? (short ? shortSizes : longSizes), { questions: 500, rounds: short ? 3 : 5 })
