@@ -10,7 +10,8 @@ export interface TextFile {
   readonly text: string
 }
 
-const exactVersion = /^\d+\.\d+\.\d+(?:-[\w.-]+)?$/
+/** With another name in front: the same package in two versions. */
+const exactVersion = /^(?:npm:[@\w./-]+@)?\d+\.\d+\.\d+(?:-[\w.-]+)?$/
 const dependencyFields = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"] as const
 
 /** Home directories, work directories and Windows drives; a letter before the slash makes it part of a URL or a word. */

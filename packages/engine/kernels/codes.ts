@@ -75,7 +75,7 @@ export function clearCode(block: i32, lane: i32, width: i32): void {
   store<u32>(factors + lane * 4, 0, 384)
 }
 
-/** Look-up tables of f32[width], rotated: u6[width / 4][16] at `tables`, then f32 step and f32 least sum. */
+/** Look-up tables of f32[width], rotated: u6[width / 4][16] at `tables`, then f32 step and f32 least sum; then room for a block's sums. */
 export function encodeTables(rotated: i32, tables: i32, width: i32): void {
   let widest: f32 = 0
   let total: f32 = 0
@@ -102,6 +102,64 @@ export function encodeTables(rotated: i32, tables: i32, width: i32): void {
   store<f32>(tables + width * 4, -total, 4)
 }
 
+/** s·q in steps of the tables for each row of a block: u16[32] at `sums`. */
+function sumEntries(block: i32, tables: i32, width: i32, sums: i32): void {
+  const nibble = i8x16.splat(15)
+  let evenLow = i16x8.splat(0)
+  let oddLow = i16x8.splat(0)
+  let evenHigh = i16x8.splat(0)
+  let oddHigh = i16x8.splat(0)
+  for (let i = 0; i < width * 4; i += 64) {
+    const codes = block + i
+    const entries = tables + i
+    const codes0 = v128.load(codes)
+    const codes1 = v128.load(codes, 16)
+    const codes2 = v128.load(codes, 32)
+    const codes3 = v128.load(codes, 48)
+    const entries0 = v128.load(entries)
+    const entries1 = v128.load(entries, 16)
+    const entries2 = v128.load(entries, 32)
+    const entries3 = v128.load(entries, 48)
+    // Four entries of six bits fit eight.
+    const low = i8x16.add(
+      i8x16.add(
+        i8x16.relaxed_swizzle(entries0, v128.and(codes0, nibble)),
+        i8x16.relaxed_swizzle(entries1, v128.and(codes1, nibble))
+      ),
+      i8x16.add(
+        i8x16.relaxed_swizzle(entries2, v128.and(codes2, nibble)),
+        i8x16.relaxed_swizzle(entries3, v128.and(codes3, nibble))
+      )
+    )
+    const high = i8x16.add(
+      i8x16.add(
+        i8x16.relaxed_swizzle(entries0, v128.and(i16x8.shr_u(codes0, 4), nibble)),
+        i8x16.relaxed_swizzle(entries1, v128.and(i16x8.shr_u(codes1, 4), nibble))
+      ),
+      i8x16.add(
+        i8x16.relaxed_swizzle(entries2, v128.and(i16x8.shr_u(codes2, 4), nibble)),
+        i8x16.relaxed_swizzle(entries3, v128.and(i16x8.shr_u(codes3, 4), nibble))
+      )
+    )
+    evenLow = i16x8.add(evenLow, low)
+    oddLow = i16x8.add(oddLow, i16x8.shr_u(low, 8))
+    evenHigh = i16x8.add(evenHigh, high)
+    oddHigh = i16x8.add(oddHigh, i16x8.shr_u(high, 8))
+  }
+  // The even sums carry the odd ones 256 times; subtracted, they are what they should be.
+  evenLow = i16x8.sub(evenLow, i16x8.shl(oddLow, 8))
+  evenHigh = i16x8.sub(evenHigh, i16x8.shl(oddHigh, 8))
+  v128.store(sums, v128.shuffle<i16>(evenLow, oddLow, 0, 8, 1, 9, 2, 10, 3, 11))
+  v128.store(sums, v128.shuffle<i16>(evenLow, oddLow, 4, 12, 5, 13, 6, 14, 7, 15), 16)
+  v128.store(sums, v128.shuffle<i16>(evenHigh, oddHigh, 0, 8, 1, 9, 2, 10, 3, 11), 32)
+  v128.store(sums, v128.shuffle<i16>(evenHigh, oddHigh, 4, 12, 5, 13, 6, 14, 7, 15), 48)
+}
+
+function isAllowed(allowed: i32, words: i32, slot: i32): bool {
+  const word = slot >>> 5
+  return word < words && ((load<u32>(allowed + word * 4) >>> (slot & 31)) & 1) === 1
+}
+
 /**
  * Scores the rows of one list that may be among the k best, whose bits are set in `allowed` (0: all); the heap's
  * new size. `blocks` is u32[count] addresses; `centre` is c·q, `spread` is |q - c| times the errors to allow for.
@@ -121,86 +179,28 @@ export function scanCodes(
   size: i32,
   k: i32
 ): i32 {
-  const bytes = width * 4
   const steps = f32x4.splat(load<f32>(tables + width * 4))
   const least = f32x4.splat(load<f32>(tables + width * 4, 4))
+  const sums = tables + width * 4 + 16
   const centres = f32x4.splat(centre)
   const spreads = f32x4.splat(spread)
-  const nibble = i8x16.splat(15)
   let wanted = threshold(heap, size, k)
   for (let at = 0; at < count; at++) {
     const block = load<i32>(blocks + at * 4)
-    let evenLow = i16x8.splat(0)
-    let oddLow = i16x8.splat(0)
-    let evenHigh = i16x8.splat(0)
-    let oddHigh = i16x8.splat(0)
-    for (let i = 0; i < bytes; i += 64) {
-      const codes = block + i
-      const entries = tables + i
-      const codes0 = v128.load(codes)
-      const codes1 = v128.load(codes, 16)
-      const codes2 = v128.load(codes, 32)
-      const codes3 = v128.load(codes, 48)
-      const entries0 = v128.load(entries)
-      const entries1 = v128.load(entries, 16)
-      const entries2 = v128.load(entries, 32)
-      const entries3 = v128.load(entries, 48)
-      // Four entries of six bits fit eight.
-      const low = i8x16.add(
-        i8x16.add(
-          i8x16.relaxed_swizzle(entries0, v128.and(codes0, nibble)),
-          i8x16.relaxed_swizzle(entries1, v128.and(codes1, nibble))
-        ),
-        i8x16.add(
-          i8x16.relaxed_swizzle(entries2, v128.and(codes2, nibble)),
-          i8x16.relaxed_swizzle(entries3, v128.and(codes3, nibble))
-        )
-      )
-      const high = i8x16.add(
-        i8x16.add(
-          i8x16.relaxed_swizzle(entries0, v128.and(i16x8.shr_u(codes0, 4), nibble)),
-          i8x16.relaxed_swizzle(entries1, v128.and(i16x8.shr_u(codes1, 4), nibble))
-        ),
-        i8x16.add(
-          i8x16.relaxed_swizzle(entries2, v128.and(i16x8.shr_u(codes2, 4), nibble)),
-          i8x16.relaxed_swizzle(entries3, v128.and(i16x8.shr_u(codes3, 4), nibble))
-        )
-      )
-      evenLow = i16x8.add(evenLow, low)
-      oddLow = i16x8.add(oddLow, i16x8.shr_u(low, 8))
-      evenHigh = i16x8.add(evenHigh, high)
-      oddHigh = i16x8.add(oddHigh, i16x8.shr_u(high, 8))
-    }
-    // The even sums carry the odd ones 256 times; subtracted, they are what they should be.
-    evenLow = i16x8.sub(evenLow, i16x8.shl(oddLow, 8))
-    evenHigh = i16x8.sub(evenHigh, i16x8.shl(oddHigh, 8))
-    const factors = factorsOf(block, width)
-    for (let quarter = 0; quarter < 4; quarter++) {
-      const even = quarter < 2 ? evenLow : evenHigh
-      const odd = quarter < 2 ? oddLow : oddHigh
-      const sums =
-        (quarter & 1) === 0
-          ? v128.shuffle<i16>(even, odd, 0, 8, 1, 9, 2, 10, 3, 11)
-          : v128.shuffle<i16>(even, odd, 4, 12, 5, 13, 6, 14, 7, 15)
-      for (let half = 0; half < 2; half++) {
-        const lane = quarter * 8 + half * 4
-        const integers = half === 0 ? i32x4.extend_low_i16x8_u(sums) : i32x4.extend_high_i16x8_u(sums)
-        const signsAlong = f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(integers), steps), least)
-        const factor = v128.load(factors + lane * 4)
-        const offset = f32x4.add(v128.load(factors + lane * 4, 128), centres)
-        const error = f32x4.mul(v128.load(factors + lane * 4, 256), spreads)
-        const bound = f32x4.add(f32x4.add(f32x4.mul(factor, signsAlong), offset), error)
-        for (let hits = i32x4.bitmask(f32x4.ge(bound, f32x4.splat(wanted))); hits !== 0; hits &= hits - 1) {
-          const slot = load<i32>(factors + (lane + ctz(hits)) * 4, 384)
-          if (allowed !== 0) {
-            const word = slot >>> 5
-            if (word >= allowedWords || ((load<u32>(allowed + word * 4) >>> (slot & 31)) & 1) === 0) continue
-          }
-          const score = scoreRow(rowAddress(table, slot, width), query, width)
-          if (score >= wanted) {
-            size = offer(heap, size, k, score, slot)
-            wanted = threshold(heap, size, k)
-          }
+    sumEntries(block, tables, width, sums)
+    for (let lane = 0; lane < lanes; lane += 4) {
+      const factors = factorsOf(block, width) + lane * 4
+      const signsAlong = f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(v128.load_ext<u16>(sums + lane * 2)), steps), least)
+      const offset = f32x4.add(v128.load(factors, 128), centres)
+      const estimate = f32x4.add(f32x4.mul(v128.load(factors), signsAlong), offset)
+      const bound = f32x4.add(estimate, f32x4.mul(v128.load(factors, 256), spreads))
+      for (let hits = i32x4.bitmask(f32x4.ge(bound, f32x4.splat(wanted))); hits !== 0; hits &= hits - 1) {
+        const slot = load<i32>(factors + ctz(hits) * 4, 384)
+        if (allowed !== 0 && !isAllowed(allowed, allowedWords, slot)) continue
+        const score = scoreRow(rowAddress(table, slot, width), query, width)
+        if (score >= wanted) {
+          size = offer(heap, size, k, score, slot)
+          wanted = threshold(heap, size, k)
         }
       }
     }

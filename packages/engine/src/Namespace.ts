@@ -147,7 +147,9 @@ class Actor implements Namespace {
     return Queue.offer(this.#buildDue, undefined).pipe(
       Effect.andThen(Effect.forever(Effect.andThen(Queue.take(this.#buildDue), untilBuilt))),
       // Without them a search is exact and slower, never wrong.
-      Effect.tapDefect((defect) => Effect.logError("lists or a graph cannot be built", { namespace: this.key.tag, defect }))
+      Effect.tapDefect((defect) =>
+        Effect.logError("lists or a graph cannot be built", { namespace: this.key.tag, defect })
+      )
     )
   }
 

@@ -11,6 +11,12 @@ export const slotMax = 16_777_215
 
 const wordsInitial = 32
 
+/** Throws a RangeError unless it is a slot. */
+export const demandSlot = (slot: number): void => {
+  if (!Number.isInteger(slot) || slot < 0 || slot > slotMax)
+    throw new RangeError(`slot ${slot} is not within 0..${slotMax}`)
+}
+
 export class Bitmap {
   /** The bits, 32 slots a word, for hot loops. Replaced when the bitmap grows: do not keep it. */
   words: Uint32Array
@@ -26,8 +32,7 @@ export class Bitmap {
   }
 
   set(slot: number): void {
-    if (!Number.isInteger(slot) || slot < 0 || slot > slotMax)
-      throw new RangeError(`slot ${slot} is not within 0..${slotMax}`)
+    demandSlot(slot)
     const word = slot >>> 5
     if (word >= this.words.length) this.grow(word + 1)
     this.words[word]! |= 1 << (slot & 31)

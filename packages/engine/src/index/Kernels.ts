@@ -17,8 +17,8 @@ export const rowBytes = (width: number): number => width + 8
 export const codeBlockBytes = (width: number): number => width * 4 + slotsPerBlock * 16
 /** High and low halves of the codes, then the scale. */
 export const queryBytes = (width: number): number => 2 * width + 16
-/** Sixteen entries for every four components, then their step and least sum. */
-export const tablesBytes = (width: number): number => 4 * width + 16
+/** Sixteen entries for every four components, then their step and least sum, and the sums of a block. */
+export const tablesBytes = (width: number): number => 4 * width + 16 + 2 * slotsPerBlock
 /** A score and a slot. */
 export const pairBytes = 8
 

@@ -69,7 +69,10 @@ export class ProbeTuning {
 
   /** Learns from one query, or from a blurred row. */
   step(): void {
-    if (this.#blurred.queries < queriesMin) return this.#learn(this.#blurredRow(), this.#blurred)
+    if (this.#blurred.queries < queriesMin) {
+      const row = this.#blurredRow()
+      if (row !== undefined) return this.#learn(row, this.#blurred)
+    }
     const query = this.#queries.pop()
     if (query === undefined) return
     this.#learn(query, this.#current)
@@ -94,12 +97,14 @@ export class ProbeTuning {
     into.add(Uint32Array.from(slots, (slot) => rankOf[this.#lists.listOf(slot)]!))
   }
 
-  /** A row drawn at random, with noise in every direction. */
-  #blurredRow(): Float32Array {
+  /** A row drawn at random, with noise in every direction; none of an empty arena. */
+  #blurredRow(): Float32Array | undefined {
     const { live } = this.#arena
-    const last = live.words.length * 32
-    const drawn = live.next(Math.floor(this.#random() * last))
-    const row = this.#arena.copyOf(drawn === -1 ? live.next(0) : drawn)
+    const slots = live.words.length * 32
+    const drawn = live.next(Math.floor(this.#random() * slots))
+    const slot = drawn === -1 ? live.next(0) : drawn
+    if (slot === -1) return undefined
+    const row = this.#arena.copyOf(slot)
     const noise = row.map(() => this.#random() - 0.5)
     const norm = Math.sqrt(noise.reduce((sum, x) => sum + x * x, 0))
     const share = Math.sqrt(1 - blurredCosine ** 2) / norm

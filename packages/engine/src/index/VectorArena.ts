@@ -7,7 +7,7 @@
  * namespaces agree to the last bit. It differs from the float32 inner product by some 0.0003 (bench/index).
  * A cleared slot is zeroed: an erased memory leaves no vector behind in memory.
  */
-import { Bitmap } from "./Bitmap.ts"
+import { Bitmap, demandSlot } from "./Bitmap.ts"
 import { pairBytes, queryBytes, rowBytes, slotsPerBlock, widthStep } from "./Kernels.ts"
 import type { Slab } from "./Slab.ts"
 import type { SearchHits } from "./VectorIndex.ts"
@@ -16,6 +16,8 @@ import { rotationSigns } from "./rotationSigns.ts"
 const floatBytes = 4
 const blockShift = Math.log2(slotsPerBlock)
 const blockMask = slotsPerBlock - 1
+/** Of more components the sums of one-bit codes would not fit 16 bits. */
+export const dimsMax = 2_048
 /** Sequence numbers a chunk, small beside a namespace's own cost. */
 const seqsPerChunk = 512
 const chunkShift = Math.log2(seqsPerChunk)
@@ -46,7 +48,8 @@ export class VectorArena {
   #liveCount = 0
 
   constructor(dims: number, slab: Slab) {
-    if (!Number.isInteger(dims) || dims < 1) throw new RangeError(`a vector cannot have ${dims} dimensions`)
+    if (!Number.isInteger(dims) || dims < 1 || dims > dimsMax)
+      throw new RangeError(`a vector cannot have ${dims} dimensions, at most ${dimsMax}`)
     this.dims = dims
     this.width = Math.ceil(dims / widthStep) * widthStep
     this.slab = slab
@@ -63,16 +66,19 @@ export class VectorArena {
    * change, so that a replayed tail may overlap what is there.
    */
   set(slot: number, vector: Float32Array, seq: number): boolean {
+    demandSlot(slot)
     this.#demandVector(vector, `the vector for slot ${slot}`)
     if (seq < this.seqOf(slot)) return false
-    const row = this.#occupy(slot, seq)
-    this.slab.kernels.encodeRow(this.#rotated("vector", vector), row, this.width)
+    // First what may fail for want of room.
+    const rotated = this.#rotated("vector", vector)
+    this.slab.kernels.encodeRow(rotated, this.#occupy(slot, seq), this.width)
     this.#wipe("vector")
     return true
   }
 
   /** Zeroes the slot and frees it. False when it holds nothing, or something newer than `seq`. */
   clear(slot: number, seq: number): boolean {
+    demandSlot(slot)
     if (seq < this.seqOf(slot)) return false
     this.#note(slot, seq)
     if (!this.live.has(slot)) return false
@@ -207,7 +213,6 @@ export class VectorArena {
 
   /** Counts the slot in; address of its row. */
   #occupy(slot: number, seq: number): number {
-    // First, for it may fail.
     const row = this.#roomFor(slot)
     this.#note(slot, seq)
     if (!this.live.has(slot)) {
