@@ -35,7 +35,8 @@ export const segmentConformance = (engine: EngineUnderTest): void => {
   const probe = engine.make(dims)
   const isOurs = segmented(probe) !== undefined
   probe.close()
-  describe.runIf(isOurs)("laid down in segments", () => {
+  if (!isOurs) return
+  describe("laid down in segments", () => {
     const size = engine.sizes.at(-1)!
     const { queries, rows } = vectorsOf("clustered", 101, dims, size, 8)
     const make = (width = dims) => {

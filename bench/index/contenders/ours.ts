@@ -11,7 +11,7 @@ import { DatabaseSync } from "node:sqlite"
 import { crc32 } from "node:zlib"
 import type { Bitmap } from "@muniment/engine/index/Bitmap"
 import { loadHnswlib } from "@muniment/engine/index/Hnswlib"
-import { type IndexCosts, measureCosts } from "@muniment/engine/index/IndexCosts"
+import { type CostBook, measureCosts } from "@muniment/engine/index/IndexCosts"
 import { type KernelFactory, loadKernels } from "@muniment/engine/index/Kernels"
 import { PlannedIndex } from "@muniment/engine/index/PlannedIndex"
 import type { IndexPin } from "@muniment/engine/index/Planner"
@@ -84,8 +84,15 @@ const writes = (index: Index): Pick<Contender, "add" | "settle" | "filterKind" |
 /** Compiled once, and costs measured once, as the service does when it starts. */
 let compiled: KernelFactory | undefined
 const kernels = (): KernelFactory => (compiled ??= loadKernels())
-let measured: IndexCosts | undefined
-const costs = (): IndexCosts => (measured ??= measureCosts(new SlabPool(kernels()).take(), () => performance.now()))
+let measured: CostBook | undefined
+const costs = (): CostBook => {
+  if (measured !== undefined) return measured
+  const steps = measureCosts(new SlabPool(kernels()).take(), () => performance.now())
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return (measured = { current: step.value })
+  }
+}
 
 /** The encoded vectors as BLOBs of one SQLite file with their sums, in the form that the service keeps them. */
 const persist = async (index: PlannedIndex, open: () => PlannedIndex, path: string): Promise<ColdStart> => {

@@ -17,7 +17,7 @@ import { credits } from "@muniment/domain/Money"
 import { loadHnswlib, type HnswlibModule } from "@muniment/engine/index/Hnswlib"
 import { MemorySearch } from "@muniment/engine/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/NamespaceHost"
-import { measureCosts } from "@muniment/engine/index/IndexCosts"
+import { type CostBook, measureCosts, typicalCosts } from "@muniment/engine/index/IndexCosts"
 import { loadKernels } from "@muniment/engine/index/Kernels"
 import { SlabPool } from "@muniment/engine/index/Slab"
 import { sqliteNamespaceStore } from "@muniment/engine/store/SqliteNamespaceStore"
@@ -197,17 +197,35 @@ const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =
         )
       )
     ),
-    Layer.provide(sqliteNamespaceStore(config.dataDirectory))
+    Layer.provide(sqliteNamespaceStore(config.dataDirectory, { commitsOn: "thread" }))
   )
 
-/** Measures what searches cost on this machine, and writes it down. */
 const indexSettings = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
   Effect.gen(function* () {
     const slabs = new SlabPool(loadKernels())
-    const costs = measureCosts(slabs.take(), () => performance.now())
-    yield* Effect.logInfo("vector index", { engine: config.index, ...costs })
+    const costs: CostBook = { current: typicalCosts }
+    // Nobody waits for it, and a service that is stopped meanwhile ends it.
+    yield* Effect.forkScoped(calibrate(costs, slabs))
     return { hnswlib, pin: config.index, slabs, costs }
   })
+
+/** Measures what searches cost on this machine, between other work, and writes it down. */
+const calibrate = (costs: CostBook, slabs: SlabPool) =>
+  Effect.gen(function* () {
+    yield* Effect.sleep(calibrationDelay)
+    const steps = measureCosts(slabs.take(), () => performance.now())
+    for (;;) {
+      const step = steps.next()
+      if (step.done === true) {
+        costs.current = step.value
+        return yield* Effect.logInfo("costs of vector searches, microseconds", costs.current)
+      }
+      yield* Effect.yieldNow
+    }
+  })
+
+/** Not while the service starts. */
+const calibrationDelay = "5 seconds"
 
 const embedderLayer = (config: ServerConfig) =>
   config.embeddingModel === "none"

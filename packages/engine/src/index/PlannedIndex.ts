@@ -10,7 +10,7 @@ import type { Bitmap } from "./Bitmap.ts"
 import { ExactIndex } from "./ExactIndex.ts"
 import { HnswIndex, type RestoreOutcome, type WriteOutcome } from "./HnswIndex.ts"
 import type { HnswlibModule } from "./Hnswlib.ts"
-import { type IndexCosts, typicalCosts } from "./IndexCosts.ts"
+import { type CostBook, typicalCosts } from "./IndexCosts.ts"
 import { codesKeepMin, codesMin, type IndexPin, type Plan, plan } from "./Planner.ts"
 import { QuantizedIndex } from "./QuantizedIndex.ts"
 import type { SegmentedIndex } from "./Segments.ts"
@@ -26,8 +26,8 @@ export interface PlannedIndexOptions {
   /** Undefined where the optional dependency is missing: every search is exact then. */
   readonly hnswlib: HnswlibModule | undefined
   readonly pin: IndexPin
-  /** What `measureCosts` found; without it, what is typical. */
-  readonly costs?: IndexCosts | undefined
+  /** What `measureCosts` found, or will find; without it, what is typical. */
+  readonly costs?: Readonly<CostBook> | undefined
 }
 
 export class PlannedIndex implements VectorIndex, SegmentedIndex {
@@ -103,7 +103,7 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
           : { count: codes.lists, probes: passing === live ? codes.probesFor(k) : codes.lists },
       graph: graph === undefined ? undefined : { pending: graph.pendingWithin(allowed) },
       pin: this.options.pin,
-      costs: this.options.costs ?? typicalCosts
+      costs: this.options.costs?.current ?? typicalCosts
     })
   }
 
