@@ -1,7 +1,7 @@
 /**
  * The thread that commits: SQLite's statements and its syncs hold that thread and not the event loop, so
- * searches do not wait behind writes. One thread for all namespaces, started by the first order: that
- * takes a quarter of a second once, and who only reads has none.
+ * searches do not wait behind writes. One thread for all namespaces, started at once: that takes it a quarter
+ * of a second, which the first write should not wait for.
  *
  * Invariants: orders of one file are carried out in the order they were given; an answer comes after the
  * commit is durable; when the thread dies, whatever it had not answered fails with an unknown outcome, and
@@ -47,6 +47,10 @@ export class CommitThread {
   #worker: Worker | undefined
   readonly #waiting = new Map<number, Waiting>()
   #lastId = 0
+
+  constructor() {
+    this.#worker = this.#start()
+  }
 
   commit(filename: string, order: CommitOrder): Effect.Effect<ThreadCommit, StoreError> {
     return Effect.flatMap(
