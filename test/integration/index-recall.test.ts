@@ -13,7 +13,7 @@ import { Oracle, type Scored } from "../support/indexConformanceVectors.ts"
 import { questions, sentences } from "../support/Sentences.ts"
 import { realModel, realModelsDir, requireRealModel } from "../unit/models/realModel.ts"
 
-const count = 3_000
+const count = 1_600
 const queryCount = 100
 const practiceCount = 32
 const k = 10
