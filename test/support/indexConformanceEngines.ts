@@ -71,7 +71,7 @@ export const hnswEngine = async (): Promise<EngineUnderTest> => {
   return {
     name: "the graph",
     ...over((arena) => new HnswIndex(hnswlib, arena)),
-    sizes: [100, 2_000],
+    sizes: [100, 3_000],
     recallMin: 0.98,
     recallOfNoiseMin: 0.3
   }
