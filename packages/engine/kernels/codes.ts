@@ -8,6 +8,7 @@
  * x·q is estimated as factor * s·q + offset + c·q, and the error of that is about error * |q - c|. The offset of
  * a free lane is minus infinity.
  */
+import { sumLanes } from "./lanes"
 import { offer, threshold } from "./heap"
 import { decodeRow, rowAddress, scoreRow } from "./rows"
 
@@ -48,10 +49,10 @@ export function encodeCode(table: i32, slot: i32, centroid: i32, block: i32, lan
     signsAlong = f32x4.add(signsAlong, v128.xor(centre, v128.andnot(signBit, isPositive)))
     setNibble(block, group, lane, i32x4.bitmask(isPositive))
   }
-  const square = sum(squares)
-  const length = sum(lengths)
+  const square = sumLanes(squares)
+  const length = sumLanes(lengths)
   const factor = length > 0 ? square / length : 0
-  const offset = sum(alongCentroid) - factor * sum(signsAlong)
+  const offset = sumLanes(alongCentroid) - factor * sumLanes(signsAlong)
   const spread = max(factor * factor * <f32>width - square, 0)
   const factors = factorsOf(block, width)
   store<f32>(factors + lane * 4, factor)
@@ -59,10 +60,6 @@ export function encodeCode(table: i32, slot: i32, centroid: i32, block: i32, lan
   store<f32>(factors + lane * 4, sqrt(spread / <f32>(width - 1)), 256)
   store<i32>(factors + lane * 4, slot, 384)
   return square
-}
-
-function sum(v: v128): f32 {
-  return f32x4.extract_lane(v, 0) + f32x4.extract_lane(v, 1) + (f32x4.extract_lane(v, 2) + f32x4.extract_lane(v, 3))
 }
 
 /** Frees a lane and leaves nothing of the row in it. */
@@ -80,7 +77,7 @@ export function encodeTables(rotated: i32, tables: i32, width: i32): void {
   let widest: f32 = 0
   let total: f32 = 0
   for (let group = 0; group < width / 4; group++) {
-    const reach = sum(f32x4.abs(v128.load(rotated + group * 16)))
+    const reach = sumLanes(f32x4.abs(v128.load(rotated + group * 16)))
     total += reach
     widest = max(widest, reach)
   }

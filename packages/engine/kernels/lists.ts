@@ -3,11 +3,8 @@
  *
  * Nearness is Euclidean: the list of a vector x is the one with the greatest c·x - |c|²/2.
  */
+import { sumLanes } from "./lanes"
 import { offer, sortBestFirst, threshold } from "./heap"
-
-function sumLanes(v: v128): f32 {
-  return f32x4.extract_lane(v, 0) + f32x4.extract_lane(v, 1) + (f32x4.extract_lane(v, 2) + f32x4.extract_lane(v, 3))
-}
 
 function product(left: i32, right: i32, width: i32): f32 {
   let a = f32x4.splat(0)

@@ -7,6 +7,7 @@
  * (relaxed-simd, `i32x4.relaxed_dot_i8x16_i7x16_add_s`, which is exact in that range); integers, so the sum has no
  * order and every machine and engine gets the same score.
  */
+import { sumLanes } from "./lanes"
 import { offer, threshold } from "./heap"
 
 /** Beside the codes: scale and sum. */
@@ -17,10 +18,6 @@ const rowsPerBlockMask: i32 = 31
 const codeMax: f32 = 127
 const queryMax: f32 = 8191
 const queryShift: i32 = 8192
-
-function sumLanes(v: v128): f32 {
-  return f32x4.extract_lane(v, 0) + f32x4.extract_lane(v, 1) + (f32x4.extract_lane(v, 2) + f32x4.extract_lane(v, 3))
-}
 
 function largestOf(at: i32, width: i32): f32 {
   let largest = f32x4.splat(0)
