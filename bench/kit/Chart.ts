@@ -71,7 +71,7 @@ export const barChart = (options: {
   const bars = options.bars.map((bar) => ({ ...bar, label: barLabel(bar.value) }))
   // On a log axis a bar has no natural foot: it stands on the axis' lower end.
   const foot = options.value.log === true ? { x2: { datum: options.value.domain?.[0] ?? 1 } } : {}
-  const y = { field: "name", type: "nominal", title: null, sort: null, axis: { labelLimit: 260 } }
+  const y = { field: "name", type: "nominal", title: null, sort: null, axis: { labelLimit: 420 } }
   return {
     name: options.name,
     title: options.title,
