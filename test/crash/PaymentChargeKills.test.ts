@@ -14,7 +14,7 @@ import { type Answer, startServer, type TestServer } from "../support/TestServer
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "2000" }
 const given = 1_000_000
 const pricePerCreate = 5
-const kills = 10
+const kills = 7
 const writers = 8
 /** How long the writers run before the kill, milliseconds. */
 const runMillis = { least: 5, most: 400 }
