@@ -5,7 +5,7 @@
  * as MacKay and Ghahramani proposed).
  */
 import type { Bitmap } from "@muniment/engine/index/Bitmap"
-import { TopK } from "@muniment/engine/index/TopK"
+import { TopK } from "./TopK.ts"
 import { dotAt, queriesOf, rowOf, type VectorSet } from "./VectorSet.ts"
 
 /** The slots of the best k for each query, best first. */

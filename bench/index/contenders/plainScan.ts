@@ -1,5 +1,5 @@
 /** The yardstick without any index: every float32 vector, in plain JavaScript. */
-import { TopK } from "@muniment/engine/index/TopK"
+import { TopK } from "../TopK.ts"
 import type { ContenderKind } from "../Contender.ts"
 import { dotAt } from "../VectorSet.ts"
 

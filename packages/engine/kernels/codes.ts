@@ -19,11 +19,6 @@ function factorsOf(block: i32, width: i32): i32 {
   return block + width * 4
 }
 
-/** Bytes of a block. */
-export function codeBlockBytes(width: i32): i32 {
-  return width * 4 + lanes * 16
-}
-
 function setNibble(block: i32, group: i32, lane: i32, nibble: u32): void {
   const at = block + group * 16 + (lane & 15)
   const old = load<u8>(at)

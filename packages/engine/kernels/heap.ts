@@ -1,7 +1,7 @@
 /**
  * The k best (score, slot) pairs of a scan: a binary heap in linear memory with the worst pair at its root.
  *
- * A pair is f32 score, u32 slot. The order is total (higher score, then lower slot), as in `TopK.ts`, so a
+ * A pair is f32 score, u32 slot. The order is total (higher score, then lower slot), so a
  * result does not depend on the order in which rows are visited.
  */
 

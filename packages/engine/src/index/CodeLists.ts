@@ -23,7 +23,7 @@ const tableBlocksMin = 4
  * Standard errors of the estimate that are allowed for: a row whose estimate lies further below the worst
  * of the best is not scored. With 2, about one wanted row in two thousand is missed (bench/index).
  */
-export const errorsAllowed = 2
+const errorsAllowed = 2
 
 interface Block {
   readonly address: number

@@ -190,4 +190,4 @@ export class QuantizedIndex implements VectorIndex {
 }
 
 /** Lists that are best for n vectors. */
-export const listsFor = (size: number): number => (size < listsMin ? 1 : Math.round(listsPerRoot * Math.sqrt(size)))
+const listsFor = (size: number): number => (size < listsMin ? 1 : Math.round(listsPerRoot * Math.sqrt(size)))

@@ -17,7 +17,7 @@ const floatBytes = 4
 const blockShift = Math.log2(slotsPerBlock)
 const blockMask = slotsPerBlock - 1
 /** Of more components the sums of one-bit codes would not fit 16 bits. */
-export const dimsMax = 2_048
+const dimsMax = 2_048
 /** Sequence numbers a chunk, small beside a namespace's own cost. */
 const seqsPerChunk = 512
 const chunkShift = Math.log2(seqsPerChunk)

@@ -4,7 +4,7 @@
  * Order is total (higher score, then lower slot), so the result does not depend on the order in
  * which pairs are offered, and two engines that see the same scores answer identically.
  */
-import type { SearchHits } from "./VectorIndex.ts"
+import type { SearchHits } from "@muniment/engine/index/VectorIndex"
 
 export class TopK {
   private readonly slots: Int32Array
