@@ -57,13 +57,14 @@ export const columnsLength = (columns: MemoryColumns): number =>
   COLUMNS.reduce((length, column) => length + columns[column].length, 0)
 
 const mainText = (memory: SearchableMemory): string =>
-  flatten(Object.fromEntries(dataEntries(memory.data).filter(([key]) => !SUBJECT_KEYS.has(key))))
+  flatten(dataEntries(memory.data).filter(([key]) => !SUBJECT_KEYS.has(key)))
 
 const subjectText = (memory: SearchableMemory): string => {
-  const named = flatten(Object.fromEntries(dataEntries(memory.data).filter(([key]) => SUBJECT_KEYS.has(key))))
+  const named = flatten(dataEntries(memory.data).filter(([key]) => SUBJECT_KEYS.has(key)))
+  if (memory.mentions === undefined || memory.mentions.length === 0) return named
   const known = ` ${named.toLowerCase()} `
   // A mention that repeats the subject would count its words twice.
-  const mentioned = (memory.mentions ?? [])
+  const mentioned = memory.mentions
     .map(({ name }) => name.trim())
     .filter((name) => !known.includes(` ${name.toLowerCase()} `))
   return [named, ...new Set(mentioned)].filter((part) => part !== "").join(" ")
@@ -72,7 +73,7 @@ const subjectText = (memory: SearchableMemory): string => {
 const dataEntries = (data: unknown): ReadonlyArray<readonly [string, unknown]> =>
   typeof data === "object" && data !== null && !Array.isArray(data) ? Object.entries(data) : [["", data]]
 
-const flatten = (value: unknown): string => {
+const flatten = (entries: ReadonlyArray<readonly [string, unknown]>): string => {
   const parts: Array<string> = []
   let length = 0
   const visit = (node: unknown, key: string, depth: number): void => {
@@ -87,7 +88,7 @@ const flatten = (value: unknown): string => {
       for (const [name, item] of Object.entries(node)) visit(item, name, depth + 1)
     }
   }
-  visit(value, "", 0)
+  for (const [name, item] of entries) visit(item, name, 1)
   return parts.join(" ").slice(0, FLATTENED_LENGTH_MAX)
 }
 
@@ -113,6 +114,8 @@ const dateWords = (iso: string): string => {
   const date = new Date(iso)
   if (Number.isNaN(date.getTime())) return iso
   const month = date.getUTCMonth()
-  const digits = date.toISOString().slice(0, 10).replaceAll("-", " ")
-  return `${digits} ${MONTHS[month]} ${date.getUTCDate()} ${WEEKDAYS[date.getUTCDay()]}`
+  const day = date.getUTCDate()
+  return `${digits(date.getUTCFullYear(), 4)} ${digits(month + 1, 2)} ${digits(day, 2)} ${MONTHS[month]} ${day} ${WEEKDAYS[date.getUTCDay()]}`
 }
+
+const digits = (number: number, width: number): string => String(number).padStart(width, "0")

@@ -18,15 +18,51 @@ export const QUERY_TERMS_MAX = 32
 const SEGMENTED_LENGTH_MAX = 512
 
 /** Tokens of a document's text in order, repeats kept, at most `tokensMax`. */
-export const tokenize = (text: string, tokensMax: number = TOKENS_PER_TEXT_MAX): ReadonlyArray<string> =>
-  words(text, tokensMax).map(stem)
+export const tokenize = (text: string, tokensMax: number = TOKENS_PER_TEXT_MAX): ReadonlyArray<string> => {
+  if (text === "") return []
+  return (asciiWords(text, tokensMax) ?? words(text, tokensMax)).map(stem)
+}
 
 /** Distinct terms of a query in order of appearance, without stop words unless nothing else remains. */
 export const queryTerms = (query: string): ReadonlyArray<string> => {
-  const all = words(query, TOKENS_PER_TEXT_MAX)
+  const all = asciiWords(query, TOKENS_PER_TEXT_MAX) ?? words(query, TOKENS_PER_TEXT_MAX)
   const telling = all.filter((word) => !stopWords.has(word))
   return [...new Set((telling.length > 0 ? telling : all).map(stem))].slice(0, QUERY_TERMS_MAX)
 }
+
+/**
+ * The words of a text all in ASCII; undefined for any other, which `words` cuts. The same words, without a
+ * look at Unicode's tables: most text is ASCII, and cutting it was half of what planning a write took.
+ */
+const asciiWords = (text: string, wordsMax: number): Array<string> | undefined => {
+  const folded = text.toLowerCase()
+  const found: Array<string> = []
+  let start = -1
+  for (let at = 0; at <= folded.length; at++) {
+    const unit = at < folded.length ? folded.charCodeAt(at) : SPACE
+    if (unit >= ASCII_CLASSES.length) return undefined
+    if (ASCII_CLASSES[unit] === 1) {
+      if (start < 0) start = at
+      continue
+    }
+    if (start >= 0 && found.length < wordsMax) found.push(bounded(folded.slice(start, at)))
+    start = -1
+    if (unit === APOSTROPHE) at += cliticAt(folded, at)
+  }
+  return found
+}
+
+/** Length of what stands after an apostrophe, if that is a clitic and ends there; else 0. */
+const cliticAt = (folded: string, apostrophe: number): number => {
+  const length = ASCII_CLITICS.find((clitic) => folded.startsWith(clitic, apostrophe + 1))?.length ?? 0
+  return ASCII_CLASSES[folded.charCodeAt(apostrophe + 1 + length)] === 1 ? 0 : length
+}
+
+const SPACE = 0x20
+const APOSTROPHE = 0x27
+const ASCII_CLITICS = ["s", "t", "d", "m", "re", "ve", "ll"]
+/** By code unit: 1 for a letter in lower case or a digit. */
+const ASCII_CLASSES = Uint8Array.from({ length: 0x80 }, (_, unit) => Number(/[a-z0-9]/.test(String.fromCharCode(unit))))
 
 const words = (text: string, wordsMax: number): Array<string> => {
   const found: Array<string> = []
@@ -89,4 +125,16 @@ const bounded = (word: string): string =>
 
 const STEMMABLE = /^[a-z]{3,}$/
 
-const stem = (word: string): string => (STEMMABLE.test(word) ? baseStem(stemmer(word)) : word)
+/** Stems of words seen before: the few thousand commonest words make up nearly all text. */
+const stems = new Map<string, string>()
+const stemsMax = 16_384
+
+const stem = (word: string): string => {
+  const known = stems.get(word)
+  if (known !== undefined) return known
+  if (!STEMMABLE.test(word)) return word
+  const found = baseStem(stemmer(word))
+  if (stems.size >= stemsMax) stems.clear()
+  stems.set(word, found)
+  return found
+}

@@ -32,6 +32,20 @@ describe("tokenize", () => {
     expect(tokenize("Ann's dog isn't here; they’re out")).toEqual(tokenize("Ann dog isn here they out"))
   })
 
+  it("cuts a text in ASCII as it would with a letter beside it that is none", () => {
+    const piece = fc.oneof(
+      fc.constantFrom("Ann", "isn't", "they'RE", "we'll", "'s", "'", "''m", "ll", "2023-05-08", "B2B2C", " ", "went"),
+      fc.string({ unit: "binary-ascii", maxLength: 8 })
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+        const text = pieces.join("")
+        expect(tokenize(`${text} é`)).toEqual([...tokenize(text), "e"])
+      }),
+      { numRuns: 1_000 }
+    )
+  })
+
   it("cuts scripts without spaces into words", () => {
     expect(tokenize("東京へ行きました").length).toBeGreaterThan(2)
     expect(tokenize("東京へ行きました")).toContain("東京")
