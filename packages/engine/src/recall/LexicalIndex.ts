@@ -14,7 +14,7 @@ import type { TermStatistics, WeightedQuery } from "./Bm25.ts"
 import type { FullText } from "./FullText.ts"
 import { COLUMNS, columnsLength } from "./MemoryText.ts"
 import type { MemoryColumns } from "./MemoryText.ts"
-import { PostingCache, PostingList } from "./PostingCache.ts"
+import { PostingCache, POSTINGS_CACHED_MIN, POSTINGS_CACHED_PER_DOCUMENT, PostingList } from "./PostingCache.ts"
 import { topSlots } from "./TopSlots.ts"
 
 export interface LexicalHit {
@@ -34,16 +34,17 @@ export interface LexicalScores {
 }
 
 const SLOTS_MIN = 256
-/** A cached list is squeezed when more than this share of it is stale. */
-const STALE_SHARE_MAX = 0.25
 
 export class LexicalIndex {
   readonly #fullText: FullText
-  readonly #cache: PostingCache
+  readonly #cache = new PostingCache()
+  readonly #postingsCachedMax: number | undefined
   #lengths = new Uint32Array(SLOTS_MIN)
   /** 0 = no document. A slot gets a new stamp with every put, so postings of earlier tenants are recognised. */
   #stamps = new Uint32Array(SLOTS_MIN)
   #lastStamp = 0
+  /** Documents that were removed or replaced: while there are no more of them, a settled list stays settled. */
+  #departures = 0
   /** The slots with a document, how many they are and their tokens. */
   readonly #occupied = new Bitmap()
   #documents = 0
@@ -55,7 +56,7 @@ export class LexicalIndex {
 
   constructor(fullText: FullText, options: { readonly postingsCachedMax?: number } = {}) {
     this.#fullText = fullText
-    this.#cache = new PostingCache(options.postingsCachedMax)
+    this.#postingsCachedMax = options.postingsCachedMax
     fullText.forEachLength((slot, tokens) => this.#occupy(slot, tokens))
   }
 
@@ -78,9 +79,9 @@ export class LexicalIndex {
       }
     }
     for (const { list, byColumn } of counts.values()) {
-      this.#cache.append(list, slot, weightedFrequency(byColumn), stamp)
+      this.#cache.change(list, () => list.append(slot, weightedFrequency(byColumn), stamp, this.#departures))
     }
-    this.#cache.trim()
+    this.#trim()
   }
 
   remove(slot: number): void {
@@ -91,24 +92,29 @@ export class LexicalIndex {
 
   /** First phase: counts over the documents of `allowed`, which holds slots of this namespace only. */
   statistics(terms: ReadonlyArray<string>, allowed: Bitmap): TermStatistics {
+    const lists = terms.map((term) => this.#list(term))
+    this.#trim()
+    if (this.#isAllOf(allowed)) {
+      const documentFrequencies = lists.map(({ length }) => length)
+      return { documents: this.#documents, totalLength: this.#totalLength, documentFrequencies }
+    }
     const documents = this.#occupied.countAnd(allowed)
     // Integers, so the smaller of the two parts may be added up and gives the same sum.
     const isMostVisible = documents * 2 > this.#documents
     const totalLength = isMostVisible
       ? this.#totalLength - this.#lengthOf(allowed, false)
       : this.#lengthOf(allowed, true)
-    const documentFrequencies = terms.map((term) => this.#frequency(this.#list(term), allowed))
-    this.#cache.trim()
-    return { documents, totalLength, documentFrequencies }
+    return { documents, totalLength, documentFrequencies: lists.map((list) => frequency(list, allowed)) }
   }
 
   /** Second phase: the documents of `allowed` against a query weighted with everyone's statistics. */
   score(query: WeightedQuery, allowed: Bitmap): LexicalScores {
     this.#clearScores()
+    const visible = this.#isAllOf(allowed) ? undefined : allowed
     for (const [term, text] of query.terms.entries()) {
-      this.#accumulate(this.#list(text), query.idf[term]!, query.averageLength, allowed)
+      this.#accumulate(this.#list(text), query.idf[term]!, query.averageLength, visible)
     }
-    this.#cache.trim()
+    this.#trim()
     const epoch = this.#epoch
     const guard = (): void => {
       if (epoch !== this.#epoch) throw new Error("lexical scores were read after the index had moved on")
@@ -139,48 +145,52 @@ export class LexicalIndex {
     return sum
   }
 
+  /** The settled list of a term: a posting for each document that has it. */
   #list(term: string): PostingList {
-    return this.#cache.use(term, () => this.#load(term))
+    const list = this.#cache.use(term, () => this.#load(term))
+    this.#cache.change(list, () => list.settle(this.#stamps, this.#lastStamp, this.#departures))
+    return list
   }
 
   #load(term: string): PostingList {
     const occurrences = this.#fullText.postings(term)
-    const list = new PostingList(occurrences.length)
+    const list = new PostingList(occurrences.length, this.#lastStamp, this.#departures)
     const byColumn = new Uint32Array(COLUMNS.length)
     for (const [at, { slot, column, count }] of occurrences.entries()) {
       byColumn[column] = count
       if (occurrences[at + 1]?.slot === slot) continue
-      const stamp = this.#stamps[slot] ?? 0
-      if (stamp !== 0) list.push(slot, weightedFrequency(byColumn), stamp)
+      if (this.#occupied.has(slot)) list.push(slot, weightedFrequency(byColumn))
       byColumn.fill(0)
     }
     return list
   }
 
-  #frequency(list: PostingList, allowed: Bitmap): number {
-    const { slots, stamps, length } = list
-    const current = this.#stamps
-    let frequency = 0
-    let stale = 0
-    for (let at = 0; at < length; at++) {
-      const slot = slots[at]!
-      if (current[slot] !== stamps[at]) stale++
-      else if (allowed.has(slot)) frequency++
-    }
-    if (stale > length * STALE_SHARE_MAX) list.squeeze(current)
-    return frequency
+  #trim(): void {
+    const grown = Math.max(POSTINGS_CACHED_MIN, this.#documents * POSTINGS_CACHED_PER_DOCUMENT)
+    this.#cache.trim(this.#postingsCachedMax ?? grown)
   }
 
-  #accumulate(list: PostingList, idf: number, averageLength: number, allowed: Bitmap): void {
-    const { slots, stamps, frequencies, length } = list
-    const current = this.#stamps
+  /** Whether no document is hidden. */
+  #isAllOf(allowed: Bitmap): boolean {
+    const words = this.#occupied.words
+    for (let word = 0; word < words.length; word++) {
+      if ((words[word]! & ~(allowed.words[word] ?? 0)) !== 0) return false
+    }
+    return true
+  }
+
+  /** `visible` undefined: all documents are. */
+  #accumulate(list: PostingList, idf: number, averageLength: number, visible: Bitmap | undefined): void {
+    const { slots, frequencies, length } = list
     const lengths = this.#lengths
     const scores = this.#scores
     const matches = this.#matches
+    const touched = this.#touched
+    const words = visible?.words
     for (let at = 0; at < length; at++) {
       const slot = slots[at]!
-      if (current[slot] !== stamps[at] || !allowed.has(slot)) continue
-      if (matches[slot] === 0) this.#touched.push(slot)
+      if (words !== undefined && (((words[slot >>> 5] ?? 0) >>> (slot & 31)) & 1) === 0) continue
+      if (matches[slot] === 0) touched.push(slot)
       matches[slot]!++
       scores[slot]! += termScore(idf, frequencies[at]!, lengthPenalty(lengths[slot]!, averageLength))
     }
@@ -210,6 +220,7 @@ export class LexicalIndex {
 
   #vacate(slot: number): void {
     if (!this.#occupied.has(slot)) return
+    this.#departures++
     this.#occupied.clear(slot)
     this.#documents--
     this.#totalLength -= this.#lengths[slot]!
@@ -228,4 +239,15 @@ export class LexicalIndex {
     this.#scores = grow(this.#scores, new Float64Array(size))
     this.#matches = grow(this.#matches, new Uint8Array(size))
   }
+}
+
+/** Documents of a settled list that are allowed. */
+const frequency = ({ length, slots }: PostingList, allowed: Bitmap): number => {
+  const words = allowed.words
+  let found = 0
+  for (let at = 0; at < length; at++) {
+    const slot = slots[at]!
+    found += ((words[slot >>> 5] ?? 0) >>> (slot & 31)) & 1
+  }
+  return found
 }
