@@ -46,16 +46,19 @@ export const fuse = <C extends Candidate>(
   limit: number,
   candidatesMax: number = Limits.recallCandidatesMax
 ): ReadonlyArray<Ranked<C>> => {
-  const withCosine = candidates.filter(({ cosine }) => query.modelId !== undefined && cosine !== undefined)
-  const listed = new Set(
-    best(
-      candidates.filter(({ matchedTerms }) => matchedTerms > 0),
-      (candidate) => candidate.lexicalScore,
-      candidatesMax
-    )
-  )
+  const matched: Array<C> = []
   // A list for each model, because cosines of two models do not compare.
-  for (const sameModel of Map.groupBy(withCosine, (candidate) => candidate.modelId ?? query.modelId).values()) {
+  const byModel = new Map<string, Array<C>>()
+  for (const candidate of candidates) {
+    if (candidate.matchedTerms > 0) matched.push(candidate)
+    const modelId = candidate.modelId ?? query.modelId
+    if (query.modelId === undefined || modelId === undefined || candidate.cosine === undefined) continue
+    const sameModel = byModel.get(modelId)
+    if (sameModel === undefined) byModel.set(modelId, [candidate])
+    else sameModel.push(candidate)
+  }
+  const listed = new Set(best(matched, ({ lexicalScore }) => lexicalScore, candidatesMax))
+  for (const sameModel of byModel.values()) {
     for (const candidate of best(sameModel, ({ cosine }) => cosine ?? -1, candidatesMax)) listed.add(candidate)
   }
   const ranked = Array.from(listed, (candidate) => rank(candidate, query))
@@ -99,10 +102,15 @@ const best = <C extends Candidate>(
   candidatesMax: number
 ): ReadonlyArray<C> => {
   if (candidates.length <= candidatesMax) return candidates
-  const scores = Float64Array.from(candidates, scoreOf)
+  const scores = new Float64Array(candidates.length)
+  for (let at = 0; at < scores.length; at++) scores[at] = scoreOf(candidates[at]!)
   const cut = scores.toSorted()[candidates.length - candidatesMax] ?? Infinity
-  const kept = candidates.filter((_, at) => scores[at]! > cut)
-  const equals = candidates.filter((_, at) => scores[at] === cut)
+  const kept: Array<C> = []
+  const equals: Array<C> = []
+  for (const [at, candidate] of candidates.entries()) {
+    if (scores[at]! > cut) kept.push(candidate)
+    else if (scores[at] === cut) equals.push(candidate)
+  }
   return [...kept, ...first(equals, candidatesMax - kept.length, newerFirst)]
 }
 
