@@ -31,6 +31,19 @@ export class Statement {
     return classified(operation, () => this.handle.all(...values))
   }
 
+  /** Rows as arrays in the order of the columns: naming the columns of a wide row takes a third of reading it. */
+  allArrays(...values: ReadonlyArray<SQLInputValue>): ReadonlyArray<ReadonlyArray<SQLOutputValue>> {
+    return classified(operation, () => {
+      this.handle.setReturnArrays(true)
+      try {
+        const rows: ReadonlyArray<object> = this.handle.all(...values)
+        return rows as ReadonlyArray<ReadonlyArray<SQLOutputValue>>
+      } finally {
+        this.handle.setReturnArrays(false)
+      }
+    })
+  }
+
   /** Rows one by one; the statement is reset when the loop ends or is left. */
   *iterate(...values: ReadonlyArray<SQLInputValue>): Generator<Row> {
     const rows = classified(operation, () => this.handle.iterate(...values))

@@ -178,6 +178,17 @@ describe("erasure and statements", () => {
     database.close()
   })
 
+  it("gives rows as arrays when asked to, and by name the next time", () => {
+    const database = new Database({ filename: freshFile() })
+    const statement = database.prepare("SELECT value, value * 2 AS twice FROM json_each('[1,2]')")
+    expect(statement.allArrays()).toEqual([
+      [1, 2],
+      [2, 4]
+    ])
+    expect(statement.get()).toEqual({ value: 1, twice: 2 })
+    database.close()
+  })
+
   it("iterates rows, and can be left halfway", () => {
     const database = new Database({ filename: freshFile() })
     const statement = database.prepare("SELECT value FROM json_each('[1,2,3]')")

@@ -125,15 +125,18 @@ const bounded = (word: string): string =>
 
 const STEMMABLE = /^[a-z]{3,}$/
 
-/** Stems of words seen before: the few thousand commonest words make up nearly all text. */
+/** Stems of words seen before, which make up nearly all text; some 6 MB at the most. */
 const stems = new Map<string, string>()
-const stemsMax = 16_384
+const stemsMax = 65_536
+/** V8 keeps a longer word as a piece of its text, which would stay in memory with it. */
+const rememberedLengthMax = 12
 
 const stem = (word: string): string => {
   const known = stems.get(word)
   if (known !== undefined) return known
   if (!STEMMABLE.test(word)) return word
   const found = baseStem(stemmer(word))
+  if (word.length > rememberedLengthMax) return found
   if (stems.size >= stemsMax) stems.clear()
   stems.set(word, found)
   return found

@@ -33,7 +33,7 @@ import {
   type StoredVector,
   type StoreError
 } from "./NamespaceStore.ts"
-import { recordOf, rowOf, vectorOf } from "./memoryColumns.ts"
+import { recordColumns, recordOf, rowOf, vectorOf } from "./memoryColumns.ts"
 import { SqliteConversations, type WriteTurn } from "./SqliteConversations.ts"
 import { takeCensus } from "./SqliteCensus.ts"
 import { SqliteSegments } from "./SqliteSegments.ts"
@@ -176,16 +176,14 @@ class NamespaceFile implements OpenNamespace {
 
   record(slot: number): Effect.Effect<MemoryRecord | undefined, StoreError> {
     return guarded(() => {
-      const row = this.#database.prepare("SELECT * FROM memory WHERE slot = ?").get(slot)
+      const [row] = this.#recordRows([slot])
       return row === undefined ? undefined : recordOf(this.key.agentId, row)
     })
   }
 
   records(slots: ReadonlyArray<number>) {
     return guarded(() => {
-      // One statement: a map asks for thousands, and a call of its own for each costs more than the row.
-      const rows = this.#database.prepare(recordsSql).all(JSON.stringify(slots))
-      const found = new Map(rows.map((row) => [Number(row["slot"]), row]))
+      const found = new Map(this.#recordRows(slots).map((row) => [Number(row[0]), row]))
       return slots.flatMap((slot) => {
         const row = found.get(slot)
         return row === undefined ? [] : [{ slot, record: recordOf(this.key.agentId, row) }]
@@ -261,6 +259,11 @@ class NamespaceFile implements OpenNamespace {
     })
   }
 
+  /** One statement: a map asks for thousands, and a call of its own for each costs more than the row. */
+  #recordRows(slots: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<unknown>> {
+    return this.#database.prepare(recordsSql).allArrays(JSON.stringify(slots))
+  }
+
   /** Whether the file is as this owner left it: of its epoch, with `seq` as its last change. */
   #isOwner(epoch: number, seq: number): boolean {
     return epoch === (this.#claimedEpoch ?? this.#epochSeen) && this.#meta("seq") === seq
@@ -290,7 +293,7 @@ class NamespaceFile implements OpenNamespace {
 
 const everySlot: SlotRange = { from: 0, to: Number.MAX_SAFE_INTEGER }
 
-const recordsSql = "SELECT memory.* FROM json_each(?) AS wanted CROSS JOIN memory ON memory.slot = wanted.value"
+const recordsSql = `SELECT ${recordColumns.map((column) => `memory.${column}`).join(", ")} FROM json_each(?) AS wanted CROSS JOIN memory ON memory.slot = wanted.value`
 
 /** Where a migration leaves its copy, but for the version. */
 const copyPath = (filename: string): string => `${filename}.before-migration`

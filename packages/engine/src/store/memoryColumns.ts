@@ -36,26 +36,36 @@ export const recordValues = (slot: number, seq: number, record: MemoryRecord): R
   jsonOf(record.neighbours)
 ]
 
-export const recordOf = (agentId: string, columns: Columns): MemoryRecord => ({
-  id: String(columns["id"]),
-  agentId,
-  subjectId: textOf(columns["subject_id"]),
-  threadId: textOf(columns["thread_id"]),
-  kind: String(columns["kind"]),
-  data: JSON.parse(String(columns["data"])) as JsonObject,
-  tags: listOf<string>(columns["tags"]),
-  mentions: listOf<Mention>(columns["mentions"]),
-  when: textOf(columns["event_time"]),
-  confidence: Number(columns["confidence"]),
-  contentHash: String(columns["content_hash"]),
-  createdAt: Number(columns["created_at"]),
-  updatedAt: Number(columns["updated_at"]),
-  expiresAt: numberOf(columns["expires_at"]),
-  uniqueKey: textOf(columns["unique_key"]),
-  origin: columns["origin"] === "extraction" ? "extraction" : "direct",
-  sources: sourcesOf(columns),
-  neighbours: columns["neighbours"] === null ? undefined : listOf<string>(columns["neighbours"])
-})
+/** What `recordOf` takes, in its order: rows are read as arrays, since naming 19 columns took a third of a read. */
+export const recordColumns =
+  "slot id subject_id thread_id kind data tags mentions event_time confidence content_hash created_at updated_at expires_at unique_key origin sources neighbours".split(
+    " "
+  )
+
+export const recordOf = (agentId: string, row: ReadonlyArray<unknown>): MemoryRecord => {
+  const [, id, subjectId, threadId, kind, data, tags, mentions, when, confidence, contentHash, ...rest] = row
+  const [createdAt, updatedAt, expiresAt, uniqueKey, origin, sources, neighbours] = rest
+  return {
+    id: String(id),
+    agentId,
+    subjectId: textOf(subjectId),
+    threadId: textOf(threadId),
+    kind: String(kind),
+    data: JSON.parse(String(data)) as JsonObject,
+    tags: listOf<string>(tags),
+    mentions: listOf<Mention>(mentions),
+    when: textOf(when),
+    confidence: Number(confidence),
+    contentHash: String(contentHash),
+    createdAt: Number(createdAt),
+    updatedAt: Number(updatedAt),
+    expiresAt: numberOf(expiresAt),
+    uniqueKey: textOf(uniqueKey),
+    origin: origin === "extraction" ? "extraction" : "direct",
+    sources: sources === null ? undefined : listOf<MessageSource>(sources),
+    neighbours: neighbours === null ? undefined : listOf<string>(neighbours)
+  }
+}
 
 /** Messages that the memory was taken from; undefined when it was not taken from any. */
 export const sourcesOf = (columns: Columns): ReadonlyArray<MessageSource> | undefined =>
