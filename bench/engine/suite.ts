@@ -83,7 +83,7 @@ const goalsOf = (
     wanted: 5,
     found: ratioToBest(writes, name),
     unit: "x",
-    note: groupCommits.has(name) ? "commits are shared" : "each write waits for a sync of its own"
+    note: writeNotes.get(name) ?? ""
   }))
   return [
     ...writeGoals,
@@ -112,8 +112,14 @@ const goalsOf = (
   ]
 }
 
-/** Cases in which several writes of one agent wait at once. */
-const groupCommits: ReadonlySet<string> = new Set(["one agent, 8 writers", "one agent, 64 writers"])
+/** What holds each case, from profiles (README.md, "What holds the missed goals"). */
+const writeNotes: ReadonlyMap<string, string> = new Map([
+  ["one writer", "one commit a write, and two changes of thread"],
+  ["one writer, batches of 100", "the work for each memory: its words, full text, index, image"],
+  ["8 agents, a writer each", "one commit a write, each of a file of its own"],
+  ["one agent, 8 writers", "commits are shared"],
+  ["one agent, 64 writers", "commits are shared; the work for each memory"]
+])
 
 const caseNames = (writes: ReadonlyArray<WriteResult>) => [...new Set(writes.map(({ name }) => name))]
 
