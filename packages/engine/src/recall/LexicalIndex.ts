@@ -51,7 +51,9 @@ export class LexicalIndex {
   #totalLength = 0
   #scores = new Float64Array(SLOTS_MIN)
   #matches = new Uint8Array(SLOTS_MIN)
-  #touched: Array<number> = []
+  /** The slots that have a score, so many of them. */
+  #touched = new Uint32Array(SLOTS_MIN)
+  #touchedCount = 0
   #epoch = 0
 
   constructor(fullText: FullText, options: { readonly postingsCachedMax?: number } = {}) {
@@ -126,7 +128,7 @@ export class LexicalIndex {
       },
       top: (limit, before) => {
         guard()
-        return topSlots(this.#touched, this.#scores, limit, before)
+        return topSlots(this.#touched.subarray(0, this.#touchedCount), this.#scores, limit, before)
       }
     }
   }
@@ -186,23 +188,26 @@ export class LexicalIndex {
     const scores = this.#scores
     const matches = this.#matches
     const touched = this.#touched
+    let count = this.#touchedCount
     const words = visible?.words
     for (let at = 0; at < length; at++) {
       const slot = slots[at]!
       if (words !== undefined && (((words[slot >>> 5] ?? 0) >>> (slot & 31)) & 1) === 0) continue
-      if (matches[slot] === 0) touched.push(slot)
+      if (matches[slot] === 0) touched[count++] = slot
       matches[slot]!++
       scores[slot]! += termScore(idf, frequencies[at]!, lengthPenalty(lengths[slot]!, averageLength))
     }
+    this.#touchedCount = count
   }
 
   #clearScores(): void {
     this.#epoch++
-    for (const slot of this.#touched) {
+    for (let at = 0; at < this.#touchedCount; at++) {
+      const slot = this.#touched[at]!
       this.#scores[slot] = 0
       this.#matches[slot] = 0
     }
-    this.#touched = []
+    this.#touchedCount = 0
   }
 
   #occupy(slot: number, tokens: number): number {
@@ -238,6 +243,7 @@ export class LexicalIndex {
     this.#stamps = grow(this.#stamps, new Uint32Array(size))
     this.#scores = grow(this.#scores, new Float64Array(size))
     this.#matches = grow(this.#matches, new Uint8Array(size))
+    this.#touched = grow(this.#touched, new Uint32Array(size))
   }
 }
 
