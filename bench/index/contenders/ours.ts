@@ -57,7 +57,7 @@ export const oursSwept: ContenderKind = {
     const index = new QuantizedIndex(new VectorArena(dims, new SlabPool(kernels()).take()))
     const probes = (share: number): number => Math.max(1, Math.round(share * index.lists))
     const search = (query: Float32Array, k: number, share: number, allowed: Bitmap | undefined): Slots =>
-      index.search(query, k, allowed, probes(share)).slots
+      index.search(query, k, allowed, () => probes(share)).slots
     return {
       ...writes(index),
       knob: { name: "share of lists", values: probedShares },

@@ -9,7 +9,7 @@
 import type { Bitmap } from "./Bitmap.ts"
 import type { Codebook } from "./Codebook.ts"
 import { codeBlockBytes, pairBytes, slotsPerBlock, tablesBytes } from "./Kernels.ts"
-import type { PreparedQuery, VectorArena } from "./VectorArena.ts"
+import type { LaidSet, PreparedQuery, VectorArena } from "./VectorArena.ts"
 import type { SearchHits } from "./VectorIndex.ts"
 
 const floatBytes = 4
@@ -24,6 +24,15 @@ const tableBlocksMin = 4
  * of the best is not scored. With 2, about one wanted row in two thousand is missed (bench/index).
  */
 const errorsAllowed = 2
+/** Lists that a search looks into at least, and lists put in order at first; the next time as many times more. */
+const listsLeast = 4
+const probedAtOnce = 32
+
+/** A list, and the product of its centroid with the query. */
+export interface Probe {
+  readonly number: number
+  readonly centre: number
+}
 
 interface Block {
   readonly address: number
@@ -41,6 +50,8 @@ interface List {
   readonly blocks: Array<number>
   /** Blocks that may have a free lane, the last one first. */
   readonly open: Array<number>
+  /** Codes in it. */
+  size: number
 }
 
 export class CodeLists {
@@ -56,7 +67,7 @@ export class CodeLists {
   constructor(arena: VectorArena, codebook: Codebook) {
     this.#arena = arena
     this.codebook = codebook
-    this.#lists = Array.from({ length: codebook.count }, () => ({ table: 0, room: 0, blocks: [], open: [] }))
+    this.#lists = Array.from({ length: codebook.count }, () => ({ table: 0, room: 0, blocks: [], open: [], size: 0 }))
   }
 
   /** Codes held. */
@@ -83,9 +94,11 @@ export class CodeLists {
     if (block.used === -1) this.#lists[list]!.open.pop()
     this.#placeAt(slot, (id << laneShift) | lane)
     this.#size++
+    this.#lists[list]!.size++
     const scratch = slab.shared("decoded", width * floatBytes)
-    const centroid = this.codebook.centroids + list * width * floatBytes
-    const square = slab.kernels.encodeCode(table, slot, centroid, block.address, lane, width, scratch)
+    const square = this.codebook.withCentroid(list, (centroid) =>
+      slab.kernels.encodeCode(table, slot, centroid, block.address, lane, width, scratch)
+    )
     this.#arena.wipeDecoded()
     return square
   }
@@ -99,6 +112,7 @@ export class CodeLists {
     const id = place >>> laneShift
     const lane = place & laneMask
     const block = this.#blocks[id]!
+    this.#lists[block.list]!.size--
     const { slab, width } = this.#arena
     slab.kernels.clearCode(block.address, lane, width)
     if (block.used === -1) this.#lists[block.list]!.open.push(id)
@@ -106,46 +120,52 @@ export class CodeLists {
     if (block.used === 0) this.#dropBlock(id)
   }
 
-  /** The k best of the `probes` nearest lists, within `allowed`. */
-  search(query: PreparedQuery, k: number, allowed: Bitmap | undefined, probes: number): SearchHits {
-    const { slab, width } = this.#arena
-    const size = Math.min(k, this.#size)
+  /**
+   * The k best within `allowed`: lists are looked into by their centre, which is c·q, until it lies so far below the
+   * k-th best score found that none of theirs will be better. How far that is for so many results, `reachFor` says.
+   */
+  search(
+    query: PreparedQuery,
+    k: number,
+    allowed: Bitmap | undefined,
+    reachFor: (results: number) => number
+  ): SearchHits {
+    const { slab } = this.#arena
+    const filter = allowed === undefined ? undefined : this.#arena.lay(this.#arena.live, allowed)
+    const size = Math.min(k, filter?.count ?? this.#size)
     const heap = this.#arena.heap(size)
-    const tables = slab.shared("tables", tablesBytes(width))
-    const allowedAt = allowed === undefined ? 0 : slab.shared("allowed", allowed.words.byteLength)
-    if (allowed !== undefined) slab.words.set(allowed.words, allowedAt >>> 2)
-    const { lists, nearness } = this.#probe(query, Math.min(probes, this.codebook.count))
-    slab.kernels.encodeTables(query.rotated, tables, width)
-    const square = squareOf(slab.floats, query.rotated >>> 2, width)
+    if (size === 0) return this.#arena.drain(heap, 0)
+    const scan = this.#scanner(query, filter, heap, size)
+    const around = new Surroundings(filter === undefined ? 1 : filter.count / this.#size)
     let found = 0
-    for (const [at, number] of lists.entries()) {
-      const list = this.#lists[number]!
-      if (list.blocks.length === 0) continue
-      const half = slab.floats[(this.codebook.halves >>> 2) + number]!
-      const centre = nearness[at]! + half
-      const distance = Math.sqrt(Math.max(0, square - 2 * nearness[at]!))
-      found = slab.kernels.scanCodes(
-        list.table,
-        list.blocks.length,
-        tables,
-        centre,
-        distance * errorsAllowed,
-        this.#arena.table,
-        allowedAt,
-        allowed?.words.length ?? 0,
-        query.codes,
-        width,
-        heap,
-        found,
-        size
-      )
+    let looked = 0
+    for (let wanted = probedAtOnce; looked < this.codebook.count; wanted *= probedAtOnce) {
+      for (const { centre, number } of this.probeOrder(query, wanted).slice(looked)) {
+        if (looked >= listsLeast && found === size) {
+          const worst = slab.floats[heap >>> 2]!
+          if (centre < worst - reachFor(around.resultsFor(k))) return this.#arena.drain(heap, found)
+        }
+        const list = this.#lists[number]!
+        const passing = filter === undefined ? list.size : this.#passing(list, filter)
+        if (passing > 0) found = scan(list, centre, slab.floats[(this.codebook.halves >>> 2) + number]!, found)
+        around.note(list.size, passing)
+        looked++
+      }
     }
     return this.#arena.drain(heap, found)
   }
 
-  /** All lists, nearest to the query first. */
-  probeOrder(query: PreparedQuery): Uint32Array {
-    return this.#probe(query, this.codebook.count).lists
+  /** The first `wanted` lists by their centre, which is c·q. */
+  probeOrder(query: PreparedQuery, wanted: number): ReadonlyArray<Probe> {
+    const { slab, width } = this.#arena
+    const { centroids, count } = this.codebook
+    const most = Math.min(wanted, count)
+    const heap = slab.shared("probes", most * pairBytes)
+    const found = slab.kernels.probe(query.codes, centroids, count, width, most, heap)
+    return Array.from({ length: found }, (_, at) => ({
+      centre: slab.floats[(heap >>> 2) + 2 * at]!,
+      number: slab.words[(heap >>> 2) + 2 * at + 1]!
+    }))
   }
 
   release(): void {
@@ -155,19 +175,33 @@ export class CodeLists {
     this.codebook.release()
   }
 
-  #probe(query: PreparedQuery, wanted: number): { readonly lists: Uint32Array; readonly nearness: Float32Array } {
-    const { slab, width } = this.#arena
-    const { centroids, count, halves } = this.codebook
-    const heap = slab.shared("probes", wanted * pairBytes)
-    const scratch = slab.shared("nearness", count * floatBytes)
-    const found = slab.kernels.probe(query.rotated, centroids, halves, count, width, scratch, wanted, heap)
-    const lists = new Uint32Array(found)
-    const nearness = new Float32Array(found)
-    for (let i = 0; i < found; i++) {
-      nearness[i] = slab.floats[(heap >>> 2) + 2 * i]!
-      lists[i] = slab.words[(heap >>> 2) + 2 * i + 1]!
-    }
-    return { lists, nearness }
+  /** Codes of a list whose slots the filter lets through. */
+  #passing(list: List, { address, words }: LaidSet): number {
+    return this.#arena.slab.kernels.countAllowed(list.table, list.blocks.length, address, words, this.#arena.width)
+  }
+
+  /** Scores what may be among the best of a list; gives how many the heap then holds. */
+  #scanner(query: PreparedQuery, filter: LaidSet | undefined, heap: number, size: number) {
+    const { slab, table, width } = this.#arena
+    const tables = slab.shared("tables", tablesBytes(width))
+    slab.kernels.encodeTables(query.rotated, tables, width)
+    const square = squareOf(slab.floats, query.rotated >>> 2, width)
+    return (list: List, centre: number, half: number, found: number): number =>
+      slab.kernels.scanCodes(
+        list.table,
+        list.blocks.length,
+        tables,
+        centre,
+        Math.sqrt(Math.max(0, square - 2 * centre + 2 * half)) * errorsAllowed,
+        table,
+        filter?.address ?? 0,
+        filter?.words ?? 0,
+        query.codes,
+        width,
+        heap,
+        found,
+        size
+      )
   }
 
   /** A block of the list with a free lane. */
@@ -219,6 +253,34 @@ export class CodeLists {
     this.#places[slot] = place
   }
 }
+
+/** What a filter lets through of the lists looked into so far, beside what it lets through of all. */
+class Surroundings {
+  readonly #share: number
+  #codes = 0
+  #passing = 0
+
+  constructor(share: number) {
+    this.#share = share
+  }
+
+  note(codes: number, passing: number): void {
+    this.#codes += codes
+    this.#passing += passing
+  }
+
+  /**
+   * Of how many results without a filter k with one are a part, if the filter is as wide around the query as
+   * elsewhere. Where it is not, they are as far away as any, and k says so with the widest reach.
+   */
+  resultsFor(k: number): number {
+    const evenness = this.#passing / this.#codes / this.#share
+    return evenness * unevenMax > 1 && evenness < unevenMax ? k / this.#share : k
+  }
+}
+
+/** A filter is even that lets through at most so many times more, or less, around the query than elsewhere. */
+const unevenMax = 2
 
 const squareOf = (floats: Float32Array, from: number, width: number): number => {
   let square = 0

@@ -20,6 +20,9 @@ import { VectorArena } from "./VectorArena.ts"
 import { VectorSegments } from "./VectorSegments.ts"
 import type { IndexStats, SearchHits, VectorIndex } from "./VectorIndex.ts"
 
+/** A filter may let fewer through around a query than elsewhere: a search is expected to look for so many more. */
+const filterMargin = 2
+
 export interface PlannedIndexOptions {
   readonly dims: number
   readonly slabs: SlabPool
@@ -69,9 +72,10 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     k: number,
     allowed: Bitmap | undefined
   ): { readonly hits: SearchHits; readonly plan: Plan } {
-    const chosen = this.plan(k, allowed)
+    const passing = this.passing(allowed)
+    const chosen = this.planFor(k, passing, allowed)
     // A filter that lets everything through would cost a look for each candidate.
-    const restricting = allowed === undefined || this.isWhole(allowed) ? undefined : allowed
+    const restricting = passing === this.arena.size ? undefined : allowed
     return { hits: this.searchBy(chosen, query, k, restricting), plan: chosen }
   }
 
@@ -90,8 +94,11 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
   }
 
   plan(k: number, allowed: Bitmap | undefined): Plan {
+    return this.planFor(k, this.passing(allowed), allowed)
+  }
+
+  private planFor(k: number, passing: number, allowed: Bitmap | undefined): Plan {
     const live = this.arena.size
-    const passing = allowed === undefined ? live : this.arena.live.countAnd(allowed)
     const { codes, graph } = this
     return plan({
       k,
@@ -100,7 +107,7 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
       lists:
         codes === undefined || codes.lists === 0
           ? undefined
-          : { count: codes.lists, probes: passing === live ? codes.probesFor(k) : codes.lists },
+          : { count: codes.lists, probes: codes.probesFor(passing === live ? k : (filterMargin * k * live) / passing) },
       graph: graph === undefined ? undefined : { pending: graph.pendingWithin(allowed) },
       pin: this.options.pin,
       costs: this.options.costs?.current ?? typicalCosts
@@ -163,13 +170,9 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     return slots
   }
 
-  private searchBy(
-    { ef, engine, probes }: Plan,
-    query: Float32Array,
-    k: number,
-    allowed: Bitmap | undefined
-  ): SearchHits {
-    if (engine === "quantized" && this.codes !== undefined) return this.codes.search(query, k, allowed, probes)
+  private searchBy({ ef, engine }: Plan, query: Float32Array, k: number, allowed: Bitmap | undefined): SearchHits {
+    if (engine === "quantized" && this.codes !== undefined) return this.codes.search(query, k, allowed)
+    this.codes?.note(query)
     if (engine === "hnsw" && this.graph !== undefined) return this.graph.search(query, k, allowed, ef)
     return this.exact.search(query, k, allowed)
   }
@@ -184,8 +187,9 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     this.graph?.follow(slot)
   }
 
-  private isWhole(allowed: Bitmap): boolean {
-    return this.arena.live.countAnd(allowed) === this.arena.size
+  /** Vectors that a filter lets through. */
+  private passing(allowed: Bitmap | undefined): number {
+    return allowed === undefined ? this.arena.size : this.arena.lay(this.arena.live, allowed).count
   }
 
   private get wantsCodes(): boolean {

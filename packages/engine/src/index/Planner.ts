@@ -27,7 +27,7 @@ export interface PlanInput {
   readonly live: number
   /** Live vectors that pass the filter; equal to `live` without one. */
   readonly allowed: number
-  /** Undefined while there are no codes; `probes` is for k, and all of them with a filter. */
+  /** Undefined while there are no codes; `probes` is for k results within the filter. */
   readonly lists: { readonly count: number; readonly probes: number } | undefined
   /** Undefined without a graph; else how many allowed vectors it does not hold yet. */
   readonly graph: { readonly pending: number } | undefined
@@ -76,8 +76,15 @@ const exactPlan = ({ allowed, costs, live }: PlanInput): Estimate => ({
   engine: "exact",
   ef: 0,
   probes: 0,
-  estimatedMicros: costs.searchMicros + allowed * costs.rowMicros + live * costs.bitMicros
+  estimatedMicros: costs.searchMicros + allowed * rowMicros(live, costs) + live * costs.bitMicros
 })
+
+/** The more rows there are, the fewer of them are in a cache near the processor. */
+const rowMicros = (live: number, costs: IndexCosts): number =>
+  costs.rowMicros + (costs.scatteredRowMicros - costs.rowMicros) * Math.min(1, live / rowsFar)
+
+/** Vectors of 384 components that are ten times as large as what processors of our time cache for a core. */
+const rowsFar = 100_000
 
 const quantizedPlan = ({ allowed, costs, k, lists, live }: PlanInput): Estimate | undefined => {
   if (lists === undefined) return undefined

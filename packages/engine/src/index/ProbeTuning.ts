@@ -1,29 +1,32 @@
 /**
- * How many lists a search has to probe, learned from the namespace's own searches.
+ * How far a search has to look, learned from the namespace's own searches.
  *
- * How near the lists of the best are depends on the queries at least as much as on the vectors: on one model's
- * questions a fifth of the lists held .99 of the ten best, on another's two thirds did not. So recent
- * queries are kept, in memory alone; beside the searches each is answered in full once, and the ranks of its
- * hits' lists say what it would have needed. Until enough are known every list is probed, and nothing missed;
- * so it is with a filter, since what it lets through may lie anywhere. Rows blurred with noise are learned from
- * as well and make the least that is probed: searches may ask for what is stored for a long time, and then not.
+ * A list's centre is the product of its centroid with the query. What is looked for is the reach: by how much the
+ * centres of the lists that hold the k best lie below the k-th best score. A number of lists would not do: the
+ * queries differ in it by more than models and vectors do. So recent queries are kept, in memory alone; beside the
+ * searches each is answered in full once, and where its hits lay says how far it would have had to look. Until
+ * enough are known every list is looked into, and nothing missed. Rows blurred with noise are learned from as well
+ * and make the least reach: searches may ask for what is stored for a long time, and then not.
  */
 import type { CodeLists } from "./CodeLists.ts"
 import { seededSequence } from "./SeededSequence.ts"
 import type { VectorArena } from "./VectorArena.ts"
 
-/** Share of the hits whose lists are probed. */
+/** Share of the hits whose lists are looked into. */
 const recallWanted = 0.998
-/** Different queries that a number of probes is learned from, at least; and the blurred rows. */
+/** Different queries that a reach is learned from, at least; and the blurred rows. */
 const queriesMin = 32
-/** A generation of queries, then the next one takes its place. */
+/** A generation of queries; a complete one takes the place of the one before. */
 const queriesMax = 128
 /** After the first generation only one in so many searches is learned from. */
 const searchesPerQuery = 64
 /** Cosine of a blurred row with the row: about that of a question with its answer. */
 const blurredCosine = 0.7
-/** Numbers of results that probes are learned for; for more, every list is probed. */
+/** Numbers of results that a reach is learned for; it falls with their number, so that of the next smaller one serves. */
 const resultCounts = [10, 32, 100, 320, 1_000] as const
+/** Learned in steps of this much. */
+const reachStep = 1 / 256
+const reachMax = 2
 const resultsMax = resultCounts[resultCounts.length - 1]!
 
 export class ProbeTuning {
@@ -34,28 +37,36 @@ export class ProbeTuning {
   readonly #blurred: Learned
   readonly #random: () => number
   #current: Learned
+  /** Whether a whole generation was learned from. */
+  #isGrown = false
   #searches = 0
   /** Of the current generation, so that one query asked again and again counts once. */
   #known = new Set<number>()
-  #probes: ReadonlyArray<number> | undefined
+  #reaches: ReadonlyArray<number> | undefined
+  #probes: ReadonlyArray<number> = []
 
   constructor(arena: VectorArena, lists: CodeLists) {
     this.#arena = arena
     this.#lists = lists
-    this.#blurred = new Learned(lists.codebook.count)
-    this.#current = new Learned(lists.codebook.count)
+    this.#blurred = new Learned()
+    this.#current = new Learned()
     this.#random = seededSequence(lists.codebook.count)
   }
 
-  /** Lists to probe for k results without a filter. */
+  /** How far below the k-th best score the centre of a list may lie that is looked into. */
+  reachFor(k: number): number {
+    return this.#reaches?.[countBelow(k)] ?? Infinity
+  }
+
+  /** Lists that the queries learned from would have looked into, on average. */
   probesFor(k: number): number {
-    return this.#probes?.[resultCounts.findIndex((results) => results >= k)] ?? this.#lists.codebook.count
+    return this.#probes[resultCounts.findIndex((results) => results >= k)] ?? this.#lists.codebook.count
   }
 
   /** Notes the query of a search, a copy, if it is one to learn from. */
   note(query: Float32Array): void {
     if (this.#lists.codebook.count === 1) return
-    if (this.#probes !== undefined && ++this.#searches % searchesPerQuery !== 0) return
+    if (this.#isGrown && ++this.#searches % searchesPerQuery !== 0) return
     if (this.#known.size >= queriesMax || this.#known.size === this.#known.add(hashOf(query)).size) return
     this.#queries.push(query.slice())
   }
@@ -77,24 +88,27 @@ export class ProbeTuning {
     if (query === undefined) return
     this.#learn(query, this.#current)
     const { queries } = this.#current
-    if (queries === queriesMax || (queries >= queriesMin && this.#searches === 0)) this.#conclude()
+    if (queries === queriesMax || (queries >= queriesMin && !this.#isGrown)) this.#conclude()
     if (queries < queriesMax) return
-    this.#current = new Learned(this.#lists.codebook.count)
+    this.#isGrown = true
+    this.#current = new Learned()
     this.#known = new Set()
   }
 
   #conclude(): void {
-    const least = this.#blurred.probes()
-    this.#probes = this.#current.probes().map((probes, at) => Math.max(probes, least[at]!))
+    const least = this.#blurred.reaches()
+    this.#reaches = this.#current.reaches().map((reach, at) => Math.max(reach, least[at]!))
+    this.#probes = this.#current.probes(this.#reaches)
   }
 
   #learn(query: Float32Array, into: Learned): void {
     const prepared = this.#arena.prepare(query)
     const { count } = this.#lists.codebook
-    const { slots } = this.#lists.search(prepared, resultsMax, undefined, count)
-    const rankOf = new Uint32Array(count)
-    for (const [rank, list] of this.#lists.probeOrder(prepared).entries()) rankOf[list] = rank
-    into.add(Uint32Array.from(slots, (slot) => rankOf[this.#lists.listOf(slot)]!))
+    const { scores, slots } = this.#lists.search(prepared, resultsMax, undefined, () => Infinity)
+    const centres = new Float32Array(count)
+    for (const { centre, number } of this.#lists.probeOrder(this.#arena.prepare(query), count)) centres[number] = centre
+    const hitCentres = Float32Array.from(slots, (slot) => centres[this.#lists.listOf(slot)]!)
+    into.add(scores, hitCentres, centres)
   }
 
   /** A row drawn at random, with noise in every direction; none of an empty arena. */
@@ -112,36 +126,55 @@ export class ProbeTuning {
   }
 }
 
-/** Ranks of the lists of hits, as histograms over ranks, by result count. */
+/** What queries needed, by result count. */
 class Learned {
   queries = 0
-  readonly #ranks: ReadonlyArray<Uint32Array>
+  /** Histograms of how far the centre of a hit's list lay below the last hit's score. */
+  readonly #gaps: ReadonlyArray<Uint32Array> = resultCounts.map(() => new Uint32Array(reachMax / reachStep))
+  /** Of the first queries: the score of the last hit for each count, and the centres of all lists. */
+  readonly #samples: Array<{ readonly worst: ReadonlyArray<number>; readonly centres: Float32Array }> = []
 
-  constructor(lists: number) {
-    this.#ranks = resultCounts.map(() => new Uint32Array(lists))
-  }
-
-  /** The ranks of one query's hits, the best hit first. */
-  add(ranks: Uint32Array): void {
+  /** One query: scores of its hits, the best first, the centres of their lists, the centres of all lists. */
+  add(scores: Float32Array, hitCentres: Float32Array, centres: Float32Array): void {
     this.queries++
+    const worst = resultCounts.map((results) => scores[Math.min(results, scores.length) - 1] ?? 0)
     for (const [at, results] of resultCounts.entries()) {
-      for (const rank of ranks.subarray(0, results)) this.#ranks[at]![rank]!++
+      const gaps = this.#gaps[at]!
+      for (const centre of hitCentres.subarray(0, results)) {
+        const step = Math.ceil((worst[at]! - centre) / reachStep)
+        gaps[Math.min(Math.max(step, 0), gaps.length - 1)]!++
+      }
     }
+    if (this.#samples.length < queriesMin) this.#samples.push({ worst, centres })
   }
 
-  /** The least number of lists that hold the share wanted, by result count. */
-  probes(): ReadonlyArray<number> {
-    return this.#ranks.map((ranks) => {
-      const wanted = ranks.reduce((sum, hits) => sum + hits, 0) * recallWanted
+  /** The least reach that finds the share wanted, by result count. */
+  reaches(): ReadonlyArray<number> {
+    return this.#gaps.map((gaps) => {
+      const wanted = gaps.reduce((sum, hits) => sum + hits, 0) * recallWanted
       let held = 0
-      for (const [rank, hits] of ranks.entries()) {
-        held += hits
-        if (held >= wanted) return rank + 1
-      }
-      return ranks.length
+      const step = gaps.findIndex((hits) => (held += hits) >= wanted)
+      return step === gaps.length - 1 ? Infinity : step * reachStep
+    })
+  }
+
+  /** Lists within the reaches, on average. */
+  probes(reaches: ReadonlyArray<number>): ReadonlyArray<number> {
+    return reaches.map((reach, at) => {
+      const counts = this.#samples.map(
+        ({ centres, worst }) => centres.filter((centre) => centre >= worst[at]! - reach).length
+      )
+      return Math.ceil(counts.reduce((sum, count) => sum + count, 0) / Math.max(1, counts.length))
     })
   }
 }
+
+/** The place in `resultCounts` of the greatest that is not above k, or of the first. */
+const countBelow = (k: number): number =>
+  Math.max(
+    0,
+    resultCounts.findLastIndex((results) => results <= k)
+  )
 
 const hashOf = (query: Float32Array): number => {
   const bits = new Uint32Array(query.buffer, query.byteOffset, query.length)

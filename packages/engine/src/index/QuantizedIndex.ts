@@ -83,17 +83,22 @@ export class QuantizedIndex implements VectorIndex {
     query: Float32Array,
     k: number,
     allowed: Bitmap | undefined,
-    probes = allowed === undefined ? this.probesFor(k) : this.lists
+    reachFor = (results: number): number => this.#tuning?.reachFor(results) ?? Infinity
   ): SearchHits {
     const prepared = this.#arena.prepare(query)
     if (this.#serving === undefined) return this.#arena.best(prepared, k, this.#arena.live, allowed)
-    if (allowed === undefined) this.#tuning?.note(query)
-    return this.#serving.search(prepared, k, allowed, probes)
+    this.note(query)
+    return this.#serving.search(prepared, k, allowed, reachFor)
   }
 
-  /** Lists to probe for k results without a filter; with one, all. */
+  /** Lists that a search for k results without a filter looks into, on average. */
   probesFor(k: number): number {
     return this.#tuning?.probesFor(k) ?? this.lists
+  }
+
+  /** Has `work` learn from a query that another engine answers. */
+  note(query: Float32Array): void {
+    this.#tuning?.note(query)
   }
 
   /**
