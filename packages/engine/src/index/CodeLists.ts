@@ -7,6 +7,7 @@
  * follows its row: `add` after the arena was set, `remove` before or after it was cleared.
  */
 import type { Bitmap } from "./Bitmap.ts"
+import { CodeBlocks } from "./CodeBlocks.ts"
 import type { Codebook } from "./Codebook.ts"
 import { codeBlockBytes, pairBytes, slotsPerBlock, tablesBytes } from "./Kernels.ts"
 import type { LaidSet, PreparedQuery, VectorArena } from "./VectorArena.ts"
@@ -18,6 +19,7 @@ const laneShift = Math.log2(slotsPerBlock)
 const laneMask = slotsPerBlock - 1
 const nowhere = -1
 const tableBlocksMin = 4
+const growth = 1.25
 
 /**
  * Standard errors of the estimate that are allowed for: a row whose estimate lies further below the worst
@@ -32,15 +34,6 @@ const probedAtOnce = 32
 export interface Probe {
   readonly number: number
   readonly centre: number
-}
-
-interface Block {
-  readonly address: number
-  readonly list: number
-  /** Bit per lane. */
-  used: number
-  /** Place in its list's table. */
-  at: number
 }
 
 interface List {
@@ -58,8 +51,7 @@ export class CodeLists {
   readonly codebook: Codebook
   readonly #arena: VectorArena
   readonly #lists: ReadonlyArray<List>
-  readonly #blocks: Array<Block | undefined> = []
-  readonly #freeIds: Array<number> = []
+  readonly #blocks = new CodeBlocks()
   /** Block and lane by slot. */
   #places = new Int32Array(0)
   #size = 0
@@ -81,23 +73,21 @@ export class CodeLists {
 
   /** The list of a slot that has a code. */
   listOf(slot: number): number {
-    return this.#blocks[this.#places[slot]! >>> laneShift]!.list
+    return this.#blocks.listOf(this.#places[slot]! >>> laneShift)
   }
 
   /** Codes a live slot that has none; the square of its distance to the centroid. */
   add(slot: number, list = this.codebook.listOf(this.#arena.decoded(slot))): number {
     const { slab, table, width } = this.#arena
-    const id = this.#openBlock(list)
-    const block = this.#blocks[id]!
-    const lane = 31 - Math.clz32(~block.used & -~block.used)
-    block.used |= 1 << lane
-    if (block.used === -1) this.#lists[list]!.open.pop()
-    this.#placeAt(slot, (id << laneShift) | lane)
+    const block = this.#openBlock(list)
+    const lane = this.#blocks.takeLane(block)
+    if (this.#blocks.isFull(block)) this.#lists[list]!.open.pop()
+    this.#placeAt(slot, (block << laneShift) | lane)
     this.#size++
     this.#lists[list]!.size++
     const scratch = slab.shared("decoded", width * floatBytes)
     const square = this.codebook.withCentroid(list, (centroid) =>
-      slab.kernels.encodeCode(table, slot, centroid, block.address, lane, width, scratch)
+      slab.kernels.encodeCode(table, slot, centroid, this.#blocks.addressOf(block), lane, width, scratch)
     )
     this.#arena.wipeDecoded()
     return square
@@ -109,15 +99,15 @@ export class CodeLists {
     if (place === nowhere) return
     this.#places[slot] = nowhere
     this.#size--
-    const id = place >>> laneShift
+    const block = place >>> laneShift
     const lane = place & laneMask
-    const block = this.#blocks[id]!
-    this.#lists[block.list]!.size--
     const { slab, width } = this.#arena
-    slab.kernels.clearCode(block.address, lane, width)
-    if (block.used === -1) this.#lists[block.list]!.open.push(id)
-    block.used &= ~(1 << lane)
-    if (block.used === 0) this.#dropBlock(id)
+    const list = this.#lists[this.#blocks.listOf(block)]!
+    list.size--
+    slab.kernels.clearCode(this.#blocks.addressOf(block), lane, width)
+    if (this.#blocks.isFull(block)) list.open.push(block)
+    this.#blocks.freeLane(block, lane)
+    if (this.#blocks.isEmpty(block)) this.#dropBlock(block)
   }
 
   /**
@@ -170,7 +160,8 @@ export class CodeLists {
 
   release(): void {
     const { slab, width } = this.#arena
-    for (const block of this.#blocks) if (block !== undefined) slab.release(block.address, codeBlockBytes(width))
+    for (const { blocks } of this.#lists)
+      for (const block of blocks) slab.release(this.#blocks.addressOf(block), codeBlockBytes(width))
     for (const { room, table } of this.#lists) if (room > 0) slab.release(table, room * addressBytes)
     this.codebook.release()
   }
@@ -213,40 +204,39 @@ export class CodeLists {
     const address = slab.allocate(codeBlockBytes(width))
     const offsets = (address + width * 4 + slotsPerBlock * floatBytes) >>> 2
     slab.floats.fill(-Infinity, offsets, offsets + slotsPerBlock)
-    const id = this.#freeIds.pop() ?? this.#blocks.length
-    this.#blocks[id] = { address, list: number, used: 0, at: list.blocks.length }
+    const block = this.#blocks.add(address, number, list.blocks.length)
     if (list.blocks.length === list.room) {
       const room = Math.max(tableBlocksMin, list.room * 2)
       list.table = slab.regrow(list.table, list.room * addressBytes, room * addressBytes)
       list.room = room
     }
     slab.words[(list.table >>> 2) + list.blocks.length] = address
-    list.blocks.push(id)
-    list.open.push(id)
-    return id
+    list.blocks.push(block)
+    list.open.push(block)
+    return block
   }
 
   /** Gives an empty block back; the list's last one takes its place. */
-  #dropBlock(id: number): void {
-    const block = this.#blocks[id]!
-    const list = this.#lists[block.list]!
+  #dropBlock(block: number): void {
+    const list = this.#lists[this.#blocks.listOf(block)]!
+    const address = this.#blocks.addressOf(block)
     const { slab, width } = this.#arena
     const last = list.blocks.pop()!
     slab.words[(list.table >>> 2) + list.blocks.length] = 0
-    if (last !== id) {
-      list.blocks[block.at] = last
-      this.#blocks[last]!.at = block.at
-      slab.words[(list.table >>> 2) + block.at] = this.#blocks[last]!.address
+    if (last !== block) {
+      const place = this.#blocks.placeOf(block)
+      list.blocks[place] = last
+      this.#blocks.move(last, place)
+      slab.words[(list.table >>> 2) + place] = this.#blocks.addressOf(last)
     }
-    list.open.splice(list.open.indexOf(id), 1)
-    slab.release(block.address, codeBlockBytes(width))
-    this.#blocks[id] = undefined
-    this.#freeIds.push(id)
+    list.open.splice(list.open.indexOf(block), 1)
+    slab.release(address, codeBlockBytes(width))
+    this.#blocks.drop(block)
   }
 
   #placeAt(slot: number, place: number): void {
     if (slot >= this.#places.length) {
-      const grown = new Int32Array(Math.max(slot + 1, this.#places.length * 2)).fill(nowhere)
+      const grown = new Int32Array(Math.ceil((slot + 1) * growth)).fill(nowhere)
       grown.set(this.#places)
       this.#places = grown
     }

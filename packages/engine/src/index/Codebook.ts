@@ -5,7 +5,7 @@
  * Training is a generator: each step takes well below a millisecond, so that it can be done in slices. A
  * centroid is the mean of at least `membersMin` vectors, so none stands for a single memory.
  */
-import { queryBytes, rowBytes } from "./Kernels.ts"
+import { codeBlockBytes, queryBytes, rowBytes } from "./Kernels.ts"
 import { seededSequence } from "./SeededSequence.ts"
 import type { Slab } from "./Slab.ts"
 import type { VectorArena } from "./VectorArena.ts"
@@ -154,21 +154,21 @@ const startOf = (arena: VectorArena, sample: ReadonlyArray<number>, lists: numbe
   return centroids
 }
 
-/** Sums of vectors by list, in the slab. */
+/** Sums of vectors by list, f32[width] each; in places of the size that blocks of codes use after the training. */
 class Sums {
   readonly #arena: VectorArena
-  readonly #address: number
+  readonly #addresses: ReadonlyArray<number>
   readonly #counts: Uint32Array
 
   constructor(arena: VectorArena, lists: number) {
     this.#arena = arena
-    this.#counts = new Uint32Array(roomFor(lists))
-    this.#address = arena.slab.allocate(this.#bytes)
+    this.#counts = new Uint32Array(lists)
+    this.#addresses = Array.from(this.#counts, () => arena.slab.allocate(codeBlockBytes(arena.width)))
   }
 
   add(list: number, vector: number): void {
     const { slab, width } = this.#arena
-    slab.kernels.addTo(this.#address + list * width * floatBytes, vector, width)
+    slab.kernels.addTo(this.#addresses[list]!, vector, width)
     this.#counts[list]!++
   }
 
@@ -180,20 +180,17 @@ class Sums {
     const means = new Float32Array(kept.length * width)
     for (const [at, list] of kept.entries()) {
       const count = Math.max(1, this.#counts[list]!)
-      const from = (this.#address >>> 2) + list * width
+      const from = this.#addresses[list]! >>> 2
       for (let i = 0; i < width; i++) means[at * width + i] = slab.floats[from + i]! / count
     }
     this.#counts.fill(0)
-    slab.bytes.fill(0, this.#address, this.#address + this.#bytes)
+    for (const address of this.#addresses) slab.bytes.fill(0, address, address + width * floatBytes)
     return means
   }
 
   release(): void {
+    const { slab, width } = this.#arena
     this.#arena.wipeDecoded()
-    this.#arena.slab.release(this.#address, this.#bytes)
-  }
-
-  get #bytes(): number {
-    return this.#counts.length * this.#arena.width * floatBytes
+    for (const address of this.#addresses) slab.release(address, codeBlockBytes(width))
   }
 }

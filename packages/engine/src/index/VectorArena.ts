@@ -19,10 +19,12 @@ const blockShift = Math.log2(slotsPerBlock)
 const blockMask = slotsPerBlock - 1
 /** Of more components the sums of one-bit codes would not fit 16 bits. */
 const dimsMax = 2_048
-/** Sequence numbers a chunk, small beside a namespace's own cost. */
+/** Sequence numbers a chunk, small beside a namespace's own cost; one more than each, 0 where there is none. */
 const seqsPerChunk = 512
 const chunkShift = Math.log2(seqsPerChunk)
 const chunkMask = seqsPerChunk - 1
+/** A chunk of greater ones is widened. */
+const narrowMax = 2 ** 32 - 1
 const tableBlocksMin = 16
 /** A component above this would be no unit vector's, and its square no float32's. */
 const componentMax = 1e15
@@ -53,7 +55,7 @@ export class VectorArena {
   readonly #signs: number
   readonly #blockBytes: number
   #tableBlocks = 0
-  readonly #seqs: Array<Float64Array> = []
+  readonly #seqs: Array<Uint32Array | Float64Array> = []
   #liveCount = 0
 
   constructor(dims: number, slab: Slab) {
@@ -101,7 +103,7 @@ export class VectorArena {
 
   /** Sequence number of the slot's last change; -1 when it never held anything. */
   seqOf(slot: number): number {
-    return this.#seqs[slot >>> chunkShift]?.[slot & chunkMask] ?? -1
+    return (this.#seqs[slot >>> chunkShift]?.[slot & chunkMask] ?? 0) - 1
   }
 
   /** Address of a live slot's row. */
@@ -245,8 +247,10 @@ export class VectorArena {
 
   #note(slot: number, seq: number): void {
     const chunk = slot >>> chunkShift
-    while (this.#seqs.length <= chunk) this.#seqs.push(new Float64Array(seqsPerChunk).fill(-1))
-    this.#seqs[chunk]![slot & chunkMask] = seq
+    while (this.#seqs.length <= chunk) this.#seqs.push(new Uint32Array(seqsPerChunk))
+    const seqs = this.#seqs[chunk]!
+    if (seq + 1 > narrowMax && seqs instanceof Uint32Array) this.#seqs[chunk] = Float64Array.from(seqs)
+    this.#seqs[chunk]![slot & chunkMask] = seq + 1
   }
 
   #rotated(place: string, vector: Float32Array): number {
