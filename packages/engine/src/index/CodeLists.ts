@@ -112,13 +112,16 @@ export class CodeLists {
 
   /**
    * The k best within `allowed`: lists are looked into by their centre, which is c·q, until it lies so far below the
-   * k-th best score found that none of theirs will be better. How far that is for so many results, `reachFor` says.
+   * k-th best score found that none of theirs will be better. How far that is, `reachFor` says, for the share that the
+   * filter lets through around the query; 0 if that is far less than elsewhere. Then most lists would be looked into,
+   * and with `scansRare` what passes is scanned instead.
    */
   search(
     query: PreparedQuery,
     k: number,
     allowed: Bitmap | undefined,
-    reachFor: (results: number) => number
+    reachFor: (share: number) => number,
+    scansRare = false
   ): SearchHits {
     const { slab } = this.#arena
     const filter = allowed === undefined ? undefined : this.#arena.lay(this.#arena.live, allowed)
@@ -131,9 +134,11 @@ export class CodeLists {
     let looked = 0
     for (let wanted = probedAtOnce; looked < this.codebook.count; wanted *= probedAtOnce) {
       for (const { centre, number } of this.probeOrder(query, wanted).slice(looked)) {
+        if (looked === listsLeast && scansRare && around.share === 0)
+          return this.#arena.best(query, k, this.#arena.live, allowed)
         if (looked >= listsLeast && found === size) {
           const worst = slab.floats[heap >>> 2]!
-          if (centre < worst - reachFor(around.resultsFor(k))) return this.#arena.drain(heap, found)
+          if (centre < worst - reachFor(around.share)) return this.#arena.drain(heap, found)
         }
         const list = this.#lists[number]!
         const passing = filter === undefined ? list.size : this.#passing(list, filter)
@@ -259,18 +264,15 @@ class Surroundings {
     this.#passing += passing
   }
 
-  /**
-   * Of how many results without a filter k with one are a part, if the filter is as wide around the query as
-   * elsewhere. Where it is not, they are as far away as any, and k says so with the widest reach.
-   */
-  resultsFor(k: number): number {
-    const evenness = this.#passing / this.#codes / this.#share
-    return evenness * unevenMax > 1 && evenness < unevenMax ? k / this.#share : k
+  /** What the filter lets through around the query; 0 if that is far less than elsewhere. */
+  get share(): number {
+    const here = this.#passing / this.#codes
+    return here * rarityMax < this.#share ? 0 : here
   }
 }
 
-/** A filter is even that lets through at most so many times more, or less, around the query than elsewhere. */
-const unevenMax = 2
+/** Up to so many times less is as much as elsewhere. */
+const rarityMax = 2
 
 const squareOf = (floats: Float32Array, from: number, width: number): number => {
   let square = 0

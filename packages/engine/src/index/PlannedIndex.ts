@@ -20,9 +20,6 @@ import { VectorArena } from "./VectorArena.ts"
 import { VectorSegments } from "./VectorSegments.ts"
 import type { IndexStats, SearchHits, VectorIndex } from "./VectorIndex.ts"
 
-/** A filter may let fewer through around a query than elsewhere: a search is expected to look for so many more. */
-const filterMargin = 2
-
 export interface PlannedIndexOptions {
   readonly dims: number
   readonly slabs: SlabPool
@@ -107,7 +104,7 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
       lists:
         codes === undefined || codes.lists === 0
           ? undefined
-          : { count: codes.lists, probes: codes.probesFor(passing === live ? k : (filterMargin * k * live) / passing) },
+          : { count: codes.lists, probes: codes.probesFor(k, passing / live) },
       graph: graph === undefined ? undefined : { pending: graph.pendingWithin(allowed) },
       pin: this.options.pin,
       costs: this.options.costs?.current ?? typicalCosts
@@ -170,8 +167,14 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     return slots
   }
 
-  private searchBy({ ef, engine }: Plan, query: Float32Array, k: number, allowed: Bitmap | undefined): SearchHits {
-    if (engine === "quantized" && this.codes !== undefined) return this.codes.search(query, k, allowed)
+  private searchBy(
+    { ef, engine, scansRare }: Plan,
+    query: Float32Array,
+    k: number,
+    allowed: Bitmap | undefined
+  ): SearchHits {
+    if (engine === "quantized" && this.codes !== undefined)
+      return this.codes.search(query, k, allowed, undefined, scansRare)
     this.codes?.note(query)
     if (engine === "hnsw" && this.graph !== undefined) return this.graph.search(query, k, allowed, ef)
     return this.exact.search(query, k, allowed)

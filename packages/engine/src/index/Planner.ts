@@ -42,12 +42,14 @@ export interface Plan {
   readonly ef: number
   /** Lists probed; 0 for other engines. */
   readonly probes: number
+  /** Whether to scan what passes after all, should the filter let little through around the query: all lists cost more. */
+  readonly scansRare: boolean
   readonly estimatedMicros: number
 }
 
 export const plan = (input: PlanInput): Plan => {
   const exact = exactPlan(input)
-  const quantized = quantizedPlan(input)
+  const quantized = quantizedPlan(input, exact.estimatedMicros)
   const graph = graphPlan(input)
   switch (input.pin) {
     case "exact":
@@ -76,6 +78,7 @@ const exactPlan = ({ allowed, costs, live }: PlanInput): Estimate => ({
   engine: "exact",
   ef: 0,
   probes: 0,
+  scansRare: false,
   estimatedMicros: costs.searchMicros + allowed * rowMicros(live, costs) + live * costs.bitMicros
 })
 
@@ -86,20 +89,24 @@ const rowMicros = (live: number, costs: IndexCosts): number =>
 /** Vectors of 384 components that are ten times as large as what processors of our time cache for a core. */
 const rowsFar = 100_000
 
-const quantizedPlan = ({ allowed, costs, k, lists, live }: PlanInput): Estimate | undefined => {
+const quantizedPlan = ({ allowed, costs, k, lists, live }: PlanInput, exactMicros: number): Estimate | undefined => {
   if (lists === undefined) return undefined
-  const { probes } = lists
-  const scanned = (live * probes) / lists.count
-  const scored = Math.min(allowed, scanned, scoredRows(k, scanned))
-  return {
-    engine: "quantized",
-    ef: 0,
-    probes,
-    estimatedMicros:
+  const microsOf = (probes: number): number => {
+    const scanned = (live * probes) / lists.count
+    const scored = Math.min(allowed, scanned, scoredRows(k, scanned))
+    return (
       costs.searchMicros +
       lists.count * costs.centroidMicros +
       scanned * costs.codeMicros +
       scored * costs.scatteredRowMicros
+    )
+  }
+  return {
+    engine: "quantized",
+    ef: 0,
+    probes: lists.probes,
+    scansRare: exactMicros < microsOf(lists.count),
+    estimatedMicros: microsOf(lists.probes)
   }
 }
 
@@ -118,6 +125,7 @@ const graphPlan = ({ allowed, costs, graph, k, live }: PlanInput): Estimate | un
     engine: "hnsw",
     ef,
     probes: 0,
+    scansRare: false,
     estimatedMicros: costs.searchMicros + steps * costs.stepMicros + graph.pending * costs.rowMicros
   }
 }

@@ -4,11 +4,14 @@
  * A list's centre is the product of its centroid with the query. What is looked for is the reach: by how much the
  * centres of the lists that hold the k best lie below the k-th best score. A number of lists would not do: the
  * queries differ in it by more than models and vectors do. So recent queries are kept, in memory alone; beside the
- * searches each is answered in full once, and where its hits lay says how far it would have had to look. Until
- * enough are known every list is looked into, and nothing missed. Rows blurred with noise are learned from as well
- * and make the least reach: searches may ask for what is stored for a long time, and then not.
+ * searches each is answered in full once, without a filter and behind narrow ones, and where its hits lay says how
+ * far it would have had to look. Until enough are known every list is looked into, and nothing missed. Rows blurred
+ * with noise are learned from as well and make the least reach: searches may ask for what is stored for a long time,
+ * and then not.
  */
+import { Bitmap } from "./Bitmap.ts"
 import type { CodeLists } from "./CodeLists.ts"
+import { type Answered, LearnedReach, type PerFilter, resultCounts, resultsMax } from "./LearnedReach.ts"
 import { seededSequence } from "./SeededSequence.ts"
 import type { VectorArena } from "./VectorArena.ts"
 
@@ -22,45 +25,44 @@ const queriesMax = 128
 const searchesPerQuery = 64
 /** Cosine of a blurred row with the row: about that of a question with its answer. */
 const blurredCosine = 0.7
-/** Numbers of results that a reach is learned for; it falls with their number, so that of the next smaller one serves. */
-const resultCounts = [10, 32, 100, 320, 1_000] as const
-/** Learned in steps of this much. */
-const reachStep = 1 / 256
-const reachMax = 2
-const resultsMax = resultCounts[resultCounts.length - 1]!
+/** Filters that are learned behind let one in 2 to the power of so many through, by chance. */
+const thinnings = [0, 4, 7] as const
 
 export class ProbeTuning {
   readonly #arena: VectorArena
   readonly #lists: CodeLists
   /** Noted, and not learned from yet. */
   readonly #queries: Array<Float32Array> = []
-  readonly #blurred: Learned
+  readonly #blurred = new LearnedReach(thinnings.length)
   readonly #random: () => number
-  #current: Learned
+  #current = new LearnedReach(thinnings.length)
   /** Whether a whole generation was learned from. */
   #isGrown = false
   #searches = 0
   /** Of the current generation, so that one query asked again and again counts once. */
   #known = new Set<number>()
-  #reaches: ReadonlyArray<number> | undefined
-  #probes: ReadonlyArray<number> = []
+  #reaches: PerFilter | undefined
+  #probes: PerFilter | undefined
 
   constructor(arena: VectorArena, lists: CodeLists) {
     this.#arena = arena
     this.#lists = lists
-    this.#blurred = new Learned()
-    this.#current = new Learned()
     this.#random = seededSequence(lists.codebook.count)
   }
 
-  /** How far below the k-th best score the centre of a list may lie that is looked into. */
-  reachFor(k: number): number {
-    return this.#reaches?.[countBelow(k)] ?? Infinity
+  /**
+   * How far below the k-th best score the centre of a list may lie that is looked into, behind a filter that lets
+   * this share through around the query; 0 if that is far less than elsewhere.
+   */
+  reachFor(k: number, share: number): number {
+    const count = resultCounts.findLastIndex((results) => results <= k)
+    return this.#reaches?.[filterFor(share)]?.[Math.max(0, count)] ?? Infinity
   }
 
   /** Lists that the queries learned from would have looked into, on average. */
-  probesFor(k: number): number {
-    return this.#probes[resultCounts.findIndex((results) => results >= k)] ?? this.#lists.codebook.count
+  probesFor(k: number, share: number): number {
+    const count = resultCounts.findIndex((results) => results >= k)
+    return this.#probes?.[filterFor(share)]?.[count] ?? this.#lists.codebook.count
   }
 
   /** Notes the query of a search, a copy, if it is one to learn from. */
@@ -91,24 +93,44 @@ export class ProbeTuning {
     if (queries === queriesMax || (queries >= queriesMin && !this.#isGrown)) this.#conclude()
     if (queries < queriesMax) return
     this.#isGrown = true
-    this.#current = new Learned()
+    this.#current = new LearnedReach(thinnings.length)
     this.#known = new Set()
   }
 
   #conclude(): void {
-    const least = this.#blurred.reaches()
-    this.#reaches = this.#current.reaches().map((reach, at) => Math.max(reach, least[at]!))
-    this.#probes = this.#current.probes(this.#reaches)
+    const least = this.#blurred.reaches(recallWanted)
+    const learned = this.#current.reaches(recallWanted)
+    // Behind a narrower filter nothing is nearer than behind a wider one.
+    const most = resultCounts.map(() => 0)
+    const reaches = learned.map((counts, filter) =>
+      counts.map((reach, at) => (most[at] = Math.max(most[at]!, reach, least[filter]![at]!)))
+    )
+    this.#reaches = reaches
+    this.#probes = this.#current.probes(reaches)
   }
 
-  #learn(query: Float32Array, into: Learned): void {
-    const prepared = this.#arena.prepare(query)
+  #learn(query: Float32Array, into: LearnedReach): void {
     const { count } = this.#lists.codebook
-    const { scores, slots } = this.#lists.search(prepared, resultsMax, undefined, () => Infinity)
     const centres = new Float32Array(count)
     for (const { centre, number } of this.#lists.probeOrder(this.#arena.prepare(query), count)) centres[number] = centre
-    const hitCentres = Float32Array.from(slots, (slot) => centres[this.#lists.listOf(slot)]!)
-    into.add(scores, hitCentres, centres)
+    const answers = thinnings.map((thinning): Answered => {
+      const allowed = thinning === 0 ? undefined : this.#thinned(thinning)
+      const { scores, slots } = this.#lists.search(this.#arena.prepare(query), resultsMax, allowed, () => Infinity)
+      return { scores, centres: Float32Array.from(slots, (slot) => centres[this.#lists.listOf(slot)]!) }
+    })
+    into.add(answers, centres)
+  }
+
+  /** One in 2 to the power of `thinning` slots, by chance. */
+  #thinned(thinning: number): Bitmap {
+    const words = new Uint32Array(this.#arena.live.words.length)
+    const salt = Math.floor(this.#random() * 2 ** 31)
+    for (let at = 0; at < words.length; at++) {
+      let bits = -1
+      for (let half = 0; half < thinning; half++) bits &= mixed(salt + at * thinning + half)
+      words[at] = bits
+    }
+    return new Bitmap(words)
   }
 
   /** A row drawn at random, with noise in every direction; none of an empty arena. */
@@ -126,55 +148,18 @@ export class ProbeTuning {
   }
 }
 
-/** What queries needed, by result count. */
-class Learned {
-  queries = 0
-  /** Histograms of how far the centre of a hit's list lay below the last hit's score. */
-  readonly #gaps: ReadonlyArray<Uint32Array> = resultCounts.map(() => new Uint32Array(reachMax / reachStep))
-  /** Of the first queries: the score of the last hit for each count, and the centres of all lists. */
-  readonly #samples: Array<{ readonly worst: ReadonlyArray<number>; readonly centres: Float32Array }> = []
-
-  /** One query: scores of its hits, the best first, the centres of their lists, the centres of all lists. */
-  add(scores: Float32Array, hitCentres: Float32Array, centres: Float32Array): void {
-    this.queries++
-    const worst = resultCounts.map((results) => scores[Math.min(results, scores.length) - 1] ?? 0)
-    for (const [at, results] of resultCounts.entries()) {
-      const gaps = this.#gaps[at]!
-      for (const centre of hitCentres.subarray(0, results)) {
-        const step = Math.ceil((worst[at]! - centre) / reachStep)
-        gaps[Math.min(Math.max(step, 0), gaps.length - 1)]!++
-      }
-    }
-    if (this.#samples.length < queriesMin) this.#samples.push({ worst, centres })
-  }
-
-  /** The least reach that finds the share wanted, by result count. */
-  reaches(): ReadonlyArray<number> {
-    return this.#gaps.map((gaps) => {
-      const wanted = gaps.reduce((sum, hits) => sum + hits, 0) * recallWanted
-      let held = 0
-      const step = gaps.findIndex((hits) => (held += hits) >= wanted)
-      return step === gaps.length - 1 ? Infinity : step * reachStep
-    })
-  }
-
-  /** Lists within the reaches, on average. */
-  probes(reaches: ReadonlyArray<number>): ReadonlyArray<number> {
-    return reaches.map((reach, at) => {
-      const counts = this.#samples.map(
-        ({ centres, worst }) => centres.filter((centre) => centre >= worst[at]! - reach).length
-      )
-      return Math.ceil(counts.reduce((sum, count) => sum + count, 0) / Math.max(1, counts.length))
-    })
-  }
+/** The widest of the filters learned behind that lets through no more than twice this share. */
+const filterFor = (share: number): number => {
+  const filter = thinnings.findIndex((thinning) => share * 2 >= 2 ** -thinning)
+  return filter === -1 ? thinnings.length - 1 : filter
 }
 
-/** The place in `resultCounts` of the greatest that is not above k, or of the first. */
-const countBelow = (k: number): number =>
-  Math.max(
-    0,
-    resultCounts.findLastIndex((results) => results <= k)
-  )
+/** 32 bits as good as random (the finaliser of MurmurHash3). */
+const mixed = (value: number): number => {
+  let bits = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35)
+  return bits ^ (bits >>> 16)
+}
 
 const hashOf = (query: Float32Array): number => {
   const bits = new Uint32Array(query.buffer, query.byteOffset, query.length)

@@ -83,17 +83,18 @@ export class QuantizedIndex implements VectorIndex {
     query: Float32Array,
     k: number,
     allowed: Bitmap | undefined,
-    reachFor = (results: number): number => this.#tuning?.reachFor(results) ?? Infinity
+    reachFor = (share: number): number => this.#tuning?.reachFor(k, share) ?? Infinity,
+    scansRare = false
   ): SearchHits {
     const prepared = this.#arena.prepare(query)
     if (this.#serving === undefined) return this.#arena.best(prepared, k, this.#arena.live, allowed)
     this.note(query)
-    return this.#serving.search(prepared, k, allowed, reachFor)
+    return this.#serving.search(prepared, k, allowed, reachFor, scansRare)
   }
 
-  /** Lists that a search for k results without a filter looks into, on average. */
-  probesFor(k: number): number {
-    return this.#tuning?.probesFor(k) ?? this.lists
+  /** Lists that a search for k results looks into on average, behind a filter that lets this share through. */
+  probesFor(k: number, share: number): number {
+    return this.#tuning?.probesFor(k, share) ?? this.lists
   }
 
   /** Has `work` learn from a query that another engine answers. */
