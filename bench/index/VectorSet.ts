@@ -16,6 +16,8 @@ export interface VectorSet {
   readonly rows: Float32Array
   /** Float32Array[queries x dims] of unit norm. */
   readonly queries: Float32Array
+  /** Others of the same kind, which are asked before anything is verified or timed: an index may learn from them. */
+  readonly practice: Float32Array
   readonly attributes: Attributes
 }
 
@@ -32,6 +34,8 @@ export interface Filter {
 }
 
 export const attributeMax = 10_000
+/** Queries for practice. */
+export const practiceCount = 150
 /** Rows for replacing, as a share of the count. */
 export const churnShare = 0.5
 
@@ -39,12 +43,16 @@ export const rowsWithChurn = (count: number): number => Math.ceil(count * (1 + c
 
 export const rowOf = ({ rows, dims }: VectorSet, at: number): Float32Array => rows.subarray(at * dims, (at + 1) * dims)
 
-export const queriesOf = ({ queries, dims }: VectorSet): ReadonlyArray<Float32Array> =>
-  Array.from({ length: queries.length / dims }, (_, at) => queries.subarray(at * dims, (at + 1) * dims))
+export const queriesOf = ({ queries, dims }: VectorSet): ReadonlyArray<Float32Array> => split(queries, dims)
+
+export const practiceOf = ({ practice, dims }: VectorSet): ReadonlyArray<Float32Array> => split(practice, dims)
+
+const split = (all: Float32Array, dims: number): ReadonlyArray<Float32Array> =>
+  Array.from({ length: all.length / dims }, (_, at) => all.subarray(at * dims, (at + 1) * dims))
 
 export const makeVectorSet = (
   random: () => number,
-  parts: Pick<VectorSet, "name" | "dims" | "count" | "rows" | "queries">
+  parts: Pick<VectorSet, "name" | "dims" | "count" | "rows" | "queries" | "practice">
 ): VectorSet => ({ ...parts, attributes: attributesOf(random, parts) })
 
 export const filterOf = (set: VectorSet, attribute: AttributeName, share: number): Filter => {

@@ -28,7 +28,6 @@ export const singleEngines: ReadonlyArray<string> = ["ours, exact", "ours, quant
 /** What the goals compare. */
 export const contenderNames = {
   auto: "ours, auto",
-  lists: "ours, lists",
   hnswlib: "hnswlib-node",
   sqliteVec: "sqlite-vec",
   lance: "LanceDB HNSW_SQ",

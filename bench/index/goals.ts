@@ -2,8 +2,7 @@
  * The goals of the index, as ratios within one run on hard vectors at recall@10 of at least .99,
  * and the ratios that a later run is checked against.
  *
- * Latencies compare our inverted lists, swept like the peers, with a peer's curve where each crosses
- * that recall; filters, writes, memory and cold opens compare what the service uses (`auto`).
+ * Ours is what the service uses (`auto`); of a peer's curve the point counts where it crosses that recall.
  */
 import { median } from "../kit/Measure.ts"
 import type { Goal } from "../kit/Report.ts"
@@ -89,7 +88,7 @@ const unknown: Comparison = { ratio: undefined, note: "" }
 const latency =
   (peer: string): Compare =>
   ({ curves }) => {
-    const [our, their] = [curveOf(curves, names.lists), curveOf(curves, peer)]
+    const [our, their] = [curveOf(curves, names.auto), curveOf(curves, peer)]
     if (our === undefined || their === undefined) return unknown
     const [ourCrossing, theirCrossing] = [crossingAt(our, recallGoal), crossingAt(their, recallGoal)]
     // A miss, not something that was not measured.

@@ -6,13 +6,16 @@
 import { mkdirSync, mkdtempSync, openSync, readSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout } from "node:timers/promises"
 import type { Contender, ContenderKind } from "./Contender.ts"
 import { contenderKinds } from "./contenders.ts"
 
 const chunkRows = 1_000
 const floatBytes = 4
-/** So few that what an allocator keeps of them for later hides nothing. */
-const warmRows = 500
+const collections = 3
+const collectedMillis = 100
+/** So many that every engine is in a form that it has later. */
+const warmRows = 1_500
 
 const main = async ([name, file = "", dimsText, countText]: ReadonlyArray<string>): Promise<void> => {
   const [dims, count] = [Number(dimsText), Number(countText)]
@@ -26,12 +29,13 @@ const main = async ([name, file = "", dimsText, countText]: ReadonlyArray<string
   try {
     const source = { handle: openSync(file, "r"), dims, capacity: count }
     // What libraries, compiled code and the heap take once is not counted.
+    // It stays open, so that nothing of it is freed meanwhile, or used again.
     const small = await filled(kind, source, Math.min(warmRows, count), folder("small"))
-    await small.close()
-    const before = residentBytes()
+    const before = await residentBytes()
     const contender = await filled(kind, source, count, folder("whole"))
-    const bytes = residentBytes() - before
+    const bytes = (await residentBytes()) - before
     await contender.close()
+    await small.close()
     process.send?.(bytes / count, () => process.exit(0))
   } finally {
     rmSync(directory, { recursive: true })
@@ -65,10 +69,12 @@ const filled = async (
   return contender
 }
 
-const residentBytes = (): number => {
-  // Twice: what the first frees may hold on to memory outside the heap.
-  globalThis.gc?.()
-  globalThis.gc?.()
+const residentBytes = async (): Promise<number> => {
+  // Memory outside the heap is given back by a thread, some time after what held it is gone.
+  for (let round = 0; round < collections; round++) {
+    globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" })
+    await setTimeout(collectedMillis)
+  }
   return process.memoryUsage.rss()
 }
 

@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { modelIds } from "@muniment/models/ModelCatalog"
 import { vectorsOf } from "../retrieval/Vectors.ts"
 import { seededRandom } from "./clusteredVectors.ts"
-import { churnShare, makeVectorSet, type VectorSet } from "./VectorSet.ts"
+import { churnShare, makeVectorSet, practiceCount, type VectorSet } from "./VectorSet.ts"
 
 const modelsDirectory = join(import.meta.dirname, "..", "..", "models")
 const debianTexts = join(import.meta.dirname, "..", "http", "debianTexts.ts")
@@ -44,13 +44,20 @@ export const realVectors = async (
   queries: number
 ): Promise<VectorSet> => {
   // Its float32 rows lie one behind the other, so only as many texts are embedded as are needed.
-  const asked = texts.slice(0, queries)
-  const kept = Math.min(count, Math.floor((texts.length - queries) / (1 + churnShare)))
-  const told = texts.slice(queries, queries + Math.ceil(kept * (1 + churnShare)))
+  const asked = texts.slice(0, queries + practiceCount)
+  const kept = Math.min(count, Math.floor((texts.length - asked.length) / (1 + churnShare)))
+  const told = texts.slice(asked.length, asked.length + Math.ceil(kept * (1 + churnShare)))
   const rows = flat(await vectorsOf(modelsDirectory, model, "passage", told))
   const questions = flat(await vectorsOf(modelsDirectory, model, "query", asked))
   const dims = rows.length / told.length
-  return makeVectorSet(seededRandom(7), { name: "real", dims, count: kept, rows, queries: questions })
+  return makeVectorSet(seededRandom(7), {
+    name: "real",
+    dims,
+    count: kept,
+    rows,
+    queries: questions.subarray(0, queries * dims),
+    practice: questions.subarray(queries * dims)
+  })
 }
 
 const textOf = (line: string): string => {

@@ -5,7 +5,7 @@
  * structure, the worst case of every index.
  */
 import { seededRandom } from "./clusteredVectors.ts"
-import { makeVectorSet, normalise, rowsWithChurn, type VectorSet } from "./VectorSet.ts"
+import { makeVectorSet, normalise, practiceCount, rowsWithChurn, type VectorSet } from "./VectorSet.ts"
 
 const dims = 384
 /** Directions in which a cluster extends, and its extent in each against its centre's length of 1. */
@@ -39,7 +39,8 @@ export const hardVectors = (count: number, queries: number, seed: number): Vecto
     dims,
     count,
     rows: filled(rowsWithChurn(count), (target) => sample(target, dataNoise)),
-    queries: filled(queries, (target) => sample(target, queryNoise))
+    queries: filled(queries, (target) => sample(target, queryNoise)),
+    practice: filled(practiceCount, (target) => sample(target, queryNoise))
   })
 }
 
@@ -52,7 +53,8 @@ export const isotropicVectors = (count: number, queries: number, seed: number): 
     dims,
     count,
     rows: filled(rowsWithChurn(count), sample),
-    queries: filled(queries, sample)
+    queries: filled(queries, sample),
+    practice: filled(practiceCount, sample)
   })
 }
 

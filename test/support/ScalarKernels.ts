@@ -86,6 +86,12 @@ export const scoreScalar = (row: ScalarRow, query: ScalarQuery): number => {
   return fround(fround(product) * fround(row.scale * query.scale))
 }
 
+/** Half of the squared length of a row. */
+export const halfSquareScalar = ({ codes, scale }: ScalarRow): number => {
+  const square = codes.reduce((sum, code) => sum + code * code, 0)
+  return fround(fround(fround(square) * fround(scale * scale)) * 0.5)
+}
+
 export interface ScalarCode {
   readonly isPositive: ReadonlyArray<boolean>
   readonly factor: number

@@ -1,6 +1,6 @@
 /**
  * Our index as a namespace has it (`PlannedIndex`), pinned to an engine or left to its planner, and
- * its inverted lists alone, swept over the share of lists probed (`QuantizedIndex`).
+ * its inverted lists alone, swept over how far they look (`QuantizedIndex`).
  *
  * `settle` is the work that the service does beside its searches, done to the end: its time counts
  * as part of the writes here.
@@ -21,8 +21,8 @@ import { VectorArena } from "@muniment/engine/index/VectorArena"
 import type { ColdStart, Contender, ContenderKind, Slots } from "../Contender.ts"
 
 const workMillis = 1_000
-/** Shares of the lists that the sweep probes. */
-const probedShares = [0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 1]
+/** How far below the k-th best score lists are looked into, in the sweep; the last is all of them. */
+const reaches = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 2]
 
 /** What is compared: a write, a search, work to do. Sequence numbers only ever rise here. */
 interface Index {
@@ -55,14 +55,13 @@ export const oursSwept: ContenderKind = {
   countMax: 1_000_000,
   open: async ({ dims }) => {
     const index = new QuantizedIndex(new VectorArena(dims, new SlabPool(kernels()).take()))
-    const probes = (share: number): number => Math.max(1, Math.round(share * index.lists))
-    const search = (query: Float32Array, k: number, share: number, allowed: Bitmap | undefined): Slots =>
-      index.search(query, k, allowed, probes(share)).slots
+    const search = (query: Float32Array, k: number, reach: number, allowed: Bitmap | undefined): Slots =>
+      index.search(query, k, allowed, () => reach).slots
     return {
       ...writes(index),
-      knob: { name: "share of lists", values: probedShares },
-      search: (query, k, share) => search(query, k, share, undefined),
-      searchWhere: (query, k, share, { allowed }) => search(query, k, share, allowed),
+      knob: { name: "reach", values: reaches },
+      search: (query, k, reach) => search(query, k, reach, undefined),
+      searchWhere: (query, k, reach, { allowed }) => search(query, k, reach, allowed),
       persist: undefined
     }
   }

@@ -8,6 +8,7 @@
  * x·q is estimated as factor * s·q + offset + c·q, and the error of that is about error * |q - c|. The offset of
  * a free lane is minus infinity.
  */
+import { isWithin } from "./bitmaps"
 import { sumLanes } from "./lanes"
 import { offer, threshold } from "./heap"
 import { decodeRow, rowAddress, scoreRow } from "./rows"
@@ -147,9 +148,18 @@ function sumEntries(block: i32, tables: i32, width: i32, sums: i32): void {
   v128.store(sums, v128.shuffle<i16>(evenHigh, oddHigh, 4, 12, 5, 13, 6, 14, 7, 15), 48)
 }
 
-function isAllowed(allowed: i32, words: i32, slot: i32): bool {
-  const word = slot >>> 5
-  return word < words && ((load<u32>(allowed + word * 4) >>> (slot & 31)) & 1) === 1
+/** How many codes of one list are of slots in `allowed`. */
+export function countAllowed(blocks: i32, count: i32, allowed: i32, allowedWords: i32, width: i32): i32 {
+  let found = 0
+  for (let at = 0; at < count; at++) {
+    const factors = factorsOf(load<i32>(blocks + at * 4), width)
+    for (let lane = 0; lane < lanes; lane++) {
+      // A free lane has a slot too.
+      const isUsed = load<f32>(factors + lane * 4, 128) > -Infinity
+      if (isUsed && isWithin(allowed, allowedWords, load<i32>(factors + lane * 4, 384))) found++
+    }
+  }
+  return found
 }
 
 /**
@@ -188,7 +198,7 @@ export function scanCodes(
       const bound = f32x4.add(estimate, f32x4.mul(v128.load(factors, 256), spreads))
       for (let hits = i32x4.bitmask(f32x4.ge(bound, f32x4.splat(wanted))); hits !== 0; hits &= hits - 1) {
         const slot = load<i32>(factors + ctz(hits) * 4, 384)
-        if (allowed !== 0 && !isAllowed(allowed, allowedWords, slot)) continue
+        if (allowed !== 0 && !isWithin(allowed, allowedWords, slot)) continue
         const score = scoreRow(rowAddress(table, slot, width), query, width)
         if (score >= wanted) {
           size = offer(heap, size, k, score, slot)

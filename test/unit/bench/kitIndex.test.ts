@@ -81,7 +81,14 @@ describe("the local intrinsic dimension", () => {
       const norm = Math.hypot(x, y, 2)
       rows.set([x / norm, y / norm, 2 / norm], at * 384)
     }
-    const plane = makeVectorSet(random, { name: "plane", dims: 384, count, rows, queries: rows.slice(0, 384) })
+    const plane = makeVectorSet(random, {
+      name: "plane",
+      dims: 384,
+      count,
+      rows,
+      queries: rows.slice(0, 384),
+      practice: rows.slice(0, 384)
+    })
     expect(intrinsicDimension(plane)).toBeGreaterThan(1.7)
     expect(intrinsicDimension(plane)).toBeLessThan(2.5)
     expect(intrinsicDimension(isotropicVectors(500, 1, 1))).toBeGreaterThan(50)

@@ -7,9 +7,10 @@
  * follows its row: `add` after the arena was set, `remove` before or after it was cleared.
  */
 import type { Bitmap } from "./Bitmap.ts"
+import { CodeBlocks } from "./CodeBlocks.ts"
 import type { Codebook } from "./Codebook.ts"
 import { codeBlockBytes, pairBytes, slotsPerBlock, tablesBytes } from "./Kernels.ts"
-import type { PreparedQuery, VectorArena } from "./VectorArena.ts"
+import type { LaidSet, PreparedQuery, VectorArena } from "./VectorArena.ts"
 import type { SearchHits } from "./VectorIndex.ts"
 
 const floatBytes = 4
@@ -18,20 +19,21 @@ const laneShift = Math.log2(slotsPerBlock)
 const laneMask = slotsPerBlock - 1
 const nowhere = -1
 const tableBlocksMin = 4
+const growth = 1.25
 
 /**
  * Standard errors of the estimate that are allowed for: a row whose estimate lies further below the worst
  * of the best is not scored. With 2, about one wanted row in two thousand is missed (bench/index).
  */
 const errorsAllowed = 2
+/** Lists that a search looks into at least, and lists put in order at first; the next time as many times more. */
+const listsLeast = 4
+const probedAtOnce = 32
 
-interface Block {
-  readonly address: number
-  readonly list: number
-  /** Bit per lane. */
-  used: number
-  /** Place in its list's table. */
-  at: number
+/** A list, and the product of its centroid with the query. */
+export interface Probe {
+  readonly number: number
+  readonly centre: number
 }
 
 interface List {
@@ -41,14 +43,15 @@ interface List {
   readonly blocks: Array<number>
   /** Blocks that may have a free lane, the last one first. */
   readonly open: Array<number>
+  /** Codes in it. */
+  size: number
 }
 
 export class CodeLists {
   readonly codebook: Codebook
   readonly #arena: VectorArena
   readonly #lists: ReadonlyArray<List>
-  readonly #blocks: Array<Block | undefined> = []
-  readonly #freeIds: Array<number> = []
+  readonly #blocks = new CodeBlocks()
   /** Block and lane by slot. */
   #places = new Int32Array(0)
   #size = 0
@@ -56,7 +59,7 @@ export class CodeLists {
   constructor(arena: VectorArena, codebook: Codebook) {
     this.#arena = arena
     this.codebook = codebook
-    this.#lists = Array.from({ length: codebook.count }, () => ({ table: 0, room: 0, blocks: [], open: [] }))
+    this.#lists = Array.from({ length: codebook.count }, () => ({ table: 0, room: 0, blocks: [], open: [], size: 0 }))
   }
 
   /** Codes held. */
@@ -70,22 +73,22 @@ export class CodeLists {
 
   /** The list of a slot that has a code. */
   listOf(slot: number): number {
-    return this.#blocks[this.#places[slot]! >>> laneShift]!.list
+    return this.#blocks.listOf(this.#places[slot]! >>> laneShift)
   }
 
   /** Codes a live slot that has none; the square of its distance to the centroid. */
   add(slot: number, list = this.codebook.listOf(this.#arena.decoded(slot))): number {
     const { slab, table, width } = this.#arena
-    const id = this.#openBlock(list)
-    const block = this.#blocks[id]!
-    const lane = 31 - Math.clz32(~block.used & -~block.used)
-    block.used |= 1 << lane
-    if (block.used === -1) this.#lists[list]!.open.pop()
-    this.#placeAt(slot, (id << laneShift) | lane)
+    const block = this.#openBlock(list)
+    const lane = this.#blocks.takeLane(block)
+    if (this.#blocks.isFull(block)) this.#lists[list]!.open.pop()
+    this.#placeAt(slot, (block << laneShift) | lane)
     this.#size++
+    this.#lists[list]!.size++
     const scratch = slab.shared("decoded", width * floatBytes)
-    const centroid = this.codebook.centroids + list * width * floatBytes
-    const square = slab.kernels.encodeCode(table, slot, centroid, block.address, lane, width, scratch)
+    const square = this.codebook.withCentroid(list, (centroid) =>
+      slab.kernels.encodeCode(table, slot, centroid, this.#blocks.addressOf(block), lane, width, scratch)
+    )
     this.#arena.wipeDecoded()
     return square
   }
@@ -96,78 +99,105 @@ export class CodeLists {
     if (place === nowhere) return
     this.#places[slot] = nowhere
     this.#size--
-    const id = place >>> laneShift
+    const block = place >>> laneShift
     const lane = place & laneMask
-    const block = this.#blocks[id]!
     const { slab, width } = this.#arena
-    slab.kernels.clearCode(block.address, lane, width)
-    if (block.used === -1) this.#lists[block.list]!.open.push(id)
-    block.used &= ~(1 << lane)
-    if (block.used === 0) this.#dropBlock(id)
+    const list = this.#lists[this.#blocks.listOf(block)]!
+    list.size--
+    slab.kernels.clearCode(this.#blocks.addressOf(block), lane, width)
+    if (this.#blocks.isFull(block)) list.open.push(block)
+    this.#blocks.freeLane(block, lane)
+    if (this.#blocks.isEmpty(block)) this.#dropBlock(block)
   }
 
-  /** The k best of the `probes` nearest lists, within `allowed`. */
-  search(query: PreparedQuery, k: number, allowed: Bitmap | undefined, probes: number): SearchHits {
-    const { slab, width } = this.#arena
-    const size = Math.min(k, this.#size)
+  /**
+   * The k best within `allowed`: lists are looked into by their centre, which is c·q, until it lies so far below the
+   * k-th best score found that none of theirs will be better. How far that is, `reachFor` says, for the share that the
+   * filter lets through around the query; 0 if that is far less than elsewhere. Then most lists would be looked into,
+   * and with `scansRare` what passes is scanned instead.
+   */
+  search(
+    query: PreparedQuery,
+    k: number,
+    allowed: Bitmap | undefined,
+    reachFor: (share: number) => number,
+    scansRare = false
+  ): SearchHits {
+    const { slab } = this.#arena
+    const filter = allowed === undefined ? undefined : this.#arena.lay(this.#arena.live, allowed)
+    const size = Math.min(k, filter?.count ?? this.#size)
     const heap = this.#arena.heap(size)
+    if (size === 0) return this.#arena.drain(heap, 0)
+    const scan = this.#scanner(query, filter, heap, size)
+    const around = new Surroundings(filter === undefined ? 1 : filter.count / this.#size)
+    let found = 0
+    let looked = 0
+    for (let wanted = probedAtOnce; looked < this.codebook.count; wanted *= probedAtOnce) {
+      for (const { centre, number } of this.probeOrder(query, wanted).slice(looked)) {
+        if (looked === listsLeast && scansRare && around.share === 0)
+          return this.#arena.best(query, k, this.#arena.live, allowed)
+        if (looked >= listsLeast && found === size) {
+          const worst = slab.floats[heap >>> 2]!
+          if (centre < worst - reachFor(around.share)) return this.#arena.drain(heap, found)
+        }
+        const list = this.#lists[number]!
+        const passing = filter === undefined ? list.size : this.#passing(list, filter)
+        if (passing > 0) found = scan(list, centre, slab.floats[(this.codebook.halves >>> 2) + number]!, found)
+        around.note(list.size, passing)
+        looked++
+      }
+    }
+    return this.#arena.drain(heap, found)
+  }
+
+  /** The first `wanted` lists by their centre, which is c·q. */
+  probeOrder(query: PreparedQuery, wanted: number): ReadonlyArray<Probe> {
+    const { slab, width } = this.#arena
+    const { centroids, count } = this.codebook
+    const most = Math.min(wanted, count)
+    const heap = slab.shared("probes", most * pairBytes)
+    const found = slab.kernels.probe(query.codes, centroids, count, width, most, heap)
+    return Array.from({ length: found }, (_, at) => ({
+      centre: slab.floats[(heap >>> 2) + 2 * at]!,
+      number: slab.words[(heap >>> 2) + 2 * at + 1]!
+    }))
+  }
+
+  release(): void {
+    const { slab, width } = this.#arena
+    for (const { blocks } of this.#lists)
+      for (const block of blocks) slab.release(this.#blocks.addressOf(block), codeBlockBytes(width))
+    for (const { room, table } of this.#lists) if (room > 0) slab.release(table, room * addressBytes)
+    this.codebook.release()
+  }
+
+  /** Codes of a list whose slots the filter lets through. */
+  #passing(list: List, { address, words }: LaidSet): number {
+    return this.#arena.slab.kernels.countAllowed(list.table, list.blocks.length, address, words, this.#arena.width)
+  }
+
+  /** Scores what may be among the best of a list; gives how many the heap then holds. */
+  #scanner(query: PreparedQuery, filter: LaidSet | undefined, heap: number, size: number) {
+    const { slab, table, width } = this.#arena
     const tables = slab.shared("tables", tablesBytes(width))
-    const allowedAt = allowed === undefined ? 0 : slab.shared("allowed", allowed.words.byteLength)
-    if (allowed !== undefined) slab.words.set(allowed.words, allowedAt >>> 2)
-    const { lists, nearness } = this.#probe(query, Math.min(probes, this.codebook.count))
     slab.kernels.encodeTables(query.rotated, tables, width)
     const square = squareOf(slab.floats, query.rotated >>> 2, width)
-    let found = 0
-    for (const [at, number] of lists.entries()) {
-      const list = this.#lists[number]!
-      if (list.blocks.length === 0) continue
-      const half = slab.floats[(this.codebook.halves >>> 2) + number]!
-      const centre = nearness[at]! + half
-      const distance = Math.sqrt(Math.max(0, square - 2 * nearness[at]!))
-      found = slab.kernels.scanCodes(
+    return (list: List, centre: number, half: number, found: number): number =>
+      slab.kernels.scanCodes(
         list.table,
         list.blocks.length,
         tables,
         centre,
-        distance * errorsAllowed,
-        this.#arena.table,
-        allowedAt,
-        allowed?.words.length ?? 0,
+        Math.sqrt(Math.max(0, square - 2 * centre + 2 * half)) * errorsAllowed,
+        table,
+        filter?.address ?? 0,
+        filter?.words ?? 0,
         query.codes,
         width,
         heap,
         found,
         size
       )
-    }
-    return this.#arena.drain(heap, found)
-  }
-
-  /** All lists, nearest to the query first. */
-  probeOrder(query: PreparedQuery): Uint32Array {
-    return this.#probe(query, this.codebook.count).lists
-  }
-
-  release(): void {
-    const { slab, width } = this.#arena
-    for (const block of this.#blocks) if (block !== undefined) slab.release(block.address, codeBlockBytes(width))
-    for (const { room, table } of this.#lists) if (room > 0) slab.release(table, room * addressBytes)
-    this.codebook.release()
-  }
-
-  #probe(query: PreparedQuery, wanted: number): { readonly lists: Uint32Array; readonly nearness: Float32Array } {
-    const { slab, width } = this.#arena
-    const { centroids, count, halves } = this.codebook
-    const heap = slab.shared("probes", wanted * pairBytes)
-    const scratch = slab.shared("nearness", count * floatBytes)
-    const found = slab.kernels.probe(query.rotated, centroids, halves, count, width, scratch, wanted, heap)
-    const lists = new Uint32Array(found)
-    const nearness = new Float32Array(found)
-    for (let i = 0; i < found; i++) {
-      nearness[i] = slab.floats[(heap >>> 2) + 2 * i]!
-      lists[i] = slab.words[(heap >>> 2) + 2 * i + 1]!
-    }
-    return { lists, nearness }
   }
 
   /** A block of the list with a free lane. */
@@ -179,46 +209,70 @@ export class CodeLists {
     const address = slab.allocate(codeBlockBytes(width))
     const offsets = (address + width * 4 + slotsPerBlock * floatBytes) >>> 2
     slab.floats.fill(-Infinity, offsets, offsets + slotsPerBlock)
-    const id = this.#freeIds.pop() ?? this.#blocks.length
-    this.#blocks[id] = { address, list: number, used: 0, at: list.blocks.length }
+    const block = this.#blocks.add(address, number, list.blocks.length)
     if (list.blocks.length === list.room) {
       const room = Math.max(tableBlocksMin, list.room * 2)
       list.table = slab.regrow(list.table, list.room * addressBytes, room * addressBytes)
       list.room = room
     }
     slab.words[(list.table >>> 2) + list.blocks.length] = address
-    list.blocks.push(id)
-    list.open.push(id)
-    return id
+    list.blocks.push(block)
+    list.open.push(block)
+    return block
   }
 
   /** Gives an empty block back; the list's last one takes its place. */
-  #dropBlock(id: number): void {
-    const block = this.#blocks[id]!
-    const list = this.#lists[block.list]!
+  #dropBlock(block: number): void {
+    const list = this.#lists[this.#blocks.listOf(block)]!
+    const address = this.#blocks.addressOf(block)
     const { slab, width } = this.#arena
     const last = list.blocks.pop()!
     slab.words[(list.table >>> 2) + list.blocks.length] = 0
-    if (last !== id) {
-      list.blocks[block.at] = last
-      this.#blocks[last]!.at = block.at
-      slab.words[(list.table >>> 2) + block.at] = this.#blocks[last]!.address
+    if (last !== block) {
+      const place = this.#blocks.placeOf(block)
+      list.blocks[place] = last
+      this.#blocks.move(last, place)
+      slab.words[(list.table >>> 2) + place] = this.#blocks.addressOf(last)
     }
-    list.open.splice(list.open.indexOf(id), 1)
-    slab.release(block.address, codeBlockBytes(width))
-    this.#blocks[id] = undefined
-    this.#freeIds.push(id)
+    list.open.splice(list.open.indexOf(block), 1)
+    slab.release(address, codeBlockBytes(width))
+    this.#blocks.drop(block)
   }
 
   #placeAt(slot: number, place: number): void {
     if (slot >= this.#places.length) {
-      const grown = new Int32Array(Math.max(slot + 1, this.#places.length * 2)).fill(nowhere)
+      const grown = new Int32Array(Math.ceil((slot + 1) * growth)).fill(nowhere)
       grown.set(this.#places)
       this.#places = grown
     }
     this.#places[slot] = place
   }
 }
+
+/** What a filter lets through of the lists looked into so far, beside what it lets through of all. */
+class Surroundings {
+  readonly #share: number
+  #codes = 0
+  #passing = 0
+
+  constructor(share: number) {
+    this.#share = share
+  }
+
+  note(codes: number, passing: number): void {
+    this.#codes += codes
+    this.#passing += passing
+  }
+
+  /** What the filter lets through around the query; 0 if that is far less than elsewhere. */
+  get share(): number {
+    const here = this.#passing / this.#codes
+    return here * rarityMax < this.#share ? 0 : here
+  }
+}
+
+/** Up to so many times less is as much as elsewhere. */
+const rarityMax = 2
 
 const squareOf = (floats: Float32Array, from: number, width: number): number => {
   let square = 0

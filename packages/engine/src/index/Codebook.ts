@@ -5,6 +5,7 @@
  * Training is a generator: each step takes well below a millisecond, so that it can be done in slices. A
  * centroid is the mean of at least `membersMin` vectors, so none stands for a single memory.
  */
+import { codeBlockBytes, queryBytes, rowBytes } from "./Kernels.ts"
 import { seededSequence } from "./SeededSequence.ts"
 import type { Slab } from "./Slab.ts"
 import type { VectorArena } from "./VectorArena.ts"
@@ -19,7 +20,7 @@ const assignedPerStep = 32
 
 export class Codebook {
   readonly width: number
-  /** Address of f32[count][width], rotated. */
+  /** Address of the centroids, as rows. */
   readonly centroids: number
   /** Address of f32[count], halves of their squared lengths. */
   readonly halves: number
@@ -27,12 +28,12 @@ export class Codebook {
   readonly #room: number
   #count = 0
 
-  /** `centroids` is f32[count][width]. */
+  /** `centroids` is f32[count][width], rotated. */
   constructor(slab: Slab, width: number, centroids: Float32Array) {
     this.#slab = slab
     this.width = width
     this.#room = roomFor(centroids.length / width)
-    this.centroids = slab.allocate(this.#room * width * floatBytes)
+    this.centroids = slab.allocate(this.#room * rowBytes(width))
     this.halves = slab.allocate(this.#room * floatBytes)
     this.replace(centroids)
   }
@@ -43,22 +44,53 @@ export class Codebook {
 
   /** Other centroids in the same place, not more than there were at first. */
   replace(centroids: Float32Array): void {
-    this.#count = centroids.length / this.width
-    this.#slab.floats.fill(0, this.centroids >>> 2, (this.centroids >>> 2) + this.#room * this.width)
-    this.#slab.floats.set(centroids, this.centroids >>> 2)
-    this.#slab.kernels.halfSquares(this.centroids, this.#count, this.width, this.halves)
+    const { width } = this
+    const slab = this.#slab
+    this.#count = centroids.length / width
+    slab.bytes.fill(0, this.centroids, this.centroids + this.#room * rowBytes(width))
+    const scratch = slab.shared("centroid", width * floatBytes)
+    for (let list = 0; list < this.#count; list++) {
+      slab.floats.set(centroids.subarray(list * width, (list + 1) * width), scratch >>> 2)
+      slab.kernels.encodeRow(scratch, this.rowOf(list), width)
+    }
+    this.#wipe("centroid", width * floatBytes)
+    slab.kernels.halfSquares(this.centroids, this.#count, width, this.halves)
   }
 
   /** f32[width], rotated, at `vector`: its list. */
   listOf(vector: number): number {
     if (this.#count === 1) return 0
-    const scratch = this.#slab.shared("nearness", this.#count * floatBytes)
-    return this.#slab.kernels.nearestList(vector, this.centroids, this.halves, this.#count, this.width, scratch)
+    const { width } = this
+    const codes = this.#slab.shared("assigned", queryBytes(width))
+    this.#slab.kernels.encodeQuery(vector, codes, width)
+    const list = this.#slab.kernels.nearestList(codes, this.centroids, this.halves, this.#count, width)
+    this.#wipe("assigned", queryBytes(width))
+    return list
+  }
+
+  /** Calls `use` with the address of a list's centroid as f32[width], rotated. */
+  withCentroid<A>(list: number, use: (centroid: number) => A): A {
+    const address = this.#slab.shared("centroid", this.width * floatBytes)
+    this.#slab.kernels.decodeRow(this.rowOf(list), address, this.width)
+    const result = use(address)
+    this.#wipe("centroid", this.width * floatBytes)
+    return result
+  }
+
+  /** Address of a list's centroid, as a row. */
+  rowOf(list: number): number {
+    return this.centroids + list * rowBytes(this.width)
   }
 
   release(): void {
-    this.#slab.release(this.centroids, this.#room * this.width * floatBytes)
+    this.#slab.release(this.centroids, this.#room * rowBytes(this.width))
     this.#slab.release(this.halves, this.#room * floatBytes)
+  }
+
+  /** The mean of one vector is that vector. */
+  #wipe(place: string, bytes: number): void {
+    const address = this.#slab.shared(place, bytes)
+    this.#slab.bytes.fill(0, address, address + bytes)
   }
 }
 
@@ -122,21 +154,21 @@ const startOf = (arena: VectorArena, sample: ReadonlyArray<number>, lists: numbe
   return centroids
 }
 
-/** Sums of vectors by list, in the slab. */
+/** Sums of vectors by list, f32[width] each; in places of the size that blocks of codes use after the training. */
 class Sums {
   readonly #arena: VectorArena
-  readonly #address: number
+  readonly #addresses: ReadonlyArray<number>
   readonly #counts: Uint32Array
 
   constructor(arena: VectorArena, lists: number) {
     this.#arena = arena
-    this.#counts = new Uint32Array(roomFor(lists))
-    this.#address = arena.slab.allocate(this.#bytes)
+    this.#counts = new Uint32Array(lists)
+    this.#addresses = Array.from(this.#counts, () => arena.slab.allocate(codeBlockBytes(arena.width)))
   }
 
   add(list: number, vector: number): void {
     const { slab, width } = this.#arena
-    slab.kernels.addTo(this.#address + list * width * floatBytes, vector, width)
+    slab.kernels.addTo(this.#addresses[list]!, vector, width)
     this.#counts[list]!++
   }
 
@@ -148,20 +180,17 @@ class Sums {
     const means = new Float32Array(kept.length * width)
     for (const [at, list] of kept.entries()) {
       const count = Math.max(1, this.#counts[list]!)
-      const from = (this.#address >>> 2) + list * width
+      const from = this.#addresses[list]! >>> 2
       for (let i = 0; i < width; i++) means[at * width + i] = slab.floats[from + i]! / count
     }
     this.#counts.fill(0)
-    slab.bytes.fill(0, this.#address, this.#address + this.#bytes)
+    for (const address of this.#addresses) slab.bytes.fill(0, address, address + width * floatBytes)
     return means
   }
 
   release(): void {
+    const { slab, width } = this.#arena
     this.#arena.wipeDecoded()
-    this.#arena.slab.release(this.#address, this.#bytes)
-  }
-
-  get #bytes(): number {
-    return this.#counts.length * this.#arena.width * floatBytes
+    for (const address of this.#addresses) slab.release(address, codeBlockBytes(width))
   }
 }

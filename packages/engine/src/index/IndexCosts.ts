@@ -95,7 +95,7 @@ function* flatScanMicros(arena: VectorArena, itself: Float32Array, now: () => nu
       lists.add(slot)
       if (slot % rowsPerStep === 0) yield
     }
-    return yield* medianMicros(() => lists.search(arena.prepare(itself), 1, undefined, 1), now)
+    return yield* medianMicros(() => lists.search(arena.prepare(itself), 1, undefined, () => 0), now)
   } finally {
     lists.release()
   }

@@ -49,21 +49,12 @@ export interface Kernels {
   ) => number
   readonly sortBestFirst: (heap: number, size: number) => void
   readonly halfSquares: (centroids: number, count: number, width: number, target: number) => void
-  readonly nearestList: (
-    vector: number,
-    centroids: number,
-    halves: number,
-    count: number,
-    width: number,
-    scratch: number
-  ) => number
+  readonly nearestList: (query: number, centroids: number, halves: number, count: number, width: number) => number
   readonly probe: (
-    vector: number,
+    query: number,
     centroids: number,
-    halves: number,
     count: number,
     width: number,
-    scratch: number,
     wanted: number,
     heap: number
   ) => number
@@ -79,6 +70,8 @@ export interface Kernels {
     scratch: number
   ) => number
   readonly clearCode: (block: number, lane: number, width: number) => void
+  readonly intersect: (target: number, other: number, words: number) => number
+  readonly countAllowed: (blocks: number, count: number, allowed: number, allowedWords: number, width: number) => number
   readonly encodeTables: (rotated: number, tables: number, width: number) => void
   readonly scanCodes: (
     blocks: number,

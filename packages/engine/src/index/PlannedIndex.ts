@@ -69,9 +69,10 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     k: number,
     allowed: Bitmap | undefined
   ): { readonly hits: SearchHits; readonly plan: Plan } {
-    const chosen = this.plan(k, allowed)
+    const passing = this.passing(allowed)
+    const chosen = this.planFor(k, passing, allowed)
     // A filter that lets everything through would cost a look for each candidate.
-    const restricting = allowed === undefined || this.isWhole(allowed) ? undefined : allowed
+    const restricting = passing === this.arena.size ? undefined : allowed
     return { hits: this.searchBy(chosen, query, k, restricting), plan: chosen }
   }
 
@@ -90,8 +91,11 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
   }
 
   plan(k: number, allowed: Bitmap | undefined): Plan {
+    return this.planFor(k, this.passing(allowed), allowed)
+  }
+
+  private planFor(k: number, passing: number, allowed: Bitmap | undefined): Plan {
     const live = this.arena.size
-    const passing = allowed === undefined ? live : this.arena.live.countAnd(allowed)
     const { codes, graph } = this
     return plan({
       k,
@@ -100,7 +104,7 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
       lists:
         codes === undefined || codes.lists === 0
           ? undefined
-          : { count: codes.lists, probes: passing === live ? codes.probesFor(k) : codes.lists },
+          : { count: codes.lists, probes: codes.probesFor(k, passing / live) },
       graph: graph === undefined ? undefined : { pending: graph.pendingWithin(allowed) },
       pin: this.options.pin,
       costs: this.options.costs?.current ?? typicalCosts
@@ -164,12 +168,14 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
   }
 
   private searchBy(
-    { ef, engine, probes }: Plan,
+    { ef, engine, scansRare }: Plan,
     query: Float32Array,
     k: number,
     allowed: Bitmap | undefined
   ): SearchHits {
-    if (engine === "quantized" && this.codes !== undefined) return this.codes.search(query, k, allowed, probes)
+    if (engine === "quantized" && this.codes !== undefined)
+      return this.codes.search(query, k, allowed, undefined, scansRare)
+    this.codes?.note(query)
     if (engine === "hnsw" && this.graph !== undefined) return this.graph.search(query, k, allowed, ef)
     return this.exact.search(query, k, allowed)
   }
@@ -184,8 +190,9 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     this.graph?.follow(slot)
   }
 
-  private isWhole(allowed: Bitmap): boolean {
-    return this.arena.live.countAnd(allowed) === this.arena.size
+  /** Vectors that a filter lets through. */
+  private passing(allowed: Bitmap | undefined): number {
+    return allowed === undefined ? this.arena.size : this.arena.lay(this.arena.live, allowed).count
   }
 
   private get wantsCodes(): boolean {

@@ -27,7 +27,7 @@ export interface PlanInput {
   readonly live: number
   /** Live vectors that pass the filter; equal to `live` without one. */
   readonly allowed: number
-  /** Undefined while there are no codes; `probes` is for k, and all of them with a filter. */
+  /** Undefined while there are no codes; `probes` is for k results within the filter. */
   readonly lists: { readonly count: number; readonly probes: number } | undefined
   /** Undefined without a graph; else how many allowed vectors it does not hold yet. */
   readonly graph: { readonly pending: number } | undefined
@@ -42,12 +42,14 @@ export interface Plan {
   readonly ef: number
   /** Lists probed; 0 for other engines. */
   readonly probes: number
+  /** Whether to scan what passes after all, should the filter let little through around the query: all lists cost more. */
+  readonly scansRare: boolean
   readonly estimatedMicros: number
 }
 
 export const plan = (input: PlanInput): Plan => {
   const exact = exactPlan(input)
-  const quantized = quantizedPlan(input)
+  const quantized = quantizedPlan(input, exact.estimatedMicros)
   const graph = graphPlan(input)
   switch (input.pin) {
     case "exact":
@@ -76,23 +78,35 @@ const exactPlan = ({ allowed, costs, live }: PlanInput): Estimate => ({
   engine: "exact",
   ef: 0,
   probes: 0,
-  estimatedMicros: costs.searchMicros + allowed * costs.rowMicros + live * costs.bitMicros
+  scansRare: false,
+  estimatedMicros: costs.searchMicros + allowed * rowMicros(live, costs) + live * costs.bitMicros
 })
 
-const quantizedPlan = ({ allowed, costs, k, lists, live }: PlanInput): Estimate | undefined => {
+/** The more rows there are, the fewer of them are in a cache near the processor. */
+const rowMicros = (live: number, costs: IndexCosts): number =>
+  costs.rowMicros + (costs.scatteredRowMicros - costs.rowMicros) * Math.min(1, live / rowsFar)
+
+/** Vectors of 384 components that are ten times as large as what processors of our time cache for a core. */
+const rowsFar = 100_000
+
+const quantizedPlan = ({ allowed, costs, k, lists, live }: PlanInput, exactMicros: number): Estimate | undefined => {
   if (lists === undefined) return undefined
-  const { probes } = lists
-  const scanned = (live * probes) / lists.count
-  const scored = Math.min(allowed, scanned, scoredRows(k, scanned))
-  return {
-    engine: "quantized",
-    ef: 0,
-    probes,
-    estimatedMicros:
+  const microsOf = (probes: number): number => {
+    const scanned = (live * probes) / lists.count
+    const scored = Math.min(allowed, scanned, scoredRows(k, scanned))
+    return (
       costs.searchMicros +
       lists.count * costs.centroidMicros +
       scanned * costs.codeMicros +
       scored * costs.scatteredRowMicros
+    )
+  }
+  return {
+    engine: "quantized",
+    ef: 0,
+    probes: lists.probes,
+    scansRare: exactMicros < microsOf(lists.count),
+    estimatedMicros: microsOf(lists.probes)
   }
 }
 
@@ -111,6 +125,7 @@ const graphPlan = ({ allowed, costs, graph, k, live }: PlanInput): Estimate | un
     engine: "hnsw",
     ef,
     probes: 0,
+    scansRare: false,
     estimatedMicros: costs.searchMicros + steps * costs.stepMicros + graph.pending * costs.rowMicros
   }
 }

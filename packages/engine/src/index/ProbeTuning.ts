@@ -1,61 +1,74 @@
 /**
- * How many lists a search has to probe, learned from the namespace's own searches.
+ * How far a search has to look, learned from the namespace's own searches.
  *
- * How near the lists of the best are depends on the queries at least as much as on the vectors: on one model's
- * questions a fifth of the lists held .99 of the ten best, on another's two thirds did not. So recent
- * queries are kept, in memory alone; beside the searches each is answered in full once, and the ranks of its
- * hits' lists say what it would have needed. Until enough are known every list is probed, and nothing missed;
- * so it is with a filter, since what it lets through may lie anywhere. Rows blurred with noise are learned from
- * as well and make the least that is probed: searches may ask for what is stored for a long time, and then not.
+ * A list's centre is the product of its centroid with the query. What is looked for is the reach: by how much the
+ * centres of the lists that hold the k best lie below the k-th best score. A number of lists would not do: the
+ * queries differ in it by more than models and vectors do. So recent queries are kept, in memory alone; beside the
+ * searches each is answered in full once, without a filter and behind narrow ones, and where its hits lay says how
+ * far it would have had to look. Until enough are known every list is looked into, and nothing missed. Rows blurred
+ * with noise are learned from as well and make the least reach: searches may ask for what is stored for a long time,
+ * and then not.
  */
+import { Bitmap } from "./Bitmap.ts"
 import type { CodeLists } from "./CodeLists.ts"
+import { type Answered, LearnedReach, type PerFilter, resultCounts, resultsMax } from "./LearnedReach.ts"
 import { seededSequence } from "./SeededSequence.ts"
 import type { VectorArena } from "./VectorArena.ts"
 
-/** Share of the hits whose lists are probed. */
+/** Share of the hits whose lists are looked into. */
 const recallWanted = 0.998
-/** Different queries that a number of probes is learned from, at least; and the blurred rows. */
+/** Different queries that a reach is learned from, at least; and the blurred rows. */
 const queriesMin = 32
-/** A generation of queries, then the next one takes its place. */
+/** A generation of queries; a complete one takes the place of the one before. */
 const queriesMax = 128
 /** After the first generation only one in so many searches is learned from. */
 const searchesPerQuery = 64
 /** Cosine of a blurred row with the row: about that of a question with its answer. */
 const blurredCosine = 0.7
-/** Numbers of results that probes are learned for; for more, every list is probed. */
-const resultCounts = [10, 32, 100, 320, 1_000] as const
-const resultsMax = resultCounts[resultCounts.length - 1]!
+/** Filters that are learned behind let one in 2 to the power of so many through, by chance. */
+const thinnings = [0, 4, 7] as const
 
 export class ProbeTuning {
   readonly #arena: VectorArena
   readonly #lists: CodeLists
   /** Noted, and not learned from yet. */
   readonly #queries: Array<Float32Array> = []
-  readonly #blurred: Learned
+  readonly #blurred = new LearnedReach(thinnings.length)
   readonly #random: () => number
-  #current: Learned
+  #current = new LearnedReach(thinnings.length)
+  /** Whether a whole generation was learned from. */
+  #isGrown = false
   #searches = 0
   /** Of the current generation, so that one query asked again and again counts once. */
   #known = new Set<number>()
-  #probes: ReadonlyArray<number> | undefined
+  #reaches: PerFilter | undefined
+  #probes: PerFilter | undefined
 
   constructor(arena: VectorArena, lists: CodeLists) {
     this.#arena = arena
     this.#lists = lists
-    this.#blurred = new Learned(lists.codebook.count)
-    this.#current = new Learned(lists.codebook.count)
     this.#random = seededSequence(lists.codebook.count)
   }
 
-  /** Lists to probe for k results without a filter. */
-  probesFor(k: number): number {
-    return this.#probes?.[resultCounts.findIndex((results) => results >= k)] ?? this.#lists.codebook.count
+  /**
+   * How far below the k-th best score the centre of a list may lie that is looked into, behind a filter that lets
+   * this share through around the query; 0 if that is far less than elsewhere.
+   */
+  reachFor(k: number, share: number): number {
+    const count = resultCounts.findLastIndex((results) => results <= k)
+    return this.#reaches?.[filterFor(share)]?.[Math.max(0, count)] ?? Infinity
+  }
+
+  /** Lists that the queries learned from would have looked into, on average. */
+  probesFor(k: number, share: number): number {
+    const count = resultCounts.findIndex((results) => results >= k)
+    return this.#probes?.[filterFor(share)]?.[count] ?? this.#lists.codebook.count
   }
 
   /** Notes the query of a search, a copy, if it is one to learn from. */
   note(query: Float32Array): void {
     if (this.#lists.codebook.count === 1) return
-    if (this.#probes !== undefined && ++this.#searches % searchesPerQuery !== 0) return
+    if (this.#isGrown && ++this.#searches % searchesPerQuery !== 0) return
     if (this.#known.size >= queriesMax || this.#known.size === this.#known.add(hashOf(query)).size) return
     this.#queries.push(query.slice())
   }
@@ -77,24 +90,47 @@ export class ProbeTuning {
     if (query === undefined) return
     this.#learn(query, this.#current)
     const { queries } = this.#current
-    if (queries === queriesMax || (queries >= queriesMin && this.#searches === 0)) this.#conclude()
+    if (queries === queriesMax || (queries >= queriesMin && !this.#isGrown)) this.#conclude()
     if (queries < queriesMax) return
-    this.#current = new Learned(this.#lists.codebook.count)
+    this.#isGrown = true
+    this.#current = new LearnedReach(thinnings.length)
     this.#known = new Set()
   }
 
   #conclude(): void {
-    const least = this.#blurred.probes()
-    this.#probes = this.#current.probes().map((probes, at) => Math.max(probes, least[at]!))
+    const least = this.#blurred.reaches(recallWanted)
+    const learned = this.#current.reaches(recallWanted)
+    // Behind a narrower filter nothing is nearer than behind a wider one.
+    const most = resultCounts.map(() => 0)
+    const reaches = learned.map((counts, filter) =>
+      counts.map((reach, at) => (most[at] = Math.max(most[at]!, reach, least[filter]![at]!)))
+    )
+    this.#reaches = reaches
+    this.#probes = this.#current.probes(reaches)
   }
 
-  #learn(query: Float32Array, into: Learned): void {
-    const prepared = this.#arena.prepare(query)
+  #learn(query: Float32Array, into: LearnedReach): void {
     const { count } = this.#lists.codebook
-    const { slots } = this.#lists.search(prepared, resultsMax, undefined, count)
-    const rankOf = new Uint32Array(count)
-    for (const [rank, list] of this.#lists.probeOrder(prepared).entries()) rankOf[list] = rank
-    into.add(Uint32Array.from(slots, (slot) => rankOf[this.#lists.listOf(slot)]!))
+    const centres = new Float32Array(count)
+    for (const { centre, number } of this.#lists.probeOrder(this.#arena.prepare(query), count)) centres[number] = centre
+    const answers = thinnings.map((thinning): Answered => {
+      const allowed = thinning === 0 ? undefined : this.#thinned(thinning)
+      const { scores, slots } = this.#lists.search(this.#arena.prepare(query), resultsMax, allowed, () => Infinity)
+      return { scores, centres: Float32Array.from(slots, (slot) => centres[this.#lists.listOf(slot)]!) }
+    })
+    into.add(answers, centres)
+  }
+
+  /** One in 2 to the power of `thinning` slots, by chance. */
+  #thinned(thinning: number): Bitmap {
+    const words = new Uint32Array(this.#arena.live.words.length)
+    const salt = Math.floor(this.#random() * 2 ** 31)
+    for (let at = 0; at < words.length; at++) {
+      let bits = -1
+      for (let half = 0; half < thinning; half++) bits &= mixed(salt + at * thinning + half)
+      words[at] = bits
+    }
+    return new Bitmap(words)
   }
 
   /** A row drawn at random, with noise in every direction; none of an empty arena. */
@@ -112,35 +148,17 @@ export class ProbeTuning {
   }
 }
 
-/** Ranks of the lists of hits, as histograms over ranks, by result count. */
-class Learned {
-  queries = 0
-  readonly #ranks: ReadonlyArray<Uint32Array>
+/** The widest of the filters learned behind that lets through no more than twice this share. */
+const filterFor = (share: number): number => {
+  const filter = thinnings.findIndex((thinning) => share * 2 >= 2 ** -thinning)
+  return filter === -1 ? thinnings.length - 1 : filter
+}
 
-  constructor(lists: number) {
-    this.#ranks = resultCounts.map(() => new Uint32Array(lists))
-  }
-
-  /** The ranks of one query's hits, the best hit first. */
-  add(ranks: Uint32Array): void {
-    this.queries++
-    for (const [at, results] of resultCounts.entries()) {
-      for (const rank of ranks.subarray(0, results)) this.#ranks[at]![rank]!++
-    }
-  }
-
-  /** The least number of lists that hold the share wanted, by result count. */
-  probes(): ReadonlyArray<number> {
-    return this.#ranks.map((ranks) => {
-      const wanted = ranks.reduce((sum, hits) => sum + hits, 0) * recallWanted
-      let held = 0
-      for (const [rank, hits] of ranks.entries()) {
-        held += hits
-        if (held >= wanted) return rank + 1
-      }
-      return ranks.length
-    })
-  }
+/** 32 bits as good as random (the finaliser of MurmurHash3). */
+const mixed = (value: number): number => {
+  let bits = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35)
+  return bits ^ (bits >>> 16)
 }
 
 const hashOf = (query: Float32Array): number => {

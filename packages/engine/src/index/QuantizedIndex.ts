@@ -83,17 +83,23 @@ export class QuantizedIndex implements VectorIndex {
     query: Float32Array,
     k: number,
     allowed: Bitmap | undefined,
-    probes = allowed === undefined ? this.probesFor(k) : this.lists
+    reachFor = (share: number): number => this.#tuning?.reachFor(k, share) ?? Infinity,
+    scansRare = false
   ): SearchHits {
     const prepared = this.#arena.prepare(query)
     if (this.#serving === undefined) return this.#arena.best(prepared, k, this.#arena.live, allowed)
-    if (allowed === undefined) this.#tuning?.note(query)
-    return this.#serving.search(prepared, k, allowed, probes)
+    this.note(query)
+    return this.#serving.search(prepared, k, allowed, reachFor, scansRare)
   }
 
-  /** Lists to probe for k results without a filter; with one, all. */
-  probesFor(k: number): number {
-    return this.#tuning?.probesFor(k) ?? this.lists
+  /** Lists that a search for k results looks into on average, behind a filter that lets this share through. */
+  probesFor(k: number, share: number): number {
+    return this.#tuning?.probesFor(k, share) ?? this.lists
+  }
+
+  /** Has `work` learn from a query that another engine answers. */
+  note(query: Float32Array): void {
+    this.#tuning?.note(query)
   }
 
   /**

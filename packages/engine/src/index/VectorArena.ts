@@ -14,14 +14,17 @@ import type { SearchHits } from "./VectorIndex.ts"
 import { rotationSigns } from "./rotationSigns.ts"
 
 const floatBytes = 4
+const wordBytes = 4
 const blockShift = Math.log2(slotsPerBlock)
 const blockMask = slotsPerBlock - 1
 /** Of more components the sums of one-bit codes would not fit 16 bits. */
 const dimsMax = 2_048
-/** Sequence numbers a chunk, small beside a namespace's own cost. */
+/** Sequence numbers a chunk, small beside a namespace's own cost; one more than each, 0 where there is none. */
 const seqsPerChunk = 512
 const chunkShift = Math.log2(seqsPerChunk)
 const chunkMask = seqsPerChunk - 1
+/** A chunk of greater ones is widened. */
+const narrowMax = 2 ** 32 - 1
 const tableBlocksMin = 16
 /** A component above this would be no unit vector's, and its square no float32's. */
 const componentMax = 1e15
@@ -30,6 +33,14 @@ const componentMax = 1e15
 export interface PreparedQuery {
   readonly rotated: number
   readonly codes: number
+}
+
+/** A set of slots as it lies in the slab, for the kernels; valid until the next one. */
+export interface LaidSet {
+  readonly address: number
+  readonly words: number
+  /** Slots in it. */
+  readonly count: number
 }
 
 export class VectorArena {
@@ -44,7 +55,7 @@ export class VectorArena {
   readonly #signs: number
   readonly #blockBytes: number
   #tableBlocks = 0
-  readonly #seqs: Array<Float64Array> = []
+  readonly #seqs: Array<Uint32Array | Float64Array> = []
   #liveCount = 0
 
   constructor(dims: number, slab: Slab) {
@@ -92,7 +103,7 @@ export class VectorArena {
 
   /** Sequence number of the slot's last change; -1 when it never held anything. */
   seqOf(slot: number): number {
-    return this.#seqs[slot >>> chunkShift]?.[slot & chunkMask] ?? -1
+    return (this.#seqs[slot >>> chunkShift]?.[slot & chunkMask] ?? 0) - 1
   }
 
   /** Address of a live slot's row. */
@@ -113,10 +124,22 @@ export class VectorArena {
   best(query: PreparedQuery, k: number, among: Bitmap, allowed: Bitmap | undefined): SearchHits {
     const size = Math.min(k, this.#liveCount)
     const heap = this.heap(size)
-    const words = this.#bitmap(among, allowed)
-    const bitmap = this.slab.shared("bitmap", among.words.byteLength)
-    const found = this.slab.kernels.scanRows(this.table, bitmap, words, query.codes, this.width, heap, 0, size)
+    const { address, words } = this.lay(among, allowed)
+    const found = this.slab.kernels.scanRows(this.table, address, words, query.codes, this.width, heap, 0, size)
     return this.drain(heap, found)
+  }
+
+  /** Lays `among`, within `allowed`, out for the kernels. */
+  lay(among: Bitmap, allowed: Bitmap | undefined): LaidSet {
+    const { slab } = this
+    const words = among.words.length
+    const bytes = words * wordBytes
+    const address = slab.shared("among", bytes)
+    const other = slab.shared("within", bytes)
+    slab.words.set(among.words, address >>> 2)
+    slab.words.fill(0, other >>> 2, (other >>> 2) + words)
+    slab.words.set((allowed ?? among).words.subarray(0, words), other >>> 2)
+    return { address, words, count: slab.kernels.intersect(address, other, words) }
   }
 
   /** Inner products of live slots with the query. */
@@ -224,8 +247,10 @@ export class VectorArena {
 
   #note(slot: number, seq: number): void {
     const chunk = slot >>> chunkShift
-    while (this.#seqs.length <= chunk) this.#seqs.push(new Float64Array(seqsPerChunk).fill(-1))
-    this.#seqs[chunk]![slot & chunkMask] = seq
+    while (this.#seqs.length <= chunk) this.#seqs.push(new Uint32Array(seqsPerChunk))
+    const seqs = this.#seqs[chunk]!
+    if (seq + 1 > narrowMax && seqs instanceof Uint32Array) this.#seqs[chunk] = Float64Array.from(seqs)
+    this.#seqs[chunk]![slot & chunkMask] = seq + 1
   }
 
   #rotated(place: string, vector: Float32Array): number {
@@ -276,15 +301,5 @@ export class VectorArena {
     if (address === 0) return
     this.slab.release(address, this.#blockBytes)
     this.slab.words[at] = 0
-  }
-
-  /** Lays `among` within `allowed` out for the kernels; how many words. */
-  #bitmap(among: Bitmap, allowed: Bitmap | undefined): number {
-    const { words } = among
-    const from = this.slab.shared("bitmap", words.byteLength) >>> 2
-    const target = this.slab.words
-    if (allowed === undefined) target.set(words, from)
-    else for (let i = 0; i < words.length; i++) target[from + i] = words[i]! & (allowed.words[i] ?? 0)
-    return words.length
   }
 }

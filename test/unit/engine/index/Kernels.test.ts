@@ -1,4 +1,4 @@
-/** The SIMD kernels against their scalar twins, bit for bit: only the nearest lists may differ, in the last bits. */
+/** The SIMD kernels against their scalar twins, bit for bit. */
 import {
   codeBlockBytes,
   loadKernels,
@@ -7,6 +7,7 @@ import {
   rowBytes,
   tablesBytes
 } from "@muniment/engine/index/Kernels"
+import { Bitmap } from "@muniment/engine/index/Bitmap"
 import { Slab } from "@muniment/engine/index/Slab"
 import { describe, expect, it } from "vitest"
 import {
@@ -16,6 +17,7 @@ import {
   encodeQueryScalar,
   encodeRowScalar,
   encodeTablesScalar,
+  halfSquareScalar,
   rotateScalar,
   scoreScalar
 } from "../../../support/ScalarKernels.ts"
@@ -130,9 +132,12 @@ describe.each(widths)("of %d components", (width) => {
       const found = kernels.scanCodes(blocks, 3, tablesAt, 0.1, spread, table, 0, 0, queryCodes, width, heap, 0, k)
       kernels.sortBestFirst(heap, found)
       const kept: Array<readonly [number, number]> = []
+      let leastBound = -Infinity
       for (const [slot, code] of codes.entries()) {
         const least = kept.length < k ? -Infinity : kept[k - 1]![0]
-        if (boundScalar(code, tables, 0.1, spread) < least || scores[slot]! < least) continue
+        // Four rows at a time are chosen by what was the least before them.
+        if (slot % 4 === 0) leastBound = least
+        if (boundScalar(code, tables, 0.1, spread) < leastBound || scores[slot]! < least) continue
         kept.push([scores[slot]!, slot])
         kept.sort(([left, leftSlot], [right, rightSlot]) => right - left || leftSlot - rightSlot)
         kept.length = Math.min(k, kept.length)
@@ -145,25 +150,42 @@ describe.each(widths)("of %d components", (width) => {
     }
   })
 
-  it("finds the nearest list, and lists in order of nearness", () => {
+  it("cuts one set of slots down to another, and counts what is left", () => {
+    const words = [1, 4, 7, 64]
+    for (const count of words) {
+      const [left, right] = [0, 1].map(() => Uint32Array.from({ length: count }, () => random.next() * 2 ** 32))
+      const [target, other] = [slab.allocate(count * 4), slab.allocate(count * 4)]
+      slab.words.set(left!, target >>> 2)
+      slab.words.set(right!, other >>> 2)
+      const both = left!.map((word, at) => word & right![at]!)
+      expect(kernels.intersect(target, other, count)).toBe(new Bitmap(both).count())
+      expect(slab.words.slice(target >>> 2, (target >>> 2) + count)).toEqual(both)
+    }
+  })
+
+  it("finds the nearest list, and lists by their product with a query, as the scalar twins do", () => {
     const count = 37
     const centroids = Array.from({ length: count }, () => noise(width))
-    const centroidsAt = placed(Float32Array.from(centroids.flatMap((centroid) => [...centroid])))
+    const rows = slab.allocate(count * rowBytes(width))
     const halves = slab.allocate(count * 4)
-    const scratch = slab.allocate(count * 4)
     const heap = slab.allocate(count * pairBytes)
-    kernels.halfSquares(centroidsAt, count, width, halves)
+    const query = slab.allocate(queryBytes(width))
+    for (const [list, centroid] of centroids.entries())
+      kernels.encodeRow(placed(centroid), rows + list * rowBytes(width), width)
+    const encoded = centroids.map(encodeRowScalar)
+    kernels.halfSquares(rows, count, width, halves)
+    expect([...floatsAt(halves, count)]).toEqual(encoded.map(halfSquareScalar))
     for (let trial = 0; trial < 10; trial++) {
       const vector = noise(width)
-      const nearness = centroids.map((centroid) =>
-        centroid.reduce((sum, x, at) => sum + x * vector[at]! - (x * x) / 2, 0)
-      )
-      const order = [...nearness.keys()].sort((left, right) => nearness[right]! - nearness[left]!)
-      const at = placed(vector)
-      expect(kernels.nearestList(at, centroidsAt, halves, count, width, scratch)).toBe(order[0])
-      const found = kernels.probe(at, centroidsAt, halves, count, width, scratch, 9, heap)
+      kernels.encodeQuery(placed(vector), query, width)
+      const products = encoded.map((row) => scoreScalar(row, encodeQueryScalar(vector)))
+      const nearness = products.map((product, list) => Math.fround(product - halfSquareScalar(encoded[list]!)))
+      const descending = (values: ReadonlyArray<number>) =>
+        [...values.keys()].sort((left, right) => values[right]! - values[left]! || left - right)
+      expect(kernels.nearestList(query, rows, halves, count, width)).toBe(descending(nearness)[0])
+      const found = kernels.probe(query, rows, count, width, 9, heap)
       expect(Array.from({ length: found }, (_value, i) => slab.words[(heap >>> 2) + 2 * i + 1])).toEqual(
-        order.slice(0, 9)
+        descending(products).slice(0, 9)
       )
     }
   })

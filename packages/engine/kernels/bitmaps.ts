@@ -1,0 +1,29 @@
+/** Sets of slots, u32 words of 32 bits each. */
+
+/** Leaves at `target` what is in both sets of u32[words]; how many slots that is. */
+export function intersect(target: i32, other: i32, words: i32): i32 {
+  let counts = i32x4.splat(0)
+  let at = 0
+  for (; at + 4 <= words; at += 4) {
+    const both = v128.and(v128.load(target + at * 4), v128.load(other + at * 4))
+    v128.store(target + at * 4, both)
+    counts = i32x4.add(counts, i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(i8x16.popcnt(both))))
+  }
+  let count =
+    i32x4.extract_lane(counts, 0) +
+    i32x4.extract_lane(counts, 1) +
+    i32x4.extract_lane(counts, 2) +
+    i32x4.extract_lane(counts, 3)
+  for (; at < words; at++) {
+    const both = load<u32>(target + at * 4) & load<u32>(other + at * 4)
+    store<u32>(target + at * 4, both)
+    count += popcnt(both)
+  }
+  return count
+}
+
+/** Whether a slot is in the set. */
+export function isWithin(set: i32, words: i32, slot: i32): bool {
+  const word = slot >>> 5
+  return word < words && ((load<u32>(set + word * 4) >>> (slot & 31)) & 1) === 1
+}
