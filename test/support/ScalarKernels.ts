@@ -92,6 +92,12 @@ export const halfSquareScalar = ({ codes, scale }: ScalarRow): number => {
   return fround(fround(fround(square) * fround(scale * scale)) * 0.5)
 }
 
+/** With the high seven bits of the query's codes, the low ones taken to be 64. */
+export const scoreRoughlyScalar = (row: ScalarRow, query: ScalarQuery): number => {
+  const rough = query.codes.map((code) => ((code + 8_192) >> 7) * 128 + 64 - 8_192)
+  return scoreScalar(row, { codes: rough, scale: query.scale })
+}
+
 export interface ScalarCode {
   readonly isPositive: ReadonlyArray<boolean>
   readonly factor: number

@@ -6,7 +6,7 @@
  * queries, so they have no order of summing either.
  */
 import { offer, sortBestFirst, threshold } from "./heap"
-import { rowTailBytes, scoreRow } from "./rows"
+import { rowTailBytes, scoreRoughly, scoreRow } from "./rows"
 
 /** f32[count] halves of squared lengths at `target`, of the rows at `centroids`. */
 export function halfSquares(centroids: i32, count: i32, width: i32, target: i32): void {
@@ -28,10 +28,10 @@ export function halfSquares(centroids: i32, count: i32, width: i32, target: i32)
 }
 
 function nearnessOf(query: i32, centroids: i32, halves: i32, list: i32, width: i32): f32 {
-  return scoreRow(centroids + list * (width + rowTailBytes), query, width) - load<f32>(halves + list * 4)
+  return scoreRoughly(centroids + list * (width + rowTailBytes), query, width) - load<f32>(halves + list * 4)
 }
 
-/** The list of a vector, encoded as a query. */
+/** The list of a vector, encoded as a query; of two that are about as near, either. */
 export function nearestList(query: i32, centroids: i32, halves: i32, count: i32, width: i32): i32 {
   let nearest = 0
   let most = nearnessOf(query, centroids, halves, 0, width)

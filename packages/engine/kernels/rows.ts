@@ -18,6 +18,7 @@ const rowsPerBlockMask: i32 = 31
 const codeMax: f32 = 127
 const queryMax: f32 = 8191
 const queryShift: i32 = 8192
+const lowMean: i32 = 64
 
 function largestOf(at: i32, width: i32): f32 {
   let largest = f32x4.splat(0)
@@ -123,6 +124,24 @@ export function scoreRow(row: i32, query: i32, width: i32): f32 {
     i32x4.extract_lane(sums, 2) +
     i32x4.extract_lane(sums, 3)
   const product = shifted - queryShift * load<i32>(row + width, 4)
+  return <f32>product * (load<f32>(row + width) * load<f32>(query + 2 * width))
+}
+
+/** About `scoreRow`, in half the time: of the query's codes the high halves alone, the low ones taken to be 64. */
+export function scoreRoughly(row: i32, query: i32, width: i32): f32 {
+  let a = i32x4.splat(0)
+  let b = i32x4.splat(0)
+  for (let i = 0; i < width; i += 32) {
+    a = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(row + i), v128.load(query + i), a)
+    b = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(row + i, 16), v128.load(query + i, 16), b)
+  }
+  const sums = i32x4.add(a, b)
+  const high =
+    i32x4.extract_lane(sums, 0) +
+    i32x4.extract_lane(sums, 1) +
+    i32x4.extract_lane(sums, 2) +
+    i32x4.extract_lane(sums, 3)
+  const product = (high << 7) - (queryShift - lowMean) * load<i32>(row + width, 4)
   return <f32>product * (load<f32>(row + width) * load<f32>(query + 2 * width))
 }
 

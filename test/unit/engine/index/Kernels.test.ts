@@ -19,6 +19,7 @@ import {
   encodeTablesScalar,
   halfSquareScalar,
   rotateScalar,
+  scoreRoughlyScalar,
   scoreScalar
 } from "../../../support/ScalarKernels.ts"
 import { SeededRandom } from "../../../support/SeededRandom.ts"
@@ -179,7 +180,9 @@ describe.each(widths)("of %d components", (width) => {
       const vector = noise(width)
       kernels.encodeQuery(placed(vector), query, width)
       const products = encoded.map((row) => scoreScalar(row, encodeQueryScalar(vector)))
-      const nearness = products.map((product, list) => Math.fround(product - halfSquareScalar(encoded[list]!)))
+      const nearness = encoded.map((row) =>
+        Math.fround(scoreRoughlyScalar(row, encodeQueryScalar(vector)) - halfSquareScalar(row))
+      )
       const descending = (values: ReadonlyArray<number>) =>
         [...values.keys()].sort((left, right) => values[right]! - values[left]! || left - right)
       expect(kernels.nearestList(query, rows, halves, count, width)).toBe(descending(nearness)[0])
