@@ -68,7 +68,7 @@ export function clearCode(block: i32, lane: i32, width: i32): void {
   store<u32>(factors + lane * 4, 0, 384)
 }
 
-/** Look-up tables of f32[width], rotated: u6[width / 4][16] at `tables`, then f32 step and f32 least sum; then room for a block's sums. */
+/** Look-up tables of f32[width], rotated: u6[width / 4][16] at `tables`, then f32 step and f32 least sum, i32 rows scored; then room for a block's sums. */
 export function encodeTables(rotated: i32, tables: i32, width: i32): void {
   let widest: f32 = 0
   let total: f32 = 0
@@ -93,6 +93,7 @@ export function encodeTables(rotated: i32, tables: i32, width: i32): void {
   }
   store<f32>(tables + width * 4, perUnit > 0 ? 1 / perUnit : 0)
   store<f32>(tables + width * 4, -total, 4)
+  store<i32>(tables + width * 4, 0, 8)
 }
 
 /** s·q in steps of the tables for each row of a block: u16[32] at `sums`. */
@@ -164,7 +165,7 @@ export function countAllowed(blocks: i32, count: i32, allowed: i32, allowedWords
 
 /**
  * Scores the rows of one list that may be among the k best, whose bits are set in `allowed` (0: all); the heap's
- * new size. `blocks` is u32[count] addresses; `centre` is c·q, `spread` is |q - c| times the errors to allow for.
+ * new size. Behind the tables it counts the rows that it has scored. `blocks` is u32[count] addresses; `centre` is c·q, `spread` is |q - c| times the errors to allow for.
  */
 export function scanCodes(
   blocks: i32,
@@ -187,6 +188,7 @@ export function scanCodes(
   const centres = f32x4.splat(centre)
   const spreads = f32x4.splat(spread)
   let wanted = threshold(heap, size, k)
+  let scored = load<i32>(tables + width * 4, 8)
   for (let at = 0; at < count; at++) {
     const block = load<i32>(blocks + at * 4)
     sumEntries(block, tables, width, sums)
@@ -200,6 +202,7 @@ export function scanCodes(
         const slot = load<i32>(factors + ctz(hits) * 4, 384)
         if (allowed !== 0 && !isWithin(allowed, allowedWords, slot)) continue
         const score = scoreRow(rowAddress(table, slot, width), query, width)
+        scored++
         if (score >= wanted) {
           size = offer(heap, size, k, score, slot)
           wanted = threshold(heap, size, k)
@@ -207,5 +210,6 @@ export function scanCodes(
       }
     }
   }
+  store<i32>(tables + width * 4, scored, 8)
   return size
 }

@@ -108,7 +108,7 @@ class Actor implements Namespace {
     this.#snapshotModels = state.models
     this.#mailbox = mailbox
     this.#buildDue = buildDue
-    this.reader = new NamespaceReader(store, state)
+    this.reader = new NamespaceReader(store, state, () => Queue.offerUnsafe(buildDue, undefined))
   }
 
   stopReason(): StopReason {
@@ -164,10 +164,7 @@ class Actor implements Namespace {
       this.#seqAtTidy = this.#state.lastSeq
       return Effect.andThen(forget, sweep).pipe(
         Effect.andThen(Effect.suspend(() => this.#eraseLog())),
-        Effect.andThen(isQuiet ? this.#saveSegments(restingSegmentsMin) : Effect.void),
-        // Lists also learn from searches, which tell nobody.
-        Effect.andThen(Queue.offer(this.#buildDue, undefined)),
-        Effect.asVoid
+        Effect.andThen(isQuiet ? this.#saveSegments(restingSegmentsMin) : Effect.void)
       )
     })
   }

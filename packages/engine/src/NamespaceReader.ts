@@ -56,10 +56,13 @@ export type QueryVectors = ReadonlyMap<string, Float32Array>
 export class NamespaceReader {
   readonly #store: OpenNamespace
   readonly #state: NamespaceState
+  readonly #learnDue: () => void
 
-  constructor(store: OpenNamespace, state: NamespaceState) {
+  /** `learnDue` is called when a search has left an index something to learn from. */
+  constructor(store: OpenNamespace, state: NamespaceState, learnDue: () => void) {
     this.#store = store
     this.#state = state
+    this.#learnDue = learnDue
   }
 
   /** Live memories, latest versions and rows; what waits for the sweep, and when it next has to look. */
@@ -109,6 +112,7 @@ export class NamespaceReader {
       for (const slot of found.hits.slots) slots.add(slot)
       plans.push({ namespace: this.#store.key.tag, model, ...found.plan })
     }
+    if (this.indexBacklog > 0) this.#learnDue()
     return { candidates: this.#candidates([...slots], scores, vectors), plans }
   }
 

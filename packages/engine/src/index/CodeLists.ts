@@ -11,6 +11,7 @@ import { CodeBlocks } from "./CodeBlocks.ts"
 import type { Codebook } from "./Codebook.ts"
 import { codeBlockBytes, pairBytes, slotsPerBlock, tablesBytes } from "./Kernels.ts"
 import type { LaidSet, PreparedQuery, VectorArena } from "./VectorArena.ts"
+import { ScoredRows } from "./ScoredRows.ts"
 import type { SearchHits } from "./VectorIndex.ts"
 
 const floatBytes = 4
@@ -49,6 +50,7 @@ interface List {
 
 export class CodeLists {
   readonly codebook: Codebook
+  readonly scoredRows = new ScoredRows()
   readonly #arena: VectorArena
   readonly #lists: ReadonlyArray<List>
   readonly #blocks = new CodeBlocks()
@@ -130,6 +132,10 @@ export class CodeLists {
     if (size === 0) return this.#arena.drain(heap, 0)
     const scan = this.#scanner(query, filter, heap, size)
     const around = new Surroundings(filter === undefined ? 1 : filter.count / this.#size)
+    const done = (found: number): SearchHits => {
+      if (filter === undefined) this.scoredRows.note(k, around.codes, scan.scored())
+      return this.#arena.drain(heap, found)
+    }
     let found = 0
     let looked = 0
     for (let wanted = probedAtOnce; looked < this.codebook.count; wanted *= probedAtOnce) {
@@ -138,16 +144,16 @@ export class CodeLists {
           return this.#arena.best(query, k, this.#arena.live, allowed)
         if (looked >= listsLeast && found === size) {
           const worst = slab.floats[heap >>> 2]!
-          if (centre < worst - reachFor(around.share)) return this.#arena.drain(heap, found)
+          if (centre < worst - reachFor(around.share)) return done(found)
         }
         const list = this.#lists[number]!
         const passing = filter === undefined ? list.size : this.#passing(list, filter)
-        if (passing > 0) found = scan(list, centre, slab.floats[(this.codebook.halves >>> 2) + number]!, found)
+        if (passing > 0) found = scan.list(list, centre, slab.floats[(this.codebook.halves >>> 2) + number]!, found)
         around.note(list.size, passing)
         looked++
       }
     }
-    return this.#arena.drain(heap, found)
+    return done(found)
   }
 
   /** The first `wanted` lists by their centre, which is c·q. */
@@ -176,16 +182,17 @@ export class CodeLists {
     return this.#arena.slab.kernels.countAllowed(list.table, list.blocks.length, address, words, this.#arena.width)
   }
 
-  /** Scores what may be among the best of a list; gives how many the heap then holds. */
+  /** `list` scores what may be among the best of one, and gives how many the heap then holds; `scored` tells the rows. */
   #scanner(query: PreparedQuery, filter: LaidSet | undefined, heap: number, size: number) {
     const { slab, table, width } = this.#arena
     const tables = slab.shared("tables", tablesBytes(width))
     slab.kernels.encodeTables(query.rotated, tables, width)
     const square = squareOf(slab.floats, query.rotated >>> 2, width)
-    return (list: List, centre: number, half: number, found: number): number =>
+    const scored = (): number => slab.words[(tables + width * 4 + 8) >>> 2]!
+    const list = ({ blocks, table: listTable }: List, centre: number, half: number, found: number): number =>
       slab.kernels.scanCodes(
-        list.table,
-        list.blocks.length,
+        listTable,
+        blocks.length,
         tables,
         centre,
         Math.sqrt(Math.max(0, square - 2 * centre + 2 * half)) * errorsAllowed,
@@ -198,6 +205,7 @@ export class CodeLists {
         found,
         size
       )
+    return { list, scored }
   }
 
   /** A block of the list with a free lane. */
@@ -252,7 +260,7 @@ export class CodeLists {
 /** What a filter lets through of the lists looked into so far, beside what it lets through of all. */
 class Surroundings {
   readonly #share: number
-  #codes = 0
+  codes = 0
   #passing = 0
 
   constructor(share: number) {
@@ -260,13 +268,13 @@ class Surroundings {
   }
 
   note(codes: number, passing: number): void {
-    this.#codes += codes
+    this.codes += codes
     this.#passing += passing
   }
 
   /** What the filter lets through around the query; 0 if that is far less than elsewhere. */
   get share(): number {
-    const here = this.#passing / this.#codes
+    const here = this.#passing / this.codes
     return here * rarityMax < this.#share ? 0 : here
   }
 }

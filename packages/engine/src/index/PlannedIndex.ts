@@ -104,7 +104,7 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
       lists:
         codes === undefined || codes.lists === 0
           ? undefined
-          : { count: codes.lists, probes: codes.probesFor(k, passing / live) },
+          : { count: codes.lists, probes: codes.probesFor(k, passing / live), excess: codes.excessFor(k) },
       graph: graph === undefined ? undefined : { pending: graph.pendingWithin(allowed) },
       pin: this.options.pin,
       costs: this.options.costs?.current ?? typicalCosts
@@ -175,7 +175,7 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
   ): SearchHits {
     if (engine === "quantized" && this.codes !== undefined)
       return this.codes.search(query, k, allowed, undefined, scansRare)
-    this.codes?.note(query)
+    this.codes?.noteOther(query, k, allowed !== undefined)
     if (engine === "hnsw" && this.graph !== undefined) return this.graph.search(query, k, allowed, ef)
     return this.exact.search(query, k, allowed)
   }

@@ -8,6 +8,7 @@
  */
 import { efFor } from "./HnswIndex.ts"
 import type { IndexCosts } from "./IndexCosts.ts"
+import { usualRows } from "./ScoredRows.ts"
 import type { Engine } from "./VectorIndex.ts"
 
 /** What `MUNIMENT_INDEX` may say: an engine pins it, `auto` leaves the choice to the planner. */
@@ -27,8 +28,8 @@ export interface PlanInput {
   readonly live: number
   /** Live vectors that pass the filter; equal to `live` without one. */
   readonly allowed: number
-  /** Undefined while there are no codes; `probes` is for k results within the filter. */
-  readonly lists: { readonly count: number; readonly probes: number } | undefined
+  /** Undefined while there are no codes; `probes` is for k results within the filter, `excess` how many times more rows they score than usual. */
+  readonly lists: { readonly count: number; readonly probes: number; readonly excess: number } | undefined
   /** Undefined without a graph; else how many allowed vectors it does not hold yet. */
   readonly graph: { readonly pending: number } | undefined
   readonly pin: IndexPin
@@ -93,7 +94,7 @@ const quantizedPlan = ({ allowed, costs, k, lists, live }: PlanInput, exactMicro
   if (lists === undefined) return undefined
   const microsOf = (probes: number): number => {
     const scanned = (live * probes) / lists.count
-    const scored = Math.min(allowed, scanned, scoredRows(k, scanned))
+    const scored = Math.min(allowed, scanned, usualRows(k, scanned) * lists.excess)
     return (
       costs.searchMicros +
       lists.count * costs.centroidMicros +
@@ -109,12 +110,6 @@ const quantizedPlan = ({ allowed, costs, k, lists, live }: PlanInput, exactMicro
     estimatedMicros: microsOf(lists.probes)
   }
 }
-
-/** Rows scored for k of n codes: each new best one, and those that the error of the estimate lets through. */
-const scoredRows = (k: number, scanned: number): number => rowsPerBest * k * Math.log(Math.E + scanned / k)
-
-/** Fitted to counts at k 10 and 100 on real and synthetic vectors (bench/index). */
-const rowsPerBest = 2
 
 const graphPlan = ({ allowed, costs, graph, k, live }: PlanInput): Estimate | undefined => {
   if (graph === undefined) return undefined

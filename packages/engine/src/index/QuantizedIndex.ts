@@ -88,7 +88,7 @@ export class QuantizedIndex implements VectorIndex {
   ): SearchHits {
     const prepared = this.#arena.prepare(query)
     if (this.#serving === undefined) return this.#arena.best(prepared, k, this.#arena.live, allowed)
-    this.note(query)
+    this.#tuning?.note(query)
     return this.#serving.search(prepared, k, allowed, reachFor, scansRare)
   }
 
@@ -97,9 +97,15 @@ export class QuantizedIndex implements VectorIndex {
     return this.#tuning?.probesFor(k, share) ?? this.lists
   }
 
-  /** Has `work` learn from a query that another engine answers. */
-  note(query: Float32Array): void {
+  /** How many times more rows than usual a search for k results scores. */
+  excessFor(k: number): number {
+    return this.#serving?.scoredRows.excessFor(k) ?? 1
+  }
+
+  /** Has `work` learn from a query for k results that another engine answers. */
+  noteOther(query: Float32Array, k: number, isFiltered: boolean): void {
     this.#tuning?.note(query)
+    if (!isFiltered) this.#serving?.scoredRows.fade(k)
   }
 
   /**

@@ -7,7 +7,7 @@ const base: PlanInput = {
   k: 10,
   live: 100_000,
   allowed: 100_000,
-  lists: { count: 500, probes: 100 },
+  lists: { count: 500, probes: 100, excess: 1 },
   graph: undefined,
   pin: "auto",
   costs: typicalCosts
@@ -23,7 +23,7 @@ describe("the planner", () => {
   })
 
   it("scans a small namespace, and one whose codes are not there yet", () => {
-    expect(plan({ ...base, live: 100, allowed: 100, lists: { count: 1, probes: 1 } }).engine).toBe("exact")
+    expect(plan({ ...base, live: 100, allowed: 100, lists: { count: 1, probes: 1, excess: 1 } }).engine).toBe("exact")
     expect(plan({ ...base, lists: undefined })).toMatchObject({ engine: "exact", reason: "few vectors are stored" })
   })
 
@@ -57,7 +57,7 @@ describe("the planner", () => {
     fc.assert(
       fc.property(inputs, ({ k, live, probed, share }) => {
         const count = Math.ceil(Math.sqrt(live))
-        const lists = { count, probes: Math.ceil(count * probed) }
+        const lists = { count, probes: Math.ceil(count * probed), excess: 1 }
         const input = { ...base, k, live, allowed: Math.floor(live * share), lists }
         const chosen = plan(input).estimatedMicros
         for (const pin of ["exact", "quantized"] as const)
