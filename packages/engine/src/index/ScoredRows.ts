@@ -8,7 +8,7 @@ const rowsPerBest = 2
 /** Searches that the excess looks back on. */
 const memory = 8
 /** Of the excess, what is left after each search that another engine answered because of it. */
-const fading = 0.98
+const fading = 0.998
 /** Excesses are kept for k up to powers of this. */
 const base = 4
 

@@ -4,8 +4,20 @@ import { join } from "node:path"
 import { Bitmap } from "@muniment/engine/index/Bitmap"
 import { PlannedIndex } from "@muniment/engine/index/PlannedIndex"
 import { codesKeepMin, codesMin } from "@muniment/engine/index/Planner"
+import { QuantizedIndex } from "@muniment/engine/index/QuantizedIndex"
 import { describe, expect, it } from "vitest"
-import { buildAll, clustered, hnswlib, oracleOf, pairs, recallOf, slabs, stoppedClock } from "./indexFixtures.ts"
+import { seededRandom } from "../../../../bench/index/clusteredVectors.ts"
+import {
+  buildAll,
+  clustered,
+  hnswlib,
+  makeArena,
+  oracleOf,
+  pairs,
+  recallOf,
+  slabs,
+  stoppedClock
+} from "./indexFixtures.ts"
 
 const dims = 16
 const size = 6_000
@@ -14,6 +26,11 @@ const filled = (count: number, options: Partial<ConstructorParameters<typeof Pla
   const index = new PlannedIndex({ dims, slabs, hnswlib, pin: "auto", ...options })
   for (const [slot, vector] of rows.slice(0, count).entries()) index.upsert(slot, vector, slot)
   return index
+}
+
+const unit = (vector: Float32Array) => {
+  const norm = Math.hypot(...vector)
+  return vector.map((x) => x / norm)
 }
 
 describe("PlannedIndex", () => {
@@ -42,6 +59,31 @@ describe("PlannedIndex", () => {
     buildAll(index)
     const everything = Bitmap.of(Array.from({ length: size + 1_000 }, (_, slot) => slot))
     for (const query of queries) expect(index.search(query, 10, everything)).toEqual(index.search(query, 10, undefined))
+  })
+
+  it("scans vectors whose codes let most rows through, and tries the codes again from time to time", () => {
+    const random = seededRandom(4)
+    const noise = () => unit(Float32Array.from({ length: 64 }, () => random() - 0.5))
+    const index = new PlannedIndex({ dims: 64, slabs, hnswlib, pin: "auto" })
+    for (let slot = 0; slot < size; slot++) index.upsert(slot, noise(), slot)
+    buildAll(index)
+    const engineOf = () => index.searchExplained(noise(), 100, undefined).plan.engine
+    expect(engineOf()).toBe("quantized")
+    const engines = Array.from({ length: 600 }, engineOf)
+    expect(engines.slice(0, 40)).toContain("exact")
+    expect(engines.filter((engine) => engine === "exact").length).toBeGreaterThan(500)
+    expect(engines.slice(300)).toContain("quantized")
+  })
+
+  it("scans what passes, if asked to, when a filter leaves little around the query", () => {
+    const index = new QuantizedIndex(makeArena(dims))
+    for (const [slot, vector] of rows.entries()) index.upsert(slot, vector, slot)
+    buildAll(index)
+    const oracle = oracleOf(rows.entries(), dims)
+    for (const query of queries) {
+      const far = Bitmap.of(oracle.search(query, size, undefined).slots.slice(-size / 2))
+      expect(index.search(query, 10, far, undefined, true)).toEqual(oracle.search(query, 10, far))
+    }
   })
 
   it("gives the score of any slot, and none of a slot without a vector", () => {
