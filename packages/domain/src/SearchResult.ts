@@ -25,7 +25,9 @@ export const IndexExplanation = Schema.Struct({
   engine: Schema.Literals(indexEngines).annotate({ description: "Which engine chose the candidates." }),
   reason: Schema.String.annotate({ description: "Why it was this one." }),
   probedLists: Schema.optionalKey(
-    Schema.Int.annotate({ description: "How many of its inverted lists it was expected to read; absent where it has none." })
+    Schema.Int.annotate({
+      description: "How many of its inverted lists it was expected to read; absent where it has none."
+    })
   ),
   estimatedMicros: Schema.Finite.annotate({ description: "Microseconds the planner expected it to take." })
 })
