@@ -46,6 +46,7 @@ export const measureMixed = async (options: {
     await engine.settled(key)
     const questions = Array.from({ length: 500 }, (_, at) => memories.question(at, options.memories))
     await engine.searchMillis(key, questions)
+    await engine.settled(key)
     const batches = Array.from({ length: options.imported / memoriesPerBatch }, (_, batch) =>
       Array.from({ length: memoriesPerBatch }, (__, at) =>
         memories.memory(options.memories + batch * memoriesPerBatch + at, key.agentId)
