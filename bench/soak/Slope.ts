@@ -19,9 +19,9 @@ export interface Slope {
 }
 
 /**
- * flat: the whole interval lies within the tolerance. drifts: the change is beyond the tolerance in
- * the bad direction and the interval leaves out zero. improves: the same in the good one. undecided:
- * the samples vary too much to tell.
+ * flat: the bad end of the interval lies within the tolerance. improves: the whole interval lies beyond it in the
+ * good direction. drifts: the change is beyond the tolerance in the bad direction and the interval leaves out zero.
+ * undecided: the samples vary too much to tell.
  */
 export type Verdict = "flat" | "drifts" | "improves" | "undecided"
 
@@ -38,10 +38,9 @@ export const slopeOf = (points: ReadonlyArray<Point>): Slope => {
 }
 
 export const verdictOf = ({ change, margin }: Slope, tolerance: number, worse: "up" | "down"): Verdict => {
-  if (Math.abs(change) + margin <= tolerance) return "flat"
-  const isSure = Math.abs(change) > margin && Math.abs(change) > tolerance
-  if (!isSure) return "undecided"
-  return change > 0 === (worse === "up") ? "drifts" : "improves"
+  const harm = worse === "up" ? change : -change
+  if (harm + margin <= tolerance) return harm + margin < -tolerance ? "improves" : "flat"
+  return harm > margin && harm > tolerance ? "drifts" : "undecided"
 }
 
 /** Two-sided 95 % quantile (Abramowitz and Stegun 26.7.5); the first two have to be exact. */

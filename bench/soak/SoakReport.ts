@@ -33,6 +33,8 @@ interface Series {
   readonly isAbsolute?: true
   /** Told, but not part of the verdict. */
   readonly isTold?: true
+  /** The most so far: of what rises and is emptied again and again. */
+  readonly isPeak?: true
 }
 
 /** Times are judged against the machine's own pace of the same minute: others may be at work on it. */
@@ -54,7 +56,13 @@ const series: ReadonlyArray<Series> = [
   { title: "heap used (MB)", of: ({ heapMegabytes }) => heapMegabytes, worse: "up", tolerance: 0.25 },
   { title: "outside the heap (MB)", of: ({ externalMegabytes }) => externalMegabytes, worse: "up", tolerance: 0.1 },
   { title: "files (MB)", of: ({ fileMegabytes }) => fileMegabytes, worse: "up", tolerance: 0.1 },
-  { title: "write-ahead logs (MB)", of: ({ walMegabytes }) => walMegabytes, worse: "up", tolerance: 0.25 }
+  {
+    title: "write-ahead logs, the most so far (MB)",
+    of: ({ walMegabytes }) => walMegabytes,
+    worse: "up",
+    tolerance: 0.25,
+    isPeak: true
+  }
 ]
 
 /** The first part of a run fills caches and is looked at by nobody. */
@@ -87,12 +95,21 @@ export interface Finding {
 }
 
 export const findingsOf = (samples: ReadonlyArray<SoakSample>): ReadonlyArray<Finding> => {
-  const steady = samples.slice(Math.floor(samples.length * warmupShare))
-  return series.map(({ isAbsolute, isTold, of, title, tolerance, worse }) => {
-    const slope = slopeOf(steady.map((sample) => ({ x: sample.minutes, y: of(sample) })))
+  const warmup = Math.floor(samples.length * warmupShare)
+  return series.map(({ isAbsolute, isTold, title, tolerance, worse, ...one }) => {
+    const values = valuesOf(one, samples)
+    const slope = slopeOf(samples.map(({ minutes }, at) => ({ x: minutes, y: values[at]! })).slice(warmup))
     const bound = isAbsolute === true ? tolerance : tolerance * Math.abs(slope.mean)
     return { title, slope, verdict: verdictOf(slope, bound, worse), isTold: isTold === true }
   })
+}
+
+const valuesOf = (
+  { isPeak, of }: Pick<Series, "isPeak" | "of">,
+  samples: ReadonlyArray<SoakSample>
+): ReadonlyArray<number> => {
+  let peak = -Infinity
+  return samples.map((sample) => (isPeak === true ? (peak = Math.max(peak, of(sample))) : of(sample)))
 }
 
 /** One word for the run: a single drift or error decides, then whatever could not be told. */
@@ -126,9 +143,10 @@ export const soakReport = (options: {
   const findings = findingsOf(samples)
   const relative = series
     .filter(({ isTold }) => isTold !== true)
-    .map(({ of, title }) => {
+    .map(({ title, ...one }) => {
       const { mean } = findings.find((finding) => finding.title === title)!.slope
-      return { name: title, points: samples.map((sample) => ({ x: sample.minutes, y: of(sample) / mean })) }
+      const values = valuesOf(one, samples)
+      return { name: title, points: samples.map(({ minutes }, at) => ({ x: minutes, y: values[at]! / mean })) }
     })
   return {
     title: "Soak: the service under steady churn",

@@ -20,8 +20,10 @@ describe("a slope", () => {
     expect(margin).toBeCloseTo(3.182 * Math.sqrt(1.2 / 3 / 10) * 4, 1)
   })
 
-  it("is flat only if its whole interval is within the tolerance", () => {
+  it("is flat only if the bad end of its interval is within the tolerance", () => {
     expect(verdictOf({ mean: 10, change: 0.2, margin: 0.2 }, 1, "up")).toBe("flat")
+    expect(verdictOf({ mean: 10, change: -1, margin: 0.5 }, 1, "up")).toBe("flat")
+    expect(verdictOf({ mean: 10, change: -1, margin: 0.5 }, 1, "down")).toBe("undecided")
     expect(verdictOf({ mean: 10, change: 0.2, margin: 3 }, 1, "up")).toBe("undecided")
   })
 
@@ -54,6 +56,12 @@ describe("the verdict of a run", () => {
 
   it("is flat when nothing changes", () => {
     expect(verdict(minutes.map(steady))).toBe("FLAT")
+  })
+
+  it("takes logs that rise and are emptied for what they are at most", () => {
+    const sawtooth = (rise: number) => minutes.map((at) => ({ ...steady(at), walMegabytes: (at % 5) + 1 + rise * at }))
+    expect(verdict(sawtooth(0))).toBe("FLAT")
+    expect(verdict(sawtooth(1))).toContain("NOT FLAT: write-ahead logs")
   })
 
   it("names a memory that grows, and recall that falls", () => {

@@ -136,9 +136,10 @@ export class VectorArena {
     const bytes = words * wordBytes
     const address = slab.shared("among", bytes)
     const other = slab.shared("within", bytes)
+    const within = (allowed ?? among).words
     slab.words.set(among.words, address >>> 2)
-    slab.words.fill(0, other >>> 2, (other >>> 2) + words)
-    slab.words.set((allowed ?? among).words.subarray(0, words), other >>> 2)
+    slab.words.set(within.length > words ? within.subarray(0, words) : within, other >>> 2)
+    if (within.length < words) slab.words.fill(0, (other >>> 2) + within.length, (other >>> 2) + words)
     return { address, words, count: slab.kernels.intersect(address, other, words) }
   }
 
