@@ -163,6 +163,11 @@ export function scanRows(
 ): i32 {
   let least = threshold(heap, size, k)
   for (let word = 0; word < words; word++) {
+    // Behind a narrow filter most words are empty.
+    if ((word & 3) === 0 && word + 4 <= words && !v128.any_true(v128.load(bitmap + word * 4))) {
+      word += 3
+      continue
+    }
     for (let bits = load<u32>(bitmap + word * 4); bits !== 0; bits &= bits - 1) {
       const slot = (word << 5) + ctz(bits)
       const score = scoreRow(rowAddress(table, slot, width), query, width)

@@ -141,7 +141,7 @@ export class CodeLists {
     for (let wanted = probedAtOnce; looked < this.codebook.count; wanted *= probedAtOnce) {
       for (const { centre, number } of this.probeOrder(query, wanted).slice(looked)) {
         if (looked === listsLeast && scansRare && around.share === 0)
-          return this.#arena.best(query, k, this.#arena.live, allowed)
+          return this.#arena.best(query, k, this.#arena.lay(this.#arena.live, allowed))
         if (looked >= listsLeast && found === size) {
           const worst = slab.floats[heap >>> 2]!
           if (centre < worst - reachFor(around.share)) return done(found)

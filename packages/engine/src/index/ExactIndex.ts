@@ -27,7 +27,7 @@ export class ExactIndex implements VectorIndex {
   }
 
   search(query: Float32Array, k: number, allowed: Bitmap | undefined): SearchHits {
-    return this.arena.best(this.arena.prepare(query), k, this.arena.live, allowed)
+    return this.arena.best(this.arena.prepare(query), k, this.arena.lay(this.arena.live, allowed))
   }
 
   stats(): IndexStats {

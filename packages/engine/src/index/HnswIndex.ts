@@ -75,12 +75,12 @@ export class HnswIndex implements VectorIndex {
     const isComplete =
       candidates !== undefined && (candidates.length >= wanted || candidates.length >= this.indexedWithin(allowed))
     // Otherwise the walk ran too long, or did not reach everything it could have returned.
-    if (!isComplete) return this.arena.best(prepared, k, this.arena.live, allowed)
+    if (!isComplete) return this.arena.best(prepared, k, this.arena.lay(this.arena.live, allowed))
     // Beside the candidates the tail, within the filter.
     const among = this.serving.missing.clone()
     if (allowed !== undefined) among.and(allowed)
     for (const slot of candidates) among.set(slot)
-    return this.arena.best(prepared, k, among, undefined)
+    return this.arena.best(prepared, k, this.arena.lay(among, undefined))
   }
 
   /**

@@ -64,7 +64,7 @@ export function* measureCosts(slab: Slab, now: () => number): Generator<void, In
     }
     const query = noise()
     const itself = arena.copyOf(0)
-    const scan = (among: Bitmap) => () => arena.best(arena.prepare(query), results, among, undefined)
+    const scan = (among: Bitmap) => () => arena.best(arena.prepare(query), results, arena.lay(among, undefined))
     const few = Bitmap.of(Array.from({ length: rows / 16 }, (_value, at) => (at * 37) % rows))
     const searchMicros = yield* medianMicros(scan(Bitmap.of([0])), now)
     const rowMicros = perUnit((yield* medianMicros(scan(arena.live), now)) - searchMicros, rows)

@@ -16,7 +16,7 @@ import { QuantizedIndex } from "./QuantizedIndex.ts"
 import type { SegmentedIndex } from "./Segments.ts"
 import type { SlabPool } from "./Slab.ts"
 import type { SnapshotKey } from "./Snapshot.ts"
-import { VectorArena } from "./VectorArena.ts"
+import { type LaidSet, VectorArena } from "./VectorArena.ts"
 import { VectorSegments } from "./VectorSegments.ts"
 import type { IndexStats, SearchHits, VectorIndex } from "./VectorIndex.ts"
 
@@ -69,11 +69,11 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     k: number,
     allowed: Bitmap | undefined
   ): { readonly hits: SearchHits; readonly plan: Plan } {
-    const passing = this.passing(allowed)
-    const chosen = this.planFor(k, passing, allowed)
+    const within = this.within(allowed)
+    const chosen = this.planFor(k, within?.count ?? this.arena.size, allowed)
     // A filter that lets everything through would cost a look for each candidate.
-    const restricting = passing === this.arena.size ? undefined : allowed
-    return { hits: this.searchBy(chosen, query, k, restricting), plan: chosen }
+    const restricting = within?.count === this.arena.size ? undefined : allowed
+    return { hits: this.searchBy(chosen, query, k, restricting, within), plan: chosen }
   }
 
   /** Inner products of the slots' vectors with the query; not a number where a slot has none. */
@@ -91,7 +91,7 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
   }
 
   plan(k: number, allowed: Bitmap | undefined): Plan {
-    return this.planFor(k, this.passing(allowed), allowed)
+    return this.planFor(k, this.within(allowed)?.count ?? this.arena.size, allowed)
   }
 
   private planFor(k: number, passing: number, allowed: Bitmap | undefined): Plan {
@@ -171,13 +171,19 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     { ef, engine, scansRare }: Plan,
     query: Float32Array,
     k: number,
-    allowed: Bitmap | undefined
+    allowed: Bitmap | undefined,
+    within: LaidSet | undefined
   ): SearchHits {
     if (engine === "quantized" && this.codes !== undefined)
       return this.codes.search(query, k, allowed, undefined, scansRare)
     this.codes?.noteOther(query, k, allowed !== undefined)
     if (engine === "hnsw" && this.graph !== undefined) return this.graph.search(query, k, allowed, ef)
-    return this.exact.search(query, k, allowed)
+    return this.arena.best(this.arena.prepare(query), k, within ?? this.arena.lay(this.arena.live, undefined))
+  }
+
+  /** What a filter lets through, laid out for the kernels. */
+  private within(allowed: Bitmap | undefined): LaidSet | undefined {
+    return allowed === undefined ? undefined : this.arena.lay(this.arena.live, allowed)
   }
 
   private follow(slot: number): void {
@@ -188,11 +194,6 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
   private followEngines(slot: number): void {
     this.codes?.follow(slot)
     this.graph?.follow(slot)
-  }
-
-  /** Vectors that a filter lets through. */
-  private passing(allowed: Bitmap | undefined): number {
-    return allowed === undefined ? this.arena.size : this.arena.lay(this.arena.live, allowed).count
   }
 
   private get wantsCodes(): boolean {

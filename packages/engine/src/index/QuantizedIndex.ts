@@ -87,7 +87,7 @@ export class QuantizedIndex implements VectorIndex {
     scansRare = false
   ): SearchHits {
     const prepared = this.#arena.prepare(query)
-    if (this.#serving === undefined) return this.#arena.best(prepared, k, this.#arena.live, allowed)
+    if (this.#serving === undefined) return this.#arena.best(prepared, k, this.#arena.lay(this.#arena.live, allowed))
     this.#tuning?.note(query)
     return this.#serving.search(prepared, k, allowed, reachFor, scansRare)
   }

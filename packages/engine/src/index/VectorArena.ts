@@ -120,11 +120,10 @@ export class VectorArena {
     return { rotated, codes }
   }
 
-  /** The k best of the slots in `among` (live ones only) that are also in `allowed`. */
-  best(query: PreparedQuery, k: number, among: Bitmap, allowed: Bitmap | undefined): SearchHits {
-    const size = Math.min(k, this.#liveCount)
+  /** The k best of live slots. */
+  best(query: PreparedQuery, k: number, { address, count, words }: LaidSet): SearchHits {
+    const size = Math.min(k, count)
     const heap = this.heap(size)
-    const { address, words } = this.lay(among, allowed)
     const found = this.slab.kernels.scanRows(this.table, address, words, query.codes, this.width, heap, 0, size)
     return this.drain(heap, found)
   }
