@@ -10,6 +10,7 @@
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { Bitmap } from "../index/Bitmap.ts"
 import type { MemoryRow } from "../store/NamespaceStore.ts"
+import { EventTimes } from "./EventTimes.ts"
 import { ExpiryQueue } from "./ExpiryQueue.ts"
 import { SlotSet } from "./SlotSet.ts"
 import { VersionChain } from "./VersionChain.ts"
@@ -38,6 +39,7 @@ export class MemoryTable {
   readonly #subjects = new Map<string | undefined, SlotSet>()
   readonly #threads = new Map<string, SlotSet>()
   readonly #tags = new Map<string, SlotSet>()
+  readonly #eventTimes = new EventTimes()
 
   /** Live memories, superseded versions included. */
   get liveCount(): number {
@@ -99,6 +101,7 @@ export class MemoryTable {
 
   insert(row: MemoryRow): void {
     this.#rows[row.slot] = row
+    this.#eventTimes.set(row.slot, row.eventAt)
     this.#live.set(row.slot)
     this.#liveCount++
     this.#setFilters(row, true)
@@ -120,6 +123,7 @@ export class MemoryTable {
     this.#expired.delete(slot)
     if (row.uniqueKey !== undefined) this.#changeChain(row.uniqueKey, (chain) => chain.remove(row))
     this.#rows[slot] = undefined
+    this.#eventTimes.set(slot, undefined)
   }
 
   /** The latest live version of a key. */
@@ -171,7 +175,7 @@ export class MemoryTable {
     }
     return filter.eventFrom === undefined && filter.eventTo === undefined
       ? bitmap
-      : this.#withinEventTime(bitmap, filter.eventFrom ?? -Infinity, filter.eventTo ?? Infinity)
+      : this.#eventTimes.within(bitmap, filter.eventFrom ?? -Infinity, filter.eventTo ?? Infinity)
   }
 
   /** Newest first, ids descending on a tie: the order of listings and of equal scores. */
@@ -179,15 +183,6 @@ export class MemoryTable {
     const a = this.#rows[left]!
     const b = this.#rows[right]!
     return b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
-  }
-
-  #withinEventTime(bitmap: Bitmap, from: number, to: number): Bitmap {
-    const within = new Bitmap()
-    bitmap.forEach((slot) => {
-      const eventAt = this.#rows[slot]!.eventAt
-      if (eventAt !== undefined && eventAt >= from && eventAt <= to) within.set(slot)
-    })
-    return within
   }
 
   #hide(row: MemoryRow): void {
