@@ -1,4 +1,5 @@
 /** Sets of slots, u32 words of 32 bits each. */
+import { sumIntegers } from "./lanes"
 
 /** Leaves at `target` what is in both sets of u32[words]; how many slots that is. */
 export function intersect(target: i32, other: i32, words: i32): i32 {
@@ -9,11 +10,7 @@ export function intersect(target: i32, other: i32, words: i32): i32 {
     v128.store(target + at * 4, both)
     counts = i32x4.add(counts, i32x4.extadd_pairwise_i16x8_u(i16x8.extadd_pairwise_i8x16_u(i8x16.popcnt(both))))
   }
-  let count =
-    i32x4.extract_lane(counts, 0) +
-    i32x4.extract_lane(counts, 1) +
-    i32x4.extract_lane(counts, 2) +
-    i32x4.extract_lane(counts, 3)
+  let count = sumIntegers(counts)
   for (; at < words; at++) {
     const both = load<u32>(target + at * 4) & load<u32>(other + at * 4)
     store<u32>(target + at * 4, both)

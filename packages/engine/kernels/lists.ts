@@ -5,6 +5,7 @@
  * lists by c·q, around which the scores of their members lie. Both products are the integer ones of rows and
  * queries, so they have no order of summing either.
  */
+import { sumIntegers } from "./lanes"
 import { offer, sortBestFirst, threshold } from "./heap"
 import { rowTailBytes, scoreRoughly, scoreRow } from "./rows"
 
@@ -17,11 +18,7 @@ export function halfSquares(centroids: i32, count: i32, width: i32, target: i32)
       const codes = v128.load_ext<i8>(row + i)
       squares = i32x4.add(squares, i32x4.dot_i16x8_s(codes, codes))
     }
-    const square =
-      i32x4.extract_lane(squares, 0) +
-      i32x4.extract_lane(squares, 1) +
-      i32x4.extract_lane(squares, 2) +
-      i32x4.extract_lane(squares, 3)
+    const square = sumIntegers(squares)
     const scale = load<f32>(row + width)
     store<f32>(target + list * 4, <f32>square * (scale * scale) * 0.5)
   }

@@ -7,7 +7,7 @@
  * (relaxed-simd, `i32x4.relaxed_dot_i8x16_i7x16_add_s`, which is exact in that range); integers, so the sum has no
  * order and every machine and engine gets the same score.
  */
-import { sumLanes } from "./lanes"
+import { sumIntegers, sumLanes } from "./lanes"
 import { offer, threshold } from "./heap"
 
 /** Beside the codes: scale and sum. */
@@ -65,11 +65,7 @@ export function encodeRow(rotated: i32, row: i32, width: i32): void {
   const product = sumLanes(products)
   const sum = i32x4.extadd_pairwise_i16x8_s(sums)
   store<f32>(row + width, product > 0 ? sumLanes(squares) / product : 0)
-  store<i32>(
-    row + width,
-    i32x4.extract_lane(sum, 0) + i32x4.extract_lane(sum, 1) + i32x4.extract_lane(sum, 2) + i32x4.extract_lane(sum, 3),
-    4
-  )
+  store<i32>(row + width, sumIntegers(sum), 4)
 }
 
 /** f32[width], rotated, of a row. */
@@ -118,11 +114,7 @@ export function scoreRow(row: i32, query: i32, width: i32): f32 {
     low1 = i32x4.relaxed_dot_i8x16_i7x16_add_s(codes1, v128.load(lows + i, 16), low1)
   }
   const sums = i32x4.add(i32x4.shl(i32x4.add(high0, high1), 7), i32x4.add(low0, low1))
-  const shifted =
-    i32x4.extract_lane(sums, 0) +
-    i32x4.extract_lane(sums, 1) +
-    i32x4.extract_lane(sums, 2) +
-    i32x4.extract_lane(sums, 3)
+  const shifted = sumIntegers(sums)
   const product = shifted - queryShift * load<i32>(row + width, 4)
   return <f32>product * (load<f32>(row + width) * load<f32>(query + 2 * width))
 }
@@ -136,11 +128,7 @@ export function scoreRoughly(row: i32, query: i32, width: i32): f32 {
     b = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(row + i, 16), v128.load(query + i, 16), b)
   }
   const sums = i32x4.add(a, b)
-  const high =
-    i32x4.extract_lane(sums, 0) +
-    i32x4.extract_lane(sums, 1) +
-    i32x4.extract_lane(sums, 2) +
-    i32x4.extract_lane(sums, 3)
+  const high = sumIntegers(sums)
   const product = (high << 7) - (queryShift - lowMean) * load<i32>(row + width, 4)
   return <f32>product * (load<f32>(row + width) * load<f32>(query + 2 * width))
 }

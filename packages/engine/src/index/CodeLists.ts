@@ -6,7 +6,6 @@
  * centroid; removing one frees its lane, an empty block goes back to the slab. Every code of a live slot
  * follows its row: `add` after the arena was set, `remove` before or after it was cleared.
  */
-import type { Bitmap } from "./Bitmap.ts"
 import { CodeBlocks } from "./CodeBlocks.ts"
 import type { Codebook } from "./Codebook.ts"
 import { codeBlockBytes, pairBytes, slotsPerBlock, tablesBytes } from "./Kernels.ts"
@@ -113,7 +112,7 @@ export class CodeLists {
   }
 
   /**
-   * The k best within `allowed`: lists are looked into by their centre, which is c·q, until it lies so far below the
+   * The k best within `filter`, which holds live slots only: lists are looked into by their centre, which is c·q, until it lies so far below the
    * k-th best score found that none of theirs will be better. How far that is, `reachFor` says, for the share that the
    * filter lets through around the query; 0 if that is far less than elsewhere. Then most lists would be looked into,
    * and with `scansRare` what passes is scanned instead.
@@ -121,12 +120,11 @@ export class CodeLists {
   search(
     query: PreparedQuery,
     k: number,
-    allowed: Bitmap | undefined,
+    filter: LaidSet | undefined,
     reachFor: (share: number) => number,
     scansRare = false
   ): SearchHits {
     const { slab } = this.#arena
-    const filter = allowed === undefined ? undefined : this.#arena.lay(this.#arena.live, allowed)
     const size = Math.min(k, filter?.count ?? this.#size)
     const heap = this.#arena.heap(size)
     if (size === 0) return this.#arena.drain(heap, 0)
@@ -140,8 +138,8 @@ export class CodeLists {
     let looked = 0
     for (let wanted = probedAtOnce; looked < this.codebook.count; wanted *= probedAtOnce) {
       for (const { centre, number } of this.probeOrder(query, wanted).slice(looked)) {
-        if (looked === listsLeast && scansRare && around.share === 0)
-          return this.#arena.best(query, k, this.#arena.lay(this.#arena.live, allowed))
+        if (looked === listsLeast && filter !== undefined && scansRare && around.share === 0)
+          return this.#arena.best(query, k, filter)
         if (looked >= listsLeast && found === size) {
           const worst = slab.floats[heap >>> 2]!
           if (centre < worst - reachFor(around.share)) return done(found)

@@ -53,7 +53,7 @@ export class Codebook {
       slab.floats.set(centroids.subarray(list * width, (list + 1) * width), scratch >>> 2)
       slab.kernels.encodeRow(scratch, this.rowOf(list), width)
     }
-    this.#wipe("centroid", width * floatBytes)
+    slab.wipe("centroid", width * floatBytes)
     slab.kernels.halfSquares(this.centroids, this.#count, width, this.halves)
   }
 
@@ -64,7 +64,7 @@ export class Codebook {
     const codes = this.#slab.shared("assigned", queryBytes(width))
     this.#slab.kernels.encodeQuery(vector, codes, width)
     const list = this.#slab.kernels.nearestList(codes, this.centroids, this.halves, this.#count, width)
-    this.#wipe("assigned", queryBytes(width))
+    this.#slab.wipe("assigned", queryBytes(width))
     return list
   }
 
@@ -73,7 +73,8 @@ export class Codebook {
     const address = this.#slab.shared("centroid", this.width * floatBytes)
     this.#slab.kernels.decodeRow(this.rowOf(list), address, this.width)
     const result = use(address)
-    this.#wipe("centroid", this.width * floatBytes)
+    // The mean of one vector is that vector.
+    this.#slab.wipe("centroid", this.width * floatBytes)
     return result
   }
 
@@ -85,12 +86,6 @@ export class Codebook {
   release(): void {
     this.#slab.release(this.centroids, this.#room * rowBytes(this.width))
     this.#slab.release(this.halves, this.#room * floatBytes)
-  }
-
-  /** The mean of one vector is that vector. */
-  #wipe(place: string, bytes: number): void {
-    const address = this.#slab.shared(place, bytes)
-    this.#slab.bytes.fill(0, address, address + bytes)
   }
 }
 

@@ -72,8 +72,9 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     const within = this.within(allowed)
     const chosen = this.planFor(k, within?.count ?? this.arena.size, allowed)
     // A filter that lets everything through would cost a look for each candidate.
-    const restricting = within?.count === this.arena.size ? undefined : allowed
-    return { hits: this.searchBy(chosen, query, k, restricting, within), plan: chosen }
+    const isWhole = within === undefined || within.count === this.arena.size
+    const hits = this.searchBy(chosen, query, k, isWhole ? undefined : allowed, isWhole ? undefined : within)
+    return { hits, plan: chosen }
   }
 
   /** Inner products of the slots' vectors with the query; not a number where a slot has none. */
@@ -175,10 +176,12 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     within: LaidSet | undefined
   ): SearchHits {
     if (engine === "quantized" && this.codes !== undefined)
-      return this.codes.search(query, k, allowed, undefined, scansRare)
+      return this.codes.searchWithin(query, k, within, undefined, scansRare)
     this.codes?.noteOther(query, k, allowed !== undefined)
     if (engine === "hnsw" && this.graph !== undefined) return this.graph.search(query, k, allowed, ef)
-    return this.arena.best(this.arena.prepare(query), k, within ?? this.arena.lay(this.arena.live, undefined))
+    return within === undefined
+      ? this.exact.search(query, k, undefined)
+      : this.arena.best(this.arena.prepare(query), k, within)
   }
 
   /** What a filter lets through, laid out for the kernels. */

@@ -110,12 +110,13 @@ export class ProbeTuning {
   }
 
   #learn(query: Float32Array, into: LearnedReach): void {
+    const prepared = this.#arena.prepare(query)
     const { count } = this.#lists.codebook
     const centres = new Float32Array(count)
-    for (const { centre, number } of this.#lists.probeOrder(this.#arena.prepare(query), count)) centres[number] = centre
+    for (const { centre, number } of this.#lists.probeOrder(prepared, count)) centres[number] = centre
     const answers = thinnings.map((thinning): Answered => {
-      const allowed = thinning === 0 ? undefined : this.#thinned(thinning)
-      const { scores, slots } = this.#lists.search(this.#arena.prepare(query), resultsMax, allowed, () => Infinity)
+      const filter = thinning === 0 ? undefined : this.#arena.lay(this.#arena.live, this.#thinned(thinning))
+      const { scores, slots } = this.#lists.search(prepared, resultsMax, filter, () => Infinity)
       return { scores, centres: Float32Array.from(slots, (slot) => centres[this.#lists.listOf(slot)]!) }
     })
     into.add(answers, centres)

@@ -11,7 +11,7 @@ import type { Bitmap } from "./Bitmap.ts"
 import { trainCodebook } from "./Codebook.ts"
 import { CodeLists } from "./CodeLists.ts"
 import { ProbeTuning } from "./ProbeTuning.ts"
-import type { VectorArena } from "./VectorArena.ts"
+import type { LaidSet, VectorArena } from "./VectorArena.ts"
 import type { IndexStats, SearchHits, VectorIndex } from "./VectorIndex.ts"
 
 /** Vectors below which one flat list is faster than any number of lists. */
@@ -83,13 +83,25 @@ export class QuantizedIndex implements VectorIndex {
     query: Float32Array,
     k: number,
     allowed: Bitmap | undefined,
+    reachFor?: (share: number) => number
+  ): SearchHits {
+    const filter = allowed === undefined ? undefined : this.#arena.lay(this.#arena.live, allowed)
+    return this.searchWithin(query, k, filter, reachFor)
+  }
+
+  /** A search behind a filter that is laid out already; see `CodeLists.search`. */
+  searchWithin(
+    query: Float32Array,
+    k: number,
+    filter: LaidSet | undefined,
     reachFor = (share: number): number => this.#tuning?.reachFor(k, share) ?? Infinity,
     scansRare = false
   ): SearchHits {
     const prepared = this.#arena.prepare(query)
-    if (this.#serving === undefined) return this.#arena.best(prepared, k, this.#arena.lay(this.#arena.live, allowed))
+    if (this.#serving === undefined)
+      return this.#arena.best(prepared, k, filter ?? this.#arena.lay(this.#arena.live, undefined))
     this.#tuning?.note(query)
-    return this.#serving.search(prepared, k, allowed, reachFor, scansRare)
+    return this.#serving.search(prepared, k, filter, reachFor, scansRare)
   }
 
   /** Lists that a search for k results looks into on average, behind a filter that lets this share through. */

@@ -83,6 +83,12 @@ export class Slab {
     return address
   }
 
+  /** Leaves nothing in the first `bytes` of a shared place. */
+  wipe(name: string, bytes: number): void {
+    const address = this.shared(name, bytes)
+    this.bytes.fill(0, address, address + bytes)
+  }
+
   #ensure(end: number): void {
     const missing = end - this.bytes.length
     if (missing <= 0) return

@@ -83,7 +83,7 @@ export class VectorArena {
     // First what may fail for want of room.
     const rotated = this.#rotated("vector", vector)
     this.slab.kernels.encodeRow(rotated, this.#occupy(slot, seq), this.width)
-    this.#wipe("vector")
+    this.slab.wipe("vector", this.width * floatBytes)
     return true
   }
 
@@ -182,7 +182,7 @@ export class VectorArena {
 
   /** Leaves nothing of the last vector that was decoded. */
   wipeDecoded(): void {
-    this.#wipe("decoded")
+    this.slab.wipe("decoded", this.width * floatBytes)
   }
 
   /** 32-bit hash of a live slot's row: tells two vectors of one slot apart. */
@@ -259,11 +259,6 @@ export class VectorArena {
     this.slab.floats.fill(0, (address >>> 2) + this.dims, (address >>> 2) + this.width)
     this.slab.kernels.rotate(address, this.#signs, this.width)
     return address
-  }
-
-  #wipe(place: string): void {
-    const address = this.slab.shared(place, this.width * floatBytes)
-    this.slab.bytes.fill(0, address, address + this.width * floatBytes)
   }
 
   #copy(address: number, target: Array<number>): void {
