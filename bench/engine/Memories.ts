@@ -1,7 +1,7 @@
 /**
  * Seeded memories and questions for the engine's bench: made-up words in the proportions of real
- * texts (the commonest telling word is in some 12 % of 25-word memories), a topic for each memory,
- * and 384-d vectors around the topics, since no embedder runs here.
+ * texts (the commonest telling word is in some 12 % of 25-word memories), and the index suite's hard
+ * vectors, a cluster for each topic, since no embedder runs here.
  *
  * A memory is a function of its number and the seed, so any part can be made again to verify a store.
  */
@@ -9,8 +9,17 @@ import type { PreparedMemory } from "@muniment/engine/Commands"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { contentHash } from "@muniment/trust/CanonicalJson"
 import { seededRandom } from "../index/clusteredVectors.ts"
+import {
+  blur,
+  type Cluster,
+  dataNoise,
+  dims,
+  gaussian,
+  hardClusters,
+  placeWithin,
+  queryNoise
+} from "../index/syntheticVectors.ts"
 
-export const dims = 384
 export const modelId = "bench-384"
 /** Event times begin here, a minute apart. */
 export const firstEventMillis = Date.UTC(2025, 0, 1)
@@ -23,9 +32,8 @@ const zipfShift = 30
 const wordsMin = 10
 const wordsMax = 40
 const wordsPerQuestion = 4
-const topicCount = 200
-const topicNoise = 0.9
-const questionNoise = 1.1
+/** The topics are as many as the clusters of so many hard vectors. */
+const topicsOf = 10_000
 export const subjectCount = 100
 export const tagCount = 10
 
@@ -58,14 +66,14 @@ export class Memories {
   readonly #seed: number
   readonly #words: ReadonlyArray<string>
   readonly #cumulative: Float64Array
-  readonly #topics: ReadonlyArray<Float32Array>
+  readonly #topics: ReadonlyArray<Cluster>
 
   constructor(seed = 1) {
     this.#seed = seed
     const random = seededRandom(seed)
     this.#words = madeUpWords(random)
     this.#cumulative = zipf()
-    this.#topics = Array.from({ length: topicCount }, () => scaled(gaussian(random), 1))
+    this.#topics = hardClusters(gaussian(random), topicsOf)
   }
 
   text(number: number): string {
@@ -74,7 +82,10 @@ export class Memories {
 
   /** Float32Array[384] of unit norm. */
   vector(number: number): Float32Array {
-    return this.#around(seededRandom(this.#mixed(number) ^ 0x5bd1e995), topicNoise)
+    const normal = gaussian(seededRandom(this.#mixed(number) ^ 0x3c6ef372))
+    const vector = this.#placeOf(number)
+    blur(vector, normal, dataNoise)
+    return vector
   }
 
   memory(number: number, agentId: string): PreparedMemory {
@@ -103,17 +114,15 @@ export class Memories {
     }
   }
 
-  /** Asks with some words of one memory in `count`, and with a vector of the same topic. */
+  /** Asks with some words of one memory in `count`, and with a vector from its place in its topic, but noisier. */
   question(number: number, count: number): Question {
     const random = seededRandom(this.#mixed(number) ^ 0x2545f491)
     const target = Math.floor(random() * count)
     const words = this.text(target).split(" ")
     const asked = Array.from({ length: wordsPerQuestion }, () => words[Math.floor(random() * words.length)]!)
-    const vector = this.vector(target).map((value) => value)
-    const noise = gaussian(random)
-    const scale = questionNoise / Math.sqrt(dims)
-    for (let at = 0; at < dims; at++) vector[at]! += noise[at]! * scale
-    return { text: `where was the ${asked.join(" ")}`, vector: scaled(vector, 1) }
+    const vector = this.#placeOf(target)
+    blur(vector, gaussian(random), queryNoise)
+    return { text: `where was the ${asked.join(" ")}`, vector }
   }
 
   #mixed(number: number): number {
@@ -137,12 +146,11 @@ export class Memories {
     return low
   }
 
-  #around(random: () => number, noise: number): Float32Array {
-    const centre = this.#topics[Math.floor(random() * topicCount)]!
-    const vector = gaussian(random)
-    const scale = noise / Math.sqrt(dims)
-    for (let at = 0; at < dims; at++) vector[at] = centre[at]! + vector[at]! * scale
-    return scaled(vector, 1)
+  #placeOf(number: number): Float32Array {
+    const random = seededRandom(this.#mixed(number) ^ 0x5bd1e995)
+    const place = new Float32Array(dims)
+    placeWithin(place, this.#topics[Math.floor(random() * this.#topics.length)]!, gaussian(random))
+    return place
   }
 }
 
@@ -166,23 +174,4 @@ const zipf = (): Float64Array => {
   let sum = 0
   for (let rank = 0; rank < vocabularySize; rank++) cumulative[rank] = sum += 1 / (rank + 1 + zipfShift)
   return cumulative.map((share) => share / sum)
-}
-
-/** Pairs by Box and Muller, both used: vectors are most of what making a memory costs. */
-const gaussian = (random: () => number): Float32Array => {
-  const vector = new Float32Array(dims)
-  for (let at = 0; at < dims; at += 2) {
-    const radius = Math.sqrt(-2 * Math.log(1 - random()))
-    const angle = 2 * Math.PI * random()
-    vector[at] = radius * Math.cos(angle)
-    vector[at + 1] = radius * Math.sin(angle)
-  }
-  return vector
-}
-
-const scaled = (vector: Float32Array, norm: number): Float32Array => {
-  let squares = 0
-  for (let at = 0; at < vector.length; at++) squares += vector[at]! * vector[at]!
-  const factor = norm / Math.sqrt(squares)
-  return vector.map((value) => value * factor)
 }

@@ -12,7 +12,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite"
 import type { PreparedMemory } from "@muniment/engine/Commands"
 import { isMissing, loadPeer, peerNote } from "../kit/Peers.ts"
 import { namespaceKey, openEngine } from "./EngineUnderTest.ts"
-import { dims } from "./Memories.ts"
+import { dims } from "../index/syntheticVectors.ts"
 
 export interface WriteStore {
   readonly name: string

@@ -7,32 +7,50 @@
 import { seededRandom } from "./clusteredVectors.ts"
 import { makeVectorSet, normalise, practiceCount, rowsWithChurn, type VectorSet } from "./VectorSet.ts"
 
-const dims = 384
+export const dims = 384
 /** Directions in which a cluster extends, and its extent in each against its centre's length of 1. */
 const clusterDirections = 48
 const clusterExtent = 0.9
 /** Of the whole ambient noise, against the centre's length. */
-const dataNoise = 0.5
-const queryNoise = 0.8
+export const dataNoise = 0.5
+export const queryNoise = 0.8
 const clustersPerRootOfCount = 0.5
 const clustersMin = 8
+
+export interface Cluster {
+  readonly centre: Float32Array
+  readonly directions: ReadonlyArray<Float32Array>
+}
+
+/** As many clusters as so many hard vectors have. */
+export const hardClusters = (normal: () => number, count: number): ReadonlyArray<Cluster> =>
+  Array.from({ length: Math.max(clustersMin, Math.ceil(Math.sqrt(count) * clustersPerRootOfCount)) }, () => ({
+    centre: noise(normal, 1),
+    directions: Array.from({ length: clusterDirections }, () => noise(normal, 1))
+  }))
+
+/** Somewhere in a cluster's cloud, without ambient noise. */
+export const placeWithin = (target: Float32Array, { centre, directions }: Cluster, normal: () => number): void => {
+  target.set(centre)
+  for (const direction of directions) {
+    const weight = (normal() * clusterExtent) / Math.sqrt(clusterDirections)
+    for (let i = 0; i < dims; i++) target[i]! += weight * direction[i]!
+  }
+}
+
+/** Adds the noise, and makes a unit vector of it. */
+export const blur = (target: Float32Array, normal: () => number, ambient: number): void => {
+  for (let i = 0; i < dims; i++) target[i]! += (normal() * ambient) / Math.sqrt(dims)
+  normalise(target)
+}
 
 export const hardVectors = (count: number, queries: number, seed: number): VectorSet => {
   const random = seededRandom(seed)
   const normal = gaussian(random)
-  const clusters = Array.from(
-    { length: Math.max(clustersMin, Math.ceil(Math.sqrt(count) * clustersPerRootOfCount)) },
-    () => ({ centre: noise(normal, 1), directions: Array.from({ length: clusterDirections }, () => noise(normal, 1)) })
-  )
+  const clusters = hardClusters(normal, count)
   const sample = (target: Float32Array, ambient: number): void => {
-    const { centre, directions } = clusters[Math.floor(random() * clusters.length)]!
-    target.set(centre)
-    for (const direction of directions) {
-      const weight = (normal() * clusterExtent) / Math.sqrt(clusterDirections)
-      for (let i = 0; i < dims; i++) target[i]! += weight * direction[i]!
-    }
-    for (let i = 0; i < dims; i++) target[i]! += (normal() * ambient) / Math.sqrt(dims)
-    normalise(target)
+    placeWithin(target, clusters[Math.floor(random() * clusters.length)]!, normal)
+    blur(target, normal, ambient)
   }
   return makeVectorSet(random, {
     name: "hard",
@@ -72,7 +90,7 @@ const noise = (normal: () => number, length: number): Float32Array => {
 }
 
 /** Box and Muller, both values of a pair used. */
-const gaussian = (random: () => number): (() => number) => {
+export const gaussian = (random: () => number): (() => number) => {
   let spare: number | undefined
   return () => {
     if (spare !== undefined) {

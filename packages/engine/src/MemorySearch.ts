@@ -168,7 +168,8 @@ export class MemorySearch extends Context.Service<
               looked.flatMap((part) => part.candidates),
               fusion,
               query.limit,
-              query.candidates
+              // One namespace has cut its lists itself.
+              looked.length === 1 ? Infinity : query.candidates
             ).filter(({ relevance }) => relevance >= query.minRelevance)
           )
         )

@@ -140,9 +140,19 @@ class Host {
   }
 
   read<A>(key: NamespaceKey, look: (reader: NamespaceReader, nowMillis: number) => A): Effect.Effect<A, ReadError> {
-    return this.readRecords(key, (reader, nowMillis) =>
+    const opened = this.readRecords(key, (reader, nowMillis) =>
       Effect.try({ try: () => look(reader, nowMillis), catch: storeError })
     )
+    return Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => {
+      const namespace = this.#guard.refusal(key) === undefined ? this.#registry.peek(key, nowMillis) : undefined
+      if (namespace === undefined || namespace.stopReason() !== undefined) return opened
+      // Nobody gets a turn before the look is over, so nothing has to be held for it.
+      try {
+        return Effect.succeed(look(namespace.reader, nowMillis))
+      } catch (cause) {
+        return this.#minding(namespace, this.#told(key, Effect.fail(storeError(cause))))
+      }
+    })
   }
 
   readRecords<A>(

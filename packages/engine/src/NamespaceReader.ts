@@ -13,9 +13,9 @@ import type { Plan } from "./index/Planner.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import type { TermStatistics, WeightedQuery } from "./recall/Bm25.ts"
 import { isMatching, newerFirst, rank, type Candidate, type FusionQuery } from "./recall/Fusion.ts"
-import type { LexicalScores } from "./recall/LexicalIndex.ts"
+import type { LexicalHit, LexicalScores } from "./recall/LexicalIndex.ts"
 import type { ConversationContext, ConversationScope } from "./store/Conversations.ts"
-import type { MemoryVector, OpenNamespace, StoreError } from "./store/NamespaceStore.ts"
+import type { MemoryRow, MemoryVector, OpenNamespace, StoreError } from "./store/NamespaceStore.ts"
 
 /** A candidate and where its record lies. */
 export interface PlacedCandidate extends Candidate {
@@ -24,6 +24,42 @@ export interface PlacedCandidate extends Candidate {
   readonly modelId: string | undefined
   /** Tag of the namespace that owns it. */
   readonly namespace: string
+}
+
+/** Reads its row late: of hundreds of candidates few come so far that anybody asks who they are. */
+class FoundMemory implements PlacedCandidate {
+  readonly lexicalScore: number
+  readonly matchedTerms: number
+  readonly cosine: number | undefined
+  readonly modelId: string | undefined
+  readonly slot: number
+  readonly namespace: string
+  readonly row: MemoryRow
+
+  constructor(
+    slot: number,
+    row: MemoryRow,
+    { matchedTerms, score }: LexicalHit,
+    cosine: number | undefined,
+    modelId: string | undefined,
+    namespace: string
+  ) {
+    this.lexicalScore = score
+    this.matchedTerms = matchedTerms
+    this.cosine = cosine
+    this.modelId = modelId
+    this.slot = slot
+    this.namespace = namespace
+    this.row = row
+  }
+
+  get id(): string {
+    return this.row.id
+  }
+
+  get createdAt(): number {
+    return this.row.createdAt
+  }
 }
 
 /** How the vectors of one model were searched in one namespace: which engine, and why. */
@@ -104,16 +140,21 @@ export class NamespaceReader {
     const table = this.#at(nowMillis)
     const allowed = table.allowed(filter)
     const scores = this.#state.lexical.score(query, allowed)
-    const slots = new Set(scores.top(candidatesMax, table.newestFirst))
+    const candidates: Array<PlacedCandidate> = []
+    const found = new Set<number>()
     const plans: Array<NamespacePlan> = []
     for (const [model, vector] of vectors) {
-      const found = this.#state.index(model)?.searchExplained(vector, candidatesMax, allowed)
-      if (found === undefined) continue
-      for (const slot of found.hits.slots) slots.add(slot)
-      plans.push({ namespace: this.#store.key.tag, model, ...found.plan })
+      const searched = this.#state.index(model)?.searchExplained(vector, candidatesMax, allowed)
+      if (searched === undefined) continue
+      const { hits, plan } = searched
+      for (const slot of hits.slots) found.add(slot)
+      candidates.push(...this.#candidates(hits.slots, hits.scores, scores, vectors))
+      plans.push({ namespace: this.#store.key.tag, model, ...plan })
     }
+    const others = scores.top(candidatesMax, table.newestFirst).filter((slot) => !found.has(slot))
+    candidates.push(...this.#candidates(others, this.#cosines(others, vectors), scores, vectors))
     if (this.indexBacklog > 0) this.#learnDue()
-    return { candidates: this.#candidates([...slots], scores, vectors), plans }
+    return { candidates, plans }
   }
 
   /** Copies of the vectors at places read before, by id; what has gone since or has none is left out. */
@@ -151,7 +192,9 @@ export class NamespaceReader {
     const scores = this.#state.lexical.score(query, allowed)
     const slots: Array<number> = []
     allowed.forEach((slot) => slots.push(slot))
-    return this.#candidates(slots, scores, vectors).filter((candidate) => isMatching(rank(candidate, fusion))).length
+    return this.#candidates(slots, this.#cosines(slots, vectors), scores, vectors).filter((candidate) =>
+      isMatching(rank(candidate, fusion))
+    ).length
   }
 
   /** The first `limit` places after `after`, and how many memories the filter lets through in all. */
@@ -223,28 +266,30 @@ export class NamespaceReader {
     return this.#state.models.reduce((sum, model) => sum + (this.#state.index(model)?.backlog ?? 0), 0)
   }
 
+  /** `cosines` by place in `slots`. */
   #candidates(
-    slots: ReadonlyArray<number>,
+    slots: ArrayLike<number>,
+    cosines: ArrayLike<number>,
     scores: LexicalScores,
     vectors: QueryVectors
   ): ReadonlyArray<PlacedCandidate> {
-    const cosines = this.#cosines(slots, vectors)
-    return slots.map((slot, at) => {
-      const row = this.#state.table.row(slot)!
-      const { score, matchedTerms } = scores.of(slot)
+    const { key } = this.#store
+    const { table } = this.#state
+    const candidates = new Array<PlacedCandidate>(slots.length)
+    for (let at = 0; at < slots.length; at++) {
+      const slot = slots[at]!
       const model = this.#state.modelOf(slot)
       const isComparable = model !== undefined && vectors.has(model)
-      return {
-        id: row.id,
-        createdAt: row.createdAt,
-        lexicalScore: score,
-        matchedTerms,
-        cosine: isComparable ? cosines[at] : undefined,
-        modelId: isComparable ? model : undefined,
+      candidates[at] = new FoundMemory(
         slot,
-        namespace: this.#store.key.tag
-      }
-    })
+        table.row(slot)!,
+        scores.of(slot),
+        isComparable ? cosines[at] : undefined,
+        isComparable ? model : undefined,
+        key.tag
+      )
+    }
+    return candidates
   }
 
   /** By place in `slots`; not a number where there is no vector to compare. */

@@ -16,6 +16,8 @@ interface Entry<K, A, E> {
   readonly scope: Scope.Closeable
   readonly opened: Deferred.Deferred<A, E>
   readonly closed: Deferred.Deferred<void>
+  /** What was opened; undefined before. */
+  value: A | undefined
   users: number
   isClosing: boolean
   lastUsedMillis: number
@@ -24,6 +26,8 @@ interface Entry<K, A, E> {
 export interface NamespaceRegistry<K extends Keyed, A, E> {
   /** Runs `use` with the namespace open; opens it first if need be. */
   readonly with: <B, E2, R>(key: K, use: (opened: A) => Effect.Effect<B, E2, R>) => Effect.Effect<B, E | E2, R>
+  /** What is open already, noted as used: for a look that is over before anybody else gets a turn. */
+  readonly peek: (key: K, nowMillis: number) => A | undefined
   /** Runs `use` if the namespace is open and serving; counts neither as a use nor as a reason to open it. */
   readonly whileOpen: <B, E2, R>(
     key: K,
@@ -68,6 +72,13 @@ class Registry<K extends Keyed, A, E> implements NamespaceRegistry<K, A, E> {
       (entry) => Effect.flatMap(Deferred.await(entry.opened), use),
       (entry) => this.#release(entry)
     )
+  }
+
+  peek(key: K, nowMillis: number): A | undefined {
+    const entry = this.#entries.get(key.tag)
+    if (entry === undefined || entry.isClosing) return undefined
+    this.#touch(entry, nowMillis)
+    return entry.value
   }
 
   whileOpen<B, E2, R>(key: K, use: (opened: A) => Effect.Effect<B, E2, R>): Effect.Effect<B | undefined, E | E2, R> {
@@ -128,11 +139,15 @@ class Registry<K extends Keyed, A, E> implements NamespaceRegistry<K, A, E> {
       if (entry === undefined) return this.#create(key, nowMillis)
       if (entry.isClosing) return Effect.andThen(Deferred.await(entry.closed), this.#acquire(key))
       entry.users++
-      entry.lastUsedMillis = nowMillis
-      this.#entries.delete(key.tag)
-      this.#entries.set(key.tag, entry)
+      this.#touch(entry, nowMillis)
       return Effect.succeed(entry)
     })
+  }
+
+  #touch(entry: Entry<K, A, E>, nowMillis: number): void {
+    entry.lastUsedMillis = nowMillis
+    this.#entries.delete(entry.key.tag)
+    this.#entries.set(entry.key.tag, entry)
   }
 
   /** The entry stands in the map before the first suspension, so that nobody else creates it. */
@@ -142,6 +157,7 @@ class Registry<K extends Keyed, A, E> implements NamespaceRegistry<K, A, E> {
       scope: Scope.makeUnsafe(),
       opened: Deferred.makeUnsafe<A, E>(),
       closed: Deferred.makeUnsafe<void>(),
+      value: undefined,
       users: 1,
       isClosing: false,
       lastUsedMillis: nowMillis
@@ -151,6 +167,7 @@ class Registry<K extends Keyed, A, E> implements NamespaceRegistry<K, A, E> {
       Effect.andThen(Effect.exit(Scope.provide(this.#open(key), entry.scope))),
       Effect.flatMap((exit) => {
         if (Exit.isFailure(exit)) entry.isClosing = true
+        else entry.value = exit.value
         return Deferred.done(entry.opened, exit)
       }),
       Effect.as(entry)

@@ -69,6 +69,31 @@ describe("the registry", () => {
     })
   )
 
+  it.effect("shows what is open without holding it, counts that as a use, and shows nothing else", () =>
+    Effect.gen(function* () {
+      const files = new Files()
+      files.openMillis = 10
+      files.closeMillis = 10
+      const registry = yield* registryOf(files, 2)
+      const opening = yield* Effect.forkChild(
+        Effect.all([registry.with(a, Effect.succeed), registry.with(b, Effect.succeed)], { concurrency: "unbounded" })
+      )
+      yield* Effect.yieldNow
+      expect(registry.peek(a, 0)).toBeUndefined()
+      yield* TestClock.adjust(10)
+      yield* Fiber.join(opening)
+      expect(registry.peek(a, 10)).toBe("a")
+      const third = yield* Effect.forkChild(registry.with(c, Effect.succeed))
+      yield* TestClock.adjust(5)
+      expect(registry.peek(b, 15)).toBeUndefined()
+      expect(registry.peek(a, 15)).toBe("a")
+      yield* TestClock.adjust(20)
+      yield* Fiber.join(third)
+      expect(tags(registry.openKeys()).toSorted()).toEqual(["a", "c"])
+      files.closeMillis = 0
+    })
+  )
+
   it.effect("closes the one used longest ago to make room", () =>
     Effect.gen(function* () {
       const files = new Files()

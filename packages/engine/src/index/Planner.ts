@@ -20,9 +20,6 @@ export const codesMin = 1_000
 /** Live vectors below which existing codes are dropped again; the gap avoids flapping. */
 export const codesKeepMin = codesMin / 2
 
-/** Being exact is worth this factor over the estimate of an engine that may miss. */
-const exactPremium = 1.1
-
 export interface PlanInput {
   readonly k: number
   readonly live: number
@@ -65,7 +62,7 @@ export const plan = (input: PlanInput): Plan => {
         : because(graph, "pinned by configuration")
     case "auto":
       if (quantized === undefined) return because(exact, "few vectors are stored")
-      if (exact.estimatedMicros <= quantized.estimatedMicros * exactPremium)
+      if (exact.estimatedMicros <= quantized.estimatedMicros)
         return because(exact, input.allowed < input.live ? "the filter is selective" : "the scan is as fast")
       return because(quantized, input.allowed < input.live ? "the filter is wide" : "there is no filter")
   }

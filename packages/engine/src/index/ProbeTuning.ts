@@ -21,12 +21,22 @@ const recallWanted = 0.998
 const queriesMin = 32
 /** A generation of queries; a complete one takes the place of the one before. */
 const queriesMax = 128
-/** After the first generation only one in so many searches is learned from. */
-const searchesPerQuery = 64
+/** After the first generation only one in so many searches is learned from: that takes as long as several of them. */
+const searchesPerQuery = 256
 /** Cosine of a blurred row with the row: about that of a question with its answer. */
 const blurredCosine = 0.7
 /** Filters that are learned behind let one in 2 to the power of so many through, by chance. */
 const thinnings = [0, 4, 7] as const
+
+/** A query that is being answered in full, behind one filter after the other. */
+interface Lesson {
+  readonly query: Float32Array
+  readonly into: LearnedReach
+  /** Centres of all lists. */
+  readonly centres: Float32Array
+  /** By thinning, as many as there are yet. */
+  readonly answers: Array<Answered>
+}
 
 export class ProbeTuning {
   readonly #arena: VectorArena
@@ -36,6 +46,7 @@ export class ProbeTuning {
   readonly #blurred = new LearnedReach(thinnings.length)
   readonly #random: () => number
   #current = new LearnedReach(thinnings.length)
+  #lesson: Lesson | undefined
   /** Whether a whole generation was learned from. */
   #isGrown = false
   #searches = 0
@@ -76,19 +87,45 @@ export class ProbeTuning {
   /** Queries that wait to be learned from. */
   get backlog(): number {
     const { length } = this.#queries
-    if (this.#current.queries + length < queriesMin) return 0
-    return length + queriesMin - this.#blurred.queries
+    const underWay = this.#lesson === undefined ? 0 : 1
+    if (this.#current.queries + length < queriesMin) return underWay
+    return underWay + length + queriesMin - this.#blurred.queries
   }
 
-  /** Learns from one query, or from a blurred row. */
+  /** Answers a query, or a blurred row, behind one filter: all codes are read for it, so each is a step of its own. */
   step(): void {
-    if (this.#blurred.queries < queriesMin) {
-      const row = this.#blurredRow()
-      if (row !== undefined) return this.#learn(row, this.#blurred)
-    }
+    this.#lesson ??= this.#nextLesson()
+    const lesson = this.#lesson
+    if (lesson === undefined) return
+    lesson.answers.push(this.#answer(lesson, thinnings[lesson.answers.length]!))
+    if (lesson.answers.length < thinnings.length) return
+    this.#lesson = undefined
+    lesson.into.add(lesson.answers, lesson.centres)
+    if (lesson.into === this.#current) this.#grow()
+  }
+
+  #nextLesson(): Lesson | undefined {
+    const row = this.#blurred.queries < queriesMin ? this.#blurredRow() : undefined
+    if (row !== undefined) return this.#lessonFrom(row, this.#blurred)
     const query = this.#queries.pop()
-    if (query === undefined) return
-    this.#learn(query, this.#current)
+    return query === undefined ? undefined : this.#lessonFrom(query, this.#current)
+  }
+
+  #lessonFrom(query: Float32Array, into: LearnedReach): Lesson {
+    const { count } = this.#lists.codebook
+    const centres = new Float32Array(count)
+    for (const { centre, number } of this.#lists.probeOrder(this.#arena.prepare(query), count)) centres[number] = centre
+    return { query, into, centres, answers: [] }
+  }
+
+  #answer({ centres, query }: Lesson, thinning: number): Answered {
+    const filter = thinning === 0 ? undefined : this.#arena.lay(this.#arena.live, this.#thinned(thinning))
+    const { scores, slots } = this.#lists.search(this.#arena.prepare(query), resultsMax, filter, () => Infinity)
+    return { scores, centres: Float32Array.from(slots, (slot) => centres[this.#lists.listOf(slot)]!) }
+  }
+
+  /** After each query learned from. */
+  #grow(): void {
     const { queries } = this.#current
     if (queries === queriesMax || (queries >= queriesMin && !this.#isGrown)) this.#conclude()
     if (queries < queriesMax) return
@@ -107,19 +144,6 @@ export class ProbeTuning {
     )
     this.#reaches = reaches
     this.#probes = this.#current.probes(reaches)
-  }
-
-  #learn(query: Float32Array, into: LearnedReach): void {
-    const prepared = this.#arena.prepare(query)
-    const { count } = this.#lists.codebook
-    const centres = new Float32Array(count)
-    for (const { centre, number } of this.#lists.probeOrder(prepared, count)) centres[number] = centre
-    const answers = thinnings.map((thinning): Answered => {
-      const filter = thinning === 0 ? undefined : this.#arena.lay(this.#arena.live, this.#thinned(thinning))
-      const { scores, slots } = this.#lists.search(prepared, resultsMax, filter, () => Infinity)
-      return { scores, centres: Float32Array.from(slots, (slot) => centres[this.#lists.listOf(slot)]!) }
-    })
-    into.add(answers, centres)
   }
 
   /** One in 2 to the power of `thinning` slots, by chance. */

@@ -46,27 +46,32 @@ export const fuse = <C extends Candidate>(
   limit: number,
   candidatesMax: number = Limits.recallCandidatesMax
 ): ReadonlyArray<Ranked<C>> => {
-  const matched: Array<C> = []
-  // A list for each model, because cosines of two models do not compare.
-  const byModel = new Map<string, Array<C>>()
-  for (const candidate of candidates) {
-    if (candidate.matchedTerms > 0) matched.push(candidate)
-    const modelId = candidate.modelId ?? query.modelId
-    if (query.modelId === undefined || modelId === undefined || candidate.cosine === undefined) continue
-    const sameModel = byModel.get(modelId)
-    if (sameModel === undefined) byModel.set(modelId, [candidate])
-    else sameModel.push(candidate)
-  }
-  const listed = new Set(best(matched, ({ lexicalScore }) => lexicalScore, candidatesMax))
-  for (const sameModel of byModel.values()) {
-    for (const candidate of best(sameModel, ({ cosine }) => cosine ?? -1, candidatesMax)) listed.add(candidate)
-  }
-  const ranked = Array.from(listed, (candidate) => rank(candidate, query))
+  const ranked = listed(candidates, query, candidatesMax).map((candidate) => rank(candidate, query))
   return first(
     ranked,
     limit,
     (left, right) => right.relevance - left.relevance || newerFirst(left.candidate, right.candidate)
   )
+}
+
+/** Those among the best by words, or by meaning. */
+const listed = <C extends Candidate>(
+  candidates: ReadonlyArray<C>,
+  { modelId }: FusionQuery,
+  candidatesMax: number
+): ReadonlyArray<C> => {
+  const isComparable = ({ cosine }: C) => modelId !== undefined && cosine !== undefined
+  if (candidates.length <= candidatesMax)
+    return candidates.filter((candidate) => candidate.matchedTerms > 0 || isComparable(candidate))
+  const matched = candidates.filter(({ matchedTerms }) => matchedTerms > 0)
+  // A list for each model, because cosines of two models do not compare.
+  const byModel = Map.groupBy(candidates.filter(isComparable), (candidate) => candidate.modelId ?? modelId)
+  return [
+    ...new Set([
+      ...best(matched, ({ lexicalScore }) => lexicalScore, candidatesMax),
+      ...[...byModel.values()].flatMap((same) => best(same, ({ cosine }) => cosine ?? -1, candidatesMax))
+    ])
+  ]
 }
 
 /** Relevance of one candidate; `fuse` gives the same number. */

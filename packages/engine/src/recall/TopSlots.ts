@@ -1,18 +1,44 @@
 /**
  * The best k of many scored slots, by a bounded heap whose root is the worst kept: O(n log k), and
- * nearly O(n) because most slots lose against the root at once.
+ * nearly O(n) because most slots lose against the root at once, or against a floor found beforehand.
  */
 
-/** Best first; equal scores are ordered by `before(a, b) < 0`. */
+/** Best first; equal scores are ordered by `before(a, b) < 0`. Scores are not negative. */
 export const topSlots = (
-  slots: ArrayLike<number>,
+  slots: Uint32Array,
   scores: Float64Array,
   limit: number,
   before: (left: number, right: number) => number
 ): ReadonlyArray<number> => {
   const heap = new SlotHeap(Math.min(limit, slots.length), before)
-  for (let at = 0; at < slots.length; at++) heap.offer(slots[at]!, scores[slots[at]!]!)
+  const floor = floorOf(slots.subarray(0, floorSlotsMax), scores, limit)
+  for (let at = 0; at < slots.length; at++) {
+    const score = scores[slots[at]!]!
+    if (score >= floor) heap.offer(slots[at]!, score)
+  }
   return heap.drain()
+}
+
+/** Slots that the floor is looked for among: more of them would cost more than the heap saves. */
+const floorSlotsMax = 4_096
+const floorSteps = 256
+
+/** The least score of a step, of equal ones up to the greatest, that at least `limit` of the slots reach; 0 if fewer do. */
+const floorOf = (slots: Uint32Array, scores: Float64Array, limit: number): number => {
+  let most = 0
+  for (let at = 0; at < slots.length; at++) most = Math.max(most, scores[slots[at]!]!)
+  if (slots.length <= limit || most === 0) return 0
+  const reached = new Uint32Array(floorSteps + 1)
+  const least = new Float64Array(floorSteps + 1).fill(most)
+  for (let at = 0; at < slots.length; at++) {
+    const score = scores[slots[at]!]!
+    const step = Math.trunc((score / most) * floorSteps)
+    reached[step]!++
+    if (score < least[step]!) least[step] = score
+  }
+  let step = floorSteps
+  for (let count = reached[step]!; count < limit; count += reached[step]!) step--
+  return least[step]!
 }
 
 /** Slots and their scores lie beside each other: looking scores up by slot again was most of the heap's cost. */

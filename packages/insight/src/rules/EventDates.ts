@@ -4,6 +4,7 @@
  * days and hence none. Times are given only when the text states them.
  */
 import * as chrono from "chrono-node/en"
+import { monthNames } from "../calendar/CalendarWords.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 
 export interface EventDate {
@@ -124,8 +125,6 @@ const openDay = ({ start, text: words }: chrono.ParsedResult, date: Date, text: 
 }
 
 const mondayOf = (date: Date): Date => new Date(date.getTime() - ((date.getUTCDay() + 6) % 7) * dayMillis)
-
-const monthNames = "January February March April May June July August September October November December".split(" ")
 
 /** `at 7` may be morning or evening: no time. */
 const isoOf = ({ text }: chrono.ParsedResult, parts: chrono.ParsedResult["start"], date: Date): string =>
