@@ -126,7 +126,7 @@ const memory: Compare = (figures) => {
   return { ratio: their / our, note: `${our.toFixed(0)} and ${their.toFixed(0)} bytes a vector` }
 }
 
-/** The worst of all searches: the best single engine's time by that of `auto`. */
+/** The worst of all searches: the time of the single engine with the best median by that of `auto`, by rounds. */
 const planner: Compare = ({ curves, filters }) => {
   const searches = [
     {
@@ -141,12 +141,12 @@ const planner: Compare = ({ curves, filters }) => {
   const worst = searches
     .flatMap(({ what, rows }) => {
       const auto = rows.find(({ name }) => name === names.auto)
-      const ratios = rows
+      const [best] = rows
         .filter(({ name }) => singleEngines.includes(name))
-        .map(({ roundMicros }) => median(roundMicros))
-      return auto === undefined || ratios.length === 0
+        .toSorted((left, right) => median(left.roundMicros) - median(right.roundMicros))
+      return auto === undefined || best === undefined
         ? []
-        : [{ what, ratio: Math.min(...ratios) / median(auto.roundMicros) }]
+        : [{ what, ratio: byRounds(best.roundMicros, auto.roundMicros).ratio ?? 0 }]
     })
     .toSorted((left, right) => left.ratio - right.ratio)[0]
   return worst === undefined ? unknown : { ratio: worst.ratio, note: `worst with: ${worst.what}` }

@@ -8,7 +8,7 @@
  */
 import { efFor } from "./HnswIndex.ts"
 import type { IndexCosts } from "./IndexCosts.ts"
-import { usualRows } from "./ScoredRows.ts"
+import { usualRows } from "./CodeLists.ts"
 import type { Engine } from "./VectorIndex.ts"
 
 /** What `MUNIMENT_INDEX` may say: an engine pins it, `auto` leaves the choice to the planner. */
@@ -77,15 +77,19 @@ const exactPlan = ({ allowed, costs, live }: PlanInput): Estimate => ({
   ef: 0,
   probes: 0,
   scansRare: false,
-  estimatedMicros: costs.searchMicros + allowed * rowMicros(live, costs) + live * costs.bitMicros
+  estimatedMicros:
+    costs.searchMicros + allowed * rowMicros(live, shareOf(allowed, live), costs) + live * costs.bitMicros
 })
 
-/** The more rows there are, the fewer of them are in a cache near the processor. */
-const rowMicros = (live: number, costs: IndexCosts): number =>
-  costs.rowMicros + (costs.scatteredRowMicros - costs.rowMicros) * Math.min(1, live / rowsFar)
+/**
+ * The more rows there are, the fewer of them are in a cache near the processor; without gaps between them they are
+ * fetched ahead, which helps as much as twice the cache.
+ */
+const rowMicros = (live: number, share: number, costs: IndexCosts): number =>
+  costs.rowMicros + (costs.scatteredRowMicros - costs.rowMicros) * Math.min(1, live / (rowsFar * (1 + share)))
 
-/** Vectors of 384 components that are ten times as large as what processors of our time cache for a core. */
-const rowsFar = 100_000
+/** Vectors of 384 components that are ten times as large as what processors of our time cache for a core, 2 MB. */
+const rowsFar = 50_000
 
 const quantizedPlan = ({ allowed, costs, k, lists, live }: PlanInput, exactMicros: number): Estimate | undefined => {
   if (lists === undefined) return undefined

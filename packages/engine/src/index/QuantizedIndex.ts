@@ -10,6 +10,7 @@
 import type { Bitmap } from "./Bitmap.ts"
 import { trainCodebook } from "./Codebook.ts"
 import { CodeLists } from "./CodeLists.ts"
+import { Excess } from "./Excess.ts"
 import { ProbeTuning } from "./ProbeTuning.ts"
 import type { LaidSet, VectorArena } from "./VectorArena.ts"
 import type { IndexStats, SearchHits, VectorIndex } from "./VectorIndex.ts"
@@ -41,6 +42,8 @@ export class QuantizedIndex implements VectorIndex {
   #memberSquare = 0
   #recentSquare = 0
   #additions = 0
+  /** Lists that filtered searches looked into, beside what is learned of filters that let rows through by chance. */
+  #filteredLists = new Excess()
   #isClosed = false
 
   /** Takes over what the arena holds. */
@@ -101,23 +104,32 @@ export class QuantizedIndex implements VectorIndex {
     if (this.#serving === undefined)
       return this.#arena.best(prepared, k, filter ?? this.#arena.lay(this.#arena.live, undefined))
     this.#tuning?.note(query)
-    return this.#serving.search(prepared, k, filter, reachFor, scansRare)
+    const hits = this.#serving.search(prepared, k, filter, reachFor, scansRare)
+    if (filter !== undefined && this.#serving.looked > 0)
+      this.#filteredLists.note(k, this.#serving.looked / this.#learnedProbes(k, filter.count / this.size))
+    return hits
   }
 
   /** Lists that a search for k results looks into on average, behind a filter that lets this share through. */
   probesFor(k: number, share: number): number {
-    return this.#tuning?.probesFor(k, share) ?? this.lists
+    const learned = this.#learnedProbes(k, share)
+    return share < 1 ? Math.min(this.lists, learned * this.#filteredLists.of(k)) : learned
   }
 
   /** How many times more rows than usual a search for k results scores. */
   excessFor(k: number): number {
-    return this.#serving?.scoredRows.excessFor(k) ?? 1
+    return this.#serving?.scoredRows.of(k) ?? 1
   }
 
   /** Has `work` learn from a query for k results that another engine answers. */
   noteOther(query: Float32Array, k: number, isFiltered: boolean): void {
     this.#tuning?.note(query)
-    if (!isFiltered) this.#serving?.scoredRows.fade(k)
+    if (isFiltered) this.#filteredLists.fade(k)
+    else this.#serving?.scoredRows.fade(k)
+  }
+
+  #learnedProbes(k: number, share: number): number {
+    return this.#tuning?.probesFor(k, share) ?? this.lists
   }
 
   /**
@@ -181,6 +193,7 @@ export class QuantizedIndex implements VectorIndex {
       this.#memberSquare = memberSquare
       this.#recentSquare = memberSquare
       this.#additions = 0
+      this.#filteredLists = new Excess()
     } finally {
       this.#next = undefined
       if (this.#serving !== next) next.release()
