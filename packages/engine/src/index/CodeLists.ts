@@ -121,10 +121,10 @@ export class CodeLists {
   }
 
   /**
-   * The k best within `filter`, which holds live slots only: lists are looked into by their centre, which is c·q, until it lies so far below the
-   * k-th best score found that none of theirs will be better. How far that is, `reachFor` says, for the share that the
-   * filter lets through around the query; 0 if that is far less than elsewhere. Then most lists would be looked into,
-   * and with `scansRare` what passes is scanned instead.
+   * The k best within `filter`, which holds live slots only: lists are looked into by their centre, which is c·q,
+   * until it lies so far below the k-th best score found that none of theirs will be better. How far that is,
+   * `reachFor` says, for the share that the filter lets through around the query; 0 if that is far less than
+   * elsewhere. Then most lists would be looked into, and with `scansRare` what passes is scanned instead.
    */
   search(
     query: PreparedQuery,
@@ -136,10 +136,10 @@ export class CodeLists {
     const { slab } = this.#arena
     const size = Math.min(k, filter?.count ?? this.#size)
     const heap = this.#arena.heap(size)
+    this.looked = 0
     if (size === 0) return this.#arena.drain(heap, 0)
     const around = new Surroundings(filter === undefined ? 1 : filter.count / this.#size)
     let probes = this.probeOrder(query, probedAtOnce)
-    this.looked = 0
     if (filter !== undefined && scansRare && this.#isRareAround(probes, filter))
       return this.#arena.best(query, k, filter)
     const scan = this.#scanner(query, filter, heap, size)

@@ -113,7 +113,7 @@ export class QuantizedIndex implements VectorIndex {
   /** Lists that a search for k results looks into on average, behind a filter that lets this share through. */
   probesFor(k: number, share: number): number {
     const learned = this.#learnedProbes(k, share)
-    return share < 1 ? Math.min(this.lists, learned * this.#filteredLists.of(k)) : learned
+    return share < 1 ? Math.min(this.lists, Math.ceil(learned * this.#filteredLists.of(k))) : learned
   }
 
   /** How many times more rows than usual a search for k results scores. */
@@ -129,7 +129,7 @@ export class QuantizedIndex implements VectorIndex {
   }
 
   #learnedProbes(k: number, share: number): number {
-    return this.#tuning?.probesFor(k, share) ?? this.lists
+    return Math.max(1, this.#tuning?.probesFor(k, share) ?? this.lists)
   }
 
   /**
