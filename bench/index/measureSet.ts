@@ -18,7 +18,7 @@ import { addOneByOne, churn, type ChurnRow, replaceOneByOne, type WriteRow } fro
 
 export interface Settings {
   readonly effort: Effort
-  /** Vectors added, and replaced, one by one. */
+  /** Vectors added, and replaced, one by one; at most so many as half of the set, and as the churn. */
   readonly writes: number
   readonly churnShare: number
   readonly measuresMemory: boolean
@@ -77,7 +77,7 @@ const measureAll = async (
   step("truth by brute force")
   const dimension = intrinsicDimension(set)
   const truth = truthOf(set, effort.k)
-  const from = set.count - writes
+  const from = set.count - Math.min(writes, Math.floor(set.count / 2))
   const builds = []
   for (const entrant of entrants) {
     step(`building ${entrant.name}`)
