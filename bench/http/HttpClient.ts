@@ -60,7 +60,11 @@ export class HttpClient {
           })
         }
       )
-      call.on("error", fail)
+      call.on("error", (error: NodeJS.ErrnoException) => {
+        // The server had closed the idle connection before it saw the request.
+        if (call.reusedSocket && error.code === "ECONNRESET") succeed(this.text(method, path, body, idempotencyKey))
+        else fail(error)
+      })
       call.end(body)
     })
   }

@@ -42,7 +42,7 @@ export const shortRun: IndexRun = {
   ],
   queries: 100,
   effort: { k: 10, rounds: 9, roundMillis: 20 },
-  writes: 900,
+  writes: 1_800,
   churnShare: 0.05,
   memoryCounts: [10_000]
 }
