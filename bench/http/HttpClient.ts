@@ -60,11 +60,7 @@ export class HttpClient {
           })
         }
       )
-      call.on("error", (error: NodeJS.ErrnoException) => {
-        // The server had closed the idle connection before it saw the request.
-        if (call.reusedSocket && error.code === "ECONNRESET") succeed(this.text(method, path, body, idempotencyKey))
-        else fail(error)
-      })
+      call.on("error", (cause) => fail(new Error(`${method} ${path.split("?")[0]} broke off`, { cause })))
       call.end(body)
     })
   }

@@ -23,7 +23,7 @@ import {
   type NamespaceKey,
   type StoreError
 } from "./store/NamespaceStore.ts"
-import { storeError } from "./store/storeError.ts"
+import { guarded, storeError } from "./store/storeError.ts"
 
 export type ReadError = Unavailable | InsufficientStorage
 
@@ -140,12 +140,10 @@ class Host {
   }
 
   read<A>(key: NamespaceKey, look: (reader: NamespaceReader, nowMillis: number) => A): Effect.Effect<A, ReadError> {
-    const opened = this.readRecords(key, (reader, nowMillis) =>
-      Effect.try({ try: () => look(reader, nowMillis), catch: storeError })
-    )
+    const held = this.readRecords(key, (reader, nowMillis) => guarded(() => look(reader, nowMillis)))
     return Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => {
       const namespace = this.#guard.refusal(key) === undefined ? this.#registry.peek(key, nowMillis) : undefined
-      if (namespace === undefined || namespace.stopReason() !== undefined) return opened
+      if (namespace === undefined || namespace.stopReason() !== undefined) return held
       // Nobody gets a turn before the look is over, so nothing has to be held for it.
       try {
         return Effect.succeed(look(namespace.reader, nowMillis))

@@ -57,6 +57,8 @@ export class CodeLists {
   readonly codebook: Codebook
   /** Rows that unfiltered searches scored, beside `usualRows`. */
   readonly scoredRows = new Excess()
+  /** Lists that filtered searches looked into, beside what is learned of filters that let rows through by chance. */
+  readonly filteredLists = new Excess()
   /** Lists that the last search looked into; 0 if it scanned what passes. */
   looked = 0
   readonly #arena: VectorArena

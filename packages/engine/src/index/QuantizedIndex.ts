@@ -10,7 +10,6 @@
 import type { Bitmap } from "./Bitmap.ts"
 import { trainCodebook } from "./Codebook.ts"
 import { CodeLists } from "./CodeLists.ts"
-import { Excess } from "./Excess.ts"
 import { ProbeTuning } from "./ProbeTuning.ts"
 import type { LaidSet, VectorArena } from "./VectorArena.ts"
 import type { IndexStats, SearchHits, VectorIndex } from "./VectorIndex.ts"
@@ -42,8 +41,6 @@ export class QuantizedIndex implements VectorIndex {
   #memberSquare = 0
   #recentSquare = 0
   #additions = 0
-  /** Lists that filtered searches looked into, beside what is learned of filters that let rows through by chance. */
-  #filteredLists = new Excess()
   #isClosed = false
 
   /** Takes over what the arena holds. */
@@ -106,14 +103,14 @@ export class QuantizedIndex implements VectorIndex {
     this.#tuning?.note(query)
     const hits = this.#serving.search(prepared, k, filter, reachFor, scansRare)
     if (filter !== undefined && this.#serving.looked > 0)
-      this.#filteredLists.note(k, this.#serving.looked / this.#learnedProbes(k, filter.count / this.size))
+      this.#serving.filteredLists.note(k, this.#serving.looked / this.#learnedProbes(k, filter.count / this.size))
     return hits
   }
 
   /** Lists that a search for k results looks into on average, behind a filter that lets this share through. */
   probesFor(k: number, share: number): number {
     const learned = this.#learnedProbes(k, share)
-    return share < 1 ? Math.min(this.lists, Math.ceil(learned * this.#filteredLists.of(k))) : learned
+    return share < 1 ? Math.min(this.lists, Math.ceil(learned * (this.#serving?.filteredLists.of(k) ?? 1))) : learned
   }
 
   /** How many times more rows than usual a search for k results scores. */
@@ -124,7 +121,7 @@ export class QuantizedIndex implements VectorIndex {
   /** Has `work` learn from a query for k results that another engine answers. */
   noteOther(query: Float32Array, k: number, isFiltered: boolean): void {
     this.#tuning?.note(query)
-    if (isFiltered) this.#filteredLists.fade(k)
+    if (isFiltered) this.#serving?.filteredLists.fade(k)
     else this.#serving?.scoredRows.fade(k)
   }
 
@@ -193,7 +190,6 @@ export class QuantizedIndex implements VectorIndex {
       this.#memberSquare = memberSquare
       this.#recentSquare = memberSquare
       this.#additions = 0
-      this.#filteredLists = new Excess()
     } finally {
       this.#next = undefined
       if (this.#serving !== next) next.release()

@@ -25,9 +25,10 @@ const floorSteps = 256
 
 /** The least score of a step, of equal ones up to the greatest, that at least `limit` of the slots reach; 0 if fewer do. */
 const floorOf = (slots: Uint32Array, scores: Float64Array, limit: number): number => {
+  if (slots.length <= limit) return 0
   let most = 0
   for (let at = 0; at < slots.length; at++) most = Math.max(most, scores[slots[at]!]!)
-  if (slots.length <= limit || most === 0) return 0
+  if (most === 0) return 0
   const reached = new Uint32Array(floorSteps + 1)
   const least = new Float64Array(floorSteps + 1).fill(most)
   for (let at = 0; at < slots.length; at++) {
