@@ -1,16 +1,46 @@
-/** Tests by behaviour. Long ones (`*.long.test.ts`) run only when asked for; `scripts/test.ts` sets this. */
+/**
+ * Tests by behaviour, in two projects. `unit` runs without server, thread or disk, which Node's permission model
+ * and a set-up file enforce; `system` holds all others. Long ones (`*.long.test.ts`) run only when asked for;
+ * `scripts/test.ts` sets this. Files share their workers, so that a module is loaded once per worker.
+ */
 import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
+import { SlowestFirst } from "./test/support/SlowestFirst.ts"
 
 const includesLong = process.env["MUNIMENT_LONG_TESTS"] === "1"
+const exclude = includesLong ? [] : ["**/*.long.test.ts"]
+/** Far above what any test takes: a busy machine must not fail one. */
+const timeoutMillis = includesLong ? 3_600_000 : 600_000
 
 export default defineConfig({
   test: {
-    include: ["test/{unit,integration,property,simulation,crash}/**/*.test.ts"],
-    exclude: includesLong ? [] : ["**/*.long.test.ts"],
-    // vitest leaves a core free; these tests wait for servers and clocks, and two files at once suit two cores.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: includesLong ? 600_000 : 30_000,
-    hookTimeout: 30_000
+    pool: "forks",
+    isolate: false,
+    // Tests wait for servers and clocks: one file more than there are cores keeps these busy.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: SlowestFirst },
+    testTimeout: timeoutMillis,
+    hookTimeout: timeoutMillis,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["test/unit/**/*.test.ts"],
+          exclude,
+          execArgv: ["--permission", "--allow-fs-read=*"],
+          setupFiles: ["test/support/noServer.ts"]
+        }
+      },
+      {
+        extends: true,
+        test: {
+          name: "system",
+          include: ["test/{component,integration,property,simulation,crash}/**/*.test.ts"],
+          exclude,
+          globalSetup: ["test/support/TemporaryFiles.ts", "test/support/SharedServers.ts"]
+        }
+      }
+    ]
   }
 })

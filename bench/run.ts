@@ -11,7 +11,7 @@ import { goalsText, type SuiteReport, tableText, writeReport } from "./kit/Repor
 import { answerHelp } from "./Usage.ts"
 
 const suites = ["index", "engine", "http", "retrieval"] as const
-/** Ends what hangs: on a machine at rest all four short suites take 15 minutes together. */
+/** Ends a suite that hangs: on an idle machine all four short suites take 15 minutes together. */
 const suiteMillisMax = { short: 900_000, long: 4 * 3_600_000 }
 
 const usage = `npm run bench -- [--suite NAME]... [--long] [--check] [--update] [--data DIR]
@@ -56,7 +56,7 @@ const main = async (): Promise<void> => {
   }
 }
 
-/** Undefined when all is well, else what is not. */
+/** The failure, or undefined. */
 const runSuite = async (suite: string, options: RunOptions): Promise<string | undefined> => {
   const report = await reportOf(suite, options)
   const name = options.long ? `${suite}-long` : suite
@@ -74,8 +74,9 @@ const runSuite = async (suite: string, options: RunOptions): Promise<string | un
 const check = async (name: string, report: SuiteReport): Promise<string | undefined> => {
   const baseline = await readBaseline(name)
   if (baseline === undefined) return `bench/results/${name}.json is missing; --update writes it`
-  const changes = compareWithBaseline(baseline, report.ratios)
+  const changes = compareWithBaseline(baseline, report.ratios, report.unavailable)
   say(tableText(["ratio", `stored ${baseline.when}`, "now", "change", ""], changesTable(changes)))
+  if (changes.every(({ found }) => found === undefined)) return "none of the stored ratios was measured"
   const regressions = changes.filter(({ isRegression }) => isRegression)
   return regressions.length === 0 ? undefined : `regressions: ${regressions.map(({ name }) => name).join(", ")}`
 }
@@ -84,7 +85,7 @@ const reportOf = (suite: string, { long, data }: RunOptions): Promise<SuiteRepor
   new Promise((settle, fail) => {
     const millisMax = long ? suiteMillisMax.long : suiteMillisMax.short
     const child = fork(join(import.meta.dirname, "kit", "suiteProcess.ts"), [suite, long ? "long" : "short", data], {
-      // Suites that measure memory collect garbage before they look.
+      // Suites that measure memory collect garbage first.
       execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning"],
       serialization: "advanced",
       timeout: millisMax

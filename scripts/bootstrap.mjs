@@ -1,6 +1,6 @@
 /**
  * Makes a fresh clone runnable: installs the packages, then hands over to `setup.ts` under a Node
- * that is new enough. Plain JavaScript, because it runs on whatever Node (>= 18) the machine has.
+ * that is new enough. Plain JavaScript, because it runs on whatever Node (>= 20) the machine has.
  *
  * With `--service` only what the service needs is installed; the tests, checks and local chains of
  * developers need the rest.
@@ -46,8 +46,8 @@ export const neededInstall = (root, hash, wanted) => {
 }
 
 /**
- * Folder with `include/node/node_api.h` for building native modules, so that nothing is downloaded:
- * what npm was told, else beside the running Node, else in the Node that the install brought.
+ * Folder with `include/node/node_api.h` for building native modules, so that nothing is downloaded: the folder
+ * configured in npm, else beside the running Node, else in the Node that the install brought.
  */
 export const headersDirectory = ({ configured, execPath, root, platform, arch }) => {
   if (configured) return configured
@@ -56,7 +56,7 @@ export const headersDirectory = ({ configured, execPath, root, platform, arch })
   return [beside, brought].find((prefix) => existsSync(join(prefix, "include", "node", "node_api.h")))
 }
 
-/** `v24.21.0` or `24.21.0` -> at least the version that the service needs. */
+/** Whether `v24.21.0` or `24.21.0` is at least the version that the service needs. */
 export const isNodeRecent = (version) => {
   const parts = version.trim().replace(/^v/, "").split(".").map(Number)
   for (const [index, least] of nodeVersionMin.entries()) {
@@ -65,7 +65,7 @@ export const isNodeRecent = (version) => {
   return true
 }
 
-/** npm's output without what nobody can act on: engine warnings are answered by the Node we bring. */
+/** npm's output without warnings that need no action: the Node we bring satisfies the engines. */
 export const withoutNoise = (output) =>
   output.split("\n").filter((line) => line.trim() !== "" && !/EBADENGINE|Unknown (user|env|project) config/.test(line))
 
@@ -172,7 +172,7 @@ const fail = (message) => {
   process.exit(1)
 }
 
-// Imported by its tests: then it only offers its decisions.
+// Not when imported by its tests.
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   await main(resolve(dirname(fileURLToPath(import.meta.url)), ".."))
 }

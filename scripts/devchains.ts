@@ -1,7 +1,6 @@
 /**
- * `npm run devchains`: both payment chains on this machine, wallets with money in them, and the lines to
- * start the service and to pay it with. The chains live in memory: each start is a new chain.
- * All keys are public knowledge; they are of use nowhere else.
+ * `npm run devchains`: both payment chains on this machine, funded wallets, and the commands that start the service
+ * and pay it. The chains live in memory: each start is a new chain. All keys are public: use them nowhere else.
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -49,7 +48,7 @@ const main = async (): Promise<void> => {
   }
 }
 
-/** None: help is wanted. Throws what is wrong with `args`. */
+/** Undefined if help is asked for. Throws on invalid `args`. */
 const readOptions = (args: ReadonlyArray<string>): Options | undefined => {
   const { values } = parseArgs({
     args: [...args],
@@ -74,7 +73,7 @@ const portOf = (option: string, text: string): number => {
   return port
 }
 
-/** The payers get USDC, and the operator of Solana what its fees cost; that of the EVM chain has it from anvil. */
+/** The payers get USDC, the Solana operator gets lamports for fees; anvil funds the EVM operator itself. */
 const fund = async (evm: EvmChain, solana: SolanaChain): Promise<void> => {
   const [operator, payer, payTo] = await Promise.all([
     solanaWallet(solanaSeeds.operator),
@@ -84,7 +83,7 @@ const fund = async (evm: EvmChain, solana: SolanaChain): Promise<void> => {
   await evm.mint(evmAddresses.payer, startUnits)
   solana.airdrop(operator.address, operatorLamports)
   await solana.setTokenBalance(payer.address, startUnits)
-  // A payment goes to an account that is there already.
+  // The recipient's token account must exist before a payment.
   await solana.setTokenBalance(payTo.address, 0n)
 }
 
@@ -102,7 +101,7 @@ const writeKeyFiles = async (dir: string): Promise<KeyFiles> => {
   return files
 }
 
-/** Somebody else's key is never written over. */
+/** Never overwrites another key. */
 const writeKeyFile = (path: string, text: string): void => {
   if (!existsSync(path)) writeFileSync(path, text, { flag: "wx", mode: ownerOnly })
   else if (readFileSync(path, "utf8") !== text) throw new Error(`${path} is there and holds something else`)

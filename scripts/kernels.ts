@@ -1,58 +1,39 @@
 /**
- * Builds the WebAssembly kernels of the vector index from `packages/engine/kernels`, with a compiler that comes as a
- * package. Done by the set-up whenever the sources or the compiler have changed; by hand: `node scripts/kernels.ts`.
+ * Compiles the AssemblyScript kernels to WebAssembly. The compiled files are committed, so that the service needs no
+ * compiler: run `node scripts/kernels.ts` after a change of a kernel and commit both. With `--check` nothing is
+ * written; it fails unless the committed files equal a fresh build byte for byte.
  */
-import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
-import { createRequire } from "node:module"
-import { dirname, join, resolve } from "node:path"
-import { kernelsFile } from "@muniment/engine/index/kernelsFile"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import asc from "assemblyscript/asc"
 
-const sources = resolve(import.meta.dirname, "..", "packages", "engine", "kernels")
-const stampFile = `${kernelsFile}.sha256`
+const root = resolve(import.meta.dirname, "..")
+const modules: ReadonlyArray<{ readonly entry: string; readonly output: string }> = [
+  { entry: "packages/engine/kernels/index.ts", output: "packages/engine/kernels/kernels.wasm" },
+  { entry: "packages/insight/kernels/rowProducts.ts", output: "packages/insight/kernels/rowProducts.wasm" }
+]
+const options =
+  "-O3 --converge --runtime stub --use abort= --importMemory --noExportMemory --enable simd --enable relaxed-simd"
 
-/** True when something had to be built. */
-export const buildKernels = async (): Promise<boolean> => {
-  const stamp = sourcesHash()
-  if (existsSync(kernelsFile) && existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp) return false
-  mkdirSync(dirname(kernelsFile), { recursive: true })
-  // Loaded only when it is needed: the compiler is large.
-  const { default: asc } = await import("assemblyscript/asc")
-  const aside = `${kernelsFile}.new`
-  const { error, stderr } = await asc.main([
-    join(sources, "index.ts"),
-    "--outFile",
-    aside,
-    "-O3",
-    "--converge",
-    "--runtime",
-    "stub",
-    "--importMemory",
-    "--noExportMemory",
-    "--use",
-    "abort=",
-    "--enable",
-    "simd",
-    "--enable",
-    "relaxed-simd"
-  ])
-  if (error !== null) throw new Error(`the kernels of the vector index cannot be built: ${stderr.toString()}`)
-  renameSync(aside, kernelsFile)
-  writeFileSync(stampFile, stamp)
-  return true
+const compile = async (entry: string): Promise<Uint8Array> => {
+  let compiled: Uint8Array | undefined
+  const { error, stderr } = await asc.main([join(root, entry), "--outFile", "kernels.wasm", ...options.split(" ")], {
+    writeFile: (_name, contents) => {
+      if (typeof contents !== "string") compiled = contents
+    }
+  })
+  if (error !== null) throw new Error(`${entry} does not compile:\n${stderr.toString()}`)
+  if (compiled === undefined) throw new Error(`the compiler wrote nothing for ${entry}`)
+  return compiled
 }
 
-const sourcesHash = (): string => {
-  const hash = createHash("sha256").update(compilerVersion())
-  for (const name of readdirSync(sources).sort()) hash.update(name).update(readFileSync(join(sources, name)))
-  return hash.digest("hex")
-}
-
-const compilerVersion = (): string => {
-  const manifest: unknown = createRequire(import.meta.url)("assemblyscript/package.json")
-  return typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : ""
-}
-
-if (import.meta.main) {
-  process.stdout.write((await buildKernels()) ? "The kernels are built.\n" : "The kernels are up to date.\n")
+const isCheck = process.argv.includes("--check")
+for (const { entry, output } of modules) {
+  const file = join(root, output)
+  const fresh = await compile(entry)
+  const isCurrent = existsSync(file) && readFileSync(file).equals(fresh)
+  if (!isCurrent && !isCheck) writeFileSync(file, fresh)
+  if (!isCurrent && isCheck) process.exitCode = 1
+  const verdict = isCurrent ? "is current" : isCheck ? "differs from its sources: run node scripts/kernels.ts" : "built"
+  process.stdout.write(`${output} ${verdict} (${fresh.length} bytes)\n`)
 }

@@ -1,7 +1,6 @@
 /**
- * Checks the OpenAPI document that the contract generates: every operation has an id of its own, a
- * summary and a 200, every parameter of a path is declared, every reference leads somewhere.
- * `--print` writes the document to standard output instead.
+ * Checks the OpenAPI document that the contract generates: every operation has a unique id, a summary and a 200, every
+ * parameter of a path is declared, every reference resolves. `--print` writes the document to standard output instead.
  */
 import { openApiDocument } from "@muniment/domain/api/OpenApiDocument"
 
@@ -58,7 +57,7 @@ if (import.meta.main) {
   if (process.argv.includes("--print")) {
     process.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
   } else {
-    // Through JSON, because that is what readers of the document get.
+    // As JSON, the form that readers of the document get.
     const faults = openApiFaults(JSON.parse(JSON.stringify(document)) as Document)
     process.stdout.write(faults.length === 0 ? "openapi: sound\n" : `${faults.join("\n")}\n`)
     process.exitCode = faults.length === 0 ? 0 : 1

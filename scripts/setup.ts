@@ -1,30 +1,27 @@
 /**
- * Second half of the set-up, under a recent Node: the kernels of the vector index, which have to be there, and
- * the embedding model on disk, verified, without which recall runs on its lexical half. What is missing,
- * what that costs and the command that mends it are said here.
+ * Second half of the set-up, under a recent Node: the embedding model on disk, verified. Without it search runs on its
+ * lexical half. Reports what is missing, what that costs, and the command that repairs it.
  */
 import cliProgress from "cli-progress"
-import * as Effect from "effect/Effect"
+import { Effect } from "effect"
 import { join, resolve } from "node:path"
 import type { ReadyModel } from "@muniment/models/ModelFiles"
 import type { FetchProgress } from "@muniment/models/ModelFetch"
 import { modelById, modelPreference } from "@muniment/models/ModelCatalog"
 import { fetchDefaultModel, fetchModel, findModel } from "@muniment/models/ModelFiles"
-import { buildKernels } from "./kernels.ts"
 
 const root = resolve(import.meta.dirname, "..")
 const mendingCommand = "npm run setup"
 const bytesPerMegabyte = 1_000_000
 
 const main = async (): Promise<void> => {
-  if (await buildKernels()) say(["Vector index: kernels built."])
   const modelsDir = process.env["MUNIMENT_MODELS_DIR"] ?? join(root, "models")
   const configured = process.env["MUNIMENT_EMBEDDING_MODEL"] ?? "auto"
   const chosen = configured === "auto" ? undefined : configured
   if (chosen !== "none" && (await modelOnDisk(modelsDir, chosen)) === undefined) await bringModel(modelsDir, chosen)
 }
 
-/** The chosen model, or the most preferred one that lies on disk whole; asks no network. */
+/** The chosen model, or the most preferred one that is complete on disk. Uses no network. */
 const modelOnDisk = async (modelsDir: string, chosen: string | undefined): Promise<ReadyModel | undefined> => {
   for (const modelId of chosen === undefined ? modelPreference : [chosen]) {
     const spec = modelById(modelId)
@@ -56,7 +53,7 @@ const bringModel = async (modelsDir: string, chosen: string | undefined): Promis
   }
 }
 
-/** A bar at a terminal; otherwise one line for each thing that is fetched. */
+/** A bar at a terminal; otherwise one line for each file that is fetched. */
 const progressBar = (): { readonly report: FetchProgress; readonly stop: () => void } => {
   const isTerminal = process.stdout.isTTY === true
   const bar = new cliProgress.SingleBar({

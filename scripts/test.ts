@@ -1,5 +1,5 @@
 /**
- * `npm test`: runs vitest over unit, integration, property, simulation and crash tests and prints
+ * `npm test`: runs vitest over unit, component, integration, property, simulation and crash tests and prints
  * `N passed, N failed` as its last line, counted from vitest's JSON report. `--long` runs the tests
  * named `*.long.test.ts` too; other arguments go to vitest (`npm test -- test/unit/client`).
  */
@@ -71,7 +71,7 @@ const bringSecondModel = async (modelsDir: string): Promise<void> => {
   }
 }
 
-/** No report means that vitest itself did not start: nothing passed, and its exit code tells the rest. */
+/** No report means that vitest itself did not start: nothing passed; its exit code says why. */
 const readReport = (file: string): Report => {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as Report

@@ -1,6 +1,6 @@
 /**
- * The conversations and questions of `test/vectors/questions` in two parts. The first two
- * thirds of the conversations are for tuning, the last third for measuring: who tunes does not read it.
+ * The conversations and questions of `test/vectors/questions` in two parts. The first two thirds of the conversations
+ * are for tuning, the last third for measuring; do not read it while tuning.
  */
 import {
   type LabelledQuestion,

@@ -22,7 +22,7 @@ export interface ServiceAnswer {
 }
 
 export interface Service {
-  /** All messages in one request; the memories that came of them. */
+  /** Sends all messages in one request; returns the memories made from them. */
   readonly importConversation: (
     agentId: string,
     conversation: QuestionedConversation

@@ -7,15 +7,15 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Layer, ManagedRuntime } from "effect"
 import type { MemoryFilter } from "@muniment/domain/Search"
-import type { Command, ReplyOf } from "@muniment/engine/Commands"
-import { loadHnswlib } from "@muniment/engine/index/Hnswlib"
-import { loadKernels } from "@muniment/engine/index/Kernels"
-import { SlabPool } from "@muniment/engine/index/Slab"
-import type { IndexPin } from "@muniment/engine/index/Planner"
-import { MemorySearch, type MemoryHit } from "@muniment/engine/MemorySearch"
-import { NamespaceHost } from "@muniment/engine/NamespaceHost"
+import type { Command, ReplyOf } from "@muniment/engine/namespace/Commands"
+import { loadHnswlib } from "@muniment/engine/vectors/planner/PlannedIndex"
+import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
+import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
+import type { IndexPin } from "@muniment/engine/vectors/planner/Planner"
+import { MemorySearch, type MemoryHit } from "@muniment/engine/search/MemorySearch"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
-import { sqliteNamespaceStore, type CommitPlace } from "@muniment/engine/store/SqliteNamespaceStore"
+import { sqliteNamespaceStore, type CommitPlace } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { modelId, type Memories, type Question } from "./Memories.ts"
 
@@ -82,7 +82,7 @@ export const openEngine = async (
   return {
     directory,
     ask: (key, command) => runtime.runPromise(NamespaceHost.use((host) => host.ask(key, command))),
-    search: (key, question, filter) => runtime.runPromise(searchOf(key, question, filter)),
+    search: async (key, question, filter) => (await runtime.runPromise(searchOf(key, question, filter))).hits,
     searchMillis: (key, questions, filter) =>
       runtime.runPromise(
         Effect.gen(function* () {
@@ -122,6 +122,6 @@ export const fill = async (
   for (let from = range.from; from < range.to; from += memoriesPerBatch) {
     const to = Math.min(range.to, from + memoriesPerBatch)
     const batch = Array.from({ length: to - from }, (_, at) => memories.memory(from + at, key.agentId))
-    await engine.ask(key, { _tag: "CreateMemories", memories: batch, idempotency: undefined })
+    await engine.ask(key, { _tag: "StoreMemories", memories: batch, idempotency: undefined })
   }
 }

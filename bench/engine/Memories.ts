@@ -1,11 +1,11 @@
 /**
- * Seeded memories and questions for the engine's bench: made-up words in the proportions of real
- * texts (the commonest telling word is in some 12 % of 25-word memories), and the index suite's hard
- * vectors, a cluster for each topic, since no embedder runs here.
+ * Seeded memories and questions for the engine's bench: made-up words in the proportions of real texts (the most
+ * frequent word that is not a stop word is in some 12 % of 25-word memories), and the index suite's hard vectors, a
+ * cluster for each topic, since no embedder runs here.
  *
  * A memory is a function of its number and the seed, so any part can be made again to verify a store.
  */
-import type { PreparedMemory } from "@muniment/engine/Commands"
+import type { PreparedMemory } from "@muniment/engine/namespace/Commands"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { contentHash } from "@muniment/trust/CanonicalJson"
 import { seededRandom } from "../index/clusteredVectors.ts"
@@ -32,7 +32,7 @@ const zipfShift = 30
 const wordsMin = 10
 const wordsMax = 40
 const wordsPerQuestion = 4
-/** The topics are as many as the clusters of so many hard vectors. */
+/** As many topics as this many hard vectors have clusters. */
 const topicsOf = 10_000
 export const subjectCount = 100
 export const tagCount = 10
@@ -114,7 +114,7 @@ export class Memories {
     }
   }
 
-  /** Asks with some words of one memory in `count`, and with a vector from its place in its topic, but noisier. */
+  /** A question: some words of one of `count` memories, and a vector near it in its topic, with more noise. */
   question(number: number, count: number): Question {
     const random = seededRandom(this.#mixed(number) ^ 0x2545f491)
     const target = Math.floor(random() * count)

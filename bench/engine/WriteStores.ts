@@ -1,15 +1,15 @@
 /**
- * Who can store a memory for good: ours, and peers that are given the same job as far as they can do
- * it. The job: row, full-text entry and 384-d vector kept, on the disk before the answer.
+ * Stores that write memories durably: ours, and peers that do the same job as far as they can. The job: row, full-text
+ * entry and 384-d vector kept, on the disk before the answer.
  *
- * A store is verified before it is timed: what was written is found again by its words and by its
- * vector. LanceDB is shown although it does less (its `note` says what), never as "the same job".
+ * A store is verified before it is timed: what was written is found again by its words and by its vector. LanceDB is
+ * shown although it does less (its `note` says what), never as "the same job".
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync, type StatementSync } from "node:sqlite"
-import type { PreparedMemory } from "@muniment/engine/Commands"
+import type { PreparedMemory } from "@muniment/engine/namespace/Commands"
 import { isMissing, loadPeer, peerNote } from "../kit/Peers.ts"
 import { namespaceKey, openEngine } from "./EngineUnderTest.ts"
 import { dims } from "../index/syntheticVectors.ts"
@@ -19,7 +19,7 @@ export interface WriteStore {
   /** Whether it does the whole job; only such a store counts as the best peer. */
   readonly doesSameJob: boolean
   readonly write: (agent: number, memories: ReadonlyArray<PreparedMemory>) => unknown
-  /** Ids found by the words of a memory, and by its vector: the best few. */
+  /** Ids of the best hits for the words of a memory, and for its vector. */
   readonly find: (agent: number, memory: PreparedMemory) => Promise<ReadonlyArray<ReadonlyArray<string>>>
   readonly close: () => Promise<void>
 }
@@ -47,7 +47,7 @@ export const openWriteStores = async (agents: number): Promise<WriteStores> => {
   return { stores, notes }
 }
 
-/** Throws unless a store finds what it was given. */
+/** Throws unless the store finds what was written. */
 export const verifyStore = async (store: WriteStore, agent: number, memories: ReadonlyArray<PreparedMemory>) => {
   await store.write(agent, memories)
   for (const memory of memories) {
@@ -68,7 +68,7 @@ const ourStore = async (): Promise<WriteStore> => {
   return {
     name: "Muniment",
     doesSameJob: true,
-    write: (agent, memories) => engine.ask(keyOf(agent), { _tag: "CreateMemories", memories, idempotency: undefined }),
+    write: (agent, memories) => engine.ask(keyOf(agent), { _tag: "StoreMemories", memories, idempotency: undefined }),
     find: async (agent, memory) => {
       const text = textOf(memory)
       const byBoth = await engine.search(keyOf(agent), { text, vector: memory.vector!.values })
@@ -86,7 +86,7 @@ interface SqliteVec {
 const isSqliteVec = (loaded: unknown): loaded is SqliteVec =>
   typeof loaded === "object" && loaded !== null && "getLoadablePath" in loaded
 
-/** What one would write by hand: one file, one connection, a table, FTS5 and sqlite-vec, one transaction a request. */
+/** The hand-written solution: one file, one connection, a table, FTS5 and sqlite-vec, one transaction a request. */
 const sqliteStore = (module: SqliteVec): WriteStore => {
   const directory = mkdtempSync(join(tmpdir(), "muniment-bench-sqlite-"))
   const database = new DatabaseSync(join(directory, "memories.db"), { allowExtension: true })
@@ -151,7 +151,7 @@ interface Lance {
 const isLance = (loaded: unknown): loaded is Lance =>
   typeof loaded === "object" && loaded !== null && "connect" in loaded && typeof loaded.connect === "function"
 
-/** A table for each agent, so that agents do not wait for one another. */
+/** One table an agent, so that agents do not wait for each other. */
 const lanceStore = async (module: Lance, agents: number): Promise<WriteStore> => {
   const directory = mkdtempSync(join(tmpdir(), "muniment-bench-lance-"))
   const connection = await module.connect(directory)

@@ -1,12 +1,11 @@
 /**
- * Searches while a bulk import runs into the same namespace, and where the time of the event loop
- * goes meanwhile.
+ * Searches while a bulk import runs into the same namespace, and where the time of the event loop goes meanwhile.
  *
- * Searches arrive on a schedule and are timed from their scheduled moment, so that a loop that is
- * held up counts against all that should have come meanwhile. What is imported was made before.
+ * Searches arrive on a schedule and are timed from their scheduled moment, so that a blocked loop counts against every
+ * search that was due meanwhile. The imported memories are made beforehand.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import type { CommitPlace } from "@muniment/engine/store/SqliteNamespaceStore"
+import type { CommitPlace } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { quantile } from "../kit/Measure.ts"
 import { fill, memoriesPerBatch, namespaceKey, openEngine, type EngineUnderTest } from "./EngineUnderTest.ts"
 import { Memories, type Question } from "./Memories.ts"
@@ -60,7 +59,7 @@ export const measureMixed = async (options: {
         let next = 0
         const importer = async () => {
           for (let batch = batches[next++]; batch !== undefined; batch = batches[next++]) {
-            await engine.ask(key, { _tag: "CreateMemories", memories: batch, idempotency: undefined })
+            await engine.ask(key, { _tag: "StoreMemories", memories: batch, idempotency: undefined })
           }
         }
         await Promise.all(Array.from({ length: importsInFlight }, importer))
@@ -99,7 +98,7 @@ const watched = async (
     millis.push(performance.now() - (from + at * searchEveryMillis))
   }
   for (let at = 0; !state.isOver;) {
-    // What has become due while the loop was held up arrives in one turn, as it would from sockets.
+    // Searches that became due while the loop was blocked start in one turn, as they would from sockets.
     for (; from + at * searchEveryMillis <= performance.now(); at++) pending.push(search(at))
     const wait = from + at * searchEveryMillis - performance.now()
     await new Promise((turn) => setTimeout(turn, Math.max(0, wait)))

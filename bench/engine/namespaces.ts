@@ -19,7 +19,7 @@ export interface NamespacesResult {
   readonly closeMillis: number
   /** Growth of the resident set, with as many open as may be. */
   readonly mebibytes: number
-  /** Undefined where the system does not tell. */
+  /** Undefined where the system does not report it. */
   readonly descriptors: number | undefined
 }
 
@@ -39,12 +39,12 @@ export const measureNamespaces = async (namespaces: number): Promise<NamespacesR
   let next = 0
   const creator = async () => {
     for (let at = next++; at < namespaces; at = next++) {
-      await writing.ask(keys[at]!, { _tag: "CreateMemories", memories: given[at]!, idempotency: undefined })
+      await writing.ask(keys[at]!, { _tag: "StoreMemories", memories: given[at]!, idempotency: undefined })
     }
   }
   await Promise.all(Array.from({ length: creatorsAtOnce }, creator))
   const createdPerSecond = (namespaces * 1_000) / (performance.now() - from)
-  // The same files in a new engine: every first search opens one.
+  // A new engine on the same files: every first search opens a namespace.
   await writing.stop()
   const reading = await openEngine({ directory: writing.directory })
   const before = process.memoryUsage.rss()
@@ -88,7 +88,7 @@ const openDescriptors = (): number | undefined => {
   try {
     return readdirSync("/proc/self/fd").length
   } catch {
-    // Only Linux tells.
+    // Only Linux reports it.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Where the time of the event loop's thread goes: V8's sampling profiler, its samples shared out
- * among the parts of the engine by the innermost frame that names one.
+ * Where the time of the event loop's thread goes: V8's sampling profiler, each sample is counted for the part of the
+ * engine that its innermost known frame belongs to.
  */
 import { Session } from "node:inspector/promises"
 
@@ -16,14 +16,14 @@ const parts: ReadonlyArray<readonly [RegExp, string]> = [
   [/^\(idle\)/, "idle, or waiting for the disk elsewhere"],
   [/^\(garbage collector\)/, "garbage collection"],
   [/^exec Database\.ts/, "SQLite: begin, commit, fsync"],
-  [/^postings FullText|^#load LexicalIndex/, "search: postings from the file"],
-  [/FullText\.ts/, "SQLite: full text"],
+  [/^occurrences SqlitePostings|^#load LexicalIndex/, "search: postings from the file"],
+  [/SqlitePostings\.ts/, "SQLite: full text"],
   [/^#putVector/, "SQLite: vectors"],
-  [/^(?:#change|#apply|#forgetTurnsOf) /, "SQLite: rows"],
+  [/^(?:#change|#apply|#eraseSourceTurns) /, "SQLite: rows"],
   [/^recordValues/, "SQLite: rows"],
   [/MemoryText\.ts|Tokenizer\.ts/, "plan: words of a text"],
   [/^(?:put|remove|#occupy|#vacate) LexicalIndex/, "image: words"],
-  [/^#applyOne|^#embed|^#forget NamespaceState|^apply NamespaceState/, "image: rows and vectors"],
+  [/^#applyOne|^embed NamespaceVectors|^remove NamespaceVectors|^apply NamespaceState/, "image: rows and vectors"],
   [/(?:CommandPlanner|Draft|CanonicalJson)\.ts/, "plan: the rest"],
   [/^work /, "index: building"],
   [/(?:PlannedIndex|HnswIndex|HnswGraph|ExactIndex|QuantizedIndex|VectorArena)\.ts/, "search: meaning"],

@@ -179,7 +179,7 @@ const namespacesTable = (result: NamespacesResult): ReportTable => ({
     ["search in an open one: p99 ms", result.openP99Millis],
     ["closing all, ms", result.closeMillis],
     ["memory, MiB", result.mebibytes],
-    ["descriptors", result.descriptors ?? "not told here"]
+    ["descriptors", result.descriptors ?? "not reported here"]
   ]
 })
 

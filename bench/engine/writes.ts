@@ -1,11 +1,10 @@
 /**
- * Durable writes a second: one writer, batches of 100, eight agents at once, and many writers of one
- * agent, where a commit carries what waited during the one before (group commit).
+ * Durable writes a second: one writer, batches of 100, eight agents at once, and many writers of one agent, where a
+ * commit carries the writes that waited during the previous one (group commit).
  *
- * Stores take turns within a round; a rate is the median over the rounds. Memories are made before
- * the clock runs.
+ * Stores take turns within a round; a rate is the median over the rounds. Memories are made before the clock runs.
  */
-import type { PreparedMemory } from "@muniment/engine/Commands"
+import type { PreparedMemory } from "@muniment/engine/namespace/Commands"
 import { median, quantile } from "../kit/Measure.ts"
 import { Memories } from "./Memories.ts"
 import { openWriteStores, verifyStore, type WriteStore } from "./WriteStores.ts"
@@ -77,7 +76,7 @@ const writeRound = async (store: WriteStore, writeCase: WriteCase, source: Memor
   const millis: Array<number> = []
   let next = 0
   const writer = async (agent: number | undefined) => {
-    // With an agent each, a writer keeps to its own.
+    // With one agent a writer, each writes to its own.
     for (let at = agent ?? next++; at < writes; at = agent === undefined ? next++ : at + agents) {
       const { agent: owner, memories } = work[at]!
       const from = performance.now()
@@ -102,7 +101,7 @@ const resultOf = ({ name }: WriteCase, store: WriteStore, rounds: ReadonlyArray<
   }
 }
 
-/** Memories that nobody has written yet. */
+/** Memories that are not written yet. */
 class MemorySource {
   readonly #memories = new Memories()
   #next = 0

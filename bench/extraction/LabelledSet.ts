@@ -9,12 +9,12 @@ import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
 
 export type Split = "dev" | "held-out"
 
-/** Every group must be met, each by any of its phrases; `=` before a phrase asks for these very words. */
+/** Every group must be met, by any of its phrases; `=` before a phrase asks for these exact words. */
 export type Terms = ReadonlyArray<ReadonlyArray<string>>
 
 interface Wording {
   readonly terms: Terms
-  /** Phrases that must not occur: they turn the sense round. */
+  /** Phrases that must not occur, because they reverse the meaning. */
   readonly without?: ReadonlyArray<string>
 }
 
@@ -105,9 +105,9 @@ export interface QuestionedConversation {
 export interface LabelledQuestion {
   readonly conversationId: string
   readonly question: string
-  /** False: the conversation does not say it, and an answer must not pretend so. */
+  /** False if the conversation does not answer it; an answer must say so. */
   readonly answerable: boolean
-  /** What a right answer says; empty when there is none. Days in any of the usual forms. */
+  /** What a right answer says; empty if the question has no answer. Days in any of the usual forms. */
   readonly expected: Terms
   /** What a right answer does not say, such as a value corrected since. */
   readonly without?: ReadonlyArray<string>

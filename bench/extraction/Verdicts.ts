@@ -1,6 +1,6 @@
 /**
- * Whether one candidate is what one label asks for. Right means the kind, the person, the words and the
- * day; what misses only the day is told apart, because dates are measured on their own.
+ * Whether one candidate is what one label asks for. Right means the kind, the person, the words and the day; a
+ * candidate that misses only the day is counted separately.
  */
 import type { Candidate } from "@muniment/insight/extraction/Extractor"
 import type { EventData, FieldLabel, Forbidden, Label, LabelForm, RecordData } from "./LabelledSet.ts"

@@ -2,10 +2,10 @@
  * Whether a text says what a label asks for, whatever its wording: by stems of the service's own
  * tokeniser, free of case, contractions and number words. A phrase must occur as a run of words.
  */
-import { tokenize } from "@muniment/engine/recall/Tokenizer"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
 import type { Terms } from "./LabelledSet.ts"
 
-/** A text, ready for many questions. */
+/** A text, prepared for many look-ups. */
 export interface Reading {
   /** Words with a space around each: as stems, and as they are written. */
   readonly stems: string
@@ -17,7 +17,7 @@ export const read = (text: string): Reading => {
   return { stems: spaced(tokenize(plain).map(digits)), words: spaced(wordsOf(plain).map(digits)) }
 }
 
-/** `=phrase` asks for these very words, `phrase` for their stems. */
+/** `=phrase` asks for these exact words, `phrase` for their stems. */
 export const says = (reading: Reading, phrase: string): boolean => {
   const asked = read(phrase.replace(/^=/, ""))
   return phrase.startsWith("=") ? reading.words.includes(asked.words) : reading.stems.includes(asked.stems)

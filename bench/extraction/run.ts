@@ -56,7 +56,7 @@ const layerOf = (name: string): Layer.Layer<Extractor> => {
 interface Run {
   readonly id: string
   readonly candidates: ReadonlyArray<Candidate>
-  /** Why there are none, when the extractor gave up. */
+  /** The reason, if the extractor failed. */
   readonly failure: string | undefined
   readonly millis: number
 }

@@ -1,12 +1,12 @@
 /**
- * What a contestant must answer before it is timed, and again after: what was stored is found by its
- * own words and comes back as it was, a filter is kept, and a page is full. Throws on the first that
- * is not so, because a fast wrong answer is no result.
+ * What a contestant must answer before it is timed, and again after: what was stored is found by its own words and
+ * comes back as it was, a filter is kept, and a page is full. Throws on the first violation: a fast wrong answer is
+ * not a result.
  */
 import { resultsMax, type Hit, type Running } from "./Contestant.ts"
 import type { Corpus, Passage } from "./Corpus.ts"
 
-/** Approximate indexes may miss one; who misses more does not do the job. */
+/** Approximate indexes may miss one probe; more is a failure. */
 export const foundShareMin = 0.95
 
 /** Share of the probes that are found again. */

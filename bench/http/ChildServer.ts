@@ -1,7 +1,7 @@
 /**
- * A server in a process of its own on a loopback port, and what the system says of that process:
- * processor time, resident memory. Every contestant of a bench runs in one, so that none pays for
- * the load generator or for another contestant.
+ * A server in a process of its own on a loopback port, with its processor time and resident memory as the system
+ * reports them. Every contestant of a bench runs in one, so that none pays for the load generator or for another
+ * contestant.
  */
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
@@ -14,14 +14,14 @@ export const repository = resolve(import.meta.dirname, "../..")
 const startMillisMax = 120_000
 const stopMillisMax = 30_000
 const pollMillis = 25
-/** Of the server's own output, for the case that it does not start. */
+/** Of the server's output, shown if it does not start. */
 const saidCharactersMax = 2_000
 /** Linux counts processor time in ticks of this length on every platform Node runs on. */
 const tickMillis = 10
 const pageBytes = 4_096
 
 export interface ChildOptions {
-  /** Arguments of this very Node. */
+  /** Arguments of Node. */
   readonly arguments: ReadonlyArray<string>
   readonly environment: (port: number) => Readonly<Record<string, string>>
   /** True once it takes requests; a rejection means not yet. */
@@ -52,7 +52,7 @@ export class ChildServer {
     return new ChildServer(child, port, startMillis)
   }
 
-  /** Ends it as an operator would; milliseconds it took. One that does not listen to that is killed. */
+  /** Ends it as an operator would; milliseconds it took. Killed if it does not end. */
   async stop(): Promise<number> {
     const startedMillis = performance.now()
     const exited = once(this.#child, "exit")
@@ -107,7 +107,10 @@ export class ChildServer {
     }
   }
 
-  /** Milliseconds that the main thread was ready to run and had to wait for a processor; zero where nobody counts them. */
+  /**
+   * Milliseconds that the main thread was ready to run and had to wait for a processor; zero where the system does not
+   * count them.
+   */
   queuedMillis(): number {
     try {
       const { pid } = this.#child
@@ -119,7 +122,7 @@ export class ChildServer {
   }
 }
 
-/** For classes that are more than a process. */
+/** For classes that extend a process. */
 export const started = async (
   options: ChildOptions
 ): Promise<{ readonly child: ChildProcess; readonly port: number; readonly startMillis: number }> => {
@@ -132,7 +135,7 @@ export const started = async (
   })
   let said = ""
   child.stdout?.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-saidCharactersMax)))
-  // A bench that fails, or is told to end, must not leave a server behind.
+  // A bench that fails or is interrupted must not leave a server running.
   process.once("exit", () => child.kill("SIGKILL"))
   endOnSignals()
   await untilReady(port, child, options.isReady).catch((cause: unknown) => {

@@ -1,7 +1,6 @@
 /**
- * A service that stores, filters and searches memories over HTTP, as the suite sees it. All get the
- * same passages and questions, all vectors are of the same encoder; what each promises beyond that
- * stands in its traits and in the report.
+ * A service that stores, filters and searches memories over HTTP, as the suite sees it. All get the same passages and
+ * questions, all vectors are of the same encoder; what else each guarantees is in its traits and in the report.
  */
 import type { ChildServer } from "./ChildServer.ts"
 import type { Corpus, Passage, Query } from "./Corpus.ts"
@@ -10,9 +9,9 @@ import type { Reading } from "./Prometheus.ts"
 export interface Traits {
   /** True when a write that was acknowledged is on the disk: synced, and counted so by strace (README). */
   readonly isDurable: boolean
-  /** What an acknowledged write has survived. */
+  /** What an acknowledged write survives. */
   readonly durability: string
-  /** What a search looks at. */
+  /** What a search compares. */
   readonly search: string
   readonly lacks: string
 }
@@ -25,7 +24,7 @@ export interface StartOptions {
   readonly encoder: Encoder
   /** Path of the table of given vectors. */
   readonly table: string
-  /** Empty, and its own. */
+  /** An empty directory of its own. */
   readonly directory: string
 }
 
@@ -43,7 +42,7 @@ export interface Running {
   readonly store: (passages: ReadonlyArray<Passage>) => Promise<void>
   /** What `resultsMax` hits say, best first. */
   readonly search: (query: Query) => Promise<ReadonlyArray<Hit>>
-  /** The service's own account of where a search's time goes; peers tell nothing. */
+  /** The service's own timing of a search's stages; empty for peers. */
   readonly reading?: () => Promise<Reading>
   readonly stop: () => Promise<void>
 }

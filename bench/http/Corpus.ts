@@ -7,9 +7,9 @@
  */
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { denseText } from "@muniment/engine/recall/MemoryText"
+import { denseText } from "@muniment/engine/text/MemoryText"
 import { knownText, modelById, modelPreference, type ModelSpec } from "@muniment/models/ModelCatalog"
-import { vectorsOf } from "../retrieval/Vectors.ts"
+import { vectorsOf } from "../kit/TextVectors.ts"
 import { repository } from "./ChildServer.ts"
 import { aptLists, debianTexts, questionsFile, type NamedText } from "./debianTexts.ts"
 import { phrased, readQuestions } from "./Questions.ts"
@@ -104,7 +104,7 @@ export const textsOf = (
     : { source: "sentences made from a seed (apt knows no packages here)", texts: madeUp(count) }
 }
 
-/** The one that the service takes by itself. */
+/** The service's default. */
 export const installedModel = (): ModelSpec => {
   const id = modelPreference.find((name) => existsSync(join(modelsDirectory, name)))
   const model = id === undefined ? undefined : modelById(id)

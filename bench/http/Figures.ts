@@ -1,6 +1,6 @@
 /**
  * Samples of all rounds to the figures of a table, and to ratios against peers. A ratio is taken
- * within a round, where the machine was the same for both, and its median over the rounds is told.
+ * within a round, where the machine was the same for both, and its median over the rounds is reported.
  */
 import { median, quantile } from "../kit/Measure.ts"
 import type { ReportTable } from "../kit/Report.ts"

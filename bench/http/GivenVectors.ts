@@ -7,7 +7,7 @@
  */
 import { registerHooks } from "node:module"
 
-const thread = "/packages/models/src/EmbeddingThread.ts"
+const thread = "/packages/worker/src/WorkerThread.ts"
 
 registerHooks({
   resolve: (specifier, context, next) =>

@@ -25,7 +25,7 @@ export interface Sample {
 
 /** Batches under way at once when nothing else is done. */
 const importCallers = 4
-/** While a caller searches, a batch arrives this often: 500 memories a second, whoever the contestant is. */
+/** While a caller searches, a batch arrives this often: 500 memories a second for every contestant. */
 const mixedEveryMillis = 200
 
 /** The first round begins with its imports, so that the rest has something to search. */

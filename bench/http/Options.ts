@@ -28,7 +28,7 @@ Imports real texts into a real server over HTTP, asks it real questions, and pri
   --in-flight N      import requests under way at once (4)
   --idempotency      send every import request with an Idempotency-Key
   --rounds N         rounds of the questions with cached vectors (10)
-  --no-words         leave out the import without a model, which tells the embedding's share
+  --no-words         leave out the import without a model, which shows the embedding's share
   --minutes N        give up after so long (30)
   --keep DIR         use and keep this data directory (bench/http/exportVectors.ts reads it)
   --cpu-prof DIR     write V8 processor profiles of the import and of the searches

@@ -6,9 +6,9 @@ import type { Contestant } from "./Contestant.ts"
 import { muniment } from "./contestants/Muniment.ts"
 import { batchSize, subjectCount, type Corpus } from "./Corpus.ts"
 import { figuresOf, jobTable, peerLeads, ratio, type Measure } from "./Figures.ts"
+import type { Outcome } from "./Outcome.ts"
 import { passagesOf, type Sizes } from "./Plan.ts"
 import { requestStage, stageMeans } from "./Stages.ts"
-import type { Outcome } from "./suite.ts"
 
 export interface SuiteFindings {
   readonly command: string
@@ -53,7 +53,8 @@ export const reportOf = (findings: SuiteFindings): SuiteReport => {
       }),
       leadsTable(given)
     ],
-    ratios: Object.fromEntries(watchedRatios(given))
+    ratios: Object.fromEntries(watchedRatios(given)),
+    unavailable: given.missing.map(({ name, reason }) => ({ part: `against ${name}`, reason }))
   }
 }
 
@@ -63,7 +64,7 @@ const notesOf = ({ corpus, given, sizes }: SuiteFindings): ReadonlyArray<string>
   `${sizes.rounds} rounds, contestants in turn; answers checked before and after; every question was asked once before, so its vector is cached where there is a cache. Latency is the caller's, to the last byte; processor time is the server process', all threads, for one memory or search.`,
   `sqlite-vec and LanceDB are libraries: each stands behind a server of two routes that does no more than it must, without authentication, validation, charges or limits. What is compared is a service with bare engines.`,
   "mem0's library and agentdb are left out: README.",
-  ...given.missing
+  ...given.missing.map(({ name, reason }) => `${name} does not run here: ${reason}`)
 ]
 
 const meanLength = ({ passages }: Corpus): number =>

@@ -1,9 +1,15 @@
-/** Stands in for `node:worker_threads` where the embedding thread is opened: the same thread with another entry. */
+/** Stands in for `node:worker_threads` where threads are opened: the embedding thread gets another entry. */
 import { Worker as NodeWorker, type WorkerOptions } from "node:worker_threads"
 
+export { MessageChannel, receiveMessageOnPort } from "node:worker_threads"
+
 export class Worker extends NodeWorker {
-  constructor(_entry: URL, options: WorkerOptions) {
-    const table = process.env["MUNIMENT_BENCH_VECTORS"]
-    super(new URL("./tableWorker.ts", import.meta.url), { ...options, workerData: { table } })
+  constructor(entry: URL, options: WorkerOptions) {
+    const isEmbedding = entry.pathname.endsWith("/EmbeddingWorker.ts")
+    const settings = { table: process.env["MUNIMENT_BENCH_VECTORS"] }
+    super(
+      isEmbedding ? new URL("./tableWorker.ts", import.meta.url) : entry,
+      isEmbedding ? { ...options, workerData: { ...options.workerData, settings } } : options
+    )
   }
 }

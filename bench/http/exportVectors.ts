@@ -10,7 +10,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { parseArgs } from "node:util"
-import { vectorsOf } from "../retrieval/Vectors.ts"
+import { vectorsOf } from "../kit/TextVectors.ts"
 import { answerHelp } from "../Usage.ts"
 import { phrased, readQuestions } from "./Questions.ts"
 

@@ -1,7 +1,7 @@
 /**
  * A thread that watches the server while others load it, so that the load's own work in the bench
  * process delays no measurement: `/health/live` every few milliseconds, and a question now and then.
- * Gives both lists of latencies when it is told to end.
+ * Gives both lists of latencies when it is asked to end.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { parentPort, workerData } from "node:worker_threads"

@@ -19,8 +19,8 @@ import { chroma } from "./contestants/Chroma.ts"
 import { lanceDb, sqliteVec } from "./contestants/Libraries.ts"
 import { muniment } from "./contestants/Muniment.ts"
 import { loadCorpus, type Corpus } from "./Corpus.ts"
-import type { Samples } from "./Figures.ts"
 import { jobsOf, type Job, type Sample } from "./Jobs.ts"
+import type { Outcome } from "./Outcome.ts"
 import { passagesOf, planOf, type RoundPlan, type Sizes } from "./Plan.ts"
 import { reportOf } from "./SuiteReport.ts"
 import { writeTable } from "./VectorTable.ts"
@@ -67,7 +67,7 @@ const longSizes: Sizes = {
   mixedBatches: 10
 }
 
-/** The encoder is most of it, and the same for all: a little tells enough. */
+/** The encoder takes most of the time, the same for all, so a short run is enough. */
 const modelSizes: Sizes = {
   rounds: 2,
   importBatches: 2,
@@ -75,17 +75,6 @@ const modelSizes: Sizes = {
   searches: [[1, 25]],
   filtered: [],
   mixedBatches: 0
-}
-
-export interface Outcome {
-  readonly jobs: ReadonlyArray<Job>
-  readonly samples: Samples
-  /** Contestants that ran, by their names with versions. */
-  readonly names: ReadonlyMap<Contestant, string>
-  readonly missing: ReadonlyArray<string>
-  /** Share of probes that were found by their own words at the end. */
-  readonly found: ReadonlyMap<string, number>
-  readonly residentBytes: ReadonlyMap<string, number>
 }
 
 export const run = ({ short }: SuiteOptions): Promise<SuiteReport> =>
@@ -144,7 +133,7 @@ const compete = async (corpus: Corpus, sizes: Sizes, encoder: Encoder, root: str
 const startAll = async (corpus: Corpus, encoder: Encoder, root: string) => {
   const running: Array<Running> = []
   const names = new Map<Contestant, string>()
-  const missing: Array<string> = []
+  const missing: Array<Outcome["missing"][number]> = []
   for (const [at, contestant] of contestants.entries()) {
     const directory = join(root, `${encoder}-${at}`)
     mkdirSync(directory)
@@ -154,7 +143,7 @@ const startAll = async (corpus: Corpus, encoder: Encoder, root: string) => {
       names.set(contestant, started.name)
     } catch (cause) {
       if (contestant === muniment) throw cause
-      missing.push(`${contestant.name} does not run here: ${cause instanceof Error ? cause.message : String(cause)}`)
+      missing.push({ name: contestant.name, reason: cause instanceof Error ? cause.message : String(cause) })
     }
   }
   return { running, names, missing }

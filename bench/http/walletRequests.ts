@@ -34,7 +34,7 @@ const bearer: Headers = { authorization: `Bearer ${benchKey}` }
 /** A stall this long is one too many (issue "Trust"). */
 const stallMillisMax = 50
 /** Long waits that are printed one by one. */
-const toldMax = 12
+const shownMax = 12
 const watchEveryMillis = 50
 /** Signatures are made for a time ahead, so that the slowest machine still uses them inside the window. */
 const aheadMillis = 90_000
@@ -175,8 +175,8 @@ const startProbe = async (settings: ProbeSettings) => {
     stop: async (): Promise<ProbeReport> => {
       const answer = once(thread, "message")
       thread.postMessage("stop")
-      const [told] = (await answer) as [ProbeReport]
-      return told
+      const [report] = (await answer) as [ProbeReport]
+      return report
     }
   }
 }
@@ -190,7 +190,7 @@ const report = (phases: ReadonlyArray<Phase>, count: number, inFlight: number): 
   for (const one of phases) {
     const { latencies, name, probe, seconds, windows } = one
     const long = windows.filter(({ stallMillis }) => stallMillis > stallMillisMax)
-    const told = long.map(
+    const shown = long.map(
       ({ queuedMillis, stallMillis }) => `${stallMillis.toFixed(0)} (queued ${queuedMillis.toFixed(0)})`
     )
     process.stdout.write(
@@ -198,7 +198,7 @@ const report = (phases: ReadonlyArray<Phase>, count: number, inFlight: number): 
         `${name}: ${perRequest(one).toFixed(2)} ms processor a request (main thread), ${(perRequest(one) / peer).toFixed(1)} x bearer; ${(count / seconds).toFixed(0)}/s`,
         `  latency ${spread(latencies)}`,
         `  loop: longest wait by ${watchEveryMillis} ms: ${spread(windows.map(({ stallMillis }) => stallMillis))}`,
-        `  waits above ${stallMillisMax} ms: ${long.length}${long.length > 0 ? `: ${told.slice(0, toldMax).join(", ")}` : ""}`,
+        `  waits above ${stallMillisMax} ms: ${long.length}${long.length > 0 ? `: ${shown.slice(0, shownMax).join(", ")}` : ""}`,
         `  /health/live: ${spread(probe.health)}; longest wait of an idle thread ${probe.ownDelayMaxMillis.toFixed(0)} ms`,
         ""
       ].join("\n")

@@ -22,7 +22,7 @@ export interface Place {
 
 export interface ContenderKind {
   readonly name: string
-  /** Largest set it is asked to hold: a scan of a million rows tells nothing new. */
+  /** Largest set it is asked to hold: a scan of a million rows shows nothing new. */
   readonly countMax: number
   /** Rejects when the peer is not installed or does not run here; the message is the note. */
   readonly open: (place: Place) => Promise<Contender>

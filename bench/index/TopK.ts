@@ -4,74 +4,74 @@
  * Order is total (higher score, then lower slot), so the result does not depend on the order in
  * which pairs are offered, and two engines that see the same scores answer identically.
  */
-import type { SearchHits } from "@muniment/engine/index/VectorIndex"
+import type { SearchHits } from "@muniment/engine/vectors/VectorIndex"
 
 export class TopK {
-  private readonly slots: Int32Array
-  private readonly scores: Float32Array
-  private size = 0
+  readonly #slots: Int32Array
+  readonly #scores: Float32Array
+  #size = 0
 
   constructor(k: number) {
     if (!Number.isInteger(k) || k < 0) throw new RangeError(`k must be a whole number of at least 0, got ${k}`)
-    this.slots = new Int32Array(k)
-    this.scores = new Float32Array(k)
+    this.#slots = new Int32Array(k)
+    this.#scores = new Float32Array(k)
   }
 
   offer(slot: number, score: number): void {
-    if (this.size < this.slots.length) {
-      this.siftUp(this.size++, slot, score)
-    } else if (this.size > 0 && isWorse(this.scores[0]!, this.slots[0]!, score, slot)) {
-      this.siftDown(slot, score)
+    if (this.#size < this.#slots.length) {
+      this.#siftUp(this.#size++, slot, score)
+    } else if (this.#size > 0 && isWorse(this.#scores[0]!, this.#slots[0]!, score, slot)) {
+      this.#siftDown(slot, score)
     }
   }
 
   /** The pairs kept, best first. Empties the heap. */
   drain(): SearchHits {
-    const count = this.size
+    const count = this.#size
     const slots = new Int32Array(count)
     const scores = new Float32Array(count)
     for (let i = count - 1; i >= 0; i--) {
-      slots[i] = this.slots[0]!
-      scores[i] = this.scores[0]!
-      this.size--
-      if (this.size > 0) this.siftDown(this.slots[this.size]!, this.scores[this.size]!)
+      slots[i] = this.#slots[0]!
+      scores[i] = this.#scores[0]!
+      this.#size--
+      if (this.#size > 0) this.#siftDown(this.#slots[this.#size]!, this.#scores[this.#size]!)
     }
     return { slots, scores }
   }
 
-  private siftUp(from: number, slot: number, score: number): void {
+  #siftUp(from: number, slot: number, score: number): void {
     let at = from
     while (at > 0) {
       const parent = (at - 1) >>> 1
-      if (!isWorse(score, slot, this.scores[parent]!, this.slots[parent]!)) break
-      this.place(at, this.slots[parent]!, this.scores[parent]!)
+      if (!isWorse(score, slot, this.#scores[parent]!, this.#slots[parent]!)) break
+      this.#place(at, this.#slots[parent]!, this.#scores[parent]!)
       at = parent
     }
-    this.place(at, slot, score)
+    this.#place(at, slot, score)
   }
 
   // Puts a pair in the root's stead and lets it sink to where nothing below it is worse.
-  private siftDown(slot: number, score: number): void {
+  #siftDown(slot: number, score: number): void {
     let at = 0
     for (;;) {
       let child = 2 * at + 1
-      if (child >= this.size) break
+      if (child >= this.#size) break
       const right = child + 1
       if (
-        right < this.size &&
-        isWorse(this.scores[right]!, this.slots[right]!, this.scores[child]!, this.slots[child]!)
+        right < this.#size &&
+        isWorse(this.#scores[right]!, this.#slots[right]!, this.#scores[child]!, this.#slots[child]!)
       )
         child = right
-      if (!isWorse(this.scores[child]!, this.slots[child]!, score, slot)) break
-      this.place(at, this.slots[child]!, this.scores[child]!)
+      if (!isWorse(this.#scores[child]!, this.#slots[child]!, score, slot)) break
+      this.#place(at, this.#slots[child]!, this.#scores[child]!)
       at = child
     }
-    this.place(at, slot, score)
+    this.#place(at, slot, score)
   }
 
-  private place(at: number, slot: number, score: number): void {
-    this.slots[at] = slot
-    this.scores[at] = score
+  #place(at: number, slot: number, score: number): void {
+    this.#slots[at] = slot
+    this.#scores[at] = score
   }
 }
 

@@ -4,7 +4,7 @@
  * P. Bickel, Maximum likelihood estimation of intrinsic dimension, NIPS 2004; averaged over points
  * as MacKay and Ghahramani proposed).
  */
-import type { Bitmap } from "@muniment/engine/index/Bitmap"
+import type { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import { TopK } from "./TopK.ts"
 import { dotAt, queriesOf, rowOf, type VectorSet } from "./VectorSet.ts"
 
@@ -15,7 +15,7 @@ export type Truth = ReadonlyArray<Int32Array>
 const dimensionPoints = 100
 const dimensionNeighbours = 20
 
-/** `slotRow` tells which row a slot holds, after replacements; slot = row when left out. */
+/** `slotRow` maps a slot to the row it holds after replacements; the identity by default. */
 export const truthOf = (set: VectorSet, k: number, allowed?: Bitmap, slotRow?: Int32Array): Truth =>
   queriesOf(set).map((query) => bestOf(set, query, k, allowed, slotRow).slots)
 

@@ -5,7 +5,7 @@
  * Attributes are whole numbers below `attributeMax`, so that a filter is "attribute < n" for every
  * contender alike: `chance` is independent of the content, `near` follows the similarity to one row.
  */
-import { Bitmap } from "@muniment/engine/index/Bitmap"
+import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 
 export interface VectorSet {
   /** As reports call it: "hard", "real". */

@@ -18,7 +18,7 @@ import { addOneByOne, churn, type ChurnRow, replaceOneByOne, type WriteRow } fro
 
 export interface Settings {
   readonly effort: Effort
-  /** Vectors added, and replaced, one by one; at most so many as half of the set, and as the churn. */
+  /** Vectors added and replaced one by one; at most half of the set, and at most the churn. */
   readonly writes: number
   readonly churnShare: number
   readonly measuresMemory: boolean

@@ -9,7 +9,7 @@ import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { modelIds } from "@muniment/models/ModelCatalog"
-import { vectorsOf } from "../retrieval/Vectors.ts"
+import { vectorsOf } from "../kit/TextVectors.ts"
 import { seededRandom } from "./clusteredVectors.ts"
 import { churnShare, makeVectorSet, practiceCount, type VectorSet } from "./VectorSet.ts"
 
@@ -44,12 +44,12 @@ export const realVectors = async (
   queries: number
 ): Promise<VectorSet> => {
   // Its float32 rows lie one behind the other, so only as many texts are embedded as are needed.
-  const asked = texts.slice(0, queries + practiceCount)
-  const kept = Math.min(count, Math.floor((texts.length - asked.length) / (1 + churnShare)))
-  const told = texts.slice(asked.length, asked.length + Math.ceil(kept * (1 + churnShare)))
-  const rows = flat(await vectorsOf(modelsDirectory, model, "passage", told))
-  const questions = flat(await vectorsOf(modelsDirectory, model, "query", asked))
-  const dims = rows.length / told.length
+  const queryTexts = texts.slice(0, queries + practiceCount)
+  const kept = Math.min(count, Math.floor((texts.length - queryTexts.length) / (1 + churnShare)))
+  const rowTexts = texts.slice(queryTexts.length, queryTexts.length + Math.ceil(kept * (1 + churnShare)))
+  const rows = flat(await vectorsOf(modelsDirectory, model, "passage", rowTexts))
+  const questions = flat(await vectorsOf(modelsDirectory, model, "query", queryTexts))
+  const dims = rows.length / rowTexts.length
   return makeVectorSet(seededRandom(7), {
     name: "real",
     dims,

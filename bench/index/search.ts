@@ -31,7 +31,7 @@ export interface FilterRow {
 
 /** The recall that latencies are compared at. */
 export const recallGoal = 0.99
-/** What the best setting of every contender has to reach, even on noise, or it answers something else. */
+/** Least recall of every contender at its best setting, even on noise; below it the contender is misused. */
 const recallCredible = 0.5
 /** Wider settings than one that finds everything only cost. */
 const recallEnough = 0.9995
@@ -96,7 +96,7 @@ export const filteredSearches = async (
   })
 }
 
-/** As a service has searched for a while before anybody looks at its latency. */
+/** A service too has searched for a while before its latency is measured. */
 const practise = async (entrants: ReadonlyArray<Entrant>, set: VectorSet, { k }: Effort): Promise<void> => {
   for (const { contender } of entrants) {
     const from = performance.now()

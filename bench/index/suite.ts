@@ -1,6 +1,6 @@
 /** The index suite: which vectors, how many, how long; `run.ts` calls it with other choices. */
 import { machineFacts } from "../kit/Machine.ts"
-import type { SuiteOptions, SuiteReport } from "../kit/Report.ts"
+import type { SuiteOptions, SuiteReport, Unavailable } from "../kit/Report.ts"
 import { contenderKinds } from "./contenders.ts"
 import { goalsOf, ratiosOf } from "./goals.ts"
 import { measureSet, type SetFigures, type Settings } from "./measureSet.ts"
@@ -69,12 +69,18 @@ export const runIndex = async (options: IndexRun): Promise<SuiteReport> => {
     ({ name }) => options.only.length === 0 || options.only.some((start) => name.startsWith(start))
   )
   const notes: Array<string> = []
+  const unavailable: Array<Unavailable> = []
   const all: Array<SetFigures> = []
-  for (const { set, note } of vectorSets(options)) {
+  for (const { set, name, count } of vectorSets(options)) {
+    const note = `${name} ${count.toLocaleString("en-US")}`
     const loaded = await set()
     if ("reason" in loaded) {
       notes.push(`${note} was left out: ${loaded.reason}`)
+      unavailable.push({ part: `${name} ${count},`, reason: loaded.reason })
       continue
+    }
+    if (loaded.count < count) {
+      unavailable.push({ part: `${name} ${count},`, reason: `only ${loaded.count} vectors on this machine` })
     }
     const measuresMemory = loaded.name === "hard" && options.memoryCounts.includes(loaded.count)
     const figures = await measureSet(loaded, kinds, { ...options, measuresMemory })
@@ -95,7 +101,8 @@ export const runIndex = async (options: IndexRun): Promise<SuiteReport> => {
     tables: all.flatMap(tablesOf),
     goals,
     pictures: [...goalsPicture(goals), ...all.flatMap(picturesOf)],
-    ratios: ratiosOf(all)
+    ratios: ratiosOf(all),
+    unavailable
   }
 }
 
@@ -103,7 +110,8 @@ export const runIndex = async (options: IndexRun): Promise<SuiteReport> => {
 const vectorSets = ({ sets, queries, model, textsFile, say }: IndexRun) =>
   sets.flatMap(({ name, counts }) =>
     counts.map((count) => ({
-      note: `${name} ${count.toLocaleString("en-US")}`,
+      name,
+      count,
       set: async (): Promise<VectorSet | { readonly reason: string }> => {
         say(`  ${name} ${count.toLocaleString("en-US")}: vectors`)
         if (name === "hard") return hardVectors(count, queries, seed)

@@ -22,7 +22,7 @@ export interface Cluster {
   readonly directions: ReadonlyArray<Float32Array>
 }
 
-/** As many clusters as so many hard vectors have. */
+/** Clusters for this many hard vectors. */
 export const hardClusters = (normal: () => number, count: number): ReadonlyArray<Cluster> =>
   Array.from({ length: Math.max(clustersMin, Math.ceil(Math.sqrt(count) * clustersPerRootOfCount)) }, () => ({
     centre: noise(normal, 1),

@@ -4,7 +4,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { figure, resultsDirectory } from "./Report.ts"
+import { figure, resultsDirectory, type Unavailable } from "./Report.ts"
 
 export interface Baseline {
   /** Day it was taken, ISO 8601. */
@@ -15,32 +15,39 @@ export interface Baseline {
 export interface RatioChange {
   readonly name: string
   readonly stored: number
-  /** Undefined when the run did not measure it any more. */
+  /** Undefined if the run did not measure it. */
   readonly found: number | undefined
+  /** Why this machine cannot measure it. */
+  readonly reason: string | undefined
   readonly isRegression: boolean
 }
 
 /** A ratio that falls by more than this share of the stored one fails `--check`. */
 export const regressionShareMax = 0.15
 
-/** Every stored ratio beside the new one. A ratio that has gone missing counts as a regression. */
+/**
+ * Every stored ratio beside the new one. A ratio that is missing counts as a regression, unless this machine cannot
+ * measure it.
+ */
 export const compareWithBaseline = (
   baseline: Baseline,
-  ratios: Readonly<Record<string, number>>
+  ratios: Readonly<Record<string, number>>,
+  unavailable: ReadonlyArray<Unavailable> = []
 ): ReadonlyArray<RatioChange> =>
   Object.entries(baseline.ratios).map(([name, stored]) => {
     const found = ratios[name]
-    const isRegression = found === undefined || !(found >= stored * (1 - regressionShareMax))
-    return { name, stored, found, isRegression }
+    const reason = found === undefined ? unavailable.find(({ part }) => name.includes(part))?.reason : undefined
+    const isReached = found !== undefined && found >= stored * (1 - regressionShareMax)
+    return { name, stored, found, reason, isRegression: !isReached && reason === undefined }
   })
 
 export const changesTable = (changes: ReadonlyArray<RatioChange>): ReadonlyArray<ReadonlyArray<string>> =>
-  changes.map(({ name, stored, found, isRegression }) => [
+  changes.map(({ name, stored, found, reason, isRegression }) => [
     name,
     figure(stored),
-    found === undefined ? "missing" : figure(found),
+    found === undefined ? (reason === undefined ? "missing" : "not measured") : figure(found),
     found === undefined ? "" : `${found >= stored ? "+" : ""}${((found / stored - 1) * 100).toFixed(0)} %`,
-    isRegression ? "REGRESSION" : "ok"
+    isRegression ? "REGRESSION" : (reason ?? "ok")
   ])
 
 /** Undefined when no baseline of that name was ever taken. */

@@ -1,6 +1,5 @@
 /**
- * The facts about the machine that a figure depends on. Host names and paths are nobody's business
- * and stay out: a report may be published.
+ * Facts about the machine that a figure depends on, without host names and paths, since a report may be published.
  */
 import { cpus, loadavg, release, totalmem } from "node:os"
 

@@ -82,7 +82,7 @@ export const quantile = (values: ReadonlyArray<number> | Float64Array, share: nu
 
 const microsPerMilli = 1_000
 
-/** Where results go, so that no compiler finds out that nobody wants them. */
+/** Sink of results, so that the compiler does not remove unused work. */
 let consumed: unknown
 export const consume = (result: unknown): void => void (consumed = result)
 export const lastConsumed = (): unknown => consumed

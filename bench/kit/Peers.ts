@@ -1,10 +1,8 @@
 /**
- * Peers and the chart library are packages of `bench/peers`, installed apart from the service, so
- * that nobody who runs it downloads them. They may be missing, or not run on this platform: a caller
- * names what it could not load in its report and goes on without.
+ * Peers and the chart library are packages of `bench/peers`, installed apart from the service. They may be missing, or
+ * not run on this platform: a caller names in its report what it could not load, and goes on without it.
  *
- * Their own types are not seen here (the tree type-checks without them): a caller brings a narrow
- * interface of what it uses and a guard that checks it.
+ * The tree type-checks without them: a caller declares a narrow interface of what it uses, and a guard that checks it.
  */
 import { createRequire } from "node:module"
 import { join } from "node:path"

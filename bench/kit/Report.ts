@@ -30,6 +30,14 @@ export interface SuiteReport {
   readonly pictures: ReadonlyArray<Picture>
   /** Name -> ratio, larger is better; the name says what against what, and at which size. */
   readonly ratios: Readonly<Record<string, number>>
+  /** What this machine cannot measure: ratios whose names contain `part` may be missing. */
+  readonly unavailable?: ReadonlyArray<Unavailable>
+}
+
+export interface Unavailable {
+  readonly part: string
+  /** Such as data that was not given, or a peer that does not run here. */
+  readonly reason: string
 }
 
 export interface ReportTable {

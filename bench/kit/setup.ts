@@ -1,8 +1,8 @@
 /**
- * Installs `bench/peers` on the first run of the benches, from its own lockfile, skipped when a
- * stamp says that this lockfile is installed already. `npm ci` refuses a lockfile without binaries
- * of platforms that a registry does not offer, hence `install --no-save`. Without network the benches still run:
- * peers that cannot be loaded are named in the reports, so a failure here is told and is no end.
+ * Installs `bench/peers` on the first run of the benches, from its own lockfile, skipped when a stamp says that this
+ * lockfile is installed already. `npm ci` refuses a lockfile without binaries of platforms that a registry does not
+ * offer, hence `install --no-save`. Without network the benches still run: peers that cannot be loaded are named in
+ * the reports, so a failure here is reported and the benches go on.
  */
 import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"

@@ -9,16 +9,19 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { ConfigProvider, Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
+import type { PricedCall } from "@muniment/domain/api/Middleware"
 import { Prices } from "@muniment/domain/Prices"
-import { Accounts } from "@muniment/ledger/Accounts"
-import { ApiKeyStore } from "@muniment/ledger/ApiKeyStore"
-import { Ledger } from "@muniment/ledger/Ledger"
-import { checkLedger } from "@muniment/ledger/LedgerCheck"
-import { serverLayer } from "@muniment/server/App"
+import { Accounts } from "@muniment/control/accounts/Accounts"
+import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { Ledger } from "@muniment/control/credits/Ledger"
+import { checkLedger } from "@muniment/control/LedgerCheck"
+import { serverLayer } from "@muniment/server/ServerLayer"
 import { ServerConfig } from "@muniment/server/Config"
-import { ChargedCalls } from "@muniment/server/credits/ChargedCalls"
+import { ChargedCalls, freeCall } from "@muniment/server/credits/ChargedCalls"
+import { httpCarrier } from "@muniment/server/credits/PaymentCarrier"
 import { MemoryService } from "@muniment/server/memories/MemoryService"
-import { MemoryRecall } from "@muniment/server/sharing/MemoryRecall"
+import { CallerSearch } from "@muniment/server/search/CallerSearch"
+import { searchQuery } from "@muniment/server/search/SearchQuery"
 import { sentences } from "../../test/support/Sentences.ts"
 import { BenchServer, benchKey } from "../http/BenchServer.ts"
 import { HttpClient } from "../http/HttpClient.ts"
@@ -55,41 +58,45 @@ const program = Effect.fnUntraced(function* (memories: number, pairs: number) {
   const account = yield* (yield* Accounts).create("bench")
   yield* (yield* ApiKeyStore).create(account, "bench", benchKey)
   const service = yield* MemoryService
-  const { recall } = yield* MemoryRecall
+  const searches = yield* CallerSearch
   const calls = yield* ChargedCalls
   const ledger = yield* Ledger
   yield* ledger.adjust({ account, amount: 1e15, key: "bench", reason: "bench" })
+  const caller = { account, keyId: "key_bench" }
+  const free = freeCall(caller, undefined)
   const texts = sentences(memories)
   for (let at = 0; at < memories; at += batch) {
     const part = texts.slice(at, at + batch)
     const facts = part.map((fact) => ({ kind: "factual_memory", data: { subject: "bench", fact } }))
-    yield* service.create(account.id, { agentId: "bench", memories: facts }, undefined)
+    yield* service.create(free, { agentId: "bench", memories: [facts[0]!, ...facts.slice(1)] })
   }
   const queries = queriesOf(texts)
-  const caller = { account, keyId: "key_bench" }
-  const search = (at: number) =>
-    Effect.map(
-      recall(caller, {
-        queries: [{ text: queries[at % queries.length]!, filter: {} }],
-        scope: "own",
-        grants: undefined,
-        explain: false
-      }),
-      ({ results }) => {
-        if (results[0]?.length !== hitsWanted) throw new Error(`${results[0]?.length} hits instead of ${hitsWanted}`)
-      }
-    )
-  const charged = (at: number) =>
-    calls.charge({ account, operation: "search", price: Prices.searchMemories, isWrite: false }, search(at))
+  const searchWith = Effect.fnUntraced(function* (call: PricedCall, at: number) {
+    const query = yield* searchQuery({ query: queries[at % queries.length]!, scope: "own" }, undefined)
+    const result = yield* searches.search(call, query)
+    const hits = "memories" in result ? result.memories.length : 0
+    if (hits !== hitsWanted) throw new Error(`${hits} hits instead of ${hitsWanted}`)
+  })
+  const carrier = () => httpCarrier(HttpServerRequest.fromWeb(new Request("http://127.0.0.1/v1/memories/search")))
+  const search = (at: number) => searchWith(free, at)
+  const operation = {
+    caller,
+    operation: "search",
+    price: Prices.searchMemories,
+    isWrite: false,
+    token: undefined,
+    carrier
+  }
+  const charged = (at: number) => calls.charge(operation, (call) => searchWith(call, at))
 
-  const timed = Effect.fnUntraced(function* <E>(work: Effect.Effect<unknown, E, HttpServerRequest.HttpServerRequest>) {
+  const timed = Effect.fnUntraced(function* <E>(work: Effect.Effect<unknown, E>) {
     const before = process.cpuUsage()
     yield* work
     const { system, user } = process.cpuUsage(before)
     return system + user
   })
   let asked = 0
-  const block = <E>(one: (at: number) => Effect.Effect<unknown, E, HttpServerRequest.HttpServerRequest>) =>
+  const block = <E>(one: (at: number) => Effect.Effect<unknown, E>) =>
     timed(
       Effect.gen(function* () {
         for (let at = 0; at < blockSearches; at++) yield* one(asked++)
@@ -170,10 +177,8 @@ const main = async (): Promise<void> => {
         )
       )
     )
-    const request = HttpServerRequest.fromWeb(new Request("http://127.0.0.1/v1/memories/search"))
     const { charged, commits, plain } = await Effect.runPromise(
       program(memories, pairs).pipe(
-        Effect.provideService(HttpServerRequest.HttpServerRequest, request),
         Effect.provide(serverLayer({ ...config, index: "exact" }, undefined)),
         Effect.scoped
       )

@@ -1,7 +1,7 @@
 /**
- * The map as a client sees it: a real server in a process of its own with the default model, 5,000 short
- * distinct memories imported over HTTP, then the map asked for over HTTP. A thread of its own asks for
- * `/health/live` meanwhile: its longest wait is how long the map kept the server from others.
+ * The map as a client sees it: a real server in a process of its own with the default model, 5,000 short distinct
+ * memories imported over HTTP, then the map asked for over HTTP. A thread of its own asks for `/health/live`
+ * meanwhile: its longest wait is how long the map blocked other requests.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { loadavg, tmpdir } from "node:os"
@@ -59,8 +59,8 @@ const timeMaps = async (server: BenchServer, client: HttpClient, rounds: number)
   const pauses: Array<number> = []
   let clusters = 0
   for (let round = 0; round <= rounds; round++) {
-    const url = `http://127.0.0.1:${server.port}`
-    const { result, waits } = await whileProbing(url, () => client.json<MapAnswer>("GET", path))
+    const probed = { url: `http://127.0.0.1:${server.port}`, process: {} }
+    const { result, waits } = await whileProbing(probed, () => client.json<MapAnswer>("GET", path))
     const { points } = result.body
     if (points.length !== mapLimits.memoriesMax) throw new Error(`the map shows ${points.length} memories`)
     clusters = result.body.clusters.length

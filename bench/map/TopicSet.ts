@@ -1,12 +1,12 @@
 /**
- * The labelled memories of `test/vectors/topics`, as the variants that the bench tells apart: with
+ * The labelled memories of `test/vectors/topics`, in the variants of the bench: with
  * topics of one size or of many; about many people or about one; and with a kind, or a subject, for
  * each topic, where taking away what a kind or a subject has in common would take the topic away.
  */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import type { JsonObject } from "@muniment/domain/Memory"
-import type { MapMemory } from "@muniment/insight/map/MemoryMap"
+import type { MapMemory } from "@muniment/insight/map/MapProtocol"
 
 export interface LabelledMemory {
   readonly kind: string

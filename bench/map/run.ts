@@ -5,12 +5,13 @@
  */
 import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
-import { denseText } from "@muniment/engine/recall/MemoryText"
-import { seededSequence } from "@muniment/engine/index/SeededSequence"
-import { type MapMemory, mapLimits, MemoryMap } from "@muniment/insight/map/MemoryMap"
-import * as Effect from "effect/Effect"
+import { denseText } from "@muniment/engine/text/MemoryText"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import type { MapMemory } from "@muniment/insight/map/MapProtocol"
+import { mapLimits, MemoryMap } from "@muniment/insight/map/MemoryMap"
+import { Effect } from "effect"
 import { sentences } from "../../test/support/Sentences.ts"
-import { vectorsOf } from "../retrieval/Vectors.ts"
+import { vectorsOf } from "../kit/TextVectors.ts"
 import { answerHelp } from "../Usage.ts"
 import { agreement } from "./Agreement.ts"
 import { reportEndToEnd } from "./EndToEnd.ts"
@@ -44,14 +45,14 @@ const reportQuality = async (modelsDir: string, modelId: string | undefined): Pr
   console.log(`\n${modelId ?? "words only"}\n${"".padEnd(46)}purity   NMI clusters left out outliers found`)
   for (const [telling, retell] of Object.entries(retellings)) {
     for (const [size, set] of [["balanced", balancedSet] as const, ["unbalanced", unbalancedSet] as const]) {
-      const told = set.map(retell)
-      const texts = told.map(({ kind, data }) => denseText({ kind, data, tags: [] }))
+      const retold = set.map(retell)
+      const texts = retold.map(({ kind, data }) => denseText({ kind, data, tags: [] }))
       const vectors = modelId === undefined ? undefined : await vectorsOf(modelsDir, modelId, "passage", texts)
-      const memories = mapMemories(told, vectors)
+      const memories = mapMemories(retold, vectors)
       for (const [name, method] of Object.entries(methods)) {
         const score = agreement(
           method(memories),
-          told.map(({ topic }) => topic)
+          retold.map(({ topic }) => topic)
         )
         const figures = [
           score.purity.toFixed(3).padStart(6),

@@ -6,7 +6,7 @@
  */
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import type { SearchableMemory } from "@muniment/engine/recall/MemoryText"
+import type { SearchableMemory } from "@muniment/engine/text/MemoryText"
 
 export interface Question {
   readonly text: string

@@ -3,16 +3,16 @@
  * asked question by question. A slot is the index of a memory; later turns count as newer.
  */
 import { DatabaseSync } from "node:sqlite"
-import { Bitmap } from "@muniment/engine/index/Bitmap"
-import { loadKernels } from "@muniment/engine/index/Kernels"
-import { SlabPool } from "@muniment/engine/index/Slab"
-import { VectorArena } from "@muniment/engine/index/VectorArena"
-import { weighQuery } from "@muniment/engine/recall/Bm25"
-import { FullText } from "@muniment/engine/recall/FullText"
-import type { Candidate, FusionQuery } from "@muniment/engine/recall/Fusion"
-import { LexicalIndex } from "@muniment/engine/recall/LexicalIndex"
-import { memoryColumns } from "@muniment/engine/recall/MemoryText"
-import { queryTerms } from "@muniment/engine/recall/Tokenizer"
+import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
+import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
+import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
+import { VectorArena } from "@muniment/engine/vectors/arena/VectorArena"
+import { weighQuery } from "@muniment/engine/ranking/Bm25"
+import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
+import type { Candidate, FusionQuery } from "@muniment/engine/ranking/Fusion"
+import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
+import { memoryColumns } from "@muniment/engine/text/MemoryText"
+import { queryTerms } from "@muniment/engine/text/Tokenizer"
 import type { Corpus } from "./Locomo.ts"
 
 export interface SlotCandidate extends Candidate {
@@ -39,12 +39,12 @@ export interface OpenCorpus {
 
 export const openCorpus = (corpus: Corpus): OpenCorpus => {
   const database = new DatabaseSync(":memory:")
-  FullText.create(database)
-  const fullText = new FullText(database)
+  SqlitePostings.create(database)
+  const postings = new SqlitePostings(database)
   database.exec("BEGIN")
-  for (const [slot, memory] of corpus.memories.entries()) fullText.put(slot, memoryColumns(memory))
+  for (const [slot, memory] of corpus.memories.entries()) postings.put(slot, memoryColumns(memory))
   database.exec("COMMIT")
-  const index = new LexicalIndex(fullText)
+  const index = new LexicalIndex(postings)
   const allowed = Bitmap.of(corpus.memories.keys())
   const ask = (question: string, dense: QueryVector | undefined): Scored => {
     const terms = queryTerms(question)

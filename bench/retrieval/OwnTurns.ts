@@ -1,7 +1,7 @@
 /**
- * A set of our own in the form of LoCoMo: every conversation of `test/vectors` in one namespace, one
- * message = one memory, and questions with the messages that answer them. No weight was ever chosen
- * on it, so it tells whether what LoCoMo liked holds elsewhere; it is small, hence coarse.
+ * A set of our own in the form of LoCoMo: every conversation of `test/vectors` in one namespace, one message = one
+ * memory, and questions with the messages that answer them. No weight was ever chosen on it, so it shows whether
+ * weights chosen on LoCoMo hold elsewhere; it is small, hence coarse.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -79,7 +79,7 @@ export const readOwnTurns = (): Corpus => {
       when: turn.date,
       neighbours: neighboursOf(turns, at)
     })),
-    // An expected answer may be worded as nobody said it ("2026-04-10"); such a question has no evidence here.
+    // An expected answer may not occur literally ("2026-04-10"); such a question has no evidence here.
     questions: [...forTurns, ...forAnswers].filter(({ evidence }) => evidence.size > 0)
   }
 }

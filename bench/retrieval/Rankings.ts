@@ -1,8 +1,8 @@
 /**
- * The rankings that the bench compares. `fused` is the service's own; min-max and reciprocal rank
- * fusion (Cormack et al., 2009) are what it has to stand up to.
+ * The rankings that the bench compares. `fused` is the service's own; min-max and reciprocal rank fusion (Cormack et
+ * al., 2009) are the baselines.
  */
-import { fuse, newerFirst } from "@muniment/engine/recall/Fusion"
+import { fuse, newerFirst } from "@muniment/engine/ranking/Fusion"
 import { RANKING_DEPTH } from "./Metrics.ts"
 import type { Scored, SlotCandidate } from "./OpenCorpus.ts"
 

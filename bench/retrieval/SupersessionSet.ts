@@ -1,7 +1,7 @@
 /**
  * Facts that a later statement contradicts, from two places in one form: thirty of our own
- * (`test/vectors/recall/supersession.json`) and, from a folder named by the caller, the fifty of
- * bolnet/attestor (`supersession.json`, MIT), which declare no key: theirs is the case itself.
+ * (`test/vectors/recall/supersession.json`) and, from a folder named by the caller, the fifty of bolnet/attestor
+ * (`supersession.json`, MIT), which declare no key: the key is the case.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -13,7 +13,7 @@ export interface Kind {
 }
 
 export interface FactState {
-  /** As somebody would say it in a conversation. */
+  /** As a user would say it in a conversation. */
   readonly said: string
   /** Of the kind that declares its unique fields. */
   readonly data: object

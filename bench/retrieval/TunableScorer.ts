@@ -1,12 +1,12 @@
 /**
- * The service's lexical score and fusion with every weight as a parameter, over corpora kept as term
- * counts, so that a thousand settings can be tried. With the shipped weights it has to rank as the
- * service does; `tune.ts` checks that before it believes a figure.
+ * The service's lexical score and fusion with every weight as a parameter, over corpora kept as term counts, so that a
+ * thousand settings can be tried. With the shipped weights it has to rank as the service does; `tune.ts` checks that
+ * first.
  */
-import { B, COLUMN_WEIGHTS, K1, weighQuery } from "@muniment/engine/recall/Bm25"
-import { calibrationOf } from "@muniment/engine/recall/Calibration"
-import { COLUMNS, columnsLength, memoryColumns } from "@muniment/engine/recall/MemoryText"
-import { queryTerms } from "@muniment/engine/recall/Tokenizer"
+import { B, COLUMN_WEIGHTS, K1, weighQuery } from "@muniment/engine/ranking/Bm25"
+import { calibrationOf } from "@muniment/engine/ranking/Calibration"
+import { COLUMNS, columnsLength, memoryColumns } from "@muniment/engine/text/MemoryText"
+import { queryTerms } from "@muniment/engine/text/Tokenizer"
 import type { Corpus } from "./Locomo.ts"
 import { MetricsSum } from "./Metrics.ts"
 import type { Metrics } from "./Metrics.ts"

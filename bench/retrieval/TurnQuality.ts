@@ -1,9 +1,9 @@
 /**
- * Evidence recall over corpora of turns: by words, and with a model by meaning and fused, beside the
- * fusions that the service's own has to stand up to. Every ranking of a table sees the same questions.
+ * Evidence recall over corpora of turns: by words, and with a model by meaning and fused, beside other fusions. Every
+ * ranking of a table sees the same questions.
  */
 import { EmbeddingUnavailable } from "@muniment/models/EmbeddingUnavailable"
-import { denseText } from "@muniment/engine/recall/MemoryText"
+import { denseText } from "@muniment/engine/text/MemoryText"
 import type { Corpus } from "./Locomo.ts"
 import { MetricsSum } from "./Metrics.ts"
 import type { Metrics } from "./Metrics.ts"
@@ -11,7 +11,7 @@ import { openCorpus } from "./OpenCorpus.ts"
 import type { OpenCorpus, QueryVector } from "./OpenCorpus.ts"
 import { dense, fused, lexical, minMax, reciprocalRank } from "./Rankings.ts"
 import type { Ranking } from "./Rankings.ts"
-import { vectorsOf } from "./Vectors.ts"
+import { vectorsOf } from "../kit/TextVectors.ts"
 
 export interface RankingQuality {
   /** Undefined: words alone. */

@@ -1,14 +1,14 @@
 /**
- * Fits the rows of `packages/engine/src/recall/Calibration.ts`. Answerable questions give the sum of
+ * Fits the rows of `packages/engine/src/ranking/Calibration.ts`. Answerable questions give the sum of
  * their best evidence turn; questions of another conversation, with the speakers' names exchanged so
  * that they sound at home, give the sum of their best hit, which is wrong by construction. Fitted on
  * one half of the conversations, checked on the other; the printed row is fitted on all.
  * `node bench/retrieval/calibrate.ts --data DIR [--models DIR] [--model ID]...`
  */
-import { calibrationOf, lexicalCalibration } from "@muniment/engine/recall/Calibration"
-import type { FusedCalibration } from "@muniment/engine/recall/Calibration"
-import { MATCHING_RELEVANCE_MIN } from "@muniment/engine/recall/Fusion"
-import { denseText } from "@muniment/engine/recall/MemoryText"
+import { calibrationOf, lexicalCalibration } from "@muniment/engine/ranking/Calibration"
+import type { FusedCalibration } from "@muniment/engine/ranking/Calibration"
+import { MATCHING_RELEVANCE_MIN } from "@muniment/engine/ranking/Fusion"
+import { denseText } from "@muniment/engine/text/MemoryText"
 import { readLocomo } from "./Locomo.ts"
 import type { Corpus } from "./Locomo.ts"
 import { fitLogistic, probability } from "./Logistic.ts"
@@ -18,7 +18,7 @@ import { openCorpus } from "./OpenCorpus.ts"
 import type { QueryVector, Scored, SlotCandidate } from "./OpenCorpus.ts"
 import { dataDirOf, readOptions } from "./Options.ts"
 import { absolute } from "./Rankings.ts"
-import { vectorsOf } from "./Vectors.ts"
+import { vectorsOf } from "../kit/TextVectors.ts"
 
 /** Prior odds at which 0.35 stands for "as likely as not". */
 const PRIOR = MATCHING_RELEVANCE_MIN

@@ -4,11 +4,11 @@
  * Zipf's law, so that queries hold common terms. `node bench/retrieval/speed.ts`
  */
 import { DatabaseSync } from "node:sqlite"
-import { Bitmap } from "@muniment/engine/index/Bitmap"
-import { weighQuery } from "@muniment/engine/recall/Bm25"
-import { FullText } from "@muniment/engine/recall/FullText"
-import { LexicalIndex } from "@muniment/engine/recall/LexicalIndex"
-import { memoryColumns } from "@muniment/engine/recall/MemoryText"
+import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
+import { weighQuery } from "@muniment/engine/ranking/Bm25"
+import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
+import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
+import { memoryColumns } from "@muniment/engine/text/MemoryText"
 
 const DOCUMENTS = 10_000
 const WORDS_PER_DOCUMENT = 25
@@ -22,13 +22,13 @@ const main = (): void => {
   const random = mulberry(SEED)
   const word = (): string => `w${Math.floor(VOCABULARY ** random())}`
   const database = new DatabaseSync(":memory:")
-  FullText.create(database)
-  const fullText = new FullText(database)
+  SqlitePostings.create(database)
+  const postings = new SqlitePostings(database)
   const text = (): string => Array.from({ length: WORDS_PER_DOCUMENT }, word).join(" ")
   const memories = Array.from({ length: DOCUMENTS }, () => ({ kind: "note", data: { text: text() }, tags: [] }))
   const writing = millisOf(() => {
     database.exec("BEGIN")
-    for (const [slot, memory] of memories.entries()) fullText.put(slot, memoryColumns(memory))
+    for (const [slot, memory] of memories.entries()) postings.put(slot, memoryColumns(memory))
     database.exec("COMMIT")
   })
   const queries = Array.from({ length: QUERIES }, () => [
@@ -36,7 +36,7 @@ const main = (): void => {
   ])
   const allowed = Bitmap.of(memories.keys())
   const opened = performance.now()
-  const index = new LexicalIndex(fullText)
+  const index = new LexicalIndex(postings)
   console.log(
     `write ${((writing * 1_000) / DOCUMENTS).toFixed(1)} us a memory; open ${(performance.now() - opened).toFixed(1)} ms`
   )

@@ -67,7 +67,8 @@ export const measure = async (options: RetrievalOptions): Promise<SuiteReport> =
     tables: [...turnSets.map(turnTable), ...[...outcomes].map(([name, rows]) => supersessionTable(name, rows))],
     goals: [...locomoGoals(locomo), ...[...outcomes].flatMap(([name, rows]) => supersessionGoals(name, rows))],
     pictures: [pictureOf(turnSets)],
-    ratios: Object.fromEntries(turnSets.flatMap(ratiosOf))
+    ratios: Object.fromEntries(turnSets.flatMap(ratiosOf)),
+    unavailable: locomo === undefined ? [{ part: "LoCoMo", reason: "needs --data" }] : []
   }
 }
 

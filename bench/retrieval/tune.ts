@@ -58,7 +58,7 @@ const prepare = async (
   corpora: ReadonlyArray<Corpus>
 ): Promise<ReadonlyArray<TunableCorpus>> => {
   const prepared: Array<TunableCorpus> = []
-  // Apart, so that vectors are found again which the suite has kept.
+  // Separate calls, so that the vectors cached by the suite are used.
   for (const some of [corpora.slice(0, -1), corpora.slice(-1)]) {
     const vectors = await embedCorpora(modelsDir, modelId, some)
     if (vectors instanceof EmbeddingUnavailable) throw vectors

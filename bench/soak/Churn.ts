@@ -1,7 +1,7 @@
 /**
- * The load: writers that add, remove, replace and supersede so that the number of memories stays, and
- * callers that search, with and without filters. An error is counted and told, and the soak goes on;
- * a hit that was gone before it was asked for is an error too.
+ * The load: writers that add, remove, replace and supersede so that the number of memories stays, and callers that
+ * search, with and without filters. An error is counted and reported, and the soak goes on; a hit that was gone before
+ * it was asked for is an error too.
  */
 import { setTimeout as pause } from "node:timers/promises"
 import type { NamedText } from "../http/debianTexts.ts"
@@ -13,8 +13,8 @@ export const stateKind = "soak_state"
 export const subjects = 10
 export const batchSize = 100
 const resultsMax = 10
-const toldErrorsMax = 20
-/** Of what is stored at the start, one batch in so many is of states: the rest are notes. */
+const shownErrorsMax = 20
+/** One of this many initial batches holds states, the others notes. */
 const batchesPerState = 5
 
 interface Entry {
@@ -53,7 +53,7 @@ export class Churn {
   #filteredMillis: Array<number> = []
   #writeMillis: Array<number> = []
   #errors = 0
-  #told = 0
+  #shown = 0
   #isOver = false
   #loops: ReadonlyArray<Promise<void>> = []
 
@@ -95,7 +95,7 @@ export class Churn {
     ]
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no call is in flight. */
   async stop(): Promise<void> {
     this.#isOver = true
     await Promise.all(this.#loops)
@@ -120,7 +120,7 @@ export class Churn {
   async #every(millis: number, call: () => Promise<void>): Promise<void> {
     for (let nextMillis = performance.now(); !this.#isOver; nextMillis += millis) {
       await pause(Math.max(0, nextMillis - performance.now()))
-      // What was missed is not made up for: the pace is a bound, not a debt.
+      // A late call is not caught up: the pace is an upper bound.
       nextMillis = Math.max(nextMillis, performance.now() - millis)
       await call().catch((cause: unknown) => this.#fail(cause))
     }
@@ -214,7 +214,7 @@ export class Churn {
 
   #fail(cause: unknown): void {
     this.#errors++
-    if (this.#told++ < toldErrorsMax)
+    if (this.#shown++ < shownErrorsMax)
       process.stderr.write(`  ${cause instanceof Error ? cause.message : String(cause)}\n`)
   }
 }

@@ -10,7 +10,7 @@ import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import type { HttpClient } from "../http/HttpClient.ts"
-import { vectorsOf } from "../retrieval/Vectors.ts"
+import { vectorsOf } from "../kit/TextVectors.ts"
 
 export interface RecallQuery {
   readonly text: string
@@ -44,7 +44,7 @@ export const recallQueries = async (
 export interface DenseRecall {
   /** Mean over the queries. */
   readonly recall: number
-  /** All of the brute force: as much work each time, so it tells the machine's own pace. */
+  /** Time of the whole brute force: constant work, so it measures the speed of the machine. */
   readonly bruteMillis: number
 }
 

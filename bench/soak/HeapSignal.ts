@@ -1,7 +1,7 @@
 /**
- * Loaded before the service: on SIGUSR2 it collects garbage, so that what lives is told and not what waits for
- * a collection, and writes what V8 says of the main thread's memory to the file that `MUNIMENT_SOAK_HEAP`
- * names. The service tells its resident memory only.
+ * Loaded before the service: on SIGUSR2 it collects garbage, so that only live objects count, and writes V8's figures
+ * of the main thread's memory to the file that `MUNIMENT_SOAK_HEAP` names. The service itself reports resident memory
+ * only.
  */
 import { renameSync, writeFileSync } from "node:fs"
 import { setFlagsFromString } from "node:v8"

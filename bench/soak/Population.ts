@@ -1,6 +1,6 @@
 /**
- * What the soak believes to be stored, so that it knows what to change next, what a search may show
- * and how many memories there must be. Everything is drawn from one seed.
+ * The memories that should be stored: what to change next, what a search may return, how many there must be.
+ * Everything is drawn from one seed.
  */
 export interface Member {
   readonly id: string
@@ -16,7 +16,7 @@ export interface Member {
 export class Population {
   readonly #members: Array<Member> = []
   readonly #place = new Map<string, number>()
-  /** Texts that no memory holds, first in, first out, so that all come round. */
+  /** Texts that no memory holds, first in, first out. */
   readonly #spare: Array<number>
   #nextSpare = 0
   readonly #goneAt = new Map<string, number>()
@@ -72,7 +72,7 @@ export class Population {
     throw new Error(`there is no ${kind} left`)
   }
 
-  /** Its text is free again, and from now on no search may show it. */
+  /** Frees its text; from now on no search may return it. */
   retire({ id, text }: Member, nowMillis: number): void {
     this.#spare.push(text)
     this.#goneAt.set(id, nowMillis)

@@ -21,7 +21,7 @@ export interface Slope {
 /**
  * flat: the bad end of the interval lies within the tolerance. improves: the whole interval lies beyond it in the
  * good direction. drifts: the change is beyond the tolerance in the bad direction and the interval leaves out zero.
- * undecided: the samples vary too much to tell.
+ * undecided: the samples vary too much.
  */
 export type Verdict = "flat" | "drifts" | "improves" | "undecided"
 

@@ -7,7 +7,7 @@ import { slopeOf, verdictOf, type Slope, type Verdict } from "./Slope.ts"
 export interface SoakSample {
   readonly minutes: number
   readonly recall: number
-  /** The machine's own pace (`DenseRecall`). */
+  /** Speed of the machine (`DenseRecall`). */
   readonly bruteMillis: number
   readonly searchP50Millis: number
   readonly searchP99Millis: number
@@ -17,7 +17,7 @@ export interface SoakSample {
   readonly writes: number
   readonly residentMegabytes: number
   readonly heapMegabytes: number
-  /** Array buffers and what else V8 only holds on to: vectors are there. */
+  /** External memory of V8, such as array buffers: vectors are there. */
   readonly externalMegabytes: number
   readonly fileMegabytes: number
   readonly walMegabytes: number
@@ -28,16 +28,16 @@ interface Series {
   readonly title: string
   readonly of: (sample: SoakSample) => number
   readonly worse: "up" | "down"
-  /** Change over the run that nobody minds: a share of the mean, or of 1 where it says so. */
+  /** Tolerated change over the run: a share of the mean, or of 1 where stated. */
   readonly tolerance: number
   readonly isAbsolute?: true
-  /** Told, but not part of the verdict. */
+  /** Reported, but not part of the verdict. */
   readonly isTold?: true
-  /** The most so far: of what rises and is emptied again and again. */
+  /** Running maximum, for figures that rise and fall repeatedly. */
   readonly isPeak?: true
 }
 
-/** Times are judged against the machine's own pace of the same minute: others may be at work on it. */
+/** Times are judged against the machine's own pace of the same minute: other work may slow it down. */
 const series: ReadonlyArray<Series> = [
   { title: "recall@10", of: ({ recall }) => recall, worse: "down", tolerance: 0.01, isAbsolute: true },
   ...(
@@ -65,7 +65,7 @@ const series: ReadonlyArray<Series> = [
   }
 ]
 
-/** The first part of a run fills caches and is looked at by nobody. */
+/** The first part of a run fills caches and is left out. */
 const warmupShare = 0.15
 
 export const headLine =
@@ -112,7 +112,7 @@ const valuesOf = (
   return samples.map((sample) => (isPeak === true ? (peak = Math.max(peak, of(sample))) : of(sample)))
 }
 
-/** One word for the run: a single drift or error decides, then whatever could not be told. */
+/** One word for the run: a single drift or error decides, then any that is undecided. */
 export const runVerdict = (samples: ReadonlyArray<SoakSample>, findings: ReadonlyArray<Finding>): string => {
   const errors = samples.reduce((sum, sample) => sum + sample.errors, 0)
   if (errors > 0) return `FAILED: ${errors} errors`

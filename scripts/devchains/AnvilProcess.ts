@@ -1,7 +1,7 @@
 /**
- * The anvil of this platform's npm package as a child process. It chooses its own free port, unless it
- * is told one, and says it. A shell between us and anvil waits on a pipe that only our process holds
- * open: however we end (SIGKILL included), the pipe closes and anvil is killed.
+ * The anvil of this platform's npm package as a child process. It chooses a free port, unless one is given, and
+ * reports it. A shell between us and anvil waits on a pipe that only our process holds open: however we end (SIGKILL
+ * included), the pipe closes and anvil is killed.
  */
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -10,7 +10,7 @@ import { dirname, join } from "node:path"
 
 export interface AnvilProcess {
   readonly rpcUrl: string
-  /** Resolves when anvil is gone. A second call waits for the same end. */
+  /** Resolves when anvil has exited. A second call waits for the same exit. */
   readonly stop: () => Promise<void>
 }
 
@@ -23,7 +23,7 @@ const startMillisMax = 10_000
 const keptOutputCharsMax = 4_096
 const listeningLine = /Listening on 127\.0\.0\.1:(\d+)\s/
 
-// File 3 is the pipe, for a shell gives its background jobs no standard input.
+// File descriptor 3 is the pipe: a shell gives its background jobs no standard input.
 const watchedRun = `exec 3<&0
 "$@" 3<&- & anvil=$!
 { read -r nothing <&3; kill -9 $anvil; } >/dev/null 2>&1 &
@@ -32,7 +32,7 @@ wait $anvil`
 
 export const isEvmChainAvailable = (): boolean => anvilPath() !== undefined
 
-/** `args` go to anvil. Rejects with `NoLocalChain`, or with what anvil said when it ended at once. */
+/** `args` go to anvil. Rejects with `NoLocalChain`, or with anvil's output if it exits at once. */
 export const startAnvil = (args: ReadonlyArray<string>): Promise<AnvilProcess> => {
   const anvil = anvilPath()
   if (anvil === undefined) {
@@ -43,7 +43,7 @@ export const startAnvil = (args: ReadonlyArray<string>): Promise<AnvilProcess> =
     stdio: ["pipe", "pipe", "pipe"]
   })
   const ended = new Promise<void>((resolve) => void child.once("close", () => resolve()))
-  // A pipe whose reader is gone already has done its work.
+  // The reader has already exited.
   child.stdin.on("error", () => undefined)
   const stop = (): Promise<void> => {
     child.stdin.end()
@@ -62,7 +62,7 @@ export const startAnvil = (args: ReadonlyArray<string>): Promise<AnvilProcess> =
       const port = listeningLine.exec(output)?.[1]
       if (port === undefined) return
       clearTimeout(deadline)
-      // Read on without keeping: a full pipe would stop anvil at its next line of log.
+      // Drain the output: a full pipe would block anvil at its next log line.
       child.stdout.off("data", listen).resume()
       resolve({ rpcUrl: `http://127.0.0.1:${port}`, stop })
     }

@@ -1,7 +1,7 @@
 /**
- * A real EVM chain on this machine that is Base or Base Sepolia to whoever asks: anvil with that chain
- * id, and Circle's USDC at that chain's address. What tests need to do to a chain has a method here;
- * everything else goes through `rpcUrl` with any client.
+ * A real EVM chain on this machine that looks like Base or Base Sepolia: anvil with that chain id, and Circle's USDC
+ * at that chain's address. Methods cover what tests do to a chain; everything else goes through `rpcUrl` with any
+ * client.
  */
 import {
   type Address,
@@ -28,7 +28,7 @@ export interface EvmChainOptions {
   readonly blockTimeSeconds?: number
 }
 
-/** One Transfer log of USDC; it is gone again when its block is. */
+/** One Transfer log of USDC; a reorganisation of its block removes it. */
 export interface UsdcTransfer {
   readonly from: Address
   readonly to: Address
@@ -42,7 +42,7 @@ export interface EvmChain {
   readonly network: EvmNetwork
   readonly chainId: number
   readonly usdc: UsdcDomain
-  /** New USDC for `to`, in millionths; resolves when it is mined, hence not while mining is off. */
+  /** New USDC for `to`, in millionths; resolves when mined, so not while mining is off. */
   readonly mint: (to: Address, units: bigint) => Promise<void>
   readonly balanceOf: (owner: Address) => Promise<bigint>
   readonly transfersTo: (to: Address) => Promise<ReadonlyArray<UsdcTransfer>>
@@ -51,9 +51,9 @@ export interface EvmChain {
   readonly increaseTime: (seconds: number) => Promise<void>
   /** Off: transactions wait for `mine`. On: each gets its block at once, also on a chain with a block time. */
   readonly setAutomine: (on: boolean) => Promise<void>
-  /** Takes a waiting transaction out of the pool, as if no node had heard of it. */
+  /** Drops a pending transaction from the pool. */
   readonly dropTransaction: (hash: Hash) => Promise<void>
-  /** Replaces the last `depth` blocks by empty ones: what they held has never happened. */
+  /** Replaces the last `depth` blocks by empty ones, which undoes their transactions. */
   readonly reorg: (depth: number) => Promise<void>
   readonly snapshot: () => Promise<Hex>
   /** Back to the snapshot, which is used up by it. */
@@ -84,7 +84,7 @@ export const startEvmChain = async (options: EvmChainOptions = {}): Promise<EvmC
     const client = connect(anvil.rpcUrl, network)
     const call = adminCalls(client, network)
     await deployUsdc({ setCode: (address, bytecode) => client.setCode({ address, bytecode }), call }, usdc, admin)
-    // Only now, for the deployment takes five blocks.
+    // Only after the deployment, which takes five blocks.
     if (blockTimeSeconds !== undefined) await client.setIntervalMining({ interval: blockTimeSeconds })
     return {
       rpcUrl: anvil.rpcUrl,
@@ -126,7 +126,7 @@ const adminCalls = (client: Client, network: EvmNetwork): AdminCall => {
       const { status } = await client.waitForTransactionReceipt({ hash, timeout: receiptMillisMax })
       if (status !== "success") throw new Error(`transaction ${hash} reverted`)
     })
-    // Who called hears of a failure; it is not the next one's.
+    // The caller gets the failure; the next call starts clean.
     last = next.catch(() => undefined)
     return next
   }

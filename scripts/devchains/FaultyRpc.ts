@@ -1,15 +1,13 @@
 /**
- * A proxy before a JSON-RPC node that fails on demand: what a service must live through when its node
- * is away, silent, or answers nothing although it has done the work. A batch fails as a whole, as soon
- * as one of its calls is meant. HTTP only; subscriptions go to the node itself.
+ * A proxy before a JSON-RPC node that fails on demand: the node is away, silent, or does the work without answering. A
+ * batch fails as a whole if a fault matches one of its calls. HTTP only; subscriptions go to the node itself.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { readBody } from "./RequestBody.ts"
 
 /**
- * `refuse`: the connection ends before the node hears of it. `drop-response`: the node has done it, and
- * the caller is not told. `http-500`: an answer that says nothing, and the node has not heard of it.
- * `hang`: no answer, and the node has not heard of it.
+ * `refuse`: the connection ends before the request reaches the node. `drop-response`: the node acts, the response is
+ * lost. `http-500`: an empty error response; the node gets nothing. `hang`: no response; the node gets nothing.
  */
 export type FaultKind = "refuse" | "drop-response" | "http-500" | "hang"
 
@@ -20,12 +18,14 @@ export interface RpcCall {
 
 export interface FaultyRpc {
   readonly url: string
-  /** The next `times` (1) requests that hold a call of `method`, or one that it is true for, fail so. */
+  /**
+   * The next `times` (default 1) requests with a call of `method`, or one that the predicate accepts, fail this way.
+   */
   readonly failNext: (method: string | ((call: RpcCall) => boolean), kind: FaultKind, times?: number) => void
-  /** Every request is refused until `up`, which also forgets all faults that are still to come. */
+  /** Every request is refused until `up`, which also clears all pending faults. */
   readonly down: () => void
   readonly up: () => void
-  /** How often it was called, faults included; in all, without a method. */
+  /** Number of calls of `method`, faults included; of all methods without one. */
   readonly calls: (method?: string) => number
   readonly stop: () => Promise<void>
 }
@@ -53,7 +53,7 @@ export const startFaultyRpc = async (targetUrl: string): Promise<FaultyRpc> => {
     for (const { method } of calls) counts.set(method, (counts.get(method) ?? 0) + 1)
     const kind = isDown ? "refuse" : faultFor(calls)
     if (kind === "refuse") return void response.destroy()
-    // It stays open until the caller gives up, or the proxy stops.
+    // The connection stays open until the caller gives up or the proxy stops.
     if (kind === "hang") return
     if (kind === "http-500") return void response.writeHead(500).end("Internal Server Error")
     const answered = await fetch(targetUrl, { method: "POST", headers: { "content-type": "application/json" }, body })
@@ -95,7 +95,7 @@ export const startFaultyRpc = async (targetUrl: string): Promise<FaultyRpc> => {
   }
 }
 
-/** One call or a batch; what is neither goes on to the node, which says so. */
+/** One call or a batch; anything else is passed to the node, which rejects it. */
 const callsIn = (body: string): ReadonlyArray<RpcCall> => {
   let parsed: unknown
   try {

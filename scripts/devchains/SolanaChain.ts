@@ -1,7 +1,7 @@
 /**
- * A Solana chain on this machine that is devnet or mainnet to whoever asks: the real runtime and SPL
- * programs, with USDC's mint at that cluster's address. Its own accounts (who has how much) are set
- * from outside; transactions come through `rpcUrl` from any client.
+ * A Solana chain on this machine that looks like devnet or mainnet: the real runtime and SPL programs, with USDC's
+ * mint at that cluster's address. Its own accounts (who has how much) are set from outside; transactions come through
+ * `rpcUrl` from any client.
  */
 import type { Address, Signature } from "@solana/kit"
 import { SolanaLedger } from "./SolanaLedger.ts"
@@ -28,17 +28,17 @@ export interface SolanaChain {
   /** Mint of USDC. */
   readonly usdc: Address
   readonly airdrop: (to: Address, lamports: bigint) => void
-  /** Makes the owner's token account for USDC, or overwrites it; -> its address. */
+  /** Makes the owner's token account for USDC, or overwrites it; returns its address. */
   readonly setTokenBalance: (owner: Address, units: bigint) => Promise<Address>
-  /** Millionths; none: the owner has no token account. */
+  /** Millionths; undefined if the owner has no token account. */
   readonly tokenBalance: (owner: Address) => Promise<bigint | undefined>
-  /** That transaction has never happened, nor what it moved; later ones are played again without it. */
+  /** Undoes that transaction; later ones are replayed without it. */
   readonly reorg: (signature: Signature) => void
   /** One block. */
   readonly tick: () => void
-  /** As `tick`, many slots later: 151 of them end every blockhash given out before. */
+  /** Like `tick`, many slots later: after 151 every earlier blockhash has expired. */
   readonly advance: (slots: number) => void
-  /** No blocks by themselves; what is sent waits for the next. */
+  /** Stops making blocks; transactions wait for the next one. */
   readonly pause: () => void
   readonly resume: () => void
   readonly stop: () => Promise<void>
@@ -58,7 +58,7 @@ export const startSolanaChain = async (options: SolanaChainOptions = {}): Promis
     ledger,
     (method, params) => {
       const answer = rpc(method, params)
-      // Who waits for it need not wait for the next slot.
+      // Callers that wait for it need not wait for the next slot.
       if (method === "sendTransaction") setTimeout(() => server.notifySignatures(), confirmDelayMillis).unref()
       return answer
     },

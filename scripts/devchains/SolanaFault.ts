@@ -4,7 +4,7 @@ import type { FailedTransactionMetadata } from "litesvm"
 /** `"BlockhashNotFound"`, or `{ InstructionError: [2, { Custom: 1 }] }`. */
 export type SolanaFault = string | Readonly<Record<string, unknown>>
 
-/** The answer of a node that is an error. */
+/** Error response of a node. */
 export class SolanaRpcError extends Error {
   override readonly name = "SolanaRpcError"
   readonly code: number
@@ -27,7 +27,7 @@ export const rpcErrorCode = {
   versionUnsupported: -32_015
 } as const
 
-/** Only a failed instruction is written to the chain and pays its fee; other failures leave no trace. */
+/** Only a failed instruction is recorded on the chain and pays its fee; other failures leave no trace. */
 export const isLandedFault = (fault: SolanaFault): boolean => typeof fault !== "string"
 
 export const faultOf = (failed: FailedTransactionMetadata): SolanaFault => {

@@ -1,8 +1,8 @@
 /**
- * The chain around the VM: slots and the blockhashes they give out, duplicates (by message, as validators
- * do), statuses and history. A transaction lands in the current slot as it comes; while the ledger is
- * paused it waits for the next slot. What it changed is kept, so that a reorganisation can undo it: the
- * state goes back to before it, and what came later is played again without it, whatever comes of it then.
+ * The chain around the VM: slots and the blockhashes they give out, duplicates (by message, as validators do),
+ * statuses and history. A transaction lands in the current slot as it comes; while the ledger is paused it waits for
+ * the next slot. Its changes are kept, so that a reorganisation can undo it: the state returns to before it, and later
+ * transactions are replayed without it, whether or not they then succeed.
  */
 import { type Address, getBase58Decoder, type Signature } from "@solana/kit"
 import { randomBytes } from "node:crypto"
@@ -27,17 +27,17 @@ export interface LandedTransaction extends SolanaTransaction {
   readonly after: ReadonlyArray<Balance>
 }
 
-/** A blockhash serves that many slots after its own. */
+/** A blockhash is valid for this many slots after its own. */
 export const blockhashSlotsMax = 150n
 const finalizedAfterSlots = 32n
 const blockhashBytes = 32
-/** Older changes can no longer be undone. */
+/** Number of changes that can be undone. */
 const journalEntriesMax = 10_000
 
 type State = ReadonlyArray<readonly [Address, SolanaAccount | undefined]>
 
 interface JournalEntry {
-  /** None: a change from outside, such as an airdrop. */
+  /** Undefined for a change from outside, such as an airdrop. */
   readonly signature: Signature | undefined
   readonly before: State
   readonly replay: () => void
@@ -49,62 +49,62 @@ export class SolanaLedger {
   slot: bigint
   blockhash: string
   isPaused = false
-  private readonly blockhashSlots = new Map<string, bigint>()
-  private readonly landed = new Map<Signature, LandedTransaction>()
-  private readonly landedMessages = new Set<string>()
-  private waiting: ReadonlyArray<SolanaTransaction> = []
-  private journal: Array<JournalEntry> = []
+  readonly #blockhashSlots = new Map<string, bigint>()
+  readonly #landed = new Map<Signature, LandedTransaction>()
+  readonly #landedMessages = new Set<string>()
+  #waiting: ReadonlyArray<SolanaTransaction> = []
+  #journal: Array<JournalEntry> = []
 
   /** A landed transaction counts as confirmed after `confirmDelayMillis`. */
   constructor(confirmDelayMillis: number) {
     this.confirmDelayMillis = confirmDelayMillis
     this.slot = this.vm.slot
-    this.blockhash = this.newBlockhash()
+    this.blockhash = this.#newBlockhash()
   }
 
-  /** `slots` slots later; what waited lands in the last of them, unless its blockhash has run out. */
+  /** Advances by `slots`; waiting transactions land in the last one, unless their blockhash has expired. */
   advance(slots = 1): void {
     this.slot += BigInt(slots)
     this.vm.setTime(this.slot, BigInt(Math.floor(Date.now() / 1_000)))
-    this.blockhash = this.newBlockhash()
-    const waiting = this.waiting
-    this.waiting = []
-    for (const transaction of waiting) if (this.faultOfLifetime(transaction) === undefined) this.land(transaction)
+    this.blockhash = this.#newBlockhash()
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const transaction of waiting) if (this.#faultOfLifetime(transaction) === undefined) this.#land(transaction)
   }
 
   isBlockhashValid(blockhash: string): boolean {
-    const slot = this.blockhashSlots.get(blockhash)
+    const slot = this.#blockhashSlots.get(blockhash)
     return slot !== undefined && this.slot - slot <= blockhashSlotsMax
   }
 
   /** `isBlockhashReplaced`: as if the transaction had the newest blockhash. */
   simulate(transaction: SolanaTransaction, verifySignatures: boolean, isBlockhashReplaced: boolean): Execution {
-    const fault = isBlockhashReplaced ? undefined : this.faultOfLifetime(transaction)
+    const fault = isBlockhashReplaced ? undefined : this.#faultOfLifetime(transaction)
     if (fault !== undefined) return { fault, logs: [], unitsConsumed: 0n }
     return this.vm.simulate(transaction.transaction, verifySignatures)
   }
 
-  /** Throws `SolanaRpcError`; without preflight, what cannot land is dropped without a word, as nodes do. */
+  /** Throws `SolanaRpcError`; without preflight, a transaction that cannot land is dropped silently, as nodes do. */
   send(transaction: SolanaTransaction, skipPreflight: boolean): Signature {
     if (!skipPreflight) requirePreflight(this.simulate(transaction, true, false))
-    const isWaiting = this.waiting.some(({ messageKey }) => messageKey === transaction.messageKey)
-    if (!isWaiting && this.faultOfLifetime(transaction) === undefined) {
-      if (this.isPaused) this.waiting = [...this.waiting, transaction]
-      else this.land(transaction)
+    const isWaiting = this.#waiting.some(({ messageKey }) => messageKey === transaction.messageKey)
+    if (!isWaiting && this.#faultOfLifetime(transaction) === undefined) {
+      if (this.isPaused) this.#waiting = [...this.#waiting, transaction]
+      else this.#land(transaction)
     }
     return transaction.signature
   }
 
   transaction(signature: string, commitment: Commitment): LandedTransaction | undefined {
-    const found = this.landed.get(signature as Signature)
-    return found !== undefined && this.isSeenAt(found, commitment) ? found : undefined
+    const found = this.#landed.get(signature as Signature)
+    return found !== undefined && this.#isSeenAt(found, commitment) ? found : undefined
   }
 
   /** Newest first. */
   transactionsOf(address: string, commitment: Commitment): ReadonlyArray<LandedTransaction> {
-    return [...this.landed.values()]
+    return [...this.#landed.values()]
       .filter((one) => one.message.staticAccounts.some((account) => account === address))
-      .filter((one) => this.isSeenAt(one, commitment))
+      .filter((one) => this.#isSeenAt(one, commitment))
       .reverse()
   }
 
@@ -117,84 +117,84 @@ export class SolanaLedger {
   write(address: Address, change: (account: SolanaAccount | undefined) => SolanaAccount): void {
     const before = this.vm.account(address)
     this.vm.put(change(before))
-    this.keep({ signature: undefined, before: [[address, before]], replay: () => this.write(address, change) })
+    this.#keep({ signature: undefined, before: [[address, before]], replay: () => this.write(address, change) })
   }
 
-  /** That transaction has never happened; it may be sent again while its blockhash is valid. */
+  /** Undoes that transaction; it may be sent again while its blockhash is valid. */
   reorg(signature: Signature): void {
-    if (this.waiting.some((one) => one.signature === signature)) {
-      this.waiting = this.waiting.filter((one) => one.signature !== signature)
+    if (this.#waiting.some((one) => one.signature === signature)) {
+      this.#waiting = this.#waiting.filter((one) => one.signature !== signature)
       return
     }
-    const at = this.journal.findIndex((entry) => entry.signature === signature)
+    const at = this.#journal.findIndex((entry) => entry.signature === signature)
     if (at < 0) throw new Error(`no transaction ${signature} to undo`)
-    const undone = this.journal.splice(at)
-    for (const entry of undone.toReversed()) this.undo(entry)
+    const undone = this.#journal.splice(at)
+    for (const entry of undone.toReversed()) this.#undo(entry)
     for (const { replay } of undone.slice(1)) replay()
   }
 
-  private undo({ signature, before }: JournalEntry): void {
+  #undo({ signature, before }: JournalEntry): void {
     for (const [address, account] of before) {
       if (account === undefined) this.vm.remove(address)
       else this.vm.put(account)
     }
-    const transaction = signature === undefined ? undefined : this.landed.get(signature)
+    const transaction = signature === undefined ? undefined : this.#landed.get(signature)
     if (transaction === undefined) return
-    this.landed.delete(transaction.signature)
-    this.landedMessages.delete(transaction.messageKey)
+    this.#landed.delete(transaction.signature)
+    this.#landedMessages.delete(transaction.messageKey)
   }
 
-  private land(transaction: SolanaTransaction, slot = this.slot, landedAtMillis = Date.now()): void {
+  #land(transaction: SolanaTransaction, slot = this.slot, landedAtMillis = Date.now()): void {
     const { staticAccounts } = transaction.message
-    const before = this.stateOf(staticAccounts)
+    const before = this.#stateOf(staticAccounts)
     const execution = this.vm.execute(transaction.transaction)
     if (execution.fault !== undefined && !isLandedFault(execution.fault)) return
-    const after = this.stateOf(staticAccounts)
-    this.landed.set(transaction.signature, {
+    const after = this.#stateOf(staticAccounts)
+    this.#landed.set(transaction.signature, {
       ...transaction,
       slot,
       landedAtMillis,
       execution,
-      before: this.balances(before),
-      after: this.balances(after)
+      before: this.#balances(before),
+      after: this.#balances(after)
     })
-    this.landedMessages.add(transaction.messageKey)
-    this.keep({
+    this.#landedMessages.add(transaction.messageKey)
+    this.#keep({
       signature: transaction.signature,
       before: before.filter(([, account]) => account?.isExecutable !== true),
-      replay: () => this.land(transaction, slot, landedAtMillis)
+      replay: () => this.#land(transaction, slot, landedAtMillis)
     })
   }
 
-  private faultOfLifetime({ message, messageKey }: SolanaTransaction): SolanaFault | undefined {
+  #faultOfLifetime({ message, messageKey }: SolanaTransaction): SolanaFault | undefined {
     if (!this.isBlockhashValid(message.lifetimeToken)) return "BlockhashNotFound"
-    return this.landedMessages.has(messageKey) ? "AlreadyProcessed" : undefined
+    return this.#landedMessages.has(messageKey) ? "AlreadyProcessed" : undefined
   }
 
-  private isSeenAt(transaction: LandedTransaction, commitment: Commitment): boolean {
+  #isSeenAt(transaction: LandedTransaction, commitment: Commitment): boolean {
     return commitments.indexOf(this.commitmentOf(transaction)) >= commitments.indexOf(commitment)
   }
 
-  private stateOf(addresses: ReadonlyArray<Address>): State {
+  #stateOf(addresses: ReadonlyArray<Address>): State {
     return addresses.map((address) => [address, this.vm.account(address)])
   }
 
-  private balances(state: State): ReadonlyArray<Balance> {
+  #balances(state: State): ReadonlyArray<Balance> {
     return state.map(([, account]) => ({ lamports: account?.lamports ?? 0n, holding: holdingOf(this.vm, account) }))
   }
 
-  private keep(entry: JournalEntry): void {
-    this.journal.push(entry)
-    if (this.journal.length > journalEntriesMax) this.journal.shift()
+  #keep(entry: JournalEntry): void {
+    this.#journal.push(entry)
+    if (this.#journal.length > journalEntriesMax) this.#journal.shift()
   }
 
-  /** Random, so that two payments made alike after a restart are two payments. */
-  private newBlockhash(): string {
+  /** Random, so that two equal payments, one after a restart, have different signatures. */
+  #newBlockhash(): string {
     const blockhash = getBase58Decoder().decode(randomBytes(blockhashBytes))
-    this.blockhashSlots.set(blockhash, this.slot)
-    for (const [old, slot] of this.blockhashSlots) {
+    this.#blockhashSlots.set(blockhash, this.slot)
+    for (const [old, slot] of this.#blockhashSlots) {
       if (this.slot - slot <= blockhashSlotsMax) break
-      this.blockhashSlots.delete(old)
+      this.#blockhashSlots.delete(old)
     }
     return blockhash
   }

@@ -1,7 +1,6 @@
 /**
- * The JSON-RPC methods of a Solana node that clients and services of payments call, over a ledger.
- * Commitments are kept to as on a real node: history is asked at "finalized" unless the caller says less.
- * Unknown methods and encodings are refused, never answered with something near.
+ * The JSON-RPC methods of a Solana node that payment clients and services call, over a ledger. Commitments work as on
+ * a real node: the default for history is "finalized". Unknown methods and encodings are refused.
  */
 import {
   type Address,
@@ -143,7 +142,7 @@ const transactionMethods = (ledger: SolanaLedger): Methods => ({
   }
 })
 
-/** What a caller has asked to see; nodes take "finalized" for nothing said. */
+/** The commitment asked for; the default of nodes is "finalized". */
 export const commitmentIn = (config: Config): Commitment => {
   const { commitment = "finalized" } = config
   if (commitment === "processed" || commitment === "confirmed" || commitment === "finalized") return commitment
@@ -205,7 +204,7 @@ const accountView = (ledger: SolanaLedger, account: SolanaAccount, encoding: unk
   owner: account.programAddress,
   rentEpoch: 0,
   space: account.data.length,
-  // Nodes, too, fall back to bytes for what they cannot parse.
+  // Like real nodes, falls back to bytes if it cannot parse the data.
   data:
     (encoding === "jsonParsed" ? parsedTokenAccount(ledger, account) : undefined) ??
     encodedBytes(account.data, encoding === "jsonParsed" ? "base64" : encoding)
@@ -269,7 +268,7 @@ const metaView = (transaction: LandedTransaction): unknown => {
   return {
     err: execution.fault ?? null,
     status: resultView(transaction),
-    // No lamport leaves the accounts of a transaction but by its fee.
+    // Only the fee leaves the accounts of a transaction.
     fee: lamportsIn(before) - lamportsIn(after),
     preBalances: before.map(({ lamports }) => lamports),
     postBalances: after.map(({ lamports }) => lamports),

@@ -1,7 +1,6 @@
 /**
- * A Solana node's two doors on one port: JSON-RPC over HTTP (single calls and batches) and the
- * subscriptions that clients wait with over WebSocket: `signatureSubscribe`, which ends with its one
- * notification, and `slotSubscribe`.
+ * A Solana node's two interfaces on one port: JSON-RPC over HTTP (single calls and batches) and the subscriptions that
+ * clients wait with over WebSocket: `signatureSubscribe`, which ends with its one notification, and `slotSubscribe`.
  */
 import { createServer } from "node:http"
 import { type RawData, type WebSocket, WebSocketServer } from "ws"
@@ -12,7 +11,7 @@ import { commitmentIn, configAt, type RpcHandler, textAt } from "./SolanaRpc.ts"
 
 export interface SolanaServer {
   readonly port: number
-  /** Tells subscribers what has come since. */
+  /** Sends subscribers what is new. */
   readonly notifySlot: () => void
   readonly notifySignatures: () => void
   readonly close: () => Promise<void>
@@ -20,7 +19,7 @@ export interface SolanaServer {
 
 interface Subscription {
   readonly socket: WebSocket
-  /** None: of slots. */
+  /** Undefined for a slot subscription. */
   readonly awaited: { readonly signature: string; readonly commitment: Commitment } | undefined
 }
 
@@ -47,12 +46,12 @@ export const startSolanaServer = async (ledger: SolanaLedger, rpc: RpcHandler, p
   sockets.on("connection", (socket) => {
     socket.on("message", (data) => subscriptions.receive(socket, data))
     socket.on("close", () => subscriptions.forget(socket))
-    // It closes after an error; there is nothing else to do.
+    // The socket closes itself after an error.
     socket.on("error", () => undefined)
   })
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject)
-    // The socket server passes the error on, and nobody else listens to it there.
+    // The WebSocket server re-emits the error, where nothing else handles it.
     sockets.on("error", reject)
     server.listen(port, "127.0.0.1", resolve)
   })
@@ -71,51 +70,51 @@ export const startSolanaServer = async (ledger: SolanaLedger, rpc: RpcHandler, p
 }
 
 class Subscriptions {
-  private readonly ledger: SolanaLedger
-  private readonly open = new Map<number, Subscription>()
-  private lastId = 0
+  readonly #ledger: SolanaLedger
+  readonly #open = new Map<number, Subscription>()
+  #lastId = 0
 
   constructor(ledger: SolanaLedger) {
-    this.ledger = ledger
+    this.#ledger = ledger
   }
 
   receive(socket: WebSocket, data: RawData): void {
-    const answer = answerAll((method, params) => this.answer(socket, method, params), String(data))
+    const answer = answerAll((method, params) => this.#answer(socket, method, params), String(data))
     socket.send(json(answer))
     this.notifySignatures()
   }
 
   forget(socket: WebSocket): void {
-    for (const [id, subscription] of this.open) if (subscription.socket === socket) this.open.delete(id)
+    for (const [id, subscription] of this.#open) if (subscription.socket === socket) this.#open.delete(id)
   }
 
   notifySlot(): void {
-    const slot = { slot: this.ledger.slot, parent: this.ledger.slot - 1n, root: this.ledger.slot - 32n }
-    for (const [id, { socket, awaited }] of this.open) {
+    const slot = { slot: this.#ledger.slot, parent: this.#ledger.slot - 1n, root: this.#ledger.slot - 32n }
+    for (const [id, { socket, awaited }] of this.#open) {
       if (awaited === undefined) notify(socket, "slotNotification", id, slot)
     }
   }
 
   notifySignatures(): void {
-    for (const [id, { socket, awaited }] of this.open) {
-      const found = awaited && this.ledger.transaction(awaited.signature, awaited.commitment)
+    for (const [id, { socket, awaited }] of this.#open) {
+      const found = awaited && this.#ledger.transaction(awaited.signature, awaited.commitment)
       if (found === undefined) continue
-      this.open.delete(id)
+      this.#open.delete(id)
       const value = { err: found.execution.fault ?? null }
-      notify(socket, "signatureNotification", id, { context: { slot: this.ledger.slot }, value })
+      notify(socket, "signatureNotification", id, { context: { slot: this.#ledger.slot }, value })
     }
   }
 
-  private answer(socket: WebSocket, method: string, params: ReadonlyArray<unknown>): unknown {
+  #answer(socket: WebSocket, method: string, params: ReadonlyArray<unknown>): unknown {
     switch (method) {
       case "signatureSubscribe":
-        return this.subscribe(socket, { signature: textAt(params, 0), commitment: commitmentIn(configAt(params, 1)) })
+        return this.#subscribe(socket, { signature: textAt(params, 0), commitment: commitmentIn(configAt(params, 1)) })
       case "slotSubscribe":
-        return this.subscribe(socket, undefined)
+        return this.#subscribe(socket, undefined)
       case "signatureUnsubscribe":
       case "slotUnsubscribe":
-        return this.open.delete(Number(params[0]))
-      // Kit keeps its connection alive with it, and waits for no particular answer.
+        return this.#open.delete(Number(params[0]))
+      // Keep-alive of @solana/kit, which expects no particular answer.
       case "ping":
         return null
       default:
@@ -123,10 +122,10 @@ class Subscriptions {
     }
   }
 
-  private subscribe(socket: WebSocket, awaited: Subscription["awaited"]): number {
-    this.lastId++
-    this.open.set(this.lastId, { socket, awaited })
-    return this.lastId
+  #subscribe(socket: WebSocket, awaited: Subscription["awaited"]): number {
+    this.#lastId++
+    this.#open.set(this.#lastId, { socket, awaited })
+    return this.#lastId
   }
 }
 

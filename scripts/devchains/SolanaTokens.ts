@@ -20,7 +20,7 @@ export interface TokenHolding {
   readonly decimals: number
 }
 
-/** As RPC answers spell an amount. */
+/** An amount as RPC answers write it. */
 export interface UiTokenAmount {
   readonly amount: string
   readonly decimals: number
@@ -81,7 +81,7 @@ export const tokenAccount = (
   isExecutable: false
 })
 
-/** None: no token account. */
+/** Undefined if there is no token account. */
 export const holdingOf = (vm: SolanaVm, account: SolanaAccount | undefined): TokenHolding | undefined => {
   if (account?.programAddress !== TOKEN_PROGRAM_ADDRESS || account.data.length !== getTokenSize()) return undefined
   const { mint, owner, amount } = getTokenDecoder().decode(account.data)

@@ -1,4 +1,4 @@
-/** A transaction as it comes over the wire, taken apart; for a simulation it need not be signed. */
+/** A decoded wire transaction; for a simulation it need not be signed. */
 import {
   getBase58Decoder,
   getBase64Decoder,
@@ -14,9 +14,9 @@ export interface SolanaTransaction {
   readonly wire: Uint8Array
   readonly transaction: Transaction
   readonly message: ReturnType<ReturnType<typeof getCompiledTransactionMessageDecoder>["decode"]>
-  /** The fee payer's, which names the transaction. */
+  /** The fee payer's, which identifies the transaction. */
   readonly signature: Signature
-  /** Equal for equal messages, whoever signed them. */
+  /** Equal for equal messages, whatever their signatures. */
   readonly messageKey: string
 }
 
@@ -38,7 +38,7 @@ export const readTransaction = (wire: Uint8Array): SolanaTransaction => {
 
 const signatureBytes = 64
 
-/** Zeros stand on the wire for one that is missing. */
+/** A missing one is all zeros on the wire. */
 const firstSignature = ({ signatures }: Transaction): Signature => {
   const [bytes = null] = Object.values(signatures)
   return toSignature(getBase58Decoder().decode(bytes ?? new Uint8Array(signatureBytes)))

@@ -15,7 +15,7 @@ export interface SolanaAccount {
 }
 
 export interface Execution {
-  /** None: it succeeded. */
+  /** Undefined if it succeeded. */
   readonly fault: SolanaFault | undefined
   readonly logs: ReadonlyArray<string>
   readonly unitsConsumed: bigint
@@ -24,19 +24,19 @@ export interface Execution {
 export const systemProgram = "11111111111111111111111111111111" as Address
 
 export class SolanaVm {
-  // The ledger's own checks stand in for both: it knows which blockhashes it gave out, and messages by their hash.
-  private readonly svm = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n)
+  // The ledger checks both itself: it knows its blockhashes, and messages by their hash.
+  readonly #svm = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n)
 
   account(address: Address): SolanaAccount | undefined {
-    const found = this.svm.getAccount(address)
+    const found = this.#svm.getAccount(address)
     if (!found.exists) return undefined
     const { programAddress, data, executable } = found
     return { address, programAddress, lamports: found.lamports, data: new Uint8Array(data), isExecutable: executable }
   }
 
-  /** An account without lamports is none. */
+  /** An account without lamports does not exist. */
   put({ address, programAddress, data, isExecutable, ...account }: SolanaAccount): void {
-    this.svm.setAccount({
+    this.#svm.setAccount({
       address,
       programAddress,
       data,
@@ -50,25 +50,25 @@ export class SolanaVm {
     this.put({ address, programAddress: systemProgram, lamports: 0n, data: new Uint8Array(), isExecutable: false })
   }
 
-  /** Lamports that keep an account of `bytes` data. */
+  /** Rent-exempt balance, in lamports, of an account with `bytes` of data. */
   rentExemption(bytes: number): bigint {
-    return this.svm.minimumBalanceForRentExemption(BigInt(bytes))
+    return this.#svm.minimumBalanceForRentExemption(BigInt(bytes))
   }
 
   get slot(): bigint {
-    return this.svm.getClock().slot
+    return this.#svm.getClock().slot
   }
 
   setTime(slot: bigint, unixSeconds: bigint): void {
-    this.svm.warpToSlot(slot)
-    const clock = this.svm.getClock()
+    this.#svm.warpToSlot(slot)
+    const clock = this.#svm.getClock()
     clock.unixTimestamp = unixSeconds
-    this.svm.setClock(clock)
+    this.#svm.setClock(clock)
   }
 
   execute(transaction: Transaction): Execution {
     if (!isFullySigned(transaction)) return { fault: "SignatureFailure", logs: [], unitsConsumed: 0n }
-    const outcome = this.svm.sendTransaction(transaction)
+    const outcome = this.#svm.sendTransaction(transaction)
     const failed = outcome instanceof FailedTransactionMetadata
     const meta = failed ? outcome.meta() : outcome
     return {
@@ -81,14 +81,14 @@ export class SolanaVm {
   simulate(transaction: Transaction, verifySignatures: boolean): Execution {
     if (verifySignatures && !isFullySigned(transaction))
       return { fault: "SignatureFailure", logs: [], unitsConsumed: 0n }
-    this.svm.withSigverify(verifySignatures)
+    this.#svm.withSigverify(verifySignatures)
     try {
-      const outcome = this.svm.simulateTransaction(transaction)
+      const outcome = this.#svm.simulateTransaction(transaction)
       const meta = outcome.meta()
       const fault = outcome instanceof FailedTransactionMetadata ? faultOf(outcome) : undefined
       return { fault, logs: meta.logs(), unitsConsumed: meta.computeUnitsConsumed() }
     } finally {
-      this.svm.withSigverify(true)
+      this.#svm.withSigverify(true)
     }
   }
 }

@@ -35,9 +35,9 @@ export const usdcAbi = parseAbi([
 
 const mintAllowanceUnits = 10n ** 18n
 const decimals = 6
-/** A library that the contract calls; any free address serves, this one reads "SIGLIB". */
+/** A library that the contract calls, at any free address; this one reads "SIGLIB". */
 const signatureLibrary: Address = "0x00000000000000000000000000000000005161B1"
-/** `initializeV2_1` moves what the contract itself holds to here; it holds nothing. */
+/** `initializeV2_1` moves the contract's own balance, which is zero, to this address. */
 const lostAndFound: Address = "0x000000000000000000000000000000000000bEEF"
 
 /** `admin` becomes owner, pauser, blacklister and the one minter. */

@@ -1,6 +1,6 @@
 /**
- * The wallets of the development chains. Their keys are public knowledge (the EVM ones are those that
- * anvil prints at every start): whatever is sent to them on a public chain is gone.
+ * The wallets of the development chains. Their keys are public (anvil prints the EVM ones at every start): money sent
+ * to them on a public chain is lost.
  */
 import {
   createKeyPairSignerFromPrivateKeyBytes,

@@ -14,13 +14,19 @@ interface Exemption {
 /** Path -> the ambient effects it may use, and why. */
 export const madeForAmbientEffects: Readonly<Record<string, Exemption>> = {
   "packages/client/src/Transport.ts": {
-    effects: ["setTimeout", "Date.now"],
+    effects: ["setTimeout", "Date.now", "crypto.randomUUID"],
     reason: "runs where there is no Effect clock; tests replace the pause and the time by options"
+  },
+  "packages/schemas/src/ValidationWorker.ts": {
+    effects: ["performance.now"],
+    reason: "a worker thread without Effect, which measures its own computing time"
   }
 }
 
-const ambientMembers = new Set(["Date.now", "Math.random", "process.env"])
-const ambientCalls = new Set(["setTimeout", "setInterval"])
+const ambientMembers = new Set(["Date.now", "Math.random", "crypto.randomUUID", "performance.now", "process.env"])
+const ambientCalls = new Set(["setTimeout", "setInterval", "setImmediate"])
+/** Also under another name, hence refused where they are imported. */
+const ambientImports = new Set([...ambientCalls, "performance", "randomUUID"])
 
 /** In text, because they live in comments or are calls of several shapes. */
 const bannedTexts: ReadonlyArray<readonly [RegExp, string]> = [
@@ -63,19 +69,35 @@ const isExempt = (path: string, effect: string): boolean =>
 
 /** The ambient effect that `node` is, by its name. */
 const ambientEffect = (node: SyntaxNode): string | undefined => {
-  if (node.type === "MemberExpression") {
-    const owner = nameOf(node["object"])
-    const member = nameOf(node["property"])
-    if (owner === "console") return `console.${member}`
-    return ambientMembers.has(`${owner}.${member}`) ? `${owner}.${member}` : undefined
+  switch (node.type) {
+    case "MemberExpression":
+      return ambientMember(ownerOf(node["object"]), nameOf(node["property"]))
+    case "CallExpression":
+      return ambientCall(nameOf(node["callee"]))
+    case "ImportSpecifier":
+      return ambientImport(nameOf(node["imported"]))
+    case "NewExpression":
+      return nameOf(node["callee"]) === "Date" && isEmpty(node["arguments"]) ? "new Date()" : undefined
+    default:
+      return undefined
   }
-  if (node.type === "CallExpression") {
-    const name = nameOf(node["callee"])
-    return name !== undefined && ambientCalls.has(name) ? name : undefined
-  }
-  const isNow = node.type === "NewExpression" && nameOf(node["callee"]) === "Date" && isEmpty(node["arguments"])
-  return isNow ? "new Date()" : undefined
 }
+
+const ambientMember = (owner: string | undefined, member: string | undefined): string | undefined => {
+  if (owner === "console") return `console.${member}`
+  if (ambientMembers.has(`${owner}.${member}`)) return `${owner}.${member}`
+  return owner === "globalThis" ? ambientCall(member) : undefined
+}
+
+/** `crypto` of `crypto.randomUUID` and of `globalThis.crypto.randomUUID`. */
+const ownerOf = (node: unknown): string | undefined =>
+  isNode(node) && node.type === "MemberExpression" ? nameOf(node["property"]) : nameOf(node)
+
+const ambientCall = (name: string | undefined): string | undefined =>
+  name !== undefined && ambientCalls.has(name) ? name : undefined
+
+const ambientImport = (name: string | undefined): string | undefined =>
+  name !== undefined && ambientImports.has(name) ? name : undefined
 
 const castFault = (node: SyntaxNode): string | undefined => {
   if (node.type !== "TSAsExpression" && node.type !== "TSTypeAssertion") return undefined

@@ -9,12 +9,13 @@ import { type Import, importsOf, type SourceFile } from "./SourceFile.ts"
 export const floors: Readonly<Record<string, number>> = {
   domain: 0,
   client: 0,
+  worker: 0,
   trust: 1,
   sqlite: 1,
   schemas: 1,
   engine: 2,
   models: 2,
-  ledger: 2,
+  control: 2,
   payments: 2,
   insight: 2,
   server: 3,
@@ -24,7 +25,7 @@ export const floors: Readonly<Record<string, number>> = {
 /** Sideways imports that the plan draws; a client loads nothing of the contract at run time. */
 const drawn: Readonly<Record<string, "types" | "all">> = {
   "client -> domain": "types",
-  "payments -> ledger": "all",
+  "payments -> control": "all",
   "insight -> engine": "all",
   "insight -> models": "all"
 }

@@ -1,6 +1,6 @@
 /**
  * What holds for the tree as a whole: a README in every package, versions pinned exactly, and in no
- * tracked file a path of somebody's machine or the host of a package registry (mirrors and proxies
+ * tracked file a path of one machine or the host of a package registry (mirrors and proxies
  * are the user's own configuration).
  */
 import type { Finding } from "./Finding.ts"
@@ -10,8 +10,8 @@ export interface TextFile {
   readonly text: string
 }
 
-/** With another name in front: the same package in two versions. */
-const exactVersion = /^(?:npm:[@\w./-]+@)?\d+\.\d+\.\d+(?:-[\w.-]+)?$/
+/** With another name in front: the same package in two versions. A folder of this repository needs no version. */
+const exactVersion = /^(?:(?:npm:[@\w./-]+@)?\d+\.\d+\.\d+(?:-[\w.-]+)?|file:scripts\/absent)$/
 const dependencyFields = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"] as const
 
 /** Home directories, work directories and Windows drives; a letter before the slash makes it part of a URL or a word. */
@@ -35,7 +35,7 @@ export const textFindings = ({ path, text }: TextFile): ReadonlyArray<Finding> =
   text.split("\n").flatMap((line, index) =>
     (
       [
-        ["machine-path", machinePath, "a path of somebody's machine"],
+        ["machine-path", machinePath, "a path of one machine"],
         ["registry-host", registryHost, "the host of a registry"]
       ] as const
     ).flatMap(([rule, pattern, what]) => {

@@ -18,9 +18,9 @@ export const sizeFindings = (file: SourceFile): ReadonlyArray<Finding> => {
     findings.push({ path: file.path, line: 0, rule: "file-size", message })
   }
   // A suite is a function only in form: it reads from top to bottom as a list of sentences.
-  for (const { line, ownLines } of file.path.startsWith("test/") ? [] : functionsOf(file)) {
-    if (ownLines <= functionLinesMax) continue
-    const message = `${ownLines} lines of its own, at most ${functionLinesMax}`
+  for (const { line, lines } of file.path.startsWith("test/") ? [] : functionsOf(file)) {
+    if (lines <= functionLinesMax) continue
+    const message = `${lines} lines with those of nested functions, at most ${functionLinesMax}`
     findings.push({ path: file.path, line, rule: "function-size", message })
   }
   return findings

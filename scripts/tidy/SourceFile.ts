@@ -1,6 +1,6 @@
 /**
  * A TypeScript file as the rules see it: its text, its syntax tree (parsed once), its imports and
- * its functions with the lines that are their own. TypeScript 7 has no parser to call from
+ * its functions. TypeScript 7 has no parser to call from
  * JavaScript, so the one that comes with vitest is used.
  */
 import { parseAst } from "vitest/node"
@@ -20,8 +20,8 @@ export interface Import {
 
 export interface FunctionExtent {
   readonly line: number
-  /** Lines of the function without the lines of functions nested in it. */
-  readonly ownLines: number
+  /** Lines of the function, functions nested in it included. */
+  readonly lines: number
 }
 
 export interface SourceFile {
@@ -67,17 +67,11 @@ export const importsOf = (file: SourceFile): ReadonlyArray<Import> => {
 
 export const functionsOf = (file: SourceFile): ReadonlyArray<FunctionExtent> => {
   const found: Array<FunctionExtent> = []
-  /** -> lines covered by functions at or below `node`. */
-  const measure = (node: SyntaxNode): number => {
-    const nestedLines = childrenOf(node).reduce((sum, child) => sum + measure(child), 0)
-    if (!functionTypes.has(node.type)) return nestedLines
+  walk(file.program, (node) => {
+    if (!functionTypes.has(node.type)) return
     const line = file.lineAt(node.start)
-    const lines = file.lineAt(node.end) - line + 1
-    // A function on a part of a line takes no line away from the one around it.
-    found.push({ line, ownLines: lines - nestedLines })
-    return lines === 1 ? 0 : Math.max(lines - 1, nestedLines)
-  }
-  measure(file.program)
+    found.push({ line, lines: file.lineAt(node.end) - line + 1 })
+  })
   return found
 }
 

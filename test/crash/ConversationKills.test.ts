@@ -97,5 +97,5 @@ describe(`kill -9 during extractions, ${kills} times`, () => {
     } finally {
       rmSync(directory, { recursive: true, force: true })
     }
-  }, 120_000)
+  })
 })

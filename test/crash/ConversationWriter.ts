@@ -3,7 +3,7 @@
  * mark, a turn and a summary. After each reply it prints n. Its argument is the data directory.
  */
 import { Effect } from "effect"
-import { NamespaceHost } from "@muniment/engine/NamespaceHost"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { engineOf, extracting, memoryRecord, namespaceKey } from "../support/EngineFixtures.ts"
 import { sourceKeyOf, takesMemory } from "./ConversationMessages.ts"
 

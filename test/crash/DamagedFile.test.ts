@@ -1,7 +1,6 @@
 /**
- * Damaged files (reliability.md, rules): one bad namespace never blocks the start of the others, it
- * is set aside and named; a bad snapshot of an index is only disposable; a bad control.db stops the
- * start with a word about which file it is.
+ * Damaged files: one bad namespace never blocks the start of the others, it is set aside and named; a bad snapshot of
+ * an index is only disposable; a bad control.db stops the start with a word about which file it is.
  */
 import { randomBytes } from "node:crypto"
 import {
@@ -96,12 +95,12 @@ beforeAll(async () => {
     damage[agent]?.(file)
   }
   server = await startServer({ dataDirectory, environment })
-}, timeout)
+})
 
 afterAll(async () => {
   expect(await server.stop()).toBe(0)
   rmSync(dataDirectory, { recursive: true, force: true })
-}, timeout)
+})
 
 const search = (agent: string) =>
   server.call("GET", `/v1/memories/search?query=parrot+speaks&agentId=${agent}&limit=100`)

@@ -1,4 +1,4 @@
-/** Durability at the length of the promise (reliability.md): 200 cycles of kill -9. */
+/** Durability at the length of the promise: 200 cycles of kill -9. */
 import { describe, expect, it } from "vitest"
 import { killNineSummary, runKillNine } from "../support/KillNine.ts"
 import { chosenSeed } from "../support/SeededRandom.ts"

@@ -1,6 +1,6 @@
 /**
- * Kill -9 between a call's charge and its commit (interface.md section 10, reliability.md, cut 5):
- * several writers, kills at random moments, and after each restart as many charges as memories.
+ * Kill -9 between a call's charge and its commit (contract: Credits): several writers, kills at random moments, and
+ * after each restart as many charges as memories.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -62,7 +62,7 @@ describe(`kill -9 between the charge and the commit of priced writes, ${kills} t
       await server.kill()
       rmSync(dataDirectory, { recursive: true, force: true })
     }
-  }, 600_000)
+  })
 })
 
 /** Writers, and what they were told. */

@@ -17,7 +17,6 @@ const interleavings = 500
 /** A ledger and its chains serve that many; the operator's list of payments has a bound. */
 const perWorld = 50
 const worldMillisMax = 1_800_000
-const startMillisMax = 90_000
 const firstSeed = chosenSeed()
 
 describe.skipIf(missingChains !== "")(`${interleavings} random interleavings of payments${missingChains}`, () => {
@@ -27,7 +26,7 @@ describe.skipIf(missingChains !== "")(`${interleavings} random interleavings of 
       let world: PaymentWorld
       beforeAll(async () => {
         world = await startPaymentWorld()
-      }, startMillisMax)
+      })
       afterAll(() => endPaymentWorld(world))
 
       it(

@@ -5,8 +5,8 @@
  */
 import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import { slotsPerSegment } from "@muniment/engine/index/Segments"
-import { NamespaceHost } from "@muniment/engine/NamespaceHost"
+import { slotsPerSegment } from "@muniment/engine/bitmap/slotsPerSegment"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import {
   allOf,
   axisVector,

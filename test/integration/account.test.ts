@@ -1,14 +1,14 @@
-/** GET /v1/account and what a key opens (interface.md 2 and 17). */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, startTimeout } from "../support/MemoryCalls.ts"
-import { operatorKey, startServer, type TestServer } from "../support/TestServer.ts"
+/** GET /v1/account and what a key opens (contract: Identity). */
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact } from "../support/MemoryCalls.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import { operatorKey, type ServerCalls } from "../support/TestServer.ts"
 
-let server: TestServer
+let server: ServerCalls
 
 beforeAll(async () => {
-  server = await startServer()
-}, startTimeout)
-afterAll(() => server.stop())
+  server = await sharedServer()
+})
 
 const asOperator = (method: string, path: string, body?: object) =>
   server.call(method, path, { key: server.operatorToken, body })
@@ -22,7 +22,12 @@ describe("GET /v1/account", () => {
     expect(status).toBe(200)
     expect(body).toEqual({
       success: true,
-      account: { id: expect.stringMatching(/^acc_/), name: "alice", plan: "free", createdAt: expect.any(Number) },
+      account: {
+        id: expect.stringMatching(/^acc_/),
+        name: expect.stringMatching(/^alice-/),
+        plan: "free",
+        createdAt: expect.any(Number)
+      },
       agents: expect.any(Array)
     })
     expect(body.agents).toHaveLength(2)

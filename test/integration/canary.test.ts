@@ -38,10 +38,10 @@ beforeAll(async () => {
   victim = await settle("canaryvictim")
   intruder = await settle("canaryintruder")
   nobodysGrant = await grantBy("nobody")
-}, 90_000)
+})
 afterAll(async () => {
   await server.stop()
-}, 60_000)
+})
 
 const schemaOf = (canary: string) =>
   JSON.stringify({
@@ -262,8 +262,7 @@ describe("of two accounts on one server", () => {
         expect(answer).not.toContain(victim.accountId)
       }
       expect(await everything(victim)).toBe(before)
-    },
-    60_000
+    }
   )
 
   it("no unfiltered read of one holds a byte of the other", async () => {

@@ -1,9 +1,9 @@
 /**
- * What calls cost (interface.md 10): prices, purses, refusals, repeats; over HTTP with the real ledger.
- * An account here has an allowance of 20 credits a month, and what the operator gives it.
+ * What calls cost (contract: Credits): prices, purses, refusals, repeats; over HTTP with the real ledger. An account
+ * here has an allowance of 20 credits a month, and what the operator gives it.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { fact, startTimeout } from "../support/MemoryCalls.ts"
+import { fact } from "../support/MemoryCalls.ts"
 import { startServer, type Answer, type CallOptions, type TestServer } from "../support/TestServer.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "20" }
@@ -11,7 +11,7 @@ const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWAN
 let server: TestServer
 beforeAll(async () => {
   server = await startServer({ environment })
-}, startTimeout)
+})
 afterAll(() => server.stop())
 
 interface Payer {

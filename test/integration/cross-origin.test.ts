@@ -1,6 +1,5 @@
 /** Pages of other origins: nothing unless configured, then `/v1` alone, with the headers that a payer needs. */
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { startTimeout } from "../support/MemoryCalls.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
@@ -12,7 +11,7 @@ let open: TestServer
 beforeAll(async () => {
   closed = await startServer({ environment })
   open = await startServer({ environment: { ...environment, MUNIMENT_CORS_ORIGINS: page } })
-}, startTimeout)
+})
 afterAll(async () => {
   await closed.stop()
   await open.stop()

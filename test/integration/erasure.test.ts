@@ -184,7 +184,7 @@ describe("after a stop, the data directory holds no byte of", () => {
   beforeAll(async () => {
     dataDirectory = mkdtempSync(join(tmpdir(), "muniment-erasure-"))
     outcomes = await run(dataDirectory)
-  }, 180_000)
+  })
   afterAll(() => rmSync(dataDirectory, { recursive: true, force: true }))
 
   it.each(scenarios)("$name", ({ secret }) => {

@@ -1,16 +1,15 @@
 /**
- * Every code of the error catalogue (interface.md 12, `packages/domain/src/Errors.ts`) with the
- * request that provokes it. A code without a row fails the test, unless it belongs to a later issue,
- * which is named with the reason.
+ * Every code of the error catalogue (`packages/domain/src/Errors.ts`, contract: Errors) with the request that provokes
+ * it. A code without a row fails the test, unless it belongs to a later issue, which is named with the reason.
  */
 import { readdirSync, rmSync, statSync, writeFileSync, mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import * as Errors from "@muniment/domain/Errors"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, schemaText, startTimeout, text, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { operatorKey, startServer, type Answer, type TestServer } from "../support/TestServer.ts"
+import { accountCalls, fact, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import { startServer, type Answer, type ServerCalls, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, walletHeaders, type Signing } from "../support/TrustCalls.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
@@ -23,7 +22,7 @@ beforeAll(async () => {
   server = await startServer({ environment })
   alice = await accountCalls(server, "alice")
   await alice.post("/v1/schemas", contact)
-}, startTimeout)
+})
 afterAll(() => server.stop())
 
 const contact = { name: "contact", description: "d", uniqueOn: ["email"], schema: schemaText({ email: text }) }
@@ -73,12 +72,10 @@ const payments = {
   MUNIMENT_EVM_RPC_URL: "http://127.0.0.1:9"
 }
 
-const withPayments = async (ask: (own: TestServer) => Promise<Answer>, allowance = "1000") => {
-  const own = await startServer({ environment: { ...environment, ...payments, MUNIMENT_MONTHLY_ALLOWANCE: allowance } })
-  return ask(own).finally(() => own.stop())
-}
+const withPayments = async (ask: (server: ServerCalls) => Promise<Answer>) =>
+  ask(await sharedServer({ ...environment, ...payments, MUNIMENT_MONTHLY_ALLOWANCE: "0" }))
 
-const withEmptyPurses = (own: TestServer) =>
+const withEmptyPurses = (own: ServerCalls) =>
   own.newAccount("poor").then((key) => own.call("GET", "/v1/memories/search?query=q", { key }))
 
 const taken = () =>
@@ -92,6 +89,7 @@ interface Row {
 const rows: Readonly<Record<string, Row>> = {
   invalid_json: { status: 400, provoke: () => alice.call("POST", "/v1/memories", { rawBody: '{"agentId":' }) },
   invalid_request: { status: 400, provoke: () => alice.post("/v1/memories", { agentId: "a" }) },
+  unknown_parameter: { status: 400, provoke: () => get("/v1/memories?subject_id=x") },
   invalid_duration: { status: 400, provoke: () => create(fact("a", "b"), { ttl: "0s" }) },
   invalid_expiry: { status: 400, provoke: () => create({ ...fact("a", "b"), expiresAt: "tomorrow" }) },
   invalid_tag: {
@@ -153,12 +151,12 @@ const rows: Readonly<Record<string, Row>> = {
   overloaded: { status: 503, provoke: () => overload() }
 }
 
-/** Answers of status 402 have a shape of their own (specification section 7). */
+/** Answers of status 402 have a shape of their own (contract: Payments). */
 const paymentRows: Readonly<Record<string, () => Promise<Answer>>> = {
   payment_required: () => withPayments((own) => own.call("POST", "/v1/credits/deposit")),
   payment_invalid: () =>
     withPayments((own) => own.call("POST", "/v1/credits/deposit", { headers: { "x-payment": "not Base64!" } })),
-  insufficient_credits: () => withPayments(withEmptyPurses, "0")
+  insufficient_credits: () => withPayments(withEmptyPurses)
 }
 
 /** Codes that no request of this issue can provoke here, and why. */
@@ -169,8 +167,8 @@ const elsewhere: Readonly<Record<string, string>> = {
 }
 
 describe("the error catalogue", () => {
-  it("has a row for every code that the contract declares, and none for others", () => {
-    const declared = Object.values(Errors).flatMap((error) =>
+  it("has a row for every code that the contract declares, and none for others", async () => {
+    const declared = Object.values(await import("@muniment/domain/Errors")).flatMap((error) =>
       typeof error === "function" && "fields" in error && "code" in error.fields ? [...error.fields.code.literals] : []
     )
     expect([...Object.keys(rows), ...Object.keys(paymentRows), ...Object.keys(elsewhere)].toSorted()).toEqual(
@@ -192,8 +190,7 @@ describe("the error catalogue", () => {
       expect(JSON.stringify(body)).not.toMatch(/\bat \w+.*:\d+|sqlite|node_modules|\/packages\/|memory_schema/i)
       expect(headers.get("content-type")).toMatch(/^application\/json/)
       expect(headers.get("x-request-id")).toMatch(/\S/)
-    },
-    120_000
+    }
   )
 
   it.each(Object.entries(paymentRows))(
@@ -205,8 +202,7 @@ describe("the error catalogue", () => {
       expect(body.accepts).toHaveLength(1)
       expect(body.error).toMatch(/\S/)
       expect(headers.get("payment-required")).toMatch(/\S/)
-    },
-    120_000
+    }
   )
 
   it("stored nothing of all that was refused", async () => {
@@ -244,47 +240,32 @@ const importUnderAnotherAgent = async () => {
   return asOperator("POST", "/admin/import", { account: "carol", records })
 }
 
-/** A server of its own whose directory is tampered with: before it starts, or while it runs. */
-const withTamperedServer = async (
-  tamper: (directory: string) => void,
-  use: (call: TestServer["call"]) => Promise<Answer>
-) => {
+/** The file of a namespace is overwritten while no server runs. */
+const damagedFile = async () => {
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-errors-"))
   const options = { dataDirectory, environment }
   try {
     const first = await startServer(options)
     await first.call("POST", "/v1/memories", { body: { agentId: "a", memories: [fact("a", "b")] } })
     await first.stop()
-    tamper(dataDirectory)
+    const files = readdirSync(dataDirectory, { recursive: true, encoding: "utf8" })
+    const own = files.filter((file) => /namespaces.*\.db$/.test(file)).map((file) => join(dataDirectory, file))
+    expect(own).toHaveLength(1)
+    for (const file of own) writeFileSync(file, Buffer.alloc(statSync(file).size, "damage"))
     const second = await startServer(options)
-    return await use(second.call).finally(() => second.stop())
+    return await second.call("GET", "/v1/memories?agentId=a").finally(() => second.stop())
   } finally {
     rmSync(dataDirectory, { recursive: true, force: true })
   }
 }
 
-const damagedFile = () =>
-  withTamperedServer(
-    (directory) => {
-      const files = readdirSync(directory, { recursive: true, encoding: "utf8" }).map((file) => join(directory, file))
-      const own = files.filter((file) => /namespaces.*\.db$/.test(file))
-      expect(own).toHaveLength(1)
-      for (const file of own) writeFileSync(file, Buffer.alloc(statSync(file).size, "damage"))
-    },
-    (call) => call("GET", "/v1/memories?agentId=a")
-  )
-
+/** A table of the control database is gone while the server runs. */
 const lostTable = async () => {
-  let directory = ""
-  return withTamperedServer(
-    (path) => void (directory = path),
-    (call) => {
-      const control = new DatabaseSync(join(directory, "control.db"))
-      control.exec("DROP TABLE memory_schema")
-      control.close()
-      return call("GET", "/v1/schemas", { key: operatorKey })
-    }
-  )
+  const own = await startServer({ environment })
+  const control = new DatabaseSync(join(own.dataDirectory, "control.db"))
+  control.exec("DROP TABLE memory_schema")
+  control.close()
+  return own.call("GET", "/v1/schemas").finally(() => own.stop())
 }
 
 /** Fills the queue of the validator: some requests that take it long, and many that wait behind them. */

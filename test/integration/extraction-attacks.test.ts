@@ -1,9 +1,9 @@
 /**
- * What went wrong once when conversations were read under attack (interface.md section 5.3): clients that go
- * away, erasure while a model reads, what ends and must not live on, answers starved by a large memory.
+ * What went wrong once when conversations were read under attack (contract: Conversations): clients that go away,
+ * erasure while a model reads, what ends and must not live on, answers starved by a large memory.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { accountCalls, fact, schemaText, startTimeout, text, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { accountCalls, fact, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { ModelServer, type ModelRequest } from "../support/ModelServer.ts"
 import { answer, status, type ModelReply } from "../support/ModelServerReplies.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
@@ -22,7 +22,7 @@ beforeAll(async () => {
     }
   })
   alice = await accountCalls(server, "alice")
-}, startTimeout)
+})
 beforeEach(() => {
   model.requests.length = 0
   model.otherwise = () => extraction()

@@ -1,14 +1,13 @@
 /**
- * Extraction and answers by a language model, over its real wire format (interface.md sections 4.5 and
- * 5.3): what is stored, what is refused, and that every kind of failure of the provider leaves no partial
- * memory, no mark and no charge.
+ * Extraction and answers by a language model, over its real wire format (contract: Conversations): what is stored, what
+ * is refused, and that every kind of failure of the provider leaves no partial memory, no mark and no charge.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { failingStart } from "../support/FailingStart.ts"
-import { accountCalls, fact, idsOf, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { ModelServer } from "../support/ModelServer.ts"
 import { answer, status, text, type ModelFormat, type ModelReply } from "../support/ModelServerReplies.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
@@ -56,7 +55,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
     model = await ModelServer.start()
     server = await startServer({ environment: environmentOf(model, provider) })
     alice = await accountCalls(server, "alice")
-  }, startTimeout)
+  })
   beforeEach(() => {
     model.requests.length = 0
     model.otherwise = () => good
@@ -125,7 +124,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
     expect([body.created?.length, model.requests.length], JSON.stringify(body)).toEqual([1, 2])
   })
 
-  it("has a budget for each account and day, and says when it begins anew", { timeout: 90_000 }, async () => {
+  it("has a budget for each account and day, and says when it begins anew", async () => {
     const own = await startServer({
       environment: { ...environmentOf(model, provider), MUNIMENT_LLM_TOKENS_PER_DAY: "9000" }
     })
@@ -214,14 +213,14 @@ describe("no memory, no mark and no charge is left when the answer of a model", 
     model = await ModelServer.start()
     server = await startServer({ environment: environmentOf(model, "openai-compatible") })
     model.otherwise = () => good
-  }, startTimeout)
+  })
   afterAll(async () => {
     expect(server.output()).not.toMatch(/Quimper|sk-a-key/)
     await server.stop()
     await model.close()
   })
 
-  it.each(failures)("%s", { timeout: 60_000 }, async (name, replies) => {
+  it.each(failures)("%s", async (name, replies) => {
     const caller = await accountCalls(server, name)
     const spent = async () => (await caller.call("GET", "/v1/credits")).body.allowance.credits
     const before = await spent()

@@ -1,16 +1,16 @@
-/** Response headers and exact paths (interface.md 1, 12 and 14). */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { operatorKey, startServer, type TestServer } from "../support/TestServer.ts"
+/** Response headers and exact paths (contract: Headers). */
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer, withoutModel } from "../support/SharedServer.ts"
+import { operatorKey, type ServerCalls } from "../support/TestServer.ts"
 
-let server: TestServer
+let server: ServerCalls
 let alice: MemoryCalls
 
 beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+  server = await sharedServer(withoutModel)
   alice = await accountCalls(server, "alice")
-}, startTimeout)
-afterAll(() => server.stop())
+})
 
 const requestId = async (sent?: string, path = "/v1/account") => {
   const { headers } = await alice.call("GET", path, sent === undefined ? {} : { headers: { "x-request-id": sent } })

@@ -1,4 +1,4 @@
-/** Made-up bad input over every endpoint of the contract, at the length of the promise (reliability.md). */
+/** Made-up bad input over every endpoint of the contract, at the length of the promise. */
 import { describe, expect, it } from "vitest"
 import { hostileSummary, runHostileRequests } from "../support/HostileRun.ts"
 import { blockedMillisMax } from "../support/LivenessProbe.ts"

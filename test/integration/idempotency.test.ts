@@ -1,16 +1,16 @@
-/** `Idempotency-Key` on writes (interface.md 17, reliability.md). */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, schemaText, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+/** `Idempotency-Key` on writes (contract: Idempotency). */
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, schemaText, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
 
-let server: TestServer
+let server: ServerCalls
 let alice: MemoryCalls
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await sharedServer()
   alice = await accountCalls(server, "alice")
-}, startTimeout)
-afterAll(() => server.stop())
+})
 
 const headers = (key: string) => ({ "idempotency-key": key })
 const creation = (agentId: string, text = "once") => ({ agentId, memories: [fact("a", text)] })

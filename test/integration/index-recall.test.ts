@@ -3,15 +3,15 @@
  * after half of the collection changed. The large collection's figures are in bench/http/README.md.
  */
 import { Effect } from "effect"
-import { beforeAll, describe, expect, it, vi } from "vitest"
-import { Bitmap } from "@muniment/engine/index/Bitmap"
-import { PlannedIndex } from "@muniment/engine/index/PlannedIndex"
+import { beforeAll, describe, expect, it } from "vitest"
+import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
+import { PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { Embedder } from "@muniment/models/Embedder"
 import { practise, workAll, type EngineUnderTest, type IndexUnderTest } from "../support/indexConformanceCheck.ts"
 import { exactEngine, hnswEngine, plannedEngine, quantizedEngine } from "../support/indexConformanceEngines.ts"
 import { Oracle, type Scored } from "../support/indexConformanceVectors.ts"
 import { questions, sentences } from "../support/Sentences.ts"
-import { realModel, realModelsDir, requireRealModel } from "../unit/models/realModel.ts"
+import { realModel, realModelsDir, requireRealModel } from "../component/models/realModel.ts"
 
 const count = 1_600
 const queryCount = 100
@@ -21,8 +21,6 @@ const recallMin = 0.98
 const selectivities = [1, 0.5, 0.1, 0.01, 0.001]
 
 /** 10 to 20 s of embedding on a free core. */
-vi.setConfig({ hookTimeout: 300_000, testTimeout: 60_000 })
-
 let rows: ReadonlyArray<Float32Array>
 let queries: ReadonlyArray<Float32Array>
 /** Asked before, and no others' truth: what an engine learns from must not be what it is measured by. */

@@ -18,7 +18,7 @@ import {
 } from "../support/AttackedServer.ts"
 import { codeOf, outsideOf, sectionOf } from "../support/FencedPrompt.ts"
 import { injectionsIn, type Injection, messageInjections } from "../support/Injections.ts"
-import { fact, idsOf, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { type ModelRequest, ModelServer } from "../support/ModelServer.ts"
 import { answer } from "../support/ModelServerReplies.ts"
 import { honestText, obedient } from "../support/ObedientModel.ts"
@@ -26,7 +26,6 @@ import { honestText, obedient } from "../support/ObedientModel.ts"
 type Json = Awaited<ReturnType<MemoryCalls["get"]>>
 
 /** A test runs all attacks of a place, one request after the other. */
-const corpusTimeout = 60_000
 
 /** Any memory answers it as well as any other. */
 const vagueQuestion = "What do I do now?"
@@ -72,10 +71,10 @@ describe("without a language model", () => {
     world = await attackedServer({})
     before = await stateOf(world)
     creditsBefore = await creditsOf(world.bob)
-  }, startTimeout)
+  })
   afterAll(() => world.server.stop())
 
-  it("a message of a conversation adds nothing to what the others say", { timeout: corpusTimeout }, async () => {
+  it("a message of a conversation adds nothing to what the others say", async () => {
     const { alice } = world
     const plain = await alice.post("/v1/memories", {
       agentId: "plain",
@@ -107,7 +106,7 @@ describe("without a language model", () => {
     }
   })
 
-  it("memories and tags are stored as they are, and answers quote no order", { timeout: corpusTimeout }, async () => {
+  it("memories and tags are stored as they are, and answers quote no order", async () => {
     const { alice, aliceTools } = world
     const stored = await alice.create("poisoned", [
       fact("Alice", "Alice lives in Seattle"),
@@ -177,7 +176,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
     })
     before = await stateOf(world)
     creditsBefore = await creditsOf(world.bob)
-  }, startTimeout)
+  })
   beforeEach(() => {
     model.requests.length = 0
   })
@@ -186,7 +185,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
     await model.close()
   })
 
-  it("a message stores nothing but what the others say", { timeout: corpusTimeout }, async () => {
+  it("a message stores nothing but what the others say", async () => {
     const { alice } = world
     for (const attack of messageInjections) {
       model.otherwise = () => answer(obedient(attack))
@@ -204,7 +203,7 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
     expectFrame(model.requests, messageInjections)
   })
 
-  it("and sums an attack up gets none of its words back", { timeout: corpusTimeout }, async () => {
+  it("and sums an attack up gets none of its words back", async () => {
     const { alice } = world
     for (const attack of messageInjections) {
       const later = { conversation: [{ id: "later", role: "user", content: "The weather is fine." }] }

@@ -1,9 +1,8 @@
 /**
- * Payments for tool calls (interface.md sections 10, 11 and 15): asked for in `_meta`, given in `_meta`, in
- * both protocol versions, on the real local chains.
+ * Payments for tool calls (contract: Payments): asked for in `_meta`, given in `_meta`, in both protocol versions, on
+ * the real local chains.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
-import { startTimeout } from "../support/MemoryCalls.ts"
 import { mcpCaller } from "../support/McpCalls.ts"
 import {
   decodeHeader,
@@ -19,25 +18,21 @@ const alice = { agentId: "a", subject: "Alice", fact: "Alice lives in Seattle" }
 const repeatsMax = 100
 const payment = (text: unknown) => ({ "x402/payment": text })
 
-it(
-  "without deposits, empty purses are told as a demand that names no way to pay",
-  async () => {
-    const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "6" }
-    const server = await startServer({ environment })
-    try {
-      const mcp = await mcpCaller(server, await server.newAccount("poor"))
-      expect((await mcp.call("write_factual_memory", alice)).isError).toBe(false)
-      const refused = await mcp.call("write_factual_memory", alice)
-      const demand = { x402Version: 1, error: expect.any(String), accepts: [], code: "insufficient_credits" }
-      expect(refused).toMatchObject({ isError: true, json: demand, structured: demand, meta: { "x402/error": demand } })
-      expect((await mcp.call("memory_get", { id: "mem_x" })).json.code).toBe("memory_not_found")
-      expect(await mcp.toolNames()).toContain("memory_search")
-    } finally {
-      await server.stop()
-    }
-  },
-  startTimeout
-)
+it("without deposits, empty purses are told as a demand that names no way to pay", async () => {
+  const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "6" }
+  const server = await startServer({ environment })
+  try {
+    const mcp = await mcpCaller(server, await server.newAccount("poor"))
+    expect((await mcp.call("write_factual_memory", alice)).isError).toBe(false)
+    const refused = await mcp.call("write_factual_memory", alice)
+    const demand = { x402Version: 1, error: expect.any(String), accepts: [], code: "insufficient_credits" }
+    expect(refused).toMatchObject({ isError: true, json: demand, structured: demand, meta: { "x402/error": demand } })
+    expect((await mcp.call("memory_get", { id: "mem_x" })).json.code).toBe("memory_not_found")
+    expect(await mcp.toolNames()).toContain("memory_search")
+  } finally {
+    await server.stop()
+  }
+})
 
 describe.skipIf(missingChains !== "")(`a tool call with empty purses${missingChains}`, () => {
   let chains: PaymentChains
@@ -45,7 +40,7 @@ describe.skipIf(missingChains !== "")(`a tool call with empty purses${missingCha
   beforeAll(async () => {
     chains = await startPaymentChains()
     server = await startServer({ environment: chains.environment })
-  }, startTimeout)
+  })
   afterEach(() => expectMoneyConserved(server, chains))
   afterAll(async () => {
     await server.stop()

@@ -1,9 +1,9 @@
 /**
- * The wire of the MCP endpoint (interface.md sections 2, 12 and 15): what surrounds a message, messages that
- * are none, and bodies that mean harm. What the tools do: `mcp-tools.test.ts`.
+ * The wire of the MCP endpoint (contract: MCP): what surrounds a message, messages that are none, and bodies that mean
+ * harm. What the tools do: `mcp-tools.test.ts`.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, startTimeout } from "../support/MemoryCalls.ts"
+import { accountCalls } from "../support/MemoryCalls.ts"
 import { mcpCaller, request, rpc, walletCaller } from "../support/McpCalls.ts"
 import { type CallOptions, startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, walletHeaders } from "../support/TrustCalls.ts"
@@ -13,7 +13,7 @@ const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_CORS_ORIGINS: "
 let server: TestServer
 beforeAll(async () => {
   server = await startServer({ environment: { ...environment, MUNIMENT_PUBLIC_URL: "https://memory.example/" } })
-}, startTimeout)
+})
 afterAll(() => server.stop())
 
 const post = (options: CallOptions) => server.call("POST", "/mcp", options)
@@ -202,26 +202,22 @@ describe("the way in", () => {
   })
 })
 
-it(
-  "a caller who asks too often is told when to come again",
-  async () => {
-    const limited = await startServer({ environment: { ...environment, MUNIMENT_RATE_LIMITS: "on" } })
-    try {
-      const key = await limited.newAccount("often")
-      const answers = []
-      for (let count = 0; count < 61; count++)
-        answers.push(await limited.call("POST", "/mcp", { key, body: request("ping") }))
-      expect(answers[59]!.status).toBe(200)
-      expect(answers[59]!.headers.get("x-ratelimit-remaining")).toBe("0")
-      const last = answers[60]!
-      expect([last.status, last.body.code]).toEqual([429, "rate_limited"])
-      expect(Number(last.headers.get("retry-after"))).toBeGreaterThan(0)
-      expect(last.headers.get("x-ratelimit-limit")).toBe("60")
-      const sameAccount = await limited.call("GET", "/v1/schemas", { key })
-      expect(sameAccount.status).toBe(429)
-    } finally {
-      await limited.stop()
-    }
-  },
-  startTimeout
-)
+it("a caller who asks too often is told when to come again", async () => {
+  const limited = await startServer({ environment: { ...environment, MUNIMENT_RATE_LIMITS: "on" } })
+  try {
+    const key = await limited.newAccount("often")
+    const answers = []
+    for (let count = 0; count < 61; count++)
+      answers.push(await limited.call("POST", "/mcp", { key, body: request("ping") }))
+    expect(answers[59]!.status).toBe(200)
+    expect(answers[59]!.headers.get("x-ratelimit-remaining")).toBe("0")
+    const last = answers[60]!
+    expect([last.status, last.body.code]).toEqual([429, "rate_limited"])
+    expect(Number(last.headers.get("retry-after"))).toBeGreaterThan(0)
+    expect(last.headers.get("x-ratelimit-limit")).toBe("60")
+    const sameAccount = await limited.call("GET", "/v1/schemas", { key })
+    expect(sameAccount.status).toBe(429)
+  } finally {
+    await limited.stop()
+  }
+})

@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { startTimeout } from "../support/MemoryCalls.ts"
 import { request, stdioCaller } from "../support/McpCalls.ts"
 import { freePort, repository, startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, sha256Text, walletCalls } from "../support/TrustCalls.ts"
@@ -19,7 +18,7 @@ beforeAll(async () => {
   server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
   key = await server.newAccount("stdio")
   directory = mkdtempSync(join(tmpdir(), "muniment-mcp-"))
-}, startTimeout)
+})
 afterAll(async () => {
   await server.stop()
   rmSync(directory, { recursive: true })
@@ -86,14 +85,14 @@ it("answers every request before it ends, also many at once, and prints nothing 
   expect([code, stderr]).toEqual([0, ""])
   expect(new Set(lines.map(({ id }) => id))).toEqual(new Set(requests.map((_, id) => `r${id}`)))
   expect(lines.every(({ result }) => result !== undefined)).toBe(true)
-}, 60_000)
+})
 
 it("tells each request of a batch that the service refuses as a whole", async () => {
   const batch = Array.from({ length: 11 }, (_, id) => request("ping", {}, id + 1))
   const { lines } = await run(JSON.stringify(batch))
   expect(lines).toHaveLength(1)
   expect(lines.flat()).toEqual(batch.map(({ id }) => ({ jsonrpc: "2.0", id, error: expect.anything() })))
-}, 60_000)
+})
 
 it("carries messages as large as the service takes, and says so of larger ones", async () => {
   const large = JSON.stringify(request("ping", { text: "x".repeat(1_000_000) }, "large"))

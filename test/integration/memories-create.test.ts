@@ -1,17 +1,17 @@
-/** POST /v1/memories in direct mode (specification 4.1, interface.md 4.2, 5.1 and 5.2). */
+/** POST /v1/memories in direct mode (contract: Memories). */
 import { createHash } from "node:crypto"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, schemaText, startTimeout, text, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
 
-let server: TestServer
+let server: ServerCalls
 let alice: MemoryCalls
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await sharedServer()
   alice = await accountCalls(server, "alice")
-}, startTimeout)
-afterAll(() => server.stop())
+})
 
 const total = async (agentId: string) => (await alice.call("GET", `/v1/memories?agentId=${agentId}`)).body.total
 

@@ -1,30 +1,21 @@
-/** Expiry, changes and removal of a memory (specification 3 and 4.1, interface.md 5.1 and 5.4). */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import {
-  accountCalls,
-  fact,
-  idsOf,
-  schemaText,
-  startTimeout,
-  text,
-  untilMoment,
-  type MemoryCalls
-} from "../support/MemoryCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+/** Expiry, changes and removal of a memory (contract: Memories). */
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, idsOf, schemaText, text, untilMoment, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
 
 const farFuture = 4_102_444_800_000
 const hourMillis = 3_600_000
 
-let server: TestServer
+let server: ServerCalls
 let alice: MemoryCalls
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await sharedServer()
   alice = await accountCalls(server, "alice")
   const schema = schemaText({ email: text, name: text })
   await alice.post("/v1/schemas", { name: "contact", description: "A contact", uniqueOn: ["email"], schema })
-}, startTimeout)
-afterAll(() => server.stop())
+})
 
 /** A moment that is near, and far enough away for what a test does before it. */
 const soon = () => Date.now() + 3_000

@@ -1,14 +1,14 @@
-/** GET /v1/memories (interface.md 17): pages of the account's memories, newest first. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, idsOf, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+/** GET /v1/memories (contract: Memories): pages of the account's memories, newest first. */
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
 
-let server: TestServer
+let server: ServerCalls
 
 beforeAll(async () => {
-  server = await startServer()
-}, startTimeout)
-afterAll(() => server.stop())
+  server = await sharedServer()
+})
 
 const page = async (calls: MemoryCalls, parameters: Readonly<Record<string, string>> = {}) => {
   const { status, body } = await calls.call("GET", `/v1/memories?${new URLSearchParams(parameters)}`)

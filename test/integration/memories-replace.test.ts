@@ -1,16 +1,16 @@
-/** Direct memories that carry the id of a stored one (specification 3, interface.md 5.2). */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+/** Direct memories that carry the id of a stored one (contract: Memories). */
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
 
-let server: TestServer
+let server: ServerCalls
 let alice: MemoryCalls
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await sharedServer()
   alice = await accountCalls(server, "alice")
-}, startTimeout)
-afterAll(() => server.stop())
+})
 
 const replace = (agentId: string, memory: object, rest: object = {}) =>
   alice.post("/v1/memories", { agentId, memories: [memory], ...rest })

@@ -1,15 +1,16 @@
-/** GET /v1/memories/search (specification 2.3 and 4.1, interface.md 4.4, 7 and 17). */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, idsOf, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+/** GET /v1/memories/search (contract: Search). */
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
 
-let server: TestServer
+let server: ServerCalls
 let alice: MemoryCalls
 /** One memory for each place in the grid of filters, by the name of the place. */
 const grid = new Map<string, string>()
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await sharedServer()
   alice = await accountCalls(server, "alice")
   for (const agentId of ["a1", "a2"]) {
     for (const subjectId of ["s1", "s2"]) {
@@ -22,8 +23,7 @@ beforeAll(async () => {
       }
     }
   }
-}, startTimeout)
-afterAll(() => server.stop())
+})
 
 const search = (parameters: Readonly<Record<string, string>>) =>
   alice.call("GET", `/v1/memories/search?${new URLSearchParams({ query: "walrus", ...parameters })}`)
@@ -37,7 +37,7 @@ const expected = (...words: ReadonlyArray<string>) =>
     .sort()
 
 describe("a hit", () => {
-  it("has the fields of the specification and no others, beside searchedAt", async () => {
+  it("has the fields of the contract and no others, beside searchedAt", async () => {
     await alice.create("shape", [{ kind: "temporal_event", data: { event: "Regatta", eventDate: "2026-05-01" } }])
     const before = Date.now()
     const { status, headers, body } = await search({ query: "regatta", agentId: "shape" })
@@ -216,8 +216,9 @@ describe("parameters", () => {
     expect(own.status).toBe(200)
   })
 
-  it("that the service does not know are ignored", async () => {
-    expect((await search({ colour: "red" })).status).toBe(200)
+  it("that the service does not know are refused", async () => {
+    const { status, body } = await search({ colour: "red" })
+    expect([status, body.code]).toEqual([400, "unknown_parameter"])
   })
 })
 

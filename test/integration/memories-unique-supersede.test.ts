@@ -1,13 +1,14 @@
-/** `uniqueOn`: a new memory supersedes the older one of the same entity (specification 2.4, interface.md 5.2). */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, idsOf, schemaText, startTimeout, text, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+/** `uniqueOn`: a new memory supersedes the older one of the same entity (contract: Schemas). */
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, idsOf, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
 
-let server: TestServer
+let server: ServerCalls
 let alice: MemoryCalls
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await sharedServer()
   alice = await accountCalls(server, "alice")
   const register = (name: string, uniqueOn: ReadonlyArray<string>, properties: object) =>
     alice.post("/v1/schemas", { name, description: name, uniqueOn, schema: schemaText(properties) })
@@ -15,8 +16,7 @@ beforeAll(async () => {
   await register("profile", ["kind"], { bio: text })
   await register("place", ["where", "floor"], { where: { type: "object" }, floor: {}, note: text })
   await register("other_contact", ["email"], { email: text, name: text })
-}, startTimeout)
-afterAll(() => server.stop())
+})
 
 const contact = (email: string, name: string) => ({ kind: "contact", data: { email, name } })
 

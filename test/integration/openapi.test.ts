@@ -1,13 +1,13 @@
 /**
- * The OpenAPI document that the service serves: valid 3.1, complete, and true to the contract and to
- * the routes. Its schemas are checked against the meta-schema of JSON Schema 2020-12, its examples
- * against its schemas.
+ * The OpenAPI document that the service serves: valid 3.1, complete, and true to the contract and to the routes. Its
+ * schemas are checked against the meta-schema of JSON Schema 2020-12, its examples against its schemas.
  */
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { fact, startTimeout } from "../support/MemoryCalls.ts"
-import { startServer, type Answer, type TestServer } from "../support/TestServer.ts"
+import { beforeAll, describe, expect, it } from "vitest"
+import { fact } from "../support/MemoryCalls.ts"
+import { sharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { Answer, ServerCalls } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, signedGrant, walletCalls } from "../support/TrustCalls.ts"
 
 interface Media {
@@ -27,7 +27,14 @@ interface Operation {
   readonly security: ReadonlyArray<Readonly<Record<string, unknown>>>
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Media>> }
   readonly responses: Readonly<
-    Record<string, { readonly description: string; readonly content?: Readonly<Record<string, Media>> }>
+    Record<
+      string,
+      {
+        readonly description: string
+        readonly headers?: Readonly<Record<string, unknown>>
+        readonly content?: Readonly<Record<string, Media>>
+      }
+    >
   >
   readonly "x-price-credits": unknown
 }
@@ -40,10 +47,11 @@ interface Route {
   readonly operation: Operation
 }
 
-let server: TestServer
+let server: ServerCalls
 let document: {
   readonly openapi: string
-  readonly info: { readonly title: string; readonly version: string }
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly servers: ReadonlyArray<{ readonly url: string }>
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>
@@ -56,13 +64,12 @@ let document: {
 let routes: ReadonlyArray<Route>
 
 beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+  server = await sharedServer(withoutModel)
   document = (await server.call("GET", "/openapi.json", { key: null })).body
   routes = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation }))
   )
-}, startTimeout)
-afterAll(() => server.stop())
+})
 
 const declared = Object.values(MunimentApi.groups).flatMap((group) =>
   Object.values(group.endpoints).map(({ method, path, query }) => ({
@@ -141,7 +148,7 @@ describe("the document", () => {
     }
   })
 
-  it("has the prices of the specification", () => {
+  it("has the prices of the contract", () => {
     const prices = Object.fromEntries(
       routes
         .filter(({ path }) => path.startsWith("/v1/memories"))
@@ -208,7 +215,7 @@ describe("the document", () => {
         const { schema } = content!["application/json"]!
         for (const shape of shapesOf(schema)) {
           expect(shape["required"]).toEqual(expect.arrayContaining(status === "200" ? ["success"] : ["error", "code"]))
-          // A 402 has the payment protocol's shape (specification section 7).
+          // A 402 has the payment protocol's shape (contract: Payments).
           expect(shape["properties"]).toMatchObject(
             status === "402" ? { x402Version: { enum: [1] } } : { success: { enum: [status === "200"] } }
           )
@@ -216,6 +223,66 @@ describe("the document", () => {
       }
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(["200", "401", "500"]))
     }
+  })
+})
+
+describe("what generators of clients need", () => {
+  const nodesIn = (node: unknown): ReadonlyArray<JsonSchema> => {
+    if (typeof node !== "object" || node === null) return []
+    const inner = Object.entries(node).flatMap(([key, value]) => (key === "examples" ? [] : nodesIn(value)))
+    return Array.isArray(node) ? inner : [node as JsonSchema, ...inner]
+  }
+  const bodyOf = (method: string, path: string): JsonSchema =>
+    routes.find((route) => route.method === method && route.path === path)!.operation.requestBody!.content[
+      "application/json"
+    ]!.schema
+  const at = (schema: JsonSchema, ...names: ReadonlyArray<string>): JsonSchema =>
+    names.reduce((node, name) => (node["properties"] as Readonly<Record<string, JsonSchema>>)[name]!, schema)
+
+  it("is there: the address of the service, and the scheme in lower case", async () => {
+    expect(document.servers).toEqual([{ url: server.url }])
+    for (const name of ["bearer", "operator"]) {
+      expect(document.components.securitySchemes[name]).toMatchObject({ type: "http", scheme: "bearer" })
+    }
+  })
+
+  it("lists have one kind of item, and objects without fields take any", () => {
+    const nodes = nodesIn(document)
+    expect(nodes.filter((node) => "prefixItems" in node)).toEqual([])
+    const lists = nodes.filter((node) => node["type"] === "array")
+    expect(lists.filter((node) => typeof node["items"] !== "object")).toEqual([])
+    const free = nodes.filter((node) => node["type"] === "object" && node["properties"] === undefined)
+    expect(free.length).toBeGreaterThan(5)
+    for (const { additionalProperties } of free) expect(additionalProperties ?? false).not.toBe(false)
+    const memory = at(bodyOf("POST", "/v1/memories"), "memories")["items"] as JsonSchema
+    expect(at(memory, "data")).toMatchObject({ type: "object", additionalProperties: true })
+  })
+
+  it("objects of requests are closed where unknown names are refused, and only there", () => {
+    const closed = (schema: JsonSchema) => nodesIn(schema).filter((node) => node["additionalProperties"] === false)
+    expect(closed(bodyOf("POST", "/v1/memories"))).toEqual([])
+    expect(closed(bodyOf("POST", "/v1/memories/batch/create"))).toEqual([])
+    expect(closed(bodyOf("POST", "/v1/schemas"))).toEqual([])
+    const search = bodyOf("POST", "/v1/memories/batch/search")
+    expect(closed(search)).toEqual([at(at(search, "queries")["items"] as JsonSchema, "filters")])
+    const remove = bodyOf("POST", "/v1/memories/batch/delete")
+    expect(closed(remove)).toEqual([at(remove, "filters")])
+    for (const change of [bodyOf("PATCH", "/v1/memories/{id}"), bodyOf("POST", "/v1/memories/batch/update")]) {
+      expect(change["additionalProperties"]).toBe(false)
+    }
+  })
+
+  it("answers to bodies that may have unknown fields have the header that lists these", () => {
+    const listing = routes.filter(({ operation }) => "x-ignored-fields" in (operation.responses["200"]!.headers ?? {}))
+    const taking = routes.filter(({ operation }) => operation.requestBody !== undefined)
+    const changes = new Set(["PATCH /v1/memories/{id}", "POST /v1/memories/batch/update", "PATCH /v1/schemas/{name}"])
+    expect(listing.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(
+      taking
+        .map(({ method, path }) => `${method} ${path}`)
+        .filter((name) => !changes.has(name))
+        .toSorted()
+    )
+    expect(document.info.description).toContain("unknown_parameter")
   })
 })
 

@@ -1,20 +1,20 @@
 /**
- * Which failure is told when a request has several: route, method, size, authentication, validation,
- * existence (interface.md 12, last line). Each request has a fault of its own step and of all later ones.
+ * Which failure is told when a request has several: route, method, size, authentication, validation, existence
+ * (contract: Errors). Each request has a fault of its own step and of all later ones.
  */
-import { afterAll, beforeAll, expect, it } from "vitest"
-import { accountCalls, fact, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { beforeAll, expect, it } from "vitest"
+import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
 import { evmWallet, walletHeaders } from "../support/TrustCalls.ts"
 
-let server: TestServer
+let server: ServerCalls
 let alice: MemoryCalls
 
 beforeAll(async () => {
-  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+  server = await sharedServer(withoutModel)
   alice = await accountCalls(server, "alice")
-}, startTimeout)
-afterAll(() => server.stop())
+})
 
 const tooLarge = "x".repeat(1_048_577)
 const badPatch = { body: { tags: [""] } }

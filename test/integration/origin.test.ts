@@ -1,13 +1,13 @@
-/** Routes at the origin, without credentials or charge (interface.md 17): health, metrics, documents. */
+/** Routes at the origin, without credentials or charge (contract: Health and documents). */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, startTimeout } from "../support/MemoryCalls.ts"
+import { accountCalls, fact } from "../support/MemoryCalls.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 
 let server: TestServer
 
 beforeAll(async () => {
   server = await startServer()
-}, startTimeout)
+})
 afterAll(() => server.stop())
 
 const get = (path: string) => server.call("GET", path, { key: null })
@@ -36,24 +36,20 @@ describe("health", () => {
     })
   })
 
-  it(
-    "ready degrades without a model and says so, while search goes on by words",
-    async () => {
-      const wordsOnly = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-      try {
-        const { status, body } = await wordsOnly.call("GET", "/health/ready", { key: null })
-        expect([status, body.status]).toEqual([200, "degraded"])
-        expect(body.checks.embedding).toMatchObject({ model: null, search: "by words alone" })
-        const calls = await accountCalls(wordsOnly, "alice")
-        const [entry] = await calls.create("a", [fact("Ann", "Ann keeps bees"), fact("Bo", "Bo sails")])
-        const [hit] = await calls.search({ query: "bees", explain: "true" })
-        expect([hit.id, hit.explain.dense]).toEqual([entry.id, null])
-      } finally {
-        await wordsOnly.stop()
-      }
-    },
-    startTimeout
-  )
+  it("ready degrades without a model and says so, while search goes on by words", async () => {
+    const wordsOnly = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+    try {
+      const { status, body } = await wordsOnly.call("GET", "/health/ready", { key: null })
+      expect([status, body.status]).toEqual([200, "degraded"])
+      expect(body.checks.embedding).toMatchObject({ model: null, search: "by words alone" })
+      const calls = await accountCalls(wordsOnly, "alice")
+      const [entry] = await calls.create("a", [fact("Ann", "Ann keeps bees"), fact("Bo", "Bo sails")])
+      const [hit] = await calls.search({ query: "bees", explain: "true" })
+      expect([hit.id, hit.explain.dense]).toEqual([entry.id, null])
+    } finally {
+      await wordsOnly.stop()
+    }
+  })
 })
 
 describe("metrics", () => {
@@ -103,13 +99,26 @@ describe("metrics", () => {
 })
 
 describe("documents", () => {
-  it("docs is a page of its own, with nothing fetched from elsewhere", async () => {
+  it("docs is a page of this service alone, and browsers are held to it", async () => {
     const { status, headers, body } = await get("/docs")
     expect(status).toBe(200)
     expect(headers.get("content-type")).toMatch(/^text\/html/)
+    expect(headers.get("content-security-policy")?.split("; ")).toEqual(
+      expect.arrayContaining(["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"])
+    )
+    expect(headers.get("content-security-policy")).not.toMatch(/unsafe|https?:|\*/)
     expect(body).toContain("<title>Muniment</title>")
-    expect(body).not.toMatch(/<script[^>]+src=["']?https?:/)
-    expect(body).not.toMatch(/<link[^>]+href=["']?https?:/)
+    expect(body).not.toMatch(/<script>|<style>|\son\w+=|\sstyle=/)
+    const parts = Array.from((body as string).matchAll(/(?:src|href)="([^"]+)"/g), ([, target]) => target!)
+    expect(parts).toEqual(expect.arrayContaining(["docs/page.js", "docs/page.css", "openapi.json"]))
+    for (const target of parts.filter((each) => each !== "data:,")) {
+      expect(target).not.toMatch(/^\/|:/)
+      const part = await get(`/${target}`)
+      expect([target, part.status]).toEqual([target, 200])
+      if (/\.(?:js|css)$/.test(target)) expect(part.body).not.toMatch(/https?:|\/\/\w/)
+    }
+    expect((await get("/docs/page.js")).headers.get("content-type")).toMatch(/^text\/javascript/)
+    expect((await get("/docs/page.css")).headers.get("content-type")).toMatch(/^text\/css/)
   })
 
   it("llms.txt tells an agent what it needs, with calls that work", async () => {

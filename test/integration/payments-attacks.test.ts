@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
-import { fact, startTimeout } from "../support/MemoryCalls.ts"
+import { fact } from "../support/MemoryCalls.ts"
 import { depositor, newDepositor, newPayer, paymentsOf, reconcile, signedDeposit } from "../support/PaymentCalls.ts"
 import {
   missingChains,
@@ -18,10 +18,10 @@ import {
   startPaymentChains,
   testNetworks
 } from "../support/PaymentChains.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const dayMillis = 86_400_000
-const patience = { timeout: 10_000, interval: 20 }
+const patience = { timeout: patienceMillis, interval: 20 }
 
 /** A write whose client goes away so many milliseconds after it was sent. */
 const writeAndLeave = (
@@ -55,7 +55,7 @@ describe("an Idempotency-Key whose client goes away before the answer", () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({ environment })
-  }, startTimeout)
+  })
   afterAll(() => server.stop())
 
   it("pays for one body, not for one for each agent", async () => {
@@ -80,7 +80,7 @@ describe("a slip of the operator's hand", () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({ environment })
-  }, startTimeout)
+  })
   afterAll(() => server.stop())
 
   it("gives no credits that no double can count, and none finer than a millionth", async () => {
@@ -103,14 +103,14 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
   let chains: PaymentChains
   beforeAll(async () => {
     chains = await startPaymentChains()
-  }, startTimeout)
+  })
   afterAll(() => chains.stop())
 
   describe("while every run is taken by payments that wait for a silent node", () => {
     let server: TestServer
     beforeAll(async () => {
       server = await startServer({ environment: chains.environment })
-    }, startTimeout)
+    })
     afterAll(() => server.stop())
 
     it.each(testNetworks)("on %s, one that was credited hears so again", async (network) => {
@@ -144,7 +144,7 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
     let server: TestServer
     beforeAll(async () => {
       server = await startServer({ environment: chains.environment })
-    }, startTimeout)
+    })
     afterAll(() => server.stop())
 
     it.each(testNetworks)("lets one of many be sent, on %s: fees are paid for that one alone", async (network) => {
@@ -207,7 +207,7 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
 
       giveDayBack(dataDirectory)
       server = await startServer(options)
-      expect(server.output()).toContain("the daily storage job is done")
+      expect(server.output()).toContain("daily storage job done")
       chains.rpc[network].up()
       const there = depositor(server, who.name, who.secret)
       await vi.waitFor(async () => {

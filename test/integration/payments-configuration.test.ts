@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { evmAddresses, evmKeys } from "../../scripts/devchains/Wallets.ts"
 import { failingStart } from "../support/FailingStart.ts"
-import { fact, startTimeout } from "../support/MemoryCalls.ts"
+import { fact } from "../support/MemoryCalls.ts"
 import { depositPath, newDepositor, paymentHeader } from "../support/PaymentCalls.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 
@@ -21,7 +21,7 @@ describe("without networks", () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "5" } })
-  }, startTimeout)
+  })
   afterAll(() => server.stop())
 
   it("a deposit is 503, paid or not, and everything else works", async () => {
@@ -46,22 +46,18 @@ describe("without networks", () => {
   })
 })
 
-it(
-  "a service behind a proxy names its resources by its public URL",
-  async () => {
-    const server = await startServer({
-      environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_PUBLIC_URL: "https://memory.example.com/", ...evmOnly }
-    })
-    const who = await newDepositor(server)
-    const { body } = await server.call("POST", depositPath(5), { key: who.secret })
-    expect(body.accepts).toMatchObject([
-      { network: "base-sepolia", resource: "https://memory.example.com/v1/credits/deposit" }
-    ])
-    expect(body.accepts).toHaveLength(1)
-    await server.stop()
-  },
-  startTimeout
-)
+it("a service behind a proxy names its resources by its public URL", async () => {
+  const server = await startServer({
+    environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_PUBLIC_URL: "https://memory.example.com/", ...evmOnly }
+  })
+  const who = await newDepositor(server)
+  const { body } = await server.call("POST", depositPath(5), { key: who.secret })
+  expect(body.accepts).toMatchObject([
+    { network: "base-sepolia", resource: "https://memory.example.com/v1/credits/deposit" }
+  ])
+  expect(body.accepts).toHaveLength(1)
+  await server.stop()
+})
 
 const mistakes: ReadonlyArray<readonly [string, Readonly<Record<string, string>>, string]> = [
   ["an unknown network", { MUNIMENT_PAYMENT_NETWORKS: "base-mainnet" }, "MUNIMENT_PAYMENT_NETWORKS"],
@@ -76,6 +72,5 @@ it.each(mistakes)(
     expect(code).not.toBe(0)
     expect(output).toContain(variable)
     expect(output).not.toContain(evmKeys.operator.slice(2))
-  },
-  startTimeout
+  }
 )

@@ -1,6 +1,6 @@
 /**
- * Deposits in USDC over HTTP (specification sections 4.3 and 7, interface.md section 11): the real
- * server, both real local chains, the stock clients of both protocol versions as they are published.
+ * Deposits in USDC over HTTP (contract: Payments): the real server, both real local chains, the stock clients of both
+ * protocol versions as they are published.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { decodePaymentResponseHeader } from "@x402/fetch"
@@ -8,7 +8,7 @@ import { evmSigner } from "@muniment/trust/WalletSigner"
 import { privateKeyToAccount } from "viem/accounts"
 import { decodeXPaymentResponse, wrapFetchWithPayment } from "x402-fetch"
 import { evmAddresses, solanaSeeds, solanaWallet } from "../../scripts/devchains/Wallets.ts"
-import { fact, startTimeout } from "../support/MemoryCalls.ts"
+import { fact } from "../support/MemoryCalls.ts"
 import {
   decodeHeader,
   depositPath,
@@ -44,7 +44,7 @@ describe.skipIf(missingChains !== "")(`deposits${missingChains}`, () => {
   beforeAll(async () => {
     chains = await startPaymentChains()
     server = await startServer({ environment: chains.environment })
-  }, startTimeout)
+  })
   afterEach(() => expectMoneyConserved(server, chains))
   afterAll(async () => {
     await server.stop()

@@ -4,7 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import type { FaultKind } from "../../scripts/devchains/FaultyRpc.ts"
-import { fact, startTimeout } from "../support/MemoryCalls.ts"
+import { fact } from "../support/MemoryCalls.ts"
 import {
   decodeHeader,
   depositPath,
@@ -24,7 +24,7 @@ import {
   startPaymentChains,
   testNetworks
 } from "../support/PaymentChains.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const duplicates = 20
 
@@ -34,7 +34,7 @@ describe.skipIf(missingChains !== "")(`payments under faults${missingChains}`, (
   beforeAll(async () => {
     chains = await startPaymentChains()
     server = await startServer({ environment: chains.environment })
-  }, startTimeout)
+  })
   afterEach(async () => {
     for (const network of testNetworks) chains.rpc[network].up()
     await expectMoneyConserved(server, chains)
@@ -145,10 +145,10 @@ describe.skipIf(missingChains !== "")(`payments under faults${missingChains}`, (
       const url = `${server.url}${depositPath(1)}`
       const headers = { authorization: `Bearer ${who.secret}`, ...payment }
       const asked = fetch(url, { method: "POST", headers, signal: leaving.signal })
-      await vi.waitUntil(() => calls() > before, { timeout: 10_000, interval: 1 })
+      await vi.waitUntil(() => calls() > before, { timeout: patienceMillis, interval: 1 })
       leaving.abort()
       await expect(asked).rejects.toThrow(/abort/)
-      await vi.waitUntil(async () => (await who.balance()) === 1_000, { timeout: 10_000, interval: 50 })
+      await vi.waitUntil(async () => (await who.balance()) === 1_000, { timeout: patienceMillis, interval: 50 })
       expect((await who.deposit(1, payment)).body.replayed).toBe(true)
     })
 

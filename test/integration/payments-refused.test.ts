@@ -8,7 +8,6 @@ import { AccountRole, createSolanaRpc, type Instruction } from "@solana/kit"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { systemProgram } from "../../scripts/devchains/SolanaVm.ts"
 import { evmAddresses, evmKeys } from "../../scripts/devchains/Wallets.ts"
-import { startTimeout } from "../support/MemoryCalls.ts"
 import {
   type Depositor,
   encodeHeader,
@@ -20,7 +19,7 @@ import {
 } from "../support/PaymentCalls.ts"
 import { missingChains, type PaymentChains, startPaymentChains, type TestNetwork } from "../support/PaymentChains.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
-import { cancel, malleated, nobody, nowSeconds, payloadFor, submitAs } from "../unit/payments/evm/EvmPayments.ts"
+import { cancel, malleated, nobody, nowSeconds, payloadFor, submitAs } from "../component/payments/evm/EvmPayments.ts"
 import {
   limit,
   memo,
@@ -54,7 +53,7 @@ describe.skipIf(missingChains !== "")(`a payment is refused${missingChains}`, ()
     await chains.fund("solana-devnet", operator.address, 1_000_000_000n)
     await chains.fund("solana-devnet", stranger.address, 0n)
     who = await newDepositor(server)
-  }, startTimeout)
+  })
   afterAll(async () => {
     await server.stop()
     await chains.stop()

@@ -6,7 +6,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
 import { evmAddresses } from "../../scripts/devchains/Wallets.ts"
-import { fact, startTimeout } from "../support/MemoryCalls.ts"
+import { fact } from "../support/MemoryCalls.ts"
 import {
   type Depositor,
   expectCredited,
@@ -26,11 +26,11 @@ import {
   type TestNetwork,
   testNetworks
 } from "../support/PaymentChains.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
-import { clientOf, lifetimeSeconds, nowSeconds, payloadFor, spend } from "../unit/payments/evm/EvmPayments.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { clientOf, lifetimeSeconds, nowSeconds, payloadFor, spend } from "../component/payments/evm/EvmPayments.ts"
 
 const dollar = 1_000_000n
-const patience = { timeout: 10_000, interval: 20 }
+const patience = { timeout: patienceMillis, interval: 20 }
 /** Blocks after which no message that anybody signed can land. */
 const slotsOfAnyLifetime = 400
 
@@ -42,7 +42,7 @@ describe.skipIf(missingChains !== "")(`a payment${missingChains}`, () => {
     chains = await startPaymentChains()
     server = await startServer({ environment: chains.environment })
     await chains.fund("base-sepolia", evmAddresses.payer, 100n * dollar)
-  }, startTimeout)
+  })
   afterEach(async () => {
     for (const network of testNetworks) chains.rpc[network].up()
     await expectMoneyConserved(server, chains)

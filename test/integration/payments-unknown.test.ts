@@ -8,7 +8,7 @@ import type { EvmChain } from "../../scripts/devchains/EvmChain.ts"
 import type { FaultKind } from "../../scripts/devchains/FaultyRpc.ts"
 import { usdcAbi } from "../../scripts/devchains/UsdcContract.ts"
 import { evmAddresses } from "../../scripts/devchains/Wallets.ts"
-import { fact, startTimeout } from "../support/MemoryCalls.ts"
+import { fact } from "../support/MemoryCalls.ts"
 import {
   decodeHeader,
   type Depositor,
@@ -30,10 +30,10 @@ import {
   type TestNetwork,
   testNetworks
 } from "../support/PaymentChains.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
-import { clientOf, payloadFor, type Payload, submitAs } from "../unit/payments/evm/EvmPayments.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+import { clientOf, payloadFor, type Payload, submitAs } from "../component/payments/evm/EvmPayments.ts"
 
-const patience = { timeout: 10_000, interval: 20 }
+const patience = { timeout: patienceMillis, interval: 20 }
 
 /** Hands the payer's authorisation in, at a fee that comes first. Resolves before it is mined. */
 const outbid = (chain: EvmChain, { authorization, signature }: Payload): Promise<Hex> => {
@@ -55,7 +55,7 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
   beforeAll(async () => {
     chains = await startPaymentChains()
     server = await startServer({ environment: chains.environment })
-  }, startTimeout)
+  })
   afterEach(async () => {
     for (const network of testNetworks) chains.rpc[network].up()
     await expectMoneyConserved(server, chains)

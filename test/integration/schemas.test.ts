@@ -1,16 +1,16 @@
-/** The schema endpoints (specification 2.4 and 4.2, interface.md 5.1, 5.5 and 6). */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, schemaText, startTimeout, text, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+/** The schema endpoints (contract: Schemas). */
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
 
-let server: TestServer
+let server: ServerCalls
 let alice: MemoryCalls
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await sharedServer()
   alice = await accountCalls(server, "alice")
-}, startTimeout)
-afterAll(() => server.stop())
+})
 
 const plain = schemaText({ email: text, name: text })
 const register = (body: object) => alice.post("/v1/schemas", { description: "d", schema: plain, ...body })
@@ -120,7 +120,7 @@ describe("registering a schema", () => {
     const make = (at: number) => carol.post("/v1/schemas", { name: `s${at}`, description: "d", schema: plain })
     for (let at = 0; at < 200; at++) expect((await make(at)).status).toBe(200)
     expect((await make(200)).body.code).toBe("limit_exceeded")
-  }, 60_000)
+  })
 })
 
 describe("listing and reading", () => {

@@ -1,10 +1,10 @@
 /**
- * `explain=true` over HTTP (interface.md section 17): which engine looked for the vectors of each of the
- * caller's agents, and why; the same at debug level in the log.
+ * `explain=true` over HTTP (contract: Search): which engine looked for the vectors of each of the caller's agents, and
+ * why; the same at debug level in the log.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, grantsHeader, searchPath, signedGrant, walletCalls } from "../support/TrustCalls.ts"
 
 let server: TestServer
@@ -21,7 +21,7 @@ beforeAll(async () => {
   alice = await accountCalls(server, "alice")
   await alice.create("gardens", [fact("Ann", "Ann grows tomatoes"), fact("Ann", "Ann waters the roses")])
   await alice.create("boats", [fact("Ben", "Ben sails to the island")])
-}, startTimeout)
+})
 afterAll(() => server.stop())
 
 describe("explain=true", () => {
@@ -68,13 +68,13 @@ describe("explain=true", () => {
 })
 
 describe("explain=true where MUNIMENT_INDEX pins the quantised engine", () => {
-  it("says how many of its lists were probed, once they are there", { timeout: startTimeout }, async () => {
+  it("says how many of its lists were probed, once they are there", async () => {
     const pinned = await startServer({ environment: { MUNIMENT_INDEX: "quantized" } })
     try {
       const calls = await accountCalls(pinned, "carla")
       await calls.create("stars", [fact("Ed", "Ed watches Jupiter"), fact("Ed", "Ed owns a telescope")])
       const explained = async () => (await answer(calls, { query: "planets", explain: "true" })).explain.index[0]
-      await expect.poll(explained, { timeout: 20_000 }).toMatchObject({
+      await expect.poll(explained, { timeout: patienceMillis }).toMatchObject({
         agentId: "stars",
         engine: "quantized",
         probedLists: 1,

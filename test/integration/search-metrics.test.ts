@@ -1,9 +1,7 @@
 /** `/metrics` tells where the time of a search went. */
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { searchStages } from "@muniment/engine/SearchMetrics"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { searchStages } from "@muniment/engine/search/SearchMetrics"
 import { startServer, type TestServer } from "../support/TestServer.ts"
-
-vi.setConfig({ hookTimeout: 120_000 })
 
 let server: TestServer
 

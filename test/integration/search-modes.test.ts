@@ -1,12 +1,13 @@
 /**
- * Search modes `answer` and `map` over HTTP, without a language model (interface.md sections 4.5, 4.6):
- * shapes, invariants, filters, shared memories, and what limits apply.
+ * Search modes `answer` and `map` over HTTP, without a language model (contract: Answers and maps): shapes, invariants,
+ * filters, shared memories, and what limits apply.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, fact, idsOf, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { startServer, type TestServer } from "../support/TestServer.ts"
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
 
-let server: TestServer
+let server: ServerCalls
 let alice: MemoryCalls
 
 const topics = {
@@ -32,7 +33,7 @@ const mode = async (name: string, parameters: Readonly<Record<string, string>>) 
 }
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await sharedServer()
   alice = await accountCalls(server, "alice")
   await alice.create("facts", [
     fact("Ann", "Ann lives in Oslo"),
@@ -45,8 +46,7 @@ beforeAll(async () => {
       texts.map((words) => fact("Ann", words))
     )
   }
-}, startTimeout)
-afterAll(() => server.stop())
+})
 
 describe("mode answer", () => {
   it("answers from the memories that say so, and cites them", async () => {

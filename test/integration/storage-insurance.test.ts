@@ -1,14 +1,14 @@
 /**
- * The daily job over HTTP (specification sections 1 and 8): of two free accounts with the same memories,
- * the insured one pays 3,330 millionths a memory and keeps them, the other loses those older than a week.
- * The day is made due by giving the job's last day back to the day before, while nobody serves.
+ * The daily job over HTTP (contract: Plans and the daily job): of two free accounts with the same memories, the insured
+ * one pays 3,330 millionths a memory and keeps them, the other loses those older than a week. The day is made due by
+ * giving the job's last day back to the day before, while nobody serves.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { idsOf, startTimeout } from "../support/MemoryCalls.ts"
+import { idsOf } from "../support/MemoryCalls.ts"
 import { startServer, type Answer, type CallOptions, type TestServer } from "../support/TestServer.ts"
 
 const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "1000" }
@@ -83,7 +83,7 @@ beforeAll(async () => {
   await importMemories(uninsured, "DEF")
   const gift = { account: "insured", credits: 1, reason: "test", key: "gift" }
   expect((await asOperator("POST", "/admin/ledger/adjustments", gift)).status).toBe(200)
-}, startTimeout)
+})
 afterAll(async () => {
   await server.stop()
   rmSync(directory, { recursive: true, force: true })
@@ -123,7 +123,7 @@ describe("the daily job, caught up at the start", () => {
     await server.stop()
     giveDayBack()
     server = await startServer({ dataDirectory: directory, environment })
-  }, startTimeout)
+  })
 
   it("charged the insured account exactly, and left its memories", async () => {
     expect(await balanceMicro(insured)).toBe(1_000_000 - 3 * microCreditsPerMemoryDay)

@@ -1,13 +1,14 @@
 /**
- * Facts that change (specification 2.4): where a schema declares what makes two memories the same
- * entity, a question finds the newest state of its entity first and the one before it not at all,
- * although all entities of the set lie in one namespace and resemble each other.
+ * Facts that change (contract: Schemas): where a schema declares what makes two memories the same entity, a question
+ * finds the newest state of its entity first and the one before it not at all, although all entities of the set lie in
+ * one namespace and resemble each other.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, idsOf, schemaText, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
-import { repository, startServer, type TestServer } from "../support/TestServer.ts"
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, idsOf, schemaText, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import { repository, type ServerCalls } from "../support/TestServer.ts"
 
 interface Kind {
   readonly name: string
@@ -31,14 +32,14 @@ const { kinds, cases }: { readonly kinds: ReadonlyArray<Kind>; readonly cases: R
 )
 
 const agentId = "changes"
-let server: TestServer
+let server: ServerCalls
 let alice: MemoryCalls
 /** In the order of the cases. */
 let older: ReadonlyArray<string>
 let newer: ReadonlyArray<string>
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await sharedServer()
   alice = await accountCalls(server, "alice")
   for (const { name, uniqueOn, properties } of kinds) {
     await alice.post("/v1/schemas", { name, description: name, uniqueOn, schema: schemaText(properties) })
@@ -52,8 +53,7 @@ beforeAll(async () => {
     )
   older = await store("older")
   newer = await store("newer")
-}, startTimeout)
-afterAll(() => server.stop())
+})
 
 describe("a fact that changed, of a kind that declares its unique fields", () => {
   it("has at least twenty cases, each with its own entity", () => {

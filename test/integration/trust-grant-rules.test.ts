@@ -1,10 +1,10 @@
 /**
- * Rules of grants on a request (interface.md sections 7.2 and 8): who a grant may name, how grants
- * unite, which are skipped without a word, and which headers are refused.
+ * Rules of grants on a request (contract: Grants): who a grant may name, how grants unite, which are skipped without a
+ * word, and which headers are refused.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Grant } from "@muniment/domain/Grant"
-import { accountCalls, fact, idsOf, startTimeout, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { startServer, type Answer, type TestServer } from "../support/TestServer.ts"
 import {
   evmWallet,
@@ -45,7 +45,7 @@ beforeAll(async () => {
   }
   keptByD = idsOf(await walletCalls(server, signerD).create("x", [fact("x", "tea of D")]))[0]!
   own = idsOf(await b.create("x", [fact("x", "tea of B")]))[0]!
-}, startTimeout)
+})
 afterAll(() => server.stop())
 
 const toB = (rest: object = {}, signer = signerA) => signedGrant(signer, { g: signerB.wallet.address, ...rest })

@@ -1,7 +1,6 @@
 /**
- * Shared search between agents (specification sections 2.5 and 4.1, interface.md sections 7.2 and 8):
- * A grants B one agent and one subject; B sees exactly those memories, C none, and nobody any after
- * the grant's end. What comes with them verifies offline.
+ * Shared search between agents (contract: Grants): A grants B one agent and one subject; B sees exactly those memories,
+ * C none, and nobody any after the grant's end. What comes with them verifies offline.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,7 +8,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Attestation } from "@muniment/domain/Attestation"
 import type { Grant } from "@muniment/domain/Grant"
-import { fact, idsOf, schemaText, startTimeout, text, untilMoment, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { fact, idsOf, schemaText, text, untilMoment, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 import {
   evmWallet,
@@ -31,7 +30,7 @@ let server: TestServer
 
 beforeAll(async () => {
   server = await startServer({ dataDirectory, environment })
-}, startTimeout)
+})
 afterAll(async () => {
   await server.stop()
   rmSync(dataDirectory, { recursive: true, force: true })
@@ -199,34 +198,30 @@ describe.each([
     expect(await seen(b, [await toB({ e: nowSeconds() })], { scope: "shared" })).toEqual([])
   })
 
-  it(
-    "and nothing after A took it back, also after a restart; nobody else can",
-    async () => {
-      const grant = await toB({ e: nowSeconds() + 7_200 })
-      const spared = await toB({ e: nowSeconds() + 7_201 })
-      for (const calls of [b, c]) {
-        const refusal = await calls.post("/v1/grants/revoke", { grant })
-        expect([refusal.status, refusal.body.code]).toEqual([403, "not_grantor"])
-      }
-      expect(await seen(b, [grant], { scope: "shared" })).toEqual(granted)
-      for (const headers of [{}, {}, { "idempotency-key": "revoke" }, { "idempotency-key": "revoke" }]) {
-        const { status, body } = await a.post("/v1/grants/revoke", { grant }, headers)
-        expect([status, body]).toEqual([200, { success: true, revoked: true }])
-      }
-      const isGone = async () => {
-        expect(await seen(b, [grant], { scope: "shared" })).toEqual([])
-        expect(await seen(b, [grant])).toEqual(own)
-        expect(await seen(b, [spared], { scope: "shared" })).toEqual(granted)
-        expect(await seen(b, [grant, spared], { scope: "shared" })).toEqual(granted)
-      }
-      await isGone()
-      await server.stop()
-      server = await startServer({ dataDirectory, environment })
-      ;[a, b, c] = [walletCalls(server, signerA), walletCalls(server, signerB), walletCalls(server, signerC)]
-      await isGone()
-    },
-    startTimeout
-  )
+  it("and nothing after A took it back, also after a restart; nobody else can", async () => {
+    const grant = await toB({ e: nowSeconds() + 7_200 })
+    const spared = await toB({ e: nowSeconds() + 7_201 })
+    for (const calls of [b, c]) {
+      const refusal = await calls.post("/v1/grants/revoke", { grant })
+      expect([refusal.status, refusal.body.code]).toEqual([403, "not_grantor"])
+    }
+    expect(await seen(b, [grant], { scope: "shared" })).toEqual(granted)
+    for (const headers of [{}, {}, { "idempotency-key": "revoke" }, { "idempotency-key": "revoke" }]) {
+      const { status, body } = await a.post("/v1/grants/revoke", { grant }, headers)
+      expect([status, body]).toEqual([200, { success: true, revoked: true }])
+    }
+    const isGone = async () => {
+      expect(await seen(b, [grant], { scope: "shared" })).toEqual([])
+      expect(await seen(b, [grant])).toEqual(own)
+      expect(await seen(b, [spared], { scope: "shared" })).toEqual(granted)
+      expect(await seen(b, [grant, spared], { scope: "shared" })).toEqual(granted)
+    }
+    await isGone()
+    await server.stop()
+    server = await startServer({ dataDirectory, environment })
+    ;[a, b, c] = [walletCalls(server, signerA), walletCalls(server, signerB), walletCalls(server, signerC)]
+    await isGone()
+  })
 
   it("for search alone: nothing of it can be read by id, listed, counted, changed or deleted", async () => {
     const grant = await toB()

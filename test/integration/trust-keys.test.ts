@@ -1,12 +1,12 @@
 /**
- * The published keys of attestations (specification section 4.4, interface.md sections 2 and 9.3): who
- * may read them, under which names, and that attestations outlive restarts and rotations.
+ * The published keys of attestations (contract: Attestations): who may read them, under which names, and that
+ * attestations outlive restarts and rotations.
  */
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { fact, startTimeout } from "../support/MemoryCalls.ts"
+import { fact } from "../support/MemoryCalls.ts"
 import { startServer, type Answer, type TestServer } from "../support/TestServer.ts"
 import {
   evmWallet,
@@ -30,7 +30,7 @@ let server: TestServer
 
 beforeAll(async () => {
   server = await startServer({ dataDirectory, environment })
-}, startTimeout)
+})
 afterAll(async () => {
   await server.stop()
   rmSync(dataDirectory, { recursive: true, force: true })
@@ -117,48 +117,40 @@ describe("attestations", () => {
     expect([await found("archive:grant:v1:"), await found("muniment:grant:v1:")]).toEqual([1, 0])
   })
 
-  it(
-    "verify after a restart, with the same key",
-    async () => {
-      const keys = await published()
-      const signed = await attest()
-      await server.stop()
-      server = await startServer({ dataDirectory, environment })
-      expect(await published()).toEqual(keys)
-      expect(statSync(keyFile).mode & 0o777).toBe(0o600)
-      expect(isVerifiedOffline(signed, (await published()).attestationPublicKey)).toBe(true)
-    },
-    startTimeout
-  )
+  it("verify after a restart, with the same key", async () => {
+    const keys = await published()
+    const signed = await attest()
+    await server.stop()
+    server = await startServer({ dataDirectory, environment })
+    expect(await published()).toEqual(keys)
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600)
+    expect(isVerifiedOffline(signed, (await published()).attestationPublicKey)).toBe(true)
+  })
 
-  it(
-    "verify after a rotation with the earlier key, new ones with the new; also after a restart",
-    async () => {
-      const before = await published()
-      const earlier = await attest()
-      const rotate = (key: string | null) => server.call("POST", "/admin/attestation-keys/rotate", { key })
-      expect([(await rotate(null)).status, (await rotate("mun_nobody")).status]).toEqual([401, 403])
-      expect(await published()).toEqual(before)
-      expect((await rotate(server.operatorToken)).status).toBe(200)
-      const after = await published()
-      expect(after.attestationPublicKey).not.toBe(before.attestationPublicKey)
-      expect(after.previousKeys).toEqual([
-        { publicKey: before.attestationPublicKey, issuedAt: before.issuedAt, retiredAt: after.issuedAt }
-      ])
-      const later = await attest()
-      expect(later.publicKey).toBe(after.attestationPublicKey)
-      const verified = (signed: Answer["body"]) =>
-        [after.attestationPublicKey, after.previousKeys[0].publicKey].map((key) => isVerifiedOffline(signed, key))
-      expect([verified(later), verified(earlier)]).toEqual([
-        [true, false],
-        [false, true]
-      ])
-      await server.stop()
-      server = await startServer({ dataDirectory, environment })
-      expect(await published()).toEqual(after)
-      expect(statSync(keyFile).mode & 0o777).toBe(0o600)
-      expect(isVerifiedOffline(await attest(), after.attestationPublicKey)).toBe(true)
-    },
-    startTimeout
-  )
+  it("verify after a rotation with the earlier key, new ones with the new; also after a restart", async () => {
+    const before = await published()
+    const earlier = await attest()
+    const rotate = (key: string | null) => server.call("POST", "/admin/attestation-keys/rotate", { key })
+    expect([(await rotate(null)).status, (await rotate("mun_nobody")).status]).toEqual([401, 403])
+    expect(await published()).toEqual(before)
+    expect((await rotate(server.operatorToken)).status).toBe(200)
+    const after = await published()
+    expect(after.attestationPublicKey).not.toBe(before.attestationPublicKey)
+    expect(after.previousKeys).toEqual([
+      { publicKey: before.attestationPublicKey, issuedAt: before.issuedAt, retiredAt: after.issuedAt }
+    ])
+    const later = await attest()
+    expect(later.publicKey).toBe(after.attestationPublicKey)
+    const verified = (signed: Answer["body"]) =>
+      [after.attestationPublicKey, after.previousKeys[0].publicKey].map((key) => isVerifiedOffline(signed, key))
+    expect([verified(later), verified(earlier)]).toEqual([
+      [true, false],
+      [false, true]
+    ])
+    await server.stop()
+    server = await startServer({ dataDirectory, environment })
+    expect(await published()).toEqual(after)
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600)
+    expect(isVerifiedOffline(await attest(), after.attestationPublicKey)).toBe(true)
+  })
 })

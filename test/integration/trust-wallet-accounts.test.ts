@@ -1,12 +1,12 @@
 /**
- * The account that a wallet opens (interface.md section 2): made by its first valid signature, once,
- * on the configured plan; and what its owner does with it over HTTP.
+ * The account that a wallet opens (contract: Identity): made by its first valid signature, once, on the configured
+ * plan; and what its owner does with it over HTTP.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { fact, idsOf, startTimeout } from "../support/MemoryCalls.ts"
+import { fact, idsOf } from "../support/MemoryCalls.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, solWallet, walletCalls, walletHeaders } from "../support/TrustCalls.ts"
 
@@ -16,7 +16,7 @@ let server: TestServer
 
 beforeAll(async () => {
   server = await startServer({ environment })
-}, startTimeout)
+})
 afterAll(() => server.stop())
 
 interface AccountRecord {
@@ -138,32 +138,28 @@ describe.each([
   })
 })
 
-it(
-  "a wallet's account is on the configured plan, keeps it, and outlives a restart",
-  async () => {
-    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-wallets-"))
-    const signer = evmWallet("planned")
-    const withPlan = async <A>(plan: string, use: (running: TestServer) => Promise<A>): Promise<A> => {
-      const running = await startServer({ dataDirectory, environment: { ...environment, MUNIMENT_WALLET_PLAN: plan } })
-      return use(running).finally(() => running.stop())
-    }
-    const whoami = async (running: TestServer) => (await walletCalls(running, signer).call("GET", "/v1/account")).body
-    try {
-      const [{ id }] = await withPlan("starter", async (running) => {
-        const entries = await walletCalls(running, signer).create("a", [fact("tea", "pu-erh")])
-        expect((await whoami(running)).account.plan).toBe("starter")
-        return entries
-      })
-      await withPlan("pro", async (running) => {
-        expect((await whoami(running)).account.plan).toBe("starter")
-        expect((await walletCalls(running, signer).get(id)).data.fact).toBe("pu-erh")
-        const other = await walletCalls(running, solWallet("planned later")).call("GET", "/v1/account")
-        expect(other.body.account.plan).toBe("pro")
-        expect(await accounts(running)).toHaveLength(3)
-      })
-    } finally {
-      rmSync(dataDirectory, { recursive: true, force: true })
-    }
-  },
-  startTimeout
-)
+it("a wallet's account is on the configured plan, keeps it, and outlives a restart", async () => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-wallets-"))
+  const signer = evmWallet("planned")
+  const withPlan = async <A>(plan: string, use: (running: TestServer) => Promise<A>): Promise<A> => {
+    const running = await startServer({ dataDirectory, environment: { ...environment, MUNIMENT_WALLET_PLAN: plan } })
+    return use(running).finally(() => running.stop())
+  }
+  const whoami = async (running: TestServer) => (await walletCalls(running, signer).call("GET", "/v1/account")).body
+  try {
+    const [{ id }] = await withPlan("starter", async (running) => {
+      const entries = await walletCalls(running, signer).create("a", [fact("tea", "pu-erh")])
+      expect((await whoami(running)).account.plan).toBe("starter")
+      return entries
+    })
+    await withPlan("pro", async (running) => {
+      expect((await whoami(running)).account.plan).toBe("starter")
+      expect((await walletCalls(running, signer).get(id)).data.fact).toBe("pu-erh")
+      const other = await walletCalls(running, solWallet("planned later")).call("GET", "/v1/account")
+      expect(other.body.account.plan).toBe("pro")
+      expect(await accounts(running)).toHaveLength(3)
+    })
+  } finally {
+    rmSync(dataDirectory, { recursive: true, force: true })
+  }
+})

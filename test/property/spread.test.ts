@@ -1,23 +1,25 @@
 /**
- * Searches do not depend on how memories are spread over agents, and a unique key has one latest
- * version whoever wrote at the same time: the real search and host over real files.
+ * Searches do not depend on how memories are spread over agents, and concurrent writers leave one latest version of a
+ * unique key: the real search and host over real files.
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as fc from "fast-check"
+import fc from "fast-check"
 import type { MemoryFilter } from "@muniment/domain/Search"
-import { MemorySearch } from "@muniment/engine/MemorySearch"
-import { NamespaceHost } from "@muniment/engine/NamespaceHost"
-import type { MemoryVector, NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { MemorySearch } from "@muniment/engine/search/MemorySearch"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import type { MemoryVector } from "@muniment/engine/store/Commit"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { allOf, creating, engineOf, memoryRecord, namespaceKey, newMemory } from "../support/EngineFixtures.ts"
-import { temporaryDirectory } from "../unit/sqlite/TemporaryDirectory.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
+import { repetitions } from "../support/Repetitions.ts"
 
 const words = ["tea", "milk", "lisbon", "ann", "bob", "running", "sea", "monday", "東京"]
 const model = "e5-small-v2-q8"
 const dims = 16
 
-/** Float32Array[dims] of unit length: the sum of a direction for each word, so that texts that share words are near. */
+/** Unit Float32Array[dims]: the sum of one direction per word, so that texts with common words are near. */
 const vectorOf = (text: string): Float32Array => {
   const values = new Float32Array(dims).fill(0.01)
   for (const word of text.split(" ")) {
@@ -64,7 +66,7 @@ const queryArbitrary = fc.record({
 })
 type Asked = typeof queryArbitrary extends fc.Arbitrary<infer A> ? A : never
 
-/** The same ids wherever a memory lives: they break ties of equal relevance and age. */
+/** The same ids in every namespace: they break ties of equal relevance and age. */
 const store = Effect.fnUntraced(function* (made: ReadonlyArray<Made>, agents: number) {
   const host = yield* NamespaceHost
   const keys = Array.from({ length: agents }, (_, agent) => namespaceKey(`agent-${agent}`))
@@ -76,7 +78,7 @@ const store = Effect.fnUntraced(function* (made: ReadonlyArray<Made>, agents: nu
       const record = memoryRecord(number, text, {
         ...fields,
         agentId: key.agentId,
-        // Expired for one in a few: a hidden memory must not lend its words to the statistics.
+        // Some have expired: hidden memories must not count in the statistics.
         expiresAt: isExpired && number % 4 === 0 ? -1 : undefined
       })
       return newMemory(record, vector)
@@ -90,7 +92,7 @@ const answer = Effect.fnUntraced(function* (keys: ReadonlyArray<NamespaceKey>, a
   const search = yield* MemorySearch
   const { text, filter, limit, minRelevance, hasVector } = asked
   const vectors = new Map(hasVector ? [[model, vectorOf(text)]] : [])
-  const hits = yield* search.search(keys, { text, vectors, filter, limit, minRelevance })
+  const { hits } = yield* search.search(keys, { text, vectors, filter, limit, minRelevance })
   return hits.map(({ memory, ranked }) => ({ id: memory.id, relevance: ranked.relevance, lexical: ranked.lexical }))
 })
 
@@ -103,7 +105,7 @@ const answers = (made: ReadonlyArray<Made>, asked: ReadonlyArray<Asked>, agents:
   }).pipe(Effect.provide(engineOf(temporaryDirectory())), Effect.scoped)
 
 describe("a search", () => {
-  it("gives the same ids, order and relevance however memories are spread over agents", { timeout: 120_000 }, () =>
+  it("returns the same ids, order and relevance for any spread over agents", () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(memoryArbitrary, { minLength: 1, maxLength: 30 }),
@@ -115,13 +117,12 @@ describe("a search", () => {
           }
         }
       ),
-      { numRuns: 25 }
-    )
-  )
+      { numRuns: repetitions(25) }
+    ))
 })
 
 describe("a search over more memories than a list of candidates holds", () => {
-  it("gives the same answers as well", { timeout: 120_000 }, async () => {
+  it("gives the same answers as well", async () => {
     const made = fc.sample(memoryArbitrary, { numRuns: 400, seed: 7 })
     const asked = fc.sample(queryArbitrary, { numRuns: 30, seed: 8 }).map((query) => ({
       ...query,
@@ -137,7 +138,7 @@ describe("a search over more memories than a list of candidates holds", () => {
 describe("concurrent writers of one unique key", () => {
   const key = namespaceKey()
 
-  it("leave exactly one latest version and a complete chain, the same after a restart", { timeout: 120_000 }, () =>
+  it("leave exactly one latest version and a complete chain, the same after a restart", () =>
     fc.assert(
       fc.asyncProperty(fc.array(fc.nat(2), { minLength: 2, maxLength: 60 }), async (writers) => {
         const directory = temporaryDirectory()
@@ -161,7 +162,7 @@ describe("concurrent writers of one unique key", () => {
         for (const versions of Map.groupBy(written, ({ uniqueKey }) => uniqueKey).values()) {
           const latest = versions.filter(({ isLatest }) => isLatest)
           expect(latest).toHaveLength(1)
-          // From the latest down: every version once, each link answered by its counterpart.
+          // From the latest down: every version once, and links agree in both directions.
           const chain: Array<string> = []
           for (let at = latest[0]; at !== undefined; at = byId.get(at.supersedes ?? "")) {
             expect(at.supersededBy).toBe(chain.at(-1))
@@ -171,7 +172,6 @@ describe("concurrent writers of one unique key", () => {
         }
         expect(await Effect.runPromise(Effect.provide(chainOf, engineOf(directory)))).toEqual(written)
       }),
-      { numRuns: 30 }
-    )
-  )
+      { numRuns: repetitions(30) }
+    ))
 })

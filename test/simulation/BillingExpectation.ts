@@ -1,7 +1,7 @@
 /**
- * What each account must own at the end, from the list of events alone: interface.md section 10.3 read aloud,
- * without ledger, engine or job. Two ways: day by day, and for accounts that were never out of balance by one
- * sum over memories, each costing the number of moments it lived through.
+ * What each account must own at the end, from the list of events alone (contract: Plans and the daily job), without
+ * ledger, engine or job. Two ways: day by day, and for accounts that were never out of balance by one sum over
+ * memories, each costing the number of moments it lived through.
  */
 import { type MicroCredits, microCreditsPerUsdcUnit } from "@muniment/domain/Money"
 import type { Plan } from "@muniment/domain/Account"

@@ -1,6 +1,6 @@
 /**
- * A year of billing for more accounts than the short run has, from a new seed each time (interface.md
- * section 10.3). Replay: `MUNIMENT_LONG_TESTS=1 MUNIMENT_TEST_SEED=<seed> npx vitest run <this file>`.
+ * A year of billing for more accounts than the short run has, from a new seed each time (contract: Plans and the daily
+ * job). Replay: `MUNIMENT_LONG_TESTS=1 MUNIMENT_TEST_SEED=<seed> npx vitest run <this file>`.
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"

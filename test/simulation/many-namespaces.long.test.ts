@@ -1,6 +1,6 @@
 /**
- * Many namespaces on one server (reliability.md: many namespaces): open files and memory stay within
- * their bounds, everything is found, a restart finds it again. Prints the figures.
+ * Many namespaces on one server: open files and memory stay within their bounds, everything is found, a restart finds
+ * it again. Prints the figures.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

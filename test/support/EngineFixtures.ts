@@ -1,29 +1,28 @@
 /**
- * Namespaces for tests of the engine: keys, records, commands, the host over a real directory, and a
- * probe that stands between the actor and its store, counts what passes and fails it on demand.
+ * Fixtures of the engine: keys, records, commands, the host over a real directory, and a probe between actor and store
+ * that records calls and fails them on demand.
  */
 import { Effect, Layer } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import type { ConversationCommit, CreateMemories, PreparedMemory } from "@muniment/engine/Commands"
-import { MemorySearch } from "@muniment/engine/MemorySearch"
-import { NamespaceHost } from "@muniment/engine/NamespaceHost"
-import { loadKernels } from "@muniment/engine/index/Kernels"
-import { SlabPool } from "@muniment/engine/index/Slab"
-import type { IndexSettings } from "@muniment/engine/NamespaceState"
+import type { ConversationCommit, StoreMemories, PreparedMemory } from "@muniment/engine/namespace/Commands"
+import { MemorySearch } from "@muniment/engine/search/MemorySearch"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
+import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
+import type { IndexSettings } from "@muniment/engine/namespace/NamespaceVectors"
 import type { ConversationTurn } from "@muniment/engine/store/Conversations"
 import {
   NamespaceStore,
   type CensusOptions,
-  type CommitUnit,
-  type MemoryVector,
   type NamespaceKey,
-  type OpenNamespace,
-  type StoreError
+  type OpenNamespace
 } from "@muniment/engine/store/NamespaceStore"
-import { sqliteNamespaceStore } from "@muniment/engine/store/SqliteNamespaceStore"
+import type { CommandChanges, MemoryVector } from "@muniment/engine/store/Commit"
+import type { StoreError } from "@muniment/engine/store/StoreError"
+import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { contentHash, sha256Hex } from "@muniment/trust/CanonicalJson"
 
-/** Memory of all indexes of a test file. */
+/** WebAssembly memory of all indexes of a test file. */
 export const slabs = new SlabPool(loadKernels())
 export const exactOnly: IndexSettings = { hnswlib: undefined, pin: "exact", slabs }
 
@@ -33,7 +32,7 @@ export const namespaceKey = (agentId = "agent", account = "acc_test"): Namespace
   agentId
 })
 
-/** A record that says `text`; its id is the number. */
+/** A record with the fact `text`; its id contains the number. */
 export const memoryRecord = (number: number, text: string, fields: Partial<MemoryRecord> = {}): MemoryRecord => {
   const agentId = fields.agentId ?? "agent"
   const kind = fields.kind ?? "factual_memory"
@@ -66,25 +65,25 @@ export const replacementOf = (record: MemoryRecord, vector?: MemoryVector): Prep
   isReplacement: true
 })
 
-export const creating = (memories: ReadonlyArray<PreparedMemory>, key?: string, fingerprint = "f"): CreateMemories => ({
-  _tag: "CreateMemories",
+export const creating = (memories: ReadonlyArray<PreparedMemory>, key?: string, fingerprint = "f"): StoreMemories => ({
+  _tag: "StoreMemories",
   memories,
   idempotency: key === undefined ? undefined : { key, fingerprint }
 })
 
-/** A message of a conversation as it is kept; its key is hex. */
+/** A kept turn of a conversation; its key is hex. */
 export const turnOf = (number: number, content = `message ${number}`): ConversationTurn => ({
   key: number.toString(16).padStart(4, "0"),
   role: number % 2 === 0 ? "assistant" : "user",
   content
 })
 
-/** An extraction from the messages of these numbers, in the scope of nobody and no thread unless told. */
+/** An extraction from the messages of these numbers; default scope: no subject and no thread. */
 export const extracting = (
   numbers: ReadonlyArray<number>,
   memories: ReadonlyArray<MemoryRecord> = [],
   conversation: Partial<ConversationCommit> = {}
-): CreateMemories => {
+): StoreMemories => {
   const turns = numbers.map((number) => turnOf(number))
   const processed = turns.map(({ key }) => key)
   return {
@@ -94,7 +93,7 @@ export const extracting = (
   }
 }
 
-/** Vector[dims] of unit length that points along axis `at`, a little towards the next. */
+/** Unit vector[dims] along axis `at`, slightly towards the next axis. */
 export const axisVector = (at: number, dims = 8, model = "test-model"): MemoryVector => {
   const values = new Float32Array(dims)
   values[at % dims] = Math.cos(at / 100)
@@ -102,24 +101,24 @@ export const axisVector = (at: number, dims = 8, model = "test-model"): MemoryVe
   return { model, values }
 }
 
-/** What a call of the store is, for a probe to decide upon. */
+/** A call of the store, as a probe sees it. */
 export type StoreCall =
   | { readonly name: "open" | "census"; readonly key: NamespaceKey }
-  | { readonly name: "commit"; readonly key: NamespaceKey; readonly units: ReadonlyArray<CommitUnit> }
+  | { readonly name: "commit"; readonly key: NamespaceKey; readonly group: ReadonlyArray<CommandChanges> }
   | { readonly name: "record" | "records" | "slotOf" | "checkpoint" | "storedResult"; readonly key: NamespaceKey }
 
 export class StoreProbe {
   readonly calls: Array<StoreCall> = []
   /** Runs before a call, and may fail it: then the call does not happen. */
   before: (call: StoreCall) => Effect.Effect<void, StoreError> = () => Effect.void
-  /** Runs after a call that worked, and may fail it: then it happened and nobody was told. */
+  /** Runs after a call that succeeded, and may fail it: then the call has happened and the caller does not know. */
   after: (call: StoreCall) => Effect.Effect<void, StoreError> = () => Effect.void
 
   count(name: StoreCall["name"]): number {
     return this.calls.filter((call) => call.name === name).length
   }
 
-  /** Fails the next call of this name with `error`, and no other. */
+  /** Fails the next call of this name with `error`. */
   failNext(name: StoreCall["name"], error: StoreError, when: "before" | "after" = "before"): void {
     this[when] = (call) => {
       if (call.name !== name) return Effect.void
@@ -156,13 +155,13 @@ const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
   return {
     key,
     lastSeq: file.lastSeq,
-    fullText: file.fullText,
+    postings: file.postings,
     conversations: file.conversations,
     snapshotPath: file.snapshotPath,
     eachRow: (visit) => file.eachRow(visit),
     eachVector: (visit, ranges) => file.eachVector(visit, ranges),
     segments: file.segments,
-    commit: (seq, units, at) => probe.around({ name: "commit", key, units }, file.commit(seq, units, at)),
+    commit: (seq, group, at) => probe.around({ name: "commit", key, group }, file.commit(seq, group, at)),
     storedResult: (token) => probe.around({ name: "storedResult", key }, file.storedResult(token)),
     forgetResultsBefore: (at) => file.forgetResultsBefore(at),
     record: (slot) => probe.around({ name: "record", key }, file.record(slot)),

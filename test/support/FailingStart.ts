@@ -2,14 +2,14 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
-import { freePort, repository } from "./TestServer.ts"
+import { compileCache, freePort, repository } from "./TestServer.ts"
 
 export interface FailedStart {
   readonly code: number | null
   readonly output: string
 }
 
-const startMillisMax = 60_000
+const startMillisMax = 600_000
 
 export const failingStart = async (
   dataDirectory: string,
@@ -20,6 +20,7 @@ export const failingStart = async (
     cwd: repository,
     env: {
       ...process.env,
+      ...compileCache,
       MUNIMENT_EMBEDDING_MODEL: "none",
       MUNIMENT_PORT: port,
       MUNIMENT_DATA_DIR: dataDirectory,

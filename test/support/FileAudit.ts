@@ -8,8 +8,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { crc32 } from "node:zlib"
-import { PlannedIndex } from "@muniment/engine/index/PlannedIndex"
-import { slotsPerSegment } from "@muniment/engine/index/Segments"
+import { PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
+import { slotsPerSegment } from "@muniment/engine/bitmap/slotsPerSegment"
 import { exactOnly } from "./EngineFixtures.ts"
 
 export interface Audit {

@@ -37,7 +37,7 @@ export const runHostileRequests = async (server: TestServer, count: number, seed
   const failures: Array<string> = []
   const leftovers: Array<string> = []
   const sent: Array<{ readonly request: HostileRequest; readonly fromMillis: number; readonly toMillis: number }> = []
-  const { waits } = await whileProbing(server.url, async () => {
+  const { waits } = await whileProbing(server, async () => {
     let before = await holdings(server)
     let at = 0
     for (const request of requests()) {
@@ -61,7 +61,7 @@ export const runHostileRequests = async (server: TestServer, count: number, seed
   )
   const blockers: Array<string> = []
   for (const { request } of suspects) {
-    await withoutBlocking(server.url, () => send(server, request)).catch((error: unknown) =>
+    await withoutBlocking(server, () => send(server, request)).catch((error: unknown) =>
       blockers.push(`${textOf(request)}: ${String(error)}`)
     )
   }

@@ -1,8 +1,8 @@
 /**
  * How long the server lets a trivial request wait while it works on something else: `/health/live`
- * again and again, from a thread of its own, so that what the test itself computes is not measured.
- * A busy machine delays a probe too; what is over the bound is tried again: an input that blocks does
- * so every time.
+ * again and again, from a thread of its own, so that what the test itself computes is not measured. Time in which
+ * the server's main thread or the prober waited for a processor does not count (`LivenessProber.ts`), so a busy
+ * machine adds none. What is over the bound is tried again: an input that blocks does so every time.
  */
 import { once } from "node:events"
 import { Worker } from "node:worker_threads"
@@ -11,14 +11,22 @@ import type { Wait } from "./LivenessProber.ts"
 export const blockedMillisMax = 250
 const attemptsMax = 4
 
+export interface ProbedServer {
+  readonly url: string
+  readonly process: { readonly pid?: number | undefined }
+}
+
 export interface Probed<A> {
   readonly result: A
   /** In the order of time. */
   readonly waits: ReadonlyArray<Wait>
 }
 
-export const whileProbing = async <A>(url: string, work: () => Promise<A>): Promise<Probed<A>> => {
-  const prober = new Worker(new URL("LivenessProber.ts", import.meta.url), { workerData: url })
+export const whileProbing = async <A>(
+  { process: { pid }, url }: ProbedServer,
+  work: () => Promise<A>
+): Promise<Probed<A>> => {
+  const prober = new Worker(new URL("LivenessProber.ts", import.meta.url), { workerData: { pid, url } })
   await once(prober, "message")
   try {
     const result = await work()
@@ -34,10 +42,10 @@ export const longestMillis = (waits: ReadonlyArray<Wait>): number =>
   waits.reduce((longest, { millis }) => Math.max(longest, millis), 0)
 
 /** The last result of `work`, which blocked nobody at least once in `attemptsMax` times. */
-export const withoutBlocking = async <A>(url: string, work: () => Promise<A>): Promise<A> => {
+export const withoutBlocking = async <A>(server: ProbedServer, work: () => Promise<A>): Promise<A> => {
   const longest: Array<number> = []
   while (longest.length < attemptsMax) {
-    const { result, waits } = await whileProbing(url, work)
+    const { result, waits } = await whileProbing(server, work)
     longest.push(longestMillis(waits))
     if (longestMillis(waits) < blockedMillisMax) return result
   }

@@ -8,7 +8,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { join } from "node:path"
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import type { WalletSigner } from "@muniment/trust/WalletSigner"
-import { type Answer, repository, type TestServer } from "./TestServer.ts"
+import { type Answer, repository, type ServerCalls } from "./TestServer.ts"
 import { walletHeaders } from "./TrustCalls.ts"
 
 export interface ToolAnswer {
@@ -30,11 +30,11 @@ export interface McpCaller {
 type Headers = Readonly<Record<string, string>>
 
 /** A client with an API key. */
-export const mcpCaller = (server: TestServer, key: string, headers: Headers = {}): Promise<McpCaller> =>
+export const mcpCaller = (server: ServerCalls, key: string, headers: Headers = {}): Promise<McpCaller> =>
   callerOver(httpTransport(server, { authorization: `Bearer ${key}`, ...headers }))
 
 /** A client whose every request is signed by a wallet. */
-export const walletCaller = (server: TestServer, signer: WalletSigner, headers: Headers = {}): Promise<McpCaller> =>
+export const walletCaller = (server: ServerCalls, signer: WalletSigner, headers: Headers = {}): Promise<McpCaller> =>
   callerOver(
     httpTransport(server, headers, async (url, init) => {
       const { pathname } = new URL(url)
@@ -62,7 +62,7 @@ export interface StdioOptions {
 }
 
 const httpTransport = (
-  server: TestServer,
+  server: ServerCalls,
   headers: Headers,
   fetchSigned?: (url: string | URL, init?: RequestInit) => Promise<Response>
 ): StreamableHTTPClientTransport =>
@@ -97,7 +97,7 @@ const callerOver = async (transport: Transport): Promise<McpCaller> => {
 }
 
 /** One message by hand, whatever it says. */
-export const rpc = (server: TestServer, message: unknown, headers: Headers = {}): Promise<Answer> =>
+export const rpc = (server: ServerCalls, message: unknown, headers: Headers = {}): Promise<Answer> =>
   server.call("POST", "/mcp", { body: message, headers })
 
 export const request = (method: string, params: object = {}, id: string | number = 1) => ({

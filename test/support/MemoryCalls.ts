@@ -3,10 +3,7 @@
  * `TestServer`, a memory to store, and waiting for a moment of the clock or for a condition.
  */
 import { expect } from "vitest"
-import type { Answer, CallOptions, TestServer } from "./TestServer.ts"
-
-/** For `beforeAll`: a cold machine under load needs this long to start a server. */
-export const startTimeout = 90_000
+import type { Answer, CallOptions, ServerCalls } from "./TestServer.ts"
 
 export interface MemoryCalls {
   readonly key: string
@@ -20,7 +17,7 @@ export interface MemoryCalls {
 }
 
 /** Calls with the key of an account of its own. */
-export const accountCalls = async (server: TestServer, name: string): Promise<MemoryCalls> => {
+export const accountCalls = async (server: ServerCalls, name: string): Promise<MemoryCalls> => {
   const key = await server.newAccount(name)
   const call: MemoryCalls["call"] = (method, path, options) => server.call(method, path, { key, ...options })
   return {

@@ -13,7 +13,7 @@ import { expect } from "vitest"
 import { wrapFetchWithPayment as wrapV1 } from "x402-fetch"
 import { paymentNetworks } from "@muniment/domain/Payment"
 import { type PaymentChains, type TestNetwork, testNetworks } from "./PaymentChains.ts"
-import type { Answer, CallOptions, TestServer } from "./TestServer.ts"
+import { type Answer, type CallOptions, patienceMillis, type ServerCalls } from "./TestServer.ts"
 
 /** Of the protocol: `x402-fetch` speaks 1, `@x402/fetch` speaks 2. */
 export type ProtocolVersion = 1 | 2
@@ -98,7 +98,7 @@ export interface Depositor {
 export const depositPath = (usd: string | number): string => `/v1/credits/deposit?amount_usd=${usd}`
 
 /** An account under the name given, made or known before: `secret` is its key. */
-export const depositor = (server: TestServer, name: string, secret: string): Depositor => {
+export const depositor = (server: ServerCalls, name: string, secret: string): Depositor => {
   const call: Depositor["call"] = (method, path, options) => server.call(method, path, { key: secret, ...options })
   return {
     name,
@@ -112,7 +112,7 @@ export const depositor = (server: TestServer, name: string, secret: string): Dep
 
 let depositorCount = 0
 
-export const newDepositor = async (server: TestServer, plan = "free"): Promise<Depositor> => {
+export const newDepositor = async (server: ServerCalls, plan = "free"): Promise<Depositor> => {
   const name = `depositor-${++depositorCount}`
   return depositor(server, name, await server.newAccount(name, plan))
 }
@@ -151,7 +151,7 @@ export const paymentHeader = (network: TestNetwork, payload: unknown): Readonly<
 })
 
 /** An account of its own, and a payment for it that is signed and not sent. */
-export const signedDeposit = async (server: TestServer, chains: PaymentChains, network: TestNetwork, usd = 1) => {
+export const signedDeposit = async (server: ServerCalls, chains: PaymentChains, network: TestNetwork, usd = 1) => {
   const payer = await newPayer(chains, network)
   const who = await newDepositor(server)
   return { payer, who, payment: await who.sign(payer, usd) }
@@ -172,11 +172,9 @@ export const expectUnknown = ({ body, headers, status }: Answer): void => {
   expect([headers.get("x-payment-response"), headers.get("payment-response")]).toEqual([null, null])
 }
 
-const unknownMillisMax = 20_000
-
 /** As a good client, but faster: the same request with the same payment until the outcome is known. */
 export const untilKnown = async (ask: () => Promise<Answer>): Promise<Answer> => {
-  const deadline = Date.now() + unknownMillisMax
+  const deadline = Date.now() + patienceMillis
   for (let answer = await ask(); ; answer = await ask()) {
     if (answer.status !== 202 || Date.now() > deadline) return answer
     expectUnknown(answer)
@@ -197,7 +195,7 @@ export interface PaymentRow {
 const shownPaymentsMax = 1_000
 
 /** All payments; newest first. */
-export const paymentsOf = async (server: TestServer): Promise<ReadonlyArray<PaymentRow>> => {
+export const paymentsOf = async (server: ServerCalls): Promise<ReadonlyArray<PaymentRow>> => {
   const path = `/admin/payments?limit=${shownPaymentsMax}`
   const { body } = await server.call("GET", path, { key: server.operatorToken })
   expect(body.payments.length).toBeLessThan(shownPaymentsMax)
@@ -207,7 +205,7 @@ export const paymentsOf = async (server: TestServer): Promise<ReadonlyArray<Paym
 const unfinishedStates = new Set(["verified", "broadcasting"])
 
 /** Lets the server look at the chains now; -> how many payments are still neither credited nor failed. */
-export const reconcile = async (server: TestServer): Promise<number> => {
+export const reconcile = async (server: ServerCalls): Promise<number> => {
   const { body, status } = await server.call("POST", "/admin/payments/reconcile", { key: server.operatorToken })
   expect(status, JSON.stringify(body)).toBe(200)
   return (await paymentsOf(server)).filter(({ state }) => unfinishedStates.has(state)).length
@@ -220,7 +218,7 @@ export interface Conservation {
   readonly given?: number
 }
 
-const reconcileRoundsMax = 40
+const reconcileRoundsMax = 1_000
 const reconcilePauseMillis = 100
 
 /**
@@ -229,7 +227,7 @@ const reconcilePauseMillis = 100
  * for a while, as long as payments are open or the chains say something else.
  */
 export const expectMoneyConserved = async (
-  server: TestServer,
+  server: ServerCalls,
   chains: PaymentChains,
   { given = 0, unfinished = 0 }: Conservation = {}
 ): Promise<void> => {
@@ -258,7 +256,7 @@ export const expectMoneyConserved = async (
 }
 
 /** Whether journal and chains agree. */
-const isAtRest = async (server: TestServer, chains: PaymentChains, unfinished: number): Promise<boolean> => {
+const isAtRest = async (server: ServerCalls, chains: PaymentChains, unfinished: number): Promise<boolean> => {
   const payments = await paymentsOf(server)
   const open = payments.filter(({ state }) => unfinishedStates.has(state))
   const received = await Promise.all(testNetworks.map(chains.received))

@@ -7,7 +7,7 @@ export interface RawAnswer {
   readonly text: string
 }
 
-const answerMillisMax = 30_000
+const answerMillisMax = 150_000
 
 /** Sends `parts` one after the other and reads until the answer is whole, or the server closes. */
 export const sendRaw = (url: string, parts: Iterable<string | Uint8Array>): Promise<RawAnswer> => {

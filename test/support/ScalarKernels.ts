@@ -1,6 +1,6 @@
 /**
- * The kernels of the vector index once more, one number at a time: the oracle of their SIMD twins in
- * `packages/engine/kernels`. Every float operation is rounded to f32, in the same order.
+ * Scalar versions of the kernels in `packages/engine/kernels`: the oracle of their tests. Every float operation is
+ * rounded to f32, in the same order.
  */
 const { fround } = Math
 const lanes = 4
@@ -135,12 +135,12 @@ export interface ScalarTables {
 export const encodeTablesScalar = (rotated: Float32Array): ScalarTables => {
   const groups = rotated.length / 4
   const componentsOf = (group: number) => [0, 1, 2, 3].map((at) => rotated[group * 4 + at]!)
-  const reachOf = (group: number): number => {
+  const rangeOf = (group: number): number => {
     const [a, b, c, d] = componentsOf(group).map(Math.abs) as [number, number, number, number]
     return fround(fround(a + b) + fround(c + d))
   }
-  const reaches = Array.from({ length: groups }, (_value, group) => reachOf(group))
-  const widest = Math.max(0, ...reaches)
+  const ranges = Array.from({ length: groups }, (_value, group) => rangeOf(group))
+  const widest = Math.max(0, ...ranges)
   const perUnit = widest > 0 ? fround(63 / fround(2 * widest)) : 0
   const entries = new Uint8Array(groups * 16)
   for (let group = 0; group < groups; group++) {
@@ -148,10 +148,10 @@ export const encodeTablesScalar = (rotated: Float32Array): ScalarTables => {
     for (let entry = 0; entry < 16; entry++) {
       const first = fround((entry & 1 ? a : -a) + (entry & 2 ? b : -b))
       const second = fround((entry & 4 ? c : -c) + (entry & 8 ? d : -d))
-      entries[group * 16 + entry] = nearest(fround(fround(fround(first + reaches[group]!) + second) * perUnit))
+      entries[group * 16 + entry] = nearest(fround(fround(fround(first + ranges[group]!) + second) * perUnit))
     }
   }
-  const total = reaches.reduce((sum, reach) => fround(sum + reach), 0)
+  const total = ranges.reduce((sum, range) => fround(sum + range), 0)
   return { entries, step: perUnit > 0 ? fround(1 / perUnit) : 0, least: -total }
 }
 
@@ -159,14 +159,16 @@ export const encodeTablesScalar = (rotated: Float32Array): ScalarTables => {
 export const boundScalar = (
   { error, factor, isPositive, offset }: ScalarCode,
   { entries, least, step }: ScalarTables,
-  centre: number,
-  spread: number
+  centroidScore: number,
+  errorScale: number
 ): number => {
   let sum = 0
   for (let group = 0; group < isPositive.length / 4; group++) {
     const nibble = [0, 1, 2, 3].reduce((bits, at) => bits | (isPositive[group * 4 + at]! ? 1 << at : 0), 0)
     sum += entries[group * 16 + nibble]!
   }
-  const signsAlong = fround(fround(sum * step) + least)
-  return fround(fround(fround(factor * signsAlong) + fround(offset + fround(centre))) + fround(error * fround(spread)))
+  const signsByQuery = fround(fround(sum * step) + least)
+  return fround(
+    fround(fround(factor * signsByQuery) + fround(offset + fround(centroidScore))) + fround(error * fround(errorScale))
+  )
 }

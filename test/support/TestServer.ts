@@ -12,8 +12,17 @@ import { join, resolve } from "node:path"
 export const repository = resolve(import.meta.dirname, "../..")
 export const operatorKey = "mun_operator_key_for_tests_0123456789abcdef"
 
-/** A cold machine under load needs this long to load the model. */
-const startMillisMax = 60_000
+/** How long a test waits for a condition before it fails: far longer than any takes on a busy machine. */
+export const patienceMillis = 150_000
+
+/**
+ * For every process of ours that a test starts: a fifth of a start is compiling modules, so all starts share a cache.
+ * Vitest turns the cache off in its workers.
+ */
+export const compileCache = {
+  NODE_COMPILE_CACHE: join(repository, "node_modules", ".cache", "muniment-tests"),
+  NODE_DISABLE_COMPILE_CACHE: undefined
+}
 
 export interface Answer {
   readonly status: number
@@ -32,14 +41,18 @@ export interface CallOptions {
   readonly key?: string | null
 }
 
-export interface TestServer {
+/** What a test needs of a server that it only talks to; shared or its own. */
+export interface ServerCalls {
   readonly url: string
-  readonly dataDirectory: string
   readonly operatorToken: string
-  readonly process: ChildProcess
   readonly call: (method: string, path: string, options?: CallOptions) => Promise<Answer>
   /** A new account with one key; the secret. */
   readonly newAccount: (name: string, plan?: string) => Promise<string>
+}
+
+export interface TestServer extends ServerCalls {
+  readonly dataDirectory: string
+  readonly process: ChildProcess
   /** SIGTERM, and the exit code. */
   readonly stop: () => Promise<number | null>
   readonly kill: () => Promise<void>
@@ -63,6 +76,7 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
     cwd: repository,
     env: {
       ...process.env,
+      ...compileCache,
       MUNIMENT_PORT: String(port),
       MUNIMENT_DATA_DIR: dataDirectory,
       MUNIMENT_BOOTSTRAP_KEY: operatorKey,
@@ -84,10 +98,35 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
   const url = `http://127.0.0.1:${port}`
   await untilReady(url, child, () => output)
 
+  const tokenFile = join(dataDirectory, "operator-token")
+  const operatorToken = existsSync(tokenFile) ? readFileSync(tokenFile, "utf8").trim() : ""
+  const ended = async () => {
+    await exited
+    if (options.dataDirectory === undefined) rmSync(dataDirectory, { recursive: true, force: true })
+  }
+
+  return {
+    ...serverCalls(url, operatorToken),
+    dataDirectory,
+    process: child,
+    stop: async () => {
+      child.kill("SIGTERM")
+      await ended()
+      return child.exitCode
+    },
+    kill: async () => {
+      child.kill("SIGKILL")
+      await ended()
+    },
+    output: () => output
+  }
+}
+
+export const serverCalls = (url: string, operatorToken: string, defaultKey = operatorKey): ServerCalls => {
   const call = async (
     method: string,
     path: string,
-    { body, rawBody, headers, key = operatorKey }: CallOptions = {}
+    { body, rawBody, headers, key = defaultKey }: CallOptions = {}
   ): Promise<Answer> => {
     const hasBody = body !== undefined || rawBody !== undefined
     const response = await fetch(`${url}${path}`, {
@@ -103,49 +142,49 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
     const isJson = response.headers.get("content-type")?.includes("json") === true
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }
-  const operatorToken = () => readFileSync(join(dataDirectory, "operator-token"), "utf8").trim()
-  const ended = async () => {
-    await exited
-    if (options.dataDirectory === undefined) rmSync(dataDirectory, { recursive: true, force: true })
-  }
-
   return {
     url,
-    dataDirectory,
-    operatorToken: existsSync(join(dataDirectory, "operator-token")) ? operatorToken() : "",
-    process: child,
+    operatorToken,
     call,
     newAccount: async (name, plan = "free") => {
-      const made = await call("POST", "/admin/keys", { key: operatorToken(), body: { account: name, plan } })
+      const made = await call("POST", "/admin/keys", { key: operatorToken, body: { account: name, plan } })
       if (made.status !== 200) throw new Error(`no account: ${JSON.stringify(made.body)}`)
       return made.body.secret
-    },
-    stop: async () => {
-      child.kill("SIGTERM")
-      await ended()
-      return child.exitCode
-    },
-    kill: async () => {
-      child.kill("SIGKILL")
-      await ended()
-    },
-    output: () => output
+    }
   }
 }
 
-/** A port that was free a moment ago. */
+/**
+ * A port that was free a moment ago. Each worker process takes its own block, below the ports that the system gives to
+ * outgoing connections, in turn: between this look and the start of a server nothing else takes it.
+ */
 export const freePort = async (): Promise<number> => {
+  for (let tries = 0; tries < portsPerWorker; tries++) {
+    const port = firstPort + workerNumber * portsPerWorker + (portsTaken++ % portsPerWorker)
+    if (await isFree(port)) return port
+  }
+  throw new Error(`no free port among the ${portsPerWorker} of test worker ${workerNumber}`)
+}
+
+const firstPort = 20_000
+const portsPerWorker = 1_000
+const workersMax = 10
+/** 0: the main process, where shared servers start. */
+const workerNumber = Number(process.env["VITEST_POOL_ID"] ?? 0) % workersMax
+let portsTaken = process.pid % portsPerWorker
+
+const isFree = async (port: number): Promise<boolean> => {
   const probe = createServer()
-  probe.listen(0, "127.0.0.1")
-  await once(probe, "listening")
-  const address = probe.address()
-  probe.close()
-  await once(probe, "close")
-  return typeof address === "object" && address !== null ? address.port : 0
+  const isListening = await new Promise<boolean>((settle) => {
+    probe.once("error", () => settle(false))
+    probe.listen(port, "127.0.0.1", () => settle(true))
+  })
+  if (isListening) await new Promise((closed) => probe.close(closed))
+  return isListening
 }
 
 const untilReady = async (url: string, child: ChildProcess, output: () => string): Promise<void> => {
-  const deadline = Date.now() + startMillisMax
+  const deadline = Date.now() + patienceMillis
   for (;;) {
     if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}:\n${output()}`)
     if (Date.now() > deadline) throw new Error(`the server did not start:\n${output()}`)

@@ -1,14 +1,13 @@
 /**
- * Wallets as callers of a `TestServer`: the requests and grants that they sign, and a check of
- * attestations with Node's crypto alone. Texts are built here by hand from interface.md sections 2, 8
- * and 9, so that the server is held to the interface and not to its own code.
+ * Wallets as callers of a `TestServer`: the requests and grants that they sign, and a check of attestations with Node's
+ * crypto alone. Texts are built here by hand, so that the server is held to the contract and not to its own code.
  */
 import { createHash, createPublicKey, verify } from "node:crypto"
 import { expect } from "vitest"
 import type { Grant, GrantPayload } from "@muniment/domain/Grant"
 import { evmSigner, solanaSigner, type WalletSigner } from "@muniment/trust/WalletSigner"
 import type { MemoryCalls } from "./MemoryCalls.ts"
-import type { Answer, TestServer } from "./TestServer.ts"
+import type { Answer, ServerCalls } from "./TestServer.ts"
 
 const sha256 = (input: string | Uint8Array) => createHash("sha256").update(input).digest()
 export const sha256Text = (input: string | Uint8Array): string => sha256(input).toString("hex")
@@ -44,7 +43,7 @@ export const walletHeaders = async (
 }
 
 /** Calls signed by a wallet; `search` and `create` as those of an account with a key. */
-export const walletCalls = (server: TestServer, signer: WalletSigner): Omit<MemoryCalls, "key"> => {
+export const walletCalls = (server: ServerCalls, signer: WalletSigner): Omit<MemoryCalls, "key"> => {
   const call: MemoryCalls["call"] = async (method, path, options = {}) => {
     const rawBody = options.body === undefined ? undefined : JSON.stringify(options.body)
     const signed = await walletHeaders(signer, method, path, rawBody)
@@ -111,5 +110,5 @@ export const isVerifiedOffline = (
   return verify(undefined, Buffer.from(sortedJson(attestation)), key, Buffer.from(signature.slice(2), "hex"))
 }
 
-export const publishedKeys = async (server: TestServer): Promise<Answer["body"]> =>
+export const publishedKeys = async (server: ServerCalls): Promise<Answer["body"]> =>
   (await server.call("GET", "/.well-known/muniment-keys.json", { key: null })).body

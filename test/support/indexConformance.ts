@@ -1,7 +1,6 @@
 /**
- * One conformance suite for all vector engines: whatever answers a search must pass it. Every answer is
- * checked for what no engine may get wrong (`expectSound`), and its recall is taken against an oracle that
- * shares no code with the engines.
+ * Conformance suite of all vector engines. Every answer is checked for the properties that no engine may violate
+ * (`expectSound`), and its recall is measured against an oracle that shares no code with the engines.
  */
 import { describe } from "vitest"
 import { changesConformance } from "./indexConformanceChanges.ts"

@@ -1,13 +1,14 @@
 /**
- * Part of the conformance suite: any history of changes between searches, growth and shrinking over every
- * threshold, vectors whose distribution moves, and a tail of changes that is replayed.
+ * Part of the conformance suite: any sequence of changes between searches, growth and shrinking over every threshold,
+ * vectors whose distribution changes, and changes that are replayed.
  */
-import * as fc from "fast-check"
+import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { Bitmap } from "@muniment/engine/index/Bitmap"
+import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import { seededRandom } from "../../bench/index/clusteredVectors.ts"
 import { expectSound, filled, Recall, workAll, workOnce, type EngineUnderTest } from "./indexConformanceCheck.ts"
 import { Oracle, vectorsOf } from "./indexConformanceVectors.ts"
+import { repetitions } from "./Repetitions.ts"
 
 const dims = 32
 const historySlots = 70
@@ -50,26 +51,26 @@ const history: fc.Arbitrary<ReadonlyArray<Step>> = fc.array(
 /** What the index has to hold: the last change of each slot by sequence number. */
 class Model {
   readonly oracle = new Oracle()
-  private readonly seqs = new Map<number, number>()
+  readonly #seqs = new Map<number, number>()
 
   upsert(slot: number, vector: Float32Array, seq: number): void {
-    if (this.isNew(slot, seq)) this.oracle.rows.set(slot, vector)
+    if (this.#isNew(slot, seq)) this.oracle.rows.set(slot, vector)
   }
 
   remove(slot: number, seq: number): void {
-    if (this.isNew(slot, seq)) this.oracle.rows.delete(slot)
+    if (this.#isNew(slot, seq)) this.oracle.rows.delete(slot)
   }
 
-  private isNew(slot: number, seq: number): boolean {
-    if (seq < (this.seqs.get(slot) ?? -1)) return false
-    this.seqs.set(slot, seq)
+  #isNew(slot: number, seq: number): boolean {
+    if (seq < (this.#seqs.get(slot) ?? -1)) return false
+    this.#seqs.set(slot, seq)
     return true
   }
 }
 
 export const changesConformance = (engine: EngineUnderTest): void => {
   describe("under changes", () => {
-    it("answers any history of upserts, removals, old news and slices of work as a sorted map does", () => {
+    it("answers any sequence of upserts, removals, outdated changes and background work as a sorted map does", () => {
       fc.assert(
         fc.property(history, (steps) => {
           const index = engine.make(dims)
@@ -94,7 +95,7 @@ export const changesConformance = (engine: EngineUnderTest): void => {
           expect(recall.found).toBe(recall.wanted)
           index.close()
         }),
-        { numRuns: 60 }
+        { numRuns: repetitions(60) }
       )
     })
 
@@ -138,7 +139,7 @@ export const changesConformance = (engine: EngineUnderTest): void => {
       index.close()
     })
 
-    it("keeps its recall when the vectors move elsewhere, also while it is made anew", () => {
+    it("keeps its recall when the distribution of the vectors changes, also while it is rebuilt", () => {
       const size = engine.sizes.at(-1)!
       const { rows: before } = vectorsOf("clustered", 51, dims, size, 0)
       const { queries, rows: after } = vectorsOf("in one half-space", 52, dims, size, 10)
@@ -162,7 +163,7 @@ export const changesConformance = (engine: EngineUnderTest): void => {
       index.close()
     })
 
-    it("answers nothing after everything was removed, and anything after that anew", () => {
+    it("answers nothing after everything was removed, and finds what is added afterwards", () => {
       for (const size of engine.sizes) {
         const { queries, rows } = vectorsOf("clustered", 61, dims, size, 40)
         const index = filled(engine, rows, dims)
@@ -232,7 +233,7 @@ export const changesConformance = (engine: EngineUnderTest): void => {
       expect(first).toEqual(second)
     })
 
-    it("is closed without a trace: no work is left, and closing twice is as closing once", () => {
+    it("leaves no work when closed, and may be closed twice", () => {
       const { rows } = vectorsOf("clustered", 91, dims, 200, 0)
       const index = filled(engine, rows, dims)
       index.close()

@@ -1,10 +1,10 @@
 /**
- * What every answer of a vector engine is checked for, and how the conformance suite makes and fills one.
+ * Checks on every answer of a vector engine, and functions that make and fill one, for the conformance suite.
  */
 import { expect } from "vitest"
-import type { Bitmap } from "@muniment/engine/index/Bitmap"
-import type { SegmentedIndex } from "@muniment/engine/index/Segments"
-import type { VectorIndex } from "@muniment/engine/index/VectorIndex"
+import type { Bitmap } from "@muniment/engine/bitmap/Bitmap"
+import type { SegmentedIndex } from "@muniment/engine/vectors/SegmentedIndex"
+import type { VectorIndex } from "@muniment/engine/vectors/VectorIndex"
 import type { Oracle } from "./indexConformanceVectors.ts"
 
 export type IndexUnderTest = VectorIndex &

@@ -1,13 +1,13 @@
-/** The vector engines as the conformance suite takes them: each over an arena of its own in one slab. */
-import { ExactIndex } from "@muniment/engine/index/ExactIndex"
-import { HnswIndex } from "@muniment/engine/index/HnswIndex"
-import { loadHnswlib } from "@muniment/engine/index/Hnswlib"
-import { loadKernels } from "@muniment/engine/index/Kernels"
-import { PlannedIndex } from "@muniment/engine/index/PlannedIndex"
-import { codesMin, type IndexPin } from "@muniment/engine/index/Planner"
-import { QuantizedIndex } from "@muniment/engine/index/QuantizedIndex"
-import { Slab, SlabPool } from "@muniment/engine/index/Slab"
-import { VectorArena } from "@muniment/engine/index/VectorArena"
+/** The vector engines under the conformance suite: each over an arena of its own in one slab. */
+import { ExactIndex } from "@muniment/engine/vectors/arena/ExactIndex"
+import { HnswIndex } from "@muniment/engine/vectors/hnsw/HnswIndex"
+import { loadHnswlib } from "@muniment/engine/vectors/hnsw/Hnswlib"
+import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
+import { PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
+import { codesMin, type IndexPin } from "@muniment/engine/vectors/planner/Planner"
+import { QuantizedIndex } from "@muniment/engine/vectors/lists/QuantizedIndex"
+import { Slab, SlabPool } from "@muniment/engine/vectors/arena/Slab"
+import { VectorArena } from "@muniment/engine/vectors/arena/VectorArena"
 import type { EngineUnderTest, IndexUnderTest } from "./indexConformanceCheck.ts"
 
 /** Without the native module the suite fails, rather than pass on the other engines alone. */

@@ -1,6 +1,6 @@
 /** Part of the conformance suite: a search within a filter, from half of all slots down to none. */
 import { describe, expect, it } from "vitest"
-import { Bitmap } from "@muniment/engine/index/Bitmap"
+import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import { seededRandom } from "../../bench/index/clusteredVectors.ts"
 import { expectSound, filled, practise, Recall, type EngineUnderTest } from "./indexConformanceCheck.ts"
 import { Oracle, vectorsOf } from "./indexConformanceVectors.ts"

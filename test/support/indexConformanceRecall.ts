@@ -36,7 +36,7 @@ export const recallConformance = (engine: EngineUnderTest): void => {
       }
     })
 
-    it("as much of other queries when it was asked one thing, or for its own rows, again and again", () => {
+    it("as much for other queries after one query, or its own rows, were searched again and again", () => {
       const dims = 64
       const size = engine.sizes.at(-1)!
       const { queries, rows } = vectorsOf("clustered", 17, dims, size, 40)
@@ -107,7 +107,7 @@ export const recallConformance = (engine: EngineUnderTest): void => {
       for (const query of queries) expectSound(index, oracle, query, 50, undefined)
     })
 
-    it("a number of results that is none, and stays as it was", () => {
+    it("an invalid number of results, and stays as it was", () => {
       const dims = 12
       const { queries, rows } = vectorsOf("clustered", 6, dims, 100, 3)
       const index = filled(engine, rows, dims)
@@ -119,7 +119,7 @@ export const recallConformance = (engine: EngineUnderTest): void => {
       index.close()
     })
 
-    it("a slot that is none or beyond the bound, and takes those within it", () => {
+    it("an invalid slot or one beyond the bound, and accepts those within it", () => {
       const index = engine.make(3)
       const vector = Float32Array.of(1, 0, 0)
       for (const slot of [-1, 0.5, Number.NaN, 16_777_216])
@@ -130,8 +130,8 @@ export const recallConformance = (engine: EngineUnderTest): void => {
     })
   })
 
-  describe("bears", () => {
-    it("vectors of zeros, of the smallest numbers and of the largest, without a score that is not a number", () => {
+  describe("accepts", () => {
+    it("vectors of zeros, of the smallest and of the largest numbers, without a NaN score", () => {
       const dims = 16
       const { rows } = vectorsOf("clustered", 13, dims, 60, 0)
       const index = filled(engine, rows, dims)

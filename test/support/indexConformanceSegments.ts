@@ -1,10 +1,10 @@
 /**
- * Part of the conformance suite, for engines that lay their vectors down in segments: what is taken up again
- * answers as what was laid down, and bytes in doubt are refused.
+ * Part of the conformance suite, for engines that save their vectors in segments: a restored index answers as the saved
+ * one, and damaged bytes are refused.
  */
 import { describe, expect, it } from "vitest"
-import type { SegmentedIndex } from "@muniment/engine/index/Segments"
-import { slotsPerSegment } from "@muniment/engine/index/Segments"
+import type { SegmentedIndex } from "@muniment/engine/vectors/SegmentedIndex"
+import { slotsPerSegment } from "@muniment/engine/bitmap/slotsPerSegment"
 import {
   expectSound,
   filled,
@@ -36,7 +36,7 @@ export const segmentConformance = (engine: EngineUnderTest): void => {
   const isOurs = segmented(probe) !== undefined
   probe.close()
   if (!isOurs) return
-  describe("laid down in segments", () => {
+  describe("saved in segments", () => {
     const size = engine.sizes.at(-1)!
     const { queries, rows } = vectorsOf("clustered", 101, dims, size, 8)
     const make = (width = dims) => {
@@ -50,7 +50,7 @@ export const segmentConformance = (engine: EngineUnderTest): void => {
       return index
     }
 
-    it("comes back whole: the same slots, the same scores, and nothing that is still to be written", () => {
+    it("is restored completely: the same slots, the same scores, and no segment left to write", () => {
       const index = written()
       const segments = laidDown(index)
       expect([...segments.keys()]).toEqual(Array.from({ length: Math.ceil(size / slotsPerSegment) }, (_, at) => at))
@@ -93,7 +93,7 @@ export const segmentConformance = (engine: EngineUnderTest): void => {
       index.close()
     })
 
-    it("takes changes after it as any index does", () => {
+    it("accepts changes afterwards as any index does", () => {
       const index = make()
       for (const [segment, data] of laidDown(written())) index.adoptSegment(segment, data)
       const oracle = Oracle.of(rows.entries())
@@ -113,7 +113,7 @@ export const segmentConformance = (engine: EngineUnderTest): void => {
       index.close()
     })
 
-    it("is refused with another width, number, length or format, and then nothing is taken", () => {
+    it("is refused with another width, number, length or format, and then nothing is loaded", () => {
       const segments = laidDown(written())
       const data = segments.get(0)!
       const wide = make(dims * 2)

@@ -1,9 +1,8 @@
 /**
- * What the conformance suite of the vector engines measures them by: vectors that are hard in different
- * ways, and an oracle that shares no code with any engine (a plain map of float32 vectors, summed in double
- * precision, sorted whole).
+ * Data and oracle of the vector engines' conformance suite: vectors that are hard in different ways, and a plain map of
+ * float32 vectors, summed in double precision and sorted completely, which shares no code with any engine.
  */
-import type { Bitmap } from "@muniment/engine/index/Bitmap"
+import type { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import { seededRandom } from "../../bench/index/clusteredVectors.ts"
 
 export interface Vectors {

@@ -1,28 +1,21 @@
 /**
- * What every implementation of `NamespaceStore` has to do (reliability.md, cuts 1 and 7). A suite, not
- * a test: each implementation calls it with its layer over a directory; the same directory again is a
- * restart, two layers at the same time are two owners.
+ * Conformance of implementations of `NamespaceStore`. A suite, not a test: each implementation calls it with its layer over
+ * a directory. The same directory again is a restart; two layers at the same time are two owners.
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import { memoryColumns } from "@muniment/engine/recall/MemoryText"
+import { memoryColumns } from "@muniment/engine/text/MemoryText"
 import type { ConversationAdvance, ConversationChange } from "@muniment/engine/store/Conversations"
-import {
-  NamespaceStore,
-  type Change,
-  type CommitUnit,
-  type MemoryRow,
-  type MemoryVector,
-  type SlotRange,
-  type StoredVector
-} from "@muniment/engine/store/NamespaceStore"
-import { temporaryDirectory } from "../unit/sqlite/TemporaryDirectory.ts"
+import { NamespaceStore, type SlotRange, type StoredVector } from "@muniment/engine/store/NamespaceStore"
+import type { MemoryRow } from "@muniment/engine/store/MemoryRow"
+import type { MemoryChange, CommandChanges, MemoryVector } from "@muniment/engine/store/Commit"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 import { axisVector, memoryRecord, namespaceKey, turnOf } from "./EngineFixtures.ts"
 
 const key = namespaceKey()
 
-export const put = (slot: number, record: MemoryRecord, vector?: MemoryVector): Change => ({
+export const put = (slot: number, record: MemoryRecord, vector?: MemoryVector): MemoryChange => ({
   _tag: "Put",
   slot,
   record,
@@ -30,10 +23,10 @@ export const put = (slot: number, record: MemoryRecord, vector?: MemoryVector): 
   vector
 })
 export const unit = (
-  changes: ReadonlyArray<Change>,
+  changes: ReadonlyArray<MemoryChange>,
   token?: string,
   conversation?: ConversationChange
-): CommitUnit => ({
+): CommandChanges => ({
   changes,
   idempotency: token === undefined ? undefined : { key: token, fingerprint: "f", result: `result of ${token}` },
   conversation
@@ -57,7 +50,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
         services
       )
     )
-  /** Everything a file holds, as a fresh owner reads it. */
+  /** The content of a file, as a new owner reads it. */
   const contents = (directory: string) =>
     Effect.scoped(
       Effect.gen(function* () {
@@ -68,13 +61,13 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
         yield* file.eachVector((vector) => vectors.push(vector))
         const records = yield* file.records(rows.map(({ slot }) => slot))
         const lengths: Array<number> = []
-        file.fullText.forEachLength((slot) => lengths.push(slot))
+        file.postings.forEachLength((slot) => lengths.push(slot))
         return { seq: file.lastSeq, rows, vectors, lengths, records: records.map(({ record }) => record) }
       })
     )
 
   describe(`${name}: what is committed`, () => {
-    it.effect("comes back whole after a restart", () =>
+    it.effect("is complete after a restart", () =>
       Effect.gen(function* () {
         const directory = temporaryDirectory()
         const full = memoryRecord(1, "", {
@@ -116,7 +109,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
             const file = yield* opened(directory)
             expect(yield* file.commit(0, [unit([put(0, record)]), unit([put(1, memoryRecord(2, "two"))])], 1)).toBe(2)
             const patched = { ...record, tags: ["x"], updatedAt: 99 }
-            const patch: Change = { _tag: "Patch", slot: 0, record: patched, columns: memoryColumns(patched) }
+            const patch: MemoryChange = { _tag: "Patch", slot: 0, record: patched, columns: memoryColumns(patched) }
             expect(yield* file.commit(2, [unit([patch, put(1, memoryRecord(2, "again"), axisVector(1))])], 2)).toBe(4)
             expect(yield* file.commit(4, [unit([], "only a key")], 3)).toBe(4)
           })
@@ -134,7 +127,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
       })
     )
 
-    it.effect("takes text, words and vector along when a memory is removed, and its slot can be used again", () =>
+    it.effect("loses text, words and vector when a memory is removed, and its slot can be reused", () =>
       Effect.gen(function* () {
         const directory = temporaryDirectory()
         yield* Effect.scoped(
@@ -143,7 +136,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
             yield* file.commit(0, [unit([put(0, memoryRecord(1, "zebra"), axisVector(1))])], 1)
             yield* file.commit(1, [unit([{ _tag: "Remove", slot: 0 }])], 2)
             expect(yield* file.slotOf(memoryRecord(1, "").id)).toBeUndefined()
-            expect(file.fullText.postings("zebra")).toEqual([])
+            expect(file.postings.occurrences("zebra")).toEqual([])
             yield* file.commit(2, [unit([put(0, memoryRecord(2, "quagga"))])], 3)
           })
         )
@@ -157,7 +150,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
   })
 
   describe(`${name}: a commit`, () => {
-    it.effect("is all or nothing: a change that fails takes back all before it, and the key", () =>
+    it.effect("is all or nothing: a failing change rolls back all earlier ones, and the key", () =>
       Effect.gen(function* () {
         const directory = temporaryDirectory()
         const error = yield* Effect.scoped(
@@ -197,7 +190,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
       })
     )
 
-    it.effect("of the older of two owners is refused, from the newer one's first commit on", () =>
+    it.effect("of the older of two owners is refused after the newer one's first commit", () =>
       Effect.gen(function* () {
         const directory = temporaryDirectory()
         yield* Effect.scoped(
@@ -206,7 +199,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
             yield* older.commit(0, [unit([put(0, memoryRecord(1, "one"))])], 1)
             const newer = yield* opened(directory)
             yield* older.commit(1, [unit([put(1, memoryRecord(2, "still the owner"))])], 2)
-            // What the newer one has read is out of date: it must not write either.
+            // The newer owner's read is outdated: it must not write either.
             expect((yield* Effect.flip(newer.commit(1, [unit([])], 3)))._tag).toBe("StoreFenced")
             const newest = yield* opened(directory)
             yield* newest.commit(2, [unit([put(2, memoryRecord(3, "new owner"))])], 4)
@@ -288,7 +281,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
       return file
     })
 
-    it.effect("come back after a restart, with the slots that they have to hold", () =>
+    it.effect("are the same after a restart, with the slots that they must hold", () =>
       Effect.gen(function* () {
         const directory = temporaryDirectory()
         yield* Effect.scoped(filled(directory))
@@ -306,14 +299,14 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
       })
     )
 
-    const touching: ReadonlyArray<readonly [string, Change, ReadonlyArray<number>]> = [
+    const touching: ReadonlyArray<readonly [string, MemoryChange, ReadonlyArray<number>]> = [
       ["a memory is removed", { _tag: "Remove", slot: 1_023 }, [1]],
       ["a memory is replaced", put(1_024, memoryRecord(1_024, "y"), axisVector(9)), [0]],
       ["a memory is added", put(1_030, memoryRecord(1_030, "y"), axisVector(9)), [0]],
       ["a vector is stored", { _tag: "Embed", slot: 7, vector: axisVector(9) }, [1]]
     ]
     for (const [what, change, left] of touching) {
-      it.effect(`go in the commit by which ${what}, and no others do`, () =>
+      it.effect(`are deleted by the commit in which ${what}, and no others are`, () =>
         Effect.gen(function* () {
           const directory = temporaryDirectory()
           yield* Effect.scoped(Effect.flatMap(filled(directory), (file) => file.commit(5, [unit([change])], 2)))
@@ -331,7 +324,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
       Effect.gen(function* () {
         const file = yield* filled(temporaryDirectory())
         const record = { ...memoryRecord(0, "x"), tags: ["t"] }
-        const patch: Change = { _tag: "Patch", slot: 0, record, columns: memoryColumns(record) }
+        const patch: MemoryChange = { _tag: "Patch", slot: 0, record, columns: memoryColumns(record) }
         yield* file.commit(5, [unit([patch])], 2)
         const failing = put(9, memoryRecord(0, "the id of another slot"))
         yield* Effect.flip(file.commit(6, [unit([{ _tag: "Remove", slot: 1_024 }, failing])], 3))
@@ -363,7 +356,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
       })
     )
 
-    it.effect("leave ranges of slots, whose vectors are read alone", () =>
+    it.effect("leave ranges of slots, whose vectors alone are read", () =>
       Effect.gen(function* () {
         const file = yield* filled(temporaryDirectory())
         const slotsIn = Effect.fnUntraced(function* (ranges?: ReadonlyArray<SlotRange>) {
@@ -414,7 +407,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
       })
     )
 
-    it.effect("is not there when a later change of the commit fails", () =>
+    it.effect("is not stored when a later change of the commit fails", () =>
       Effect.gen(function* () {
         const directory = temporaryDirectory()
         yield* Effect.scoped(
@@ -435,7 +428,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
       })
     )
 
-    it.effect("loses what a removed memory was taken from, and all of it when it is forgotten", () =>
+    it.effect("loses the sources of a removed memory, and everything when it is erased", () =>
       Effect.gen(function* () {
         yield* Effect.scoped(
           Effect.gen(function* () {
@@ -474,7 +467,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
     )
   })
 
-  describe(`${name}: memories that say the same`, () => {
+  describe(`${name}: memories with the same content`, () => {
     it.effect("are found by content and subject, the last inserted first", () =>
       Effect.gen(function* () {
         yield* Effect.scoped(

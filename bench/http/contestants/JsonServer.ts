@@ -2,7 +2,7 @@
  * The HTTP around a peer that is a library: two routes on node:http and nothing between, which is
  * less than any product would put there. Requests and answers are those of `Peer.ts`.
  */
-import { createServer, type IncomingMessage } from "node:http"
+import { createServer, type IncomingMessage, type Server } from "node:http"
 import type { FoundMemory, PeerQuery, PeerStore } from "./Peer.ts"
 
 export interface PeerEngine {
@@ -13,6 +13,20 @@ export interface PeerEngine {
 }
 
 export const serveJson = (engine: PeerEngine): void => {
+  const server = jsonServer(engine)
+  server.listen(Number(process.env["PEER_PORT"]), "127.0.0.1")
+  process.once("SIGTERM", () => {
+    server.close()
+    server.closeAllConnections()
+    void engine.close().then(() => process.exit(0))
+  })
+}
+
+/**
+ * Idle connections stay open. Node's server would close those that were idle for five seconds while the other
+ * contestants had their turn, also one on which a request already waits, if the thread was busy meanwhile.
+ */
+export const jsonServer = (engine: PeerEngine): Server => {
   const server = createServer((request, response) => {
     const answer = (status: number, body: unknown) => {
       const text = JSON.stringify(body)
@@ -24,12 +38,8 @@ export const serveJson = (engine: PeerEngine): void => {
       (cause: unknown) => answer(500, { error: cause instanceof Error ? cause.message : String(cause) })
     )
   })
-  server.listen(Number(process.env["PEER_PORT"]), "127.0.0.1")
-  process.once("SIGTERM", () => {
-    server.close()
-    server.closeAllConnections()
-    void engine.close().then(() => process.exit(0))
-  })
+  server.keepAliveTimeout = 0
+  return server
 }
 
 const respond = async (engine: PeerEngine, request: IncomingMessage): Promise<unknown> => {

@@ -21,7 +21,7 @@ export const sqliteVec: Contestant = library("sqlite-vec + FTS5", "sqliteVecServ
 
 export const lanceDb: Contestant = library("LanceDB", "lanceServer.ts", {
   isDurable: false,
-  durability: "file written, synced by nobody: a power cut may lose it",
+  durability: "file written, not synced: a power cut may lose it",
   search: "words (BM25) and meaning (exact scan), fused by rank",
   lacks: noService
 })

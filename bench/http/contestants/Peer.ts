@@ -21,7 +21,7 @@ export interface PeerQuery {
 
 export type FoundMemory = PeerMemory
 
-/** As many of each half as the service takes (`Limits.recallCandidatesMax`). */
+/** As many of each half as the service takes (`Limits.searchCandidatesMax`). */
 export const candidatesMax = 100
 
 /** Of Cormack, Clarke and Buettcher's paper (SIGIR 2009). */

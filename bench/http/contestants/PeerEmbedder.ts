@@ -1,6 +1,6 @@
 /** The service's own `Embedder` for peers: the same model, thread, batches and cache of queries. */
 import { Effect, ManagedRuntime } from "effect"
-import { denseText } from "@muniment/engine/recall/MemoryText"
+import { denseText } from "@muniment/engine/text/MemoryText"
 import { Embedder } from "@muniment/models/Embedder"
 import { memoryKind, modelsDirectory } from "../Corpus.ts"
 import type { PeerMemory } from "./Peer.ts"

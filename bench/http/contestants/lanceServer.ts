@@ -2,7 +2,7 @@
  * A memory service of equal function on LanceDB: one table with text, subject and vector, a full-text
  * and a bitmap index, both halves asked at once and fused by their ranks. Vectors are searched flat,
  * as LanceDB advises below 100,000 rows. Rows that came since the last `optimize` are in no index,
- * so it runs beside the requests after every so many writes, as LanceDB asks for.
+ * so it runs beside the requests after a number of writes, as LanceDB advises.
  */
 import { isMissing, loadPeer } from "../../kit/Peers.ts"
 import { serveJson, type PeerEngine } from "./JsonServer.ts"

@@ -1,10 +1,10 @@
 /**
  * hnswlib-node, the service's optional dependency, called directly: M 16, efConstruction 200. It
- * takes plain arrays only; the copy into one is part of its time, as it is for everybody.
+ * takes plain arrays only; the copy into one is part of its time, as for every contender.
  */
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
-import { loadHnswlib, type NativeGraph } from "@muniment/engine/index/Hnswlib"
+import { loadHnswlib, type NativeGraph } from "@muniment/engine/vectors/hnsw/Hnswlib"
 import type { Contender, ContenderKind, Place } from "../Contender.ts"
 
 const m = 16

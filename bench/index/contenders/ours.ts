@@ -1,6 +1,6 @@
 /**
  * Our index as a namespace has it (`PlannedIndex`), pinned to an engine or left to its planner, and
- * its inverted lists alone, swept over how far they look (`QuantizedIndex`).
+ * its inverted lists alone, swept over the margin (`QuantizedIndex`).
  *
  * `settle` is the work that the service does beside its searches, done to the end: its time counts
  * as part of the writes here.
@@ -9,20 +9,19 @@ import { stat } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { crc32 } from "node:zlib"
-import type { Bitmap } from "@muniment/engine/index/Bitmap"
-import { loadHnswlib } from "@muniment/engine/index/Hnswlib"
-import { type CostBook, measureCosts } from "@muniment/engine/index/IndexCosts"
-import { type KernelFactory, loadKernels } from "@muniment/engine/index/Kernels"
-import { PlannedIndex } from "@muniment/engine/index/PlannedIndex"
-import type { IndexPin } from "@muniment/engine/index/Planner"
-import { QuantizedIndex } from "@muniment/engine/index/QuantizedIndex"
-import { SlabPool } from "@muniment/engine/index/Slab"
-import { VectorArena } from "@muniment/engine/index/VectorArena"
+import type { Bitmap } from "@muniment/engine/bitmap/Bitmap"
+import { type CostBook, measureCosts } from "@muniment/engine/vectors/planner/IndexCosts"
+import { type KernelFactory, loadKernels } from "@muniment/engine/vectors/arena/Kernels"
+import { loadHnswlib, PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
+import type { IndexPin } from "@muniment/engine/vectors/planner/Planner"
+import { QuantizedIndex } from "@muniment/engine/vectors/lists/QuantizedIndex"
+import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
+import { VectorArena } from "@muniment/engine/vectors/arena/VectorArena"
 import type { ColdStart, Contender, ContenderKind, Slots } from "../Contender.ts"
 
 const workMillis = 1_000
-/** How far below the k-th best score lists are looked into, in the sweep; the last is all of them. */
-const reaches = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 2]
+/** How far below the k-th best score the centroid score of a probed list may lie; the last margin probes all lists. */
+const margins = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 2]
 
 /** What is compared: a write, a search, work to do. Sequence numbers only ever rise here. */
 interface Index {
@@ -55,13 +54,13 @@ export const oursSwept: ContenderKind = {
   countMax: 1_000_000,
   open: async ({ dims }) => {
     const index = new QuantizedIndex(new VectorArena(dims, new SlabPool(kernels()).take()))
-    const search = (query: Float32Array, k: number, reach: number, allowed: Bitmap | undefined): Slots =>
-      index.search(query, k, allowed, () => reach).slots
+    const search = (query: Float32Array, k: number, margin: number, allowed: Bitmap | undefined): Slots =>
+      index.search(query, k, allowed, () => margin).slots
     return {
       ...writes(index),
-      knob: { name: "reach", values: reaches },
-      search: (query, k, reach) => search(query, k, reach, undefined),
-      searchWhere: (query, k, reach, { allowed }) => search(query, k, reach, allowed),
+      knob: { name: "margin", values: margins },
+      search: (query, k, margin) => search(query, k, margin, undefined),
+      searchWhere: (query, k, margin, { allowed }) => search(query, k, margin, allowed),
       persist: undefined
     }
   }

@@ -67,7 +67,7 @@ const contender = (open: (width: number) => UsearchIndex, { directory, attribute
         )
     },
     settle: () => {
-      // A view reads the file it was opened on: both are made anew by the next search.
+      // A view reads the file it was opened on: the next search opens both again.
       byWidth.clear()
       isStale = true
     },

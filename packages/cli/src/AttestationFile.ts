@@ -1,12 +1,11 @@
 /**
- * What `attest verify` is given: an answer of `POST /attestations`, one of its kind without the rest, or
- * an answer of a shared search with its `sourceAttestations`. Pure, so that every verdict can be tested.
+ * The input of `attest verify`: an answer of `POST /attestations`, a signed attestation alone, or an answer of a
+ * shared search with its `sourceAttestations`. Pure, so that every verdict can be tested.
  *
- * Invariant: the text is looked at before it is parsed; one that two readers could understand
- * differently (a key that stands twice, a number too large) is refused.
+ * Invariant: the text is inspected before it is parsed; a text that two parsers could read differently (a duplicate
+ * key, a number too large) is refused.
  */
-import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
+import { Result, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { Attestation } from "@muniment/domain/Attestation"
 import { sharedMemoriesClaim, verifyAttestation } from "@muniment/trust/Attestation"
@@ -33,11 +32,11 @@ const SearchAnswer = Schema.Struct({
   results: Schema.optionalKey(Schema.Array(Schema.Struct({ memories: Schema.Array(SharedMemory) })))
 })
 
-/** A statement, and what else the file says about it. */
+/** An attestation with its signature, and what else the file says about it. */
 export interface Statement {
   readonly attestation: unknown
   readonly signature: string
-  /** The key that came along; it proves nothing about who signed. */
+  /** The key in the file itself; it does not prove who signed. */
   readonly publicKey?: string | undefined
   /** Of a source attestation: whose memories, and those that the answer shows. */
   readonly source?: { readonly grantor: string; readonly memories: ReadonlyArray<SharedMemory> }
@@ -45,11 +44,11 @@ export interface Statement {
 
 export interface Verdict {
   readonly valid: boolean
-  /** For a person: what is stated, or why it does not count. */
+  /** For the terminal: what is attested, or why it is not valid. */
   readonly text: string
 }
 
-/** The statements of a file, at least one; or why it has none. */
+/** The attestations of a file, at least one; or why there are none. */
 export const statementsOf = (text: string): Result.Result<ReadonlyArray<Statement>, string> => {
   const finding = inspectJson(text, { depthMax: Limits.jsonDepthMax })
   if (finding !== undefined) {
@@ -84,7 +83,7 @@ export const verdictOf = (statement: Statement, publicKeys: ReadonlyArray<string
   // Verification has looked at its form.
   const attestation = statement.attestation as Attestation
   const fault = sourceFault(attestation, statement.source)
-  return fault === undefined ? { valid: true, text: told(attestation) } : { valid: false, text: fault }
+  return fault === undefined ? { valid: true, text: summary(attestation) } : { valid: false, text: fault }
 }
 
 const faults = {
@@ -108,7 +107,7 @@ const sourceFault = ({ claim, params }: Attestation, source: Statement["source"]
     : "the memories beside it are not those it speaks of"
 }
 
-/** From the memory itself: what `metadata.contentHash` says is not asked. */
+/** Computed from the memory itself; `metadata.contentHash` is not trusted. */
 const hashOf = ({ data, kind, metadata }: SharedMemory): string => {
   try {
     return contentHash({ agentId: metadata?.agentId ?? "", data, kind })
@@ -118,7 +117,7 @@ const hashOf = ({ data, kind, metadata }: SharedMemory): string => {
   }
 }
 
-const told = ({ claim, expiresAt, issuer, params, result }: Attestation): string => {
+const summary = ({ claim, expiresAt, issuer, params, result }: Attestation): string => {
   const outcome = result.satisfied ? "holds" : "does NOT hold"
   return [
     `${shownText(claim)} ${shownText(JSON.stringify(params))} ${outcome} (${result.matchCount})`,

@@ -1,6 +1,6 @@
 /**
- * What a person sees when the service is up: where it is, where the data lies, the operator's key
- * (shown this once), and a call to try. The call stands below the box, so that it can be copied.
+ * The text at the end of a start: URL, data directory, the operator's key (shown only this once), and a call to
+ * try. The call is below the box, so that it can be copied.
  */
 import type { BootReport } from "@muniment/server/App"
 

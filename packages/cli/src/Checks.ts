@@ -1,6 +1,6 @@
 /**
- * What `doctor` concludes from the state that the service reports: one line for each thing that can
- * be wrong, with what to do. Pure, so that every finding can be tested.
+ * Findings of `doctor` from the state that the service reports: one line for each possible fault, with the remedy. Pure,
+ * so that every finding can be tested.
  */
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 
@@ -10,7 +10,7 @@ export interface Check {
   readonly name: string
   readonly verdict: Verdict
   readonly detail: string
-  /** What to do; absent when all is well. */
+  /** What to do; absent if the check passed. */
   readonly remedy?: string
 }
 
@@ -84,5 +84,5 @@ const diskCheck = ({ freeBytes }: ServiceStatus["disk"]): Check => {
 
 const configurationChecks = (warnings: ReadonlyArray<string>): ReadonlyArray<Check> =>
   warnings.length === 0
-    ? [{ name: "configuration", verdict: "ok", detail: "nothing to say" }]
+    ? [{ name: "configuration", verdict: "ok", detail: "nothing to report" }]
     : warnings.map((detail) => ({ name: "configuration", verdict: "warn", detail, remedy: "see the README" }))

@@ -1,5 +1,5 @@
 /** The command tree of `muniment`. Each command says what it does with `--help`. */
-import * as Command from "effect/cli/Command"
+import { Command } from "effect/cli"
 import manifest from "../package.json" with { type: "json" }
 import { accounts } from "./commands/accounts.ts"
 import { attest } from "./commands/attest.ts"

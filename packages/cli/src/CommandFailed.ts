@@ -1,6 +1,6 @@
-/** How a command ends badly: one text for the person at the terminal, exit code 1. */
-import * as CliError from "effect/cli/CliError"
-import * as Schema from "effect/Schema"
+/** Failure of a command: one text for the terminal, exit code 1. */
+import { CliError } from "effect/cli"
+import { Schema } from "effect"
 
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", { reason: Schema.String }) {
   override get message(): string {
@@ -10,7 +10,7 @@ export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandF
   override readonly [CliError.userMessage] = this.reason
 }
 
-/** Any failure of the service or of the way to it, as its text. */
+/** Any failure of the service or of the connection to it, as its text. */
 export const commandFailed = (cause: unknown): CommandFailed =>
   cause instanceof CommandFailed
     ? cause

@@ -3,8 +3,7 @@
  * its schemas, every other line one memory, whole, so that ids and times survive a move. Lines are
  * self-contained: a damaged one costs one memory.
  */
-import * as Exit from "effect/Exit"
-import * as Schema from "effect/Schema"
+import { Exit, Schema } from "effect"
 import { AccountRecord } from "@muniment/domain/api/AdminApi"
 import { ExportedMemory } from "@muniment/domain/Memory"
 import { MemorySchema } from "@muniment/domain/MemorySchema"

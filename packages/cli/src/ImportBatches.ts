@@ -1,10 +1,10 @@
 /**
  * Sends the lines of an export to the service in batches that fit its limits. A batch that the
  * service refuses is halved until the lines at fault stand alone; these are reported with their
- * number and the rest goes on. Any other failure ends the import: repeating it is safe, because the
+ * number and the rest is imported. Any other failure ends the import: repeating it is safe, because the
  * service skips ids that it has.
  */
-import * as Effect from "effect/Effect"
+import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import type { Operator } from "./commands/operator.ts"

@@ -1,14 +1,9 @@
 /**
- * What a person hands to a command: a file, standard input (`-`), or a page behind a URL. Never more
- * than the service itself would take as a request, so that a wrong name costs no memory.
+ * Input of a command: a file, standard input (`-`), or the body behind a URL; at most `Limits.requestBodyBytesMax`, so
+ * that a wrong name does not fill the memory.
  */
-import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
-import * as Stdio from "effect/Stdio"
-import * as Stream from "effect/Stream"
-import * as FetchHttpClient from "effect/http/FetchHttpClient"
-import * as HttpClient from "effect/http/HttpClient"
-import * as HttpClientResponse from "effect/http/HttpClientResponse"
+import { Effect, FileSystem, Stdio, Stream } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
 import { Limits } from "@muniment/domain/Limits"
 import { commandFailed, CommandFailed } from "./CommandFailed.ts"
 
@@ -33,7 +28,7 @@ export const readUrl = (url: string) =>
     Effect.provide(FetchHttpClient.layer)
   )
 
-/** Refuses bytes that are no UTF-8 instead of changing them: they are about to be hashed. */
+/** Refuses bytes that are not UTF-8 instead of replacing them: they will be hashed. */
 export const textOf = (bytes: Uint8Array, source: string): Effect.Effect<string, CommandFailed> =>
   Effect.try({
     try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),

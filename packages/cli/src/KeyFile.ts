@@ -1,13 +1,10 @@
 /**
- * Wallet keys in files. A key is read for the moment of signing and is never printed, logged or sent;
- * who can read its file can act as the wallet, hence the warning about its mode.
+ * Wallet keys in files. A key is read for one signature and is never printed, logged or sent. Everyone who can read the
+ * file can act as the wallet, hence the warning about its mode.
  *
  * Key texts as in `WalletSigner`: EVM hex, Solana base58 of 64 bytes or a list as `solana-keygen` writes.
  */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
-import * as Redacted from "effect/Redacted"
+import { Console, Effect, FileSystem, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { WalletSigner } from "@muniment/trust/WalletSigner"
 import { commandFailed, CommandFailed } from "./CommandFailed.ts"
@@ -19,7 +16,7 @@ const evmKeyBytes = 32
 
 export interface WalletKey {
   readonly signer: WalletSigner
-  /** The key's text, for signing what is no message: a payment. */
+  /** The key's text, for signing a payment, which is not a message. */
   readonly text: Redacted.Redacted<string>
 }
 
@@ -43,7 +40,7 @@ export const readWalletKey = Effect.fnUntraced(function* (path: string) {
   })
 }, Effect.mapError(commandFailed))
 
-/** A new EVM key in a new file; -> the wallet. A file that is there is left alone. */
+/** A new EVM key in a new file; -> the wallet. An existing file is never overwritten. */
 export const createKeyFile = Effect.fnUntraced(
   function* (path: string) {
     const { evmSigner } = yield* Effect.promise(() => import("@muniment/trust/WalletSigner"))

@@ -1,13 +1,11 @@
 /**
  * The server that a command talks to: the one that runs on the data directory, else one that is
- * started in this process on a free loopback port for as long as the command needs it. One daemon
+ * started in this process on a free loopback port for as long as the command needs it. One process
  * owns the files, so no command opens them itself.
  */
-import * as ConfigProvider from "effect/ConfigProvider"
-import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import { ConfigProvider, Context, Effect, Layer } from "effect"
 import { CommandFailed } from "./CommandFailed.ts"
+import { withStartFailure } from "./StartFailure.ts"
 
 export interface ServerEndpoint {
   readonly url: string
@@ -44,7 +42,12 @@ export class LocalServer extends Context.Service<
           ConfigProvider.ConfigProvider,
           need === "withModel" ? configured : ConfigProvider.orElse(withoutModel, configured)
         ),
-        Effect.mapError((cause) => new CommandFailed({ reason: `No server can be used: ${String(cause)}` }))
+        Effect.catchCause((cause) => Effect.failCause(withStartFailure(cause))),
+        Effect.mapError((cause) =>
+          cause instanceof CommandFailed
+            ? cause
+            : new CommandFailed({ reason: `No server can be used: ${String(cause)}` })
+        )
       )
       return yield* outcome
     })

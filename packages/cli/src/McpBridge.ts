@@ -1,12 +1,10 @@
 /**
- * Messages of the Model Context Protocol from a pipe to the service's `/mcp` and back (interface.md section
- * 15). Nothing is decided here: what a client says goes on as it is, what the service answers comes back.
+ * Messages of the Model Context Protocol from a pipe to the service's `/mcp` and back (contract: MCP). They pass
+ * unchanged in both directions.
  *
- * Invariant: every request is answered once, if need be with an error that says why the service did not.
+ * Invariant: every request is answered once, with an error when the service did not answer it.
  */
-import * as Clock from "effect/Clock"
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
+import { Clock, Console, Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { WalletSigner } from "@muniment/trust/WalletSigner"
 import { commandFailed } from "./CommandFailed.ts"
@@ -21,28 +19,28 @@ export interface McpBridgeOptions {
 /** Longer than any answer takes: extraction has 8 s, a payment 10 s. */
 const answerMillisMax = 60_000
 
-/** As the service does: what JSON cannot read, and the first of the codes that are left to servers. */
+/** Codes of JSON-RPC: not JSON, and the first of those reserved for servers. */
 const parseError = -32_700
 const serverError = -32_000
 
 type Id = string | number | null
 
 interface Outgoing {
-  /** Of its requests; empty for notifications. */
+  /** Ids of its requests; empty for notifications. */
   readonly ids: ReadonlyArray<Id>
   readonly isHandshake: boolean
 }
 
 export class McpBridge {
   readonly #options: McpBridgeOptions
-  /** What the handshake agreed on; told with every later message. */
+  /** Agreed in the handshake; sent as a header with every later message. */
   #protocolVersion: string | undefined
 
   constructor(options: McpBridgeOptions) {
     this.#options = options
   }
 
-  /** One line in, at most one line out, without its newline; undefined where nobody waits for an answer. */
+  /** One line in, at most one line out, without its newline; undefined if no answer is expected. */
   forward(line: Uint8Array | undefined): Effect.Effect<string | undefined> {
     if (line === undefined) {
       return Effect.succeed(errorsFor([null], serverError, `a message is above ${Limits.requestBodyBytesMax} bytes`))
@@ -96,7 +94,7 @@ export class McpBridge {
     const json = parsed(text)
     if (isRpc(json)) {
       if (isHandshake) this.#protocolVersion = agreedVersion(json)
-      // A body that was refused as a whole names no request; the client waits for its own, all of a batch.
+      // An error about the whole body names no request; the client waits for an answer to each of its own.
       const isAnonymous = isObject(json) && json["id"] === null && ids.length > 0
       return isAnonymous ? oneLine(ids.map((id) => ({ ...json, id }))) : JSON.stringify(json)
     }
@@ -152,5 +150,5 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** `fetch` hides why behind a `TypeError`. */
+/** `fetch` wraps the reason in a `TypeError`. */
 const causeOf = (error: unknown): unknown => (error instanceof Error && error.cause !== undefined ? error.cause : error)

@@ -1,6 +1,6 @@
 /**
  * Newline-delimited messages out of chunks of bytes. A line longer than the bound is not kept: it comes out
- * as `undefined`, so that whoever reads can say that one message was lost.
+ * as `undefined`, so that the reader can report that one message was lost.
  */
 
 const newline = 0x0a

@@ -1,13 +1,11 @@
 /**
- * What a wallet is about to pay: the service's demand, held against what the person asked for. Pure, so
- * that every refusal can be tested.
+ * Payment that a wallet is about to sign: the service's demand, checked against what the user asked for. Pure, so that
+ * every refusal can be tested.
  *
- * Invariant: nothing is signed but at most that amount of the USDC that this program knows, on the
- * network that was named. What decides where money goes is taken from here, not from the service, except
- * payee and fee payer, which only the service knows: the person sees the payee.
+ * Invariant: at most the given amount is signed, in the USDC contract that this program knows, on the network that the
+ * user named. Only payee and fee payer come from the service; the user sees the payee before agreeing.
  */
-import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
+import { Result, Schema } from "effect"
 import type { PaymentDemand } from "@muniment/client/Payment"
 import { type PaymentNetwork, paymentNetworks, PaymentRequirement } from "@muniment/domain/Payment"
 import { shownText } from "./ShownText.ts"
@@ -26,11 +24,11 @@ export interface PaymentOrder {
   readonly description: string
 }
 
-/** A signature that lives longer than this is asked for by mistake, or worse. */
+/** A longer validity than this is refused: it is a mistake of the service, or an attack. */
 const timeoutSecondsMax = 600
 const usdcDecimals = 6
 
-/** The way to pay on `network`; or why nothing should be signed. */
+/** The order for `network`; or why nothing is signed. */
 export const paymentOrder = (
   demand: PaymentDemand,
   { network, unitsMax }: { readonly network: PaymentNetwork; readonly unitsMax: number }
@@ -69,7 +67,7 @@ export const paymentOrder = (
     : Result.fail(`Nothing was signed: ${refusal[1]}.`)
 }
 
-/** For the person who is to agree; `credited` says whose account the money fills. */
+/** For the user who has to agree; `credited` says which account gets the credits. */
 export const orderText = (order: PaymentOrder, { payer, credited }: Readonly<Record<"payer" | "credited", string>>) =>
   [
     `Payment of ${usdText(order.units)} in USDC (${shownText(order.description)})`,

@@ -5,8 +5,7 @@
  *
  * The libraries are loaded when something is signed: they cost half a second.
  */
-import * as Effect from "effect/Effect"
-import * as Redacted from "effect/Redacted"
+import { Effect, Redacted } from "effect"
 import type { Payment } from "@muniment/client/Payment"
 import { paymentNetworks } from "@muniment/domain/Payment"
 import { commandFailed, CommandFailed } from "./CommandFailed.ts"
@@ -40,7 +39,7 @@ const signed = async (keyText: string, order: PaymentOrder, options: SigningOpti
     schemes: [
       { network: caip2, client: family === "evm" ? await evmScheme(keyText) : await solanaScheme(keyText, options) }
     ],
-    // A second belt: the library's own cap, for the amount that the person has seen.
+    // The library's own limit as a second check: the amount that the user has seen.
     spendControls: { maxAmountPerPayment: order.units / 1_000_000 }
   })
   const payload = await client.createPaymentPayload({
@@ -73,7 +72,7 @@ const evmScheme = async (keyText: string) => {
 const solanaScheme = async (keyText: string, { solanaRpcUrl }: SigningOptions) => {
   const { ExactSvmScheme } = await import("@x402/svm/exact/client")
   const { createKeyPairSignerFromBytes, getBase58Encoder } = await import("@solana/kit")
-  // The signer was made of the same text: it is one of the two forms, with 64 bytes.
+  // The signer was made from the same text, so it has one of the two forms and 64 bytes.
   const bytes = keyText.startsWith("[")
     ? Uint8Array.from(JSON.parse(keyText) as ReadonlyArray<number>)
     : getBase58Encoder().encode(keyText)

@@ -3,8 +3,7 @@
  * export to standard output stays clean, and only at a terminal.
  */
 import cliProgress from "cli-progress"
-import * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
+import { Effect, type Scope } from "effect"
 
 export interface Progress {
   readonly update: (done: number, total: number) => Effect.Effect<void>

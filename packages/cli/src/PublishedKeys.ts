@@ -1,9 +1,8 @@
 /**
- * The keys that attestations are verified with: from a service's key file, from its URL, or one key as
- * it is. Keys of earlier attestations count too.
+ * Public keys for the verification of attestations: from a service's key file, from its URL, or one key given directly.
+ * Retired keys in the file are accepted too.
  */
-import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
+import { Effect, Schema } from "effect"
 import { CommandFailed } from "./CommandFailed.ts"
 import { readInput, readUrl, textOf } from "./InputFile.ts"
 

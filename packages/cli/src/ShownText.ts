@@ -1,6 +1,6 @@
 /**
- * Text from strangers (a grant, an attestation) as it may be shown at a terminal: characters that move
- * the cursor, hide or turn what stands beside them are written as escapes.
+ * Untrusted text (a grant, an attestation) made safe for a terminal: characters that move the cursor, or hide or reorder
+ * the text beside them, are written as escapes.
  */
 
 // Controls, and the invisible and bidirectional marks of Unicode.

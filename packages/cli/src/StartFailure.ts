@@ -1,18 +1,25 @@
 /**
- * Why the service could not start, in words an operator can act on. Only failures with a known cause
- * become a text; anything else is a defect, and keeps its stack trace.
+ * Reason of a failed start as one sentence for the operator. Only failures with a known cause get a sentence; others are
+ * defects and keep their stack trace.
  */
+import { Cause } from "effect"
 import { CommandFailed } from "./CommandFailed.ts"
 
-/** Causes of causes that are looked at. */
+/** Depth to which causes of causes are read. */
 const chainMax = 8
 
-/** What failures have in common; not all of them are an `Error`. */
+/** Fields that failures have in common; not all of them are an `Error`. */
 interface Failure {
   readonly _tag?: unknown
   readonly message?: unknown
   readonly reason?: unknown
   readonly cause?: unknown
+}
+
+/** The cause with a sentence for the terminal where there is one; other causes unchanged. */
+export const withStartFailure = <E>(cause: Cause.Cause<E>): Cause.Cause<E | CommandFailed> => {
+  const failure = Cause.hasInterruptsOnly(cause) ? undefined : startFailure(Cause.squash(cause))
+  return failure === undefined ? cause : Cause.fail(failure)
 }
 
 export const startFailure = (error: unknown): CommandFailed | undefined => {
@@ -27,18 +34,33 @@ export const startFailure = (error: unknown): CommandFailed | undefined => {
 const textOf = ({ _tag, message, reason, cause }: Failure): string | undefined => {
   switch (_tag) {
     case "DirectoryInUse":
+    case "DirectoryUnusable":
+    case "AddressUnusable":
     case "NewerDatabase":
+      return sentence(String(message))
     case "KeyFileFault":
       return String(message)
+    case "PaymentsMisconfigured":
+    case "LanguageModelMisconfigured":
+      return sentence(`A setting is wrong: ${String(message)}`)
     case "ConfigError":
-      return `The configuration is wrong: ${messageOf(cause)}`
+      return sentence(`A setting is wrong: ${settingText(messageOf(cause))}`)
     case "ServeError":
-      return `The address cannot be listened on: ${messageOf(cause)}`
+      return `The service cannot listen: ${messageOf(cause)}.`
     case "SqliteError":
       return `A file of the data directory cannot be used: ${String(message)}.${remedy(reason)}`
     default:
       return undefined
   }
+}
+
+const sentence = (text: string): string =>
+  `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`
+
+/** `Expected a port\n  at ["MUNIMENT_PORT"]` -> `MUNIMENT_PORT: expected a port`; the value may be a secret. */
+const settingText = (text: string): string => {
+  const [, reason = text, name] = /^(.*?)\s+at \["(\w+)"\]/s.exec(text) ?? []
+  return name === undefined ? reason : `${name}: ${reason.slice(0, 1).toLowerCase()}${reason.slice(1)}`
 }
 
 const isFailure = (value: unknown): value is Failure => typeof value === "object" && value !== null

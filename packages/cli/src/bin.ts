@@ -1,15 +1,11 @@
 /**
  * Entry point of the command line. Exit codes: 0 done, 1 failed, 130 interrupted; `serve` ends with
- * 0 when it is told to stop, because that is how a service ends well.
+ * 0 on SIGTERM, because a supervisor takes any other code for a crash.
  */
-import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import * as NodeServices from "@effect/platform-node/NodeServices"
-import * as Cause from "effect/Cause"
-import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
-import * as Runtime from "effect/Runtime"
-import * as Command from "effect/cli/Command"
+import { runMain } from "@effect/platform-node/NodeRuntime"
+import { layer as nodeServices } from "@effect/platform-node/NodeServices"
+import { Cause, Effect, Exit, Layer, Runtime } from "effect"
+import { Command } from "effect/cli"
 import { cli, version } from "./Cli.ts"
 import { LocalServer } from "./LocalServer.ts"
 
@@ -20,7 +16,4 @@ const teardown: Runtime.Teardown = (exit, onExit) =>
     ? onExit(0)
     : Runtime.defaultTeardown(exit, onExit)
 
-Command.run(cli, { version }).pipe(
-  Effect.provide(Layer.merge(NodeServices.layer, LocalServer.layer)),
-  NodeRuntime.runMain({ teardown })
-)
+Command.run(cli, { version }).pipe(Effect.provide(Layer.merge(nodeServices, LocalServer.layer)), runMain({ teardown }))

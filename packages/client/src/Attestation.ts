@@ -1,9 +1,8 @@
 /**
- * Verifying attestations offline (specification section 4.4), with WebCrypto's Ed25519: Node 20,
- * Deno, Bun, workers, and browsers of 2025 or later on a secure origin.
+ * Offline verification of attestations (contract: Attestations), with WebCrypto's Ed25519: Node 20, Deno, Bun, workers,
+ * and browsers of 2025 or later on a secure origin.
  *
- * Invariant: what is wrong with an attestation is an answer with a reason; only a runtime that cannot
- * verify throws.
+ * Invariant: an invalid attestation is a result with a reason; only a runtime that cannot verify throws.
  */
 import { canonicalJson, utf8 } from "./CanonicalJson.ts"
 import { MunimentError } from "./MunimentError.ts"
@@ -35,8 +34,8 @@ const signatureBytes = 64
 
 /**
  * `signed` is an answer of `attest`, or a value of `sourceAttestations`; further members are ignored.
- * `keys` are those the service publishes, or one of them as `0x` hex: never the key that came along
- * with the attestation, which proves nothing.
+ * `keys` are those the service publishes, or one of them as `0x` hex: never the key sent with the
+ * attestation, which proves nothing.
  */
 export const verifyAttestation = async (
   signed: { readonly attestation: unknown; readonly signature: string },

@@ -1,15 +1,15 @@
 /**
- * Canonical JSON (RFC 8785, interface.md section 9.2): keys sorted by UTF-16 code unit at every level,
- * no spaces, scalars as `JSON.stringify` prints them.
+ * Canonical JSON (RFC 8785): keys sorted by UTF-16 code unit at every level, no spaces, scalars as `JSON.stringify`
+ * prints them.
  *
- * Invariant: what JSON cannot carry, or another reader would change silently, is refused, as the
- * service refuses it: a signature over such a text would mean different things to different readers.
+ * Invariant: values that JSON cannot represent, or that another parser would alter, are refused, as the service does: a
+ * signature over such a text would mean different things to different readers.
  */
 import { MunimentError } from "./MunimentError.ts"
 
-/** As deep as the service reads. */
+/** The depth that the service accepts. */
 const depthMax = 64
-/** Integers from here on are printed with an exponent, and read as what they are, a double. */
+/** Integers from here on are printed with an exponent, and every parser reads them as doubles. */
 const exponentFrom = 1e21
 
 /** Throws a `MunimentError` with code `not_canonical`. Undefined members are left out. */

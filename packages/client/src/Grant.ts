@@ -1,7 +1,7 @@
 /**
- * Grants (interface.md section 8) as a client handles them: the text that a grantor's wallet signs, the
+ * Grants (contract: Grants) as a client handles them: the text that a grantor's wallet signs, the
  * `X-Grants` header, and share codes, `mshare_` and the grants in url-safe Base64, which stay between
- * clients. Whether a grant opens anything is for the service to say.
+ * clients. Only the service decides whether a grant is valid.
  */
 import type { Grant, GrantPayload } from "@muniment/domain/Grant"
 import { canonicalJson, utf8 } from "./CanonicalJson.ts"
@@ -68,7 +68,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isText = (value: unknown): value is string => typeof value === "string"
 const isName = (value: unknown): value is string => isText(value) && value !== ""
 
-/** Undefined, which is no JSON value, for everything that cannot be read. */
+/** Undefined, which is not a JSON value, for everything that cannot be read. */
 const jsonOf = (base64: string): unknown => {
   try {
     const binary = atob(base64.replaceAll("-", "+").replaceAll("_", "/"))

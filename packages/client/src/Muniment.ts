@@ -60,7 +60,7 @@ export class Muniment implements ContractClient {
   }
 
   /**
-   * By meaning and by words, within the filters; in the caller's memories and those granted to him. With
+   * By meaning and by words, within the filters; in the caller's memories and those granted to the caller. With
    * mode `answer` a short answer made of them, with mode `map` their topics.
    */
   async search<Mode extends keyof SearchAnswers = "llm">(

@@ -1,5 +1,5 @@
 /**
- * The one error of the client. `code` is the service's machine code (interface.md section 12), or
+ * The one error of the client. `code` is the service's machine code (contract: Errors), or
  * `network_error`, `timeout`, `invalid_response` when no answer of the service came; then `status`
  * is 0, or that of the answer that could not be read. It is 0, too, for what is refused before
  * anything is sent: grants (`invalid_grants_header`, `too_many_grants`) and `not_canonical`.

@@ -1,15 +1,14 @@
 /**
- * Payments by HTTP 402 (interface.md section 11, x402 versions 1 and 2) as a client handles them: what
- * the service asks for, the header that pays, the receipt. Signing is the caller's: this package knows no
- * chain.
+ * Payments by HTTP 402 (contract: Payments; x402 versions 1 and 2) as a client handles them: the demand of the service,
+ * the header that pays, the receipt. The caller signs: this package knows no chain.
  *
- * Invariant: a call asks for one payment at most. What was signed is repeated until the outcome is
- * known, never signed a second time.
+ * Invariant: a call asks for one payment at most. A signed payment is sent again until the outcome is
+ * known; no second one is signed.
  */
 import type { PaymentRequired } from "@muniment/domain/Errors"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
 
-/** Body of the 402 answer. Who pays looks at `accepts` first: amount, asset, network and payee. */
+/** Body of the 402 answer. Check `accepts` before paying: amount, asset, network and payee. */
 export type PaymentDemand = (typeof PaymentRequired)["Encoded"] & {
   /** The header PAYMENT-REQUIRED, Base64 JSON: the same for libraries of protocol version 2. */
   readonly header?: string | undefined

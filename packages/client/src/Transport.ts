@@ -1,9 +1,9 @@
 /**
  * One HTTP call of the client: URL, credentials, headers, time limit, retries, reading the answer. It
- * needs `fetch` and nothing else. A wallet signs every attempt anew, since a signature is good for two
+ * needs `fetch` and nothing else. A wallet signs every attempt, since a signature is valid for two
  * minutes only.
  *
- * Invariant: a call is repeated only when repeating cannot do harm: reads, and writes that carry an
+ * Invariant: a call is repeated only if that is safe: reads, and writes that carry an
  * `Idempotency-Key`, whose first answer the service gives again. The key stays the same over retries, and
  * so does a payment.
  */
@@ -125,8 +125,9 @@ export class Transport {
     } catch (error) {
       if (error instanceof MunimentError) throw error
       call.signal?.throwIfAborted()
-      if (timeout.aborted) throw failure("timeout", "the service gave no answer in time", error, payment)
-      throw failure("network_error", "the service could not be reached", error, payment)
+      if (timeout.aborted)
+        throw failure("timeout", `the service at ${this.#origin} gave no answer in time`, error, payment)
+      throw failure("network_error", `the service at ${this.#origin} could not be reached`, error, payment)
     }
   }
 
@@ -192,7 +193,7 @@ const parse = (text: string): Record<string, unknown> | undefined => {
     const value: unknown = JSON.parse(text)
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined
   } catch {
-    // Told to the caller as `invalid_response` with the status.
+    // The caller gets `invalid_response` with the status.
     return undefined
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Requests signed by a wallet (interface.md section 2): the text `METHOD|PATH|BODYHASH|TIMESTAMP`, and
+ * Requests signed by a wallet (contract: Wallet signatures): the text `METHOD|PATH|BODYHASH|TIMESTAMP`, and
  * the three headers that carry the signature. The hash is WebCrypto's, so browsers need a secure origin.
  */
 import { utf8 } from "./CanonicalJson.ts"
 
-/** Whatever holds the key: a browser wallet, a key in memory, a signing service. */
+/** Holder of the key: a browser wallet, a key in memory, a signing service. */
 export interface Wallet {
   /** EVM, `0x` and 40 hex digits, or a Solana address in base58. */
   readonly address: string

@@ -1,9 +1,9 @@
 /**
- * Accounts own memories, schemas and credits; keys only open the door (interface.md section 2).
+ * Accounts (contract: Identity) own memories, schemas and credits; keys and wallets only authenticate.
  */
 import { Schema } from "effect"
 
-/** Plans of interface.md section 10.3. */
+/** Contract: Plans and the daily job. */
 export const Plan = Schema.Literals(["free", "starter", "pro", "owner"])
 export type Plan = typeof Plan.Type
 

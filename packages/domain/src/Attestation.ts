@@ -1,6 +1,6 @@
 /**
- * Attestations: claims about an agent's memories, signed by the service with Ed25519, that anyone can
- * verify offline (specification sections 2.7 and 4.4, interface.md section 9.3).
+ * Attestations (contract: Attestations): claims about an account's memories, signed by the service with Ed25519 and
+ * verifiable offline.
  */
 import { Schema } from "effect"
 import { DurationText } from "./Durations.ts"
@@ -62,7 +62,7 @@ export const Attestation = Schema.Struct({
 })
 export type Attestation = typeof Attestation.Type
 
-/** What vouches for memories of a grantor: claim `shared_memories_from`, hashes in result order. */
+/** Attests that returned memories are the grantor's: claim `shared_memories_from`, hashes in result order. */
 export const SourceAttestation = Schema.Struct({ attestation: Attestation, signature: Schema.String })
 export type SourceAttestation = typeof SourceAttestation.Type
 

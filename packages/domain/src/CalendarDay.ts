@@ -1,4 +1,4 @@
-/** Days as text, `YYYY-MM-DD`, UTC: on the wire (`conversationDate`, interface.md section 5.3), in the books, in jobs. */
+/** Days as text, `YYYY-MM-DD`, UTC: `conversationDate`, the ledger, the daily job. */
 import { Schema } from "effect"
 
 export const dayMillis = 86_400_000
@@ -11,7 +11,7 @@ const isCalendarDay = (text: string): boolean => {
   return !Number.isNaN(millis) && new Date(millis).toISOString().startsWith(text)
 }
 
-/** `YYYY-MM-DD`, a day that there is. */
+/** `YYYY-MM-DD`, an existing day. */
 export const CalendarDay = Schema.String.check(
   Schema.makeFilter(isCalendarDay, {
     expected: "a day of the calendar, YYYY-MM-DD",

@@ -1,6 +1,6 @@
 /**
- * What the credit endpoints answer (specification sections 2.6 and 4.3, interface.md sections 10 and
- * 17). Numbers are credits or dollars; inside, money is integers (`Money.ts`).
+ * Answers of the credit endpoints (contract: Credits). Numbers are credits or dollars; inside the service money is an
+ * integer (`Money.ts`).
  */
 import { Schema } from "effect"
 import { Plan } from "./Account.ts"
@@ -9,7 +9,7 @@ import { DepositOffer, depositUnits, PaymentRequirement } from "./Payment.ts"
 
 export const Balance = Schema.Struct({ credits: Schema.Finite, usd: Schema.Finite })
 
-/** Query parameter of a deposit: 0.10 to 1,000 dollars in whole cents. */
+/** Query parameter of a deposit: US dollars in whole cents, within `Limits.depositCentsMin` and `Limits.depositCentsMax`. */
 export const DepositAmount = Schema.Finite.check(
   Schema.makeFilter((amount: number) => depositUnits(amount) !== undefined, {
     expected: `an amount of ${Limits.depositCentsMin / 100} to ${Limits.depositCentsMax / 100} US dollars with at most two decimals`
@@ -64,7 +64,7 @@ export const CreditTransaction = Schema.Struct({
   credits: Schema.Finite
 })
 
-/** Body of a 402 answer: the protocol's version first (specification section 7). */
+/** Body of a 402 answer; the version of the protocol comes first. */
 export const paymentRequiredFields = {
   x402Version: Schema.Literal(1),
   error: Schema.String,

@@ -1,6 +1,6 @@
 /**
- * Durations on the wire (`ttl`, `expiresIn`): a positive integer and one unit, `s m h d w`,
- * at most 3,650 days (interface.md section 5.1).
+ * Durations on the wire (`ttl`, `expiresIn`): a positive integer and one unit of `s m h d w`, at most
+ * `Limits.durationDaysMax`.
  */
 import { Schema } from "effect"
 import { Limits } from "./Limits.ts"

@@ -1,7 +1,7 @@
 /**
- * Every failure that reaches a caller (interface.md section 12). One class per HTTP status; `code`
- * tells the case. A class travels from where it is raised to the wire unchanged: its encoded form is
- * `{success: false, error, code, details?}`. The texts never hold internals, keys or memory content.
+ * Every failure that a caller can receive (contract: Errors): one class per HTTP status, whose `code` names the case. A
+ * class travels unchanged from where it is raised to the wire, encoded as `{success: false, error, code, details?}`.
+ * The texts never contain internals, keys or memory content.
  */
 import { Effect, Schema } from "effect"
 import { paymentRequiredFields } from "./Credits.ts"
@@ -24,6 +24,7 @@ const wire = <const Codes extends ReadonlyArray<string>>(codes: Codes) => ({
 export const invalidRequestCodes = [
   "invalid_json",
   "invalid_request",
+  "unknown_parameter",
   "invalid_duration",
   "invalid_expiry",
   "invalid_tag",
@@ -64,7 +65,7 @@ export class Unauthenticated extends Schema.Error<Unauthenticated>("Unauthentica
   }
 }
 
-/** 402: the answer that a paying client pays by (specification section 7); never bare. */
+/** 402 (contract: Payments): always with the ways to pay. */
 export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequired")(paymentRequiredFields, {
   httpApiStatus: 402,
   description:
@@ -76,7 +77,7 @@ export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequi
   }
 }
 
-/** 202: a payment was sent and its outcome is not known yet; the request itself was not served. */
+/** 202: a payment was accepted and its outcome is not known yet; the request itself was not served. */
 export class PaymentPending extends Schema.Error<PaymentPending>("PaymentPending")(wire(["payment_pending"]), {
   httpApiStatus: 202,
   description: "The payment is on its way: repeat the same request with the same payment after `Retry-After` seconds."
@@ -87,7 +88,7 @@ export class PaymentPending extends Schema.Error<PaymentPending>("PaymentPending
   }
 }
 
-/** 403: built-in kinds cannot be changed (interface.md section 5.5); operator routes need their token. */
+/** 403: built-in kinds cannot be changed; operator routes need their token. */
 export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(
   wire(["builtin_schema", "operator_only", "not_grantor"]),
   {
@@ -101,7 +102,7 @@ export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(
   }
 }
 
-/** 404: unknown, expired or foreign alike, so that existence never leaks. */
+/** 404: the same for unknown, expired and other accounts' resources, so that existence never leaks. */
 export class NotFound extends Schema.Error<NotFound>("NotFound")(
   wire(["memory_not_found", "schema_not_found", "route_not_found", "account_not_found", "key_not_found"]),
   { httpApiStatus: 404, description: "There is nothing here for these credentials." }
@@ -163,7 +164,7 @@ export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("Un
   }
 }
 
-/** 429: more requests, or more of the language model, than the account may have; `Retry-After` says when to come again. */
+/** 429: more requests, or more of the language model, than the account may have; `Retry-After` says when to retry. */
 export class RateLimited extends Schema.Error<RateLimited>("RateLimited")(
   wire(["rate_limited", "model_budget_exhausted"]),
   { httpApiStatus: 429, description: "More than the account may have now; see Retry-After." }
@@ -177,7 +178,7 @@ export class RateLimited extends Schema.Error<RateLimited>("RateLimited")(
 /** 500: a defect; the log has the cause, the answer has the request id only. */
 export class InternalError extends Schema.Error<InternalError>("InternalError")(wire(["internal_error"]), {
   httpApiStatus: 500,
-  description: "A defect of the service; the log tells more."
+  description: "A defect of the service; its log has the cause."
 }) {
   readonly _tag = "InternalError"
   override get message(): string {
@@ -196,7 +197,7 @@ export class Unavailable extends Schema.Error<Unavailable>("Unavailable")(
   }
 }
 
-/** 507: the disk is full; reads and deletes still work (reliability.md). */
+/** 507: the disk is full; reads and deletes still work. */
 export class InsufficientStorage extends Schema.Error<InsufficientStorage>("InsufficientStorage")(
   wire(["insufficient_storage"]),
   { httpApiStatus: 507, description: "The disk is full; reads and deletes still work." }

@@ -1,6 +1,6 @@
 /**
- * Grants: what a wallet signs to let another search its memories (specification section 2.5,
- * interface.md section 8). The signature covers the canonical JSON of the payload.
+ * Grants (contract: Grants): a wallet's signed permission for another caller to search its memories. The signature covers
+ * the canonical JSON of the payload.
  */
 import { Schema } from "effect"
 
@@ -30,5 +30,5 @@ const grantExample: Grant = {
   c: "evm"
 }
 
-/** Body of POST /grants/revoke: the payload counts, its signature is not looked at. */
+/** Body of POST /grants/revoke. Only the payload is used; the signature is not checked. */
 export const RevokeGrant = Schema.Struct({ grant: Grant }).annotate({ examples: [{ grant: grantExample }] })

@@ -1,7 +1,7 @@
 /**
- * Every bound of the service, named once (interface.md sections 5, 8 and 13, reliability.md).
+ * Every bound of the service, named once; those that callers meet are listed in the contract (contract: Limits).
  * Sizes are bytes, durations milliseconds unless the name says otherwise. Relations between bounds
- * are asserted when this module loads, so that a careless edit stops the process and not a user.
+ * are asserted when this module loads: a careless edit stops the process at its start.
  */
 export const Limits = {
   requestBodyBytesMax: 1_048_576,
@@ -11,6 +11,10 @@ export const Limits = {
   connectionsPerAddressMax: 1_024,
   shutdownDrainMillis: 20_000,
 
+  errorDetailsMax: 20,
+  ignoredFieldsListedMax: 32,
+  unknownNamesMax: 1_000,
+  listItemsCheckedMax: 1_000,
   identifierLengthMax: 128,
   tagLengthMax: 32,
   tagsPerMemoryMax: 32,
@@ -43,7 +47,7 @@ export const Limits = {
   batchIdsMax: 100,
   listPageDefault: 50,
   listPageMax: 100,
-  recallCandidatesMax: 100,
+  searchCandidatesMax: 100,
   explainedNamespacesMax: 100,
   tagFiltersMax: 32,
 
@@ -89,7 +93,7 @@ export const Limits = {
 } as const
 
 const relations: ReadonlyArray<readonly [string, boolean]> = [
-  ["a full batch of candidates serves the largest page", Limits.recallCandidatesMax >= Limits.searchResultsMax],
+  ["a full batch of candidates serves the largest page", Limits.searchCandidatesMax >= Limits.searchResultsMax],
   ["a commit batch fits the mailbox", Limits.commitBatchMax <= Limits.mailboxCapacity],
   ["memory data fits the request body", Limits.memoryDataBytesMax < Limits.requestBodyBytesMax],
   ["memory data nests less deeply than the request", Limits.memoryDataDepthMax < Limits.jsonDepthMax],
@@ -101,6 +105,7 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
     Limits.reservationRetentionMillis >= Limits.idempotencyRetentionMillis
   ],
   ["a payment outlives the spare time that settling wants", Limits.paymentTimeoutSeconds > Limits.paymentSpareSeconds],
+  ["lists are checked for names to their end", Limits.listItemsCheckedMax >= Limits.messagesPerConversationMax],
   ["headers arrive before the request ends", Limits.headerTimeoutMillis < Limits.requestTimeoutMillis]
 ]
 for (const [claim, holds] of relations) {

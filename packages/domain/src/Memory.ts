@@ -1,6 +1,6 @@
 /**
- * A memory: a typed record (`kind`) whose `data` follows a registered schema (specification section
- * 2, interface.md section 4). Times are milliseconds since the epoch unless a field is ISO 8601.
+ * A memory (contract: Memories): a typed record (`kind`) whose `data` follows a registered schema. Times are milliseconds
+ * since the epoch unless a field is ISO 8601.
  */
 import { Schema } from "effect"
 import { AgentId, SubjectId, ThreadId } from "./Ids.ts"
@@ -18,7 +18,7 @@ export type Mention = typeof Mention.Type
 export const MessageSource = Schema.Struct({ key: Schema.String, id: Schema.optionalKey(Schema.String) })
 export type MessageSource = typeof MessageSource.Type
 
-/** Stored record (interface.md section 4.1); owner and chain are added by the namespace. */
+/** Stored record; the namespace adds owner and version chain. */
 export interface MemoryRecord {
   readonly id: string
   readonly agentId: string
@@ -65,7 +65,7 @@ export const ExpiresAt = Schema.Finite.annotate({
   examples: [1_893_456_000_000]
 })
 
-/** Direct memory of a request (specification section 2.2). */
+/** Direct memory of a request. */
 export const DirectMemory = Schema.Struct({
   kind: Schema.NonEmptyString.annotate({
     description: "Name of a registered schema or built-in kind.",
@@ -80,7 +80,7 @@ export const DirectMemory = Schema.Struct({
 })
 export type DirectMemory = typeof DirectMemory.Type
 
-/** Conversation message (specification section 2.1). */
+/** Message of a conversation. */
 export const ConversationMessage = Schema.Struct({
   id: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax))),
   role: Schema.Literals(["user", "assistant", "system", "human", "ai"]),
@@ -173,7 +173,7 @@ const changesSomething = Schema.makeFilter(
   { expected: "at least one of `tags` and `expiresAt`" }
 )
 
-/** Body of PATCH /memories/{id}; unknown fields are refused (interface.md section 1). */
+/** Body of PATCH /memories/{id}; unknown fields are refused. */
 export const MemoryPatch = Schema.Struct(patchFields)
   .annotate({ examples: [{ tags: ["travel", "booking"], expiresAt: null }] })
   .check(changesSomething)
@@ -181,7 +181,7 @@ export type MemoryPatch = typeof MemoryPatch.Type
 
 const MemoryId = Schema.String.annotate({ examples: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] })
 
-/** Entry of `created` and `updated` (interface.md section 4.2). */
+/** Entry of `created` and `updated`. */
 export const MemoryEntry = Schema.Struct({
   id: MemoryId,
   kind: Schema.String,
@@ -213,7 +213,7 @@ export const rejectionReasons = [
   "too_many"
 ] as const
 
-/** Entry of `rejected`: what extraction found and did not store (product rule: nothing is dropped in silence). */
+/** Entry of `rejected`: what extraction found and did not store. */
 export const RejectedCandidate = Schema.Struct({
   kind: Schema.optionalKey(Schema.String),
   data: Schema.optionalKey(JsonObject),
@@ -235,7 +235,7 @@ export const CreatedMemories = Schema.Struct({
 })
 export type CreatedMemories = typeof CreatedMemories.Type
 
-/** A memory as GET and PATCH return it (interface.md section 4.3). */
+/** A memory as returned by GET and PATCH. */
 export const MemoryView = Schema.Struct({
   id: MemoryId,
   kind: Schema.String,
@@ -246,16 +246,16 @@ export const MemoryView = Schema.Struct({
 })
 export type MemoryView = typeof MemoryView.Type
 
-export const RecallExplanation = Schema.Struct({
+export const HitExplanation = Schema.Struct({
   lexical: Schema.Finite,
   dense: Schema.NullOr(Schema.Finite),
   fused: Schema.Finite,
   rank: Schema.Int
 })
-export type RecallExplanation = typeof RecallExplanation.Type
+export type HitExplanation = typeof HitExplanation.Type
 
-/** A memory as search returns it (specification section 2.3). */
-export const RecalledMemory = Schema.Struct({
+/** A memory as returned by search. */
+export const SearchHit = Schema.Struct({
   id: MemoryId,
   kind: Schema.String,
   quality: Schema.Struct({ relevance: Schema.Finite, confidence: Schema.Finite }),
@@ -268,11 +268,11 @@ export const RecalledMemory = Schema.Struct({
       description: "Shared memories only: the data laid flat, `source`, `contentHash`, `agentId`."
     })
   ),
-  explain: Schema.optionalKey(RecallExplanation)
+  explain: Schema.optionalKey(HitExplanation)
 })
-export type RecalledMemory = typeof RecalledMemory.Type
+export type SearchHit = typeof SearchHit.Type
 
-/** Line of an export (JSONL); the record whole, so that ids and times survive a move. */
+/** Line of an export (JSONL): the complete record, so that ids and times survive a move. */
 export const ExportedMemory = Schema.Struct({
   id: MemoryId,
   agentId: AgentId,

@@ -1,7 +1,6 @@
 /**
- * Schemas say which kinds of memory exist (specification sections 2.4 and 4.2, interface.md section
- * 6). `schema` is a JSON Schema document as a string; `uniqueOn` names the fields on which a new
- * memory supersedes an older one.
+ * Schemas: which kinds of memory exist (contract: Schemas). `schema` is a JSON Schema document as a string; `uniqueOn` names
+ * the fields on which a new memory supersedes an older one.
  */
 import { Schema } from "effect"
 import { Limits } from "./Limits.ts"

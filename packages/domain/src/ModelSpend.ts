@@ -1,6 +1,6 @@
 /**
- * What a language model uses, and how much of it an account may use in a UTC day. The models spend it and the
- * ledger counts it, neither knowing the other.
+ * Use of a language model, and the budget of an account and UTC day. Shared by `models`, which spends it, and `control`,
+ * which counts it.
  */
 
 /** Integers; costs are millionths of a US dollar. */
@@ -10,14 +10,14 @@ export interface ModelSpend {
   readonly costMicroUsd: number
 }
 
-/** Per account and UTC day; without a bound there is none. */
+/** Per account and UTC day; an absent bound does not limit. */
 export interface BudgetBounds {
   /** Input and output together. */
   readonly tokensPerDay?: number | undefined
   readonly costPerDayMicroUsd?: number | undefined
 }
 
-/** An estimate that counts already and waits for what was really used. */
+/** An estimate, counted until the actual use is known. */
 export interface BudgetHold {
   readonly account: string
   /** `YYYY-MM-DD`, UTC. */

@@ -1,6 +1,6 @@
 /**
- * Money is integers: millionths of a credit ("CC"). One US dollar is 1,000 credits
- * (specification section 2.6); a memory-day of storage is 3,330 millionths (interface.md 10.1).
+ * Money as integers: millionths of a credit (contract: Credits). `creditsPerUsd` and `storageMicroCreditsPerMemoryDay` are the
+ * rates.
  */
 
 /** Millionths of a credit; always an integer. */

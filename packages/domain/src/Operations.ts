@@ -1,6 +1,6 @@
 /**
- * What the operator sees of money: the ledger's check, payments under way, the daily job's runs. Plain
- * data of the operator routes; amounts are millionths of a credit unless the name says otherwise.
+ * Results of the operator's money routes: the ledger's check, payments, runs of the daily job. Amounts are millionths of
+ * a credit unless the name says otherwise.
  */
 import { Schema } from "effect"
 import { Plan } from "./Account.ts"
@@ -63,7 +63,7 @@ export const JobRun = Schema.Struct({
 })
 export type JobRun = typeof JobRun.Type
 
-/** What an account made the language model use on one UTC day; calls under way count as estimated. */
+/** Use of the language model by an account on one UTC day; running calls count with their estimate. */
 export const ModelUsageDay = Schema.Struct({
   account: Schema.String,
   day: Schema.String.annotate({ description: "YYYY-MM-DD, UTC." }),

@@ -1,7 +1,6 @@
 /**
- * Payments by HTTP 402 (specification section 7, interface.md section 11, the x402 protocol versions 1
- * and 2): networks, the body of a 402 answer and what a deposit answers. Amounts on the wire are units
- * of USDC, 6 decimals, as decimal strings.
+ * Payments by HTTP 402 (contract: Payments; x402 protocol versions 1 and 2): networks, and the body of a 402 answer. Amounts
+ * on the wire are units of USDC, 6 decimals, as decimal strings.
  */
 import { Schema } from "effect"
 import { Limits } from "./Limits.ts"
@@ -45,7 +44,7 @@ export const paymentNetworks: Readonly<Record<PaymentNetwork, NetworkFacts>> = {
   }
 }
 
-/** One way to pay, as protocol version 1 spells it; version 2 is made of the same facts. */
+/** One way to pay, in the form of protocol version 1; version 2 is derived from it. */
 export const PaymentRequirement = Schema.Struct({
   scheme: Schema.Literal("exact"),
   network: PaymentNetwork,

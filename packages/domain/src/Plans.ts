@@ -1,6 +1,6 @@
 /**
- * What a plan gives (interface.md sections 10.3 and 10.4). Memories above the included number are
- * metered, never blocked; `undefined` means without bound.
+ * Terms of the plans (contract: Plans and the daily job, Rate limits). Memories above the included number are metered, never
+ * blocked; `undefined` means without bound.
  */
 import type { Identity, Plan } from "./Account.ts"
 

@@ -1,6 +1,5 @@
 /**
- * Price of each operation (specification section 8, interface.md section 10.1). A batch costs twice
- * the single operation whatever its size. Declared here for the contract; the ledger charges.
+ * Price of each operation (contract: Credits). A batch costs twice the single operation, regardless of its size.
  */
 import { credits, type MicroCredits } from "./Money.ts"
 

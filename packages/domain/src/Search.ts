@@ -1,6 +1,6 @@
 /**
- * Search and listing parameters (specification section 4.1, interface.md sections 7 and 17), as query
- * parameters and as bodies of the batch endpoints. An absent field never restricts.
+ * Parameters of search and listing (contract: Search), as query parameters and as bodies of the batch endpoints. An absent
+ * field never restricts.
  */
 import { Schema } from "effect"
 import { AgentId, SubjectId, ThreadId } from "./Ids.ts"
@@ -27,7 +27,7 @@ export interface MemoryFilter {
 export const Scope = Schema.Literals(["own", "shared", "all"])
 export const SearchMode = Schema.Literals(["llm", "answer", "map", "raw"])
 
-/** What is searched for; blanks around it do not count. */
+/** The query; surrounding blanks are ignored. */
 export const QueryText = Schema.String.check(
   Schema.makeFilter(
     (text: string) => {
@@ -46,7 +46,7 @@ const ResultLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Lim
 })
 const KindFilter = Schema.NonEmptyString.annotate({ description: "Memory kind; an unknown one gives no hits." })
 
-/** ISO 8601 date or date-time -> it parses. */
+/** ISO 8601 date or date-time. */
 const IsoInstant = Schema.String.check(
   Schema.makeFilter((text: string) => /^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(Date.parse(text)), {
     expected: "an ISO 8601 date or date-time",
@@ -144,17 +144,11 @@ export const BatchSearch = Schema.Struct({
   ]
 })
 
-/** Filters of a batch delete: all of them restrict, at least one must be given, others are refused. */
-export const DeleteFilters = Schema.StructWithRest(Schema.Struct(bodyFilters), [
-  Schema.Record(Schema.String, Schema.Json)
-]).check(
-  Schema.makeFilter(
-    (filters: object) => {
-      const names = Object.keys(filters)
-      return names.length > 0 && names.every((name) => Object.hasOwn(bodyFilters, name))
-    },
-    { expected: `at least one filter, and none but ${Object.keys(bodyFilters).join(", ")}` }
-  )
+/** Filters of a batch delete: all of them restrict, at least one must be given. */
+export const DeleteFilters = Schema.Struct(bodyFilters).check(
+  Schema.makeFilter((filters: object) => Object.keys(filters).length > 0, {
+    expected: `at least one filter of ${Object.keys(bodyFilters).join(", ")}`
+  })
 )
 
 /** Body of POST /memories/batch/delete: `ids` or `filters`, never both. */

@@ -1,12 +1,11 @@
 /**
- * What a search answers, by its mode (specification section 4.1, interface.md sections 4.4 to 4.6): the
- * memories, an answer made of them, or a map of their topics.
+ * Results of a search by mode (contract: Answers and maps): memories, an answer made of them, or a map of their topics.
  */
 import { Schema } from "effect"
 import { SourceAttestations } from "./Attestation.ts"
 import { AgentId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
-import { RecalledMemory } from "./Memory.ts"
+import { SearchHit } from "./Memory.ts"
 
 export const SearchedAt = Schema.String.annotate({ description: "ISO 8601 query time." })
 
@@ -46,7 +45,7 @@ const coordinate = Schema.Finite.annotate({ description: "-1 to 1." })
 
 /** Mode `llm`. */
 export const FoundMemories = Schema.Struct({
-  memories: Schema.Array(RecalledMemory),
+  memories: Schema.Array(SearchHit),
   searchedAt: SearchedAt,
   sourceAttestations,
   explain
@@ -56,7 +55,7 @@ export type FoundMemories = typeof FoundMemories.Type
 /** Mode `answer`. */
 export const GroundedAnswer = Schema.Struct({
   answer: Schema.String,
-  memories: Schema.Array(RecalledMemory).annotate({ description: "The memories that the answer is made of." }),
+  memories: Schema.Array(SearchHit).annotate({ description: "The memories that the answer is made of." }),
   citations: ids.annotate({ description: "Ids of memories of this answer, in order of use." }),
   grounded: Schema.Boolean.annotate({ description: "False: nothing known supports an answer." }),
   method: Schema.Literals(["model", "extractive"]),

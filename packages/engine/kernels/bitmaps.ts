@@ -1,7 +1,7 @@
-/** Sets of slots, u32 words of 32 bits each. */
+/** Sets of slots: bit i of word w is slot 32 w + i. */
 import { sumIntegers } from "./lanes"
 
-/** Leaves at `target` what is in both sets of u32[words]; how many slots that is. */
+/** Intersects the u32[words] at `target` with those at `other`, in place; returns the number of slots left. */
 export function intersect(target: i32, other: i32, words: i32): i32 {
   let counts = i32x4.splat(0)
   let at = 0
@@ -19,7 +19,6 @@ export function intersect(target: i32, other: i32, words: i32): i32 {
   return count
 }
 
-/** Whether a slot is in the set. */
 export function isWithin(set: i32, words: i32, slot: i32): bool {
   const word = slot >>> 5
   return word < words && ((load<u32>(set + word * 4) >>> (slot & 31)) & 1) === 1

@@ -1,12 +1,11 @@
 /**
- * One-bit codes: the signs of a row's difference to its list's centroid, 32 rows a block, laid out so that a
- * table look-up in registers sums four components of 16 rows at once (RaBitQ, arXiv 2405.12497; FastScan,
- * Andre et al., VLDB 2015). They only decide which rows are scored.
+ * 1-bit codes (RaBitQ, arXiv 2405.12497): the signs s of a row's residual x - c to its list's centroid c, in blocks of 32
+ * rows laid out for table look-ups in registers (FastScan, André et al., VLDB 2015). They choose the rows to re-rank.
  *
- * A block is u8[width / 4][16] (low nibble: rows 0 to 15; high nibble: rows 16 to 31), then f32[32] factors,
- * f32[32] offsets, f32[32] errors, u32[32] slots. With s the signs, q the query, c the centroid:
- * x·q is estimated as factor * s·q + offset + c·q, and the error of that is about error * |q - c|. The offset of
- * a free lane is minus infinity.
+ * A block is u8[width / 4][16] signs (low nibble: rows 0 to 15; high nibble: rows 16 to 31), then f32[32] factors,
+ * f32[32] offsets, f32[32] errors, u32[32] slots. With the query q, x·q is estimated as
+ *   factor * s·q + offset + c·q,   with a standard error of   error * |q - c|.
+ * The offset of a free lane is minus infinity.
  */
 import { isWithin } from "./bitmaps"
 import { sumLanes } from "./lanes"
@@ -15,7 +14,16 @@ import { decodeRow, rowAddress, scoreRow } from "./rows"
 
 const lanes: i32 = 32
 const entryMax: f32 = 63
+/** Byte offsets from a block's factors. */
+const offsetsAt: usize = 128
+const errorsAt: usize = 256
+const slotsAt: usize = 384
+/** Byte offsets from the end of the tables' entries; the step comes first. */
+const leastSumAt: usize = 4
+const rerankedAt: usize = 8
+const sumsAt: i32 = 16
 
+/** Address of a block's factors; the other arrays follow. */
 function factorsOf(block: i32, width: i32): i32 {
   return block + width * 4
 }
@@ -26,56 +34,62 @@ function setNibble(block: i32, group: i32, lane: i32, nibble: u32): void {
   store<u8>(at, lane < 16 ? (old & 240) | <u8>nibble : (old & 15) | <u8>(nibble << 4))
 }
 
-/** Writes the code of `slot` into a lane; the square of its distance to the centroid. `scratch` is f32[width]. */
+/**
+ * RaBitQ encoding: writes the code of a slot's residual into a lane; returns the squared norm of the residual.
+ * `scratch` is f32[width].
+ */
 export function encodeCode(table: i32, slot: i32, centroid: i32, block: i32, lane: i32, width: i32, scratch: i32): f32 {
   decodeRow(rowAddress(table, slot, width), scratch, width)
   let squares = f32x4.splat(0)
-  let lengths = f32x4.splat(0)
-  let alongCentroid = f32x4.splat(0)
-  let signsAlong = f32x4.splat(0)
+  let absolutes = f32x4.splat(0)
+  let residualByCentroid = f32x4.splat(0)
+  let signsByCentroid = f32x4.splat(0)
   const zero = f32x4.splat(0)
   const signBit = i32x4.splat(0x80000000)
   for (let group = 0; group < width / 4; group++) {
-    const centre = v128.load(centroid + group * 16)
-    const rest = f32x4.sub(v128.load(scratch + group * 16), centre)
-    const isPositive = f32x4.gt(rest, zero)
-    squares = f32x4.add(squares, f32x4.mul(rest, rest))
-    lengths = f32x4.add(lengths, f32x4.abs(rest))
-    alongCentroid = f32x4.add(alongCentroid, f32x4.mul(rest, centre))
-    signsAlong = f32x4.add(signsAlong, v128.xor(centre, v128.andnot(signBit, isPositive)))
+    const center = v128.load(centroid + group * 16)
+    const residual = f32x4.sub(v128.load(scratch + group * 16), center)
+    const isPositive = f32x4.gt(residual, zero)
+    squares = f32x4.add(squares, f32x4.mul(residual, residual))
+    absolutes = f32x4.add(absolutes, f32x4.abs(residual))
+    residualByCentroid = f32x4.add(residualByCentroid, f32x4.mul(residual, center))
+    signsByCentroid = f32x4.add(signsByCentroid, v128.xor(center, v128.andnot(signBit, isPositive)))
     setNibble(block, group, lane, i32x4.bitmask(isPositive))
   }
   const square = sumLanes(squares)
-  const length = sumLanes(lengths)
-  const factor = length > 0 ? square / length : 0
-  const offset = sumLanes(alongCentroid) - factor * sumLanes(signsAlong)
-  const spread = max(factor * factor * <f32>width - square, 0)
+  const absolute = sumLanes(absolutes)
+  const factor = absolute > 0 ? square / absolute : 0
+  const offset = sumLanes(residualByCentroid) - factor * sumLanes(signsByCentroid)
+  const variance = max(factor * factor * <f32>width - square, 0)
   const factors = factorsOf(block, width)
   store<f32>(factors + lane * 4, factor)
-  store<f32>(factors + lane * 4, offset, 128)
-  store<f32>(factors + lane * 4, sqrt(spread / <f32>(width - 1)), 256)
-  store<i32>(factors + lane * 4, slot, 384)
+  store<f32>(factors + lane * 4, offset, offsetsAt)
+  store<f32>(factors + lane * 4, sqrt(variance / <f32>(width - 1)), errorsAt)
+  store<i32>(factors + lane * 4, slot, slotsAt)
   return square
 }
 
-/** Frees a lane and leaves nothing of the row in it. */
+/** Frees a lane and erases its code. */
 export function clearCode(block: i32, lane: i32, width: i32): void {
   for (let group = 0; group < width / 4; group++) setNibble(block, group, lane, 0)
   const factors = factorsOf(block, width)
   store<f32>(factors + lane * 4, 0)
-  store<f32>(factors + lane * 4, -Infinity, 128)
-  store<f32>(factors + lane * 4, 0, 256)
-  store<u32>(factors + lane * 4, 0, 384)
+  store<f32>(factors + lane * 4, -Infinity, offsetsAt)
+  store<f32>(factors + lane * 4, 0, errorsAt)
+  store<u32>(factors + lane * 4, 0, slotsAt)
 }
 
-/** Look-up tables of f32[width], rotated: u6[width / 4][16] at `tables`, then f32 step and f32 least sum, i32 rows scored; then room for a block's sums. */
+/**
+ * FastScan tables of a query: for each four components the 16 sums that their signs can give, quantized to 6 bits. At
+ * `tables`: u6[width / 4][16], then f32 step, f32 least sum, i32 rows re-ranked (0), and room for a block's sums.
+ */
 export function encodeTables(rotated: i32, tables: i32, width: i32): void {
   let widest: f32 = 0
   let total: f32 = 0
   for (let group = 0; group < width / 4; group++) {
-    const reach = sumLanes(f32x4.abs(v128.load(rotated + group * 16)))
-    total += reach
-    widest = max(widest, reach)
+    const range = sumLanes(f32x4.abs(v128.load(rotated + group * 16)))
+    total += range
+    widest = max(widest, range)
   }
   const perUnit = widest > 0 ? entryMax / (2 * widest) : 0
   const scale = f32x4.splat(perUnit)
@@ -92,11 +106,11 @@ export function encodeTables(rotated: i32, tables: i32, width: i32): void {
     v128.store(tables + group * 16, i8x16.narrow_i16x8_u(i16x8.narrow_i32x4_s(e0, e1), i16x8.narrow_i32x4_s(e2, e3)))
   }
   store<f32>(tables + width * 4, perUnit > 0 ? 1 / perUnit : 0)
-  store<f32>(tables + width * 4, -total, 4)
-  store<i32>(tables + width * 4, 0, 8)
+  store<f32>(tables + width * 4, -total, leastSumAt)
+  store<i32>(tables + width * 4, 0, rerankedAt)
 }
 
-/** s·q in steps of the tables for each row of a block: u16[32] at `sums`. */
+/** FastScan: s·q of each row of a block, in steps of the tables, as u16[32] at `sums`. */
 function sumEntries(block: i32, tables: i32, width: i32, sums: i32): void {
   const nibble = i8x16.splat(15)
   let evenLow = i16x8.splat(0)
@@ -114,7 +128,7 @@ function sumEntries(block: i32, tables: i32, width: i32, sums: i32): void {
     const entries1 = v128.load(entries, 16)
     const entries2 = v128.load(entries, 32)
     const entries3 = v128.load(entries, 48)
-    // Four entries of six bits fit eight.
+    // Four entries of 6 bits add up to at most 8 bits.
     const low = i8x16.add(
       i8x16.add(
         i8x16.relaxed_swizzle(entries0, v128.and(codes0, nibble)),
@@ -140,7 +154,7 @@ function sumEntries(block: i32, tables: i32, width: i32, sums: i32): void {
     evenHigh = i16x8.add(evenHigh, high)
     oddHigh = i16x8.add(oddHigh, i16x8.shr_u(high, 8))
   }
-  // The even sums carry the odd ones 256 times; subtracted, they are what they should be.
+  // Each 16-bit lane of the even sums also added 256 times the odd sum.
   evenLow = i16x8.sub(evenLow, i16x8.shl(oddLow, 8))
   evenHigh = i16x8.sub(evenHigh, i16x8.shl(oddHigh, 8))
   v128.store(sums, v128.shuffle<i16>(evenLow, oddLow, 0, 8, 1, 9, 2, 10, 3, 11))
@@ -149,30 +163,31 @@ function sumEntries(block: i32, tables: i32, width: i32, sums: i32): void {
   v128.store(sums, v128.shuffle<i16>(evenHigh, oddHigh, 4, 12, 5, 13, 6, 14, 7, 15), 48)
 }
 
-/** How many codes of one list are of slots in `allowed`. */
+/** Number of codes in a list whose slots are in `allowed`. */
 export function countAllowed(blocks: i32, count: i32, allowed: i32, allowedWords: i32, width: i32): i32 {
   let found = 0
   for (let at = 0; at < count; at++) {
     const factors = factorsOf(load<i32>(blocks + at * 4), width)
     for (let lane = 0; lane < lanes; lane++) {
-      // A free lane has a slot too.
-      const isUsed = load<f32>(factors + lane * 4, 128) > -Infinity
-      if (isUsed && isWithin(allowed, allowedWords, load<i32>(factors + lane * 4, 384))) found++
+      // A free lane has a slot number too.
+      const isUsed = load<f32>(factors + lane * 4, offsetsAt) > -Infinity
+      if (isUsed && isWithin(allowed, allowedWords, load<i32>(factors + lane * 4, slotsAt))) found++
     }
   }
   return found
 }
 
 /**
- * Scores the rows of one list that may be among the k best, whose bits are set in `allowed` (0: all); the heap's
- * new size. Behind the tables it counts the rows that it has scored. `blocks` is u32[count] addresses; `centre` is c·q, `spread` is |q - c| times the errors to allow for.
+ * Scans one list: re-ranks the rows whose estimate plus error bound reaches the k-th best score, and counts them behind
+ * the tables. Returns the heap's new size. `blocks` is u32[count] addresses; `allowed` is a set of slots, 0 for all;
+ * `centroidScore` is c·q; `errorScale` is |q - c| times the standard errors allowed.
  */
 export function scanCodes(
   blocks: i32,
   count: i32,
   tables: i32,
-  centre: f32,
-  spread: f32,
+  centroidScore: f32,
+  errorScale: f32,
   table: i32,
   allowed: i32,
   allowedWords: i32,
@@ -183,33 +198,36 @@ export function scanCodes(
   k: i32
 ): i32 {
   const steps = f32x4.splat(load<f32>(tables + width * 4))
-  const least = f32x4.splat(load<f32>(tables + width * 4, 4))
-  const sums = tables + width * 4 + 16
-  const centres = f32x4.splat(centre)
-  const spreads = f32x4.splat(spread)
-  let wanted = threshold(heap, size, k)
-  let scored = load<i32>(tables + width * 4, 8)
+  const leastSum = f32x4.splat(load<f32>(tables + width * 4, leastSumAt))
+  const sums = tables + width * 4 + sumsAt
+  const centroidScores = f32x4.splat(centroidScore)
+  const errorScales = f32x4.splat(errorScale)
+  let least = threshold(heap, size, k)
+  let reranked = load<i32>(tables + width * 4, rerankedAt)
   for (let at = 0; at < count; at++) {
     const block = load<i32>(blocks + at * 4)
     sumEntries(block, tables, width, sums)
     for (let lane = 0; lane < lanes; lane += 4) {
       const factors = factorsOf(block, width) + lane * 4
-      const signsAlong = f32x4.add(f32x4.mul(f32x4.convert_i32x4_s(v128.load_ext<u16>(sums + lane * 2)), steps), least)
-      const offset = f32x4.add(v128.load(factors, 128), centres)
-      const estimate = f32x4.add(f32x4.mul(v128.load(factors), signsAlong), offset)
-      const bound = f32x4.add(estimate, f32x4.mul(v128.load(factors, 256), spreads))
-      for (let hits = i32x4.bitmask(f32x4.ge(bound, f32x4.splat(wanted))); hits !== 0; hits &= hits - 1) {
-        const slot = load<i32>(factors + ctz(hits) * 4, 384)
+      const signsByQuery = f32x4.add(
+        f32x4.mul(f32x4.convert_i32x4_s(v128.load_ext<u16>(sums + lane * 2)), steps),
+        leastSum
+      )
+      const offset = f32x4.add(v128.load(factors, offsetsAt), centroidScores)
+      const estimate = f32x4.add(f32x4.mul(v128.load(factors), signsByQuery), offset)
+      const bound = f32x4.add(estimate, f32x4.mul(v128.load(factors, errorsAt), errorScales))
+      for (let hits = i32x4.bitmask(f32x4.ge(bound, f32x4.splat(least))); hits !== 0; hits &= hits - 1) {
+        const slot = load<i32>(factors + ctz(hits) * 4, slotsAt)
         if (allowed !== 0 && !isWithin(allowed, allowedWords, slot)) continue
         const score = scoreRow(rowAddress(table, slot, width), query, width)
-        scored++
-        if (score >= wanted) {
+        reranked++
+        if (score >= least) {
           size = offer(heap, size, k, score, slot)
-          wanted = threshold(heap, size, k)
+          least = threshold(heap, size, k)
         }
       }
     }
   }
-  store<i32>(tables + width * 4, scored, 8)
+  store<i32>(tables + width * 4, reranked, rerankedAt)
   return size
 }

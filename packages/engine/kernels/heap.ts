@@ -1,13 +1,13 @@
 /**
- * The k best (score, slot) pairs of a scan: a binary heap in linear memory with the worst pair at its root.
+ * The k best (score, slot) pairs of a scan: a binary heap with the worst pair at its root.
  *
- * A pair is f32 score, u32 slot. The order is total (higher score, then lower slot), so a
- * result does not depend on the order in which rows are visited.
+ * A pair is f32 score, u32 slot. The order is total (higher score, then lower slot), so the result does not depend on
+ * the order in which rows are visited.
  */
 
 const pairBytes: i32 = 8
 
-/** Below every score that a row can have, above the estimate of a free lane, which is minus infinity. */
+/** Below every score of a row, above the estimate of a free lane (minus infinity). */
 export const noThreshold: f32 = -f32.MAX_VALUE
 
 function scoreAt(heap: i32, at: i32): f32 {
@@ -45,12 +45,12 @@ function siftDown(heap: i32, size: i32, score: f32, slot: u32): void {
   place(heap, at, score, slot)
 }
 
-/** The score that a pair has to reach. */
+/** The score that a pair needs to enter the heap. */
 export function threshold(heap: i32, size: i32, k: i32): f32 {
   return size < k ? noThreshold : scoreAt(heap, 0)
 }
 
-/** Keeps the pair if it is among the k best so far; the new size. */
+/** Adds the pair if it is among the k best so far; returns the new size. */
 export function offer(heap: i32, size: i32, k: i32, score: f32, slot: u32): i32 {
   if (size < k) {
     let at = size
@@ -67,7 +67,7 @@ export function offer(heap: i32, size: i32, k: i32, score: f32, slot: u32): i32 
   return size
 }
 
-/** Sorts the heap in place, best first; it is none afterwards. */
+/** Sorts the pairs in place, descending; destroys the heap. */
 export function sortBestFirst(heap: i32, size: i32): void {
   for (let last = size - 1; last > 0; last--) {
     const score = scoreAt(heap, last)

@@ -1,4 +1,4 @@
-/** What the service calls of the kernels; `src/index/Kernels.ts` declares the same. */
+/** Exports of the compiled module; `src/vectors/arena/Kernels.ts` declares their types. */
 export { sortBestFirst } from "./heap"
 export { rotate, unrotate } from "./rotation"
 export { decodeRow, encodeQuery, encodeRow, scanRows, scoreRow, scoreSlots } from "./rows"

@@ -1,15 +1,15 @@
 /**
- * Inverted lists: their centroids are rows, and half the square of each one's length is beside them.
+ * Coarse quantizer of the inverted lists (IVF, Jégou et al., PAMI 2011). Centroids are rows, with |c|² / 2 beside them.
  *
- * A vector x belongs to the list with the nearest centroid, hence the greatest c·x - |c|²/2; a query q looks into
- * lists by c·q, around which the scores of their members lie. Both products are the integer ones of rows and
- * queries, so they have no order of summing either.
+ * A vector x belongs to the list of its nearest centroid, hence the greatest c·x - |c|² / 2. A query q probes lists in
+ * descending order of c·q, around which their members' scores lie. Both products are exact integers, as those of rows,
+ * so they do not depend on the order of summation.
  */
 import { sumIntegers } from "./lanes"
 import { offer, sortBestFirst, threshold } from "./heap"
 import { rowTailBytes, scoreRoughly, scoreRow } from "./rows"
 
-/** f32[count] halves of squared lengths at `target`, of the rows at `centroids`. */
+/** |c|² / 2 of each row at `centroids`, as f32[count] at `target`. */
 export function halfSquares(centroids: i32, count: i32, width: i32, target: i32): void {
   for (let list = 0; list < count; list++) {
     const row = centroids + list * (width + rowTailBytes)
@@ -24,30 +24,31 @@ export function halfSquares(centroids: i32, count: i32, width: i32, target: i32)
   }
 }
 
+/** c·x - |c|² / 2, approximately. */
 function nearnessOf(query: i32, centroids: i32, halves: i32, list: i32, width: i32): f32 {
   return scoreRoughly(centroids + list * (width + rowTailBytes), query, width) - load<f32>(halves + list * 4)
 }
 
-/** The list of a vector, encoded as a query; of two that are about as near, either. */
+/** IVF assignment of a vector that is encoded as a query. Of two lists that are about as near, either. */
 export function nearestList(query: i32, centroids: i32, halves: i32, count: i32, width: i32): i32 {
   let nearest = 0
-  let most = nearnessOf(query, centroids, halves, 0, width)
+  let greatest = nearnessOf(query, centroids, halves, 0, width)
   for (let list = 1; list < count; list++) {
     const nearness = nearnessOf(query, centroids, halves, list, width)
-    if (nearness > most) {
-      most = nearness
+    if (nearness > greatest) {
+      greatest = nearness
       nearest = list
     }
   }
   return nearest
 }
 
-/** The `wanted` lists with the greatest c·q, as pairs (c·q, list) at `heap`, the greatest first; how many. */
+/** The `wanted` lists with the greatest c·q, as pairs (c·q, list) at `heap`, descending; returns their number. */
 export function probe(query: i32, centroids: i32, count: i32, width: i32, wanted: i32, heap: i32): i32 {
   let size = 0
   for (let list = 0; list < count; list++) {
-    const product = scoreRow(centroids + list * (width + rowTailBytes), query, width)
-    if (size < wanted || product > threshold(heap, size, wanted)) size = offer(heap, size, wanted, product, list)
+    const score = scoreRow(centroids + list * (width + rowTailBytes), query, width)
+    if (size < wanted || score > threshold(heap, size, wanted)) size = offer(heap, size, wanted, score, list)
   }
   sortBestFirst(heap, size)
   return size

@@ -1,9 +1,9 @@
 /**
- * A fixed pseudo-random rotation: four rounds of sign flips and a fast Walsh-Hadamard transform over the
- * first and the last power of two of components in turn (Ailon and Chazelle's FJLT without its projection;
- * RaBitQ, arXiv 2405.12497, needs codes whose errors point anywhere).
+ * A fixed pseudo-random rotation, which makes quantization errors point in no preferred direction, as RaBitQ requires
+ * (arXiv 2405.12497): four rounds of sign flips and a fast Walsh-Hadamard transform (as in the FJLT of Ailon and
+ * Chazelle, without its projection), over the first and the last power of two of components in turn.
  *
- * `width` is a multiple of 64. Plain additions and multiplications in a fixed order: the same bits everywhere.
+ * `width` is a multiple of 64. Additions and multiplications in a fixed order: the same bits on every machine.
  */
 
 const rounds: i32 = 4
@@ -13,7 +13,7 @@ function blockOf(width: i32): i32 {
   return 1 << (31 - clz(width))
 }
 
-/** f32[block] at `at`, in place, scaled to keep lengths. */
+/** Walsh-Hadamard transform of f32[block] in place, scaled to preserve lengths. */
 function transform(at: i32, block: i32): void {
   const scale = f32x4.splat(<f32>(1.0 / Math.sqrt(<f64>block)))
   const oddSigns = i32x4(0, 0x80000000, 0, 0x80000000)
@@ -27,7 +27,7 @@ function transform(at: i32, block: i32): void {
     const high = v128.shuffle<i32>(v, v, 2, 3, 2, 3)
     v128.store(at + i * 4, f32x4.mul(f32x4.add(low, v128.xor(high, highSigns)), scale))
   }
-  // Two stages in one pass; a block of 64 or 256 components has an even number of stages left.
+  // Two stages in one pass; a last single stage where their number is odd.
   let half = 4
   for (; half * 2 < block; half <<= 2) {
     const bytes = half * 4

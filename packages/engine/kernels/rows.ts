@@ -1,16 +1,16 @@
 /**
- * Rows: a rotated vector as int8 codes, and its exact integer inner product with a query.
+ * Rows: rotated vectors as int8 codes, and their exact integer inner products with a query.
  *
- * A row is i8[width] codes, f32 scale, i32 sum of the codes. The scale makes the row's product with its own
- * vector right, which takes the error's part along the vector away. A query is 14-bit codes, shifted to be
- * positive and split into u7 high and low halves, since the widest product of a CPU takes u7 by i8
- * (relaxed-simd, `i32x4.relaxed_dot_i8x16_i7x16_add_s`, which is exact in that range); integers, so the sum has no
- * order and every machine and engine gets the same score.
+ * A row is i8[width] codes, f32 scale, i32 sum of the codes. The scale makes the row's product with its own vector right,
+ * which removes the part of the error that lies along the vector. A query is 14-bit codes, shifted to be positive and
+ * split into u7 high and low halves, because the widest product of a CPU takes u7 by i8 (relaxed-simd,
+ * `i32x4.relaxed_dot_i8x16_i7x16_add_s`, exact in that range). Integer sums do not depend on their order, so every
+ * machine and engine gets the same score.
  */
 import { sumIntegers, sumLanes } from "./lanes"
 import { offer, threshold } from "./heap"
 
-/** Beside the codes: scale and sum. */
+/** Bytes after the codes: scale and sum. */
 export const rowTailBytes: i32 = 8
 export const rowsPerBlockShift: i32 = 5
 const rowsPerBlockMask: i32 = 31
@@ -29,12 +29,12 @@ function largestOf(at: i32, width: i32): f32 {
   )
 }
 
-/** Four components as whole steps. */
+/** Four components, rounded to whole steps. */
 function stepsAt(at: i32, step: v128): v128 {
   return f32x4.nearest(f32x4.mul(v128.load(at), step))
 }
 
-/** Encodes f32[width], rotated, as the row at `row`. */
+/** Encodes a rotated f32[width] as the row at `row`. */
 export function encodeRow(rotated: i32, row: i32, width: i32): void {
   const largest = largestOf(rotated, width)
   const step = f32x4.splat(largest > 0 ? codeMax / largest : 0)
@@ -68,7 +68,7 @@ export function encodeRow(rotated: i32, row: i32, width: i32): void {
   store<i32>(row + width, sumIntegers(sum), 4)
 }
 
-/** f32[width], rotated, of a row. */
+/** Decodes a row to a rotated f32[width] at `target`. */
 export function decodeRow(row: i32, target: i32, width: i32): void {
   const scale = f32x4.splat(load<f32>(row + width))
   for (let i = 0; i < width; i += 8) {
@@ -78,7 +78,7 @@ export function decodeRow(row: i32, target: i32, width: i32): void {
   }
 }
 
-/** u7[width] high halves, u7[width] low halves, f32 scale at `query`, of f32[width], rotated. */
+/** Encodes a rotated f32[width] as u7[width] high halves, u7[width] low halves, f32 scale at `query`. */
 export function encodeQuery(rotated: i32, query: i32, width: i32): void {
   const largest = largestOf(rotated, width)
   const step = f32x4.splat(largest > 0 ? queryMax / largest : 0)
@@ -98,7 +98,7 @@ export function encodeQuery(rotated: i32, query: i32, width: i32): void {
   store<f32>(query + 2 * width, largest / queryMax)
 }
 
-/** The score of a row: its inner product with the query, rounded to f32. */
+/** A row's score: its inner product with the query, rounded to f32. */
 export function scoreRow(row: i32, query: i32, width: i32): f32 {
   let high0 = i32x4.splat(0)
   let high1 = i32x4.splat(0)
@@ -119,7 +119,7 @@ export function scoreRow(row: i32, query: i32, width: i32): f32 {
   return <f32>product * (load<f32>(row + width) * load<f32>(query + 2 * width))
 }
 
-/** About `scoreRow`, in half the time: of the query's codes the high halves alone, the low ones taken to be 64. */
+/** Approximate `scoreRow` in half the time: reads the high halves only and takes `lowMean` for the low ones. */
 export function scoreRoughly(row: i32, query: i32, width: i32): f32 {
   let a = i32x4.splat(0)
   let b = i32x4.splat(0)
@@ -138,7 +138,7 @@ export function rowAddress(table: i32, slot: i32, width: i32): i32 {
   return load<i32>(table + (slot >> rowsPerBlockShift) * 4) + (slot & rowsPerBlockMask) * (width + rowTailBytes)
 }
 
-/** Offers every slot whose bit is set in u32[words]; the heap's new size. */
+/** Exact scan of the slots whose bits are set in u32[words]; returns the heap's new size. */
 export function scanRows(
   table: i32,
   bitmap: i32,
@@ -151,7 +151,7 @@ export function scanRows(
 ): i32 {
   let least = threshold(heap, size, k)
   for (let word = 0; word < words; word++) {
-    // Behind a narrow filter most words are empty.
+    // Skips four empty words: with a narrow filter most are.
     if ((word & 3) === 0 && word + 4 <= words && !v128.any_true(v128.load(bitmap + word * 4))) {
       word += 3
       continue
@@ -168,7 +168,7 @@ export function scanRows(
   return size
 }
 
-/** Scores of u32[count] slots, f32[count] at `target`. */
+/** Scores of the slots in u32[count], as f32[count] at `target`. */
 export function scoreSlots(table: i32, slots: i32, count: i32, query: i32, width: i32, target: i32): void {
   for (let i = 0; i < count; i++) {
     store<f32>(target + i * 4, scoreRow(rowAddress(table, load<i32>(slots + i * 4), width), query, width))

@@ -1,7 +1,6 @@
 /**
- * What the service and its embedding thread say to each other. Every request gets one reply with
- * its `requestId`; vectors come back as one flat Float32Array[texts * dims] whose buffer is
- * transferred, not copied.
+ * Requests to the embedding thread and their replies. Vectors come back as one flat Float32Array[texts * dims],
+ * whose buffer is transferred, not copied.
  */
 import type { ModelId } from "./ModelCatalog.ts"
 
@@ -29,15 +28,6 @@ export interface EmbedRequest {
 
 export type ThreadRequest = LoadRequest | EmbedRequest
 
-/**
- * Finish what is under way, give the models back and end. A thread that is terminated in the middle
- * of a native call takes the whole process with it.
- */
-export const closeRequest = { type: "close" } as const
-
-export type Numbered<A> = A & { readonly requestId: number }
-
 export type ThreadReply =
-  | { readonly type: "loaded"; readonly requestId: number }
-  | { readonly type: "embedded"; readonly requestId: number; readonly vectors: Float32Array<ArrayBuffer> }
-  | { readonly type: "failed"; readonly requestId: number; readonly reason: string }
+  | { readonly type: "loaded" }
+  | { readonly type: "embedded"; readonly vectors: Float32Array<ArrayBuffer> }

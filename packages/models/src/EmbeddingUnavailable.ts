@@ -1,5 +1,5 @@
-/** Embedding cannot be had now. Recall then runs on its lexical half, and writes embed later. */
-import * as Schema from "effect/Schema"
+/** No embedding at the moment: search is lexical only, and written memories are embedded later. */
+import { Schema } from "effect"
 
 export class EmbeddingUnavailable extends Schema.TaggedError<EmbeddingUnavailable>()(
   "EmbeddingUnavailable",

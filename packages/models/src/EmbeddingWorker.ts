@@ -1,20 +1,11 @@
 /**
- * Entry of the embedding thread: loads models with transformers.js from the local disk only and
- * turns texts into normalised vectors. A run blocks its thread (a long text takes 20 ms), which is
- * why it is not the service's. Pooling is done here and not by a pipeline, so that one flat buffer
- * is filled and transferred.
+ * Entry of the embedding thread: loads models with transformers.js from the local disk only and turns texts into
+ * normalised vectors. A run blocks its thread (20 ms for a long text), so it has its own. Pooling is done here and
+ * not by a pipeline, so that one flat buffer is filled and transferred.
  */
 import { AutoModel, AutoTokenizer, env } from "@huggingface/transformers"
-import { parentPort, workerData } from "node:worker_threads"
-import type {
-  closeRequest,
-  EmbedRequest,
-  LoadRequest,
-  Numbered,
-  ThreadReply,
-  ThreadRequest,
-  ThreadSettings
-} from "./EmbeddingProtocol.ts"
+import { serve, settingsOf } from "@muniment/worker/WorkerEntry"
+import type { EmbedRequest, LoadRequest, ThreadReply, ThreadRequest, ThreadSettings } from "./EmbeddingProtocol.ts"
 
 interface Encoder {
   readonly settings: LoadRequest
@@ -22,9 +13,7 @@ interface Encoder {
   readonly model: Awaited<ReturnType<typeof AutoModel.from_pretrained>>
 }
 
-const settings: ThreadSettings = workerData
-const port = parentPort
-if (port === null) throw new Error("EmbeddingWorker runs only as a worker thread")
+const settings = settingsOf<ThreadSettings>()
 
 env.allowRemoteModels = false
 env.allowLocalModels = true
@@ -33,37 +22,10 @@ env.useFSCache = false
 
 const encoders = new Map<string, Encoder>()
 
-const underWay = new Set<Promise<void>>()
-
-port.on("message", (request: Numbered<ThreadRequest> | typeof closeRequest) => {
-  if (request.type === "close") {
-    void close()
-    return
-  }
-  const done = answer(request).then((reply) =>
-    port.postMessage(reply, reply.type === "embedded" ? [reply.vectors.buffer] : [])
-  )
-  underWay.add(done)
-  void done.finally(() => underWay.delete(done))
-})
-
-const close = async (): Promise<void> => {
-  await Promise.allSettled(underWay)
-  for (const { model } of encoders.values()) await model.dispose()
-  port.close()
-}
-
-const answer = async (request: Numbered<ThreadRequest>): Promise<ThreadReply> => {
-  const { requestId } = request
-  try {
-    if (request.type === "load") {
-      encoders.set(request.modelId, await load(request))
-      return { type: "loaded", requestId }
-    }
-    return { type: "embedded", requestId, vectors: await embed(request) }
-  } catch (cause) {
-    return { type: "failed", requestId, reason: cause instanceof Error ? cause.message : String(cause) }
-  }
+const answer = async (request: ThreadRequest): Promise<ThreadReply> => {
+  if (request.type === "embed") return { type: "embedded", vectors: await embed(request) }
+  encoders.set(request.modelId, await load(request))
+  return { type: "loaded" }
 }
 
 const load = async (request: LoadRequest): Promise<Encoder> => ({
@@ -114,7 +76,7 @@ const embedRun = async (encoder: Encoder, texts: ReadonlyArray<string>, vectors:
   }
 }
 
-/** To length 1, which also makes the mean's division needless. */
+/** To length 1; the division of the mean by the token count is therefore left out. */
 const normalise = (vector: Float32Array): void => {
   let squares = 0
   for (const value of vector) squares += value * value
@@ -122,3 +84,10 @@ const normalise = (vector: Float32Array): void => {
   if (!(length > 0)) throw new Error("the network gave a vector of length 0")
   for (let dim = 0; dim < vector.length; dim++) vector[dim]! /= length
 }
+
+serve(answer, {
+  transfer: (reply) => (reply.type === "embedded" ? [reply.vectors.buffer] : []),
+  onClose: async () => {
+    for (const { model } of encoders.values()) await model.dispose()
+  }
+})

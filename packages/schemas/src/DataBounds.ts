@@ -1,7 +1,6 @@
 /**
- * What a memory's data may be before any schema looks at it (interface.md section 13; reliability.md,
- * "JSON"): a JSON value of bounded depth and size without `__proto__` names, so that it can be copied
- * to the validator, merged and stored without surprises.
+ * Bounds of a memory's data, checked before any schema (contract: Limits): a JSON value of bounded depth and size without
+ * `__proto__` names, so that it can be copied to the validator, merged and stored safely.
  */
 import { Limits } from "@muniment/domain/Limits"
 import { shortened } from "./SchemaFault.ts"
@@ -15,7 +14,7 @@ export interface Issue {
   readonly message: string
 }
 
-/** The first broken bound, or undefined. Visits each value once; cyclic data breaks the depth bound. */
+/** The first violated bound, or undefined. Visits each value once; cyclic data violates the depth bound. */
 export const checkData = (data: unknown): Issue | undefined => {
   const issue = findIssue(data, 1)
   if (issue !== undefined) return issue
@@ -24,7 +23,7 @@ export const checkData = (data: unknown): Issue | undefined => {
     : undefined
 }
 
-/** The path is built on the way back from an issue, so that data without one pays nothing for it. */
+/** Builds the path on the way back from an issue, so that valid data costs nothing extra. */
 const findIssue = (value: unknown, depth: number): Issue | undefined => {
   if (value === null || typeof value === "boolean" || typeof value === "string") return undefined
   if (typeof value === "number") {

@@ -1,8 +1,7 @@
 /**
- * User-supplied regular expressions: compiled by re2js only, which never backtracks, so that matching
- * is linear in the data (reliability.md, "Hostile schemas"). Look-around and back-references, which
- * RE2 cannot express, are refused. RE2 expands counted repetitions: `(…500 characters…){1000}` takes
- * half a second to compile, hence the estimate that runs before the compiler does.
+ * User-supplied regular expressions: compiled by re2js only, which never backtracks, so that matching is linear in the
+ * data. Look-around and back-references, which RE2 does not support, are refused. RE2 expands counted repetitions:
+ * `(…500 characters…){1000}` takes half a second to compile, so an estimate runs before the compiler.
  */
 import { RE2JS } from "re2js"
 import { faultAt, type SchemaFault, shortened } from "./SchemaFault.ts"
@@ -18,25 +17,25 @@ export const patternLimits = {
   unicodeClassesMax: 64
 } as const
 
-/** What ajv asks of a regular-expression engine; `toString` is its cache key. */
+/** ajv's interface of a regular expression engine; `toString` is its cache key. */
 export interface CompiledPattern {
   readonly test: (text: string) => boolean
   readonly toString: () => string
 }
 
-/** A pattern and where it stands. */
+/** A pattern and its place in the schema. */
 export interface PlacedPattern {
   readonly pointer: string
   readonly pattern: string
 }
 
-/** The first pattern that RE2 refuses or with which the schema leaves `patternLimits`. */
+/** The first pattern that RE2 refuses, or with which the schema exceeds `patternLimits`. */
 export const checkPatterns = (placed: ReadonlyArray<PlacedPattern>): SchemaFault | undefined => {
   let instructions = 0
   let unicodeClasses = 0
   for (const [index, { pointer, pattern }] of placed.entries()) {
     if (index >= patternLimits.countMax) return faultAt(pointer, `more than ${patternLimits.countMax} patterns`)
-    // The sums grow before the pattern is compiled: compiling is what they bound.
+    // Sums before compiling, because they bound the compilation.
     if (pattern.length <= patternLimits.lengthMax) {
       instructions += estimatedInstructions(RE2JS.translateRegExp(pattern))
       unicodeClasses += pattern.match(/\\[pP]/g)?.length ?? 0
@@ -53,7 +52,7 @@ export const checkPatterns = (placed: ReadonlyArray<PlacedPattern>): SchemaFault
   return undefined
 }
 
-/** Undefined when RE2 takes the pattern within the bounds of a single one, else the reason in words. */
+/** Undefined if RE2 accepts the pattern and it is within the bounds of a single one; otherwise the reason. */
 export const patternFault = (pattern: string): string | undefined => {
   if (pattern.length > patternLimits.lengthMax) return `a pattern is longer than ${patternLimits.lengthMax} characters`
   const translated = RE2JS.translateRegExp(pattern)
@@ -72,7 +71,7 @@ export const patternFault = (pattern: string): string | undefined => {
   }
 }
 
-/** Compiles a pattern that `patternFault` has passed; throws otherwise. Matches anywhere in the text. */
+/** Compiles a pattern that `patternFault` has accepted; throws otherwise. Matches anywhere in the text. */
 export const compilePattern = (pattern: string): CompiledPattern => {
   const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern))
   return { test: (text) => compiled.test(text), toString: () => pattern }

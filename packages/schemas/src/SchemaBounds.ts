@@ -1,6 +1,6 @@
 /**
- * What callers see of the gate: a schema text is either parsed or refused by a tagged error. Pure and
- * synchronous: the costliest text found took 34 ms, the first call 80 ms more for ajv's meta-schemas.
+ * The gate as callers see it: parses a schema text or refuses it with a tagged error. Pure and synchronous: the most
+ * expensive text found took 34 ms, the first call 80 ms more for ajv's meta-schemas.
  */
 import { Result, Schema } from "effect"
 import { parseSchema, type ParsedSchema } from "./SchemaGate.ts"

@@ -1,8 +1,7 @@
 /**
- * The ajv instances of both dialects (JSON Schema 2020-12 and draft-07), set up so that no keyword can
- * cost more than its data: patterns run in re2js, `uniqueItems` is a hash set instead of a comparison
- * of all pairs, formats are ajv's fast ones, except dates and times, whose full forms check the
- * calendar without backtracking.
+ * ajv instances of both dialects (JSON Schema 2020-12 and draft-07), configured so that no keyword costs more than its
+ * data: patterns run in re2js, `uniqueItems` uses a hash set instead of comparing all pairs, formats are ajv's fast ones,
+ * except dates and times, whose full forms check the calendar without backtracking.
  */
 import { Ajv, type Options } from "ajv"
 import { Ajv2020 } from "ajv/dist/2020.js"
@@ -14,7 +13,7 @@ import type { Dialect } from "./SchemaPositions.ts"
 // The package is CommonJS without a named export, so Node hands its function over as `default`.
 const addFormats = addFormatsModule.default
 
-/** `$schema` values that are understood, a trailing `#` aside; the first dialect is the default. */
+/** Supported `$schema` values, without a trailing `#`; the first dialect is the default. */
 export const dialectByUri: ReadonlyMap<string, Dialect> = new Map([
   ["https://json-schema.org/draft/2020-12/schema", "2020-12"],
   ["http://json-schema.org/draft-07/schema", "draft-07"],
@@ -32,7 +31,7 @@ export const makeAjv = (dialect: Dialect, purpose: Purpose): Ajv | Ajv2020 => {
     allErrors: !isMeta,
     useDefaults: !isMeta,
     ownProperties: true,
-    // Known to be valid when data is checked, and without meta-schemas no `$ref` can reach them.
+    // The schema is known to be valid, and without meta-schemas no `$ref` can reach them.
     meta: isMeta,
     validateSchema: isMeta,
     // Inlining copies the target into every reference: 500 nodes would compile as 2,000.
@@ -69,7 +68,7 @@ const useHashedUniqueItems = <A extends Ajv | Ajv2020>(ajv: A): A => {
   return ajv
 }
 
-/** JSON with sorted names: equal texts exactly for values that JSON Schema calls equal. */
+/** JSON with sorted names: equal texts exactly for values equal in JSON Schema. */
 const canonicalText = (value: unknown): string => {
   if (typeof value !== "object" || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`

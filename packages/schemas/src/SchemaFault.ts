@@ -1,6 +1,6 @@
 /**
- * Why a schema text is refused, as plain data: the validation worker passes the same gate as the
- * server, and starts twice as fast without the modules that error classes need.
+ * Reason why a schema text is refused, as plain data: the validation thread runs the same gate as the server, and starts
+ * twice as fast without the modules of error classes.
  */
 
 /** `path` is a JSON pointer into the schema, `reason` a sentence for its author, path included. */
@@ -11,7 +11,7 @@ export interface SchemaFault {
 
 const pathLengthMax = 256
 
-/** Refuses the place `path`; the pointer is cut, since its length is the author's choice. */
+/** Refuses the place `path`; the pointer is cut, because its author chooses the length. */
 export const faultAt = (path: string, why: string): SchemaFault => {
   const shown = shortened(path, pathLengthMax)
   return { path: shown, reason: shown === "" ? `schema: ${why}` : `schema at ${shown}: ${why}` }

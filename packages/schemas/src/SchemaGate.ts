@@ -1,10 +1,9 @@
 /**
- * The gate in front of every user schema, run by the server and again by the worker: pure, synchronous, and cheap whatever the text holds. What
- * passes is a valid object schema of 2020-12 or draft-07, bounded in size, depth, references and
- * patterns, so that a compiler may be let loose on it (reliability.md, "Hostile schemas";
- * interface.md sections 5.1, 6 and 13).
+ * Gate of every user schema (contract: Schemas), run by the server and again by the validation thread: pure, synchronous,
+ * cheap for any text. An accepted text is a valid object schema of 2020-12 or draft-07, bounded in size, depth,
+ * references and patterns, so that it is safe to compile.
  */
-import * as Result from "effect/Result"
+import { Result } from "effect"
 import type { ErrorObject } from "ajv"
 import { checkPatterns, type PlacedPattern } from "./PatternBounds.ts"
 import { dialectByUri, makeAjv } from "./SchemaDialects.ts"
@@ -12,7 +11,7 @@ import { checkReferences, type Dialect, findPositions, type SchemaPosition } fro
 import { faultAt, type SchemaFault, shortened } from "./SchemaFault.ts"
 import { isJsonObject, type JsonObject, parseSchemaText, pointerTo } from "./SchemaText.ts"
 
-/** A schema that passed every bound. */
+/** A schema that is within all bounds. */
 export interface ParsedSchema {
   readonly schema: JsonObject
   readonly dialect: Dialect
@@ -20,13 +19,13 @@ export interface ParsedSchema {
   readonly declaredProperties: ReadonlyArray<string>
   /** First declared property with the format `date-time` or `date`, or a choice of both. */
   readonly temporalProperty: string | undefined
-  /** Subschemas of the document, the measure of what compiling it costs. */
+  /** Number of subschemas, which determines the cost of compiling. */
   readonly subschemaCount: number
 }
 
 const idLengthMax = 512
 
-/** Checks the text of a schema; the first broken rule is the answer. */
+/** Checks the text of a schema; fails with the first violated rule. */
 export const parseSchema = (text: string): Result.Result<ParsedSchema, SchemaFault> =>
   Result.gen(function* () {
     const schema = yield* parseSchemaText(text)
@@ -66,7 +65,7 @@ const checkTop = (schema: JsonObject): SchemaFault | undefined => {
     : undefined
 }
 
-/** Keywords that would move what a reference means, or that the compiler does not take. */
+/** Keywords that would change the meaning of a reference, or that the compiler does not support. */
 const refusedKeywords: ReadonlyMap<string, string> = new Map([
   ["$anchor", "not supported; refer to schemas by #/$defs/name"],
   ["$dynamicAnchor", "dynamic references are not supported"],
@@ -83,7 +82,7 @@ const checkKeywords = (positions: ReadonlyMap<string, SchemaPosition>): SchemaFa
     for (const name of Object.keys(schema)) {
       const refusal = refusedKeywords.get(name)
       if (refusal !== undefined) return faultAt(pointerTo(pointer, name), refusal)
-      // An inner `$id` or `$schema` would start another document with references of its own.
+      // An inner `$id` or `$schema` would start another document with its own references.
       if (pointer !== "" && (name === "$id" || name === "$schema")) {
         return faultAt(pointerTo(pointer, name), "only allowed at the top level")
       }
@@ -94,7 +93,7 @@ const checkKeywords = (positions: ReadonlyMap<string, SchemaPosition>): SchemaFa
   return undefined
 }
 
-/** What the meta-schemas let through and ajv either throws on or gets wrong. */
+/** Accepted by the meta-schemas, but ajv throws or is wrong. */
 const checkCompilerRules = (pointer: string, schema: JsonObject): SchemaFault | undefined => {
   if (Array.isArray(schema["enum"]) && schema["enum"].length === 0) {
     return faultAt(pointerTo(pointer, "enum"), "must list at least one value")
@@ -125,7 +124,7 @@ const patternsOf = (positions: ReadonlyMap<string, SchemaPosition>): ReadonlyArr
     return typeof own === "string" ? [...found, { pointer: pointerTo(pointer, "pattern"), pattern: own }] : found
   })
 
-/** Compiled on first use, 60 ms for 2020-12; the validator's layer does so before it serves. */
+/** Compiled on first use (60 ms for 2020-12), which the validator's layer does before it serves. */
 const metaAjv = new Map<Dialect, ReturnType<typeof makeAjv>>()
 
 const checkMeta = (schema: JsonObject, dialect: Dialect): SchemaFault | undefined => {
@@ -139,7 +138,7 @@ const checkMeta = (schema: JsonObject, dialect: Dialect): SchemaFault | undefine
   return faultAt(fault.instancePath, shortened(`${fault.message ?? "not valid"}${allowed}`, 200))
 }
 
-/** A date, a moment, or a choice between such. */
+/** A date, a date-time, or a choice of them. */
 const isTemporal = (property: unknown): boolean => {
   if (!isJsonObject(property)) return false
   const choices = property["anyOf"] ?? property["oneOf"]

@@ -1,9 +1,9 @@
 /**
- * Where the subschemas of a document are, and how many an evaluation can visit. `$ref` may only name a
- * subschema of the same document; a reference that leads back to itself, or references that double at
- * every step, are refused: 1.4 KB of the latter killed Node (reliability.md, "Hostile schemas").
+ * Positions of the subschemas of a document, and how many an evaluation can visit. `$ref` may only point to a subschema of
+ * the same document; a reference that leads back to itself, and references that double at every step, are refused: 1.4 KB
+ * of the latter killed Node.
  */
-import * as Result from "effect/Result"
+import { Result } from "effect"
 import { faultAt, type SchemaFault } from "./SchemaFault.ts"
 import { isJsonObject, type JsonObject, pointerTo } from "./SchemaText.ts"
 
@@ -13,7 +13,7 @@ export type Dialect = "2020-12" | "draft-07"
 export interface SchemaPosition {
   readonly pointer: string
   readonly schema: JsonObject
-  /** Subschemas that are evaluated with this one; definitions are reached by `$ref` alone. */
+  /** Subschemas evaluated with this one; definitions are reached only by `$ref`. */
   readonly applied: ReadonlyArray<string>
 }
 
@@ -84,7 +84,7 @@ export const findPositions = (
   return fault === undefined ? Result.succeed(positions) : Result.fail(fault)
 }
 
-/** Refuses references to the outside, to nothing, in circles, or expanding beyond the bound. */
+/** Refuses references that leave the document, have no target, are circular, or expand beyond the bound. */
 export const checkReferences = (positions: ReadonlyMap<string, SchemaPosition>): SchemaFault | undefined => {
   const sizes = new Map<string, number | "open">()
   const measure = (position: SchemaPosition): number | SchemaFault => {
@@ -107,7 +107,7 @@ export const checkReferences = (positions: ReadonlyMap<string, SchemaPosition>):
     sizes.set(position.pointer, size)
     return size
   }
-  // Every position is a start: a circle among unused definitions would otherwise stay unseen.
+  // Every position is a start: a circle among unused definitions would otherwise be missed.
   for (const position of positions.values()) {
     const size = measure(position)
     if (typeof size !== "number") return size
@@ -121,7 +121,7 @@ interface Subschema {
   readonly isApplied: boolean
 }
 
-/** Values of the wrong type are passed over: the meta-schema refuses them with a better message. */
+/** Values of the wrong type are skipped: the meta-schema refuses them with a better message. */
 const subschemasOf = (schema: JsonObject, pointer: string, dialect: Dialect): ReadonlyArray<Subschema> => {
   const found: Array<Subschema> = []
   const add = (value: unknown, at: string, isApplied: boolean) => {
@@ -158,5 +158,5 @@ const referenceOf = (
   }
   const pointer = Result.try(() => decodeURIComponent(reference.slice(1)))
   const target = Result.isSuccess(pointer) ? positions.get(pointer.success) : undefined
-  return target ?? faultAt(at, "points at nothing that is a schema in this document")
+  return target ?? faultAt(at, "points to no schema in this document")
 }

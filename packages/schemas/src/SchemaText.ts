@@ -1,10 +1,9 @@
 /**
- * From schema text to JSON value, refusing what `JSON.parse` lets through or changes silently:
- * duplicate names (last one wins), `__proto__`, lone surrogates, unbounded depth and size
- * (reliability.md, "JSON"). One linear pass over the text; nothing here knows JSON Schema.
+ * Parses a schema text as JSON, and refuses what `JSON.parse` accepts or changes silently: duplicate names (the last one
+ * wins), `__proto__`, lone surrogates, unbounded depth and size. One linear pass; knows nothing of JSON Schema.
  */
 import { Limits } from "@muniment/domain/Limits"
-import * as Result from "effect/Result"
+import { Result } from "effect"
 import { faultAt, type SchemaFault, shortened } from "./SchemaFault.ts"
 
 export type JsonObject = { readonly [name: string]: unknown }
@@ -26,7 +25,7 @@ export const pointerTo = (pointer: string, token: string | number): string =>
 
 /** Parses the text into an object within `schemaTextLimits`. */
 export const parseSchemaText = (text: string): Result.Result<JsonObject, SchemaFault> => {
-  // The length comes first: no UTF-16 unit is shorter than a byte, and it costs nothing to look at.
+  // The length first: a UTF-16 unit is at least one byte, and the length is known.
   if (text.length > Limits.schemaTextBytesMax || Buffer.byteLength(text) > Limits.schemaTextBytesMax) {
     return Result.fail(faultAt("", `longer than ${Limits.schemaTextBytesMax} bytes`))
   }
@@ -43,7 +42,7 @@ export const parseSchemaText = (text: string): Result.Result<JsonObject, SchemaF
 }
 
 interface Frame {
-  /** Names seen so far; absent in an array. */
+  /** Names seen so far; undefined in an array. */
   readonly names: Set<string> | undefined
   at: string | number
   expectsName: boolean
@@ -51,7 +50,7 @@ interface Frame {
 
 const tokenPattern = /"(?:[^"\\]+|\\.)*"|[{}[\],]/g
 
-/** Walks the tokens of text that is known to be JSON; the first broken bound is returned. */
+/** Walks the tokens of valid JSON text; returns the first violated bound. */
 const scanTokens = (text: string): SchemaFault | undefined => {
   const frames: Array<Frame> = []
   let nodes = 0

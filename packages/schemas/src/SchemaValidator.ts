@@ -1,36 +1,36 @@
 /**
- * Validates data against user schemas off the event loop (reliability.md, "Hostile schemas"). A request
- * has 250 ms of the worker's time and 128 MB of heap; one that needs more answers with an issue, which
- * is the caller's 400, and costs the others one change to a worker that stands by, warm. Requests
- * take turns by tenant, so that a hostile tenant delays another's request by one deadline at most.
+ * Validates data against user schemas on a worker thread. A request has `threadLimits.deadlineMillis` and a capped heap;
+ * one that needs more is answered with an issue (the caller's 400), and a warm spare thread takes over for the others.
+ * Requests take turns by tenant, so that a hostile tenant delays another's request by at most one deadline.
  */
-import { Context, Effect, Exit, Fiber, Layer, PartitionedSemaphore, Result, Schema, Scope } from "effect"
+import type { WorkerFailure } from "@muniment/worker/WorkerThread"
+import { Context, Effect, Fiber, Layer, PartitionedSemaphore, Result, Schema, type Scope } from "effect"
 import { builtinKinds } from "./BuiltinKinds.ts"
 import type { Outcome } from "./CompiledSchemas.ts"
 import { checkData, type Issue } from "./DataBounds.ts"
 import { checkSchema } from "./SchemaBounds.ts"
-import { type LaneLost, openLane, type ValidationLane } from "./ValidationLane.ts"
 import { tooSlow, type ValidationRequest } from "./ValidationProtocol.ts"
+import { openValidationThread, type ValidationThread } from "./ValidationThread.ts"
 
 export interface ValidationItem {
   readonly schemaText: string
   readonly data: unknown
 }
 
-/** Too many requests wait for the validator; nothing was done, trying again later may succeed. */
+/** The validation queue is full; nothing was done, a later retry may succeed. */
 export class ValidatorBusy extends Schema.TaggedError<ValidatorBusy>()("ValidatorBusy", {
   waiting: Schema.Int
 }) {}
 
-/** Requests that hold or await the worker, over all tenants. */
+/** Requests under way or waiting, over all tenants. */
 export const waitingRequestsMax = 256
 
 export class SchemaValidator extends Context.Service<
   SchemaValidator,
   {
     /**
-     * One outcome per item, in order. Data is not changed: a valid outcome carries a copy with defaults
-     * filled in. `tenant` names the queue in which the request takes its turn.
+     * One outcome per item, in order. Data is not changed: a valid outcome contains a copy with defaults filled in.
+     * `tenant` selects the queue in which the request waits.
      */
     readonly validate: (
       items: ReadonlyArray<ValidationItem>,
@@ -47,17 +47,17 @@ export class SchemaValidator extends Context.Service<
 const make = Effect.gen(function* () {
   yield* Effect.sync(checkBuiltinKinds)
   const scope = yield* Effect.scope
-  const lanes = yield* openLanes(scope)
+  const threads = yield* openThreads
   const turns = PartitionedSemaphore.makeUnsafe<string>({ permits: 1 })
   let waiting = 0
 
-  // A client that goes away must not leave the worker busy for the next one: the exchange runs in the
-  // layer's scope to its end, at most one deadline, and only then gives its turn back.
+  // The request of a client that disconnects runs to its end, at most one deadline, in the layer's scope, and only then
+  // gives its turn back: otherwise the next request's deadline would start behind it.
   const inTurn = (request: ValidationRequest, tenant: string) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
         yield* restore(turns.take(tenant, 1))
-        const exchange = Effect.interruptible(lanes.ask(request)).pipe(Effect.ensuring(turns.release(1)))
+        const exchange = Effect.interruptible(threads.validate(request)).pipe(Effect.ensuring(turns.release(1)))
         return yield* restore(Fiber.join(yield* Effect.forkIn(exchange, scope)))
       })
     )
@@ -77,58 +77,65 @@ const make = Effect.gen(function* () {
   return SchemaValidator.of({ validate })
 })
 
-/** Broken built-in kinds are a defect. The check also compiles the meta-schemas, 80 ms, before anyone waits. */
+/** Invalid built-in kinds are a defect. The check also compiles the meta-schemas (80 ms) before the first request. */
 const checkBuiltinKinds = () => {
   for (const { schema } of builtinKinds) Result.getOrThrow(checkSchema(schema))
   Result.getOrThrow(checkSchema(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`))
 }
 
-interface OpenLane {
-  readonly lane: ValidationLane
-  readonly close: Effect.Effect<void>
-}
+/** The thread in use and a warm spare, which takes over while a lost one starts again. */
+class ThreadPair {
+  #current: ValidationThread
+  #spare: ValidationThread
+  readonly #scope: Scope.Scope
 
-/** The lane in use and the spare; `ask` must not run twice at a time. */
-const openLanes = Effect.fn("SchemaValidator.openLanes")(function* (scope: Scope.Scope) {
-  const open: Effect.Effect<OpenLane> = Effect.gen(function* () {
-    const own = yield* Scope.fork(scope)
-    const lane = yield* Scope.provide(openLane(), own)
-    return { lane, close: Scope.close(own, Exit.void) }
-  })
-  let current = yield* open
-  let spare = yield* open
-  yield* Effect.orDie(current.lane.ready)
+  constructor(current: ValidationThread, spare: ValidationThread, scope: Scope.Scope) {
+    this.#current = current
+    this.#spare = spare
+    this.#scope = scope
+  }
 
-  const replace = Effect.gen(function* () {
-    yield* Effect.forkIn(current.close, scope)
-    current = spare
-    spare = yield* open
-  })
-  const ask = (request: ValidationRequest): Effect.Effect<ReadonlyArray<Outcome>> =>
-    Effect.gen(function* () {
-      if (current.lane.isLost()) yield* replace
-      yield* current.lane.ready.pipe(Effect.orDie)
-      return yield* current.lane
-        .ask(request)
-        .pipe(
-          Effect.catchTag("LaneLost", (loss) =>
-            Effect.logWarning("a validation worker was replaced", { reason: loss.reason, detail: loss.detail }).pipe(
-              Effect.andThen(replace),
-              Effect.as(request.items.map(() => outcomeOf(loss)))
-            )
+  /** Must not run twice at a time. */
+  validate(request: ValidationRequest): Effect.Effect<ReadonlyArray<Outcome>> {
+    return Effect.suspend(() => {
+      const { start, validate } = this.#current
+      return Effect.orDie(start).pipe(
+        Effect.andThen(validate(request)),
+        Effect.catchTag("WorkerFailure", (failure) =>
+          Effect.as(
+            this.#change,
+            request.items.map(() => outcomeOf(failure))
           )
         )
+      )
     })
-  return { ask }
+  }
+
+  get #change(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const lost = this.#current
+      this.#current = this.#spare
+      this.#spare = lost
+      return Effect.asVoid(Effect.forkIn(Effect.ignore(lost.start), this.#scope))
+    })
+  }
+}
+
+const openThreads = Effect.gen(function* () {
+  const [current, spare] = yield* Effect.all([openValidationThread(), openValidationThread()])
+  const scope = yield* Effect.scope
+  yield* Effect.forkIn(Effect.ignore(spare.start), scope)
+  yield* Effect.orDie(current.start)
+  return new ThreadPair(current, spare, scope)
 })
 
-const outcomeOf = (loss: LaneLost): Outcome => {
-  if (loss.reason === "deadline") return tooSlow()
-  const message = loss.reason === "memory" ? "validation needed too much memory" : "validation could not be completed"
+const outcomeOf = ({ reason }: WorkerFailure): Outcome => {
+  if (reason === "deadline") return tooSlow()
+  const message = reason === "memory" ? "validation needed too much memory" : "validation could not be completed"
   return { ok: false, issues: [{ path: "", message }] }
 }
 
-/** Puts the worker's answers between the items that never went to it. */
+/** Merges the thread's answers with the items that were refused before. */
 const inOrder = (
   refused: ReadonlyArray<Issue | undefined>,
   answers: ReadonlyArray<Outcome>
@@ -137,7 +144,7 @@ const inOrder = (
   return refused.map((issue) => {
     if (issue !== undefined) return { ok: false, issues: [issue] }
     const { value } = remaining.next()
-    if (value === undefined) throw new Error("the validation worker answered fewer items than it was asked")
+    if (value === undefined) throw new Error("the validation thread answered fewer items than it was asked")
     return value
   })
 }

@@ -1,6 +1,6 @@
 /**
- * What the service and its validation worker say to each other. One request is under way at a time;
- * schema texts travel once per request, since many memories share a kind.
+ * Request to the validation thread, and its deadlines. Schema texts travel once per request, because many
+ * memories share a kind.
  */
 import type { Outcome } from "./CompiledSchemas.ts"
 
@@ -9,15 +9,11 @@ export interface ValidationRequest {
   readonly items: ReadonlyArray<{ readonly schema: number; readonly data: unknown }>
 }
 
-export type WorkerMessage =
-  | { readonly kind: "ready" }
-  | { readonly kind: "outcomes"; readonly outcomes: ReadonlyArray<Outcome> }
-
 export const validationDeadlineMillis = 250
 
 /**
- * After this long the worker itself declines the items left. A request with many kinds that are not
- * compiled yet thus keeps what it compiled, and succeeds when it is repeated; a kill loses everything.
+ * After this long the thread itself declines the remaining items. A request with many kinds that are not compiled
+ * yet thus keeps what it compiled and succeeds when it is repeated; ending the thread loses everything.
  */
 export const validationSoftDeadlineMillis = 200
 

@@ -1,89 +1,43 @@
 /**
- * The layer graph: the only place that combines engine, models, ledger and the HTTP contract. Gives
- * the command line two ways in: `runServer` until told to stop, and `withLocalServer` for a command
- * that needs a server for a moment.
+ * Runs the service: `runServer` until interrupted, `withLocalServer` for a command that needs a server for a moment.
  *
- * Start: configuration, directory lock, control.db and its migrations, operator account, listen.
- * Namespaces open at their first use. Stop: the listener closes, requests under way finish, files
- * close.
+ * Start: configuration, directory lock, control.db and its migrations (`ServerLayer.ts`), listener, operator's
+ * account. Namespaces open at their first use. Stop: the listener closes, requests in flight finish, files close.
  */
 import { createServer } from "node:net"
 import { Clock, Duration, Effect, Layer, Logger, Option, Redacted, References } from "effect"
-import { SecureRandom } from "effect/crypto"
 import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { credits } from "@muniment/domain/Money"
-import { loadHnswlib, type HnswlibModule } from "@muniment/engine/index/Hnswlib"
-import { MemorySearch } from "@muniment/engine/MemorySearch"
-import { NamespaceHost } from "@muniment/engine/NamespaceHost"
-import { type CostBook, measureCosts, typicalCosts } from "@muniment/engine/index/IndexCosts"
-import { loadKernels } from "@muniment/engine/index/Kernels"
-import { SlabPool } from "@muniment/engine/index/Slab"
-import { sqliteNamespaceStore } from "@muniment/engine/store/SqliteNamespaceStore"
-import { MemoryMap } from "@muniment/insight/map/MemoryMap"
-import { Accounts } from "@muniment/ledger/Accounts"
-import { ApiKeyStore } from "@muniment/ledger/ApiKeyStore"
-import { ControlDatabase } from "@muniment/ledger/ControlDatabase"
-import { IdempotencyStore } from "@muniment/ledger/IdempotencyStore"
-import { JobLog } from "@muniment/ledger/JobLog"
-import { Ledger } from "@muniment/ledger/Ledger"
-import { ModelUsage } from "@muniment/ledger/ModelUsage"
-import { PaymentJournal } from "@muniment/ledger/PaymentJournal"
-import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
-import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
-import { GrantRevocations } from "@muniment/ledger/GrantRevocations"
-import { Wallets } from "@muniment/ledger/Wallets"
-import { Embedder } from "@muniment/models/Embedder"
-import { Payments } from "@muniment/payments/Payments"
-import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
-import { layerRpc } from "@muniment/trust/ContractWallets"
-import { grantPrefix } from "@muniment/trust/Grant"
-import { KeyRing } from "@muniment/trust/KeyRing"
-import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
-import { AttestationService } from "./attestations/AttestationService.ts"
-import { ServerConfig } from "./Config.ts"
-import { ChargedCalls } from "./credits/ChargedCalls.ts"
-import { OpenCharges } from "./credits/OpenCharges.ts"
-import { PaymentDesk } from "./credits/PaymentDesk.ts"
+import { loadHnswlib } from "@muniment/engine/vectors/planner/PlannedIndex"
+import { Accounts } from "@muniment/control/accounts/Accounts"
+import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { localOrigin, ServerConfig } from "./Config.ts"
 import { DataDirectory, readLockNote, readOperatorToken } from "./DataDirectory.ts"
-import { ConversationExtraction } from "./extraction/ConversationExtraction.ts"
-import { extractionDeadline, languageModelLayer } from "./extraction/LanguageModel.ts"
 import { accountHandlers } from "./http/AccountHandlers.ts"
 import { adminHandlers } from "./http/AdminHandlers.ts"
 import { attestationsHandlers, keyFileRoutes } from "./http/AttestationsHandlers.ts"
 import { authorization, operatorAuthorization } from "./http/Authorization.ts"
-import { charging } from "./http/Charging.ts"
 import { crossOrigin } from "./http/CrossOrigin.ts"
 import { creditsHandlers } from "./http/CreditsHandlers.ts"
-import { bodyLimit, maxBodySize } from "./http/BodyLimit.ts"
+import { bodyLimit, charging, idempotency, maxBodySize, rateLimiting } from "./http/Middleware.ts"
 import { envelope } from "./http/Envelope.ts"
-import { idempotency } from "./http/Idempotency.ts"
 import { listener } from "./http/Listener.ts"
 import { memoriesHandlers } from "./http/MemoriesHandlers.ts"
 import { moneyAdminHandlers } from "./http/MoneyAdminHandlers.ts"
 import { originRoutes } from "./http/Origin.ts"
-import { rateLimiting } from "./http/RateLimits.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
-import { validation, wellFormedJson } from "./http/Validation.ts"
+import { validation, wellFormedRequest } from "./http/Validation.ts"
 import { mcpRoutes } from "./mcp/McpRoutes.ts"
-import { Housekeeping } from "./jobs/Housekeeping.ts"
-import { Reembed } from "./jobs/Reembed.ts"
-import { StorageInsurance } from "./jobs/StorageInsurance.ts"
-import { KnownKinds } from "./memories/KnownKinds.ts"
-import { MemoryCreation } from "./memories/MemoryCreation.ts"
-import { MemoryService } from "./memories/MemoryService.ts"
-import { QueryEmbedding } from "./memories/QueryEmbedding.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
-import { MemoryRecall } from "./sharing/MemoryRecall.ts"
-import { SearchModes } from "./sharing/SearchModes.ts"
-import { SharedAccess } from "./sharing/SharedAccess.ts"
+import { serverLayer } from "./ServerLayer.ts"
 
-/** What there is to say once the service listens. */
+/** State of the service once it listens. */
 export interface BootReport {
   readonly url: string
   readonly dataDirectory: string
-  /** Only when this start made it: it is stored as a hash. */
+  /** Only if this start created it; stored as a hash. */
   readonly operatorKey?: string | undefined
   readonly docsUrl: string
   readonly warnings: ReadonlyArray<string>
@@ -98,14 +52,14 @@ export interface LocalEndpoint {
 
 export const operatorAccountName = "operator"
 
-/** Serves until interrupted; `onReady` is told once, when requests are taken. */
+/** Serves until interrupted; calls `onReady` once it listens. */
 export const runServer = Effect.fn("App.runServer")(function* (options: {
   readonly onReady: (report: BootReport) => Effect.Effect<void>
 }) {
   const config = yield* ServerConfig
   return yield* Effect.scoped(
     Effect.gen(function* () {
-      const report = yield* serve(config, performance.now())
+      const report = yield* serve(config, yield* Clock.monotonicTimeNanos)
       yield* options.onReady(report)
       return yield* Effect.never
     })
@@ -122,135 +76,11 @@ export const withLocalServer = Effect.fn("App.withLocalServer")(function* <A, E,
   return yield* Effect.scoped(
     Effect.gen(function* () {
       const port = yield* freePort
-      const report = yield* serve({ ...config, host: "127.0.0.1", port, logLevel: "Error" }, performance.now())
+      const startedNanos = yield* Clock.monotonicTimeNanos
+      const report = yield* serve({ ...config, host: "127.0.0.1", port, logLevel: "Error" }, startedNanos)
       return yield* use({ url: report.url, token: yield* tokenOf(config) })
     })
   ).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
-})
-
-/** The layer graph of one server, without its listener. */
-export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) => {
-  const records = Layer.mergeAll(
-    Accounts.layer,
-    ApiKeyStore.layerWith({ keyPrefix: config.apiKeyPrefix }),
-    SchemaRegistry.layer,
-    NamespaceDirectory.layer,
-    Wallets.layer,
-    GrantRevocations.layer,
-    IdempotencyStore.layer,
-    Ledger.layer({ monthlyAllowance: credits(config.monthlyAllowanceCredits) }),
-    JobLog.layer,
-    ModelUsage.layer
-  )
-  const storage = PaymentJournal.layer.pipe(
-    Layer.provideMerge(records),
-    Layer.provideMerge(ControlDatabase.layer(config.dataDirectory))
-  )
-  const trust = Layer.mergeAll(
-    KeyRing.layer(config.dataDirectory),
-    SignatureVerifier.layer.pipe(
-      Layer.provide(Option.match(config.evmRpcUrl, { onNone: () => Layer.empty, onSome: layerRpc }))
-    )
-  )
-  const { serviceName } = config
-  const issuer = Option.getOrElse(config.issuer, () => serviceName)
-  return Layer.mergeAll(
-    OperatorService.layer({ hnswlib, index: config.index }),
-    MemoryCreation.layer.pipe(
-      Layer.provide(ConversationExtraction.layer({ deadlineMillis: extractionDeadline(config.llm) }))
-    ),
-    SearchModes.layer.pipe(Layer.provideMerge(MemoryRecall.layer)),
-    Housekeeping.layer,
-    ChargedCalls.layer,
-    // What a crash left held is decided before the daily job looks at balances.
-    StorageInsurance.layer.pipe(Layer.provide(OpenCharges.layer))
-  ).pipe(
-    Layer.provideMerge(PaymentDesk.layer({ publicUrl: Option.getOrUndefined(config.publicUrl) })),
-    Layer.provideMerge(paymentsLayer(config.payments)),
-    Layer.provideMerge(
-      Layer.mergeAll(
-        AttestationService.layer({ serviceName, issuer }),
-        SharedAccess.layer({ grantPrefixes: [grantPrefix(serviceName), ...config.grantPrefixes] })
-      )
-    ),
-    Layer.provideMerge(MemoryService.layer),
-    Layer.provideMerge(Layer.mergeAll(languageModelLayer(config.llm), MemoryMap.layer)),
-    Layer.provideMerge(Reembed.layer),
-    Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, QueryEmbedding.layer)),
-    Layer.provideMerge(Layer.mergeAll(engineLayer(config, hnswlib), embedderLayer(config), SchemaValidator.layer)),
-    Layer.provideMerge(Layer.mergeAll(storage, trust).pipe(Layer.provide(SecureRandom.layerWebCrypto))),
-    Layer.provideMerge(
-      DataDirectory.layer({
-        path: config.dataDirectory,
-        operatorToken: Option.getOrUndefined(config.operatorToken)
-      })
-    )
-  )
-}
-
-const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
-  MemorySearch.layer.pipe(
-    Layer.provideMerge(
-      Layer.unwrap(
-        Effect.map(indexSettings(config, hnswlib), (index) =>
-          NamespaceHost.layer({ dataDirectory: config.dataDirectory, index, openMax: config.openNamespacesMax })
-        )
-      )
-    ),
-    Layer.provide(sqliteNamespaceStore(config.dataDirectory, { commitsOn: "thread" }))
-  )
-
-const indexSettings = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
-  Effect.gen(function* () {
-    const slabs = new SlabPool(loadKernels())
-    const costs: CostBook = { current: typicalCosts }
-    // Nobody waits for it, and a service that is stopped meanwhile ends it.
-    yield* Effect.forkScoped(calibrate(costs, slabs))
-    return { hnswlib, pin: config.index, slabs, costs }
-  })
-
-/** Measures what searches cost on this machine, between other work, and writes it down. */
-const calibrate = (costs: CostBook, slabs: SlabPool) =>
-  Effect.gen(function* () {
-    yield* Effect.sleep(calibrationDelay)
-    const steps = measureCosts(slabs.take(), () => performance.now())
-    for (;;) {
-      const step = steps.next()
-      if (step.done === true) {
-        costs.current = step.value
-        return yield* Effect.logInfo("costs of vector searches, microseconds", costs.current)
-      }
-      yield* Effect.yieldNow
-    }
-  })
-
-/** Not while the service starts. */
-const calibrationDelay = "5 seconds"
-
-const embedderLayer = (config: ServerConfig) =>
-  config.embeddingModel === "none"
-    ? Embedder.layerUnavailable
-    : Embedder.layer({
-        modelsDir: config.modelsDirectory,
-        modelId: config.embeddingModel === "auto" ? undefined : config.embeddingModel
-      })
-
-/** Without networks no code of payments is loaded. */
-const paymentsLayer = ({ confirmations, evm, facilitatorUrl, networks, solana }: ServerConfig["payments"]) =>
-  networks.length === 0
-    ? Payments.layerNone
-    : Payments.layer({
-        networks,
-        evm: familyOf(evm),
-        solana: familyOf(solana),
-        facilitatorUrl: Option.getOrUndefined(facilitatorUrl),
-        confirmations
-      })
-
-const familyOf = ({ operatorKey, payTo, rpcUrl }: ServerConfig["payments"]["evm"]) => ({
-  payTo: Option.getOrUndefined(payTo),
-  operatorKey: Option.getOrUndefined(operatorKey),
-  rpcUrl: Option.getOrUndefined(rpcUrl)
 })
 
 const routesOf = (config: ServerConfig) => {
@@ -260,7 +90,7 @@ const routesOf = (config: ServerConfig) => {
     authorization({ walletPlan }),
     operatorAuthorization,
     rateLimiting({ isOn: rateLimits === "on" }),
-    wellFormedJson,
+    wellFormedRequest,
     validation,
     idempotency,
     charging
@@ -278,22 +108,22 @@ const routesOf = (config: ServerConfig) => {
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),
     mcpRoutes(config).pipe(Layer.provide(middleware)),
     keyFileRoutes([serviceName, ...keyFileAliases]),
-    originRoutes,
+    originRoutes({ publicUrl: Option.getOrUndefined(config.publicUrl) }),
     crossOrigin(config.corsOrigins),
     envelope
   )
 }
 
-/** One spelling for each path (interface.md section 1): the router's own defaults forgive case and slashes. */
+/** One spelling for each path; the defaults of the router ignore case and slashes. */
 const exactPaths = {
   caseSensitive: true,
   ignoreTrailingSlash: false,
   ignoreDuplicateSlashes: false,
-  // As long as a request line can be: an id of any length is one that is not found, never a route that is not.
+  // Length of the longest request line: a long id is an unknown memory, not an unknown route.
   maxParamLength: 16_384
 } as const
 
-const serve = Effect.fnUntraced(function* (config: ServerConfig, startedMillis: number) {
+const serve = Effect.fnUntraced(function* (config: ServerConfig, startedNanos: bigint) {
   const hnswlib = config.index === "hnsw" ? yield* Effect.promise(() => loadHnswlib()) : undefined
   const app = HttpRouter.serve(routesOf(config), {
     disableLogger: true,
@@ -306,15 +136,15 @@ const serve = Effect.fnUntraced(function* (config: ServerConfig, startedMillis: 
     Layer.provide(Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson]))
   )
   const services = yield* Layer.build(app)
-  return yield* Effect.provide(afterListening(config, startedMillis), services)
+  return yield* Effect.provide(afterListening(config, startedNanos), services)
 })
 
-const afterListening = Effect.fnUntraced(function* (config: ServerConfig, startedMillis: number) {
+const afterListening = Effect.fnUntraced(function* (config: ServerConfig, startedNanos: bigint) {
   const server = yield* HttpServer.HttpServer
   const directory = yield* DataDirectory
   const operator = yield* OperatorService
   const port = server.address._tag === "UnixPathAddress" ? config.port : server.address.port
-  const url = `http://${config.host === "0.0.0.0" ? "127.0.0.1" : config.host}:${port}`
+  const url = localOrigin(config.host, port)
   yield* directory.announce({ pid: process.pid, url, startedAt: yield* Clock.currentTimeMillis })
   const operatorKey = yield* ensureOperator(config)
   const { warnings } = yield* operator.status
@@ -324,11 +154,11 @@ const afterListening = Effect.fnUntraced(function* (config: ServerConfig, starte
     operatorKey,
     docsUrl: `${url}/docs`,
     warnings,
-    bootMillis: performance.now() - startedMillis
+    bootMillis: Number((yield* Clock.monotonicTimeNanos) - startedNanos) / 1e6
   } satisfies BootReport
 })
 
-/** The operator's account and its first key; the key if this start made it. */
+/** The operator's account and its first key; returns the key if this start created it. */
 const ensureOperator = Effect.fnUntraced(function* (config: ServerConfig) {
   const accounts = yield* Accounts
   const keys = yield* ApiKeyStore

@@ -1,25 +1,42 @@
 /**
- * Configuration, from environment variables only, prefix `MUNIMENT_` (architecture.md). This module
- * alone reads the environment; the README lists every name with its default. Secrets are redacted.
+ * Configuration, from environment variables only, prefix `MUNIMENT_`. This module
+ * alone reads the environment; `docs/configuration.md` lists every name with its default. Secrets are redacted.
  */
 import { resolve } from "node:path"
-import { Config } from "effect"
-import { indexPins } from "@muniment/engine/index/Planner"
+import { Config, Option, Schema } from "effect"
+import { indexPins } from "@muniment/engine/vectors/planner/Planner"
 import { modelIds } from "@muniment/models/ModelCatalog"
 
-/** A comma-separated list; empty by default. */
-const nameList = (name: string) =>
-  Config.String(name).pipe(
-    Config.withDefault(""),
-    Config.map((text) =>
-      text
-        .split(",")
-        .map((item) => item.trim())
-        .filter((item) => item !== "")
-    )
+/** `expected` completes the sentence "expected ...". */
+const textOf = (name: string, pattern: RegExp, expected: string) =>
+  Config.schema(Schema.String.check(Schema.makeFilter((text: string) => pattern.test(text), { expected })), name)
+
+const httpUrl = (name: string) => textOf(name, /^https?:\/\/[^\s/?#]+\S*$/, "an http or https URL").pipe(Config.option)
+
+const integer = (name: string, minimum: number) =>
+  Config.schema(
+    Schema.Int.check(
+      Schema.makeFilter((value: number) => value >= minimum, { expected: `a whole number of at least ${minimum}` })
+    ),
+    name
   )
 
-/** Where deposits come from (payments README); without networks there are none. */
+/** A comma-separated list, empty by default; each item has the form. */
+const nameList = (name: string, item = /^.*$/, expected = "a list separated by commas") =>
+  Config.schema(
+    Schema.String.check(
+      Schema.makeFilter((text: string) => itemsOf(text).every((each) => item.test(each)), { expected })
+    ),
+    name
+  ).pipe(Config.withDefault(""), Config.map(itemsOf))
+
+const itemsOf = (text: string): ReadonlyArray<string> =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "")
+
+/** Deposits (`docs/money.md`); without networks none are taken. */
 const payments = Config.all({
   networks: nameList("MUNIMENT_PAYMENT_NETWORKS"),
   evm: Config.all({
@@ -53,19 +70,43 @@ const llm = Config.all({
   outputUsdPerMillion: Config.Finite("MUNIMENT_LLM_OUTPUT_USD_PER_MILLION").pipe(Config.option)
 })
 
-export const ServerConfig = Config.all({
+const portPattern = /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/
+
+/** Where the service listens and keeps its data: all that a command needs to find it. */
+const address = {
   host: Config.String("MUNIMENT_HOST").pipe(Config.withDefault("127.0.0.1")),
-  port: Config.Port("MUNIMENT_PORT").pipe(Config.withDefault(8787)),
+  port: textOf("MUNIMENT_PORT", portPattern, "a port, 1 to 65535").pipe(Config.withDefault("8787"), Config.map(Number)),
   dataDirectory: Config.String("MUNIMENT_DATA_DIR").pipe(
     Config.withDefault("./data"),
     Config.map((path) => resolve(path))
-  ),
+  )
+}
+
+export const ServiceAddress = Config.all(address)
+
+/** Hosts that mean every address of the machine. */
+const anyHosts: ReadonlySet<string> = new Set(["0.0.0.0", "::"])
+
+/** The origin at which this machine reaches a service that listens there. */
+export const localOrigin = (host: string, port: number): string => {
+  const reached = anyHosts.has(host) ? "127.0.0.1" : host
+  return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`
+}
+
+export const ServerConfig = Config.all({
+  ...address,
   /** First key of the operator's account, instead of a generated one. */
   bootstrapKey: Config.Redacted("MUNIMENT_BOOTSTRAP_KEY").pipe(Config.option),
   /** Token of the operator routes, instead of a generated one. */
   operatorToken: Config.Redacted("MUNIMENT_OPERATOR_TOKEN").pipe(Config.option),
-  serviceName: Config.String("MUNIMENT_SERVICE_NAME").pipe(Config.withDefault("muniment")),
-  apiKeyPrefix: Config.String("MUNIMENT_API_KEY_PREFIX").pipe(Config.withDefault("mun_")),
+  serviceName: textOf(
+    "MUNIMENT_SERVICE_NAME",
+    /^[a-z0-9][a-z0-9.-]*$/,
+    "lower-case letters, digits, dots and hyphens"
+  ).pipe(Config.withDefault("muniment")),
+  apiKeyPrefix: textOf("MUNIMENT_API_KEY_PREFIX", /^[\w-]*$/, "letters, digits, underscores and hyphens").pipe(
+    Config.withDefault("mun_")
+  ),
   /** `auto` takes the best model that is there; `none` searches by words alone. */
   embeddingModel: Config.Literals(["auto", "none", ...modelIds], "MUNIMENT_EMBEDDING_MODEL").pipe(
     Config.withDefault("auto")
@@ -86,21 +127,22 @@ export const ServerConfig = Config.all({
     Config.withDefault("free")
   ),
   /** EVM chain: payments, and where contract wallets are asked (ERC-1271); without it they cannot sign. */
-  evmRpcUrl: Config.String("MUNIMENT_EVM_RPC_URL").pipe(Config.option),
+  evmRpcUrl: httpUrl("MUNIMENT_EVM_RPC_URL"),
   /** What the world calls the service, as in https://memory.example.com; default: the Host header. */
-  publicUrl: Config.String("MUNIMENT_PUBLIC_URL").pipe(
-    Config.map((url) => url.replace(/\/+$/, "")),
-    Config.option
-  ),
+  publicUrl: httpUrl("MUNIMENT_PUBLIC_URL").pipe(Config.map(Option.map((url) => url.replace(/\/+$/, "")))),
   /** Origins of web pages that may call `/v1`; `*` for all; comma-separated. */
-  corsOrigins: nameList("MUNIMENT_CORS_ORIGINS"),
+  corsOrigins: nameList(
+    "MUNIMENT_CORS_ORIGINS",
+    /^(?:\*|https?:\/\/[^\s/?#]+)$/,
+    "* or origins without a path, such as https://app.example.com"
+  ),
   /** Credits that every account may spend each month for nothing. */
-  monthlyAllowanceCredits: Config.Int("MUNIMENT_MONTHLY_ALLOWANCE").pipe(Config.withDefault(1_000)),
+  monthlyAllowanceCredits: integer("MUNIMENT_MONTHLY_ALLOWANCE", 0).pipe(Config.withDefault(1_000)),
   rateLimits: Config.Literals(["on", "off"], "MUNIMENT_RATE_LIMITS").pipe(Config.withDefault("on")),
   payments,
   llm,
   logLevel: Config.Literals(["Debug", "Info", "Warn", "Error"], "MUNIMENT_LOG_LEVEL").pipe(Config.withDefault("Info")),
-  openNamespacesMax: Config.Int("MUNIMENT_OPEN_NAMESPACES").pipe(Config.withDefault(1_024))
+  openNamespacesMax: integer("MUNIMENT_OPEN_NAMESPACES", 1).pipe(Config.withDefault(1_024))
 })
 
 export type ServerConfig = Config.Success<typeof ServerConfig>

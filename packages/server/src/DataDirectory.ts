@@ -1,17 +1,18 @@
 /**
  * The data directory and who may use it. One process at a time: the lock names it and where it
- * listens, so that the command line finds it. The operator's token lies beside, readable by the
- * owner of the directory alone.
+ * listens, so that the command line finds it. Only the owner of the directory can read it: what is
+ * made by this process is private, and an existing directory that others can read is mended.
  *
  * The lock is a file held open with an exclusive SQLite lock: the kernel frees it when the process
  * dies, however it dies.
  */
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statfsSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, statfsSync } from "node:fs"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Context, Data, Effect, Layer, Redacted, Schema, type Scope } from "effect"
-import { Ballast, ballastName } from "@muniment/engine/Ballast"
+import { Ballast, ballastName } from "@muniment/engine/host/Ballast"
+import { makePrivateDirectory, mendPermissions, replacePrivateFile } from "@muniment/trust/PrivateFile"
 
 /** Another process serves this directory. */
 export class DirectoryInUse extends Data.TaggedError("DirectoryInUse")<{
@@ -24,6 +25,17 @@ export class DirectoryInUse extends Data.TaggedError("DirectoryInUse")<{
   }
 }
 
+/** The directory cannot be made, read or written. */
+export class DirectoryUnusable extends Data.TaggedError("DirectoryUnusable")<{
+  readonly path: string
+  readonly cause: unknown
+}> {
+  override get message(): string {
+    const reason = this.cause instanceof Error ? this.cause.message : String(this.cause)
+    return `the data directory ${this.path} (MUNIMENT_DATA_DIR) cannot be used: ${reason}`
+  }
+}
+
 /** What the lock file says of its holder; `startedAt` in milliseconds. */
 export const LockNote = Schema.Struct({ pid: Schema.Int, url: Schema.String, startedAt: Schema.Int })
 export type LockNote = typeof LockNote.Type
@@ -33,7 +45,7 @@ export class DataDirectory extends Context.Service<
   {
     readonly path: string
     readonly operatorToken: Redacted.Redacted
-    /** Writes where this process listens into the lock file. */
+    /** Writes the address of this process into the lock note. */
     readonly announce: (note: LockNote) => Effect.Effect<void>
   }
 >()("muniment/server/DataDirectory") {
@@ -42,14 +54,14 @@ export class DataDirectory extends Context.Service<
       DataDirectory,
       Effect.gen(function* () {
         const { path } = options
-        yield* Effect.sync(() => mkdirSync(path, { recursive: true, mode: 0o700 }))
+        yield* prepare(path)
         yield* lock(path)
         yield* Effect.sync(() => makeRoom(path))
         return {
           path,
           operatorToken:
             options.operatorToken ?? Redacted.make(yield* Effect.sync(() => ensureToken(join(path, "operator-token")))),
-          announce: (note) => Effect.sync(() => writeAside(join(path, noteName), `${JSON.stringify(note)}\n`))
+          announce: (note) => Effect.sync(() => replacePrivateFile(join(path, noteName), `${JSON.stringify(note)}\n`))
         }
       })
     )
@@ -72,7 +84,34 @@ export const readOperatorToken = (path: string): string | undefined => {
   return existsSync(file) ? readFileSync(file, "utf8").trim() : undefined
 }
 
-const lock = (path: string): Effect.Effect<void, DirectoryInUse, Scope.Scope> =>
+/** SQLite and the index make files too; their modes follow from the umask. */
+const privateUmask = 0o077
+
+/** The directory exists, and others than its owner can read nothing in it. */
+const prepare = Effect.fnUntraced(function* (path: string) {
+  yield* Effect.try({
+    try: () => {
+      process.umask(privateUmask)
+      makePrivateDirectory(path)
+    },
+    catch: (cause) => new DirectoryUnusable({ path, cause })
+  })
+  yield* Effect.try(() => mendPermissions(path)).pipe(
+    Effect.matchEffect({
+      onSuccess: (entries) =>
+        entries === 0
+          ? Effect.void
+          : Effect.logWarning("data directory was open to others; now only its owner can read it", { path, entries }),
+      onFailure: ({ cause }) =>
+        Effect.logWarning("data directory is open to others, and its permissions cannot be changed", {
+          path,
+          cause: String(cause)
+        })
+    })
+  )
+})
+
+const lock = (path: string): Effect.Effect<void, DirectoryInUse | DirectoryUnusable, Scope.Scope> =>
   Effect.asVoid(
     Effect.acquireRelease(
       Effect.try({
@@ -81,13 +120,21 @@ const lock = (path: string): Effect.Effect<void, DirectoryInUse, Scope.Scope> =>
           database.exec("PRAGMA journal_mode=DELETE; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE")
           return database
         },
-        catch: () => new DirectoryInUse({ path, holder: readLockNote(path) })
+        catch: (cause) =>
+          isBusy(cause)
+            ? new DirectoryInUse({ path, holder: readLockNote(path) })
+            : new DirectoryUnusable({ path, cause })
       }),
       (database) => Effect.sync(() => database.close())
     )
   )
 
-/** What a start writes itself: the log's index of control.db, the lock note. */
+/** SQLITE_BUSY: another process holds the lock. */
+const busyCode = 5
+
+const isBusy = (cause: unknown): boolean => cause instanceof Error && "errcode" in cause && cause.errcode === busyCode
+
+/** Space that a start itself needs: the index of the log of control.db, the lock note. */
 const startRoomBytes = 1_048_576
 
 /** On a full disk a start takes the room that it needs from the ballast: reads and deletes must work. */
@@ -96,14 +143,11 @@ const makeRoom = (path: string): void => {
   if (bavail * bsize < startRoomBytes) new Ballast(join(path, ballastName)).releasePart(startRoomBytes)
 }
 
+/** An empty file is what a power cut left of a token that was not synced. */
 const ensureToken = (file: string): string => {
-  if (!existsSync(file)) writeAside(file, `${randomBytes(32).toString("base64url")}\n`)
-  chmodSync(file, 0o600)
-  return readFileSync(file, "utf8").trim()
-}
-
-/** A reader sees the old file or the new one, never half of it. */
-const writeAside = (file: string, text: string): void => {
-  writeFileSync(`${file}.new`, text, { mode: 0o600 })
-  renameSync(`${file}.new`, file)
+  const token = existsSync(file) ? readFileSync(file, "utf8").trim() : ""
+  if (token !== "") return token
+  const made = randomBytes(32).toString("base64url")
+  replacePrivateFile(file, `${made}\n`)
+  return made
 }

@@ -1,10 +1,10 @@
 /**
- * The one place that opens node:sqlite. A `Database` is synchronous: between the first and the last
- * statement of `transaction` no fiber can look.
+ * The only module that opens node:sqlite. A `Database` is synchronous: no other fiber runs between the first and the last
+ * statement of `transaction`.
  *
- * Invariants: a writable file is in WAL with `synchronous=FULL`, read back after the open, since
- * NORMAL lost 3,874 of 199,302 acknowledged writes in simulated power cuts (reliability.md); deleted
- * content is overwritten (`secure_delete`); one transaction at a time; errors are `SqliteError`s.
+ * Invariants: a writable file is in WAL mode with `synchronous=FULL`, read back after the open, because NORMAL lost 3,874
+ * of 199,302 acknowledged writes in simulated power cuts; deleted content is overwritten (`secure_delete`); one
+ * transaction at a time; errors are `SqliteError`s.
  */
 import { Effect, type Scope } from "effect"
 import { DatabaseSync } from "node:sqlite"
@@ -15,13 +15,13 @@ export { SqliteError }
 
 export interface DatabaseOptions {
   readonly filename: string
-  /** For files that must not change, such as a migration snapshot: sets and asserts nothing. */
+  /** For files that must not change, such as a migration snapshot: no pragma is set or checked. */
   readonly readOnly?: boolean | undefined
 }
 
 export type CheckpointMode = "PASSIVE" | "TRUNCATE"
 
-/** A lock is waited for on the event loop's own thread, so the wait is short. */
+/** Short, because waiting for a lock blocks the event loop. */
 export const busyTimeoutMillis = 1_000
 export const statementCacheMax = 128
 
@@ -30,11 +30,11 @@ const synchronousFull = 2
 
 export class Database {
   readonly filename: string
-  /** The connection itself, for what this class does not offer; its errors are not classified. */
+  /** The connection of node:sqlite; its errors are not classified. */
   readonly handle: DatabaseSync
   readonly #statements: StatementCache
 
-  /** Opens, or creates, the file; a file that cannot keep the promises above is closed again. */
+  /** Opens or creates the file; one that cannot keep the invariants is closed again. */
   constructor(options: DatabaseOptions) {
     const { filename, readOnly = false } = options
     this.filename = filename
@@ -54,7 +54,7 @@ export class Database {
     return this.handle.isTransaction
   }
 
-  /** The statement of this text, prepared once; `statementCacheMax` of them are kept. */
+  /** The statement of this text, prepared once; `statementCacheMax` are kept. */
   prepare(sql: string): Statement {
     return this.#statements.prepare(sql)
   }
@@ -71,12 +71,11 @@ export class Database {
   }
 
   /**
-   * Runs `step` in BEGIN IMMEDIATE ... COMMIT. If it throws, everything it did is undone and the
-   * error leaves unchanged, unless SQLite threw it: then as `SqliteError`. After an error of the
-   * commit itself the outcome is unknown: close, reopen, look.
+   * Runs `step` in BEGIN IMMEDIATE ... COMMIT. If it throws, the transaction is rolled back and the error rethrown, as
+   * `SqliteError` if it is SQLite's. After an error of the commit itself the outcome is unknown: close, reopen, check.
    */
   transaction<A>(step: () => A): A {
-    if (this.isTransaction) throw new Error("a transaction is open already; transactions do not nest")
+    if (this.isTransaction) throw new Error("a transaction is already open; transactions do not nest")
     this.exec("BEGIN IMMEDIATE")
     try {
       const result = step()
@@ -90,7 +89,7 @@ export class Database {
     }
   }
 
-  /** Moves the log into the file; TRUNCATE also empties the log, which erases what was deleted. */
+  /** Moves the log into the file; TRUNCATE also empties the log, which erases deleted content. */
   checkpoint(mode: CheckpointMode): void {
     const row = this.prepare(`PRAGMA wal_checkpoint(${mode})`).get()
     if (mode === "TRUNCATE" && row?.["busy"] === 1) {
@@ -102,7 +101,7 @@ export class Database {
     }
   }
 
-  /** Closes the file, undoing an open transaction. A second call does nothing. */
+  /** Closes the file and rolls back an open transaction. A second call does nothing. */
   close(): void {
     this.#statements.clear()
     if (this.handle.isOpen) classified("close", () => this.handle.close())
@@ -121,7 +120,7 @@ export class Database {
     })
   }
 
-  /** SQLite undoes some failed transactions by itself (a full disk, for one). */
+  /** SQLite rolls back some failed transactions by itself, as on a full disk. */
   #rollBack(error: unknown): void {
     if (!this.isTransaction) return
     try {

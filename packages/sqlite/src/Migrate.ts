@@ -2,9 +2,9 @@
  * Versioned migrations of one `Database`. The version is `PRAGMA user_version`, which SQLite keeps in
  * the file's header and rolls back with the transaction.
  *
- * Invariants: each migration commits together with its version, so a kill at any statement leaves a
- * whole version and the next open goes on; before the first pending migration a database that holds
- * tables is copied, checked and synced; a file of a newer release is refused, untouched.
+ * Invariants: each migration commits together with its version, so a kill at any statement leaves a complete version and
+ * the next open continues; before the first pending migration a database with tables is copied, checked and synced; a
+ * file of a newer release is refused and not changed.
  */
 import { Schema } from "effect"
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs"
@@ -16,23 +16,23 @@ export interface Migration {
   /** Counts from 1 without gaps. */
   readonly version: number
   readonly name: string
-  /** Runs inside a transaction of its own. */
+  /** Runs in its own transaction. */
   readonly up: (database: Database) => void
 }
 
 export interface MigrateOptions {
-  /** Start of the snapshot's path; the version it holds is appended: `<snapshot>.v3`. */
+  /** Start of the snapshot's path; its version is appended: `<snapshot>.v3`. */
   readonly snapshot: string
 }
 
 export interface Migrated {
   readonly from: number
   readonly to: number
-  /** Where the state before is kept, if there was any and something had to change. */
+  /** Copy of the previous state; undefined if there was none or nothing changed. */
   readonly snapshot: string | undefined
 }
 
-/** The file was written by a later release; opening it with this one could lose what it does not know. */
+/** The file was written by a newer release; this one could lose data that it does not know. */
 export class NewerDatabase extends Schema.TaggedError<NewerDatabase>()("NewerDatabase", {
   filename: Schema.String,
   found: Schema.Int,
@@ -43,7 +43,7 @@ export class NewerDatabase extends Schema.TaggedError<NewerDatabase>()("NewerDat
   }
 }
 
-/** Throws `SqliteError` or `NewerDatabase`; whatever a migration throws leaves unchanged. */
+/** Throws `SqliteError`, `NewerDatabase`, or what a migration throws. */
 export const migrate = (
   database: Database,
   migrations: ReadonlyArray<Migration>,
@@ -72,7 +72,7 @@ const versionOf = (database: Database): number => Number(database.value("PRAGMA 
 
 const holdsTables = (database: Database): boolean => database.value("SELECT EXISTS (SELECT 1 FROM sqlite_schema)") === 1
 
-/** The final name appears only when the copy is whole, checked and on the disk. */
+/** The final name appears only when the copy is complete, checked and synced. */
 const writeSnapshot = (database: Database, path: string): string => {
   const unfinished = `${path}.tmp`
   classified("snapshot", () => rmSync(unfinished, { force: true }))

@@ -1,10 +1,10 @@
 /**
- * `effect/sql`'s `SqlClient` over one `Database`. Stands in for `@effect/sql-sqlite-node`, which has
- * no release for Effect 4.1 (README, Decisions).
+ * `SqlClient` of `effect/sql` over one `Database`. Replaces `@effect/sql-sqlite-node`, which has no release for Effect 4.1
+ * (README, Decisions).
  *
- * Invariants: one connection, so statements and transactions take turns behind a semaphore; the
- * client has statements of its own, because it changes their modes; the cause of every `SqlError` is
- * the `SqliteError` that tells a full disk from the rest. Streaming is a defect.
+ * Invariants: one connection, so statements and transactions take turns behind a semaphore; the client prepares its own
+ * statements, because it changes their modes; the cause of every `SqlError` is a `SqliteError`, which distinguishes a
+ * full disk. Streaming is a defect.
  */
 import { Context, Effect, Layer, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -15,12 +15,12 @@ import type { Database } from "./Database.ts"
 import { classifySqlite, SqliteError } from "./SqliteError.ts"
 import { type Row, StatementCache } from "./Statement.ts"
 
-/** Texts of one client; more than any package here has. */
+/** More than the number of statements of any package. */
 const clientStatementsMax = 256
 
 type Mode = "rows" | "arrays"
 
-/** Takes over `database`: nobody else may open transactions on it while the client lives. */
+/** Takes over `database`: no other code may open transactions on it while the client lives. */
 export const makeSqliteClient = Effect.fnUntraced(function* (database: Database) {
   const connection = makeConnection(database)
   return yield* SqlClient.make({
@@ -38,7 +38,7 @@ export const makeSqliteClient = Effect.fnUntraced(function* (database: Database)
   })
 })
 
-/** The `SqlClient` of a database that somebody else opened and will close. */
+/** `SqlClient` of a database that the caller opens and closes. */
 export const sqliteClientLayer = (database: Database): Layer.Layer<SqlClient.SqlClient> =>
   Layer.effect(SqlClient.SqlClient, makeSqliteClient(database)).pipe(Layer.provide(Reactivity.layer))
 

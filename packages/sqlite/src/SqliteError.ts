@@ -1,7 +1,6 @@
 /**
- * One error for everything SQLite and the file system under it can refuse, sorted by what the caller
- * does next: `full` answers 507, `corrupt` quarantines the file, `busy` may be tried again, and an
- * `io` error during a commit leaves its outcome unknown (reliability.md, I/O faults).
+ * The error of SQLite and the file system below it, classified by what the caller does next: `full` answers 507,
+ * `corrupt` quarantines the file, `busy` can be retried, and an `io` error during a commit leaves its outcome unknown.
  */
 import { Schema } from "effect"
 
@@ -10,7 +9,7 @@ export type SqliteFailure = typeof SqliteFailure.Type
 
 export class SqliteError extends Schema.TaggedError<SqliteError>()("SqliteError", {
   reason: SqliteFailure,
-  /** What was attempted, never the bound values: they are memory content. */
+  /** The operation without bound values, which are memory content. */
   operation: Schema.String,
   /** Extended result code of SQLite (https://sqlite.org/rescode.html). */
   errcode: Schema.optionalKey(Schema.Int),
@@ -27,7 +26,7 @@ export class SqliteError extends Schema.TaggedError<SqliteError>()("SqliteError"
   }
 }
 
-/** The classified form of what SQLite or the file system threw, or undefined for any other error. */
+/** Classifies an error of SQLite or the file system; undefined for any other error. */
 export const classifySqlite = (cause: unknown, operation: string): SqliteError | undefined => {
   if (cause instanceof SqliteError) return cause
   if (!(cause instanceof Error)) return undefined
@@ -42,7 +41,7 @@ export const classifySqlite = (cause: unknown, operation: string): SqliteError |
   return undefined
 }
 
-/** Runs `step`; what SQLite throws leaves as `SqliteError`, anything else leaves unchanged. */
+/** Runs `step`; errors of SQLite are rethrown as `SqliteError`, others unchanged. */
 export const classified = <A>(operation: string, step: () => A): A => {
   try {
     return step()

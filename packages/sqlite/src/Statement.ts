@@ -1,8 +1,8 @@
 /**
- * A prepared statement whose failures are `SqliteError`s, and the bounded cache of them. The cache
- * drops the statement used longest ago; a dropped one stays usable by who still holds it.
+ * A prepared statement whose failures are `SqliteError`s, and an LRU cache of statements. A statement dropped from the
+ * cache stays usable.
  *
- * A statement is shared by all who prepare the same text: finish one `iterate` before the next call.
+ * All callers that prepare the same text share one statement: finish one `iterate` before the next call.
  */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingChanges, StatementSync } from "node:sqlite"
 import { classified } from "./SqliteError.ts"
@@ -12,7 +12,7 @@ export type Row = Record<string, SQLOutputValue>
 const operation = "statement"
 
 export class Statement {
-  /** The statement of node:sqlite, for modes that this class does not offer. */
+  /** The statement of node:sqlite, for modes that this class does not support. */
   readonly handle: StatementSync
 
   constructor(handle: StatementSync) {

@@ -1,7 +1,6 @@
 /**
- * API keys (interface.md section 2): a prefix that means nothing, then 40 url-safe characters of
- * randomness. Only the SHA-256 is stored; a plain digest suffices, because 240 random bits cannot be
- * guessed from it. The secret is shown once.
+ * API keys (contract: Identity): a prefix without meaning, then 40 random url-safe characters. Only the SHA-256 is stored;
+ * a plain digest suffices, because 240 random bits cannot be guessed. The secret is shown once.
  */
 import { timingSafeEqual } from "node:crypto"
 import { sha256Hex } from "./CanonicalJson.ts"
@@ -10,10 +9,7 @@ import { sha256Hex } from "./CanonicalJson.ts"
 export const apiKeyBytes = 30
 const shownCharacters = 6
 
-/**
- * Secrets that operators bring along: a bearer token of RFC 6750 with room for at least 128 bits, at
- * 6 bits a character.
- */
+/** Secrets chosen by operators: a bearer token of RFC 6750 with at least 128 bits, at 6 bits a character. */
 const secretPattern = /^[A-Za-z0-9._~+/=-]{22,256}$/
 
 /** `prefix` and 40 characters; `randomBytes` are `apiKeyBytes` bytes of a secure source. */
@@ -22,19 +18,16 @@ export const makeApiKey = (prefix: string, randomBytes: Uint8Array): string => {
   return prefix + Buffer.from(randomBytes).toString("base64url")
 }
 
-/** True when a brought secret is long enough and can stand in an Authorization header. */
+/** True if a chosen secret is long enough and valid in an Authorization header. */
 export const isUsableSecret = (secret: string): boolean => secretPattern.test(secret)
 
-/** Hex SHA-256 of the whole secret, prefix included: what is stored and looked up. */
+/** Hex SHA-256 of the whole secret, prefix included, as stored and looked up. */
 export const hashApiKey = (secret: string): string => sha256Hex(secret)
 
-/** The part that may be shown again: `prefix`, if the secret has it, and 6 characters. */
+/** The part that may be displayed: `prefix`, if the secret has it, and 6 characters. */
 export const displayPrefix = (secret: string, prefix = ""): string =>
   secret.slice(0, (secret.startsWith(prefix) ? prefix.length : 0) + shownCharacters)
 
-/**
- * Compares secrets in a time that tells nothing of where they differ, for tokens that are not looked
- * up by hash. Comparing digests also hides the lengths.
- */
+/** Constant-time comparison, for tokens that are not looked up by hash. Comparing digests also hides the lengths. */
 export const isSameSecret = (one: string, other: string): boolean =>
   timingSafeEqual(Buffer.from(hashApiKey(one), "hex"), Buffer.from(hashApiKey(other), "hex"))

@@ -1,9 +1,8 @@
 /**
- * Attestations (specification sections 2.7 and 4.4, interface.md section 9): building the signed
- * object, signing it with Ed25519 over its canonical JSON, verifying it offline.
+ * Attestations (contract: Attestations): builds the object, signs its canonical JSON with Ed25519, verifies it offline.
  *
- * Invariants: keys are sorted plainly; the signature covers the whole object as it was received, also
- * members unknown here; verification answers with a reason and never throws.
+ * Invariants: keys are sorted by code units; the signature covers the whole object as received, including unknown
+ * members; verification answers with a reason and never throws.
  */
 import { Schema } from "effect"
 import { Attestation, type CreateAttestation } from "@muniment/domain/Attestation"
@@ -14,7 +13,7 @@ import { ed25519KeyBytes, ed25519Sign, ed25519SignatureBytes, ed25519Verify } fr
 export const attestationAlgorithm = "Ed25519"
 export const attestationValidityDefault = "24h"
 export const attestationValidDaysMax = 365
-/** Claim of the attestations that come with shared memories; never made on demand. */
+/** Claim of attestations that accompany shared memories; not available on request. */
 export const sharedMemoriesClaim = "shared_memories_from"
 
 export interface AttestationContent {
@@ -41,7 +40,7 @@ export type VerificationFault =
 
 export type Verification = { readonly valid: true } | { readonly valid: false; readonly reason: VerificationFault }
 
-/** Times are whole seconds, rounded down: rounding up would outlive the duration that was asked for. */
+/** Times are whole seconds, rounded down: rounding up would exceed the requested duration. */
 export const makeAttestation = (content: AttestationContent): Attestation => {
   const issuedAt = Math.floor(content.nowMillis / 1_000)
   return {
@@ -54,7 +53,7 @@ export const makeAttestation = (content: AttestationContent): Attestation => {
   }
 }
 
-/** Only what the claim uses; of the filters only known keys. */
+/** Only the members that the claim uses; of the filters only known keys. */
 export const claimParams = (request: CreateAttestation): Attestation["params"] => {
   const filters = filterParams(request.filters)
   switch (request.claim) {
@@ -67,19 +66,19 @@ export const claimParams = (request: CreateAttestation): Attestation["params"] =
   }
 }
 
-/** `grantor` as spelled in the grant; hashes in result order. */
+/** `grantor` as written in the grant; hashes in result order. */
 export const sharedMemoriesParams = (grantor: string, memoryHashes: ReadonlyArray<string>): Attestation["params"] => ({
   grantor,
   memoryHashes
 })
 
-/** Seconds of an `expiresIn`, 24 h if not given; undefined when malformed or above 365 days. */
+/** Seconds of an `expiresIn`, default 24 h; undefined if malformed or above 365 days. */
 export const attestationValidSeconds = (expiresIn: string = attestationValidityDefault): number | undefined => {
   const millis = durationMillis(expiresIn)
   return millis === undefined || millis > attestationValidDaysMax * 86_400_000 ? undefined : millis / 1_000
 }
 
-/** The public name of an account's memories; whoever knows a wallet's address can recompute it. */
+/** Public name of an account's memories; computable from a wallet's address. */
 export const namespaceHash = (service: string, accountId: string): string =>
   `0x${sha256Hex(`${service}:ns:v1:${accountId}`)}`
 
@@ -89,7 +88,7 @@ export const signAttestation = (attestation: Attestation, seed: Uint8Array): Sig
   signature: hexOf(ed25519Sign(new TextEncoder().encode(canonicalJson(attestation)), seed))
 })
 
-/** Offline, as anyone may do it; `publicKey` is `0x` hex from the published key file. */
+/** Offline verification; `publicKey` is `0x` hex from the published key file. */
 export const verifyAttestation = (
   signed: { readonly attestation: unknown; readonly signature: string },
   publicKey: string,
@@ -113,7 +112,7 @@ export const hexOf = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toSt
 export const bytesOf = (hex: string, length: number): Uint8Array | undefined =>
   hexPattern.test(hex) && hex.length === 2 + 2 * length ? Uint8Array.from(Buffer.from(hex.slice(2), "hex")) : undefined
 
-/** Lower case only, as we write it: one spelling for one value. */
+/** Lower case only: one text for one value. */
 const hexPattern = /^0x[0-9a-f]*$/
 const isAttestation = Schema.is(Attestation)
 

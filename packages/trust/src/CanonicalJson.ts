@@ -1,9 +1,9 @@
 /**
- * Canonical JSON (RFC 8785, interface.md section 9.2) and the hashes over it.
+ * Canonical JSON (RFC 8785) and hashes of it.
  *
- * Invariant: what is hashed here reads back as the same value everywhere. A value that JSON cannot
- * carry, or that another reader may change silently, is refused with the place where it stands; the
- * output passes `inspectJson`. The serialiser is the `canonicalize` package by an author of the RFC.
+ * Invariant: hashed text reads back as the same value in every reader. A value that JSON cannot represent, or that another
+ * reader may change silently, is refused with its path; the output passes `inspectJson`. The serialiser is the
+ * `canonicalize` package by an author of the RFC.
  */
 import canonicalize from "canonicalize"
 import { Schema } from "effect"
@@ -38,11 +38,11 @@ export const canonicalJson = (value: unknown): string => {
 /** Lower-case hex SHA-256 of bytes, or of a text's UTF-8. */
 export const sha256Hex = (input: string | Uint8Array): string => hash("sha256", input, "hex")
 
-/** `0x` and the hex SHA-256 of canonical `{agentId, data, kind}` (interface.md section 9.1). */
+/** `0x` and the hex SHA-256 of canonical `{agentId, data, kind}` (contract: Attestations). */
 export const contentHash = ({ agentId, data, kind }: HashedContent): string =>
   `0x${sha256Hex(canonicalJson({ agentId, data, kind }))}`
 
-/** One segment of a JSON pointer (RFC 6901), with its slash. */
+/** One segment of a JSON pointer (RFC 6901), including its slash. */
 export const pointerSegment = (key: string | number): string =>
   `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`
 
@@ -52,7 +52,7 @@ interface Place {
   readonly depth: number
 }
 
-// A stack instead of recursion, as depth is the sender's choice; a cycle ends at the depth limit.
+// A stack instead of recursion, because the sender chooses the depth; a cycle ends at the depth limit.
 const refuseUncarried = (root: unknown): void => {
   const open: Array<Place> = [{ value: root, path: "", depth: 1 }]
   for (let place = open.pop(); place !== undefined; place = open.pop()) {
@@ -84,7 +84,7 @@ const containerFault = (value: object, depth: number): string | undefined => {
   return Object.hasOwn(value, "__proto__") ? "the key __proto__" : undefined
 }
 
-// Integers of 1e21 and above are written with an exponent and read as what they are, a double.
+// Integers of 1e21 and above are written with an exponent, which every reader takes for a double.
 const exponentFrom = 1e21
 
 const scalarFault = (value: unknown): string | undefined => {

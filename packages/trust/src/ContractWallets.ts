@@ -1,9 +1,9 @@
 /**
- * Contract wallets (ERC-1271): no key signs for them, so the chain must be asked. Off unless the
- * operator names an RPC endpoint; then an EVM signature that no key explains is put to the contract.
+ * Contract wallets (ERC-1271): they have no key, so the chain verifies their signatures. Off unless the operator
+ * configures an RPC endpoint; then an EVM signature that fails as a key's is passed to the contract.
  *
- * Invariants: an endpoint that fails or is slow answers nobody's question with yes; calls are few at a
- * time and bounded in time, since anybody may send such a signature.
+ * Invariants: an endpoint that fails or is slow counts as "no"; calls are bounded in number and time, because anyone can
+ * send such a signature.
  */
 import { Context, Effect, Layer, Semaphore } from "effect"
 import type { Hex } from "viem"
@@ -21,7 +21,7 @@ export interface ContractWalletVerifier {
 
 const callsMax = 8
 const callTimeoutMillis = 5_000
-/** What `isValidSignature` returns for a valid one (ERC-1271). */
+/** Returned by `isValidSignature` for a valid signature (ERC-1271). */
 const magicValue = "0x1626ba7e"
 
 const isValidSignatureAbi = [
@@ -42,12 +42,12 @@ export const ContractWallets = Context.Reference<ContractWalletVerifier | undefi
   defaultValue: () => undefined
 })
 
-/** Asks the chain behind the operator's RPC endpoint; a failed call is logged and counts as no. */
+/** Calls the chain by the operator's RPC endpoint; a failed call is logged and counts as "no". */
 export const layerRpc = (url: string): Layer.Layer<never> =>
   Layer.effect(
     ContractWallets,
     Effect.gen(function* () {
-      // Loaded only where it is configured: viem's clients are large.
+      // Loaded only if configured: viem's clients are large.
       const { BaseError, createClient, hashMessage, http, HttpRequestError, TimeoutError } = yield* Effect.promise(
         () => import("viem")
       )
@@ -65,7 +65,7 @@ export const layerRpc = (url: string): Layer.Layer<never> =>
             })
           ).pipe(
             Effect.map((answer) => answer === magicValue),
-            // Of a failure only its kind is told: viem's texts repeat the endpoint, which may hold a key.
+            // Only the kind of a failure is logged: viem's texts contain the endpoint, which may contain a key.
             Effect.catch(({ cause }) => {
               const isEndpoint =
                 cause instanceof BaseError &&

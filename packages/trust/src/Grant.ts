@@ -1,10 +1,9 @@
 /**
- * Grants (interface.md section 8): what the grantor signs, and which of the grants that a caller
- * brought open something to him now.
+ * Grants (contract: Grants): the text that the grantor signs, and which grants of a request give the caller access now.
  *
- * Invariants: an unusable grant is skipped, never an error, and its reason is for logs and tests only;
- * a payload with a member unknown here opens nothing, since it may be a restriction; a grant is usable
- * while its `e` is above the current second.
+ * Invariants: an unusable grant is skipped, never an error, and its reason is for logs and tests only; a payload with an
+ * unknown member gives no access, because it may be a restriction; a grant is usable while its `e` is above the current
+ * second.
  */
 import { Clock, Effect } from "effect"
 import type { Grant, GrantPayload } from "@muniment/domain/Grant"
@@ -35,7 +34,7 @@ export type CheckedGrant =
 export interface GrantCheck {
   /** Every name of the caller: wallet address; key id, account id, linked addresses. */
   readonly identities: ReadonlyArray<string>
-  /** Message prefixes by `grantPrefix`; the usual one first, as each more may cost a verification. */
+  /** Message prefixes by `grantPrefix`; the usual one first, because each further one may cost a verification. */
   readonly prefixes: ReadonlyArray<string>
   /** By `grantId`. */
   readonly isRevoked: (grantId: string) => boolean
@@ -44,11 +43,11 @@ export interface GrantCheck {
 /** `<service>:grant:v1:` */
 export const grantPrefix = (service: string): string => `${service}:grant:v1:`
 
-/** What the grantor signs: the prefix and the standard Base64 of the canonical payload. */
+/** Text signed by the grantor: the prefix and the standard Base64 of the canonical payload. */
 export const grantMessage = (prefix: string, payload: GrantPayload): string =>
   prefix + Buffer.from(canonicalJson(payload)).toString("base64")
 
-/** Hex SHA-256 of the canonical payload: what a revocation names. Throws `NotCanonical`. */
+/** Id used by revocations: hex SHA-256 of the canonical payload. Throws `NotCanonical`. */
 export const grantId = (payload: GrantPayload): string => sha256Hex(canonicalJson(payload))
 
 export const signGrant = async (signer: WalletSigner, prefix: string, payload: GrantPayload): Promise<Grant> => ({
@@ -57,11 +56,11 @@ export const signGrant = async (signer: WalletSigner, prefix: string, payload: G
   c: signer.wallet.family
 })
 
-/** Whether one of the identities made the grant, and so may revoke it. */
+/** True if one of the identities made the grant, and so may revoke it. */
 export const isGrantor = (payload: GrantPayload, identities: ReadonlyArray<string>): boolean =>
   isNamed(payload.f, identities)
 
-/** In the order of `grants`, which `decodeGrantsHeader` made: canonical and few. */
+/** In the order of `grants`, which come from `decodeGrantsHeader`: canonical and few. */
 export const checkGrants = Effect.fn("Grant.checkGrants")(function* (grants: ReadonlyArray<Grant>, check: GrantCheck) {
   const nowSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
   return yield* Effect.forEach(grants, (grant) => checkGrant(grant, check, nowSeconds))
@@ -69,7 +68,7 @@ export const checkGrants = Effect.fn("Grant.checkGrants")(function* (grants: Rea
 
 const payloadFields = new Set(["f", "g", "e", "a", "u"])
 
-/** The signature last: everything else costs next to nothing. */
+/** The signature last, because everything else is cheap. */
 const checkGrant = Effect.fnUntraced(function* (
   { c, p, s }: Grant,
   { identities, isRevoked, prefixes }: GrantCheck,

@@ -1,9 +1,9 @@
 /**
- * How grants travel: the `X-Grants` header, Base64 of a JSON array (interface.md section 8), and share
- * codes, `mshare_` and the same array in url-safe Base64, which stay between clients.
+ * Encodings of grants: the `X-Grants` header, Base64 of a JSON array (contract: Grants), and share codes between clients,
+ * `mshare_` and the same array in url-safe Base64.
  *
- * Invariants: decoding never throws; what was decoded reads the same everywhere (`inspectJson`), and
- * keeps members unknown here, so that a signature over them can be told from one that leaves them out.
+ * Invariants: decoding never throws; decoded JSON reads the same in every reader (`inspectJson`) and keeps unknown
+ * members, so that a signature covers them.
  */
 import { Result, Schema } from "effect"
 import { Grant } from "@muniment/domain/Grant"
@@ -12,11 +12,11 @@ import { canonicalJson } from "./CanonicalJson.ts"
 import { inspectJson } from "./JsonText.ts"
 
 export const grantsPerRequestMax = 10
-/** Node takes 16 KiB of headers altogether. */
+/** Node accepts 16 KiB of headers in all. */
 export const grantsTextLengthMax = 16_384
 const shareCodePrefix = "mshare_"
 
-/** 400. `code` is that of the wire, `error` what the caller may be told. */
+/** 400. `code` and `error` are those of the answer. */
 export class InvalidGrants extends Schema.TaggedError<InvalidGrants>()("InvalidGrants", {
   code: Schema.Literals(["invalid_grants_header", "too_many_grants"]),
   error: Schema.String
@@ -64,7 +64,7 @@ const grantsOf = (bytes: Uint8Array): Result.Result<ReadonlyArray<Grant>, Invali
     : malformed("holds an element that is not {p: {f, g, e, a?, u?}, s, c}")
 }
 
-/** Undefined, which is no JSON value, for everything that `JSON.parse` refuses or would change. */
+/** Undefined for everything that `JSON.parse` refuses or would change. */
 const jsonOf = (bytes: Uint8Array): unknown => {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)

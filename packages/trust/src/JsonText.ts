@@ -1,10 +1,9 @@
 /**
- * What `JSON.parse` lets pass or changes silently (reliability.md, JSON), found in the raw text
- * before it is parsed, hashed or signed: depth, duplicate keys, `__proto__`, lone surrogates, numbers
- * that a double cannot hold.
+ * Scanner of raw JSON text for what `JSON.parse` accepts or changes silently: depth, duplicate keys, `__proto__`, lone
+ * surrogates, numbers that a double cannot represent. Runs before text is parsed, hashed or signed.
  *
- * Invariants: one pass, no recursion, linear in the text; never throws. Malformed text is left to
- * `JSON.parse`: for it any answer is right, since it is refused either way.
+ * Invariants: one pass, no recursion, linear in the text; never throws. For malformed text any answer is correct, because
+ * `JSON.parse` refuses it.
  */
 import { pointerSegment } from "./CanonicalJson.ts"
 
@@ -23,7 +22,7 @@ export interface JsonFinding {
 }
 
 export interface JsonTextLimits {
-  /** Containers inside each other; `[[1]]` has depth 2. */
+  /** Nested containers; `[[1]]` has depth 2. */
   readonly depthMax: number
 }
 
@@ -36,17 +35,17 @@ interface Level {
   isObject: boolean
   /** The next string is a key. */
   expectsKey: boolean
-  /** Elements begun, for the path. */
+  /** Elements started, for the path. */
   index: number
   /** The key read last, for the path. */
   key: string
-  /** Keys seen: the first `keyCount` of the list while they are few, then a set of all. */
+  /** Keys seen: the first `keyCount` of the list while they are few, then all in a set. */
   readonly keys: Array<string>
   keyCount: number
   keySet: Set<string> | undefined
 }
 
-/** Below this many keys comparing all is quicker than hashing. */
+/** Below this number of keys comparing all is faster than hashing. */
 const listedKeysMax = 12
 
 const quote = 0x22
@@ -229,7 +228,7 @@ const hexDigit = (code: number): number | undefined => {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : undefined
 }
 
-/** A key as `JSON.parse` would read it; malformed ones stay as they are. */
+/** A key as `JSON.parse` would read it; malformed ones are unchanged. */
 const unescaped = (raw: string): string => {
   try {
     return String(JSON.parse(`"${raw}"`))

@@ -1,36 +1,24 @@
 /**
- * The keys that sign attestations: `<dataDirectory>/attestation-keys.json`, readable by its owner alone.
+ * Signing keys of attestations: `<dataDirectory>/attestation-keys.json`, readable by its owner only.
  *
- * Invariants: the file is created once, whole and synced, however many start at the same time; a file
- * that cannot be read or does not add up stops the start and is never replaced by a new key, for that
- * would disown every attestation made; a rotation keeps the public halves of earlier keys published
- * and forgets their secrets.
+ * Invariants: concurrent starts create the file once, complete and synced; an unreadable or inconsistent file stops the
+ * start and is never replaced by a new key, which would invalidate every attestation made; a rotation keeps the public
+ * halves of earlier keys published and drops their secrets.
  */
 import { Clock, Context, Effect, Layer, Schema, Semaphore } from "effect"
 import { SecureRandom } from "effect/crypto"
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync
-} from "node:fs"
-import { dirname, join } from "node:path"
+import { chmodSync, existsSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
 import type { Attestation } from "@muniment/domain/Attestation"
 import { attestationAlgorithm, bytesOf, hexOf, type SignedAttestation, signAttestation } from "./Attestation.ts"
 import { ed25519KeyBytes, ed25519PublicKey } from "./Ed25519.ts"
+import { createPrivateFile, replacePrivateFile } from "./PrivateFile.ts"
 
 export const keyFileName = "attestation-keys.json"
-/** The newest stay; an attestation lives 365 days at most, so rotate less often than every third day. */
+/** The newest are kept; an attestation is valid for at most 365 days, so rotate less often than every third day. */
 export const previousKeysMax = 128
 
-/** The well-known file (specification section 4.4); `issuedAt` in milliseconds. */
+/** The published key file (contract: Attestations); `issuedAt` in milliseconds. */
 export interface PublishedKeys {
   readonly attestationPublicKey: string
   readonly algorithm: typeof attestationAlgorithm
@@ -42,7 +30,7 @@ export interface PublishedKeys {
 const PreviousKey = Schema.Struct({ publicKey: Schema.String, issuedAt: Schema.Int, retiredAt: Schema.Int })
 export type PreviousKey = typeof PreviousKey.Type
 
-/** The key file: `io` when the system refuses, `damaged` when its content does not add up. */
+/** Failure of the key file: `io` if the system refuses, `damaged` if its content is inconsistent. */
 export class KeyFileFault extends Schema.TaggedError<KeyFileFault>()("KeyFileFault", {
   reason: Schema.Literals(["io", "damaged"]),
   path: Schema.String,
@@ -60,11 +48,11 @@ export class KeyRing extends Context.Service<
     /** By the current key. */
     readonly sign: (attestation: Attestation) => SignedAttestation & { readonly publicKey: string }
     readonly publicKeys: () => PublishedKeys
-    /** A new key signs from now on. */
+    /** Replaces the signing key. */
     readonly rotate: Effect.Effect<PublishedKeys, KeyFileFault>
   }
 >()("muniment/trust/KeyRing") {
-  /** The directory exists. */
+  /** The directory must exist. */
   static readonly layer = (dataDirectory: string) =>
     Layer.effect(
       KeyRing,
@@ -76,13 +64,13 @@ export class KeyRing extends Context.Service<
           const issuedAt = yield* Clock.currentTimeMillis
           return { secretKey: hexOf(seed), publicKey: hexOf(ed25519PublicKey(seed)), issuedAt }
         })
-        /** Unlike any other's, who may be starting on this directory too. */
+        /** Unique, because another process may start in this directory at the same time. */
         const draft = Effect.map(random.randomBytes(8), (suffix) => `${path}.${hexOf(suffix)}.new`)
 
         const create = Effect.gen(function* () {
           const keys: KeyFile = { version: 1, current: yield* makeKey, previous: [] }
           const aside = yield* draft
-          yield* attempt(path, () => createOnce(path, aside, keys))
+          yield* attempt(path, () => createPrivateFile(path, textOf(keys), aside))
         })
 
         if (!(yield* attempt(path, () => existsSync(path)))) yield* create
@@ -98,7 +86,7 @@ export class KeyRing extends Context.Service<
           rotate: Effect.gen(function* () {
             const next = rotated(keys, yield* makeKey)
             const aside = yield* draft
-            yield* attempt(path, () => replace(path, aside, next))
+            yield* attempt(path, () => replacePrivateFile(path, textOf(next), aside))
             keys = next
             return published(keys)
           }).pipe(Effect.uninterruptible, turns.withPermit, Effect.withSpan("KeyRing.rotate"))
@@ -146,8 +134,13 @@ const readKeys = Effect.fnUntraced(function* (path: string) {
   }))
   const keys = yield* Effect.try({
     try: () => verified(decodeKeyFile(text)),
-    // The parser's own words could repeat a part of the secret.
-    catch: () => new KeyFileFault({ reason: "damaged", path, cause: new Error("its content does not add up") })
+    // The parser's message could contain a part of the secret.
+    catch: () =>
+      new KeyFileFault({
+        reason: "damaged",
+        path,
+        cause: new Error("its content is inconsistent")
+      })
   })
   if (mode !== ownerOnly) {
     yield* attempt(path, () => chmodSync(path, ownerOnly))
@@ -156,7 +149,7 @@ const readKeys = Effect.fnUntraced(function* (path: string) {
   return keys
 })
 
-/** Throws unless every key has its form and the current halves belong together. */
+/** Throws unless every key is well formed and the current halves belong together. */
 const verified = (keys: KeyFile): KeyFile => {
   const isPair = hexOf(ed25519PublicKey(seedOf(keys))) === keys.current.publicKey
   const isWhole = keys.previous.every(({ publicKey }) => bytesOf(publicKey, ed25519KeyBytes) !== undefined)
@@ -164,41 +157,7 @@ const verified = (keys: KeyFile): KeyFile => {
   return keys
 }
 
-/** A link, unlike a rename, fails when the name is taken: of several starts one wins, the rest read. */
-const createOnce = (path: string, aside: string, keys: KeyFile): void => {
-  writeSynced(aside, keys)
-  try {
-    linkSync(aside, path)
-    syncPath(dirname(path))
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error
-  } finally {
-    rmSync(aside, { force: true })
-  }
-}
-
-const replace = (path: string, aside: string, keys: KeyFile): void => {
-  try {
-    writeSynced(aside, keys)
-    renameSync(aside, path)
-  } finally {
-    rmSync(aside, { force: true })
-  }
-  syncPath(dirname(path))
-}
-
-const writeSynced = (path: string, keys: KeyFile): void => {
-  writeFileSync(path, `${JSON.stringify(keys, undefined, 2)}\n`, { flag: "wx", mode: ownerOnly, flush: true })
-}
-
-const syncPath = (path: string): void => {
-  const descriptor = openSync(path, "r")
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
-}
+const textOf = (keys: KeyFile): string => `${JSON.stringify(keys, undefined, 2)}\n`
 
 const attempt = <A>(path: string, step: () => A): Effect.Effect<A, KeyFileFault> =>
   Effect.try({ try: step, catch: (cause) => new KeyFileFault({ reason: "io", path, cause }) })

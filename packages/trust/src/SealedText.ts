@@ -1,12 +1,11 @@
 /**
- * Text kept so that only who knows its secret can read it: AES-256-GCM under SHA-256 of the secret,
- * a nonce of its own for each sealing. The secret itself is never stored; it must have the entropy that
- * the text deserves, since nothing here slows a guesser down.
+ * Text encrypted with a secret that is not stored: AES-256-GCM under the SHA-256 of the secret, a new nonce each time. The
+ * secret needs enough entropy, because nothing slows down guessing.
  */
 import { createCipheriv, createDecipheriv, createHash } from "node:crypto"
 
 const algorithm = "aes-256-gcm"
-/** Random bytes that a sealing takes. */
+/** Random bytes needed for sealing. */
 export const nonceBytes = 12
 const tagBytes = 16
 
@@ -17,7 +16,7 @@ export const seal = (text: string, secret: string, nonce: Uint8Array): string =>
   return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]).toString("base64url")
 }
 
-/** The text, or undefined when the secret is another or the sealed text was changed. */
+/** The text, or undefined if the secret is wrong or the sealed text was changed. */
 export const unseal = (sealed: string, secret: string): string | undefined => {
   const bytes = Buffer.from(sealed, "base64url")
   if (bytes.length < nonceBytes + tagBytes) return undefined
@@ -29,7 +28,7 @@ export const unseal = (sealed: string, secret: string): string | undefined => {
   try {
     return Buffer.concat([text, decipher.final()]).toString("utf8")
   } catch {
-    // The one failure of `final`: the tag does not fit.
+    // `final` throws only for a wrong tag.
     return undefined
   }
 }

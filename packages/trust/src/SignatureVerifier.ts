@@ -1,9 +1,9 @@
 /**
- * Verifies wallet signatures one after the other and remembers the valid ones.
+ * Verifies wallet signatures one at a time and caches the valid ones.
  *
- * Invariants: between two verifications the event loop gets its turn, so ten thousand at once stall
- * nobody longer than one takes; a remembered signature stands for that address, that text and that
- * signature only; a contract's word is not remembered, since contracts change their minds.
+ * Invariants: the event loop runs between two verifications, so many at once delay other work by one verification at
+ * most; a cache entry is valid for exactly one address, text and signature; a contract's answer is not cached, because
+ * contracts can change their owners.
  */
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { sha256Hex } from "./CanonicalJson.ts"
@@ -19,7 +19,7 @@ export class SignatureVerifier extends Context.Service<
     readonly verify: (signed: SignedMessage) => Effect.Effect<boolean>
   }
 >()("muniment/trust/SignatureVerifier") {
-  /** Contract wallets count if `ContractWallets` is provided to this layer. */
+  /** Contract wallets are verified if `ContractWallets` is provided to this layer. */
   static readonly layer = Layer.effect(
     SignatureVerifier,
     Effect.gen(function* () {
@@ -29,7 +29,7 @@ export class SignatureVerifier extends Context.Service<
 
       const verifyInTurn = Effect.fnUntraced(function* (signed: SignedMessage, digest: string) {
         yield* Effect.yieldNow
-        // Asked again: the same signature may have been verified while this one waited.
+        // Looked up again: the same signature may have been verified while this one waited.
         if (verified.has(digest)) return true
         const isSigned = yield* isSignedByKey(signed)
         if (isSigned) verified.add(digest)
@@ -52,7 +52,7 @@ export class SignatureVerifier extends Context.Service<
 const digestOf = ({ message, signature, wallet }: SignedMessage): string =>
   sha256Hex(JSON.stringify([wallet.address, message, signature]))
 
-/** The digests used last, oldest dropped first. */
+/** LRU cache of digests. */
 class RecentDigests {
   readonly #max: number
   readonly #digests = new Set<string>()

@@ -1,10 +1,10 @@
 /**
- * Requests signed by a wallet (interface.md section 2): three headers, and a signature over
+ * Requests signed by a wallet (contract: Wallet signatures): three headers, and a signature over
  * `METHOD|PATH|BODYHASH|TIMESTAMP`.
  *
- * Invariants: a signature is bound to the method, the path, the raw bytes of the body and a time at
- * most 120 s away, both ends included. Inside that window it may come again: the paying client repeats
- * the same headers with its payment. A path signed without its query does not bind the query.
+ * Invariants: a signature is bound to the method, the path, the raw bytes of the body and a time at most 120 s away, both
+ * ends included. Within that window it may be repeated, because a paying client repeats the headers with its payment. A
+ * path signed without its query does not bind the query.
  */
 import { Clock, Effect } from "effect"
 import { sha256Hex } from "./CanonicalJson.ts"
@@ -22,13 +22,13 @@ export const walletWindowMillis = 120_000
 
 export interface SignedRequest {
   readonly method: string
-  /** Path with query, as it stands in the request line. */
+  /** Path with query, as in the request line. */
   readonly url: string
-  /** Raw body; empty when there is none. */
+  /** Raw body; empty if there is none. */
   readonly body: Uint8Array
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** The version segment below which REST paths stand, as in `/v1`. */
+  /** Version segment of REST paths, as in `/v1`. */
   readonly versionPrefix: string
 }
 
@@ -37,11 +37,11 @@ export type WalletOutcome =
   | {
       readonly _tag: "Refused"
       readonly code: "invalid_signature" | "timestamp_out_of_range"
-      /** What the caller may be told. */
+      /** For the caller. */
       readonly error: string
     }
 
-/** What a wallet signs. `path` in any of the accepted spellings. */
+/** Text signed by a wallet; `path` in any of the accepted forms. */
 export interface RequestText {
   readonly method: string
   readonly path: string
@@ -49,7 +49,7 @@ export interface RequestText {
   readonly timestampMillis: number
 }
 
-/** Whether the caller tries to authenticate by wallet: any of the three headers is there. */
+/** True if the caller tries to authenticate by wallet: any of the three headers is present. */
 export const hasWalletHeaders = (headers: SignedRequest["headers"]): boolean =>
   Object.values(walletHeaders).some((name) => headers[name] !== undefined)
 
@@ -63,7 +63,7 @@ export const signWalletRequest = async (signer: WalletSigner, text: RequestText)
   [walletHeaders.signature]: await signer.sign(walletRequestText(text))
 })
 
-/** Who signed the request. */
+/** Verifies the signature of a request. */
 export const verifyWalletRequest = Effect.fn("WalletRequest.verify")(function* (
   request: SignedRequest
 ): Effect.fn.Return<WalletOutcome, never, SignatureVerifier> {
@@ -73,7 +73,7 @@ export const verifyWalletRequest = Effect.fn("WalletRequest.verify")(function* (
   if (wallet === undefined || signature === undefined || signature === "") {
     return refused("invalid_signature", `send ${Object.values(walletHeaders).join(", ")}`)
   }
-  // Times first: they cost nothing, and a late caller learns why.
+  // Times first: they are cheap to check, and the caller learns the reason.
   const timestamp = headers[walletHeaders.timestamp] ?? ""
   const now = yield* Clock.currentTimeMillis
   if (!timestampPattern.test(timestamp) || Math.abs(now - Number(timestamp)) > walletWindowMillis) {
@@ -88,16 +88,13 @@ export const verifyWalletRequest = Effect.fn("WalletRequest.verify")(function* (
   return refused("invalid_signature", "the signature is not by that wallet over this request")
 })
 
-/**
- * The accepted spellings of a path, the usual ones first: below the version prefix and in full, each
- * with and without query; those that are there.
- */
+/** Accepted forms of a path, the usual ones first: without and with the version prefix, each with and without query. */
 export const pathSpellings = (url: string, versionPrefix: string): ReadonlyArray<string> => {
   const below = url.startsWith(`${versionPrefix}/`) ? [url.slice(versionPrefix.length)] : []
   return [...new Set([...below, url].flatMap((spelling) => [spelling, withoutQuery(spelling)]))]
 }
 
-/** No sign, no leading zero: one spelling for one time. */
+/** No sign, no leading zero: one text for one time. */
 const timestampPattern = /^[1-9][0-9]{0,14}$/
 
 const textOf = (method: string, path: string, bodyHash: string, timestamp: string): string =>

@@ -1,10 +1,9 @@
 /**
- * Whether a wallet signed a text (interface.md section 2). EVM: EIP-191 personal message, 65 bytes in
- * hex. Solana: Ed25519 over the UTF-8 bytes, base64 or base58.
+ * Verification of wallet signatures (contract: Wallet signatures). EVM: EIP-191 personal message, 65 bytes in hex. Solana:
+ * Ed25519 over the UTF-8 bytes, base64 or base58.
  *
- * Invariants: whatever the signature text, the answer is yes or no, never an error; a key's signature
- * of a text has one accepted value (low s as in EIP-2, recovery byte 27 or 28, strict Ed25519), so
- * nobody can turn it into a second one.
+ * Invariants: any signature text is answered with true or false, never an error; a key's signature of a text has one
+ * accepted value (low s as in EIP-2, recovery byte 27 or 28, strict Ed25519), so no second one can be derived from it.
  */
 import { base58, base64 } from "@scure/base"
 import { Effect } from "effect"
@@ -20,28 +19,28 @@ export interface SignedMessage {
   readonly signature: string
 }
 
-/** Longer signatures are refused unread; only contract wallets come near. */
+/** Longer signatures are refused unread; only contract wallets have long ones. */
 export const signatureLengthMax = 8_192
 
 const evmSignaturePattern = /^(?:0x)?([0-9a-fA-F]{128})(1[bcBC])$/
 const hexPattern = /^(?:0x)?((?:[0-9a-fA-F]{2})+)$/
-/** Half the order of secp256k1 (EIP-2): a larger s is the mirror of a smaller one. */
+/** Half the order of secp256k1 (EIP-2): a larger s mirrors a smaller one. */
 const lowSMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 /** 64 bytes are 86 characters and two of padding in base64, at most 88 in base58. */
 const solanaSignatureLengthMax = 88
 
-/** Costs 1 to 2 ms of the event loop for either family; `SignatureVerifier` spreads and remembers it. */
+/** Takes 1 to 2 ms of the event loop; `SignatureVerifier` spreads and caches it. */
 export const verifyWalletSignature = Effect.fn("WalletSignature.verify")(function* (signed: SignedMessage) {
   if (signed.signature.length > signatureLengthMax) return false
   if (yield* isSignedByKey(signed)) return true
   return yield* isSignedByContract(signed)
 })
 
-/** Whether the key of the address signed; false for contract wallets. */
+/** True if the key of the address signed; false for contract wallets. */
 export const isSignedByKey = (signed: SignedMessage): Effect.Effect<boolean> =>
   signed.wallet.family === "evm" ? isSignedByEvmKey(signed) : Effect.sync(() => isSignedBySolanaKey(signed))
 
-/** Whether the contract at the address accepts; false unless `ContractWallets` is provided. */
+/** True if the contract at the address accepts; false unless `ContractWallets` is provided. */
 export const isSignedByContract = Effect.fnUntraced(function* ({ message, signature, wallet }: SignedMessage) {
   const contracts = yield* ContractWallets
   const digits = hexPattern.exec(signature)?.[1]
@@ -55,7 +54,7 @@ const isSignedByEvmKey = ({ message, signature, wallet }: SignedMessage): Effect
   return Effect.promise(() =>
     recoverMessageAddress({ message, signature: `0x${match[1]}${match[2]}` }).then(
       (address) => address.toLowerCase() === wallet.address,
-      // Some values of r and s are no point of the curve: no key signs so.
+      // Not every r and s is a signature: r may not be on the curve.
       () => false
     )
   )
@@ -69,14 +68,14 @@ const isSignedBySolanaKey = ({ message, signature, wallet }: SignedMessage): boo
   )
 }
 
-/** Padding tells base64 from base58, which has no `=`. */
+/** Padding identifies base64: base58 has no `=`. */
 const solanaSignature = (text: string): Uint8Array | undefined => {
   if (text.length > solanaSignatureLengthMax) return undefined
   try {
     const bytes = text.endsWith("==") ? base64.decode(text) : base58.decode(text)
     return bytes.length === ed25519SignatureBytes ? bytes : undefined
   } catch {
-    // The codecs throw on foreign characters and on stray bits in the last one.
+    // The codecs throw on invalid characters and on stray bits in the last one.
     return undefined
   }
 }

@@ -1,8 +1,7 @@
 /**
- * Signing with a wallet's key, for the command line and for tests; the server holds no wallet keys.
- * Key texts: EVM, 32 bytes in hex; Solana, seed and public key (64 bytes) in base58 as wallets export it,
- * or as a JSON array as `solana-keygen` writes it. The base58 of 32 bytes is refused: it may be an
- * address given by mistake.
+ * Signs with a wallet's key, for the command line and tests; the server has no wallet keys. Key texts: EVM, 32 bytes in
+ * hex; Solana, seed and public key (64 bytes) in base58 as exported by wallets, or as a JSON array as written by
+ * `solana-keygen`. Base58 of 32 bytes is refused: it may be an address given by mistake.
  */
 import { base58, base64 } from "@scure/base"
 import { Schema } from "effect"
@@ -12,11 +11,11 @@ import { solanaAddress, type WalletAddress } from "./WalletAddress.ts"
 
 export interface WalletSigner {
   readonly wallet: WalletAddress
-  /** In the spelling of the family: EVM `0x` hex, Solana base64. */
+  /** EVM `0x` hex, Solana base64. */
   readonly sign: (message: string) => Promise<string>
 }
 
-/** The text is no wallet key; it is not repeated here, for it may be one with a slip. */
+/** The text is not a wallet key. It is not repeated, because it may be a key with a typing error. */
 export class InvalidWalletKey extends Schema.TaggedError<InvalidWalletKey>()("InvalidWalletKey", {
   reason: Schema.String
 }) {
@@ -52,7 +51,7 @@ export const solanaSigner = (key: Uint8Array): WalletSigner => {
   }
   const publicKey = ed25519PublicKey(seed)
   if (key.length > ed25519KeyBytes && !Buffer.from(publicKey).equals(key.subarray(ed25519KeyBytes))) {
-    throw new InvalidWalletKey({ reason: "the public half is not that of the secret half" })
+    throw new InvalidWalletKey({ reason: "the public half does not belong to the secret half" })
   }
   return {
     wallet: { family: "sol", address: solanaAddress(publicKey) },

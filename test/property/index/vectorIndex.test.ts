@@ -2,14 +2,15 @@
  * Differential test of the vector engines: random histories, in vectors of any width, given to all of them at
  * once. The exact engine must answer as a sorted map does; the others must give its scores, rank by rank.
  */
-import { Bitmap } from "@muniment/engine/index/Bitmap"
-import { indexPins } from "@muniment/engine/index/Planner"
-import type { SearchHits } from "@muniment/engine/index/VectorIndex"
-import * as fc from "fast-check"
+import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
+import { indexPins } from "@muniment/engine/vectors/planner/Planner"
+import type { SearchHits } from "@muniment/engine/vectors/VectorIndex"
+import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { expectSound, type IndexUnderTest, workAll, workOnce } from "../../support/indexConformanceCheck.ts"
 import { exactEngine, hnswEngine, plannedEngine, quantizedEngine } from "../../support/indexConformanceEngines.ts"
 import { Oracle, type VectorKind, vectorKinds, vectorsOf } from "../../support/indexConformanceVectors.ts"
+import { repetitions } from "../../support/Repetitions.ts"
 
 const graph = await hnswEngine()
 const planned = await Promise.all(indexPins.map(plannedEngine))
@@ -102,7 +103,7 @@ describe("any history of changes and searches", () => {
           index.close()
         }
       }),
-      { numRuns: 60 }
+      { numRuns: repetitions(60) }
     )
   })
 })

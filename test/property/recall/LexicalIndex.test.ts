@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest"
-import * as fc from "fast-check"
-import { weighQuery } from "@muniment/engine/recall/Bm25"
-import { LexicalIndex } from "@muniment/engine/recall/LexicalIndex"
-import type { MemoryColumns } from "@muniment/engine/recall/MemoryText"
-import { bitmapOf, columnsArbitrary, naiveHit, naiveStatistics, openFullText, termsArbitrary } from "./support.ts"
+import fc from "fast-check"
+import { weighQuery } from "@muniment/engine/ranking/Bm25"
+import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
+import type { MemoryColumns } from "@muniment/engine/text/MemoryText"
+import { bitmapOf, columnsArbitrary, naiveHit, naiveStatistics, openPostings, termsArbitrary } from "./support.ts"
+import { repetitions } from "../../support/Repetitions.ts"
 
 const SLOTS = 12
 
@@ -17,19 +18,19 @@ const step = fc.oneof(
 )
 
 describe("LexicalIndex", () => {
-  it("scores like the naive formula, and bit for bit like an index opened afresh, after any writes", () => {
+  it("scores like the naive formula, and bit for bit like a new index, after any writes", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), fc.constantFrom(1, 60, 1_000_000), (steps, postingsCachedMax) => {
-        const fullText = openFullText()
-        const index = new LexicalIndex(fullText, { postingsCachedMax })
+        const postings = openPostings()
+        const index = new LexicalIndex(postings, { postingsCachedMax })
         const model = new Map<number, MemoryColumns>()
         for (const move of steps) {
           if ("put" in move) {
-            fullText.put(move.put, move.columns)
+            postings.put(move.put, move.columns)
             index.put(move.put, move.columns)
             model.set(move.put, move.columns)
           } else if ("remove" in move) {
-            fullText.remove(move.remove)
+            postings.remove(move.remove)
             index.remove(move.remove)
             model.delete(move.remove)
           } else {
@@ -44,7 +45,7 @@ describe("LexicalIndex", () => {
             )
             const query = weighQuery(move.search, statistics)
             const scores = index.score(query, allowed)
-            const fresh = new LexicalIndex(fullText).score(query, allowed)
+            const fresh = new LexicalIndex(postings).score(query, allowed)
             const byId = (left: number, right: number) => right - left
             for (const slot of slots) {
               expect(scores.of(slot)).toEqual(naiveHit(query, model.get(slot)!))
@@ -59,7 +60,7 @@ describe("LexicalIndex", () => {
           }
         }
       }),
-      { numRuns: 300 }
+      { numRuns: repetitions(300) }
     )
   })
 })

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest"
-import * as fc from "fast-check"
-import { sumStatistics, weighQuery } from "@muniment/engine/recall/Bm25"
-import type { Candidate } from "@muniment/engine/recall/Fusion"
-import { fuse, newerFirst } from "@muniment/engine/recall/Fusion"
-import { LexicalIndex } from "@muniment/engine/recall/LexicalIndex"
-import type { MemoryColumns } from "@muniment/engine/recall/MemoryText"
-import { bitmapOf, columnsArbitrary, openFullText, termsArbitrary } from "./support.ts"
+import fc from "fast-check"
+import { sumStatistics, weighQuery } from "@muniment/engine/ranking/Bm25"
+import type { Candidate } from "@muniment/engine/ranking/Fusion"
+import { fuse, newerFirst } from "@muniment/engine/ranking/Fusion"
+import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
+import type { MemoryColumns } from "@muniment/engine/text/MemoryText"
+import { bitmapOf, columnsArbitrary, openPostings, termsArbitrary } from "./support.ts"
+import { repetitions } from "../../support/Repetitions.ts"
 
 interface Stored {
   readonly id: string
@@ -22,7 +23,7 @@ const storedArbitrary = fc.record({
   isVisible: fc.boolean()
 })
 
-/** The search of a whole account: statistics from every namespace, candidates from every namespace, one fusion. */
+/** Search over all namespaces: statistics of each, candidates of each, one fusion. */
 const search = (
   namespaces: ReadonlyArray<ReadonlyArray<Stored>>,
   terms: ReadonlyArray<string>,
@@ -30,10 +31,10 @@ const search = (
   listLength: number
 ) => {
   const open = namespaces.map((memories) => {
-    const fullText = openFullText()
-    const index = new LexicalIndex(fullText)
+    const postings = openPostings()
+    const index = new LexicalIndex(postings)
     for (const [slot, { columns }] of memories.entries()) {
-      fullText.put(slot, columns)
+      postings.put(slot, columns)
       index.put(slot, columns)
     }
     const allowed = bitmapOf([...memories.keys()].filter((slot) => memories[slot]!.isVisible))
@@ -60,7 +61,7 @@ const search = (
 }
 
 describe("recall", () => {
-  it("ranks and scores by what is visible only, however memories are spread over namespaces", () => {
+  it("ranks and scores by visible memories only, for any spread over namespaces", () => {
     fc.assert(
       fc.property(
         fc.array(storedArbitrary, { maxLength: 25 }),
@@ -77,7 +78,7 @@ describe("recall", () => {
           expect(search([visible], terms, modelId, 100)).toEqual(whole)
         }
       ),
-      { numRuns: 200 }
+      { numRuns: repetitions(200) }
     )
   })
 })

@@ -1,16 +1,16 @@
 /**
- * A namespace in memory with its lexical index, random memories over a small vocabulary (so that
- * terms collide, tie and fill), and the naive formula that the index has to agree with.
+ * A namespace in memory with its lexical index, random memories over a small vocabulary (many equal terms and scores),
+ * and the naive formula as oracle.
  */
 import { DatabaseSync } from "node:sqlite"
-import * as fc from "fast-check"
-import { Bitmap } from "@muniment/engine/index/Bitmap"
-import { lengthPenalty, termScore, weightedFrequency } from "@muniment/engine/recall/Bm25"
-import type { TermStatistics, WeightedQuery } from "@muniment/engine/recall/Bm25"
-import { FullText } from "@muniment/engine/recall/FullText"
-import type { LexicalHit } from "@muniment/engine/recall/LexicalIndex"
-import { COLUMNS, columnsLength } from "@muniment/engine/recall/MemoryText"
-import type { MemoryColumns } from "@muniment/engine/recall/MemoryText"
+import fc from "fast-check"
+import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
+import { lengthPenalty, termScore, weightedFrequency } from "@muniment/engine/ranking/Bm25"
+import type { TermStatistics, WeightedQuery } from "@muniment/engine/ranking/Bm25"
+import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
+import type { LexicalHit } from "@muniment/engine/ranking/LexicalIndex"
+import { COLUMNS, columnsLength } from "@muniment/engine/text/MemoryText"
+import type { MemoryColumns } from "@muniment/engine/text/MemoryText"
 
 export const vocabulary = ["tea", "milk", "lisbon", "ann", "bob", "run", "08", "may", "東京", "sea"]
 
@@ -26,10 +26,10 @@ export const columnsArbitrary: fc.Arbitrary<MemoryColumns> = fc.record({
 
 export const termsArbitrary = fc.uniqueArray(fc.constantFrom(...vocabulary, "absent"), { maxLength: 6 })
 
-export const openFullText = (): FullText => {
+export const openPostings = (): SqlitePostings => {
   const database = new DatabaseSync(":memory:")
-  FullText.create(database)
-  return new FullText(database)
+  SqlitePostings.create(database)
+  return new SqlitePostings(database)
 }
 
 export const bitmapOf = (slots: Iterable<number>): Bitmap => Bitmap.of(slots)

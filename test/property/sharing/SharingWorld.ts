@@ -6,15 +6,16 @@ import { Effect, Layer, ManagedRuntime, ConfigProvider, References } from "effec
 import fc from "fast-check"
 import type { Account, Identity } from "@muniment/domain/Account"
 import type { Grant, GrantPayload } from "@muniment/domain/Grant"
-import type { RecalledMemory } from "@muniment/domain/Memory"
+import type { SearchHit } from "@muniment/domain/Memory"
 import type { MemoryFilter, Scope } from "@muniment/domain/Search"
-import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
-import { Wallets } from "@muniment/ledger/Wallets"
-import { serverLayer } from "@muniment/server/App"
+import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
+import { Wallets } from "@muniment/control/accounts/Wallets"
+import { serverLayer } from "@muniment/server/ServerLayer"
 import { ServerConfig } from "@muniment/server/Config"
+import { freeCall } from "@muniment/server/credits/ChargedCalls"
 import { MemoryService } from "@muniment/server/memories/MemoryService"
-import { MemoryRecall } from "@muniment/server/sharing/MemoryRecall"
-import { SharedAccess } from "@muniment/server/sharing/SharedAccess"
+import { CallerSearch } from "@muniment/server/search/CallerSearch"
+import { SharedAccess } from "@muniment/server/search/SharedAccess"
 import type { WalletSigner } from "@muniment/trust/WalletSigner"
 import { grantsHeader, nowSeconds, signedGrant } from "../../support/TrustCalls.ts"
 
@@ -95,18 +96,14 @@ export const store = Effect.fnUntraced(function* (account: Account, number: numb
   const memories = yield* MemoryService
   const data = { subject: `number${number}`, fact: text }
   const memory = key === undefined ? { kind: "factual_memory", data } : { kind: "note", data: { ...data, key } }
-  const { created } = yield* memories.create(
-    account.id,
-    {
-      agentId,
-      ...(subjectId !== undefined && { subjectId }),
-      ...(threadId !== undefined && { threadId }),
-      memories: [isExpired ? { ...memory, expiresAt: 1 } : memory]
-    },
-    undefined
-  )
+  const { created } = yield* memories.create(freeCall(identityOf(account), undefined), {
+    agentId,
+    ...(subjectId !== undefined && { subjectId }),
+    ...(threadId !== undefined && { threadId }),
+    memories: [isExpired ? { ...memory, expiresAt: 1 } : memory]
+  })
   const { id } = created[0]!
-  if (tags.length > 0 && !isExpired) yield* memories.patch(account.id, id, { tags }, undefined)
+  if (tags.length > 0 && !isExpired) yield* memories.patch(freeCall(identityOf(account), undefined), id, { tags })
 })
 
 /** Those that nobody may see any more are left out: expired, or with a later live version. */
@@ -164,15 +161,15 @@ export const recall = Effect.fnUntraced(function* (
   grants: ReadonlyArray<Grant>,
   queries: ReadonlyArray<MadeQuery & { readonly filter: MemoryFilter }>
 ) {
-  const { recall: run } = yield* MemoryRecall
-  return yield* run(identityOf(account), {
-    queries,
-    scope,
-    grants: grantsHeader(grants)["x-grants"],
-    explain: true
+  const searches = yield* CallerSearch
+  const reach = { scope, grants: grantsHeader(grants)["x-grants"] }
+  const found = yield* searches.searchBatch(freeCall(identityOf(account), undefined), {
+    ...reach,
+    queries: queries.map((query) => ({ mode: "llm", candidates: undefined, explain: true, ...query, ...reach }))
   })
+  return { results: found.results.map(({ memories }) => memories), sourceAttestations: found.sourceAttestations }
 })
 
 /** Which memory it is, by its content, and how it was ranked. */
-export const ranking = (found: ReadonlyArray<RecalledMemory>) =>
+export const ranking = (found: ReadonlyArray<SearchHit>) =>
   found.map(({ data, quality, explain }) => [data["subject"], quality.relevance, explain?.lexical, explain?.rank])

@@ -1,7 +1,7 @@
 /** Whatever a stranger sends: decoding answers, and never throws. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import * as fc from "fast-check"
+import fc from "fast-check"
 import { grantId } from "@muniment/trust/Grant"
 import { decodeGrantsHeader, decodeShareCode, encodeGrantsHeader, encodeShareCode } from "@muniment/trust/GrantEnvelope"
 import { verifyAttestation } from "@muniment/trust/Attestation"
@@ -10,6 +10,7 @@ import { parseWalletAddress } from "@muniment/trust/WalletAddress"
 import { verifyWalletRequest } from "@muniment/trust/WalletRequest"
 import { verifyWalletSignature } from "@muniment/trust/WalletSignature"
 import { evmWallet, solWallet } from "../../support/TrustVectors.ts"
+import { repetitions } from "../../support/Repetitions.ts"
 
 const anyText = fc.oneof(
   fc.string({ unit: "binary", maxLength: 200 }),
@@ -45,7 +46,7 @@ describe("arbitrary text", () => {
         }
         decodeShareCode(`mshare_${text}`)
       }),
-      { numRuns: 2_000 }
+      { numRuns: repetitions(2_000) }
     )
   })
 
@@ -55,7 +56,7 @@ describe("arbitrary text", () => {
         expect(Result.getOrThrow(decodeGrantsHeader(encodeGrantsHeader(grants)))).toEqual(grants)
         expect(Result.getOrThrow(decodeShareCode(encodeShareCode(grants)))).toEqual(grants)
       }),
-      { numRuns: 300 }
+      { numRuns: repetitions(300) }
     )
   })
 
@@ -65,7 +66,7 @@ describe("arbitrary text", () => {
         const wallet = parseWalletAddress(text)
         if (wallet !== undefined) expect(parseWalletAddress(wallet.address)).toEqual(wallet)
       }),
-      { numRuns: 2_000 }
+      { numRuns: repetitions(2_000) }
     )
   })
 
@@ -83,7 +84,7 @@ describe("arbitrary text", () => {
       yield* Effect.promise(() =>
         fc.assert(
           fc.asyncProperty(anyText, anyText, (text, other) => run(test(text, other))),
-          { numRuns: 500 }
+          { numRuns: repetitions(500) }
         )
       )
     }).pipe(Effect.provide(SignatureVerifier.layer))
@@ -98,7 +99,7 @@ describe("arbitrary text", () => {
         expect(verifyAttestation({ attestation, signature: `0x${"0".repeat(128)}` }, text, 0).valid).toBe(false)
         expect(verifyAttestation({ attestation, signature: `0x${"0".repeat(128)}` }, key, 0).valid).toBe(false)
       }),
-      { numRuns: 1_000 }
+      { numRuns: repetitions(1_000) }
     )
   })
 })

@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import * as fc from "fast-check"
+import fc from "fast-check"
 import type { Grant } from "@muniment/domain/Grant"
 import { hexOf, makeAttestation, signAttestation, verifyAttestation } from "@muniment/trust/Attestation"
 import { canonicalJson } from "@muniment/trust/CanonicalJson"
@@ -23,8 +23,9 @@ import {
   solWallet,
   vectorTimeMillis
 } from "../../support/TrustVectors.ts"
+import { repetitions } from "../../support/Repetitions.ts"
 
-const runs = 150
+const runs = repetitions(150)
 const now = vectorTimeMillis / 1_000
 const bytesOf = (text: string) => Uint8Array.from(Buffer.from(text))
 

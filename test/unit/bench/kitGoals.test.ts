@@ -1,5 +1,5 @@
 /** Goals of the index bench: which way a ratio points, and what is said where one cannot be taken. */
-import { Bitmap } from "@muniment/engine/index/Bitmap"
+import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import { describe, expect, it } from "vitest"
 import { goalsOf, ratiosOf } from "../../../bench/index/goals.ts"
 import type { SetFigures } from "../../../bench/index/measureSet.ts"

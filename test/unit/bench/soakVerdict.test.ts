@@ -58,7 +58,7 @@ describe("the verdict of a run", () => {
     expect(verdict(minutes.map(steady))).toBe("FLAT")
   })
 
-  it("takes logs that rise and are emptied for what they are at most", () => {
+  it("judges logs, which grow and are emptied, by their maximum", () => {
     const sawtooth = (rise: number) => minutes.map((at) => ({ ...steady(at), walMegabytes: (at % 5) + 1 + rise * at }))
     expect(verdict(sawtooth(0))).toBe("FLAT")
     expect(verdict(sawtooth(1))).toContain("NOT FLAT: write-ahead logs")

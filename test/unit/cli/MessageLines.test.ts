@@ -1,6 +1,6 @@
 /** Lines out of chunks, however the bytes are cut. */
 import { expect, it } from "@effect/vitest"
-import * as fc from "fast-check"
+import fc from "fast-check"
 import { MessageLines } from "@muniment/cli/MessageLines"
 
 const bytesMax = 16

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest"
 import { ErasureLog, erasuresKept } from "@muniment/engine/store/ErasureLog"
-import { speaksFor } from "@muniment/engine/speaksFor"
+import { coversLife } from "@muniment/engine/namespace/coversLife"
 
-it("an erasure counts for its scope, or for all, from the mark on", () => {
+it("an erasure after the mark applies to its scope, or to all", () => {
   const log = new ErasureLog()
   log.add("mine")
   const mark = log.mark()
@@ -24,7 +24,7 @@ it("a mark that is too old, or of a namespace that was closed since, counts as e
   expect(log.hasSince(new ErasureLog().mark(), "mine")).toBe(true)
 })
 
-it("a known memory speaks for a new one that lives at most twice as long", () => {
-  expect([speaksFor(undefined, undefined, 0), speaksFor(undefined, 5, 0)]).toEqual([true, true])
-  expect([speaksFor(10, undefined, 0), speaksFor(10, 20, 0), speaksFor(10, 21, 0)]).toEqual([false, true, false])
+it("a stored memory covers a new one that lives at most twice as long", () => {
+  expect([coversLife(undefined, undefined, 0), coversLife(undefined, 5, 0)]).toEqual([true, true])
+  expect([coversLife(10, undefined, 0), coversLife(10, 20, 0), coversLife(10, 21, 0)]).toEqual([false, true, false])
 })

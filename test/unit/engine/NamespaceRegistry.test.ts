@@ -1,12 +1,12 @@
 /**
- * Who is open, and never twice. A namespace here is a lock that complains when it is taken while it is
- * held; opening and closing it take time, of which TestClock decides.
+ * The registry never opens a namespace twice. A namespace here is a lock that reports when it is taken while held;
+ * opening and closing take time, under TestClock.
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import * as fc from "fast-check"
-import { makeNamespaceRegistry } from "@muniment/engine/NamespaceRegistry"
+import fc from "fast-check"
+import { makeNamespaceRegistry } from "@muniment/engine/host/NamespaceRegistry"
 
 interface Key {
   readonly tag: string
@@ -19,7 +19,7 @@ const c = keyOf("c")
 
 const pauseFor = (millis: number) => (millis === 0 ? Effect.void : Effect.sleep(millis))
 
-/** The files behind the registry: how often each was opened, which are held, and every breach of the rules. */
+/** Simulated files: how often each was opened, which are held, and every violation. */
 class Files {
   readonly held = new Set<string>()
   readonly opened: Array<string> = []
@@ -54,7 +54,7 @@ const registryOf = (files: Files, openMax: number) =>
 const tags = (keys: ReadonlyArray<Key>) => keys.map(({ tag }) => tag)
 
 describe("the registry", () => {
-  it.effect("opens once for all who ask at the same time, and keeps it open", () =>
+  it.effect("opens once for concurrent callers, and keeps it open", () =>
     Effect.gen(function* () {
       const files = new Files()
       files.openMillis = 10
@@ -69,7 +69,7 @@ describe("the registry", () => {
     })
   )
 
-  it.effect("shows what is open without holding it, counts that as a use, and shows nothing else", () =>
+  it.effect("peeks at an open namespace without holding it, which counts as a use", () =>
     Effect.gen(function* () {
       const files = new Files()
       files.openMillis = 10
@@ -94,7 +94,7 @@ describe("the registry", () => {
     })
   )
 
-  it.effect("closes the one used longest ago to make room", () =>
+  it.effect("closes the least recently used one to make room", () =>
     Effect.gen(function* () {
       const files = new Files()
       const registry = yield* registryOf(files, 2)
@@ -103,7 +103,7 @@ describe("the registry", () => {
     })
   )
 
-  it.effect("lets an open wait for a place while all are in use, and then has its turn", () =>
+  it.effect("lets an open wait while all places are in use", () =>
     Effect.gen(function* () {
       const files = new Files()
       const registry = yield* registryOf(files, 1)
@@ -140,7 +140,7 @@ describe("the registry", () => {
     })
   )
 
-  it.effect("does not remember a failed open, and gives its place back", () =>
+  it.effect("does not remember a failed open, and frees its place", () =>
     Effect.gen(function* () {
       const files = new Files()
       files.failures = 1
@@ -152,7 +152,7 @@ describe("the registry", () => {
     })
   )
 
-  it.effect("closes a retired one after its last user, who is not disturbed", () =>
+  it.effect("closes a retired one after its last user is done", () =>
     Effect.gen(function* () {
       const files = new Files()
       const registry = yield* registryOf(files, 2)
@@ -201,7 +201,7 @@ describe("the registry", () => {
     })
   )
 
-  it.effect("forgets a user who goes away, while it waits and while it uses", () =>
+  it.effect("releases an interrupted user, while it waits and while it uses", () =>
     Effect.gen(function* () {
       const files = new Files()
       files.openMillis = 10
@@ -221,7 +221,7 @@ describe("the registry", () => {
 })
 
 describe("the end of the registry", () => {
-  it.effect("closes everything, and waits for what is in use or being closed by another", () =>
+  it.effect("closes everything, and waits for what is in use or already closing", () =>
     Effect.gen(function* () {
       const files = new Files()
       files.closeMillis = 100
@@ -243,7 +243,7 @@ describe("the end of the registry", () => {
     })
   )
 
-  it.effect("does not wait longer than its budget, and closes by then what nobody uses", () =>
+  it.effect("does not wait longer than its budget, and closes what is idle by then", () =>
     Effect.gen(function* () {
       const files = new Files()
       const scope = yield* Scope.make()
@@ -335,18 +335,18 @@ const play = ({ openMax, openMillis, closeMillis, moves }: typeof scenario exten
       now += pause
       yield* TestClock.adjust(pause)
     }
-    // Whatever was asked ends: nobody waits for ever.
+    // Every call ends.
     for (let waited = 0; waited < 5_000 && fibers.some((fiber) => fiber.pollUnsafe() === undefined); waited += 20) {
       yield* TestClock.adjust(20)
     }
     const stuck = fibers.filter((fiber) => fiber.pollUnsafe() === undefined).length
-    // The clock stands still from here on.
+    // From here on the clock does not advance.
     files.closeMillis = 0
     return { breaches: files.breaches, stuck, open: registry.openKeys().length, held: files.held.size }
   }).pipe(Effect.scoped, Effect.provide(TestClock.layer()))
 
-describe("any interleaving of uses, retirements, failures and departures", () => {
-  it("leaves one owner at most to a file, no more files than places, and nobody waiting", { timeout: 60_000 }, () =>
+describe("any interleaving of uses, retirements, failures and interruptions", () => {
+  it("has at most one owner per file, no more files than places, and leaves no caller waiting", () =>
     fc.assert(
       fc.asyncProperty(scenario, async (made) => {
         const { breaches, stuck, open, held } = await Effect.runPromise(play(made))
@@ -354,6 +354,5 @@ describe("any interleaving of uses, retirements, failures and departures", () =>
         expect(held).toBe(open)
       }),
       { numRuns: 2_000 }
-    )
-  )
+    ))
 })

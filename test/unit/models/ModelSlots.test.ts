@@ -1,21 +1,15 @@
-import type { EmbeddingThread } from "@muniment/models/EmbeddingThread"
 import { EmbeddingUnavailable } from "@muniment/models/EmbeddingUnavailable"
 import { catalog } from "@muniment/models/ModelCatalog"
 import { ModelSlots } from "@muniment/models/ModelSlots"
-import * as Effect from "effect/Effect"
 import { describe, expect, it } from "vitest"
 
 const spec = catalog[0]!
-const thread = (): EmbeddingThread => ({ request: () => Effect.never, died: Effect.never, kill: () => Effect.void })
 
 /** Slots with the model loaded in a thread, and the clock that they read. */
 const loadedSlots = () => {
   const clock = { nowMillis: 0 }
   const slots = new ModelSlots(() => clock.nowMillis)
-  const load = () => {
-    slots.thread = thread()
-    return slots.succeed({ spec, thread: slots.thread })
-  }
+  const load = () => slots.succeed(spec, slots.crashCount)
   load()
   return { slots, clock, load }
 }
@@ -24,21 +18,22 @@ describe("the slots", () => {
   it("lose every model with its thread, at once", () => {
     const { slots } = loadedSlots()
     expect(slots.stateOf(spec.id)).toBe("ready")
-    slots.onDeath("out of memory")
+    slots.onThreadLost("out of memory")
     expect(slots.loaded(spec.id)).toBeUndefined()
     expect(slots.stateOf(spec.id)).toMatchObject({ reason: expect.stringContaining("out of memory") })
   })
 
   it("refuse a model whose thread died before its load was noted", () => {
     const { slots } = loadedSlots()
-    const late = { spec, thread: thread() }
-    expect(slots.succeed(late)).toBe(false)
+    const crashesBefore = slots.crashCount
+    slots.onThreadLost("out of memory")
+    expect(slots.succeed(spec, crashesBefore)).toBe(false)
   })
 
   it("double the pause with each crash in a row, up to a bound, and start over after a good batch", () => {
     const { slots, clock, load } = loadedSlots()
     const pauseMillis = (): number => {
-      slots.onDeath("crash")
+      slots.onThreadLost("crash")
       const startMillis = clock.nowMillis
       while (slots.current(spec.id) !== undefined) clock.nowMillis += 250
       load()

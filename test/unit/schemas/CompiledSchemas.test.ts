@@ -4,7 +4,8 @@ import { compiledLimits, makeCompiledSchemas } from "@muniment/schemas/CompiledS
 import { Ajv } from "ajv"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import fc from "fast-check"
-import { assert, describe, it } from "vitest"
+import { describe, expect, it } from "vitest"
+import { repetitions } from "../../support/Repetitions.ts"
 
 const draft07 = "http://json-schema.org/draft-07/schema#"
 const names = ["a", "b", "toString", "id"] as const
@@ -81,7 +82,7 @@ const verdictOf = (reference: (value: unknown) => unknown, value: unknown): bool
   try {
     return reference(value) === true
   } catch (error) {
-    assert.match(String(error), /is not a function/)
+    expect(String(error)).toMatch(/is not a function/)
     return undefined
   }
 }
@@ -105,18 +106,18 @@ describe("compiled schemas", () => {
         for (const each of batch) {
           const wire = JSON.stringify(each)
           const outcome = compiled.validate(text, JSON.parse(wire))
-          assert.notMatch(JSON.stringify(outcome), /schema at|schema:|cannot be compiled/)
+          expect(JSON.stringify(outcome)).not.toMatch(/schema at|schema:|cannot be compiled/)
           if (/cannot be compared/.test(JSON.stringify(outcome))) continue
           const expected = verdictOf(reference, JSON.parse(wire))
           if (expected === undefined) continue
-          assert.strictEqual(outcome.ok, expected, `${text} on ${wire}`)
+          expect(outcome.ok, `${text} on ${wire}`).toBe(expected)
           verdicts++
         }
       }),
-      { numRuns: 300 }
+      { numRuns: repetitions(300) }
     )
-    assert.isAbove(verdicts, 300)
-  }, 30_000)
+    expect(verdicts).toBeGreaterThan(repetitions(300))
+  })
 
   it("share no identifiers: one $id in many schemas means each its own", () => {
     const schemas = makeCompiledSchemas()
@@ -128,8 +129,8 @@ describe("compiled schemas", () => {
         $defs: { t: { type } }
       })
     for (let round = 0; round < 2; round++) {
-      assert.isTrue(schemas.validate(named("string"), { a: "x" }).ok)
-      assert.isFalse(schemas.validate(named("integer"), { a: "x" }).ok)
+      expect(schemas.validate(named("string"), { a: "x" }).ok).toBe(true)
+      expect(schemas.validate(named("integer"), { a: "x" }).ok).toBe(false)
     }
   })
 
@@ -137,21 +138,21 @@ describe("compiled schemas", () => {
     const schemas = makeCompiledSchemas()
     const unique = (a: ReadonlyArray<unknown>) =>
       schemas.validate(`{"type":"object","properties":{"a":{"uniqueItems":true}}}`, { a }).ok
-    assert.isFalse(
+    expect(
       unique([
         { x: 1, y: [2] },
         { y: [2], x: 1.0 }
       ])
-    )
-    assert.isFalse(unique([0, -0]))
-    assert.isTrue(unique([1, "1", true, "true", null, "null", [], {}, [1], { 1: 1 }]))
-    assert.isTrue(schemas.validate(`{"type":"object","properties":{"a":{"uniqueItems":false}}}`, { a: [1, 1] }).ok)
+    ).toBe(false)
+    expect(unique([0, -0])).toBe(false)
+    expect(unique([1, "1", true, "true", null, "null", [], {}, [1], { 1: 1 }])).toBe(true)
+    expect(schemas.validate(`{"type":"object","properties":{"a":{"uniqueItems":false}}}`, { a: [1, 1] }).ok).toBe(true)
   })
 
   it("are forgotten, oldest first, beyond the cache's bounds", () => {
     const schemas = makeCompiledSchemas()
     for (let i = 0; i < compiledLimits.entriesMax + 5; i++) schemas.validate(`{"type":"object","title":"${i}"}`, {})
-    assert.strictEqual(schemas.size().entries, compiledLimits.entriesMax)
+    expect(schemas.size().entries).toBe(compiledLimits.entriesMax)
     const large = (title: number) =>
       JSON.stringify({
         type: "object",
@@ -159,7 +160,7 @@ describe("compiled schemas", () => {
         properties: Object.fromEntries(Array.from({ length: 450 }, (_, i) => [`p${i}`, {}]))
       })
     for (let i = 0; i < 20; i++) schemas.validate(large(i).replace(`"title":${i}`, `"title":"${i}"`), {})
-    assert.isAtMost(schemas.size().subschemas, compiledLimits.subschemasMax)
-    assert.isTrue(schemas.validate(builtinKinds[1]!.schema, { subject: "Ada", fact: "She writes." }).ok)
+    expect(schemas.size().subschemas).toBeLessThanOrEqual(compiledLimits.subschemasMax)
+    expect(schemas.validate(builtinKinds[1]!.schema, { subject: "Ada", fact: "She writes." }).ok).toBe(true)
   })
 })

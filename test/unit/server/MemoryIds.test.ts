@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import * as fc from "fast-check"
+import fc from "fast-check"
 import { memoryIdOf, namespaceTagOf } from "@muniment/domain/Ids"
 import { MemoryIds } from "@muniment/server/memories/MemoryIds"
 

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import type { DirectMemory } from "@muniment/domain/Memory"
+import type { CreateMemories, DirectMemory } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { MemoryIds } from "@muniment/server/memories/MemoryIds"
-import { prepareMemories, type DirectRequest } from "@muniment/server/memories/MemoryPreparation"
+import { prepareMemories } from "@muniment/server/memories/MemoryPreparation"
 import { namespaceKey } from "../../support/EngineFixtures.ts"
 
 const now = 1_700_000_000_000
@@ -20,13 +20,14 @@ const schema = (fields: Partial<MemorySchema> = {}): MemorySchema => ({
 /** The record that a request with this one memory gives at `now`. */
 const prepare = Effect.fnUntraced(function* (
   memory: Partial<DirectMemory>,
-  request: Partial<DirectRequest> = {},
+  request: Partial<CreateMemories> = {},
   of = schema()
 ) {
   yield* TestClock.setTime(now)
   const direct = { kind: "note", data: { text: "hello" }, ...memory }
   const [prepared] = yield* prepareMemories(
-    [{ memory: direct, schema: of, data: direct.data }],
+    [direct],
+    new Map([[direct.kind, of]]),
     namespaceKey(),
     { agentId: "agent", memories: [direct], ...request },
     { temporalProperty: () => "at" },
@@ -84,7 +85,7 @@ describe("the id of a memory", () => {
 })
 
 describe("the unique key", () => {
-  const keyOf = (data: DirectMemory["data"], request: Partial<DirectRequest> = {}, uniqueOn = ["email", "kind"]) =>
+  const keyOf = (data: DirectMemory["data"], request: Partial<CreateMemories> = {}, uniqueOn = ["email", "kind"]) =>
     Effect.map(prepare({ data }, request, schema({ uniqueOn })), ({ record }) => record.uniqueKey)
 
   it.effect("is equal for equal values, whatever else differs, and however they are written", () =>

@@ -1,7 +1,7 @@
-/** Records as callers see them (interface.md section 4): what clashes, what is absent, what is internal. */
+/** Records as callers see them (contract: Memories): name clashes, absent fields, internal fields. */
 import { describe, expect, it } from "vitest"
 import type { MemoryVersion } from "@muniment/domain/Memory"
-import { exportedMemory, memoryEntry, memoryView, recalledMemory } from "@muniment/server/memories/MemoryViews"
+import { exportedMemory, memoryEntry, memoryView, searchHit } from "@muniment/server/memories/MemoryViews"
 import { memoryRecord } from "../../support/EngineFixtures.ts"
 
 const version = (fields: Partial<MemoryVersion> = {}): MemoryVersion => ({
@@ -26,12 +26,12 @@ describe("metadata", () => {
     })
   })
 
-  it("lets the data speak where the system has nothing to say", () => {
+  it("keeps a field of the data where the system has no value", () => {
     const { metadata } = memoryEntry(version({ data: { ...data, subjectId: "mine", expiresAt: "never" } }))
     expect(metadata).toMatchObject({ subjectId: "mine", expiresAt: "never", supersedes: "no one" })
   })
 
-  it("has no member without a value, and nothing that is internal", () => {
+  it("has no undefined members and no internal fields", () => {
     const { metadata } = memoryEntry(version({ uniqueKey: "secret", subjectId: undefined }))
     expect(Object.values(metadata)).not.toContain(undefined)
     expect(Object.keys(metadata).toSorted()).toEqual(
@@ -47,7 +47,7 @@ describe("a memory", () => {
     expect(memoryView(version({ when, isLatest: false })).context).toMatchObject({ when, isLatest: false })
   })
 
-  it("is recalled with its relevance, and with its scores when they are asked for", () => {
+  it("is found with its relevance, and with its scores on request", () => {
     const memory = version()
     const candidate = {
       id: memory.id,
@@ -60,10 +60,10 @@ describe("a memory", () => {
       namespace: "0"
     }
     const ranked = { candidate, relevance: 0.5, lexical: 0.25, isFullLexicalMatch: true }
-    const plain = recalledMemory({ memory, ranked }, 1, false, undefined)
+    const plain = searchHit({ memory, ranked }, 1, false, undefined)
     expect(plain).toMatchObject({ source: "own", quality: { relevance: 0.5, confidence: 1 } })
     for (const name of ["explain", "grantor", "metadata"]) expect(plain).not.toHaveProperty(name)
-    expect(recalledMemory({ memory, ranked }, 3, true, undefined).explain).toEqual({
+    expect(searchHit({ memory, ranked }, 3, true, undefined).explain).toEqual({
       lexical: 0.25,
       dense: null,
       fused: 0.5,

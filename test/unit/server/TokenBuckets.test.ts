@@ -16,7 +16,7 @@ describe("token buckets", () => {
     expect(buckets.take("a", rate, 6_001).isAllowed).toBe(false)
   })
 
-  it("take nothing of the hour when the minute refuses", () => {
+  it("take no token of the hour when the minute refuses", () => {
     const buckets = new TokenBuckets(10)
     const small = { minute: 1, hour: 2, day: 10 }
     expect(buckets.take("a", small, 0).isAllowed).toBe(true)
@@ -32,14 +32,14 @@ describe("token buckets", () => {
     expect(buckets.take("a", one, 0).isAllowed).toBe(false)
   })
 
-  it("begin anew with a change of plan", () => {
+  it("start full after a change of plan", () => {
     const buckets = new TokenBuckets(10)
     expect(buckets.take("a", { minute: 1, hour: 1, day: 1 }, 0).isAllowed).toBe(true)
     expect(buckets.take("a", { minute: 1, hour: 1, day: 1 }, 0).isAllowed).toBe(false)
     expect(buckets.take("a", rate, 0)).toMatchObject({ isAllowed: true, limit: 10, remaining: 9 })
   })
 
-  it("forget callers that are idle for a day, and the longest unused of too many", () => {
+  it("remove callers that are idle for a day, and the least recently used above the bound", () => {
     const buckets = new TokenBuckets(3)
     for (const key of ["a", "b", "c", "d", "e"]) buckets.take(key, rate, 0)
     expect(buckets.size).toBe(3)

@@ -4,6 +4,7 @@ import fc from "fast-check"
 import { Limits } from "@muniment/domain/Limits"
 import { canonicalJson, contentHash, NotCanonical, sha256Hex } from "@muniment/trust/CanonicalJson"
 import { inspectJson } from "@muniment/trust/JsonText"
+import { repetitions } from "../../support/Repetitions.ts"
 
 const refusal = (value: unknown): NotCanonical => {
   try {
@@ -106,7 +107,7 @@ describe("canonicalJson", () => {
         expect(canonicalJson(JSON.parse(text))).toBe(text)
         expect(isSafe(text)).toBe(true)
       }),
-      { numRuns: 1_000 }
+      { numRuns: repetitions(1_000) }
     )
   })
 })

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import fc from "fast-check"
 import { Limits } from "@muniment/domain/Limits"
 import { inspectJson, type JsonFault } from "@muniment/trust/JsonText"
+import { repetitions } from "../../support/Repetitions.ts"
 
 const limits = { depthMax: Limits.jsonDepthMax }
 const inspect = (text: string) => inspectJson(text, limits)
@@ -58,7 +59,7 @@ describe("inspectJson", () => {
       fc.property(cleanValue, fc.constantFrom(undefined, 2, "\t"), (value, indent) => {
         expect(inspect(JSON.stringify(value, undefined, indent))).toBeUndefined()
       }),
-      { numRuns: 2_000 }
+      { numRuns: repetitions(2_000) }
     )
   })
 
@@ -82,7 +83,7 @@ describe("inspectJson", () => {
         }).not.toThrow()
         expect(inspect(text)?.reason).toBe(fault.reason)
       }),
-      { numRuns: 2_000 }
+      { numRuns: repetitions(2_000) }
     )
   })
 

@@ -1,12 +1,9 @@
 /** `muniment accounts`: create, list and change the accounts that own memories, schemas and keys. */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Argument from "effect/cli/Argument"
-import * as Command from "effect/cli/Command"
+import { Console, Effect, Option } from "effect"
+import { Argument, Command } from "effect/cli"
 import { Plan } from "@muniment/domain/Account"
 import { table, timeText } from "../Table.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 import { withMoneyOperator, withOperator } from "./operator.ts"
 
 const create = Command.make(

@@ -2,20 +2,14 @@
  * `muniment attest`: verify attestations offline, and rotate the key that signs them. Verification needs
  * no service; the key file of the issuer may lie on the disk or be fetched.
  */
-import * as Clock from "effect/Clock"
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Result from "effect/Result"
-import * as Argument from "effect/cli/Argument"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+import { Clock, Console, Effect, Option, Result } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
 import type { Statement } from "../AttestationFile.ts"
 import { CommandFailed } from "../CommandFailed.ts"
 import { readInput, textOf } from "../InputFile.ts"
 import { readPublishedKeys } from "../PublishedKeys.ts"
 import { timeText } from "../Table.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 
 const verify = Command.make(

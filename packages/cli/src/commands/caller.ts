@@ -1,6 +1,5 @@
-/** The way of a user's commands to the service: its client, with an API key or with a wallet's signatures. */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
+/** The client of a user's commands: with an API key or with a wallet's signatures. */
+import { Console, Effect } from "effect"
 import { Muniment } from "@muniment/client/Muniment"
 import { commandFailed } from "../CommandFailed.ts"
 import type { WalletKey } from "../KeyFile.ts"
@@ -9,13 +8,13 @@ export type CallerCredentials =
   | { readonly apiKey: string; readonly key?: undefined }
   | { readonly key: WalletKey; readonly apiKey?: undefined }
 
-/** A person is told when a call is made again. */
+/** Prints a line before each repeated call. */
 export const callerOf = Effect.fnUntraced(function* (url: string, { apiKey, key }: CallerCredentials) {
   const run = Effect.runPromiseWith(yield* Effect.context<never>())
   const pause = (millis: number, signal: AbortSignal | undefined): Promise<void> =>
     run(
       Effect.andThen(
-        Console.error(`The service has no final answer yet; asked again in ${(millis / 1_000).toFixed(1)} s.`),
+        Console.error(`No final answer yet; the call is repeated in ${(millis / 1_000).toFixed(1)} s.`),
         Effect.sleep(millis)
       ),
       signal === undefined ? {} : { signal }
@@ -27,6 +26,6 @@ export const callerOf = Effect.fnUntraced(function* (url: string, { apiKey, key 
   )
 })
 
-/** One call of the client; what it rejects with is a text for a person. Interruption ends it. */
+/** One call of the client; a rejection becomes a text for the terminal. Interruption aborts the call. */
 export const ask = <A>(call: (signal: AbortSignal) => Promise<A>) =>
   Effect.tryPromise({ try: call, catch: commandFailed })

@@ -1,17 +1,15 @@
-/** `muniment credits`: what an account has, as its owner asks, with an API key or the wallet's key. */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+/** `muniment credits`: balance and transactions of an account, by its API key or its wallet. */
+import { Console, Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
 import type { Answer } from "@muniment/client/Contract"
 import { Limits } from "@muniment/domain/Limits"
 import { CommandFailed } from "../CommandFailed.ts"
 import { readWalletKey } from "../KeyFile.ts"
+import { serviceUrl } from "../ServiceUrl.ts"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
 import { ask, type CallerCredentials, callerOf } from "./caller.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 
 const transactionsShown = 20
 
@@ -22,22 +20,22 @@ export const credits = Command.make(
     keyFile: Flag.optional(flags.keyFile),
     url: flags.url,
     transactions: Flag.Boolean("transactions").pipe(
-      Flag.withDescription("Also list the latest movements"),
+      Flag.withDescription("Also list the latest transactions"),
       Flag.withDefault(false)
     ),
     limit: Flag.Int("limit").pipe(
-      Flag.withDescription(`How many movements, 1 to ${Limits.transactionsPageMax}`),
+      Flag.withDescription(`How many transactions, 1 to ${Limits.transactionsPageMax}`),
       Flag.withDefault(transactionsShown)
     ),
     json: flags.json
   },
   Effect.fn("credits")(function* ({ apiKey, keyFile, url, transactions: isListed, limit, json }) {
-    const muniment = yield* callerOf(url, yield* credentialsOf(apiKey, keyFile))
+    const muniment = yield* callerOf(yield* serviceUrl(url), yield* credentialsOf(apiKey, keyFile))
     const account = yield* ask((signal) => muniment.credits({ signal }))
     const page = isListed ? yield* ask((signal) => muniment.transactions({ limit }, { signal })) : undefined
     if (json) return yield* Console.log(JSON.stringify({ ...account, ...page }))
     return yield* Console.log(
-      [accountText(account), ...(page === undefined ? [] : ["", movementsText(page)])].join("\n")
+      [accountText(account), ...(page === undefined ? [] : ["", transactionsText(page)])].join("\n")
     )
   })
 ).pipe(
@@ -53,7 +51,7 @@ const credentialsOf = Effect.fnUntraced(function* (
 ): Effect.fn.Return<CallerCredentials, CommandFailed, Effect.Services<ReturnType<typeof readWalletKey>>> {
   if (Option.isSome(apiKey)) return { apiKey: apiKey.value }
   if (Option.isSome(keyFile)) return { key: yield* readWalletKey(keyFile.value) }
-  return yield* new CommandFailed({ reason: "Say whose credits: give --api-key or --key-file." })
+  return yield* new CommandFailed({ reason: "No account: give --api-key or --key-file." })
 })
 
 const accountText = ({ allowance, balance, insuredUntil, plan }: Answer<"credits">): string =>
@@ -69,8 +67,8 @@ const accountText = ({ allowance, balance, insuredUntil, plan }: Answer<"credits
     ...(insuredUntil === undefined ? [] : [["insured", `until ${timeText(insuredUntil)} UTC, if nothing changes`]])
   ])
 
-const movementsText = ({ transactions, nextCursor }: Answer<"transactions">): string => {
-  if (transactions.length === 0) return "No movements."
+const transactionsText = ({ transactions, nextCursor }: Answer<"transactions">): string => {
+  if (transactions.length === 0) return "No transactions."
   const rows = transactions.map(({ at, kind, operation, purse, credits: moved }) => [
     timeText(at),
     moved > 0 ? `+${moved}` : String(moved),
@@ -78,6 +76,6 @@ const movementsText = ({ transactions, nextCursor }: Answer<"transactions">): st
     kind,
     shownText(operation ?? "")
   ])
-  const more = nextCursor === undefined ? [] : ["There are older ones; --limit shows more."]
+  const more = nextCursor === undefined ? [] : ["There are older transactions; --limit shows more."]
   return [table([["AT", "CREDITS", "PURSE", "KIND", "OPERATION"], ...rows]), ...more].join("\n")
 }

@@ -1,15 +1,9 @@
 /**
- * `muniment deposit`: pays the service in USDC with a key from a file. The service says what it asks for;
- * a person sees it and agrees before anything is signed. One signature for one run: while the outcome is
- * unknown the same payment is sent again.
+ * `muniment deposit`: pays the service in USDC with a key from a file. The user sees what the service asks for and
+ * agrees before anything is signed. One run signs once: while the outcome is unknown the same payment is sent again.
  */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Stdio from "effect/Stdio"
-import * as Terminal from "effect/Terminal"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+import { Console, Effect, Option, Stdio, Terminal } from "effect"
+import { Command, Flag } from "effect/cli"
 import type { Deposited } from "@muniment/client/Contract"
 import type { Muniment } from "@muniment/client/Muniment"
 import { MunimentError } from "@muniment/client/MunimentError"
@@ -20,10 +14,11 @@ import { commandFailed, CommandFailed } from "../CommandFailed.ts"
 import { readWalletKey } from "../KeyFile.ts"
 import { orderText, paymentOrder } from "../PaymentOrder.ts"
 import { signPayment } from "../PaymentSigning.ts"
+import { serviceUrl } from "../ServiceUrl.ts"
 import { shownText } from "../ShownText.ts"
 import { table } from "../Table.ts"
 import { callerOf } from "./caller.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 
 export const deposit = Command.make(
   "deposit",
@@ -31,7 +26,9 @@ export const deposit = Command.make(
     amount: Flag.Finite("amount").pipe(
       Flag.withDescription("US dollars, 0.10 to 1000, at most two decimals; never more is paid")
     ),
-    network: Flag.Literals("network", PaymentNetwork.literals).pipe(Flag.withDescription("Where the USDC lies")),
+    network: Flag.Literals("network", PaymentNetwork.literals).pipe(
+      Flag.withDescription("Network that holds the USDC")
+    ),
     keyFile: flags.keyFile,
     url: flags.url,
     apiKey: flags.apiKey,
@@ -52,7 +49,7 @@ export const deposit = Command.make(
       return yield* new CommandFailed({ reason: `--amount is ${amountRange}, not ${amount}.` })
     const key = yield* readWalletKey(keyFile)
     const isOwnAccount = Option.isNone(apiKey)
-    const muniment = yield* callerOf(url, isOwnAccount ? { key } : { apiKey: apiKey.value })
+    const muniment = yield* callerOf(yield* serviceUrl(url), isOwnAccount ? { key } : { apiKey: apiKey.value })
     const order = yield* Effect.mapError(
       Effect.fromResult(paymentOrder(yield* demandFor(muniment, amount), { network, unitsMax })),
       (reason) => new CommandFailed({ reason })
@@ -63,7 +60,7 @@ export const deposit = Command.make(
     const payment = yield* signPayment(key, order, { solanaRpcUrl: Option.getOrUndefined(solanaRpc) })
     yield* Console.error("Signed. Sent to the service, which waits for the chain…")
     const answer = yield* pay(muniment, amount, payment)
-    return yield* Console.log(json ? JSON.stringify(answer) : told(answer))
+    return yield* Console.log(json ? JSON.stringify(answer) : receiptText(answer))
   })
 ).pipe(
   Command.withDescription(
@@ -83,7 +80,10 @@ const amountRange = `${(Limits.depositCentsMin / 100).toFixed(2)} to ${Limits.de
 const demandFor = (muniment: Muniment, amountUsd: number): Effect.Effect<PaymentDemand, CommandFailed> =>
   Effect.tryPromise((signal) => muniment.deposit(amountUsd, { signal })).pipe(
     Effect.matchEffect({
-      onSuccess: () => Effect.fail(new CommandFailed({ reason: "The service credited a deposit that nobody paid." })),
+      onSuccess: () =>
+        Effect.fail(
+          new CommandFailed({ reason: "The service credited a deposit without a payment; nothing was signed." })
+        ),
       onFailure: ({ cause }) =>
         cause instanceof MunimentError && cause.paymentRequired !== undefined
           ? Effect.succeed(cause.paymentRequired)
@@ -116,7 +116,7 @@ const advice = (cause: unknown): string =>
     ? ""
     : "\nThe signed payment may still be carried out, and is credited then. Look with `muniment credits --transactions` before you pay again."
 
-const told = ({ balance, deposit: { amount_usd, credits }, receipt, replayed }: Deposited): string =>
+const receiptText = ({ balance, deposit: { amount_usd, credits }, receipt, replayed }: Deposited): string =>
   table([
     ["deposit", `${credits} credits for ${amount_usd.toFixed(2)} USD${replayed === true ? ", credited before" : ""}`],
     ["balance", `${balance.credits} credits (${balance.usd} USD)`],

@@ -1,18 +1,15 @@
 /**
- * `muniment doctor`: asks the service how it is, then does what an agent does, a real write and a
- * real search through /v1, under a temporary key of an account of its own. Whatever happens, the
- * memory is deleted and the key revoked. Exit code 1 when a check fails.
+ * `muniment doctor`: reads the state of the service, then writes and searches through /v1 as an agent does,
+ * with a temporary key of a separate account. The memory is deleted and the key revoked in any case. Exit code 1 when a check fails.
  */
-import * as Clock from "effect/Clock"
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Command from "effect/cli/Command"
+import { Clock, Console, Effect } from "effect"
+import { Command } from "effect/cli"
 import { Muniment } from "@muniment/client/Muniment"
 import { type Check, statusChecks } from "../Checks.ts"
 import { commandFailed, CommandFailed } from "../CommandFailed.ts"
 import type { ServerEndpoint } from "../LocalServer.ts"
 import { table } from "../Table.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 import { type Operator, settledStatus, withOperator } from "./operator.ts"
 
 /** Account and agent of the trial memory; it is empty before and after. */
@@ -51,7 +48,7 @@ const trialChecks = (operator: Operator, endpoint: ServerEndpoint, reader: strin
 
 const tryOut = Effect.fnUntraced(function* (muniment: Muniment, reader: string) {
   const startedMillis = yield* Clock.currentTimeMillis
-  // A word that stands in no other memory, so that a hit can only be the one just written.
+  // A word that no other memory contains, so that a hit can only be the memory just written.
   const word = `trial${startedMillis.toString(36)}`
   const data = { subject: "doctor", fact: `The word of this trial is ${word}` }
   const written = yield* Effect.result(
@@ -89,7 +86,7 @@ const searchCheck = Effect.fnUntraced(function* (muniment: Muniment, word: strin
       )
 })
 
-/** What the trial conversation comes to is deleted at once, and expires within the hour in any case. */
+/** The memories of the trial conversation are deleted at once, and expire within an hour in any case. */
 const extractionCheck = Effect.fnUntraced(function* (muniment: Muniment, reader: string) {
   const startedMillis = yield* Clock.currentTimeMillis
   const subjectId = `trial-${startedMillis.toString(36)}`

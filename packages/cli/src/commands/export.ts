@@ -2,17 +2,12 @@
  * `muniment export`: all memories of an account, every version, as JSONL. A file appears under its
  * name only when it is complete, readable by its owner alone.
  */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
-import * as Stdio from "effect/Stdio"
-import * as Stream from "effect/Stream"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+import { Console, Effect, FileSystem, Stdio, Stream } from "effect"
+import { Command, Flag } from "effect/cli"
 import type { PlatformError } from "effect/PlatformError"
 import { formatVersion, lineOf } from "../ExportFile.ts"
 import { makeProgress } from "../Progress.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 import { type Operator, withOperator } from "./operator.ts"
 
 const ownerOnly = 0o600

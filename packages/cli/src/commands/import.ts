@@ -2,17 +2,12 @@
  * `muniment import`: an export back into an account, ids and times kept. It can be repeated after
  * any interruption. Bad lines are reported with their numbers, and make the exit code 1.
  */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
-import * as Stdio from "effect/Stdio"
-import * as Stream from "effect/Stream"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+import { Console, Effect, FileSystem, Stdio, Stream } from "effect"
+import { Command, Flag } from "effect/cli"
 import { CommandFailed } from "../CommandFailed.ts"
 import { type ImportOutcome, makeImportBatches } from "../ImportBatches.ts"
 import { makeProgress } from "../Progress.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 import { type Operator, withOperator } from "./operator.ts"
 
 export const importMemories = Command.make(

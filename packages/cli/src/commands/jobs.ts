@@ -1,14 +1,12 @@
 /** `muniment jobs`: the daily job (expiry, retention, storage charges): what it did, and doing it now. */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+import { Console, Effect } from "effect"
+import { Command, Flag } from "effect/cli"
 import { toCredits } from "@muniment/domain/Money"
 import type { JobReport, JobRun } from "@muniment/domain/Operations"
 import { CommandFailed } from "../CommandFailed.ts"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 import { withMoneyOperator } from "./operator.ts"
 
 const list = Command.make(
@@ -31,7 +29,7 @@ const run = Command.make(
   "run",
   {
     dryRun: Flag.Boolean("dry-run").pipe(
-      Flag.withDescription("Only tell what would be done; of the next run when none is due"),
+      Flag.withDescription("Change nothing; show what would be done (of the next run if none is due)"),
       Flag.withDefault(false)
     ),
     json: flags.json

@@ -1,13 +1,9 @@
 /** `muniment keys`: create, list and revoke API keys. A secret is printed once and stored as a hash. */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Argument from "effect/cli/Argument"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
 import type { KeyRecord } from "@muniment/domain/api/AdminApi"
 import { table, timeText } from "../Table.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 
 const create = Command.make(
@@ -27,7 +23,7 @@ const create = Command.make(
     )
   })
 ).pipe(
-  Command.withDescription("Create a key, and the account when there is none of that name"),
+  Command.withDescription("Create a key, and the account if it does not exist"),
   Command.withExamples([
     { command: "muniment keys create --account alice", description: "A key for the account alice" }
   ])

@@ -1,14 +1,11 @@
-/** `muniment ledger`: the proof that the books are right, and corrections by hand. */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Argument from "effect/cli/Argument"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+/** `muniment ledger`: proves the balances from their transfers; corrects a balance by hand. */
+import { Console, Effect } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
 import { toCredits, toUsd } from "@muniment/domain/Money"
 import type { LedgerReport } from "@muniment/domain/Operations"
 import { CommandFailed } from "../CommandFailed.ts"
 import { table } from "../Table.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 import { withMoneyOperator } from "./operator.ts"
 
 const check = Command.make(
@@ -20,7 +17,7 @@ const check = Command.make(
     if (!report.ok) return yield* new CommandFailed({ reason: `The ledger has ${report.problems.length} problems.` })
   })
 ).pipe(
-  Command.withDescription("Recompute every balance from its transfers; exit code 1 when something does not add up"),
+  Command.withDescription("Recompute every balance from its transfers; exit code 1 if one is wrong"),
   Command.withExamples([{ command: "muniment ledger check", description: "The proof, and all balances" }])
 )
 
@@ -29,10 +26,10 @@ const adjust = Command.make(
   {
     account: Argument.String("account").pipe(Argument.withDescription("Name of the account")),
     credits: Flag.Finite("credits").pipe(
-      Flag.withDescription("Credits to give; to take, when negative. At most 6 decimals")
+      Flag.withDescription("Credits to give, or to take if negative; at most 6 decimals")
     ),
-    reason: Flag.String("reason").pipe(Flag.withDescription("Stands in the account's movements")),
-    key: Flag.String("key").pipe(Flag.withDescription("Names the correction: the same key is carried out once")),
+    reason: Flag.String("reason").pipe(Flag.withDescription("Reason; shown in the account's transactions")),
+    key: Flag.String("key").pipe(Flag.withDescription("Name of the correction: a repeated key has no effect")),
     json: flags.json
   },
   Effect.fn("ledger.adjust")(function* ({ account, credits, reason, key, json }) {
@@ -76,6 +73,6 @@ const balanceRow = ({ name, debits, credits }: Report["balances"][number]): Read
 }
 
 const countsText = (counts: Report["payments"]): string => {
-  const told = Object.entries(counts).flatMap(([state, count]) => (count === 0 ? [] : [`${count} ${state}`]))
-  return told.length === 0 ? "none" : told.join(", ")
+  const counted = Object.entries(counts).flatMap(([state, count]) => (count === 0 ? [] : [`${count} ${state}`]))
+  return counted.length === 0 ? "none" : counted.join(", ")
 }

@@ -2,27 +2,19 @@
  * `muniment mcp`: the service's MCP endpoint for agents that start a program and talk to it over its
  * standard input and output. Nothing but the protocol goes to standard output.
  */
-import * as Config from "effect/Config"
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Stdio from "effect/Stdio"
-import * as Stream from "effect/Stream"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+import { Config, Console, Effect, Option, Stdio, Stream } from "effect"
+import { Command, Flag } from "effect/cli"
 import { Limits } from "@muniment/domain/Limits"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { readSigner } from "../KeyFile.ts"
 import { McpBridge } from "../McpBridge.ts"
 import { MessageLines } from "../MessageLines.ts"
+import { serviceUrl } from "../ServiceUrl.ts"
 
-const defaultUrl = "http://127.0.0.1:8787/mcp"
 const endpointPath = "/mcp"
 
 /** Requests under way at a time; others wait in the pipe. */
 const requestsMax = 16
-
-const probeMillisMax = 2_000
 
 const optional = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
@@ -30,7 +22,10 @@ const optional = (name: string, description: string) =>
 export const mcp = Command.make(
   "mcp",
   {
-    url: optional("url", `The endpoint; by default the service that runs on the data directory, else ${defaultUrl}`),
+    url: optional(
+      "url",
+      `The endpoint; by default ${endpointPath} of the service of MUNIMENT_DATA_DIR and MUNIMENT_PORT`
+    ),
     key: optional("key", "API key of the account; better given as MUNIMENT_API_KEY, which no process list shows"),
     keyFile: optional("key-file", "File with a wallet's key, which signs every message instead of an API key"),
     agentId: optional("agent-id", "Agent whose memories are meant when a tool call names none"),
@@ -76,6 +71,8 @@ const credentialsOf = Effect.fnUntraced(function* (key: Option.Option<string>, k
   return yield* new CommandFailed({ reason: "No credentials: set MUNIMENT_API_KEY, or give --key or --key-file." })
 }, Effect.mapError(commandFailed))
 
+const ownEndpoint = Effect.map(serviceUrl(Option.none()), (url) => new URL(`${url}${endpointPath}`))
+
 /** A URL without a path means the service's usual one. */
 const endpointOf = (text: string): Effect.Effect<URL, CommandFailed> => {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -85,17 +82,3 @@ const endpointOf = (text: string): Effect.Effect<URL, CommandFailed> => {
   if (url.pathname === "/") url.pathname = endpointPath
   return Effect.succeed(url)
 }
-
-/** The service that holds the configured data directory, if it answers; the usual place otherwise. */
-const ownEndpoint = Effect.gen(function* () {
-  const { ServerConfig } = yield* Effect.promise(() => import("@muniment/server/Config"))
-  const { readLockNote } = yield* Effect.promise(() => import("@muniment/server/DataDirectory"))
-  const { dataDirectory } = yield* ServerConfig
-  const note = yield* Effect.try({ try: () => readLockNote(dataDirectory), catch: commandFailed })
-  if (note === undefined) return new URL(defaultUrl)
-  const answers = yield* Effect.tryPromise((signal) => fetch(`${note.url}/health/live`, { signal })).pipe(
-    Effect.timeout(probeMillisMax),
-    Effect.match({ onSuccess: (response) => response.ok, onFailure: () => false })
-  )
-  return new URL(answers ? `${note.url}${endpointPath}` : defaultUrl)
-}).pipe(Effect.mapError(commandFailed))

@@ -1,12 +1,9 @@
 /** `muniment models`: what the configured language model was used for. */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+import { Console, Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
 import { shownText } from "../ShownText.ts"
 import { table } from "../Table.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 import { withMoneyOperator } from "./operator.ts"
 
 const day = (name: "from" | "to", what: string) =>
@@ -15,7 +12,7 @@ const day = (name: "from" | "to", what: string) =>
 const usage = Command.make(
   "usage",
   {
-    account: Flag.String("account").pipe(Flag.withDescription("Of this account alone; name or id"), Flag.optional),
+    account: Flag.String("account").pipe(Flag.withDescription("Only this account; name or id"), Flag.optional),
     from: day("from", "First day; default 30 days ago"),
     to: day("to", "Last day; default today"),
     json: flags.json

@@ -2,11 +2,9 @@
  * The way of the operator's commands to the operator routes: typed clients of the contract's AdminApi and
  * MoneyAdminApi.
  */
-import * as FetchHttpClient from "effect/http/FetchHttpClient"
-import * as HttpClient from "effect/http/HttpClient"
-import * as HttpClientRequest from "effect/http/HttpClientRequest"
-import * as HttpApiClient from "effect/http-api/HttpApiClient"
-import * as Effect from "effect/Effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { HttpApiClient } from "effect/http-api"
+import { Effect } from "effect"
 import type { AdminApi, ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { MoneyAdminApi } from "@muniment/domain/api/MoneyAdminApi"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"

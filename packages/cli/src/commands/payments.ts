@@ -1,13 +1,10 @@
-/** `muniment payments`: which payments came in, how far they are, and asking the chains about them. */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+/** `muniment payments`: lists payments with their state, and asks the chains about unfinished ones. */
+import { Console, Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
 import { type PaymentRecord, PaymentState } from "@muniment/domain/Operations"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 import { withMoneyOperator } from "./operator.ts"
 
 const list = Command.make(
@@ -46,7 +43,7 @@ const reconcile = Command.make(
     )
   })
 ).pipe(
-  Command.withDescription("Ask the chains about unfinished payments now; the service does so by itself too"),
+  Command.withDescription("Ask the chains about unfinished payments now instead of at the next interval"),
   Command.withExamples([{ command: "muniment payments reconcile", description: "After an outage of a node" }])
 )
 

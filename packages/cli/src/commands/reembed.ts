@@ -1,23 +1,21 @@
 /**
  * `muniment reembed`: gives every memory a vector of the configured model. The service does it in
- * the background and goes on where it stopped; this command starts it and shows how far it is.
+ * the background and resumes after a stop; this command starts it and shows its progress.
  */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+import { Console, Effect } from "effect"
+import { Command, Flag } from "effect/cli"
 import type { ReembedProgress } from "@muniment/domain/api/AdminApi"
 import { CommandFailed } from "../CommandFailed.ts"
 import { makeProgress } from "../Progress.ts"
 import { type Operator, settledStatus, withOperator } from "./operator.ts"
 
 const pollMillis = 500
-/** Polls without a single new vector after which something must be wrong: one minute. */
+/** Polls without a new vector after which the command gives up: one minute. */
 const idlePollsMax = 120
 
 export const reembed = Command.make(
   "reembed",
-  { status: Flag.Boolean("status").pipe(Flag.withDescription("Only show how far it is"), Flag.withDefault(false)) },
+  { status: Flag.Boolean("status").pipe(Flag.withDescription("Only show the progress"), Flag.withDefault(false)) },
   Effect.fn("reembed")(function* ({ status }) {
     const reached = yield* withOperator(
       (operator) => Effect.andThen(settledStatus(operator), status ? operator.reembedProgress() : embedAll(operator)),
@@ -25,7 +23,7 @@ export const reembed = Command.make(
     )
     return yield* Console.log(summaryOf(reached))
   })
-).pipe(Command.withDescription("Embed what has no vector of the configured model; resumable"))
+).pipe(Command.withDescription("Embed memories that have no vector of the configured model; resumable"))
 
 const embedAll = Effect.fnUntraced(function* (operator: Operator) {
   const progress = yield* makeProgress("Embedding")

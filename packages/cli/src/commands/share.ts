@@ -1,22 +1,16 @@
 /**
- * `muniment share`: grants as share codes. Both commands work without a service; a grant is a signed
- * statement, and its code is all that the other needs.
+ * `muniment share`: grants as share codes. Both commands work without a service: a grant is a signed
+ * statement, and the grantee needs only its code.
  */
-import * as Clock from "effect/Clock"
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Result from "effect/Result"
-import * as Argument from "effect/cli/Argument"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+import { Clock, Console, Effect, Option, Result } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
 import { durationMillis } from "@muniment/domain/Durations"
 import type { Grant, GrantPayload } from "@muniment/domain/Grant"
 import { CommandFailed } from "../CommandFailed.ts"
 import { readSigner } from "../KeyFile.ts"
 import { shownText } from "../ShownText.ts"
 import { timeText } from "../Table.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 
 const create = Command.make(
   "create",
@@ -26,7 +20,7 @@ const create = Command.make(
     agent: Flag.String("agent").pipe(Flag.withDescription("Only memories of this agent"), Flag.optional),
     subject: Flag.String("subject").pipe(Flag.withDescription("Only memories about this subject"), Flag.optional),
     expiresIn: Flag.String("expires-in").pipe(
-      Flag.withDescription("How long: a number and a unit, s m h d w"),
+      Flag.withDescription("Validity: a number and a unit, s m h d w"),
       Flag.withDefault("7d")
     ),
     service: flags.service,

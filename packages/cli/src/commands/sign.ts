@@ -1,22 +1,16 @@
 /**
- * `muniment sign`: headers with which a wallet calls the service from anywhere, for instance by curl.
- * They are good for two minutes, for that method, path and body alone.
+ * `muniment sign`: the headers of a request signed by a wallet, for curl and the like. They are valid for two minutes,
+ * for that method, path and body only.
  */
-import * as Clock from "effect/Clock"
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Result from "effect/Result"
-import * as Argument from "effect/cli/Argument"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+import { Clock, Console, Effect, Option, Result } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
 import { CommandFailed } from "../CommandFailed.ts"
 import { readInput } from "../InputFile.ts"
 import { readSigner } from "../KeyFile.ts"
-import * as flags from "./flags.ts"
+import { serviceUrl } from "../ServiceUrl.ts"
+import { flags } from "./flags.ts"
 
 const versionPrefix = "/v1"
-const urlDefault = "http://127.0.0.1:8787"
 const methodPattern = /^[A-Z]+$/
 
 const request = Command.make(
@@ -35,10 +29,7 @@ const request = Command.make(
       Flag.withDescription("Share code of grants to search with; adds the x-grants header"),
       Flag.optional
     ),
-    url: Flag.String("url").pipe(
-      Flag.withDescription("Origin of the service, for the curl command"),
-      Flag.withDefault(urlDefault)
-    ),
+    url: flags.url,
     method: Argument.String("method").pipe(Argument.withDescription("GET, POST, PATCH or DELETE")),
     path: Argument.String("path").pipe(
       Argument.withDescription("Path with its query, encoded, with or without /v1: /memories/search?query=tea")
@@ -46,11 +37,12 @@ const request = Command.make(
   },
   Effect.fn("sign.request")(function* ({ keyFile, body, curl, grants, url, method: given, path }) {
     const method = given.toUpperCase()
-    if (!methodPattern.test(method)) return yield* new CommandFailed({ reason: `${given} is no HTTP method` })
+    if (!methodPattern.test(method))
+      return yield* new CommandFailed({ reason: `${given} is not an HTTP method: give GET, POST, PATCH or DELETE` })
     const encoded = encodedPath(path)
     if (encoded !== path) {
       return yield* new CommandFailed({
-        reason: `The path would not be sent as it is; ${encoded === undefined ? "it begins with one /" : `write ${encoded}`}`
+        reason: `The path would be sent in another form than signed; ${encoded === undefined ? "it must begin with one /" : `write ${encoded}`}`
       })
     }
     const { signWalletRequest } = yield* Effect.promise(() => import("@muniment/trust/WalletRequest"))
@@ -64,7 +56,9 @@ const request = Command.make(
       ([name, value]) => `${name}: ${value}`
     )
     return yield* Console.log(
-      curl ? curlCommand({ method, url, path, lines, body: Option.getOrUndefined(body) }) : lines.join("\n")
+      curl
+        ? curlCommand({ method, url: yield* serviceUrl(url), path, lines, body: Option.getOrUndefined(body) })
+        : lines.join("\n")
     )
   })
 ).pipe(
@@ -90,10 +84,10 @@ const grantsHeader = Effect.fnUntraced(function* (shareCode: string) {
     : yield* new CommandFailed({ reason: grants.failure.message })
 })
 
-/** The path as an HTTP client sends it; undefined when it is none. */
+/** The path as an HTTP client sends it; undefined if it is not a path. */
 const encodedPath = (path: string): string | undefined => {
   if (!path.startsWith("/") || path.startsWith("//")) return undefined
-  const { pathname, search } = new URL(path, urlDefault)
+  const { pathname, search } = new URL(path, "http://localhost")
   return `${pathname}${search}`
 }
 
@@ -109,7 +103,7 @@ const curlCommand = (call: {
   return [
     "curl -sS",
     `-X ${call.method}`,
-    quoted(`${call.url.replace(/\/+$/, "")}${path}`),
+    quoted(`${call.url}${path}`),
     ...headers.map((line) => `-H ${quoted(line)}`),
     ...(call.body === undefined ? [] : [`--data-binary ${quoted(`@${call.body}`)}`])
   ].join(" ")

@@ -1,10 +1,8 @@
-/** `muniment wallet`: a wallet of one's own to try with. Only its address is ever printed. */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
+/** `muniment wallet`: makes a wallet for trials. Its key is never printed, only its address. */
+import { Console, Effect } from "effect"
+import { Command, Flag } from "effect/cli"
 import { createKeyFile } from "../KeyFile.ts"
-import * as flags from "./flags.ts"
+import { flags } from "./flags.ts"
 
 const create = Command.make(
   "new",
@@ -16,7 +14,7 @@ const create = Command.make(
     const { address, family } = yield* createKeyFile(out)
     if (json) return yield* Console.log(JSON.stringify({ wallet: { address, family } }))
     yield* Console.log(address)
-    return yield* Console.error(`The key of this wallet lies in ${out}; whoever has the file can act as the wallet.`)
+    return yield* Console.error(`The key of this wallet is in ${out}; everyone who has the file can act as the wallet.`)
   })
 ).pipe(
   Command.withDescription("Make an EVM wallet: its key goes to a file, its address is printed"),

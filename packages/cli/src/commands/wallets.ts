@@ -1,9 +1,7 @@
 /** `muniment wallets`: which wallets open which account, as the operator decides. */
-import * as Console from "effect/Console"
-import * as Effect from "effect/Effect"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
-import * as flags from "./flags.ts"
+import { Console, Effect } from "effect"
+import { Command, Flag } from "effect/cli"
+import { flags } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 
 const link = Command.make(
@@ -21,7 +19,7 @@ const link = Command.make(
     )
   })
 ).pipe(
-  Command.withDescription("Let a wallet open an account; for good, and before its first own request"),
+  Command.withDescription("Let a wallet open an account, permanently; only before the first request of that wallet"),
   Command.withExamples([
     { command: "muniment wallets link --account alice --address 0x...", description: "Alice may sign instead of a key" }
   ])

@@ -1,9 +1,9 @@
-/** Contract of GET /account (interface.md section 17): who the credentials belong to. */
+/** GET /account (contract: Identity): the account behind the credentials. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
 import { InsufficientStorage, Unavailable } from "../Errors.ts"
-import { Authorization, RateLimiting, Validation } from "./Middleware.ts"
+import { Authorization, RateLimiting, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 export class AccountApi extends HttpApiGroup.make("account")
@@ -27,6 +27,7 @@ export class AccountApi extends HttpApiGroup.make("account")
     )
   )
   .middleware(Validation)
+  .middleware(WellFormedRequest)
   .middleware(RateLimiting)
   .middleware(Authorization)
   .prefix("/v1") {}

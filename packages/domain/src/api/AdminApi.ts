@@ -1,6 +1,6 @@
 /**
- * Contract of the operator routes (interface.md section 17): accounts, keys, wallets, moving data, state
- * of the store. The command line is their client; they answer on loopback to the data directory's token.
+ * Operator routes (contract: Operator routes): accounts, keys, wallets, export and import, state of the store. The command
+ * line is their client; they answer on loopback, to the data directory's token.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
@@ -9,7 +9,7 @@ import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } 
 import { Limits } from "../Limits.ts"
 import { ExportedMemory } from "../Memory.ts"
 import { MemorySchema } from "../MemorySchema.ts"
-import { BodyLimit, OperatorAuthorization, Validation, WellFormedJson } from "./Middleware.ts"
+import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
@@ -22,7 +22,7 @@ export const AccountRecord = Schema.Struct({
   createdAt: Schema.Int
 })
 
-/** A key as it can be shown again: never the secret itself. Times in milliseconds. */
+/** A key without its secret. Times in milliseconds. */
 export const KeyRecord = Schema.Struct({
   id: Schema.String,
   account: Schema.String,
@@ -120,7 +120,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       error: [InvalidRequest, Conflict, InsufficientStorage]
     }).annotateMerge(
       operation("Create a key", {
-        description: "Creates the account when there is none of that name. The secret is shown once."
+        description: "Creates the account if it does not exist. The secret is shown once."
       })
     ),
     HttpApiEndpoint.get("listKeys", "/keys", {
@@ -192,7 +192,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
     )
   )
   .middleware(Validation)
-  .middleware(WellFormedJson)
+  .middleware(WellFormedRequest)
   .middleware(OperatorAuthorization)
   .middleware(BodyLimit)
   .prefix("/admin") {}

@@ -1,6 +1,6 @@
 /**
- * Contract of attestations and grants (specification section 4.4, interface.md sections 8 and 9). The
- * public keys are published at the origin, without credentials, under a configured file name.
+ * Endpoints of attestations and grants. The public keys are published at the origin, without credentials, under a
+ * configured file name.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
@@ -16,7 +16,7 @@ import {
   Idempotency,
   RateLimiting,
   Validation,
-  WellFormedJson,
+  WellFormedRequest,
   WriteHeaders
 } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -55,7 +55,7 @@ export class AttestationsApi extends HttpApiGroup.make("attestations")
   .middleware(Charging)
   .middleware(Idempotency)
   .middleware(Validation)
-  .middleware(WellFormedJson)
+  .middleware(WellFormedRequest)
   .middleware(RateLimiting)
   .middleware(Authorization)
   .middleware(BodyLimit)

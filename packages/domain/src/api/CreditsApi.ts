@@ -1,6 +1,6 @@
 /**
- * Contract of the credit endpoints (specification section 4.3, interface.md sections 10, 11 and 17). A
- * deposit without payment answers 402 with the ways to pay; the retry carries the signed payment.
+ * Endpoints of credits (contract: Credits, Payments). A deposit without payment answers 402 with the ways to pay; the
+ * retry carries the signed payment.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
@@ -14,14 +14,14 @@ import {
   Idempotency,
   RateLimiting,
   Validation,
-  WellFormedJson,
+  WellFormedRequest,
   WriteHeaders
 } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
 
-/** A signed payment; read by the payment code itself, which bounds and refuses it with a 402. */
+/** A signed payment; bounded and checked by the payment code, which refuses it with a 402. */
 const PaymentHeaders = {
   "x-payment": Schema.optionalKey(
     Schema.String.annotate({ description: "Signed payment, protocol version 1: Base64 JSON." })
@@ -73,7 +73,7 @@ export class CreditsApi extends HttpApiGroup.make("credits")
   )
   .middleware(Idempotency)
   .middleware(Validation)
-  .middleware(WellFormedJson)
+  .middleware(WellFormedRequest)
   .middleware(RateLimiting)
   .middleware(Authorization)
   .middleware(BodyLimit)

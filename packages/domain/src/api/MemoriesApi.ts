@@ -1,4 +1,4 @@
-/** Contract of the memory endpoints (specification section 4.1, interface.md sections 4, 5, 7 and 17). */
+/** Endpoints of memories (contract: Memories, Conversations, Search, Answers and maps). */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { InvalidRequest, NotFound, RateLimited } from "../Errors.ts"
@@ -9,7 +9,7 @@ import {
   CreateMemories,
   MemoryPatch,
   MemoryView,
-  RecalledMemory
+  SearchHit
 } from "../Memory.ts"
 import { Prices } from "../Prices.ts"
 import { BatchDelete, BatchSearch, ListParameters, SearchParameters } from "../Search.ts"
@@ -23,7 +23,7 @@ import {
   Idempotency,
   RateLimiting,
   Validation,
-  WellFormedJson,
+  WellFormedRequest,
   WriteHeaders
 } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -36,7 +36,7 @@ const One = Schema.Struct({ success, memory: MemoryView })
 const writeErrors = [InvalidRequest, NotFound, ...chargeErrors] as const
 const readErrors = [InvalidRequest, NotFound, ...chargeErrors] as const
 
-/** PATCH refuses fields it does not know, so that nobody believes that `data` was changed. */
+/** PATCH refuses unknown fields, so that no caller believes that `data` was changed. */
 const strictBody = { onExcessProperty: "error" } as const
 
 export class MemoriesApi extends HttpApiGroup.make("memories")
@@ -68,7 +68,7 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
     HttpApiEndpoint.get("search", "/memories/search", {
       query: SearchParameters,
       headers: GrantHeaders,
-      // An answer also has memories: the shapes stand from the most to the least specific.
+      // From the most to the least specific shape: an answer also has memories.
       success: Schema.Union([
         Schema.Struct({ success, ...GroundedAnswer.fields }),
         Schema.Struct({ success, ...TopicMap.fields }),
@@ -110,7 +110,7 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       payload: BatchSearch,
       success: Schema.Struct({
         success,
-        results: Schema.Array(Schema.Struct({ memories: Schema.Array(RecalledMemory) })),
+        results: Schema.Array(Schema.Struct({ memories: Schema.Array(SearchHit) })),
         searchedAt: SearchedAt,
         sourceAttestations
       }),
@@ -140,7 +140,7 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
   .middleware(Charging)
   .middleware(Idempotency)
   .middleware(Validation)
-  .middleware(WellFormedJson)
+  .middleware(WellFormedRequest)
   .middleware(RateLimiting)
   .middleware(Authorization)
   .middleware(BodyLimit)

@@ -1,9 +1,10 @@
 /**
- * What every request passes before its handler, outermost first: `BodyLimit` (size, media type),
- * `Authorization` (who), `RateLimiting` (how often), `WellFormedJson`, `Validation` (fields),
- * `Idempotency` (same key, same answer), `Charging` (what it costs). Declared here so that the contract knows their errors; implemented in the server.
+ * Middleware that every request passes before its handler, outermost first: `BodyLimit` (size, media type),
+ * `Authorization` (who), `RateLimiting` (how often), `WellFormedRequest`, `Validation` (fields), `Idempotency` (same
+ * key, same answer), `Charging` (what it costs). Declared here so that the contract knows their errors; implemented in
+ * the server.
  */
-import { Context, Effect, Schema } from "effect"
+import { Context, type Effect, Schema } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import type { Identity } from "../Account.ts"
 import {
@@ -33,12 +34,9 @@ export interface IdempotencyToken {
 }
 
 /** Token of the current request; undefined when it carries no `Idempotency-Key`. */
-export const CurrentIdempotency = Context.Reference<IdempotencyToken | undefined>(
-  "muniment/domain/CurrentIdempotency",
-  {
-    defaultValue: () => undefined
-  }
-)
+export class RequestToken extends Context.Service<RequestToken, IdempotencyToken | undefined>()(
+  "muniment/domain/RequestToken"
+) {}
 
 export class BodyLimit extends HttpApiMiddleware.Service<BodyLimit>()("muniment/domain/BodyLimit", {
   error: [PayloadTooLarge, UnsupportedMediaType]
@@ -59,56 +57,65 @@ export class OperatorAuthorization extends HttpApiMiddleware.Service<OperatorAut
   { error: [Unauthenticated, Forbidden], security: { operator: HttpApiSecurity.bearer } }
 ) {}
 
-/** Refuses bodies that JSON.parse would take while changing or losing something. */
-export class WellFormedJson extends HttpApiMiddleware.Service<WellFormedJson>()("muniment/domain/WellFormedJson", {
-  error: InvalidRequest
-}) {}
+/** Refuses bodies that JSON.parse would alter, and names that the contract does not know. */
+export class WellFormedRequest extends HttpApiMiddleware.Service<WellFormedRequest>()(
+  "muniment/domain/WellFormedRequest",
+  {
+    error: InvalidRequest
+  }
+) {}
 
 /** Turns failures of the contract's schemas into `InvalidRequest`. */
 export class Validation extends HttpApiMiddleware.Service<Validation>()("muniment/domain/Validation", {
   error: [InvalidRequest, InternalError]
 }) {}
 
-export class Idempotency extends HttpApiMiddleware.Service<Idempotency, { requires: Caller }>()(
+export class Idempotency extends HttpApiMiddleware.Service<Idempotency, { requires: Caller; provides: RequestToken }>()(
   "muniment/domain/Idempotency",
   { error: [Conflict, InvalidRequest] }
 ) {}
 
-/** More requests than the caller's plan allows (interface.md section 10.4). */
+/** Refuses more requests than the caller's plan allows (contract: Rate limits). */
 export class RateLimiting extends HttpApiMiddleware.Service<RateLimiting, { requires: Caller }>()(
   "muniment/domain/RateLimiting",
   { error: RateLimited }
 ) {}
 
-/** What asking for credits can end with, apart from having them. */
+/** Failures of reserving a price. */
 export type ChargeFailure = PaymentRequired | PaymentPending | Conflict | InsufficientStorage | Unavailable
 export const chargeErrors = [PaymentRequired, PaymentPending, Conflict, InsufficientStorage, Unavailable] as const
 
 export interface ChargeOptions {
-  /** Instead of the endpoint's price. */
+  /** Instead of the operation's price. */
   readonly price?: MicroCredits
   /** Agents whose memories the call changes; a reservation for them outlives a crash. */
   readonly changes?: ReadonlyArray<string>
-  /** Goes on without such a reservation when the disk is full: erasure works then too. */
+  /** On a full disk the reservation is kept in memory only: erasure works then too. */
   readonly isErasure?: boolean
-  /** Gives back what the call reserved: it turned out to have nothing to do. */
-  readonly isWaived?: boolean
 }
 
 /**
- * Reserves the price of the current call: to be asked when nothing but the act itself can fail any more,
- * so that a request that would fail anyway never asks for money (interface.md section 12). Costs nothing
- * where no middleware charges.
+ * One call of a priced operation. The handler passes it to the service that does the work, which reserves
+ * the price once, as its last check: a request that fails anyway never asks for money.
  */
-export const CurrentCharge = Context.Reference<(options?: ChargeOptions) => Effect.Effect<void, ChargeFailure>>(
-  "muniment/domain/CurrentCharge",
-  { defaultValue: () => () => Effect.void }
-)
+export interface PricedCall {
+  readonly caller: Identity
+  /** Committed with what the call changes, so that the next start can tell whether it happened. */
+  readonly token: IdempotencyToken | undefined
+  /** Reserves the price; takes a payment when the purses are empty. */
+  readonly reserve: (options?: ChargeOptions) => Effect.Effect<void, ChargeFailure>
+  /** Gives the reservation back: there was nothing to do after all. */
+  readonly release: Effect.Effect<void>
+}
 
-/** Settles what the call reserved when it succeeds, voids it otherwise; takes a payment when purses are empty. */
-export class Charging extends HttpApiMiddleware.Service<Charging, { requires: Caller }>()("muniment/domain/Charging", {
-  error: chargeErrors
-}) {}
+/** The call that a handler passes on. */
+export class CurrentCall extends Context.Service<CurrentCall, PricedCall>()("muniment/domain/CurrentCall") {}
+
+/** Settles what the call reserved when it succeeds, voids it otherwise. */
+export class Charging extends HttpApiMiddleware.Service<
+  Charging,
+  { requires: Caller | RequestToken; provides: CurrentCall }
+>()("muniment/domain/Charging", { error: chargeErrors }) {}
 
 /** Request headers of a write. */
 export const WriteHeaders = {

@@ -1,6 +1,6 @@
 /**
- * Contract of the operator's view of money (interface.md section 17): the ledger's proof, payments,
- * corrections, plans, the daily job. Same door as the other operator routes.
+ * Operator routes for money: the ledger's proof, payments, corrections, plans, the daily job. Same credentials as the
+ * other operator routes.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
@@ -10,7 +10,7 @@ import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } 
 import { Limits } from "../Limits.ts"
 import { JobReport, JobRun, LedgerReport, ModelUsageDay, PaymentRecord, PaymentState } from "../Operations.ts"
 import { AccountName, AccountRecord } from "./AdminApi.ts"
-import { BodyLimit, OperatorAuthorization, Validation, WellFormedJson } from "./Middleware.ts"
+import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
@@ -70,7 +70,7 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
       error: [InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Run the daily job for the days that are due", {
-        description: "Repeating changes nothing. A dry run tells what would be done, of the next run when none is due."
+        description: "Repeating changes nothing. A dry run shows what would be done (of the next run if none is due)."
       })
     ),
     HttpApiEndpoint.get("modelUsage", "/models/usage", {
@@ -86,7 +86,7 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
     )
   )
   .middleware(Validation)
-  .middleware(WellFormedJson)
+  .middleware(WellFormedRequest)
   .middleware(OperatorAuthorization)
   .middleware(BodyLimit)
   .prefix("/admin") {}

@@ -23,7 +23,8 @@ export class MunimentApi extends HttpApi.make("muniment")
     OpenApi.annotations({
       title: "Muniment",
       version: "1",
-      description:
-        "Self-hosted long-term memory for software agents: typed memories, searched by meaning and by filters."
+      description: `Self-hosted long-term memory for software agents: typed memories, searched by meaning and by filters.
+
+**Unknown names.** In a query string and in an object \`filters\` every unknown name is refused: 400 \`unknown_parameter\` with its place and the nearest known name. In a body a name is refused in the same way if it equals a known one but for case, underscores, hyphens or plural (\`subject_id\`, \`agentID\`, \`memory\`), or if it is a scope (\`agentId\`, \`subjectId\`, \`threadId\`, \`filters\`) that the body takes in another place. Bodies of changes (\`PATCH\`, batch update) refuse every unknown field. Other unknown fields are ignored and listed in the response header \`x-ignored-fields\`.`
     })
   ) {}

@@ -1,38 +1,59 @@
 /**
- * The OpenAPI 3.1 document of the contract. Query parameters travel as text, so the generator calls
- * numbers strings; here each one gets the type, bounds and description that it decodes to.
+ * The OpenAPI 3.1 document of the contract. What the generator leaves out or gets wrong is corrected here, so that
+ * clients generated from the document compile and accept what the service accepts:
+ *
+ * - query parameters travel as text, so the generator calls numbers strings: they get the type that they decode to;
+ * - lists lose `prefixItems`, which the generator writes for "at least one";
+ * - free-form objects say `additionalProperties: true`; an object of a request is closed only where unknown names are
+ *   refused: in `filters`, and in bodies of changes.
  */
-import { Schema } from "effect"
-import { OpenApi } from "effect/http-api"
+import { Context, Schema } from "effect"
+import { HttpApi, type HttpApiEndpoint, OpenApi } from "effect/http-api"
 import { MunimentApi } from "./MunimentApi.ts"
 
-interface QueryParameter {
-  readonly in: string
-  readonly name: string
-  schema: object
-}
+type Operation = OpenApi.OpenAPISpecOperation
+type JsonSchema = { readonly [keyword: string]: unknown }
 
-/** The document, complete with the types of query parameters. */
-export const openApiDocument = (): OpenApi.OpenAPISpec => {
+/** The document; `serverUrl` is the origin of the service as its clients reach it. */
+export const openApiDocument = (serverUrl = "/"): OpenApi.OpenAPISpec => {
   const document = OpenApi.fromApi(MunimentApi)
   for (const group of Object.values(MunimentApi.groups)) {
     for (const endpoint of Object.values(group.endpoints)) {
       const path = document.paths[endpoint.path.replace(/:(\w+)/g, "{$1}")]
       const operation = path?.[endpoint.method.toLowerCase() as "get"]
-      if (operation !== undefined && takesWallets(operation)) operation.security.push({ wallet: [] })
-      const parameters = path?.[endpoint.method.toLowerCase() as "get"]?.parameters ?? []
-      const types = queryTypes(endpoint.query)
-      for (const parameter of parameters as ReadonlyArray<QueryParameter>) {
-        const type = parameter.in === "query" ? types[parameter.name] : undefined
-        if (type !== undefined) parameter.schema = type
-      }
+      if (operation !== undefined) correct(operation, endpoint)
     }
   }
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
+    document.components.schemas[name] = responseSchema(schema)
+  }
+  for (const scheme of Object.values(document.components.securitySchemes)) {
+    // Some tools compare the name of the scheme letter by letter.
+    if (scheme.type === "http") Object.assign(scheme, { scheme: scheme.scheme.toLowerCase() })
+  }
   document.components.securitySchemes["wallet"] = walletScheme
-  return document
+  return { ...document, servers: [{ url: serverUrl }] } as OpenApi.OpenAPISpec
 }
 
-/** The second way in (interface.md section 2): the contract's middleware reads it beside the bearer. */
+const correct = (operation: Operation, endpoint: HttpApiEndpoint.Top): void => {
+  if (takesWallets(operation)) operation.security.push({ wallet: [] })
+  const types = queryTypes(endpoint.query)
+  for (const parameter of operation.parameters) {
+    const type = parameter.in === "query" ? types[parameter.name] : undefined
+    if (type !== undefined) Object.assign(parameter, { schema: type })
+  }
+  for (const media of Object.values(operation.requestBody?.content ?? {})) {
+    const isClosed =
+      Context.getOrUndefined(endpoint.annotations, HttpApi.PayloadParseOptions)?.onExcessProperty === "error"
+    Object.assign(media, { schema: requestSchema(media.schema, isClosed) })
+    if (!isClosed) Object.assign(operation.responses[200] ?? {}, { headers: ignoredFieldsHeader })
+  }
+  for (const { content } of Object.values(operation.responses)) {
+    for (const media of Object.values(content ?? {})) Object.assign(media, { schema: responseSchema(media.schema) })
+  }
+}
+
+/** The second way to authenticate (contract: Wallet signatures); read by the same middleware as the bearer. */
 const walletScheme = {
   type: "apiKey",
   in: "header",
@@ -42,12 +63,71 @@ const walletScheme = {
     "(milliseconds, within 120 s): EVM EIP-191 in hex, or Solana Ed25519 in Base64. A bearer on the same request wins."
 } satisfies OpenApi.OpenAPISecurityScheme
 
+const ignoredFieldsHeader = {
+  "x-ignored-fields": {
+    description:
+      "Fields of the body that were ignored because the contract does not know them: places such as `model` or " +
+      "`conversation/name`, separated by commas. Absent when all were known.",
+    schema: { type: "string" }
+  }
+}
+
 /** Operator routes take their token only. */
-const takesWallets = (operation: OpenApi.OpenAPISpecOperation): boolean =>
-  operation.security.some((scheme) => "bearer" in scheme)
+const takesWallets = (operation: Operation): boolean => operation.security.some((scheme) => "bearer" in scheme)
 
 const queryTypes = (query: Schema.Top | undefined): Readonly<Record<string, object>> => {
   if (query === undefined) return {}
   const { schema } = Schema.toJsonSchemaDocument(Schema.toType(query))
   return (schema.properties ?? {}) as Readonly<Record<string, object>>
+}
+
+/** Objects stay closed as a whole, or below a property `filters`. */
+const requestSchema = (schema: object, isClosed: boolean): JsonSchema =>
+  rewritten(schema, (node, place) => {
+    const { additionalProperties, ...open } = freeForm(node)
+    return isClosed || place.includes("filters") || additionalProperties !== false ? freeForm(node) : open
+  })
+
+const responseSchema = <S extends object>(schema: S): S => rewritten(schema, freeForm) as S
+
+const freeForm = (node: JsonSchema): JsonSchema =>
+  node["type"] === "object" && node["properties"] === undefined && node["additionalProperties"] === undefined
+    ? { ...node, additionalProperties: true }
+    : node
+
+/** Keywords whose value is data, not a schema. */
+const dataKeywords: ReadonlySet<string> = new Set(["examples", "enum", "const", "default", "required"])
+
+/** Each schema within a schema, changed from the outside in; `place` holds the names of the properties above it. */
+const rewritten = (
+  schema: object,
+  change: (node: JsonSchema, place: ReadonlyArray<string>) => JsonSchema,
+  place: ReadonlyArray<string> = []
+): JsonSchema => {
+  const { prefixItems, ...node } = change(schema as JsonSchema, place)
+  const kept = prefixItems === undefined || node["items"] !== undefined ? node : { ...node, prefixItems }
+  return Object.fromEntries(
+    Object.entries(kept).map(([keyword, value]) => [
+      keyword,
+      keyword === "properties"
+        ? Object.fromEntries(
+            Object.entries(value as Record<string, object>).map(([name, inner]) => [
+              name,
+              rewritten(inner, change, [...place, name])
+            ])
+          )
+        : dataKeywords.has(keyword)
+          ? value
+          : inside(value, change, place)
+    ])
+  )
+}
+
+const inside = (
+  value: unknown,
+  change: (node: JsonSchema, place: ReadonlyArray<string>) => JsonSchema,
+  place: ReadonlyArray<string>
+): unknown => {
+  if (Array.isArray(value)) return value.map((item) => inside(item, change, place))
+  return typeof value === "object" && value !== null ? rewritten(value, change, place) : value
 }

@@ -1,6 +1,6 @@
 /**
  * Documentation of one operation for the OpenAPI document: summary, price and example.
- * `x-price-credits` is the price in whole credits (interface.md section 10.1).
+ * `x-price-credits` is the price in whole credits.
  */
 import { Context } from "effect"
 import { OpenApi } from "effect/http-api"

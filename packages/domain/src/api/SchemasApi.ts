@@ -1,4 +1,4 @@
-/** Contract of the schema endpoints (specification section 4.2, interface.md section 6); all free. */
+/** Endpoints of schemas (contract: Schemas); all free. */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Conflict, Forbidden, InsufficientStorage, InvalidRequest, NotFound } from "../Errors.ts"
@@ -9,7 +9,7 @@ import {
   Idempotency,
   RateLimiting,
   Validation,
-  WellFormedJson,
+  WellFormedRequest,
   WriteHeaders
 } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -52,7 +52,7 @@ export class SchemasApi extends HttpApiGroup.make("schemas")
   )
   .middleware(Idempotency)
   .middleware(Validation)
-  .middleware(WellFormedJson)
+  .middleware(WellFormedRequest)
   .middleware(RateLimiting)
   .middleware(Authorization)
   .middleware(BodyLimit)

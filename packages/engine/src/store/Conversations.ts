@@ -1,16 +1,16 @@
 /**
- * Port of what a namespace keeps of conversations beside their memories: which messages were processed,
- * the newest turns and a summary, as context for the next extraction. All by scope, which is one subject
- * and one thread; where one is absent, that is a value of its own.
+ * Port of the conversation state of a namespace: marks of processed messages, and the newest turns and a summary as
+ * context of the next extraction.
  *
- * Invariants: marks, turns and summary commit with the memories that were taken from the messages, or
- * not at all; a scope keeps `Limits.conversationContextMax` turns; what has expired is never given; a
- * memory that goes takes the turns along that it names as its sources, and the summary of its scope.
+ * Invariants: marks, turns and summary commit together with the memories taken from the messages; a conversation keeps
+ * `Limits.conversationContextMax` turns; reads never return expired data; removing a memory also erases the turns
+ * that it names as sources, and the summary of its conversation.
  */
 import type { Effect } from "effect"
 import type { ErasureMark } from "./ErasureLog.ts"
-import type { StoreError } from "./NamespaceStore.ts"
+import type { StoreError } from "./StoreError.ts"
 
+/** Which conversation: one subject and one thread, where absent is a value of its own. Not the scope of a grant. */
 export interface ConversationScope {
   readonly subjectId?: string | undefined
   readonly threadId?: string | undefined
@@ -23,60 +23,59 @@ export interface ConversationTurn {
   readonly content: string
 }
 
-/** A turn as it is kept. */
 export interface KeptTurn extends ConversationTurn {
   /** Milliseconds. */
   readonly expiresAt: number | undefined
 }
 
-/** What went before in a conversation. */
+/** Context of the next extraction. */
 export interface ConversationContext {
   /** Oldest first. */
   readonly turns: ReadonlyArray<KeptTurn>
   readonly summary: string | undefined
-  /** When the summary ends, milliseconds. */
+  /** Milliseconds. */
   readonly summaryExpiresAt: number | undefined
-  /** When it was read: what is erased later must not come back by way of who read it. */
+  /** Taken at the read: a later commit is refused if part of the context was erased after this mark. */
   readonly readAt: ErasureMark
 }
 
 export interface ConversationAdvance {
   readonly _tag: "Advance"
   readonly scope: ConversationScope
-  /** Keys of the messages that are processed with this commit. */
+  /** Keys of the messages that this commit marks as processed. */
   readonly processed: ReadonlyArray<string>
-  /** Appended; one whose key is there already takes that turn's place, as the newest. */
+  /** Appended; a turn with the key of a kept turn replaces it, and becomes the newest. */
   readonly turns: ReadonlyArray<ConversationTurn>
-  /** Undefined keeps the old one. */
+  /** Undefined keeps the old summary. */
   readonly summary: string | undefined
-  /** Of these turns, milliseconds. */
+  /** Expiry of these turns, milliseconds. */
   readonly expiresAt: number | undefined
-  /** Of this summary, which also holds what went before. */
+  /** Expiry of the summary, milliseconds: it also contains earlier turns. */
   readonly summaryExpiresAt: number | undefined
 }
 
 export type ConversationErasure =
-  /** All of every scope within; here an absent subject or thread does not restrict. */
+  /** Everything of all conversations within; here an absent subject or thread does not restrict. */
   | { readonly _tag: "Forget"; readonly within: ConversationScope }
-  /** Turns and summaries older than that, and the summaries of conversations that lose a turn. */
+  /** Older turns and summaries, and the summaries of conversations that lose a turn. */
   | { readonly _tag: "DropTurns"; readonly beforeMillis: number }
 
 export type ConversationChange = ConversationAdvance | ConversationErasure
 
 export interface Conversations {
-  /** A time at or before the next expiry of a turn or a summary; undefined when none expires. */
+  /** Lower bound of the next expiry of a turn or a summary; undefined when none expires. */
   readonly nextExpiry: number | undefined
   readonly context: (scope: ConversationScope, nowMillis: number) => Effect.Effect<ConversationContext, StoreError>
-  /** Whether turns or the summary of the scope were erased since; true when in doubt. */
+  /** Whether turns or the summary of the conversation were erased after the mark; true when in doubt. */
   readonly isErasedSince: (scope: ConversationScope, mark: ErasureMark) => boolean
-  /** Those of `keys` that are marked in the scope. */
+  /** The keys among `keys` that are marked in the conversation. */
   readonly processed: (
     scope: ConversationScope,
     keys: ReadonlyArray<string>
   ) => Effect.Effect<ReadonlySet<string>, StoreError>
-  /** Whether an erasure would find anything. */
+  /** Whether an erasure would change anything. */
   readonly finds: (erasure: ConversationErasure) => Effect.Effect<boolean, StoreError>
-  /** Removes what has expired, some of it at a time; how many turns and summaries went. */
+  /** Removes a portion of the expired turns and summaries; returns how many. */
   readonly sweep: (nowMillis: number) => Effect.Effect<number, StoreError>
 }
 

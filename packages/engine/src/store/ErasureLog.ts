@@ -1,22 +1,21 @@
 /**
- * What was erased lately of the conversations of an open namespace, by scope. A reader of turns and summary
- * takes a mark; when it comes back with what it made of them, the log says whether some of them are gone.
+ * Recent erasures in one open namespace, by conversation. A reader takes a mark, works for seconds (a language
+ * model), then asks whether its conversation was erased since.
  *
- * Invariants: never says no when there was an erasure; a bounded list, so that it may say yes when it no
- * longer knows, as it does of marks from before the namespace was opened.
+ * Invariant: no false negatives. A mark that is too old, or older than the last open, is answered "erased".
  */
 
-/** Erasures that are told apart by their scope; a model reads for seconds. */
+/** Erasures kept with their conversation. */
 export const erasuresKept = 256
 
 export interface ErasureMark {
   readonly log: ErasureLog
-  /** Erasures before it. */
+  /** Number of erasures before the mark. */
   readonly count: number
 }
 
 export class ErasureLog {
-  /** The newest last; undefined: of any scope. */
+  /** The newest last; undefined: any conversation. */
   readonly #scopes: Array<string | undefined> = []
   #count = 0
 
@@ -30,7 +29,7 @@ export class ErasureLog {
     return { log: this, count: this.#count }
   }
 
-  /** Scopes of the erasures after a mark of this log; more than are kept count as one of any scope. */
+  /** Conversations of the erasures after a mark of this log; more than are kept count as one erasure of any conversation. */
   since({ count }: ErasureMark): ReadonlyArray<string | undefined> {
     const later = this.#count - count
     if (later > this.#scopes.length) return [undefined]

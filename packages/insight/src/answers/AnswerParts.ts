@@ -1,15 +1,15 @@
 /**
- * Whether a statement holds the part that a question asks for: a place for "where", a date for "when",
- * a name for "who", a number for "how many". By shape and by small word lists; a part that the
- * question itself names does not count, since it would answer nothing.
+ * Answer-type check: does a statement hold a place for "where", a date for "when", a name for "who", a number for
+ * "how many"? Decided by the form of words and by small word lists. A part that the question itself names does not
+ * count.
  */
-import { stopWords } from "@muniment/engine/recall/StopWords"
-import { tokenize } from "@muniment/engine/recall/Tokenizer"
+import { stopWords } from "@muniment/engine/text/StopWords"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import type { MemoryStatement } from "./MemoryStatement.ts"
 import type { AnswerType } from "./Question.ts"
 
-/** `asked`: stems that the question holds. */
+/** `asked`: stems of the question. */
 export const hasAnswerPart = (type: AnswerType, statement: MemoryStatement, asked: ReadonlySet<string>): boolean => {
   switch (type) {
     case "place":
@@ -46,7 +46,7 @@ const DATE = new RegExp(
   // Case counts: "may" and "march" are verbs.
   "u"
 )
-/** Somebody may be called June. */
+/** A month's name can also be a person's (June). */
 const withoutSubject = ({ text, subject }: MemoryStatement): string =>
   subject === undefined ? text : text.replaceAll(subject, "")
 
@@ -54,7 +54,7 @@ const AGE = /\b\d{1,3}\b|\b(?:years?|months?|weeks?)[ -]old\b|\bborn\b|\baged?\b
 
 const COLOUR =
   /\b(?:red|blue|green|yellow|black|white|purple|violet|orange|pink|brown|teal|turquoise|beige|gr[ae]y|gold|silver|navy)\b/i
-/** Things that have a form of their own, by the stems of the words that ask for them. */
+/** Values with a recognisable form (e-mail, phone, ...), by the stems of the words that ask for them. */
 const shapes: ReadonlyMap<string, RegExp> = new Map([
   ...tokenize("colour color").map((stem) => [stem, COLOUR] as const),
   ...tokenize("email mail").map((stem) => [stem, /@/] as const),
@@ -65,10 +65,10 @@ const FREQUENCY =
   /\b(?:every|each|daily|weekly|monthly|yearly|annually|once|twice|times|always|never|often|usually|sometimes|rarely|seldom|regularly|hourly|nightly|per|an? (?:day|week|month|year)|(?:mon|tues|wednes|thurs|fri|satur|sun)days|mornings|evenings|weekends)\b/i
 const REASON = /\b(?:because|since|due to|so that|in order to|as a result|reason|after|wants? to|to \p{Ll}+|for)\b/iu
 
-/** A place word before it: any word may follow. */
+/** Prepositions after which any word is taken for a place. */
 const INSIDE =
   /\b(?:in|at|near|under|behind|inside|beside|outside|around|from|into|above|below|between)\s+(?:(?:the|a|an|his|her|their|my|our|its)\s+)?([\p{L}\p{N}'’-]+)/giu
-/** These lead to many things; a capital or an article makes a place of it. */
+/** Prepositions with many uses: only a capitalised word or one with an article is taken for a place. */
 const TOWARDS =
   /\b(?:to|on|for|with|by|visits?|visited)\s+(?:(?:the|a|an|his|her|their|my|our)\s+\p{L}|\p{Lu})[\p{L}'’-]*/gu
 const PLACE_FIELD = /\b(?:city|town|country|address|location|place|street|venue|home|office)\b/i
@@ -84,7 +84,7 @@ const hasPlace = (statement: MemoryStatement, asked: ReadonlySet<string>): boole
   return PLACE_FIELD.test(statement.text) && statement.text.includes(":")
 }
 
-/** The word before a name tells a place from a person; an opening word counts when it is no stop word. */
+/** Tells a place from a person by the word before the name. The first word counts unless it is a stop word. */
 const CAPITALISED = /(?:(\p{L}+)\s+)?(\p{Lu}[\p{L}'’-]+)/gu
 const PLACE_WORD = /^(?:in|at|from|to|near|into)$/i
 const RELATIVE =

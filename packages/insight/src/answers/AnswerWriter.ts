@@ -1,6 +1,6 @@
 /**
- * Port of search mode `answer` (interface.md section 4.5): a question and the memories that a search
- * found in, a short answer out that says nothing which they do not say.
+ * Port of search mode `answer` (contract: Answers and maps). In: a question and the memories that a search found. Out:
+ * a short answer that says nothing beyond them.
  */
 import { Context, Effect, Layer } from "effect"
 import type { StructuredModel } from "@muniment/models/llm/StructuredModel"

@@ -1,15 +1,15 @@
 /**
- * Words that ask for the same thing: a question says "job", a memory says "works". Small, English and
- * by hand; a row is there because people ask that way about themselves, not to cover the language.
+ * Related words: a question says "job", a memory says "works". A small English list made by hand, of the ways in which
+ * people ask about themselves.
  *
- * Invariant: a relation of words only ever lets a memory support a question; nothing of it is said.
+ * Invariant: a relation only lets a memory support a question; it never adds a word to an answer.
  */
-import { tokenize } from "@muniment/engine/recall/Tokenizer"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
 
 const SYNONYM = 0.8
 const INSTANCE = 0.7
 
-/** Rows of words that stand for each other. */
+/** Groups of words that may replace each other. */
 const synonyms: ReadonlyArray<string> = [
   "live lives home reside moved move relocated based address city town apartment flat house rent rents",
   "work works job employed employer employment company occupation profession career position",
@@ -76,7 +76,7 @@ const occupations =
   "engineer nurse teacher doctor developer programmer designer chef cook lawyer writer journalist artist musician manager " +
   "student electrician plumber carpenter architect scientist researcher consultant retired freelance freelancer runs studio shop business"
 
-/** What is asked for, and the words that are one. */
+/** A general term, and the words that are an example of it. */
 const instances: Readonly<Record<string, string>> = {
   drink: "tea coffee beer wine water juice milk soda whisky cocktail espresso latte beverage",
   beverage: "tea coffee beer wine water juice milk soda drink",
@@ -114,7 +114,7 @@ const instances: Readonly<Record<string, string>> = {
   device: "phone laptop tablet computer camera watch"
 }
 
-/** Stems beside the term itself that stand for it, and how far. */
+/** Stems that may stand for the term, with their weight. */
 export const relatedTerms = (term: string): ReadonlyMap<string, number> => related.get(term) ?? none
 
 const none: ReadonlyMap<string, number> = new Map()

@@ -1,6 +1,6 @@
 /**
- * ISO 8601 dates as people write them: `2026-05-03` is "3 May 2026". The clock time is given as it was
- * written, with its zone; midnight is taken for "no time given".
+ * ISO 8601 dates in English: `2026-05-03` becomes "3 May 2026". A clock time is kept as written, with its zone; midnight
+ * counts as no time.
  */
 import { monthNames } from "../calendar/CalendarWords.ts"
 
@@ -8,7 +8,7 @@ const ISO_MOMENT = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}:\d{2})(?::\d{2}(?:\.\d{1,
 
 export const isIsoDate = (text: string): boolean => ISO_MOMENT.test(text)
 
-/** Other text is given back as it is. */
+/** Returns any other text unchanged. */
 export const dateText = (iso: string): string => {
   const [, year, month, day, clock, zone] = ISO_MOMENT.exec(iso) ?? []
   const name = monthNames[Number(month) - 1]

@@ -1,7 +1,6 @@
 /**
- * Answers without a model: one to three of the memories' own statements, chosen by how far they
- * support the question, or the sentence that nothing is known. Nothing is concluded and nothing is
- * worded anew, so an answer cannot say what no memory says.
+ * Answers without a model: quotes one to three statements of the memories that support the question best, or says that
+ * nothing is known. Nothing is concluded or reworded, so an answer cannot say what no memory says.
  *
  * Runs on the event loop: a few milliseconds at the bounds named in `Passage.ts`. Deterministic.
  */
@@ -14,12 +13,12 @@ import { type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.t
 export const STATEMENTS_MAX = 3
 export const ANSWER_LENGTH_MAX = 600
 
-/** The best statement's support below which nothing is known; measured: README.md, decisions. */
+/** Least support of the best statement; below it nothing is known. Measured: README.md, Decisions on answers. */
 const SUPPORT_MIN = 0.41
 const COVERAGE_MIN = 0.35
-/** A further statement must support the question nearly as well as the best one. */
+/** Least support of a further statement, relative to the best one. */
 const FURTHER_SHARE_MIN = 0.85
-/** Share of words in common above which two statements say the same. */
+/** Two statements with a larger share of common words count as the same. */
 const SAME_MIN = 0.75
 
 export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evidence>): WrittenAnswer => {
@@ -37,7 +36,7 @@ export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evide
   }
 }
 
-/** "When" wants the date of a memory that has it beside its words. */
+/** For "when": appends the date that the memory has outside of its text. */
 const saidFor = ({ type }: Question, { statement: { text, date } }: Passage): string =>
   type === "date" && date !== undefined ? `${text.replace(/\.$/, "")} (${date}).` : text
 
@@ -51,7 +50,7 @@ const choose = (question: Question, best: Support, supports: ReadonlyArray<Suppo
     const isNew = chosen.every((other) => other.passage.memory.id !== passage.memory.id && !isSame(other, support))
     const isFitting = length + 1 + passage.statement.text.length <= ANSWER_LENGTH_MAX
     if (!isGoodEnough || !isNew || !isFitting) continue
-    // Who, where and when have one answer more often than three: a further one must cover as much.
+    // "Who", "where" and "when" usually have one answer: a further statement must cover as much as the first.
     if (singular.has(question.type) && support.covered.size < best.covered.size) continue
     chosen.push(support)
     length += 1 + passage.statement.text.length

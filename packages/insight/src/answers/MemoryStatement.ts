@@ -1,9 +1,9 @@
 /**
- * A memory read as one English statement. The three built-in kinds have their own sentence; a
- * registered kind becomes "kind words: field value, field value".
+ * A memory as one English statement. Each built-in kind has its own sentence; a registered kind becomes "kind: field
+ * value, field value".
  *
- * Invariant: every word comes from the memory (its values, field names, kind), but for the few that
- * join them ("on", "at", "with", "the", "yes"); text is plain and bounded.
+ * Invariant: every word comes from the memory (values, field names, kind), except the joining words "on", "at", "with",
+ * "the", "yes"; the text is plain and bounded.
  */
 import type { JsonObject } from "@muniment/domain/Memory"
 import type { Schema } from "effect"
@@ -12,20 +12,20 @@ import { dateText, isIsoDate } from "./DateText.ts"
 import { plainText } from "./PlainText.ts"
 
 export interface MemoryStatement {
-  /** Ends with a full stop, or what stands for one. */
+  /** Ends with a full stop or an equivalent mark. */
   readonly text: string
-  /** Whom it is about, where the memory says so. */
+  /** The person or thing it is about, if the memory says so. */
   readonly subject: string | undefined
-  /** Words that it can be found by but that are not said. */
+  /** Words that match a question but do not appear in the text. */
   readonly unsaid: string
-  /** When it was, where the text does not tell it. */
+  /** Event time, if the text does not contain it. */
   readonly date: string | undefined
-  /** Names of the event's place and people, which need no guess. */
+  /** Names of the event's place and participants, known from its fields. */
   readonly location: string | undefined
   readonly participants: ReadonlyArray<string>
 }
 
-/** Longer values are cut; a fact of many sentences is cut into them by the reader. */
+/** Longer values are clipped. A fact of many sentences is split by `Passage.ts`. */
 const STATEMENT_LENGTH_MAX = 1_200
 const VALUE_LENGTH_MAX = 300
 const FIELDS_MAX = 24
@@ -78,7 +78,7 @@ const eventStatement = ({ data, when }: Evidence): MemoryStatement => {
   return { ...bare, text: sentence(joined(words)), subject, location, participants }
 }
 
-/** A name of one word, or "Berlin, Germany": taken for a town or land. */
+/** One capitalised word, or "Berlin, Germany": taken for a town or country. */
 const CITY = /^\p{Lu}[\p{L}-]+(?:, \p{Lu}[\p{L} -]+)?$/u
 
 const dateWords = (start: string | undefined, end: string | undefined): ReadonlyArray<string> => {
@@ -122,18 +122,18 @@ const valueText = (value: Schema.Json | undefined): string | undefined => {
 
 const bare = { unsaid: "", date: undefined, location: undefined, participants: [] } as const
 
-/** A fact that leaves its subject out gets it back: "lives in Seattle" of Alice is "Alice lives in Seattle". */
+/** Adds a missing subject: "lives in Seattle" about Alice becomes "Alice lives in Seattle". */
 const aboutSubject = (subject: string | undefined, text: string): string => {
   if (subject === undefined || text === "" || mentions(text, subject)) return text
   if (PREDICATE.test(text)) return joined([asActor(subject), text])
-  // What the user said needs no name in front of it: whoever asks knows who the user is.
+  // No name in front of the user's own statements: the asker knows who the user is.
   return isUser(subject) ? text : `${subject}: ${text}`
 }
 
-/** A lower-case verb in the third person or the past opens it. */
+/** Begins with a lower-case verb in the third person or the past. */
 const PREDICATE = /^(?:will|can|had|did|went|got|bought|met|[a-z]+(?:[^s]s|ed))\s/
 
-/** Any name of the subject; "The user" for `user`. */
+/** Name of the subject; "The user" for `user`. */
 const mentions = (text: string, subject: string): boolean =>
   subject.split(" ").some((name) => name.length > 1 && holds(text, name)) ||
   (isUser(subject) && /^(?:the user|user|i|my)\b/i.test(text))
@@ -150,7 +150,7 @@ const sentence = (text: string): string => (text === "" || /[.!?…]["')\]]?$/.t
 const joined = (words: ReadonlyArray<string | undefined>): string =>
   words.filter((word) => word !== undefined && word !== "").join(" ")
 
-/** `shoeSize` and `shoe_size` read as `shoe size`. */
+/** `shoeSize` and `shoe_size` become `shoe size`. */
 const keyWords = (key: string): string =>
   key
     .replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`)

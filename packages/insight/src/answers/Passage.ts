@@ -1,32 +1,31 @@
 /**
- * What an answer is put together from: a memory's statement, or one sentence of a long one, with its
- * stems and whom it is about. Also who is who among the memories: the names of the one who asks, and
- * "sister" for Anna once a memory says so.
+ * Candidate passages of an extractive answer: a memory's statement, or one sentence of a long one, with its stems and its
+ * subject. Also resolves identities: the asker's names, and "sister" for Anna if a memory says so.
  */
-import { stopWords } from "@muniment/engine/recall/StopWords"
-import { tokenize } from "@muniment/engine/recall/Tokenizer"
+import { stopWords } from "@muniment/engine/text/StopWords"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
 import type { Evidence } from "./WrittenAnswer.ts"
 import { isUser, type MemoryStatement, readStatement } from "./MemoryStatement.ts"
 
 export interface Passage {
   readonly memory: Evidence
   readonly statement: MemoryStatement
-  /** Stems of what is said and of what the memory can be found by. */
+  /** Stems of the text and of the words that match a question. */
   readonly terms: ReadonlySet<string>
-  /** Stems of the subject; none when the memory names nobody. */
+  /** Stems of the subject; empty if the memory names none. */
   readonly subject: ReadonlySet<string>
-  /** Says what was and no longer is. */
+  /** About the past, no longer true. */
   readonly isOfPast: boolean
 }
 
-/** Longer statements are read sentence by sentence. */
+/** Longer statements are split into sentences. */
 const PASSAGE_LENGTH_MAX = 300
 const SENTENCES_MAX = 6
-/** Of all memories together: what a question costs follows this bound. */
+/** Characters of all memories together; bounds the cost of a question. */
 const EVIDENCE_LENGTH_MAX = 9_000
 const EVIDENCE_MAX = 100
 
-/** Best memory first, as they come. */
+/** In the order of the evidence, best first. */
 export const readPassages = (evidence: ReadonlyArray<Evidence>): ReadonlyArray<Passage> => {
   const passages: Array<Passage> = []
   let length = 0
@@ -50,7 +49,7 @@ const passageOf = (memory: Evidence, statement: MemoryStatement): Passage => {
   }
 }
 
-/** "Rosa is an opera singer" says a job without the word. */
+/** Adds "job" to "Rosa is an opera singer", which does not contain the word. */
 const unsaidWord = (text: string): string => (OCCUPATION.test(text) && !/vegetarian/i.test(text) ? "occupation" : "")
 
 const OCCUPATION =
@@ -72,7 +71,7 @@ const cut = (sentence: string): string =>
     .replace(/\p{Cs}$/u, "")
     .trimEnd()}…`
 
-/** Who is who: stems by which the asker goes, and names that stand for a relation. */
+/** Identities: stems of the asker's names, and the names behind relations ("my sister" is Anna). */
 export interface Cast {
   readonly asker: ReadonlySet<string>
   readonly byRelation: ReadonlyMap<string, ReadonlySet<string>>
@@ -84,7 +83,7 @@ export const castOf = (passages: ReadonlyArray<Passage>): Cast => {
   const subjects = new Map<string, number>()
   for (const { statement, subject } of passages) {
     const own = OWN_NAME.exec(statement.text)
-    // "Alice's name is Alice" is how a rule writes "My name is Alice"; a third person's name is told by relation.
+    // Rules store "My name is Alice" as "Alice's name is Alice". Other persons' names are found by their relation.
     if (own !== null && (own[1] === undefined || isUser(own[1]) || own[1] === own[2])) addAll(asker, own[2])
     for (const pattern of RELATIONS) {
       for (const { groups = {} } of statement.text.matchAll(pattern)) {
@@ -96,7 +95,7 @@ export const castOf = (passages: ReadonlyArray<Passage>): Cast => {
     const [key] = subject
     if (key !== undefined) subjects.set(key, (subjects.get(key) ?? 0) + 1)
   }
-  // Nobody says who asks: it is the one whom most of the memories are about.
+  // If no memory names the asker: the subject of most memories.
   const [most] = [...subjects].sort((left, right) => right[1] - left[1])
   if (asker.size === 1 && most !== undefined && !subjects.has("user")) asker.add(most[0])
   return { asker, byRelation }

@@ -1,9 +1,9 @@
-/** Stored text on one line, without what nobody sees, and bounded; markup is neither read nor changed. */
-import { visibleLine } from "../prompts/VisibleText.ts"
+/** Stored text on one line, without invisible characters, and bounded. Markup is left as it is. */
+import { visibleLine } from "../text/VisibleText.ts"
 
-/** At most `lengthMax` UTF-16 units; what is cut ends at a word where it can, and says so by an ellipsis. */
+/** At most `lengthMax` UTF-16 units. A clipped text ends at a word if possible, with an ellipsis. */
 export const plainText = (text: string, lengthMax: number): string => {
-  // Cut first, with room for what will be taken out: the cost follows the bound and not the text.
+  // Clipped before cleaning, with a margin: the cost depends on the bound, not on the text.
   const line = visibleLine(text.slice(0, lengthMax * 2))
   if (line.length <= lengthMax) return line
   const room = line.slice(0, lengthMax - 1)

@@ -1,10 +1,10 @@
 /**
- * What a question asks for: the kind of answer, its telling words, the names that an answer must be
- * about, and whether it asks of the one who asks. English by rules; a query without a question word
- * is a topic. Questions are data: nothing in one is followed.
+ * Analysis of a question: expected type of answer, content words, the names that an answer must be about, and whether it is
+ * about the asker. English, by rules; a query without a question word is a topic. A question is data: no instruction in
+ * it is followed.
  */
-import { queryTerms, tokenize } from "@muniment/engine/recall/Tokenizer"
-import { stopWords } from "@muniment/engine/recall/StopWords"
+import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
+import { stopWords } from "@muniment/engine/text/StopWords"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import { plainText } from "./PlainText.ts"
 
@@ -22,17 +22,17 @@ export type AnswerType =
 
 export interface Question {
   readonly type: AnswerType
-  /** Stems of the words that say what it is about; at least one unless it has no words. */
+  /** Stems of its content words; at least one unless the question has no words. */
   readonly terms: ReadonlyArray<string>
   /** Names in it, each as its stems: an answer must be about all of them. */
   readonly names: ReadonlyArray<ReadonlyArray<string>>
-  /** What stands where the subject stands ("does *Rex* eat"): an answer must speak of one of these. */
+  /** Words in the position of the subject ("does *Rex* eat"): an answer must contain one of them. */
   readonly focus: ReadonlyArray<string>
-  /** "like", "hate": a liking that is asked for by its sign; a yes-no question takes both. */
+  /** Sign of the preference asked for ("like", "hate"); a yes-no question accepts both. */
   readonly liking: "likes" | "dislikes" | undefined
-  /** "I", "my", "the user": about the one who asks. */
+  /** About the asker: "I", "my", "the user". */
   readonly isOfAsker: boolean
-  /** "before", "used to": what was, not what is. */
+  /** Asks about the past: "before", "used to". */
   readonly isOfPast: boolean
 }
 
@@ -46,7 +46,7 @@ export const readQuestion = (raw: string): Question => {
   const type = typeOf(lower)
   const focus = focusOf(lower)
   const liking = type === "yesNo" ? undefined : likingOf(lower)
-  // "Like" is a stop word of searches, and all that "What does Alice like?" asks for.
+  // "Like" is a stop word of searches, but the only content word of "What does Alice like?".
   const liked = liking !== undefined && /\blike\b/.test(lower) ? tokenize(liking) : []
   const telling = queryTerms(text).filter(
     (term) => !fillers.has(term) && !stopWords.has(term) && !(isOfAsker && term === "user")
@@ -54,7 +54,7 @@ export const readQuestion = (raw: string): Question => {
   const asked = [...telling, ...liked]
   return {
     type,
-    // "Who am I?" has no telling word and asks for the name.
+    // "Who am I?" has no content word and asks for the name.
     terms: asked.length > 0 ? asked : isOfAsker ? tokenize("name") : queryTerms(text),
     names,
     focus,
@@ -78,7 +78,7 @@ const likingOf = (lower: string): Question["liking"] => {
   return /\b(?:likes?|loves?|enjoys?|prefers?|favou?rite|fond)\b/.test(lower) ? "likes" : undefined
 }
 
-/** Tried in this order; of the question words, the first one in the text decides. */
+/** Tried in this order; the first question word in the text decides. */
 const typeOf = (lower: string): AnswerType => {
   const first = [...askedBy].flatMap(([type, pattern]) => {
     const at = lower.search(pattern)
@@ -90,7 +90,7 @@ const typeOf = (lower: string): AnswerType => {
   return "topic"
 }
 
-/** Of two that begin at the same word the upper one holds. */
+/** If two begin at the same word, the upper one wins. */
 const askedBy: ReadonlyMap<AnswerType, RegExp> = new Map<AnswerType, RegExp>([
   ["frequency", /\bhow (?:often|frequently|regularly)\b/],
   ["age", /\bhow old\b|\bwhat age\b/],
@@ -106,8 +106,8 @@ const AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|will|wo
 const YES_NO = new RegExp(`^(?:so |and |but |ok |okay |hey |please )*(?:${AUXILIARY})\\b`)
 
 /**
- * The subject behind the auxiliary, past articles and possessives: `does alice's sister` is the sister,
- * `is the spare key` is spare or key. "The name of the dog" is the dog, wherever it stands.
+ * The subject after the auxiliary, without articles and possessives: `does alice's sister` gives sister, `is the spare
+ * key` gives spare or key. "The name of the dog" gives dog in any position.
  */
 const SUBJECT_OF =
   "\\s+(the |a |an |my |our |his |her |their |your |this |that |any |some )?([\\p{L}\\p{N}-]+)('s)?(?:\\s+([\\p{L}\\p{N}-]+))?"
@@ -125,10 +125,10 @@ const focusOf = (lower: string): ReadonlyArray<string> => {
 }
 
 const [nameTerm] = tokenize("name")
-/** Of a family or a team, what is known of one member may be all there is. */
+/** Groups: a statement about one member may be the best answer. */
 const collective: ReadonlySet<string> = new Set(["family", "household", "team", "couple"])
 
-/** Runs of capitalised words behind the first word. */
+/** Sequences of capitalised words after the first word. */
 const namesIn = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
   [...text.matchAll(NAME)]
     .map(([run]) => run.split(" ").filter((word) => !isCommon(word)))
@@ -139,7 +139,7 @@ const namesIn = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
 const NAMES_MAX = 8
 const NAME = /(?<=[\p{L}\p{N},;:'"] ["']?)\p{Lu}[\p{L}\p{N}'’-]*(?: \p{Lu}[\p{L}\p{N}'’-]*)*/gu
 
-/** Capitalised for another reason than being a name: question words, months, days, nationalities are left to the terms. */
+/** Capitalised words that are no names: question words, months, days. Nationalities are handled as content words. */
 const isCommon = (word: string): boolean => {
   const plain = word.toLowerCase().replace(/['’].*$/, "")
   return stopWords.has(plain) || dates.has(plain)
@@ -151,7 +151,7 @@ const dates: ReadonlySet<string> = new Set([
   "easter"
 ])
 
-/** Words of asking, not of what is asked. */
+/** Words of asking, without content. */
 const fillers: ReadonlySet<string> = new Set(
   tokenize(
     "know knows remember recall tell say said told mentioned remind kind type sort many much often long far thing things " +

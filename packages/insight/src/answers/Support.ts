@@ -1,34 +1,34 @@
 /**
- * How far a passage supports an answer, 0..1: how much of the question's words it holds (rare ones
- * count more), and the search's relevance. No support at all: another person, nothing new, or the part
- * that is asked for is not there. Weights and thresholds: README.md, decisions.
+ * Support of a passage for an answer, 0..1: weighted share of the question's words (rare ones count more), and the
+ * relevance of the search. Zero if it is about another person, says nothing new, or lacks the part that is asked for.
+ * Weights and thresholds: README.md, Answers.
  */
 import { relatedTerms } from "./Concepts.ts"
 import { hasAnswerPart } from "./AnswerParts.ts"
 import type { Cast, Passage } from "./Passage.ts"
 import type { Question } from "./Question.ts"
-import { stopWords } from "@muniment/engine/recall/StopWords"
+import { stopWords } from "@muniment/engine/text/StopWords"
 
 export interface Support {
   readonly passage: Passage
   readonly score: number
-  /** Weighted share of the question's words that it holds. */
+  /** Weighted share of the question's words in the passage. */
   readonly coverage: number
-  /** Question words that it holds, by themselves or by a relative. */
+  /** Words of the question that it holds, themselves or as a related word. */
   readonly covered: ReadonlySet<string>
 }
 
 const COVERAGE_SHARE = 0.7
-/** Says what was, and the question asks what is; or the other way round. */
+/** Tense differs: a passage about the past for a question about the present, or the reverse. */
 const WRONG_TENSE = 0.8
-/** About somebody else, who is only named in it. */
+/** The person asked about is mentioned, but is not the subject. */
 const OTHER_SUBJECT = 0.8
 const NAMED_BY_RELATION = 0.9
 const SAME_BEGINNING = 0.75
 const BEGINNING_LENGTH = 5
 const ENDING_LENGTH_MAX = 4
 
-/** Every passage that supports an answer at all, best first; ties newer first. */
+/** Passages with support above zero, best first; equal ones newer first. */
 export const findSupport = (
   question: Question,
   passages: ReadonlyArray<Passage>,
@@ -60,7 +60,7 @@ export const findSupport = (
     .sort((left, right) => right.score - left.score || right.passage.memory.createdAt - left.passage.memory.createdAt)
 }
 
-/** 1: the word itself; less: a relative of it; 0: none. */
+/** 1: the word itself; less: a related word; 0: neither. */
 const matchOf = (term: string, { terms }: Passage, cast: Cast): number => {
   if (terms.has(term) || (cast.asker.has(term) && terms.has("user"))) return 1
   for (const name of cast.byRelation.get(term) ?? []) if (terms.has(name)) return NAMED_BY_RELATION
@@ -73,7 +73,7 @@ const matchOf = (term: string, { terms }: Passage, cast: Cast): number => {
   return best
 }
 
-/** "allergi" and "allerg": what the stemmer leaves of one family. */
+/** "allergi" and "allerg": different stems of one word family. */
 const haveSameBeginning = (term: string, held: string): boolean => {
   if (!term.startsWith(held.slice(0, BEGINNING_LENGTH)) || held.length < BEGINNING_LENGTH) return false
   let same = BEGINNING_LENGTH
@@ -81,7 +81,7 @@ const haveSameBeginning = (term: string, held: string): boolean => {
   return same * 2 > Math.max(term.length, held.length) && Math.max(term.length, held.length) - same <= ENDING_LENGTH_MAX
 }
 
-/** "Alice's sister" names Alice and is about Anna. */
+/** "Alice's sister" mentions Alice, but its subject is Anna. */
 const isByRelation = (question: Question, { terms }: Passage, { byRelation }: Cast): boolean =>
   question.terms.some((term) => [...(byRelation.get(term) ?? [])].some((name) => terms.has(name)))
 
@@ -92,7 +92,7 @@ const isAboutIt = (question: Question, passage: Passage, cast: Cast): boolean =>
   const { focus, liking } = question
   if (focus.length > 0 && !focus.some((term) => holds(term) || matchOf(term, passage, cast) > 0)) return false
   if (liking !== undefined && !isOfLiking(liking, passage)) return false
-  // Of the asker: his own memory, or one of whom the question names ("my sister", "my trip with Bob").
+  // About the asker: a memory about the asker, or about a person whom the question names ("my trip with Bob").
   return (
     !question.isOfAsker ||
     isOfAsker(passage, cast) ||
@@ -102,7 +102,7 @@ const isAboutIt = (question: Question, passage: Passage, cast: Cast): boolean =>
   )
 }
 
-/** A preference has a sign; other memories may speak of likings in any way. */
+/** Compares the sign of a preference; other memories pass. */
 const isOfLiking = (liking: "likes" | "dislikes", { memory }: Passage): boolean => {
   const type = memory.kind === "preference_memory" ? memory.data["preferenceType"] : undefined
   return typeof type !== "string" || (type === "dislikes" || type === "avoids") === (liking === "dislikes")
@@ -111,7 +111,7 @@ const isOfLiking = (liking: "likes" | "dislikes", { memory }: Passage): boolean 
 const isOfAsker = ({ subject, terms }: Passage, { asker }: Cast): boolean =>
   subject.size === 0 || [...asker].some((name) => subject.has(name) || terms.has(name))
 
-/** Repeating the question answers nothing, unless it asks whether. */
+/** A passage that only repeats the question answers nothing, except a yes-no question. */
 const hasNews = (question: Question, { terms, subject, statement }: Passage, asked: ReadonlySet<string>): boolean => {
   if (question.type === "yesNo" || (question.type === "date" && statement.date !== undefined)) return true
   const isNew = (term: string): boolean => !asked.has(term) && !stopWords.has(term)

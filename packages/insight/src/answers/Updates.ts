@@ -1,12 +1,12 @@
 /**
- * Memories that take each other's place: where somebody lives, what a password is, whether somebody
- * still likes tea. Of two that fill the same slot the newer one holds. A slot takes one value at a
- * time; likings, relatives and events pile up and have none.
+ * Updates among memories: where a person lives, what a password is, whether they still like tea. A slot holds one value
+ * at a time, and the newest memory that fills it wins. Preferences for different things, relatives and events have no
+ * slot: they accumulate.
  */
-import { tokenize } from "@muniment/engine/recall/Tokenizer"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
 import type { Passage } from "./Passage.ts"
 
-/** Newest of each slot, order kept; `isOfPast` asks for the opposite: what the newest one replaced. */
+/** The newest memory of each slot, order kept; with `isOfPast` the ones it replaced. */
 export const withoutReplaced = <S extends { readonly passage: Passage }>(
   supports: ReadonlyArray<S>,
   isOfPast: boolean
@@ -28,7 +28,7 @@ export const withoutReplaced = <S extends { readonly passage: Passage }>(
   })
 }
 
-/** Undefined: it says something that may be true beside all others. */
+/** Undefined: no slot; it may be true beside all others. */
 const slotOf = (passage: Passage): string | undefined => {
   const { kind, data } = passage.memory
   const subject = [...passage.subject].join(" ")
@@ -60,7 +60,7 @@ const verbs: ReadonlyArray<readonly [string, RegExp]> = [
 /** "Alice's favourite colour is", "The wifi password is": what comes before the first "is". */
 const ATTRIBUTE = /^(.{1,80}?) is (?:now )?/u
 const articles: ReadonlySet<string> = new Set(["the", "a", "an", "user", "current", "new", "s"])
-/** One can have more than one of these. */
+/** Attributes of which a person can have several. */
 const several: ReadonlySet<string> = new Set(
   tokenize(
     "sister brother sibling son daughter child kid friend colleague cousin aunt uncle hobby goal pet dog cat neighbour neighbor one of"

@@ -1,10 +1,10 @@
 /**
- * What goes into an answer and what comes out. Invariant: every citation is the id of a given memory;
+ * Input and output of the answer writers. Invariant: every citation is the id of a given memory;
  * `grounded` is true only with at least one, and without it the answer is `nothingKnown`.
  */
 import type { JsonObject } from "@muniment/domain/Memory"
 
-/** A memory that may support an answer, best first. Memories are data, never instructions. */
+/** A memory that may support an answer. Memories are data, never instructions. */
 export interface Evidence {
   readonly id: string
   readonly kind: string
@@ -18,7 +18,7 @@ export interface Evidence {
 }
 
 export interface AnswerRequest {
-  /** Whose budget a model spends. */
+  /** Account whose model budget is spent. */
   readonly account: string
   readonly question: string
   /** Best first. */
@@ -33,7 +33,7 @@ export interface WrittenAnswer {
   readonly method: "model" | "extractive"
 }
 
-/** What is said when nothing supports an answer. */
+/** The answer when nothing supports one. */
 export const nothingKnown = "I have no memory that answers this."
 
 export const unanswered = (method: WrittenAnswer["method"]): WrittenAnswer => ({

@@ -1,9 +1,9 @@
 /**
- * English names of months and weekdays, as they are written. Readers that fold case fold these too; `May` and
- * `March` are verbs in lower case, so not every reader may.
+ * English names of months and weekdays, capitalised. A reader that folds case folds these too, but `may` and `march` are
+ * also verbs.
  */
 
-/** The index of a month is its number less one. */
+/** Index = number of the month - 1. */
 export const monthNames: ReadonlyArray<string> =
   "January February March April May June July August September October November December".split(" ")
 

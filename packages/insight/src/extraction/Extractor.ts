@@ -1,10 +1,10 @@
 /**
- * Port of extraction (interface.md section 5.3): from messages of a conversation to candidates for
- * memories. An extractor proposes; the server validates each candidate against its schema, looks for
- * what is known already, and stores. Messages and context are data, never instructions.
+ * Port of extraction (contract: Conversations): from messages of a conversation to candidates for memories. An extractor
+ * proposes; the server validates each candidate against its schema, finds duplicates, and stores. Messages and context
+ * are data, never instructions.
  *
- * Invariants: every value of a candidate is in the text, or follows from it and `conversationDate`;
- * nothing is taken from `context` alone; what was found and dropped is reported, never lost silently.
+ * Invariants: every value of a candidate is in the text, or follows from it and `conversationDate`; nothing is taken from
+ * `context` alone; every dropped candidate is reported.
  */
 import { Context, type Effect } from "effect"
 import type { JsonObject, Mention } from "@muniment/domain/Memory"
@@ -14,7 +14,7 @@ import type { ModelFailure } from "@muniment/models/llm/StructuredModel"
 export interface CandidateKind {
   readonly name: string
   readonly description: string
-  /** JSON Schema text, as it was registered. */
+  /** JSON Schema as text, as registered. */
   readonly schema: string
   readonly uniqueOn?: ReadonlyArray<string> | undefined
 }
@@ -26,33 +26,33 @@ export interface Turn {
 }
 
 export interface ExtractionRequest {
-  /** Whose budget a model spends. */
+  /** Account whose model budget is spent. */
   readonly account: string
   readonly kinds: ReadonlyArray<CandidateKind>
   /** The new messages, in order: candidates come from these. */
   readonly messages: ReadonlyArray<Turn>
-  /** Messages before them, oldest first: who is who, what `it` means. Nothing is extracted from them. */
+  /** Earlier messages, oldest first, to resolve names and pronouns. Nothing is extracted from them. */
   readonly context: ReadonlyArray<Turn>
-  /** What an earlier extraction left as summary of all that is older than `context`. */
+  /** Summary by an earlier extraction of everything older than `context`. */
   readonly summary: string | undefined
-  /** `YYYY-MM-DD`, UTC: the day that `tomorrow` counts from. */
+  /** `YYYY-MM-DD`, UTC: reference day of relative dates (`tomorrow`). */
   readonly conversationDate: string
 }
 
 export interface Candidate {
   readonly kind: string
   readonly data: JsonObject
-  /** 0..1, honest: the share of such candidates that are right. */
+  /** 0..1, calibrated: the expected share of such candidates that are right. */
   readonly confidence: number
-  /** Event time, ISO 8601, when the text tells it. */
+  /** Event time, ISO 8601, if the text states it. */
   readonly when?: string | undefined
   readonly mentions: ReadonlyArray<Mention>
   readonly tags: ReadonlyArray<string>
-  /** Indexes into `messages` that it was taken from; at least one. */
+  /** Indexes into `messages` of its source messages; at least one. */
   readonly sources: ReadonlyArray<number>
 }
 
-/** A candidate that was dropped, and why; `sources` as above. */
+/** A dropped candidate with the reason; `sources` as above. */
 export interface DroppedCandidate {
   readonly kind?: string | undefined
   readonly data?: JsonObject | undefined
@@ -64,7 +64,7 @@ export interface DroppedCandidate {
 export interface Extraction {
   readonly candidates: ReadonlyArray<Candidate>
   readonly dropped: ReadonlyArray<DroppedCandidate>
-  /** The earlier summary with these messages folded in, at most `summaryLengthMax` characters. */
+  /** The earlier summary, updated with these messages; at most `summaryLengthMax` characters. */
   readonly summary: string | undefined
 }
 

@@ -1,40 +1,40 @@
 /**
- * Rows into clusters, and rows near nothing into none. Communities of the neighbour graph (Louvain:
- * V. D. Blondel et al., "Fast unfolding of communities in large networks", 2008) say how many
- * clusters there are; then each row joins the centre that it resembles most (spherical k-means).
+ * Clusters of rows, and the rows that belong to none. Communities of the neighbour graph (Louvain: V. D. Blondel et al.,
+ * "Fast unfolding of communities in large networks", 2008) give the number of clusters; spherical k-means then assigns
+ * each row to its most similar centroid.
  *
- * Invariant: the outcome is a function of the rows and their order; callers bring a canonical order.
+ * Invariant: the result is a function of the rows and their order; callers pass a canonical order.
  */
 import { createRequire } from "node:module"
 import type declared from "graphology-communities-louvain"
 import { dot, lengthMin, type Matrix, normaliseRows, rowOf, sumsOf } from "./Matrix.ts"
 import { nearestNeighbours, neighbourGraph } from "./NeighbourGraph.ts"
 import { rowProducts } from "./RowProducts.ts"
-import { seededSequence } from "@muniment/engine/index/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 
 export interface Clustering {
-  /** Int32Array[rows]: 0..count-1, or -1 for none. */
+  /** Int32Array[rows]: 0..count-1, or -1 for no cluster. */
   readonly clusterOf: Int32Array
   readonly count: number
 }
 
-// Its declaration describes a default export that this CommonJS module does not have.
+// The types declare a default export that this CommonJS module does not have.
 const louvain: typeof declared.default = createRequire(import.meta.url)("graphology-communities-louvain")
 
 const neighboursPerRow = 6
 const refinementRoundsMax = 8
-/** A row below this cosine to every centre is near nothing. */
-const centreSimilarityMin = 0.2
-/** Communities whose centres are that similar are halves of one cluster. */
+/** A row belongs to no cluster if its cosine to every centroid is below. */
+const centroidSimilarityMin = 0.2
+/** Communities with centroids at least this similar are merged. */
 const mergeSimilarityMin = 0.7
 const seed = 0x746f7069
 
-/** Rows of length 1, or 0: those belong to no cluster. */
+/** Rows have length 1, or 0: a row of zeros belongs to no cluster. */
 export const clusterRows = (features: Matrix): Clustering => {
   const graph = neighbourGraph(nearestNeighbours(features, neighboursPerRow))
   const communities = louvain(graph, { rng: seededSequence(seed) })
   const communityOf = Int32Array.from({ length: features.rows }, (_, row) => communities[row] ?? -1)
-  let clustering = mergeAlike(features, numbered(communityOf))
+  let clustering = mergeSimilar(features, numbered(communityOf))
   for (let round = 0; round < refinementRoundsMax; round++) {
     const refined = refine(features, clustering)
     const isStable = refined.clusterOf.every((cluster, row) => cluster === clustering.clusterOf[row])
@@ -44,21 +44,21 @@ export const clusterRows = (features: Matrix): Clustering => {
   return clustering
 }
 
-/** Centres of length 1. */
-export const centresOf = (features: Matrix, { clusterOf, count }: Clustering): Matrix => {
-  const centres = sumsOf(features, clusterOf, count)
-  normaliseRows(centres)
-  return centres
+/** Mean directions of the clusters, of length 1. */
+export const centroidsOf = (features: Matrix, { clusterOf, count }: Clustering): Matrix => {
+  const centroids = sumsOf(features, clusterOf, count)
+  normaliseRows(centroids)
+  return centroids
 }
 
-/** Every row to the centre it resembles most; its own centre is taken without it. */
+/** Assigns every row to its most similar centroid; the centroid of its own cluster is taken without the row. */
 const refine = (features: Matrix, clustering: Clustering): Clustering => {
-  const centres = centresOf(features, clustering)
+  const centroids = centroidsOf(features, clustering)
   const own = similaritiesToOwn(features, clustering)
-  const { values: similarities } = rowProducts(features, centres)
+  const { values: similarities } = rowProducts(features, centroids)
   const clusterOf = new Int32Array(features.rows).fill(-1)
   for (let row = 0; row < features.rows; row++) {
-    let best = centreSimilarityMin
+    let best = centroidSimilarityMin
     for (let cluster = 0; cluster < clustering.count; cluster++) {
       const isOwn = clustering.clusterOf[row] === cluster
       const similarity = isOwn ? own[row]! : similarities[row * clustering.count + cluster]!
@@ -70,7 +70,7 @@ const refine = (features: Matrix, clustering: Clustering): Clustering => {
   return numbered(clusterOf)
 }
 
-/** Float64Array[rows]: cosine of each row to the centre of the others in its cluster; 0 when alone or in none. */
+/** Float64Array[rows]: cosine of each row to the centroid of the others in its cluster; 0 for a row without others. */
 export const similaritiesToOwn = (features: Matrix, { clusterOf, count }: Clustering): Float64Array => {
   const { dims, values } = features
   const { values: sums } = sumsOf(features, clusterOf, count)
@@ -90,14 +90,13 @@ export const similaritiesToOwn = (features: Matrix, { clusterOf, count }: Cluste
 }
 
 /**
- * Simplified silhouette with cosine distances, -1..1 (E. R. Hruschka et al., "Evolutionary algorithms
- * for clustering gene-expression data", 2004): how much nearer rows are to their own centre than to
- * the next.
+ * Simplified silhouette with cosine distances, -1..1 (E. R. Hruschka et al., "Evolutionary algorithms for clustering
+ * gene-expression data", 2004): how much nearer rows are to their own centroid than to the next.
  */
 export const silhouette = (features: Matrix, clustering: Clustering): number => {
   const { clusterOf, count } = clustering
   if (count < 2) return 0
-  const { values: similarities } = rowProducts(features, centresOf(features, clustering))
+  const { values: similarities } = rowProducts(features, centroidsOf(features, clustering))
   let sum = 0
   let rows = 0
   for (let row = 0; row < features.rows; row++) {
@@ -116,12 +115,12 @@ export const silhouette = (features: Matrix, clustering: Clustering): number => 
   return rows > 0 ? sum / rows : 0
 }
 
-const mergeAlike = (features: Matrix, clustering: Clustering): Clustering => {
-  const centres = centresOf(features, clustering)
+const mergeSimilar = (features: Matrix, clustering: Clustering): Clustering => {
+  const centroids = centroidsOf(features, clustering)
   const target = Int32Array.from({ length: clustering.count }, (_, cluster) => cluster)
   for (let later = 1; later < clustering.count; later++) {
     for (let earlier = 0; earlier < later; earlier++) {
-      if (dot(rowOf(centres, later), rowOf(centres, earlier)) < mergeSimilarityMin) continue
+      if (dot(rowOf(centroids, later), rowOf(centroids, earlier)) < mergeSimilarityMin) continue
       target[later] = target[earlier]!
       break
     }
@@ -129,7 +128,7 @@ const mergeAlike = (features: Matrix, clustering: Clustering): Clustering => {
   return numbered(clustering.clusterOf.map((cluster) => (cluster < 0 ? -1 : target[cluster]!)))
 }
 
-/** The same clusters with numbers 0, 1, 2... in order of their first row. */
+/** Renumbers the clusters 0, 1, 2... in order of their first row. */
 export const numbered = (clusterOf: Int32Array): Clustering => {
   const numbers = new Map<number, number>()
   for (const cluster of clusterOf) if (cluster >= 0 && !numbers.has(cluster)) numbers.set(cluster, numbers.size)

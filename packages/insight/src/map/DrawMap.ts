@@ -1,20 +1,20 @@
 /**
- * Memories in, map out, as one plain function: canonical order, features, clusters, names, places,
- * text. It takes up to a second, so it runs in a worker (`MapWorker`).
+ * Draws a map, as one pure function: canonical order, features, clusters, topics, places, text. It takes up to a second,
+ * so the service runs it in a worker (`MapWorker`).
  */
 import { clusterRows, type Clustering, numbered, similaritiesToOwn } from "./Clusters.ts"
 import { type Features, featuresOf } from "./Features.ts"
 import { layOut, rounded } from "./Layout.ts"
 import { compare, type MapNode, nodesOf } from "./MapNodes.ts"
 import { markdownOf } from "./MapMarkdown.ts"
-import { readMemory, type ReadMemory } from "./MapProtocol.ts"
-import type { DrawnMap, MapCluster, MapMemory, MapPoint, MapPosition } from "./MemoryMap.ts"
+import { type MapMemory, readMemory, type ReadMemory } from "./MapProtocol.ts"
+import type { DrawnMap, MapCluster, MapPoint, MapPosition } from "./DrawnMap.ts"
 import { otherTopic, topicsOf } from "./Topics.ts"
 
-/** Below this share of its cluster's median closeness, a memory was only put somewhere. */
+/** A memory with less than this share of its cluster's median closeness is an outlier. */
 const closenessShareMin = 0.4
 const clusterSizeMin = 3
-/** Among this few memories two are a topic. */
+/** With fewer memories, one less is enough for a cluster. */
 const fewMemories = 20
 
 export const drawMap = (memories: ReadonlyArray<MapMemory>): DrawnMap => drawRead(memories.map(readMemory))
@@ -23,13 +23,13 @@ export const drawRead = (memories: ReadonlyArray<ReadMemory>): DrawnMap => {
   const nodes = nodesOf(memories)
   if (nodes.length === 0) return { memoryMap: "", clusters: [], points: [] }
   const features = featuresOf(nodes)
-  const found = withoutStrays(features, clusterRows(features.reduced))
+  const found = withoutOutliers(features, clusterRows(features.reduced))
   const sizeMin = memories.length < fewMemories ? clusterSizeMin - 1 : clusterSizeMin
   const clustering = withoutSmall(nodes, withRepeated(nodes, found), sizeMin)
   return describe(nodes, features, clustering)
 }
 
-const withoutStrays = ({ full }: Features, clustering: Clustering): Clustering => {
+const withoutOutliers = ({ full }: Features, clustering: Clustering): Clustering => {
   const closeness = similaritiesToOwn(full, clustering)
   const medians = Array.from({ length: clustering.count }, (_, cluster) => {
     const sorted = closeness.filter((_value, row) => clustering.clusterOf[row] === cluster).sort()
@@ -42,7 +42,7 @@ const withoutStrays = ({ full }: Features, clustering: Clustering): Clustering =
   )
 }
 
-/** What was remembered several times is a topic even when nothing else is near it. */
+/** A memory that was stored several times is a topic of its own even if nothing else is near it. */
 const withRepeated = (nodes: ReadonlyArray<MapNode>, { clusterOf, count }: Clustering): Clustering =>
   numbered(clusterOf.map((cluster, row) => (cluster < 0 && nodes[row]!.ids.length > 1 ? count + row : cluster)))
 
@@ -86,7 +86,7 @@ const describe = (nodes: ReadonlyArray<MapNode>, features: Features, clustering:
 
 interface Group {
   readonly rows: Array<number>
-  /** Of memories: a row may stand for several. */
+  /** Number of memories: a row may represent several. */
   count: number
 }
 

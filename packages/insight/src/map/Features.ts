@@ -1,8 +1,7 @@
 /**
- * Numbers that say what memories are about. A vector also says of whom and of which kind a memory is,
- * and these shape clusters more than the topic does when everybody's memories are mixed: so what all
- * memories of one kind, and of one subject, have in common is taken away, unless clusters then stand
- * apart less clearly, since a kind or a subject may be a topic of its own (README.md, decisions).
+ * Feature vectors of memories, by topic. An embedding also carries a memory's kind and subject, which would shape the
+ * clusters more than the topic: the mean of each kind and of each subject is subtracted, unless the clusters then
+ * separate less clearly, because a kind or a subject may be a topic itself (README.md, decisions).
  */
 import { clusterRows, silhouette } from "./Clusters.ts"
 import type { MapNode } from "./MapNodes.ts"
@@ -21,22 +20,22 @@ import { project } from "./Projection.ts"
 import { wordFeatures } from "./WordFeatures.ts"
 
 export interface Features {
-  /** All dimensions: tells a memory that belongs nowhere. */
+  /** All dimensions, to find outliers. */
   readonly full: Matrix
-  /** Principal components: tells clusters apart. */
+  /** Principal components, to find clusters. */
   readonly reduced: Matrix
 }
 
 const reducedVectorDims = 24
-/** Words overlap less than meanings do, so they need more components. */
+/** Words overlap less than embeddings, so they need more components. */
 const reducedWordDims = 64
-/** The trial is made on this many memories; in canonical order the first ones are a random sample. */
+/** Separation is measured on this many memories: in canonical order the first ones are a random sample. */
 const trialRowsMax = 600
-/** With fewer memories the mean of a kind or a subject says more about them than about it. */
+/** With fewer memories no facet is subtracted: its mean is mostly their topic. */
 const trialRowsMin = 12
-/** Taking a facet away may cost this share of the silhouette; topics proper lose more. */
+/** A facet is subtracted if at least this share of the silhouette is left; a facet that is a topic loses more. */
 const separationKeptMin = 0.85
-/** A facet of few memories is taken away in part only: its mean is mostly their own. */
+/** Shrinks the mean of a facet with few memories, which is mostly their topic. */
 const facetShrinkage = 2
 
 export const featuresOf = (nodes: ReadonlyArray<MapNode>): Features => {
@@ -56,7 +55,7 @@ export const featuresOf = (nodes: ReadonlyArray<MapNode>): Features => {
   return { full, reduced: reduce(full, dims) }
 }
 
-/** Minus their mean: what all memories share tells none of them apart. */
+/** Embeddings minus their mean, which distinguishes no memory from another. */
 const vectorFeatures = (nodes: ReadonlyArray<MapNode>): Matrix => {
   const features = makeMatrix(nodes.length, nodes[0]?.vector?.length ?? 0)
   for (const [row, { vector }] of nodes.entries()) if (vector !== undefined) rowOf(features, row).set(vector)
@@ -76,7 +75,7 @@ const withoutFacet = (features: Matrix, facet: ReadonlyArray<string>): Matrix =>
   const result = copyOf(features)
   for (let row = 0; row < result.rows; row++) {
     const group = groupOf[row]!
-    // A row of zeros shares nothing with anybody, hence nothing of this facet either.
+    // A row of zeros resembles nothing and stays so.
     if (group < 0 || !rowOf(result, row).some((value) => value !== 0)) continue
     addScaled(rowOf(result, row), rowOf(sums, group), -1 / (sizes[group]! + facetShrinkage))
   }

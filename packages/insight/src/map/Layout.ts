@@ -1,32 +1,32 @@
 /**
- * Places in the drawing. Centres of clusters lie in the plane of their largest variance and are then
- * pushed apart until discs of their sizes do not overlap; members lie around their centre in the
- * plane of the cluster's own variance. Memories of no cluster lie on the rim, in their direction.
+ * Positions in the plane. Cluster centroids lie in the plane of their largest variance and are pushed apart until discs
+ * of the clusters' sizes do not overlap; members lie around their centroid in the plane of the cluster's own variance;
+ * memories without a cluster lie on the rim, in their direction.
  *
- * Invariants: -1..1; no NaN; the same features give the same places, signs included.
+ * Invariants: coordinates are within -1..1 and never NaN; equal features give equal positions, signs included.
  */
 import type { Clustering } from "./Clusters.ts"
-import { centresOf } from "./Clusters.ts"
-import type { MapPosition } from "./MemoryMap.ts"
+import { centroidsOf } from "./Clusters.ts"
+import type { MapPosition } from "./DrawnMap.ts"
 import { makeMatrix, type Matrix, rowOf } from "./Matrix.ts"
 import { plane } from "./Projection.ts"
 
-/** Discs together cover this share of the square's area; more could not be pushed apart. */
+/** Share of the square's area that all discs cover; larger discs could not be pushed apart. */
 const coveredShare = 0.35
-/** Space between two discs, as a share of their radii. */
+/** Least distance of two discs, divided by the sum of their radii. */
 const discGap = 1.15
 const pushRoundsMax = 200
 const rimRadius = 0.98
 const decimals = 10_000
 
-/** A place for each row of `features`. */
+/** A position for each row of `features`. */
 export const layOut = (features: Matrix, clustering: Clustering): ReadonlyArray<MapPosition> => {
   const { rows } = features
   if (rows === 0) return []
   const discs = placeDiscs(features, clustering)
   const places = Array.from({ length: rows }, (): MapPosition => ({ x: 0, y: 0 }))
   for (const disc of discs) {
-    for (const [at, { x, y }] of aroundCentre(features, disc).entries()) {
+    for (const [at, { x, y }] of aroundCentroid(features, disc).entries()) {
       places[disc.rows[at]!] = { x: rounded(disc.x + x), y: rounded(disc.y + y) }
     }
   }
@@ -45,12 +45,12 @@ const placeDiscs = (features: Matrix, clustering: Clustering): ReadonlyArray<Dis
   const rowsOf = Array.from({ length: clustering.count }, (): Array<number> => [])
   for (const [row, cluster] of clustering.clusterOf.entries()) if (cluster >= 0) rowsOf[cluster]!.push(row)
   const clustered = rowsOf.reduce((sum, rows) => sum + rows.length, 0)
-  const centres = plane(centresOf(features, clustering))
-  const farthest = Math.max(...centres.values.map(Math.abs), Number.MIN_VALUE)
+  const centroids = plane(centroidsOf(features, clustering))
+  const farthest = Math.max(...centroids.values.map(Math.abs), Number.MIN_VALUE)
   const discs = rowsOf.map((rows, cluster): Disc => {
     const radius = Math.sqrt(((rows.length / clustered) * coveredShare * 4) / Math.PI)
     const reach = 1 - radius
-    const [x, y] = rowOf(centres, cluster)
+    const [x, y] = rowOf(centroids, cluster)
     return { rows, radius, x: (x! / farthest) * reach, y: (y! / farthest) * reach }
   })
   pushApart(discs)
@@ -66,7 +66,7 @@ const pushApart = (discs: ReadonlyArray<Disc>): void => {
         const distance = Math.hypot(disc.x - other.x, disc.y - other.y)
         if (distance >= wanted) continue
         isSettled = false
-        // Two discs on one spot part in a direction that depends on their number.
+        // Two discs in one place are moved in a direction that depends on their number.
         const angle = distance > 0 ? Math.atan2(disc.y - other.y, disc.x - other.x) : number
         const push = (wanted - distance) / 2
         move(disc, angle, push)
@@ -83,8 +83,8 @@ const move = (disc: Disc, angle: number, distance: number): void => {
   disc.y = Math.min(reach, Math.max(-reach, disc.y + Math.sin(angle) * distance))
 }
 
-/** Offsets from the centre, the farthest member on the edge of the disc. */
-const aroundCentre = (features: Matrix, { rows, radius }: Disc): ReadonlyArray<MapPosition> => {
+/** Offsets from the centroid; the farthest member lies on the edge of the disc. */
+const aroundCentroid = (features: Matrix, { rows, radius }: Disc): ReadonlyArray<MapPosition> => {
   const members = makeMatrix(rows.length, features.dims)
   for (const [at, row] of rows.entries()) rowOf(members, at).set(rowOf(features, row))
   const flat = plane(members)
@@ -99,7 +99,7 @@ const placeOnRim = (features: Matrix, { clusterOf }: Clustering, places: Array<M
   if (outside.length === 0) return
   const all = plane(features)
   const angleOf = (row: number): number => Math.atan2(all.values[row * 2 + 1]!, all.values[row * 2]!)
-  // Spread evenly in the order of their directions, so that none hides another.
+  // Evenly spaced in the order of their directions, so that none covers another.
   outside.sort((left, right) => angleOf(left) - angleOf(right) || left - right)
   for (const [number, row] of outside.entries()) {
     const angle = -Math.PI + (2 * Math.PI * (number + 0.5)) / outside.length

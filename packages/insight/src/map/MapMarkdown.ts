@@ -1,8 +1,8 @@
 /**
- * The map as Markdown. Memories are data that anybody may have written, and the text is given to
- * language models: a memory can add no line, heading, link, markup or invisible character to it.
+ * The map as Markdown. Anyone may have written a memory, and language models read the text: a memory can add no line,
+ * heading, link, markup or invisible character to it.
  */
-import { visibleLine } from "../prompts/VisibleText.ts"
+import { visibleLine } from "../text/VisibleText.ts"
 import type { MapNode } from "./MapNodes.ts"
 
 export interface MarkdownSection {
@@ -34,9 +34,9 @@ const summaryOf = ({ subject, parts }: MapNode): string => {
 
 const neutral = (text: string): string => escaped(visibleLine(text))
 
-/** Characters that begin markup within a line, and an underscore that is not inside a word. */
+/** Characters that start markup within a line; an underscore only outside words. */
 const markup = /[\\`*[\]<>~|&#@]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu
-/** Bare addresses become links in many renderers. */
+/** Many renderers make links of bare addresses. */
 const address = /:(?=\/\/)|(?<=\bwww)\./giu
 
 const escaped = (text: string): string => text.replace(markup, String.raw`\$&`).replace(address, String.raw`\$&`)

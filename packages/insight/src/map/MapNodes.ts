@@ -1,8 +1,8 @@
 /**
- * Memories in canonical order, as nodes of the map. Memories of equal content are one node with
- * several ids: how often something was said moves no cluster, and equal memories stay together.
+ * Memories in canonical order, as nodes of the map. Memories of equal content are one node with several ids, so that
+ * repetition moves no cluster and equal memories stay together.
  *
- * Invariant: ids play no part but to order the ids of one node, and the order of the memories none.
+ * Invariant: ids order the ids of one node and nothing else; the order of the memories has no effect.
  */
 import type { ReadMemory } from "./MapProtocol.ts"
 import type { MemoryTexts } from "./MemoryTexts.ts"
@@ -40,7 +40,7 @@ export const nodesOf = (memories: ReadonlyArray<ReadMemory>): ReadonlyArray<MapN
   })
 }
 
-/** By code units, never by the host's language. */
+/** By code units, independent of the locale. */
 export const compare = (left: string, right: string): number => {
   if (left === right) return 0
   return left < right ? -1 : 1

@@ -1,14 +1,22 @@
 /**
- * What the service and its worker say to each other. Vectors travel as one buffer that is handed
- * over, not copied again; the map comes back as it is answered.
+ * Messages between the service and the map's worker. Vectors travel as one buffer that is transferred, not copied.
  *
- * Of the data only the bounded part goes that a map reads: 5,000 memories of 64 KiB are more than the
- * worker's heap, and a heap that overflows while a message is unpacked ends the process, not the worker.
+ * Only the bounded texts that a map reads are sent, not the whole data: 5,000 memories of 64 KiB exceed the worker's
+ * heap, and a heap that overflows while a message is deserialized ends the process, not only the worker.
  */
-import type { MapMemory } from "./MemoryMap.ts"
+import type { JsonObject } from "@muniment/domain/Memory"
 import { type MemoryTexts, textsOf } from "./MemoryTexts.ts"
 
-/** A memory as far as a map reads it. */
+export interface MapMemory {
+  readonly id: string
+  readonly kind: string
+  readonly data: JsonObject
+  readonly contentHash: string
+  /** Unit length, of one model for all memories; where one is undefined, words place all of them. */
+  readonly vector: Float32Array | undefined
+}
+
+/** The parts of a memory that a map reads. */
 export interface ReadMemory extends Omit<MapMemory, "data"> {
   readonly texts: MemoryTexts
 }

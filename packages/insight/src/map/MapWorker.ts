@@ -1,8 +1,7 @@
-/** Entry of the map's worker thread: one request, one map. It has no environment and keeps no state. */
+/** Entry of the map's thread: one request in, one map out. No environment, no files, no state. */
+import { serve } from "@muniment/worker/WorkerEntry"
 import { drawRead } from "./DrawMap.ts"
 import { type MapRequest, unpackRequest } from "./MapProtocol.ts"
-import type { DrawnMap } from "./MemoryMap.ts"
+import type { DrawnMap } from "./DrawnMap.ts"
 
-const answer = (request: MapRequest): DrawnMap => drawRead(unpackRequest(request))
-
-export default answer
+serve<MapRequest, DrawnMap>((request) => drawRead(unpackRequest(request)))

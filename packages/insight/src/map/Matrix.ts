@@ -1,11 +1,11 @@
 /**
- * Rows of numbers in one buffer, and the few operations that clustering needs. A row that is (nearly)
- * zero stays zero when it is normalised: it resembles nothing, and no NaN ever enters the map.
+ * Rows of numbers in one buffer, and the operations that clustering needs. A row that is (nearly) zero stays zero when
+ * it is normalised: it resembles nothing, and no NaN enters the map.
  */
 export interface Matrix {
   readonly rows: number
   readonly dims: number
-  /** Float64Array[rows * dims]: loops over doubles are twice as fast as over floats in V8. */
+  /** Float64Array[rows * dims]: V8 loops over doubles twice as fast as over floats. */
   readonly values: Float64Array
 }
 
@@ -20,7 +20,7 @@ export const makeMatrix = (rows: number, dims: number): Matrix => ({
 
 export const copyOf = ({ rows, dims, values }: Matrix): Matrix => ({ rows, dims, values: values.slice() })
 
-/** A view on the first rows. */
+/** A view of the first rows. */
 export const firstRows = ({ rows, dims, values }: Matrix, rowsMax: number): Matrix => {
   const taken = Math.min(rows, rowsMax)
   return { rows: taken, dims, values: values.subarray(0, taken * dims) }
@@ -57,7 +57,7 @@ export const meanRow = (matrix: Matrix): Float64Array => {
   return mean
 }
 
-/** Sums of the rows of each group; a row of group -1 counts nowhere. */
+/** Sums of the rows of each group; a row of group -1 is left out. */
 export const sumsOf = (matrix: Matrix, groupOf: Int32Array, groups: number): Matrix => {
   const sums = makeMatrix(groups, matrix.dims)
   for (let row = 0; row < matrix.rows; row++) {

@@ -1,64 +1,24 @@
 /**
- * Search mode `map` (interface.md section 4.6): memories in, topics out. Maps are drawn one after the
- * other in a worker thread that is started when it is needed, killed when it is late, and let go when
- * it is idle.
+ * Search mode `map` (contract: Answers and maps): memories in, topics out. Maps are drawn one at a time in a worker
+ * thread that starts with the first map, is killed at the deadline and ends when idle.
  *
- * Invariant: the map is a function of the set of memories: not of their order, nor of their ids, nor
- * of the moment.
+ * Invariant: the map is a function of the set of memories: not of their order, their ids or the time.
  */
 import { Context, Data, Effect, Layer } from "effect"
-import type { JsonObject } from "@muniment/domain/Memory"
-import { openWorkerThread } from "../WorkerThread.ts"
-import { type MapRequest, packRequest } from "./MapProtocol.ts"
-
-export interface MapMemory {
-  readonly id: string
-  readonly kind: string
-  readonly data: JsonObject
-  readonly contentHash: string
-  /** Unit length; of one model for all of them, or undefined: then words place it. */
-  readonly vector: Float32Array | undefined
-}
-
-export interface MapCluster {
-  /** A few distinctive terms as a heading. */
-  readonly topic: string
-  readonly terms: ReadonlyArray<string>
-  readonly count: number
-  readonly kinds: ReadonlyArray<string>
-  readonly memoryIds: ReadonlyArray<string>
-  readonly position: MapPosition
-}
-
-/** Place in the drawing, both -1..1. */
-export interface MapPosition {
-  readonly x: number
-  readonly y: number
-}
-
-export interface MapPoint extends MapPosition {
-  readonly id: string
-  /** Index into `clusters`; null: it belongs to none. */
-  readonly cluster: number | null
-}
-
-export interface DrawnMap {
-  /** Markdown: a heading per topic, a bullet per memory. */
-  readonly memoryMap: string
-  readonly clusters: ReadonlyArray<MapCluster>
-  readonly points: ReadonlyArray<MapPoint>
-}
+import { openWorkerThread, type WorkerFailure } from "@muniment/worker/WorkerThread"
+import type { DrawnMap } from "./DrawnMap.ts"
+import { type MapMemory, type MapRequest, packRequest } from "./MapProtocol.ts"
 
 /** The map could not be drawn in time. */
 export class MapUnavailable extends Data.TaggedError("MapUnavailable")<{ readonly reason: string }> {}
 
 export const mapLimits = {
   memoriesMax: 5_000,
-  /** From asking to answer, waiting included; a map of 5,000 takes less than a second of a core of its own. */
+  /** From request to answer, waiting included, but not the start of the thread; the largest map takes under a second on a free core. */
   deadlineMillis: 15_000,
   /** Maps that may wait for the one being drawn. */
   queuedMax: 8,
-  /** Whoever looks at a map asks again; a new thread costs the next map a quarter of a second. */
+  /** Maps are asked for in series; starting a thread costs a quarter of a second. */
   idleMillis: 120_000,
   heapMegabytesMax: 256,
   stackMegabytes: 4
@@ -81,39 +41,31 @@ export class MemoryMap extends Context.Service<
 }
 
 const make = Effect.fnUntraced(function* (limits: MapLimits) {
-  const pool = yield* openWorkerThread<MapRequest, DrawnMap>({
-    ...limits,
+  const { deadlineMillis, heapMegabytesMax, idleMillis, memoriesMax, queuedMax, stackMegabytes } = limits
+  const thread = yield* openWorkerThread<MapRequest, DrawnMap>({
+    name: "map",
     entry: new URL("./MapWorker.ts", import.meta.url),
-    queueMax: limits.queuedMax
+    concurrency: 1,
+    queueMax: queuedMax,
+    heapMegabytesMax,
+    stackMegabytes,
+    idleMillis,
+    endsIfAbandoned: true
   })
-
-  let underWay = 0
 
   const draw = Effect.fn("MemoryMap.draw")(function* (memories: ReadonlyArray<MapMemory>) {
-    if (memories.length > limits.memoriesMax) {
-      return yield* new MapUnavailable({ reason: `a map shows at most ${limits.memoriesMax} memories` })
+    if (memories.length > memoriesMax) {
+      return yield* new MapUnavailable({ reason: `a map shows at most ${memoriesMax} memories` })
     }
-    // The pool's own bound does not count what arrives while its thread starts.
-    if (underWay > limits.queuedMax) return yield* new MapUnavailable({ reason: "too many maps wait to be drawn" })
-    underWay += 1
-    return yield* Effect.tryPromise({
-      // An interrupted caller, and a deadline, abort the signal: piscina then kills the worker at work.
-      try: (signal) => {
-        const request = packRequest(memories)
-        return pool.run(request, { signal, transferList: [request.vectors.buffer] })
-      },
-      catch: (cause) => new MapUnavailable({ reason: cause instanceof Error ? cause.message : String(cause) })
-    }).pipe(
-      Effect.timeoutOrElse({
-        duration: limits.deadlineMillis,
-        orElse: () => Effect.fail(new MapUnavailable({ reason: `not drawn within ${limits.deadlineMillis} ms` }))
-      }),
-      Effect.ensuring(
-        Effect.sync(() => {
-          underWay -= 1
-        })
-      )
-    )
+    const request = packRequest(memories)
+    return yield* thread
+      .ask(request, { deadlineMillis, transfer: [request.vectors.buffer] })
+      .pipe(Effect.mapError(({ detail, reason }) => new MapUnavailable({ reason: reasons(limits)[reason] ?? detail })))
   })
   return { draw }
+})
+
+const reasons = ({ deadlineMillis }: MapLimits): { readonly [Reason in WorkerFailure["reason"]]?: string } => ({
+  busy: "too many maps wait to be drawn",
+  deadline: `not drawn within ${deadlineMillis} ms`
 })

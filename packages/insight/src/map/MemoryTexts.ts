@@ -1,25 +1,25 @@
 /**
- * What the map reads of a memory: whom it is about and the values of its data as short texts, without
- * their keys. Dates and numbers are shown in the one-line summary, but they name no topic. What nobody
- * sees of a text is left out: it would go on to language models as part of a topic.
+ * The texts of a memory that a map reads: its subject, and the values of its data without their keys. Dates and numbers
+ * appear in the one-line summary but name no topic. Invisible characters are removed, because topics go to language
+ * models.
  */
 import type { JsonObject } from "@muniment/domain/Memory"
-import { visibleText } from "../prompts/VisibleText.ts"
+import { visibleText } from "../text/VisibleText.ts"
 
 export interface MemoryTexts {
   /** The top-level `subject`; empty without one. */
   readonly subject: string
-  /** Everything else that is said, in the order of the data. */
+  /** All other values, in the order of the data. */
   readonly parts: ReadonlyArray<string>
-  /** Those of the parts that have words. */
+  /** The parts that consist of words. */
   readonly wordParts: ReadonlyArray<string>
 }
 
 const partsMax = 64
 const depthMax = 16
-/** Values looked at: most of them may say nothing. */
+/** Values visited, empty ones included. */
 const valuesMax = 2_000
-/** As much as an embedding model reads of a memory. */
+/** About as much as an embedding model reads. */
 const charactersMax = 2_000
 
 export const textsOf = (data: JsonObject): MemoryTexts => {

@@ -1,7 +1,6 @@
 /**
- * The nearest neighbours of every row, exactly, and the graph whose edges they are. Each pair is
- * compared once. Only rows that resemble each other (cosine above 0) are neighbours, so a row may have
- * fewer than k, or none.
+ * The exact nearest neighbours of every row, and the graph of these pairs. Each pair is compared once. Only rows with a
+ * positive cosine are neighbours, so a row may have fewer than k.
  */
 import { UndirectedGraph } from "graphology"
 import type { Matrix } from "./Matrix.ts"
@@ -10,7 +9,7 @@ import { visitRowProducts } from "./RowProducts.ts"
 export interface Neighbours {
   readonly rows: number
   readonly k: number
-  /** Int32Array[rows * k], most similar first, -1 where there is none. */
+  /** Int32Array[rows * k], most similar first, padded with -1. */
   readonly neighbours: Int32Array
   readonly similarities: Float64Array
 }
@@ -24,7 +23,7 @@ export const nearestNeighbours = (matrix: Matrix, k: number): Neighbours => {
     neighbours: new Int32Array(rows * k).fill(-1),
     similarities: new Float64Array(rows * k)
   }
-  /** Float64Array[rows]: what a row must exceed to be a neighbour. */
+  /** Float64Array[rows]: similarity that a new neighbour must exceed. */
   const weakest = new Float64Array(rows)
   visitRowProducts(matrix, matrix, "up to itself", (products, stride, from, to) => {
     for (let left = from; left < to; left++) {
@@ -39,7 +38,7 @@ export const nearestNeighbours = (matrix: Matrix, k: number): Neighbours => {
   return found
 }
 
-/** A neighbour more similar than the weakest of the row; the similarity of the weakest one then. */
+/** Inserts a neighbour that is more similar than the weakest; returns the similarity of the new weakest. */
 const offer = ({ k, neighbours, similarities }: Neighbours, row: number, other: number, similarity: number): number => {
   const first = row * k
   let at = first + k - 1
@@ -53,8 +52,8 @@ const offer = ({ k, neighbours, similarities }: Neighbours, row: number, other: 
 }
 
 /**
- * Nodes are the rows. An edge weighs its similarity times the share of neighbours in common: two rows
- * of one topic have friends in common, a chance resemblance has none.
+ * Nodes are the rows. The weight of an edge is the similarity times the share of neighbours in common, which tells two
+ * rows of one topic from a chance resemblance.
  */
 export const neighbourGraph = ({ rows, k, neighbours, similarities }: Neighbours): UndirectedGraph => {
   const graph = new UndirectedGraph()
@@ -65,8 +64,8 @@ export const neighbourGraph = ({ rows, k, neighbours, similarities }: Neighbours
       const isMutual = isNeighbour(neighbours, k, other, row)
       if (isMutual && other < row) continue
       let shared = isMutual ? 2 : 1
-      for (let friend = row * k; friend < (row + 1) * k && neighbours[friend]! >= 0; friend++) {
-        if (isNeighbour(neighbours, k, other, neighbours[friend]!)) shared += 1
+      for (let next = row * k; next < (row + 1) * k && neighbours[next]! >= 0; next++) {
+        if (isNeighbour(neighbours, k, other, neighbours[next]!)) shared += 1
       }
       graph.addUndirectedEdge(row, other, { weight: (similarities[at]! * shared) / k })
     }

@@ -1,25 +1,25 @@
 /**
- * Principal components by subspace iteration from a seeded start (N. Halko, P. G. Martinsson, J. A.
- * Tropp, "Finding structure with randomness", 2011). A few dimensions keep what memories have in
- * common and drop what is particular to each, which makes clusters clearer and neighbours cheaper.
+ * Principal components by subspace iteration from a seeded start (N. Halko, P. G. Martinsson, J. A. Tropp, "Finding
+ * structure with randomness", 2011). A few dimensions keep what memories have in common and drop the details of each,
+ * which makes clusters clearer and neighbours cheaper.
  */
 import { addScaled, dot, firstRows, makeMatrix, type Matrix, meanRow, normalise, rowOf } from "./Matrix.ts"
 import { rowProducts } from "./RowProducts.ts"
-import { seededSequence } from "@muniment/engine/index/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 
 /** The components are found on this many rows; in canonical order the first ones are a random sample. */
 const sampleRowsMax = 1_000
 const iterations = 3
 const seed = 0x6d756e69
 
-/** Matrix[rows][dims] of the rows' coordinates, at most `dimsMax` of them; the rows' mean should be zero. */
+/** Matrix[rows][dims]: the rows' coordinates on at most `dimsMax` principal axes; the rows' mean should be zero. */
 export const project = (matrix: Matrix, dimsMax: number): Matrix => {
   if (matrix.dims <= dimsMax) return matrix
-  // A few rows span no more dimensions than they are.
+  // n rows span at most n dimensions.
   return rowProducts(matrix, principalAxes(firstRows(matrix, sampleRowsMax), Math.min(dimsMax, matrix.rows)))
 }
 
-/** Matrix[rows][2]: the plane of largest variance around the mean, with a sign that is fixed. */
+/** Matrix[rows][2]: coordinates in the plane of largest variance around the mean, with fixed signs. */
 export const plane = (matrix: Matrix): Matrix => {
   const centred = makeMatrix(matrix.rows, matrix.dims)
   const mean = meanRow(matrix)
@@ -43,7 +43,7 @@ const principalAxes = (sample: Matrix, count: number): Matrix => {
   const byDim = transposed(sample)
   for (let iteration = 0; iteration < iterations; iteration++) {
     const coordinates = transposed(rowProducts(sample, axes))
-    // The rows' sum, each weighted by its coordinate on the axis.
+    // For each axis the sum of the rows, weighted by their coordinates on it.
     const moved = transposed(rowProducts(byDim, coordinates))
     orthonormalise(moved, iteration < iterations - 1 ? 1 : 2)
     axes = moved
@@ -62,7 +62,7 @@ const transposed = ({ rows, dims, values }: Matrix): Matrix => {
 /** A row that adds less than this share of its length to the rows before it is rounding error. */
 const independentMin = 1e-6
 
-/** Gram-Schmidt. Once loses digits, which only the last iteration has to have. */
+/** Gram-Schmidt. One pass loses digits; only the last iteration needs them. */
 const orthonormalise = (axes: Matrix, passes: number): void => {
   const rows = Array.from({ length: axes.rows }, (_, axis) => rowOf(axes, axis))
   for (const [axis, current] of rows.entries()) {
@@ -75,7 +75,7 @@ const orthonormalise = (axes: Matrix, passes: number): void => {
   }
 }
 
-/** The component of largest size is positive. */
+/** Makes the component of largest size positive. */
 const fixSign = (axis: Float64Array): void => {
   let largest = 0
   for (const value of axis) if (Math.abs(value) > Math.abs(largest) + independentMin) largest = value

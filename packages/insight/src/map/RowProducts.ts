@@ -1,17 +1,37 @@
 /**
- * Dot products of the rows of one matrix with those of another, by the kernel of `RowProductKernel`. Its
- * memory is this thread's scratch space: it grows to what the largest call needs (some 5 MB for the
- * largest map), and nothing in it outlives a call.
+ * Inner products of the rows of one matrix with those of another, by a WebAssembly kernel
+ * (`packages/insight/kernels/rowProducts.ts`). Its memory is scratch space of this thread: it grows to what the largest
+ * call needs (some 5 MB for the largest map), and nothing in it outlives a call.
  */
+import { loadKernelModule } from "@muniment/engine/vectors/arena/KernelModule"
 import { makeMatrix, type Matrix } from "./Matrix.ts"
-import { makeRowProductKernel, panelColumns, rowsTogether } from "./RowProductKernel.ts"
 
-/** Rows on the left whose products are made at once: they and a panel fit the nearest cache. */
+interface RowProductKernel {
+  /**
+   * f64[rows][depth] at byte `left` times f64[panels][depth][panelColumns] at `right` into
+   * f64[rows][panels * panelColumns] at `target`. No size is zero; `rows` is a multiple of `rowsTogether`.
+   */
+  readonly multiplyRows: (
+    left: number,
+    right: number,
+    target: number,
+    rows: number,
+    depth: number,
+    panels: number
+  ) => void
+}
+
+/** Right rows that the kernel multiplies side by side: its accumulators hold their products with `rowsTogether` rows. */
+const panelColumns = 8
+const rowsTogether = 2
+/** Left rows in one call: they and a panel fit the nearest cache. */
 const blockRows = 16
 const doubleBytes = 8
 const pageBytes = 65_536
 
-const kernel = makeRowProductKernel()
+const { kernels, memory } = loadKernelModule<RowProductKernel>(
+  new URL("../../kernels/rowProducts.wasm", import.meta.url)
+)({ initial: 1 })
 
 /** Matrix[left.rows][right.rows]: the product of each left row with each right row. */
 export const rowProducts = (left: Matrix, right: Matrix): Matrix => {
@@ -28,8 +48,8 @@ export const rowProducts = (left: Matrix, right: Matrix): Matrix => {
 
 /**
  * Blocks of consecutive left rows `from..to-1`: the product of row `from + at` with right row `column` is
- * `products[at * stride + column]`. "up to itself" leaves those with later right rows undefined. What
- * is visited is overwritten by the next block.
+ * `products[at * stride + column]`. "up to itself" leaves those with later right rows undefined. The
+ * next block overwrites `products`.
  */
 export const visitRowProducts = (
   left: Matrix,
@@ -50,14 +70,14 @@ export const visitRowProducts = (
     scratch.fill(0, 0, rows * depth)
     scratch.set(left.values.subarray(from * depth, to * depth))
     const used = columns === "all" ? panels : Math.min(panels, panelsOf(to))
-    kernel.multiply(0, rightAt * doubleBytes, targetAt * doubleBytes, rows, depth, used)
+    kernels.multiplyRows(0, rightAt * doubleBytes, targetAt * doubleBytes, rows, depth, used)
     visit(scratch.subarray(targetAt), used * panelColumns, from, to)
   }
 }
 
 const panelsOf = (columns: number): number => Math.ceil(columns / panelColumns)
 
-/** Rows as panels of eight columns, dimension by dimension: the order in which the kernel reads. */
+/** Rows as panels of `panelColumns` columns, dimension by dimension: the order in which the kernel reads. */
 const packPanels = ({ rows, dims, values }: Matrix, panels: Float64Array): void => {
   panels.fill(0)
   for (let row = 0; row < rows; row++) {
@@ -67,7 +87,7 @@ const packPanels = ({ rows, dims, values }: Matrix, panels: Float64Array): void 
 }
 
 const scratchOf = (length: number): Float64Array => {
-  const missing = length * doubleBytes - kernel.memory.buffer.byteLength
-  if (missing > 0) kernel.memory.grow(Math.ceil(missing / pageBytes))
-  return new Float64Array(kernel.memory.buffer, 0, length)
+  const missing = length * doubleBytes - memory.buffer.byteLength
+  if (missing > 0) memory.grow(Math.ceil(missing / pageBytes))
+  return new Float64Array(memory.buffer, 0, length)
 }

@@ -1,28 +1,28 @@
 /**
  * Names of clusters: the terms that are frequent in a cluster and rare outside it (class-based
- * tf-idf: M. Grootendorst, "BERTopic", 2022), counted by stems, shown as people wrote them.
+ * tf-idf: M. Grootendorst, "BERTopic", 2022), counted by stems and shown as they were written.
  *
  * Invariants: a topic is never empty, and no two clusters of one map have the same.
  */
-import { stopWords } from "@muniment/engine/recall/StopWords"
-import { tokenize } from "@muniment/engine/recall/Tokenizer"
+import { stopWords } from "@muniment/engine/text/StopWords"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { compare, type MapNode } from "./MapNodes.ts"
 
 export interface Topic {
   readonly topic: string
-  /** One to three, most distinctive first. */
+  /** At least one, most distinctive first. */
   readonly terms: ReadonlyArray<string>
 }
 
 export const otherTopic = "Other"
 
 const termsPerTopicMax = 3
-/** A further term is named when it is at least this distinctive, against the first. */
+/** Score of a further term, divided by that of the first, from which it is named. */
 const furtherTermMin = 0.4
-/** A pair of words that recurs says more than either; one that occurs once is chance. */
+/** A pair of words that recurs is more specific than either word; one that occurs once is chance. */
 const pairBonus = 1.6
 const nameBonus = 1.2
-/** A term of one memory alone seldom names the others. */
+/** A term of a single memory rarely describes the others. */
 const singleMemoryFactor = 0.25
 const termLengthMax = 40
 
@@ -106,7 +106,7 @@ const nameCluster = (
   }
   const terms = chosen.length > 0 ? chosen.map(({ key }) => surfaceOf(key)) : [fallback]
   let topic = terms.join(", ")
-  // Clusters come in order of size, so a later one of the same name gets the number.
+  // Clusters come in order of size: of two with the same name the smaller one gets the number.
   for (let number = 2; taken.has(topic.toLowerCase()); number++) topic = `${terms.join(", ")} (${number})`
   taken.add(topic.toLowerCase())
   return { topic, terms }
@@ -117,7 +117,7 @@ const telling = /\p{L}/u
 const asciiShort = /^[a-z]{1,2}$/i
 const capitalised = /^\p{Lu}/u
 
-/** A word as it is written, apart from where it stands. */
+/** A word, independent of its position. */
 interface Word {
   readonly stem: string
   readonly surface: string
@@ -143,7 +143,7 @@ const readTerms = (nodes: ReadonlyArray<MapNode>): ReadonlyArray<Terms> => {
 const wordsOf = (run: string): ReadonlyArray<Word> => {
   const stems = tokenize(run)
   return stems.map((stem) => {
-    // A run of several tokens is written without spaces: its tokens are its words.
+    // A run of several tokens is a script without spaces: each token is a word.
     const surface = (stems.length === 1 ? run.replace(/['\u2019].*$/u, "") : stem).slice(0, termLengthMax)
     return { stem, surface, isTelling: isTelling(stem, surface), isCapitalised: capitalised.test(surface) }
   })
@@ -173,14 +173,14 @@ const readPart = (
   }
 }
 
-/** One space or one hyphen lies between. */
+/** Whether one space or one hyphen lies between two words. */
 const isJoint = (part: string, from: number, to: number): boolean =>
   to - from === 1 && (part[from] === " " || part[from] === "-")
 
 const isTelling = (stem: string, surface: string): boolean =>
   telling.test(stem) && !stopWords.has(stem) && !stopWords.has(surface.toLowerCase()) && !asciiShort.test(surface)
 
-/** The first word of a text is capitalised whatever it is; `USB` is not. */
+/** The first word of a text is capitalised without being a name; `USB` stays as it is. */
 const uncapitalised = (surface: string): string => (/^\p{Lu}\p{Ll}*$/u.test(surface) ? surface.toLowerCase() : surface)
 
 const mostFrequent = (surfaces: ReadonlyArray<string>): string =>

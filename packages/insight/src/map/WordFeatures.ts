@@ -1,17 +1,17 @@
 /**
- * Where memories have no vectors: tf-idf of their words, hashed with signs into a fixed number of
+ * Feature vectors of memories without embeddings: tf-idf of their words, hashed with signs into a fixed number of
  * dimensions (K. Weinberger et al., "Feature hashing for large scale multitask learning", 2009).
  */
-import { stopWords } from "@muniment/engine/recall/StopWords"
-import { tokenize } from "@muniment/engine/recall/Tokenizer"
+import { stopWords } from "@muniment/engine/text/StopWords"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
 import type { MapNode } from "./MapNodes.ts"
 import { makeMatrix, type Matrix, normaliseRows, rowOf } from "./Matrix.ts"
 
 const hashedDims = 512
-/** A word of one memory alone tells nothing about its neighbours. */
+/** A word of a single memory says nothing about its neighbours. */
 const memoriesPerWordMin = 2
 
-/** Rows of length 1; 0 where a memory shares no word with another. */
+/** Rows of length 1, or 0 for a memory that shares no word with another. */
 export const wordFeatures = (nodes: ReadonlyArray<MapNode>): Matrix => {
   const wordsOf = nodes.map(({ subject, wordParts }) => {
     const tokens = tokenize([subject, ...wordParts].join(" "))

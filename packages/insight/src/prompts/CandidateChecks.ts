@@ -1,13 +1,13 @@
 /**
- * Judges what a model proposed: a candidate, or the reason why it is none. A model that does what an
- * attacker tells it gets through here only with what a message of the conversation says.
+ * Checks what a model proposed: a candidate, or the reason for its rejection. Even a model that obeys an attacker passes
+ * only with what a message of the conversation says.
  *
  * Order: shape and kind, orders, source and quote, names and numbers and wording, days, confidence.
  */
 import type { Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { JsonObject } from "@muniment/domain/Memory"
-import { tokenize } from "@muniment/engine/recall/Tokenizer"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
 import type { Candidate, DroppedCandidate } from "../extraction/Extractor.ts"
 import { clippedText, isJsonArray, leafTexts } from "./ClippedJson.ts"
 import { datesInText } from "./DatesInText.ts"
@@ -16,23 +16,23 @@ import type { WireMemory } from "./ExtractionPrompt.ts"
 import { isInstruction } from "./InstructionText.ts"
 import type { PromptKind } from "./PromptKinds.ts"
 import { type ClaimedText, inventedWord, isQuoted, isWordingShown, type ShownText } from "./Support.ts"
-import { visibleLine, visibleText } from "./VisibleText.ts"
+import { visibleLine, visibleText } from "../text/VisibleText.ts"
 
-/** Below it a model says itself that it guesses. */
+/** A lower confidence means that the model itself calls it a guess. */
 const confidenceMin = 0.3
 const mentionsMax = 16
 const tagsMax = 8
 
-/** What the model saw, and what its answer is judged by. */
+/** What the model was shown; the basis of the checks. */
 export interface Shown {
   readonly kinds: ReadonlyMap<string, PromptKind>
   /** Number of a new message -> its text in this window. */
   readonly messages: ReadonlyMap<number, string>
-  /** Text of the turn before a message: a question may tell the day that its answer is about. */
+  /** Text of the turn before a message: a question may state the day that its answer is about. */
   readonly turnBefore: (number: number) => string
-  /** Messages that give orders: what else they say is not believed either. */
+  /** Messages that give orders; nothing else in them is accepted either. */
   readonly ordering: ReadonlySet<number>
-  /** Messages, context and summary, without what gives orders. */
+  /** Messages, context and summary, without those that give orders. */
   readonly everything: ShownText
   readonly today: string
   readonly dates: DateSupport
@@ -90,7 +90,7 @@ export const judge = (wire: WireMemory, shown: Shown): Judgement => {
   }
 }
 
-/** Only what the kind declares; absent values that a model wrote out as null or empty text are absent. */
+/** Keeps declared properties; drops nulls and empty texts, by which models write absent values. */
 const keptData = (data: JsonObject, kind: PromptKind | undefined): JsonObject =>
   Object.fromEntries(
     Object.entries(data).flatMap(([name, value]) => {
@@ -112,7 +112,7 @@ const namesAndTexts = (value: Schema.Json): ReadonlyArray<string> => {
   return Object.entries(value).flatMap(([name, inner]) => [name, ...namesAndTexts(inner)])
 }
 
-/** What data claims: texts without their dates, and the dates. */
+/** The claims in data: texts without their dates, and the dates. */
 const claimsOf = (data: JsonObject, kind: PromptKind, today: string) => {
   const claims: Array<ClaimedText> = []
   const days: Array<ReadonlyArray<string>> = []
@@ -130,8 +130,8 @@ const claimsOf = (data: JsonObject, kind: PromptKind, today: string) => {
 const iso = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}):\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/
 
 /**
- * The day of a told event. Models like to add the day of the conversation where none was told: that is
- * left out, as is a time of day, whose zone nobody told.
+ * The day of an event. Models tend to add the day of the conversation where the text has none: that is dropped, as is a
+ * time of day, whose zone is unknown.
  */
 const eventTime = (
   when: string | undefined,
@@ -153,7 +153,7 @@ const shownMentions = (mentions: WireMemory["mentions"], shown: Shown): Candidat
     })
     .slice(0, mentionsMax)
 
-/** Tags steer filters, so their words come from the conversation or from the kind, never from nowhere. */
+/** Tags drive filters, so each of their words must come from the conversation or from the kind. */
 const shownTags = (tags: WireMemory["tags"], { kind }: PromptKind, shown: Shown): ReadonlyArray<string> => {
   const ofKind = new Set(tokenize(`${kind.name} ${kind.description}`))
   const isShown = (term: string) => shown.everything.terms.has(term) || ofKind.has(term)

@@ -1,4 +1,4 @@
-/** JSON values as a prompt can afford them: long texts clipped, and the texts inside them listed. */
+/** JSON values for a prompt: long texts clipped; and the list of all texts in a value. */
 import type { Schema } from "effect"
 
 /** The same value with every text at most `lengthMax` characters long. */
@@ -12,7 +12,7 @@ export const clippedJson = (value: Schema.Json, lengthMax: number): Schema.Json 
 export const clippedText = (text: string, lengthMax: number): string =>
   text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1).toWellFormed()}…`
 
-/** All texts in a value, in order; numbers as they are written. */
+/** All texts in a value, in order; numbers as text. */
 export const leafTexts = (value: Schema.Json): ReadonlyArray<string> => {
   if (typeof value === "string") return [value]
   if (typeof value === "number") return [String(value)]

@@ -1,16 +1,16 @@
 /**
- * Cuts a conversation into windows that a small model's context holds, in order. Each window carries
- * the turns before it as context, so that "she" and "there" still mean somebody and somewhere.
+ * Splits a conversation into windows that fit the context of a small model, in order. Each window carries the turns before
+ * it as context, so that "she" and "there" can be resolved.
  *
  * Invariants: every character of every new message is in exactly one window; a window has at least one
  * piece; numbers are places in the request, from 1.
  */
 import type { ExtractionRequest, Turn } from "../extraction/Extractor.ts"
 
-/** Characters of new messages in a window: with everything else about 8,000 tokens of English. */
+/** Characters of new messages in a window; the whole prompt is then about 8,000 tokens of English. */
 export const windowLengthMax = 12_000
 const contextLengthMax = 4_000
-/** What a turn costs beside its content. */
+/** Characters of a turn beside its content. */
 const turnOverhead = 40
 
 /** A message, or a part of one that is too long for a window. */
@@ -58,7 +58,7 @@ const piecesOf = ({ role, content }: Turn, index: number): ReadonlyArray<Piece> 
   return [...pieces, { number: index + 1, role, content: rest }]
 }
 
-/** Where to cut at most `lengthMax` characters: after a line, else a sentence, else a word, else anywhere. */
+/** Where to split, within `lengthMax` characters: after a line, else a sentence, else a word, else anywhere. */
 const breakBefore = (text: string, lengthMax: number): number => {
   const head = text.slice(0, lengthMax)
   const sentence = Math.max(
@@ -71,7 +71,7 @@ const breakBefore = (text: string, lengthMax: number): number => {
   return (places.find((at) => at > lengthMax / 2) ?? lengthMax - 1) + 1
 }
 
-/** The newest turns that fit, the oldest of them clipped at its beginning. */
+/** The newest turns that fit; the oldest of them is clipped at its beginning. */
 const lastTurns = (turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> => {
   const kept: Array<Turn> = []
   let spare = contextLengthMax

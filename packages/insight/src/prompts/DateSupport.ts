@@ -1,16 +1,15 @@
 /**
- * Whether a day that a model wrote follows from what a message says. A model resolves "next Friday" in
- * any language; here the way back is taken: from the day to the expressions that may stand for it, and
- * the message must hold one of them (weekday and month names, counts and relative days in the languages
- * of `locales`, by Unicode CLDR as Node carries it).
+ * Checks whether a day that a model wrote follows from a message. A model resolves "next Friday" in any language; the
+ * check goes the other way: from the day to the expressions that may denote it, one of which the message must contain
+ * (weekday and month names, counts and relative days in the languages of `locales`, from Node's Unicode CLDR data).
  *
- * Bounds are wide where people are vague ("next week" is any of fourteen days). A day in a language that
- * is not listed counts as unsupported, unless it is written in digits.
+ * Vague expressions have wide bounds ("next week" is any of fourteen days). A day in a language that is not listed is
+ * unsupported unless written in digits.
  */
 import { numberWords } from "./NumberWords.ts"
 
 export interface DateSupport {
-  /** Whether `text` tells `day`; both days as `YYYY-MM-DD`. That of the conversation is told like any other. */
+  /** Whether `text` states `day`. Both days as `YYYY-MM-DD`; the day of the conversation is no exception. */
   readonly isTold: (day: string, text: string, today: string) => boolean
 }
 
@@ -33,7 +32,7 @@ const locales = [
   "hi"
 ] as const
 const dayMillis = 86_400_000
-/** A month by name without a year is one of the two years around today. */
+/** A month without a year belongs to one of the two years around today. */
 const yearReachMax = 1
 const weekdayReachDays = 14
 const ordinalReachDays = 31
@@ -56,7 +55,7 @@ interface Words {
   readonly relative: (offset: number, unit: "day" | "week" | "month" | "year") => ReadonlyArray<string>
 }
 
-/** Takes some 40 ms, hence once for an extractor. */
+/** Takes about 40 ms; made once for each extractor. */
 export const makeDateSupport = (): DateSupport => {
   const words = makeWords()
   return {
@@ -88,7 +87,7 @@ const dayOf = (day: string, today: string): Day | undefined => {
   }
 }
 
-/** "3 May", "May 3rd 2026", "3/5/26", "5月3日", "the 3rd"; "in May" and "in 2019" stand for their first or last day. */
+/** "3 May", "May 3rd 2026", "3/5/26", "5月3日", "the 3rd"; "in May" and "in 2019" mean their first or last day. */
 const isWritten = (day: Day, text: string, words: Words): boolean => {
   const isNear = Math.abs(day.year - day.todayYear) <= yearReachMax
   const hasYear = hasPhrase(text, String(day.year)) || hasPhrase(text, `'${String(day.year).slice(2)}`)
@@ -205,7 +204,7 @@ const makeWords = (): Words => {
   )
   return {
     months: Array.from({ length: 12 }, (_, month) => [
-      // With a day beside it a month takes its genitive (3 мая), without one its nominative.
+      // A month is in the genitive with a day (3 мая), else in the nominative.
       ...names({ month: "long", day: "numeric" }, Date.UTC(2026, month, 3)),
       ...names({ month: "long" }, Date.UTC(2026, month, 3))
     ]),
@@ -224,7 +223,7 @@ const makeWords = (): Words => {
   }
 }
 
-/** Lower case without diacritics; English counts in digits; "a week" counts one. */
+/** Lower case without diacritics; English number words as digits; "a week" is 1. */
 const foldedWords = (text: string): string =>
   ` ${text
     .toLowerCase()
@@ -242,7 +241,7 @@ const foldedWords = (text: string): string =>
     )
     .replaceAll(/\s+/g, " ")} `
 
-/** As whole words; scripts without spaces have no such bounds. */
+/** Matches whole words, except in scripts without spaces. */
 const hasPhrase = (text: string, phrase: string): boolean => {
   if (phrase === "") return false
   const isSpaced = !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Hangul}]/u.test(phrase)

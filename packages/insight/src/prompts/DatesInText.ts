@@ -1,12 +1,11 @@
 /**
- * Finds the days that a text of a candidate names, so that they are checked as days and not as numbers.
- * A model writes them as ISO 8601 or in English; a day in another form stays in the text and must be
- * shown word by word.
+ * Finds the days in a candidate's text, so that they are checked as days instead of numbers. Models write them as ISO
+ * 8601 or in English; a day in another form stays in the text, where each word must be supported.
  */
 import { monthNames } from "../calendar/CalendarWords.ts"
 
 export interface DatesInText {
-  /** For each date the days that it may stand for, `YYYY-MM-DD`; one of them must be told. */
+  /** For each date the days that it may mean, `YYYY-MM-DD`; one of them must be supported. */
   readonly dates: ReadonlyArray<ReadonlyArray<string>>
   /** The text without them. */
   readonly rest: string
@@ -17,7 +16,7 @@ const month = `(${months.map((name) => `${name.slice(0, 3)}(?:${name.slice(3)})?
 const dayOfMonth = "(\\d{1,2})(?:st|nd|rd|th)?"
 const year = "((?:19|20)\\d{2})"
 
-/** Each with the year, month and day of its match; the order is from the most to the least telling. */
+/** Each gives year, month and day of its match; most specific first. */
 const forms: ReadonlyArray<readonly [RegExp, (parts: ReadonlyArray<string | undefined>) => DateParts]> = [
   [
     /\b(\d{4})-(\d{2})(?:-(\d{2}))?(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?/g,
@@ -30,7 +29,7 @@ const forms: ReadonlyArray<readonly [RegExp, (parts: ReadonlyArray<string | unde
 ]
 type DateParts = readonly [year: string | undefined, month: string | undefined, day: string | undefined]
 
-/** `todayYear`: a date without a year is of this one or of its neighbours. */
+/** `todayYear`: a date without a year belongs to this year or to one beside it. */
 export const datesInText = (text: string, todayYear: number): DatesInText => {
   const dates: Array<ReadonlyArray<string>> = []
   let rest = text

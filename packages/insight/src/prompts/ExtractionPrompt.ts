@@ -1,7 +1,6 @@
 /**
- * The prompt of extraction: fixed instructions, and fenced blocks with kinds, day, summary, context and
- * numbered messages. The instructions hold no text of users and never change between requests, which
- * also lets providers cache them.
+ * The prompt of extraction: fixed instructions, then fenced blocks with kinds, day, summary, context and numbered
+ * messages. The instructions contain no text of users and are the same for every request, so providers can cache them.
  */
 import { Effect, Schema } from "effect"
 import { type ExtractionRequest, summaryLengthMax } from "../extraction/Extractor.ts"
@@ -10,7 +9,7 @@ import type { ConversationWindow } from "./ConversationWindows.ts"
 import type { Fence } from "./Fence.ts"
 import type { PromptKind } from "./PromptKinds.ts"
 
-/** Goes up with every change of the text below; traces tell it of each extraction. */
+/** Version of the text below, recorded in traces; increase it with every change. */
 export const extractionPromptVersion = 1
 
 export const extractionTokensMax = 2_000
@@ -18,7 +17,7 @@ export const extractionTokensMax = 2_000
 const none = Effect.succeed([])
 const WireMention = Schema.Struct({ name: Schema.String, type: Schema.String })
 
-/** Small models leave optional lists out; what is needed to judge a memory is required. */
+/** Small models omit optional lists, so everything that the checks need is required. */
 export const WireMemory = Schema.Struct({
   kind: Schema.String.annotate({ description: "Name of one of the given kinds." }),
   data: Schema.Record(Schema.String, Schema.Json).annotate({ description: "Matches the schema of its kind." }),

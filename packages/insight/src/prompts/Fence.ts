@@ -2,14 +2,14 @@
  * The fence around data in a prompt. Data is JSON, one value a line, between `BEGIN <section> <code>`
  * and `END <section> <code>`; the code has 122 random bits and is drawn for each request.
  *
- * Invariants: a text of users cannot make a line of its own (JSON escapes line feeds), cannot hold the
- * code (a guess is written as an escape), and cannot hold the control tokens of chat templates, which
- * some local servers read anywhere in a prompt. All of it is JSON escaping, so nothing is lost.
+ * Invariants: a user's text cannot start a line (JSON escapes line feeds), cannot contain the code (a guess is escaped),
+ * and cannot contain control tokens of chat templates, which some local servers obey anywhere in a prompt. All of it is
+ * JSON escaping, so nothing is lost.
  */
 import { Effect, type Schema } from "effect"
 import { WebCrypto } from "effect/crypto"
 import { isJsonArray } from "./ClippedJson.ts"
-import { visibleText } from "./VisibleText.ts"
+import { visibleText } from "../text/VisibleText.ts"
 
 export interface Fence {
   readonly code: string
@@ -17,11 +17,11 @@ export interface Fence {
   readonly section: (name: string, values: ReadonlyArray<Schema.Json>) => string
 }
 
-export const drawFence: Effect.Effect<Fence> = Effect.map(WebCrypto.WebCrypto, (crypto) =>
-  makeFence(`fence-${crypto.randomUUID()}`)
+export const drawFence: Effect.Effect<Fence> = Effect.map(WebCrypto.WebCrypto, (webCrypto) =>
+  makeFence(`fence-${webCrypto.randomUUID()}`)
 )
 
-/** `code` as it is drawn: starts with a letter, holds nothing that JSON or a pattern would read. */
+/** `code` starts with a letter and contains no character that is special in JSON or in a pattern. */
 export const makeFence = (code: string): Fence => {
   const guess = new RegExp(code, "gi")
   const escaped = (text: string) => text.replaceAll(guess, (found) => `${unicodeEscape(found)}${found.slice(1)}`)
@@ -36,13 +36,13 @@ export const makeFence = (code: string): Fence => {
 const controlToken = /[<＜]|\[(?=\/?[A-Za-z_]+\])/g
 const stringLiteral = /"(?:[^"\\]|\\.)*"/g
 
-/** One line of JSON that reads as data wherever it stands. */
+/** One line of JSON, safe anywhere in a prompt. */
 const dataLine = (value: Schema.Json): string =>
   JSON.stringify(visibleValue(value)).replaceAll(stringLiteral, (literal) =>
     literal.replaceAll(controlToken, unicodeEscape)
   )
 
-/** Names of properties are text of users as well. */
+/** Property names are users' text as well. */
 const visibleValue = (value: Schema.Json): Schema.Json => {
   if (typeof value === "string") return visibleText(value)
   if (value === null || typeof value !== "object") return value

@@ -1,11 +1,11 @@
 /**
- * Text brought to the form that patterns are written in: lower case, Latin look-alikes read as Latin,
- * invisible characters gone, blanks single; and what hides in common encodings, decoded.
+ * Normalised text for pattern matching: lower case, Latin look-alikes as Latin, no invisible characters, single spaces;
+ * and the decoded form of segments in common encodings.
  */
 import { Result } from "effect"
 import { Base64, Hex } from "effect/encoding"
 
-/** Decoding stops there: nobody states facts in nine encoded pieces. */
+/** Most segments that are decoded: no honest text has more. */
 const encodedSegmentsMax = 8
 
 const zipped = (from: string, to: string): ReadonlyArray<readonly [string, string]> =>
@@ -49,10 +49,10 @@ export const decodedTexts = (text: string): ReadonlyArray<string> => {
   return [...base64, ...hex, ...percent]
 }
 
-/** What does not decode was not encoded. */
+/** Undefined: not encoded text. */
 const readable = (decoded: Result.Result<string, unknown>): ReadonlyArray<string> =>
   Result.isSuccess(decoded) && !/[\ufffd]|[^\P{Cc}\s]/u.test(decoded.success) ? [decoded.success] : []
 
-/** Of folded text. */
+/** Expects folded text. */
 export const rot13 = (folded: string): string =>
   folded.replaceAll(/[a-z]/g, (letter) => String.fromCharCode(((letter.charCodeAt(0) - 97 + 13) % 26) + 97))

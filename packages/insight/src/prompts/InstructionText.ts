@@ -1,20 +1,19 @@
 /**
- * Tells text that gives orders to an assistant or to the memory store from text that says something of
- * somebody. A net with known holes, behind the fence and the check of sources: what it catches is never
- * stored, what it misses must still be supported by a message.
+ * Detects text that gives orders to an assistant or to the memory store. A heuristic with known gaps, after the fence and
+ * the check of sources: what it detects is never stored; what it misses must still be supported by a message.
  *
- * Orders that people give about themselves ("please remember that I am allergic to nuts", "always answer
+ * Instructions that people give about themselves ("please remember that I am allergic to nuts", "always answer
  * me in French") are memories, not attacks, and pass.
  */
 import { decodedTexts, foldedText, rot13 } from "./FoldedText.ts"
-import { visibleText } from "./VisibleText.ts"
+import { visibleText } from "../text/VisibleText.ts"
 
-/** Texts are looked at in pieces of this length, so that no look takes more than a few milliseconds. */
+/** Texts are checked in pieces of this length, each in a few milliseconds. */
 const pieceLength = 1_000
-/** Longer than the longest order that a pattern spans. */
+/** Overlap of pieces; longer than the longest match of a pattern. */
 const pieceOverlap = 200
 
-/** For long texts: each piece is a short piece of work. */
+/** Splits a long text; each piece takes bounded time. */
 export const instructionPieces = (text: string): ReadonlyArray<string> => {
   const count = Math.max(1, Math.ceil((text.length - pieceOverlap) / (pieceLength - pieceOverlap)))
   return Array.from({ length: count }, (_, index) => {
@@ -23,7 +22,7 @@ export const instructionPieces = (text: string): ReadonlyArray<string> => {
   })
 }
 
-/** Looks at the first piece only; longer texts are cut by `instructionPieces` first. */
+/** Checks the first piece only; split longer texts by `instructionPieces`. */
 export const isInstruction = (text: string): boolean => {
   const plain = visibleText(text.slice(0, pieceLength))
   const folded = foldedText(plain)
@@ -36,7 +35,7 @@ const authority =
   "(?:previous|prior|above|earlier|preceding|former|existing|current|system|safety|original|initial|your|all|any|these|those)"
 const rules =
   "(?:instructions?|rules?|prompts?|guidelines?|directions?|directives?|commands?|constraints?|policies|policy)"
-/** "Ignore my earlier message about the dinner" corrects, and orders nothing. */
+/** "Ignore my earlier message about the dinner" is a correction, not an order. */
 const notMine = "(?:(?!\\b(?:my|our)\\b)[^.\\n]){0,40}"
 const secrets =
   "(?:system (?:prompt|message)|(?:initial|hidden|secret|developer) (?:prompt|instructions?)|(?:your|these|the) (?:instructions|rules|prompt)|api[ _-]?keys?|private keys?|credentials|secret(?: key)?s?|environment variables|access tokens?)"
@@ -71,11 +70,11 @@ const orders: ReadonlyArray<RegExp> = [
   /"(?:memories|candidates|citations|supported|confidence)" ?: ?(?:\[|\{|true|false|\d)/,
   /\b(?:store|save|add|create|insert|record|write|emit|extract|register|keep) (?:exactly |only |also )?(?:a|an|one|the following|this|these|two|new|\d+) (?:new |extra |false |hidden |permanent )*(?:memory|memories|fact|facts|record|entry|candidates?)\b/,
   /\bset (?:the |its |their )?(?:confidence|kind|role|citations?|supported)\b[^.\n]{0,20}\b(?:to|as|=)/,
-  // People say "I" and "my"; who says "the user's name is now" writes for a machine.
+  // People say "I" and "my"; "the user's name is now" is written for a machine.
   /\bthe (?:user|customer|client|owner|account|subject|human)(?:'?s)? (?:[\w-]+ ){0,3}(?:is|has been|was|shall be|should be|must be|has|will be) (?:now|henceforth|changed|updated|set|replaced|hereby|from now on)\b/,
   /\b(?:update|change|set|correct|replace|modify) the (?:user|customer|client|owner|account|subject)(?:'?s)? (?:\w+ ){0,2}(?:profile|memory|name|record|email|e-mail|address|password|wallet|iban|account|preferences?|data)\b/,
   /!\[[^\]\n]*\]\(|\bjavascript:|\bon(?:error|load|click) ?=|\bdata:text\/html/,
-  // The first clause in other languages.
+  // The first pattern in other languages.
   /\bignor(?:a|e|ad|en|ar|ez|er|iere|ieren|iert)\b[^.\n]{0,40}\b(?:instrucciones|instrucoes|instructions|anweisungen|regeln|istruzioni|reglas|regras|consignes|regles)\b/,
   /\b(?:olvida|oublie[zr]?|vergiss|dimentica|esqueca|zapomnij|vergeet|negeer|unut|yoksay)\b[^.\n]{0,40}\b(?:instrucciones|instructions|anweisungen|istruzioni|instrucoes|instrukcje|instructies|talimatlari)\b/,
   /\b(?:onceki|yukaridaki)\b[^.\n]{0,30}\btalimat\w*[^.\n]{0,20}\b(?:yok say|unut|dikkate alma)|\bzignoruj\b[^.\n]{0,40}\b(?:instrukcje|polecenia)\b/,

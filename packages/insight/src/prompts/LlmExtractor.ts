@@ -1,9 +1,9 @@
 /**
- * Extraction by the configured language model: a fenced prompt for each window of the conversation and
- * each group of kinds, side by side, and a judge between the model's answers and the caller.
+ * Extraction by the configured language model: one fenced prompt for each window of the conversation and each group of
+ * kinds, in parallel; `CandidateChecks` filters the answers.
  *
- * Invariants: one failed call fails the whole extraction; no candidate without a quote from a new
- * message; all that is dropped is reported. The deadline is the model's own.
+ * Invariants: one failed call fails the whole extraction; no candidate without a quote from a new message; every dropped
+ * candidate is reported. The model's own deadline applies.
  */
 import { Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
@@ -32,13 +32,13 @@ import { drawFence } from "./Fence.ts"
 import { instructionPieces, isInstruction } from "./InstructionText.ts"
 import { kindGroups, type PromptKind, promptKind } from "./PromptKinds.ts"
 import { makeShownText } from "./Support.ts"
-import { visibleLine } from "./VisibleText.ts"
+import { visibleLine } from "../text/VisibleText.ts"
 
-/** Windows times groups of kinds; more would not end within the time of a request. */
+/** Windows x groups of kinds; more calls would not finish within a request. */
 const callsPerExtractionMax = 12
-/** Of one extraction: others want the model too. */
+/** Parallel calls of one extraction, so that others get the model too. */
 const callsAtOnceMax = 4
-/** Candidates past it are the least sure ones; a commit takes no more. */
+/** Bound of one commit; beyond it the candidates with the least confidence are dropped. */
 const candidatesMax = Limits.memoriesPerRequestMax
 
 export const LlmExtractor = {
@@ -94,7 +94,7 @@ const ask = Effect.fnUntraced(function* (model: StructuredModel["Service"], requ
   })
 })
 
-/** Yields between pieces of work: judging a long conversation must not hold up other requests. */
+/** Yields between pieces of work, so that a long conversation does not block other requests. */
 const merged = Effect.fnUntraced(function* (
   parts: ReadonlyArray<Part>,
   answers: ReadonlyArray<WireResult>,
@@ -114,7 +114,7 @@ const merged = Effect.fnUntraced(function* (
       else addCandidate(found, judgement.candidate)
     }
   }
-  // A stable sort: among equally sure ones the earlier stay.
+  // A stable sort: of equal confidence, earlier ones stay.
   const ranked = [...found.values()].sort((a, b) => b.confidence - a.confidence)
   const kept = new Set(ranked.slice(0, candidatesMax))
   const message = `only the ${candidatesMax} surest candidates of a request are kept`
@@ -131,7 +131,7 @@ const merged = Effect.fnUntraced(function* (
   }
 })
 
-/** The same memory from two windows is one, with the sources of both. */
+/** Merges equal candidates of two windows; the result has the sources of both. */
 const addCandidate = (found: Map<string, Candidate>, candidate: Candidate): void => {
   const key = JSON.stringify([candidate.kind, candidate.data])
   const known = found.get(key)
@@ -173,8 +173,8 @@ const givesOrders = Effect.fnUntraced(function* (text: string): Effect.fn.Return
 })
 
 /**
- * Windows are summed up side by side and then stand one after the other, each with its share of the
- * length. A summary that gives orders is not kept at all: it would come back in every later prompt.
+ * Joins the windows' summaries in order, each with its share of the length. A summary that gives orders is dropped: it
+ * would reappear in every later prompt.
  */
 const joinedSummary = (summaries: ReadonlyArray<string>): string | undefined => {
   const share = Math.floor(summaryLengthMax / Math.max(1, summaries.length)) - 1

@@ -1,5 +1,5 @@
-/** Small numbers as English spells them: what a message says in words a model may write in digits. */
+/** Small numbers in English words: a model may write as digits what a message says in words. */
 
-/** The index of a word is its number. */
+/** Index = number. */
 export const numberWords: ReadonlyArray<string> =
   "zero one two three four five six seven eight nine ten eleven twelve".split(" ")

@@ -1,6 +1,6 @@
 /**
- * Kinds as the prompt shows them: the JSON Schema without what only tools read, descriptions clipped, in
- * groups that fit a prompt. Names, descriptions and schemas are text of users: the prompt fences them.
+ * Kinds in a prompt: the JSON Schema without keywords for tools, descriptions clipped, in groups that fit. Names,
+ * descriptions and schemas are users' text, hence fenced.
  */
 import { Option, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
@@ -14,11 +14,11 @@ const schemaTextLengthMax = 300
 
 export interface PromptKind {
   readonly kind: CandidateKind
-  /** The line of the prompt. */
+  /** Line in the prompt. */
   readonly line: Schema.Json
-  /** Properties that data may have; undefined: any. */
+  /** Allowed properties; undefined: any. */
   readonly properties: ReadonlySet<string> | undefined
-  /** Texts that the schema itself offers as values: they need not stand in a message. */
+  /** Values that the schema itself offers; they need no support by a message. */
   readonly offered: ReadonlySet<string>
 }
 
@@ -60,7 +60,7 @@ export const kindGroups = (kinds: ReadonlyArray<PromptKind>): ReadonlyArray<Read
 
 const toolNotes = new Set(["$schema", "$id", "$comment", "title", "examples", "readOnly", "writeOnly", "deprecated"])
 
-/** Notes stand beside `type`; a property that is called `title` stands inside `properties` and stays. */
+/** Removes annotations beside `type`; a property named `title` is inside `properties` and stays. */
 const withoutToolNotes = (schema: Schema.Json, isSchema = true): Schema.Json => {
   if (schema === null || typeof schema !== "object") return schema
   if (isJsonArray(schema)) return schema.map((inner) => withoutToolNotes(inner, isSchema))
@@ -76,7 +76,7 @@ const withoutToolNotes = (schema: Schema.Json, isSchema = true): Schema.Json => 
 const recordOf = (value: Schema.Json | undefined): { readonly [name: string]: Schema.Json } =>
   value === undefined || value === null || typeof value !== "object" || isJsonArray(value) ? {} : value
 
-/** A schema too large for a prompt: names and types of its properties, as many as fit. */
+/** For a schema too large for a prompt: names and types of as many properties as fit. */
 const outline = (schema: Schema.Json): Schema.Json => {
   const { properties, required } = recordOf(schema)
   let spare = kindsLengthMax / 2
@@ -95,7 +95,7 @@ const outline = (schema: Schema.Json): Schema.Json => {
   }
 }
 
-/** Only a plain list of properties says which there are. */
+/** Known only for a plain list of properties. */
 const declaredProperties = (schema: Schema.Json): ReadonlySet<string> | undefined => {
   const record = recordOf(schema)
   const openers = ["patternProperties", "$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "propertyNames"]

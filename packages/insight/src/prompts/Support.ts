@@ -1,20 +1,20 @@
 /**
- * Whether a candidate is carried by the conversation: its quote stands in a cited message, its names,
- * numbers and addresses stand in what the model was shown, and enough of its words do.
+ * Checks that the conversation supports a candidate: its quote is in a cited message; its names, numbers and addresses,
+ * and enough of its words, are in what the model was shown.
  *
- * The check is lexical: a candidate that says the same in other words entirely, or in another language,
- * is lost. That is the price for a model that can be talked into anything.
+ * The check is lexical: a candidate in entirely different words, or in another language, is lost. That is the price of
+ * not trusting the model.
  */
-import { queryTerms, tokenize } from "@muniment/engine/recall/Tokenizer"
+import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import { numberWords } from "./NumberWords.ts"
-import { visibleText } from "./VisibleText.ts"
+import { visibleText } from "../text/VisibleText.ts"
 
-/** Least share of a candidate's words that the shown text must hold. */
+/** Least share of a candidate's words that must be in the shown text. */
 const supportedShareMin = 0.3
 const quoteLengthMin = 3
 
-/** Case, typographic quotes and blanks do not matter. */
+/** Ignores case, typographic quotes and spacing. */
 const matchable = (text: string): string =>
   visibleText(text)
     .normalize("NFKC")
@@ -25,7 +25,7 @@ const matchable = (text: string): string =>
     .replaceAll(/ ?\n[\n ]*/g, "\n")
     .trim()
 
-/** Blanks, case and typographic quotes aside; an ellipsis or quotes around it are the model's. */
+/** Ignores spacing, case and typographic quotes; an ellipsis or quotes around it come from the model. */
 export const isQuoted = (quote: string, message: string): boolean => {
   const wanted = matchable(quote)
     .replaceAll("\n", " ")
@@ -34,7 +34,7 @@ export const isQuoted = (quote: string, message: string): boolean => {
   return wanted === text || (wanted.length >= quoteLengthMin && text.includes(wanted))
 }
 
-/** What the model was shown, ready for looking words up. */
+/** What the model was shown, indexed by word. */
 export interface ShownText {
   readonly text: string
   readonly terms: ReadonlySet<string>
@@ -45,26 +45,26 @@ export const makeShownText = (texts: ReadonlyArray<string>): ShownText => ({
   terms: new Set(texts.flatMap((text) => [...tokenize(visibleText(text))]))
 })
 
-/** A text of a candidate and the property that it stands in, dates taken out. */
+/** A text of a candidate without its dates, and its property. */
 export interface ClaimedText {
   readonly property: string
   readonly text: string
 }
 
-/** Properties whose value names somebody, something or somewhere: each of its words must be shown. */
+/** Properties that hold names: each word of the value must be in the shown text. */
 const identityProperty =
   /subject|name|person|people|participant|member|friend|partner|spouse|compan|employer|city|town|country|place|location|address|mail|phone|url|link|website|handle|account|wallet|iban/i
-/** How speakers are called in data, whatever their messages call them. */
+/** Names of the speakers in data; they need no support. */
 const speakers = new Set(["user", "assistant", "system", "human", "ai", "i", "me", "speaker", "users", "assistants"])
 
-/** The first word that nothing shown carries, or undefined. */
+/** The first unsupported word, or undefined. */
 export const inventedWord = (claims: ReadonlyArray<ClaimedText>, shown: ShownText): string | undefined => {
   for (const { property, text } of claims) {
     const isIdentity = identityProperty.test(property)
     for (const match of text.matchAll(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’._@:/%+-]*/gu)) {
       const word = match[0].replace(/['’]s$|[.,:'’/+-]+$/gi, "")
       const isLater = match.index > 0 && !/[.!?]\s*$/.test(text.slice(0, match.index))
-      // Every sentence begins with a capital; few begin with two.
+      // One capital may only start the sentence; two in a row are a name.
       const isName = /^\p{Lu}/u.test(word) && (isLater || isIdentity || /^\p{Lu}{2}/u.test(word))
       const isAddress = /@|:\/\/|\p{L}[._]\p{L}/u.test(word)
       if (isAddress || /\p{N}/u.test(word) ? !isNumberShown(word, shown) : isName && !isNameShown(word, shown)) {
@@ -75,14 +75,14 @@ export const inventedWord = (claims: ReadonlyArray<ClaimedText>, shown: ShownTex
   return undefined
 }
 
-/** Whether the shown text holds enough of the words; texts without any word need none. */
+/** Whether enough of the words are in the shown text; a text without words passes. */
 export const isWordingShown = (claims: ReadonlyArray<ClaimedText>, shown: ShownText): boolean => {
   const terms = claims.flatMap(({ text }) => queryTerms(visibleText(text))).filter((term) => !speakers.has(term))
   const carried = terms.filter((term) => shown.terms.has(term)).length
   return terms.length === 0 || carried >= terms.length * supportedShareMin
 }
 
-/** `1,200` and `1200`, `3` and `three`, `15:00` and `3 pm` are the same. */
+/** `1,200` equals `1200`, `3` equals `three`, `15:00` equals `3 pm`. */
 const isNumberShown = (word: string, shown: ShownText): boolean => {
   const wanted = matchable(word)
   const plain = shown.text.replaceAll(/(?<=\d)[,' ](?=\d{3})/g, "")

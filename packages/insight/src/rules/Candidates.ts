@@ -6,9 +6,8 @@
 import type { JsonObject, Mention } from "@muniment/domain/Memory"
 import type { Candidate, CandidateKind, DroppedCandidate } from "../extraction/Extractor.ts"
 import { ruleConfidence, type RuleName } from "./Confidence.ts"
-import type { SourcedFinding } from "./ConversationReader.ts"
 import type { KnownEntity } from "./Entities.ts"
-import type { Finding } from "./Finding.ts"
+import type { Finding, SourcedFinding } from "./Finding.ts"
 import type { People } from "./People.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 import { filledKinds } from "./SchemaFill.ts"
@@ -59,7 +58,7 @@ const isWithdrawn = ({ rule, text }: Finding, people: People): boolean =>
   (rule === "name" || rule === "nameFragment" || rule === "shortAnswer") &&
   [...people.wrongNames].some((name) => text.endsWith(` is ${name}`) || text.endsWith(` called ${name}`))
 
-/** Whoever gave a name later is the same user. */
+/** A user who gave a name later is the same user. */
 const currentName = (subject: string, people: People): string => (subject === "user" ? people.speaker : subject)
 
 const dataOf = (finding: Finding, subject: string): JsonObject => {

@@ -1,7 +1,7 @@
 /**
  * A sentence cut into clauses, each with one subject and its predicate: `My name is Alice and I live in
- * Seattle` is two, and `Anna, who lives in Rome, works as a nurse` as well. A clause whose subject is
- * nobody we know of is left out; a pronoun counts only when one person can be meant.
+ * Seattle` is two, and `Anna, who lives in Rome, works as a nurse` as well. A clause with an unknown subject is left out; a
+ * pronoun counts only if one person can be meant.
  */
 import { isPluralRelation, isRelation, type People, type Person, qualityPattern } from "./People.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
@@ -40,7 +40,7 @@ export const clausesOf = (sentence: ReadonlyArray<Word>, people: People): Clause
     const { end, next } = clauseEnd(words, from, people)
     const isVerbal = start !== undefined || startsFinite(words[from], subject)
     if (subject !== undefined && isVerbal && from < end) clauses.push(...relativeAside(words.slice(from, end), subject))
-    // Whoever an unknown subject is, the clauses that lean on it are not the last subject's.
+    // Clauses that depend on an unknown subject do not belong to the previous one.
     if (!isVerbal) subject = undefined
     at = Math.max(next, at + 1)
   }
@@ -166,10 +166,10 @@ const subjectAt = (words: ReadonlyArray<Word>, at: number, people: People): Foun
   return namedSubject(words, at, people)
 }
 
-/** `the dog`, `the kids`: whose, goes without saying. */
+/** `the dog`, `the kids`: the speaker's. */
 const household = /^(?:dogs?|cats?|puppy|kitten|kids|children|baby|twins|wife|husband|hamster|rabbit|tortoise|parrot)$/
 
-/** Relatives that go by their title alone. */
+/** Relatives named by their title alone (`Mum`). */
 const familyTitle = /^(?:mum|mom|mummy|mommy|dad|daddy|nan|nana|gran|granny|grandma|grandpa|grandad|granddad)$/
 
 /** Behind `my`: a relation with or without a name, or a thing. */
@@ -257,7 +257,7 @@ const looksHuman = (words: ReadonlyArray<Word>, at: number, next: number): boole
 const human =
   /^(?:lives|works|loves|likes|hates|enjoys|prefers|studies|teaches|speaks|plays|moved|married|graduated|quit|arrives|visits|retired|drinks|eats|wants)$/
 
-/** What encyclopedias say of people; of somebody never mentioned before it is general knowledge. */
+/** Encyclopaedic statements; about a person never mentioned before they are general knowledge. */
 const history =
   /^(?:was|were|wrote|invented|discovered|painted|founded|won|ruled|conquered|composed|directed|starred|sang|built|became|died)$/
 
@@ -315,7 +315,7 @@ const startsFinite = (word: Word | undefined, subject: Subject | undefined): boo
 const elided =
   /^(?:just |recently |finally |also |currently |now )*(?:moved|got|bought|started|graduated|quit|adopted|sold|finished|joined|born|working|living|allergic|training|learning|studying|based|married|divorced|retired|picked up|trying to learn|love|hate|enjoy|prefer|loved|hated|grew up|been)\b/i
 
-/** `Just moved to Berlin!`: at the head of a sentence, the speaker goes without saying. */
+/** `Just moved to Berlin!`: a missing subject at the start of a sentence is the speaker. */
 const elidedSpeaker = (words: ReadonlyArray<Word>): Found | undefined =>
   elided.test(
     words
@@ -369,7 +369,7 @@ const continuesSubject = (word: Word | undefined): boolean =>
   (plainVerbs.test(word.lower) || (word.tags.has("PastTense") && word.tags.has("Verb"))) &&
   !/^(?:just|also|now|really|always|still|do|used)$/.test(word.lower)
 
-/** A subject with its verb stands at `at`. Asking must not make acquaintances, hence by form only. */
+/** A subject with its verb begins at `at`. Decided by form only: the test must not register new people. */
 const startsClause = (words: ReadonlyArray<Word>, at: number, people: People): boolean => {
   const word = words[at]
   if (word === undefined) return false

@@ -1,5 +1,5 @@
 /**
- * How often a rule is thought to be right: the share of its candidates that a careful reader would keep.
+ * Confidence of each rule: the share of its candidates that a careful reader would keep.
  * Estimates by hand; on conversations the rules were not written for, every band was at or above its
  * mean (from 0.6: 0.88, 0.7: 0.80, 0.8: 0.90, 0.9: 0.95 of 125; bench/extraction prints it). One table.
  */

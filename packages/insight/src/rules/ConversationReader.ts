@@ -12,7 +12,7 @@ import { bareAnswer, lastQuestion } from "./ShortAnswers.ts"
 import { eventDates } from "./EventDates.ts"
 import { eventRules, namesOccasion, occasionIn } from "./EventRules.ts"
 import { factRules } from "./FactRules.ts"
-import { factOf, type Finding, type RuleFamily, type Scene } from "./Finding.ts"
+import { factOf, type Finding, type RuleFamily, type Scene, type SourcedFinding } from "./Finding.ts"
 import { identityRules } from "./IdentityRules.ts"
 import { messageText } from "./MessageText.ts"
 import { contactFindings, sharesValue } from "./ContactFindings.ts"
@@ -25,14 +25,6 @@ import { rulesLimits, type RulesTask } from "./RulesProtocol.ts"
 import { gate, startsRolePlay } from "./SentenceGate.ts"
 import { nextSummary, peopleOfSummary } from "./Summary.ts"
 import { type Word, wordsOf, writtenOut } from "./Words.ts"
-
-/** A finding with the message it was taken from and the words around it. */
-export interface SourcedFinding {
-  readonly finding: Finding
-  readonly source: number
-  readonly words: ReadonlyArray<Word>
-  readonly sentence: string
-}
 
 const families: ReadonlyArray<RuleFamily> = [eventRules, identityRules, preferenceRules, factRules, plainFacts]
 
@@ -179,7 +171,7 @@ class Reader {
     return occasionIn(text, dates, people, this.#task.conversationDate) ?? belovedThing(text, people) ?? []
   }
 
-  /** Only registered kinds have a use for them. */
+  /** Needed by registered kinds only. */
   #learnEntities(text: string, source: number): void {
     if (!this.#task.kinds.some(({ name }) => !isBuiltin(name))) return
     const side = /\b(?:bought|purchased|ordered|spent|paid|was|got)\b/i.test(text) ? "past" : "future"
@@ -197,7 +189,7 @@ class Reader {
 const redating =
   /^(?:I (?:meant|mean)|make (?:that|it)|(?:it|that) (?:is|should be)(?: actually| on)?|rather|it has (?:been )?moved to|moved to|not [\w ]{2,20}, but) ((?:on )?(?:the \d{1,2}(?:st|nd|rd|th)|(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|\d{1,2}(?:st|nd|rd|th)? \p{Lu}\p{Ll}+|\p{Lu}\p{Ll}+ \d{1,2}(?:st|nd|rd|th)?))(?:,? not .*| instead)?[.!]?$/u
 
-/** Cheap, before the tagger: a sentence about nobody tells nothing. */
+/** A cheap test before the tagger: skips sentences about no person. */
 const speaksOfSomebody = (text: string, people: People): boolean =>
   /\b(?:I|my|me|we|our|he|she|they|his|her|it is|here|again|speaking|name)\b|\w@\w/i.test(text) ||
   /\p{Lu}[\p{L}'-]+ (?:\p{Ll}+(?:s|ed|t)\b|is|has|was|'s)/u.test(text) ||

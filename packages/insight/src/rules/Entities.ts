@@ -17,7 +17,7 @@ export interface KnownEntity {
 export class Entities {
   readonly #byId = new Map<string, KnownEntity>()
 
-  /** What was told first stays, except of the speaker, whose newest statement counts. */
+  /** The first value stays, except for the speaker, whose newest statement wins. */
   add(entity: Entity, source: number): void {
     const key = `${entity.type} ${entity.id.toLowerCase()}`
     const known = this.#byId.get(key) ?? { type: entity.type, fields: {}, sources: [] }
@@ -29,7 +29,7 @@ export class Entities {
     this.#byId.set(key, known)
   }
 
-  /** A corrected day takes the place of the one told before. */
+  /** A corrected day replaces the earlier one. */
   redate({ id, type }: Entity, date: string, source: number): void {
     const known = this.#byId.get(`${type} ${id.toLowerCase()}`)
     if (known === undefined) return
@@ -105,7 +105,7 @@ const petOf = new RegExp(
   "u"
 )
 
-/** What a breed or a young animal is; the word itself is kept as the breed where it is one. */
+/** Species of a breed or a young animal; a breed is also kept as such. */
 const species: ReadonlyArray<readonly [string, RegExp]> = [
   [
     "dog",

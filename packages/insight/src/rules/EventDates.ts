@@ -3,7 +3,7 @@
  * when the text fixes the day: `next month` and `last summer` stay words, `12/05/2026` is one of two
  * days and hence none. Times are given only when the text states them.
  */
-import * as chrono from "chrono-node/en"
+import { casual, type ParsedResult } from "chrono-node/en"
 import { monthNames } from "../calendar/CalendarWords.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 
@@ -53,7 +53,7 @@ const spokenDates = (text: string, conversationDate: string, side: DateSide): Ar
   const source = withRanges(withHolidays(text))
   // `last Tuesday` would be turned forward too: its own word settles the side.
   const forwardDate = side === "future" && !/\b(?:last|past|ago|yesterday)\b/i.test(source)
-  return chrono.casual.parse(source, { instant: reference, timezone: 0 }, { forwardDate }).flatMap((found) => {
+  return casual.parse(source, { instant: reference, timezone: 0 }, { forwardDate }).flatMap((found) => {
     const before = text.slice(Math.max(0, found.index - 40), found.index)
     if (/^\s?(?:m|cm|km|kg|kilos|l|miles|ft|tall|%)\b/i.test(text.slice(found.index + found.text.length))) return []
     if (isNoDate(found.text, before) || isTimeOnly(found.start)) return []
@@ -66,7 +66,7 @@ const spokenDates = (text: string, conversationDate: string, side: DateSide): Ar
 }
 
 interface Found {
-  readonly found: chrono.ParsedResult
+  readonly found: ParsedResult
   readonly index: number
   readonly text: string
   readonly side: DateSide
@@ -95,7 +95,7 @@ const dated = ({ found, index, reference, side, text }: Found): EventDate => {
 }
 
 /** What chrono takes for the nearest day may lie on the wrong side of the conversation. */
-const shiftMillis = ({ start, text }: chrono.ParsedResult, side: DateSide, reference: Date): number => {
+const shiftMillis = ({ start, text }: ParsedResult, side: DateSide, reference: Date): number => {
   const isAhead = start.date().getTime() > reference.getTime() + dayMillis / 2
   if (side !== "past" || !isAhead || /\b(?:next|tomorrow|in)\b/i.test(text)) return 0
   if (start.isCertain("weekday") && !start.isCertain("day")) return -7 * dayMillis
@@ -105,7 +105,7 @@ const shiftMillis = ({ start, text }: chrono.ParsedResult, side: DateSide, refer
   return earlier.getTime() - start.date().getTime()
 }
 
-const fixesDay = ({ start, text }: chrono.ParsedResult): boolean => {
+const fixesDay = ({ start, text }: ParsedResult): boolean => {
   if (/^(?:\d{1,2})[/.-](?:\d{1,2})(?:[/.-]\d+)?$/.test(text.trim())) {
     const [one = 0, other = 0] = text.split(/[/.-]/).map(Number)
     return one > 12 || other > 12 || one === other
@@ -116,7 +116,7 @@ const fixesDay = ({ start, text }: chrono.ParsedResult): boolean => {
 }
 
 /** The narrowest true statement about a date whose day is open. */
-const openDay = ({ start, text: words }: chrono.ParsedResult, date: Date, text: string): string => {
+const openDay = ({ start, text: words }: ParsedResult, date: Date, text: string): string => {
   if (/^\d{1,2}[/.-]\d/.test(words)) return text
   const year = date.getUTCFullYear()
   if (/\bweek\b/i.test(words)) return `in the week of ${dayOf(mondayOf(date))}`
@@ -127,7 +127,7 @@ const openDay = ({ start, text: words }: chrono.ParsedResult, date: Date, text: 
 const mondayOf = (date: Date): Date => new Date(date.getTime() - ((date.getUTCDay() + 6) % 7) * dayMillis)
 
 /** `at 7` may be morning or evening: no time. */
-const isoOf = ({ text }: chrono.ParsedResult, parts: chrono.ParsedResult["start"], date: Date): string =>
+const isoOf = ({ text }: ParsedResult, parts: ParsedResult["start"], date: Date): string =>
   parts.isCertain("hour") && /\d:\d\d|\d ?[ap]\.?m\b|noon|midnight/i.test(text)
     ? `${date.toISOString().slice(0, 19)}Z`
     : dayOf(date)
@@ -135,7 +135,7 @@ const isoOf = ({ text }: chrono.ParsedResult, parts: chrono.ParsedResult["start"
 const dayOf = (date: Date): string => date.toISOString().slice(0, 10)
 
 /** `at 6am`: no day, hence no date. */
-const isTimeOnly = (start: chrono.ParsedResult["start"]): boolean =>
+const isTimeOnly = (start: ParsedResult["start"]): boolean =>
   !(["year", "month", "day", "weekday"] as const).some((part) => start.isCertain(part))
 
 /** chrono reads `7 - 9 July`, not `from 7 to 9 July`; the lengths agree. */

@@ -1,5 +1,5 @@
 /**
- * What happens at a time: plans and appointments with their dates, places and people. A habit is no
+ * Rules for events: plans and appointments with their dates, places and people. A habit is no
  * event, nor is a state that began at a time; without a date in the text there is none in the event.
  */
 import { capitalised, type Finding, headOf, type RuleFamily, type Scene, sentenceOf, subjectOf } from "./Finding.ts"
@@ -19,7 +19,7 @@ const futureLead =
   /^(?:(?:will|shall) (?!never\b)(?:be )?|(?:am|is|are) (?:going|planning|about|set|due|scheduled|supposed|booked|hoping|expecting|thinking) (?:to|on|of|for)\b ?|plan(?:s)? (?:to|on)\b ?|intend(?:s)? to\b ?|have decided to\b ?|decided to\b ?|am determined to\b ?)/i
 const trivial =
   /^(?:am|is|are|was|were|felt|slept|woke|ate|had (?:lunch|dinner|breakfast|coffee|pizza|pasta)|think|thought|know|saw your|asked|said|told|forgot|tried|mentioned)\b/i
-/** What was done and lasts: facts, told by other families. */
+/** Completed acts with lasting results: facts, found by other families. */
 const lasting =
   /^(?:have |has )?(?:just )?(?:moved|quit|left|started|graduated|retired|bought|sold|adopted|got (?:a|an|my|the|married|divorced|engaged|promoted|fired|laid)|became|was diagnosed|joined|turned|gave up|stopped|changed|switched|resigned|lost|was (?:laid|fired|promoted|hired)|broke up|lived|worked|studied|taught|served|volunteered|played|used|broke (?:my|her|his)|won|wrote|published|ran a|(?:have |has )?been|died|passed away|founded|met|began)\b/i
 const errand =
@@ -34,7 +34,7 @@ export const eventRules: RuleFamily = (scene) => {
   const { predicate, subject, tense } = scene.clause
   const dated = scene.dates.filter(({ text }) => predicate.includes(text) || scene.dates.length === 1)
   if (habit.test(predicate) || standing.test(predicate)) return undefined
-  // Of every year.
+  // Recurs every year.
   if (
     /^(?!am|is|are)\p{L}+s? .*\bin (?:the )?(?:winter|summer|spring|autumn|fall)[.!]?$/u.test(predicate) &&
     tense === "present"

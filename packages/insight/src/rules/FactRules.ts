@@ -1,6 +1,6 @@
 /**
  * Plain facts that last: states that changed, health and diet, possessions, skills, habits, ongoing
- * undertakings, roles. Moods and moments (`I am tired`, `I see`) are none; what no row knows is not kept.
+ * undertakings, roles. Not moods and moments (`I am tired`, `I see`); what no row matches is not kept.
  */
 import type { RuleName } from "./Confidence.ts"
 import { entityOf, factOf, type RuleFamily } from "./Finding.ts"
@@ -209,7 +209,7 @@ export const isTrade = (noun: string): boolean =>
 const trade =
   /(?:(?!(?:lover|owner|brother|sister|mother|father|beginner|member|loser|believer|parent|cancer|smoker|drinker|reader|eater|sleeper|person|gamer|foodie)$)[a-z]+(?:er|or|ist|ian|ant|eer|ect|yst)|nurse|chef|student|clerk|pilot|coach|judge|vet|cook|midwife|surgeon|mechanic|plumber|lawyer|doctor|ceo|cto|optician|barista|secretary|executive|representative|analyst|technician)$/i
 
-/** Of somebody's program or data at hand, not of somebody. */
+/** About a program or data at hand, not about a person. */
 export const technical =
   /\b(?:for loops?|while loops?|arrays?|(?:two|three|\d+) tables|lists? of|functions?|scripts?|datasets?|columns?|rows|variables?|strings?|version \d|timeouts?|404|40\d|50\d|errors?|exceptions?|endpoints?|api|json|csv|regex|npm|queries|query|commands?|classes called|objects?|parameters?|arguments?|log files?|stack ?trace|warnings?|pull requests?|branch(?:es)?|spreadsheets? with)\b/i
 

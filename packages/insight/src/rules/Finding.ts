@@ -1,12 +1,13 @@
 /**
- * What a rule finds in a clause, before it becomes a candidate of some kind; and the scene that a rule
- * looks at. A finding says which rule made it, since confidence is a property of rules (Confidence.ts).
+ * Finding: the result of a rule in one clause, before it becomes a candidate of some kind. Scene: the input
+ * of a rule. A finding says which rule made it, since confidence is a property of rules (Confidence.ts).
  */
 import type { Clause } from "./Clauses.ts"
 import type { RuleName } from "./Confidence.ts"
 import type { EventDate } from "./EventDates.ts"
 import type { People, Person } from "./People.ts"
 import { conjugated, inThirdPerson } from "./ThirdPerson.ts"
+import type { Word } from "./Words.ts"
 
 export type PreferenceType = "likes" | "dislikes" | "prefers" | "avoids" | "wants" | "needs"
 
@@ -30,6 +31,14 @@ export interface Finding {
   readonly location?: string
   readonly participants?: ReadonlyArray<string>
   readonly entity?: Entity
+}
+
+/** A finding with the message it was taken from and the words around it. */
+export interface SourcedFinding {
+  readonly finding: Finding
+  readonly source: number
+  readonly words: ReadonlyArray<Word>
+  readonly sentence: string
 }
 
 export interface Scene {

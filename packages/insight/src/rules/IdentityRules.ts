@@ -1,5 +1,5 @@
 /**
- * Who somebody is: name, age, birth, origin, home, work, school, languages, family status, contact
+ * Rules for a person's identity: name, age, birth, origin, home, work, school, languages, family status, contact
  * data. Each row of a table is a form of predicate with the field that it tells; the fact itself is the
  * clause in the third person.
  */

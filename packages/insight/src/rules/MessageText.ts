@@ -1,7 +1,6 @@
 /**
- * What of a message is the writer's own speech: code, quoted lines, pasted documents and quotations go,
- * the rest is cut into sentences. Everything is bounded before a tagger sees it; what is left out is
- * counted, so that it can be reported.
+ * The writer's own speech in a message: code, quoted lines, pasted documents and quotations are removed, the rest is
+ * split into sentences. Bounded before the tagger runs; what is left out is counted and reported.
  */
 import { rulesLimits } from "./RulesProtocol.ts"
 import { plainMarks } from "./Words.ts"
@@ -30,13 +29,13 @@ export const messageText = (content: string): MessageText => {
     .filter((line) => !/^\s*(?:>|\||(?:From|To|Subject|Cc):)/.test(line) || leave("quoted text") === "")
   const own = ownLines(lines, () => void leave("pasted text"))
   text = own.replace(/"[^"\n]{1,2000}"/g, (quotation) => keptQuotation(quotation) ?? leave("quotation", " QUOTATION "))
-  // Saying a thing twice makes it no truer.
+  // A repeated sentence adds nothing.
   const sentences = [...new Set(sentencesOf(text, () => void leave("sentence is too long to be read")))]
   if (sentences.length > rulesLimits.sentencesPerMessageMax) leave("message has too many sentences")
   return { sentences: sentences.slice(0, rulesLimits.sentencesPerMessageMax), omitted: [...omitted] }
 }
 
-/** Zero-width, bidirectional and tag characters: invisible, hence never part of a fact. */
+/** Zero-width, bidirectional and tag characters, which are invisible. */
 const invisible = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]|\udb40[\udc00-\udc7f]/g
 
 /** A quoted name or title (`my dog "Rex"`) is part of the sentence; a quoted clause is not the writer's speech. */

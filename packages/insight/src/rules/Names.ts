@@ -1,6 +1,6 @@
 /**
  * The user's name, wherever it is told: a first pass over all messages finds it, so that facts told
- * before the introduction carry it as well. A correction (`it is Bob, not Rob`) renames whoever bore it.
+ * before the introduction carry it as well. A correction (`it is Bob, not Rob`) renames the person.
  */
 import type { Turn } from "../extraction/Extractor.ts"
 import type { Finding } from "./Finding.ts"
@@ -16,7 +16,7 @@ const called = new RegExp(
   `^(?:(?:you can|please|just|everyone|people|my friends|friends|everybody) )*(?:call|calls) me (${name})`,
   "iu"
 )
-/** What stands before "here" and is nobody's name. */
+/** Words before "here" that are no names. */
 const notNamed =
   "(?!(?:Nobody|No|Somebody|Someone|Everyone|Everybody|Everything|Anyone|Anybody|Nothing|Something|All|Same|Me|Us|Not|Just|Still|Always|Right|Over|Up|Down|Back|Out|Now|Come|Especially|Only|Even|Winter|Summer|Spring|Autumn|Fall)\\b)"
 const here = new RegExp(
@@ -75,7 +75,7 @@ const swapOf = (text: string): { readonly right: string; readonly wrong: string 
   return other?.[1] !== undefined && other[2] !== undefined ? { right: other[2], wrong: other[1] } : undefined
 }
 
-/** `it is Bob, not Rob`: the person of that name is called otherwise. */
+/** `it is Bob, not Rob`: renames the person. */
 export const correctedName = (text: string, people: People): Finding | undefined => {
   const swap = swapOf(text)
   if (swap === undefined) return undefined

@@ -1,5 +1,5 @@
 /**
- * Who a conversation speaks of: its speaker (the user) and the people and pets named so far. A person
+ * People of a conversation: its speaker (the user) and the people and pets named so far. A person
  * without a name goes by the relation (`Alice's sister`). Grows with the conversation, bounded.
  */
 import { rulesLimits } from "./RulesProtocol.ts"
@@ -8,7 +8,7 @@ export type Gender = "female" | "male" | "other"
 
 export interface Person {
   name: string | undefined
-  /** `sister`, `dog`, `boss`, as the speaker says it; undefined for somebody only named. */
+  /** `sister`, `dog`, `boss`, in the speaker's words; undefined for a person known by name only. */
   readonly relation: string | undefined
   readonly gender: Gender | undefined
   readonly isPlural: boolean
@@ -87,7 +87,7 @@ export class People {
     return this.#known.findLast((person) => person.relation?.toLowerCase() === relation.toLowerCase())
   }
 
-  /** The person as known, learning name or relation; a new one is forgotten when the list is full. */
+  /** Finds the person and adds a name or relation; a new one is not kept when the list is full. */
   meet(name: string | undefined, relation: string | undefined, gender?: Gender): Person {
     const byName = name === undefined ? undefined : this.named(name)
     if (byName !== undefined && (relation === undefined || byName.relation !== undefined)) return byName
@@ -129,7 +129,7 @@ export class People {
     return person
   }
 
-  /** Whom a pronoun means, when only one person fits. */
+  /** The person that a pronoun means, if only one fits. */
   meantBy(pronoun: string): Person | undefined {
     for (const recent of [this.#current, this.#previous]) {
       const fitting = recent.filter((person) => fits(pronoun.toLowerCase(), person))

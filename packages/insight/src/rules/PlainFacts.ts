@@ -1,12 +1,12 @@
 /**
- * What no other family knows: a statement in the present about somebody named or related, or a lasting
- * one about the user, read by exclusion. Moods, moments, talk about the talk and things that only point
- * are left out; what remains is worth less trust than a known form.
+ * Fallback for what no other family matches: a statement in the present about a named person or a relative, or a lasting
+ * one about the user, found by exclusion. Moods, moments, talk about the conversation and bare pronouns are left out.
+ * Lower confidence than a known form.
  */
 import { technical } from "./FactRules.ts"
 import { entityOf, factOf, type Finding, type RuleFamily, type Scene } from "./Finding.ts"
 
-/** Said of a person, these are no news that lasts. */
+/** Predicates about a person that are not lasting facts. */
 const moment =
   /^(?:(?:am|is|are|was|were) (?:(?:not|so|very|really|too|pretty|quite|a bit|a little|all|always|being|getting|feeling|just|kind of|such an?|(?:the|an?) (?:best|worst|same|legend|star|mess|idiot|nightmare|pain|joke|problem)) ?)*(?:$|tired|sad|happy|fine|good|great|ok|okay|busy|late|here|there|home|back|right|wrong|sure|ready|done|angry|mad|upset|nice|lovely|funny|sweet|amazing|awesome|cute|crazy|weird|annoying|sick|ill|coming|going|waiting|asking|looking|trying|calling|kidding|joking|sorry|glad|worried|bored|stressed|confused|excited|hungry|asleep|awake|in (?:a )?(?:meeting|hurry|trouble|love with|the (?:shower|room|kitchen|car))|out\\b|on (?:the|my|his|her) (?:phone|way)|that|what|why|who|how|it\\b|to blame|afraid that|supposed|about to|like\\b|dying|struggling to|having (?:trouble|issues|problems|fun)))/i
 

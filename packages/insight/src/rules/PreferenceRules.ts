@@ -1,6 +1,6 @@
 /**
- * What somebody likes, dislikes, prefers, avoids, wants or needs. A list of short objects is one
- * preference each; an object that only points (`it`, `that`) is none.
+ * Rules for preferences: likes, dislikes, what a person prefers, avoids, wants or needs. A list of short objects is one
+ * preference each; a bare pronoun (`it`, `that`) is no object.
  */
 import { type Finding, type PreferenceType, type RuleFamily, type Scene, subjectOf } from "./Finding.ts"
 import type { RuleName } from "./Confidence.ts"
@@ -125,7 +125,7 @@ export const preferenceRules: RuleFamily = (scene) => {
   return items.map((item) => finding(scene, row, item))
 }
 
-/** When a preference began is not what it is about; when a wish is to come true is. */
+/** Removes when a preference began; keeps when a wish is to come true. */
 const withoutDates = (text: string, { dates }: Scene, type: PreferenceType): string =>
   dates.reduce((rest, date) => rest.replace(date.text, type === "wants" || type === "needs" ? date.absolute : ""), text)
 

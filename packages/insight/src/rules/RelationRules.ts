@@ -1,6 +1,6 @@
 /**
- * Who belongs to whom: `my sister Anna`, `I have a dog named Rex`, `I am married to Tom`, `my boss is
- * Ana`. The fact belongs to the speaker, the fields to the person.
+ * Rules for relations between people, and people and pets: `my sister Anna`, `I have a dog named Rex`, `I am married to
+ * Tom`, `my boss is Ana`. The fact belongs to the speaker, the fields to the person.
  */
 import type { Finding, Scene } from "./Finding.ts"
 import { entityOf } from "./Finding.ts"

@@ -1,5 +1,5 @@
 /**
- * What the main thread and the worker of the rules say to each other, and the bounds of both. A task is
+ * Messages between the main thread and the worker of the rules, and the bounds of both. A task is
  * the request without the account; an answer is a whole extraction, never a part of one.
  */
 import type { Extraction, ExtractionRequest } from "../extraction/Extractor.ts"
@@ -7,11 +7,9 @@ import type { Extraction, ExtractionRequest } from "../extraction/Extractor.ts"
 export type RulesTask = Omit<ExtractionRequest, "account">
 export type RulesAnswer = Extraction
 
-/** Lengths are UTF-16 units. A text beyond them is left out and reported as dropped. */
+/** Lengths are UTF-16 units. A message or sentence beyond them is left out and reported as dropped. */
 export const rulesLimits = {
   deadlineMillis: 6_000,
-  /** Of a thread, with its dictionaries, on a machine that has no time. */
-  startMillisMax: 30_000,
   waitMillisMax: 30_000,
   queueMax: 32,
   /** Conversations of one account that wait while another of it is read. */
@@ -22,7 +20,7 @@ export const rulesLimits = {
   stackMegabytes: 4,
   messagesMax: 200,
   messageLengthMax: 32_000,
-  /** Of a request, after the sentences that speak of nobody were passed over. */
+  /** Sentences of a request, without those about no person. */
   sentencesReadMax: 800,
   sentencesPerMessageMax: 300,
   sentenceLengthMax: 400,

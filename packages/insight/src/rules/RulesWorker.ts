@@ -1,7 +1,15 @@
 /** Entry of the rules' thread: one conversation in, one extraction out. No environment, no files, no state. */
-import type { RulesAnswer, RulesTask } from "./RulesProtocol.ts"
+import { serve } from "@muniment/worker/WorkerEntry"
 import { readConversation } from "./ConversationReader.ts"
+import type { RulesAnswer, RulesTask } from "./RulesProtocol.ts"
 
-const answer = (task: RulesTask): RulesAnswer => readConversation(task)
+/** Loads every dictionary, which takes a second or more, before the thread is ready. */
+readConversation({
+  kinds: [],
+  messages: [{ role: "user", content: "My name is Ada." }],
+  context: [],
+  summary: undefined,
+  conversationDate: "2000-01-01"
+})
 
-export default answer
+serve<RulesTask, RulesAnswer>(readConversation)

@@ -25,7 +25,7 @@ export const filledKinds = (entities: ReadonlyArray<KnownEntity>, kinds: Readonl
     if (types.length === 0 || shape === undefined) continue
     for (const entity of entities.filter(({ type }) => types.includes(type))) {
       const { data, missing } = filled(entity, shape)
-      // Nothing but a name is no news of anybody.
+      // A name alone is not worth a memory.
       if (missing.length === 0 && tells(data, shape)) candidates.push(candidateOf(kind, data, entity))
       else if (missing.length > 0 && missing.length < shape.required.length) {
         const message = `the text does not tell ${missing.join(", ")}`
@@ -80,7 +80,7 @@ const topics: ReadonlyArray<readonly [KnownEntity["type"], RegExp]> = [
   ]
 ]
 
-/** By the name first, by the description when the name tells nothing. */
+/** By the name; by the description if the name is unknown. */
 const entityTypes = ({ description, name }: CandidateKind): ReadonlyArray<KnownEntity["type"]> => {
   const readable = (text: string) =>
     text
@@ -140,7 +140,8 @@ const filled = (
       .replace(/[._-]+/g, " ")
       .toLowerCase()
     const keys = keysOf.find(([pattern]) => pattern.test(text))?.[1] ?? [name.toLowerCase()]
-    const key = keys.find((candidate) => entity.fields[candidate] !== undefined)
+    // A schema may declare a property such as "constructor", which every object inherits.
+    const key = keys.find((candidate) => Object.hasOwn(entity.fields, candidate))
     const value = key === undefined ? undefined : fieldValue(entity.fields[key] ?? "", schema)
     if (value !== undefined) data[name] = value
   }

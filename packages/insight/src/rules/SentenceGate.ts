@@ -1,7 +1,6 @@
 /**
- * Which sentences state something: questions, hypotheticals, instructions, other people's words and
- * role play do not, and each is reported with its reason. What only introduces a statement (`by the
- * way`, `remember that`, `I should mention that`) is cut off.
+ * Decides which sentences state a fact. Questions, hypotheticals, instructions, other people's words and role play do not;
+ * each is reported with its reason. Introductions (`by the way`, `remember that`, `I should mention that`) are removed.
  */
 import type { DroppedCandidate } from "../extraction/Extractor.ts"
 import { greeted, paraphrased } from "./Paraphrases.ts"
@@ -10,7 +9,7 @@ export type Verdict =
   | { readonly states: true; readonly text: string; readonly isAsked: boolean }
   | { readonly states: false; readonly reason: DroppedCandidate["reason"] | "small_talk"; readonly message: string }
 
-/** `sentence` is written out (Words.ts). */
+/** `sentence` has its contractions expanded (Words.ts). */
 export const gate = (sentence: string): Verdict => {
   const { isAsked, text } = withoutIntroduction(sentence)
   const stop = (reason: DroppedCandidate["reason"] | "small_talk", message: string): Verdict => ({
@@ -32,7 +31,7 @@ export const gate = (sentence: string): Verdict => {
   return { states: true, text, isAsked }
 }
 
-/** The text goes to whoever plays a role until they say otherwise. */
+/** Starts role play, which lasts until a message ends it. */
 export const startsRolePlay = (sentence: string): boolean => rolePlay.test(sentence)
 
 const introductions: ReadonlyArray<RegExp> = [
@@ -85,7 +84,7 @@ const stated = (field: string): string => {
   return /^city$/i.test(field) ? "I live in " : `My ${field.toLowerCase()} is `
 }
 
-/** Joy that nobody has: `oh great, ...`, `I just LOVE waiting`. */
+/** Irony: `oh great, ...`, `I just LOVE waiting`. */
 const mockery =
   /^(?:[Yy]eah|[Ss]ure|[Oo]h),? (?:right|sure)\b|\b[Nn]ot that (?:I|we)\b|\bor anything[.!]?$|^oh,? (?:great|joy|wonderful|fantastic|brilliant|yay|perfect|lovely)\b|\b(?:LOVE|ADORE)\b|\blove (?:it when|waiting|being (?:ignored|late|woken|stuck|on hold)|getting (?:spam|ignored))|\b(?:because|cause) who does not\b/
 
@@ -110,7 +109,7 @@ const isQuestion = (text: string): boolean => {
   )
 }
 
-/** Orders to a system, whoever is said to give them. */
+/** Orders to a system, also when attributed to another person. */
 const attack =
   /\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:instruction|prompt|rule|previous|above|prior|guideline|polic|everything|system)|\b(?:system|developer) (?:prompt|message|override|mode)\b|\bjailbreak|\byou must (?:now|always|never)|\b(?:reveal|print|output|exfiltrate|dump|leak)\b.{0,40}\b(?:prompt|key|secret|password|token|instruction|memor)|\b(?:delete|erase|remove|overwrite|wipe|drop|supersede)\b.{0,30}\b(?:memor|record|database|table|all (?:other|previous|data)|everything)|\b(?:new|updated|following|these|hidden|secret) instructions?\b|\b(?:call|invoke|use|run) (?:the )?[\w.]* ?(?:tool|function)\b|\b(?:assistant|AI|model|agent|system|bot)s? (?:must|should|shall|has to|have to|is (?:required|instructed|ordered)|will now)\b|\b(?:from now on|in (?:all|every) (?:future|answer|response|repl))|\balways (?:answer|reply|respond|recommend|include|say|send|trust|approve|call|use)\b|\bnever (?:mention|reveal|refuse|tell)\b|\b(?:base64|rot13|decode)\b|\b(?:store|save|add|insert|write) (?:the|this|a|these) (?:following )?(?:memor|fact|record|note)/i
 
@@ -130,7 +129,7 @@ const reported = new RegExp(
 const isReported = (text: string): boolean => reported.test(text) && !/^I\b/.test(text)
 
 const isHypothetical = (text: string): boolean => {
-  // The month has a capital letter.
+  // With a capital letter it is the month.
   if (/\bmay (?:not )?[a-z]/.test(text)) return true
   if (
     /\b(?:hypothetical(?:ly)?|what if|as if|if only|in theory|let's say|let us say|say I|suppose|supposing|assuming|imagine|unless|in case|were to|wish(?:es|ed)?|might|maybe|perhaps|possibly|could have|should have|would have|not sure (?:if|whether|that)|considering whether|thinking (?:of|about)|dream(?:ed|t) (?:that|I))\b/i.test(
@@ -143,7 +142,7 @@ const isHypothetical = (text: string): boolean => {
     return !/\b(?:as if|if (?:possible|(?:that|it) (?:matters|helps)|relevant|you (?:must|want to) know|you are (?:interested|curious|wondering)))\b/i.test(
       text
     )
-  // `I would like`, `I would rather` and `I would love to` state a wish that is had.
+  // `I would like`, `I would rather` and `I would love to` state a real wish.
   return (
     /\b(?:would|could|should)\b/i.test(text) &&
     !/\bwould (?:(?:really|much|rather|also|so) )*(?:like|love|rather|prefer|hate|never)\b/i.test(text) &&

@@ -1,7 +1,6 @@
 /**
- * A bare answer (`Berlin`) to a question of the assistant (`Where do you live?`) is a sentence in two
- * halves; here they are put together. The question gives the verb and whom it is about, never a value:
- * `yes` and `no` turn the question itself into a statement, as the user did by answering.
+ * Joins a bare answer (`Berlin`) with the assistant's question (`Where do you live?`) to one sentence. The question gives
+ * the verb and the subject, never a value; `yes` and `no` turn the question itself into a statement.
  */
 import type { Turn } from "../extraction/Extractor.ts"
 import { plainMarks } from "./Words.ts"
@@ -14,7 +13,7 @@ export const lastQuestion = (turn: Turn | undefined): string | undefined => {
   return /([^.!?\n]*)\?[^?]*$/.exec(plainMarks(turn.content.slice(-questionLengthMax)))?.[1]?.trim()
 }
 
-/** The answer as a whole sentence; undefined when it is one already, or no answer. */
+/** The answer as a whole sentence; undefined if it is one already, or is no answer. */
 export const bareAnswer = (question: string, sentence: string | undefined): string | undefined => {
   const answer = sentence?.replace(/[.!]+$/, "").trim()
   if (answer === undefined || answer === "" || answer.split(" ").length > answerWordsMax) return undefined
@@ -132,7 +131,7 @@ const no =
   /^(?:no|nope|nah|not really|never|not at all|i don't|i'm not)(?:,? (?:i (?:don't|do not|am not|'m not|haven't)|never|not really|not at all|thanks?|sorry))?$/i
 const corrected = /^(?:[Nn]o|[Nn]ope|[Nn]ah|[Aa]ctually),? (?:in|at|to) (\p{Lu}[\p{L}' -]+)$/u
 
-/** Questions about the user that `yes` or `no` settles; offers (`do you want me to ...`) are none. */
+/** Yes-no questions about the user; not offers (`do you want me to ...`). */
 const polarAnswer = (question: string, answer: string): string | undefined => {
   const asked =
     /(?:^|[,;] ?|\b(?:so|and|but) )(are you|do you|have you(?: ever)?) (?!want|need|mean|think|know|have (?:any|a) (?:questions?|idea|time|minute)|sure|ready|still (?:there|with)|looking|asking|trying|saying|able|okay|ok\b|there|see|remember)([\w' -]+)$/i.exec(

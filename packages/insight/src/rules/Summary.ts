@@ -1,4 +1,4 @@
-/** What the next extraction must know of this one: who the user is, and who is who. One line each. */
+/** Summary for the next extraction: the user's name and the people mentioned, one line each. */
 import { summaryLengthMax } from "../extraction/Extractor.ts"
 import type { People } from "./People.ts"
 
@@ -11,7 +11,7 @@ export const peopleOfSummary = (summary: string, people: People): void => {
   }
 }
 
-/** Lines of the earlier summary that say something else are kept, oldest first, as far as there is room. */
+/** Keeps other lines of the earlier summary, oldest first, while there is room. */
 export const nextSummary = (earlier: string | undefined, people: People): string | undefined => {
   const own = [
     ...(people.speakerName === undefined ? [] : [`user's name: ${people.speakerName}`]),

@@ -1,6 +1,6 @@
 /**
- * First person to third: a stored fact stands alone, so `I live with my wife` is kept as `Alice lives
- * with Alice's wife`. Pronouns of the user are not guessed; the name (or `the user`) is repeated.
+ * Rewriter of facts from the first to the third person: a stored fact stands alone, so `I live with my wife` is kept as
+ * `Alice lives with Alice's wife`. Pronouns of the user are not guessed; the name (or `the user`) is repeated.
  */
 import type { People } from "./People.ts"
 

@@ -69,7 +69,7 @@ const answerOf = ({ content, stop_reason: reason, usage }: typeof Message.Type):
   }
 }
 
-/** Tokens that came from a cache were input too; they are billed for less, which errs upwards here. */
+/** Cached tokens count as input at the full price, although they are billed for less: the count is high. */
 const usedOf = (claims: typeof Usage.Type): WireAnswer["used"] => {
   const input = claimedTokens(claims.input_tokens)
   const cached =

@@ -1,7 +1,6 @@
 /**
- * Turns at the model: so many calls at once, so many more that wait, the next one is refused. Accounts
- * take turns fairly, and one account leaves half of the waiting places to the others. A call waits no
- * longer than its deadline.
+ * Turns at the model: `concurrency` calls at once, `waitingMax` more wait, the next one is refused. Accounts take turns
+ * fairly, and one account gets at most half of the waiting places. A call waits no longer than its deadline.
  */
 import { Clock, Effect, PartitionedSemaphore } from "effect"
 
@@ -54,7 +53,7 @@ export const makeCallSlots = <E>({ concurrency, refuse, waitingMax }: SlotOption
         Effect.suspend(() => (isStarted ? Effect.never : Effect.fail(refuse())))
       )
     )
-    // A race of the waiting alone could lose a turn that is given in the moment of the deadline.
+    // Racing only the wait could lose a turn that is granted at the moment of the deadline.
     return Effect.raceFirst(turns.withPermit(account)(started), tooLate)
   }
 

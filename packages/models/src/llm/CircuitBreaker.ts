@@ -1,13 +1,12 @@
 /**
- * Keeps calls from a server that is down. Closed: calls pass, failures in a row are counted. Open: calls
- * are refused at once. After the cool-down one call may probe (half-open); its end closes or reopens.
+ * Circuit breaker. Closed: calls pass, failures in a row are counted. Open: calls are refused at once. After the
+ * cool-down one call probes (half-open); its result closes or reopens the circuit.
  *
- * Invariants: one probe at a time; a probe that ends without telling anything, by an interruption for
- * one, leaves its place to the next call.
+ * Invariants: one probe at a time; a probe without a result, such as an interrupted one, lets the next call probe.
  */
 import { Clock, Effect, Exit } from "effect"
 
-/** What the failure of a call tells of the server; `nothing` if it was not asked. */
+/** What a failed call says about the server; `nothing` if no request was sent. */
 export type ServerSign = "alive" | "down" | "nothing"
 
 export type CircuitState = "closed" | "half-open" | "open"
@@ -22,7 +21,7 @@ export interface CircuitOptions<E> {
 
 export interface CircuitBreaker<E> {
   readonly through: <A>(call: Effect.Effect<A, E>) => Effect.Effect<A, E>
-  /** Fails where `through` would refuse now: a call need not wait for its turn to hear it. */
+  /** Fails where `through` would refuse now, so that a call does not wait for its turn first. */
   readonly check: Effect.Effect<void, E>
 }
 
@@ -40,7 +39,7 @@ export const makeCircuitBreaker = <E>(options: CircuitOptions<E>): CircuitBreake
 
   const down = Effect.flatMap(Clock.currentTimeMillis, (now) => {
     failuresInRow += 1
-    // Calls that were under way when it opened change nothing, or they would keep it open.
+    // Calls under way when the circuit opened do not count, or they would keep it open.
     if (state === "open" || (state === "closed" && failuresInRow < failuresMax)) return Effect.void
     openUntilMillis = now + coolDownMillis
     return change("open")

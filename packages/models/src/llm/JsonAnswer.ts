@@ -1,9 +1,9 @@
 /**
- * Finds the JSON value in what a model wrote: alone, in a code fence, after a train of thought or
- * between sentences. Nothing is mended here; a value that does not parse goes back as it was written.
+ * Finds the JSON value in a model's text: alone, in a code fence, after its reasoning or between sentences. Repairs
+ * nothing: without a value that parses, the text is returned unchanged.
  */
 
-/** Values in braces that are tried before the text is given up; prose may hold braces too. */
+/** Values in braces that are tried; prose may contain braces too. */
 const startsTriedMax = 8
 
 const thought = /^\s*<think(?:ing)?>[\s\S]*?<\/think(?:ing)?>/
@@ -19,7 +19,7 @@ export const jsonIn = (written: string): string => {
     const start = text.slice(from).search(/[[{]/)
     if (start < 0) return text
     const end = endOfValue(text, from + start)
-    // A value that never ends was cut off: what is whole inside it is not the answer.
+    // An unclosed value was cut off: a complete value inside it is not the answer.
     if (end === undefined) return text
     const value = text.slice(from + start, end)
     if (isJson(value)) return value
@@ -28,7 +28,7 @@ export const jsonIn = (written: string): string => {
   return text
 }
 
-/** By searching and not by a pattern: some models write blank lines until they are cut. */
+/** Searched without a regular expression: some models write blank lines until they are cut off. */
 const insideFence = (text: string): string | undefined => {
   const open = text.indexOf(fence)
   const start = open < 0 ? -1 : text.indexOf("\n", open)

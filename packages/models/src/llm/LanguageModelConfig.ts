@@ -1,4 +1,4 @@
-/** What an operator says of the language model, and what holds when he says nothing. */
+/** Configuration of the language model, and its defaults. */
 import type { Redacted } from "effect"
 
 export interface LanguageModelConfig {
@@ -9,7 +9,7 @@ export interface LanguageModelConfig {
   readonly apiKey: Redacted.Redacted | undefined
   /** Of one exchange with the server. */
   readonly timeoutMillis?: number | undefined
-  /** Of a call in all: waiting for its turn, retries, repair. By default 7.5 s, or more if one exchange may take more. */
+  /** Of a whole call: waiting, retries, repair. By default `defaults.deadlineMillis`, or more if one exchange may take more. */
   readonly deadlineMillis?: number | undefined
   /** Calls under way at once. */
   readonly concurrency?: number | undefined
@@ -27,7 +27,7 @@ export interface LanguageModelConfig {
   readonly circuitCoolDownMillis?: number | undefined
 }
 
-/** Extraction has 8 s in all (interface.md section 5.3); half a second of it is for what is around a call. */
+/** Extraction has 8 s (contract: Conversations); half a second of that is for everything except the call. */
 const defaults = {
   timeoutMillis: 7_000,
   deadlineMillis: 7_500,
@@ -37,10 +37,10 @@ const defaults = {
   circuitCoolDownMillis: 30_000
 }
 
-/** What a deadline leaves beside one exchange, where an operator gives a slow model more time. */
+/** Added to a configured `timeoutMillis` to get the deadline of the call. */
 const besidesExchangeMillis = 500
 
-/** The bounds of calls, as configured or by default. */
+/** Bounds of calls, as configured or by default. */
 export const callSettings = (config: LanguageModelConfig): typeof defaults => ({
   timeoutMillis: config.timeoutMillis ?? defaults.timeoutMillis,
   deadlineMillis:

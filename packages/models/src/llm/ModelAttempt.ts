@@ -1,6 +1,6 @@
 /**
- * One attempt: an estimate reserved, one exchange with the server inside its time, what was used settled,
- * and the answer decoded. What went wrong is said in this service's own words.
+ * One attempt: reserves an estimate, makes one exchange with the server within its time, settles what was used, decodes
+ * the answer. Failures are described in this service's words.
  *
  * Invariants: no exchange without a hold in the budget; each hold is settled, however the attempt ends.
  */
@@ -13,17 +13,17 @@ import type { ModelBudget } from "./ModelBudget.ts"
 import { ModelFailure } from "./ModelFailure.ts"
 import { countTokens } from "./ModelMetrics.ts"
 import { CurrentCall, type ModelCall, newCall } from "./ProviderModel.ts"
-import type { StructuredRequest } from "./StructuredModel.ts"
+import type { StructuredRequest } from "./StructuredRequest.ts"
 import { costMicroUsd, estimatedTokens, type TokenCount } from "./TokenCount.ts"
 import { jsonSchemaOf } from "./WireSchema.ts"
 
-/** Decoding found fault with an answer; both fields are for the model's eyes only. */
+/** The answer does not match the schema. Both fields may be shown to the model only. */
 export class UnfitAnswer extends Data.TaggedError("UnfitAnswer")<{
   readonly answer: string
   readonly findings: string
 }> {}
 
-/** A request with all that its texts are: instructions, data and, in a repair, the bad answer. */
+/** A request with all its texts: instructions, data and, in the repair round, the first answer. */
 export interface AttemptRequest<A> {
   readonly request: StructuredRequest<A>
   readonly messages: ReadonlyArray<Prompt.MessageEncoded>
@@ -44,7 +44,12 @@ export const makeModelAttempt = (
 
   const reserve = Effect.fnUntraced(function* (account: string, estimate: ModelSpend) {
     const hold = yield* Effect.catchTag(budget.reserve(account, estimate, config), "InsufficientStorage", () =>
-      Effect.fail(new ModelFailure({ reason: "overloaded", message: "the disk is full; its use cannot be counted" }))
+      Effect.fail(
+        new ModelFailure({
+          reason: "overloaded",
+          message: "the disk is full, so use of the language model cannot be counted; free space and retry"
+        })
+      )
     )
     return hold ?? (yield* exhausted(yield* Clock.currentTimeMillis))
   })
@@ -53,7 +58,7 @@ export const makeModelAttempt = (
     const used = spent === "nothing" ? nothing : spent === "unknown" ? hold.estimate : priced(spent)
     return budget.settle(hold, used).pipe(
       Effect.catchTag("InsufficientStorage", () =>
-        Effect.logWarning("the disk is full: an estimate stays in the place of what a model used")
+        Effect.logWarning("model use not recorded: disk full; the estimate stays")
       ),
       Effect.andThen(countTokens(used))
     )
@@ -98,15 +103,15 @@ const nothing: ModelSpend = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0 }
 const exhausted = (nowMillis: number): ModelFailure =>
   new ModelFailure({
     reason: "budget_exhausted",
-    message: "the account's budget for the language model is used up until midnight UTC",
+    message: "the account's language model budget for this UTC day is used up; retry after midnight UTC",
     retryAfterSeconds: Math.ceil((dayMillis - (nowMillis % dayMillis)) / 1_000)
   })
 
-const timedOut = new ModelFailure({ reason: "timeout", message: "the language model gave no answer in time" })
+const timedOut = new ModelFailure({ reason: "timeout", message: "the language model did not answer in time" })
 
 const unsupported = new ModelFailure({
   reason: "rejected",
-  message: "the language model cannot be asked for an answer of this schema"
+  message: "the language model does not support answers of this schema"
 })
 
 const failureOf = ({ reason }: AiError.AiError, call: ModelCall): ModelFailure | UnfitAnswer => {
@@ -116,30 +121,30 @@ const failureOf = ({ reason }: AiError.AiError, call: ModelCall): ModelFailure |
       message: `the language model ${message}`,
       retryAfterSeconds: retryAfterMillis === undefined ? undefined : Math.ceil(retryAfterMillis / 1_000)
     })
-  if (call.isTruncated) return fail("truncated", "had not finished its answer at the greatest length it may have")
+  if (call.isTruncated) return fail("truncated", "reached the maximum length before its answer was complete")
   switch (reason._tag) {
     case "StructuredOutputError":
       return new UnfitAnswer({ answer: reason.responseText, findings: reason.description })
     case "RateLimitError":
       return fail(
         "rate_limited",
-        "takes no more requests now",
+        "accepts no more requests at the moment",
         reason.retryAfter === undefined ? undefined : Duration.toMillis(reason.retryAfter)
       )
     case "ContentPolicyError":
       return fail("refused", "refused to answer")
     case "InvalidResponseError":
-      return fail("malformed", `gave no answer that can be read: ${reason.description}`)
+      return fail("malformed", `gave an unreadable answer: ${reason.description}`)
     case "AuthenticationError":
-      return fail("rejected", `takes no request with this key: ${reason.description ?? ""}`)
+      return fail("rejected", `rejects this key: ${reason.description ?? ""}`)
     case "InvalidRequestError":
-      return fail("rejected", `does not take the request: ${reason.description ?? ""}`)
+      return fail("rejected", `rejects the request: ${reason.description ?? ""}`)
     case "InternalProviderError":
-      return fail("unreachable", `cannot answer: ${reason.description}`, hintOf(reason.metadata))
+      return fail("unreachable", `failed: ${reason.description}`, hintOf(reason.metadata))
     case "NetworkError":
       return fail("unreachable", `cannot be reached: ${reason.description ?? ""}`)
     default:
-      return fail("malformed", "gave no answer that can be read")
+      return fail("malformed", "gave an unreadable answer")
   }
 }
 

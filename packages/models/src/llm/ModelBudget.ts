@@ -1,6 +1,6 @@
 /**
- * Port of the budget of language models: what an account may make them use in a UTC day. Implemented by
- * the ledger's `ModelUsage`, which keeps it over restarts.
+ * Port of the language model budget: what an account may use in a UTC day. Implemented by `ModelUsage` of package
+ * control, which keeps it across restarts.
  */
 import { Context, type Effect } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
@@ -9,13 +9,13 @@ import type { BudgetBounds, BudgetHold, ModelSpend } from "@muniment/domain/Mode
 export class ModelBudget extends Context.Service<
   ModelBudget,
   {
-    /** `undefined` when the estimate does not fit the rest of the day. */
+    /** `undefined` if the estimate exceeds what is left of the day. */
     readonly reserve: (
       account: string,
       estimate: ModelSpend,
       bounds: BudgetBounds
     ) => Effect.Effect<BudgetHold | undefined, InsufficientStorage>
-    /** Puts what was used in the place of the estimate; once per hold. */
+    /** Replaces the estimate by what was used; once per hold. */
     readonly settle: (hold: BudgetHold, used: ModelSpend) => Effect.Effect<void, InsufficientStorage>
   }
 >()("muniment/models/ModelBudget") {}

@@ -1,9 +1,9 @@
 /**
- * A call of the language model from its turn to its value: circuit, rounds, retries.
+ * Implements `StructuredModel`: one call from its turn to its value, with circuit breaker, one repair round, retries.
  *
- * Invariants: one deadline holds for all of it, and every wait knows what is left of it; a bad answer is
- * shown to the model once, with what is wrong with it; what the model or its server wrote never gets
- * into a failure or a log.
+ * Invariants: one deadline covers the whole call, and every wait is bounded by what is left of it; an answer that does
+ * not match is shown to the model once, with the findings; text of the model or its server never enters a failure or
+ * a log.
  */
 import { Cause, Clock, Effect, Exit, Option, Random } from "effect"
 import type { Prompt } from "effect/ai"
@@ -19,21 +19,20 @@ import { ModelFailure, type ModelFailureReason } from "./ModelFailure.ts"
 import { type CallFacts, countCall, countRepair, countRetry, showCircuit } from "./ModelMetrics.ts"
 import { openAiChat } from "./OpenAiChat.ts"
 import { makeProviderModel } from "./ProviderModel.ts"
-import type { StructuredModel, StructuredRequest } from "./StructuredModel.ts"
+import type { StructuredRequest } from "./StructuredRequest.ts"
 
-/** Tries after the first. */
+/** After the first attempt. */
 const retriesMax = 2
-/** Doubles with each try; jitter halves it at most or adds half. */
+/** Doubles with each retry; jitter multiplies it by 0.5 to 1.5. */
 const retryBaseMillis = 250
-/** With less than this left of the deadline nobody answers; the failure at hand is more honest. */
+/** With less than this left of the deadline no server answers; the failure so far is returned. */
 const usefulMillisMin = 50
-/** Of a bad answer and of what is wrong with it, when the model is shown them. */
+/** Bounds of what the model is shown of its answer, and of the findings. */
 const shownAnswerCharactersMax = 16_000
 const shownFindingsCharactersMax = 2_000
 
-export const makeModelCalls = Effect.fnUntraced(function* (
-  config: LanguageModelConfig
-): Effect.fn.Return<StructuredModel["Service"], never, HttpClient.HttpClient | ModelBudget> {
+/** Implementation of `StructuredModel`. */
+export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModelConfig) {
   const settings = callSettings(config)
   const exchange = makeModelExchange(
     yield* HttpClient.HttpClient,
@@ -44,7 +43,11 @@ export const makeModelCalls = Effect.fnUntraced(function* (
   const withTurn = makeCallSlots<ModelFailure>({
     concurrency: settings.concurrency,
     waitingMax: settings.waitingCallsMax,
-    refuse: () => new ModelFailure({ reason: "overloaded", message: "too many calls of the language model wait" })
+    refuse: () =>
+      new ModelFailure({
+        reason: "overloaded",
+        message: "too many calls of the language model are waiting; retry with a delay"
+      })
   })
   const circuit = makeCircuitBreaker<ModelFailure>({
     failuresMax: settings.circuitFailuresMax,
@@ -73,7 +76,7 @@ export const makeModelCalls = Effect.fnUntraced(function* (
   }
 })
 
-/** Only a server that does not answer opens the circuit; a budget says nothing of the server. */
+/** Only a server that does not answer opens the circuit; an exhausted budget says nothing about the server. */
 const signs: Readonly<Record<ModelFailureReason, ServerSign>> = {
   unreachable: "down",
   timeout: "down",
@@ -91,7 +94,7 @@ const signs: Readonly<Record<ModelFailureReason, ServerSign>> = {
 const circuitOpen = (retryAfterMillis: number): ModelFailure =>
   new ModelFailure({
     reason: "circuit_open",
-    message: "the language model did not answer several times and is not asked for a while",
+    message: "the language model failed to answer several calls in a row; calls are suspended for a while",
     retryAfterSeconds: Math.ceil(retryAfterMillis / 1_000)
   })
 
@@ -99,8 +102,8 @@ const circuitChanged = (state: CircuitState): Effect.Effect<void> =>
   Effect.andThen(
     showCircuit(state),
     state === "open"
-      ? Effect.logWarning("the language model does not answer; its circuit is open")
-      : Effect.logInfo(`the language model's circuit is ${state}`)
+      ? Effect.logWarning("language model does not answer: circuit open, calls are refused")
+      : Effect.logInfo("language model circuit changed", { state })
   )
 
 const outcomeOf = <A>(exit: Exit.Exit<A, ModelFailure>): CallFacts["outcome"] => {
@@ -109,7 +112,7 @@ const outcomeOf = <A>(exit: Exit.Exit<A, ModelFailure>): CallFacts["outcome"] =>
   return failure?.reason ?? (Cause.hasInterruptsOnly(exit.cause) ? "interrupted" : "defect")
 }
 
-/** The first round, and one that shows the model what is wrong with its answer. */
+/** The first round and, if its answer does not match, one repair round. */
 const inRounds = <A>(
   attempt: ModelAttempt,
   request: StructuredRequest<A>,
@@ -133,7 +136,7 @@ const inRounds = <A>(
       Effect.fail(
         new ModelFailure({
           reason: "malformed",
-          message: "the language model's answer did not match its schema, nor did a second one"
+          message: "the language model's answer did not match the schema, and neither did its corrected answer"
         })
       )
     )
@@ -149,7 +152,7 @@ const repairPrompt = ({ findings }: UnfitAnswer): string =>
     "Give the whole answer again, corrected, as one JSON value that matches the schema, and nothing else."
   ].join("\n\n")
 
-/** Tries again what another try may mend, while the deadline leaves room for the wait and an answer. */
+/** Retries temporary failures while the deadline leaves room for the wait and an answer. */
 const withRetries = Effect.fnUntraced(function* <A>(
   attempt: ModelAttempt,
   request: AttemptRequest<A>

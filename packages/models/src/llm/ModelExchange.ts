@@ -1,10 +1,9 @@
 /**
- * One exchange with the model's server: a request out, an answer in. It finds the server's dialect: a
- * request that is refused with 400 or 422 is sent again in simpler words, and the words that were
- * understood are kept for the life of the process.
+ * One HTTP exchange with the model's server. It learns the server's dialect: a request refused with 400 or 422 is sent
+ * again in a simpler dialect, and the one that was accepted is used until the process ends.
  *
- * Bodies are bounded and redirects are not followed, since a key must not travel on. Neither traces nor
- * errors hold a key, a prompt, an answer or what the server said.
+ * Bodies are bounded, and redirects are not followed, because the key must not reach another server. Traces and errors
+ * never contain a key, a prompt, an answer or the server's text.
  */
 import { ByteSize, Clock, Duration, Effect, Stream } from "effect"
 import { AiError } from "effect/ai"
@@ -20,11 +19,11 @@ import { type Dialect, firstDialect, type WireAnswer, type WireFormat, type Wire
 
 export type ModelExchange = (request: WireRequest) => Effect.Effect<WireAnswer, AiError.AiError>
 
-/** An answer of 4,000 tokens is about 16 KB; reasoning that a server adds may be many times that. */
+/** An answer of 4,000 tokens is about 16 KB; reasoning added by the server can be many times that. */
 const responseBytesMax = 512 * 1024
-/** Of a refusal's body; it only tells which words were not understood. */
+/** Of a refusal's body, which only names the fields that were not understood. */
 const refusalBytesMax = 16 * 1024
-/** More refusals in a row than there are dialects to try. */
+/** More than there are dialects. */
 const dialectsTriedMax = 5
 
 export const makeModelExchange = (
@@ -58,16 +57,16 @@ export const makeModelExchange = (
         return answer
       }
       const refusal = yield* readRefusal(response)
-      const next = wordsStatuses.has(response.status) ? wire.simpler(dialect, refusal) : undefined
+      const next = dialectStatuses.has(response.status) ? wire.simpler(dialect, refusal) : undefined
       if (next === undefined) return yield* statusError(response, yield* Clock.currentTimeMillis)
       dialect = next
     }
-    return yield* failed(new AiError.InvalidRequestError({ description: "the server understands no dialect" }))
+    return yield* failed(new AiError.InvalidRequestError({ description: "the server accepts no known request format" }))
   })
 }
 
-/** A request was understood as HTTP and not as a request; 422 is what FastAPI servers say. */
-const wordsStatuses = new Set([400, 422])
+/** Valid HTTP, but not a valid request; FastAPI servers answer 422. */
+const dialectStatuses = new Set([400, 422])
 
 const failed = (reason: AiError.AiErrorReason): AiError.AiError =>
   AiError.make({ module: "ModelExchange", method: "generateText", reason })
@@ -83,7 +82,7 @@ const readAnswer = Effect.fnUntraced(function* (
   return wire.decode(body) ?? (yield* notAnAnswer)
 })
 
-/** Read to its end or bound, which also frees the connection; unreadable is as good as empty. */
+/** Read to its end or bound, which also frees the connection; an unreadable body counts as empty. */
 const readRefusal = ({ stream }: HttpClientResponse.HttpClientResponse): Effect.Effect<string> =>
   Stream.limitBytes(stream, ByteSize.bytes(refusalBytesMax), () => Stream.empty).pipe(
     Stream.runCollect,
@@ -94,7 +93,7 @@ const readRefusal = ({ stream }: HttpClientResponse.HttpClientResponse): Effect.
 const invalid = (description: string) => failed(new AiError.InvalidResponseError({ description }))
 const tooLarge = invalid(`the answer is larger than ${responseBytesMax} bytes`)
 const notJson = invalid("the answer is not JSON")
-const notAnAnswer = invalid("the answer has not the form of the provider's answers")
+const notAnAnswer = invalid("the answer does not have the provider's format")
 
 /** Without the cause, which may quote the request. */
 const transportError = ({ reason }: HttpClientError.HttpClientError): AiError.AiError =>
@@ -105,8 +104,8 @@ const transportError = ({ reason }: HttpClientError.HttpClientError): AiError.Ai
 const networkError = (description: string): AiError.AiError =>
   failed(new AiError.NetworkError({ reason: "TransportError", method: "POST", url: "", description }))
 
-/** The server had begun to answer: worth another try, but it may bill what it did. */
-export const answerCut = networkError("the connection ended within the answer")
+/** The server had begun to answer: worth a retry, but it may bill the first one. */
+export const answerCut = networkError("the connection ended before the answer was complete")
 
 const statusError = (
   { headers, status }: HttpClientResponse.HttpClientResponse,
@@ -129,10 +128,10 @@ const statusError = (
   return failed(new AiError.InvalidRequestError({ description }))
 }
 
-/** Anthropic's word for "overloaded". */
+/** Anthropic: overloaded. */
 const statusOverloaded = 529
 
-/** Seconds or a date (RFC 9110, section 10.2.3); nonsense is as good as absent. */
+/** Seconds or a date (RFC 9110, section 10.2.3); an invalid value counts as absent. */
 const retryAfterMillis = (header: string | undefined, nowMillis: number): number | undefined => {
   if (header === undefined) return undefined
   const seconds = Number(header)

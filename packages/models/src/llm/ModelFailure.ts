@@ -1,6 +1,6 @@
 /**
- * The one failure of the language model. `message` is for callers: it never holds a key, a prompt, an
- * answer or a line that the model's server wrote.
+ * The failure of a language model call. `message` is for callers: it never contains a key, a prompt, an answer or text
+ * of the model's server.
  */
 import { Data } from "effect"
 

@@ -1,6 +1,5 @@
 /**
- * What `/metrics` tells of the language model: calls by purpose and outcome, their time, exchanges that
- * were retried, repair rounds, tokens, the circuit. A call takes seconds, so each is counted as it ends.
+ * Metrics of the language model: calls by purpose and outcome, their time, retries, repair rounds, tokens, the circuit.
  */
 import { Effect, Metric } from "effect"
 import type { CircuitState } from "./CircuitBreaker.ts"

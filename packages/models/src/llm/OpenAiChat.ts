@@ -49,7 +49,7 @@ const formatOf = ({ name, schema }: NonNullable<WireRequest["answer"]>, { schema
     ? { type: "json_object" }
     : { type: "json_schema", json_schema: { name, schema, strict: isStrict(schema) } }
 
-/** Servers add to it and leave out of it freely, so only what is used is asked for. */
+/** Servers add and omit fields freely, so only those that are used are required. */
 const Completion = Schema.Struct({
   choices: Schema.Array(
     Schema.Struct({

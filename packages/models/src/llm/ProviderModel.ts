@@ -1,9 +1,8 @@
 /**
- * Effect's `LanguageModel` over one provider's wire format: text and structured answers, never streamed,
- * never with tools of the caller.
+ * Implements Effect's `LanguageModel` over one provider's wire format: text and structured answers, without streaming
+ * and without the caller's tools.
  *
- * Its interface says neither how long an answer may be nor what a bad answer cost, so a call carries a
- * `ModelCall` beside it.
+ * Its interface has no field for the length of an answer or the cost of a failed one, so a call carries a `ModelCall`.
  */
 import { Context, Effect, type Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Prompt, type Response } from "effect/ai"
@@ -15,7 +14,7 @@ import { jsonSchemaOf, wireCodec } from "./WireSchema.ts"
 
 export interface ModelCall {
   readonly outputTokensMax: number
-  /** What the server did for it; `unknown` from the sending until an answer says otherwise. */
+  /** Tokens used; `unknown` from sending the request until the answer reports them. */
   spent: "nothing" | "unknown" | TokenCount
   /** The answer was cut at `outputTokensMax`. */
   isTruncated: boolean
@@ -29,7 +28,7 @@ export const newCall = (outputTokensMax: number): ModelCall => ({
   isTruncated: false
 })
 
-/** The call that this fiber makes. */
+/** The call of the current fiber. */
 export const CurrentCall = Context.Reference<ModelCall | undefined>("muniment/models/CurrentCall", {
   defaultValue: () => undefined
 })
@@ -60,9 +59,9 @@ const failed = (reason: AiError.AiErrorReason): AiError.AiError =>
   AiError.make({ module: "ProviderModel", method: "generateText", reason })
 
 const refused = failed(new AiError.ContentPolicyError({ description: "the model refused to answer" }))
-const cutOff = failed(new AiError.InvalidOutputError({ description: "the answer was cut off at its greatest length" }))
+const cutOff = failed(new AiError.InvalidOutputError({ description: "the answer was cut off at the maximum length" }))
 
-/** Nobody bills an error status or a connection that failed; an unreadable answer was made, and is billed. */
+/** An error status or a failed connection is not billed; an unreadable answer was generated, and is billed. */
 const isUnspent = (error: AiError.AiError): boolean =>
   error !== answerCut && error.reason._tag !== "InvalidResponseError"
 
@@ -96,14 +95,14 @@ const turnOf = (message: Prompt.Message): ReadonlyArray<WireTurn> =>
     ? [{ role: message.role, content: textOf(message.content) }]
     : []
 
-/** Half a surrogate pair, left by a cut, is no JSON for some servers. */
+/** Half a surrogate pair, left by truncation, is invalid JSON for some servers. */
 const textOf = (parts: ReadonlyArray<Prompt.UserMessagePart | Prompt.AssistantMessagePart>): string =>
   parts
     .map((part) => (part.type === "text" ? part.text : ""))
     .join("")
     .toWellFormed()
 
-/** As the server claims, else estimated from the texts. */
+/** As reported by the server, otherwise estimated from the texts. */
 const usedBy = ({ answer: wanted, system, turns }: WireRequest, { text, used }: WireAnswer): TokenCount => ({
   inputTokens:
     used.inputTokens ??

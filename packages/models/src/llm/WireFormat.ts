@@ -1,6 +1,6 @@
 /**
- * A provider's wire format as pure functions: a request as the JSON that its server takes, and the JSON
- * that it answers as text, end and use. `OpenAiChat` and `AnthropicMessages` are the two there are.
+ * A provider's wire format as pure functions: from a request to JSON, and from the server's JSON to text, finish reason
+ * and token counts. Implemented by `OpenAiChat` and `AnthropicMessages`.
  */
 import type { Redacted } from "effect"
 import type { TokenCount } from "./TokenCount.ts"
@@ -20,7 +20,7 @@ export interface WireRequest {
   readonly outputTokensMax: number
 }
 
-/** What differs between servers of one format; found out by their refusals. */
+/** Differences between servers of one format; learned from their refusals. */
 export interface Dialect {
   /** How the answer's schema is imposed: by the server (a forced tool, at Anthropic), as any JSON, or by the prompt. */
   readonly schemaBy: "json_schema" | "json_object" | "prompt"
@@ -31,7 +31,7 @@ export interface Dialect {
 export interface WireAnswer {
   readonly text: string
   readonly finish: "stop" | "length" | "refused"
-  /** As the server claims; `undefined` where it claims nothing. */
+  /** As reported by the server; `undefined` if it reports nothing. */
   readonly used: { readonly [Direction in keyof TokenCount]: number | undefined }
 }
 
@@ -41,16 +41,16 @@ export interface WireFormat {
   readonly encode: (request: WireRequest, dialect: Dialect) => Readonly<Record<string, unknown>>
   /** `undefined` when the body is not an answer of this format. */
   readonly decode: (body: unknown) => WireAnswer | undefined
-  /** What to try after a server refused a request; `undefined` when nothing is left. */
+  /** The dialect to try after a refusal; `undefined` if none is left. */
   readonly simpler: (dialect: Dialect, refusal: string) => Dialect | undefined
 }
 
 export const firstDialect: Dialect = { schemaBy: "json_schema", lengthField: "max_tokens", isTemperatureSent: true }
 
-/** A server that found the prompt too long takes no dialect. */
+/** The prompt is too long: no dialect will help. */
 export const isTooLong = (refusal: string): boolean =>
   /context.?(?:length|window|size)|maximum context|too long|too many tokens/i.test(refusal)
 
-/** The schema in words: local servers impose it on the answer without telling it to the model. */
+/** The schema in the prompt: local servers impose it on the answer without showing it to the model. */
 export const schemaInstruction = (schema: JsonSchema): string =>
   `Answer with one JSON value and nothing else. It must match this JSON Schema:\n${JSON.stringify(schema)}`

@@ -1,7 +1,7 @@
 /**
- * The JSON Schema of an answer as it goes over the wire, in the shape that the Effect Schema encodes to.
- * It is not rewritten for OpenAI's strict mode, which would turn records into lists of pairs: local
- * models answer the plain shape better, and every answer is checked by the Effect Schema anyway.
+ * JSON Schema of an answer on the wire, in the shape that the Effect Schema encodes to. It is not rewritten for OpenAI's
+ * strict mode, which would turn records into lists of pairs: local models answer the plain shape better, and the Effect
+ * Schema checks every answer.
  */
 import { Schema } from "effect"
 import type { LanguageModel } from "effect/ai"
@@ -17,7 +17,7 @@ export const wireCodec: LanguageModel.CodecTransformer = (schema) => ({
 /** One request asks for it several times. */
 const known = new WeakMap<object, JsonSchema>()
 
-/** Throws when the schema has no JSON Schema or no object at its root, which no provider takes. */
+/** Throws if the schema has no JSON Schema, or no object at its root, which no provider accepts. */
 export const jsonSchemaOf = (schema: Schema.Constraint): JsonSchema => {
   const before = known.get(schema.ast)
   if (before !== undefined) return before

@@ -1,15 +1,15 @@
 /**
- * A payment on an EVM chain: an EIP-3009 authorisation, signed by the payer, that anybody may hand to
- * the token (x402, schemes/exact/scheme_exact_evm.md). This file reads the wire's payload, names the
- * payment, and says what exactly was signed and what exactly is sent.
+ * A payment on an EVM chain: an EIP-3009 authorisation signed by the payer, which anyone may submit to the token
+ * (https://github.com/coinbase/x402/blob/main/specs/schemes/exact/scheme_exact_evm.md).
+ * Reads the payload, builds the payment's id, the signed data and the call.
  *
- * The id leaves the signature out: one nonce of one payer moves money once, whatever signs for it.
+ * The id does not contain the signature: one nonce of one payer moves money once, whatever the signature.
  */
 import { Result } from "effect"
 import { encodeFunctionData, getAddress, hashTypedData, hexToNumber, maxUint256, size, slice } from "viem"
 import type { Address, Hex } from "viem"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
-import { PaymentInvalid } from "../PaymentChain.ts"
+import { PaymentInvalid } from "../chain/PaymentChain.ts"
 import { transferByBytes, transferByParts } from "./UsdcAbi.ts"
 
 export type EvmNetwork = Extract<PaymentNetwork, "base" | "base-sepolia">
@@ -21,7 +21,7 @@ export interface EvmToken {
   readonly domain: { readonly name: string; readonly version: string; readonly chainId: number }
 }
 
-/** Times are Unix seconds; the token wants `validAfter < block time < validBefore`. */
+/** Times are Unix seconds; the token requires `validAfter < block time < validBefore`. */
 export interface EvmAuthorization {
   readonly from: Address
   readonly to: Address
@@ -35,7 +35,7 @@ export interface EvmAuthorization {
 
 /** Of an ECDSA signature: r, s and v. */
 export const ecdsaBytes = 65
-/** A contract wallet's may be long (a passkey's is about 600 bytes), and is paid for by us as call data. */
+/** A contract wallet's signature can be long (a passkey's is about 600 bytes); we pay for it as call data. */
 const signatureBytesMax = 2_048
 
 const addressPattern = /^0x[0-9a-fA-F]{40}$/
@@ -53,7 +53,7 @@ export const evmToken = (network: EvmNetwork): EvmToken => {
 export const readAuthorization = (payload: unknown): Result.Result<EvmAuthorization, PaymentInvalid> => {
   if (!isRecord(payload)) return invalid("the payload must be an object")
   if ("permit2Authorization" in payload)
-    return invalid("Permit2 payments are not taken; sign an EIP-3009 authorization")
+    return invalid("Permit2 payments are not accepted; sign an EIP-3009 authorization")
   const { authorization, signature } = payload
   if (!isRecord(authorization)) return invalid("payload.authorization is missing (EIP-3009)")
   const { from, nonce, to, validAfter, validBefore, value } = authorization
@@ -64,7 +64,7 @@ export const readAuthorization = (payload: unknown): Result.Result<EvmAuthorizat
   if (units === undefined) return invalid("authorization.value must be a decimal string")
   if (after === undefined) return invalid("authorization.validAfter must be a decimal string")
   if (before === undefined) return invalid("authorization.validBefore must be a decimal string")
-  // Its length first: the pattern reads to the end.
+  // Length first: the pattern reads the whole string.
   const isLong = typeof signature === "string" && signature.length > 2 + 2 * signatureBytesMax
   if (isLong || !isHex(signature, signaturePattern) || size(signature) < ecdsaBytes) {
     return invalid(`signature must be hex of ${ecdsaBytes} to ${signatureBytesMax} bytes`)
@@ -80,7 +80,7 @@ export const readAuthorization = (payload: unknown): Result.Result<EvmAuthorizat
   })
 }
 
-/** The payload again, in one spelling. */
+/** The payload in canonical form. */
 export const payloadOf = ({ signature, ...signed }: EvmAuthorization): Readonly<Record<string, unknown>> => ({
   signature,
   authorization: {
@@ -97,7 +97,7 @@ export const payloadOf = ({ signature, ...signed }: EvmAuthorization): Readonly<
 export const paymentId = ({ address, domain }: EvmToken, { from, nonce }: EvmAuthorization): string =>
   `evm:${domain.chainId}:${address}:${from}:${nonce}`.toLowerCase()
 
-/** What the payer signed: EIP-712, 32 bytes. */
+/** Hash signed by the payer: EIP-712, 32 bytes. */
 export const authorizationDigest = (token: EvmToken, message: Omit<EvmAuthorization, "signature">): Hex =>
   hashTypedData({
     domain: { ...token.domain, verifyingContract: token.address },
@@ -115,7 +115,7 @@ export const authorizationDigest = (token: EvmToken, message: Omit<EvmAuthorizat
     message
   })
 
-/** The call that moves the money: simulated by `verify`, signed by `sign`. */
+/** The token call that moves the money: simulated by `verify`, signed by `sign`. */
 export const transferData = ({ signature, ...signed }: EvmAuthorization): Hex => {
   const { from, nonce, to, validAfter, validBefore, value } = signed
   const terms = [from, to, value, validAfter, validBefore, nonce] as const

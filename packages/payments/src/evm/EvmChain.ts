@@ -1,8 +1,8 @@
 /**
- * Payments in USDC on Base and Base Sepolia: the port's seven questions, each answered in the file made
- * for it. Without an RPC endpoint quotes and claims still work; signing also needs the operator's key.
+ * Payment chain of Base and Base Sepolia: USDC by EIP-3009. Without an RPC endpoint quotes and claims still work; signing
+ * also needs the operator's key.
  *
- * Loads viem: import this module only where payments are configured.
+ * Loads viem: import this module only if payments are configured.
  */
 import { Clock, Effect, Redacted, Result } from "effect"
 import { getAddress } from "viem"
@@ -10,7 +10,7 @@ import { privateKeyToAccount } from "viem/accounts"
 import type { PrivateKeyAccount } from "viem/accounts"
 import { Limits } from "@muniment/domain/Limits"
 import type { PaymentRequirement } from "@muniment/domain/Payment"
-import { ChainUnavailable, type PaymentChain, type PaymentClaim, PaymentInvalid } from "../PaymentChain.ts"
+import { ChainUnavailable, type PaymentChain, type PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
 import {
   type EvmNetwork,
   type EvmToken,
@@ -31,11 +31,11 @@ export interface EvmChainOptions {
   readonly rpcUrl: string | undefined
   /** `0x` and 64 hex digits; pays the gas. */
   readonly operatorKey: Redacted.Redacted<string> | undefined
-  /** How deep a block must lie before what it holds ends a payment. */
+  /** Confirmations after which a block ends a payment. */
   readonly confirmations: number
 }
 
-/** Throws on an address or a key that is none (`isOperatorKey` tells beforehand). */
+/** Throws for an invalid address or key (see `isOperatorKey`). */
 export const evmChain = (options: EvmChainOptions): PaymentChain => {
   const { confirmations, network, operatorKey, rpcUrl } = options
   const token = evmToken(network)
@@ -55,12 +55,12 @@ export const evmChain = (options: EvmChainOptions): PaymentChain => {
         payer: authorization.from,
         payload: payloadOf(authorization)
       })),
-    verify: Effect.fnUntraced(function* (claim, units, promised = 0) {
+    verify: Effect.fnUntraced(function* (claim, units, committed = 0) {
       const authorization = yield* authorizationOf(claim)
       const nowSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
       const reason = brokenTerm(authorization, { payTo, units, nowSeconds })
       if (reason !== undefined) return yield* new PaymentInvalid({ reason })
-      yield* verify(yield* rpc, authorization, { payTo, units, promised, operator: operator?.address })
+      yield* verify(yield* rpc, authorization, { payTo, units, committed, operator: operator?.address })
     }),
     sign: Effect.fnUntraced(function* (claim, previous) {
       const authorization = yield* authorizationOf(claim)
@@ -69,14 +69,14 @@ export const evmChain = (options: EvmChainOptions): PaymentChain => {
     }),
     broadcast: (_, transaction) => Effect.flatMap(rpc, (node) => broadcast(node, transaction)),
     look: Effect.fnUntraced(function* (claim, transaction, units) {
-      // A journalled claim was read before: one that is broken now is a defect.
+      // A journalled claim was read before: one that cannot be read now is a defect.
       const authorization = yield* Effect.orDie(authorizationOf(claim))
       return yield* look(yield* rpc, authorization, transaction, { payTo, units, confirmations })
     })
   }
 }
 
-/** Whether a key can sign; nothing of it is told. */
+/** True for a private key that can sign. */
 export const isOperatorKey = (key: Redacted.Redacted<string>): boolean => Result.isSuccess(accountOf(key))
 
 const operatorAccount = (key: Redacted.Redacted<string>): PrivateKeyAccount =>
@@ -87,7 +87,7 @@ const keyPattern = /^0x[0-9a-fA-F]{64}$/
 const accountOf = (key: Redacted.Redacted<string>): Result.Result<PrivateKeyAccount, "not a key"> => {
   const text = Redacted.value(key)
   if (!isHexKey(text)) return Result.fail("not a key")
-  // Zero and numbers beyond the curve's order; what the library says of them may repeat them.
+  // Zero and numbers beyond the curve's order; the library's message may contain the key.
   return Result.try({ try: () => privateKeyToAccount(text), catch: () => "not a key" as const })
 }
 

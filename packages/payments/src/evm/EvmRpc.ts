@@ -1,18 +1,17 @@
 /**
- * Calls of an EVM node: each bounded in time, each failure the network's and never the payment's; only a
- * call that the node says was reverted is an answer. The first use proves that the node is of our chain
- * and the token the one whose domain payers sign for, so that a wrong URL neither refuses good payments
- * nor takes worthless ones.
+ * Calls of an EVM node, bounded in time. A failure is the network's, never the payment's; only a revert reported by the
+ * node is an answer. The first use verifies the chain id and the token's EIP-712 domain, so that a wrong URL neither
+ * refuses valid payments nor accepts worthless ones.
  *
- * What a failure says is made of names and codes: texts of libraries and nodes may hold the URL with its
- * key, or the payer's signature.
+ * Failures are described by names and codes: texts of libraries and nodes may contain the URL with its key, or the
+ * payer's signature.
  */
 import { Data, Effect } from "effect"
 import { BaseError, createPublicClient, decodeErrorResult, domainSeparator, http, isHex, parseAbi } from "viem"
 import { decodeFunctionResult, encodeFunctionData, numberToHex } from "viem"
 import type { Address, Hex, PublicClient } from "viem"
 import { Limits } from "@muniment/domain/Limits"
-import { ChainUnavailable } from "../PaymentChain.ts"
+import { ChainUnavailable } from "../chain/PaymentChain.ts"
 import type { EvmToken } from "./EvmAuthorization.ts"
 import { usdcAbi } from "./UsdcAbi.ts"
 
@@ -23,20 +22,20 @@ export interface EvmCall {
   readonly gas?: bigint
 }
 
-/** The chain's answer to a call or an estimate: it would be reverted. `reason` is printable and short. */
-/** What the node or the way to it threw; never passed on, since it may quote what was sent. */
+/** Thrown by the node or the transport; never passed on, because it may quote the request. */
 class NodeRefused extends Data.TaggedError("NodeRefused")<{ readonly cause: unknown }> {}
 
+/** The chain's answer to a call or an estimate: it would be reverted. `reason` is printable and short. */
 export class CallReverted extends Data.TaggedError("CallReverted")<{ readonly reason: string }> {}
 
 export interface EvmRpc {
   readonly token: EvmToken
   readonly ask: <A>(method: string, call: (client: PublicClient) => Promise<A>) => Effect.Effect<A, ChainUnavailable>
-  /** -> what it returns. `block`: default the one to come, whose time counts for an authorisation. */
+  /** -> returned bytes. `block`: by default the pending one, whose time applies to an authorisation. */
   readonly call: (call: EvmCall, block?: bigint | "latest") => Effect.Effect<Hex, CallReverted | ChainUnavailable>
   /** -> gas. */
   readonly estimate: (call: EvmCall) => Effect.Effect<bigint, CallReverted | ChainUnavailable>
-  /** Whether the token has seen this nonce of this payer, used or cancelled, by the end of a block. */
+  /** True if this nonce of this payer was used or cancelled by the end of the block. */
   readonly isNonceSpent: (from: Address, nonce: Hex, block: bigint) => Effect.Effect<boolean, ChainUnavailable>
   /** Units. */
   readonly balanceOf: (owner: Address) => Effect.Effect<bigint, ChainUnavailable>
@@ -55,7 +54,7 @@ export const evmRpc = (token: EvmToken, url: string): EvmRpc => {
 
   const attempt = <A>(method: string, call: (client: PublicClient) => Promise<A>) =>
     Effect.tryPromise({ try: () => call(client), catch: (cause) => new NodeRefused({ cause }) }).pipe(
-      // The transport's own limit ends with the headers.
+      // The transport's own limit covers only the headers.
       Effect.timeoutOrElse({
         duration: Limits.chainCallTimeoutMillis,
         orElse: () => Effect.fail(unavailable(`${method}: timed out`))
@@ -68,17 +67,16 @@ export const evmRpc = (token: EvmToken, url: string): EvmRpc => {
   const read = (data: Hex, block: bigint | "latest") =>
     askUnproven("eth_call", (node) => ethCall(node, { to: token.address, data }, block))
   const decode = <A>(what: string, decoded: () => A) =>
-    Effect.try({ try: decoded, catch: () => unavailable(`${what}: the token answers nonsense`) })
+    Effect.try({ try: decoded, catch: () => unavailable(`${what}: the token's answer cannot be decoded`) })
 
   const prove = Effect.gen(function* () {
     if (isProven) return
     const chainId = yield* askUnproven("eth_chainId", (node) => node.getChainId())
     const wanted = token.domain.chainId
-    if (chainId !== wanted) return yield* unavailable(`the node is of chain ${chainId}, not of ${wanted}`)
-    const data = encodeFunctionData({ abi: usdcAbi, functionName: "DOMAIN_SEPARATOR" })
-    const separator = yield* read(data, "latest")
+    if (chainId !== wanted) return yield* unavailable(`the node serves chain ${chainId}; expected ${wanted}`)
+    const separator = yield* read(separatorCall, "latest")
     const ours = domainSeparator({ domain: { ...token.domain, verifyingContract: token.address } })
-    if (separator !== ours) return yield* unavailable("the token's EIP-712 domain is not the one that payers sign for")
+    if (separator !== ours) return yield* unavailable(foreignDomain)
     isProven = true
   })
   const proven = <A, E>(effect: Effect.Effect<A, E>) => Effect.andThen(prove, effect)
@@ -116,6 +114,9 @@ export const evmRpc = (token: EvmToken, url: string): EvmRpc => {
   }
 }
 
+const separatorCall = encodeFunctionData({ abi: usdcAbi, functionName: "DOMAIN_SEPARATOR" })
+const foreignDomain = "the token's EIP-712 domain differs from the one that payers sign for"
+
 const ethCall = (client: PublicClient, call: EvmCall, block?: bigint | "latest"): Promise<Hex> =>
   client.request({
     method: "eth_call",
@@ -129,7 +130,7 @@ const rpcCall = ({ data, from, gas, to }: EvmCall) => ({
   ...(gas === undefined ? {} : { gas: numberToHex(gas) })
 })
 
-/** Reverted: JSON-RPC code 3; older nodes say so in words only, and so do all of them when gas runs out. */
+/** Reverted: JSON-RPC code 3; older nodes say so only in the message, as all nodes do when gas runs out. */
 const revertedCode = 3
 const revertedWords = /revert|out of gas|outofgas|gas required exceeds|invalid opcode|intrinsic gas/i
 const errorText = parseAbi(["error Error(string)"])
@@ -140,18 +141,18 @@ const revertReason = (cause: unknown): string | undefined => {
   return printable(revertText(data) ?? message.replace(/^.*execution reverted:? ?/i, "")) || "the call is reverted"
 }
 
-/** Of `Error(string)`, which is what the token reverts with. */
+/** Of `Error(string)`, with which the token reverts. */
 const revertText = (data: unknown): string | undefined => {
   if (!isHex(data)) return undefined
   try {
     return decodeErrorResult({ abi: errorText, data }).args[0]
   } catch {
-    // Another error than Error(string): the node's words must do.
+    // Not Error(string): use the node's message.
     return undefined
   }
 }
 
-/** What the node said, wherever viem put it. */
+/** The node's message, wherever viem puts it. */
 export const rpcError = (
   cause: unknown
 ): { readonly code?: number; readonly message: string; readonly data?: unknown } => {
@@ -164,7 +165,7 @@ export const rpcError = (
 const kindOf = (cause: unknown): string => {
   const { code } = rpcError(cause)
   if (code !== undefined) return `error ${code}`
-  if (!(cause instanceof BaseError)) return "no answer that can be read"
+  if (!(cause instanceof BaseError)) return "unreadable answer"
   const status = "status" in cause && typeof cause.status === "number" ? ` ${cause.status}` : ""
   return `${cause.name}${status}`
 }

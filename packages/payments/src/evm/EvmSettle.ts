@@ -1,31 +1,30 @@
 /**
- * The operator's transaction that hands a payer's authorisation to the token (EIP-1559). Signing and
- * sending are apart, as the journal must hold the bytes before the chain does.
+ * The operator's transaction that submits a payer's authorisation to the token (EIP-1559). Signing and sending are
+ * separate, because the journal must contain the bytes before the chain does.
  *
- * Invariants: money moves once however often this is signed, for the token takes a nonce once; no
- * transaction can cost more than `gasMax` times `feePerGasWeiMax` (Base adds the cost of its data on L1,
- * bounded by the size of a signature). Two that are signed before either is sent share the operator's
- * nonce: the loser is seen by `look` and signed anew.
+ * Invariants: money moves once however often it is signed, because the token accepts a nonce once; no transaction can
+ * cost more than `gasMax` times `feePerGasWeiMax` (Base adds the cost of its data on L1, bounded by the signature's
+ * size). Two transactions signed before either is sent share the operator's nonce: `look` finds the loser, which is
+ * signed again.
  */
 import { Effect } from "effect"
 import { hexToBigInt, keccak256, parseTransaction, recoverTransactionAddress } from "viem"
 import type { Hex, PrivateKeyAccount, TransactionSerializedEIP1559 } from "viem"
-import { type ChainUnavailable, PaymentInvalid, type SignedTransaction } from "../PaymentChain.ts"
+import { type ChainUnavailable, PaymentInvalid, type SignedTransaction } from "../chain/PaymentChain.ts"
 import { type EvmAuthorization, transferData } from "./EvmAuthorization.ts"
 import { type EvmRpc, rpcError } from "./EvmRpc.ts"
 import { gasMax } from "./EvmVerify.ts"
 
-/** 5 gwei; Base asks about 0.01. Above it a deposit would cost more than the smallest brings. */
+/** 5 gwei; Base costs about 0.01. Above it the smallest deposit would cost more than it brings. */
 export const feePerGasWeiMax = 5_000_000_000n
-/** An estimate and the run may differ by what the block did before. */
+/** An estimate and the execution may differ by earlier transactions of the block. */
 const gasMarginPercent = 20n
-/** Nodes take a replacement of a waiting transaction only if it pays a tenth more. */
+/** Nodes accept a replacement of a pending transaction only if it pays a tenth more. */
 const replacementPercent = 15n
 
 /**
- * `previous`, where the payment was signed before: while the operator's nonce in it is free, the new
- * transaction takes the same one and pays more, so that it replaces the stuck one and cannot queue
- * behind it.
+ * `previous`, if the payment was signed before: while its operator nonce is free, the new transaction uses the same one
+ * with a higher fee, so that it replaces the stuck one instead of queueing behind it.
  */
 export const sign = Effect.fn("EvmSettle.sign")(function* (
   rpc: EvmRpc,
@@ -46,9 +45,10 @@ export const sign = Effect.fn("EvmSettle.sign")(function* (
   const stuck = yield* previousOf(previous)
   const isReplacing = stuck !== undefined && stuck.sender === operator.address && stuck.nonce >= nonces.mined
   const paid = isReplacing ? { tip: more(fees.tip, stuck.tip), max: more(fees.max, stuck.max) } : fees
-  if (paid.max > feePerGasWeiMax) return yield* rpc.unavailable(`gas costs more than ${feePerGasWeiMax} wei`)
+  if (paid.max > feePerGasWeiMax)
+    return yield* rpc.unavailable(`gas costs more than the limit of ${feePerGasWeiMax} wei`)
   if (balance < gas * paid.max) {
-    return yield* rpc.unavailable(`the operator's wallet ${operator.address} has not enough ETH for gas`)
+    return yield* rpc.unavailable(`the operator's wallet ${operator.address} does not have enough ETH for gas`)
   }
   const raw = yield* Effect.promise(() =>
     operator.signTransaction({
@@ -65,7 +65,7 @@ export const sign = Effect.fn("EvmSettle.sign")(function* (
   return { hash: keccak256(raw), raw } satisfies SignedTransaction
 })
 
-/** An error means: nobody knows whether the chain has it. */
+/** An error means: unknown whether the chain has it. */
 export const broadcast = Effect.fn("EvmSettle.broadcast")(function* (rpc: EvmRpc, { raw }: SignedTransaction) {
   if (!isEip1559(raw)) return yield* rpc.unavailable("there is no signed transaction to send")
   yield* rpc.ask("eth_sendRawTransaction", (node) =>
@@ -78,10 +78,10 @@ export const broadcast = Effect.fn("EvmSettle.broadcast")(function* (rpc: EvmRpc
   )
 })
 
-/** The same bytes are there, or their nonce is history: `look` tells which transaction took it. */
+/** The chain has the same bytes, or their nonce is used: `look` finds the transaction that used it. */
 const isSentWords = /already known|already imported|already exists|known transaction|nonce too low/i
 
-/** A journalled transaction, read back. */
+/** Reads a journalled transaction. */
 interface JournalledTransaction {
   readonly hash: Hex
   readonly sender: Hex
@@ -90,7 +90,7 @@ interface JournalledTransaction {
   readonly tip: bigint
 }
 
-/** Undefined where none was signed here. */
+/** Undefined if none was signed here. */
 export const previousOf = Effect.fnUntraced(function* (transaction: SignedTransaction | undefined) {
   const raw = transaction?.raw
   if (raw === undefined || !isEip1559(raw)) return undefined
@@ -107,10 +107,7 @@ export const previousOf = Effect.fnUntraced(function* (transaction: SignedTransa
 
 const isEip1559 = (raw: string): raw is TransactionSerializedEIP1559 => /^0x02[0-9a-f]+$/.test(raw)
 
-/**
- * A revert is the payment's fault, unless the authorisation is spent: by then the money may be with us,
- * and only `look` may say.
- */
+/** A revert is the payment's fault, unless the authorisation is spent: then the money may have arrived (`look`). */
 const estimateGas = (
   rpc: EvmRpc,
   { from, nonce }: EvmAuthorization,
@@ -121,7 +118,7 @@ const estimateGas = (
       Effect.gen(function* () {
         const { number } = yield* rpc.ask("eth_getBlockByNumber", (node) => node.getBlock({ blockTag: "latest" }))
         if (yield* rpc.isNonceSpent(from, nonce, number)) {
-          return yield* rpc.unavailable("the authorization is used already: the chain must be looked at")
+          return yield* rpc.unavailable("the authorization is already used: the chain decides")
         }
         return yield* new PaymentInvalid({ reason: `the transfer would fail: ${reason}` })
       })
@@ -133,7 +130,7 @@ const estimateGas = (
     )
   )
 
-/** Wei per gas; `max` lets the base fee double while the transaction waits. */
+/** Wei per gas; with `max` the base fee may double while the transaction is pending. */
 const estimateFees = Effect.fnUntraced(function* (rpc: EvmRpc) {
   const [tip, { baseFeePerGas }] = yield* Effect.all(
     [
@@ -145,14 +142,14 @@ const estimateFees = Effect.fnUntraced(function* (rpc: EvmRpc) {
   if (baseFeePerGas === null) return yield* rpc.unavailable("the chain has no base fee (EIP-1559)")
   const least = baseFeePerGas + hexToBigInt(tip)
   const generous = least + baseFeePerGas
-  // A fee that is short of generous, but enough now, is still worth a try.
+  // A fee that is low, but enough at the moment, is still worth a try.
   return {
     tip: hexToBigInt(tip),
     max: generous > feePerGasWeiMax && least <= feePerGasWeiMax ? feePerGasWeiMax : generous
   }
 })
 
-/** `mined`: the first nonce that no block has; `next`: the first that no waiting transaction has either. */
+/** `mined`: the first nonce in no block; `next`: the first that no pending transaction has either. */
 const operatorNonces = (rpc: EvmRpc, { address }: PrivateKeyAccount) =>
   Effect.all(
     {

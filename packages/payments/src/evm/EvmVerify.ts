@@ -1,10 +1,11 @@
 /**
- * Every rule that an EIP-3009 payment must keep (x402, scheme_exact_evm.md, "Verification"), ours first
- * and then the library's: it must agree, but it alone would take a high-s signature, and it calls an
- * invalid signature what is a node that does not answer.
+ * Verification rules of an EIP-3009 payment ("Verification" of
+ * https://github.com/coinbase/x402/blob/main/specs/schemes/exact/scheme_exact_evm.md): ours, then the library's as a
+ * second opinion. The library alone would accept a high-s signature, and reports an invalid signature if a node does not
+ * answer.
  *
- * Invariant: a rule is broken (`PaymentInvalid`) only where the payment says so or the chain has
- * answered; a node that is away is `ChainUnavailable`.
+ * Invariant: `PaymentInvalid` only if the payment itself or the chain's answer shows it; a node that does not answer is
+ * `ChainUnavailable`.
  */
 import { Effect } from "effect"
 import { decodeFunctionResult, encodeFunctionData, hexToBigInt, recoverAddress, size } from "viem"
@@ -12,23 +13,23 @@ import type { Address } from "viem"
 import { ExactEvmScheme } from "@x402/evm/exact/facilitator"
 import { Limits } from "@muniment/domain/Limits"
 import { paymentNetworks } from "@muniment/domain/Payment"
-import { type ChainUnavailable, PaymentInvalid } from "../PaymentChain.ts"
+import { type ChainUnavailable, PaymentInvalid } from "../chain/PaymentChain.ts"
 import { authorizationDigest, ecdsaBytes, ecdsaParts, type EvmAuthorization } from "./EvmAuthorization.ts"
 import { payloadOf, transferData } from "./EvmAuthorization.ts"
 import type { CallReverted, EvmRpc } from "./EvmRpc.ts"
 import { contractWalletAbi } from "./UsdcAbi.ts"
 
-/** What one transfer may cost: a contract wallet's check of its signature is run at our expense. */
+/** Bounds one transfer: a contract wallet verifies its signature at our expense. */
 export const gasMax = 400_000n
-/** Stock clients sign for a minute; one that could land much later would stay unsettled as long. */
+/** Stock clients sign for a minute; a payment that is valid much longer could stay unsettled as long. */
 export const lifetimeSecondsMax = 86_400
-/** ERC-6492: a signature of a wallet that is yet to be deployed ends so. */
+/** ERC-6492: suffix of the signature of a wallet that is not deployed yet. */
 const undeployedSuffix = "6492".repeat(16)
-/** What `isValidSignature` returns for a valid one (ERC-1271). */
+/** Returned by `isValidSignature` for a valid signature (ERC-1271). */
 const contractWalletYes = "0x1626ba7e"
 const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** What must hold without asking anybody; undefined: it does. `payTo` is ours, `nowSeconds` our clock. */
+/** The rules that need no network call; undefined if all hold. `payTo` is ours, `nowSeconds` our clock. */
 export const brokenTerm = (
   authorization: EvmAuthorization,
   terms: { readonly payTo: Address; readonly units: number; readonly nowSeconds: number }
@@ -47,8 +48,8 @@ export const brokenTerm = (
   return undefined
 }
 
-const promisedText = (promised: number): string =>
-  promised === 0 ? "" : `, of which ${promised} are promised by payments under way`
+const committedText = (committed: number): string =>
+  committed === 0 ? "" : `, of which ${committed} are committed to payments under way`
 
 const expired = `the authorization has expired, or will within ${Limits.paymentSpareSeconds} seconds`
 
@@ -58,7 +59,7 @@ export const verify = Effect.fn("EvmVerify.verify")(function* (
   terms: {
     readonly payTo: Address
     readonly units: number
-    readonly promised: number
+    readonly committed: number
     readonly operator: Address | undefined
   }
 ) {
@@ -70,8 +71,8 @@ export const verify = Effect.fn("EvmVerify.verify")(function* (
     { concurrency: "unbounded" }
   )
   if (isSpent) return yield* invalid("the authorization is used or cancelled")
-  if (balance < authorization.value + BigInt(terms.promised)) {
-    return yield* invalid(`the payer's balance is too low: ${balance} units${promisedText(terms.promised)}`)
+  if (balance < authorization.value + BigInt(terms.committed)) {
+    return yield* invalid(`the payer's balance is too low: ${balance} units${committedText(terms.committed)}`)
   }
   const call = { to: rpc.token.address, data: transferData(authorization), from: terms.operator, gas: gasMax }
   yield* rpc
@@ -80,7 +81,7 @@ export const verify = Effect.fn("EvmVerify.verify")(function* (
   yield* askLibrary(rpc, authorization, terms)
 })
 
-/** As the token itself does it: whoever has code is asked, whoever has none must have signed by ECDSA. */
+/** As the token does: an address with code is asked (ERC-1271), one without must have signed by ECDSA. */
 const verifySignature = Effect.fnUntraced(function* (rpc: EvmRpc, authorization: EvmAuthorization) {
   const { from: address, signature } = authorization
   const digest = authorizationDigest(rpc.token, authorization)
@@ -88,10 +89,10 @@ const verifySignature = Effect.fnUntraced(function* (rpc: EvmRpc, authorization:
   if (code === undefined) {
     if (size(signature) !== ecdsaBytes) return yield* invalid(`the signature of a plain wallet has ${ecdsaBytes} bytes`)
     const { s, v } = ecdsaParts(signature)
-    // The token's own rules (EIP-2): one signature has one spelling.
+    // The token's rules (EIP-2): one signature has one form.
     if (hexToBigInt(s) > curveOrder / 2n) return yield* invalid("the signature's s is in the upper half (EIP-2)")
     if (v !== 27 && v !== 28) return yield* invalid("the signature's v must be 27 or 28")
-    // Not every r is a point of the curve.
+    // Recovery may fail: not every r is on the curve.
     const signer = yield* Effect.option(Effect.tryPromise(() => recoverAddress({ hash: digest, signature })))
     if (signer._tag === "None" || signer.value !== address) return yield* invalid("the signature is not the payer's")
     return
@@ -102,14 +103,14 @@ const verifySignature = Effect.fnUntraced(function* (rpc: EvmRpc, authorization:
   const answer = yield* rpc
     .call({ to: address, data, gas: gasMax })
     .pipe(Effect.catchTag("CallReverted", () => invalid(refused)))
-  // A contract that is no wallet may answer anything.
+  // A contract that is not a wallet may return anything.
   const isYes = yield* Effect.try(() => decodeFunctionResult({ ...question, data: answer }) === contractWalletYes).pipe(
     Effect.orElseSucceed(() => false)
   )
   if (!isYes) return yield* invalid(refused)
 })
 
-/** The second opinion. It hides what the node did, hence the note of what its calls ran into. */
+/** The second opinion. It hides failures of the node, so its calls record them. */
 const askLibrary = Effect.fnUntraced(function* (
   rpc: EvmRpc,
   authorization: EvmAuthorization,

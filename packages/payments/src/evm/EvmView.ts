@@ -1,11 +1,10 @@
 /**
- * What the chain knows of a payment, whoever sent it. An authorisation is public once it is sent, so
- * that somebody else may hand it in first: the money reaches us all the same.
+ * State of a payment on the chain, whichever address sent the transaction. An authorisation is public once it is sent,
+ * so another sender may submit it first: the money arrives all the same.
  *
- * Invariants: one block, the head, answers both "is it spent" and "is it too late", lest a payment that
- * landed between two questions be given up. A nonce pays for the Transfer log that directly follows its
- * own AuthorizationUsed log (the token writes them in that order, with no call between): another
- * transfer in the same transaction is another payment's.
+ * Invariants: one block, the head, answers both "is it spent" and "is it too late", so that a payment included between
+ * two calls is not given up. A nonce pays for the Transfer log that directly follows its own AuthorizationUsed log (the
+ * token writes them in that order, with no call between): other transfers in the transaction are other payments.
  */
 import { Effect } from "effect"
 import {
@@ -20,30 +19,30 @@ import {
 } from "viem"
 import { TransactionNotFoundError, TransactionReceiptNotFoundError } from "viem"
 import type { Address, Block, Hash, TransactionReceipt } from "viem"
-import type { ChainView, SignedTransaction, UnpaidNext } from "../PaymentChain.ts"
+import type { ChainView, SignedTransaction, UnpaidNext } from "../chain/PaymentChain.ts"
 import type { EvmAuthorization } from "./EvmAuthorization.ts"
 import { type EvmRpc, rpcError } from "./EvmRpc.ts"
 import { previousOf } from "./EvmSettle.ts"
 import { lifetimeSecondsMax } from "./EvmVerify.ts"
 import { usdcEvents } from "./UsdcAbi.ts"
 
-/** What is looked for: this many units, to us. */
+/** The transfer looked for: `units` to us. */
 export interface EvmTerms {
   readonly payTo: Address
   readonly units: number
-  /** How deep a block must lie before what it holds ends a payment. */
+  /** Confirmations after which a block ends a payment. */
   readonly confirmations: number
-  /** How many blocks are searched at once for logs; `logWindowBlocks`. */
+  /** Blocks searched for logs in one call; default `logWindowBlocks`. */
   readonly windowBlocks?: bigint
 }
 
-/** Where a node does not say what is final. */
+/** Used if a node does not report the final block. */
 const finalConfirmations = 64
 /** JSON-RPC (EIP-1474). */
 const limitExceededCode = -32_005
-/** Many nodes refuse to search more at once. */
+/** Many nodes refuse larger searches. */
 const logWindowBlocks = 1_000n
-/** A day of Base's blocks is 44 windows. */
+/** A day of Base's blocks needs 44 windows. */
 const logWindowsMax = 128
 
 type Head = Pick<Block<bigint, false, "latest">, "number" | "timestamp" | "baseFeePerGas">
@@ -64,7 +63,7 @@ export const look = Effect.fn("EvmView.look")(function* (
   return unpaid(yield* whatNext(rpc, authorization, transaction, ours, head))
 })
 
-/** Unspent and in time: what became of our transaction? */
+/** Unspent and not expired: the state of our transaction decides. */
 const whatNext = Effect.fnUntraced(function* (
   rpc: EvmRpc,
   { from }: EvmAuthorization,
@@ -75,14 +74,14 @@ const whatNext = Effect.fnUntraced(function* (
   const ours = yield* previousOf(signed)
   if (ours === undefined) return "resign"
   if (receipt?.status === "reverted") {
-    // A contract can pass every estimate and revert in the block, at our cost each time: once is enough.
+    // A contract can pass each estimate and revert in the block, at our cost: no second attempt.
     const code = yield* rpc.ask("eth_getCode", (node) => node.getCode({ address: from }))
     return code === undefined ? "resign" : "wait"
   }
   const mined = yield* rpc.ask("eth_getTransactionCount", (node) =>
     node.getTransactionCount({ address: ours.sender, blockNumber: head.number })
   )
-  // Another transaction took the operator's nonce; or no block will take ours at this fee.
+  // Another transaction used the operator's nonce, or our fee is too low.
   if (mined > ours.nonce || ours.max < (head.baseFeePerGas ?? 0n)) return "resign"
   const known = yield* rpc.ask("eth_getTransactionByHash", (node) =>
     orNotFound(node.getTransaction({ hash: ours.hash }))
@@ -90,7 +89,7 @@ const whatNext = Effect.fnUntraced(function* (
   return known === undefined ? "resend" : "wait"
 })
 
-/** By somebody's transaction: a payment to us, a payment elsewhere, or a cancellation. */
+/** Spent: paid to us, paid elsewhere, or cancelled. */
 const whereSpent = Effect.fnUntraced(function* (
   rpc: EvmRpc,
   authorization: EvmAuthorization,
@@ -121,14 +120,14 @@ const paid = Effect.fnUntraced(function* (rpc: EvmRpc, receipt: TransactionRecei
   return { _tag: "Paid", hash: receipt.transactionHash, confirmations, isFinal } satisfies ChainView
 })
 
-/** The node has answered, and knows no such block; a node that answers too many has not. */
+/** The node answered that there is no such block; a rate limit is not such an answer. */
 const isTagUnknown = (cause: unknown): boolean => {
   if (cause instanceof BlockNotFoundError) return true
   const { code } = rpcError(cause)
   return code !== undefined && code !== limitExceededCode
 }
 
-/** Every block that may still take the authorisation has a later time than it allows. */
+/** Every block that could still include the authorisation is later than it allows. */
 const isTooLate = Effect.fnUntraced(function* (
   rpc: EvmRpc,
   { validBefore }: EvmAuthorization,
@@ -168,9 +167,8 @@ export const isPaidBy = (
 }
 
 /**
- * The log by which the nonce was spent. It was unspent when we took the payment, not more than
- * `lifetimeSecondsMax` before it expires, and the token takes none after that: those blocks are searched
- * first, backwards. Only a cancellation can be later.
+ * The log that spent the nonce. It was unspent when we accepted the payment, at most `lifetimeSecondsMax` before it
+ * expires, and the token accepts none later: those blocks are searched first, backwards. Only a cancellation can be later.
  */
 const findSpending = Effect.fnUntraced(function* (
   rpc: EvmRpc,
@@ -199,7 +197,7 @@ const findSpending = Effect.fnUntraced(function* (
 const [authorizationUsed] = encodeEventTopics({ abi: usdcEvents, eventName: "AuthorizationUsed" })
 const [authorizationCanceled] = encodeEventTopics({ abi: usdcEvents, eventName: "AuthorizationCanceled" })
 
-/** From `last` back to `first`, then from `last` on to `head`; both ends of a window belong to it. */
+/** From `last` back to `first`, then from `last` forward to `head`; both ends of a window are included. */
 const logWindows = (
   { first, head, last }: { readonly first: bigint; readonly last: bigint; readonly head: bigint },
   size: bigint
@@ -216,12 +214,12 @@ const logWindows = (
   return windows
 }
 
-/** A block older than `time` (Unix seconds), or the first of all; the next younger is in a window of it. */
+/** A block older than `time` (Unix seconds), or block 0; the oldest block not older than `time` is within a window of it. */
 const blockBefore = Effect.fnUntraced(function* (rpc: EvmRpc, time: bigint, window: bigint, head: Head) {
   const isBefore = (number: bigint) => Effect.map(blockAt(rpc, number), ({ timestamp }) => timestamp < time)
   let high = head.number
   let low = head.number
-  // What is looked for is recent, as a rule. Both loops halve or double: they are as long as a number.
+  // Usually recent. Both loops halve or double, so they take logarithmic time.
   for (let stride = window; ; stride *= 2n) {
     low = low > stride ? low - stride : 0n
     if (low === 0n || (yield* isBefore(low))) break
@@ -247,7 +245,7 @@ const orNotFound = <A>(answer: Promise<A>): Promise<A | undefined> =>
     throw cause
   })
 
-/** Of a receipt that came after the head, one. */
+/** 1 for a receipt that is newer than the head. */
 const confirmationsOf = ({ blockNumber }: TransactionReceipt, head: Head): number =>
   Math.max(1, Number(head.number - blockNumber) + 1)
 

@@ -1,6 +1,6 @@
 /**
- * The part of Circle's FiatToken (its versions 2 to 2.2) that payments call and read: EIP-3009. The two
- * overloads of `transferWithAuthorization` are kept apart, as an overloaded name tells neither apart.
+ * ABI of Circle's FiatToken (versions 2 to 2.2) as far as payments use it: EIP-3009. The two overloads of
+ * `transferWithAuthorization` are separate constants, because the name alone is ambiguous.
  */
 import { parseAbi } from "viem"
 
@@ -10,7 +10,7 @@ export const usdcAbi = parseAbi([
   "function authorizationState(address authorizer, bytes32 nonce) view returns (bool)"
 ])
 
-/** In every version; what it packs of v, r and s is what the other overload takes as 65 bytes. */
+/** In every version; v, r and s are the 65 bytes of the other overload. */
 export const transferByParts = parseAbi([
   "function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)"
 ])

@@ -1,6 +1,6 @@
 /**
- * The operator's Solana key, as wallets and `solana-keygen` write it. It signs messages and tells its
- * address; the seed stays in the closure, so that no log or error can show it.
+ * The operator's Solana key, in the formats of wallets and `solana-keygen`. Signs messages and has an address; the seed
+ * stays in a closure, so that no log or error can contain it.
  */
 import { Redacted } from "effect"
 import { ed25519KeyBytes, ed25519PublicKey, ed25519Sign } from "@muniment/trust/Ed25519"
@@ -14,7 +14,7 @@ export interface SolanaKey {
 
 /**
  * Reads a 64-byte secret key (seed and public key) as base58 or as a JSON array of numbers, or a 32-byte
- * seed as base58 or hex. Undefined for anything else, and where the public half is not the seed's.
+ * seed as base58 or hex. Undefined for anything else, and if the public half does not belong to the seed.
  */
 export const parseSolanaKey = (key: Redacted.Redacted<string>): SolanaKey | undefined => {
   const bytes = keyBytes(Redacted.value(key).trim())
@@ -27,7 +27,7 @@ export const parseSolanaKey = (key: Redacted.Redacted<string>): SolanaKey | unde
 }
 
 const secretKeyBytes = 2 * ed25519KeyBytes
-/** 64 bytes are at most 88 characters; checked first, as decoding costs the square of the length. */
+/** 64 bytes are at most 88 characters; checked first, because decoding takes quadratic time. */
 const base58Pattern = /^[1-9A-HJ-NP-Za-km-z]{32,88}$/
 const hexSeedPattern = /^(0x)?[0-9a-fA-F]{64}$/
 const jsonPattern = /^\[[\d\s,]{127,512}\]$/

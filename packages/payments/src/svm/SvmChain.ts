@@ -1,17 +1,17 @@
 /**
- * The payment chain of Solana: USDC by the SPL Token program, scheme "exact" of x402. The payer signs a
- * transaction whose fee we pay; it is nothing until our signature stands first in it, so only we can send
- * it, and only as it is. `resign` does not occur: a message has one signature of ours.
+ * Payment chain of Solana: USDC by the SPL Token program, scheme "exact" of x402. The payer signs a transaction whose fee
+ * we pay; it is valid only with our signature first, so only we can send it, unchanged. `resign` does not occur: a
+ * message has one signature of ours.
  *
- * What is missing (no RPC URL, no key) makes the calls that need it `ChainUnavailable`; what a payment
- * says against the rules is `PaymentInvalid` without either.
+ * Without an RPC URL or a key the calls that need it fail as `ChainUnavailable`; a violated rule is `PaymentInvalid` even
+ * then.
  */
 import { Effect, type Redacted } from "effect"
 import { address } from "@solana/kit"
 import { findAssociatedTokenPda, TOKEN_PROGRAM_ADDRESS } from "@solana-program/token"
 import { Limits } from "@muniment/domain/Limits"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
-import { ChainUnavailable, type PaymentChain, type PaymentClaim, type PaymentInvalid } from "../PaymentChain.ts"
+import { ChainUnavailable, type PaymentChain, type PaymentClaim, type PaymentInvalid } from "../chain/PaymentChain.ts"
 import { parseSolanaKey } from "./SolanaKey.ts"
 import { SvmLifetimes } from "./SvmLifetimes.ts"
 import { svmRpc, type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
@@ -27,24 +27,20 @@ export interface SvmChainOptions {
   readonly rpcUrl: string | undefined
   /** See `parseSolanaKey`; pays the fees. */
   readonly operatorKey: Redacted.Redacted<string> | undefined
-  /** Where a facilitator pays the fees. */
+  /** If a facilitator pays the fees. */
   readonly feePayer?: string
   readonly confirmations: SvmConfirmations
 }
 
 export interface SvmChain extends PaymentChain {
-  /** The part of `verify` that needs neither network nor key, for where a facilitator does the rest. */
+  /** The part of `verify` that needs neither network nor key; a facilitator does the rest. */
   readonly verifyOffline: (claim: PaymentClaim, units: number) => Effect.Effect<void, PaymentInvalid | ChainUnavailable>
 }
 
-/** Throws for an address or a key that is none, without showing it. */
+/** Throws for an invalid address or key, without showing it. */
 export const svmChain = (options: SvmChainOptions): SvmChain => {
   const { network, confirmations } = options
-  const key = options.operatorKey && parseSolanaKey(options.operatorKey)
-  if (options.operatorKey !== undefined && key === undefined)
-    throw new Error("the operator's Solana key cannot be read")
-  const feePayer = options.feePayer === undefined ? key?.address : address(options.feePayer)
-  if (key !== undefined && feePayer !== key.address) throw new Error("the fee payer is not the operator")
+  const { feePayer, key } = payerOf(options)
   const payTo = address(options.payTo)
   const mint = address(paymentNetworks[network].usdc)
   const rpc = options.rpcUrl === undefined ? unreachable : svmRpc(network, options.rpcUrl)
@@ -59,7 +55,7 @@ export const svmChain = (options: SvmChainOptions): SvmChain => {
       ([holding]) => holding
     )
   const read = Effect.fn("SvmChain.read")(function* (claim: PaymentClaim, units: number) {
-    if (feePayer === undefined) return yield* unavailable("no fee payer is known")
+    if (feePayer === undefined) return yield* unavailable("the fee payer is not known yet")
     const transaction = yield* decodeSvmPayload(claim.payload)
     const [destination, feePayerHolding] = yield* Effect.all([holdingOf(payTo), holdingOf(feePayer)])
     const terms = { feePayer, payTo, mint, destination, feePayerHolding, units: BigInt(units) }
@@ -90,10 +86,10 @@ export const svmChain = (options: SvmChainOptions): SvmChain => {
     verifyOffline: Effect.fn("SvmChain.verifyOffline")(function* (claim, units) {
       yield* verifySvmOffline(network, yield* read(claim, units))
     }),
-    verify: Effect.fn("SvmChain.verify")(function* (claim, units, promised = 0) {
+    verify: Effect.fn("SvmChain.verify")(function* (claim, units, committed = 0) {
       const verified = yield* read(claim, units)
       yield* verifySvmOffline(network, verified)
-      yield* asUnavailable(verifySvmOnChain(rpc, lifetimes, key, verified, promised))
+      yield* asUnavailable(verifySvmOnChain(rpc, lifetimes, key, verified, committed))
     }),
     sign: Effect.fn("SvmChain.sign")(function* (claim) {
       if (key === undefined) return yield* unavailable("there is no operator key")
@@ -102,12 +98,20 @@ export const svmChain = (options: SvmChainOptions): SvmChain => {
     }),
     broadcast: (_, { raw }) => asUnavailable(broadcastSvm(rpc, raw)),
     look: Effect.fn("SvmChain.look")(function* (claim, { hash }, units) {
-      // Journalled claims have been read before.
+      // A journalled claim was decoded before.
       const transaction = yield* Effect.orDie(decodeSvmPayload(claim.payload))
       const viewed = { id: claim.id, transaction, signature: hash, destination: yield* holdingOf(payTo), units }
       return yield* asUnavailable(lookAtSvm(rpc, lifetimes, confirmations, viewed))
     })
   }
+}
+
+const payerOf = ({ feePayer, operatorKey }: SvmChainOptions) => {
+  const key = operatorKey && parseSolanaKey(operatorKey)
+  if (operatorKey !== undefined && key === undefined) throw new Error("the operator's Solana key cannot be read")
+  const payer = feePayer === undefined ? key?.address : address(feePayer)
+  if (key !== undefined && payer !== key.address) throw new Error("the fee payer is not the operator")
+  return { key, feePayer: payer }
 }
 
 const isRpcFailure = (error: unknown): error is SvmRpcFailure => error instanceof SvmRpcFailure

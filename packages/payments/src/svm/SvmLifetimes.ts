@@ -1,13 +1,10 @@
 /**
- * Until which block height a payment may land. A blockhash serves 150 blocks after its own (the runtime's
- * MAX_PROCESSING_AGE), but no RPC call tells a blockhash's height, and `isBlockhashValid` is as false for
- * one that the node has not seen yet as for one that has run out. So a bound is kept from when it was seen:
- *
- * - a node that called it valid at some height: 150 blocks after that height, and some for another fork;
- * - after a restart, first asked about at some height of a node in good health (at most 128 slots behind
- *   its cluster): 150 blocks more, as the payer may have read a blockhash that this node had yet to see.
- *
- * Bounds are kept in memory: to forget one costs time until a payment counts as failed, never money.
+ * Last block height at which a payment may be included. A blockhash is valid for 150 blocks (the runtime's
+ * MAX_PROCESSING_AGE), but no RPC call returns a blockhash's height, and `isBlockhashValid` is false both before the node
+ * has seen it and after it has expired. So the bound is kept from the first observation: a node called it valid at some
+ * height: 150 blocks after that, plus a margin for forks; or, after a restart, first asked about at some height of a
+ * healthy node (at most 128 slots behind its cluster): 150 blocks more, because the payer may have read a blockhash that
+ * this node had not seen. In memory only: losing a bound costs time until a payment counts as failed, never money.
  */
 const blockhashBlocksMax = 150n
 const forkBlocksMax = 32n
@@ -15,32 +12,32 @@ const lagBlocksMax = 150n
 const lifetimesMax = 4_096
 
 export class SvmLifetimes {
-  private readonly lastHeights = new Map<string, bigint>()
+  readonly #lastHeights = new Map<string, bigint>()
 
-  /** The last block height at which the payment may land; undefined: nothing known. */
+  /** Last block height at which the payment may be included; undefined if unknown. */
   lastHeightOf(paymentId: string): bigint | undefined {
-    return this.lastHeights.get(paymentId)
+    return this.#lastHeights.get(paymentId)
   }
 
-  /** A node knew the payment's blockhash as valid when its own height was `height` or less. */
+  /** A node reported the payment's blockhash as valid at height `height` or less. */
   seenValid(paymentId: string, height: bigint): void {
-    this.keep(paymentId, height + blockhashBlocksMax + forkBlocksMax)
+    this.#keep(paymentId, height + blockhashBlocksMax + forkBlocksMax)
   }
 
-  /** The payment exists while a node in good health is at `height`. */
+  /** The payment exists while a healthy node is at `height`. */
   seenAt(paymentId: string, height: bigint): void {
-    this.keep(paymentId, height + lagBlocksMax + blockhashBlocksMax)
+    this.#keep(paymentId, height + lagBlocksMax + blockhashBlocksMax)
   }
 
   forget(paymentId: string): void {
-    this.lastHeights.delete(paymentId)
+    this.#lastHeights.delete(paymentId)
   }
 
-  /** The earlier bound stands: both hold. */
-  private keep(paymentId: string, lastHeight: bigint): void {
-    const known = this.lastHeights.get(paymentId)
-    this.lastHeights.set(paymentId, known !== undefined && known < lastHeight ? known : lastHeight)
-    const [oldest] = this.lastHeights.keys()
-    if (this.lastHeights.size > lifetimesMax && oldest !== undefined) this.lastHeights.delete(oldest)
+  /** The lower bound wins: both hold. */
+  #keep(paymentId: string, lastHeight: bigint): void {
+    const known = this.#lastHeights.get(paymentId)
+    this.#lastHeights.set(paymentId, known !== undefined && known < lastHeight ? known : lastHeight)
+    const [oldest] = this.#lastHeights.keys()
+    if (this.#lastHeights.size > lifetimesMax && oldest !== undefined) this.#lastHeights.delete(oldest)
   }
 }

@@ -1,9 +1,8 @@
 /**
- * Calls of a Solana RPC node: each bounded in time, each error the network's and never the payment's.
- * The first call proves by the genesis hash that the node is of our cluster, so that a wrong URL can
- * neither refuse good payments nor take worthless ones.
+ * Calls of a Solana RPC node, bounded in time. An error is the network's, never the payment's. The first call verifies
+ * the cluster by its genesis hash, so that a wrong URL neither refuses valid payments nor accepts worthless ones.
  *
- * What a failure says is made of codes only: texts of libraries and nodes may hold the URL with its key.
+ * Failures are described by codes only: texts of libraries and nodes may contain the URL with its key.
  */
 import { Data, Effect } from "effect"
 import { createSolanaRpc, isSolanaError, SOLANA_ERROR__RPC__TRANSPORT_HTTP_ERROR, type SolanaRpcApi } from "@solana/kit"
@@ -14,7 +13,7 @@ import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 export class SvmRpcFailure extends Data.TaggedError("SvmRpcFailure")<{
   readonly method: string
   readonly reason: string
-  /** Of the Solana errors that it is made of, outermost first. */
+  /** Codes of the nested Solana errors, outermost first. */
   readonly codes: ReadonlyArray<number>
 }> {}
 
@@ -42,14 +41,14 @@ export const svmRpc = (network: PaymentNetwork, url: string): SvmRpc => {
     if (isOurCluster) return
     const method = "getGenesisHash"
     const genesis = yield* askUnproven(method, (node, options) => node.getGenesisHash().send(options))
-    // A CAIP-2 reference is the genesis hash, cut to its length.
+    // A CAIP-2 reference is the genesis hash, truncated.
     if (`solana:${genesis}`.startsWith(paymentNetworks[network].caip2)) isOurCluster = true
-    else return yield* new SvmRpcFailure({ method, reason: `the node is not of ${network}`, codes: [] })
+    else return yield* new SvmRpcFailure({ method, reason: `the node does not serve ${network}`, codes: [] })
   })
   return { ask: (method, call) => Effect.andThen(proveCluster, askUnproven(method, call)) }
 }
 
-/** An error of a library has a cause of a cause at most; the bound is against circles. */
+/** Errors of libraries are nested two deep at most; the bound stops circular causes. */
 const causesMax = 4
 
 const chainOf = (cause: unknown): ReadonlyArray<object> => {
@@ -69,7 +68,7 @@ const reasonOf = (cause: unknown): string => {
   const [code] = codesOf(cause)
   if (code !== undefined) return `error ${code}`
   const system = chainOf(cause).find((one) => "code" in one && typeof one.code === "string" && isCode(one.code))
-  return system !== undefined && "code" in system ? String(system.code) : "no answer that can be read"
+  return system !== undefined && "code" in system ? String(system.code) : "unreadable answer"
 }
 
 /** `ECONNREFUSED`, `UND_ERR_SOCKET`. */

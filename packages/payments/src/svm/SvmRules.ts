@@ -1,11 +1,10 @@
 /**
- * The rules of an x402 payment on Solana that need no network, as a table (x402 specification,
- * schemes/exact/scheme_exact_svm.md, and payments.md for those that the libraries lack).
+ * Offline rules of an x402 payment on Solana, as a table: those of
+ * https://github.com/coinbase/x402/blob/main/specs/schemes/exact/scheme_exact_svm.md, and those that the libraries lack.
  *
- * We pay the fee of a transaction that a stranger wrote, so the shape is a list of what may be in it:
- * compute limit, compute price, one TransferChecked, then Memo and Lighthouse. Whatever could move our
- * lamports or tokens needs our account in an instruction, and it stands in none. A durable nonce is
- * outside the shape too: the lifetime of every payment is that of its blockhash.
+ * We pay the fee of a transaction that a stranger wrote, so only listed instructions are allowed: compute limit, compute
+ * price, one TransferChecked, then Memo and Lighthouse. An instruction that could move our lamports or tokens needs our
+ * account, which none may contain. A durable nonce is not allowed either: a payment lives as long as its blockhash.
  */
 import { ed25519Verify } from "@muniment/trust/Ed25519"
 import { type Address, address, getAddressEncoder } from "@solana/kit"
@@ -16,7 +15,7 @@ import {
 } from "@solana-program/compute-budget"
 import { type SvmInstruction, type SvmTransaction, transferOf } from "./SvmTransaction.ts"
 
-/** What the payment has to be. */
+/** The required payment. */
 export interface SvmTerms {
   readonly feePayer: Address
   readonly payTo: Address
@@ -29,11 +28,11 @@ export interface SvmTerms {
 }
 
 export const usdcDecimals = 6
-/** Stock clients ask for 6,000 to 20,000 units; Lighthouse's assertions come on top. */
+/** Stock clients request 6,000 to 20,000 units; Lighthouse's assertions are added. */
 export const computeUnitsMax = 400_000
-/** Millionths of a lamport for a compute unit; the library's own bound. */
+/** Millionths of a lamport per compute unit; the library's own bound. */
 export const computeUnitPriceMax = 5_000_000
-/** What a payer may spend of our lamports beyond the fee of the signatures. */
+/** Lamports that a payer may spend of ours in addition to the signature fee. */
 export const priorityFeeLamportsMax = 50_000
 /** Fee payer and payer. */
 export const signersMax = 2
@@ -42,7 +41,7 @@ export const lighthouseProgram = address("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1q
 const instructionsMin = 3
 const instructionsMax = 7
 
-/** The first rule that the payment breaks, in words for the payer. */
+/** The first rule that the payment violates, as a message for the payer. */
 export const brokenSvmRule = (transaction: SvmTransaction, terms: SvmTerms): string | undefined =>
   rules.find(([, holds]) => !holds(transaction, terms))?.[0]
 
@@ -82,7 +81,7 @@ const rules: ReadonlyArray<Rule> = [
   ],
   ["the amount is not the one asked for", ({ transfer }, { units }) => transfer.units === units],
   ["the fee payer cannot be the payer", ({ transfer }, { feePayer }) => transfer.authority !== feePayer],
-  // From one of our accounts into the other no money comes in.
+  // A transfer between our own accounts brings no money.
   ["the recipient cannot be the payer", ({ transfer }, { payTo }) => transfer.authority !== payTo],
   [
     "the source is an account of ours",
@@ -104,7 +103,7 @@ const rules: ReadonlyArray<Rule> = [
 const isSigner = (accounts: ReadonlyArray<Address>, signatures: ReadonlyArray<unknown>, one: Address): boolean =>
   accounts.slice(0, signatures.length).includes(one)
 
-/** All but the fee payer's, whose slot is ours to fill. */
+/** All signatures except the fee payer's, which we add. */
 const areSignaturesValid = ({ accounts, signatures, messageBytes }: SvmTransaction): boolean =>
   signatures.every((signature, at) => {
     const signer = accounts[at]

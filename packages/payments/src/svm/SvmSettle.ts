@@ -1,7 +1,7 @@
 /**
- * Signs as fee payer and sends. Nothing leaves this process signed that breaks a rule, whatever was
- * verified before; the amount alone is the caller's to compare. Ed25519 signatures are deterministic: to
- * sign a payment again, after a restart too, gives the same transaction, which lands once at most.
+ * Signs as fee payer, and sends. Checks the rules again before signing, except the amount, which the caller compares.
+ * Ed25519 signatures are deterministic: signing a payment again, also after a restart, gives the same transaction, which
+ * is included at most once.
  */
 import { Effect } from "effect"
 import {
@@ -9,13 +9,13 @@ import {
   getBase58Decoder,
   SOLANA_ERROR__TRANSACTION_ERROR__ALREADY_PROCESSED
 } from "@solana/kit"
-import { PaymentInvalid, type SignedTransaction } from "../PaymentChain.ts"
+import { PaymentInvalid, type SignedTransaction } from "../chain/PaymentChain.ts"
 import type { SolanaKey } from "./SolanaKey.ts"
 import type { SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
 import { brokenSvmRule, type SvmTerms } from "./SvmRules.ts"
 import { signAsFeePayer, type SvmTransaction } from "./SvmTransaction.ts"
 
-/** `terms` without regard to its units. */
+/** Ignores the units of `terms`. */
 export const signSvm = Effect.fn("SvmSettle.sign")(function* (
   transaction: SvmTransaction,
   terms: Omit<SvmTerms, "units">,
@@ -27,7 +27,7 @@ export const signSvm = Effect.fn("SvmSettle.sign")(function* (
   return { hash: getBase58Decoder().decode(signature), raw } satisfies SignedTransaction
 })
 
-/** Preflight and retries are ours: `verify` has simulated it, and the state machine sends again. */
+/** Without the node's preflight and retries: `verify` has simulated it, and the state machine resends. */
 export const broadcastSvm = (rpc: SvmRpc, raw: string): Effect.Effect<void, SvmRpcFailure> =>
   rpc
     .ask("sendTransaction", (node, options) =>

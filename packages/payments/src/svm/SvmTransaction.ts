@@ -1,9 +1,9 @@
 /**
- * A payer's Solana transaction taken apart, trusting nothing: the bytes are read once, and only if writing
- * them again gives the same bytes (so that two spellings of one message cannot be two payments).
+ * Decodes a payer's untrusted Solana transaction. It is accepted only if encoding it again gives the same bytes, so that
+ * two encodings of one message cannot be two payments.
  *
- * A payment is its message, not its signatures: validators process a message once, and ours is the first
- * signature of it. Nobody can land it before we have signed, nor with another first signature than ours.
+ * A payment is its message, not its signatures: validators process a message once, and ours is its first signature, so
+ * no one can submit it before we have signed.
  */
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
@@ -20,12 +20,12 @@ import {
 } from "@solana/kit"
 import { getTransferCheckedInstructionDataDecoder, TOKEN_PROGRAM_ADDRESS } from "@solana-program/token"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
-import { PaymentInvalid } from "../PaymentChain.ts"
+import { PaymentInvalid } from "../chain/PaymentChain.ts"
 import type { SolanaKey } from "./SolanaKey.ts"
 
 export interface SvmInstruction {
   readonly program: Address | undefined
-  /** Undefined where a lookup table would name it. */
+  /** Undefined if a lookup table names it. */
   readonly accounts: ReadonlyArray<Address | undefined>
   readonly data: Uint8Array
 }
@@ -55,11 +55,11 @@ export interface SvmTransaction {
   readonly signatures: ReadonlyArray<Uint8Array | undefined>
   readonly lookupTables: number
   readonly instructions: ReadonlyArray<SvmInstruction>
-  /** The first one; others are against the rules. */
+  /** The first one; the rules allow no other. */
   readonly transfer: SvmTransfer
 }
 
-/** What fits into a packet; validators take nothing longer. */
+/** Size of a packet; validators accept nothing longer. */
 const transactionBytesMax = 1_232
 const transferCheckedTag = 12
 const transferCheckedBytes = 10
@@ -71,12 +71,12 @@ export const decodeSvmPayload = (payload: unknown): Effect.Effect<SvmTransaction
   if (typeof wire === "string") return Effect.fail(new PaymentInvalid({ reason: wire }))
   return Effect.try({
     try: () => decode(wire),
-    // The decoders of the library throw for what they cannot read; what they say helps no payer.
+    // The library's decoders throw; their messages do not help the payer.
     catch: () => new PaymentInvalid({ reason: "the transaction could not be decoded" })
   }).pipe(
     Effect.filterOrFail(
       (decoded) => decoded !== undefined,
-      () => new PaymentInvalid({ reason: "the transaction holds no TransferChecked of the Token program" })
+      () => new PaymentInvalid({ reason: "the transaction contains no TransferChecked of the Token program" })
     )
   )
 }
@@ -84,7 +84,7 @@ export const decodeSvmPayload = (payload: unknown): Effect.Effect<SvmTransaction
 export const paymentIdOf = (network: PaymentNetwork, { messageHash }: SvmTransaction): string =>
   `svm:${network === "solana" ? "mainnet" : "devnet"}:${messageHash}`
 
-/** The payer's message with the fee payer's signature added; every other byte stays. */
+/** The payer's message with the fee payer's signature added; all other bytes are unchanged. */
 export const signAsFeePayer = ({ transaction, messageBytes, accounts }: SvmTransaction, key: SolanaKey) => {
   const signature = key.sign(messageBytes)
   const [feePayer] = accounts
@@ -95,7 +95,7 @@ export const signAsFeePayer = ({ transaction, messageBytes, accounts }: SvmTrans
 
 const base64Pattern = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** The bytes, or why not. */
+/** The bytes, or the reason of a refusal. */
 const wireOf = (payload: unknown): Uint8Array | string => {
   const text = typeof payload === "object" && payload !== null && "transaction" in payload ? payload.transaction : ""
   if (typeof text !== "string" || text === "") return "the payload holds no transaction"
@@ -106,7 +106,7 @@ const wireOf = (payload: unknown): Uint8Array | string => {
   return wire.length > transactionBytesMax ? `the transaction exceeds ${transactionBytesMax} bytes` : wire
 }
 
-/** Undefined: no transfer in it. Throws for what is not a transaction. */
+/** Undefined without a transfer. Throws if the bytes are not a transaction. */
 const decode = (wire: Uint8Array): SvmTransaction | undefined => {
   const transaction = getTransactionDecoder().decode(wire)
   const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes)
@@ -139,7 +139,7 @@ const decode = (wire: Uint8Array): SvmTransaction | undefined => {
   }
 }
 
-/** The transfer that an instruction is, if it is one and nothing more. */
+/** The transfer, if the instruction is exactly one. */
 export const transferOf = ({ program, accounts, data }: SvmInstruction): SvmTransfer | undefined => {
   if (program !== TOKEN_PROGRAM_ADDRESS) return undefined
   if (data.length !== transferCheckedBytes || data[0] !== transferCheckedTag) return undefined

@@ -1,9 +1,9 @@
 /**
- * All that has to hold of a payment before we sign it: our rules, the library's, then the chain's state.
+ * Verification of a payment before we sign it: our rules, the library's, then the chain's state.
  *
- * The library (`ExactSvmScheme.verify`) has to agree as a second opinion, with its caps set. Its last step
- * is a simulation whose failure it reports alike for a bad payment and for a node that is down; so it is
- * given none, and ours comes after it, with our signature, where the two are told apart.
+ * The library (`ExactSvmScheme.verify`) must agree as a second opinion, with its caps set. Its last step is a simulation
+ * that reports an invalid payment and a node that is down alike; so its simulation is disabled, and ours, with our
+ * signature, distinguishes the two.
  */
 import { Effect } from "effect"
 import {
@@ -19,7 +19,7 @@ import { AccountState, getTokenDecoder, getTokenSize, type Token, TOKEN_PROGRAM_
 import { ExactSvmScheme } from "@x402/svm/exact/facilitator"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import { Limits } from "@muniment/domain/Limits"
-import { PaymentInvalid } from "../PaymentChain.ts"
+import { PaymentInvalid } from "../chain/PaymentChain.ts"
 import type { SolanaKey } from "./SolanaKey.ts"
 import type { SvmLifetimes } from "./SvmLifetimes.ts"
 import { type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
@@ -32,7 +32,7 @@ export interface SvmVerified {
   readonly terms: SvmTerms
 }
 
-/** What needs no network: our rules and the library's. */
+/** Rules that need no network: ours and the library's. */
 export const verifySvmOffline = Effect.fn("SvmVerify.offline")(function* (
   network: PaymentNetwork,
   { transaction, terms }: SvmVerified
@@ -41,25 +41,25 @@ export const verifySvmOffline = Effect.fn("SvmVerify.offline")(function* (
   if (reason !== undefined) return yield* new PaymentInvalid({ reason })
 })
 
-/** What the chain says of a payment that keeps the rules; without a key it is simulated without our signature. */
+/** Rules that need the chain; without a key the simulation is without our signature. */
 export const verifySvmOnChain = Effect.fn("SvmVerify.onChain")(function* (
   rpc: SvmRpc,
   lifetimes: SvmLifetimes,
   key: SolanaKey | undefined,
   verified: SvmVerified,
-  promised: number
+  committed: number
 ) {
   const { transaction, terms } = verified
   const [isBlockhashValid, [source, destination], fault] = yield* Effect.all(
     [seeBlockhash(rpc, lifetimes, verified), holdings(rpc, transaction), simulate(rpc, transaction, key)],
     { concurrency: "unbounded" }
   )
-  // Only we could have sent it, before a crash: what it moved is the state machine's to find.
+  // Only we could have sent it, before a crash: the state machine finds out what it moved.
   if (fault === "AlreadyProcessed") return
   const ourFault = destinationFault(destination, terms)
   if (ourFault !== undefined) return yield* new SvmRpcFailure({ method: holdingsMethod, reason: ourFault, codes: [] })
   const reason = isBlockhashValid
-    ? (sourceFault(source, transaction, terms, promised) ?? faultReason(fault))
+    ? (sourceFault(source, transaction, terms, committed) ?? faultReason(fault))
     : "the blockhash of the transaction is not valid (any more): sign a new one"
   if (reason !== undefined) return yield* new PaymentInvalid({ reason })
 })
@@ -100,8 +100,8 @@ const libraryScheme = (feePayer: Address): ExactSvmScheme => {
 }
 
 /**
- * The newest block decides, as it is the strictest about age. No RPC call says how much is left of a
- * lifetime: a payment that runs out on its way fails without having moved anything.
+ * The newest block decides, because it is the strictest about age. No RPC call returns the rest of a lifetime: a payment
+ * that expires under way fails without moving money.
  */
 const seeBlockhash = Effect.fn("SvmVerify.seeBlockhash")(function* (
   rpc: SvmRpc,
@@ -119,7 +119,7 @@ const seeBlockhash = Effect.fn("SvmVerify.seeBlockhash")(function* (
     )
     .pipe(
       Effect.map(({ blockHeight }) => lifetimes.seenValid(id, blockHeight)),
-      // Another node behind the same URL may lag; the first look then sets a later bound.
+      // Another node behind the same URL may lag; the first `look` then sets a later bound.
       Effect.ignore
     )
   return true
@@ -127,7 +127,7 @@ const seeBlockhash = Effect.fn("SvmVerify.seeBlockhash")(function* (
 
 const holdingsMethod = "getMultipleAccounts"
 
-/** Source and destination of the transfer; undefined: not an account of the Token program. */
+/** Source and destination of the transfer; undefined if it is not an account of the Token program. */
 const holdings = (rpc: SvmRpc, { transfer: { source, destination } }: SvmTransaction) =>
   rpc
     .ask(holdingsMethod, (node, options) =>
@@ -146,7 +146,7 @@ const holdingOf = (account: EncodedAccount | null | undefined): Token | undefine
   return data.length === getTokenSize() ? getTokenDecoder().decode(data) : undefined
 }
 
-/** The operator has to make it once; no payer is to blame. */
+/** The operator must create it once; not the payer's fault. */
 const destinationFault = (holding: Token | undefined, { mint, payTo }: SvmTerms): string | undefined => {
   if (holding === undefined) return "the recipient has no token account for USDC"
   const isOurs = holding.mint === mint && holding.owner === payTo && holding.state === AccountState.Initialized
@@ -157,19 +157,19 @@ const sourceFault = (
   holding: Token | undefined,
   { transfer }: SvmTransaction,
   { mint, units }: SvmTerms,
-  promised: number
+  committed: number
 ): string | undefined => {
   if (holding === undefined) return "the payer has no token account for USDC"
   if (holding.mint !== mint) return "the source holds no USDC"
   if (holding.owner !== transfer.authority) return "the source does not belong to the payer"
   if (holding.state !== AccountState.Initialized) return "the source is frozen"
-  const needed = units + BigInt(promised)
+  const needed = units + BigInt(committed)
   return holding.amount < needed
-    ? `the payer's balance is ${holding.amount} units, ${needed} are needed with his payments under way`
+    ? `the payer's balance is ${holding.amount} units, ${needed} are needed together with the payments under way`
     : undefined
 }
 
-/** Failures of the fee payer or of the cluster; the payment is not to blame. */
+/** Failures of the fee payer or the cluster; not the payment's fault. */
 const faultsOfOurs: ReadonlySet<unknown> = new Set([
   "AccountInUse",
   "AccountNotFound",
@@ -180,14 +180,14 @@ const faultsOfOurs: ReadonlySet<unknown> = new Set([
   "WouldExceedMaxAccountCostLimit",
   "WouldExceedAccountDataBlockLimit"
 ])
-/** Answers of a node that refuses the transaction before running it. */
+/** A node refuses the transaction before executing it. */
 const refusals: ReadonlySet<number> = new Set<number>([
   SOLANA_ERROR__JSON_RPC__INVALID_PARAMS,
   SOLANA_ERROR__JSON_RPC__SERVER_ERROR_TRANSACTION_SIGNATURE_VERIFICATION_FAILURE
 ])
 const simulationMethod = "simulateTransaction"
 
-/** Null: it would succeed. */
+/** Null if it would succeed. */
 const simulate = (rpc: SvmRpc, transaction: SvmTransaction, key: SolanaKey | undefined) => {
   const raw = key === undefined ? transaction.wire : signAsFeePayer(transaction, key).raw
   const config = { encoding: "base64", commitment: "processed", sigVerify: key !== undefined } as const

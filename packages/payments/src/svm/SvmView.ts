@@ -1,10 +1,9 @@
 /**
- * What the chain knows of a payment, by the signature that we have put first and nobody else can make.
+ * State of a payment on the chain, found by our own first signature, which no one else can make.
  *
- * `never` is the answer that must not be wrong, since the payer is told that no money moved. A payment
- * runs out only when a block that cannot be undone (finalized) is higher than any in which the payment
- * might land (`SvmLifetimes`), the node then calls its blockhash invalid, and a node that is as far as
- * that block has no status of it. One that lags fails these and we wait.
+ * `never` must not be wrong, because the payer is told that no money moved. A payment has expired only if a finalized
+ * block is higher than any block that could include it (`SvmLifetimes`), the node then reports its blockhash as invalid,
+ * and a node that has reached that block has no status of it. A lagging node fails these checks, and we wait.
  */
 import { Effect } from "effect"
 import {
@@ -15,7 +14,7 @@ import {
   type Signature,
   type TransactionError
 } from "@solana/kit"
-import type { ChainView, UnpaidNext } from "../PaymentChain.ts"
+import type { ChainView, UnpaidNext } from "../chain/PaymentChain.ts"
 import type { SvmLifetimes } from "./SvmLifetimes.ts"
 import { type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
 import { decodeSvmPayload, type SvmTransaction } from "./SvmTransaction.ts"
@@ -31,9 +30,9 @@ export interface SvmViewed {
   readonly units: number
 }
 
-/** Blocks after which nothing is undone; what a finalized transaction counts as. */
+/** Confirmations of a finalized transaction. */
 const finalizedConfirmations = 32
-/** Of a node that keeps no history. */
+/** Error of a node without history. */
 const historyCodes: ReadonlySet<number> = new Set<number>([
   SOLANA_ERROR__JSON_RPC__METHOD_NOT_FOUND,
   SOLANA_ERROR__JSON_RPC__SERVER_ERROR_TRANSACTION_HISTORY_NOT_AVAILABLE
@@ -53,12 +52,12 @@ export const lookAtSvm = Effect.fn("SvmView.look")(function* (
   if (status.err !== null) return unpaid("never")
   yield* requireMoved(rpc, viewed)
   if (isFinal) lifetimes.forget(viewed.id)
-  // A block that the cluster has confirmed counts as one, before any other has come after it.
+  // A block confirmed by the cluster counts as one confirmation, before any later block.
   const confirmations = isFinal ? finalizedConfirmations : Math.max(1, Number(status.confirmations ?? 1n))
   return { _tag: "Paid", hash: viewed.signature, confirmations, isFinal } satisfies ChainView
 })
 
-/** A facilitator has sent it and not said as what; nothing must follow from finding nothing. */
+/** Sent by a facilitator under an unknown signature, so finding nothing proves nothing. */
 const unnamed = Effect.fail(
   new SvmRpcFailure({ method: "getSignatureStatuses", reason: "the signature is not known", codes: [] })
 )
@@ -81,7 +80,7 @@ const statusOf = (
     )
     .pipe(Effect.map(({ context, value: [status] }) => ({ status: status ?? null, slot: context.slot })))
 
-/** Whether the payment, which has no status, can never get one. */
+/** True if the payment, which has no status, can never get one. */
 const hasRunOut = Effect.fn("SvmView.hasRunOut")(function* (
   rpc: SvmRpc,
   lifetimes: SvmLifetimes,
@@ -104,14 +103,14 @@ const hasRunOut = Effect.fn("SvmView.hasRunOut")(function* (
       .send(options)
   )
   if (isValid) return false
-  // Asked again: what landed in between was finalized by then, and this node has to be as far.
+  // Asked again: a payment included in between is finalized by now, and this node must have reached that block.
   const { status, slot } = yield* statusOf(rpc, signature)
   return status === null && slot >= final.absoluteSlot
 })
 
 /**
- * The rules leave a successful transaction no other way than to move the units; a node that says
- * otherwise contradicts itself, and nothing follows from it. One without history says nothing.
+ * By the rules a successful transaction must have moved the units; a node that reports otherwise contradicts itself, which
+ * proves nothing. A node without history cannot tell.
  */
 const requireMoved = Effect.fn("SvmView.requireMoved")(function* (
   rpc: SvmRpc,

@@ -1,36 +1,35 @@
 /**
- * The signed payment that a request carries: Base64 of JSON, in `X-PAYMENT` (x402 version 1) or
- * `PAYMENT-SIGNATURE` (version 2, which wins). What it repeats of our requirements is not read: the
- * scheme, the network and the scheme's payload are all that counts.
+ * The signed payment of a request: Base64 of JSON, in `X-PAYMENT` (x402 version 1) or `PAYMENT-SIGNATURE` (version 2, which
+ * has precedence). Its copy of our requirements is ignored: only the scheme, the network and the scheme's payload count.
  *
- * Invariant: nothing of a refused header comes back in the reason, but the name of a network.
+ * Invariant: a refusal repeats nothing of the header except the name of a network.
  */
 import { Effect, Result } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import { inspectJson } from "@muniment/trust/JsonText"
-import { PaymentInvalid } from "../PaymentChain.ts"
+import { PaymentInvalid } from "../chain/PaymentChain.ts"
 
-/** A payment as it came: the payload is the scheme's, and not looked at yet. */
+/** A payment as received; the scheme's payload is not read yet. */
 export interface WirePayment {
-  /** Of the protocol; the answer is made in the same. */
+  /** Protocol version; the answer uses the same. */
   readonly version: 1 | 2
   readonly network: PaymentNetwork
   readonly payload: unknown
 }
 
-/** Names in lower case, as servers hand them out. */
+/** Names in lower case, as servers provide them. */
 export interface PaymentHeaders {
   readonly "x-payment"?: string | undefined
   readonly "payment-signature"?: string | undefined
 }
 
-/** Stock clients nest 4 deep; extensions that they may add, a few more. */
+/** Stock clients nest 4 deep; extensions may add a few levels. */
 const jsonDepthMax = 16
 /** Characters of a network's name that a refusal repeats. */
 const networkNameShownMax = 64
 
-/** Undefined where no payment came. */
+/** Undefined without a payment header. */
 export const decodePayment = (headers: PaymentHeaders): Effect.Effect<WirePayment | undefined, PaymentInvalid> => {
   const text = headers["payment-signature"] ?? headers["x-payment"]
   if (text === undefined) return Effect.succeed(undefined)
@@ -42,7 +41,7 @@ export const decodePayment = (headers: PaymentHeaders): Effect.Effect<WirePaymen
   )
 }
 
-/** A payment that came as JSON; a failure is what is wrong with it, for the payer. */
+/** A payment given as JSON; a failure is a message for the payer. */
 export const readPayment = (json: unknown): Result.Result<WirePayment, string> => {
   if (!isRecord(json)) return Result.fail("it is not a JSON object")
   const { x402Version: version, payload } = json
@@ -58,7 +57,7 @@ const parseHeader = (text: string): Result.Result<unknown, string> => {
   if (text.length > Limits.paymentHeaderBytesMax) {
     return Result.fail(`the header is larger than ${Limits.paymentHeaderBytesMax} bytes`)
   }
-  // Buffer.from would skip what is no Base64, and take half a character's worth.
+  // Buffer.from would skip invalid characters and accept incomplete ones.
   if (!base64Pattern.test(text) || text.replace(/=+$/, "").length % 4 === 1) return Result.fail("it is not Base64")
   return Result.try({
     try: () => strictUtf8.decode(Buffer.from(text, "base64")),

@@ -1,7 +1,6 @@
 /**
- * What a 402 answer asks for, in both versions of x402 from the same facts: the JSON body (version 1,
- * interface.md section 11) and the header `PAYMENT-REQUIRED` (version 2). Never one without `accepts`:
- * stock clients crash on a bare 402.
+ * A 402 answer in both versions of x402: the JSON body (version 1, contract: Payments) and the header `PAYMENT-REQUIRED`
+ * (version 2). `accepts` is never missing: stock clients crash on a bare 402.
  *
  * The header is encoded here and not by `@x402/core`, which a service without payments must not load.
  */
@@ -18,7 +17,7 @@ export interface PaymentDemand {
   readonly accepts: ReadonlyArray<PaymentRequirement>
 }
 
-/** The body of version 1; the order of its fields is part of the interface. */
+/** The body of version 1; the order of its fields is part of the contract. */
 export const paymentRequiredBody = (
   { accepts, error }: Pick<PaymentDemand, "accepts" | "error">,
   more: { readonly code?: string; readonly deposit?: typeof DepositOffer.Type } = {}
@@ -35,7 +34,7 @@ const paymentRequiredV2 = ({ accepts, description, error, resource }: PaymentDem
   accepts: accepts.map(requirementV2)
 })
 
-/** The same offer as version 2 spells it; also what a facilitator is told. */
+/** The same offer in version 2, also sent to a facilitator. */
 export const requirementV2 = (requirement: PaymentRequirement): PaymentRequiredV2["accepts"][number] => ({
   scheme: requirement.scheme,
   network: paymentNetworks[requirement.network].caip2,

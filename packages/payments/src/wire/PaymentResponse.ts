@@ -1,6 +1,6 @@
 /**
- * How a settled payment is confirmed to the client: `X-PAYMENT-RESPONSE` (x402 version 1, networks by
- * name) or `PAYMENT-RESPONSE` (version 2, networks by CAIP-2 id), Base64 of JSON.
+ * Confirmation of a settled payment to the client: `X-PAYMENT-RESPONSE` (x402 version 1, networks by name) or
+ * `PAYMENT-RESPONSE` (version 2, networks by CAIP-2 id), Base64 of JSON.
  */
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import type { WirePayment } from "./PaymentHeader.ts"
@@ -11,7 +11,7 @@ export interface SettledTransaction {
   readonly network: PaymentNetwork
 }
 
-/** Name and value of the one header that a client of `version` reads. */
+/** Name and value of the header that a client of `version` reads. */
 export const paymentResponseHeader = (
   version: WirePayment["version"],
   settled: SettledTransaction
@@ -20,7 +20,7 @@ export const paymentResponseHeader = (
   return { [headerNames[version]]: Buffer.from(json).toString("base64") }
 }
 
-/** What the header says, before it is encoded. */
+/** The header's JSON. */
 export const settlementResponse = (
   version: WirePayment["version"],
   { hash, network, payer }: SettledTransaction

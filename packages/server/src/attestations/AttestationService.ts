@@ -1,12 +1,12 @@
 /**
- * Claims about memories, counted and signed (specification section 4.4, interface.md section 9.3): on
- * demand about the caller's own, and beside shared memories about where they come from.
+ * Signed claims about memories (contract: Attestations): on demand about the caller's own, and with every search
+ * result about the source of shared ones.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { CreateAttestation, SourceAttestation } from "@muniment/domain/Attestation"
-import { CurrentCharge, type ChargeFailure } from "@muniment/domain/api/Middleware"
+import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import { InvalidRequest } from "@muniment/domain/Errors"
-import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
+import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import {
   attestationAlgorithm,
   attestationValidDaysMax,
@@ -21,7 +21,7 @@ import {
 import { KeyRing } from "@muniment/trust/KeyRing"
 import { MemoryService } from "../memories/MemoryService.ts"
 
-/** Memories of one grantor that were returned, in result order. */
+/** Returned memories of one grantor, in the order of the results. */
 export interface SharedSource {
   readonly grantor: string
   /** Account of the grantor. */
@@ -38,7 +38,7 @@ export class AttestationService extends Context.Service<
   AttestationService,
   {
     readonly attest: (
-      account: string,
+      call: PricedCall,
       request: CreateAttestation
     ) => Effect.Effect<IssuedAttestation, InvalidRequest | ChargeFailure>
     /** By grantor, spelled as in the grant. */
@@ -61,7 +61,7 @@ const make = Effect.fnUntraced(function* (options: { readonly serviceName: strin
       case "has_memories_matching":
         return memories.countRelevant(account, (request.query ?? "").trim(), request.filters ?? {})
       case "memory_count_gte":
-        return memories.countLatest(account, request.filters ?? {})
+        return memories.count(account, request.filters ?? {})
       case "has_schema":
         return Effect.map(registry.find(account, request.schemaName ?? ""), (schema) => (schema === undefined ? 0 : 1))
     }
@@ -81,7 +81,8 @@ const make = Effect.fnUntraced(function* (options: { readonly serviceName: strin
       )
     )
 
-  const attest = Effect.fn("AttestationService.attest")(function* (account: string, request: CreateAttestation) {
+  const attest = Effect.fn("AttestationService.attest")(function* (call: PricedCall, request: CreateAttestation) {
+    const account = call.caller.account.id
     const validSeconds = attestationValidSeconds(request.expiresIn)
     if (validSeconds === undefined) {
       return yield* new InvalidRequest({
@@ -89,7 +90,7 @@ const make = Effect.fnUntraced(function* (options: { readonly serviceName: strin
         error: `expiresIn is at most ${attestationValidDaysMax} days`
       })
     }
-    yield* (yield* CurrentCharge)()
+    yield* call.reserve()
     const matchCount = yield* count(account, request)
     const satisfied = matchCount >= (request.claim === "memory_count_gte" ? (request.threshold ?? 0) : 1)
     const signed = yield* sign(account, request.claim, claimParams(request), {

@@ -1,36 +1,38 @@
 /**
- * One priced call: reserve, act, settle or void (interface.md section 10). What the call is worth is
- * reserved by the service that does it, at the moment when nothing but the act can fail any more; here
- * stands what surrounds that moment.
+ * One priced call: reserve, act, settle or void (contract: Credits). The service that does the work
+ * reserves the price through `PricedCall.reserve`, as its last check; this module opens and closes
+ * the charge around it.
  *
  * Invariants: only a success is charged, once; an act that changes memories has a reservation that
  * outlives a crash, with the token that its commit carries, so that the next start can tell whether it
  * happened; a payment on a call with empty purses is credited in full before the call is charged.
+ *
+ * Exceptions, held in memory only, so that a crash leaves them uncharged: a batch deletion by `filters`, whose many
+ * commits carry no token, and any erasure on a full disk (`isErasure`).
  */
-import { randomUUID } from "node:crypto"
-import { Context, Effect, Layer } from "effect"
-import { HttpServerRequest } from "effect/http"
-import type { Account } from "@muniment/domain/Account"
-import {
-  type ChargeFailure,
-  CurrentCharge,
-  CurrentIdempotency,
-  type IdempotencyToken
-} from "@muniment/domain/api/Middleware"
+import { Context, Effect, Layer, Metric } from "effect"
+import { WebCrypto } from "effect/crypto"
+import type { Identity } from "@muniment/domain/Account"
+import type { ChargeFailure, ChargeOptions, IdempotencyToken, PricedCall } from "@muniment/domain/api/Middleware"
 import { Limits } from "@muniment/domain/Limits"
-import { type MicroCredits, usdcUnitsPerCent } from "@muniment/domain/Money"
+import { type MicroCredits, toCredits, usdcUnitsPerCent } from "@muniment/domain/Money"
 import { plans } from "@muniment/domain/Plans"
-import { Ledger, type Purses, type Reservation, type ReserveOptions } from "@muniment/ledger/Ledger"
+import { Ledger, type Purses, type Reservation, type ReserveOptions } from "@muniment/control/credits/Ledger"
+import type { PaymentCarrier } from "./PaymentCarrier.ts"
 import { PaymentDesk } from "./PaymentDesk.ts"
-import { countCharge } from "./CreditMetrics.ts"
 
-export interface PricedCall {
-  readonly account: Account
+/** What is called, by whom. */
+export interface PricedOperation {
+  readonly caller: Identity
   /** Name of the operation in the ledger. */
   readonly operation: string
   readonly price: MicroCredits
   /** Goes on when its caller goes away: what it changes is charged. */
   readonly isWrite: boolean
+  /** Of the caller's `Idempotency-Key`. */
+  readonly token: IdempotencyToken | undefined
+  /** Of a payment, asked for when the purses are empty. */
+  readonly carrier: () => PaymentCarrier
 }
 
 export interface Charged<A> {
@@ -45,11 +47,11 @@ const topUpUnits = Limits.depositCentsMin * usdcUnitsPerCent
 export class ChargedCalls extends Context.Service<
   ChargedCalls,
   {
-    /** Runs `act` with `CurrentCharge` at work. */
+    /** Runs `act`; settles what it reserved if it succeeds, voids it otherwise. */
     readonly charge: <A, E, R>(
-      call: PricedCall,
-      act: Effect.Effect<A, E, R>
-    ) => Effect.Effect<Charged<A>, E | ChargeFailure, R | HttpServerRequest.HttpServerRequest>
+      operation: PricedOperation,
+      act: (call: PricedCall) => Effect.Effect<A, E, R>
+    ) => Effect.Effect<Charged<A>, E | ChargeFailure, R>
   }
 >()("muniment/server/ChargedCalls") {
   static readonly layer = Layer.effect(
@@ -61,89 +63,112 @@ export class ChargedCalls extends Context.Service<
 const make = Effect.gen(function* () {
   const ledger = yield* Ledger
   const desk = yield* PaymentDesk
-  const tokens = new TokenSource(randomUUID())
+  const tokens = new TokenSource((yield* WebCrypto.WebCrypto).randomUUID())
 
-  /** The reservation of one call, once it is there. */
-  const reservation = (
-    call: PricedCall,
-    client: IdempotencyToken | undefined,
-    token: IdempotencyToken | undefined,
-    request: HttpServerRequest.HttpServerRequest
-  ) => {
-    const { account, operation } = call
-    const topUp = { account, units: topUpUnits, purpose: "top-up" } as const
-    let held: Reservation | undefined
-    const hold = (options: ReserveOptions) =>
-      Effect.uninterruptible(
-        Effect.map(ledger.reserve(options), (reserved) => {
-          held = reserved
-        })
+  // No spans: this surrounds every priced call, and a span would cost as much as the charge.
+  const charge = <A, E, R>(operation: PricedOperation, act: (call: PricedCall) => Effect.Effect<A, E, R>) => {
+    const { account } = operation.caller
+    return Effect.uninterruptibleMask((restore) => {
+      // A commit without the caller's key carries one of ours, so that a crash leaves no doubt about it.
+      const token = operation.token ?? (plans[account.plan].isUnlimited ? undefined : tokens.next())
+      const call = new OpenCall(operation, token, ledger, desk)
+      return (operation.isWrite ? act(call) : restore(act(call))).pipe(
+        Effect.onError(() => call.release),
+        Effect.flatMap((value) => Effect.map(call.settle, (settled) => ({ value, ...settled })))
       )
-    const waive = Effect.suspend(() => {
-      const given = held
-      held = undefined
-      return given === undefined ? Effect.void : ledger.void(given)
     })
-    const reserve: (typeof CurrentCharge)["Service"] = (options = {}) => {
-      const { changes, isErasure = false, isWaived = false, price = call.price } = options
-      if (isWaived) return waive
-      if (held !== undefined) return Effect.die(new Error(`${operation} asks for its price twice`))
-      const priced = { account, operation, price }
-      const durable =
-        changes === undefined || token === undefined
-          ? undefined
-          : { token: token.key, namespaces: changes, request: client && requestOf(client) }
-      const kept = hold({ ...priced, durable })
-      const once = isErasure ? Effect.catchTag(kept, "InsufficientStorage", () => hold(priced)) : kept
-      return Effect.catchTag(once, "InsufficientCredits", () =>
-        Effect.andThen(
-          desk.take(topUp),
-          Effect.catchTag(once, "InsufficientCredits", () => desk.ask(topUp))
-        ).pipe(Effect.provideService(HttpServerRequest.HttpServerRequest, request))
-      )
-    }
-    return { reserve, held: () => held }
   }
-
-  const settle = (call: PricedCall, held: Reservation) =>
-    Effect.map(ledger.settle(held), ({ charged, purses }) => {
-      // What the owner's plan records is what the call would have cost.
-      const worth = charged + held.ownUse
-      countCharge(call.operation, worth)
-      return { charged: worth, purses }
-    })
-
-  // No spans: this stands around every priced call, and a span would cost as much as the charge.
-  const charge = Effect.fnUntraced(function* <A, E, R>(call: PricedCall, act: Effect.Effect<A, E, R>) {
-    const client = yield* CurrentIdempotency
-    // A commit without the client's key carries one of ours, so that a crash leaves no doubt about it.
-    const token = client ?? (plans[call.account.plan].isUnlimited ? undefined : tokens.next())
-    const request = yield* HttpServerRequest.HttpServerRequest
-    const { held, reserve } = reservation(call, client, token, request)
-    const own = Context.add(Context.make(CurrentCharge, reserve), CurrentIdempotency, token)
-    const charging = Effect.updateContext(act, (context: Context.Context<R>) => Context.merge(context, own))
-    return yield* Effect.uninterruptibleMask((restore) =>
-      (call.isWrite ? charging : restore(charging)).pipe(
-        Effect.onError(() => {
-          const open = held()
-          return open === undefined ? Effect.void : ledger.void(open)
-        }),
-        Effect.flatMap((value) => {
-          const open = held()
-          return open === undefined
-            ? Effect.map(ledger.purses(call.account), (purses) => ({ value, charged: 0, purses }))
-            : Effect.map(settle(call, open), (settled) => ({ value, ...settled }))
-        })
-      )
-    )
-  })
 
   return { charge }
 })
 
+/** A call of an operation without a price. */
+export const freeCall = (caller: Identity, token: IdempotencyToken | undefined): PricedCall => ({
+  caller,
+  token,
+  reserve: () => Effect.void,
+  release: Effect.void
+})
+
+/** A call between its start and its settlement; holds at most one reservation. */
+class OpenCall implements PricedCall {
+  readonly caller: Identity
+  readonly token: IdempotencyToken | undefined
+  readonly #operation: PricedOperation
+  readonly #ledger: Ledger["Service"]
+  readonly #desk: PaymentDesk["Service"]
+  #held: Reservation | undefined
+
+  constructor(
+    operation: PricedOperation,
+    token: IdempotencyToken | undefined,
+    ledger: Ledger["Service"],
+    desk: PaymentDesk["Service"]
+  ) {
+    this.caller = operation.caller
+    this.token = token
+    this.#operation = operation
+    this.#ledger = ledger
+    this.#desk = desk
+  }
+
+  reserve({ changes, isErasure = false, price }: ChargeOptions = {}): Effect.Effect<void, ChargeFailure> {
+    const { caller, carrier, operation, price: fullPrice, token: given } = this.#operation
+    if (this.#held !== undefined) return Effect.die(new Error(`${operation} asks for its price twice`))
+    const { account } = caller
+    const priced = { account, operation, price: price ?? fullPrice }
+    const durable =
+      changes === undefined || this.token === undefined
+        ? undefined
+        : { token: this.token.key, namespaces: changes, request: given && requestOf(given) }
+    const kept = this.#hold({ ...priced, durable })
+    const once = isErasure ? Effect.catchTag(kept, "InsufficientStorage", () => this.#hold(priced)) : kept
+    const topUp = { account, units: topUpUnits, purpose: "top-up" } as const
+    return Effect.catchTag(once, "InsufficientCredits", () =>
+      Effect.andThen(
+        this.#desk.take(topUp, carrier()),
+        Effect.catchTag(once, "InsufficientCredits", () => this.#desk.ask(topUp, carrier()))
+      )
+    )
+  }
+
+  get release(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const held = this.#held
+      this.#held = undefined
+      return held === undefined ? Effect.void : this.#ledger.void(held)
+    })
+  }
+
+  /** Charges what is reserved; a call that reserved nothing is free. */
+  get settle(): Effect.Effect<Omit<Charged<unknown>, "value">> {
+    return Effect.suspend(() => {
+      const { caller, operation } = this.#operation
+      const held = this.#held
+      if (held === undefined) {
+        return Effect.map(this.#ledger.purses(caller.account), (purses) => ({ charged: 0, purses }))
+      }
+      return Effect.map(this.#ledger.settle(held), ({ charged, purses }) => {
+        // On the owner's plan: what the call would have cost.
+        const fullPrice = charged + held.ownUse
+        countCharge(operation, fullPrice)
+        return { charged: fullPrice, purses }
+      })
+    })
+  }
+
+  #hold(options: ReserveOptions) {
+    return Effect.uninterruptible(
+      Effect.map(this.#ledger.reserve(options), (reserved) => {
+        this.#held = reserved
+      })
+    )
+  }
+}
+
 /**
- * What was paid for by a key is one request: a client that goes away before its answer is kept frees the key,
- * and with another body, for another agent, the key would buy as many calls as it likes.
+ * A paid key stands for one request. A client that disconnects before its answer is kept frees the key; reused
+ * with other bodies it would otherwise buy any number of calls.
  */
 const requestOf = ({ fingerprint, key }: IdempotencyToken): string => `${key}:${fingerprint}`
 
@@ -161,3 +186,47 @@ class TokenSource {
     return { key, fingerprint: key }
   }
 }
+
+// Charges are counted in plain numbers and passed to the metrics when they are read: updating a metric costs more
+// than the charge itself.
+
+const chargeCount = Metric.counter("charges_total", {
+  description: "Calls that were charged, by operation.",
+  incremental: true
+})
+const creditsCharged = Metric.counter("credits_charged_total", {
+  description: "Credits charged or, on the owner's plan, recorded; by operation.",
+  incremental: true
+})
+
+interface Uncounted {
+  calls: number
+  micro: MicroCredits
+}
+
+/** Charges since the last reading; one entry per operation of the contract. */
+const uncounted = new Map<string, Uncounted>()
+
+const countCharge = (operation: string, charged: MicroCredits): void => {
+  const known = uncounted.get(operation)
+  if (known === undefined) uncounted.set(operation, { calls: 1, micro: charged })
+  else {
+    known.calls += 1
+    known.micro += charged
+  }
+}
+
+/** Called before each reading of `/metrics`. */
+export const refreshCharges: Effect.Effect<void> = Effect.suspend(() => {
+  const counts = [...uncounted]
+  uncounted.clear()
+  return Effect.forEach(
+    counts,
+    ([operation, { calls, micro }]) =>
+      Effect.andThen(
+        Metric.update(Metric.withAttributes(chargeCount, { operation }), calls),
+        Metric.update(Metric.withAttributes(creditsCharged, { operation }), toCredits(micro))
+      ),
+    { discard: true }
+  )
+})

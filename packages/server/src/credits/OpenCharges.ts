@@ -1,15 +1,15 @@
 /**
- * Charges that a crash left open: a reservation without its outcome. At the start each namespace that
- * the call may have changed is asked whether a commit carries the reservation's token; the call is
- * charged if one does and given back if none does (reliability.md, cut 5).
+ * Charges that a crash left open: reservations without an outcome. At the start each namespace that the call may
+ * have changed is asked for a commit with the reservation's token: the call is charged if there is one,
+ * and its reservation voided if there is none.
  */
 import { Effect, Layer } from "effect"
-import { NamespaceHost } from "@muniment/engine/NamespaceHost"
-import { Ledger, type Reservation } from "@muniment/ledger/Ledger"
-import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { Ledger, type Reservation } from "@muniment/control/credits/Ledger"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 
 export const OpenCharges = {
-  /** Done before requests are taken. */
+  /** Built before the server listens. */
   layer: Layer.effectDiscard(
     Effect.gen(function* () {
       const ledger = yield* Ledger
@@ -19,20 +19,18 @@ export const OpenCharges = {
         if (happened === "unknown") continue
         yield* happened === "yes" ? ledger.settle(reservation) : ledger.void(reservation)
       }
-      if (open.length > 0)
-        yield* Effect.logInfo("charges left open by the last end were decided", { count: open.length })
+      if (open.length > 0) yield* Effect.logInfo("charges left open by a crash were decided", { count: open.length })
     })
   )
 }
 
-/** A namespace that cannot be read leaves the question open for the next start. */
+/** With an unreadable namespace the reservation stays open until the next start. */
 const wasCommitted = Effect.fnUntraced(function* ({ accountId, durable }: Reservation) {
   const host = yield* NamespaceHost
   const directory = yield* NamespaceDirectory
   let isDoubtful = false
   for (const agentId of durable?.namespaces ?? []) {
-    const tag = directory.resolve(accountId, agentId)
-    const key = tag === undefined ? undefined : directory.byTag(tag)
+    const key = directory.find(accountId, agentId)
     if (key === undefined || durable === undefined) continue
     const found = yield* Effect.exit(host.readRecords(key, (reader) => reader.isCommitted(durable.token)))
     if (found._tag === "Success" && found.value) return "yes"

@@ -1,13 +1,13 @@
 /**
- * How a call carries its payment, and hears what became of it. Over HTTP both are headers (interface.md
- * section 11); MCP has them in the `_meta` of its messages (section 15).
+ * Carrier of a call's payment and of its outcome: headers over HTTP (contract: Payments), `_meta` of the messages in
+ * MCP.
  */
-import { Context, Effect } from "effect"
+import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import type { PaymentHeaders, WirePayment } from "@muniment/payments/wire/PaymentHeader"
 import { type PaymentDemand, paymentRequiredHeader } from "@muniment/payments/wire/PaymentRequired"
 import { paymentResponseHeader, type SettledTransaction } from "@muniment/payments/wire/PaymentResponse"
-import { answerHeaders } from "../http/RateLimits.ts"
+import { answerHeaders } from "../answerHeaders.ts"
 
 export type PaymentNews =
   | { readonly _tag: "Demanded"; readonly demand: PaymentDemand }
@@ -15,23 +15,23 @@ export type PaymentNews =
   | { readonly _tag: "Settled"; readonly version: WirePayment["version"]; readonly transaction: SettledTransaction }
 
 export interface PaymentCarrier {
-  readonly carried: Effect.Effect<PaymentHeaders, never, HttpServerRequest.HttpServerRequest>
+  /** What is paid for: the request's own origin, and its path without the query. */
+  readonly origin: string
+  readonly path: string
+  readonly carried: PaymentHeaders
   /** Beside the answer itself, which says what went wrong. */
-  readonly tell: (news: PaymentNews) => Effect.Effect<void, never, HttpServerRequest.HttpServerRequest>
+  readonly tell: (news: PaymentNews) => Effect.Effect<void>
 }
 
-const headerCarrier: PaymentCarrier = {
-  carried: Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) => ({
-    "x-payment": headers["x-payment"],
-    "payment-signature": headers["payment-signature"]
-  })),
-  tell: (news) => answerHeaders(headersOf(news))
+export const httpCarrier = (request: HttpServerRequest.HttpServerRequest): PaymentCarrier => {
+  const { headers, url } = request
+  return {
+    origin: `http://${headers["host"] ?? "localhost"}`,
+    path: url.split("?", 1)[0]!,
+    carried: { "x-payment": headers["x-payment"], "payment-signature": headers["payment-signature"] },
+    tell: (news) => Effect.provideService(answerHeaders(headersOf(news)), HttpServerRequest.HttpServerRequest, request)
+  }
 }
-
-/** Of the current call; headers unless a protocol of its own says otherwise. */
-export const CurrentPaymentCarrier = Context.Reference<PaymentCarrier>("muniment/server/PaymentCarrier", {
-  defaultValue: () => headerCarrier
-})
 
 const headersOf = (news: PaymentNews): Readonly<Record<string, string>> => {
   switch (news._tag) {

@@ -1,12 +1,11 @@
 /**
- * Where money is taken: says what a call would cost in USDC (402), and turns a signed payment into
- * credits (interface.md section 11). The same desk serves deposits and calls that met empty purses.
+ * Takes payments: says what a call would cost in USDC (402), and turns a signed payment into credits
+ * (contract: Payments), for deposits and for calls that met empty purses.
  *
- * Invariants: a payment is credited once, in full, to the authenticated account, whoever paid; an unknown
- * outcome is 202 and never 402, which would make an agent pay twice.
+ * Invariants: a payment is credited once, in full, to the authenticated account, from whichever wallet;
+ * an unknown outcome is 202 and never 402, which would make an agent pay twice.
  */
 import { Context, Effect, Layer } from "effect"
-import { HttpServerRequest } from "effect/http"
 import type { Account } from "@muniment/domain/Account"
 import {
   Conflict,
@@ -18,9 +17,9 @@ import {
 import { toCredits, toUsd } from "@muniment/domain/Money"
 import { creditsOfUnits } from "@muniment/domain/Payment"
 import { Payments } from "@muniment/payments/Payments"
-import type { PaymentSettled } from "@muniment/payments/Settlement"
+import type { PaymentSettled } from "@muniment/payments/settlement/PaymentOutcome"
 import { decodePayment } from "@muniment/payments/wire/PaymentHeader"
-import { CurrentPaymentCarrier } from "./PaymentCarrier.ts"
+import type { PaymentCarrier } from "./PaymentCarrier.ts"
 
 /** What is asked for: units of USDC, and for what. */
 export interface Demand {
@@ -36,10 +35,10 @@ export class PaymentDesk extends Context.Service<
   PaymentDesk,
   {
     readonly isOpen: boolean
-    /** Credits the payment that the current request carries; without one, the 402 that asks for it. */
-    readonly take: (demand: Demand) => Effect.Effect<PaymentSettled, Refusal, HttpServerRequest.HttpServerRequest>
-    /** Asks for a payment, whatever the request carries: what it paid is credited and spent already. */
-    readonly ask: (demand: Demand) => Effect.Effect<never, PaymentRequired, HttpServerRequest.HttpServerRequest>
+    /** Credits the payment that the call carries; without one, the 402 that asks for it. */
+    readonly take: (demand: Demand, carrier: PaymentCarrier) => Effect.Effect<PaymentSettled, Refusal>
+    /** Asks for a payment although the call may carry one: that one is credited and spent already. */
+    readonly ask: (demand: Demand, carrier: PaymentCarrier) => Effect.Effect<never, PaymentRequired>
   }
 >()("muniment/server/PaymentDesk") {
   static readonly layer = (options: { readonly publicUrl: string | undefined }) =>
@@ -52,15 +51,15 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
   /** The 402 answer. */
   const demandPayment = Effect.fnUntraced(function* (
     demand: Demand,
+    { origin, path, tell }: PaymentCarrier,
     code: PaymentRequired["code"],
     error: string
-  ): Effect.fn.Return<never, PaymentRequired, HttpServerRequest.HttpServerRequest> {
+  ): Effect.fn.Return<never, PaymentRequired> {
     const credits = toCredits(creditsOfUnits(demand.units))
     const amountUsd = toUsd(creditsOfUnits(demand.units))
     const description = `${credits} credits for ${amountUsd.toFixed(2)} USD`
-    const resource = resourceOf(yield* HttpServerRequest.HttpServerRequest, publicUrl)
+    const resource = `${publicUrl ?? origin}${path}`
     const accepts = payments.quote({ units: demand.units, resource, description })
-    const { tell } = yield* CurrentPaymentCarrier
     yield* tell({ _tag: "Demanded", demand: { error, resource, description, accepts } })
     return yield* new PaymentRequired({
       x402Version: 1,
@@ -71,18 +70,18 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
     })
   })
 
-  const ask = (demand: Demand) => demandPayment(demand, "insufficient_credits", emptyPurses(payments.isConfigured))
+  const ask = (demand: Demand, carrier: PaymentCarrier) =>
+    demandPayment(demand, carrier, "insufficient_credits", emptyPurses(payments.isConfigured))
 
-  const take = Effect.fn("PaymentDesk.take")(function* (demand: Demand) {
-    const { carried, tell } = yield* CurrentPaymentCarrier
-    const refuse = (reason: string) => demandPayment(demand, "payment_invalid", `the payment was refused: ${reason}`)
-    const wire = yield* decodePayment(yield* carried).pipe(
-      Effect.catchTag("PaymentInvalid", ({ reason }) => refuse(reason))
-    )
+  const take = Effect.fn("PaymentDesk.take")(function* (demand: Demand, carrier: PaymentCarrier) {
+    const { carried, tell } = carrier
+    const refuse = (reason: string) =>
+      demandPayment(demand, carrier, "payment_invalid", `the payment was refused: ${reason}`)
+    const wire = yield* decodePayment(carried).pipe(Effect.catchTag("PaymentInvalid", ({ reason }) => refuse(reason)))
     if (wire === undefined) {
       return yield* demand.purpose === "deposit"
-        ? demandPayment(demand, "payment_required", "payment is required: sign one of `accepts` and repeat the request")
-        : ask(demand)
+        ? demandPayment(demand, carrier, "payment_required", signAndRepeat)
+        : ask(demand, carrier)
     }
     const outcome = yield* payments.pay({ account: demand.account.id, units: demand.units, wire }).pipe(
       Effect.catchTags({
@@ -102,6 +101,8 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
   return { isOpen: payments.isConfigured, take, ask }
 })
 
+const signAndRepeat = "payment is required: sign one of `accepts` and repeat the request"
+
 const emptyPurses = (isConfigured: boolean): string =>
   isConfigured
     ? "the allowance of this month and the balance are used up: pay one of `accepts` and repeat, or deposit"
@@ -114,7 +115,8 @@ const alreadyUsed = new Conflict({
 
 const pending = new PaymentPending({
   code: "payment_pending",
-  error: "the payment was sent and is not confirmed yet: repeat this request with the same payment, do not sign another"
+  error:
+    "the payment was accepted and is being processed: repeat this request with the same payment, do not sign another"
 })
 
 const unreachable = (network: string) =>
@@ -124,9 +126,3 @@ const unreachable = (network: string) =>
       error: `payments on ${network} cannot be checked now: nothing was taken; repeat with the same payment later`
     })
   )
-
-/** Absolute URL of the request without its query; `publicUrl` is what the world calls the service. */
-const resourceOf = ({ headers, url }: HttpServerRequest.HttpServerRequest, publicUrl: string | undefined): string => {
-  const path = url.split("?", 1)[0]!
-  return `${publicUrl ?? `http://${headers["host"] ?? "localhost"}`}${path}`
-}

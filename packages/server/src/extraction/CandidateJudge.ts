@@ -1,24 +1,23 @@
 /**
- * From candidates to records: kinds known, data valid with defaults filled in, uniqueness keys there,
- * nothing said twice. What does not pass is reported with its reason, by candidate; the rest goes on.
+ * Checks that turn candidates into records: known kinds, valid data with defaults filled in, uniqueness keys, no
+ * duplicates within the request. A candidate that fails a check is rejected with its reason; the others go on.
  */
 import { Clock, Effect } from "effect"
-import { Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { CreateMemories, JsonObject, MemoryRecord, RejectedCandidate } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import type { ConversationContext } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { Candidate, DroppedCandidate, Turn } from "@muniment/insight/extraction/Extractor"
-import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
+import type { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { contentHash } from "@muniment/trust/CanonicalJson"
 import type { KnownKinds } from "../memories/KnownKinds.ts"
 import type { MemoryIds } from "../memories/MemoryIds.ts"
-import { eventTime, expiryOf, uniqueKey } from "../memories/MemoryPreparation.ts"
+import { eventTime, expiryOf, uniqueKey, validatorBusy } from "../memories/MemoryPreparation.ts"
 import { type KeyedMessage, neighbourTexts } from "./ConversationMessages.ts"
 import { meaningOf } from "./SameMeaning.ts"
 
-/** A candidate that passed, with its schema and its data completed. */
+/** An accepted candidate, with its schema and its data, defaults filled in. */
 export interface ValidCandidate {
   readonly candidate: Candidate
   readonly schema: MemorySchema
@@ -51,12 +50,13 @@ export const rejection = (
   ...(duplicateOf !== undefined && { duplicateOf })
 })
 
-/** Those whose data their schema takes, each once. */
+/** Candidates with valid data, each once, and the rejected ones. */
 export const judgeCandidates = Effect.fn("CandidateJudge.judge")(function* (
   account: string,
   candidates: ReadonlyArray<Candidate>,
   messages: ReadonlyArray<KeyedMessage>,
-  schemas: ReadonlyMap<string, MemorySchema>
+  schemas: ReadonlyMap<string, MemorySchema>,
+  validator: SchemaValidator["Service"]
 ) {
   const rejected: Array<RejectedCandidate> = []
   const reject = (candidate: Candidate, reason: RejectedCandidate["reason"], message: string) =>
@@ -69,7 +69,7 @@ export const judgeCandidates = Effect.fn("CandidateJudge.judge")(function* (
   })
   const accepted: Array<ValidCandidate> = []
   const said = new Set<string>()
-  for (const [candidate, outcome] of yield* validated(account, known, schemas)) {
+  for (const [candidate, outcome] of yield* validated(account, known, schemas, validator)) {
     const schema = schemas.get(candidate.kind)!
     if (!outcome.ok) {
       const [issue] = outcome.issues
@@ -93,16 +93,14 @@ export const judgeCandidates = Effect.fn("CandidateJudge.judge")(function* (
 const validated = Effect.fnUntraced(function* (
   account: string,
   candidates: ReadonlyArray<Candidate>,
-  schemas: ReadonlyMap<string, MemorySchema>
+  schemas: ReadonlyMap<string, MemorySchema>,
+  validator: SchemaValidator["Service"]
 ) {
-  const validator = yield* SchemaValidator
   const judged: Array<readonly [Candidate, Effect.Success<ReturnType<typeof validator.validate>>[number]]> = []
   for (let from = 0; from < candidates.length; from += Limits.memoriesPerRequestMax) {
     const part = candidates.slice(from, from + Limits.memoriesPerRequestMax)
     const items = part.map(({ data, kind }) => ({ schemaText: schemas.get(kind)!.schema, data }))
-    const outcomes = yield* Effect.catchTag(validator.validate(items, account), "ValidatorBusy", () =>
-      Effect.fail(new Unavailable({ code: "overloaded", error: "too many requests wait for validation; try again" }))
-    )
+    const outcomes = yield* Effect.catchTag(validator.validate(items, account), "ValidatorBusy", () => validatorBusy)
     judged.push(...part.map((candidate, at) => [candidate, outcomes[at]!] as const))
   }
   return judged
@@ -113,11 +111,11 @@ export interface ContextTurn extends Turn {
   readonly expiresAt?: number | undefined
 }
 
-/** What the records of one conversation have in common. */
+/** What the records of one conversation share. */
 export interface ExtractionScope {
   readonly request: CreateMemories
   readonly namespace: NamespaceKey
-  /** What the thread kept; undefined: nothing was told of it. */
+  /** The thread's stored context; undefined: nothing of it was read. */
   readonly before: ConversationContext | undefined
   /** Turns before the messages, oldest first. */
   readonly context: ReadonlyArray<ContextTurn>
@@ -132,12 +130,11 @@ export const extractedRecords = Effect.fn("CandidateJudge.records")(function* (
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
   const expiresAt = expiryOf({}, request, nowMillis)
-  // A turn that ends must not live on as the neighbour of a memory that stays.
+  // A turn that expires must not survive as the neighbour of a memory that does not.
   const lasting = context.map((turn) => ((turn.expiresAt ?? Infinity) < (expiresAt ?? Infinity) ? noTurn : turn))
   const turns = [...lasting, ...messages]
   return yield* Effect.forEach(accepted, ({ candidate, data, schema }) =>
     Effect.gen(function* () {
-      const uniqueOn = schema.uniqueOn ?? []
       const sources = candidate.sources.filter((source) => messages[source] !== undefined)
       return {
         id: yield* ids.next(namespace.tag),
@@ -154,7 +151,7 @@ export const extractedRecords = Effect.fn("CandidateJudge.records")(function* (
         createdAt: nowMillis,
         updatedAt: nowMillis,
         expiresAt,
-        uniqueKey: uniqueOn.length === 0 ? undefined : uniqueKey(request.subjectId, candidate.kind, uniqueOn, data),
+        uniqueKey: uniqueKey(request.subjectId, candidate.kind, schema.uniqueOn ?? [], data),
         origin: "extraction",
         sources: sources.map((source) => {
           const { id, key } = messages[source]!
@@ -169,7 +166,7 @@ export const extractedRecords = Effect.fn("CandidateJudge.records")(function* (
   )
 })
 
-/** Keeps the places of the turns around it. */
+/** Keeps the positions of the other turns. */
 const noTurn: Turn = { role: "user", content: "" }
 
 const tagsOf = ({ tags }: Candidate): ReadonlyArray<string> =>

@@ -1,110 +1,125 @@
 /**
- * From candidates to the commit that stores them with the marks of their messages: judged, compared with
- * what is known, embedded, stored. Nothing that was found goes without a word: what is not stored is in
- * `rejected`.
+ * Storage of candidates with the marks of their messages in one commit: checks, embeds, compares with stored
+ * memories, stores. Every candidate that is not stored is in `rejected`, with its reason.
  */
 import { Clock, Effect } from "effect"
-import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
+import type { PricedCall } from "@muniment/domain/api/Middleware"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord, RejectedCandidate } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
-import type { ConversationCommit, CreateReply, ReadContext } from "@muniment/engine/Commands"
-import { MemorySearch } from "@muniment/engine/MemorySearch"
-import { NamespaceHost } from "@muniment/engine/NamespaceHost"
-import { denseText } from "@muniment/engine/recall/MemoryText"
-import { speaksFor } from "@muniment/engine/speaksFor"
+import type { ConversationCommit, ReadContext } from "@muniment/engine/namespace/Commands"
+import { MemorySearch } from "@muniment/engine/search/MemorySearch"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { denseText } from "@muniment/engine/text/MemoryText"
+import { coversLife } from "@muniment/engine/namespace/coversLife"
 import type { ConversationContext } from "@muniment/engine/store/Conversations"
-import type { MemoryVector, NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import type { MemoryVector } from "@muniment/engine/store/Commit"
 import type { Extraction } from "@muniment/insight/extraction/Extractor"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { MemoryIds } from "../memories/MemoryIds.ts"
 import { expiryOf } from "../memories/MemoryPreparation.ts"
-import { QueryEmbedding } from "../memories/QueryEmbedding.ts"
+import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { extractedRecords, judgeCandidates, rejection, type ExtractionScope } from "./CandidateJudge.ts"
 import { meaningOf } from "./SameMeaning.ts"
 
 /** Memories that a new one is compared with. */
 const comparedMax = 5
 
+/** Stores the memories of an extraction; undefined: another request processed the messages meanwhile. */
+export type CandidateStore = Effect.Success<typeof makeCandidateStore>
+
 export const makeCandidateStore = Effect.gen(function* () {
-  const host = yield* NamespaceHost
-  const searcher = yield* MemorySearch
-  const kinds = yield* KnownKinds
-  const embedding = yield* QueryEmbedding
-  const validator = yield* SchemaValidator
-  const ids = new MemoryIds()
-
-  /** The live memory that says what `record` says, if it is among the closest. */
-  const sayingTheSame = Effect.fnUntraced(function* (
-    key: NamespaceKey,
-    record: MemoryRecord,
-    vector: MemoryVector | undefined
-  ) {
-    const hits = yield* searcher.search([key], {
-      text: denseText(record),
-      vectors: new Map(vector === undefined ? [] : [[vector.model, vector.values]]),
-      filter: { subjectId: record.subjectId, hasNoSubject: record.subjectId === undefined, kind: record.kind },
-      limit: comparedMax,
-      minRelevance: 0
-    })
-    const meaning = meaningOf(record.data)
-    return hits.find(
-      ({ memory }) =>
-        meaningOf(memory.data) === meaning && speaksFor(memory.expiresAt, record.expiresAt, record.createdAt)
-    )?.memory
-  })
-
-  /** Stores what the candidates of `scope` come to; undefined: somebody processed the messages meanwhile. */
-  return Effect.fn("CandidateStore.store")(function* (
-    account: string,
+  const parts: Parts = {
+    host: yield* NamespaceHost,
+    searcher: yield* MemorySearch,
+    kinds: yield* KnownKinds,
+    embedding: yield* TextEmbedding,
+    validator: yield* SchemaValidator,
+    ids: new MemoryIds()
+  }
+  return (
+    call: PricedCall,
     scope: ExtractionScope,
     schemas: ReadonlyMap<string, MemorySchema>,
-    extraction: Extraction,
-    token: IdempotencyToken | undefined
-  ) {
-    const { messages, namespace } = scope
-    const judged = yield* judgeCandidates(account, extraction.candidates, messages, schemas).pipe(
-      Effect.provideService(SchemaValidator, validator)
-    )
-    const rejected: Array<RejectedCandidate> = [
-      ...extraction.dropped.map((dropped) => rejection(dropped, messages, dropped.reason, dropped.message)),
-      ...judged.rejected
-    ]
-    const records = yield* extractedRecords(judged.accepted, scope, kinds, ids)
-    const vectors = yield* embedding.passages(records)
-    const fresh: Array<{ readonly record: MemoryRecord; readonly vector: MemoryVector | undefined }> = []
-    const sourcesOf = new Map(records.map(({ id }, at) => [id, judged.accepted[at]!.candidate]))
-    const rejectKnown = (
-      record: MemoryRecord | undefined,
-      existing: string,
-      reason: "duplicate" | "near_duplicate"
-    ) => {
-      // Of an answer that is given again, only the ids are kept.
-      const candidate = record === undefined ? { sources: [] } : sourcesOf.get(record.id)!
-      rejected.push(rejection(candidate, messages, reason, "a stored memory says the same", existing))
-    }
-    for (const [at, record] of records.entries()) {
-      const vector = vectors[at]
-      // With a key the newest version counts, whatever its wording.
-      const same = record.uniqueKey === undefined ? yield* sayingTheSame(namespace, record, vector) : undefined
-      if (same === undefined) fresh.push({ record, vector })
-      else rejectKnown(record, same.id, same.contentHash === record.contentHash ? "duplicate" : "near_duplicate")
-    }
-    const reply: CreateReply = yield* host.ask(namespace, {
-      _tag: "CreateMemories",
-      memories: fresh.map((memory) => ({ ...memory, isReplacement: false, setsExpiry: false })),
-      skipsDuplicates: true,
-      conversation: yield* processedBy(scope, extraction.summary),
-      idempotency: token
-    })
-    if (reply.isStale) return undefined
-    for (const { id, index } of reply.duplicates) rejectKnown(fresh[index]?.record, id, "duplicate")
-    return { reply, rejected }
-  })
+    extraction: Extraction
+  ) => storeCandidates(parts, call, scope, schemas, extraction)
 })
 
-const processedBy = Effect.fnUntraced(function* (
+interface Parts {
+  readonly host: NamespaceHost["Service"]
+  readonly searcher: MemorySearch["Service"]
+  readonly kinds: KnownKinds["Service"]
+  readonly embedding: TextEmbedding["Service"]
+  readonly validator: SchemaValidator["Service"]
+  readonly ids: MemoryIds
+}
+
+const storeCandidates = Effect.fn("CandidateStore.store")(function* (
+  parts: Parts,
+  { caller, token }: PricedCall,
+  scope: ExtractionScope,
+  schemas: ReadonlyMap<string, MemorySchema>,
+  extraction: Extraction
+) {
+  const { embedding, host, ids, kinds, validator } = parts
+  const { messages, namespace } = scope
+  const judged = yield* judgeCandidates(caller.account.id, extraction.candidates, messages, schemas, validator)
+  const rejected: Array<RejectedCandidate> = [
+    ...extraction.dropped.map((dropped) => rejection(dropped, messages, dropped.reason, dropped.message)),
+    ...judged.rejected
+  ]
+  const records = yield* extractedRecords(judged.accepted, scope, kinds, ids)
+  const vectors = yield* embedding.passages(records)
+  const fresh: Array<{ readonly record: MemoryRecord; readonly vector: MemoryVector | undefined }> = []
+  const candidateOf = new Map(records.map(({ id }, at) => [id, judged.accepted[at]!.candidate]))
+  const rejectKnown = (record: MemoryRecord | undefined, existing: string, reason: "duplicate" | "near_duplicate") => {
+    // A repeated result keeps only the ids.
+    const candidate = record === undefined ? { sources: [] } : candidateOf.get(record.id)!
+    rejected.push(rejection(candidate, messages, reason, "a stored memory says the same", existing))
+  }
+  for (const [at, record] of records.entries()) {
+    const vector = vectors[at]
+    // With a unique key the newest version counts, whatever its wording.
+    const same = record.uniqueKey === undefined ? yield* sameMeaning(parts, namespace, record, vector) : undefined
+    if (same === undefined) fresh.push({ record, vector })
+    else rejectKnown(record, same.id, same.contentHash === record.contentHash ? "duplicate" : "near_duplicate")
+  }
+  const reply = yield* host.ask(namespace, {
+    _tag: "StoreMemories",
+    memories: fresh.map((memory) => ({ ...memory, isReplacement: false, setsExpiry: false })),
+    skipsDuplicates: true,
+    conversation: yield* conversationCommit(scope, extraction.summary),
+    idempotency: token
+  })
+  if (reply.isStale) return undefined
+  for (const { id, index } of reply.duplicates) rejectKnown(fresh[index]?.record, id, "duplicate")
+  return { reply, rejected }
+})
+
+/** The live memory with the meaning of `record`, if it is among the closest. */
+const sameMeaning = Effect.fnUntraced(function* (
+  { searcher }: Parts,
+  key: NamespaceKey,
+  record: MemoryRecord,
+  vector: MemoryVector | undefined
+) {
+  const { hits } = yield* searcher.search([key], {
+    text: denseText(record),
+    vectors: new Map(vector === undefined ? [] : [[vector.model, vector.values]]),
+    filter: { subjectId: record.subjectId, hasNoSubject: record.subjectId === undefined, kind: record.kind },
+    limit: comparedMax,
+    minRelevance: 0
+  })
+  const meaning = meaningOf(record.data)
+  return hits.find(
+    ({ memory }) =>
+      meaningOf(memory.data) === meaning && coversLife(memory.expiresAt, record.expiresAt, record.createdAt)
+  )?.memory
+})
+
+const conversationCommit = Effect.fnUntraced(function* (
   { before, messages, request }: ExtractionScope,
   summary: string | undefined
 ): Effect.fn.Return<ConversationCommit> {
@@ -120,12 +135,12 @@ const processedBy = Effect.fnUntraced(function* (
     })),
     summary,
     ...(expiresAt !== undefined && { expiresAt }),
-    ...(before !== undefined && isToldBefore(before) && { context: readContextOf(before) })
+    ...(before !== undefined && hasContext(before) && { context: readContextOf(before) })
   }
 })
 
-/** Nothing was told of an empty thread, so nothing of it can be erased or end. */
-const isToldBefore = ({ summary, turns }: ConversationContext): boolean => summary !== undefined || turns.length > 0
+/** An empty thread has nothing that could be erased or expire. */
+const hasContext = ({ summary, turns }: ConversationContext): boolean => summary !== undefined || turns.length > 0
 
 const readContextOf = ({ readAt, summaryExpiresAt, turns }: ConversationContext): ReadContext => {
   const ends = [summaryExpiresAt, ...turns.map(({ expiresAt }) => expiresAt)].filter((time) => time !== undefined)

@@ -1,32 +1,30 @@
 /**
- * From a conversation to stored memories (interface.md section 5.3): skip what was processed, let the
- * extractor read the rest, judge what it proposes, store in one commit together with the marks of the
- * messages, so that a message counts as processed exactly when its memories are there.
+ * Extraction of memories from a conversation (contract: Conversations): skips processed messages, lets the extractor
+ * read the rest, checks its candidates, and stores memories and marks of their messages in one commit.
  *
- * Invariants: a failure of the extractor stores nothing, marks nothing and costs nothing; a conversation
- * with nothing new costs nothing; of two requests with the same messages at once one reads and stores, the
- * other waits and finds them processed.
+ * Invariants: a message counts as processed exactly when its memories are stored; a failed extraction stores,
+ * marks and costs nothing; a conversation with nothing new costs nothing; of two concurrent requests
+ * with the same messages one extracts, the other waits and finds them processed.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { CurrentCharge, type ChargeFailure, type IdempotencyToken } from "@muniment/domain/api/Middleware"
+import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import { dayOf } from "@muniment/domain/CalendarDay"
 import { InvalidRequest, type NotFound, type RateLimited, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { CreatedMemories, CreateMemories } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
-import { NamespaceHost } from "@muniment/engine/NamespaceHost"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { ConversationContext } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
-import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { memoryEntry } from "../memories/MemoryViews.ts"
-import { OwnNamespaces } from "../memories/OwnNamespaces.ts"
 import type { ContextTurn, ExtractionScope } from "./CandidateJudge.ts"
-import { makeCandidateStore } from "./CandidateStore.ts"
+import { type CandidateStore, makeCandidateStore } from "./CandidateStore.ts"
 import { keyedMessages, type KeyedMessage } from "./ConversationMessages.ts"
-import { readInTime } from "./ConversationReading.ts"
+import { extractInTime } from "./extractInTime.ts"
 import { SameMessages } from "./SameMessages.ts"
 
 /** A request with a conversation. */
@@ -36,9 +34,8 @@ export class ConversationExtraction extends Context.Service<
   ConversationExtraction,
   {
     readonly extract: (
-      account: string,
-      request: ConversationRequest,
-      token: IdempotencyToken | undefined
+      call: PricedCall,
+      request: ConversationRequest
     ) => Effect.Effect<CreatedMemories, InvalidRequest | NotFound | RateLimited | ChargeFailure>
   }
 >()("muniment/server/ConversationExtraction") {
@@ -50,107 +47,124 @@ export class ConversationExtraction extends Context.Service<
 }
 
 export interface ExtractionOptions {
-  /** For reading one conversation; default `Limits.extractionDeadlineMillis`. */
+  /** For one conversation; default `Limits.extractionDeadlineMillis`. */
   readonly deadlineMillis?: number | undefined
 }
 
-/** What is known of the thread before this request. */
+/** A thread as it was before this request. */
 interface Thread {
   /** Undefined for an agent without memories. */
   readonly before: ConversationContext | undefined
   readonly processed: ReadonlySet<string>
 }
 
-/** Requests with the same messages at once look again this often; then each has lost to another one. */
+/** Attempts of a request whose messages other requests keep processing. */
 const attemptsMax = 8
 
 const make = Effect.fnUntraced(function* ({ deadlineMillis = Limits.extractionDeadlineMillis }: ExtractionOptions) {
-  const host = yield* NamespaceHost
-  const own = new OwnNamespaces(yield* NamespaceDirectory)
-  const kinds = yield* KnownKinds
-  const extractor = yield* Extractor
-  const store = yield* makeCandidateStore
-  const sameMessages = new SameMessages()
+  const parts: Parts = {
+    host: yield* NamespaceHost,
+    directory: yield* NamespaceDirectory,
+    kinds: yield* KnownKinds,
+    extractor: yield* Extractor,
+    store: yield* makeCandidateStore,
+    sameMessages: new SameMessages(),
+    deadlineMillis
+  }
+  return { extract: (call: PricedCall, request: ConversationRequest) => extract(parts, call, request) }
+})
 
-  const threadOf = Effect.fnUntraced(function* (
-    key: NamespaceKey | undefined,
-    { subjectId, threadId }: CreateMemories,
-    messages: ReadonlyArray<KeyedMessage>
-  ) {
-    if (key === undefined) return { before: undefined, processed: new Set() } satisfies Thread
-    const scope = { subjectId, threadId }
-    const keys = messages.map((message) => message.key)
-    const processed = yield* host.readRecords(key, (reader) => reader.processed(scope, keys))
-    const before = yield* host.readRecords(key, (reader, nowMillis) => reader.conversation(scope, nowMillis))
-    return { before, processed } satisfies Thread
-  })
+interface Parts {
+  readonly host: NamespaceHost["Service"]
+  readonly directory: NamespaceDirectory["Service"]
+  readonly kinds: KnownKinds["Service"]
+  readonly extractor: Extractor["Service"]
+  readonly store: CandidateStore
+  readonly sameMessages: SameMessages
+  readonly deadlineMillis: number
+}
 
-  const extract = Effect.fn("ConversationExtraction.extract")(function* (
-    account: string,
-    request: ConversationRequest,
-    token: IdempotencyToken | undefined
-  ) {
-    const schemas = yield* candidateKinds(account, request, kinds)
-    const messages = keyedMessages(request.conversation, request.schemas)
-    const { agentId, subjectId, threadId } = request
-    const asked = [account, agentId, subjectId ?? null, threadId ?? null, ...messages.map(({ key }) => key)]
-    const act = extractFrom(account, request, messages, schemas, token)
-    return yield* sameMessages.inTurn(sha256Hex(JSON.stringify(asked)), act, overtaken)
-  })
+const extract = Effect.fn("ConversationExtraction.extract")(function* (
+  parts: Parts,
+  call: PricedCall,
+  request: ConversationRequest
+) {
+  const { account } = call.caller
+  const schemas = yield* candidateKinds(account.id, request, parts.kinds)
+  const messages = keyedMessages(request.conversation, request.schemas)
+  const { agentId, subjectId, threadId } = request
+  const asked = [account.id, agentId, subjectId ?? null, threadId ?? null, ...messages.map(({ key }) => key)]
+  const act = extractFrom(parts, call, request, messages, schemas)
+  return yield* parts.sameMessages.inTurn(sha256Hex(JSON.stringify(asked)), act, overtaken)
+})
 
-  const extractFrom = Effect.fnUntraced(function* (
-    account: string,
-    request: ConversationRequest,
-    messages: ReadonlyArray<KeyedMessage>,
-    schemas: ReadonlyMap<string, MemorySchema>,
-    token: IdempotencyToken | undefined
-  ) {
-    let isCharged = false
-    for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const existing = own.of(account, request.agentId)
-      const thread = yield* threadOf(existing, request, messages)
-      const fresh = request.force === true ? messages : messages.filter(({ key }) => !thread.processed.has(key))
-      const skippedMessages = request.conversation.length - fresh.length
-      // After a crash the same request finds its messages processed, and its answer under its key.
-      const isRepeat =
-        token !== undefined &&
-        existing !== undefined &&
-        (yield* host.readRecords(existing, (reader) => reader.isCommitted(token.key)))
-      if (fresh.length === 0 && !isRepeat) {
-        if (isCharged) yield* (yield* CurrentCharge)({ isWaived: true })
-        return { created: [], updated: [], rejected: [], skippedMessages }
-      }
-      if (!isCharged) yield* (yield* CurrentCharge)({ changes: [request.agentId] })
-      isCharged = true
-      const before = isRepeat ? undefined : thread.before
-      const context = contextOf(before, messages, fresh)
-      const extraction = isRepeat
-        ? nothing
-        : yield* readInTime(extractor, deadlineMillis, {
-            account,
-            kinds: [...schemas.values()],
-            messages: fresh,
-            context,
-            summary: before?.summary,
-            conversationDate: request.conversationDate ?? (yield* today)
-          })
-      // Last, so that a model that fails leaves no agent behind.
-      const namespace = yield* own.ensure(account, request.agentId)
-      const scope: ExtractionScope = { request, namespace, before, context, messages: isRepeat ? [] : fresh }
-      const stored = yield* store(account, scope, schemas, extraction, token)
-      if (stored === undefined) continue
-      const { rejected, reply } = stored
-      return {
-        created: reply.created.map(memoryEntry),
-        updated: reply.updated.map(memoryEntry),
-        rejected,
-        skippedMessages
-      }
+const extractFrom = Effect.fnUntraced(function* (
+  parts: Parts,
+  call: PricedCall,
+  request: ConversationRequest,
+  messages: ReadonlyArray<KeyedMessage>,
+  schemas: ReadonlyMap<string, MemorySchema>
+) {
+  const { deadlineMillis, directory, extractor, host, store } = parts
+  const { token } = call
+  const account = call.caller.account.id
+  let isCharged = false
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const existing = directory.find(account, request.agentId)
+    const thread = yield* threadOf(parts, existing, request, messages)
+    const fresh = request.force === true ? messages : messages.filter(({ key }) => !thread.processed.has(key))
+    const skippedMessages = request.conversation.length - fresh.length
+    // After a crash a repeated request finds its messages processed, and its result under its token.
+    const isRepeat =
+      token !== undefined &&
+      existing !== undefined &&
+      (yield* host.readRecords(existing, (reader) => reader.isCommitted(token.key)))
+    if (fresh.length === 0 && !isRepeat) {
+      yield* call.release
+      return { created: [], updated: [], rejected: [], skippedMessages }
     }
-    return yield* overtaken
-  })
+    if (!isCharged) yield* call.reserve({ changes: [request.agentId] })
+    isCharged = true
+    const before = isRepeat ? undefined : thread.before
+    const context = contextOf(before, messages, fresh)
+    const extraction = isRepeat
+      ? nothing
+      : yield* extractInTime(extractor, deadlineMillis, {
+          account,
+          kinds: [...schemas.values()],
+          messages: fresh,
+          context,
+          summary: before?.summary,
+          conversationDate: request.conversationDate ?? (yield* today)
+        })
+    // Last: a failed extraction creates no namespace.
+    const namespace = yield* directory.ensure(account, request.agentId)
+    const scope: ExtractionScope = { request, namespace, before, context, messages: isRepeat ? [] : fresh }
+    const stored = yield* store(call, scope, schemas, extraction)
+    if (stored === undefined) continue
+    const { rejected, reply } = stored
+    return {
+      created: reply.created.map(memoryEntry),
+      updated: reply.updated.map(memoryEntry),
+      rejected,
+      skippedMessages
+    }
+  }
+  return yield* overtaken
+})
 
-  return { extract }
+const threadOf = Effect.fnUntraced(function* (
+  { host }: Parts,
+  key: NamespaceKey | undefined,
+  { subjectId, threadId }: CreateMemories,
+  messages: ReadonlyArray<KeyedMessage>
+) {
+  if (key === undefined) return { before: undefined, processed: new Set() } satisfies Thread
+  const scope = { subjectId, threadId }
+  const keys = messages.map((message) => message.key)
+  const processed = yield* host.readRecords(key, (reader) => reader.processed(scope, keys))
+  const before = yield* host.readRecords(key, (reader, nowMillis) => reader.conversation(scope, nowMillis))
+  return { before, processed } satisfies Thread
 })
 
 const overtaken = Effect.fail(
@@ -178,7 +192,7 @@ const candidateKinds = Effect.fnUntraced(function* (
   return found
 })
 
-/** What came before: the thread's turns, then what this request repeats of it, the newest kept. */
+/** Turns before the fresh messages: those of the thread, then processed ones of this request; the newest are kept. */
 const contextOf = (
   before: ConversationContext | undefined,
   messages: ReadonlyArray<KeyedMessage>,

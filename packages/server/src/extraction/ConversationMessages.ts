@@ -1,10 +1,10 @@
 /**
- * Messages of a request as extraction sees them (interface.md section 5.3): roles after aliases, and the
- * key under which each counts as processed in its thread.
+ * Messages of a request as extraction sees them (contract: Conversations): aliases of roles resolved, and the key
+ * under which each counts as processed in its thread.
  *
- * A message with an id is known by it. One without is known by what it says, by how often the same was
- * said before it in the request, and by the kinds that are looked for: a conversation that is sent
- * again, or that has grown, has its old messages skipped; the same words said once more are new.
+ * The key of a message is its id. Without one it is derived from the text, the number of earlier messages
+ * with the same text, and the kinds asked for: in a conversation that is sent again, or that has
+ * grown, old messages are skipped; the same text said once more is new.
  */
 import type { ConversationMessage } from "@muniment/domain/Memory"
 import type { Turn } from "@muniment/insight/extraction/Extractor"
@@ -29,7 +29,7 @@ export const keyedMessages = (
     said.set(words, occurrence)
     const known = id === undefined ? { role, content, occurrence, kinds: distinct } : { id }
     const key = sha256Hex(canonicalJson(known))
-    // An id that stands twice in one request names one message: the first.
+    // Of two messages with one id the first counts.
     if (keys.has(key)) return []
     keys.add(key)
     return [{ role, content, id, key }]
@@ -44,10 +44,10 @@ const roleAliases = {
   system: "system"
 } as const satisfies Record<(typeof ConversationMessage.Type)["role"], Turn["role"]>
 
-/** Turns on each side of a message that are searched with its memories (retrieval.md: two). */
+/** Turns on each side of a message whose text is searched with its memories. */
 const neighboursPerSide = 2
 
-/** Texts around the messages that a memory was taken from, nearest first: their own, then one before, one after, and so on. */
+/** Texts of a memory's sources and of the turns around them, nearest first: own, one before, one after, and so on. */
 export const neighbourTexts = (turns: ReadonlyArray<Turn>, sources: ReadonlyArray<number>): ReadonlyArray<string> => {
   const first = Math.min(...sources)
   const last = Math.max(...sources)

@@ -1,18 +1,18 @@
 /**
- * Requests with the same messages at once are read one after the other: the second finds them processed and
- * asks no model. Otherwise every copy of a request would make the model read, and only one would pay.
+ * Serialises concurrent requests with the same messages: the second one finds them processed and asks no model.
+ * Otherwise every copy of a request would cost a call of the model, and only one would be charged.
  *
- * Bounded: more copies than `waitingMax` are refused; a key that nobody uses is forgotten.
+ * Bounded: more than `waitingMax` waiting copies are refused; a key without requests is removed.
  */
 import { Effect, Semaphore } from "effect"
 
-/** Copies of one request that wait for its reading. */
+/** Copies of one request that may wait for the first. */
 export const waitingMax = 64
 
 export class SameMessages {
   readonly #turns = new Map<string, { readonly turn: Semaphore.Semaphore; users: number }>()
 
-  /** `refused` when too many wait. */
+  /** Runs `act` after those with the same key; `refused` when too many wait. */
   inTurn<A, E, R, E2>(
     key: string,
     act: Effect.Effect<A, E, R>,

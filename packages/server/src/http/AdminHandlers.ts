@@ -1,11 +1,11 @@
-/** Operator routes: accounts, keys, wallets, moving data, state (interface.md section 17). */
+/** Operator routes (contract: Operator routes): accounts, keys, wallets, export and import, state. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { InsufficientStorage, InvalidRequest } from "@muniment/domain/Errors"
-import { Accounts } from "@muniment/ledger/Accounts"
-import { ApiKeyStore } from "@muniment/ledger/ApiKeyStore"
-import { Wallets } from "@muniment/ledger/Wallets"
+import { Accounts } from "@muniment/control/accounts/Accounts"
+import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { Wallets } from "@muniment/control/accounts/Wallets"
 import { KeyRing, type KeyFileFault } from "@muniment/trust/KeyRing"
 import { parseWalletAddress } from "@muniment/trust/WalletAddress"
 import { Reembed } from "../jobs/Reembed.ts"
@@ -84,7 +84,7 @@ const notAnAddress = () =>
 
 const fullDiskCodes: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"])
 
-/** The earlier key still signs. Any trouble but a full disk is a defect, and told in the log. */
+/** The earlier key still signs. Any fault but a full disk is a defect. */
 const rotationFailure = (fault: KeyFileFault): Effect.Effect<never, InsufficientStorage> =>
   fault.cause instanceof Error && "code" in fault.cause && fullDiskCodes.has(fault.cause.code)
     ? Effect.fail(new InsufficientStorage({ code: "insufficient_storage", error: "the disk is full" }))

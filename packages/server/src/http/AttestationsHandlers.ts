@@ -1,15 +1,15 @@
 /**
- * Attestations and revocation of grants (specification section 4.4, interface.md section 8), and the
- * key file at the origin, which needs no credentials and may be cached by anyone.
+ * Attestations and revocation of grants (contract: Attestations, Grants), and the key file at the origin, which
+ * needs no credentials and may be cached.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { Caller } from "@muniment/domain/api/Middleware"
+import { Caller, CurrentCall } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { KeyRing } from "@muniment/trust/KeyRing"
 import { AttestationService } from "../attestations/AttestationService.ts"
-import { SharedAccess } from "../sharing/SharedAccess.ts"
+import { SharedAccess } from "../search/SharedAccess.ts"
 
 export const attestationsHandlers = HttpApiBuilder.group(
   MunimentApi,
@@ -20,8 +20,7 @@ export const attestationsHandlers = HttpApiBuilder.group(
 
     return handlers.handleAll({
       attest: Effect.fnUntraced(function* ({ payload }) {
-        const { account } = yield* Caller
-        return { success: true as const, ...(yield* attestations.attest(account.id, payload)) }
+        return { success: true as const, ...(yield* attestations.attest(yield* CurrentCall, payload)) }
       }),
       revokeGrant: Effect.fnUntraced(function* ({ payload }) {
         yield* shared.revoke(yield* Caller, payload.grant)

@@ -1,14 +1,14 @@
 /**
- * Who is asking. Bearer keys are looked up by their hash on every request, so that a revocation acts
- * at once. Operator routes take the data directory's token, and only from this machine.
+ * Identity of the caller (contract: Identity). Bearer keys are looked up by their hash on every request, so that a
+ * revocation takes effect at once. Operator routes take the data directory's token, from this machine only.
  */
 import { Effect, Layer, Option, Redacted } from "effect"
 import { HttpMethod, HttpServerRequest } from "effect/http"
 import { Authorization, Caller, OperatorAuthorization } from "@muniment/domain/api/Middleware"
 import { Forbidden, Unauthenticated } from "@muniment/domain/Errors"
 import type { Identity, Plan } from "@muniment/domain/Account"
-import { ApiKeyStore } from "@muniment/ledger/ApiKeyStore"
-import { Wallets } from "@muniment/ledger/Wallets"
+import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { Wallets } from "@muniment/control/accounts/Wallets"
 import { isSameSecret } from "@muniment/trust/ApiKeys"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { hasWalletHeaders, verifyWalletRequest } from "@muniment/trust/WalletRequest"
@@ -29,7 +29,7 @@ export const authorization = (options: { readonly walletPlan: Plan }) =>
         return yield* new Unauthenticated({ code: "invalid_api_key", error: "the API key is unknown or revoked" })
       })
 
-      /** The first valid signature of a wallet makes its account. */
+      /** The first valid signature of a wallet creates its account. */
       const byWallet = Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         const body = HttpMethod.hasBody(request.method)
@@ -45,7 +45,7 @@ export const authorization = (options: { readonly walletPlan: Plan }) =>
       })
 
       return {
-        // A bearer wins over wallet headers on the same request (interface.md section 2).
+        // A bearer key takes precedence over wallet headers.
         bearer: (handler, { credential }) =>
           Effect.gen(function* () {
             const secret = Redacted.value(credential)

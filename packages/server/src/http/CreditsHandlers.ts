@@ -1,4 +1,4 @@
-/** Credit endpoints: deposit, balance, movements (specification section 4.3, interface.md section 17). */
+/** Credit endpoints (contract: Credits, Payments): deposit, balance, transactions. */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "@muniment/domain/api/Middleware"
@@ -9,7 +9,8 @@ import { Limits } from "@muniment/domain/Limits"
 import { type MicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
 import { creditsOfUnits, depositUnits } from "@muniment/domain/Payment"
 import { plans } from "@muniment/domain/Plans"
-import { type LedgerEntry, Ledger } from "@muniment/ledger/Ledger"
+import { type LedgerEntry, Ledger } from "@muniment/control/credits/Ledger"
+import { httpCarrier } from "../credits/PaymentCarrier.ts"
 import { PaymentDesk } from "../credits/PaymentDesk.ts"
 import { StorageInsurance } from "../jobs/StorageInsurance.ts"
 import { transactionCursor } from "./Cursor.ts"
@@ -24,12 +25,12 @@ export const creditsHandlers = (options: { readonly monthlyAllowance: MicroCredi
       const insurance = yield* StorageInsurance
 
       return handlers.handleAll({
-        deposit: Effect.fnUntraced(function* ({ query }) {
+        deposit: Effect.fnUntraced(function* ({ query, request }) {
           const { account } = yield* Caller
           if (!desk.isOpen) return yield* notConfigured
           const units = depositUnits(query.amount_usd ?? depositUsdDefault)
           if (units === undefined) return yield* Effect.die(new Error("an amount outside the contract"))
-          const { replayed } = yield* desk.take({ account, units, purpose: "deposit" })
+          const { replayed } = yield* desk.take({ account, units, purpose: "deposit" }, httpCarrier(request))
           const { balance } = yield* ledger.purses(account)
           const credited = creditsOfUnits(units)
           return {
@@ -77,7 +78,8 @@ export const creditsHandlers = (options: { readonly monthlyAllowance: MicroCredi
 
 const notConfigured = new Unavailable({
   code: "payment_unavailable",
-  error: "deposits are not configured on this service: its operator sets MUNIMENT_PAYMENT_NETWORKS (README, Money)"
+  error:
+    "deposits are not configured on this service: its operator sets MUNIMENT_PAYMENT_NETWORKS (/docs/handbook/money)"
 })
 
 const balanceOf = (balance: MicroCredits) => ({ credits: toCredits(balance), usd: toUsd(balance) })

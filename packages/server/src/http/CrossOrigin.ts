@@ -1,7 +1,6 @@
 /**
- * Browsers of other origins (interface.md sections 11 and 14): off unless origins are configured, and for
- * `/v1` and `/mcp` alone, whose callers bring their credentials in headers of their own. What a page needs to
- * pay and to keep its books is exposed.
+ * CORS (contract: Headers): off unless origins are configured, and only for `/v1` and `/mcp`, whose callers send their
+ * credentials in headers of their own. The headers of payments, credits and limits are exposed.
  */
 import { Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
@@ -9,6 +8,7 @@ import { mcpPath, pathOf } from "./Routes.ts"
 
 const exposedHeaders = [
   "x-request-id",
+  "x-ignored-fields",
   "x-credits-charged",
   "x-credits-remaining",
   "x-ratelimit-limit",
@@ -22,7 +22,7 @@ const exposedHeaders = [
 ]
 const preflightSeconds = 600
 
-/** `*` among the origins stands for all of them. */
+/** `*` among the origins allows all. */
 export const crossOrigin = (origins: ReadonlyArray<string>) => {
   if (origins.length === 0) return Layer.empty
   const isAllowed = (origin: string): boolean => origins.includes("*") || origins.includes(origin)

@@ -1,4 +1,4 @@
-/** Opaque cursors: a position as base64url JSON. What does not decode to one is refused. */
+/** Opaque cursors: a position as base64url JSON. Anything else is refused. */
 import { Effect, Schema } from "effect"
 import { InvalidRequest } from "@muniment/domain/Errors"
 

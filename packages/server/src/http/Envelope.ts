@@ -1,36 +1,34 @@
 /**
- * Around every request: its id, its place in the metrics, and an answer in the shape of the contract
- * for what no handler answers: 404, 405 and defects. Logs name routes and ids, never content.
+ * Outermost layer of every request: its id, its metrics, and an answer in the shape of the contract where no handler
+ * gives one: 404, 405 and defects. Logs name routes and ids, metrics name routes, neither any content.
  */
-import { randomUUID } from "node:crypto"
-import { Cause, Effect, Schema, type Types } from "effect"
+import { Cause, Clock, Effect, Metric, Schema, type Types } from "effect"
+import { WebCrypto } from "effect/crypto"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InternalError, MethodNotAllowed, NotFound, PayloadTooLarge } from "@muniment/domain/Errors"
-import { countRequest } from "./Metrics.ts"
+import { Limits } from "@muniment/domain/Limits"
 import { allowedMethods, pathOf, routePattern } from "./Routes.ts"
 
 const requestIdPattern = /^[\w.:-]{1,128}$/
 
 export const envelope = HttpRouter.middleware((handler) => enveloped(handler), { global: true })
 
-// Nothing fails any more after `answerFor`; the router's types want its own mark of the unhandled kept.
+// Nothing fails after `answerFor`; the types of the router want its mark of the unhandled.
 const enveloped = <E, R>(
   handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled, R | HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
     const given = request.headers["x-request-id"]
-    const requestId = given !== undefined && requestIdPattern.test(given) ? given : randomUUID()
-    const startedMillis = performance.now()
+    const webCrypto = yield* WebCrypto.WebCrypto
+    const requestId = given !== undefined && requestIdPattern.test(given) ? given : webCrypto.randomUUID()
+    const startedNanos = yield* Clock.monotonicTimeNanos
     const response = yield* handler.pipe(
       Effect.catchCause((cause) => answerFor(cause, request, requestId)),
       Effect.annotateLogs({ requestId })
     )
-    yield* countRequest(
-      routePattern(request.method, pathOf(request.url)),
-      response.status,
-      performance.now() - startedMillis
-    )
+    const durationMillis = Number((yield* Clock.monotonicTimeNanos) - startedNanos) / 1e6
+    yield* countRequest(routePattern(request.method, pathOf(request.url)), response.status, durationMillis)
     return HttpServerResponse.setHeaders(response, {
       "x-request-id": requestId,
       "x-content-type-options": "nosniff",
@@ -43,7 +41,7 @@ const answerFor = (
   request: HttpServerRequest.HttpServerRequest,
   requestId: string
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
-  // The client went away: there is nobody to answer, and interruption must stay what it is.
+  // The client disconnected: there is no answer to send.
   if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
   const error = Cause.squash(cause)
   if (error instanceof HttpServerError.HttpServerError) {
@@ -52,20 +50,26 @@ const answerFor = (
       return Effect.succeed(
         wire(
           PayloadTooLarge,
-          new PayloadTooLarge({ code: "payload_too_large", error: "the body could not be read" }),
+          new PayloadTooLarge({
+            code: "payload_too_large",
+            error: `request body could not be read: incomplete, or larger than ${Limits.requestBodyBytesMax} bytes`
+          }),
           413
         )
       )
     }
   }
   return Effect.as(
-    Effect.logError("a request failed by a defect", {
+    Effect.logError("request failed with a defect", {
       route: routePattern(request.method, pathOf(request.url)),
       cause: nameOf(error)
     }),
     wire(
       InternalError,
-      new InternalError({ code: "internal_error", error: `the service failed; the log tells more under ${requestId}` }),
+      new InternalError({
+        code: "internal_error",
+        error: `the service failed; its log has the cause under request id ${requestId}`
+      }),
       500
     )
   )
@@ -73,7 +77,7 @@ const answerFor = (
 
 const noSuchRoute = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse => {
   const allowed = allowedMethods(pathOf(request.url))
-  // A known path with a method that it takes got here because its escapes cannot be decoded.
+  // A known path with an allowed method: its escapes cannot be decoded.
   if (allowed.length === 0 || allowed.includes(request.method)) {
     return wire(
       NotFound,
@@ -98,3 +102,22 @@ const nameOf = (error: unknown): string => {
   const frames = (error.stack ?? "").split("\n").filter((line) => line.trimStart().startsWith("at "))
   return [error.name, ...frames].join("\n")
 }
+
+/** Seconds, 0.1 ms to about 13 s. */
+const latencyBoundaries = Metric.exponentialBoundaries({ start: 0.0001, factor: 2, count: 18 })
+
+const requestCount = Metric.counter("http_requests_total", {
+  description: "Requests by route and status.",
+  incremental: true
+})
+const requestTime = Metric.histogram("http_request_seconds", {
+  description: "Time from the first byte of a request to its answer, by route.",
+  boundaries: latencyBoundaries
+})
+
+/** `route` is the pattern of the route, never the path of the request. */
+const countRequest = (route: string, status: number, millis: number): Effect.Effect<void> =>
+  Effect.andThen(
+    Metric.update(Metric.withAttributes(requestCount, { route, status: String(status) }), 1),
+    Metric.update(Metric.withAttributes(requestTime, { route }), millis / 1_000)
+  )

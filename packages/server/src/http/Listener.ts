@@ -1,24 +1,55 @@
 /**
- * The HTTP listener with its bounds (reliability.md): headers within 5 s, a whole request within
- * 15 s, a cap on connections for each address. Node's defaults let 1,500 of 1,500 silent sockets stay.
+ * The HTTP listener with its bounds: `Limits.headerTimeoutMillis`, `Limits.requestTimeoutMillis` and
+ * `Limits.connectionsPerAddressMax`. With Node's defaults 1,500 of 1,500 silent sockets stayed open.
  *
  * On shutdown every accepted request is answered, on a connection that then closes; a connection
- * without a request closes at once. Node alone would wait for silent connections, and go on serving
- * those that are kept alive, until the time is up.
+ * without a request closes at once. Node alone would wait for silent connections, and keep serving
+ * kept-alive ones, until the time is up.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import type { Socket } from "node:net"
-import { NodeHttpServer } from "@effect/platform-node"
+import { createServer as createTcpServer, type Socket } from "node:net"
+import { layer as httpServerLayer } from "@effect/platform-node/NodeHttpServer"
+import { Data, Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 
 /** How often Node looks for connections that are too slow. */
 const connectionCheckMillis = 1_000
 
-/** What the shutdown of the process needs after the last answer: files close within 5 s. */
+/** Time of the shutdown that is kept for closing files after the last answer. */
 const closingMillis = 5_000
 
-export const listener = (options: { readonly host: string; readonly port: number }) =>
-  NodeHttpServer.layer(boundedServer, {
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** The service cannot listen at the configured address. */
+export class AddressUnusable extends Data.TaggedError("AddressUnusable")<Address & { readonly cause: unknown }> {
+  override get message(): string {
+    const { cause, host, port } = this
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
+    return `cannot listen on ${host}:${port}: ${addressFaults.get(code) ?? String(cause)}`
+  }
+}
+
+const addressFaults: ReadonlyMap<string, string> = new Map([
+  ["EADDRINUSE", "address already in use; stop what listens there, or set MUNIMENT_PORT"],
+  ["EACCES", "this user may not use the port; set MUNIMENT_PORT to one above 1023"],
+  ["EADDRNOTAVAIL", "this machine does not have the address; set MUNIMENT_HOST"],
+  ["ENOTFOUND", "this machine does not have the address; set MUNIMENT_HOST"],
+  ["EAI_AGAIN", "this machine does not have the address; set MUNIMENT_HOST"]
+])
+
+/** Tries the address before the slow parts of a start, models above all. */
+export const demandFreeAddress = ({ host, port }: Address): Effect.Effect<void, AddressUnusable> =>
+  Effect.callback((resume) => {
+    const probe = createTcpServer()
+    probe.once("error", (cause) => resume(Effect.fail(new AddressUnusable({ host, port, cause }))))
+    probe.listen({ host, port }, () => probe.close(() => resume(Effect.void)))
+  })
+
+export const listener = (options: Address) =>
+  httpServerLayer(boundedServer, {
     host: options.host,
     port: options.port,
     gracefulShutdownTimeout: Limits.shutdownDrainMillis - closingMillis

@@ -1,16 +1,14 @@
-/** Memory endpoints: decode, one call of a service, encode (specification section 4.1). */
+/** Memory endpoints (contract: Memories, Search): decode, one call of a service, encode. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Caller, CurrentCharge, CurrentIdempotency } from "@muniment/domain/api/Middleware"
+import { CurrentCall } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { Limits } from "@muniment/domain/Limits"
-import { deleteBatch } from "../memories/BatchDeletion.ts"
+import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
-import { filterOf } from "../memories/FilterParameters.ts"
-import { MemoryCreation } from "../memories/MemoryCreation.ts"
 import { memoryView } from "../memories/MemoryViews.ts"
-import { MemoryRecall } from "../sharing/MemoryRecall.ts"
-import { isoNow, SearchModes } from "../sharing/SearchModes.ts"
+import { CallerSearch } from "../search/CallerSearch.ts"
+import { searchBatch, filterOf, searchQuery } from "../search/SearchQuery.ts"
 import { listCursor } from "./Cursor.ts"
 
 export const memoriesHandlers = HttpApiBuilder.group(
@@ -18,27 +16,26 @@ export const memoriesHandlers = HttpApiBuilder.group(
   "memories",
   Effect.fnUntraced(function* (handlers) {
     const memories = yield* MemoryService
-    const creation = yield* MemoryCreation
-    const { recall } = yield* MemoryRecall
-    const modes = yield* SearchModes
-    const account = Effect.map(Caller, (caller) => caller.account.id)
-    /** The caller's account and the request's idempotency token. */
-    const writer = Effect.all([account, CurrentIdempotency])
+    const { extract } = yield* ConversationExtraction
+    const searches = yield* CallerSearch
 
     return handlers.handleAll({
       create: Effect.fnUntraced(function* ({ payload }) {
-        const [owner, token] = yield* writer
-        return { success: true as const, ...(yield* creation.create(owner, payload, token)) }
+        const call = yield* CurrentCall
+        const { conversation } = payload
+        const created =
+          conversation === undefined
+            ? yield* memories.create(call, payload)
+            : yield* extract(call, { ...payload, conversation })
+        return { success: true as const, ...created }
       }),
       batchCreate: Effect.fnUntraced(function* ({ payload }) {
-        const [owner, token] = yield* writer
-        return { success: true as const, ...(yield* creation.create(owner, payload, token)) }
+        return { success: true as const, ...(yield* memories.create(yield* CurrentCall, payload)) }
       }),
       list: Effect.fnUntraced(function* ({ query }) {
         const after = query.cursor === undefined ? undefined : yield* listCursor.decode(query.cursor)
         const filter = yield* filterOf(query)
-        yield* (yield* CurrentCharge)()
-        const page = yield* memories.list(yield* account, filter, after, query.limit ?? Limits.listPageDefault)
+        const page = yield* memories.list(yield* CurrentCall, filter, after, query.limit ?? Limits.listPageDefault)
         return {
           success: true as const,
           memories: page.memories.map(memoryView),
@@ -47,41 +44,29 @@ export const memoriesHandlers = HttpApiBuilder.group(
         }
       }),
       search: Effect.fnUntraced(function* ({ headers, query }) {
-        return { success: true as const, ...(yield* modes.search(yield* Caller, query, headers["x-grants"])) }
+        const decoded = yield* searchQuery(query, headers["x-grants"])
+        return { success: true as const, ...(yield* searches.search(yield* CurrentCall, decoded)) }
       }),
-      get: ({ params }) => Effect.flatMap(account, (owner) => Effect.map(memories.get(owner, params.id), one)),
-      update: ({ params, payload }) =>
-        Effect.flatMap(writer, ([owner, token]) => Effect.map(memories.patch(owner, params.id, payload, token), one)),
-      delete: ({ params }) =>
-        Effect.flatMap(writer, ([owner, token]) =>
-          Effect.as(memories.remove(owner, params.id, token), { success: true as const })
-        ),
+      get: Effect.fnUntraced(function* ({ params }) {
+        return one(yield* memories.get(yield* CurrentCall, params.id))
+      }),
+      update: Effect.fnUntraced(function* ({ params, payload }) {
+        return one(yield* memories.patch(yield* CurrentCall, params.id, payload))
+      }),
+      delete: Effect.fnUntraced(function* ({ params }) {
+        yield* memories.remove(yield* CurrentCall, params.id)
+        return { success: true as const }
+      }),
       batchSearch: Effect.fnUntraced(function* ({ headers, payload }) {
-        const { results, sourceAttestations } = yield* recall(yield* Caller, {
-          queries: payload.queries.map(({ query, filters, limit }) => ({
-            text: query.trim(),
-            filter: filters ?? {},
-            limit
-          })),
-          scope: payload.scope ?? "all",
-          grants: headers["x-grants"],
-          explain: false
-        })
-        return {
-          success: true as const,
-          results: results.map((found) => ({ memories: found })),
-          searchedAt: yield* isoNow,
-          ...(sourceAttestations !== undefined && { sourceAttestations })
-        }
+        const found = yield* searches.searchBatch(yield* CurrentCall, searchBatch(payload, headers["x-grants"]))
+        return { success: true as const, ...found }
       }),
       batchDelete: Effect.fnUntraced(function* ({ payload }) {
-        const [owner, token] = yield* writer
-        return { success: true as const, deleted: yield* deleteBatch(memories, owner, payload, token) }
+        return { success: true as const, deleted: yield* memories.removeBatch(yield* CurrentCall, payload) }
       }),
-      batchUpdate: ({ payload: { ids, update } }) =>
-        Effect.flatMap(writer, ([owner, token]) =>
-          Effect.map(memories.patchAll(owner, ids, update, token), (updated) => ({ success: true as const, updated }))
-        )
+      batchUpdate: Effect.fnUntraced(function* ({ payload: { ids, update } }) {
+        return { success: true as const, updated: yield* memories.patchAll(yield* CurrentCall, ids, update) }
+      })
     })
   })
 )

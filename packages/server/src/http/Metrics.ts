@@ -1,24 +1,13 @@
 /**
- * What `/metrics` tells beside the stages of a search (engine): requests by route and status, their
- * time, and the state of the process. No label holds anything that a caller sent.
+ * Gauges of `/metrics`: state of the process, of namespaces and of payments. Requests are counted in `Envelope.ts`,
+ * charges in `credits/ChargedCalls.ts`, the stages of a search in the engine.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Effect, Metric } from "effect"
-import { NamespaceHost } from "@muniment/engine/NamespaceHost"
-import { PaymentJournal } from "@muniment/ledger/PaymentJournal"
-import { refreshCharges } from "../credits/CreditMetrics.ts"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import { refreshCharges } from "../credits/ChargedCalls.ts"
 
-/** Seconds, 0.1 ms to about 13 s. */
-const latencyBoundaries = Metric.exponentialBoundaries({ start: 0.0001, factor: 2, count: 18 })
-
-const requestCount = Metric.counter("http_requests_total", {
-  description: "Requests by route and status.",
-  incremental: true
-})
-const requestTime = Metric.histogram("http_request_seconds", {
-  description: "Time from the first byte of a request to its answer, by route.",
-  boundaries: latencyBoundaries
-})
 const residentBytes = Metric.gauge("process_resident_bytes", { description: "Resident memory of the process." })
 const openNamespaces = Metric.gauge("namespaces_open", { description: "Namespaces whose file is open." })
 const quarantinedFiles = Metric.gauge("namespaces_quarantined", { description: "Damaged namespace files set aside." })
@@ -29,13 +18,6 @@ const loopDelay = Metric.gauge("event_loop_delay_p99_seconds", {
 const loopDelayMax = Metric.gauge("event_loop_delay_max_seconds", { description: "Longest since the last reading." })
 
 const delayResolutionMillis = 10
-
-/** `route` is the pattern of the route, never the path of the request. */
-export const countRequest = (route: string, status: number, millis: number): Effect.Effect<void> =>
-  Effect.andThen(
-    Metric.update(Metric.withAttributes(requestCount, { route, status: String(status) }), 1),
-    Metric.update(Metric.withAttributes(requestTime, { route }), millis / 1_000)
-  )
 
 /** Brings the gauges up to date; called before each reading of `/metrics`. */
 export class ProcessGauges {
@@ -66,5 +48,5 @@ export class ProcessGauges {
   }
 }
 
-/** Node measures from tick to tick; on an idle loop that is the resolution, of which nobody waits. */
+/** Node measures from tick to tick, so an idle loop reports the resolution, which is not a delay. */
 const secondsLate = (tickNanos: number): number => Math.max(0, tickNanos / 1e9 - delayResolutionMillis / 1e3)

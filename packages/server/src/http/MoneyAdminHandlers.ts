@@ -1,4 +1,4 @@
-/** Operator routes of money: proof, corrections, payments, plans, the daily job, models (interface.md section 17). */
+/** Operator routes of money (contract: Operator routes): check, adjustments, payments, plans, daily job, model use. */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
@@ -8,13 +8,13 @@ import { Limits } from "@muniment/domain/Limits"
 import { creditsPerUsd, type MicroCredits, microCreditsPerCredit, toCredits, toUsd } from "@muniment/domain/Money"
 import type { JobRun, PaymentRecord } from "@muniment/domain/Operations"
 import { creditsOfUnits } from "@muniment/domain/Payment"
-import { Accounts } from "@muniment/ledger/Accounts"
-import type { ControlDatabase } from "@muniment/ledger/ControlDatabase"
-import { type DaySums, JobLog } from "@muniment/ledger/JobLog"
-import { Ledger } from "@muniment/ledger/Ledger"
-import { checkLedger } from "@muniment/ledger/LedgerCheck"
-import { ModelUsage } from "@muniment/ledger/ModelUsage"
-import { type JournalledPayment, PaymentJournal } from "@muniment/ledger/PaymentJournal"
+import { Accounts } from "@muniment/control/accounts/Accounts"
+import type { ControlDatabase } from "@muniment/control/database/ControlDatabase"
+import { type DaySums, JobLog } from "@muniment/control/jobs/JobLog"
+import { Ledger } from "@muniment/control/credits/Ledger"
+import { checkLedger } from "@muniment/control/LedgerCheck"
+import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
+import { type JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { Payments } from "@muniment/payments/Payments"
 import { nextRunMillis, StorageInsurance } from "../jobs/StorageInsurance.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
@@ -22,11 +22,11 @@ import { OperatorService } from "../operator/OperatorService.ts"
 const paymentsShownDefault = 100
 const jobRunsShown = 100
 /**
- * What the largest deposit brings. Totals are read as doubles: beyond 2^53 millionths, 9,000 times this, the
- * file could not be opened any more.
+ * Credits of the largest deposit. Totals are read as doubles: beyond 2^53 millionths, 9,000 times this, the file
+ * could not be opened.
  */
 const adjustmentCreditsMax = (Limits.depositCentsMax / 100) * creditsPerUsd
-/** Of a decimal that a double holds inexactly, in millionths; far above its error, far below one. */
+/** Rounding error of a decimal in a double, in millionths: far above the error, far below one. */
 const millionthTolerance = 1e-3
 
 export const moneyAdminHandlers = HttpApiBuilder.group(

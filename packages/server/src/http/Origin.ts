@@ -1,16 +1,16 @@
 /**
  * Routes at the origin, without credentials or charge: health, metrics, the contract as a document
- * and as a page, and a text for agents that read before they call.
+ * and as a page, the handbook, and a text for agents that read before they call.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApiScalar } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
-import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { openApiDocument } from "@muniment/domain/api/OpenApiDocument"
-import { NamespaceHost } from "@muniment/engine/NamespaceHost"
-import { Accounts } from "@muniment/ledger/Accounts"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { Accounts } from "@muniment/control/accounts/Accounts"
 import { Embedder } from "@muniment/models/Embedder"
+import { docsRoutes } from "../docs/DocsRoutes.ts"
+import { handbookRoutes } from "../handbook/HandbookRoutes.ts"
 import { isLoopback } from "./Authorization.ts"
 import { llmsText } from "./llmsText.ts"
 import { ProcessGauges } from "./Metrics.ts"
@@ -74,16 +74,21 @@ const metrics = Layer.unwrap(
   })
 )
 
-const openApi = HttpRouter.add(
-  "GET",
-  "/openapi.json",
-  Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument()))
-)
-const docs = HttpApiScalar.layer(MunimentApi, { path: "/docs" })
+/** `servers` names the public URL, else the address that this request was sent to. */
+const openApi = (publicUrl: string | undefined) =>
+  HttpRouter.add(
+    "GET",
+    "/openapi.json",
+    Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+      HttpServerResponse.jsonUnsafe(openApiDocument(publicUrl ?? `http://${headers["host"] ?? "localhost"}`))
+    )
+  )
+
 const llms = HttpRouter.add(
   "GET",
   "/llms.txt",
   HttpServerResponse.text(llmsText, { contentType: "text/plain; charset=utf-8" })
 )
 
-export const originRoutes = Layer.mergeAll(live, ready, metrics, openApi, docs, llms)
+export const originRoutes = (options: { readonly publicUrl: string | undefined }) =>
+  Layer.mergeAll(live, ready, metrics, openApi(options.publicUrl), docsRoutes, llms, handbookRoutes)

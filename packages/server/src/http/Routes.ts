@@ -1,10 +1,21 @@
 /**
- * Which paths exist and with which methods, taken from the contract and the origin routes: for 405
+ * Table of paths and their methods, taken from the contract and the origin routes: for 405
  * with its `Allow` header, and for metrics that name routes instead of paths.
  */
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { handbookPaths } from "../handbook/HandbookPages.ts"
 
-export const originPaths = ["/health/live", "/health/ready", "/metrics", "/openapi.json", "/docs", "/llms.txt"] as const
+export const originPaths = [
+  "/health/live",
+  "/health/ready",
+  "/metrics",
+  "/openapi.json",
+  "/docs",
+  "/docs/page.js",
+  "/docs/page.css",
+  "/llms.txt",
+  ...handbookPaths
+] as const
 
 /** Where the Model Context Protocol is spoken (`mcp/McpRoutes.ts`). */
 export const mcpPath = "/mcp"

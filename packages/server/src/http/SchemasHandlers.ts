@@ -1,10 +1,10 @@
-/** Schema endpoints (specification section 4.2, interface.md section 6). */
+/** Schema endpoints (contract: Schemas). */
 import { Effect, Result } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { Conflict, Forbidden, InvalidRequest } from "@muniment/domain/Errors"
-import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
+import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { checkSchema } from "@muniment/schemas/SchemaBounds"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 
@@ -38,7 +38,7 @@ export const schemasHandlers = HttpApiBuilder.group(
         }
       }),
       updateSchema: Effect.fnUntraced(function* ({ params, payload }) {
-        // A bad document is told before whether there is such a schema (interface.md section 12, order of checks).
+        // An invalid document is reported even if there is no such schema (contract: Errors).
         if (payload.schema !== undefined) yield* checkDocument(payload.schema, undefined)
         yield* refuseBuiltin(params.name)
         const owner = yield* account

@@ -1,7 +1,7 @@
 /**
- * Token buckets of many callers, three for each: minute, hour, day (interface.md section 10.4). A
- * request takes one token of all three or of none. Callers whose buckets are full again are forgotten;
- * with more than `callersMax` at once, those that have waited longest are.
+ * Token buckets of many callers, three for each: minute, hour, day (contract: Rate limits). A request takes one
+ * token of all three or of none. Callers whose buckets are full again are removed; above `callersMax`, the
+ * least recently used ones.
  */
 import type { RateLimit } from "@muniment/domain/Plans"
 
@@ -61,11 +61,11 @@ export class TokenBuckets {
     }
   }
 
-  /** The caller as of now, moved to the end of the map, which is so in the order of last use. */
+  /** The caller as of now, moved to the end of the map: the map is in the order of last use. */
   #refilled(key: string, rate: RateLimit, nowMillis: number): Caller {
     const known = this.#callers.get(key)
     this.#callers.delete(key)
-    // A change of plan begins with full buckets.
+    // A new plan starts with full buckets.
     const isSameRate = known?.buckets.every((bucket, at) => bucket.limit === rate[windows[at]!]) === true
     const caller =
       known !== undefined && isSameRate
@@ -88,7 +88,7 @@ export class TokenBuckets {
     return caller
   }
 
-  /** Looks at the two longest unused: at least one leaves for each that comes once there are too many. */
+  /** Looks at the two least recently used: above the bound at least one is removed for each new caller. */
   #forget(nowMillis: number): void {
     let looked = 0
     for (const [key, { updatedAt }] of this.#callers) {

@@ -1,24 +1,60 @@
 /**
- * The request's JSON and fields. Raw text is inspected before it is parsed, because `JSON.parse`
- * takes duplicate keys, `__proto__` and unsafe integers without a word (reliability.md); failures of
- * the contract's schemas become `InvalidRequest` with the code of the field that is wrong.
+ * The request's JSON, names and fields. Raw text is inspected before it is parsed, because `JSON.parse`
+ * accepts duplicate keys, `__proto__` and unsafe integers and alters them; names that the contract does not know are
+ * refused or listed (`KnownNames`); failures of the contract's schemas become `InvalidRequest` with the code of the
+ * field that is wrong.
  */
 import { Effect, Layer, SchemaIssue, type Schema } from "effect"
-import { HttpMethod, HttpServerRequest } from "effect/http"
-import { HttpApiMiddleware } from "effect/http-api"
-import { Validation, WellFormedJson } from "@muniment/domain/api/Middleware"
+import { HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type HttpApiEndpoint, HttpApiMiddleware } from "effect/http-api"
+import { Validation, WellFormedRequest } from "@muniment/domain/api/Middleware"
 import { InternalError, InvalidRequest, type InvalidRequestCode } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { inspectJson } from "@muniment/trust/JsonText"
+import { checkNames, knownNames, type NameCheck, unknownNames } from "./KnownNames.ts"
 
-export const wellFormedJson = Layer.succeed(WellFormedJson, (handler) => Effect.andThen(inspectBody, handler))
-
-const inspectBody = Effect.gen(function* () {
-  const request = yield* HttpServerRequest.HttpServerRequest
-  if (!HttpMethod.hasBody(request.method)) return
-  const bytes = yield* Effect.orDie(request.arrayBuffer)
-  if (bytes.byteLength > 0) yield* parseBody(bytes)
+export const wellFormedRequest = Layer.succeed(WellFormedRequest, (handler, { endpoint }) => {
+  const inQuery = knownNames(endpoint.query, "strict")
+  const inBody = knownNames(bodySchema(endpoint), "lenient")
+  return Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    if (inQuery !== undefined) yield* refuseUnknown(checkNames(queryOf(request.url), inQuery))
+    const body = HttpMethod.hasBody(endpoint.method) ? yield* parsedBody(request) : undefined
+    if (body === undefined || inBody === undefined) return yield* handler
+    const check = checkNames(body, inBody)
+    yield* refuseUnknown(check)
+    const response = yield* handler
+    return check.ignored.size === 0
+      ? response
+      : HttpServerResponse.setHeader(response, "x-ignored-fields", listed(check.ignored))
+  })
 })
+
+const bodySchema = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined =>
+  payload.get("application/json")?.schemas[0]
+
+const queryOf = (url: string) =>
+  Object.fromEntries([...new URLSearchParams(url.split("?", 2)[1] ?? "").keys()].map((name) => [name, ""]))
+
+const parsedBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+  const bytes = yield* Effect.orDie(request.arrayBuffer)
+  return bytes.byteLength > 0 ? yield* parseBody(bytes) : undefined
+})
+
+const refuseUnknown = (check: NameCheck): Effect.Effect<void, InvalidRequest> => {
+  const refused = unknownNames(check)
+  return refused === undefined ? Effect.void : Effect.fail(refused)
+}
+
+/** A header holds ASCII only, and has to stay short. */
+const listed = (ignored: ReadonlySet<string>): string => {
+  const places = [...ignored].map((place) =>
+    encodeURI(place.toWellFormed().slice(0, Limits.identifierLengthMax)).replaceAll(",", "%2C")
+  )
+  return places.length <= Limits.ignoredFieldsListedMax
+    ? places.join(", ")
+    : `${places.slice(0, Limits.ignoredFieldsListedMax).join(", ")}, ...`
+}
 
 /** What the bytes say, if JSON can say it without a loss. */
 export const parseBody = Effect.fnUntraced(function* (bytes: ArrayBuffer) {
@@ -76,11 +112,12 @@ export const invalidFields = ({ issue: cause }: Schema.SchemaError, group: strin
   return new InvalidRequest({
     code: codeOf(cause, group),
     error: `${place === "" ? "" : `${place}: `}${first?.message ?? "the request is malformed"}`,
-    details: issues.slice(0, detailsMax).map((issue) => ({ path: pointerOf(issue.path ?? []), message: issue.message }))
+    details: issues
+      .slice(0, Limits.errorDetailsMax)
+      .map((issue) => ({ path: pointerOf(issue.path ?? []), message: issue.message }))
   })
 }
 
-const detailsMax = 20
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
 type IssuePath = ReadonlyArray<PropertyKey | { readonly key: PropertyKey }>
@@ -92,15 +129,15 @@ const pointerOf = (path: IssuePath): string => path.map((segment) => `/${String(
 const pathsOf = (error: Schema.SchemaError) =>
   formatIssues(error.issue).issues.map((issue) => pointerOf(issue.path ?? []))
 
-/** Fields whose failures have a code of their own (interface.md section 12). */
-const codesByField: Readonly<Record<string, InvalidRequestCode>> = {
-  ttl: "invalid_duration",
-  expiresIn: "invalid_duration",
-  expiresAt: "invalid_expiry",
-  tags: "invalid_tag",
-  filters: "invalid_filters",
-  amount_usd: "invalid_amount"
-}
+/** Fields whose failures have a code of their own. A Map: the caller chooses the keys that are looked up. */
+const codesByField: ReadonlyMap<PropertyKey, InvalidRequestCode> = new Map([
+  ["ttl", "invalid_duration"],
+  ["expiresIn", "invalid_duration"],
+  ["expiresAt", "invalid_expiry"],
+  ["tags", "invalid_tag"],
+  ["filters", "invalid_filters"],
+  ["amount_usd", "invalid_amount"]
+])
 const batchFields: ReadonlySet<PropertyKey> = new Set(["ids", "queries", "memories", "records"])
 /** Fields of a schema whose rules are those of `invalid_schema`; absent or of another type is `invalid_request`. */
 const schemaFields: ReadonlySet<PropertyKey> = new Set(["name", "schema", "uniqueOn"])
@@ -113,7 +150,7 @@ const codeOf = (failure: SchemaIssue.Issue, group: string): InvalidRequestCode =
     if (group === "schemas" && schemaFields.has(field)) return "invalid_schema"
   }
   for (const key of keys.toReversed()) {
-    const code = typeof key === "string" ? codesByField[key] : undefined
+    const code = codesByField.get(key)
     if (code !== undefined) return code
   }
   return "invalid_request"

@@ -1,4 +1,6 @@
 /** `/llms.txt`: what an agent needs to know to use the service, in one short page. */
+import { handbookPagePath, handbookPages } from "../handbook/HandbookPages.ts"
+
 export const llmsText = `# Muniment
 
 > Long-term memory for software agents: typed memories, stored durably, searched by meaning and by filters.
@@ -42,4 +44,6 @@ memory_get, memory_update, memory_delete, memory_batch_delete, and write_<kind> 
 ## More
 
 MCP endpoint (streamable HTTP): /mcp. OpenAPI document: /openapi.json. Page for people: /docs. Who am I: GET /v1/account.
+Pages:
+${handbookPages.map((page) => `- [${page.title}](${handbookPagePath(page)})`).join("\n")}
 `

@@ -1,42 +1,41 @@
 /**
- * The storage of one account on one day (interface.md section 10.3), in this order: what is past its own
- * expiry goes, whatever the plan; then a plan with a retention is insured from the balance, or loses what
- * is older; a plan with an included number has the rest written up; nothing is ever blocked. Nothing is
- * cut while a deposit is on its way.
+ * The storage of one account on one day (contract: Plans and the daily job), in this order: expired memories are
+ * removed on every plan; a plan with a retention is insured from the balance, or loses what is older; a plan
+ * with an included number has the rest metered. Nothing is removed while a deposit is pending.
  *
- * Invariants: counts are of the day's moment, superseded versions included; a rerun after any crash ends
- * as if there had been none, since removals can be repeated and the charge is one transaction with the row
- * that says it is done; a namespace with nothing to remove is not opened; one that cannot be read
- * is named, and stops neither the others nor the charge for them. A rehearsal counts and changes nothing.
+ * Invariants: counts are of the day's moment, superseded versions included; a rerun after a crash ends as if there
+ * had been none: removals repeat, and the charge is one transaction with the row that says it is done. A
+ * namespace that cannot be read is reported, and stops neither the others nor the charge for them.
  */
 import { Effect } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { Account, Plan } from "@muniment/domain/Account"
 import { type MicroCredits, storageMicroCreditsPerMemoryDay } from "@muniment/domain/Money"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
 import type { JobReport } from "@muniment/domain/Operations"
 import type { PlanTerms } from "@muniment/domain/Plans"
-import type { PortionedRemoval } from "@muniment/engine/Commands"
-import type { CommandError } from "@muniment/engine/Namespace"
-import { NamespaceHost } from "@muniment/engine/NamespaceHost"
+import type { PortionedRemoval } from "@muniment/engine/namespace/Commands"
+import type { CommandError } from "@muniment/engine/namespace/toClientError"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { CensusOptions, NamespaceCensus, NamespaceKey } from "@muniment/engine/store/NamespaceStore"
-import { Ledger } from "@muniment/ledger/Ledger"
-import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
-import { PaymentJournal } from "@muniment/ledger/PaymentJournal"
-import type { RunFacts } from "@muniment/ledger/StorageCharges"
+import { Ledger } from "@muniment/control/credits/Ledger"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import type { RunFacts } from "@muniment/control/credits/StorageCharges"
 import { momentOf } from "./JobDays.ts"
 
-/** What was done for an account on a day. */
+/** Report of one account on one day. */
 export type AccountDay = JobReport["days"][number]["accounts"][number]
 
 export type PlanTable = Readonly<Record<Plan, PlanTerms>>
 
-/** What the days of a dry run would have left of one account. */
+/** State of an account after the days of a dry run. */
 export interface Rehearsed {
   readonly balance: MicroCredits
   readonly without: CensusOptions["without"]
 }
 
-/** Problems of one account that a report spells out. */
+/** Problems of one account that its report names. */
 const problemsShownMax = 3
 
 interface Counted {
@@ -44,137 +43,181 @@ interface Counted {
   readonly census: NamespaceCensus
 }
 
-export const makeAccountStorage = Effect.fnUntraced(function* (plans: PlanTable) {
-  const host = yield* NamespaceHost
-  const directory = yield* NamespaceDirectory
-  const ledger = yield* Ledger
-  const journal = yield* PaymentJournal
-
-  const carryOut = Effect.fn("AccountStorage.carryOut")(function* (account: Account, day: string) {
-    const problems: Array<string> = []
-    const { atMillis, createdBefore } = boundsOf(plans[account.plan], day)
-    const counted = yield* count(account, { atMillis, createdBefore }, problems)
-    const expired = yield* remove(
-      counted.filter(({ census }) => census.expired > 0),
-      { _tag: "Sweep", expiredBy: atMillis },
-      problems
-    )
-    const live = liveIn(counted)
-    const verdict = yield* verdictOf(account, live, yield* balanceOf(account))
-    const purged = verdict === "purge" ? yield* purge(account, counted, createdBefore, problems) : 0
-    const { charged, metered } = yield* record(verdict, { account, day, live, expired, purged })
-    return reportOf(account, verdict, { live, expired, purged, charged, metered }, problems)
-  })
-
-  /** What `carryOut` would answer after the days that `before` has seen, and what it would leave. */
-  const rehearse = Effect.fn("AccountStorage.rehearse")(function* (
+export interface AccountStorage {
+  /** Settles the day of an account. */
+  readonly carryOut: (account: Account, day: string) => Effect.Effect<AccountDay, InsufficientStorage>
+  /** What `carryOut` would answer after the days that `before` has seen, and what it would leave. Changes nothing. */
+  readonly rehearse: (
     account: Account,
     day: string,
     before: Rehearsed | undefined
-  ) {
-    const problems: Array<string> = []
-    const terms = plans[account.plan]
-    const { atMillis, createdBefore } = boundsOf(terms, day)
-    const counted = yield* count(account, { atMillis, createdBefore, without: before?.without }, problems)
-    const live = liveIn(counted)
-    const balance = before?.balance ?? (yield* balanceOf(account))
-    const verdict = yield* verdictOf(account, live, balance)
-    const charged = verdict === "insure" ? Math.min(balance, priceOf(live)) : 0
-    const figures = {
-      live,
-      expired: sum(counted, ({ expired }) => expired),
-      purged: verdict === "purge" ? sum(counted, ({ liveBefore }) => liveBefore) : 0,
-      charged,
-      metered: verdict === "meter" ? priceOf(overIncluded(terms, live)) : 0
-    }
-    const removedBefore = verdict === "purge" ? createdBefore : (before?.without?.createdBefore ?? -Infinity)
-    const after: Rehearsed = {
-      balance: balance - charged,
-      without: { createdBefore: removedBefore, expiredBy: atMillis }
-    }
-    return { report: reportOf(account, verdict, figures, problems), after }
-  })
+  ) => Effect.Effect<{ readonly report: AccountDay; readonly after: Rehearsed }>
+  /** Days that the balance pays for; undefined where nothing is insured. */
+  readonly insuredDays: (account: Account, atMillis: number) => Effect.Effect<number | undefined>
+}
 
-  /** Days that the balance pays for: the first run that finds it used up is so many after the next. */
-  const insuredDays = Effect.fn("AccountStorage.insuredDays")(function* (account: Account, atMillis: number) {
-    if (plans[account.plan].retentionDays === undefined) return undefined
-    const balance = yield* balanceOf(account)
-    if (balance <= 0) return undefined
-    const live = liveIn(yield* count(account, { atMillis, createdBefore: -Infinity }, []))
-    return live === 0 ? undefined : Math.ceil(balance / priceOf(live))
-  })
-
-  /** Held credits are there still: a call under way must not cost an account its memories. */
-  const balanceOf = (account: Account) => Effect.map(ledger.purses(account), ({ paid }) => paid)
-
-  /** A deposit was sent, and its money may be with us already: after a crash, or while the node is away. */
-  const isPaying = (account: Account) =>
-    Effect.map(journal.list({ account: account.id, state: "broadcasting", limit: 1 }), (sent) => sent.length > 0)
-
-  const verdictOf = Effect.fnUntraced(function* (
-    account: Account,
-    live: number,
-    balance: MicroCredits
-  ): Effect.fn.Return<Verdict> {
-    const terms = plans[account.plan]
-    if (terms.retentionDays === undefined) return overIncluded(terms, live) > 0 ? "meter" : "keep"
-    if (balance > 0) return "insure"
-    // What is removed never comes back, so the next day decides.
-    return (yield* isPaying(account)) ? "keep" : "purge"
-  })
-
-  const count = Effect.fnUntraced(function* (account: Account, options: CensusOptions, problems: Array<string>) {
-    const counted: Array<Counted> = []
-    for (const key of directory.list(account.id)) {
-      const census = yield* noting(key, host.census(key, options), problems)
-      if (census !== undefined) counted.push({ key, census })
-    }
-    return counted
-  })
-
-  /** A deposit insures from its moment on: one that arrives now saves what is still there. */
-  const purge = Effect.fnUntraced(function* (
-    account: Account,
-    counted: ReadonlyArray<Counted>,
-    beforeMillis: number,
-    problems: Array<string>
-  ) {
-    let purged = 0
-    for (const one of counted.filter(({ census }) => census.liveBefore > 0 || census.turnsBefore > 0)) {
-      if ((yield* balanceOf(account)) > 0 || (yield* isPaying(account))) break
-      purged += yield* remove([one], { _tag: "RemoveCreatedBefore", beforeMillis }, problems)
-    }
-    return purged
-  })
-
-  const remove = Effect.fnUntraced(function* (
-    from: ReadonlyArray<Counted>,
-    command: PortionedRemoval,
-    problems: Array<string>
-  ) {
-    let removed = 0
-    for (const { key } of from) removed += (yield* noting(key, host.removeAll(key, command), problems)) ?? 0
-    return removed
-  })
-
-  const record = (verdict: Verdict, { live, ...run }: Omit<RunFacts, "memories"> & { readonly live: number }) => {
-    switch (verdict) {
-      case "insure":
-        return ledger.chargeStorage({ ...run, memories: live, mode: "insure" })
-      case "meter":
-        return ledger.chargeStorage({
-          ...run,
-          memories: overIncluded(plans[run.account.plan], live),
-          mode: "meter"
-        })
-      case "purge":
-      case "keep":
-        return ledger.recordRun({ ...run, memories: live })
-    }
+export const makeAccountStorage = Effect.fnUntraced(function* (plans: PlanTable) {
+  const parts: Parts = {
+    plans,
+    host: yield* NamespaceHost,
+    directory: yield* NamespaceDirectory,
+    ledger: yield* Ledger,
+    journal: yield* PaymentJournal
   }
-
-  return { carryOut, rehearse, insuredDays }
+  return {
+    carryOut: (account, day) => carryOut(parts, account, day),
+    rehearse: (account, day, before) => rehearse(parts, account, day, before),
+    insuredDays: (account, atMillis) => insuredDays(parts, account, atMillis)
+  } satisfies AccountStorage
 })
+
+interface Parts {
+  readonly plans: PlanTable
+  readonly host: NamespaceHost["Service"]
+  readonly directory: NamespaceDirectory["Service"]
+  readonly ledger: Ledger["Service"]
+  readonly journal: PaymentJournal["Service"]
+}
+
+const carryOut = Effect.fn("AccountStorage.carryOut")(function* (parts: Parts, account: Account, day: string) {
+  const problems: Array<string> = []
+  const { atMillis, createdBefore } = boundsOf(parts.plans[account.plan], day)
+  const counted = yield* count(parts, account, { atMillis, createdBefore }, problems)
+  const expired = yield* remove(
+    parts,
+    counted.filter(({ census }) => census.expired > 0),
+    { _tag: "Sweep", expiredBy: atMillis },
+    problems
+  )
+  const live = liveIn(counted)
+  const verdict = yield* verdictOf(parts, account, live, yield* balanceOf(parts, account))
+  const purged = verdict === "purge" ? yield* purge(parts, account, counted, createdBefore, problems) : 0
+  const { charged, metered } = yield* record(parts, verdict, { account, day, live, expired, purged })
+  return reportOf(account, verdict, { live, expired, purged, charged, metered }, problems)
+})
+
+const rehearse = Effect.fn("AccountStorage.rehearse")(function* (
+  parts: Parts,
+  account: Account,
+  day: string,
+  before: Rehearsed | undefined
+) {
+  const problems: Array<string> = []
+  const terms = parts.plans[account.plan]
+  const { atMillis, createdBefore } = boundsOf(terms, day)
+  const counted = yield* count(parts, account, { atMillis, createdBefore, without: before?.without }, problems)
+  const live = liveIn(counted)
+  const balance = before?.balance ?? (yield* balanceOf(parts, account))
+  const verdict = yield* verdictOf(parts, account, live, balance)
+  const charged = verdict === "insure" ? Math.min(balance, priceOf(live)) : 0
+  const figures = {
+    live,
+    expired: sum(counted, ({ expired }) => expired),
+    purged: verdict === "purge" ? sum(counted, ({ liveBefore }) => liveBefore) : 0,
+    charged,
+    metered: verdict === "meter" ? priceOf(overIncluded(terms, live)) : 0
+  }
+  const removedBefore = verdict === "purge" ? createdBefore : (before?.without?.createdBefore ?? -Infinity)
+  const after: Rehearsed = {
+    balance: balance - charged,
+    without: { createdBefore: removedBefore, expiredBy: atMillis }
+  }
+  return { report: reportOf(account, verdict, figures, problems), after }
+})
+
+/** The first run that finds the balance used up is this many days after the next one. */
+const insuredDays = Effect.fn("AccountStorage.insuredDays")(function* (
+  parts: Parts,
+  account: Account,
+  atMillis: number
+) {
+  if (parts.plans[account.plan].retentionDays === undefined) return undefined
+  const balance = yield* balanceOf(parts, account)
+  if (balance <= 0) return undefined
+  const live = liveIn(yield* count(parts, account, { atMillis, createdBefore: -Infinity }, []))
+  return live === 0 ? undefined : Math.ceil(balance / priceOf(live))
+})
+
+/** Includes held credits: a call in flight must not cost an account its memories. */
+const balanceOf = ({ ledger }: Parts, account: Account) => Effect.map(ledger.purses(account), ({ paid }) => paid)
+
+/** A deposit was sent, and may have been received: after a crash, or while the node is unreachable. */
+const isPaying = ({ journal }: Parts, account: Account) =>
+  Effect.map(journal.list({ account: account.id, state: "broadcasting", limit: 1 }), (sent) => sent.length > 0)
+
+const verdictOf = Effect.fnUntraced(function* (
+  parts: Parts,
+  account: Account,
+  live: number,
+  balance: MicroCredits
+): Effect.fn.Return<Verdict> {
+  const terms = parts.plans[account.plan]
+  if (terms.retentionDays === undefined) return overIncluded(terms, live) > 0 ? "meter" : "keep"
+  if (balance > 0) return "insure"
+  // Removal is final, so the next day decides.
+  return (yield* isPaying(parts, account)) ? "keep" : "purge"
+})
+
+const count = Effect.fnUntraced(function* (
+  { directory, host }: Parts,
+  account: Account,
+  options: CensusOptions,
+  problems: Array<string>
+) {
+  const counted: Array<Counted> = []
+  for (const key of directory.list(account.id)) {
+    const census = yield* notingProblem(key, host.census(key, options), problems)
+    if (census !== undefined) counted.push({ key, census })
+  }
+  return counted
+})
+
+/** Asks for the balance before each namespace: a deposit that arrives meanwhile saves what is left. */
+const purge = Effect.fnUntraced(function* (
+  parts: Parts,
+  account: Account,
+  counted: ReadonlyArray<Counted>,
+  beforeMillis: number,
+  problems: Array<string>
+) {
+  let purged = 0
+  for (const one of counted.filter(({ census }) => census.liveBefore > 0 || census.turnsBefore > 0)) {
+    if ((yield* balanceOf(parts, account)) > 0 || (yield* isPaying(parts, account))) break
+    purged += yield* remove(parts, [one], { _tag: "RemoveCreatedBefore", beforeMillis }, problems)
+  }
+  return purged
+})
+
+const remove = Effect.fnUntraced(function* (
+  { host }: Parts,
+  from: ReadonlyArray<Counted>,
+  command: PortionedRemoval,
+  problems: Array<string>
+) {
+  let removed = 0
+  for (const { key } of from) removed += (yield* notingProblem(key, host.removeAll(key, command), problems)) ?? 0
+  return removed
+})
+
+const record = (
+  { ledger, plans }: Parts,
+  verdict: Verdict,
+  { live, ...run }: Omit<RunFacts, "memories"> & { readonly live: number }
+) => {
+  switch (verdict) {
+    case "insure":
+      return ledger.chargeStorage({ ...run, memories: live, mode: "insure" })
+    case "meter":
+      return ledger.chargeStorage({
+        ...run,
+        memories: overIncluded(plans[run.account.plan], live),
+        mode: "meter"
+      })
+    case "purge":
+    case "keep":
+      return ledger.recordRun({ ...run, memories: live })
+  }
+}
 
 type Verdict = "insure" | "purge" | "meter" | "keep"
 
@@ -193,8 +236,8 @@ const sum = (counted: ReadonlyArray<Counted>, of: (census: NamespaceCensus) => n
 
 const liveIn = (counted: ReadonlyArray<Counted>): number => sum(counted, ({ live }) => live)
 
-/** The effect's answer, or nothing and a note of the namespace that refused. */
-const noting = <A>(
+/** The effect's value; undefined, and a problem noted, if the namespace cannot be used. */
+const notingProblem = <A>(
   key: NamespaceKey,
   effect: Effect.Effect<A, CommandError>,
   problems: Array<string>

@@ -1,12 +1,12 @@
 /**
- * Background work of the server itself, every minute: answers kept for 24 hours are forgotten, settled
- * reservations of the same age, and revocations of grants that have expired by themselves.
+ * Background work of the server, every minute: removes kept answers and settled reservations past their
+ * retention, and revocations of grants that have expired.
  */
 import { Clock, Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import { GrantRevocations } from "@muniment/ledger/GrantRevocations"
-import { IdempotencyStore } from "@muniment/ledger/IdempotencyStore"
-import { Ledger } from "@muniment/ledger/Ledger"
+import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
+import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
+import { Ledger } from "@muniment/control/credits/Ledger"
 
 const everyMillis = 60_000
 
@@ -20,7 +20,7 @@ export const Housekeeping = {
         Effect.flatMap((now) => answers.sweep(now - Limits.idempotencyRetentionMillis)),
         Effect.andThen(revocations.sweep),
         Effect.andThen(ledger.sweepReservations),
-        Effect.catch((error) => Effect.logWarning("housekeeping was refused", { code: error.code })),
+        Effect.catch((error) => Effect.logWarning("housekeeping failed", { code: error.code })),
         Effect.delay(everyMillis),
         Effect.forever,
         Effect.forkScoped

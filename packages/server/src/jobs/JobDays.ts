@@ -1,5 +1,5 @@
 /**
- * Days of the daily job (interface.md section 10.3): its moment on UTC day D is D 00:10, and D is due from
+ * Days of the daily job (contract: Plans and the daily job): its moment on UTC day D is D 00:10, and D is due from
  * that moment on. Days are written `YYYY-MM-DD`, so their order is that of the text.
  */
 import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
@@ -19,7 +19,7 @@ export const lastDueDay = (nowMillis: number): string => dayOf(nowMillis - momen
 /** The next moment after `nowMillis`. */
 export const nextRunMillis = (nowMillis: number): number => momentOf(dayAfter(lastDueDay(nowMillis)))
 
-/** Days after `lastDay` that are due, oldest first, and how many of the oldest are given up. */
+/** Days after `lastDay` that are due, oldest first, and the number of older ones that are skipped. */
 export const dueDays = (
   lastDay: string,
   nowMillis: number

@@ -1,10 +1,10 @@
 /**
- * The daily storage job (specification sections 1 and 8, interface.md section 10.3): at 00:10 UTC each
- * account's expired memories go, and a free account's storage is paid from its balance or cut to a week.
+ * The daily storage job (contract: Plans and the daily job): at 00:10 UTC each account's expired memories are
+ * removed, and a free account pays for its storage from its balance or keeps one week of it.
  *
- * Invariants: each (UTC day, account) is settled once, whatever crashes, reruns and downtime there are; days
- * are settled in their order, those missed at the next start, before the server listens; one run at a
- * time; nothing is charged for days before the first start of a data directory.
+ * Invariants: each (UTC day, account) is settled once, whatever crashes, reruns and downtime there are; days are
+ * settled in order, missed ones at the next start, before the server listens; one run at a time; nothing
+ * is charged for days before the first start of a data directory.
  */
 import { Cause, Clock, Context, Effect, Layer, Schedule, Semaphore } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
@@ -13,25 +13,31 @@ import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { JobReport } from "@muniment/domain/Operations"
 import { plans } from "@muniment/domain/Plans"
-import { Accounts } from "@muniment/ledger/Accounts"
-import { JobLog, storageJob } from "@muniment/ledger/JobLog"
-import { type AccountDay, type PlanTable, type Rehearsed, makeAccountStorage } from "./AccountStorage.ts"
+import { Accounts } from "@muniment/control/accounts/Accounts"
+import { JobLog, storageJob } from "@muniment/control/jobs/JobLog"
+import {
+  type AccountDay,
+  type AccountStorage,
+  makeAccountStorage,
+  type PlanTable,
+  type Rehearsed
+} from "./AccountStorage.ts"
 import { dayAfter, dueDays, jobSchedule, lastDueDay, momentOf } from "./JobDays.ts"
 import { countDay, daySums } from "./StorageMetrics.ts"
 
 export { nextRunMillis } from "./JobDays.ts"
 
-/** The last time that a date can hold (ECMA-262, section 21.4.1.1); a rich account's few memories are insured beyond. */
+/** The last time that a date can hold (ECMA-262, section 21.4.1.1); a large balance insures few memories beyond it. */
 const lastMillis = 8.64e15
-/** A catch-up that takes longer says so, again and again. */
+/** Interval of progress messages of a long catch-up. */
 const progressMillis = 1_000
 
 export class StorageInsurance extends Context.Service<
   StorageInsurance,
   {
     /**
-     * Settles every day that is due; waits for a run under way. A dry run answers the same and changes
-     * nothing; when no day is due it tells of the next one, as things are now.
+     * Settles every day that is due; waits for a run in progress. A dry run answers the same and changes
+     * nothing; when no day is due it rehearses the next one.
      */
     readonly run: (options?: { readonly dryRun?: boolean }) => Effect.Effect<JobReport, InsufficientStorage>
     /**
@@ -41,7 +47,7 @@ export class StorageInsurance extends Context.Service<
     readonly insuredUntil: (account: Account) => Effect.Effect<number | undefined>
   }
 >()("muniment/server/StorageInsurance") {
-  /** Catches up, then runs by the clock. */
+  /** Catches up, then runs on schedule. */
   static readonly layerWith = (options: { readonly plans: PlanTable }) =>
     Layer.effect(
       StorageInsurance,
@@ -58,106 +64,114 @@ export class StorageInsurance extends Context.Service<
   static readonly layer = StorageInsurance.layerWith({ plans })
 }
 
+interface Parts {
+  readonly accounts: Accounts["Service"]
+  readonly jobs: JobLog["Service"]
+  readonly storage: AccountStorage
+}
+
 const make = Effect.fnUntraced(function* (planTable: PlanTable) {
-  const accounts = yield* Accounts
-  const jobs = yield* JobLog
-  const storage = yield* makeAccountStorage(planTable)
+  const parts: Parts = {
+    accounts: yield* Accounts,
+    jobs: yield* JobLog,
+    storage: yield* makeAccountStorage(planTable)
+  }
   const turns = yield* Semaphore.make(1)
 
   const run = Effect.fn("StorageInsurance.run")(function* ({ dryRun = false }: { readonly dryRun?: boolean } = {}) {
-    return yield* turns.withPermit(dryRun ? rehearsal : settlement)
-  })
-
-  const settlement = Effect.gen(function* () {
-    const lastDay = yield* lastDayOrFirst
-    const { days, skipped } = dueDays(lastDay, yield* Clock.currentTimeMillis)
-    if (skipped > 0) yield* Effect.logWarning("days of the daily job are too long ago and left out", { days: skipped })
-    const reports: Array<JobReport["days"][number]> = []
-    for (const day of days) reports.push({ day, accounts: yield* settleDay(day) })
-    return { dryRun: false, days: reports }
-  })
-
-  /** The last day that is settled. A directory's first one is the next: nobody is charged for days before. */
-  const lastDayOrFirst = Effect.gen(function* () {
-    const lastDay = yield* jobs.lastDay(storageJob)
-    if (lastDay !== undefined) return lastDay
-    const newest = yield* newestDueDay
-    yield* jobs.markDay(storageJob, newest)
-    return newest
-  })
-
-  const settleDay = Effect.fn("StorageInsurance.day")(function* (day: string) {
-    const due = yield* accountsOf(day)
-    let done = 0
-    const settled = yield* Effect.forEach(
-      due,
-      (account) =>
-        Effect.tap(storage.carryOut(account, day), () =>
-          Effect.sync(() => {
-            done++
-          })
-        ),
-      { concurrency: Limits.jobAccountsConcurrent }
-    ).pipe(toldAs(() => ({ day, done, accounts: due.length })))
-    yield* jobs.markDay(storageJob, day)
-    yield* countDay(settled)
-    yield* Effect.logInfo("the daily storage job is done", { day, ...daySums(settled) })
-    return settled
-  })
-
-  const rehearsal = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    const lastDay = (yield* jobs.lastDay(storageJob)) ?? (yield* newestDueDay)
-    const { days } = dueDays(lastDay, now)
-    const left = new Map<string, Rehearsed>()
-    const reports: Array<JobReport["days"][number]> = []
-    for (const day of days.length > 0 ? days : [dayAfter(lastDay)]) {
-      const rehearsed: Array<AccountDay> = []
-      for (const account of yield* accountsOf(day)) {
-        const { after, report } = yield* storage.rehearse(account, day, left.get(account.id))
-        left.set(account.id, after)
-        rehearsed.push(report)
-      }
-      reports.push({ day, accounts: rehearsed })
-    }
-    return { dryRun: true, days: reports }
-  })
-
-  /** Who was there at the day's moment and is not settled yet. */
-  const accountsOf = Effect.fnUntraced(function* (day: string) {
-    const there = (yield* accounts.list).filter(({ createdAt }) => createdAt <= momentOf(day))
-    return yield* Effect.filter(there, ({ id }) => Effect.map(jobs.isDone(storageJob, day, id), (isDone) => !isDone))
+    return yield* turns.withPermit(dryRun ? rehearsal(parts) : settlement(parts))
   })
 
   const insuredUntil = Effect.fn("StorageInsurance.insuredUntil")(function* (account: Account) {
-    const days = yield* storage.insuredDays(account, yield* Clock.currentTimeMillis)
+    const days = yield* parts.storage.insuredDays(account, yield* Clock.currentTimeMillis)
     if (days === undefined) return undefined
-    const lastDay = (yield* jobs.lastDay(storageJob)) ?? (yield* newestDueDay)
+    const lastDay = (yield* parts.jobs.lastDay(storageJob)) ?? (yield* newestDueDay)
     return Math.min(momentOf(dayAfter(lastDay)) + days * dayMillis, lastMillis)
   })
 
   return StorageInsurance.of({ run, insuredUntil })
 })
 
+const settlement = Effect.fnUntraced(function* (parts: Parts) {
+  const lastDay = yield* lastDayOrFirst(parts)
+  const { days, skipped } = dueDays(lastDay, yield* Clock.currentTimeMillis)
+  if (skipped > 0) yield* Effect.logWarning("daily storage job skips days that are too long ago", { days: skipped })
+  const reports: Array<JobReport["days"][number]> = []
+  for (const day of days) reports.push({ day, accounts: yield* settleDay(parts, day) })
+  return { dryRun: false, days: reports }
+})
+
+/** The last settled day. In a new directory the newest one counts as settled, without a charge. */
+const lastDayOrFirst = Effect.fnUntraced(function* ({ jobs }: Parts) {
+  const lastDay = yield* jobs.lastDay(storageJob)
+  if (lastDay !== undefined) return lastDay
+  const newest = yield* newestDueDay
+  yield* jobs.markDay(storageJob, newest)
+  return newest
+})
+
+const settleDay = Effect.fn("StorageInsurance.day")(function* (parts: Parts, day: string) {
+  const due = yield* accountsOf(parts, day)
+  let done = 0
+  const settled = yield* Effect.forEach(
+    due,
+    (account) =>
+      Effect.tap(parts.storage.carryOut(account, day), () =>
+        Effect.sync(() => {
+          done++
+        })
+      ),
+    { concurrency: Limits.jobAccountsConcurrent }
+  ).pipe(withProgress(() => ({ day, done, accounts: due.length })))
+  yield* parts.jobs.markDay(storageJob, day)
+  yield* countDay(settled)
+  yield* Effect.logInfo("daily storage job done", { day, ...daySums(settled) })
+  return settled
+})
+
+const rehearsal = Effect.fnUntraced(function* (parts: Parts) {
+  const now = yield* Clock.currentTimeMillis
+  const lastDay = (yield* parts.jobs.lastDay(storageJob)) ?? (yield* newestDueDay)
+  const { days } = dueDays(lastDay, now)
+  const left = new Map<string, Rehearsed>()
+  const reports: Array<JobReport["days"][number]> = []
+  for (const day of days.length > 0 ? days : [dayAfter(lastDay)]) {
+    const rehearsed: Array<AccountDay> = []
+    for (const account of yield* accountsOf(parts, day)) {
+      const { after, report } = yield* parts.storage.rehearse(account, day, left.get(account.id))
+      left.set(account.id, after)
+      rehearsed.push(report)
+    }
+    reports.push({ day, accounts: rehearsed })
+  }
+  return { dryRun: true, days: reports }
+})
+
+/** Accounts that existed at the day's moment and are not settled yet. */
+const accountsOf = Effect.fnUntraced(function* ({ accounts, jobs }: Parts, day: string) {
+  const there = (yield* accounts.list).filter(({ createdAt }) => createdAt <= momentOf(day))
+  return yield* Effect.filter(there, ({ id }) => Effect.map(jobs.isDone(storageJob, day, id), (isDone) => !isDone))
+})
+
 const newestDueDay = Effect.map(Clock.currentTimeMillis, lastDueDay)
 
-/** Nobody waits for its answer: what it could not do is told to the log, and done by the next run. */
+/** A failure is logged; the next run resumes the job. */
 const unattended = (run: Effect.Effect<JobReport, InsufficientStorage>): Effect.Effect<void> =>
   Effect.matchCauseEffect(run, {
     onSuccess: () => Effect.void,
     onFailure: (cause) =>
       Cause.hasInterruptsOnly(cause)
         ? Effect.interrupt
-        : Effect.logError("the daily storage job stopped; the next run goes on where it was", { cause })
+        : Effect.logError("daily storage job failed; the next run resumes it", { cause })
   })
 
-/** Tells the log every second how far it is. */
-const toldAs =
+/** Logs the progress every `progressMillis`. */
+const withProgress =
   (progress: () => Record<string, unknown>) =>
   <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.raceFirst(
       work,
-      Effect.suspend(() => Effect.logInfo("the daily storage job is at work", progress())).pipe(
+      Effect.suspend(() => Effect.logInfo("daily storage job in progress", progress())).pipe(
         Effect.delay(progressMillis),
         Effect.forever
       )

@@ -1,4 +1,4 @@
-/** What `/metrics` and the log tell of the daily storage job. */
+/** Metrics and log figures of the daily storage job. */
 import { Effect, Metric } from "effect"
 import type { AccountDay } from "./AccountStorage.ts"
 

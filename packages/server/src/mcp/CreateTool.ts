@@ -1,14 +1,17 @@
 /** `memory_create`: POST /memories as a tool, for conversations and for several memories at once. */
 import { Effect } from "effect"
-import { CurrentIdempotency } from "@muniment/domain/api/Middleware"
 import { type CreatedMemories, CreateMemories, type JsonObject } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
-import type { MemoryCreation } from "../memories/MemoryCreation.ts"
+import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
+import type { MemoryService } from "../memories/MemoryService.ts"
 import { inputSchemaOf } from "./InputSchemas.ts"
-import type { MemoryTool, ToolCall } from "./MemoryTool.ts"
+import type { MemoryTool } from "./MemoryTool.ts"
 import { decodeArguments, demandAgent } from "./ToolArguments.ts"
 
-export const createTool = (creation: MemoryCreation["Service"]): MemoryTool => ({
+export const createTool = (
+  memories: MemoryService["Service"],
+  extraction: ConversationExtraction["Service"]
+): MemoryTool => ({
   name: "memory_create",
   title: "Remember a conversation or several memories",
   description:
@@ -17,10 +20,15 @@ export const createTool = (creation: MemoryCreation["Service"]): MemoryTool => (
   inputSchema: inputSchemaOf(CreateMemories),
   operation: "create",
   price: Prices.createMemories,
-  run: Effect.fnUntraced(function* ({ arguments: given, caller }: ToolCall) {
+  run: Effect.fnUntraced(function* (call, { arguments: given }) {
     yield* demandAgent(given)
     const body = yield* decodeArguments(CreateMemories, given)
-    return createdAnswer(yield* creation.create(caller.account.id, body, yield* CurrentIdempotency))
+    const { conversation } = body
+    return createdAnswer(
+      conversation === undefined
+        ? yield* memories.create(call, body)
+        : yield* extraction.extract(call, { ...body, conversation })
+    )
   })
 })
 

@@ -1,13 +1,13 @@
 /**
- * JSON Schemas of tool arguments. Those of the fixed tools come from the schemas that REST validates by, so
- * that the two never part. Plain object schemas throughout: model providers refuse combinators at the root.
+ * JSON Schemas of tool arguments. Those of the fixed tools are generated from the schemas of REST. All are plain
+ * object schemas: model providers refuse combinators at the root.
  */
 import { Schema } from "effect"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { isJsonObject } from "./JsonRpc.ts"
 import { type ScopeDefaults, scopeNames } from "./ScopeDefaults.ts"
 
-/** Of an Effect schema; its examples and its name for one-or-more are left out, as every agent pays for them. */
+/** Without examples and without keywords that add no rule: an agent pays for every token. */
 export const inputSchemaOf = (schema: Schema.Top): JsonObject => {
   const document: Schema.Json = JSON.parse(JSON.stringify(Schema.toJsonSchemaDocument(schema).schema))
   const { additionalProperties: _open, ...root } = compact(document) as JsonObject

@@ -1,7 +1,6 @@
 /**
- * Messages of JSON-RPC 2.0 as the Model Context Protocol uses them: an id is a string or a number and
- * never null, parameters are an object. Reading never fails: what is no message is `Malformed`, with the
- * error that answers it.
+ * Messages of JSON-RPC 2.0 as the Model Context Protocol uses them: an id is a string or a number and never null,
+ * parameters are an object. Reading never fails: anything else is `Malformed`, with the error that answers it.
  */
 import { Schema } from "effect"
 import type { JsonObject } from "@muniment/domain/Memory"
@@ -11,7 +10,7 @@ export type RpcId = string | number
 export type RpcMessage =
   | { readonly _tag: "Request"; readonly id: RpcId; readonly method: string; readonly params: JsonObject }
   | { readonly _tag: "Notification" }
-  /** Of a client to a request of ours, of which there are none. */
+  /** To a request of the server, which sends none. */
   | { readonly _tag: "Response" }
   | { readonly _tag: "Malformed"; readonly answer: RpcAnswer }
 
@@ -29,7 +28,7 @@ export const rpcCodes = {
   invalidRequest: -32_600,
   methodNotFound: -32_601,
   invalidParams: -32_602,
-  /** First of those that are left to servers; SDKs use it for what HTTP refuses. */
+  /** First of the codes reserved for servers; SDKs use it for refusals of HTTP. */
   refused: -32_000
 } as const
 
@@ -51,7 +50,7 @@ export const errorAnswer = (id: RpcId | null, code: number, message: string): Rp
   error: { code, message }
 })
 
-/** One parsed message; batches are taken apart by the caller. */
+/** One parsed message; the caller splits batches. */
 export const readMessage = (json: unknown): RpcMessage => {
   if (!isJsonObject(json)) return malformed(null, "a message is a JSON object")
   const { id, jsonrpc, method, params } = json

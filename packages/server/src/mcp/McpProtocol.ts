@@ -1,7 +1,7 @@
 /**
- * The Model Context Protocol as far as this server speaks it: versions, the handshake, and the methods of
- * a server that has tools and keeps no session. Errors of the protocol answer a request; errors of a tool
- * are results, so that the agent reads them.
+ * The supported part of the Model Context Protocol: versions, the handshake, and the methods of a server with tools
+ * and without sessions. Errors of the protocol answer a request; errors of a tool are results, so that the
+ * agent reads them.
  */
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
@@ -16,7 +16,7 @@ export const protocolVersions: ReadonlyArray<string> = ["2024-11-05", "2025-03-2
 const latestVersion = protocolVersions.at(-1)!
 /** From this one on a body is one message. */
 const firstWithoutBatches = "2025-06-18"
-/** Meant by a client that names none (specification of 2025-06-18, transports). */
+/** Of clients that name none (MCP 2025-06-18, transports). */
 const assumedVersion = "2025-03-26"
 
 export const hasBatches = (protocolVersion: string = assumedVersion): boolean => protocolVersion < firstWithoutBatches
@@ -34,7 +34,7 @@ export const answerMessage = (
   context: McpContext
 ): Effect.Effect<RpcAnswer | undefined, never, HttpServerRequest.HttpServerRequest> => {
   switch (message._tag) {
-    // Nothing is under way between two requests that a notification could change.
+    // No state survives a request that a notification could change.
     case "Notification":
     case "Response":
       return Effect.undefined

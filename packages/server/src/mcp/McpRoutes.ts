@@ -1,10 +1,9 @@
 /**
- * `/mcp`: streamable HTTP without sessions (interface.md section 15). One body in, one answer of JSON out;
- * GET and DELETE have nothing to offer and answer 405. What surrounds a request of REST surrounds this one
- * as well: size, credentials, rate limits, by the same middleware.
+ * `/mcp`: streamable HTTP without sessions (contract: MCP). One JSON body in, one JSON answer out; GET and DELETE
+ * answer 405. The middleware of REST applies: size, credentials, rate limits.
  *
- * A page of a foreign origin is refused even where DNS was made to point its name at this machine, so a
- * name that the request itself brings is believed only when it cannot be rebound.
+ * Pages of foreign origins are refused, also after DNS rebinding: the `Host` header of a request counts only if
+ * it is a name that cannot be rebound.
  */
 import { isIP } from "node:net"
 import { Effect, Layer, Option } from "effect"
@@ -34,7 +33,7 @@ class McpApi extends HttpApi.make("mcp").add(McpGroup) {}
 export interface McpPages {
   /** `*` for pages of every origin. */
   readonly corsOrigins: ReadonlyArray<string>
-  /** Where the world finds this service. */
+  /** Public address of this service. */
   readonly publicUrl: Option.Option<string>
 }
 
@@ -90,7 +89,7 @@ const answerBatch = Effect.fnUntraced(function* (
   return answers.length === 0 ? accepted : HttpServerResponse.jsonUnsafe(answers)
 })
 
-/** The handshake says which version is spoken, and stands alone. */
+/** The handshake negotiates the version and cannot be part of a batch. */
 const outOfHandshake = (message: RpcMessage): RpcMessage =>
   message._tag === "Request" && message.method === "initialize"
     ? {
@@ -116,7 +115,7 @@ const isTrusted = (origin: string, host: string | undefined, origins: ReadonlyAr
   return page.host === host.toLowerCase() && isFixedName(page.hostname)
 }
 
-/** No record of DNS decides where it leads. */
+/** Names that are not resolved by DNS. */
 const isFixedName = (hostname: string): boolean =>
   hostname === "localhost" || isIP(hostname.replace(/^\[(.*)\]$/, "$1")) !== 0
 

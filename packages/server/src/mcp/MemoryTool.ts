@@ -1,14 +1,13 @@
-/** What a tool is: how it presents itself to an agent, what it costs, and what it does. */
+/** A tool: its description for agents, its price, and its action. */
 import type { Effect } from "effect"
-import type { Identity } from "@muniment/domain/Account"
+import type { PricedCall } from "@muniment/domain/api/Middleware"
 import type { JsonObject } from "@muniment/domain/Memory"
 import type { MicroCredits } from "@muniment/domain/Money"
 import { withoutDefaulted } from "./InputSchemas.ts"
 import type { ScopeDefaults } from "./ScopeDefaults.ts"
 import type { ToolFailure } from "./ToolResult.ts"
 
-export interface ToolCall {
-  readonly caller: Identity
+export interface ToolInput {
   /** Arguments as they were given, completed from the headers. */
   readonly arguments: JsonObject
   /** Names of those that were given. */
@@ -28,10 +27,10 @@ export interface MemoryTool {
   readonly operation: string
   readonly price: MicroCredits
   /** The answer without `success`. */
-  readonly run: (call: ToolCall) => Effect.Effect<JsonObject, ToolFailure>
+  readonly run: (call: PricedCall, input: ToolInput) => Effect.Effect<JsonObject, ToolFailure>
 }
 
-/** As `tools/list` tells it. No `outputSchema`: a client that sees one demands structured content. */
+/** Entry of `tools/list`. No `outputSchema`: clients that see one demand structured content. */
 export const toolListing = (
   { description, hints, inputSchema, name, title }: MemoryTool,
   defaults: ScopeDefaults

@@ -1,34 +1,33 @@
 /**
- * The tools that every account has (interface.md section 15), each of them one operation of REST. Their
- * descriptions are written for the agent that has to choose.
+ * The tools that every account has (contract: MCP), each one operation of REST. Descriptions are written for the
+ * agent that chooses a tool.
  */
 import { Effect, Schema } from "effect"
-import { CurrentIdempotency } from "@muniment/domain/api/Middleware"
 import { Limits } from "@muniment/domain/Limits"
 import { type JsonObject, MemoryPatch } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
 import { BatchDelete, SearchParameters } from "@muniment/domain/Search"
-import { deleteBatch } from "../memories/BatchDeletion.ts"
-import type { MemoryCreation } from "../memories/MemoryCreation.ts"
+import type { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import type { MemoryService } from "../memories/MemoryService.ts"
 import { memoryView } from "../memories/MemoryViews.ts"
-import type { SearchModes } from "../sharing/SearchModes.ts"
+import type { CallerSearch } from "../search/CallerSearch.ts"
+import { searchQuery } from "../search/SearchQuery.ts"
 import { createTool } from "./CreateTool.ts"
 import { inputSchemaOf } from "./InputSchemas.ts"
 import { isJsonObject } from "./JsonRpc.ts"
-import type { MemoryTool, ToolCall } from "./MemoryTool.ts"
+import type { MemoryTool } from "./MemoryTool.ts"
 import { scopeNames } from "./ScopeDefaults.ts"
 import { decodeArguments, invalidArgument } from "./ToolArguments.ts"
 
 export interface ToolServices {
   readonly memories: MemoryService["Service"]
-  readonly creation: MemoryCreation["Service"]
-  readonly modes: SearchModes["Service"]
+  readonly extraction: ConversationExtraction["Service"]
+  readonly searches: CallerSearch["Service"]
 }
 
-export const memoryTools = ({ creation, memories, modes }: ToolServices): ReadonlyArray<MemoryTool> => [
-  searchTool(modes),
-  createTool(creation),
+export const memoryTools = ({ extraction, memories, searches }: ToolServices): ReadonlyArray<MemoryTool> => [
+  searchTool(searches),
+  createTool(memories, extraction),
   getTool(memories),
   updateTool(memories),
   deleteTool(memories),
@@ -45,7 +44,7 @@ const SearchArguments = Schema.Struct({
   )
 })
 
-const searchTool = (modes: SearchModes["Service"]): MemoryTool => ({
+const searchTool = (searches: CallerSearch["Service"]): MemoryTool => ({
   name: "memory_search",
   title: "Search memories",
   description:
@@ -54,18 +53,18 @@ const searchTool = (modes: SearchModes["Service"]): MemoryTool => ({
   inputSchema: inputSchemaOf(SearchArguments),
   operation: "search",
   price: Prices.searchMemories,
-  run: Effect.fnUntraced(function* ({ arguments: given, caller, grants }: ToolCall) {
-    const { tags, ...parameters } = yield* decodeArguments(SearchArguments, { ...given, ...tagList(given["tags"]) })
-    const found = yield* modes.search(
-      caller,
-      { ...parameters, ...(tags !== undefined && { tags: tags.join(",") }) },
-      grants
+  run: Effect.fnUntraced(function* (call, { arguments: given, grants }) {
+    const { tags, ...parameters } = yield* decodeArguments(
+      SearchArguments,
+      { ...given, ...tagList(given["tags"]) },
+      { names: "strict" }
     )
-    return { memories: [], ...found }
+    const query = yield* searchQuery({ ...parameters, ...(tags !== undefined && { tags: tags.join(",") }) }, grants)
+    return { memories: [], ...(yield* searches.search(call, query)) }
   })
 })
 
-/** An agent that knows REST may write them as there, with commas between them. */
+/** Agents that know REST may separate them by commas, as there. */
 const tagList = (tags: Schema.Json | undefined): JsonObject =>
   typeof tags === "string" ? { tags: tags.split(",").flatMap((tag) => (tag.trim() === "" ? [] : [tag.trim()])) } : {}
 
@@ -80,9 +79,9 @@ const getTool = (memories: MemoryService["Service"]): MemoryTool => ({
   inputSchema: inputSchemaOf(IdArguments),
   operation: "get",
   price: Prices.getMemory,
-  run: Effect.fnUntraced(function* ({ arguments: given, caller }: ToolCall) {
+  run: Effect.fnUntraced(function* (call, { arguments: given }) {
     const { id } = yield* decodeArguments(IdArguments, given)
-    return { memories: [memoryView(yield* memories.get(caller.account.id, id))] }
+    return { memories: [memoryView(yield* memories.get(call, id))] }
   })
 })
 
@@ -95,16 +94,16 @@ const updateTool = (memories: MemoryService["Service"]): MemoryTool => ({
   inputSchema: updateInputSchema,
   operation: "update",
   price: Prices.updateMemory,
-  run: Effect.fnUntraced(function* ({ arguments: given, caller }: ToolCall) {
+  run: Effect.fnUntraced(function* (call, { arguments: given }) {
     const { id } = yield* decodeArguments(IdArguments, given)
     const change = Object.fromEntries(Object.entries(given).filter(([name]) => !isAddress(name)))
-    // As PATCH: a field that is not known is refused, so that nobody believes that `data` was changed.
+    // As PATCH: unknown fields are refused, so that no caller believes that `data` was changed.
     const patch = yield* decodeArguments(MemoryPatch, change, { onExcessProperty: "error" })
-    return { memories: [memoryView(yield* memories.patch(caller.account.id, id, patch, yield* CurrentIdempotency))] }
+    return { memories: [memoryView(yield* memories.patch(call, id, patch))] }
   })
 })
 
-/** Says which memory is meant, not what becomes of it. */
+/** Names the memory, not the change. */
 const isAddress = (name: string): boolean => name === "id" || scopeNames.some((scope) => scope === name)
 
 const updateInputSchema: JsonObject = (() => {
@@ -123,9 +122,9 @@ const deleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
   inputSchema: inputSchemaOf(IdArguments),
   operation: "delete",
   price: Prices.deleteMemory,
-  run: Effect.fnUntraced(function* ({ arguments: given, caller }: ToolCall) {
+  run: Effect.fnUntraced(function* (call, { arguments: given }) {
     const { id } = yield* decodeArguments(IdArguments, given)
-    yield* memories.remove(caller.account.id, id, yield* CurrentIdempotency)
+    yield* memories.remove(call, id)
     return { memories: [], deleted: 1 }
   })
 })
@@ -138,9 +137,9 @@ const batchDeleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
   inputSchema: batchDeleteInputSchema,
   operation: "batchDelete",
   price: Prices.batchDelete,
-  run: Effect.fnUntraced(function* ({ arguments: given, caller, chosen }: ToolCall) {
+  run: Effect.fnUntraced(function* (call, { arguments: given, chosen }) {
     const { dryRun, ids, ...filters } = given
-    // Headers narrow the filters that somebody gave; alone they would delete all that the agent has.
+    // Headers only narrow given filters; alone they would delete all memories of the agent.
     if (ids === undefined && !chosen.some((name) => name !== "dryRun")) {
       return yield* invalidArgument("", "give `ids`, or at least one filter as an argument")
     }
@@ -150,7 +149,7 @@ const batchDeleteTool = (memories: MemoryService["Service"]): MemoryTool => ({
       ...(ids !== undefined && { ids }),
       ...(!isById && { filters })
     })
-    const deleted = yield* deleteBatch(memories, caller.account.id, body, yield* CurrentIdempotency)
+    const deleted = yield* memories.removeBatch(call, body)
     return { memories: [], deleted, ...(dryRun === true && { dryRun }) }
   })
 })

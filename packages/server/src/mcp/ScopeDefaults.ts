@@ -1,6 +1,6 @@
 /**
- * Whose memories a tool works on when its arguments do not say (interface.md section 15): the headers
- * `x-agent-id`, `x-subject-id` and `x-thread-id`. Arguments win; `null` as an argument lifts a default.
+ * Defaults of a tool's scope (contract: MCP), from the headers `x-agent-id`, `x-subject-id` and `x-thread-id`.
+ * Arguments win; `null` as an argument removes a default.
  */
 import type { JsonObject } from "@muniment/domain/Memory"
 
@@ -22,7 +22,7 @@ export const scopeDefaults = (headers: Readonly<Record<string, string | undefine
     })
   )
 
-/** The arguments with defaults where they say nothing. */
+/** The arguments, completed with defaults. */
 export const withDefaults = (given: JsonObject, defaults: ScopeDefaults): JsonObject => {
   const lifted = new Set<string>(scopeNames.filter((name) => given[name] === null))
   return Object.fromEntries(Object.entries({ ...defaults, ...given }).filter(([name]) => !lifted.has(name)))

@@ -1,8 +1,7 @@
 /**
- * Names of the tools that write one kind each (interface.md section 15): `write_` and the kind's name in
- * snake case. Deterministic: built-in kinds first, then the older before the newer. Who comes first has the
- * plain name, another with the same one carries a hash of its kind's name, so that registering a schema
- * never renames a tool that was there.
+ * Names of the tools that write one kind each (contract: MCP): `write_` and the kind's name in snake case.
+ * Deterministic: built-in kinds first, then by age. The first kind has the plain name, later ones with the
+ * same name carry a hash of their kind's name: registering a schema never renames an existing tool.
  */
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"

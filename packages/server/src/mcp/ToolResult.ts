@@ -1,7 +1,7 @@
 /**
- * What a tool call answers (interface.md section 15): one text item with JSON, shaped as the answers of
- * REST. A failure says the same to the agent as REST says to a program; a demand for payment stands where
- * paying clients look for it, in `_meta`, in the structured content and in the text.
+ * Result of a tool call (contract: MCP): one text item with JSON in the shape of REST's answers. A failure says the
+ * same as REST says; a demand for payment is where paying clients look for it: in `_meta`, in the
+ * structured content and in the text.
  */
 import type {
   Conflict,
@@ -18,7 +18,7 @@ import type { JsonObject } from "@muniment/domain/Memory"
 import { settlementResponse } from "@muniment/payments/wire/PaymentResponse"
 import type { PaymentNews } from "../credits/PaymentCarrier.ts"
 
-/** Whatever a service that stands behind a tool fails with. */
+/** Failures of the services behind the tools. */
 export type ToolFailure =
   | InvalidRequest
   | NotFound
@@ -70,7 +70,7 @@ export const failureResult = (failure: ToolFailure, news: ReadonlyArray<PaymentN
   }
 }
 
-/** The settlement, also beside a failure: what was paid is credited. */
+/** The settlement, also of a failed call: the payment is credited. */
 export const paymentMeta = (news: ReadonlyArray<PaymentNews>): JsonObject => {
   const settled = news.find((told) => told._tag === "Settled")
   return settled === undefined

@@ -1,25 +1,24 @@
 /**
- * The tool that writes memories of one kind (interface.md section 15): the properties of its schema stand
- * as arguments beside those of every write. A property that has the name of one of those is reached through
- * `data`. The data is validated by the kind's own schema, as every memory is; what an agent is shown may say
- * less than that schema, never more.
+ * The tool that writes memories of one kind (contract: MCP): the properties of its schema are arguments beside those
+ * of every write; a property with the name of one of those is reached through `data`. The data is validated by
+ * the whole schema of the kind; the listed input schema may leave out rules, never add some.
  */
 import { Effect } from "effect"
-import { CurrentIdempotency } from "@muniment/domain/api/Middleware"
 import { CreateMemories, type JsonObject } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { Prices } from "@muniment/domain/Prices"
-import type { MemoryCreation } from "../memories/MemoryCreation.ts"
+import type { MemoryService } from "../memories/MemoryService.ts"
 import { createdAnswer } from "./CreateTool.ts"
 import { inputSchemaOf } from "./InputSchemas.ts"
+import { lookAlike } from "../http/KnownNames.ts"
 import { isJsonObject } from "./JsonRpc.ts"
-import type { MemoryTool, ToolCall } from "./MemoryTool.ts"
-import { decodeArguments, demandAgent, invalidArgument } from "./ToolArguments.ts"
+import type { MemoryTool } from "./MemoryTool.ts"
+import { decodeArguments, demandAgent, invalidArgument, unknownArgument } from "./ToolArguments.ts"
 
 const requestNames = ["agentId", "subjectId", "threadId", "ttl", "expiresAt"] as const
 const reservedNames: ReadonlySet<string> = new Set([...requestNames, "data"])
 
-export const writeTool = (name: string, kind: MemorySchema, creation: MemoryCreation["Service"]): MemoryTool => ({
+export const writeTool = (name: string, kind: MemorySchema, memories: MemoryService["Service"]): MemoryTool => ({
   name,
   title: `Write ${kind.name}`,
   description: describe(kind),
@@ -30,15 +29,25 @@ export const writeTool = (name: string, kind: MemorySchema, creation: MemoryCrea
   },
   operation: "create",
   price: Prices.createMemories,
-  run: Effect.fnUntraced(function* ({ arguments: given, caller }: ToolCall) {
+  run: Effect.fnUntraced(function* (call, { arguments: given }) {
     yield* demandAgent(given)
     const request = Object.fromEntries(
       requestNames.flatMap((key) => (Object.hasOwn(given, key) ? [[key, given[key]!]] : []))
     )
+    yield* refuseLookAlikes(given, kind)
     const memory = { kind: kind.name, data: yield* dataOf(given) }
     const body = yield* decodeArguments(CreateMemories, { ...request, memories: [memory] })
-    return createdAnswer(yield* creation.create(caller.account.id, body, yield* CurrentIdempotency))
+    return createdAnswer(yield* memories.create(call, body))
   })
+})
+
+/** `subject_id` would become a property of the memory, which then belongs to no subject. */
+const refuseLookAlikes = Effect.fnUntraced(function* (given: JsonObject, kind: MemorySchema) {
+  const declared = new Set(declaredProperties(JSON.parse(kind.schema)).map(([name]) => name))
+  for (const name of Object.keys(given)) {
+    const meant = reservedNames.has(name) || declared.has(name) ? undefined : lookAlike(name, reservedNames)
+    if (meant !== undefined) return yield* unknownArgument(`/${name}`, `unknown name; did you mean "${meant}"?`)
+  }
 })
 
 const dataOf = Effect.fnUntraced(function* (given: JsonObject) {
@@ -57,12 +66,14 @@ const describe = ({ description, name, uniqueOn = [] }: MemorySchema): string =>
   return `Remember one "${name}": ${description}. Call it as soon as you learn something of that kind which will matter in later conversations; one call for each.${rule}`
 }
 
-/** Keywords at the root of a kind's schema that keep their meaning, and that model providers take. */
+const declaredProperties = ({ properties }: JsonObject) => (isJsonObject(properties) ? Object.entries(properties) : [])
+
+/** Keywords at the root of a schema that keep their meaning here and are accepted by model providers. */
 const keptKeywords = ["$schema", "$defs", "definitions", "additionalProperties", "patternProperties"] as const
 
 export const writeInputSchema = ({ schema: text }: MemorySchema): JsonObject => {
   const schema: JsonObject = JSON.parse(text)
-  const declared = isJsonObject(schema["properties"]) ? Object.entries(schema["properties"]) : []
+  const declared = declaredProperties(schema)
   const required = Array.isArray(schema["required"])
     ? schema["required"].filter((name) => typeof name === "string")
     : []

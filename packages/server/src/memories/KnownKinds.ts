@@ -1,10 +1,10 @@
 /**
- * The kinds an account can store: those it registered and the built-in ones (interface.md section
- * 5.5), whose names nobody can take.
+ * The kinds an account can store (contract: Schemas): those it registered, and the built-in ones, whose names are
+ * reserved.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
-import { SchemaRegistry } from "@muniment/ledger/SchemaRegistry"
+import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
 import { checkSchema } from "@muniment/schemas/SchemaBounds"
 
@@ -12,7 +12,7 @@ const builtins: ReadonlyMap<string, MemorySchema> = new Map(
   builtinKinds.map(({ name, description, schema }) => [name, { name, description, schema, builtin: true }])
 )
 
-/** Parsed facts of the schemas used last; parsing a large one takes milliseconds. */
+/** Entries of the cache of parsed schemas; parsing a large one takes milliseconds. */
 const parsedSchemasMax = 512
 
 export class KnownKinds extends Context.Service<

@@ -1,11 +1,11 @@
 /**
- * Makes memory ids at ingress. Invariant: ids of one process never repeat and sort in the order they
- * were made, also within a millisecond and when the clock steps back (RFC 9562 section 6.2, method 1).
+ * Makes memory ids. Invariant: ids of one process never repeat and sort in the order of their creation, also within
+ * a millisecond and when the clock steps back (RFC 9562 section 6.2, method 1).
  */
 import { Clock, Effect, Random } from "effect"
 import { memoryIdOf, type NamespaceTag } from "@muniment/domain/Ids"
 
-/** A fresh millisecond starts its counter in the lower half, so that it has room to grow. */
+/** The counter of a new millisecond starts in the lower half, so that it can grow. */
 const counterStartMax = 1 << 25
 const counterMax = (1 << 26) - 1
 

@@ -1,147 +1,128 @@
 /**
- * From direct memories of a request to records ready for the mailbox (interface.md sections 5.1, 5.2
- * and 9.1): kinds resolved, data validated with defaults filled in, uniqueness keys, expiry, content
- * hashes. All or nothing: the first kind of failure found refuses the whole request.
+ * Preparation of a request's direct memories as records (contract: Memories): kinds resolved, data validated with
+ * defaults filled in, uniqueness keys, expiry, content hashes. All or nothing: the first kind of
+ * failure found refuses the whole request. Nothing is written here.
  */
 import { Clock, Effect } from "effect"
 import { durationMillis } from "@muniment/domain/Durations"
 import { InvalidRequest, Unavailable, type ErrorDetail } from "@muniment/domain/Errors"
-import type { DirectMemory, JsonObject, MemoryRecord } from "@muniment/domain/Memory"
+import type { CreateMemories, DirectMemory, JsonObject, MemoryRecord } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
+import type { PreparedMemory } from "@muniment/engine/namespace/Commands"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
-import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
+import type { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { canonicalJson, contentHash, sha256Hex } from "@muniment/trust/CanonicalJson"
 import type { MemoryIds } from "./MemoryIds.ts"
 import type { KnownKinds } from "./KnownKinds.ts"
 
-/** What a memory or a request says about the end of memories. */
+/** The expiry that a memory, or a request for all of its memories, asks for. */
 export interface Expiry {
   readonly ttl?: string
   readonly expiresAt?: number
 }
 
-export interface DirectRequest extends Expiry {
-  readonly agentId: string
-  readonly subjectId?: string
-  readonly threadId?: string
-  readonly memories: ReadonlyArray<DirectMemory>
-}
+/** Schemas by kind. */
+export type Schemas = ReadonlyMap<string, MemorySchema>
 
-/** A record and what it does to an existing one. */
-export interface PreparedRecord {
-  readonly record: MemoryRecord
-  readonly isReplacement: boolean
-  readonly setsExpiry: boolean
-}
+/** The id of the stored memory to replace; kinds with `uniqueOn` ignore ids. */
+export const replacedId = ({ id, kind }: DirectMemory, schemas: Schemas): string | undefined =>
+  uniqueOn(kind, schemas).length === 0 ? id : undefined
 
-export interface CheckedMemory {
-  readonly memory: DirectMemory
-  readonly schema: MemorySchema
-  readonly data: JsonObject
-}
-
-/** The id of the record that a memory replaces; kinds with `uniqueOn` ignore ids (interface.md section 5.2). */
-export const replacedId = ({ memory, schema }: CheckedMemory): string | undefined =>
-  (schema.uniqueOn ?? []).length === 0 ? memory.id : undefined
-
-/** The memories of a request with their schemas, valid, defaults filled in; nothing is stored yet. */
-export const checkMemories = Effect.fn("MemoryPreparation.check")(function* (
+/** Schemas of the kinds of a request; fails if one is unknown. */
+export const schemasOf = Effect.fnUntraced(function* (
   account: string,
-  request: DirectRequest,
+  memories: ReadonlyArray<DirectMemory>,
   kinds: KnownKinds["Service"]
 ) {
-  const schemas = yield* resolveKinds(account, request.memories, kinds)
-  const checked = yield* validateData(account, request.memories, schemas)
-  yield* requireUniqueFields(checked)
-  return checked
+  const schemas = yield* kinds.lookup(
+    account,
+    memories.map(({ kind }) => kind)
+  )
+  const details = memories.flatMap(({ kind }, index): ReadonlyArray<ErrorDetail> =>
+    schemas.has(kind)
+      ? []
+      : [{ index, path: `/memories/${index}/kind`, message: `"${kind}" is neither registered nor built in` }]
+  )
+  return details.length > 0 ? yield* refused("unknown_kind", "a memory has an unknown kind", details) : schemas
 })
 
-/** Records for the namespace; ids are new, or those of the records to replace. */
+/** The memories with the defaults of their schemas filled in; fails if the data of one is invalid. */
+export const validMemories = Effect.fn("MemoryPreparation.validate")(function* (
+  account: string,
+  memories: ReadonlyArray<DirectMemory>,
+  schemas: Schemas,
+  validator: SchemaValidator["Service"]
+) {
+  const items = memories.map(({ kind, data }) => ({ schemaText: schemas.get(kind)!.schema, data }))
+  const outcomes = yield* Effect.catchTag(validator.validate(items, account), "ValidatorBusy", () => validatorBusy)
+  const details = outcomes.flatMap((outcome, index): ReadonlyArray<ErrorDetail> =>
+    outcome.ok ? [] : outcome.issues.map((issue) => ({ index, path: issue.path, message: issue.message }))
+  )
+  if (details.length > 0) {
+    return yield* refused("schema_validation_failed", "data does not match the schema of its kind", details)
+  }
+  const valid = memories.map((memory, index): DirectMemory => {
+    const outcome = outcomes[index]!
+    return outcome.ok ? { ...memory, data: outcome.data as JsonObject } : memory
+  })
+  yield* requireUniqueFields(valid, schemas)
+  return valid
+})
+
+/** Complete but for their vectors. Ids are new, or those of the memories to replace. */
 export const prepareMemories = Effect.fn("MemoryPreparation.prepare")(function* (
-  checked: ReadonlyArray<CheckedMemory>,
+  memories: ReadonlyArray<DirectMemory>,
+  schemas: Schemas,
   namespace: NamespaceKey,
-  request: DirectRequest,
+  request: CreateMemories,
   kinds: Pick<KnownKinds["Service"], "temporalProperty">,
   ids: MemoryIds
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
-  return yield* Effect.forEach(checked, (given) =>
+  return yield* Effect.forEach(memories, (memory) =>
     Effect.gen(function* () {
-      const { memory, schema, data } = given
-      const uniqueOn = schema.uniqueOn ?? []
-      const replaced = replacedId(given)
+      const { data, kind } = memory
+      const replaced = replacedId(memory, schemas)
       const expiresAt = expiryOf(memory, request, nowMillis)
       const record: MemoryRecord = {
         id: replaced ?? (yield* ids.next(namespace.tag)),
         agentId: request.agentId,
         subjectId: request.subjectId,
         threadId: request.threadId,
-        kind: memory.kind,
+        kind,
         data,
         tags: [],
         mentions: [],
-        when: eventTime(data, kinds.temporalProperty(schema)),
+        when: eventTime(data, kinds.temporalProperty(schemas.get(kind)!)),
         confidence: 1,
-        contentHash: contentHash({ agentId: request.agentId, data, kind: memory.kind }),
+        contentHash: contentHash({ agentId: request.agentId, data, kind }),
         createdAt: nowMillis,
         updatedAt: nowMillis,
         expiresAt,
-        uniqueKey: uniqueOn.length === 0 ? undefined : uniqueKey(request.subjectId, memory.kind, uniqueOn, data),
+        uniqueKey: uniqueKey(request.subjectId, kind, uniqueOn(kind, schemas), data),
         origin: "direct"
       }
       return {
         record,
         isReplacement: replaced !== undefined,
         setsExpiry: expiresAt !== undefined
-      } satisfies PreparedRecord
+      } satisfies Omit<PreparedMemory, "vector">
     })
   )
 })
 
-const resolveKinds = (account: string, memories: ReadonlyArray<DirectMemory>, kinds: KnownKinds["Service"]) =>
-  Effect.gen(function* () {
-    const schemas = yield* kinds.lookup(
-      account,
-      memories.map(({ kind }) => kind)
-    )
-    const details = memories.flatMap(({ kind }, index): ReadonlyArray<ErrorDetail> =>
-      schemas.has(kind)
-        ? []
-        : [{ index, path: `/memories/${index}/kind`, message: `"${kind}" is neither registered nor built in` }]
-    )
-    return details.length > 0 ? yield* refused("unknown_kind", "a memory has an unknown kind", details) : schemas
+export const validatorBusy = Effect.fail(
+  new Unavailable({
+    code: "overloaded",
+    error: "schema validation queue is full; nothing was stored; retry with a delay"
   })
+)
 
-const validateData = (
-  account: string,
-  memories: ReadonlyArray<DirectMemory>,
-  schemas: ReadonlyMap<string, MemorySchema>
-) =>
-  Effect.gen(function* () {
-    const validator = yield* SchemaValidator
-    const items = memories.map(({ kind, data }) => ({ schemaText: schemas.get(kind)!.schema, data }))
-    const outcomes = yield* Effect.catchTag(validator.validate(items, account), "ValidatorBusy", () =>
-      Effect.fail(new Unavailable({ code: "overloaded", error: "too many requests wait for validation; try again" }))
-    )
-    const details = outcomes.flatMap((outcome, index): ReadonlyArray<ErrorDetail> =>
-      outcome.ok ? [] : outcome.issues.map((issue) => ({ index, path: issue.path, message: issue.message }))
-    )
-    if (details.length > 0) {
-      return yield* refused("schema_validation_failed", "data does not match the schema of its kind", details)
-    }
-    return memories.map((memory, index): CheckedMemory => {
-      const outcome = outcomes[index]!
-      return {
-        memory,
-        schema: schemas.get(memory.kind)!,
-        data: (outcome.ok ? outcome.data : memory.data) as JsonObject
-      }
-    })
-  })
+const uniqueOn = (kind: string, schemas: Schemas): ReadonlyArray<string> => schemas.get(kind)?.uniqueOn ?? []
 
-const requireUniqueFields = (checked: ReadonlyArray<CheckedMemory>) => {
-  const details = checked.flatMap(({ schema, data }, index): ReadonlyArray<ErrorDetail> =>
-    (schema.uniqueOn ?? [])
+const requireUniqueFields = (memories: ReadonlyArray<DirectMemory>, schemas: Schemas) => {
+  const details = memories.flatMap(({ data, kind }, index): ReadonlyArray<ErrorDetail> =>
+    uniqueOn(kind, schemas)
       .filter((field) => field !== "kind" && !Object.hasOwn(data, field))
       .map((field) => ({
         index,
@@ -162,13 +143,14 @@ export const expiryOf = (memory: Expiry, request: Expiry, nowMillis: number): nu
   return level.ttl === undefined ? undefined : nowMillis + (durationMillis(level.ttl) ?? 0)
 }
 
-/** One memory per subject (absent counts as its own value), kind and listed values. */
+/** One memory per subject (absent is a value of its own), kind and values of `fields`; undefined without fields. */
 export const uniqueKey = (
   subjectId: string | undefined,
   kind: string,
   fields: ReadonlyArray<string>,
   data: JsonObject
-): string => {
+): string | undefined => {
+  if (fields.length === 0) return undefined
   const named = fields.filter((field) => field !== "kind")
   return sha256Hex(
     canonicalJson({
@@ -179,7 +161,7 @@ export const uniqueKey = (
   )
 }
 
-/** ISO 8601 in UTC of the property that says when, if it holds a time. */
+/** Time in `property`, ISO 8601 in UTC; undefined if it holds none. */
 export const eventTime = (data: JsonObject, property: string | undefined): string | undefined => {
   const value = property === undefined ? undefined : data[property]
   if (typeof value !== "string") return undefined

@@ -1,111 +1,61 @@
 /**
- * What the memory endpoints do, for a given account: reads and changes of its own memories. The one
- * authorisation layer: a namespace is only ever reached through the account that owns it, and a
- * foreign id answers as a missing one does (reliability.md, rules). What depends on a memory being there
- * asks for its price here, after that is known; everything else is priced by its handler.
+ * Reads and writes of an account's own memories, for REST and MCP. The only authorisation check for them: a
+ * namespace is reached through the account that owns it; another account's id is answered like an
+ * unknown one (404). A price is reserved after all other checks, so a refused call is never charged.
  */
 import { Context, Effect, Layer } from "effect"
-import { CurrentCharge, type ChargeFailure, type IdempotencyToken } from "@muniment/domain/api/Middleware"
+import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import {
   Conflict,
+  InvalidRequest,
   memoryNotFound,
   type InsufficientStorage,
-  type InvalidRequest,
   type NotFound,
   type Unavailable
 } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import type { MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
-import type { MemoryFilter } from "@muniment/domain/Search"
-import type { IndexExplanation } from "@muniment/domain/SearchResult"
-import type { CreateReply } from "@muniment/engine/Commands"
-import { MemorySearch, type MemoryHit, type MemoryPage } from "@muniment/engine/MemorySearch"
-import { NamespaceHost } from "@muniment/engine/NamespaceHost"
-import type { ListPosition, NamespacePlan } from "@muniment/engine/NamespaceReader"
-import type { MemoryVector, NamespaceKey } from "@muniment/engine/store/NamespaceStore"
-import { NamespaceDirectory } from "@muniment/ledger/NamespaceDirectory"
+import type { CreatedMemories, CreateMemories, MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
+import { Prices } from "@muniment/domain/Prices"
+import type { BatchDelete, MemoryFilter } from "@muniment/domain/Search"
+import { MemorySearch, type MemoryPage } from "@muniment/engine/search/MemorySearch"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import type { ListPosition } from "@muniment/engine/namespace/NamespaceReader"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { KnownKinds } from "./KnownKinds.ts"
 import { MemoryIds } from "./MemoryIds.ts"
-import { OwnNamespaces } from "./OwnNamespaces.ts"
-import { checkMemories, prepareMemories, replacedId, type DirectRequest } from "./MemoryPreparation.ts"
-import { QueryEmbedding } from "./QueryEmbedding.ts"
-
-/** Memories of others that the caller may search: a namespace, and the scopes it is seen through. */
-export interface SharedTarget {
-  readonly key: NamespaceKey
-  readonly scopes: ReadonlyArray<MemoryFilter>
-}
-
-export interface SearchRequest {
-  readonly text: string
-  readonly filter: MemoryFilter
-  readonly limit?: number | undefined
-  readonly minRelevance?: number | undefined
-  /** How many are looked at on each half of the search; default `Limits.recallCandidatesMax`. */
-  readonly candidates?: number | undefined
-  /** False: only what is shared; default true. */
-  readonly includesOwn?: boolean | undefined
-  readonly shared?: ReadonlyArray<SharedTarget> | undefined
-}
-
-/** What was found, and how the vectors of the account's own namespaces were searched. */
-export interface SearchOutcome {
-  readonly memories: ReadonlyArray<FoundMemory>
-  readonly index: ReadonlyArray<IndexExplanation>
-}
-
-/** A hit and the tag of the namespace that it lies in. */
-export interface FoundMemory {
-  readonly hit: MemoryHit
-  readonly namespace: string
-}
+import { prepareMemories, replacedId, schemasOf, validMemories } from "./MemoryPreparation.ts"
+import { memoryEntry } from "./MemoryViews.ts"
+import { TextEmbedding } from "./TextEmbedding.ts"
 
 type ReadFailure = Unavailable | InsufficientStorage
 type WriteFailure = InvalidRequest | NotFound | ChargeFailure
-type Token = IdempotencyToken | undefined
 
 export class MemoryService extends Context.Service<
   MemoryService,
   {
-    readonly create: (account: string, request: DirectRequest, token: Token) => Effect.Effect<CreateReply, WriteFailure>
-    readonly search: (account: string, request: SearchRequest) => Effect.Effect<SearchOutcome, ReadFailure>
-    /** Vectors of what was found, by memory; those that wait for one are left out. */
-    readonly vectorsOf: (
-      found: ReadonlyArray<FoundMemory>
-    ) => Effect.Effect<ReadonlyMap<string, MemoryVector>, ReadFailure>
+    /** Stores the direct memories of a request, all or none. */
+    readonly create: (call: PricedCall, request: CreateMemories) => Effect.Effect<CreatedMemories, WriteFailure>
+    readonly get: (call: PricedCall, id: string) => Effect.Effect<MemoryVersion, NotFound | ChargeFailure>
     readonly list: (
-      account: string,
+      call: PricedCall,
       filter: MemoryFilter,
       after: ListPosition | undefined,
       limit: number
-    ) => Effect.Effect<MemoryPage, ReadFailure>
-    readonly get: (account: string, id: string) => Effect.Effect<MemoryVersion, NotFound | ChargeFailure>
-    readonly patch: (
-      account: string,
-      id: string,
-      patch: MemoryPatch,
-      token: Token
-    ) => Effect.Effect<MemoryVersion, WriteFailure>
-    readonly remove: (account: string, id: string, token: Token) => Effect.Effect<void, WriteFailure>
+    ) => Effect.Effect<MemoryPage, ChargeFailure>
+    readonly patch: (call: PricedCall, id: string, patch: MemoryPatch) => Effect.Effect<MemoryVersion, WriteFailure>
     /** Number of memories changed; unknown ids are skipped, duplicates count once. */
     readonly patchAll: (
-      account: string,
+      call: PricedCall,
       ids: ReadonlyArray<string>,
-      patch: MemoryPatch,
-      token: Token
+      patch: MemoryPatch
     ) => Effect.Effect<number, WriteFailure>
-    readonly removeAll: (
-      account: string,
-      ids: ReadonlyArray<string>,
-      token: Token
-    ) => Effect.Effect<number, WriteFailure>
-    readonly removeMatching: (account: string, filter: MemoryFilter) => Effect.Effect<number, WriteFailure>
-    readonly countExisting: (account: string, ids: ReadonlyArray<string>) => Effect.Effect<number, ReadFailure>
-    /** With superseded versions, as a batch delete would remove them. */
-    readonly countMatching: (account: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
+    readonly remove: (call: PricedCall, id: string) => Effect.Effect<void, WriteFailure>
+    /** Number of memories removed, by ids or by filters; with `dryRun` those that would be. */
+    readonly removeBatch: (call: PricedCall, request: typeof BatchDelete.Type) => Effect.Effect<number, WriteFailure>
     /** Latest versions only. */
-    readonly countLatest: (account: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
+    readonly count: (account: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
     /** Latest versions that match the text: strongly, or with every word of it. */
     readonly countRelevant: (account: string, text: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
     /** Live memories of each agent; null while its file cannot be read. */
@@ -116,252 +66,255 @@ export class MemoryService extends Context.Service<
 >()("muniment/server/MemoryService") {
   static readonly layer = Layer.effect(
     this,
-    Effect.suspend(() => make)
+    Effect.gen(function* () {
+      const parts: Parts = {
+        host: yield* NamespaceHost,
+        searcher: yield* MemorySearch,
+        directory: yield* NamespaceDirectory,
+        kinds: yield* KnownKinds,
+        embedding: yield* TextEmbedding,
+        validator: yield* SchemaValidator,
+        ids: new MemoryIds()
+      }
+      return {
+        create: (call, request) => create(parts, call, request),
+        get: (call, id) => get(parts, call, id),
+        list: (call, filter, after, limit) =>
+          Effect.andThen(call.reserve(), list(parts, call.caller.account.id, filter, after, limit)),
+        patch: (call, id, patch) => patchOne(parts, call, id, patch),
+        patchAll: (call, ids, patch) => patchAll(parts, call, ids, patch),
+        remove: (call, id) => removeOne(parts, call, id),
+        removeBatch: (call, request) => removeBatch(parts, call, request),
+        count: (account, filter) => count(parts, account, filter),
+        countRelevant: (account, text, filter) => countRelevant(parts, account, text, filter),
+        agents: (account) => agents(parts, account)
+      }
+    })
   )
 }
 
-const make = Effect.gen(function* () {
-  const host = yield* NamespaceHost
-  const searcher = yield* MemorySearch
-  const directory = yield* NamespaceDirectory
-  const own = new OwnNamespaces(directory)
-  const kinds = yield* KnownKinds
-  const embedding = yield* QueryEmbedding
-  const validator = yield* SchemaValidator
-  const ids = new MemoryIds()
+interface Parts {
+  readonly host: NamespaceHost["Service"]
+  readonly searcher: MemorySearch["Service"]
+  readonly directory: NamespaceDirectory["Service"]
+  readonly kinds: KnownKinds["Service"]
+  readonly embedding: TextEmbedding["Service"]
+  readonly validator: SchemaValidator["Service"]
+  readonly ids: MemoryIds
+}
 
-  const create = Effect.fn("MemoryService.create")(function* (account: string, request: DirectRequest, token: Token) {
-    const checked = yield* checkMemories(account, request, kinds).pipe(
-      Effect.provideService(SchemaValidator, validator)
-    )
-    // Before the namespace comes into being: a refused request leaves no agent behind.
-    const existing = own.of(account, request.agentId)
-    for (const given of checked) {
-      const id = replacedId(given)
-      if (id === undefined) continue
-      const found =
-        existing !== undefined && own.ownerOf(account, id) === existing ? yield* find(existing, id) : undefined
-      if (found === undefined) return yield* memoryNotFound()
-      if (found.kind !== given.memory.kind) return yield* kindMismatch(found.kind)
-    }
-    yield* (yield* CurrentCharge)({ changes: [request.agentId] })
-    const key = yield* own.ensure(account, request.agentId)
-    const prepared = yield* prepareMemories(checked, key, request, kinds, ids)
-    const vectors = yield* embedding.passages(prepared.map(({ record }) => record))
-    return yield* host.ask(key, {
-      _tag: "CreateMemories",
-      memories: prepared.map((memory, at) => ({ ...memory, vector: vectors[at] })),
-      idempotency: token
-    })
-  })
-
-  const search = Effect.fn("MemoryService.search")(function* (account: string, request: SearchRequest) {
-    const { filter, includesOwn = true, shared = [], text } = request
-    const scopes = new Map(
-      shared
-        .filter(({ key }) => filter.agentId === undefined || key.agentId === filter.agentId)
-        .map(({ key, scopes: granted }) => [key, granted])
-    )
-    const ownKeys = includesOwn ? own.visible(account, filter) : []
-    const namespaces = [...ownKeys, ...scopes.keys()]
-    if (namespaces.length === 0) return { memories: [], index: [] }
-    const { hits, plans } = yield* searcher.searchExplained(namespaces, {
-      text,
-      vectors: yield* embedding.query(text),
-      filter,
-      limit: request.limit ?? Limits.searchResultsDefault,
-      minRelevance: request.minRelevance ?? 0,
-      candidates: request.candidates,
-      scopeOf: (key) => scopes.get(key)
-    })
-    return {
-      memories: hits.map((hit) => ({ hit, namespace: hit.ranked.candidate.namespace })),
-      index: explainIndex(plans, ownKeys)
-    }
-  })
-
-  const vectorsOf = Effect.fn("MemoryService.vectorsOf")(function* (found: ReadonlyArray<FoundMemory>) {
-    const namespaces = [...new Set(found.map(({ namespace }) => namespace))].flatMap(
-      (tag) => directory.byTag(tag) ?? []
-    )
-    return yield* searcher.vectorsOf(
-      namespaces,
-      found.map(({ hit }) => hit)
-    )
-  })
-
-  const countRelevant = Effect.fn("MemoryService.countRelevant")(function* (
-    account: string,
-    text: string,
-    filter: MemoryFilter
-  ) {
-    const namespaces = own.visible(account, filter)
-    if (namespaces.length === 0) return 0
-    const vectors = yield* embedding.query(text)
-    return yield* searcher.countMatching(namespaces, { text, vectors, filter, limit: 0, minRelevance: 0 })
-  })
-
-  const find = (key: NamespaceKey, id: string) => host.readRecords(key, (reader, now) => reader.find(id, now))
-
-  const get = Effect.fn("MemoryService.get")(function* (account: string, id: string) {
-    const key = own.ownerOf(account, id)
-    const memory = key === undefined ? undefined : yield* find(key, id)
-    if (memory === undefined) return yield* memoryNotFound()
-    yield* (yield* CurrentCharge)()
-    return memory
-  })
-
-  /** The namespace of a memory that is there, or was until a command with this token was committed. */
-  const holderOf = Effect.fnUntraced(function* (account: string, id: string, token: Token) {
-    const key = own.ownerOf(account, id)
-    if (key === undefined) return yield* memoryNotFound()
-    const isThere = (yield* find(key, id)) !== undefined
-    const isRepeat = Effect.suspend(() =>
-      token === undefined ? Effect.succeed(false) : host.readRecords(key, (reader) => reader.isCommitted(token.key))
-    )
-    if (!isThere && !(yield* isRepeat)) return yield* memoryNotFound()
-    return key
-  })
-
-  const patchIn = (key: NamespaceKey, ids: ReadonlyArray<string>, patch: MemoryPatch, token: Token) =>
-    Effect.clockWith((clock) =>
-      host.ask(key, {
-        _tag: "PatchMemories",
-        ids,
-        patch,
-        atMillis: clock.currentTimeMillisUnsafe(),
-        idempotency: token
-      })
-    )
-
-  const patch = Effect.fn("MemoryService.patch")(function* (
-    account: string,
-    id: string,
-    change: MemoryPatch,
-    token: Token
-  ) {
-    const key = yield* holderOf(account, id, token)
-    yield* (yield* CurrentCharge)({ changes: [key.agentId] })
-    const [memory] = yield* patchIn(key, [id], change, token)
-    return memory ?? (yield* memoryNotFound())
-  })
-
-  const remove = Effect.fn("MemoryService.remove")(function* (account: string, id: string, token: Token) {
-    const key = yield* holderOf(account, id, token)
-    yield* (yield* CurrentCharge)({ changes: [key.agentId], isErasure: true })
-    const removed = yield* host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: token })
-    if (removed === 0) return yield* memoryNotFound()
-  })
-
-  const patchAll = Effect.fn("MemoryService.patchAll")(function* (
-    account: string,
-    all: ReadonlyArray<string>,
-    change: MemoryPatch,
-    token: Token
-  ) {
-    let patched = 0
-    const owners = own.byOwner(account, all)
-    yield* (yield* CurrentCharge)({ changes: agentsOf(owners.keys()) })
-    for (const [key, ids] of owners) patched += (yield* patchIn(key, ids, change, token)).length
-    return patched
-  })
-
-  const removeAll = Effect.fn("MemoryService.removeAll")(function* (
-    account: string,
-    all: ReadonlyArray<string>,
-    token: Token
-  ) {
-    const owners = own.byOwner(account, all)
-    yield* (yield* CurrentCharge)({ changes: agentsOf(owners.keys()), isErasure: true })
-    let removed = 0
-    for (const [key, ids] of owners) {
-      removed += yield* host.ask(key, { _tag: "RemoveMemories", ids, idempotency: token })
-    }
-    return removed
-  })
-
-  const removeMatching = Effect.fn("MemoryService.removeMatching")(function* (account: string, filter: MemoryFilter) {
-    let removed = 0
-    for (const key of own.visible(account, filter)) {
-      for (let part: number = Limits.removalsPerCommitMax; part === Limits.removalsPerCommitMax;) {
-        part = yield* host.ask(key, { _tag: "RemoveMatching", filter })
-        removed += part
-      }
-    }
-    return removed
-  })
-
-  const countExisting = Effect.fn("MemoryService.countExisting")(function* (
-    account: string,
-    all: ReadonlyArray<string>
-  ) {
-    let found = 0
-    for (const [key, ids] of own.byOwner(account, all)) {
-      for (const id of ids) {
-        if ((yield* host.readRecords(key, (reader, now) => reader.find(id, now))) !== undefined) found++
-      }
-    }
-    return found
-  })
-
-  const list = (account: string, filter: MemoryFilter, after: ListPosition | undefined, limit: number) =>
-    searcher.list(own.visible(account, filter), filter, after, limit)
-
-  const countLatest = (account: string, filter: MemoryFilter) =>
-    Effect.map(list(account, filter, undefined, 0), ({ total }) => total)
-
-  const countMatching = (account: string, filter: MemoryFilter) =>
-    countLatest(account, { ...filter, includeSuperseded: true })
-
-  const agents = Effect.fn("MemoryService.agents")(function* (account: string) {
-    return yield* Effect.forEach(
-      own.visible(account, {}),
-      (key) =>
-        // A file that is set aside must not hide the others.
-        Effect.match(
-          host.read(key, (reader, now) => reader.counts(now).live),
-          {
-            onSuccess: (memories) => ({ agentId: key.agentId, memories }),
-            onFailure: () => ({ agentId: key.agentId, memories: null })
-          }
-        ),
-      { concurrency: Limits.namespaceFanOutMax }
-    )
-  })
-
-  return {
-    create,
-    search,
-    vectorsOf,
-    list,
-    get,
-    patch,
-    remove,
-    patchAll,
-    removeAll,
-    removeMatching,
-    countExisting,
-    countMatching,
-    countLatest,
-    countRelevant,
-    agents
+const create = Effect.fn("MemoryService.create")(function* (parts: Parts, call: PricedCall, request: CreateMemories) {
+  const { directory, embedding, host, ids, kinds, validator } = parts
+  const account = call.caller.account.id
+  const given = request.memories ?? []
+  const schemas = yield* schemasOf(account, given, kinds)
+  const memories = yield* validMemories(account, given, schemas, validator)
+  for (const memory of memories) {
+    const id = replacedId(memory, schemas)
+    if (id !== undefined) yield* requireReplaceable(parts, account, request.agentId, id, memory.kind)
   }
+  yield* call.reserve({ changes: [request.agentId] })
+  // Only now: a refused request creates no namespace.
+  const key = yield* directory.ensure(account, request.agentId)
+  const prepared = yield* prepareMemories(memories, schemas, key, request, kinds, ids)
+  const vectors = yield* embedding.passages(prepared.map(({ record }) => record))
+  const { created, updated } = yield* host.ask(key, {
+    _tag: "StoreMemories",
+    memories: prepared.map((memory, at) => ({ ...memory, vector: vectors[at] })),
+    idempotency: call.token
+  })
+  return { created: created.map(memoryEntry), updated: updated.map(memoryEntry) }
 })
 
-/** Costliest first. Of others' namespaces nothing is told: a cost would say how much they hold. */
-const explainIndex = (
-  plans: ReadonlyArray<NamespacePlan>,
-  ownKeys: ReadonlyArray<NamespaceKey>
-): ReadonlyArray<IndexExplanation> => {
-  const agents = new Map<string, string>(ownKeys.map(({ agentId, tag }) => [tag, agentId]))
-  const told = plans.flatMap(({ engine, estimatedMicros, model, namespace, probes, reason }) => {
-    const agentId = agents.get(namespace)
-    const lists = engine === "quantized" ? { probedLists: probes } : {}
-    return agentId === undefined ? [] : [{ agentId, model, engine, reason, ...lists, estimatedMicros }]
+/** A memory of this agent that a new one of `kind` may replace. */
+const requireReplaceable = Effect.fnUntraced(function* (
+  parts: Parts,
+  account: string,
+  agentId: string,
+  id: string,
+  kind: string
+) {
+  const { directory } = parts
+  const key = directory.find(account, agentId)
+  const found = key !== undefined && directory.holding(account, id) === key ? yield* find(parts, key, id) : undefined
+  if (found === undefined) return yield* memoryNotFound()
+  if (found.kind !== kind) return yield* kindMismatch(found.kind, kind)
+})
+
+const find = ({ host }: Parts, key: NamespaceKey, id: string) =>
+  host.readRecords(key, (reader, now) => reader.find(id, now))
+
+const get = Effect.fn("MemoryService.get")(function* (parts: Parts, call: PricedCall, id: string) {
+  const key = parts.directory.holding(call.caller.account.id, id)
+  const memory = key === undefined ? undefined : yield* find(parts, key, id)
+  if (memory === undefined) return yield* memoryNotFound()
+  yield* call.reserve()
+  return memory
+})
+
+/** Namespace of a memory that exists, or existed until a commit with the token of this call. */
+const holderOf = Effect.fnUntraced(function* (parts: Parts, { caller: { account }, token }: PricedCall, id: string) {
+  const key = parts.directory.holding(account.id, id)
+  if (key === undefined) return yield* memoryNotFound()
+  const exists = (yield* find(parts, key, id)) !== undefined
+  const isRepeat = Effect.suspend(() =>
+    token === undefined ? Effect.succeed(false) : parts.host.readRecords(key, (reader) => reader.isCommitted(token.key))
+  )
+  if (!exists && !(yield* isRepeat)) return yield* memoryNotFound()
+  return key
+})
+
+const patchIn = (
+  { host }: Parts,
+  key: NamespaceKey,
+  ids: ReadonlyArray<string>,
+  patch: MemoryPatch,
+  { token }: PricedCall
+) =>
+  Effect.clockWith((clock) =>
+    host.ask(key, {
+      _tag: "PatchMemories",
+      ids,
+      patch,
+      atMillis: clock.currentTimeMillisUnsafe(),
+      idempotency: token
+    })
+  )
+
+const patchOne = Effect.fn("MemoryService.patch")(function* (
+  parts: Parts,
+  call: PricedCall,
+  id: string,
+  patch: MemoryPatch
+) {
+  const key = yield* holderOf(parts, call, id)
+  yield* call.reserve({ changes: [key.agentId] })
+  const [memory] = yield* patchIn(parts, key, [id], patch, call)
+  return memory ?? (yield* memoryNotFound())
+})
+
+const patchAll = Effect.fn("MemoryService.patchAll")(function* (
+  parts: Parts,
+  call: PricedCall,
+  ids: ReadonlyArray<string>,
+  patch: MemoryPatch
+) {
+  const owned = byNamespace(parts, call, ids)
+  yield* call.reserve({ changes: agentsOf(owned.keys()) })
+  let patched = 0
+  for (const [key, here] of owned) patched += (yield* patchIn(parts, key, here, patch, call)).length
+  return patched
+})
+
+const removeOne = Effect.fn("MemoryService.remove")(function* (parts: Parts, call: PricedCall, id: string) {
+  const key = yield* holderOf(parts, call, id)
+  yield* call.reserve({ changes: [key.agentId], isErasure: true })
+  const removed = yield* parts.host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: call.token })
+  if (removed === 0) return yield* memoryNotFound()
+})
+
+const removeBatch = Effect.fn("MemoryService.removeBatch")(function* (
+  parts: Parts,
+  call: PricedCall,
+  { dryRun = false, filters, ids }: typeof BatchDelete.Type
+) {
+  const account = call.caller.account.id
+  if (ids !== undefined && filters === undefined) {
+    return yield* dryRun ? countExisting(parts, call, ids) : removeAll(parts, call, ids)
+  }
+  if (filters !== undefined && ids === undefined) {
+    yield* call.reserve(dryRun ? { price: Prices.getMemory } : {})
+    // As the deletion: superseded versions too.
+    return yield* dryRun
+      ? count(parts, account, { ...filters, includeSuperseded: true })
+      : removeMatching(parts, account, filters)
+  }
+  return yield* new InvalidRequest({
+    code: ids === undefined ? "invalid_request" : "invalid_filters",
+    error: "give either `ids` or `filters`, not both"
   })
-  return told.sort((a, b) => b.estimatedMicros - a.estimatedMicros).slice(0, Limits.explainedNamespacesMax)
+})
+
+const removeAll = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, ids: ReadonlyArray<string>) {
+  const owned = byNamespace(parts, call, ids)
+  yield* call.reserve({ changes: agentsOf(owned.keys()), isErasure: true })
+  let removed = 0
+  for (const [key, here] of owned) {
+    removed += yield* parts.host.ask(key, { _tag: "RemoveMemories", ids: here, idempotency: call.token })
+  }
+  return removed
+})
+
+const removeMatching = Effect.fnUntraced(function* ({ directory, host }: Parts, account: string, filter: MemoryFilter) {
+  let removed = 0
+  for (const key of directory.list(account, filter.agentId)) {
+    removed += yield* host.removeAll(key, { _tag: "RemoveMatching", filter })
+  }
+  return removed
+})
+
+const countExisting = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, ids: ReadonlyArray<string>) {
+  yield* call.reserve({ price: Prices.getMemory })
+  let found = 0
+  for (const [key, here] of byNamespace(parts, call, ids)) {
+    for (const id of here) if ((yield* find(parts, key, id)) !== undefined) found++
+  }
+  return found
+})
+
+const list = (
+  { directory, searcher }: Parts,
+  account: string,
+  filter: MemoryFilter,
+  after: ListPosition | undefined,
+  limit: number
+) => searcher.list(directory.list(account, filter.agentId), filter, after, limit)
+
+const count = (parts: Parts, account: string, filter: MemoryFilter) =>
+  Effect.map(list(parts, account, filter, undefined, 0), ({ total }) => total)
+
+const countRelevant = Effect.fn("MemoryService.countRelevant")(function* (
+  { directory, embedding, searcher }: Parts,
+  account: string,
+  text: string,
+  filter: MemoryFilter
+) {
+  const namespaces = directory.list(account, filter.agentId)
+  if (namespaces.length === 0) return 0
+  const vectors = yield* embedding.query(text)
+  return yield* searcher.countMatching(namespaces, { text, vectors, filter, limit: 0, minRelevance: 0 })
+})
+
+const agents = Effect.fn("MemoryService.agents")(function* ({ directory, host }: Parts, account: string) {
+  return yield* Effect.forEach(
+    directory.list(account),
+    (key) =>
+      // A file that is set aside must not hide the others.
+      Effect.match(
+        host.read(key, (reader, now) => reader.counts(now).live),
+        {
+          onSuccess: (memories) => ({ agentId: key.agentId, memories }),
+          onFailure: () => ({ agentId: key.agentId, memories: null })
+        }
+      ),
+    { concurrency: Limits.namespaceFanOutMax }
+  )
+})
+
+/** Ids by their namespace, each once; unknown ones and those of other accounts are left out. */
+const byNamespace = (
+  { directory }: Parts,
+  { caller }: PricedCall,
+  ids: ReadonlyArray<string>
+): ReadonlyMap<NamespaceKey, ReadonlyArray<string>> => {
+  const groups = Map.groupBy(new Set(ids), (id) => directory.holding(caller.account.id, id))
+  return new Map(Array.from(groups).flatMap(([key, here]) => (key === undefined ? [] : [[key, here] as const])))
 }
 
 const agentsOf = (keys: Iterable<NamespaceKey>): ReadonlyArray<string> => Array.from(keys, ({ agentId }) => agentId)
 
-const kindMismatch = (kind: string) => new Conflict({ code: "kind_mismatch", error: `the memory is of kind "${kind}"` })
+const kindMismatch = (stored: string, given: string) =>
+  new Conflict({
+    code: "kind_mismatch",
+    error: `a replacement must keep its kind: memory has "${stored}", request has "${given}"`
+  })

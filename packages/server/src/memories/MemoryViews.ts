@@ -1,6 +1,6 @@
 /**
- * Records as callers see them (interface.md section 4). On a name clash the system field wins in
- * `metadata`; `data` stays authoritative.
+ * Records as callers see them (contract: Memories, Search). On a name clash the system field wins in `metadata`;
+ * `data` is authoritative.
  */
 import type {
   ExportedMemory,
@@ -8,9 +8,9 @@ import type {
   MemoryEntry,
   MemoryVersion,
   MemoryView,
-  RecalledMemory
+  SearchHit
 } from "@muniment/domain/Memory"
-import type { MemoryHit } from "@muniment/engine/MemorySearch"
+import type { MemoryHit } from "@muniment/engine/search/MemorySearch"
 
 export const memoryEntry = (memory: MemoryVersion): MemoryEntry => ({
   id: memory.id,
@@ -25,13 +25,13 @@ export const memoryView = (memory: MemoryVersion): MemoryView => ({
   source: "own"
 })
 
-/** `grantor` is given for a memory of another; it then carries where it comes from. */
-export const recalledMemory = (
+/** `grantor` is given for a shared memory, whose view names its source. */
+export const searchHit = (
   { memory, ranked }: MemoryHit,
   rank: number,
   explain: boolean,
   grantor: string | undefined
-): RecalledMemory => ({
+): SearchHit => ({
   id: memory.id,
   kind: memory.kind,
   quality: { relevance: ranked.relevance, confidence: memory.confidence },
@@ -84,6 +84,6 @@ const metadataOf = (memory: MemoryVersion): JsonObject => ({
   })
 })
 
-/** Without the undefined members, which JSON does not have. */
+/** Without undefined members, which JSON cannot hold. */
 const defined = <A extends object>(fields: A): JsonObject =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))

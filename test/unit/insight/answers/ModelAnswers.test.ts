@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import * as fc from "fast-check"
+import fc from "fast-check"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import { nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
 import { groundedIn } from "@muniment/insight/answers/ModelAnswers"

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { makeMatrix, type Matrix, normaliseRows } from "@muniment/insight/map/Matrix"
-import type { MapMemory } from "@muniment/insight/map/MemoryMap"
+import type { MapMemory } from "@muniment/insight/map/MapProtocol"
 import { SeededRandom } from "../../../support/SeededRandom.ts"
 
 const groupWords = ["sailing boat", "bread dough", "chess opening", "mountain tent", "tax letter"]

@@ -9,6 +9,7 @@ import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
 import fc from "fast-check"
 import { sectionOf } from "../../../support/FencedPrompt.ts"
 import { type Reply, scriptedModel, type SeenRequest } from "./ScriptedModel.ts"
+import { repetitions } from "../../../support/Repetitions.ts"
 
 const requestOf = (contents: ReadonlyArray<string>, more: Partial<ExtractionRequest> = {}): ExtractionRequest => ({
   account: "acc_1",
@@ -170,7 +171,7 @@ describe("a long conversation", () => {
           expect(length).toBeLessThanOrEqual(windowLengthMax)
         }
       }),
-      { numRuns: 50 }
+      { numRuns: repetitions(50) }
     )
   })
 })

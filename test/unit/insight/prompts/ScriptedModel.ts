@@ -3,7 +3,8 @@
  * the request as a real model's are; one that does not match is the failure `malformed`.
  */
 import { Effect, Layer, Schema } from "effect"
-import { ModelFailure, StructuredModel, type StructuredRequest } from "@muniment/models/llm/StructuredModel"
+import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
+import type { StructuredRequest } from "@muniment/models/llm/StructuredRequest"
 
 export interface SeenRequest {
   readonly account: string

@@ -1,8 +1,9 @@
 /** Conversations as a whole: names, context, summaries, corrections, kinds, bounds. */
-import { assert, describe, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import { rulesLimits } from "@muniment/insight/rules/RulesProtocol"
 import { messageInjections } from "../../../support/Injections.ts"
 import { brief, briefs, read, said } from "./reading.ts"
+import { cpuMillisNow } from "../../../support/CpuTime.ts"
 
 const kind = (name: string, properties: Record<string, unknown>, required: ReadonlyArray<string> = []) => ({
   name,
@@ -16,34 +17,31 @@ const dataOf = (kinds: ReadonlyArray<ReturnType<typeof kind>>, ...contents: Read
 describe("a conversation read by rules", () => {
   it("gives name and home of the sentence that every client tries first", () => {
     const { candidates, summary } = read({ messages: said("My name is Alice and I live in Seattle.") })
-    assert.deepStrictEqual(
-      candidates.map(({ data }) => data),
-      [
-        { subject: "Alice", fact: "The user's name is Alice", source: "user" },
-        { subject: "Alice", fact: "Alice lives in Seattle", source: "user" }
-      ]
-    )
-    assert.deepStrictEqual(candidates[1]?.mentions, [
+    expect(candidates.map(({ data }) => data)).toEqual([
+      { subject: "Alice", fact: "The user's name is Alice", source: "user" },
+      { subject: "Alice", fact: "Alice lives in Seattle", source: "user" }
+    ])
+    expect(candidates[1]?.mentions).toEqual([
       { name: "Alice", type: "person" },
       { name: "Seattle", type: "place" }
     ])
-    assert.strictEqual(summary, "user's name: Alice")
+    expect(summary).toBe("user's name: Alice")
   })
 
   it("knows the user's name before it is told, from context and from the summary", () => {
-    assert.deepStrictEqual(briefs("I live in Rome.", "My name is Ana.")[0], "Ana: Ana lives in Rome")
+    expect(briefs("I live in Rome.", "My name is Ana.")[0]).toEqual("Ana: Ana lives in Rome")
     const context = [{ role: "user" as const, content: "My name is Ana." }]
-    assert.deepStrictEqual(read({ context, messages: said("I live in Rome.") }).candidates.map(brief), [
+    expect(read({ context, messages: said("I live in Rome.") }).candidates.map(brief)).toEqual([
       "Ana: Ana lives in Rome"
     ])
     const later = read({ summary: "user's name: Ana\nuser's sister: Eva", messages: said("My sister lives in Rome.") })
-    assert.deepStrictEqual(later.candidates.map(brief), ["Eva: Eva lives in Rome"])
+    expect(later.candidates.map(brief)).toEqual(["Eva: Eva lives in Rome"])
   })
 
   it("takes nothing from context, assistants and systems", () => {
     const turn = { role: "assistant" as const, content: "My name is Max and I live in Rome." }
-    assert.deepStrictEqual(read({ messages: [turn, { ...turn, role: "system" }] }).candidates, [])
-    assert.deepStrictEqual(read({ context: said("I live in Rome."), messages: said("Thanks!") }).candidates, [])
+    expect(read({ messages: [turn, { ...turn, role: "system" }] }).candidates).toEqual([])
+    expect(read({ context: said("I live in Rome."), messages: said("Thanks!") }).candidates).toEqual([])
   })
 
   it("puts a bare answer and its question together", () => {
@@ -51,38 +49,35 @@ describe("a conversation read by rules", () => {
       { role: "assistant" as const, content: "Nice! Where do you live?" },
       { role: "user" as const, content: "Berlin." }
     ]
-    assert.deepStrictEqual(read({ messages }).candidates.map(brief), ["user: The user lives in Berlin"])
+    expect(read({ messages }).candidates.map(brief)).toEqual(["user: The user lives in Berlin"])
   })
 
   it("forgets a name that is corrected", () => {
-    assert.deepStrictEqual(briefs("My name is Rob.", "Actually, it's Bob, not Rob."), ["Bob: The user's name is Bob"])
+    expect(briefs("My name is Rob.", "Actually, it's Bob, not Rob.")).toEqual(["Bob: The user's name is Bob"])
   })
 
   it("cites every message that told the same thing, once", () => {
     const { candidates } = read({ messages: said("I love jazz.", "Thanks.", "I love jazz!") })
-    assert.deepStrictEqual(
-      candidates.map(({ sources }) => sources),
-      [[0, 2]]
-    )
+    expect(candidates.map(({ sources }) => sources)).toEqual([[0, 2]])
   })
 
   it("resolves a pronoun only when one person can be meant", () => {
-    assert.include(briefs("My sister Anna called. She lives in Rome."), "Anna: Anna lives in Rome")
-    assert.notInclude(briefs("My sister Anna met my aunt Eva. She lives in Rome.").join(), "Rome")
+    expect(briefs("My sister Anna called. She lives in Rome.")).toContain("Anna: Anna lives in Rome")
+    expect(briefs("My sister Anna met my aunt Eva. She lives in Rome.").join()).not.toContain("Rome")
   })
 
   it("reads the same conversation the same way again", () => {
     const task = {
       messages: said("My name is Alice.", "I love tea and jazz.", "My dog Rex is 5.", "I fly to Rome tomorrow.")
     }
-    assert.deepStrictEqual(read(task), read(task))
+    expect(read(task)).toEqual(read(task))
   })
 
   it("makes no candidate and no summary of what an injected message wants", () => {
     for (const attack of messageInjections) {
       const { candidates, summary } = read({ messages: [{ role: attack.place, content: attack.text }] })
       const told = JSON.stringify([candidates, summary ?? ""]).toLowerCase()
-      for (const word of attack.forbidden) assert.notInclude(told, word.toLowerCase(), attack.id)
+      for (const word of attack.forbidden) expect(told, attack.id).not.toContain(word.toLowerCase())
     }
   })
 
@@ -98,11 +93,11 @@ describe("a conversation read by rules", () => {
       "`a` ".repeat(8_000)
     ]
     for (const content of hostile) {
-      const started = performance.now()
+      const startedMillis = cpuMillisNow()
       const { candidates, dropped } = read({ messages: said(content) })
-      assert.isBelow(performance.now() - started, rulesLimits.deadlineMillis, content.slice(0, 20))
-      assert.isAtMost(candidates.length, rulesLimits.candidatesMax)
-      assert.isAbove(dropped.length, 0, content.slice(0, 20))
+      expect(cpuMillisNow() - startedMillis, content.slice(0, 20)).toBeLessThan(rulesLimits.deadlineMillis)
+      expect(candidates.length).toBeLessThanOrEqual(rulesLimits.candidatesMax)
+      expect(dropped.length, content.slice(0, 20)).toBeGreaterThan(0)
     }
   })
 })
@@ -113,20 +108,20 @@ describe("registered kinds", () => {
       "name",
       "email"
     ])
-    assert.deepStrictEqual(dataOf([contact], "My colleague Ana Silva's email is ana@example.com."), [
+    expect(dataOf([contact], "My colleague Ana Silva's email is ana@example.com.")).toEqual([
       { name: "Ana Silva", email: "ana@example.com" }
     ])
     const pet = kind("pet", { name: text, species: { enum: ["cat", "dog"] }, age: { type: "integer" } }, [
       "name",
       "species"
     ])
-    assert.deepStrictEqual(dataOf([pet], "I have a cat named Luna. She is 3 years old."), [
+    expect(dataOf([pet], "I have a cat named Luna. She is 3 years old.")).toEqual([
       { name: "Luna", species: "cat", age: 3 }
     ])
     const purchase = kind("purchase", { item: text, price: { type: "number" }, currency: { enum: ["USD", "EUR"] } }, [
       "item"
     ])
-    assert.deepStrictEqual(dataOf([purchase], "I bought a desk for $1,250 yesterday."), [
+    expect(dataOf([purchase], "I bought a desk for $1,250 yesterday.")).toEqual([
       { item: "desk", price: 1250, currency: "USD" }
     ])
     const meeting = kind(
@@ -134,13 +129,13 @@ describe("registered kinds", () => {
       { title: text, date: { type: "string", format: "date" }, attendees: { type: "array", items: text } },
       ["title", "date"]
     )
-    assert.deepStrictEqual(dataOf([meeting], "I have a budget meeting with Priya on March 9 at 10am."), [
+    expect(dataOf([meeting], "I have a budget meeting with Priya on March 9 at 10am.")).toEqual([
       { title: "budget meeting", date: "2026-03-09", attendees: ["Priya"] }
     ])
     const profile = kind("user_profile", { name: text, city: text, age: { type: "integer" }, occupation: text }, [
       "name"
     ])
-    assert.deepStrictEqual(dataOf([profile], "My name is Ana, I'm 28 and I live in Rome. I work as a nurse."), [
+    expect(dataOf([profile], "My name is Ana, I'm 28 and I live in Rome. I work as a nurse.")).toEqual([
       { name: "Ana", city: "Rome", age: 28, occupation: "nurse" }
     ])
   })
@@ -148,14 +143,11 @@ describe("registered kinds", () => {
   it("stay unfilled when a required field is not in the text, with the reason", () => {
     const pet = kind("pet", { name: text, species: text, age: { type: "integer" } }, ["name", "species", "age"])
     const { candidates, dropped } = read({ kinds: [pet], messages: said("I have a cat named Luna.") })
-    assert.deepStrictEqual(candidates, [])
-    assert.deepStrictEqual(
-      dropped.map(({ kind, message }) => [kind, message]),
-      [["pet", "the text does not tell age"]]
-    )
+    expect(candidates).toEqual([])
+    expect(dropped.map(({ kind, message }) => [kind, message])).toEqual([["pet", "the text does not tell age"]])
   })
 
   it("leave the built-in kinds alone when those were not asked for", () => {
-    assert.deepStrictEqual(dataOf([kind("recipe", { title: text })], "My name is Alice and I live in Seattle."), [])
+    expect(dataOf([kind("recipe", { title: text })], "My name is Alice and I live in Seattle.")).toEqual([])
   })
 })

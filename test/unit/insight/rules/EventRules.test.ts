@@ -1,5 +1,5 @@
 /** Plans and happenings, counted from Wednesday, 4 March 2026. */
-import { assert, describe, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import { briefs, type Row } from "./reading.ts"
 
 const rows: ReadonlyArray<Row> = [
@@ -110,6 +110,6 @@ const rows: ReadonlyArray<Row> = [
 
 describe("sentences about events", () => {
   for (const [sentence, expected] of rows) {
-    it(`are read: ${sentence}`, () => assert.deepStrictEqual(briefs(sentence), expected))
+    it(`are read: ${sentence}`, () => expect(briefs(sentence)).toEqual(expected))
   }
 })

@@ -1,5 +1,5 @@
 /** Facts that last. */
-import { assert, describe, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import { briefs, type Row } from "./reading.ts"
 
 const rows: ReadonlyArray<Row> = [
@@ -117,6 +117,6 @@ const rows: ReadonlyArray<Row> = [
 
 describe("sentences about facts", () => {
   for (const [sentence, expected] of rows) {
-    it(`are read: ${sentence}`, () => assert.deepStrictEqual(briefs(sentence), expected))
+    it(`are read: ${sentence}`, () => expect(briefs(sentence)).toEqual(expected))
   }
 })

@@ -1,5 +1,5 @@
 /** What states nothing that lasts about the user: nothing may come of it. */
-import { assert, describe, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import { briefs, read, said } from "./reading.ts"
 
 const sentences: ReadonlyArray<string> = [
@@ -102,7 +102,7 @@ const sentences: ReadonlyArray<string> = [
 
 describe("sentences that state nothing to keep", () => {
   for (const sentence of sentences) {
-    it(`give no candidate: ${sentence}`, () => assert.deepStrictEqual(briefs(sentence), []))
+    it(`give no candidate: ${sentence}`, () => expect(briefs(sentence)).toEqual([]))
   }
 
   const reasons: ReadonlyArray<readonly [string, string]> = [
@@ -116,17 +116,16 @@ describe("sentences that state nothing to keep", () => {
   for (const [sentence, reason] of reasons) {
     it(`are reported with their reason, ${reason}: ${sentence}`, () => {
       const { dropped } = read({ messages: said(sentence) })
-      assert.deepStrictEqual([...new Set(dropped.map((drop) => drop.reason))], [reason])
-      assert.deepStrictEqual(dropped[0]?.sources, [0])
+      expect([...new Set(dropped.map((drop) => drop.reason))]).toEqual([reason])
+      expect(dropped[0]?.sources).toEqual([0])
     })
   }
 
   it("stay role play until somebody ends it", () => {
-    assert.deepStrictEqual(
-      briefs("Let's role play. I am a knight.", "I live in a castle.", "Out of character: I live in Rome."),
-      ["user: The user lives in Rome"]
-    )
-    assert.deepStrictEqual(briefs("Let's role play.", "End the role play.", "I live in Rome."), [
+    expect(
+      briefs("Let's role play. I am a knight.", "I live in a castle.", "Out of character: I live in Rome.")
+    ).toEqual(["user: The user lives in Rome"])
+    expect(briefs("Let's role play.", "End the role play.", "I live in Rome.")).toEqual([
       "user: The user lives in Rome"
     ])
   })

@@ -5,7 +5,7 @@
  * `A>` and `U>` are turns; `-` wants nothing.
  */
 import { readFileSync } from "node:fs"
-import { assert, describe, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import type { Candidate } from "@muniment/insight/extraction/Extractor"
 import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
 import { read } from "./reading.ts"
@@ -73,17 +73,17 @@ describe("wordings", () => {
   it("are understood", () => {
     const missed = plain.flatMap((one) => one.missed)
     const wanted = sum(plain.map((one) => one.wanted))
-    assert.isAtLeast(1 - missed.length / wanted, floors.recall, missed.join("\n"))
+    expect(1 - missed.length / wanted, missed.join("\n")).toBeGreaterThanOrEqual(floors.recall)
   })
 
   it("are not misunderstood", () => {
     const wrong = plain.flatMap((one) => one.wrong)
     const found = sum(plain.map(({ found }) => found))
-    assert.isAtLeast(1 - wrong.length / found, floors.precision, wrong.join("\n"))
+    expect(1 - wrong.length / found, wrong.join("\n")).toBeGreaterThanOrEqual(floors.precision)
   })
 
   it("that state nothing of the user leave nothing behind", () => {
     const wrong = sections.filter(isTrap).flatMap(({ tallies }) => tallies.flatMap((one) => one.wrong))
-    assert.isAtMost(wrong.length, floors.trapsMax, wrong.join("\n"))
+    expect(wrong.length, wrong.join("\n")).toBeLessThanOrEqual(floors.trapsMax)
   })
 })

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import * as fc from "fast-check"
+import fc from "fast-check"
 import { makeCallSlots } from "@muniment/models/llm/CallSlots"
 
 const deadlineMillis = 60_000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import * as fc from "fast-check"
+import fc from "fast-check"
 import {
   AccountRole,
   type Address,
@@ -22,7 +22,7 @@ import {
   getTransferInstruction
 } from "@solana-program/token"
 import { usdcMints } from "../../../../scripts/devchains/SolanaTokens.ts"
-import { ChainUnavailable, PaymentInvalid } from "../../../../packages/payments/src/PaymentChain.ts"
+import { ChainUnavailable, PaymentInvalid } from "../../../../packages/payments/src/chain/PaymentChain.ts"
 import { svmChain } from "../../../../packages/payments/src/svm/SvmChain.ts"
 import {
   computeUnitsMax,
@@ -49,6 +49,7 @@ import {
   units,
   withBytes
 } from "./SvmPayments.ts"
+import { repetitions } from "../../../support/Repetitions.ts"
 
 const chain = svmChain({
   network: "solana-devnet",
@@ -342,7 +343,7 @@ describe("the rules of a payment on Solana", () => {
       const bytes = bytesOf(payment.transaction)
       const changes = fc.sample(
         fc.tuple(fc.integer({ min: 65, max: bytes.length - 1 }), fc.integer({ min: 0, max: 7 })),
-        { numRuns: 300, seed: 402 }
+        { numRuns: repetitions(300), seed: 402 }
       )
       for (const [at, bit] of changes) {
         const changed = withBytes(payment, (copy) => copy.with(at, copy[at]! ^ (1 << bit)))
@@ -437,7 +438,7 @@ describe("a claim", () => {
         Effect.promise(() => paymentOf({ instructions })),
         chain.claim
       ).pipe(Effect.flip)
-      expect(error.reason).toBe("the transaction holds no TransferChecked of the Token program")
+      expect(error.reason).toBe("the transaction contains no TransferChecked of the Token program")
     })
   )
 })

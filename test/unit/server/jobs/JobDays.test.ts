@@ -1,4 +1,4 @@
-/** Days and moments of the daily job (interface.md section 10.3). */
+/** Days and moments of the daily job (contract: Plans and the daily job). */
 import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { dayOf } from "@muniment/domain/CalendarDay"
@@ -30,7 +30,7 @@ describe("days of the daily job", () => {
     expect(dueDays("2026-11-21", at("2026-11-19T00:00"))).toEqual({ days: [], skipped: 0 })
   })
 
-  it("are given up when they are too many, the oldest first", () => {
+  it("are skipped, the oldest first, when too many are due", () => {
     const { days, skipped } = dueDays("2026-01-01", at("2026-03-01T12:00"))
     expect([days.length, skipped]).toEqual([Limits.jobCatchUpDaysMax, 59 - Limits.jobCatchUpDaysMax])
     expect(days.at(-1)).toBe("2026-03-01")

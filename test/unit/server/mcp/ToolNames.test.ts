@@ -1,6 +1,6 @@
 /** Names of write tools: snake case, within 64 characters, the same every time, and stable as kinds come. */
 import { expect, it } from "@effect/vitest"
-import * as fc from "fast-check"
+import fc from "fast-check"
 import { toolName, toolNameLengthMax, writeToolNames } from "@muniment/server/mcp/ToolNames"
 
 const kind = (name: string, createdAt?: number) => ({
@@ -34,7 +34,7 @@ it("of kinds with one name in snake case the oldest keeps it, whatever comes lat
   expect(new Set(after.values()).size).toBe(3)
 })
 
-it("a kind that is named after another's hash takes nothing from it", () => {
+it("a kind named like the hashed name of another gets a name of its own", () => {
   const [, hashed] = namesOf([kind("aB", 1), kind("a_b", 2)])
   const squatter = hashed![1].slice("write_".length)
   const names = namesOf([kind("aB", 1), kind(squatter, 2), kind("a_b", 3)])
@@ -42,7 +42,7 @@ it("a kind that is named after another's hash takes nothing from it", () => {
   expect(names.get(squatter)).toBe(hashed![1])
 })
 
-it("any kinds get names of their own that every client takes, in whatever order they are read", () => {
+it("every kind gets a unique name that all clients accept, in any order of reading", () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/), { maxLength: 40 }), (names) => {
       const kinds = names.map((name, at) => kind(name, at % 3))

@@ -1,0 +1,27 @@
+/**
+ * URL of the service on this machine, for commands that speak to it as a user: the address that the process on the
+ * configured data directory noted, if it answers there; else the configured host and port.
+ */
+import { Effect, Option } from "effect"
+import { commandFailed } from "./CommandFailed.ts"
+
+const probeMillisMax = 2_000
+
+/** What `--url` says, else the service of this machine; an origin without a slash at its end. */
+export const serviceUrl = (given: Option.Option<string>) =>
+  Option.match(given, { onNone: () => ownService, onSome: (url) => Effect.succeed(url.replace(/\/+$/, "")) })
+
+const ownService = Effect.gen(function* () {
+  const { localOrigin, ServiceAddress } = yield* Effect.promise(() => import("@muniment/server/Config"))
+  const { readLockNote } = yield* Effect.promise(() => import("@muniment/server/DataDirectory"))
+  const { dataDirectory, host, port } = yield* ServiceAddress
+  const note = yield* Effect.try({ try: () => readLockNote(dataDirectory), catch: commandFailed })
+  if (note !== undefined && (yield* answers(note.url))) return note.url
+  return localOrigin(host, port)
+}).pipe(Effect.mapError(commandFailed))
+
+const answers = (url: string) =>
+  Effect.tryPromise((signal) => fetch(`${url}/health/live`, { signal })).pipe(
+    Effect.timeout(probeMillisMax),
+    Effect.match({ onSuccess: (response) => response.ok, onFailure: () => false })
+  )

@@ -1,0 +1,120 @@
+/**
+ * Accounts (contract: Identity, Plans and the daily job): owners of memories, schemas and keys. The operator refers to an
+ * account by its unique name, everything else by its id.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import type { Account, Plan } from "@muniment/domain/Account"
+import { Conflict, type InsufficientStorage, NotFound } from "@muniment/domain/Errors"
+import { ControlDatabase } from "../database/ControlDatabase.ts"
+
+export interface AccountOptions {
+  /** Default: `free`. */
+  readonly plan?: Plan | undefined
+  /** Default: `acc_` and a ULID. */
+  readonly id?: string | undefined
+}
+
+export class Accounts extends Context.Service<
+  Accounts,
+  {
+    /** Fails if the name or the id is taken. */
+    readonly create: (name: string, options?: AccountOptions) => Effect.Effect<Account, Conflict | InsufficientStorage>
+    /** The account of that name, created on `plan` if there is none; an existing one keeps its plan. */
+    readonly ensure: (name: string, plan: Plan) => Effect.Effect<Account, InsufficientStorage>
+    /** Takes effect on the next request; fails if there is no such account. */
+    readonly setPlan: (id: string, plan: Plan) => Effect.Effect<Account, NotFound | InsufficientStorage>
+    /** Oldest first. */
+    readonly list: Effect.Effect<ReadonlyArray<Account>>
+    readonly byId: (id: string) => Effect.Effect<Account | undefined>
+    readonly byName: (name: string) => Effect.Effect<Account | undefined>
+  }
+>()("muniment/control/Accounts") {
+  static readonly layer = Layer.effect(
+    Accounts,
+    Effect.gen(function* () {
+      const { read, sql, write } = yield* ControlDatabase
+      const random = yield* SecureRandom.SecureRandom
+
+      const insert = Effect.fnUntraced(function* (name: string, { id, plan = "free" }: AccountOptions) {
+        const account: Account = {
+          id: id ?? `acc_${yield* random.ulid}`,
+          name,
+          plan,
+          createdAt: yield* Clock.currentTimeMillis
+        }
+        yield* sql`INSERT INTO account ${sql.insert(rowOf(account))}`
+        return account
+      })
+      const where = (column: "id" | "name", value: string) =>
+        Effect.map(sql<AccountRow>`SELECT * FROM account WHERE ${sql(column)} = ${value}`, ([row]) =>
+          row === undefined ? undefined : accountOf(row)
+        )
+
+      return Accounts.of({
+        create: Effect.fn("Accounts.create")(function* (name, options = {}) {
+          return yield* write(
+            Effect.gen(function* () {
+              const taken =
+                (yield* where("name", name)) ?? (options.id === undefined ? undefined : yield* where("id", options.id))
+              if (taken !== undefined) return yield* accountExists()
+              return yield* insert(name, options)
+            })
+          )
+        }),
+        ensure: Effect.fn("Accounts.ensure")(function* (name, plan) {
+          const existing = yield* read(where("name", name))
+          if (existing !== undefined) return existing
+          // Read again inside the transaction: another fiber may have created it in the meantime.
+          return yield* write(
+            Effect.flatMap(where("name", name), (account) =>
+              account === undefined ? insert(name, { plan }) : Effect.succeed(account)
+            )
+          )
+        }),
+        setPlan: Effect.fn("Accounts.setPlan")(function* (id, plan) {
+          return yield* write(
+            Effect.gen(function* () {
+              const account = yield* where("id", id)
+              if (account === undefined) return yield* accountNotFound()
+              yield* sql`UPDATE account SET plan = ${plan} WHERE id = ${id}`
+              return { ...account, plan }
+            })
+          )
+        }),
+        list: read(
+          Effect.map(sql<AccountRow>`SELECT * FROM account ORDER BY created_at, rowid`, (rows) => rows.map(accountOf))
+        ),
+        byId: (id) => read(where("id", id)),
+        byName: (name) => read(where("name", name))
+      })
+    })
+  )
+}
+
+export const accountNotFound = () => new NotFound({ code: "account_not_found", error: "no such account" })
+
+const accountExists = () =>
+  new Conflict({ code: "account_exists", error: "an account of that name or id exists already" })
+
+/** A row of `account`, also as selected by joins. */
+export interface AccountRow {
+  readonly id: string
+  readonly name: string
+  readonly plan: Plan
+  readonly created_at: number
+}
+
+export const accountOf = (row: AccountRow): Account => ({
+  id: row.id,
+  name: row.name,
+  plan: row.plan,
+  createdAt: row.created_at
+})
+
+const rowOf = (account: Account) => ({
+  id: account.id,
+  name: account.name,
+  plan: account.plan,
+  created_at: account.createdAt
+})

@@ -1,0 +1,227 @@
+/**
+ * API keys (contract: Identity): only the SHA-256 of a key is stored, and the secret is shown once.
+ *
+ * Invariants: a key is looked up in `control.db` on every call, so a revocation takes effect on the next one; a revoked
+ * key never works again, also if the same secret is supplied again. The last use of a key is kept in memory and written
+ * in the background, never by the request.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import type { SqlClient, Statement } from "effect/sql"
+import type { Account, Identity } from "@muniment/domain/Account"
+import type { KeyRecord } from "@muniment/domain/api/AdminApi"
+import { Conflict, type InsufficientStorage, InvalidRequest, NotFound } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import { apiKeyBytes, displayPrefix, hashApiKey, isUsableSecret, makeApiKey } from "@muniment/trust/ApiKeys"
+import { accountOf, type AccountRow } from "./Accounts.ts"
+import { ControlDatabase } from "../database/ControlDatabase.ts"
+
+/** How often last uses are written; a kill loses at most this much of them. */
+export const lastUseFlushMillis = 60_000
+/** Has no meaning; lets secret scanners and people recognise a key. */
+export const defaultKeyPrefix = "mun_"
+
+export interface CreatedKey {
+  readonly record: KeyRecord
+  /** Not stored, so it can be shown only now. */
+  readonly secret: string
+}
+
+export class ApiKeyStore extends Context.Service<
+  ApiKeyStore,
+  {
+    /**
+     * A new key, with the caller's own `secret` if given (`isUsableSecret`). The secret of a working key of the same
+     * account gives that key again; the secret of any other key is a conflict.
+     */
+    readonly create: (
+      account: Account,
+      label: string,
+      secret?: string
+    ) => Effect.Effect<CreatedKey, InvalidRequest | Conflict | InsufficientStorage>
+    /** Owner of the secret; undefined if it is unknown or revoked. */
+    readonly authenticate: (secret: string) => Effect.Effect<Identity | undefined>
+    /** Oldest first, of one account or of all, revoked ones included. */
+    readonly list: (accountId?: string) => Effect.Effect<ReadonlyArray<KeyRecord>>
+    /** Revoking twice keeps the first time. */
+    readonly revoke: (id: string) => Effect.Effect<KeyRecord, NotFound | InsufficientStorage>
+  }
+>()("muniment/control/ApiKeyStore") {
+  static readonly layerWith = (options: { readonly keyPrefix: string }) =>
+    Layer.effect(
+      ApiKeyStore,
+      Effect.suspend(() => makeStore(options.keyPrefix))
+    )
+  static readonly layer = ApiKeyStore.layerWith({ keyPrefix: defaultKeyPrefix })
+}
+
+const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
+  const { read, sql, write } = yield* ControlDatabase
+  const random = yield* SecureRandom.SecureRandom
+  const lastUses = yield* makeLastUses
+
+  /** Keys with the name of their account, oldest first. */
+  const select = (condition: Statement.Fragment) =>
+    Effect.map(
+      sql<KeyRow>`SELECT api_key.*, account.name AS account_name FROM api_key JOIN account ON account.id = api_key.account
+        WHERE ${condition} ORDER BY api_key.created_at, api_key.rowid`,
+      (rows) => rows.map((row) => ({ row, record: recordOf(row, lastUses.of(row.id)) }))
+    )
+
+  const insert = Effect.fnUntraced(function* (account: Account, label: string, secret: string) {
+    const [known] = yield* select(sql`api_key.hash = ${hashApiKey(secret)}`)
+    if (known !== undefined) return yield* knownKey(account, known)
+    return yield* insertNew(sql, random, account, label, secret, keyPrefix)
+  })
+
+  return ApiKeyStore.of({
+    create: Effect.fn("ApiKeyStore.create")(function* (account, label, brought) {
+      if (brought !== undefined && !isUsableSecret(brought)) {
+        return yield* new InvalidRequest({
+          code: "invalid_request",
+          error: "your own key must have 22 to 256 characters of A-Z a-z 0-9 . _ ~ + / = -"
+        })
+      }
+      const secret = brought ?? makeApiKey(keyPrefix, yield* random.randomBytes(apiKeyBytes))
+      return { record: yield* write(insert(account, label, secret)), secret }
+    }),
+    authenticate: Effect.fn("ApiKeyStore.authenticate")(function* (secret) {
+      const [row] = yield* read(
+        sql<AccountRow & { readonly key_id: string }>`SELECT account.*, api_key.id AS key_id
+          FROM api_key JOIN account ON account.id = api_key.account
+          WHERE api_key.hash = ${hashApiKey(secret)} AND api_key.revoked_at IS NULL`
+      )
+      if (row === undefined) return undefined
+      yield* lastUses.note(row.key_id, yield* Clock.currentTimeMillis)
+      return { account: accountOf(row), keyId: row.key_id }
+    }),
+    list: Effect.fn("ApiKeyStore.list")(function* (accountId) {
+      const condition = accountId === undefined ? sql`TRUE` : sql`api_key.account = ${accountId}`
+      return (yield* read(select(condition))).map(({ record }) => record)
+    }),
+    revoke: Effect.fn("ApiKeyStore.revoke")(function* (id) {
+      const now = yield* Clock.currentTimeMillis
+      return yield* write(
+        Effect.gen(function* () {
+          yield* sql`UPDATE api_key SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`
+          const [revoked] = yield* select(sql`api_key.id = ${id}`)
+          if (revoked === undefined) return yield* new NotFound({ code: "key_not_found", error: "no such key" })
+          return revoked.record
+        })
+      )
+    })
+  })
+})
+
+/** Inside a transaction, and only if the secret is not a key yet. */
+const insertNew = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  random: SecureRandom.SecureRandom["Service"],
+  account: Account,
+  label: string,
+  secret: string,
+  keyPrefix: string
+) {
+  const [count] = yield* sql<{ readonly working: number }>`SELECT count(*) AS working FROM api_key
+    WHERE account = ${account.id} AND revoked_at IS NULL`
+  if (count!.working >= Limits.keysPerAccountMax) {
+    return yield* new InvalidRequest({
+      code: "limit_exceeded",
+      error: `an account can have at most ${Limits.keysPerAccountMax} working keys; revoke one first`
+    })
+  }
+  const record: KeyRecord = {
+    id: `key_${yield* random.ulid}`,
+    account: account.name,
+    label,
+    prefix: displayPrefix(secret, keyPrefix),
+    createdAt: yield* Clock.currentTimeMillis
+  }
+  yield* sql`INSERT INTO api_key (id, account, label, prefix, hash, created_at)
+    VALUES (${record.id}, ${account.id}, ${label}, ${record.prefix}, ${hashApiKey(secret)}, ${record.createdAt})`
+  return record
+})
+
+interface KnownKey {
+  readonly row: KeyRow
+  readonly record: KeyRecord
+}
+
+const knownKey = (account: Account, { record, row }: KnownKey): Effect.Effect<KeyRecord, Conflict> =>
+  row.account === account.id && row.revoked_at === null
+    ? Effect.succeed(record)
+    : Effect.fail(
+        new Conflict({
+          code: "id_conflict",
+          error: "this secret already is a key of another account, or a revoked key; choose another secret"
+        })
+      )
+
+/**
+ * Last uses that are not written yet, one entry per key. The first one starts the wait for the next write. A failed write
+ * fails no request: its entries are written the next time.
+ */
+const makeLastUses = Effect.gen(function* () {
+  const { sql, write } = yield* ControlDatabase
+  const scope = yield* Effect.scope
+  const pending = new Map<string, number>()
+  let isWaiting = false
+
+  const flush = Effect.suspend(() => {
+    const batch = Object.fromEntries(pending)
+    pending.clear()
+    return write(
+      sql`UPDATE api_key SET last_used_at = used.value FROM json_each(${JSON.stringify(batch)}) AS used
+        WHERE api_key.id = used.key`
+    ).pipe(
+      Effect.catchCause((cause) => {
+        for (const [id, at] of Object.entries(batch)) if (!pending.has(id)) pending.set(id, at)
+        return Effect.logWarning("last uses of keys not written; they are kept and retried", cause)
+      })
+    )
+  }).pipe(Effect.uninterruptible)
+  const flushLater = Effect.gen(function* () {
+    do {
+      yield* Effect.sleep(lastUseFlushMillis)
+      yield* flush
+    } while (pending.size > 0)
+    isWaiting = false
+  })
+
+  yield* Effect.addFinalizer(() => (pending.size === 0 ? Effect.void : flush))
+  return {
+    note: (id: string, atMillis: number) =>
+      Effect.suspend(() => {
+        pending.set(id, atMillis)
+        if (isWaiting) return Effect.void
+        isWaiting = true
+        return Effect.asVoid(Effect.forkIn(flushLater, scope))
+      }),
+    of: (id: string): number | undefined => pending.get(id)
+  }
+})
+
+interface KeyRow {
+  readonly id: string
+  readonly account: string
+  readonly account_name: string
+  readonly label: string
+  readonly prefix: string
+  readonly created_at: number
+  readonly last_used_at: number | null
+  readonly revoked_at: number | null
+}
+
+/** The operator's routes refer to accounts by name, so their answers do too. */
+const recordOf = (row: KeyRow, lastUse: number | undefined): KeyRecord => {
+  const lastUsedAt = lastUse ?? row.last_used_at
+  return {
+    id: row.id,
+    account: row.account_name,
+    label: row.label,
+    prefix: row.prefix,
+    createdAt: row.created_at,
+    ...(lastUsedAt === null ? {} : { lastUsedAt }),
+    ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at })
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Language model usage per account and UTC day: tokens and millionths of a US dollar, integers.
+ *
+ * Invariants: an estimate is durable before the model is called, and is replaced by the actual use when the call ends, on
+ * the day of the estimate. If the process dies in between, the estimate stays, so a budget never misses a call.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { dayOf } from "@muniment/domain/CalendarDay"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+import type { BudgetBounds, BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
+import type { ModelUsageDay } from "@muniment/domain/Operations"
+import { ControlDatabase } from "../database/ControlDatabase.ts"
+
+export interface UsageQuery {
+  /** Default: all accounts. */
+  readonly account?: string | undefined
+  /** `YYYY-MM-DD`, UTC; both ends are included. */
+  readonly fromDay: string
+  readonly toDay: string
+}
+
+/** Rows of one listing. */
+export const usageRowsMax = 10_000
+
+export class ModelUsage extends Context.Service<
+  ModelUsage,
+  {
+    /** Adds `estimate` to today's use if that stays within `bounds`; otherwise `undefined`. */
+    readonly reserve: (
+      account: string,
+      estimate: ModelSpend,
+      bounds: BudgetBounds
+    ) => Effect.Effect<BudgetHold | undefined, InsufficientStorage>
+    /** Replaces the hold's estimate by `used`; once per hold. */
+    readonly settle: (hold: BudgetHold, used: ModelSpend) => Effect.Effect<void, InsufficientStorage>
+    /** Newest day first, then by account; at most `usageRowsMax`. Calls under way count as estimated. */
+    readonly usage: (query: UsageQuery) => Effect.Effect<ReadonlyArray<ModelUsageDay>>
+  }
+>()("muniment/control/ModelUsage") {
+  static readonly layer = Layer.effect(
+    ModelUsage,
+    Effect.gen(function* () {
+      const { read, sql, write } = yield* ControlDatabase
+
+      const usedOn = (account: string, day: string) =>
+        Effect.map(
+          sql<ModelSpend>`SELECT input_tokens AS inputTokens, output_tokens AS outputTokens, cost_micro_usd AS costMicroUsd
+            FROM model_usage WHERE account = ${account} AND day = ${day}`,
+          ([row]) => row ?? nothing
+        )
+
+      const add = (account: string, day: string, usage: ModelSpend) =>
+        sql`INSERT INTO model_usage ${sql.insert({
+          account,
+          day,
+          input_tokens: usage.inputTokens,
+          output_tokens: usage.outputTokens,
+          cost_micro_usd: usage.costMicroUsd
+        })} ON CONFLICT (account, day) DO UPDATE SET
+          input_tokens = input_tokens + excluded.input_tokens,
+          output_tokens = output_tokens + excluded.output_tokens,
+          cost_micro_usd = cost_micro_usd + excluded.cost_micro_usd`
+
+      return ModelUsage.of({
+        reserve: Effect.fn("ModelUsage.reserve")(function* (account, estimate, bounds) {
+          assertCountable(estimate)
+          const day = dayOf(yield* Clock.currentTimeMillis)
+          return yield* write(
+            Effect.gen(function* () {
+              const used = yield* usedOn(account, day)
+              if (!isWithin(used, estimate, bounds)) return undefined
+              yield* add(account, day, estimate)
+              return { account, day, estimate }
+            })
+          )
+        }),
+        settle: Effect.fn("ModelUsage.settle")(function* ({ account, day, estimate }, used) {
+          assertCountable(used)
+          yield* write(sql`UPDATE model_usage SET
+              input_tokens = input_tokens + ${used.inputTokens - estimate.inputTokens},
+              output_tokens = output_tokens + ${used.outputTokens - estimate.outputTokens},
+              cost_micro_usd = cost_micro_usd + ${used.costMicroUsd - estimate.costMicroUsd}
+            WHERE account = ${account} AND day = ${day}`)
+        }),
+        usage: ({ account, fromDay, toDay }) =>
+          read(sql<ModelUsageDay>`SELECT account, day, input_tokens AS inputTokens, output_tokens AS outputTokens,
+              cost_micro_usd AS costMicroUsd
+            FROM model_usage
+            WHERE day BETWEEN ${fromDay} AND ${toDay} AND (${account ?? null} IS NULL OR account = ${account ?? null})
+            ORDER BY day DESC, account LIMIT ${usageRowsMax}`)
+      })
+    })
+  )
+}
+
+const nothing: ModelSpend = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0 }
+
+const isWithin = (
+  used: ModelSpend,
+  estimate: ModelSpend,
+  { costPerDayMicroUsd, tokensPerDay }: BudgetBounds
+): boolean => {
+  const tokens = used.inputTokens + used.outputTokens + estimate.inputTokens + estimate.outputTokens
+  return (
+    tokens <= (tokensPerDay ?? Infinity) &&
+    used.costMicroUsd + estimate.costMicroUsd <= (costPerDayMicroUsd ?? Infinity)
+  )
+}
+
+/** A fraction or a negative number here is a broken caller, not an event of the world. */
+const assertCountable = (usage: ModelSpend): void => {
+  for (const amount of [usage.inputTokens, usage.outputTokens, usage.costMicroUsd]) {
+    if (!Number.isSafeInteger(amount) || amount < 0) throw new RangeError(`${amount} is no amount of use`)
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * Directory of namespaces by (account, agent). A tag is the first 48 bits of `sha256(account NUL agentId)`; on a
+ * collision `NUL n` is appended, n = 1, 2, ... Aliases are tags of other installations whose memories were imported with
+ * their ids.
+ *
+ * Invariants: a tag names one namespace for ever, because memory ids contain it; reads come from memory and see only
+ * committed entries; writes take turns.
+ */
+import { Clock, Context, Effect, Layer, Semaphore } from "effect"
+import { Conflict, type InsufficientStorage } from "@muniment/domain/Errors"
+import { namespaceTagOf, type NamespaceTag } from "@muniment/domain/Ids"
+import { sha256Hex } from "@muniment/trust/CanonicalJson"
+import { ControlDatabase } from "../database/ControlDatabase.ts"
+
+/** One object per namespace for the life of the directory: entries may be compared by identity. */
+export interface NamespaceEntry {
+  readonly tag: NamespaceTag
+  readonly account: string
+  readonly agentId: string
+}
+
+/** 12 hex digits are 48 bits. */
+const tagDigits = 12
+/** Collisions of 48 bits are rare; this many in a row mean a broken hash. */
+const tagAttemptsMax = 16
+
+export class NamespaceDirectory extends Context.Service<
+  NamespaceDirectory,
+  {
+    readonly find: (accountId: string, agentId: string) => NamespaceEntry | undefined
+    /** The account's own namespace that a memory id names; none for another account's id. */
+    readonly holding: (accountId: string, memoryId: string) => NamespaceEntry | undefined
+    /** The namespace that a tag or an alias names; its `tag` is the namespace's own. */
+    readonly byTag: (tag: NamespaceTag) => NamespaceEntry | undefined
+    /** Namespaces of an account, or of one of its agents; oldest first. */
+    readonly list: (accountId: string, agentId?: string | undefined) => ReadonlyArray<NamespaceEntry>
+    readonly all: () => ReadonlyArray<NamespaceEntry>
+    /** The namespace, created if there is none. An unknown account is a defect. */
+    readonly ensure: (accountId: string, agentId: string) => Effect.Effect<NamespaceEntry, InsufficientStorage>
+    /** Lets `tag` name the namespace of `namespaceTag` too; fails when it names another. */
+    readonly addAlias: (
+      tag: NamespaceTag,
+      namespaceTag: NamespaceTag
+    ) => Effect.Effect<void, Conflict | InsufficientStorage>
+  }
+>()("muniment/control/NamespaceDirectory") {
+  static readonly layer = Layer.effect(
+    NamespaceDirectory,
+    Effect.gen(function* () {
+      const { read, sql, write } = yield* ControlDatabase
+      const known = new KnownNamespaces()
+      const rows = yield* read(sql<EntryRow>`SELECT tag, account, agent_id FROM namespace ORDER BY created_at, rowid`)
+      for (const row of rows) known.add({ tag: row.tag, account: row.account, agentId: row.agent_id })
+      const aliases = yield* read(sql<AliasRow>`SELECT tag, namespace_tag FROM namespace_alias`)
+      for (const row of aliases) known.addAlias(row.tag, row.namespace_tag)
+
+      // The commit and the map must not diverge: one writer at a time, uninterruptible.
+      const turns = yield* Semaphore.make(1)
+      const inTurn = <A, E>(effect: Effect.Effect<A, E>) => turns.withPermit(Effect.uninterruptible(effect))
+
+      const create = Effect.fnUntraced(function* (accountId: string, agentId: string) {
+        const existing = known.find(accountId, agentId)
+        if (existing !== undefined) return existing
+        const tag = yield* freeTag(known, accountId, agentId)
+        const now = yield* Clock.currentTimeMillis
+        yield* write(
+          sql`INSERT INTO namespace (tag, account, agent_id, created_at) VALUES (${tag}, ${accountId}, ${agentId}, ${now})`
+        )
+        const entry: NamespaceEntry = { tag, account: accountId, agentId }
+        known.add(entry)
+        return entry
+      })
+
+      const alias = Effect.fnUntraced(function* (tag: NamespaceTag, namespaceTag: NamespaceTag) {
+        const target = known.byTag(namespaceTag)
+        if (target === undefined) return yield* Effect.die(new Error(`no namespace has the tag ${namespaceTag}`))
+        const named = known.byTag(tag)
+        if (named?.tag === target.tag) return
+        if (named !== undefined) {
+          return yield* new Conflict({ code: "id_conflict", error: "these memory ids belong to another agent here" })
+        }
+        yield* write(sql`INSERT INTO namespace_alias (tag, namespace_tag) VALUES (${tag}, ${target.tag})`)
+        known.addAlias(tag, target.tag)
+      })
+
+      return NamespaceDirectory.of({
+        find: (accountId, agentId) => known.find(accountId, agentId),
+        holding: (accountId, memoryId) => {
+          const tag = namespaceTagOf(memoryId)
+          const entry = tag === undefined ? undefined : known.byTag(tag)
+          return entry?.account === accountId ? entry : undefined
+        },
+        byTag: (tag) => known.byTag(tag),
+        list: (accountId, agentId) => known.list(accountId, agentId),
+        all: () => known.all(),
+        ensure: Effect.fn("NamespaceDirectory.ensure")(function* (accountId, agentId) {
+          return known.find(accountId, agentId) ?? (yield* inTurn(create(accountId, agentId)))
+        }),
+        addAlias: Effect.fn("NamespaceDirectory.addAlias")((tag, namespaceTag) => inTurn(alias(tag, namespaceTag)))
+      })
+    })
+  )
+}
+
+/** The tag that is tried at the given attempt, from 0. */
+export const candidateTag = (accountId: string, agentId: string, attempt: number): NamespaceTag =>
+  sha256Hex(`${accountId}\0${agentId}${attempt === 0 ? "" : `\0${attempt}`}`).slice(0, tagDigits)
+
+const freeTag = (known: KnownNamespaces, accountId: string, agentId: string): Effect.Effect<NamespaceTag> => {
+  for (let attempt = 0; attempt < tagAttemptsMax; attempt++) {
+    const tag = candidateTag(accountId, agentId, attempt)
+    if (known.byTag(tag) === undefined) return Effect.succeed(tag)
+  }
+  return Effect.die(new Error(`${tagAttemptsMax} tags in a row are taken`))
+}
+
+interface EntryRow {
+  readonly tag: string
+  readonly account: string
+  readonly agent_id: string
+}
+
+interface AliasRow {
+  readonly tag: string
+  readonly namespace_tag: string
+}
+
+/** What is committed, by tag and by account. */
+class KnownNamespaces {
+  readonly #byTag = new Map<NamespaceTag, NamespaceEntry>()
+  readonly #aliases = new Map<NamespaceTag, NamespaceTag>()
+  readonly #byAccount = new Map<string, Map<string, NamespaceEntry>>()
+
+  find(accountId: string, agentId: string): NamespaceEntry | undefined {
+    return this.#byAccount.get(accountId)?.get(agentId)
+  }
+
+  byTag(tag: NamespaceTag): NamespaceEntry | undefined {
+    return this.#byTag.get(this.#aliases.get(tag) ?? tag)
+  }
+
+  list(accountId: string, agentId?: string): ReadonlyArray<NamespaceEntry> {
+    const agents = this.#byAccount.get(accountId)
+    if (agentId === undefined) return [...(agents?.values() ?? [])]
+    const entry = agents?.get(agentId)
+    return entry === undefined ? [] : [entry]
+  }
+
+  all(): ReadonlyArray<NamespaceEntry> {
+    return [...this.#byTag.values()]
+  }
+
+  add(entry: NamespaceEntry): void {
+    this.#byTag.set(entry.tag, entry)
+    const agents = this.#byAccount.get(entry.account)
+    if (agents === undefined) this.#byAccount.set(entry.account, new Map([[entry.agentId, entry]]))
+    else agents.set(entry.agentId, entry)
+  }
+
+  addAlias(tag: NamespaceTag, namespaceTag: NamespaceTag): void {
+    this.#aliases.set(tag, namespaceTag)
+  }
+}

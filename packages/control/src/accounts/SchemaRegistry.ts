@@ -1,0 +1,132 @@
+/**
+ * Registered schemas of accounts (contract: Schemas). The caller has checked that the text is a valid JSON Schema and that
+ * the name is not built in.
+ *
+ * Invariants: a name is unique within an account; `uniqueOn` is absent or not empty.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import {
+  Conflict,
+  type InsufficientStorage,
+  InvalidRequest,
+  type NotFound,
+  schemaNotFound
+} from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import type { MemorySchema, PatchSchema, RegisterSchema } from "@muniment/domain/MemorySchema"
+import { ControlDatabase } from "../database/ControlDatabase.ts"
+
+export class SchemaRegistry extends Context.Service<
+  SchemaRegistry,
+  {
+    /** Fails if the name is taken (409) or the account has `Limits.schemasPerAccountMax` already (400). */
+    readonly register: (
+      accountId: string,
+      schema: RegisterSchema
+    ) => Effect.Effect<MemorySchema, Conflict | InvalidRequest | InsufficientStorage>
+    /** By name, in the order of its code units. */
+    readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<MemorySchema>>
+    readonly find: (accountId: string, name: string) => Effect.Effect<MemorySchema | undefined>
+    /** As `find`, but 404 if missing. */
+    readonly get: (accountId: string, name: string) => Effect.Effect<MemorySchema, NotFound>
+    /** Undefined fields stay; `uniqueOn` null or `[]` clears it. */
+    readonly update: (
+      accountId: string,
+      name: string,
+      patch: PatchSchema
+    ) => Effect.Effect<MemorySchema, NotFound | InsufficientStorage>
+    readonly remove: (accountId: string, name: string) => Effect.Effect<void, NotFound | InsufficientStorage>
+  }
+>()("muniment/control/SchemaRegistry") {
+  static readonly layer = Layer.effect(
+    SchemaRegistry,
+    Effect.gen(function* () {
+      const { read, sql, write } = yield* ControlDatabase
+      const find = (accountId: string, name: string) =>
+        Effect.map(
+          sql<SchemaRow>`SELECT * FROM memory_schema WHERE account = ${accountId} AND name = ${name}`,
+          ([row]) => (row === undefined ? undefined : schemaOf(row))
+        )
+      const demand = (accountId: string, name: string) =>
+        Effect.flatMap(find(accountId, name), (schema) =>
+          schema === undefined ? Effect.fail(schemaNotFound(name)) : Effect.succeed(schema)
+        )
+
+      const insert = Effect.fnUntraced(
+        function* (accountId: string, wanted: RegisterSchema) {
+          if ((yield* find(accountId, wanted.name)) !== undefined) return yield* schemaExists(wanted.name)
+          const [count] = yield* sql<{ readonly schemas: number }>`SELECT count(*) AS schemas FROM memory_schema
+          WHERE account = ${accountId}`
+          if (count!.schemas >= Limits.schemasPerAccountMax) return yield* tooManySchemas()
+          const now = yield* Clock.currentTimeMillis
+          const { description, name, schema } = wanted
+          yield* sql`INSERT INTO memory_schema (account, name, description, unique_on, schema, created_at, updated_at)
+          VALUES (${accountId}, ${name}, ${description}, ${uniqueOnText(wanted.uniqueOn)}, ${schema}, ${now}, ${now})`
+          return yield* demand(accountId, name)
+        },
+        Effect.catchTag("NotFound", Effect.die)
+      )
+
+      const change = Effect.fnUntraced(function* (accountId: string, name: string, patch: PatchSchema) {
+        const old = yield* demand(accountId, name)
+        const uniqueOn = patch.uniqueOn === undefined ? old.uniqueOn : patch.uniqueOn
+        yield* sql`UPDATE memory_schema SET description = ${patch.description ?? old.description},
+          schema = ${patch.schema ?? old.schema}, unique_on = ${uniqueOnText(uniqueOn)},
+          updated_at = ${yield* Clock.currentTimeMillis} WHERE account = ${accountId} AND name = ${name}`
+        return yield* demand(accountId, name)
+      })
+
+      return SchemaRegistry.of({
+        register: Effect.fn("SchemaRegistry.register")((accountId, schema) => write(insert(accountId, schema))),
+        list: Effect.fn("SchemaRegistry.list")((accountId) =>
+          read(
+            Effect.map(sql<SchemaRow>`SELECT * FROM memory_schema WHERE account = ${accountId} ORDER BY name`, (rows) =>
+              rows.map(schemaOf)
+            )
+          )
+        ),
+        find: Effect.fn("SchemaRegistry.find")((accountId, name) => read(find(accountId, name))),
+        get: Effect.fn("SchemaRegistry.get")((accountId, name) => read(demand(accountId, name))),
+        update: Effect.fn("SchemaRegistry.update")((accountId, name, patch) => write(change(accountId, name, patch))),
+        remove: Effect.fn("SchemaRegistry.remove")((accountId, name) =>
+          write(
+            Effect.andThen(
+              demand(accountId, name),
+              Effect.asVoid(sql`DELETE FROM memory_schema WHERE account = ${accountId} AND name = ${name}`)
+            )
+          )
+        )
+      })
+    })
+  )
+}
+
+const schemaExists = (name: string) =>
+  new Conflict({ code: "schema_exists", error: `a schema named "${name}" is already registered` })
+
+const tooManySchemas = () =>
+  new InvalidRequest({
+    code: "limit_exceeded",
+    error: `an account can have at most ${Limits.schemasPerAccountMax} schemas; delete one first`
+  })
+
+interface SchemaRow {
+  readonly name: string
+  readonly description: string
+  readonly unique_on: string | null
+  readonly schema: string
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+const schemaOf = (row: SchemaRow): MemorySchema => ({
+  name: row.name,
+  description: row.description,
+  ...(row.unique_on === null ? {} : { uniqueOn: JSON.parse(row.unique_on) as ReadonlyArray<string> }),
+  schema: row.schema,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at
+})
+
+const uniqueOnText = (fields: ReadonlyArray<string> | null | undefined): string | null =>
+  fields === undefined || fields === null || fields.length === 0 ? null : JSON.stringify(fields)

@@ -1,0 +1,158 @@
+/**
+ * Purses in memory and the queue to the file, shared by `Ledger` and `PaymentJournal`, and the rule by which both change
+ * together.
+ *
+ * Invariants: while the process runs, the purses in memory are authoritative, because one process owns `control.db`; a
+ * credit is added after its commit, a debit is held before it. A credit may overtake the queue, a debit never does, so
+ * balances in the file are never negative either.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+import type { MicroCredits } from "@muniment/domain/Money"
+import { ChangeQueue } from "./ChangeQueue.ts"
+import { ControlDatabase, type WithoutSql } from "../database/ControlDatabase.ts"
+import { purseOfName } from "./LedgerAccounts.ts"
+import {
+  allowanceExpired,
+  allowanceGranted,
+  emptyPurse,
+  hold,
+  monthOf,
+  type Purse,
+  release,
+  rolledOver,
+  spend
+} from "./Purses.ts"
+
+export class Books extends Context.Service<
+  Books,
+  {
+    readonly queue: ChangeQueue
+    /** The account's purse itself, not a copy: callers change it. */
+    readonly purseOf: (accountId: string) => Purse
+    /** The same in the month of `atMillis`: grants that month's allowance first. */
+    readonly purseAt: (accountId: string, atMillis: number) => Purse
+    /** Takes up to `amountMax` of the free balance; `commit` runs as a durable transaction of its own. */
+    readonly debit: <A, E, R>(
+      accountId: string,
+      amountMax: MicroCredits,
+      commit: (taken: MicroCredits) => Effect.Effect<Debited<A>, E, R>
+    ) => Effect.Effect<A, WithoutSql<E> | InsufficientStorage, R>
+    /** Adds the amount that `commit` has made durable. */
+    readonly credit: <A, E, R>(
+      accountId: string,
+      commit: Effect.Effect<Credited<A>, E, R>
+    ) => Effect.Effect<A, WithoutSql<E> | InsufficientStorage, R>
+  }
+>()("muniment/control/Books") {
+  static readonly layer = (options: BooksOptions): Layer.Layer<Books, never, ControlDatabase> =>
+    Layer.effect(Books, make(options))
+}
+
+export interface BooksOptions {
+  /** Free credits of each account per UTC month. */
+  readonly monthlyAllowance: MicroCredits
+}
+
+export interface Debited<A> {
+  readonly result: A
+  /** False if the work was already done: nothing is taken. */
+  readonly isTaken: boolean
+}
+
+export interface Credited<A> {
+  readonly result: A
+  readonly amount: MicroCredits
+}
+
+const make = Effect.fnUntraced(function* ({ monthlyAllowance }: BooksOptions) {
+  const database = yield* ControlDatabase
+  const purses = yield* loadPurses(database)
+  const queue = new ChangeQueue(database)
+  yield* queue.writeBehind
+
+  const purseOf = (accountId: string): Purse => {
+    const known = purses.get(accountId)
+    if (known !== undefined) return known
+    const made = emptyPurse()
+    purses.set(accountId, made)
+    return made
+  }
+
+  const purseAt = (accountId: string, atMillis: number): Purse => {
+    const purse = purseOf(accountId)
+    const month = monthOf(atMillis)
+    if (month <= purse.month) return purse
+    const next = rolledOver(purse, month, monthlyAllowance)
+    // Read only: while the queue is full nothing is reserved, and the change is made later.
+    if (queue.isFull) return next.purse
+    const transfers = [
+      ...allowanceExpired(accountId, purse.month, next.expired, atMillis),
+      ...allowanceGranted(accountId, month, monthlyAllowance, atMillis)
+    ]
+    if (transfers.length > 0) queue.add({ transfers })
+    return Object.assign(purse, next.purse)
+  }
+
+  return Books.of({
+    queue,
+    purseOf,
+    purseAt,
+    debit: <A, E, R>(
+      accountId: string,
+      amountMax: MicroCredits,
+      commit: (taken: MicroCredits) => Effect.Effect<Debited<A>, E, R>
+    ) =>
+      Effect.suspend(() => {
+        const purse = purseOf(accountId)
+        const fromBalance = Math.min(amountMax, purse.balance - purse.heldBalance)
+        const taken = { fromAllowance: 0, fromBalance }
+        hold(purse, taken)
+        // The change that freed the credit must be in the file first: otherwise a kill would leave a hold that was given
+        // back, and the credit lost.
+        return Effect.andThen(queue.flush, database.write(commit(fromBalance))).pipe(
+          Effect.tapCause(() => Effect.sync(() => release(purse, taken))),
+          Effect.map(({ isTaken, result }) => {
+            if (isTaken) spend(purse, taken)
+            else release(purse, taken)
+            return result
+          })
+        )
+      }).pipe(Effect.uninterruptible),
+    credit: <A, E, R>(accountId: string, commit: Effect.Effect<Credited<A>, E, R>) =>
+      database.write(commit).pipe(
+        Effect.map(({ amount, result }) => {
+          purseOf(accountId).balance += amount
+          return result
+        }),
+        Effect.uninterruptible
+      )
+  })
+})
+
+/** Running totals of the file, and the month of each account's last grant or expiry. */
+const loadPurses = Effect.fnUntraced(function* ({ read, sql }: ControlDatabase["Service"]) {
+  const purses = new Map<string, Purse>()
+  const totals = yield* read(
+    sql<{ readonly name: string; readonly amount: number }>`SELECT name, credits - debits AS amount FROM ledger_account
+      WHERE kind = 'liability'`
+  )
+  for (const { amount, name } of totals) {
+    const owned = purseOfName(name)
+    if (owned === undefined) continue
+    const purse = purses.get(owned.accountId) ?? emptyPurse()
+    if (owned.purse === "balance") purse.balance = amount
+    else purse.allowance = amount
+    purses.set(owned.accountId, purse)
+  }
+  const grants = yield* read(
+    sql<{ readonly account: string; readonly at: number }>`SELECT account, max(at) AS at FROM transfer
+      WHERE kind IN ('allowance', 'allowance_expired') GROUP BY account`
+  )
+  for (const { account, at } of grants) purses.get(account)!.month = monthOf(at)
+  return purses
+})
+
+/** Runs `step` with the current time, without yielding to other fibers in between. */
+export const atNow = <A, E, R>(step: (nowMillis: number) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Clock.clockWith((clock) => step(clock.currentTimeMillisUnsafe()))

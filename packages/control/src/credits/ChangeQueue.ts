@@ -1,0 +1,148 @@
+/**
+ * Write-behind queue of ledger changes for `control.db`: first in first out, many changes per transaction. Charges of
+ * reads wait for the next interval; a durable change is committed together with everything before it, and concurrent
+ * callers share one commit.
+ *
+ * Invariants: the file holds a prefix of the queue's history, so a kill never leaves a later change without an earlier
+ * one; on a full disk durable changes fail, and the others are kept and retried.
+ */
+import { type Cause, Deferred, Effect, Exit, Latch, type Scope, Semaphore } from "effect"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import type { ControlDatabase } from "../database/ControlDatabase.ts"
+import { deleteReservations, insertReservations, markSettled, type ReservationRow } from "./ReservationRows.ts"
+import { type NewTransfer, postTransfers, together } from "./Transfers.ts"
+
+/** Atomic; applied in this order: drops, settles, opens, transfers. */
+export interface Change {
+  readonly transfers?: ReadonlyArray<NewTransfer> | undefined
+  /** Ids of reservations. */
+  readonly drops?: ReadonlyArray<string> | undefined
+  readonly settles?: string | undefined
+  readonly opens?: ReservationRow | undefined
+}
+
+/** Pause after a failed commit. */
+export const retryMillis = 1_000
+
+interface Item {
+  readonly change: Change
+  /** Completed with the commit; undefined if no caller waits. */
+  readonly done: Deferred.Deferred<void, InsufficientStorage> | undefined
+}
+
+export class ChangeQueue {
+  /** Makes everything queued so far durable. */
+  readonly flush: Effect.Effect<void, InsufficientStorage>
+  readonly #database: ControlDatabase["Service"]
+  readonly #pending: Array<Item> = []
+  readonly #turn = Semaphore.makeUnsafe(1)
+  /** Open while changes are pending. */
+  readonly #filled = Latch.makeUnsafe(false)
+  /** Open if the writer should not wait for the interval: a caller waits, or a batch is full. */
+  readonly #crowded = Latch.makeUnsafe(false)
+
+  constructor(database: ControlDatabase["Service"]) {
+    this.#database = database
+    this.flush = this.#turn
+      .withPermit(Effect.suspend(() => (this.#pending.length === 0 ? Effect.void : this.#commitAll)))
+      .pipe(Effect.uninterruptible)
+  }
+
+  get size(): number {
+    return this.#pending.length
+  }
+
+  /** Calls that lead to changes should be refused. */
+  get isFull(): boolean {
+    return this.#pending.length >= Limits.ledgerPendingMax
+  }
+
+  /** Written within `Limits.ledgerFlushMillis`, unless the disk is full. */
+  add(change: Change): void {
+    this.#pending.push({ change, done: undefined })
+    this.#filled.openUnsafe()
+    if (this.#pending.length % Limits.ledgerFlushBatch === 0) this.#crowded.openUnsafe()
+  }
+
+  /**
+   * Succeeds when the change is durable; if it fails, the change is dropped. The background writer commits, not the
+   * caller: callers taking turns would make one commit each.
+   */
+  addDurable(change: Change): Effect.Effect<void, InsufficientStorage> {
+    return Effect.suspend(() => {
+      const done = Deferred.makeUnsafe<void, InsufficientStorage>()
+      this.#pending.push({ change, done })
+      this.#filled.openUnsafe()
+      this.#crowded.openUnsafe()
+      return Deferred.await(done)
+    }).pipe(Effect.uninterruptible)
+  }
+
+  /** Writes in the background until the scope closes, then writes the rest. */
+  readonly writeBehind: Effect.Effect<void, never, Scope.Scope> = Effect.suspend(() => {
+    let isFailing = false
+    const turn = Effect.gen({ self: this }, function* () {
+      yield* this.#filled.await
+      yield* Effect.race(Effect.sleep(Limits.ledgerFlushMillis), this.#crowded.await)
+      this.#filled.closeUnsafe()
+      this.#crowded.closeUnsafe()
+      const exit = yield* Effect.exit(this.flush)
+      if (Exit.isSuccess(exit)) {
+        isFailing = false
+        return
+      }
+      if (!isFailing) yield* Effect.logError("ledger changes not written; they are kept and retried", exit.cause)
+      isFailing = true
+      if (this.#pending.length === 0) return
+      yield* Effect.race(Effect.sleep(retryMillis), this.#crowded.await)
+      this.#filled.openUnsafe()
+    })
+    const last = Effect.catchCause(this.flush, (cause) =>
+      Effect.logError("ledger changes lost: last flush failed", { count: this.#pending.length }, cause)
+    )
+    return Effect.addFinalizer(() => last).pipe(Effect.andThen(Effect.forkScoped(Effect.forever(turn))), Effect.asVoid)
+  })
+
+  get #commitAll(): Effect.Effect<void, InsufficientStorage> {
+    return Effect.gen({ self: this }, function* () {
+      // Lets fibers that are ready add their changes to this commit.
+      yield* Effect.yieldNow
+      // Callers that continue may queue more at once; that is for the next commit, otherwise this loop might not end.
+      let left = this.#pending.length
+      while (left > 0) {
+        const batch = this.#pending.slice(0, Math.min(left, Limits.ledgerFlushBatch))
+        yield* this.#database.write(carryOut(this.#database.sql, batch))
+        this.#pending.splice(0, batch.length)
+        left -= batch.length
+        for (const { done } of batch) if (done !== undefined) Deferred.doneUnsafe(done, Exit.void)
+      }
+    }).pipe(Effect.tapCause((cause) => Effect.sync(() => this.#refuseWaiting(cause))))
+  }
+
+  #refuseWaiting(cause: Cause.Cause<InsufficientStorage>): void {
+    const kept: Array<Item> = []
+    for (const item of this.#pending.splice(0)) {
+      if (item.done === undefined) kept.push(item)
+      else Deferred.doneUnsafe(item.done, Exit.failCause(cause))
+    }
+    this.#pending.push(...kept)
+  }
+}
+
+const carryOut = Effect.fnUntraced(function* (sql: ControlDatabase["Service"]["sql"], batch: ReadonlyArray<Item>) {
+  const changes = batch.map(({ change }) => change)
+  yield* deleteReservations(
+    sql,
+    changes.flatMap(({ drops }) => drops ?? [])
+  )
+  yield* markSettled(
+    sql,
+    changes.flatMap(({ settles }) => settles ?? [])
+  )
+  yield* insertReservations(
+    sql,
+    changes.flatMap(({ opens }) => opens ?? [])
+  )
+  yield* postTransfers(sql, together(changes.flatMap(({ transfers }) => transfers ?? [])))
+})

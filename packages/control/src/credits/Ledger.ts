@@ -1,0 +1,199 @@
+/**
+ * Credits of all accounts, by double entry (contract: Credits; the model is TigerBeetle's). The allowance of the month
+ * pays first, then the paid balance; use by plan `owner` is recorded and not charged.
+ *
+ * Invariants: the sum of all accounts is zero; no purse is negative; a key is charged once; two calls never hold the
+ * same credit. A deposit, the hold of a write and a storage charge are durable before they are answered; charges of
+ * reads follow within `Limits.ledgerFlushMillis`.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import type { Account } from "@muniment/domain/Account"
+import { Conflict, type InsufficientStorage } from "@muniment/domain/Errors"
+import type { MicroCredits } from "@muniment/domain/Money"
+import { Books, type BooksOptions } from "./Books.ts"
+import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { accountName, equityOfAdjustments, type PurseName, purseOfName } from "./LedgerAccounts.ts"
+import type { Purses } from "./Purses.ts"
+import type { Reservation, ReserveOptions } from "./Reservation.ts"
+import { type InsufficientCredits, makeReservations, type Settled } from "./Reservations.ts"
+import { makeStorageCharges, type RunFacts, type RunRecorded, type StorageCharge } from "./StorageCharges.ts"
+import { postTransfers, type TransferKind } from "./Transfers.ts"
+
+export type { Purses } from "./Purses.ts"
+export type { Reservation, ReserveOptions } from "./Reservation.ts"
+export { InsufficientCredits } from "./Reservations.ts"
+
+/** A movement as the account's owner sees it. */
+export interface LedgerEntry {
+  readonly id: number
+  readonly at: number
+  readonly kind: TransferKind
+  /** The operation charged; of an adjustment, its reason. */
+  readonly operation?: string
+  readonly purse: PurseName
+  /** Calls in a charge: reads of the same moment and operation are one movement. */
+  readonly calls: number
+  /** Positive in favour of the account. */
+  readonly amount: MicroCredits
+}
+
+export interface TransactionsPage {
+  /** Only entries older than this one. */
+  readonly before?: number | undefined
+  readonly limit: number
+}
+
+export interface Adjustment {
+  readonly account: Account
+  /** Positive gives, negative takes; not zero. */
+  readonly amount: MicroCredits
+  /** A second adjustment of this key changes nothing. */
+  readonly key: string
+  readonly reason: string
+}
+
+export interface AccountTotals {
+  readonly name: string
+  readonly debits: MicroCredits
+  readonly credits: MicroCredits
+}
+
+export class Ledger extends Context.Service<
+  Ledger,
+  {
+    /** The first call of a month grants its allowance. */
+    readonly purses: (account: Account) => Effect.Effect<Purses>
+    /** Without `durable` no I/O. The caller must settle or void it, also when it fails or is interrupted. */
+    readonly reserve: (options: ReserveOptions) => Effect.Effect<Reservation, InsufficientCredits | InsufficientStorage>
+    /** Idempotent: a second call gives the same answer and charges nothing. */
+    readonly settle: (reservation: Reservation) => Effect.Effect<Settled>
+    /** Ends the hold; nothing is charged. */
+    readonly void: (reservation: Reservation) => Effect.Effect<void>
+    /** Durable reservations of earlier processes, neither settled nor voided. */
+    readonly openReservations: Effect.Effect<ReadonlyArray<Reservation>>
+    /** Deletes settled ones older than `Limits.reservationRetentionMillis`; returns their number. */
+    readonly sweepReservations: Effect.Effect<number, InsufficientStorage>
+    /** Newest first. */
+    readonly transactions: (accountId: string, page: TransactionsPage) => Effect.Effect<ReadonlyArray<LedgerEntry>>
+    /** By the operator. Fails as `insufficient_balance` if more is taken than is free. */
+    readonly adjust: (
+      adjustment: Adjustment
+    ) => Effect.Effect<{ readonly purses: Purses; readonly isRepeat: boolean }, Conflict | InsufficientStorage>
+    /** Once per account and day, with the row of the daily job. */
+    readonly chargeStorage: (charge: StorageCharge) => Effect.Effect<RunRecorded, InsufficientStorage>
+    /** Only the row: this account is not charged for this day. */
+    readonly recordRun: (run: RunFacts) => Effect.Effect<RunRecorded, InsufficientStorage>
+    /** Makes everything charged so far durable. */
+    readonly flush: Effect.Effect<void, InsufficientStorage>
+    /** Running totals in the file, by name. */
+    readonly balances: Effect.Effect<ReadonlyArray<AccountTotals>>
+  }
+>()("muniment/control/Ledger") {
+  static readonly layer = (
+    options: BooksOptions
+  ): Layer.Layer<Ledger | Books, never, ControlDatabase | SecureRandom.SecureRandom> =>
+    Layer.effect(Ledger, make()).pipe(Layer.provideMerge(Books.layer(options)))
+}
+
+const make = Effect.fnUntraced(function* () {
+  const books = yield* Books
+  const database = yield* ControlDatabase
+  const random = yield* SecureRandom.SecureRandom
+  const { read, sql } = database
+  const reservations = yield* makeReservations(books, database, yield* random.ulid)
+  const { chargeStorage, recordRun } = makeStorageCharges(books, sql)
+
+  const give = ({ account, amount, key, reason }: Adjustment) =>
+    books.credit(
+      account.id,
+      Effect.gen(function* () {
+        if (yield* isKnown(key)) return { result: true, amount: 0 }
+        yield* post(key, equityOfAdjustments, accountName("balance", account.id), amount, account.id, reason)
+        return { result: false, amount }
+      })
+    )
+  const take = ({ account, amount, key, reason }: Adjustment) =>
+    books.debit(account.id, -amount, (taken) =>
+      Effect.gen(function* () {
+        if (yield* isKnown(key)) return { result: true, isTaken: false }
+        if (taken < -amount) return yield* notEnough()
+        yield* post(key, accountName("balance", account.id), equityOfAdjustments, taken, account.id, reason)
+        return { result: false, isTaken: true }
+      })
+    )
+  const isKnown = (key: string) =>
+    Effect.map(sql`SELECT 1 FROM transfer WHERE key = ${adjustmentKey(key)}`, (rows) => rows.length > 0)
+  const post = (key: string, debit: string, credit: string, amount: MicroCredits, account: string, reason: string) =>
+    Effect.flatMap(Clock.currentTimeMillis, (at) =>
+      postTransfers(sql, [
+        { key: adjustmentKey(key), debit, credit, amount, kind: "adjustment", operation: reason, account, at }
+      ])
+    )
+
+  return Ledger.of({
+    purses: (account) => reservations.purses(account),
+    reserve: (options) => reservations.reserve(options),
+    settle: (reservation) => reservations.settle(reservation),
+    void: (reservation) => reservations.void(reservation),
+    openReservations: reservations.open,
+    sweepReservations: reservations.sweep,
+    transactions: Effect.fn("Ledger.transactions")(function* (accountId, { before, limit }) {
+      // On a full disk the newest charges are missing from the file; the older ones are listed.
+      yield* Effect.catchTag(books.queue.flush, "InsufficientStorage", () => Effect.void)
+      const rows = yield* read(sql<EntryRow>`SELECT transfer.id, transfer.at, transfer.kind, transfer.operation,
+          transfer.calls, transfer.amount, debited.name AS debited, credited.name AS credited
+        FROM transfer JOIN ledger_account AS debited ON debited.id = transfer.debit
+          JOIN ledger_account AS credited ON credited.id = transfer.credit
+        WHERE transfer.account = ${accountId} AND transfer.id < ${before ?? Number.MAX_SAFE_INTEGER}
+        ORDER BY transfer.id DESC LIMIT ${limit}`)
+      return rows.map(entryOf)
+    }),
+    adjust: Effect.fn("Ledger.adjust")(function* (adjustment) {
+      const { account, amount } = adjustment
+      if (!Number.isSafeInteger(amount) || amount === 0) {
+        return yield* Effect.die(new RangeError(`an adjustment of ${amount} millionths`))
+      }
+      const isRepeat = yield* amount > 0 ? give(adjustment) : take(adjustment)
+      return { purses: yield* reservations.purses(account), isRepeat }
+    }),
+    chargeStorage,
+    recordRun,
+    flush: books.queue.flush,
+    balances: read(sql<AccountTotals>`SELECT name, debits, credits FROM ledger_account ORDER BY name`)
+  })
+})
+
+const adjustmentKey = (key: string) => `adjustment:${key}`
+
+const notEnough = () =>
+  new Conflict({
+    code: "insufficient_balance",
+    error: "the free balance is lower than the amount to take; take at most the balance"
+  })
+
+interface EntryRow {
+  readonly id: number
+  readonly at: number
+  readonly kind: TransferKind
+  readonly operation: string | null
+  readonly calls: number
+  readonly amount: number
+  readonly debited: string
+  readonly credited: string
+}
+
+/** A purse is on one side of each movement: a debit decreases it, a credit increases it. */
+const entryOf = ({ amount, at, calls, credited, debited, id, kind, operation }: EntryRow): LedgerEntry => {
+  const lost = purseOfName(debited)
+  const won = purseOfName(credited)
+  return {
+    id,
+    at,
+    kind,
+    ...(operation !== null && { operation }),
+    purse: (lost ?? won)!.purse,
+    calls,
+    amount: lost === undefined ? amount : -amount
+  }
+}

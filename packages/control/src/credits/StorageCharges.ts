@@ -1,0 +1,120 @@
+/**
+ * Storage charges, once per account and UTC day (contract: Plans and the daily job). The charge and the row of the run
+ * are one transaction, so a rerun after a crash changes nothing.
+ */
+import { Clock, Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { Account } from "@muniment/domain/Account"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+import { type MicroCredits, storageMicroCreditsPerMemoryDay } from "@muniment/domain/Money"
+import type { Books } from "./Books.ts"
+import { storageJob } from "../jobs/JobLog.ts"
+import { accountName, incomeFromStorage } from "./LedgerAccounts.ts"
+import { type NewTransfer, postTransfers } from "./Transfers.ts"
+
+/** What the run did besides charging. */
+export interface RunFacts {
+  readonly account: Account
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string
+  /** Live memories counted by this run, charged or metered. */
+  readonly memories: number
+  readonly expired?: number | undefined
+  readonly purged?: number | undefined
+}
+
+export interface StorageCharge extends RunFacts {
+  /** `insure` takes the price from the free balance, as far as it goes; `meter` records the whole price as receivable. */
+  readonly mode: "insure" | "meter"
+}
+
+/** The row in the log; of the earlier run if this one is a repeat. */
+export interface RunRecorded {
+  readonly charged: MicroCredits
+  readonly metered: MicroCredits
+  readonly isRepeat: boolean
+}
+
+export const makeStorageCharges = (books: Books["Service"], sql: SqlClient.SqlClient) => {
+  const insure = (run: RunFacts, price: MicroCredits) =>
+    books.debit(run.account.id, price, (charged) =>
+      Effect.map(
+        record(sql, run, { charged, metered: 0, insured: run.memories }, (at) => ({
+          key: `storage:${run.day}:${run.account.id}`,
+          debit: accountName("balance", run.account.id),
+          credit: incomeFromStorage,
+          amount: charged,
+          kind: "storage",
+          account: run.account.id,
+          at
+        })),
+        (result) => ({ result, isTaken: !result.isRepeat })
+      )
+    )
+
+  const meter = (run: RunFacts, metered: MicroCredits) =>
+    books.credit(
+      run.account.id,
+      Effect.map(
+        record(sql, run, { charged: 0, metered, insured: 0 }, (at) => ({
+          key: `storage_metered:${run.day}:${run.account.id}`,
+          debit: accountName("receivable", run.account.id),
+          credit: incomeFromStorage,
+          amount: metered,
+          kind: "storage_metered",
+          account: run.account.id,
+          at
+        })),
+        (result) => ({ result, amount: 0 })
+      )
+    )
+
+  return {
+    chargeStorage: Effect.fn("Ledger.chargeStorage")(function* ({
+      mode,
+      ...run
+    }: StorageCharge): Effect.fn.Return<RunRecorded, InsufficientStorage> {
+      const price = run.memories * storageMicroCreditsPerMemoryDay
+      return yield* mode === "insure" ? insure(run, price) : meter(run, price)
+    }),
+    recordRun: Effect.fn("Ledger.recordRun")(function* (
+      run: RunFacts
+    ): Effect.fn.Return<RunRecorded, InsufficientStorage> {
+      return yield* meter(run, 0)
+    })
+  }
+}
+
+interface RunAmounts {
+  readonly charged: MicroCredits
+  readonly metered: MicroCredits
+  readonly insured: number
+}
+
+/** Inside a transaction. */
+const record = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  run: RunFacts,
+  amounts: RunAmounts,
+  transferAt: (at: number) => NewTransfer
+) {
+  const [before] = yield* sql<{ readonly charged: number; readonly metered: number }>`SELECT charged, metered
+    FROM job_run WHERE job = ${storageJob} AND day = ${run.day} AND account = ${run.account.id}`
+  if (before !== undefined) return { ...before, isRepeat: true }
+  const { charged, insured, metered } = amounts
+  const at = yield* Clock.currentTimeMillis
+  yield* sql`INSERT INTO job_run ${sql.insert({
+    job: storageJob,
+    day: run.day,
+    account: run.account.id,
+    memories: run.memories,
+    charged,
+    metered,
+    expired: run.expired ?? 0,
+    purged: run.purged ?? 0,
+    insured,
+    at
+  })}`
+  if (charged + metered > 0) yield* postTransfers(sql, [transferAt(at)])
+  return { charged, metered, isRepeat: false }
+})

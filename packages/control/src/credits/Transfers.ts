@@ -1,0 +1,97 @@
+/**
+ * Double entry: transfers and running totals (TigerBeetle's model). A transfer moves one amount from a debited to a
+ * credited account, so the sum over all accounts is zero by construction; the totals change in the same transaction and
+ * can be recomputed.
+ *
+ * Invariant: a key is used once; a second use is a defect.
+ */
+import { Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import type { MicroCredits } from "@muniment/domain/Money"
+import { kindOfName, purseOfName } from "./LedgerAccounts.ts"
+
+export type TransferKind =
+  | "deposit"
+  | "charge"
+  | "storage"
+  | "storage_metered"
+  | "allowance"
+  | "allowance_expired"
+  | "reversal"
+  | "adjustment"
+
+export interface NewTransfer {
+  readonly key: string
+  /** Names of ledger accounts, created on first use. */
+  readonly debit: string
+  readonly credit: string
+  /** Above zero. */
+  readonly amount: MicroCredits
+  readonly kind: TransferKind
+  readonly operation?: string | undefined
+  /** Calls it pays for; default 1. */
+  readonly calls?: number | undefined
+  /** May be merged with others of the same accounts and operation. */
+  readonly isShared?: boolean | undefined
+  /** Account whose purse changes; undefined if no purse does. */
+  readonly account?: string | undefined
+  readonly at: number
+}
+
+/** Must run inside a transaction. Three statements for any number of transfers. */
+export const postTransfers = (
+  sql: SqlClient.SqlClient,
+  transfers: ReadonlyArray<NewTransfer>
+): Effect.Effect<void, SqlError.SqlError> =>
+  Effect.gen(function* () {
+    if (transfers.length === 0) return
+    const totals = JSON.stringify(totalsOf(transfers))
+    // Two steps, because SQLite checks constraints before it detects the conflict: a debit alone would fail.
+    yield* sql`INSERT INTO ledger_account (name, owner, kind, debits, credits)
+      SELECT value->>'name', value->>'owner', value->>'kind', 0, 0 FROM json_each(${totals}) WHERE true
+      ON CONFLICT (name) DO NOTHING`
+    yield* sql`UPDATE ledger_account SET debits = debits + (moved.value->>'debits'),
+      credits = credits + (moved.value->>'credits')
+      FROM json_each(${totals}) AS moved WHERE name = moved.value->>'name'`
+    yield* sql`INSERT INTO transfer (key, debit, credit, amount, kind, operation, calls, account, at)
+      SELECT value->>'key', (SELECT id FROM ledger_account WHERE name = value->>'debit'),
+        (SELECT id FROM ledger_account WHERE name = value->>'credit'), value->>'amount', value->>'kind',
+        value->>'operation', coalesce(value->>'calls', 1), value->>'account', value->>'at'
+      FROM json_each(${JSON.stringify(transfers)}) ORDER BY json_each.key`
+  })
+
+/** Merges shared charges into one transfer per purse and operation; keeps the others and the order. */
+export const together = (transfers: ReadonlyArray<NewTransfer>): ReadonlyArray<NewTransfer> => {
+  const groups = new Map<string, NewTransfer>()
+  for (const transfer of transfers) {
+    const { amount, at, debit, isShared, key, operation } = transfer
+    const group = isShared === true ? JSON.stringify([debit, operation]) : key
+    const first = groups.get(group)
+    groups.set(
+      group,
+      first === undefined ? transfer : { ...first, amount: first.amount + amount, calls: (first.calls ?? 1) + 1, at }
+    )
+  }
+  return [...groups.values()]
+}
+
+const totalsOf = (transfers: ReadonlyArray<NewTransfer>) => {
+  const totals = new Map<string, { debits: number; credits: number }>()
+  const of = (name: string) => {
+    const known = totals.get(name)
+    if (known !== undefined) return known
+    const made = { debits: 0, credits: 0 }
+    totals.set(name, made)
+    return made
+  }
+  for (const { amount, credit, debit } of transfers) {
+    of(debit).debits += amount
+    of(credit).credits += amount
+  }
+  return Array.from(totals, ([name, sums]) => ({
+    name,
+    kind: kindOfName(name),
+    owner: purseOfName(name)?.accountId,
+    ...sums
+  }))
+}

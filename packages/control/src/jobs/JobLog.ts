@@ -1,0 +1,71 @@
+/**
+ * Log of the daily job by (job, UTC day, account), and the last day it finished. Rows are written by
+ * `Ledger.chargeStorage` and `Ledger.recordRun` in the transaction that charges, and read here.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+import type { MicroCredits } from "@muniment/domain/Money"
+import { ControlDatabase } from "../database/ControlDatabase.ts"
+
+/** The job recorded by `Ledger.chargeStorage` and `Ledger.recordRun`. */
+export const storageJob = "storage"
+
+/** Sums of a job's day over all accounts. */
+export interface DaySums {
+  readonly job: string
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string
+  readonly accounts: number
+  readonly memories: number
+  readonly expired: number
+  readonly purged: number
+  readonly insured: number
+  readonly charged: MicroCredits
+  readonly metered: MicroCredits
+  /** When the last account's row was written. */
+  readonly at: number
+}
+
+export class JobLog extends Context.Service<
+  JobLog,
+  {
+    readonly lastDay: (job: string) => Effect.Effect<string | undefined>
+    /** Marks the day as finished for all accounts; an earlier day changes nothing. */
+    readonly markDay: (job: string, day: string) => Effect.Effect<void, InsufficientStorage>
+    readonly isDone: (job: string, day: string, accountId: string) => Effect.Effect<boolean>
+    /** Newest day first. */
+    readonly runs: (page: { readonly limit: number }) => Effect.Effect<ReadonlyArray<DaySums>>
+  }
+>()("muniment/control/JobLog") {
+  static readonly layer = Layer.effect(
+    JobLog,
+    Effect.gen(function* () {
+      const { read, sql, write } = yield* ControlDatabase
+      return JobLog.of({
+        lastDay: (job) =>
+          read(
+            Effect.map(
+              sql<{ readonly last_day: string }>`SELECT last_day FROM job_state WHERE job = ${job}`,
+              ([row]) => row?.last_day
+            )
+          ),
+        markDay: Effect.fn("JobLog.markDay")(function* (job, day) {
+          yield* write(sql`INSERT INTO job_state (job, last_day) VALUES (${job}, ${day})
+            ON CONFLICT (job) DO UPDATE SET last_day = max(last_day, excluded.last_day)`)
+        }),
+        isDone: (job, day, accountId) =>
+          read(
+            Effect.map(
+              sql`SELECT 1 FROM job_run WHERE job = ${job} AND day = ${day} AND account = ${accountId}`,
+              (rows) => rows.length > 0
+            )
+          ),
+        runs: ({ limit }) =>
+          read(sql<DaySums>`SELECT job, day, count(*) AS accounts, sum(memories) AS memories, sum(expired) AS expired,
+              sum(purged) AS purged, sum(insured) AS insured, sum(charged) AS charged, sum(metered) AS metered,
+              max(at) AS at
+            FROM job_run GROUP BY day, job ORDER BY day DESC, job LIMIT ${limit}`)
+      })
+    })
+  )
+}

@@ -1,0 +1,330 @@
+/**
+ * Payments and their states: `verified` -> `broadcasting` -> `settled` -> `finalized`; or `failed` before it settled, or
+ * `reversed` after (a chain reorganisation removed it).
+ *
+ * Invariants: an id is claimed once; a transaction is journalled before it is sent; state `settled` and the deposit are
+ * one database transaction, so each payment is credited exactly once; `failed` and `reversed` are final. A step that
+ * the state does not allow is a defect.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { SqlClient, Statement } from "effect/sql"
+import type { Plan } from "@muniment/domain/Account"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+import type { MicroCredits } from "@muniment/domain/Money"
+import type { PaymentState } from "@muniment/domain/Operations"
+import { creditsOfUnits, type PaymentNetwork } from "@muniment/domain/Payment"
+import { plans } from "@muniment/domain/Plans"
+import { Books } from "../credits/Books.ts"
+import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { accountName, uncollected, usdcOn } from "../credits/LedgerAccounts.ts"
+import { type Purses, spendable } from "../credits/Purses.ts"
+import { type NewTransfer, postTransfers } from "../credits/Transfers.ts"
+
+/** Rows of one page of reconciliation. */
+export const unfinishedPageMax = 1_000
+
+export interface PaymentTransaction {
+  readonly hash: string
+  /** The signed bytes, to be sent again. */
+  readonly raw: string
+}
+
+export interface NewPayment {
+  /** Identifies the authorisation, not the text of the header. */
+  readonly id: string
+  /** Id of the account that is credited. */
+  readonly account: string
+  readonly network: PaymentNetwork
+  readonly payer: string
+  /** Of USDC, 6 decimals. */
+  readonly units: number
+  /** JSON, as signed by the payer. */
+  readonly payload: unknown
+}
+
+export interface JournalledPayment extends NewPayment {
+  readonly state: PaymentState
+  readonly transaction: PaymentTransaction | undefined
+  readonly reason?: string
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export interface PaymentFilter {
+  readonly state?: PaymentState | undefined
+  /** Id. */
+  readonly account?: string | undefined
+  readonly limit: number
+}
+
+export class PaymentJournal extends Context.Service<
+  PaymentJournal,
+  {
+    readonly find: (id: string) => Effect.Effect<JournalledPayment | undefined>
+    /** `Taken`: the id was claimed before; `payment` is its current state. */
+    readonly claim: (
+      payment: NewPayment
+    ) => Effect.Effect<{ readonly _tag: "Claimed" | "Taken"; readonly payment: JournalledPayment }, InsufficientStorage>
+    /** Durable when it returns. While broadcasting, a newly signed transaction replaces the previous one. */
+    readonly broadcasting: (id: string, transaction: PaymentTransaction) => Effect.Effect<void, InsufficientStorage>
+    /** Credits the account. Idempotent. */
+    readonly settled: (id: string, hash: string) => Effect.Effect<{ readonly purses: Purses }, InsufficientStorage>
+    readonly finalized: (id: string) => Effect.Effect<void, InsufficientStorage>
+    /** Only before it settled. */
+    readonly failed: (id: string, reason: string) => Effect.Effect<void, InsufficientStorage>
+    /** After a reorganisation the chain has the payment under another hash. */
+    readonly resettled: (id: string, hash: string) => Effect.Effect<void, InsufficientStorage>
+    /** A reorganisation removed the payment: what the account has left of it is taken back. */
+    readonly reversed: (id: string, reason: string) => Effect.Effect<void, InsufficientStorage>
+    /** Verified, broadcasting and settled payments after `after`, oldest first, at most `unfinishedPageMax`. */
+    readonly unfinished: (after?: JournalledPayment) => Effect.Effect<ReadonlyArray<JournalledPayment>>
+    /** Newest first. */
+    readonly list: (filter: PaymentFilter) => Effect.Effect<ReadonlyArray<JournalledPayment>>
+    /** Payments that may still take money from this payer: `verified` and `broadcasting`. */
+    readonly openOf: (
+      network: PaymentNetwork,
+      payer: string
+    ) => Effect.Effect<ReadonlyArray<{ readonly id: string; readonly units: number }>>
+    readonly countByState: Effect.Effect<Record<PaymentState, number>>
+  }
+>()("muniment/control/PaymentJournal") {
+  static readonly layer: Layer.Layer<PaymentJournal, never, Books | ControlDatabase> = Layer.effect(
+    PaymentJournal,
+    Effect.suspend(() => make)
+  )
+}
+
+const make = Effect.gen(function* () {
+  const books = yield* Books
+  const { read, sql, write } = yield* ControlDatabase
+  const rows = new PaymentRows(sql)
+
+  return PaymentJournal.of({
+    find: (id) => read(rows.find(id)),
+    claim: Effect.fn("PaymentJournal.claim")((payment) => write(rows.claim(payment))),
+    broadcasting: Effect.fn("PaymentJournal.broadcasting")(function* (id, { hash, raw }) {
+      const allowed = rows.standing(id, "broadcasting", ["verified", "broadcasting"])
+      yield* write(Effect.andThen(allowed, rows.move(id, "broadcasting", { tx_hash: hash, tx_raw: raw })))
+    }),
+    settled: Effect.fn("PaymentJournal.settled")(function* (id, hash) {
+      const { account } = yield* read(rows.standing(id, "settled", creditable))
+      yield* books.credit(account, rows.settle(id, hash))
+      return { purses: yield* pursesOf(books, yield* read(planOf(sql, account)), account) }
+    }),
+    finalized: Effect.fn("PaymentJournal.finalized")(function* (id) {
+      yield* write(
+        Effect.flatMap(rows.standing(id, "finalized", ["settled", "finalized"]), ({ state }) =>
+          state === "finalized" ? Effect.void : rows.move(id, "finalized")
+        )
+      )
+    }),
+    failed: Effect.fn("PaymentJournal.failed")(function* (id, reason) {
+      const allowed = rows.standing(id, "failed", ["verified", "broadcasting"])
+      yield* write(Effect.andThen(allowed, rows.move(id, "failed", { reason })))
+    }),
+    resettled: Effect.fn("PaymentJournal.resettled")(function* (id, hash) {
+      yield* write(
+        Effect.andThen(rows.standing(id, "settled", ["settled"]), rows.move(id, "settled", { tx_hash: hash }))
+      )
+    }),
+    reversed: Effect.fn("PaymentJournal.reversed")(function* (id, reason) {
+      const payment = yield* read(rows.standing(id, "reversed", ["settled", "reversed"]))
+      yield* books.debit(payment.account, creditsOfUnits(payment.units), (taken) => rows.reverse(id, reason, taken))
+    }),
+    unfinished: (after) => read(rows.unfinished(after)),
+    list: (filter) => read(rows.list(filter)),
+    openOf: (network, payer) => read(rows.openOf(network, payer)),
+    countByState: read(rows.countByState)
+  })
+})
+
+/** Statements on table `payment`; those that write run inside the caller's transaction. */
+class PaymentRows {
+  readonly #sql: SqlClient.SqlClient
+
+  constructor(sql: SqlClient.SqlClient) {
+    this.#sql = sql
+  }
+
+  find(id: string) {
+    return Effect.map(this.#sql<PaymentRow>`SELECT * FROM payment WHERE id = ${id}`, ([row]) => row && paymentOf(row))
+  }
+
+  /** The payment, if `step` is allowed from its state; otherwise a defect. */
+  standing(id: string, step: PaymentState, allowed: ReadonlyArray<PaymentState>) {
+    return Effect.flatMap(this.find(id), (payment) =>
+      payment !== undefined && allowed.includes(payment.state)
+        ? Effect.succeed(payment)
+        : Effect.die(new Error(`payment ${id} cannot become ${step}: it is ${payment?.state ?? "unknown"}`))
+    )
+  }
+
+  move(id: string, state: PaymentState, columns: Readonly<Record<string, string>> = {}) {
+    const sql = this.#sql
+    return Effect.flatMap(
+      Clock.currentTimeMillis,
+      (now) => sql`UPDATE payment SET ${sql.update({ ...columns, state, updated_at: now })} WHERE id = ${id}`
+    )
+  }
+
+  claim(payment: NewPayment) {
+    return Effect.gen({ self: this }, function* () {
+      const taken = yield* this.find(payment.id)
+      if (taken !== undefined) return { _tag: "Taken" as const, payment: taken }
+      const now = yield* Clock.currentTimeMillis
+      const state = "verified" as const
+      const { account, id, network, payer, units } = payment
+      const payload = JSON.stringify(payment.payload)
+      const row = { id, account, network, payer, units, payload, state, created_at: now, updated_at: now }
+      yield* this.#sql`INSERT INTO payment ${this.#sql.insert(row)}`
+      const made: JournalledPayment = { ...payment, state, transaction: undefined, createdAt: now, updatedAt: now }
+      return { _tag: "Claimed" as const, payment: made }
+    })
+  }
+
+  settle(id: string, hash: string) {
+    return Effect.gen({ self: this }, function* () {
+      const payment = yield* this.standing(id, "settled", creditable)
+      if (payment.state === "settled" || payment.state === "finalized") return { result: undefined, amount: 0 }
+      yield* postTransfers(this.#sql, [depositOf(payment, yield* Clock.currentTimeMillis)])
+      yield* this.move(id, "settled", { tx_hash: hash })
+      return { result: undefined, amount: creditsOfUnits(payment.units) }
+    })
+  }
+
+  reverse(id: string, reason: string, taken: MicroCredits) {
+    return Effect.gen({ self: this }, function* () {
+      const payment = yield* this.standing(id, "reversed", ["settled", "reversed"])
+      if (payment.state === "reversed") return { result: undefined, isTaken: false }
+      yield* postTransfers(this.#sql, reversalsOf(payment, taken, yield* Clock.currentTimeMillis))
+      yield* this.move(id, "reversed", { reason })
+      return { result: undefined, isTaken: true }
+    })
+  }
+
+  unfinished(after: JournalledPayment | undefined) {
+    const sql = this.#sql
+    return this.#select(
+      sql`state IN ('verified', 'broadcasting', 'settled')
+        AND (created_at, id) > (${after?.createdAt ?? -1}, ${after?.id ?? ""})`,
+      sql`created_at, id`,
+      unfinishedPageMax
+    )
+  }
+
+  list({ account, limit, state }: PaymentFilter) {
+    const sql = this.#sql
+    return this.#select(
+      sql.and([
+        ...(state === undefined ? [] : [sql`state = ${state}`]),
+        ...(account === undefined ? [] : [sql`account = ${account}`])
+      ]),
+      sql`created_at DESC, rowid DESC`,
+      limit
+    )
+  }
+
+  openOf(network: PaymentNetwork, payer: string) {
+    return this.#sql<{ readonly id: string; readonly units: number }>`SELECT id, units FROM payment
+      WHERE state IN ('verified', 'broadcasting') AND network = ${network} AND payer = ${payer}`
+  }
+
+  get countByState() {
+    return Effect.map(
+      this.#sql<{ readonly state: PaymentState; readonly count: number }>`SELECT state, count(*) AS count
+        FROM payment GROUP BY state`,
+      (counts): Record<PaymentState, number> => {
+        const byState = { ...noPayments }
+        for (const { count, state } of counts) byState[state] = count
+        return byState
+      }
+    )
+  }
+
+  #select(condition: Statement.Fragment, order: Statement.Fragment, limit: number) {
+    return Effect.map(
+      this.#sql<PaymentRow>`SELECT * FROM payment WHERE ${condition} ORDER BY ${order} LIMIT ${limit}`,
+      (found) => found.map(paymentOf)
+    )
+  }
+}
+
+const planOf = (sql: SqlClient.SqlClient, accountId: string) =>
+  Effect.map(sql<{ readonly plan: Plan }>`SELECT plan FROM account WHERE id = ${accountId}`, ([row]) => row?.plan)
+
+const pursesOf = Effect.fnUntraced(function* (books: Books["Service"], plan: Plan | undefined, accountId: string) {
+  const isUnlimited = plan !== undefined && plans[plan].isUnlimited
+  const purse = isUnlimited ? books.purseOf(accountId) : books.purseAt(accountId, yield* Clock.currentTimeMillis)
+  return spendable(purse, isUnlimited)
+})
+
+/** States from which `settled` is allowed; in the last two it changes nothing. */
+const creditable: ReadonlyArray<PaymentState> = ["verified", "broadcasting", "settled", "finalized"]
+
+const noPayments: Record<PaymentState, number> = {
+  verified: 0,
+  broadcasting: 0,
+  settled: 0,
+  finalized: 0,
+  failed: 0,
+  reversed: 0
+}
+
+/** USDC received, credits owed. */
+const depositOf = ({ account, id, network, units }: JournalledPayment, at: number): NewTransfer => ({
+  key: `deposit:${id}`,
+  debit: usdcOn(network),
+  credit: accountName("balance", account),
+  amount: creditsOfUnits(units),
+  kind: "deposit",
+  account,
+  at
+})
+
+/** The whole deposit is gone; the part already spent is the service's loss (`uncollected`). */
+const reversalsOf = (
+  { account, id, network, units }: JournalledPayment,
+  taken: number,
+  at: number
+): ReadonlyArray<NewTransfer> => {
+  const lost = creditsOfUnits(units) - taken
+  const common = { credit: usdcOn(network), kind: "reversal", at } as const
+  const fromPurse: NewTransfer = {
+    ...common,
+    key: `reversal:${id}`,
+    debit: accountName("balance", account),
+    amount: taken,
+    account
+  }
+  const fromUs: NewTransfer = { ...common, key: `reversal:${id}:uncollected`, debit: uncollected, amount: lost }
+  return [fromPurse, fromUs].filter(({ amount }) => amount > 0)
+}
+
+interface PaymentRow {
+  readonly id: string
+  readonly account: string
+  readonly network: PaymentNetwork
+  readonly payer: string
+  readonly units: number
+  readonly payload: string
+  readonly state: PaymentState
+  readonly tx_hash: string | null
+  readonly tx_raw: string | null
+  readonly reason: string | null
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+const paymentOf = (row: PaymentRow): JournalledPayment => ({
+  id: row.id,
+  account: row.account,
+  network: row.network,
+  payer: row.payer,
+  units: row.units,
+  payload: JSON.parse(row.payload) as unknown,
+  state: row.state,
+  transaction: row.tx_hash === null ? undefined : { hash: row.tx_hash, raw: row.tx_raw ?? "" },
+  ...(row.reason !== null && { reason: row.reason }),
+  createdAt: row.created_at,
+  updatedAt: row.updated_at
+})

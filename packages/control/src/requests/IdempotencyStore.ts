@@ -1,0 +1,106 @@
+/**
+ * Stored first answers by `Idempotency-Key` (contract: Idempotency). A claim is in memory and ends with the process, as
+ * its request does; a finished answer is a row of `control.db`.
+ *
+ * Invariants: of concurrent claims of one key one is `Fresh`, until it completes or is forgotten; an answer is replayed
+ * for `Limits.idempotencyRetentionMillis`; a key never serves a second body.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import { sha256Hex } from "@muniment/trust/CanonicalJson"
+import { ControlDatabase } from "../database/ControlDatabase.ts"
+
+export type Claim =
+  /** The key is new: do the work, then `complete` or `forget`. */
+  | { readonly _tag: "Fresh" }
+  | { readonly _tag: "Replay"; readonly status: number; readonly body: string }
+  /** Another request with this key and body is under way. */
+  | { readonly _tag: "InFlight" }
+  /** The key was used with another body. */
+  | { readonly _tag: "Mismatch" }
+
+/** The stored key: a client's key is unique within an account and a route. */
+export const idempotencyKeyOf = (accountId: string, route: string, clientKey: string): string =>
+  sha256Hex(JSON.stringify([accountId, route, clientKey]))
+
+export class IdempotencyStore extends Context.Service<
+  IdempotencyStore,
+  {
+    /** `key` from `idempotencyKeyOf`; `fingerprint` is the hash of the request's body. */
+    readonly claim: (key: string, fingerprint: string) => Effect.Effect<Claim>
+    /** Stores the answer and ends the claim, also on a full disk. Without a claim: a defect. */
+    readonly complete: (key: string, status: number, body: string) => Effect.Effect<void, InsufficientStorage>
+    /** Ends a claim whose request failed: the key is free again. */
+    readonly forget: (key: string) => Effect.Effect<void>
+    /** Deletes answers stored before `olderThanMillis`; returns their number. */
+    readonly sweep: (olderThanMillis: number) => Effect.Effect<number, InsufficientStorage>
+  }
+>()("muniment/control/IdempotencyStore") {
+  static readonly layer = Layer.effect(
+    IdempotencyStore,
+    Effect.gen(function* () {
+      const { read, sql, write } = yield* ControlDatabase
+      /** Fingerprints by key; as many as requests under way. */
+      const claims = new Map<string, string>()
+
+      return IdempotencyStore.of({
+        claim: Effect.fn("IdempotencyStore.claim")(function* (key, fingerprint) {
+          const keptSince = (yield* Clock.currentTimeMillis) - Limits.idempotencyRetentionMillis
+          // The mapping runs while the transaction holds the connection, so no `complete` runs between reading the row
+          // and reading the claims.
+          return yield* read(
+            sql.withTransaction(
+              Effect.map(
+                sql<AnswerRow>`SELECT fingerprint, status, body FROM idempotency
+                  WHERE key = ${key} AND created_at >= ${keptSince}`,
+                ([row]) => decide(claims, key, fingerprint, row)
+              )
+            )
+          )
+        }),
+        complete: Effect.fn("IdempotencyStore.complete")(
+          function* (key, status, body) {
+            const fingerprint = claims.get(key)
+            if (fingerprint === undefined) return yield* Effect.die(new Error("an answer without a claim"))
+            const now = yield* Clock.currentTimeMillis
+            yield* write(sql`INSERT OR REPLACE INTO idempotency (key, fingerprint, created_at, status, body)
+              VALUES (${key}, ${fingerprint}, ${now}, ${status}, ${body})`)
+          },
+          (keeping, key) =>
+            Effect.ensuring(
+              keeping,
+              Effect.sync(() => claims.delete(key))
+            )
+        ),
+        forget: (key) => Effect.sync(() => void claims.delete(key)),
+        sweep: Effect.fn("IdempotencyStore.sweep")(function* (olderThanMillis) {
+          const dropped = yield* write(sql`DELETE FROM idempotency WHERE created_at < ${olderThanMillis} RETURNING key`)
+          return dropped.length
+        })
+      })
+    })
+  )
+}
+
+interface AnswerRow {
+  readonly fingerprint: string
+  readonly status: number
+  readonly body: string
+}
+
+/** The row has precedence: after its commit the claim may exist for a moment longer. */
+const decide = (
+  claims: Map<string, string>,
+  key: string,
+  fingerprint: string,
+  answer: AnswerRow | undefined
+): Claim => {
+  const first = answer?.fingerprint ?? claims.get(key)
+  if (first === undefined) {
+    claims.set(key, fingerprint)
+    return { _tag: "Fresh" }
+  }
+  if (first !== fingerprint) return { _tag: "Mismatch" }
+  return answer === undefined ? { _tag: "InFlight" } : { _tag: "Replay", status: answer.status, body: answer.body }
+}

@@ -1,0 +1,88 @@
+/**
+ * State of the host about files: which are set aside and why, when something expires in a closed one, and the ballast
+ * that makes room on a full disk.
+ *
+ * Invariant: a damaged file, or one that another process writes to, stays in place and is not opened until a restart.
+ * Moving it away and starting with an empty one would lose memories silently.
+ */
+import { join } from "node:path"
+import { Clock, Effect, type Scope } from "effect"
+import { Ballast, ballastName } from "./Ballast.ts"
+import type { Namespace } from "../namespace/Namespace.ts"
+import type { NamespaceKey } from "../store/NamespaceStore.ts"
+import type { StoreDamaged, StoreError, StoreFenced } from "../store/StoreError.ts"
+
+export class FileGuard {
+  readonly #directory: string
+  readonly #ballast: Ballast
+  readonly #quarantine = new Map<string, StoreDamaged | StoreFenced>()
+  /** Next expiry in each closed namespace. */
+  readonly #expiries = new Map<string, { readonly key: NamespaceKey; readonly atMillis: number }>()
+
+  constructor(directory: string) {
+    this.#directory = directory
+    this.#ballast = new Ballast(join(directory, ballastName))
+  }
+
+  /** Opens a namespace, on a full disk once more with the ballast's space; records its next expiry when it closes. */
+  opening<R>(
+    key: NamespaceKey,
+    open: Effect.Effect<Namespace, StoreError, R>
+  ): Effect.Effect<Namespace, StoreError, R | Scope.Scope> {
+    return open.pipe(
+      Effect.catchTag("StoreFull", (full) => (this.releaseBallast() ? open : Effect.fail(full))),
+      Effect.tapError((error) => Effect.sync(() => this.setAside(key, error))),
+      Effect.tap((namespace) => {
+        this.#expiries.delete(key.tag)
+        return Effect.addFinalizer(() =>
+          Effect.map(Clock.currentTimeMillis, (nowMillis) => {
+            const { nextExpiry } = namespace.reader.counts(nowMillis)
+            if (nextExpiry !== undefined) this.#expiries.set(key.tag, { key, atMillis: nextExpiry })
+          })
+        )
+      })
+    )
+  }
+
+  /** Sets the file aside if the failure is permanent: damaged, or owned by another process. */
+  setAside(key: NamespaceKey, error: StoreError): void {
+    if (error._tag !== "StoreDamaged" && error._tag !== "StoreFenced") return
+    this.#quarantine.set(key.tag, error)
+    this.#expiries.delete(key.tag)
+  }
+
+  /** The reason why the file is set aside; undefined while it may be opened. */
+  refusal(key: NamespaceKey): StoreDamaged | StoreFenced | undefined {
+    return this.#quarantine.get(key.tag)
+  }
+
+  quarantined(): ReadonlyArray<{ readonly file: string; readonly reason: string }> {
+    return [...this.#quarantine].map(([tag, error]) => ({
+      file: `namespaces/${tag}.db`,
+      reason: error._tag === "StoreDamaged" ? error.reason : "another process writes to it"
+    }))
+  }
+
+  /** Closed namespaces in which something has expired. */
+  dueToExpire(nowMillis: number): ReadonlyArray<NamespaceKey> {
+    return [...this.#expiries.values()].filter(({ atMillis }) => atMillis <= nowMillis).map(({ key }) => key)
+  }
+
+  /** Deletes the ballast; false if there was none. */
+  releaseBallast(): boolean {
+    return this.#ballast.release()
+  }
+
+  get ballastBytes(): number {
+    return this.#ballast.bytes
+  }
+
+  /** Writes the ballast if it is missing and the disk has room. A failure only affects removals on a full disk. */
+  get restoreBallast(): Effect.Effect<void> {
+    return Effect.try(() => this.#ballast.restore(this.#directory)).pipe(
+      Effect.catch((cause) =>
+        Effect.logWarning("ballast file not written; the next housekeeping tries again", { cause })
+      )
+    )
+  }
+}

@@ -1,0 +1,264 @@
+/**
+ * The API of the engine: delivers commands to namespaces and reads from them. Every namespace is an actor in this
+ * process, opened on first use and closed when idle; callers see keys, commands and reads only.
+ *
+ * Invariants: a damaged or fenced file is set aside and answers 503 while all others serve; on a full disk writes
+ * answer 507, and removals are repeated with the ballast's space; no call holds two namespaces at once.
+ */
+import { Cause, Clock, Context, Effect, Layer, Scope, Semaphore } from "effect"
+import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import { FileGuard } from "./FileGuard.ts"
+import { makeNamespaceRegistry, type NamespaceRegistry } from "./NamespaceRegistry.ts"
+import type { Command, PortionedRemoval, ReplyOf } from "../namespace/Commands.ts"
+import { openNamespace, type Namespace } from "../namespace/Namespace.ts"
+import type { NamespaceReader } from "../namespace/NamespaceReader.ts"
+import type { IndexSettings } from "../namespace/NamespaceVectors.ts"
+import { toClientError, type CommandError } from "../namespace/toClientError.ts"
+import { NamespaceStore, type CensusOptions, type NamespaceCensus, type NamespaceKey } from "../store/NamespaceStore.ts"
+import { isStoreError, toStoreError, type StoreError } from "../store/StoreError.ts"
+
+export type ReadError = Unavailable | InsufficientStorage
+
+export interface HostStatus {
+  readonly open: number
+  readonly quarantined: ReadonlyArray<{ readonly file: string; readonly reason: string }>
+  readonly ballastBytes: number
+}
+
+export interface HostOptions {
+  readonly dataDirectory: string
+  readonly index: IndexSettings
+  /** Default `Limits.openNamespacesMax`. */
+  readonly openMax?: number
+}
+
+export class NamespaceHost extends Context.Service<
+  NamespaceHost,
+  {
+    /** Delivers a command to the actor of the namespace. */
+    readonly ask: <C extends Command>(key: NamespaceKey, command: C) => Effect.Effect<ReplyOf<C>, CommandError>
+    /** Repeats a portioned removal until nothing is left; returns the number of memories removed. */
+    readonly removeAll: (key: NamespaceKey, command: PortionedRemoval) => Effect.Effect<number, CommandError>
+    /** Reads the image; never waits for writes. */
+    readonly read: <A>(
+      key: NamespaceKey,
+      look: (reader: NamespaceReader, nowMillis: number) => A
+    ) => Effect.Effect<A, ReadError>
+    /** Reads the image and the file. */
+    readonly readRecords: <A>(
+      key: NamespaceKey,
+      look: (reader: NamespaceReader, nowMillis: number) => Effect.Effect<A, StoreError>
+    ) => Effect.Effect<A, ReadError>
+    /** Counts rows in the committed file without opening the namespace. */
+    readonly census: (key: NamespaceKey, options: CensusOptions) => Effect.Effect<NamespaceCensus, ReadError>
+    /** One round of housekeeping: expiry, idle files, logs, ballast. Runs every `Limits.expirySweepMillis`. */
+    readonly maintain: Effect.Effect<void>
+    readonly status: Effect.Effect<HostStatus>
+  }
+>()("muniment/engine/NamespaceHost") {
+  static readonly layer = (options: HostOptions) => Layer.effect(NamespaceHost, makeHost(options))
+}
+
+/** Time for closing files at shutdown; SQLite recovers those left open at the next start. */
+const closeBudgetMillis = 5_000
+
+type Registry = NamespaceRegistry<NamespaceKey, Namespace, StoreError>
+
+const makeHost = Effect.fn("NamespaceHost.make")(function* (options: HostOptions) {
+  const guard = new FileGuard(options.dataDirectory)
+  yield* guard.restoreBallast
+  const registry = yield* openRegistry(options, guard)
+  const host = new Host(registry, guard, yield* NamespaceStore)
+  yield* host.maintain.pipe(Effect.delay(Limits.expirySweepMillis), Effect.forever, Effect.forkScoped)
+  return host satisfies NamespaceHost["Service"]
+})
+
+const openRegistry = Effect.fnUntraced(function* (options: HostOptions, guard: FileGuard) {
+  const context = yield* Effect.context<NamespaceStore>()
+  const buildTurns = yield* Semaphore.make(1)
+  const registry: Registry = yield* makeNamespaceRegistry({
+    // In the host's context: an actor outlives the request that opened it, and would keep that request's context alive.
+    open: (key: NamespaceKey) =>
+      guard
+        .opening(key, openNamespace(key, options.index, buildTurns))
+        .pipe(
+          Effect.updateContext((opening: Context.Context<Scope.Scope>) =>
+            Context.add(context, Scope.Scope, Context.get(opening, Scope.Scope))
+          )
+        ),
+    openMax: options.openMax ?? Limits.openNamespacesMax,
+    closeBudgetMillis
+  })
+  return registry
+})
+
+class Host {
+  readonly #registry: Registry
+  readonly #guard: FileGuard
+  readonly #store: NamespaceStore["Service"]
+
+  constructor(registry: Registry, guard: FileGuard, store: NamespaceStore["Service"]) {
+    this.#registry = registry
+    this.#guard = guard
+    this.#store = store
+  }
+
+  ask<C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> {
+    const once = this.#use(key, (namespace) => namespace.ask(command))
+    if (!isRemoval(command)) return once
+    return Effect.catchTag(once, "InsufficientStorage", (full) =>
+      this.#guard.releaseBallast() ? once : Effect.fail(full)
+    )
+  }
+
+  removeAll(key: NamespaceKey, command: PortionedRemoval): Effect.Effect<number, CommandError> {
+    return Effect.gen({ self: this }, function* () {
+      let removed = 0
+      for (let portion: number = Limits.removalsPerCommitMax; portion === Limits.removalsPerCommitMax;) {
+        portion = yield* this.ask(key, command)
+        removed += portion
+      }
+      return removed
+    })
+  }
+
+  read<A>(key: NamespaceKey, look: (reader: NamespaceReader, nowMillis: number) => A): Effect.Effect<A, ReadError> {
+    const opened = this.readRecords(key, (reader, nowMillis) =>
+      Effect.try({ try: () => look(reader, nowMillis), catch: toStoreError })
+    )
+    return Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => {
+      const namespace = this.#guard.refusal(key) === undefined ? this.#registry.peek(key, nowMillis) : undefined
+      if (namespace === undefined || namespace.stopReason() !== undefined) return opened
+      // Synchronous, so the namespace cannot close meanwhile and needs no hold.
+      try {
+        return Effect.succeed(look(namespace.reader, nowMillis))
+      } catch (cause) {
+        return this.#retireIfStopped(namespace, this.#toReadError(key, Effect.fail(toStoreError(cause))))
+      }
+    })
+  }
+
+  readRecords<A>(
+    key: NamespaceKey,
+    look: (reader: NamespaceReader, nowMillis: number) => Effect.Effect<A, StoreError>
+  ): Effect.Effect<A, ReadError> {
+    return Effect.flatMap(Clock.currentTimeMillis, (nowMillis) =>
+      this.#use(key, (namespace) => this.#toReadError(key, look(namespace.reader, nowMillis)))
+    )
+  }
+
+  census(key: NamespaceKey, options: CensusOptions): Effect.Effect<NamespaceCensus, ReadError> {
+    return Effect.suspend(() => {
+      const refusal = this.#guard.refusal(key)
+      if (refusal !== undefined) return Effect.fail(toClientError(refusal))
+      const counted = this.#store.census(key, options)
+      // Even a read needs disk space: for the index of the log.
+      const withRoom = Effect.catchTag(counted, "StoreFull", (full) =>
+        this.#guard.releaseBallast() ? counted : Effect.fail(full)
+      )
+      return this.#toReadError(key, withRoom)
+    })
+  }
+
+  get maintain(): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const nowMillis = yield* Clock.currentTimeMillis
+      // `whileOpen`: housekeeping neither reopens a namespace nor keeps it from becoming idle.
+      for (const key of this.#registry.openKeys()) {
+        const maintained = this.#registry.whileOpen(key, (namespace) => this.#maintainOne(namespace, nowMillis))
+        yield* this.#logFailure(key, Effect.mapError(maintained, toClientErrors))
+      }
+      for (const key of this.#guard.dueToExpire(nowMillis)) {
+        yield* this.#logFailure(
+          key,
+          this.#use(key, (namespace) => this.#maintainOne(namespace, nowMillis))
+        )
+      }
+      yield* this.#registry.closeIdle(nowMillis - Limits.namespaceIdleMillis)
+      yield* this.#guard.restoreBallast
+    })
+  }
+
+  get status(): Effect.Effect<HostStatus> {
+    return Effect.sync(() => ({
+      open: this.#registry.openKeys().length,
+      quarantined: this.#guard.quarantined(),
+      ballastBytes: this.#guard.ballastBytes
+    }))
+  }
+
+  /** Removes expired memories, then runs the namespace's housekeeping. */
+  #maintainOne(namespace: Namespace, nowMillis: number): Effect.Effect<void, CommandError> {
+    const sweep: Effect.Effect<void, CommandError> = Effect.flatMap(namespace.ask({ _tag: "Sweep" }), (removed) =>
+      removed === Limits.removalsPerCommitMax ? sweep : Effect.void
+    )
+    const swept = Effect.suspend(() => (namespace.reader.counts(nowMillis).expired > 0 ? sweep : Effect.void))
+    const sweptOrRoomMade = Effect.tapError(swept, (error) =>
+      // The failed commit has stopped the actor; the next round reopens the file and uses this space.
+      Effect.sync(() => (error._tag === "InsufficientStorage" ? this.#guard.releaseBallast() : false))
+    )
+    return this.#retireIfStopped(
+      namespace,
+      Effect.andThen(sweptOrRoomMade, this.#toReadError(namespace.key, namespace.runHousekeeping(nowMillis)))
+    )
+  }
+
+  /** Logs a failed housekeeping, so that the round continues with the next namespace. */
+  #logFailure(key: NamespaceKey, maintained: Effect.Effect<unknown, CommandError>): Effect.Effect<void> {
+    return Effect.matchCauseEffect(maintained, {
+      onSuccess: () => Effect.void,
+      onFailure: (cause) =>
+        Cause.hasInterruptsOnly(cause)
+          ? Effect.interrupt
+          : Effect.logWarning("namespace housekeeping failed; the next round tries again", {
+              namespace: key.tag,
+              cause
+            })
+    })
+  }
+
+  /** Opens the namespace for one use. */
+  #use<A, E>(key: NamespaceKey, use: (namespace: Namespace) => Effect.Effect<A, E>): Effect.Effect<A, E | ReadError> {
+    return Effect.suspend(() => {
+      const refusal = this.#guard.refusal(key)
+      if (refusal !== undefined) return Effect.fail(toClientError(refusal))
+      return this.#registry
+        .with(key, (namespace) => this.#retireIfStopped(namespace, use(namespace)))
+        .pipe(Effect.mapError(toClientErrors))
+    })
+  }
+
+  /** After `used`, closes a namespace that has stopped or is set aside; unless set aside, its next use reopens it. */
+  #retireIfStopped<A, E>(namespace: Namespace, used: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.ensuring(
+      used,
+      Effect.suspend(() => {
+        const stopReason = namespace.stopReason()
+        if (stopReason !== undefined) this.#guard.setAside(namespace.key, stopReason)
+        const isOver = stopReason !== undefined || this.#guard.refusal(namespace.key) !== undefined
+        return isOver ? this.#registry.retire(namespace.key) : Effect.void
+      })
+    )
+  }
+
+  /** Sets the file aside if the failure is permanent, logs the cause, and fails with the client's error. */
+  #toReadError<A>(key: NamespaceKey, looked: Effect.Effect<A, StoreError>): Effect.Effect<A, ReadError> {
+    return Effect.catch(looked, (error) => {
+      this.#guard.setAside(key, error)
+      return Effect.andThen(
+        Effect.logError("namespace not readable", { namespace: key.tag, error: error._tag, cause: error }),
+        Effect.fail(toClientError(error))
+      )
+    })
+  }
+}
+
+const isRemoval = (command: Command): boolean =>
+  command._tag === "RemoveMemories" ||
+  command._tag === "RemoveMatching" ||
+  command._tag === "Sweep" ||
+  command._tag === "RemoveCreatedBefore"
+
+const toClientErrors = <E>(error: E | StoreError): Exclude<E, StoreError> | ReadError =>
+  isStoreError(error) ? toClientError(error) : (error as Exclude<E, StoreError>)

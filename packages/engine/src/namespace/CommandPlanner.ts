@@ -1,0 +1,316 @@
+/**
+ * Turns a command into changes on the draft of its group. A command that fails drafts nothing. A command whose
+ * idempotency key is known drafts nothing either, and replies with the stored result (contract: Idempotency).
+ */
+import { Effect } from "effect"
+import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
+import { Conflict, memoryNotFound, type NotFound } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import type {
+  Command,
+  ConversationCommit,
+  ImportRecords,
+  PatchMemories,
+  PreparedMemory,
+  RemoveCreatedBefore,
+  RemoveMatching,
+  RemoveMemories,
+  Replies,
+  StoredMemories,
+  StoreMemories,
+  StoreVectors,
+  Sweep
+} from "./Commands.ts"
+import type { Draft } from "./Draft.ts"
+import type { NamespaceState } from "./NamespaceState.ts"
+import type { StoredRecord } from "../store/Commit.ts"
+import type { StoreError } from "../store/StoreError.ts"
+
+/** Makes the reply; called after the commit is applied to the image. */
+export type Reply<A> = () => A
+
+type Plan<A> = Effect.Effect<Reply<A>, NotFound | Conflict | StoreError>
+
+export class CommandPlanner {
+  readonly #state: NamespaceState
+
+  constructor(state: NamespaceState) {
+    this.#state = state
+  }
+
+  plan(command: Command, draft: Draft): Plan<Replies[Command["_tag"]]> {
+    switch (command._tag) {
+      case "StoreMemories":
+        return once(draft, command.idempotency, this.#store(command, draft), (result) => this.#stored(result, draft))
+      case "PatchMemories":
+        return once(draft, command.idempotency, this.#patch(command, draft), (result) =>
+          this.#versions(JSON.parse(result) as Array<string>, draft)
+        )
+      case "RemoveMemories":
+        return once(draft, command.idempotency, remove(command, draft), (result) =>
+          Effect.succeed(() => Number(result))
+        )
+      case "RemoveMatching":
+        return this.#removeMatching(command, draft)
+      case "StoreVectors":
+        return storeVectors(command, draft)
+      case "ImportRecords":
+        return importRecords(command, draft)
+      case "Sweep":
+        return this.#sweep(command, draft)
+      case "RemoveCreatedBefore":
+        return this.#removeCreatedBefore(command, draft)
+    }
+  }
+
+  #store({ conversation, memories, skipsDuplicates = false }: StoreMemories, draft: Draft) {
+    const state = this.#state
+    return Effect.gen(function* () {
+      if (conversation !== undefined && (yield* isStale(conversation, draft)))
+        return { reply: () => staleReply, result: undefined }
+      // All or nothing: every replacement must be possible before the first change is drafted.
+      yield* Effect.forEach(
+        memories.filter(({ isReplacement }) => isReplacement),
+        (memory) => requireReplaceable(memory, draft)
+      )
+      const created: Array<StoredRecord> = []
+      const updated: Array<StoredRecord> = []
+      const duplicates: Array<StoredMemories["duplicates"][number]> = []
+      for (const [index, memory] of memories.entries()) {
+        yield* yieldAfter(index)
+        const duplicate = skipsDuplicates && !memory.isReplacement ? yield* draft.duplicateOf(memory.record) : undefined
+        // Read again here: a command may replace one memory twice, and the second replacement builds on the first.
+        const target = memory.isReplacement ? yield* draft.find(memory.record.id) : undefined
+        if (duplicate !== undefined) duplicates.push({ index, id: duplicate })
+        else if (!memory.isReplacement) created.push(draft.insert(memory.record, memory.vector))
+        else if (target !== undefined)
+          updated.push(draft.replace(target.slot, replacement(target.record, memory), memory.vector))
+      }
+      if (conversation !== undefined) advanceConversation(conversation, draft)
+      const reply = (): StoredMemories => ({
+        created: created.map((stored) => state.version(stored)),
+        updated: updated.map((stored) => state.version(stored)),
+        duplicates,
+        isStale: false
+      })
+      const result: StoreResult = { created: idsOf(created), updated: idsOf(updated), duplicates }
+      return { reply, result: JSON.stringify(result) }
+    })
+  }
+
+  /** The reply to a repeated `StoreMemories`: the memories it named, as they are now. */
+  #stored(result: string, draft: Draft): Effect.Effect<Reply<StoredMemories>, StoreError> {
+    const { created, updated, duplicates = [] } = JSON.parse(result) as StoreResult
+    return Effect.map(
+      Effect.all([this.#versions(created, draft), this.#versions(updated, draft)]),
+      ([first, second]) =>
+        () => ({ created: first(), updated: second(), duplicates, isStale: false })
+    )
+  }
+
+  #patch(command: PatchMemories, draft: Draft) {
+    const { patch, atMillis } = command
+    const state = this.#state
+    return Effect.gen(function* () {
+      const patched: Array<StoredRecord> = []
+      for (const id of new Set(command.ids)) {
+        const found = yield* draft.find(id)
+        if (found === undefined) continue
+        const record: MemoryRecord = {
+          ...found.record,
+          tags: patch.tags === undefined ? found.record.tags : [...new Set(patch.tags)],
+          expiresAt: patch.expiresAt === undefined ? found.record.expiresAt : (patch.expiresAt ?? undefined),
+          updatedAt: atMillis
+        }
+        draft.patch(found.slot, record)
+        patched.push({ slot: found.slot, record })
+      }
+      return {
+        reply: () => patched.map((stored) => state.version(stored)),
+        result: JSON.stringify(idsOf(patched))
+      }
+    })
+  }
+
+  #removeMatching({ filter }: RemoveMatching, draft: Draft) {
+    return Effect.gen({ self: this }, function* () {
+      const { table } = this.#state
+      const matching = table.allowed({ ...filter, includeSuperseded: true })
+      const slots: Array<number> = []
+      for (
+        let slot = matching.next(0);
+        slot >= 0 && slots.length < Limits.removalsPerCommitMax;
+        slot = matching.next(slot + 1)
+      ) {
+        slots.push(slot)
+      }
+      if (coversConversations(filter)) yield* draft.eraseConversations({ _tag: "Forget", within: filter })
+      return this.#removeSlots(slots, draft)
+    })
+  }
+
+  #removeCreatedBefore({ beforeMillis }: RemoveCreatedBefore, draft: Draft) {
+    return Effect.gen({ self: this }, function* () {
+      const { table } = this.#state
+      const slots = table.slotsWhere(({ createdAt }) => createdAt < beforeMillis, Limits.removalsPerCommitMax)
+      yield* draft.eraseConversations({ _tag: "DropTurns", beforeMillis })
+      return this.#removeSlots(slots, draft)
+    })
+  }
+
+  #sweep({ expiredBy = Infinity }: Sweep, draft: Draft) {
+    return Effect.sync(() => {
+      const { table } = this.#state
+      const slots: Array<number> = []
+      for (const slot of table.expired) {
+        if (slots.length === Limits.removalsPerCommitMax) break
+        if (table.row(slot)!.expiresAt! <= expiredBy) slots.push(slot)
+      }
+      return this.#removeSlots(slots, draft)
+    })
+  }
+
+  #removeSlots(slots: ReadonlyArray<number>, draft: Draft): Reply<number> {
+    for (const slot of slots) draft.remove(slot, this.#state.table.row(slot)!.id)
+    draft.endCommand(undefined)
+    return () => slots.length
+  }
+
+  /** The memories among `ids` that still live, as they are now. */
+  #versions(ids: ReadonlyArray<string>, draft: Draft): Effect.Effect<Reply<ReadonlyArray<MemoryVersion>>, StoreError> {
+    return Effect.map(
+      Effect.forEach(ids, (id) => draft.find(id)),
+      (all) => () => all.filter((found) => found !== undefined).map((stored) => this.#state.version(stored))
+    )
+  }
+}
+
+/** Runs `fresh` unless the key is known; `result` is what to store under the key, undefined for nothing. */
+const once = Effect.fnUntraced(function* <A>(
+  draft: Draft,
+  token: IdempotencyToken | undefined,
+  fresh: Effect.Effect<
+    { readonly reply: Reply<A>; readonly result: string | undefined },
+    NotFound | Conflict | StoreError
+  >,
+  again: (result: string) => Effect.Effect<Reply<A>, StoreError>
+) {
+  const stored = token === undefined ? undefined : yield* draft.storedResult(token.key)
+  if (stored !== undefined && stored.fingerprint !== token?.fingerprint) return yield* idempotencyConflict()
+  if (stored !== undefined) return yield* again(stored.result)
+  const { reply, result } = yield* fresh
+  draft.endCommand(token === undefined || result === undefined ? undefined : { ...token, result })
+  return reply
+})
+
+const remove = Effect.fnUntraced(function* (command: RemoveMemories, draft: Draft) {
+  let removed = 0
+  for (const id of new Set(command.ids)) {
+    const found = yield* draft.find(id)
+    if (found === undefined) continue
+    draft.remove(found.slot, id)
+    removed++
+  }
+  return { reply: () => removed, result: String(removed) }
+})
+
+const storeVectors = Effect.fnUntraced(function* (command: StoreVectors, draft: Draft) {
+  let stored = 0
+  for (const { id, contentHash, vector } of command.vectors) {
+    const found = yield* draft.find(id)
+    if (found?.record.contentHash !== contentHash) continue
+    draft.embed(found.slot, vector)
+    stored++
+  }
+  draft.endCommand(undefined)
+  return () => stored
+})
+
+const importRecords = Effect.fnUntraced(function* (command: ImportRecords, draft: Draft) {
+  let imported = 0
+  for (const [index, { record, vector }] of command.records.entries()) {
+    yield* yieldAfter(index)
+    if (yield* draft.has(record.id)) continue
+    draft.insert(record, vector)
+    imported++
+  }
+  draft.endCommand(undefined)
+  return () => imported
+})
+
+/** Result of `StoreMemories` under its idempotency key; files of version 1 have no `duplicates`. */
+interface StoreResult {
+  readonly created: ReadonlyArray<string>
+  readonly updated: ReadonlyArray<string>
+  readonly duplicates?: StoredMemories["duplicates"]
+}
+
+const staleReply: StoredMemories = { created: [], updated: [], duplicates: [], isStale: true }
+
+/** Memories drafted between two yields: cutting a text of 25 words into terms takes about 40 us. */
+const draftedPerTurn = 25
+
+/** Lets other fibers run during long commands. Safe, because only the actor changes what a draft reads. */
+const yieldAfter = (index: number): Effect.Effect<void> =>
+  index > 0 && index % draftedPerTurn === 0 ? Effect.yieldNow : Effect.void
+
+/** Whether messages were processed, or their context erased, by another command while the extraction ran. */
+const isStale = Effect.fnUntraced(function* (conversation: ConversationCommit, draft: Draft) {
+  const { context, isForced, processed, scope } = conversation
+  if (context !== undefined && draft.isErasedSince(scope, context.readAt)) return true
+  return !isForced && (yield* draft.isProcessed(scope, processed))
+})
+
+const advanceConversation = (conversation: ConversationCommit, draft: Draft): void => {
+  const { context, expiresAt, processed, scope, summary, turns } = conversation
+  const summaryExpiresAt = earliest(expiresAt, context?.expiresAt)
+  draft.changeConversation({ _tag: "Advance", scope, processed, turns, summary, expiresAt, summaryExpiresAt })
+}
+
+const earliest = (left: number | undefined, right: number | undefined): number | undefined =>
+  left === undefined || right === undefined ? (left ?? right) : Math.min(left, right)
+
+const idsOf = (stored: ReadonlyArray<StoredRecord>) => stored.map(({ record }) => record.id)
+
+/** Filters that select whole conversations; with any other one, some messages stay. A removal always takes old versions. */
+const conversationFilters: ReadonlySet<string> = new Set<keyof MemoryFilter>([
+  "agentId",
+  "subjectId",
+  "threadId",
+  "includeSuperseded"
+])
+
+/** Whether a filter selects a whole subject, thread or agent, and not some of its memories. */
+export const coversConversations = (filter: MemoryFilter): boolean =>
+  Object.entries(filter).every(([name, value]) => value === undefined || conversationFilters.has(name))
+
+const idempotencyConflict = () =>
+  new Conflict({
+    code: "idempotency_conflict",
+    error: "this Idempotency-Key was used with another request; use a new key for a new request"
+  })
+
+const requireReplaceable = Effect.fnUntraced(function* ({ record }: PreparedMemory, draft: Draft) {
+  const found = yield* draft.find(record.id)
+  if (found === undefined || found.record.subjectId !== record.subjectId) return yield* memoryNotFound()
+  if (found.record.kind !== record.kind) {
+    const kinds = `memory has "${found.record.kind}", request has "${record.kind}"`
+    return yield* new Conflict({ code: "kind_mismatch", error: `a replacement must keep its kind: ${kinds}` })
+  }
+  return found
+})
+
+const replacement = (old: MemoryRecord, { record, setsExpiry }: PreparedMemory): MemoryRecord => ({
+  ...old,
+  data: record.data,
+  when: record.when,
+  contentHash: record.contentHash,
+  confidence: record.confidence,
+  threadId: record.threadId ?? old.threadId,
+  updatedAt: record.updatedAt,
+  expiresAt: setsExpiry ? record.expiresAt : old.expiresAt,
+  // Replaced data no longer belongs to the unique key that the old data had.
+  uniqueKey: undefined
+})

@@ -1,0 +1,143 @@
+/**
+ * Commands that change a namespace, and their replies. Plain data: the owner may run in another fiber today and in
+ * another process tomorrow. Delivery is at least once, so every command that a client can repeat carries an
+ * idempotency token.
+ */
+import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
+import type { MemoryRecord, MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import type { ConversationScope, ConversationTurn } from "../store/Conversations.ts"
+import type { ErasureMark } from "../store/ErasureLog.ts"
+import type { MemoryVector } from "../store/Commit.ts"
+
+export type Command =
+  | StoreMemories
+  | PatchMemories
+  | RemoveMemories
+  | RemoveMatching
+  | StoreVectors
+  | ImportRecords
+  | Sweep
+  | RemoveCreatedBefore
+
+/** The reply of each command. A number counts the memories that changed. */
+export interface Replies {
+  readonly StoreMemories: StoredMemories
+  readonly PatchMemories: ReadonlyArray<MemoryVersion>
+  readonly RemoveMemories: number
+  readonly RemoveMatching: number
+  readonly StoreVectors: number
+  readonly ImportRecords: number
+  readonly Sweep: number
+  readonly RemoveCreatedBefore: number
+}
+
+export type ReplyOf<C extends Command> = Replies[C["_tag"]]
+
+/** Inserts and replaces memories, all or nothing, together with the conversation they were taken from. */
+export interface StoreMemories {
+  readonly _tag: "StoreMemories"
+  readonly memories: ReadonlyArray<PreparedMemory>
+  readonly idempotency: IdempotencyToken | undefined
+  /** Leaves out a memory whose content a live latest memory of the same kind and subject already holds. */
+  readonly skipsDuplicates?: boolean | undefined
+  readonly conversation?: ConversationCommit | undefined
+}
+
+export interface StoredMemories {
+  readonly created: ReadonlyArray<MemoryVersion>
+  readonly updated: ReadonlyArray<MemoryVersion>
+  /** Memories left out: their index in the command, and the id of the stored memory with the same content. */
+  readonly duplicates: ReadonlyArray<{ readonly index: number; readonly id: string }>
+  /** Nothing was stored: another command processed one of the messages first. Read the namespace and try again. */
+  readonly isStale: boolean
+}
+
+/** A memory that is complete, validated and embedded before it enters the mailbox. */
+export interface PreparedMemory {
+  readonly record: MemoryRecord
+  readonly vector: MemoryVector | undefined
+  /** The request named an existing memory, whose data this one replaces. */
+  readonly isReplacement: boolean
+  /** The request set an expiry; a replacement without one keeps the old expiry. */
+  readonly setsExpiry: boolean
+}
+
+/** State of a conversation, committed with the memories that were taken from it. */
+export interface ConversationCommit {
+  readonly scope: ConversationScope
+  /** Hex keys of the messages that this command processes. */
+  readonly processed: ReadonlyArray<string>
+  /** Stores even if some of the messages were processed before; otherwise the command is stale then. */
+  readonly isForced: boolean
+  /** Messages that become context of the next extraction, oldest first; the newest of a conversation are kept. */
+  readonly turns: ReadonlyArray<ConversationTurn>
+  /** Undefined keeps the old summary. */
+  readonly summary: string | undefined
+  /** Expiry of the turns and the summary, milliseconds. */
+  readonly expiresAt?: number | undefined
+  /** Earlier turns and summary that the extraction has read; absent: none. */
+  readonly context?: ReadContext | undefined
+}
+
+/** Derived data inherits the expiry and the erasure of its sources. */
+export interface ReadContext {
+  /** The command is stale if part of the context was erased since this mark. */
+  readonly readAt: ErasureMark
+  /** The earliest expiry within the context, milliseconds: the new summary expires then at the latest. */
+  readonly expiresAt: number | undefined
+}
+
+export interface PatchMemories {
+  readonly _tag: "PatchMemories"
+  readonly ids: ReadonlyArray<string>
+  readonly patch: MemoryPatch
+  readonly atMillis: number
+  readonly idempotency: IdempotencyToken | undefined
+}
+
+export interface RemoveMemories {
+  readonly _tag: "RemoveMemories"
+  readonly ids: ReadonlyArray<string>
+  readonly idempotency: IdempotencyToken | undefined
+}
+
+/** Stores vectors that were computed in the background, each only if its text has not changed since. */
+export interface StoreVectors {
+  readonly _tag: "StoreVectors"
+  readonly vectors: ReadonlyArray<{ readonly id: string; readonly contentHash: string; readonly vector: MemoryVector }>
+}
+
+/** Inserts records of an export with their ids and times; skips a record whose id is stored. */
+export interface ImportRecords {
+  readonly _tag: "ImportRecords"
+  readonly records: ReadonlyArray<{ readonly record: MemoryRecord; readonly vector: MemoryVector | undefined }>
+}
+
+/**
+ * Removals in portions of at most `Limits.removalsPerCommitMax` memories, so that other commands get their turn.
+ * Repeat the command until the reply is smaller.
+ */
+export type PortionedRemoval = RemoveMatching | Sweep | RemoveCreatedBefore
+
+/**
+ * Removes what a filter matches, all versions included. A filter on nothing but subject and thread also removes all
+ * that is kept of the conversations it covers.
+ */
+export interface RemoveMatching {
+  readonly _tag: "RemoveMatching"
+  readonly filter: MemoryFilter
+}
+
+/** Removes expired memories from the file. */
+export interface Sweep {
+  readonly _tag: "Sweep"
+  /** Removes only what had expired by this time (default: now); the daily job repeats past days with it. */
+  readonly expiredBy?: number
+}
+
+/** Removes memories, all versions included, and conversation turns that are older than a bound. */
+export interface RemoveCreatedBefore {
+  readonly _tag: "RemoveCreatedBefore"
+  readonly beforeMillis: number
+}

@@ -1,0 +1,238 @@
+/**
+ * Uncommitted changes of one command group, and a read view over them: a command sees the effects of the earlier
+ * ones. Of `NamespaceState` a draft only reserves slots. A failed commit ends the actor and its state, so nothing is
+ * rolled back.
+ */
+import { Effect } from "effect"
+import { Limits } from "@muniment/domain/Limits"
+import type { MemoryRecord } from "@muniment/domain/Memory"
+import { coversLife } from "./coversLife.ts"
+import type { NamespaceState } from "./NamespaceState.ts"
+import type { CommandChanges, MemoryChange, MemoryVector, StoredRecord, StoredResult } from "../store/Commit.ts"
+import {
+  isSameScope,
+  isWithin,
+  type ConversationChange,
+  type ConversationErasure,
+  type ConversationScope
+} from "../store/Conversations.ts"
+import type { ErasureMark } from "../store/ErasureLog.ts"
+import type { OpenNamespace } from "../store/NamespaceStore.ts"
+import type { StoreError } from "../store/StoreError.ts"
+import { memoryColumns } from "../text/MemoryText.ts"
+
+export class Draft {
+  /** When the group is planned: the reference time for expiry. */
+  readonly nowMillis: number
+  readonly #state: NamespaceState
+  readonly #store: OpenNamespace
+  /** By id, in order of drafting; undefined: removed. */
+  readonly #overlay = new Map<string, StoredRecord | undefined>()
+  readonly #group: Array<CommandChanges> = []
+  #changes: Array<MemoryChange> = []
+  #conversation: ConversationChange | undefined
+  #changeCount = 0
+  #erases = false
+  #replacesTags = false
+  #changesConversations = false
+
+  constructor(state: NamespaceState, store: OpenNamespace, nowMillis: number) {
+    this.#state = state
+    this.#store = store
+    this.nowMillis = nowMillis
+  }
+
+  /** The changes of each command that has changed anything. */
+  get group(): ReadonlyArray<CommandChanges> {
+    return this.#group
+  }
+
+  get changeCount(): number {
+    return this.#changeCount
+  }
+
+  get isEmpty(): boolean {
+    return this.#group.length === 0 && this.#changes.length === 0 && this.#conversation === undefined
+  }
+
+  /** Whether a committed text or vector is removed or replaced. */
+  get erases(): boolean {
+    return this.#erases
+  }
+
+  /** Whether an older copy of the file would hold content that the commit removes or replaces. */
+  get outdatesCopies(): boolean {
+    return this.#erases || this.#replacesTags
+  }
+
+  /** Whether the log will hold content that the commit removes; new turns and summaries push out older ones. */
+  get tracesInLog(): boolean {
+    return this.outdatesCopies || this.#changesConversations
+  }
+
+  /** A live memory by id, as the draft would leave it. */
+  find(id: string): Effect.Effect<StoredRecord | undefined, StoreError> {
+    if (!this.#overlay.has(id)) return this.#committed(id)
+    const drafted = this.#overlay.get(id)
+    return Effect.succeed(drafted === undefined || this.#isExpired(drafted.record) ? undefined : drafted)
+  }
+
+  /** Whether any row has the id, live or expired. */
+  has(id: string): Effect.Effect<boolean, StoreError> {
+    if (this.#overlay.has(id)) return Effect.succeed(this.#overlay.get(id) !== undefined)
+    return Effect.map(this.#store.slotOf(id), (slot) => slot !== undefined)
+  }
+
+  /** Result stored under an idempotency key, by this group or in the file. */
+  storedResult(key: string): Effect.Effect<StoredResult | undefined, StoreError> {
+    const drafted = this.#group.find(({ idempotency }) => idempotency?.key === key)?.idempotency
+    return drafted === undefined ? this.#store.storedResult(key) : Effect.succeed(drafted)
+  }
+
+  /** Id of a live latest memory with the kind, subject and content of `record` that lives long enough. */
+  duplicateOf(record: MemoryRecord): Effect.Effect<string | undefined, StoreError> {
+    const isLasting = (expiresAt: number | undefined) => coversLife(expiresAt, record.expiresAt, this.nowMillis)
+    const isDuplicate = (drafted: StoredRecord | undefined): drafted is StoredRecord =>
+      drafted !== undefined &&
+      !this.#isExpired(drafted.record) &&
+      isLasting(drafted.record.expiresAt) &&
+      drafted.record.contentHash === record.contentHash &&
+      drafted.record.kind === record.kind &&
+      drafted.record.subjectId === record.subjectId &&
+      this.#isLatest(drafted.slot, drafted.record.uniqueKey)
+    return Effect.map(this.#store.slotsOfContent(record.contentHash, record.subjectId), (slots) => {
+      const { table } = this.#state
+      for (const slot of slots) {
+        const row = table.row(slot)
+        // Rows that the draft has changed are checked below, in their drafted form.
+        if (row === undefined || !table.isLive(slot) || this.#overlay.has(row.id) || row.kind !== record.kind) continue
+        if (isLasting(row.expiresAt) && this.#isLatest(slot, row.uniqueKey)) return row.id
+      }
+      return Array.from(this.#overlay.values()).find(isDuplicate)?.record.id
+    })
+  }
+
+  /** Whether any of these messages is marked as processed in the conversation, in the file or by the group. */
+  isProcessed(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<boolean, StoreError> {
+    return Effect.map(this.#store.conversations.processed(scope, keys), (stored) => {
+      let marked = stored
+      for (const { conversation } of this.#group) {
+        if (conversation?._tag === "Forget" && isWithin(scope, conversation.within)) marked = new Set()
+        if (conversation?._tag === "Advance" && isSameScope(scope, conversation.scope))
+          marked = new Set([...marked, ...conversation.processed])
+      }
+      return keys.some((key) => marked.has(key))
+    })
+  }
+
+  /** Whether turns or the summary of the conversation were erased since the mark, or by this group; true when in doubt. */
+  isErasedSince(scope: ConversationScope, mark: ErasureMark): boolean {
+    const isForgotten = this.#group.some(
+      ({ conversation }) => conversation !== undefined && conversation._tag !== "Advance"
+    )
+    return this.#erases || isForgotten || this.#store.conversations.isErasedSince(scope, mark)
+  }
+
+  insert(given: MemoryRecord, vector: MemoryVector | undefined): StoredRecord {
+    const record = withinBounds(given)
+    const slot = this.#state.takeSlot()
+    this.#add({ _tag: "Put", slot, record, columns: memoryColumns(record), vector })
+    // Deleted first so that the entry becomes the last one: the order tells which version is latest.
+    this.#overlay.delete(record.id)
+    this.#overlay.set(record.id, { slot, record })
+    return { slot, record }
+  }
+
+  replace(slot: number, given: MemoryRecord, vector: MemoryVector | undefined): StoredRecord {
+    const record = withinBounds(given)
+    this.#erases = true
+    this.#add({ _tag: "Put", slot, record, columns: memoryColumns(record), vector })
+    this.#overlay.set(record.id, { slot, record })
+    return { slot, record }
+  }
+
+  patch(slot: number, record: MemoryRecord): void {
+    this.#replacesTags = true
+    this.#add({ _tag: "Patch", slot, record, columns: memoryColumns(record) })
+    this.#overlay.set(record.id, { slot, record })
+  }
+
+  remove(slot: number, id: string): void {
+    this.#erases = true
+    this.#add({ _tag: "Remove", slot })
+    this.#overlay.set(id, undefined)
+  }
+
+  embed(slot: number, vector: MemoryVector): void {
+    this.#erases ||= this.#state.vectors.modelOf(slot) !== undefined
+    this.#add({ _tag: "Embed", slot, vector })
+  }
+
+  /** At most one per command. */
+  changeConversation(change: ConversationChange): void {
+    this.#conversation = change
+    this.#changesConversations = true
+    if (change._tag === "Advance") this.#changeCount += change.processed.length + change.turns.length
+  }
+
+  /** Drafts the erasure only if it matches something, so that one without effect makes no commit. */
+  eraseConversations(erasure: ConversationErasure): Effect.Effect<void, StoreError> {
+    return Effect.map(this.#store.conversations.finds(erasure), (isFound) => {
+      if (isFound) this.changeConversation(erasure)
+    })
+  }
+
+  /** Ends the changes of one command; they commit together with its idempotency result. */
+  endCommand(idempotency: StoredResult | undefined): void {
+    const conversation = this.#conversation
+    if (this.#changes.length > 0 || idempotency !== undefined || conversation !== undefined)
+      this.#group.push({ changes: this.#changes, idempotency, conversation })
+    this.#changes = []
+    this.#conversation = undefined
+  }
+
+  #isExpired({ expiresAt }: MemoryRecord): boolean {
+    return expiresAt !== undefined && expiresAt <= this.nowMillis
+  }
+
+  /** Whether the memory at `slot` would be the latest version of its key. */
+  #isLatest(slot: number, uniqueKey: string | undefined): boolean {
+    if (uniqueKey === undefined) return true
+    const { table } = this.#state
+    const holdsKey = (drafted: StoredRecord | undefined): drafted is StoredRecord =>
+      drafted !== undefined && drafted.record.uniqueKey === uniqueKey && !this.#isExpired(drafted.record)
+    const isNew = (drafted: StoredRecord) => table.row(drafted.slot)?.id !== drafted.record.id
+    const inserted = Array.from(this.#overlay.values()).findLast((drafted) => holdsKey(drafted) && isNew(drafted))
+    if (inserted !== undefined) return inserted.slot === slot
+    let latest = table.latestOf(uniqueKey)
+    for (; latest !== undefined; latest = table.versionBefore(latest)) {
+      const { id } = table.row(latest)!
+      if (!this.#overlay.has(id) || holdsKey(this.#overlay.get(id))) break
+    }
+    return latest === slot
+  }
+
+  #add(change: MemoryChange): void {
+    this.#changes.push(change)
+    this.#changeCount++
+  }
+
+  #committed(id: string): Effect.Effect<StoredRecord | undefined, StoreError> {
+    return Effect.flatMap(this.#store.slotOf(id), (slot) =>
+      slot === undefined || !this.#state.table.isLive(slot)
+        ? Effect.succeed(undefined)
+        : Effect.map(this.#store.record(slot), (record) => (record === undefined ? undefined : { slot, record }))
+    )
+  }
+}
+
+/** Neighbours are kept for search only, so a bounded part of them is enough. */
+const withinBounds = (record: MemoryRecord): MemoryRecord =>
+  record.neighbours === undefined
+    ? record
+    : {
+        ...record,
+        neighbours: record.neighbours
+          .slice(0, Limits.neighboursPerMemoryMax)
+          .map((text) => text.slice(0, Limits.neighbourTextLengthMax))
+      }

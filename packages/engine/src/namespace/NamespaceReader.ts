@@ -1,0 +1,270 @@
+/**
+ * Reads of one namespace. They use the image in memory and bypass the mailbox, so a search never waits for writes.
+ * Every read first hides what has expired. Synchronous methods throw `StoreError`s; the host catches them.
+ */
+import { Effect } from "effect"
+import { Limits } from "@muniment/domain/Limits"
+import type { MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import { firstAfter } from "./firstAfter.ts"
+import type { NamespaceState } from "./NamespaceState.ts"
+import { SearchCandidate } from "./SearchCandidate.ts"
+import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
+import { isMatching, newerFirst, rank, type FusionQuery } from "../ranking/Fusion.ts"
+import type { LexicalScores } from "../ranking/LexicalIndex.ts"
+import type { MemoryVector } from "../store/Commit.ts"
+import type { ConversationContext, ConversationScope } from "../store/Conversations.ts"
+import type { OpenNamespace } from "../store/NamespaceStore.ts"
+import type { StoreError } from "../store/StoreError.ts"
+import type { Plan } from "../vectors/planner/Planner.ts"
+
+/** How the vectors of one model were searched in one namespace: which engine, and why. */
+export interface NamespacePlan extends Plan {
+  /** Tag of the namespace. */
+  readonly namespace: string
+  readonly model: string
+}
+
+/** Candidates of one namespace, and how those by meaning were found. */
+export interface NamespaceCandidates {
+  readonly candidates: ReadonlyArray<SearchCandidate>
+  readonly plans: ReadonlyArray<NamespacePlan>
+}
+
+/** Where a memory was found. Slots are reused, so the id tells whether the memory is still there. */
+export interface MemoryPlace {
+  readonly id: string
+  readonly slot: number
+}
+
+/** Position in a listing: newest first, then id descending. */
+export interface ListPosition {
+  readonly createdAt: number
+  readonly id: string
+}
+
+export interface ListedMemory extends ListPosition, MemoryPlace {
+  /** Tag of the namespace. */
+  readonly namespace: string
+}
+
+/** Vector of the query for each embedding model; empty for a search by words alone. */
+export type QueryVectors = ReadonlyMap<string, Float32Array>
+
+export class NamespaceReader {
+  readonly #store: OpenNamespace
+  readonly #state: NamespaceState
+  readonly #learnDue: () => void
+
+  /** Calls `learnDue` when a search has left an index something to learn from. */
+  constructor(store: OpenNamespace, state: NamespaceState, learnDue: () => void) {
+    this.#store = store
+    this.#state = state
+    this.#learnDue = learnDue
+  }
+
+  /** First phase of a search: document counts of the query's terms over the visible memories. */
+  statistics(terms: ReadonlyArray<string>, filter: MemoryFilter, nowMillis: number): TermStatistics {
+    return this.#state.lexical.statistics(terms, this.#at(nowMillis).allowed(filter))
+  }
+
+  /** Second phase: the best by words and the best by meaning, each with both scores. */
+  candidates(
+    query: WeightedQuery,
+    queryVectors: QueryVectors,
+    filter: MemoryFilter,
+    nowMillis: number,
+    candidatesMax: number = Limits.searchCandidatesMax
+  ): NamespaceCandidates {
+    const table = this.#at(nowMillis)
+    const allowed = table.allowed(filter)
+    const scores = this.#state.lexical.score(query, allowed)
+    const candidates: Array<SearchCandidate> = []
+    const found = new Set<number>()
+    const plans: Array<NamespacePlan> = []
+    for (const [model, vector] of queryVectors) {
+      const searched = this.#state.vectors.index(model)?.searchExplained(vector, candidatesMax, allowed)
+      if (searched === undefined) continue
+      const { hits, plan } = searched
+      for (const slot of hits.slots) found.add(slot)
+      candidates.push(...this.#candidates(hits.slots, hits.scores, scores, queryVectors))
+      plans.push({ namespace: this.#store.key.tag, model, ...plan })
+    }
+    const others = scores.top(candidatesMax, table.newestFirst).filter((slot) => !found.has(slot))
+    candidates.push(...this.#candidates(others, this.#cosines(others, queryVectors), scores, queryVectors))
+    if (this.indexBacklog > 0) this.#learnDue()
+    return { candidates, plans }
+  }
+
+  /** Number of visible memories that match, candidates or not; for attestations. */
+  countMatching(
+    query: WeightedQuery,
+    fusion: FusionQuery,
+    queryVectors: QueryVectors,
+    filter: MemoryFilter,
+    nowMillis: number
+  ): number {
+    const allowed = this.#at(nowMillis).allowed(filter)
+    const scores = this.#state.lexical.score(query, allowed)
+    const slots: Array<number> = []
+    allowed.forEach((slot) => slots.push(slot))
+    return this.#candidates(slots, this.#cosines(slots, queryVectors), scores, queryVectors).filter((candidate) =>
+      isMatching(rank(candidate, fusion))
+    ).length
+  }
+
+  /** The first `limit` places after `after`, and the number of memories that match the filter. */
+  list(filter: MemoryFilter, after: ListPosition | undefined, limit: number, nowMillis: number) {
+    const table = this.#at(nowMillis)
+    const allowed = table.allowed(filter)
+    const namespace = this.#store.key.tag
+    const places = firstAfter(allowed, after, limit, newerFirst, (slot): ListedMemory => {
+      const { id, createdAt } = table.row(slot)!
+      return { id, createdAt, slot, namespace }
+    })
+    return { places, total: allowed.count() }
+  }
+
+  find(id: string, nowMillis: number): Effect.Effect<MemoryVersion | undefined, StoreError> {
+    return Effect.flatMap(this.#store.slotOf(id), (slot) => {
+      if (slot === undefined || !this.#at(nowMillis).isLive(slot)) return Effect.succeed(undefined)
+      return Effect.map(this.versions([{ id, slot }]), ([version]) => version)
+    })
+  }
+
+  /** Records at places found before; leaves out memories that have expired, moved or gone since. */
+  versions(places: ReadonlyArray<MemoryPlace>): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
+    return Effect.map(this.#store.records(places.map(({ slot }) => slot)), (found) => {
+      const idAt = new Map(places.map(({ id, slot }) => [slot, id]))
+      const { table } = this.#state
+      const current = found.filter(
+        ({ slot, record }) => record.id === idAt.get(slot) && table.row(slot)?.id === record.id && table.isLive(slot)
+      )
+      return current.map((stored) => this.#state.version(stored))
+    })
+  }
+
+  /** Copies of the vectors at places found before, by id; leaves out memories that have gone or have no vector. */
+  vectorsOf(places: ReadonlyArray<MemoryPlace>, nowMillis: number): ReadonlyMap<string, MemoryVector> {
+    const table = this.#at(nowMillis)
+    const vectors = new Map<string, MemoryVector>()
+    for (const { id, slot } of places) {
+      const model = this.#state.vectors.modelOf(slot)
+      if (model === undefined || table.row(slot)?.id !== id || !table.isLive(slot)) continue
+      const values = this.#state.vectors.index(model)?.vectorOf(slot)
+      if (values !== undefined) vectors.set(id, { model, values })
+    }
+    return vectors
+  }
+
+  /** Live records in order of insertion after `afterSeq`, superseded versions included; for exports. */
+  inserted(afterSeq: number, limit: number, nowMillis: number) {
+    const table = this.#at(nowMillis)
+    const bySeq = (left: { readonly createdSeq: number }, right: { readonly createdSeq: number }) =>
+      left.createdSeq - right.createdSeq
+    const places = firstAfter(
+      table.allowed({ includeSuperseded: true }),
+      { createdSeq: afterSeq },
+      limit,
+      bySeq,
+      (slot) => table.row(slot)!
+    )
+    return Effect.map(this.versions(places), (versions) => ({
+      versions,
+      lastSeq: places[places.length - 1]?.createdSeq
+    }))
+  }
+
+  /** Records that have no vector of `model`, from `afterSlot` on. */
+  withoutVector(model: string, afterSlot: number, limit: number) {
+    return Effect.flatMap(this.#store.slotsWithoutVector(model, afterSlot, limit), (slots) =>
+      this.#store.records(slots)
+    )
+  }
+
+  countWithoutVector(model: string): Effect.Effect<number, StoreError> {
+    return this.#store.countWithoutVector(model)
+  }
+
+  /** Earlier turns and summary of a conversation that are still kept. */
+  conversation(scope: ConversationScope, nowMillis: number): Effect.Effect<ConversationContext, StoreError> {
+    return this.#store.conversations.context(scope, nowMillis)
+  }
+
+  /** The keys among `keys` whose messages were processed in the conversation. */
+  processed(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>, StoreError> {
+    return this.#store.conversations.processed(scope, keys)
+  }
+
+  /** Whether a command with this idempotency key was committed within `Limits.idempotencyRetentionMillis`. */
+  isCommitted(idempotencyKey: string): Effect.Effect<boolean, StoreError> {
+    return Effect.map(this.#store.storedResult(idempotencyKey), (stored) => stored !== undefined)
+  }
+
+  /** Live memories, latest versions, rows, and expired rows that wait for a sweep; `nextExpiry`: when to sweep. */
+  counts(nowMillis: number) {
+    const table = this.#at(nowMillis)
+    const times = [table.nextExpiry, this.#store.conversations.nextExpiry].filter((time) => time !== undefined)
+    return {
+      live: table.liveCount,
+      latest: table.latestCount,
+      rows: table.rowCount,
+      expired: table.expired.size,
+      nextExpiry: times.length === 0 ? undefined : Math.min(...times)
+    }
+  }
+
+  get models(): ReadonlyArray<string> {
+    return this.#state.vectors.models
+  }
+
+  /** Vectors that no list or graph holds yet; searches scan them. */
+  get indexBacklog(): number {
+    const { vectors } = this.#state
+    return vectors.models.reduce((sum, model) => sum + (vectors.index(model)?.backlog ?? 0), 0)
+  }
+
+  /** `cosines` in the order of `slots`. */
+  #candidates(
+    slots: ArrayLike<number>,
+    cosines: ArrayLike<number>,
+    scores: LexicalScores,
+    queryVectors: QueryVectors
+  ): ReadonlyArray<SearchCandidate> {
+    const { key } = this.#store
+    const { table, vectors } = this.#state
+    const candidates = new Array<SearchCandidate>(slots.length)
+    for (let at = 0; at < slots.length; at++) {
+      const slot = slots[at]!
+      const model = vectors.modelOf(slot)
+      const isComparable = model !== undefined && queryVectors.has(model)
+      candidates[at] = new SearchCandidate(
+        slot,
+        table.row(slot)!,
+        scores.of(slot),
+        isComparable ? cosines[at] : undefined,
+        isComparable ? model : undefined,
+        key.tag
+      )
+    }
+    return candidates
+  }
+
+  /** In the order of `slots`; NaN where no vector is comparable. */
+  #cosines(slots: ReadonlyArray<number>, queryVectors: QueryVectors): Float32Array {
+    const cosines = new Float32Array(slots.length).fill(Number.NaN)
+    for (const [model, vector] of queryVectors) {
+      const scores = this.#state.vectors.index(model)?.scoresOf(slots, vector)
+      // Only one index holds the vector of a slot.
+      scores?.forEach((score, at) => {
+        if (!Number.isNaN(score)) cosines[at] = score
+      })
+    }
+    return cosines
+  }
+
+  #at(nowMillis: number) {
+    this.#state.table.advance(nowMillis)
+    return this.#state.table
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The image of a namespace in memory: rows, words and vectors, and the free slots.
+ *
+ * Invariant: equals the committed file. It is loaded from it, changed only after a commit and in one synchronous
+ * step, and dropped when in doubt.
+ */
+import { Effect } from "effect"
+import type { MemoryVersion } from "@muniment/domain/Memory"
+import { NamespaceVectors, type IndexSettings } from "./NamespaceVectors.ts"
+import type { SegmentSource } from "./SegmentKeeper.ts"
+import { MemoryTable } from "./table/MemoryTable.ts"
+import { LexicalIndex } from "../ranking/LexicalIndex.ts"
+import type { MemoryChange, StoredRecord } from "../store/Commit.ts"
+import { rowOfRecord } from "../store/MemoryRow.ts"
+import type { OpenNamespace } from "../store/NamespaceStore.ts"
+import { toStoreError, type StoreError } from "../store/StoreError.ts"
+
+export class NamespaceState {
+  readonly table = new MemoryTable()
+  readonly lexical: LexicalIndex
+  readonly vectors: NamespaceVectors
+  readonly #freeSlots: Array<number> = []
+  #nextSlot = 0
+  #lastSeq: number
+
+  /** `load` makes a state and fills it. */
+  constructor(store: OpenNamespace, settings: IndexSettings) {
+    this.lexical = new LexicalIndex(store.postings)
+    this.vectors = new NamespaceVectors(settings)
+    this.#lastSeq = store.lastSeq
+  }
+
+  /** Reads the file; yields to other fibers between chunks. */
+  static readonly load = Effect.fn("NamespaceState.load")(function* (store: OpenNamespace, settings: IndexSettings) {
+    const state = yield* Effect.try({ try: () => new NamespaceState(store, settings), catch: toStoreError })
+    yield* Effect.onError(state.#read(store), () => Effect.sync(() => state.close()))
+    return state
+  }) satisfies (store: OpenNamespace, settings: IndexSettings) => Effect.Effect<NamespaceState, StoreError>
+
+  /** Sequence number of the last change. */
+  get lastSeq(): number {
+    return this.#lastSeq
+  }
+
+  get segmentSource(): SegmentSource | undefined {
+    return this.vectors.segmentSource(this.#lastSeq, this.#nextSlot)
+  }
+
+  /** A record with its place in the version chain now. */
+  version({ slot, record }: StoredRecord): MemoryVersion {
+    return { ...record, ...this.table.links(slot) }
+  }
+
+  /** Reserves a free slot until a `Remove` change returns it. */
+  takeSlot(): number {
+    return this.#freeSlots.pop() ?? this.#nextSlot++
+  }
+
+  /** Follows a commit: `changes` in order, the first of them numbered `firstSeq`. */
+  apply(changes: ReadonlyArray<MemoryChange>, firstSeq: number): void {
+    for (const [at, change] of changes.entries()) this.#applyOne(change, firstSeq + at)
+    this.#lastSeq = firstSeq + changes.length - 1
+  }
+
+  close(): void {
+    this.vectors.close()
+  }
+
+  #applyOne(change: MemoryChange, seq: number): void {
+    switch (change._tag) {
+      case "Put":
+        this.table.replace(rowOfRecord(change.slot, this.table.row(change.slot)?.createdSeq ?? seq, change.record))
+        this.lexical.put(change.slot, change.columns)
+        if (change.vector === undefined) this.vectors.remove(change.slot, seq)
+        else this.vectors.embed(change.slot, seq, change.vector)
+        return
+      case "Patch":
+        this.table.replace(rowOfRecord(change.slot, this.table.row(change.slot)?.createdSeq ?? seq, change.record))
+        this.lexical.put(change.slot, change.columns)
+        return
+      case "Remove":
+        this.table.remove(change.slot)
+        this.lexical.remove(change.slot)
+        this.vectors.remove(change.slot, seq)
+        this.#freeSlots.push(change.slot)
+        return
+      case "Embed":
+        this.vectors.embed(change.slot, seq, change.vector)
+    }
+  }
+
+  #read(store: OpenNamespace): Effect.Effect<void, StoreError> {
+    const rows = store.eachRow((row) => {
+      for (; this.#nextSlot < row.slot; this.#nextSlot++) this.#freeSlots.push(this.#nextSlot)
+      this.#nextSlot = row.slot + 1
+      this.table.insert(row)
+    })
+    return Effect.andThen(rows, this.vectors.load(store))
+  }
+}

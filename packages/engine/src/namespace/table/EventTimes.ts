@@ -1,0 +1,36 @@
+/** Event times by slot in one flat array, so that a time filter reads numbers and not rows. */
+import { Bitmap, lowestBit } from "../../bitmap/Bitmap.ts"
+
+const slotsMin = 256
+const growth = 1.25
+
+export class EventTimes {
+  /** Milliseconds; NaN without an event time. */
+  #times = new Float64Array(0)
+
+  set(slot: number, eventAt: number | undefined): void {
+    if (slot >= this.#times.length) {
+      if (eventAt === undefined) return
+      const grown = new Float64Array(Math.max(slotsMin, Math.ceil((slot + 1) * growth))).fill(Number.NaN)
+      grown.set(this.#times)
+      this.#times = grown
+    }
+    this.#times[slot] = eventAt ?? Number.NaN
+  }
+
+  /** The slots whose event time lies within both bounds. */
+  within(slots: Bitmap, from: number, to: number): Bitmap {
+    const times = this.#times
+    const words = new Uint32Array(Math.min(slots.words.length, Math.ceil(times.length / 32)))
+    for (let word = 0; word < words.length; word++) {
+      let found = 0
+      for (let bits = slots.words[word]!; bits !== 0; bits &= bits - 1) {
+        const time = times[(word << 5) + lowestBit(bits)]!
+        // False for NaN, and for undefined beyond the end of the array.
+        if (time >= from && time <= to) found |= bits & -bits
+      }
+      words[word] = found
+    }
+    return new Bitmap(words)
+  }
+}

@@ -1,0 +1,247 @@
+/**
+ * The rows of a namespace in memory, with bitmaps for visibility and filters.
+ *
+ * Invariants: equals the committed rows; a row is invisible from the millisecond of its expiry on, before any sweep;
+ * a version is latest if no live version of its unique key was inserted after it, so when the newer one expires or
+ * is removed, the older one is latest again (contract: Schemas). The version chain is derived from the order of
+ * insertion and not stored, so it cannot disagree with the rows.
+ */
+import type { MemoryFilter } from "@muniment/domain/Search"
+import { Bitmap } from "../../bitmap/Bitmap.ts"
+import type { MemoryRow } from "../../store/MemoryRow.ts"
+import { EventTimes } from "./EventTimes.ts"
+import { ExpiryQueue } from "./ExpiryQueue.ts"
+import { SlotSet } from "./SlotSet.ts"
+import { VersionChain } from "./VersionChain.ts"
+
+/** Outdated entries allowed in the expiry queue, beyond twice the live rows. */
+const outdatedExpiriesMax = 1_024
+
+export interface VersionLinks {
+  readonly isLatest: boolean
+  readonly supersedes: string | undefined
+  readonly supersededBy: string | undefined
+}
+
+export class MemoryTable {
+  #rows: Array<MemoryRow | undefined> = []
+  #live = new Bitmap()
+  #latest = new Bitmap()
+  #liveCount = 0
+  #latestCount = 0
+  readonly #expired = new Set<number>()
+  readonly #expiry = new ExpiryQueue()
+  readonly #versions = new Map<string, VersionChain>()
+  readonly #latestOf = new Map<string, number>()
+  readonly #kinds = new Map<string, SlotSet>()
+  /** Key undefined: the memories without a subject. */
+  readonly #subjects = new Map<string | undefined, SlotSet>()
+  readonly #threads = new Map<string, SlotSet>()
+  readonly #tags = new Map<string, SlotSet>()
+  readonly #eventTimes = new EventTimes()
+
+  /** Live memories, superseded versions included. */
+  get liveCount(): number {
+    return this.#liveCount
+  }
+
+  /** Live memories that no newer live version supersedes. */
+  get latestCount(): number {
+    return this.#latestCount
+  }
+
+  /** Entries of the expiry queue, outdated ones included; bounded by the number of rows. */
+  get expiryEntries(): number {
+    return this.#expiry.length
+  }
+
+  /** Rows, expired ones included until they are swept. */
+  get rowCount(): number {
+    return this.#liveCount + this.#expired.size
+  }
+
+  /** Slots of expired rows that wait for a sweep. */
+  get expired(): ReadonlySet<number> {
+    return this.#expired
+  }
+
+  /** Lower bound of the next expiry; undefined when nothing expires. */
+  get nextExpiry(): number | undefined {
+    return this.#expired.size > 0 ? 0 : this.#expiry.earliest
+  }
+
+  row(slot: number): MemoryRow | undefined {
+    return this.#rows[slot]
+  }
+
+  /** The first `limit` slots whose rows, visible or not, satisfy `isWanted`. */
+  slotsWhere(isWanted: (row: MemoryRow) => boolean, limit: number): ReadonlyArray<number> {
+    const slots: Array<number> = []
+    for (let slot = 0; slot < this.#rows.length && slots.length < limit; slot++) {
+      const row = this.#rows[slot]
+      if (row !== undefined && isWanted(row)) slots.push(slot)
+    }
+    return slots
+  }
+
+  isLive(slot: number): boolean {
+    return this.#live.has(slot)
+  }
+
+  /** Hides every row that has expired. Call it with the clock's time before each read or write. */
+  advance(nowMillis: number): void {
+    for (let due = this.#expiry.popDue(nowMillis); due !== undefined; due = this.#expiry.popDue(nowMillis)) {
+      const row = this.#rows[due.slot]
+      if (row === undefined || row.expiresAt !== due.time || !this.#live.has(due.slot)) continue
+      this.#hide(row)
+      this.#expired.add(due.slot)
+    }
+  }
+
+  insert(row: MemoryRow): void {
+    this.#rows[row.slot] = row
+    this.#eventTimes.set(row.slot, row.eventAt)
+    this.#live.set(row.slot)
+    this.#liveCount++
+    this.#setFilters(row, true)
+    if (row.expiresAt !== undefined) this.#queueExpiry(row.slot, row.expiresAt)
+    if (row.uniqueKey === undefined) this.#setLatest(row.slot, true)
+    else this.#changeChain(row.uniqueKey, (chain) => chain.add(row))
+  }
+
+  /** Replaces a row and keeps its insertion order. */
+  replace(row: MemoryRow): void {
+    this.remove(row.slot)
+    this.insert(row)
+  }
+
+  remove(slot: number): void {
+    const row = this.#rows[slot]
+    if (row === undefined) return
+    if (this.#live.has(slot)) this.#hide(row)
+    this.#expired.delete(slot)
+    if (row.uniqueKey !== undefined) this.#changeChain(row.uniqueKey, (chain) => chain.remove(row))
+    this.#rows[slot] = undefined
+    this.#eventTimes.set(slot, undefined)
+  }
+
+  /** The latest live version of a key. */
+  latestOf(uniqueKey: string): number | undefined {
+    return this.#latestOf.get(uniqueKey)
+  }
+
+  /** The live version before the one at `slot`. */
+  versionBefore(slot: number): number | undefined {
+    const row = this.#rows[slot]
+    const chain = row?.uniqueKey === undefined ? undefined : this.#versions.get(row.uniqueKey)
+    return row === undefined ? undefined : chain?.before(row, this.#live.has.bind(this.#live))
+  }
+
+  links(slot: number): VersionLinks {
+    const row = this.#rows[slot]
+    const chain = row?.uniqueKey === undefined ? undefined : this.#versions.get(row.uniqueKey)
+    if (row === undefined || chain === undefined) {
+      return { isLatest: this.#latest.has(slot), supersedes: undefined, supersededBy: undefined }
+    }
+    return {
+      isLatest: this.#latest.has(slot),
+      supersedes: this.#idOf(chain.before(row, this.#live.has.bind(this.#live))),
+      supersededBy: this.#idOf(chain.after(row, this.#live.has.bind(this.#live)))
+    }
+  }
+
+  /** The slots that match a filter, as a new bitmap. Ignores `agentId`: a namespace has one agent. */
+  allowed(filter: MemoryFilter): Bitmap {
+    let bitmap = (filter.includeSuperseded === true ? this.#live : this.#latest).clone()
+    const exact: ReadonlyArray<readonly [string | undefined, ReadonlyMap<string | undefined, SlotSet>]> = [
+      [filter.kind, this.#kinds],
+      [filter.subjectId, this.#subjects],
+      [filter.threadId, this.#threads]
+    ]
+    for (const [value, sets] of exact) {
+      if (value !== undefined) bitmap = sets.get(value)?.restrict(bitmap) ?? new Bitmap()
+    }
+    if (filter.hasNoSubject === true) bitmap = this.#subjects.get(undefined)?.restrict(bitmap) ?? new Bitmap()
+    if (filter.tags !== undefined) {
+      const any = new Bitmap()
+      for (const tag of filter.tags) this.#tags.get(tag)?.unite(any)
+      bitmap.and(any)
+    }
+    if (filter.anyOf !== undefined) {
+      const granted = new Bitmap()
+      for (const scope of filter.anyOf) granted.or(this.allowed({ includeSuperseded: true, ...scope }))
+      bitmap.and(granted)
+    }
+    return filter.eventFrom === undefined && filter.eventTo === undefined
+      ? bitmap
+      : this.#eventTimes.within(bitmap, filter.eventFrom ?? -Infinity, filter.eventTo ?? Infinity)
+  }
+
+  /** Newest first, ids descending on a tie: the order of listings and of equal scores. */
+  readonly newestFirst = (left: number, right: number): number => {
+    const a = this.#rows[left]!
+    const b = this.#rows[right]!
+    return b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
+  }
+
+  #hide(row: MemoryRow): void {
+    this.#live.clear(row.slot)
+    this.#liveCount--
+    this.#setLatest(row.slot, false)
+    this.#setFilters(row, false)
+    if (row.uniqueKey !== undefined) this.#changeChain(row.uniqueKey, () => undefined)
+  }
+
+  /** Applies a change to a version chain, then updates which version is latest. */
+  #changeChain(uniqueKey: string, change: (chain: VersionChain) => void): void {
+    let chain = this.#versions.get(uniqueKey)
+    if (chain === undefined) this.#versions.set(uniqueKey, (chain = new VersionChain()))
+    change(chain)
+    if (chain.size === 0) this.#versions.delete(uniqueKey)
+    const before = this.#latestOf.get(uniqueKey)
+    const latest = chain.latest((slot) => this.#live.has(slot))
+    if (before === latest) return
+    if (before !== undefined) this.#setLatest(before, false)
+    if (latest === undefined) this.#latestOf.delete(uniqueKey)
+    else {
+      this.#setLatest(latest, true)
+      this.#latestOf.set(uniqueKey, latest)
+    }
+  }
+
+  /** Every changed expiry leaves an outdated entry; once most are outdated, the queue is rebuilt. */
+  #queueExpiry(slot: number, expiresAt: number): void {
+    this.#expiry.push(slot, expiresAt)
+    if (this.#expiry.length <= this.#liveCount * 2 + outdatedExpiriesMax) return
+    this.#expiry.clear()
+    for (const row of this.#rows) {
+      if (row?.expiresAt !== undefined && this.#live.has(row.slot)) this.#expiry.push(row.slot, row.expiresAt)
+    }
+  }
+
+  #idOf(slot: number | undefined): string | undefined {
+    return slot === undefined ? undefined : this.#rows[slot]?.id
+  }
+
+  #setLatest(slot: number, isLatest: boolean): void {
+    if (this.#latest.has(slot) === isLatest) return
+    this.#latestCount += isLatest ? 1 : -1
+    if (isLatest) this.#latest.set(slot)
+    else this.#latest.clear(slot)
+  }
+
+  #setFilters(row: MemoryRow, member: boolean): void {
+    this.#setFilter(this.#kinds, row.kind, row.slot, member)
+    this.#setFilter(this.#subjects, row.subjectId, row.slot, member)
+    if (row.threadId !== undefined) this.#setFilter(this.#threads, row.threadId, row.slot, member)
+    for (const tag of row.tags) this.#setFilter(this.#tags, tag, row.slot, member)
+  }
+
+  #setFilter<V extends string | undefined>(sets: Map<V, SlotSet>, value: V, slot: number, member: boolean): void {
+    let set = sets.get(value)
+    if (set === undefined) sets.set(value, (set = new SlotSet()))
+    if (member) set.add(slot)
+    else set.remove(slot)
+    if (set.size === 0) sets.delete(value)
+  }
+}

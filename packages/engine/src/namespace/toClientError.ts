@@ -1,0 +1,25 @@
+/** Failures of a command as a client sees them. */
+import { InsufficientStorage, Unavailable, type Conflict, type NotFound } from "@muniment/domain/Errors"
+import type { StoreError } from "../store/StoreError.ts"
+
+export type CommandError = NotFound | Conflict | InsufficientStorage | Unavailable
+
+export const toClientError = (error: StoreError): InsufficientStorage | Unavailable => {
+  switch (error._tag) {
+    case "StoreFull":
+      return new InsufficientStorage({
+        code: "insufficient_storage",
+        error: "disk is full: nothing was stored; reads and deletes still work"
+      })
+    case "StoreDamaged":
+      return unavailable("the file of this agent's memories is damaged and set aside; run muniment doctor (operator)")
+    case "StoreFenced":
+      return unavailable("another process serves this agent's memories; run muniment doctor (operator)")
+    case "StoreFault":
+      return unavailable(
+        "storage of this agent failed; the outcome of a write is unknown: repeat it with the same Idempotency-Key"
+      )
+  }
+}
+
+const unavailable = (error: string) => new Unavailable({ code: "namespace_unavailable", error })

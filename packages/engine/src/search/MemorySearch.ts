@@ -1,0 +1,189 @@
+/**
+ * Search over any number of namespaces: filter, count terms, score, merge, fuse once, cut; then read the records.
+ *
+ * Invariant: ranking and scores depend on the query and the visible memories alone, not on how memories are spread
+ * over agents, nor on memories that the filter hides. Hence two rounds: the term statistics of all namespaces are
+ * summed before any namespace scores.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import { NamespaceHost, type ReadError } from "../host/NamespaceHost.ts"
+import type { ListPosition, NamespacePlan, QueryVectors } from "../namespace/NamespaceReader.ts"
+import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
+import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.ts"
+import { fuse, newerFirst, type FusionQuery, type Ranked } from "../ranking/Fusion.ts"
+import { lookAtAll, vectorsAt, versionsAt } from "./readNamespaces.ts"
+import { timed } from "./SearchMetrics.ts"
+import type { MemoryVector } from "../store/Commit.ts"
+import type { NamespaceKey } from "../store/NamespaceStore.ts"
+import { queryTerms } from "../text/Tokenizer.ts"
+
+export interface MemoryQuery {
+  readonly text: string
+  /** Vector of the text for each model that stored vectors may have; empty for a search by words alone. */
+  readonly vectors: QueryVectors
+  readonly filter: MemoryFilter
+  readonly limit: number
+  readonly minRelevance: number
+  /** Candidates by words, and by meaning, of each namespace; default `Limits.searchCandidatesMax`. */
+  readonly candidates?: number | undefined
+  /** The part of a namespace that a grant shows; undefined for the caller's own namespace: all of it. */
+  readonly scopeOf?: ((namespace: NamespaceKey) => ReadonlyArray<MemoryFilter> | undefined) | undefined
+}
+
+export interface MemoryHit {
+  readonly memory: MemoryVersion
+  readonly ranked: Ranked<PlacedCandidate>
+}
+
+export interface SearchResult {
+  /** Best first. */
+  readonly hits: ReadonlyArray<MemoryHit>
+  /** How the vectors of each namespace were searched; empty for a search by words alone. */
+  readonly plans: ReadonlyArray<NamespacePlan>
+}
+
+export interface MemoryPage {
+  /** Newest first. */
+  readonly memories: ReadonlyArray<MemoryVersion>
+  readonly total: number
+  /** Start of the next page; undefined on the last one. */
+  readonly next: ListPosition | undefined
+}
+
+/** All methods leave out namespaces that cannot be read, and fail only if none can. */
+export class MemorySearch extends Context.Service<
+  MemorySearch,
+  {
+    readonly search: (
+      namespaces: ReadonlyArray<NamespaceKey>,
+      query: MemoryQuery
+    ) => Effect.Effect<SearchResult, ReadError>
+    /** Number of visible memories that match: a strong hit, or all words of the query (contract: Attestations). */
+    readonly countMatching: (
+      namespaces: ReadonlyArray<NamespaceKey>,
+      query: MemoryQuery
+    ) => Effect.Effect<number, ReadError>
+    readonly list: (
+      namespaces: ReadonlyArray<NamespaceKey>,
+      filter: MemoryFilter,
+      after: ListPosition | undefined,
+      limit: number
+    ) => Effect.Effect<MemoryPage, ReadError>
+    /** Vectors of hits by memory id; leaves out memories that have no vector yet. */
+    readonly vectorsOf: (
+      namespaces: ReadonlyArray<NamespaceKey>,
+      hits: ReadonlyArray<MemoryHit>
+    ) => Effect.Effect<ReadonlyMap<string, MemoryVector>, ReadError>
+  }
+>()("muniment/engine/MemorySearch") {
+  static readonly layer = Layer.effect(
+    this,
+    Effect.map(NamespaceHost, (host) => ({
+      search: (namespaces, query) => search(host, namespaces, query),
+      countMatching: (namespaces, query) => countMatching(host, namespaces, query),
+      list: (namespaces, filter, after, limit) => list(host, namespaces, filter, after, limit),
+      vectorsOf: (namespaces, hits) => {
+        const places = hits.map(({ ranked }) => ranked.candidate)
+        return vectorsAt(host, namespaces, places)
+      }
+    }))
+  )
+}
+
+const search = Effect.fn("MemorySearch.search")(function* (
+  host: NamespaceHost["Service"],
+  namespaces: ReadonlyArray<NamespaceKey>,
+  query: MemoryQuery
+) {
+  const nowMillis = yield* Clock.currentTimeMillis
+  const weighted = yield* timed("statistics", weigh(host, namespaces, query, nowMillis))
+  const looked = yield* timed(
+    "candidates",
+    lookAtAll(host, namespaces, (reader, _now, key) =>
+      reader.candidates(weighted, query.vectors, filterFor(query, key), nowMillis, query.candidates)
+    )
+  )
+  const plans = looked.flatMap((part) => part.plans)
+  yield* Effect.logDebug("vectors were searched", { plans })
+  const ranking = yield* timed(
+    "fusion",
+    Effect.sync(() =>
+      fuse(
+        looked.flatMap((part) => part.candidates),
+        fusionOf(weighted, query),
+        query.limit,
+        // A single namespace has already cut its lists.
+        looked.length === 1 ? Infinity : query.candidates
+      ).filter(({ relevance }) => relevance >= query.minRelevance)
+    )
+  )
+  const places = ranking.map(({ candidate }) => candidate)
+  const memories = yield* timed("records", versionsAt(host, namespaces, places))
+  const hits = ranking.flatMap((ranked): ReadonlyArray<MemoryHit> => {
+    const memory = memories.get(ranked.candidate.id)
+    return memory === undefined ? [] : [{ memory, ranked }]
+  })
+  return { hits, plans }
+})
+
+const countMatching = Effect.fn("MemorySearch.countMatching")(function* (
+  host: NamespaceHost["Service"],
+  namespaces: ReadonlyArray<NamespaceKey>,
+  query: MemoryQuery
+) {
+  const nowMillis = yield* Clock.currentTimeMillis
+  const weighted = yield* weigh(host, namespaces, query, nowMillis)
+  const counts = yield* lookAtAll(host, namespaces, (reader, _now, key) =>
+    reader.countMatching(weighted, fusionOf(weighted, query), query.vectors, filterFor(query, key), nowMillis)
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+})
+
+const list = Effect.fn("MemorySearch.list")(function* (
+  host: NamespaceHost["Service"],
+  namespaces: ReadonlyArray<NamespaceKey>,
+  filter: MemoryFilter,
+  after: ListPosition | undefined,
+  limit: number
+) {
+  // One more than the page shows whether there is a next one.
+  const parts = yield* lookAtAll(host, namespaces, (reader, nowMillis) =>
+    reader.list(filter, after, limit + 1, nowMillis)
+  )
+  const places = parts.flatMap((part) => part.places).sort(newerFirst)
+  const page = places.slice(0, limit)
+  const versions = yield* versionsAt(host, namespaces, page)
+  return {
+    memories: page.flatMap(({ id }) => versions.get(id) ?? []),
+    total: parts.reduce((sum, part) => sum + part.total, 0),
+    next: places.length > limit ? page[limit - 1] : undefined
+  }
+})
+
+/** First round: the query's terms, weighted by the statistics of all visible memories. */
+const weigh = (
+  host: NamespaceHost["Service"],
+  namespaces: ReadonlyArray<NamespaceKey>,
+  query: MemoryQuery,
+  nowMillis: number
+): Effect.Effect<WeightedQuery, ReadError> => {
+  const terms = queryTerms(query.text)
+  return Effect.map(
+    lookAtAll(host, namespaces, (reader, _now, key) => reader.statistics(terms, filterFor(query, key), nowMillis)),
+    (statistics) => weighQuery(terms, sumStatistics(statistics))
+  )
+}
+
+/** The query's filter within the scope of a grant. */
+const filterFor = ({ filter, scopeOf }: MemoryQuery, key: NamespaceKey): MemoryFilter => {
+  const scope = scopeOf?.(key)
+  return scope === undefined ? filter : { ...filter, anyOf: scope }
+}
+
+const fusionOf = (weighted: WeightedQuery, { vectors }: MemoryQuery): FusionQuery => ({
+  scoreBound: weighted.scoreBound,
+  termCount: weighted.terms.length,
+  modelId: [...vectors.keys()][0]
+})

@@ -1,0 +1,83 @@
+/**
+ * Reads of several namespaces: the same look at each, or the records and vectors of places found before. Large reads
+ * yield to other fibers between portions.
+ */
+import { Effect } from "effect"
+import { Limits } from "@muniment/domain/Limits"
+import type { MemoryVersion } from "@muniment/domain/Memory"
+import type { NamespaceHost } from "../host/NamespaceHost.ts"
+import type { MemoryPlace, NamespaceReader } from "../namespace/NamespaceReader.ts"
+import type { MemoryVector } from "../store/Commit.ts"
+import type { NamespaceKey } from "../store/NamespaceStore.ts"
+
+type Host = NamespaceHost["Service"]
+
+/** A place and the tag of its namespace. */
+export interface NamespacePlace extends MemoryPlace {
+  readonly namespace: string
+}
+
+/** Records read and parsed, or vectors copied, in one turn: about 5 ms. */
+const recordsPerTurn = 500
+
+/**
+ * Looks at all namespaces, `Limits.namespaceFanOutMax` at a time. Leaves out those that cannot be read, and fails
+ * only if none can.
+ */
+export const lookAtAll = Effect.fnUntraced(function* <A>(
+  host: Host,
+  namespaces: ReadonlyArray<NamespaceKey>,
+  look: (reader: NamespaceReader, nowMillis: number, key: NamespaceKey) => A
+) {
+  const lookAt = (key: NamespaceKey) => host.read(key, (reader, nowMillis) => look(reader, nowMillis, key))
+  if (namespaces.length === 1) return [yield* lookAt(namespaces[0]!)]
+  const results = yield* Effect.forEach(namespaces, (key) => Effect.result(lookAt(key)), {
+    concurrency: Limits.namespaceFanOutMax
+  })
+  const failures = results.flatMap((result) => (result._tag === "Failure" ? [result.failure] : []))
+  if (failures.length > 0) {
+    if (failures.length === namespaces.length) return yield* failures[0]!
+    yield* Effect.logWarning("search without some namespaces: they cannot be read", { count: failures.length })
+  }
+  return results.flatMap((result) => (result._tag === "Success" ? [result.success] : []))
+})
+
+/** Records by memory id; leaves out memories that have gone since they were found. */
+export const versionsAt = Effect.fnUntraced(function* (
+  host: Host,
+  namespaces: ReadonlyArray<NamespaceKey>,
+  places: ReadonlyArray<NamespacePlace>
+) {
+  const found = new Map<string, MemoryVersion>()
+  for (const { isFirst, key, portion } of portionsOf(namespaces, places)) {
+    if (!isFirst) yield* Effect.yieldNow
+    for (const version of yield* host.readRecords(key, (reader) => reader.versions(portion)))
+      found.set(version.id, version)
+  }
+  return found
+})
+
+/** Vectors by memory id; leaves out memories that have gone or have no vector yet. */
+export const vectorsAt = Effect.fnUntraced(function* (
+  host: Host,
+  namespaces: ReadonlyArray<NamespaceKey>,
+  places: ReadonlyArray<NamespacePlace>
+) {
+  const found = new Map<string, MemoryVector>()
+  for (const { isFirst, key, portion } of portionsOf(namespaces, places)) {
+    if (!isFirst) yield* Effect.yieldNow
+    const vectors = yield* host.read(key, (reader, nowMillis) => reader.vectorsOf(portion, nowMillis))
+    for (const [id, vector] of vectors) found.set(id, vector)
+  }
+  return found
+})
+
+/** The places of each namespace, in portions of `recordsPerTurn`. */
+const portionsOf = (namespaces: ReadonlyArray<NamespaceKey>, places: ReadonlyArray<NamespacePlace>) => {
+  const byNamespace = Map.groupBy(places, ({ namespace }) => namespace)
+  return namespaces.flatMap((key) => {
+    const here = byNamespace.get(key.tag) ?? []
+    const starts = Array.from({ length: Math.ceil(here.length / recordsPerTurn) }, (_, at) => at * recordsPerTurn)
+    return starts.map((from) => ({ key, isFirst: from === 0, portion: here.slice(from, from + recordsPerTurn) }))
+  })
+}

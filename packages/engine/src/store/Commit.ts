@@ -1,0 +1,44 @@
+/** Contents of a commit: the changes of each command, in order, with its idempotency result and its conversation. */
+import type { MemoryRecord } from "@muniment/domain/Memory"
+import type { MemoryColumns } from "../text/MemoryText.ts"
+import type { ConversationChange } from "./Conversations.ts"
+
+/** Embedding of a memory: unit-length values and the model that made them. */
+export interface MemoryVector {
+  readonly model: string
+  readonly values: Float32Array
+}
+
+/** A record and the slot that holds it. */
+export interface StoredRecord {
+  readonly slot: number
+  readonly record: MemoryRecord
+}
+
+/** One change of one slot. The sequence number grows by one per change. */
+export type MemoryChange =
+  /** Inserts a record or replaces it, vector included. */
+  | (StoredRecord & {
+      readonly _tag: "Put"
+      readonly columns: MemoryColumns
+      readonly vector: MemoryVector | undefined
+    })
+  /** Replaces tags, expiry and `updatedAt`. */
+  | (StoredRecord & { readonly _tag: "Patch"; readonly columns: MemoryColumns })
+  | { readonly _tag: "Remove"; readonly slot: number }
+  | { readonly _tag: "Embed"; readonly slot: number; readonly vector: MemoryVector }
+
+/** Result of a command under its idempotency key; `fingerprint` is the hash of the request. */
+export interface StoredResult {
+  readonly key: string
+  readonly fingerprint: string
+  readonly result: string
+}
+
+/** All that one command commits. */
+export interface CommandChanges {
+  readonly changes: ReadonlyArray<MemoryChange>
+  readonly idempotency: StoredResult | undefined
+  /** Applied after `changes`; has no sequence number of its own. */
+  readonly conversation?: ConversationChange | undefined
+}

@@ -1,0 +1,32 @@
+/** Part of a stored memory that the image keeps: every field that filters, orders or identifies, without `data`. */
+import type { MemoryRecord } from "@muniment/domain/Memory"
+
+export interface MemoryRow {
+  readonly slot: number
+  readonly id: string
+  /** Sequence number of the insertion; orders the versions of one unique key. */
+  readonly createdSeq: number
+  readonly kind: string
+  readonly subjectId: string | undefined
+  readonly threadId: string | undefined
+  readonly tags: ReadonlyArray<string>
+  readonly eventAt: number | undefined
+  readonly createdAt: number
+  readonly expiresAt: number | undefined
+  readonly uniqueKey: string | undefined
+}
+
+/** The row of a record that was just committed at `slot`. */
+export const rowOfRecord = (slot: number, createdSeq: number, record: MemoryRecord): MemoryRow => ({
+  slot,
+  id: record.id,
+  createdSeq,
+  kind: record.kind,
+  subjectId: record.subjectId,
+  threadId: record.threadId,
+  tags: record.tags,
+  eventAt: record.when === undefined ? undefined : Date.parse(record.when),
+  createdAt: record.createdAt,
+  expiresAt: record.expiresAt,
+  uniqueKey: record.uniqueKey
+})

@@ -1,0 +1,21 @@
+/**
+ * Port of the durable half of full-text search: which slots hold a term, and how long each document is.
+ * Synchronous, because the lexical index reads a term inside a search; methods throw `StoreError`.
+ *
+ * Invariant: only committed documents are visible, unless the caller is inside the committing transaction.
+ */
+
+/** Occurrences of one term in one column of one slot. */
+export interface TermOccurrences {
+  readonly slot: number
+  /** Index into `COLUMNS`. */
+  readonly column: number
+  readonly count: number
+}
+
+export interface Postings {
+  /** Ascending by slot. */
+  readonly occurrences: (term: string) => ReadonlyArray<TermOccurrences>
+  /** Visits every document with its number of tokens, ascending by slot. */
+  readonly forEachLength: (visit: (slot: number, tokens: number) => void) => void
+}

@@ -1,0 +1,92 @@
+/**
+ * Commits on a worker thread: SQLite's statements and syncs hold that thread and not the event loop, so searches
+ * do not wait for writes. One thread for all namespaces; it starts with the store, because the first write should
+ * not wait a quarter of a second for it.
+ *
+ * Invariants: orders for one file are carried out in the order they were given; an answer comes after the commit is
+ * durable; when the thread is lost, every order without an answer fails with an unknown outcome (`StoreFault`), its
+ * owner stops and reopens the file, and the next order starts a new thread.
+ */
+import { openWorkerThread, type WorkerFailure, type WorkerThread } from "@muniment/worker/WorkerThread"
+import { Effect, type Scope } from "effect"
+import type { CommitOrder, CommitOutcome } from "./CommitTransaction.ts"
+import { StoreDamaged, StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
+
+export type CommitRequest =
+  | { readonly _tag: "Commit"; readonly filename: string; readonly order: CommitOrder }
+  | { readonly _tag: "Close"; readonly filename: string }
+
+/** Errors travel as their tags: a class does not survive the way between threads. */
+export type CommitReply =
+  | { readonly _tag: "Committed"; readonly commit: ThreadCommit }
+  | { readonly _tag: "Closed" }
+  | {
+      readonly _tag: "Failed"
+      readonly error: Exclude<StoreError["_tag"], "StoreFenced">
+      readonly message: string
+    }
+
+export interface ThreadCommit {
+  readonly outcome: CommitOutcome
+  /** Scopes of conversations that lost something; undefined in the list: any. */
+  readonly erased: ReadonlyArray<string | undefined>
+}
+
+export const openCommitThread: Effect.Effect<CommitThread, never, Scope.Scope> = Effect.gen(function* () {
+  const worker = yield* openWorkerThread<CommitRequest, CommitReply>({
+    name: "commit",
+    entry: new URL("./CommitWorker.ts", import.meta.url),
+    // Every namespace has at most one order under way, so the actors bound what is sent.
+    concurrency: Infinity,
+    queueMax: 0
+  })
+  yield* Effect.forkScoped(Effect.ignore(worker.start))
+  return new CommitThread(worker)
+})
+
+export class CommitThread {
+  readonly #worker: WorkerThread<CommitRequest, CommitReply>
+
+  constructor(worker: WorkerThread<CommitRequest, CommitReply>) {
+    this.#worker = worker
+  }
+
+  commit(filename: string, order: CommitOrder): Effect.Effect<ThreadCommit, StoreError> {
+    return Effect.flatMap(this.#ask({ _tag: "Commit", filename, order }), (reply) =>
+      reply._tag === "Committed"
+        ? Effect.succeed(reply.commit)
+        : Effect.die(new Error("a commit was answered without an outcome"))
+    )
+  }
+
+  /** Closes the thread's connection to a file, if it has one. */
+  close(filename: string): Effect.Effect<void, StoreError> {
+    return Effect.suspend(() =>
+      this.#worker.isRunning ? Effect.asVoid(this.#ask({ _tag: "Close", filename })) : Effect.void
+    )
+  }
+
+  /** Ends the thread; the next order starts another. */
+  get end(): Effect.Effect<void> {
+    return this.#worker.end
+  }
+
+  #ask(request: CommitRequest): Effect.Effect<Exclude<CommitReply, { readonly _tag: "Failed" }>, StoreError> {
+    return this.#worker.ask(request).pipe(
+      Effect.mapError((cause: WorkerFailure): StoreError => new StoreFault({ cause })),
+      Effect.flatMap((reply) => (reply._tag === "Failed" ? Effect.fail(errorOf(reply)) : Effect.succeed(reply)))
+    )
+  }
+}
+
+const errorOf = ({ error, message }: Extract<CommitReply, { readonly _tag: "Failed" }>): StoreError => {
+  const cause = new Error(message)
+  switch (error) {
+    case "StoreFull":
+      return new StoreFull({ cause })
+    case "StoreDamaged":
+      return new StoreDamaged({ reason: message, cause })
+    case "StoreFault":
+      return new StoreFault({ cause })
+  }
+}

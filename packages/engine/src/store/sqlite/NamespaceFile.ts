@@ -1,0 +1,241 @@
+/**
+ * One open namespace file: `OpenNamespace` in SQL.
+ *
+ * Invariants: a commit is one transaction, run on the event loop or by the commit thread through a connection of its
+ * own. The first commit claims the epoch and every commit checks it, within its transaction. After an error during a
+ * commit its outcome is unknown and the owner must reopen. A commit on the thread is visible to reads shortly before
+ * the image follows: records are compared with the image, and every posting is checked against its slot's stamp.
+ */
+import { rmSync } from "node:fs"
+import { Effect } from "effect"
+import type { MemoryRecord } from "@muniment/domain/Memory"
+import type { Database } from "@muniment/sqlite/Database"
+import type { CommitThread } from "./CommitThread.ts"
+import { CommitTransaction, type CommitOrder, type CommitOutcome } from "./CommitTransaction.ts"
+import { recordColumns, recordOf, rowOf, vectorOf } from "./memoryColumns.ts"
+import { metaOf, requireOwner } from "./namespaceMeta.ts"
+import { namespaceMigrations } from "./namespaceMigrations.ts"
+import { SqliteConversations } from "./SqliteConversations.ts"
+import { SqlitePostings } from "./SqlitePostings.ts"
+import { SqliteSegments } from "./SqliteSegments.ts"
+import { guarded } from "./storeErrorOf.ts"
+import { makeWriteLock, noLock, type WriteLock } from "./WriteLock.ts"
+import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
+import type { MemoryRow } from "../MemoryRow.ts"
+import type { NamespaceKey, OpenNamespace, SlotRange, StoredVector } from "../NamespaceStore.ts"
+import { StoreFenced, type StoreError } from "../StoreError.ts"
+
+/** Rows read in one turn: 1 to 4 ms, most of it for vectors. */
+const rowsPerTurn = 250
+
+export class NamespaceFile implements OpenNamespace {
+  readonly key: NamespaceKey
+  readonly lastSeq: number
+  readonly postings: SqlitePostings
+  readonly conversations: SqliteConversations
+  readonly segments: SqliteSegments
+  readonly snapshotPath: string
+  readonly #database: Database
+  readonly #thread: CommitThread | undefined
+  readonly #transaction: CommitTransaction
+  readonly #exclusively: WriteLock
+  readonly #epochSeen: number
+  #claimedEpoch: number | undefined
+  #mayHaveCopies = true
+
+  /** `thread` runs the commits; undefined: the event loop does. */
+  constructor(database: Database, key: NamespaceKey, thread: CommitThread | undefined) {
+    this.#database = database
+    this.#thread = thread
+    this.#exclusively = thread === undefined ? noLock : makeWriteLock()
+    this.key = key
+    this.snapshotPath = `${database.filename.slice(0, -".db".length)}.hnsw`
+    this.postings = new SqlitePostings(database.handle)
+    this.lastSeq = this.#meta("seq")
+    this.#epochSeen = this.#meta("epoch")
+    requireOwner(database, key)
+    this.conversations = new SqliteConversations(database, { exclusively: this.#exclusively })
+    this.segments = new SqliteSegments(database, (seq) => this.#isCurrent(this.#meta("epoch"), seq), this.#exclusively)
+    this.#transaction = new CommitTransaction(database, this.postings, this.conversations)
+  }
+
+  eachRow(visit: (row: MemoryRow) => void): Effect.Effect<void, StoreError> {
+    return this.#eachChunk(
+      "SELECT slot, id, created_seq, kind, subject_id, thread_id, tags, event_time, created_at, expires_at, unique_key FROM memory WHERE slot >= ? AND slot < ? ORDER BY slot LIMIT ?",
+      (columns) => visit(rowOf(columns)),
+      everySlot
+    )
+  }
+
+  eachVector(
+    visit: (vector: StoredVector) => void,
+    ranges: ReadonlyArray<SlotRange> = [everySlot]
+  ): Effect.Effect<void, StoreError> {
+    const sql = "SELECT slot, seq, model, value FROM vector WHERE slot >= ? AND slot < ? ORDER BY slot LIMIT ?"
+    return Effect.forEach(ranges, (range) => this.#eachChunk(sql, (columns) => visit(vectorOf(columns)), range), {
+      discard: true
+    })
+  }
+
+  commit(
+    expectedSeq: number,
+    group: ReadonlyArray<CommandChanges>,
+    atMillis: number
+  ): Effect.Effect<number, StoreError> {
+    return Effect.suspend(() => {
+      const order: CommitOrder = {
+        key: this.key,
+        epoch: this.#claimedEpoch ?? this.#epochSeen,
+        seq: expectedSeq,
+        isClaim: this.#claimedEpoch === undefined,
+        group,
+        atMillis
+      }
+      return Effect.flatMap(this.#run(order), (outcome) => {
+        if (outcome._tag === "Fenced") return Effect.fail(new StoreFenced({ epoch: outcome.epoch }))
+        this.#claimedEpoch = outcome.epoch
+        return Effect.succeed(outcome.seq)
+      })
+    })
+  }
+
+  storedResult(idempotencyKey: string): Effect.Effect<StoredResult | undefined, StoreError> {
+    return guarded(() => {
+      const row = this.#database
+        .prepare("SELECT key, fingerprint, result FROM idempotency WHERE key = ?")
+        .get(idempotencyKey)
+      return row === undefined
+        ? undefined
+        : { key: String(row["key"]), fingerprint: String(row["fingerprint"]), result: String(row["result"]) }
+    })
+  }
+
+  forgetResultsBefore(atMillis: number): Effect.Effect<number, StoreError> {
+    return this.#exclusively(
+      guarded(() => Number(this.#database.prepare("DELETE FROM idempotency WHERE at < ?").run(atMillis).changes))
+    )
+  }
+
+  record(slot: number): Effect.Effect<MemoryRecord | undefined, StoreError> {
+    return guarded(() => {
+      const [row] = this.#recordRows([slot])
+      return row === undefined ? undefined : recordOf(this.key.agentId, row)
+    })
+  }
+
+  records(slots: ReadonlyArray<number>): Effect.Effect<ReadonlyArray<StoredRecord>, StoreError> {
+    return guarded(() => {
+      const found = new Map(this.#recordRows(slots).map((row) => [Number(row[0]), row]))
+      return slots.flatMap((slot) => {
+        const row = found.get(slot)
+        return row === undefined ? [] : [{ slot, record: recordOf(this.key.agentId, row) }]
+      })
+    })
+  }
+
+  slotOf(id: string): Effect.Effect<number | undefined, StoreError> {
+    return guarded(() => {
+      const row = this.#database.prepare("SELECT slot FROM memory WHERE id = ?").get(id)
+      return row === undefined ? undefined : Number(row["slot"])
+    })
+  }
+
+  slotsOfContent(contentHash: string, subjectId: string | undefined) {
+    return guarded(() =>
+      this.#database
+        .prepare("SELECT slot FROM memory WHERE content_hash = ? AND subject_id IS ? ORDER BY created_seq DESC")
+        .all(contentHash, subjectId ?? null)
+        .map((row) => Number(row["slot"]))
+    )
+  }
+
+  slotsWithoutVector(
+    model: string,
+    afterSlot: number,
+    limit: number
+  ): Effect.Effect<ReadonlyArray<number>, StoreError> {
+    return guarded(() =>
+      this.#database
+        .prepare(
+          `SELECT slot FROM memory WHERE slot > ? AND NOT EXISTS
+           (SELECT 1 FROM vector WHERE vector.slot = memory.slot AND vector.model = ?) ORDER BY slot LIMIT ?`
+        )
+        .all(afterSlot, model, limit)
+        .map((row) => Number(row["slot"]))
+    )
+  }
+
+  countWithoutVector(model: string): Effect.Effect<number, StoreError> {
+    return guarded(() => {
+      const row = this.#database
+        .prepare("SELECT (SELECT count(*) FROM memory) - (SELECT count(*) FROM vector WHERE model = ?) AS missing")
+        .get(model)
+      return Number(row?.["missing"] ?? 0)
+    })
+  }
+
+  checkpoint(mode: "PASSIVE" | "TRUNCATE"): Effect.Effect<void, StoreError> {
+    return this.#exclusively(guarded(() => this.#database.checkpoint(mode)))
+  }
+
+  get discardCopies(): Effect.Effect<void, StoreError> {
+    return guarded(() => {
+      if (!this.#mayHaveCopies) return
+      const path = copyPath(this.#database.filename)
+      for (const { version } of namespaceMigrations) {
+        for (const copy of [`${path}.v${version}`, `${path}.v${version}.tmp`]) rmSync(copy, { force: true })
+      }
+      this.#mayHaveCopies = false
+    })
+  }
+
+  #run(order: CommitOrder): Effect.Effect<CommitOutcome, StoreError> {
+    const thread = this.#thread
+    if (thread === undefined) return guarded(() => this.#transaction.run(order))
+    return Effect.map(this.#exclusively(thread.commit(this.#database.filename, order)), ({ erased, outcome }) => {
+      const conversations = order.group.flatMap(({ conversation }) =>
+        conversation === undefined ? [] : [conversation]
+      )
+      if (outcome._tag === "Committed") this.conversations.follow(conversations, erased)
+      return outcome
+    })
+  }
+
+  /** One statement for all slots: a map reads thousands, and a call for each costs more than its row. */
+  #recordRows(slots: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<unknown>> {
+    return this.#database.prepare(recordsSql).allArrays(JSON.stringify(slots))
+  }
+
+  /** Whether this owner made the last commit: the file has its epoch, and `seq` as the last change. */
+  #isCurrent(epoch: number, seq: number): boolean {
+    return epoch === (this.#claimedEpoch ?? this.#epochSeen) && this.#meta("seq") === seq
+  }
+
+  #meta(key: "seq" | "epoch"): number {
+    return Number(metaOf(this.#database, key) ?? 0)
+  }
+
+  /** Visits the rows of a query with parameters (from slot, to slot, limit); yields between chunks. */
+  #eachChunk(
+    sql: string,
+    visit: (columns: Record<string, unknown>) => void,
+    { from, to }: SlotRange
+  ): Effect.Effect<void, StoreError> {
+    return Effect.flatMap(
+      guarded(() => {
+        const rows = this.#database.prepare(sql).all(from, to, rowsPerTurn)
+        for (const row of rows) visit(row)
+        return rows.length < rowsPerTurn ? to : Number(rows[rows.length - 1]!["slot"]) + 1
+      }),
+      (next) =>
+        next === to ? Effect.void : Effect.andThen(Effect.yieldNow, this.#eachChunk(sql, visit, { from: next, to }))
+    )
+  }
+}
+
+const everySlot: SlotRange = { from: 0, to: Number.MAX_SAFE_INTEGER }
+
+const recordsSql = `SELECT ${recordColumns.map((column) => `memory.${column}`).join(", ")} FROM json_each(?) AS wanted CROSS JOIN memory ON memory.slot = wanted.value`
+
+/** Copy of the file before a migration, without the version suffix. */
+export const copyPath = (filename: string): string => `${filename}.before-migration`

@@ -1,0 +1,210 @@
+/**
+ * `Conversations` in SQLite. Changes run inside the transaction of a commit; reads and the sweep of expired data have
+ * their own.
+ */
+import type { Effect } from "effect"
+import type { MessageSource } from "@muniment/domain/Memory"
+import { Limits } from "@muniment/domain/Limits"
+import type { Database } from "@muniment/sqlite/Database"
+import type {
+  ConversationAdvance,
+  ConversationChange,
+  ConversationContext,
+  ConversationErasure,
+  Conversations,
+  ConversationScope,
+  KeptTurn
+} from "../Conversations.ts"
+import { ErasureLog, type ErasureMark } from "../ErasureLog.ts"
+import type { StoreError } from "../StoreError.ts"
+import { guarded } from "./storeErrorOf.ts"
+import { noLock, type WriteLock } from "./WriteLock.ts"
+
+/** Turns, and summaries, that one sweep removes: a few milliseconds. The rest waits for the next sweep. */
+const sweptMax = 500
+
+export class SqliteConversations implements Conversations {
+  readonly #database: Database
+  /** Lower bound of the next expiry in the file; exact after each sweep. */
+  #nextExpiry: number | undefined
+  readonly #erasures: ErasureLog
+  readonly #exclusively: WriteLock
+
+  constructor(
+    database: Database,
+    options: { readonly erasures?: ErasureLog | undefined; readonly exclusively?: WriteLock | undefined } = {}
+  ) {
+    this.#database = database
+    this.#erasures = options.erasures ?? new ErasureLog()
+    this.#exclusively = options.exclusively ?? noLock
+    this.#nextExpiry = this.#earliestExpiry()
+  }
+
+  get nextExpiry(): number | undefined {
+    return this.#nextExpiry
+  }
+
+  context(scope: ConversationScope, nowMillis: number): Effect.Effect<ConversationContext, StoreError> {
+    return guarded(() => {
+      const kept = this.#database
+        .prepare("SELECT summary, summary_expires_at FROM conversation WHERE scope = ?")
+        .get(scopeText(scope))
+      const turns = this.#database.prepare(turnsSql).all(scopeText(scope), nowMillis)
+      const isOver = typeof kept?.["summary_expires_at"] === "number" && kept["summary_expires_at"] <= nowMillis
+      const summary = kept?.["summary"]
+      return {
+        turns: turns.map(turnOf),
+        summary: isOver || typeof summary !== "string" ? undefined : summary,
+        summaryExpiresAt: isOver ? undefined : timeOf(kept?.["summary_expires_at"]),
+        readAt: this.#erasures.mark()
+      }
+    })
+  }
+
+  isErasedSince(scope: ConversationScope, mark: ErasureMark): boolean {
+    return this.#erasures.hasSince(mark, scopeText(scope))
+  }
+
+  processed(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>, StoreError> {
+    return guarded(() => {
+      const conversation = this.#idOf(scope)
+      if (conversation === undefined) return new Set<string>()
+      const statement = this.#database.prepare("SELECT 1 FROM conversation_mark WHERE conversation = ? AND key = ?")
+      return new Set(keys.filter((key) => statement.get(conversation, key) !== undefined))
+    })
+  }
+
+  finds(erasure: ConversationErasure): Effect.Effect<boolean, StoreError> {
+    return guarded(() => {
+      if (erasure._tag === "DropTurns")
+        return this.#database.prepare(findsOldSql).get(erasure.beforeMillis) !== undefined
+      const found = this.#database.prepare(`SELECT 1 FROM conversation WHERE ${withinSql} LIMIT 1`)
+      return found.get(...withinValues(erasure.within)) !== undefined
+    })
+  }
+
+  sweep(nowMillis: number): Effect.Effect<number, StoreError> {
+    const sweep = guarded(() => {
+      if (this.#nextExpiry === undefined || this.#nextExpiry > nowMillis) return 0
+      const swept = this.#database.transaction(() =>
+        [sweepTurnsSql, sweepSummariesSql].reduce(
+          (sum, sql) => sum + Number(this.#database.prepare(sql).run(nowMillis, sweptMax).changes),
+          0
+        )
+      )
+      this.#nextExpiry = this.#earliestExpiry()
+      return swept
+    })
+    return this.#exclusively(sweep)
+  }
+
+  /** After a commit through another connection: updates this object's erasure log and next expiry. */
+  follow(changes: ReadonlyArray<ConversationChange>, erased: ReadonlyArray<string | undefined>): void {
+    for (const scope of erased) this.#erasures.add(scope)
+    for (const change of changes) if (change._tag === "Advance") this.#noteExpiry(change)
+  }
+
+  /** Inside the commit's transaction. */
+  apply(change: ConversationChange, atMillis: number): void {
+    if (change._tag !== "Advance") this.#erasures.add(undefined)
+    switch (change._tag) {
+      case "Advance":
+        return this.#advance(change, atMillis)
+      case "Forget": {
+        const forget = this.#database.prepare(`DELETE FROM conversation WHERE ${withinSql}`)
+        forget.run(...withinValues(change.within))
+        return
+      }
+      case "DropTurns": {
+        this.#database.prepare(dropSummariesSql).run(change.beforeMillis)
+        this.#database.prepare("DELETE FROM conversation_turn WHERE created_at < ?").run(change.beforeMillis)
+      }
+    }
+  }
+
+  /** Inside the commit's transaction: erases the turns that a memory was taken from, and the summary of its conversation. */
+  eraseSources(scope: ConversationScope, sources: ReadonlyArray<MessageSource>): void {
+    const conversation = this.#idOf(scope)
+    if (conversation === undefined || sources.length === 0) return
+    this.#erasures.add(scopeText(scope))
+    const remove = this.#database.prepare("DELETE FROM conversation_turn WHERE conversation = ? AND key = ?")
+    for (const { key } of sources) remove.run(conversation, key)
+    this.#database.prepare(`UPDATE conversation SET ${noSummary} WHERE id = ?`).run(conversation)
+  }
+
+  #advance(change: ConversationAdvance, atMillis: number): void {
+    const { scope, processed, turns, summary, expiresAt, summaryExpiresAt } = change
+    const database = this.#database
+    database.prepare(foundSql).run(scopeText(scope), scope.subjectId ?? null, scope.threadId ?? null)
+    const conversation = this.#idOf(scope)!
+    const mark = database.prepare("INSERT OR IGNORE INTO conversation_mark (conversation, key) VALUES (?, ?)")
+    for (const key of processed) mark.run(conversation, key)
+    const append = database.prepare(appendSql)
+    for (const { key, role, content } of turns.slice(-Limits.conversationContextMax)) {
+      append.run(conversation, key, role, content, atMillis, expiresAt ?? null)
+    }
+    database.prepare(trimSql).run(conversation, conversation, Limits.conversationContextMax)
+    if (summary !== undefined) {
+      database
+        .prepare("UPDATE conversation SET summary = ?, summary_at = ?, summary_expires_at = ? WHERE id = ?")
+        .run(summary, atMillis, summaryExpiresAt ?? null, conversation)
+    }
+    this.#noteExpiry(change)
+  }
+
+  #noteExpiry({ expiresAt, summaryExpiresAt }: ConversationAdvance): void {
+    const expiries = [this.#nextExpiry, expiresAt, summaryExpiresAt].filter((time) => time !== undefined)
+    if (expiries.length > 0) this.#nextExpiry = Math.min(...expiries)
+  }
+
+  #idOf(scope: ConversationScope): number | undefined {
+    const row = this.#database.prepare("SELECT id FROM conversation WHERE scope = ?").get(scopeText(scope))
+    return row === undefined ? undefined : Number(row["id"])
+  }
+
+  #earliestExpiry(): number | undefined {
+    const row = this.#database.prepare(earliestSql).get()
+    const times = Object.values(row ?? {}).filter((time) => typeof time === "number")
+    return times.length === 0 ? undefined : Math.min(...times)
+  }
+}
+
+/** One text for the pair: SQLite does not treat two nulls as equal. */
+const scopeText = ({ subjectId, threadId }: ConversationScope): string =>
+  JSON.stringify([subjectId ?? null, threadId ?? null])
+
+const withinSql = "(?1 IS NULL OR subject_id = ?1) AND (?2 IS NULL OR thread_id = ?2)"
+const withinValues = ({ subjectId, threadId }: ConversationScope) => [subjectId ?? null, threadId ?? null] as const
+
+const timeOf = (column: unknown): number | undefined => (typeof column === "number" ? column : undefined)
+
+const turnOf = (columns: Readonly<Record<string, unknown>>): KeptTurn => {
+  const role = columns["role"]
+  return {
+    key: String(columns["key"]),
+    role: role === "assistant" || role === "system" ? role : "user",
+    content: String(columns["content"]),
+    expiresAt: timeOf(columns["expires_at"])
+  }
+}
+
+const noSummary = "summary = NULL, summary_at = NULL, summary_expires_at = NULL"
+const foundSql = "INSERT OR IGNORE INTO conversation (scope, subject_id, thread_id) VALUES (?, ?, ?)"
+const turnsSql = `SELECT key, role, content, expires_at FROM conversation_turn
+  WHERE conversation = (SELECT id FROM conversation WHERE scope = ?1) AND (expires_at IS NULL OR expires_at > ?2)
+  ORDER BY turn`
+const appendSql = `INSERT OR REPLACE INTO conversation_turn (conversation, key, role, content, created_at, expires_at)
+  VALUES (?, ?, ?, ?, ?, ?)`
+const trimSql = `DELETE FROM conversation_turn WHERE conversation = ? AND turn NOT IN
+  (SELECT turn FROM conversation_turn WHERE conversation = ? ORDER BY turn DESC LIMIT ?)`
+const findsOldSql = `SELECT 1 WHERE EXISTS (SELECT 1 FROM conversation_turn WHERE created_at < ?1)
+  OR EXISTS (SELECT 1 FROM conversation WHERE summary_at < ?1)`
+// A summary may contain a removed turn, however new the summary is.
+const dropSummariesSql = `UPDATE conversation SET ${noSummary} WHERE summary_at < ?1
+  OR summary IS NOT NULL AND id IN (SELECT conversation FROM conversation_turn WHERE created_at < ?1)`
+const sweepTurnsSql = `DELETE FROM conversation_turn WHERE turn IN
+  (SELECT turn FROM conversation_turn WHERE expires_at <= ? LIMIT ?)`
+const sweepSummariesSql = `UPDATE conversation SET ${noSummary} WHERE id IN
+  (SELECT id FROM conversation WHERE summary_expires_at <= ? LIMIT ?)`
+const earliestSql = `SELECT (SELECT min(expires_at) FROM conversation_turn) AS turn,
+  (SELECT min(summary_expires_at) FROM conversation) AS summary`

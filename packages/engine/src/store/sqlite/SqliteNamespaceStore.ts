@@ -1,0 +1,64 @@
+/**
+ * `NamespaceStore` on SQLite: `<dataDirectory>/namespaces/<tag>.db`, WAL, `synchronous=FULL`. File names are hashes;
+ * account and agent are also written inside, so that the control database can be rebuilt from the files.
+ */
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { Effect, Layer } from "effect"
+import { Database } from "@muniment/sqlite/Database"
+import { migrate } from "@muniment/sqlite/Migrate"
+import { openCommitThread, type CommitThread } from "./CommitThread.ts"
+import { copyPath, NamespaceFile } from "./NamespaceFile.ts"
+import { namespaceMigrations } from "./namespaceMigrations.ts"
+import { takeCensus } from "./SqliteCensus.ts"
+import { guarded } from "./storeErrorOf.ts"
+import { NamespaceStore, type CensusOptions, type NamespaceKey, type OpenNamespace } from "../NamespaceStore.ts"
+
+/** Where commits run: on the event loop, or on a thread so that searches do not wait for writes. */
+export type CommitPlace = "loop" | "thread"
+
+export const sqliteNamespaceStore = (
+  dataDirectory: string,
+  { commitsOn }: { readonly commitsOn: CommitPlace } = { commitsOn: "loop" }
+): Layer.Layer<NamespaceStore> =>
+  Layer.effect(
+    NamespaceStore,
+    Effect.gen(function* () {
+      const directory = join(dataDirectory, "namespaces")
+      mkdirSync(directory, { recursive: true })
+      const thread = commitsOn === "thread" ? yield* openCommitThread : undefined
+      return {
+        open: (key: NamespaceKey) => openNamespace(directory, key, thread),
+        census: (key: NamespaceKey, options: CensusOptions) => takeCensus(directory, key, options)
+      }
+    })
+  )
+
+const openNamespace = Effect.fn("NamespaceStore.open")(function* (
+  directory: string,
+  key: NamespaceKey,
+  thread: CommitThread | undefined
+) {
+  const filename = join(directory, `${key.tag}.db`)
+  const database = yield* Effect.acquireRelease(
+    guarded(() => openMigrated(filename)),
+    (opened) =>
+      // The thread's connection closes first, so that this one is the last and empties the log.
+      (thread === undefined ? Effect.void : Effect.ignore(thread.close(filename))).pipe(
+        Effect.andThen(Effect.sync(() => opened.close()))
+      )
+  )
+  const file = yield* guarded(() => new NamespaceFile(database, key, thread))
+  return file satisfies OpenNamespace
+})
+
+const openMigrated = (filename: string): Database => {
+  const database = new Database({ filename })
+  try {
+    migrate(database, namespaceMigrations, { snapshot: copyPath(filename) })
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Schema of a namespace file, version by version (docs/format.md). `slot` is the key of all data of a memory: a small
+ * integer, internal to the namespace, reused after a removal.
+ */
+import type { Migration } from "@muniment/sqlite/Migrate"
+import { SqlitePostings } from "./SqlitePostings.ts"
+import { baseStem } from "../../text/IrregularWords.ts"
+
+export const namespaceMigrations: ReadonlyArray<Migration> = [
+  {
+    version: 1,
+    name: "memories, vectors, full text, idempotency keys",
+    up: (database) => {
+      database.exec(`
+        CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
+        CREATE TABLE memory (
+          slot INTEGER PRIMARY KEY,
+          id TEXT NOT NULL UNIQUE,
+          created_seq INTEGER NOT NULL,
+          kind TEXT NOT NULL,
+          subject_id TEXT,
+          thread_id TEXT,
+          data TEXT NOT NULL,
+          tags TEXT NOT NULL,
+          mentions TEXT NOT NULL,
+          event_time TEXT,
+          confidence REAL NOT NULL,
+          content_hash TEXT NOT NULL,
+          created_at INTEGER NOT NULL,
+          updated_at INTEGER NOT NULL,
+          expires_at REAL,
+          unique_key TEXT,
+          origin TEXT NOT NULL
+        ) STRICT;
+        CREATE TABLE vector (
+          slot INTEGER PRIMARY KEY REFERENCES memory(slot) ON DELETE CASCADE,
+          seq INTEGER NOT NULL,
+          model TEXT NOT NULL,
+          value BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX vector_model ON vector(model);
+        CREATE TABLE idempotency (
+          key TEXT PRIMARY KEY,
+          fingerprint TEXT NOT NULL,
+          at INTEGER NOT NULL,
+          result TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX idempotency_at ON idempotency(at);
+      `)
+      SqlitePostings.create(database.handle)
+    }
+  },
+  {
+    version: 2,
+    name: "conversations, and where a memory was taken from",
+    up: (database) =>
+      database.exec(`
+        ALTER TABLE memory ADD COLUMN sources TEXT;
+        ALTER TABLE memory ADD COLUMN neighbours TEXT;
+        CREATE INDEX memory_content ON memory(content_hash, subject_id);
+        CREATE TABLE conversation (
+          id INTEGER PRIMARY KEY,
+          scope TEXT NOT NULL UNIQUE,
+          subject_id TEXT,
+          thread_id TEXT,
+          summary TEXT,
+          summary_at INTEGER,
+          summary_expires_at REAL
+        ) STRICT;
+        CREATE INDEX conversation_summary_at ON conversation(summary_at);
+        CREATE INDEX conversation_summary_expiry ON conversation(summary_expires_at);
+        CREATE TABLE conversation_mark (
+          conversation INTEGER NOT NULL REFERENCES conversation(id) ON DELETE CASCADE,
+          key TEXT NOT NULL,
+          PRIMARY KEY (conversation, key)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE conversation_turn (
+          turn INTEGER PRIMARY KEY,
+          conversation INTEGER NOT NULL REFERENCES conversation(id) ON DELETE CASCADE,
+          key TEXT NOT NULL,
+          role TEXT NOT NULL,
+          content TEXT NOT NULL,
+          created_at INTEGER NOT NULL,
+          expires_at REAL,
+          UNIQUE (conversation, key)
+        ) STRICT;
+        CREATE INDEX conversation_turn_age ON conversation_turn(created_at);
+        CREATE INDEX conversation_turn_expiry ON conversation_turn(expires_at);
+      `)
+  },
+  {
+    version: 3,
+    name: "encoded vectors in segments of 1,024 slots; irregular words by their base",
+    up: (database) => {
+      database.exec(`
+        CREATE TABLE index_segment (
+          segment INTEGER PRIMARY KEY,
+          model TEXT NOT NULL,
+          crc INTEGER NOT NULL,
+          data BLOB NOT NULL
+        ) STRICT;
+      `)
+      SqlitePostings.rewrite(database.handle, baseStem)
+    }
+  }
+]

@@ -1,0 +1,117 @@
+/**
+ * The searchable text of a memory: five columns of tokens for the lexical index, and one text for the embedding
+ * model. Values of `data` are read depth-first without their keys; a number or `true` adds its key, since it has no
+ * words of its own; `false` and `null` add nothing.
+ *
+ * The subject column says what the memory is about: `subject`, `name`, `title` and `participants` at the top of its
+ * data, then its mentions. `main` leaves those values out, because the subject column has a higher weight.
+ */
+import { tokenize } from "./Tokenizer.ts"
+
+export const COLUMNS = ["main", "subject", "neighbours", "when", "tags"] as const
+export type Column = (typeof COLUMNS)[number]
+
+/** Tokens by column, ready to be indexed. */
+export type MemoryColumns = Readonly<Record<Column, ReadonlyArray<string>>>
+
+export interface SearchableMemory {
+  readonly kind: string
+  readonly data: unknown
+  readonly tags: ReadonlyArray<string>
+  readonly mentions?: ReadonlyArray<{ readonly name: string }> | undefined
+  /** Event time, ISO 8601. */
+  readonly when?: string | undefined
+  /** Texts of the turns around an extracted memory, nearest first. */
+  readonly neighbours?: ReadonlyArray<string> | undefined
+}
+
+export const FLATTENED_LENGTH_MAX = 65_536
+export const FLATTENED_DEPTH_MAX = 16
+export const NEIGHBOUR_TOKENS_MAX = 512
+export const DENSE_TEXT_LENGTH_MAX = 2_000
+
+const SUBJECT_KEYS: ReadonlySet<string> = new Set(["subject", "name", "title", "participants"])
+
+export const memoryColumns = (memory: SearchableMemory): MemoryColumns => ({
+  main: tokenize(mainText(memory)),
+  subject: tokenize(subjectText(memory)),
+  neighbours: tokenize((memory.neighbours ?? []).join(" "), NEIGHBOUR_TOKENS_MAX),
+  when: tokenize(memory.when === undefined ? "" : dateWords(memory.when)),
+  tags: tokenize(memory.tags.join(" "))
+})
+
+/** Input of the embedding model: `subject: values (kind)`. With the kind in front, e5 lost six points of recall@10. */
+export const denseText = (memory: SearchableMemory): string => {
+  const subject = subjectText(memory)
+  const main = mainText(memory)
+  const about = subject === "" || main === "" ? subject + main : `${subject}: ${main}`
+  return `${about.slice(0, DENSE_TEXT_LENGTH_MAX)} (${keyWords(memory.kind)})`
+}
+
+/** Number of tokens in all columns: the document length of BM25. */
+export const columnsLength = (columns: MemoryColumns): number =>
+  COLUMNS.reduce((length, column) => length + columns[column].length, 0)
+
+const mainText = (memory: SearchableMemory): string =>
+  flatten(dataEntries(memory.data).filter(([key]) => !SUBJECT_KEYS.has(key)))
+
+const subjectText = (memory: SearchableMemory): string => {
+  const named = flatten(dataEntries(memory.data).filter(([key]) => SUBJECT_KEYS.has(key)))
+  if (memory.mentions === undefined || memory.mentions.length === 0) return named
+  const known = ` ${named.toLowerCase()} `
+  // A mention that repeats the subject would count its words twice.
+  const mentioned = memory.mentions
+    .map(({ name }) => name.trim())
+    .filter((name) => !known.includes(` ${name.toLowerCase()} `))
+  return [named, ...new Set(mentioned)].filter((part) => part !== "").join(" ")
+}
+
+const dataEntries = (data: unknown): ReadonlyArray<readonly [string, unknown]> =>
+  typeof data === "object" && data !== null && !Array.isArray(data) ? Object.entries(data) : [["", data]]
+
+const flatten = (entries: ReadonlyArray<readonly [string, unknown]>): string => {
+  const parts: Array<string> = []
+  let length = 0
+  const visit = (node: unknown, key: string, depth: number): void => {
+    if (length >= FLATTENED_LENGTH_MAX || depth > FLATTENED_DEPTH_MAX) return
+    const text = scalarText(node, key)
+    if (text !== undefined) {
+      parts.push(text)
+      length += text.length + 1
+    } else if (Array.isArray(node)) {
+      for (const item of node) visit(item, key, depth + 1)
+    } else if (typeof node === "object" && node !== null) {
+      for (const [name, item] of Object.entries(node)) visit(item, name, depth + 1)
+    }
+  }
+  for (const [name, item] of entries) visit(item, name, 1)
+  return parts.join(" ").slice(0, FLATTENED_LENGTH_MAX)
+}
+
+const scalarText = (node: unknown, key: string): string | undefined => {
+  if (typeof node === "string") return ISO_DATE.test(node) ? dateWords(node) : node.trim() || undefined
+  if (typeof node === "number") return `${keyWords(key)} ${node}`.trim()
+  return node === true ? keyWords(key) || undefined : undefined
+}
+
+/** `shoeSize` and `shoe_size` read as `shoe size`. */
+const keyWords = (key: string): string =>
+  key
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replace(/[_.-]+/g, " ")
+    .trim()
+
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]{5,15}(?:Z|[+-]\d{2}:?\d{2})?)?$/
+const MONTHS = "January February March April May June July August September October November December".split(" ")
+const WEEKDAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ")
+
+/** `2023-05-08` in the words of questions: `2023 05 08 May 8 Monday` (UTC); other text is kept. */
+const dateWords = (iso: string): string => {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return iso
+  const month = date.getUTCMonth()
+  const day = date.getUTCDate()
+  return `${digits(date.getUTCFullYear(), 4)} ${digits(month + 1, 2)} ${digits(day, 2)} ${MONTHS[month]} ${day} ${WEEKDAYS[date.getUTCDay()]}`
+}
+
+const digits = (number: number, width: number): string => String(number).padStart(width, "0")

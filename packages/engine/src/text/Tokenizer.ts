@@ -1,0 +1,142 @@
+/**
+ * The tokeniser of documents and queries. Text is folded (compatibility forms, lower case, no diacritics) and cut
+ * into runs of letters, digits and marks. English-looking words are stemmed (M. F. Porter, "An algorithm for suffix
+ * stripping", 1980), irregular forms by their base. Runs in scripts without spaces are cut by Intl.Segmenter.
+ *
+ * Invariants: deterministic, linear in the text; a token is 1 to `TOKEN_LENGTH_MAX` code points of letters, digits
+ * and marks, without white space, quotes or control characters, so FTS5 keeps it unchanged.
+ */
+import { stemmer } from "stemmer"
+import { baseStem } from "./IrregularWords.ts"
+import { stopWords } from "./StopWords.ts"
+
+export const TOKEN_LENGTH_MAX = 64
+export const TOKENS_PER_TEXT_MAX = 8_192
+export const QUERY_TERMS_MAX = 32
+/** Longest piece for the segmenter, whose cost grows faster than its input. */
+const SEGMENTED_LENGTH_MAX = 512
+
+/** Tokens of a document's text in order, repeats kept, at most `tokensMax`. */
+export const tokenize = (text: string, tokensMax: number = TOKENS_PER_TEXT_MAX): ReadonlyArray<string> => {
+  if (text === "") return []
+  return (asciiWords(text, tokensMax) ?? words(text, tokensMax)).map(stem)
+}
+
+/** Distinct terms of a query in order of appearance; stop words only if there is nothing else. */
+export const queryTerms = (query: string): ReadonlyArray<string> => {
+  const all = asciiWords(query, TOKENS_PER_TEXT_MAX) ?? words(query, TOKENS_PER_TEXT_MAX)
+  const telling = all.filter((word) => !stopWords.has(word))
+  return [...new Set((telling.length > 0 ? telling : all).map(stem))].slice(0, QUERY_TERMS_MAX)
+}
+
+/**
+ * The words of a pure ASCII text; undefined for any other text. Gives the same words as `words` without Unicode
+ * tables: most text is ASCII, and cutting it was half of the cost of planning a write.
+ */
+const asciiWords = (text: string, wordsMax: number): Array<string> | undefined => {
+  const folded = text.toLowerCase()
+  const found: Array<string> = []
+  let start = -1
+  for (let at = 0; at <= folded.length; at++) {
+    const unit = at < folded.length ? folded.charCodeAt(at) : SPACE
+    if (unit >= ASCII_CLASSES.length) return undefined
+    if (ASCII_CLASSES[unit] === 1) {
+      if (start < 0) start = at
+      continue
+    }
+    if (start >= 0 && found.length < wordsMax) found.push(bounded(folded.slice(start, at)))
+    start = -1
+    if (unit === APOSTROPHE) at += cliticAt(folded, at)
+  }
+  return found
+}
+
+/** Length of the clitic that follows an apostrophe and ends a word; 0 if there is none. */
+const cliticAt = (folded: string, apostrophe: number): number => {
+  const length = ASCII_CLITICS.find((clitic) => folded.startsWith(clitic, apostrophe + 1))?.length ?? 0
+  return ASCII_CLASSES[folded.charCodeAt(apostrophe + 1 + length)] === 1 ? 0 : length
+}
+
+const SPACE = 0x20
+const APOSTROPHE = 0x27
+const ASCII_CLITICS = ["s", "t", "d", "m", "re", "ve", "ll"]
+/** By code unit: 1 for a lower-case letter or a digit. */
+const ASCII_CLASSES = Uint8Array.from({ length: 0x80 }, (_, unit) => Number(/[a-z0-9]/.test(String.fromCharCode(unit))))
+
+const words = (text: string, wordsMax: number): Array<string> => {
+  const found: Array<string> = []
+  for (const [run] of fold(text).matchAll(RUN)) {
+    if (UNSPACED.test(run)) pushSegments(run, found, wordsMax)
+    else found.push(bounded(run))
+    if (found.length >= wordsMax) return found.slice(0, wordsMax)
+  }
+  return found
+}
+
+const RUN = /[\p{L}\p{N}\p{M}]+/gu
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+// Written as a negation, so that the class also covers control characters.
+const ASCII = /^[^\u0080-\u{10ffff}]*$/u
+/** Latin, Greek and Cyrillic diacritics, Hebrew points, Arabic vowel marks. Indic and Kana marks are kept. */
+const DIACRITICS = /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]/gu
+/** Letters that NFKD does not decompose although they are often typed in ASCII. */
+const UNDECOMPOSED = /[ßæœøđłıþðς]/gu
+const DECOMPOSED: ReadonlyMap<string, string> = new Map(
+  Object.entries({ ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ł: "l", ı: "i", þ: "th", ð: "d", ς: "σ" })
+)
+/** "Ann's" and "isn't" become "ann" and "isn": the clitic would only lengthen the document. */
+const CLITIC = /['\u2019](?:s|t|d|m|re|ve|ll)(?![\p{L}\p{N}\p{M}])/gu
+
+const fold = (text: string): string => {
+  // Lower-cased first, because "İ" decomposes only then, and last, because forms such as "ℌ" become upper case.
+  const folded = ASCII.test(text)
+    ? text.toLowerCase()
+    : text
+        .toLowerCase()
+        .normalize("NFKD")
+        .replace(DIACRITICS, "")
+        .normalize("NFC")
+        .toLowerCase()
+        .replace(UNDECOMPOSED, (letter) => DECOMPOSED.get(letter) ?? letter)
+  return folded.replace(CLITIC, " ")
+}
+
+// A fixed locale: with the host's, the same file would tokenise differently on another machine.
+const segmenter = new Intl.Segmenter("en", { granularity: "word" })
+
+const pushSegments = (run: string, found: Array<string>, wordsMax: number): void => {
+  let start = 0
+  while (start < run.length && found.length < wordsMax) {
+    let end = Math.min(run.length, start + SEGMENTED_LENGTH_MAX)
+    if (end < run.length && isLowSurrogate(run.charCodeAt(end))) end -= 1
+    for (const { segment, isWordLike } of segmenter.segment(run.slice(start, end))) {
+      if (isWordLike) found.push(bounded(segment))
+    }
+    start = end
+  }
+}
+
+const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
+
+const bounded = (word: string): string =>
+  word.length <= TOKEN_LENGTH_MAX ? word : [...word].slice(0, TOKEN_LENGTH_MAX).join("")
+
+const STEMMABLE = /^[a-z]{3,}$/
+
+/** Cached stems; about 6 MB at most. */
+const stems = new Map<string, string>()
+const stemsMax = 65_536
+/** V8 represents a longer word as a slice that keeps its whole text in memory. */
+const cachedLengthMax = 12
+
+const stem = (word: string): string => {
+  const known = stems.get(word)
+  if (known !== undefined) return known
+  if (!STEMMABLE.test(word)) return word
+  const found = baseStem(stemmer(word))
+  if (word.length > cachedLengthMax) return found
+  if (stems.size >= stemsMax) stems.clear()
+  stems.set(word, found)
+  return found
+}

@@ -1,0 +1,236 @@
+/**
+ * The index of one namespace: an arena, the exact engine over it and, once there are enough vectors, inverted lists (or
+ * a graph where one is pinned). The planner chooses the engine of each search.
+ *
+ * Owned by the namespace actor. Its background fiber calls `work` until that returns 0; before a commit that removes
+ * or replaces a vector the actor calls `discardSnapshot`.
+ */
+import type { Bitmap } from "../../bitmap/Bitmap.ts"
+import { ExactIndex } from "../arena/ExactIndex.ts"
+import { HnswIndex, type RestoreOutcome, type WriteOutcome } from "../hnsw/HnswIndex.ts"
+import type { HnswlibModule } from "../hnsw/Hnswlib.ts"
+import { type CostBook, typicalCosts } from "./IndexCosts.ts"
+import { codesKeepMin, codesMin, type IndexPin, type Plan, plan } from "./Planner.ts"
+import { QuantizedIndex } from "../lists/QuantizedIndex.ts"
+import type { SegmentedIndex } from "../SegmentedIndex.ts"
+import type { SlabPool } from "../arena/Slab.ts"
+import type { SnapshotKey } from "../hnsw/Snapshot.ts"
+import { type SlotMask, VectorArena } from "../arena/VectorArena.ts"
+import { VectorSegments } from "../arena/VectorSegments.ts"
+import type { IndexStats, SearchHits, VectorIndex } from "../VectorIndex.ts"
+
+// What callers need of the graph engine: only planner/ imports from hnsw/.
+export { type HnswlibModule, loadHnswlib } from "../hnsw/Hnswlib.ts"
+export { discardSnapshot } from "../hnsw/Snapshot.ts"
+
+export interface PlannedIndexOptions {
+  readonly dims: number
+  readonly slabs: SlabPool
+  /** Undefined if the optional dependency is missing: a pinned graph is then an exact scan. */
+  readonly hnswlib: HnswlibModule | undefined
+  readonly pin: IndexPin
+  /** Measured costs, shared by all namespaces; without them `typicalCosts`. */
+  readonly costs?: Readonly<CostBook> | undefined
+}
+
+export class PlannedIndex implements VectorIndex, SegmentedIndex {
+  readonly kind = "planned"
+  readonly #options: PlannedIndexOptions
+  readonly #arena: VectorArena
+  readonly #exact: ExactIndex
+  readonly #segments: VectorSegments
+  #codes: QuantizedIndex | undefined
+  #graph: HnswIndex | undefined
+  #isClosed = false
+
+  constructor(options: PlannedIndexOptions) {
+    this.#options = options
+    this.#arena = new VectorArena(options.dims, options.slabs.take())
+    this.#exact = new ExactIndex(this.#arena)
+    this.#segments = new VectorSegments(this.#arena)
+  }
+
+  get size(): number {
+    return this.#arena.size
+  }
+
+  upsert(slot: number, vector: Float32Array, seq: number): void {
+    if (this.#arena.set(slot, vector, seq)) this.#sync(slot)
+  }
+
+  remove(slot: number, seq: number): void {
+    if (this.#arena.clear(slot, seq)) this.#sync(slot)
+  }
+
+  search(query: Float32Array, k: number, allowed: Bitmap | undefined): SearchHits {
+    return this.searchExplained(query, k, allowed).hits
+  }
+
+  /** A search with the plan it followed. */
+  searchExplained(
+    query: Float32Array,
+    k: number,
+    allowed: Bitmap | undefined
+  ): { readonly hits: SearchHits; readonly plan: Plan } {
+    const within = this.#uploadFilter(allowed)
+    const chosen = this.#planFor(k, within?.count ?? this.#arena.size, allowed)
+    // A filter that lets everything through would only cost a test for each candidate.
+    const isWhole = within === undefined || within.count === this.#arena.size
+    const hits = this.#searchBy(chosen, query, k, isWhole ? undefined : allowed, isWhole ? undefined : within)
+    return { hits, plan: chosen }
+  }
+
+  /** Scores of the slots' vectors, NaN where a slot has none. */
+  scoresOf(slots: ReadonlyArray<number>, query: Float32Array): Float32Array {
+    const live = slots.filter((slot) => this.#arena.live.has(slot))
+    const scores = this.#arena.scores(this.#arena.prepare(query), live)
+    if (live.length === slots.length) return scores
+    let at = 0
+    return Float32Array.from(slots, (slot) => (this.#arena.live.has(slot) ? scores[at++]! : Number.NaN))
+  }
+
+  /** A copy of the slot's vector, to the arena's precision; undefined if it has none. */
+  vectorOf(slot: number): Float32Array | undefined {
+    return this.#arena.live.has(slot) ? this.#arena.copyOf(slot) : undefined
+  }
+
+  plan(k: number, allowed: Bitmap | undefined): Plan {
+    return this.#planFor(k, this.#uploadFilter(allowed)?.count ?? this.#arena.size, allowed)
+  }
+
+  #planFor(k: number, passing: number, allowed: Bitmap | undefined): Plan {
+    const live = this.#arena.size
+    const codes = this.#codes
+    const graph = this.#graph
+    return plan({
+      k,
+      live,
+      allowed: passing,
+      lists:
+        codes === undefined || codes.lists === 0
+          ? undefined
+          : {
+              count: codes.lists,
+              probes: codes.probesFor(k, passing / live),
+              rerankCorrection: codes.rerankCorrectionFor(k)
+            },
+      graph: graph === undefined ? undefined : { pending: graph.pendingWithin(allowed) },
+      pin: this.#options.pin,
+      costs: this.#options.costs?.current ?? typicalCosts
+    })
+  }
+
+  /**
+   * Builds lists or the graph for about `budgetMillis`; returns the backlog (0: nothing to do until the next change).
+   * `now` is a clock in milliseconds.
+   */
+  work(budgetMillis: number, now: () => number): number {
+    return this.#builder()?.work(budgetMillis, now) ?? 0
+  }
+
+  /** Makes `work` rebuild a graph that has stale elements, so that a snapshot of it may be written. */
+  requestRebuild(): void {
+    this.#graph?.requestRebuild()
+  }
+
+  /** Vectors still to be added to the lists or the graph. */
+  get backlog(): number {
+    if (this.#wantsCodes) return this.#codes?.backlog ?? this.#arena.size
+    if (this.#wantsGraph) return this.#graph?.stats().pending ?? this.#arena.size
+    return 0
+  }
+
+  stats(): IndexStats {
+    return (this.#graph ?? this.#codes ?? this.#exact).stats()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#builder()
+    this.#arena.close()
+  }
+
+  async writeSnapshot(path: string, key: SnapshotKey): Promise<WriteOutcome> {
+    return this.#graph === undefined
+      ? { written: false, reason: "there is no graph" }
+      : this.#graph.writeSnapshot(path, key)
+  }
+
+  /** Call it once, after every live vector was upserted; see `HnswIndex.restore`. */
+  async restore(path: string, key: SnapshotKey): Promise<RestoreOutcome> {
+    this.#builder()
+    return this.#graph === undefined
+      ? { restored: false, reason: "no graph is wanted" }
+      : this.#graph.restore(path, key)
+  }
+
+  changedSegments(): ReadonlyArray<number> {
+    return this.#segments.changedSegments()
+  }
+
+  encodeSegment(segment: number): Uint8Array<ArrayBuffer> | undefined {
+    return this.#segments.encodeSegment(segment)
+  }
+
+  adoptSegment(segment: number, data: Uint8Array): Int32Array | undefined {
+    const slots = this.#segments.adoptSegment(segment, data)
+    if (this.#codes !== undefined || this.#graph !== undefined) slots?.forEach((slot) => this.#syncEngines(slot))
+    return slots
+  }
+
+  #searchBy(
+    { ef, engine, fallsBackToScan }: Plan,
+    query: Float32Array,
+    k: number,
+    allowed: Bitmap | undefined,
+    within: SlotMask | undefined
+  ): SearchHits {
+    if (engine === "quantized" && this.#codes !== undefined)
+      return this.#codes.searchWithin(query, k, within, undefined, fallsBackToScan)
+    this.#codes?.observeOther(query, k, allowed !== undefined)
+    if (engine === "hnsw" && this.#graph !== undefined) return this.#graph.search(query, k, allowed, ef)
+    return within === undefined
+      ? this.#exact.search(query, k, undefined)
+      : this.#arena.scan(this.#arena.prepare(query), k, within)
+  }
+
+  /** Uploads the live slots that the filter lets through. */
+  #uploadFilter(allowed: Bitmap | undefined): SlotMask | undefined {
+    return allowed === undefined ? undefined : this.#arena.uploadMask(this.#arena.live, allowed)
+  }
+
+  #sync(slot: number): void {
+    this.#segments.markChanged(slot)
+    this.#syncEngines(slot)
+  }
+
+  #syncEngines(slot: number): void {
+    this.#codes?.sync(slot)
+    this.#graph?.sync(slot)
+  }
+
+  get #wantsCodes(): boolean {
+    const { pin } = this.#options
+    if (this.#isClosed || (pin !== "auto" && pin !== "quantized")) return false
+    const least = pin === "quantized" ? 1 : this.#codes === undefined ? codesMin : codesKeepMin
+    return this.#arena.size >= least
+  }
+
+  get #wantsGraph(): boolean {
+    const { hnswlib, pin } = this.#options
+    return hnswlib !== undefined && pin === "hnsw" && !this.#isClosed && this.#arena.size > 0
+  }
+
+  /** The engine to build, which is created or closed here as the number of vectors requires. */
+  #builder(): QuantizedIndex | HnswIndex | undefined {
+    if (!this.#wantsCodes) {
+      this.#codes?.close()
+      this.#codes = undefined
+    } else this.#codes ??= new QuantizedIndex(this.#arena)
+    if (!this.#wantsGraph) {
+      this.#graph?.close()
+      this.#graph = undefined
+    } else if (this.#options.hnswlib !== undefined) this.#graph ??= new HnswIndex(this.#options.hnswlib, this.#arena)
+    return this.#codes ?? this.#graph
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * Port of one payment network: read, verify, sign, send and look up a payment. The state machine above it
+ * (`settlement/Settlement.ts`) is the same for every network.
+ *
+ * Invariants: `claim` makes no network call; an error of `broadcast` means unknown, never failed; `look` reads only the
+ * chain, so its result does not depend on who sent the payment.
+ */
+import { Data, type Effect } from "effect"
+import type { PaymentNetwork, PaymentRequirement } from "@muniment/domain/Payment"
+
+/** The payment's own claims, not verified. */
+export interface PaymentClaim {
+  /** `evm:<chain id>:<asset>:<from>:<nonce>` or `svm:<cluster>:<sha256 of the message bytes>`, lower case. */
+  readonly id: string
+  readonly network: PaymentNetwork
+  /** Address that the money comes from. */
+  readonly payer: string
+  /** The scheme's payload as JSON, journalled so that `claim` can read it after a restart. */
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+/** A signed transaction, journalled before it is sent. */
+export interface SignedTransaction {
+  /** Transaction hash (EVM) or signature (Solana); empty when a facilitator sends. */
+  readonly hash: string
+  /** The bytes to send: hex (EVM) or Base64 (Solana). */
+  readonly raw: string
+}
+
+/** State of a payment on the chain. */
+export type ChainView =
+  /** The transaction that brought the money, from any sender. */
+  | { readonly _tag: "Paid"; readonly hash: string; readonly confirmations: number; readonly isFinal: boolean }
+  /** It has not arrived (yet). */
+  | { readonly _tag: "Unpaid"; readonly next: UnpaidNext }
+
+/**
+ * `wait`: it is under way. `resend`: the journalled bytes may still be included. `resign`: they never will be, but the
+ * payment is still valid (the operator's nonce was taken). `never`: the payment has expired or was spent elsewhere; no
+ * money came and none can come.
+ */
+export type UnpaidNext = "wait" | "resend" | "resign" | "never"
+
+/** The payment violates a rule; no money moved. `reason` is for the payer. */
+export class PaymentInvalid extends Data.TaggedError("PaymentInvalid")<{ readonly reason: string }> {}
+/** The network (or the facilitator) is not available. */
+export class ChainUnavailable extends Data.TaggedError("ChainUnavailable")<{
+  readonly network: PaymentNetwork
+  readonly cause: unknown
+}> {}
+
+export interface PaymentChain {
+  readonly network: PaymentNetwork
+  /** True if transactions have no sequence number, so that many may be signed and sent concurrently; default false. */
+  readonly sendsInParallel?: boolean
+  /** The network's part of a 402 body; makes no network call. */
+  readonly requirement: (quote: {
+    readonly units: number
+    readonly resource: string
+    readonly description: string
+  }) => PaymentRequirement
+  /** Reads the scheme's payload: shapes and sizes only. */
+  readonly claim: (payload: unknown) => Effect.Effect<PaymentClaim, PaymentInvalid>
+  /**
+   * Every verification rule, for exactly `units` of USDC to us. `committed`: units of the same payer's earlier payments
+   * under way, which the balance must cover as well (default 0).
+   */
+  readonly verify: (
+    claim: PaymentClaim,
+    units: number,
+    committed?: number
+  ) => Effect.Effect<void, PaymentInvalid | ChainUnavailable>
+  /**
+   * Signs the transaction; sends nothing. The caller allows one at a time, until `broadcast` has ended.
+   * `previous`: the transaction signed for this payment before, to be replaced.
+   */
+  readonly sign: (
+    claim: PaymentClaim,
+    previous?: SignedTransaction
+  ) => Effect.Effect<SignedTransaction, PaymentInvalid | ChainUnavailable>
+  /**
+   * Sends; a transaction that is already known counts as sent. Returns the transaction to journal instead of
+   * `transaction` if only the sender (a facilitator) knows it.
+   */
+  readonly broadcast: (
+    claim: PaymentClaim,
+    transaction: SignedTransaction
+  ) => Effect.Effect<SignedTransaction | void, ChainUnavailable>
+  /** May be called at any later time, also after a restart; `transaction` is the last one journalled. */
+  readonly look: (
+    claim: PaymentClaim,
+    transaction: SignedTransaction,
+    units: number
+  ) => Effect.Effect<ChainView, ChainUnavailable>
+}

@@ -1,0 +1,205 @@
+/**
+ * One step of a journalled payment: asks the chain for its state and does what follows. Used for payments that a request
+ * waits for and for those found by reconciliation.
+ *
+ * Invariants: a transaction is journalled before it is sent; an error after that is never a failure; a payment fails only
+ * if nothing was sent, or if the chain says that no money came and none can come; it is credited only if the chain says
+ * that the money has arrived. Callers run one step of a payment at a time.
+ */
+import { Effect, Semaphore } from "effect"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
+import type { JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import type { Outages } from "./Outages.ts"
+import { countPayment } from "./PaymentMetrics.ts"
+import type {
+  ChainUnavailable,
+  ChainView,
+  PaymentChain,
+  PaymentClaim,
+  PaymentInvalid,
+  SignedTransaction
+} from "../chain/PaymentChain.ts"
+
+/** State of a payment after a step. */
+export type PaymentStep =
+  | { readonly _tag: "Settled"; readonly hash: string }
+  | { readonly _tag: "Failed"; readonly reason: string }
+  /** Settled, but the chain does not contain it any more and never will. */
+  | { readonly _tag: "Lost" }
+  /** Not known yet. */
+  | { readonly _tag: "Open" }
+
+export interface StepOptions {
+  /** The payment was just verified. */
+  readonly isVerified?: boolean
+  /** A transaction may be sent again now. */
+  readonly mayResend: boolean
+}
+
+export class PaymentDriver {
+  readonly #journal: PaymentJournal["Service"]
+  readonly #outages: Outages
+  readonly #confirmations: number
+  readonly #lanes = new Map<PaymentNetwork, Semaphore.Semaphore>()
+
+  /** `confirmations` are required before a payment is credited. */
+  constructor(journal: PaymentJournal["Service"], outages: Outages, confirmations: number) {
+    this.#journal = journal
+    this.#outages = outages
+    this.#confirmations = confirmations
+  }
+
+  step(
+    chain: PaymentChain,
+    payment: JournalledPayment,
+    options: StepOptions
+  ): Effect.Effect<PaymentStep, ChainUnavailable | InsufficientStorage> {
+    return Effect.gen({ self: this }, function* () {
+      // The journal's payload was read before: one that cannot be read now is a defect.
+      const claim = yield* Effect.orDie(chain.claim(payment.payload))
+      if (payment.state !== "verified") {
+        const view = yield* this.#look(chain, claim, payment.transaction ?? nothingSigned, payment.units)
+        return yield* this.#follow(chain, claim, payment, view, options)
+      }
+      const started = yield* Effect.result(this.#start(chain, claim, payment, options))
+      if (started._tag === "Success") {
+        const view = yield* this.#look(chain, claim, started.success, payment.units)
+        const sent = { ...payment, state: "broadcasting", transaction: started.success } as const
+        return yield* this.#follow(chain, claim, sent, view, { mayResend: false })
+      }
+      if (started.failure._tag !== "PaymentInvalid") return yield* started.failure
+      return yield* this.#giveUp(chain, claim, payment, started.failure.reason)
+    }).pipe(Effect.withSpan("PaymentDriver.step"))
+  }
+
+  /** Verified and not sent: it must still be valid. */
+  #start(chain: PaymentChain, claim: PaymentClaim, payment: JournalledPayment, { isVerified }: StepOptions) {
+    const verified =
+      isVerified === true
+        ? Effect.void
+        : this.#outages.watch(chain.network, "verify", chain.verify(claim, payment.units))
+    return Effect.andThen(verified, this.#send(chain, claim, payment))
+  }
+
+  /** Acts on the chain's view of the payment. */
+  #follow(
+    chain: PaymentChain,
+    claim: PaymentClaim,
+    payment: JournalledPayment,
+    view: ChainView,
+    { mayResend }: StepOptions
+  ): Effect.Effect<PaymentStep, ChainUnavailable | InsufficientStorage> {
+    return Effect.gen({ self: this }, function* () {
+      if (view._tag === "Paid") return yield* this.#paid(payment, view)
+      switch (view.next) {
+        case "wait":
+          return open
+        case "resend":
+          if (mayResend && payment.transaction !== undefined) {
+            yield* this.#broadcast(chain, claim, payment, payment.transaction)
+          }
+          return open
+        case "resign":
+          if (mayResend) yield* this.#signAgain(chain, claim, payment)
+          return open
+        case "never":
+          if (payment.state === "settled") return lost
+          return yield* this.#fail(payment, "it expired, or was spent elsewhere, before it reached us")
+      }
+    })
+  }
+
+  /** If refused, the payment stays open: the previous transaction may still arrive, and expiry decides the rest. */
+  #signAgain(chain: PaymentChain, claim: PaymentClaim, payment: JournalledPayment) {
+    return this.#send(chain, claim, payment).pipe(
+      Effect.catchTag("PaymentInvalid", ({ reason }) =>
+        Effect.logDebug("payment not signed again", { payment: payment.id, reason })
+      )
+    )
+  }
+
+  #paid(payment: JournalledPayment, view: ChainView & { readonly _tag: "Paid" }) {
+    return Effect.gen({ self: this }, function* () {
+      const { hash, isFinal } = view
+      if (payment.state === "settled") {
+        if (payment.transaction?.hash !== hash) yield* this.#journal.resettled(payment.id, hash)
+      } else {
+        if (!isFinal && view.confirmations < this.#confirmations) return open
+        yield* this.#journal.settled(payment.id, hash)
+        yield* countPayment(payment.network, "settled")
+      }
+      if (isFinal) yield* this.#journal.finalized(payment.id)
+      return { _tag: "Settled", hash } as const
+    })
+  }
+
+  /** Refused before we sent it. Anyone can submit an EVM authorisation, so the money may have arrived anyway. */
+  #giveUp(chain: PaymentChain, claim: PaymentClaim, payment: JournalledPayment, reason: string) {
+    return Effect.gen({ self: this }, function* () {
+      if (paymentNetworks[chain.network].family === "evm") {
+        const view = yield* this.#look(chain, claim, nothingSigned, payment.units)
+        if (view._tag === "Paid") return yield* this.#paid(payment, view)
+        if (view.next === "wait") return open
+      }
+      return yield* this.#fail(payment, reason)
+    })
+  }
+
+  #fail(payment: JournalledPayment, reason: string) {
+    return this.#journal
+      .failed(payment.id, reason)
+      .pipe(Effect.andThen(countPayment(payment.network, "failed")), Effect.as({ _tag: "Failed", reason } as const))
+  }
+
+  /** Signs, journals, sends; -> what is journalled. One at a time where the operator's transactions are numbered. */
+  #send(
+    chain: PaymentChain,
+    claim: PaymentClaim,
+    payment: JournalledPayment
+  ): Effect.Effect<SignedTransaction, PaymentInvalid | ChainUnavailable | InsufficientStorage> {
+    const sending = Effect.gen({ self: this }, function* () {
+      const signed = yield* this.#outages.watch(chain.network, "sign", chain.sign(claim, payment.transaction))
+      yield* this.#keep(payment, signed)
+      return yield* this.#broadcast(chain, claim, payment, signed)
+    })
+    return chain.sendsInParallel === true ? sending : this.#laneOf(chain.network).withPermits(1)(sending)
+  }
+
+  /** After this call an error means unknown: only the chain can tell. */
+  #broadcast(
+    chain: PaymentChain,
+    claim: PaymentClaim,
+    payment: JournalledPayment,
+    transaction: SignedTransaction
+  ): Effect.Effect<SignedTransaction, InsufficientStorage> {
+    return Effect.uninterruptibleMask((restore) =>
+      restore(this.#outages.watch(chain.network, "broadcast", chain.broadcast(claim, transaction))).pipe(
+        Effect.catchTag("ChainUnavailable", () => Effect.void),
+        Effect.flatMap((replaced) =>
+          replaced === undefined ? Effect.succeed(transaction) : Effect.as(this.#keep(payment, replaced), replaced)
+        )
+      )
+    )
+  }
+
+  /** A settled payment keeps the bytes by which it was settled; only its hash may change, once it is known. */
+  #keep(payment: JournalledPayment, transaction: SignedTransaction) {
+    if (payment.state !== "settled") return this.#journal.broadcasting(payment.id, transaction)
+    return transaction.hash === "" ? Effect.void : this.#journal.resettled(payment.id, transaction.hash)
+  }
+
+  #look(chain: PaymentChain, claim: PaymentClaim, transaction: SignedTransaction, units: number) {
+    return this.#outages.watch(chain.network, "look", chain.look(claim, transaction, units))
+  }
+
+  #laneOf(network: PaymentNetwork): Semaphore.Semaphore {
+    const lane = this.#lanes.get(network) ?? Semaphore.makeUnsafe(1)
+    this.#lanes.set(network, lane)
+    return lane
+  }
+}
+
+const nothingSigned: SignedTransaction = { hash: "", raw: "" }
+const open = { _tag: "Open" } as const
+const lost = { _tag: "Lost" } as const

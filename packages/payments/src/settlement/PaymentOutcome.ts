@@ -1,0 +1,35 @@
+/** A signed payment as the settlement gets it, and the answers it can give. */
+import { Data } from "effect"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+import type { PaymentNetwork } from "@muniment/domain/Payment"
+import type { ChainUnavailable, PaymentInvalid } from "../chain/PaymentChain.ts"
+import type { WirePayment } from "../wire/PaymentHeader.ts"
+
+export interface PaymentRequest {
+  /** Id of the account that is credited; the payer may be someone else. */
+  readonly account: string
+  /** Of USDC, 6 decimals: what the payment must be worth. */
+  readonly units: number
+  readonly wire: WirePayment
+}
+
+export interface PaymentSettled {
+  readonly _tag: "Settled"
+  /** Id of the payment. */
+  readonly payment: string
+  readonly hash: string
+  readonly payer: string
+  readonly network: PaymentNetwork
+  /** It was credited before; nothing was added by this call. */
+  readonly replayed: boolean
+}
+
+/** Pending: sent, or about to be; the service continues without the caller. */
+export type PaymentOutcome = PaymentSettled | { readonly _tag: "Pending"; readonly retryAfterSeconds: number }
+
+/** This payment was made for another account or another amount. */
+export class PaymentConflict extends Data.TaggedError("PaymentConflict")<{ readonly payment: string }> {}
+
+export type PaymentFailure = PaymentInvalid | ChainUnavailable | PaymentConflict | InsufficientStorage
+
+export const pending: PaymentOutcome = { _tag: "Pending", retryAfterSeconds: 5 }

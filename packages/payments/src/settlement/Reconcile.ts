@@ -1,0 +1,95 @@
+/**
+ * Reconciliation: one step for every unfinished payment, at the start and every `Limits.reconcileEveryMillis`. These are
+ * payments left open by a crash, an outage or a client that disconnected, and settled ones that a chain reorganisation
+ * may still remove.
+ *
+ * Invariants: the chain is the only source; an unavailable network delays no other; a credit is taken back only after the
+ * chain has reported the loss twice, a round apart.
+ */
+import { Context, Effect, Layer, Schedule, Semaphore } from "effect"
+import { Limits } from "@muniment/domain/Limits"
+import { type JournalledPayment, PaymentJournal, unfinishedPageMax } from "@muniment/control/payments/PaymentJournal"
+import { countPayment } from "./PaymentMetrics.ts"
+import { Settlement } from "./Settlement.ts"
+
+export class Reconcile extends Context.Service<
+  Reconcile,
+  {
+    /** One round over all unfinished payments; returns their number. */
+    readonly round: Effect.Effect<number>
+  }
+>()("muniment/payments/Reconcile") {
+  /** Rounds run while the layer lives. */
+  static readonly layer: Layer.Layer<Reconcile, never, PaymentJournal | Settlement> = Layer.effect(
+    Reconcile,
+    Effect.suspend(() => make)
+  )
+}
+
+/** Payments looked at concurrently. */
+const concurrentMax = 8
+/** Finality takes minutes, so settled payments are looked at only in every `roundsPerSettled`th round. */
+const roundsPerSettled = 4
+
+const make = Effect.gen(function* () {
+  const journal = yield* PaymentJournal
+  const settlement = yield* Settlement
+  /** Settled payments reported as lost in the last round that looked at them. */
+  const doubted = new Set<string>()
+
+  const look = Effect.fnUntraced(function* (payment: JournalledPayment) {
+    const step = yield* settlement.carryOn(payment)
+    if (step?._tag !== "Lost") return void doubted.delete(payment.id)
+    if (!doubted.has(payment.id)) return void doubted.add(payment.id)
+    yield* journal.reversed(payment.id, "a chain reorganisation removed it")
+    doubted.delete(payment.id)
+    yield* countPayment(payment.network, "reversed")
+    yield* Effect.logWarning("payment reversed: a chain reorganisation removed it", { payment: payment.id })
+  })
+
+  /** A failure of one payment does not stop the others. Outages are logged by `Outages.ts`. */
+  const lookSafely = (payment: JournalledPayment) =>
+    look(payment).pipe(
+      Effect.catchTags({
+        ChainUnavailable: () => Effect.void,
+        InsufficientStorage: () => Effect.logWarning("payment waits: disk full", { payment: payment.id })
+      }),
+      Effect.catchDefect((defect) =>
+        Effect.logError("payment step crashed; reconciliation will retry", { payment: payment.id }, defect)
+      )
+    )
+
+  // One round at a time: a second one would skip payments under way and so clear their doubt.
+  const oneAtATime = yield* Semaphore.make(1)
+  const roundOf = Effect.fn("Reconcile.round")(
+    function* (isWanted: (payment: JournalledPayment) => boolean) {
+      let looked = 0
+      let last: JournalledPayment | undefined
+      // Page by page: payments that stay open must not hide later ones.
+      do {
+        const page = yield* journal.unfinished(last)
+        const wanted = page.filter(isWanted)
+        yield* Effect.forEach(wanted, lookSafely, { concurrency: concurrentMax, discard: true })
+        looked += wanted.length
+        last = page.length < unfinishedPageMax ? undefined : page.at(-1)
+      } while (last !== undefined)
+      return looked
+    },
+    (round) => oneAtATime.withPermits(1)(round)
+  )
+
+  let rounds = 0
+  const due = Effect.suspend(() => {
+    const includesSettled = rounds++ % roundsPerSettled === 0
+    return roundOf(({ state }) => includesSettled || state !== "settled")
+  })
+  yield* due.pipe(
+    Effect.catchDefect((defect) =>
+      Effect.logError("reconciliation round crashed; the next one runs as scheduled", defect)
+    ),
+    Effect.repeat(Schedule.spaced(Limits.reconcileEveryMillis)),
+    Effect.forkScoped
+  )
+
+  return Reconcile.of({ round: roundOf(() => true) })
+})

@@ -1,0 +1,262 @@
+/**
+ * State machine of a payment, the same for all networks (`PaymentChain`): claim by id, verify, journal, send, look until
+ * the money has arrived, credit.
+ *
+ * Invariants: a payment has one run in this process, shared by all its callers (`PaymentRuns`); once a payment is
+ * claimed, the answer is Settled, a final failure, or Pending, and never an error that would make the caller pay twice.
+ */
+import { Clock, Context, Deferred, Effect, Exit, Layer, Option } from "effect"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import type { PaymentNetwork } from "@muniment/domain/Payment"
+import { type JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import { Outages } from "./Outages.ts"
+import { ChainUnavailable, type PaymentChain, type PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
+import { PaymentDriver, type PaymentStep, type StepOptions } from "./PaymentDriver.ts"
+import { countPayment, type PaymentCount } from "./PaymentMetrics.ts"
+import {
+  PaymentConflict,
+  type PaymentFailure,
+  type PaymentOutcome,
+  type PaymentRequest,
+  type PaymentSettled,
+  pending
+} from "./PaymentOutcome.ts"
+import { openPaymentRuns, type PaymentRun, type PaymentRuns } from "./PaymentRuns.ts"
+import { PendingPayments } from "./PendingPayments.ts"
+
+export interface SettlementOptions {
+  /** By network served. */
+  readonly chains: ReadonlyMap<PaymentNetwork, PaymentChain>
+  /** Confirmations required before the payment is credited. */
+  readonly confirmations: number
+}
+
+export class Settlement extends Context.Service<
+  Settlement,
+  {
+    /** Answers within `Limits.settlementWaitMillis`. */
+    readonly pay: (request: PaymentRequest) => Effect.Effect<PaymentOutcome, PaymentFailure>
+    /** One step of a journalled payment; undefined if a run is working on it, or its network is not served. */
+    readonly carryOn: (
+      payment: JournalledPayment
+    ) => Effect.Effect<PaymentStep | undefined, ChainUnavailable | InsufficientStorage>
+    readonly isReachable: (network: PaymentNetwork) => boolean
+  }
+>()("muniment/payments/Settlement") {
+  static readonly layer = (options: SettlementOptions): Layer.Layer<Settlement, never, PaymentJournal> =>
+    Layer.effect(
+      Settlement,
+      Effect.suspend(() => make(options))
+    )
+}
+
+/** Polls between two broadcasts of the same bytes: about a second. */
+const pollsPerResend = 4
+/** How often a caller waits for another caller's run of the same payment. */
+const foreignRunsMax = 2
+
+const make = Effect.fnUntraced(function* (options: SettlementOptions) {
+  const runs = yield* openPaymentRuns
+  const settler = new Settler(yield* PaymentJournal, runs, options)
+  return Settlement.of({
+    pay: Effect.fn("Settlement.pay")((request) => settler.pay(request)),
+    carryOn: Effect.fn("Settlement.carryOn")((payment) => settler.carryOn(payment)),
+    isReachable: (network) => settler.isReachable(network)
+  })
+})
+
+class Settler {
+  readonly #journal: PaymentJournal["Service"]
+  readonly #runs: PaymentRuns
+  readonly #chains: ReadonlyMap<PaymentNetwork, PaymentChain>
+  readonly #driver: PaymentDriver
+  readonly #outages = new Outages()
+  readonly #pendingPayments: PendingPayments
+
+  constructor(journal: PaymentJournal["Service"], runs: PaymentRuns, { chains, confirmations }: SettlementOptions) {
+    this.#journal = journal
+    this.#runs = runs
+    this.#chains = chains
+    this.#driver = new PaymentDriver(journal, this.#outages, confirmations)
+    this.#pendingPayments = new PendingPayments(journal)
+  }
+
+  isReachable(network: PaymentNetwork): boolean {
+    return this.#outages.isReachable(network)
+  }
+
+  pay(request: PaymentRequest): Effect.Effect<PaymentOutcome, PaymentFailure> {
+    const chain = this.#chains.get(request.wire.network)
+    if (chain === undefined) return Effect.fail(notServed(request.wire.network, this.#chains))
+    return Effect.flatMap(chain.claim(request.wire.payload), (claim) => this.#enter(chain, claim, request)).pipe(
+      Effect.onExit((exit) => countAnswer(chain.network, outcomeOf(exit)))
+    )
+  }
+
+  /** Joins the run of this payment, or starts it. */
+  #enter(chain: PaymentChain, claim: PaymentClaim, request: PaymentRequest) {
+    return Effect.gen({ self: this }, function* () {
+      for (let wait = 0; wait < foreignRunsMax; wait++) {
+        const run = yield* this.#runs.joinOrStart(claim.id, request, this.#settle(chain, claim, request))
+        if (run === undefined) return yield* this.#turnAway(claim, request)
+        const answer = yield* Effect.exit(Deferred.await(run.answer))
+        if (isSame(run.request, request)) return yield* answer
+      }
+      return pending
+    })
+  }
+
+  /** No room for a run: the caller of a journalled payment must not read that nothing was taken. */
+  #turnAway({ id, network }: PaymentClaim, request: PaymentRequest) {
+    return Effect.gen({ self: this }, function* () {
+      const known = yield* this.#journal.find(id)
+      return known === undefined ? yield* overloaded(network) : ((yield* standingOf(known, request)) ?? pending)
+    })
+  }
+
+  #settle(
+    chain: PaymentChain,
+    claim: PaymentClaim,
+    request: PaymentRequest
+  ): Effect.Effect<PaymentOutcome, PaymentFailure> {
+    return Effect.gen({ self: this }, function* () {
+      const known = yield* this.#journal.find(claim.id)
+      if (known !== undefined) return yield* this.#resume(chain, known, request)
+      const { account, units } = request
+      const { id, network, payer, payload } = claim
+      const taken = yield* this.#pendingPayments.during({ id, network, payer, units }, (committed) =>
+        Effect.andThen(
+          this.#outages.watch(network, "verify", chain.verify(claim, units, committed)),
+          this.#journal.claim({ id, account, network, payer, units, payload })
+        )
+      )
+      if (taken._tag === "Taken") return yield* this.#resume(chain, taken.payment, request)
+      return yield* this.#follow(chain, taken.payment, true)
+    }).pipe(Effect.withSpan("Settlement.settle"))
+  }
+
+  /** Continues a journalled payment. */
+  #resume(chain: PaymentChain, payment: JournalledPayment, request: PaymentRequest) {
+    return Effect.flatMap(standingOf(payment, request), (standing) =>
+      standing === undefined ? this.#follow(chain, payment, false) : Effect.succeed(standing)
+    )
+  }
+
+  /** Steps until the payment is settled, has failed, or the time is over; then reconciliation continues. */
+  #follow(
+    chain: PaymentChain,
+    claimed: JournalledPayment,
+    isVerified: boolean
+  ): Effect.Effect<PaymentOutcome, PaymentInvalid> {
+    return Effect.gen({ self: this }, function* () {
+      const until = (yield* Clock.currentTimeMillis) + Limits.settlementWaitMillis
+      let payment: JournalledPayment | undefined = claimed
+      for (let poll = 0; payment !== undefined; poll++) {
+        const options = { isVerified, mayResend: poll % pollsPerResend === 0 }
+        const step = yield* Effect.result(this.#stepOf(chain, payment, options))
+        if (step._tag === "Success") {
+          if (step.success._tag === "Settled") return settledOf(payment, step.success.hash, false)
+          if (step.success._tag === "Failed") return yield* new PaymentInvalid({ reason: step.success.reason })
+        } else if (step.failure._tag === "InsufficientStorage") {
+          yield* Effect.logWarning("payment waits: disk full", { payment: payment.id })
+          return pending
+        } else if ((yield* this.#journal.find(payment.id))?.state === "verified") {
+          // Nothing was sent, and another attempt costs more requests than reconciliation's look.
+          return pending
+        }
+        if ((yield* Clock.currentTimeMillis) >= until) return pending
+        yield* Effect.sleep(Limits.settlementPollMillis)
+        payment = yield* this.#journal.find(payment.id)
+      }
+      return yield* Effect.die(new Error(`the journal has lost payment ${claimed.id}`))
+    })
+  }
+
+  /** A defect is logged and not answered: the caller of a claimed payment must not read that it failed. */
+  #stepOf(chain: PaymentChain, payment: JournalledPayment, options: StepOptions) {
+    return Effect.catchDefect(this.#driver.step(chain, payment, options), (defect) =>
+      Effect.andThen(
+        Effect.logError("payment step crashed; reconciliation will retry", { payment: payment.id }, defect),
+        new ChainUnavailable({ network: chain.network, cause: "a defect" })
+      )
+    )
+  }
+
+  carryOn(payment: JournalledPayment): Effect.Effect<PaymentStep | undefined, ChainUnavailable | InsufficientStorage> {
+    const chain = this.#chains.get(payment.network)
+    if (chain === undefined) return Effect.succeed(undefined)
+    const step = Effect.gen({ self: this }, function* () {
+      // It may have changed since the page was read.
+      const now = yield* this.#journal.find(payment.id)
+      return now === undefined || !isOpen(now) ? undefined : yield* this.#driver.step(chain, now, { mayResend: true })
+    })
+    return this.#runs.alone(payment.id, step)
+  }
+}
+
+const isSame = (one: PaymentRun["request"], { account, units }: Pick<PaymentRequest, "account" | "units">): boolean =>
+  one !== undefined && one.account === account && one.units === units
+
+/** The answer that the journal alone can give; undefined if the payment is still under way. */
+const standingOf = Effect.fnUntraced(function* (
+  payment: JournalledPayment,
+  request: PaymentRequest
+): Effect.fn.Return<PaymentOutcome | undefined, PaymentInvalid | PaymentConflict> {
+  if (!isSame(payment, request)) return yield* new PaymentConflict({ payment: payment.id })
+  switch (payment.state) {
+    case "settled":
+    case "finalized":
+      return settledOf(payment, payment.transaction?.hash ?? "", true)
+    case "failed":
+      return yield* new PaymentInvalid({ reason: payment.reason ?? "this payment has already failed; sign a new one" })
+    case "reversed":
+      return yield* new PaymentInvalid({ reason: "a chain reorganisation removed this payment; sign a new one" })
+    case "verified":
+    case "broadcasting":
+      return undefined
+  }
+})
+
+const isOpen = ({ state }: JournalledPayment): boolean =>
+  state === "verified" || state === "broadcasting" || state === "settled"
+
+const settledOf = ({ id, network, payer }: JournalledPayment, hash: string, replayed: boolean): PaymentSettled => ({
+  _tag: "Settled",
+  payment: id,
+  hash,
+  payer,
+  network,
+  replayed
+})
+
+const notServed = (network: PaymentNetwork, chains: ReadonlyMap<PaymentNetwork, PaymentChain>) => {
+  const served = [...chains.keys()].join(", ")
+  return new PaymentInvalid({ reason: `payments on ${network} are not accepted; accepted are: ${served}` })
+}
+
+const overloaded = (network: PaymentNetwork) =>
+  Effect.fail(new ChainUnavailable({ network, cause: "too many payments are under way; retry with a delay" }))
+
+/** A new settlement is counted where it is credited. */
+const countAnswer = (network: PaymentNetwork, outcome: PaymentCount | undefined): Effect.Effect<void> =>
+  outcome === undefined ? Effect.void : countPayment(network, outcome)
+
+const outcomeOf = (exit: Exit.Exit<PaymentOutcome, PaymentFailure>): PaymentCount | undefined => {
+  if (Exit.isSuccess(exit)) {
+    if (exit.value._tag === "Pending") return "pending"
+    return exit.value.replayed ? "replayed" : undefined
+  }
+  const failure = Option.getOrUndefined(Exit.findErrorOption(exit))
+  switch (failure?._tag) {
+    case "PaymentInvalid":
+      return "invalid"
+    case "PaymentConflict":
+      return "conflict"
+    case "ChainUnavailable":
+    case "InsufficientStorage":
+      return "unavailable"
+    case undefined:
+      return undefined
+  }
+}

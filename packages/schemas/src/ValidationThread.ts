@@ -1,0 +1,37 @@
+/**
+ * One validation thread: a heap cap and a deadline for each request. It answers one request at a time; a lost
+ * thread takes only that request with it.
+ */
+import { openWorkerThread, type WorkerFailure } from "@muniment/worker/WorkerThread"
+import { Effect, type Scope } from "effect"
+import type { Outcome } from "./CompiledSchemas.ts"
+import { validationDeadlineMillis, type ValidationRequest } from "./ValidationProtocol.ts"
+
+export interface ValidationThread {
+  /** Starts the thread if it is not running; succeeds when it is warm. */
+  readonly start: Effect.Effect<void, WorkerFailure>
+  readonly validate: (request: ValidationRequest) => Effect.Effect<ReadonlyArray<Outcome>, WorkerFailure>
+}
+
+export const threadLimits = {
+  deadlineMillis: validationDeadlineMillis,
+  heapMegabytesMax: 128,
+  youngHeapMegabytesMax: 32,
+  stackMegabytes: 4
+} as const
+export type ThreadLimits = { readonly [Name in keyof typeof threadLimits]: number }
+
+export const openValidationThread = Effect.fn("ValidationThread.open")(function* ({
+  deadlineMillis,
+  ...memory
+}: ThreadLimits = threadLimits): Effect.fn.Return<ValidationThread, never, Scope.Scope> {
+  const thread = yield* openWorkerThread<ValidationRequest, ReadonlyArray<Outcome>>({
+    ...memory,
+    name: "validation",
+    entry: new URL("./ValidationWorker.ts", import.meta.url),
+    concurrency: 1,
+    // Tenants wait for their turn in `SchemaValidator`.
+    queueMax: 0
+  })
+  return { start: thread.start, validate: (request) => thread.ask(request, { deadlineMillis }) }
+})

@@ -1,0 +1,189 @@
+/**
+ * The layer graph of one server without its listener: the only place that combines engine, control, models and trust.
+ * Floors from top to bottom; each uses the ones below it.
+ */
+import { Clock, Effect, Layer, Option } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { credits } from "@muniment/domain/Money"
+import { type HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
+import { MemorySearch } from "@muniment/engine/search/MemorySearch"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { type CostBook, measureCosts, typicalCosts } from "@muniment/engine/vectors/planner/IndexCosts"
+import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
+import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
+import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
+import { MemoryMap } from "@muniment/insight/map/MemoryMap"
+import { Accounts } from "@muniment/control/accounts/Accounts"
+import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
+import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
+import { JobLog } from "@muniment/control/jobs/JobLog"
+import { Ledger } from "@muniment/control/credits/Ledger"
+import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
+import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
+import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
+import { Wallets } from "@muniment/control/accounts/Wallets"
+import { Embedder } from "@muniment/models/Embedder"
+import { Payments } from "@muniment/payments/Payments"
+import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
+import { layerRpc } from "@muniment/trust/ContractWallets"
+import { grantPrefix } from "@muniment/trust/Grant"
+import { KeyRing } from "@muniment/trust/KeyRing"
+import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
+import { AttestationService } from "./attestations/AttestationService.ts"
+import type { ServerConfig } from "./Config.ts"
+import { ChargedCalls } from "./credits/ChargedCalls.ts"
+import { OpenCharges } from "./credits/OpenCharges.ts"
+import { PaymentDesk } from "./credits/PaymentDesk.ts"
+import { DataDirectory } from "./DataDirectory.ts"
+import { ConversationExtraction } from "./extraction/ConversationExtraction.ts"
+import { extractionDeadline, extractorChoice } from "./extraction/ExtractorChoice.ts"
+import { demandFreeAddress } from "./http/Listener.ts"
+import { Housekeeping } from "./jobs/Housekeeping.ts"
+import { Reembed } from "./jobs/Reembed.ts"
+import { StorageInsurance } from "./jobs/StorageInsurance.ts"
+import { KnownKinds } from "./memories/KnownKinds.ts"
+import { MemoryService } from "./memories/MemoryService.ts"
+import { TextEmbedding } from "./memories/TextEmbedding.ts"
+import { OperatorService } from "./operator/OperatorService.ts"
+import { CallerSearch } from "./search/CallerSearch.ts"
+import { SharedAccess } from "./search/SharedAccess.ts"
+
+/** The service, its floors from top to bottom. */
+export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
+  callsLayer(config, hnswlib).pipe(
+    Layer.provideMerge(moneyLayer(config)),
+    Layer.provideMerge(trustServicesLayer(config)),
+    Layer.provideMerge(MemoryService.layer),
+    Layer.provideMerge(Layer.mergeAll(extractorChoice(config.llm), MemoryMap.layer)),
+    Layer.provideMerge(Reembed.layer),
+    Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, TextEmbedding.layer)),
+    Layer.provideMerge(Layer.mergeAll(engineLayer(config, hnswlib), embedderLayer(config), SchemaValidator.layer)),
+    Layer.provideMerge(
+      Layer.mergeAll(controlLayer(config), trustLayer(config)).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+    ),
+    // After the lock of the directory, before the models: a start that cannot succeed ends at once.
+    Layer.provideMerge(Layer.effectDiscard(demandFreeAddress(config))),
+    Layer.provideMerge(
+      DataDirectory.layer({
+        path: config.dataDirectory,
+        operatorToken: Option.getOrUndefined(config.operatorToken)
+      })
+    )
+  )
+
+/** What handlers and jobs call. */
+const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
+  Layer.mergeAll(
+    OperatorService.layer({ hnswlib, index: config.index }),
+    ConversationExtraction.layer({ deadlineMillis: extractionDeadline(config.llm) }),
+    CallerSearch.layer,
+    Housekeeping.layer,
+    ChargedCalls.layer,
+    // Charges left open by a crash are decided before the daily job reads balances.
+    StorageInsurance.layer.pipe(Layer.provide(OpenCharges.layer))
+  )
+
+const moneyLayer = ({ payments, publicUrl }: ServerConfig) =>
+  PaymentDesk.layer({ publicUrl: Option.getOrUndefined(publicUrl) }).pipe(Layer.provideMerge(paymentsLayer(payments)))
+
+const trustServicesLayer = ({ grantPrefixes, issuer, serviceName }: ServerConfig) =>
+  Layer.mergeAll(
+    AttestationService.layer({ serviceName, issuer: Option.getOrElse(issuer, () => serviceName) }),
+    SharedAccess.layer({ grantPrefixes: [grantPrefix(serviceName), ...grantPrefixes] })
+  )
+
+/** Everything that is kept in control.db. */
+const controlLayer = ({ apiKeyPrefix, dataDirectory, monthlyAllowanceCredits }: ServerConfig) =>
+  PaymentJournal.layer.pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Accounts.layer,
+        ApiKeyStore.layerWith({ keyPrefix: apiKeyPrefix }),
+        SchemaRegistry.layer,
+        NamespaceDirectory.layer,
+        Wallets.layer,
+        GrantRevocations.layer,
+        IdempotencyStore.layer,
+        Ledger.layer({ monthlyAllowance: credits(monthlyAllowanceCredits) }),
+        JobLog.layer,
+        ModelUsage.layer
+      )
+    ),
+    Layer.provideMerge(ControlDatabase.layer(dataDirectory))
+  )
+
+const trustLayer = ({ dataDirectory, evmRpcUrl }: ServerConfig) =>
+  Layer.mergeAll(
+    KeyRing.layer(dataDirectory),
+    SignatureVerifier.layer.pipe(
+      Layer.provide(Option.match(evmRpcUrl, { onNone: () => Layer.empty, onSome: layerRpc }))
+    )
+  )
+
+const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
+  MemorySearch.layer.pipe(
+    Layer.provideMerge(
+      Layer.unwrap(
+        Effect.map(indexSettings(config, hnswlib), (index) =>
+          NamespaceHost.layer({ dataDirectory: config.dataDirectory, index, openMax: config.openNamespacesMax })
+        )
+      )
+    ),
+    Layer.provide(sqliteNamespaceStore(config.dataDirectory, { commitsOn: "thread" }))
+  )
+
+const indexSettings = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
+  Effect.gen(function* () {
+    const slabs = new SlabPool(loadKernels())
+    const costs: CostBook = { current: typicalCosts }
+    yield* Effect.forkScoped(calibrate(costs, slabs))
+    return { hnswlib, pin: config.index, slabs, costs }
+  })
+
+/** Measures the costs of vector searches on this machine, in the background, and replaces `typicalCosts`. */
+const calibrate = (costs: CostBook, slabs: SlabPool) =>
+  Effect.gen(function* () {
+    yield* Effect.sleep(calibrationDelay)
+    const clock = yield* Clock.Clock
+    const steps = measureCosts(slabs.take(), () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
+    for (;;) {
+      const step = steps.next()
+      if (step.done === true) {
+        costs.current = step.value
+        return yield* Effect.logInfo("costs of vector searches, microseconds", costs.current)
+      }
+      yield* Effect.yieldNow
+    }
+  })
+
+/** Later than the start of the service. */
+const calibrationDelay = "5 seconds"
+
+const embedderLayer = (config: ServerConfig) =>
+  config.embeddingModel === "none"
+    ? Embedder.layerUnavailable
+    : Embedder.layer({
+        modelsDir: config.modelsDirectory,
+        modelId: config.embeddingModel === "auto" ? undefined : config.embeddingModel
+      })
+
+/** Without networks the code of payments is not loaded. */
+const paymentsLayer = ({ confirmations, evm, facilitatorUrl, networks, solana }: ServerConfig["payments"]) =>
+  networks.length === 0
+    ? Payments.layerNone
+    : Payments.layer({
+        networks,
+        evm: familyOf(evm),
+        solana: familyOf(solana),
+        facilitatorUrl: Option.getOrUndefined(facilitatorUrl),
+        confirmations
+      })
+
+const familyOf = ({ operatorKey, payTo, rpcUrl }: ServerConfig["payments"]["evm"]) => ({
+  payTo: Option.getOrUndefined(payTo),
+  operatorKey: Option.getOrUndefined(operatorKey),
+  rpcUrl: Option.getOrUndefined(rpcUrl)
+})

@@ -1,0 +1,67 @@
+/**
+ * The page at `/docs`: the contract for people, with forms that call the service. It shows `/openapi.json` as the
+ * service serves it. `page.js` runs in the browser as it is.
+ *
+ * Invariant: the page loads nothing from another origin and calls none; `contentSecurityPolicy` holds browsers to it.
+ */
+import { readFileSync } from "node:fs"
+import { Layer } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { handbookPath } from "../handbook/HandbookPages.ts"
+
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'"
+].join("; ")
+
+/** Paths are relative to the page, so that a proxy may serve it below a path. */
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Muniment</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/page.css">
+<script type="module" src="docs/page.js"></script>
+</head>
+<body>
+<nav><a href="docs">API</a> | <a href="${handbookPath.slice(1)}">Handbook</a> | <a href="openapi.json">OpenAPI</a> | <a href="llms.txt">llms.txt</a></nav>
+<header>
+<h1>Muniment</h1>
+<div id="description"></div>
+<form><label><span>API key, or the operator token for routes below /admin; it is sent with every call and not stored</span><input id="key" type="password" autocomplete="off"></label></form>
+</header>
+<main><noscript>This page needs JavaScript; the contract is in openapi.json.</noscript></main>
+</body>
+</html>
+`
+
+const file = (name: string) => readFileSync(new URL(name, import.meta.url), "utf8")
+
+export const docsRoutes = Layer.mergeAll(
+  HttpRouter.add(
+    "GET",
+    "/docs",
+    HttpServerResponse.text(page, {
+      contentType: "text/html; charset=utf-8",
+      headers: { "content-security-policy": contentSecurityPolicy, "referrer-policy": "no-referrer" }
+    })
+  ),
+  HttpRouter.add(
+    "GET",
+    "/docs/page.js",
+    HttpServerResponse.text(file("page.js"), { contentType: "text/javascript; charset=utf-8" })
+  ),
+  HttpRouter.add(
+    "GET",
+    "/docs/page.css",
+    HttpServerResponse.text(file("page.css"), { contentType: "text/css; charset=utf-8" })
+  )
+)

@@ -1,0 +1,38 @@
+/** The pages of the handbook: Markdown files of the repository that the service serves under `/docs/handbook`. */
+
+export interface HandbookPage {
+  readonly name: string
+  readonly title: string
+  /** Relative to the root of the repository. */
+  readonly file: string
+}
+
+const page = (name: string, title: string, file = `packages/server/docs/${name}.md`): HandbookPage => ({
+  name,
+  title,
+  file
+})
+
+export const handbookPages: ReadonlyArray<HandbookPage> = [
+  page("configuration", "Configuration"),
+  page("operations", "Operations: health, backup, upgrade, metrics"),
+  page("conversations", "Conversations, answers, maps, language models"),
+  page("search", "How search works"),
+  page("mcp", "MCP: memory as tools for agents"),
+  page("trust", "Trust and sharing: wallets, grants, attestations"),
+  page("money", "Money: credits, plans, payments"),
+  page("security", "Security notes"),
+  page("benchmarks", "Benchmarks"),
+  page("client", "TypeScript client", "packages/client/README.md"),
+  page("command-line", "Command line", "packages/cli/README.md"),
+  page("contract", "The contract of /v1", "packages/domain/README.md"),
+  page("architecture", "Architecture", ".github/ARCHITECTURE.md"),
+  page("walks", "Four walks through the code"),
+  page("format", "Bytes on disk", "packages/engine/docs/format.md")
+]
+
+export const handbookPath = "/docs/handbook"
+export const handbookPagePath = ({ name }: HandbookPage): `/${string}` => `${handbookPath}/${name}`
+
+/** Paths of the index and of every page. */
+export const handbookPaths: ReadonlyArray<string> = [handbookPath, ...handbookPages.map(handbookPagePath)]

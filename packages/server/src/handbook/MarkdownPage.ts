@@ -1,0 +1,54 @@
+/**
+ * Markdown of the handbook to HTML, by `marked`.
+ *
+ * Invariants: HTML inside Markdown is shown as text; a link leads to a page of the handbook or to the web, and a link to
+ * any other file becomes its text.
+ */
+import { posix } from "node:path"
+import { Marked } from "marked"
+import { handbookPagePath, handbookPages } from "./HandbookPages.ts"
+
+/** `file` is where the text stands in the repository: its links are relative to that. */
+export const renderMarkdown = (markdown: string, file: string): string =>
+  new Marked({
+    gfm: true,
+    renderer: {
+      html: ({ text }) => escapeHtml(text),
+      image: ({ text }) => escapeHtml(text),
+      heading({ depth, text, tokens }) {
+        return `<h${depth} id="${headingId(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+      },
+      link({ href, tokens }) {
+        const text = this.parser.parseInline(tokens)
+        const target = linkTarget(href, file)
+        return target === undefined ? text : `<a href="${escapeHtml(target)}" rel="noreferrer">${text}</a>`
+      }
+    }
+  }).parse(markdown, { async: false })
+
+/** Undefined: a file that the handbook does not have. */
+const linkTarget = (href: string, file: string): string | undefined => {
+  if (href.startsWith("#") || /^https?:\/\//.test(href)) return href
+  const [path = "", anchor] = href.split("#")
+  const target = posix.join(posix.dirname(file), path)
+  const page = handbookPages.find((each) => each.file === target)
+  if (page === undefined) return undefined
+  return anchor === undefined ? handbookPagePath(page) : `${handbookPagePath(page)}#${anchor}`
+}
+
+/** As GitHub makes them, so that an anchor works in both places. */
+const headingId = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replace(/\s/g, "-")
+
+const entities = new Map([
+  ["&", "&amp;"],
+  ["<", "&lt;"],
+  [">", "&gt;"],
+  ['"', "&quot;"],
+  ["'", "&#39;"]
+])
+
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => entities.get(character)!)

@@ -1,0 +1,162 @@
+/**
+ * Middleware between a request's credentials and its handler, as `@muniment/domain/api/Middleware` declares it: size
+ * and media type of the body, rate limits, `Idempotency-Key`, charge. Each is built once per endpoint and left out
+ * where it has nothing to do. `Authorization.ts` and `Validation.ts` hold the other two.
+ */
+import { ByteSize, Clock, Context, Effect, Layer } from "effect"
+import { HttpIncomingMessage, HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
+import {
+  BodyLimit,
+  Caller,
+  Charging,
+  CurrentCall,
+  Idempotency,
+  RateLimiting,
+  RequestToken
+} from "@muniment/domain/api/Middleware"
+import { Price } from "@muniment/domain/api/Operation"
+import { PayloadTooLarge, RateLimited, UnsupportedMediaType } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import { type MicroCredits, toCredits } from "@muniment/domain/Money"
+import { rateLimitOf } from "@muniment/domain/Plans"
+import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
+import type { Purses } from "@muniment/control/credits/Ledger"
+import { sha256Hex } from "@muniment/trust/CanonicalJson"
+import { answerHeaders } from "../answerHeaders.ts"
+import { ChargedCalls, freeCall } from "../credits/ChargedCalls.ts"
+import { httpCarrier } from "../credits/PaymentCarrier.ts"
+import { type KeptAnswer, once } from "./once.ts"
+import { TokenBuckets } from "./TokenBuckets.ts"
+
+export const maxBodySize = Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(Limits.requestBodyBytesMax))
+
+/** 413 above `Limits.requestBodyBytesMax`, 415 for anything but JSON, before anything else looks at the body. */
+export const bodyLimit = Layer.succeed(BodyLimit, (handler, { endpoint }) =>
+  HttpMethod.hasBody(endpoint.method) ? Effect.andThen(checkBody, handler) : handler
+)
+
+const checkBody = Effect.gen(function* () {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  if (hasNoBody(request)) return
+  if (Number(request.headers["content-length"] ?? 0) > Limits.requestBodyBytesMax) return yield* tooLarge()
+  const mediaType = (request.headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase()
+  if (mediaType !== "application/json") {
+    return yield* new UnsupportedMediaType({
+      code: "unsupported_media_type",
+      error: "a body must be application/json"
+    })
+  }
+  // The size of a chunked body is known once it is read; the request keeps the bytes for the handler.
+  yield* Effect.catch(request.arrayBuffer, tooLarge)
+})
+
+const hasNoBody = (request: HttpServerRequest.HttpServerRequest): boolean => {
+  const length = request.headers["content-length"]
+  return request.headers["transfer-encoding"] === undefined && (length === undefined || length === "0")
+}
+
+const tooLarge = () =>
+  Effect.fail(
+    new PayloadTooLarge({
+      code: "payload_too_large",
+      error: `the body is above ${Limits.requestBodyBytesMax} bytes`
+    })
+  )
+
+/** By account; wallets without a plan apart. The headers say on every answer how much is left. */
+export const rateLimiting = (options: { readonly isOn: boolean }) =>
+  Layer.sync(RateLimiting, () => {
+    const buckets = new TokenBuckets(Limits.rateLimitedCallersMax)
+    return (handler) => (options.isOn ? Effect.andThen(takeToken(buckets), handler) : handler)
+  })
+
+const takeToken = Effect.fnUntraced(function* (buckets: TokenBuckets) {
+  const caller = yield* Caller
+  const rate = rateLimitOf(caller)
+  if (rate === undefined) return
+  const allowance = buckets.take(
+    caller.keyId === undefined ? `wallet:${caller.account.id}` : caller.account.id,
+    rate,
+    yield* Clock.currentTimeMillis
+  )
+  yield* answerHeaders({
+    "x-ratelimit-limit": String(allowance.limit),
+    "x-ratelimit-remaining": String(allowance.remaining),
+    "x-ratelimit-reset": String(allowance.resetSeconds),
+    ...(!allowance.isAllowed && { "retry-after": String(allowance.retryAfterSeconds) })
+  })
+  if (allowance.isAllowed) return
+  return yield* new RateLimited({
+    code: "rate_limited",
+    error: `more requests than the plan "${caller.account.plan}" allows; try again in ${allowance.retryAfterSeconds} s`
+  })
+})
+
+/** Answers a repeated write as `once` does; a request without the header has no token. */
+export const idempotency = Layer.effect(
+  Idempotency,
+  Effect.map(IdempotencyStore, (store) => (handler, { endpoint }) => {
+    const first = (token: RequestToken["Service"]) => Effect.provideService(handler, RequestToken, token)
+    if (endpoint.method === "GET") return first(undefined)
+    return Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const clientKey = request.headers["idempotency-key"]
+      if (clientKey === undefined) return yield* first(undefined)
+      const { account } = yield* Caller
+      const body = HttpMethod.hasBody(request.method)
+        ? new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
+        : new Uint8Array()
+      const contentHash = sha256Hex(body)
+      const repeatable = {
+        account: account.id,
+        route: `${endpoint.method} ${endpoint.path}`,
+        clientKey,
+        contentHash,
+        fingerprint: sha256Hex(`${request.method} ${request.url}\n${contentHash}`)
+      }
+      const outcome = yield* once(store, repeatable, first, keptAnswer)
+      if (outcome._tag === "First") return outcome.value
+      const { status, text } = outcome.answer
+      return HttpServerResponse.text(text, { status, contentType: "application/json" }).pipe(
+        HttpServerResponse.setHeader("idempotency-replayed", "true")
+      )
+    })
+  })
+)
+
+/** Successes are kept. */
+const keptAnswer = ({ body, status }: HttpServerResponse.HttpServerResponse): KeptAnswer | undefined =>
+  status < 300 && body._tag === "Uint8Array" ? { status, text: new TextDecoder().decode(body.body) } : undefined
+
+/** Gives the handler its `PricedCall`; the answer says what the call cost and what is left. */
+export const charging = Layer.effect(
+  Charging,
+  Effect.map(ChargedCalls, (calls) => (handler, { endpoint }) => {
+    const price = Context.get(endpoint.annotations, Price)
+    return Effect.gen(function* () {
+      const caller = yield* Caller
+      const token = yield* RequestToken
+      const request = yield* HttpServerRequest.HttpServerRequest
+      if (price === 0) return yield* Effect.provideService(handler, CurrentCall, freeCall(caller, token))
+      const operation = {
+        caller,
+        operation: endpoint.identifier,
+        price,
+        isWrite: endpoint.method !== "GET",
+        token,
+        carrier: () => httpCarrier(request)
+      }
+      const { charged, purses, value } = yield* calls.charge(operation, (call) =>
+        Effect.provideService(handler, CurrentCall, call)
+      )
+      yield* answerHeaders(creditHeaders(charged, purses))
+      return value
+    })
+  })
+)
+
+/** Both purses together; `unlimited` on the owner's plan. */
+const creditHeaders = (charged: MicroCredits, { allowance, balance, isUnlimited }: Purses) => ({
+  "x-credits-charged": String(toCredits(charged)),
+  "x-credits-remaining": isUnlimited ? "unlimited" : String(toCredits(allowance + balance))
+})

@@ -1,0 +1,278 @@
+/**
+ * Search as a caller sees it (contract: Search): in their own memories, in those shared with them, or in both; as
+ * memories, as an answer made of them, or as a map of their topics. For REST and MCP.
+ *
+ * Invariants: grants are checked before the price is reserved; the service attests the source of shared
+ * memories that it returns, and of no others.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { Identity } from "@muniment/domain/Account"
+import type { SourceAttestation } from "@muniment/domain/Attestation"
+import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
+import { InvalidRequest, Unavailable } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import type { SearchHit } from "@muniment/domain/Memory"
+import type { IndexExplanation, SearchResult } from "@muniment/domain/SearchResult"
+import { type MemoryHit, MemorySearch } from "@muniment/engine/search/MemorySearch"
+import type { NamespacePlan } from "@muniment/engine/namespace/NamespaceReader"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
+import { MemoryMap } from "@muniment/insight/map/MemoryMap"
+import { AttestationService, type SharedSource } from "../attestations/AttestationService.ts"
+import { searchHit } from "../memories/MemoryViews.ts"
+import { TextEmbedding } from "../memories/TextEmbedding.ts"
+import type { SearchBatch, SearchQuery, SearchReach } from "./SearchQuery.ts"
+import { SharedAccess, type SharedNamespace } from "./SharedAccess.ts"
+
+type SearchFailure = InvalidRequest | ChargeFailure
+
+export interface BatchResult {
+  /** In the order of the queries. */
+  readonly results: ReadonlyArray<{ readonly memories: ReadonlyArray<SearchHit> }>
+  readonly searchedAt: string
+  readonly sourceAttestations?: SourceAttestations
+}
+
+/** By grantor, spelled as in the grant. */
+type SourceAttestations = Readonly<Record<string, SourceAttestation>>
+
+export class CallerSearch extends Context.Service<
+  CallerSearch,
+  {
+    readonly search: (call: PricedCall, query: SearchQuery) => Effect.Effect<SearchResult, SearchFailure>
+    readonly searchBatch: (call: PricedCall, batch: SearchBatch) => Effect.Effect<BatchResult, SearchFailure>
+  }
+>()("muniment/server/CallerSearch") {
+  static readonly layer = Layer.effect(
+    this,
+    Effect.gen(function* () {
+      const parts: Parts = {
+        access: yield* SharedAccess,
+        attestations: yield* AttestationService,
+        directory: yield* NamespaceDirectory,
+        embedding: yield* TextEmbedding,
+        searcher: yield* MemorySearch,
+        writer: yield* AnswerWriter,
+        maps: yield* MemoryMap
+      }
+      return {
+        search: (call, query) => search(parts, call, query),
+        searchBatch: (call, batch) => searchBatch(parts, call, batch)
+      }
+    })
+  )
+}
+
+interface Parts {
+  readonly access: SharedAccess["Service"]
+  readonly attestations: AttestationService["Service"]
+  readonly directory: NamespaceDirectory["Service"]
+  readonly embedding: TextEmbedding["Service"]
+  readonly searcher: MemorySearch["Service"]
+  readonly writer: AnswerWriter["Service"]
+  readonly maps: MemoryMap["Service"]
+}
+
+const search = Effect.fn("CallerSearch.search")(function* (parts: Parts, call: PricedCall, query: SearchQuery) {
+  const shared = yield* reserved(parts, call, query)
+  const found = yield* find(parts, call, query, shared)
+  const result = yield* resultOf(parts, call, query, found, ownersOf(shared))
+  return {
+    ...result,
+    ...(query.explain && { explain: { index: found.index } }),
+    searchedAt: yield* isoNow
+  }
+})
+
+const searchBatch = Effect.fn("CallerSearch.searchBatch")(function* (
+  parts: Parts,
+  call: PricedCall,
+  { queries, ...reach }: SearchBatch
+) {
+  const shared = yield* reserved(parts, call, reach)
+  const found = yield* Effect.forEach(queries, (query) => find(parts, call, query, shared), {
+    concurrency: "unbounded"
+  })
+  const owners = ownersOf(shared)
+  const results = found.map(({ hits }, at) => ({ memories: shown(hits, owners, queries[at]!.explain) }))
+  const attested = yield* sourcesAttested(
+    parts,
+    found.flatMap(({ hits }) => hits),
+    owners
+  )
+  return { results, searchedAt: yield* isoNow, ...attested }
+})
+
+/** The namespaces that grants open to the call, once its price is reserved; `own` does not look at grants. */
+const reserved = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, { grants, scope }: SearchReach) {
+  const shared = scope === "own" ? [] : yield* sharedWith(parts, call.caller, scope, grants)
+  yield* call.reserve()
+  return shared
+})
+
+const sharedWith = Effect.fnUntraced(function* (
+  { access }: Parts,
+  caller: Identity,
+  scope: SearchReach["scope"],
+  grants: string | undefined
+) {
+  const opened = grants === undefined ? noGrants : yield* access.opened(caller, grants)
+  if (scope === "shared" && opened.grantCount === 0) {
+    return yield* new InvalidRequest({
+      code: "grants_required",
+      error: "scope `shared` needs grants in the X-Grants header"
+    })
+  }
+  return opened.namespaces
+})
+
+const noGrants = { grantCount: 0, namespaces: [] } as const
+
+/** The hits of one query, best first, and how the vectors of the caller's own agents were searched. */
+interface Found {
+  readonly hits: ReadonlyArray<MemoryHit>
+  readonly index: ReadonlyArray<IndexExplanation>
+}
+
+const find = Effect.fnUntraced(function* (
+  { directory, embedding, searcher }: Parts,
+  { caller }: PricedCall,
+  query: SearchQuery,
+  shared: ReadonlyArray<SharedNamespace>
+): Effect.fn.Return<Found, Unavailable | ChargeFailure> {
+  const { filter, scope, text } = query
+  const scopes = new Map(
+    shared
+      .filter(({ key }) => filter.agentId === undefined || key.agentId === filter.agentId)
+      .map(({ key, scopes: granted }) => [key, granted])
+  )
+  const own = scope === "shared" ? [] : directory.list(caller.account.id, filter.agentId)
+  const namespaces = [...own, ...scopes.keys()]
+  if (namespaces.length === 0) return { hits: [], index: [] }
+  const vectors = yield* embedding.query(text)
+  const { hits, plans } = yield* searcher.search(namespaces, {
+    ...query,
+    vectors,
+    scopeOf: (key) => scopes.get(key)
+  })
+  return { hits, index: indexExplanations(plans, own) }
+})
+
+const resultOf = (parts: Parts, call: PricedCall, query: SearchQuery, found: Found, owners: Owners) => {
+  switch (query.mode) {
+    case "answer":
+      return answer(parts, call, query, found, owners)
+    case "map":
+      return drawMap(parts, found, owners)
+    default:
+      return shownWithSources(parts, found.hits, owners, query.explain)
+  }
+}
+
+/** An answer made of the hits; of those only the cited ones are returned. */
+const answer = Effect.fnUntraced(function* (
+  parts: Parts,
+  { caller }: PricedCall,
+  { explain, text }: SearchQuery,
+  { hits }: Found,
+  owners: Owners
+) {
+  const written = yield* parts.writer.write({
+    account: caller.account.id,
+    question: text,
+    evidence: hits.map(({ memory: { createdAt, data, id, kind, when }, ranked: { relevance } }) => ({
+      id,
+      kind,
+      data,
+      when,
+      createdAt,
+      relevance
+    }))
+  })
+  const used = new Set(written.citations)
+  const cited = hits.filter(({ memory }) => used.has(memory.id))
+  return { ...written, ...(yield* shownWithSources(parts, cited, owners, explain)) }
+})
+
+const drawMap = Effect.fnUntraced(function* (parts: Parts, { hits }: Found, owners: Owners) {
+  const { directory, maps, searcher } = parts
+  const namespaces = [...new Set(hits.map(namespaceOf))].flatMap((tag) => directory.byTag(tag) ?? [])
+  const vectors = yield* searcher.vectorsOf(namespaces, hits)
+  const models = new Set(Array.from(vectors.values(), ({ model }) => model))
+  // Vectors of two models, or of some memories only, cannot be compared: then words place them all.
+  const isPlaced = vectors.size === hits.length && models.size === 1
+  const drawn = yield* maps
+    .draw(
+      hits.map(({ memory: { contentHash, data, id, kind } }) => ({
+        id,
+        kind,
+        data,
+        contentHash,
+        vector: isPlaced ? vectors.get(id)?.values : undefined
+      }))
+    )
+    .pipe(Effect.catchTag("MapUnavailable", () => Effect.fail(mapUnavailable)))
+  return { ...drawn, ...(yield* sourcesAttested(parts, hits, owners)) }
+})
+
+/** Whose memories the shared ones are, by tag of the namespace; the caller's own are not in it. */
+type Owners = ReadonlyMap<string, SharedNamespace>
+
+const ownersOf = (shared: ReadonlyArray<SharedNamespace>): Owners =>
+  new Map(shared.map((namespace) => [namespace.key.tag, namespace]))
+
+const namespaceOf = ({ ranked }: MemoryHit): string => ranked.candidate.namespace
+
+const shown = (hits: ReadonlyArray<MemoryHit>, owners: Owners, explain: boolean): ReadonlyArray<SearchHit> =>
+  hits.map((hit, at) => searchHit(hit, at + 1, explain, owners.get(namespaceOf(hit))?.grantor))
+
+const shownWithSources = (parts: Parts, hits: ReadonlyArray<MemoryHit>, owners: Owners, explain: boolean) =>
+  Effect.map(sourcesAttested(parts, hits, owners), (attested) => ({
+    memories: shown(hits, owners, explain),
+    ...attested
+  }))
+
+const sourcesAttested = Effect.fnUntraced(function* (
+  { attestations }: Parts,
+  hits: ReadonlyArray<MemoryHit>,
+  owners: Owners
+): Effect.fn.Return<{ readonly sourceAttestations?: SourceAttestations }> {
+  const sources = owners.size === 0 ? [] : sourcesOf(hits, owners)
+  return sources.length === 0 ? {} : { sourceAttestations: yield* attestations.vouchFor(sources) }
+})
+
+/** The shared memories among the hits, by grantor, each once and in the order of the hits. */
+const sourcesOf = (hits: ReadonlyArray<MemoryHit>, owners: Owners): ReadonlyArray<SharedSource> => {
+  const hashes = new Map<string, { readonly account: string; readonly byId: Map<string, string> }>()
+  for (const hit of hits) {
+    const owner = owners.get(namespaceOf(hit))
+    if (owner === undefined) continue
+    const { account, grantor } = owner
+    let source = hashes.get(grantor)
+    if (source === undefined) hashes.set(grantor, (source = { account, byId: new Map() }))
+    source.byId.set(hit.memory.id, hit.memory.contentHash)
+  }
+  return [...hashes].map(([grantor, { account, byId }]) => ({ grantor, account, contentHashes: [...byId.values()] }))
+}
+
+/** Costliest first. The plans of shared namespaces are left out: a cost would reveal how much they hold. */
+const indexExplanations = (
+  plans: ReadonlyArray<NamespacePlan>,
+  own: ReadonlyArray<NamespaceKey>
+): ReadonlyArray<IndexExplanation> => {
+  const agents = new Map<string, string>(own.map(({ agentId, tag }) => [tag, agentId]))
+  const explained = plans.flatMap(({ engine, estimatedMicros, model, namespace, probes, reason }) => {
+    const agentId = agents.get(namespace)
+    const lists = engine === "quantized" ? { probedLists: probes } : {}
+    return agentId === undefined ? [] : [{ agentId, model, engine, reason, ...lists, estimatedMicros }]
+  })
+  return explained.sort((a, b) => b.estimatedMicros - a.estimatedMicros).slice(0, Limits.explainedNamespacesMax)
+}
+
+const mapUnavailable = new Unavailable({
+  code: "overloaded",
+  error: "the map could not be drawn in time; ask for fewer memories, or try again"
+})
+
+const isoNow = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis).toISOString())

@@ -1,0 +1,114 @@
+/**
+ * A search as the contract's parameters describe it, decoded once at the edge and passed on unchanged down to
+ * the engine: from the URL of GET /memories/search, from the body of a batch, from the arguments of a tool.
+ */
+import { Effect } from "effect"
+import { dayMillis } from "@muniment/domain/CalendarDay"
+import { InvalidRequest } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import type { BatchSearch, MemoryFilter, Scope, SearchMode, SearchRequestParameters } from "@muniment/domain/Search"
+
+/** Whose memories are searched; the same for all queries of one call. */
+export interface SearchReach {
+  readonly scope: typeof Scope.Type
+  /** The `X-Grants` header as received. */
+  readonly grants: string | undefined
+}
+
+export interface SearchQuery extends SearchReach {
+  readonly mode: typeof SearchMode.Type
+  readonly text: string
+  readonly filter: MemoryFilter
+  readonly limit: number
+  readonly minRelevance: number
+  /** How many of the best by words, and by meaning, are ranked; default `Limits.searchCandidatesMax`. */
+  readonly candidates: number | undefined
+  /** Adds scores to each hit, and how vectors were searched to the answer. */
+  readonly explain: boolean
+}
+
+export interface SearchBatch extends SearchReach {
+  readonly queries: ReadonlyArray<SearchQuery>
+}
+
+export const searchQuery = Effect.fnUntraced(function* (
+  parameters: SearchRequestParameters,
+  grants: string | undefined
+) {
+  const { explain = false, limit, minRelevance = 0, mode = "llm", query, scope = "all" } = parameters
+  const filter = yield* filterOf(parameters)
+  if (limit !== undefined && limit > Limits.searchResultsMax && mode !== "map") return yield* limitTooLarge
+  const base = { mode, text: query.trim(), filter, minRelevance, explain, scope, grants, candidates: undefined }
+  switch (mode) {
+    case "answer":
+      return { ...base, limit: limit ?? Limits.answerEvidenceDefault } satisfies SearchQuery
+    case "map": {
+      const drawn = Math.max(limit ?? 0, Limits.mapMemoriesDefault)
+      return {
+        ...base,
+        limit: drawn,
+        candidates: Math.max(drawn, Limits.searchCandidatesMax)
+      } satisfies SearchQuery
+    }
+    default:
+      return { ...base, limit: limit ?? Limits.searchResultsDefault } satisfies SearchQuery
+  }
+})
+
+export const searchBatch = (
+  { queries, scope = "all" }: typeof BatchSearch.Type,
+  grants: string | undefined
+): SearchBatch => ({
+  scope,
+  grants,
+  queries: queries.map(({ filters = {}, limit = Limits.searchResultsDefault, query }) => ({
+    mode: "llm",
+    text: query.trim(),
+    filter: filters,
+    limit,
+    minRelevance: 0,
+    candidates: undefined,
+    explain: false,
+    scope,
+    grants
+  }))
+})
+
+/** Filters as they stand in a URL: tags in one string, bounds of event time in ISO 8601. */
+export type FilterParameters = Pick<
+  SearchRequestParameters,
+  "agentId" | "subjectId" | "threadId" | "kind" | "tags" | "eventDateFrom" | "eventDateTo" | "includeSuperseded"
+>
+
+export const filterOf = Effect.fnUntraced(function* (query: FilterParameters) {
+  const tags = query.tags
+    ?.split(",")
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== "")
+  if (tags !== undefined && (tags.length === 0 || tags.length > Limits.tagFiltersMax)) {
+    return yield* new InvalidRequest({
+      code: "invalid_tag",
+      error: `give 1 to ${Limits.tagFiltersMax} tags, separated by commas`
+    })
+  }
+  return {
+    agentId: query.agentId,
+    subjectId: query.subjectId,
+    threadId: query.threadId,
+    kind: query.kind,
+    tags,
+    eventFrom: query.eventDateFrom === undefined ? undefined : Date.parse(query.eventDateFrom),
+    eventTo: query.eventDateTo === undefined ? undefined : endOf(query.eventDateTo),
+    includeSuperseded: query.includeSuperseded
+  } satisfies MemoryFilter
+})
+
+/** A bare date as an upper bound means the whole day. */
+const endOf = (iso: string): number => Date.parse(iso) + (iso.length === "2026-01-01".length ? dayMillis - 1 : 0)
+
+const limitText = `a number from 1 to ${Limits.searchResultsMax}, except in mode \`map\``
+const limitTooLarge = new InvalidRequest({
+  code: "invalid_request",
+  error: `/limit: expected ${limitText}`,
+  details: [{ path: "/limit", message: `expected ${limitText}` }]
+})

@@ -1,0 +1,113 @@
+/**
+ * Namespaces of others that a caller's grants open (contract: Grants), each with the scopes that limit it, and the
+ * revocation of grants. The engine applies a scope inside its own filter, so a hidden memory has no
+ * part in ranking or statistics.
+ *
+ * Invariants: an unusable grant opens nothing and is not reported; grants of one grantor unite; a grant
+ * opens search only, never reads by id or changes.
+ */
+import { Context, Effect, Layer, Result } from "effect"
+import type { Identity } from "@muniment/domain/Account"
+import { Forbidden, InvalidRequest, type InsufficientStorage } from "@muniment/domain/Errors"
+import type { Grant } from "@muniment/domain/Grant"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { Wallets } from "@muniment/control/accounts/Wallets"
+import { checkGrants, grantId, isGrantor, type CheckedGrant } from "@muniment/trust/Grant"
+import { decodeGrantsHeader } from "@muniment/trust/GrantEnvelope"
+import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
+
+export interface SharedNamespace {
+  readonly key: NamespaceKey
+  /** Spelled as in the grant that opened it first. */
+  readonly grantor: string
+  /** Account of the grantor. */
+  readonly account: string
+  /** A memory is seen when one of them lets it through. */
+  readonly scopes: ReadonlyArray<MemoryFilter>
+}
+
+export interface OpenedGrants {
+  /** Grants in the header, usable or not. */
+  readonly grantCount: number
+  readonly namespaces: ReadonlyArray<SharedNamespace>
+}
+
+export class SharedAccess extends Context.Service<
+  SharedAccess,
+  {
+    /** What the grants of an `X-Grants` header open to the caller now. */
+    readonly opened: (caller: Identity, header: string) => Effect.Effect<OpenedGrants, InvalidRequest>
+    /** Takes a grant back; only its grantor may. */
+    readonly revoke: (
+      caller: Identity,
+      grant: Grant
+    ) => Effect.Effect<void, Forbidden | InvalidRequest | InsufficientStorage>
+  }
+>()("muniment/server/SharedAccess") {
+  static readonly layer = (options: { readonly grantPrefixes: ReadonlyArray<string> }) =>
+    Layer.effect(this, make(options.grantPrefixes))
+}
+
+const make = Effect.fnUntraced(function* (prefixes: ReadonlyArray<string>) {
+  const verifier = yield* SignatureVerifier
+  const revocations = yield* GrantRevocations
+  const directory = yield* NamespaceDirectory
+  const wallets = yield* Wallets
+
+  /** Every name by which a grant may address the caller. */
+  const identitiesOf = Effect.fnUntraced(function* ({ account, keyId, walletAddress }: Identity) {
+    const linked = yield* wallets.addressesOf(account.id)
+    return [account.id, ...linked, ...[keyId, walletAddress].filter((name) => name !== undefined)]
+  })
+
+  const opened = Effect.fn("SharedAccess.opened")(function* (caller: Identity, header: string) {
+    const decoded = decodeGrantsHeader(header)
+    if (Result.isFailure(decoded)) {
+      const { code, error } = decoded.failure
+      return yield* new InvalidRequest({ code, error })
+    }
+    const checked = yield* checkGrants(decoded.success, {
+      identities: yield* identitiesOf(caller),
+      prefixes,
+      isRevoked: revocations.isRevoked
+    }).pipe(Effect.provideService(SignatureVerifier, verifier))
+    const namespaces = new Map<string, SharedNamespace>()
+    for (const grant of checked) {
+      if (grant._tag === "Usable") yield* open(grant, caller, namespaces)
+    }
+    return { grantCount: decoded.success.length, namespaces: [...namespaces.values()] }
+  })
+
+  const open = Effect.fnUntraced(function* (
+    { grantor, payload }: Extract<CheckedGrant, { readonly _tag: "Usable" }>,
+    caller: Identity,
+    namespaces: Map<string, SharedNamespace>
+  ) {
+    const owner = yield* wallets.accountOf(grantor.address)
+    // A grant to oneself: these memories are searched as the caller's own.
+    if (owner === undefined || owner.id === caller.account.id) return
+    const scope: MemoryFilter = { subjectId: payload.u }
+    for (const key of directory.list(owner.id)) {
+      if (payload.a !== undefined && key.agentId !== payload.a) continue
+      const known = namespaces.get(key.tag)
+      namespaces.set(key.tag, {
+        key,
+        grantor: known?.grantor ?? payload.f,
+        account: owner.id,
+        scopes: [...(known?.scopes ?? []), scope]
+      })
+    }
+  })
+
+  const revoke = Effect.fn("SharedAccess.revoke")(function* (caller: Identity, { p }: Grant) {
+    if (!isGrantor(p, yield* identitiesOf(caller))) {
+      return yield* new Forbidden({ code: "not_grantor", error: "only its grantor can revoke a grant" })
+    }
+    yield* revocations.revoke(grantId(p), caller.account.id, p.e)
+  })
+
+  return { opened, revoke }
+})

@@ -1,0 +1,356 @@
+/**
+ * One worker thread that answers requests: bounded queue, deadline, heap cap, restart. All threads of the service
+ * are made here: commits, embedding, schema validation, rules and maps. The thread's side is `WorkerEntry.ts`.
+ *
+ * Invariants:
+ * - Requests are sent in the order of `ask`, at most `concurrency` at a time; the others wait here.
+ * - Every request ends once: with its reply, or with a `WorkerFailure`.
+ * - A lost thread (deadline, heap, crash) fails what it was working on; what waits, and the next request, get a new
+ *   thread. A thread keeps nothing between requests that its entry cannot make again.
+ * - Closing the scope ends the thread and waits for its end. An idle thread does not keep the process alive.
+ */
+import { Data, Deferred, Effect, Queue, type Scope } from "effect"
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads"
+import type { FromThread, ThreadData, ToThread } from "./WorkerProtocol.ts"
+
+export interface WorkerOptions {
+  /** Names the thread in failures and in the log: "commit". */
+  readonly name: string
+  /** A module that calls `serve`. It gets no environment variables and no flags of the process. */
+  readonly entry: URL
+  /** Read by the entry with `settingsOf`. */
+  readonly settings?: unknown
+  /** Requests sent and not answered. */
+  readonly concurrency: number
+  /** Requests that wait to be sent; one more fails as "busy". */
+  readonly queueMax: number
+  readonly heapMegabytesMax?: number | undefined
+  readonly youngHeapMegabytesMax?: number | undefined
+  readonly stackMegabytes?: number | undefined
+  /** The thread ends when it had no request for this long, and at the latest after twice as long. */
+  readonly idleMillis?: number | undefined
+  /** Interrupting `ask` ends the thread that works on the request, to free the core. Without it the reply is dropped. */
+  readonly endsIfAbandoned?: boolean | undefined
+  /** The thread is asked to end and given this long; for native code that aborts the process if it is terminated. */
+  readonly closeMillisMax?: number | undefined
+  /** Called once for each thread that ends, before its requests fail. */
+  readonly onLost?: ((failure: WorkerFailure) => void) | undefined
+}
+
+export interface AskOptions {
+  /** From the request, or from the start of a thread that is not ready yet, to the reply; waiting included. */
+  readonly deadlineMillis?: number | undefined
+  /** Buffers that are handed over instead of copied. */
+  readonly transfer?: ReadonlyArray<ArrayBuffer>
+}
+
+export class WorkerFailure extends Data.TaggedError("WorkerFailure")<{
+  /** failed: the thread's function threw, and the thread lives on. busy: nothing was sent. Otherwise the thread is gone. */
+  readonly reason: "failed" | "busy" | "deadline" | "memory" | "crash" | "abandoned" | "idle" | "closed"
+  readonly detail: string
+}> {
+  override get message(): string {
+    return this.detail
+  }
+}
+
+/** From its start until the thread is ready, on a machine with no processor time to spare. */
+const startMillisMax = 30_000
+
+export const openWorkerThread = Effect.fn("WorkerThread.open")(function* <Request, Reply>(
+  options: WorkerOptions
+): Effect.fn.Return<WorkerThread<Request, Reply>, never, Scope.Scope> {
+  const losses = yield* Queue.unbounded<WorkerFailure>()
+  const thread = yield* Effect.acquireRelease(
+    Effect.sync(() => new WorkerThread<Request, Reply>(options, (failure) => Queue.offerUnsafe(losses, failure))),
+    (opened) => opened.close
+  )
+  yield* Queue.take(losses).pipe(
+    Effect.flatMap(({ detail, reason }) =>
+      Effect.logWarning("worker thread lost; the next request starts another", { worker: options.name, reason, detail })
+    ),
+    Effect.forever,
+    Effect.forkScoped
+  )
+  if (options.idleMillis !== undefined) {
+    const { idleMillis } = options
+    yield* Effect.sleep(idleMillis).pipe(Effect.andThen(thread.endIfIdle), Effect.forever, Effect.forkScoped)
+  }
+  return thread
+})
+
+/** A request, from `ask` to its end. */
+class Entry<Request, Reply> {
+  readonly request: Request
+  readonly transfer: ReadonlyArray<ArrayBuffer>
+  /** The thread that works on it; undefined while it waits. */
+  life: Life<Request, Reply> | undefined
+  result: Effect.Effect<Reply, WorkerFailure> | undefined
+  #resume: ((result: Effect.Effect<Reply, WorkerFailure>) => void) | undefined
+
+  constructor(request: Request, transfer: ReadonlyArray<ArrayBuffer>) {
+    this.request = request
+    this.transfer = transfer
+  }
+
+  readonly reply: Effect.Effect<Reply, WorkerFailure> = Effect.callback((resume) => {
+    if (this.result !== undefined) resume(this.result)
+    else this.#resume = resume
+  })
+
+  settle(result: Effect.Effect<Reply, WorkerFailure>): void {
+    if (this.result !== undefined) return
+    this.result = result
+    this.#resume?.(result)
+  }
+}
+
+/** One thread, from its start to its exit. */
+interface Life<Request, Reply> {
+  readonly worker: Worker
+  readonly port: MessagePort
+  readonly ready: Deferred.Deferred<void, WorkerFailure>
+  readonly exited: Deferred.Deferred<void>
+  readonly underWay: Map<number, Entry<Request, Reply>>
+}
+
+export class WorkerThread<Request, Reply> {
+  readonly #options: WorkerOptions
+  readonly #logLoss: (failure: WorkerFailure) => void
+  readonly #waiting: Array<Entry<Request, Reply>> = []
+  readonly #lives = new Set<Life<Request, Reply>>()
+  #life: Life<Request, Reply> | undefined
+  #lastId = 0
+  #wasUsed = false
+  #isClosed = false
+
+  constructor(options: WorkerOptions, logLoss: (failure: WorkerFailure) => void) {
+    this.#options = options
+    this.#logLoss = logLoss
+  }
+
+  /** Starts the thread if it is not running; succeeds when it is ready. */
+  readonly start: Effect.Effect<void, WorkerFailure> = Effect.suspend(() =>
+    this.#isClosed ? Effect.fail(this.#failure("closed")) : this.#readiness(this.#life ?? this.#begin())
+  )
+
+  ask(request: Request, { deadlineMillis, transfer = [] }: AskOptions = {}): Effect.Effect<Reply, WorkerFailure> {
+    return Effect.suspend(() => {
+      const entry = new Entry<Request, Reply>(request, transfer)
+      this.#enter(entry)
+      const reply = deadlineMillis === undefined ? entry.reply : this.#inTime(entry, deadlineMillis)
+      return Effect.onInterrupt(reply, () => this.#abandon(entry))
+    })
+  }
+
+  get isRunning(): boolean {
+    return this.#life !== undefined
+  }
+
+  /** Ends the thread, and fails what it works on; the next request starts another. */
+  get end(): Effect.Effect<void> {
+    return Effect.suspend(() =>
+      this.#life === undefined ? Effect.void : this.#end(this.#life, this.#failure("closed"))
+    )
+  }
+
+  get endIfIdle(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const isIdle = this.#life?.underWay.size === 0 && !this.#wasUsed
+      this.#wasUsed = false
+      return isIdle && this.#life !== undefined ? this.#end(this.#life, this.#failure("idle")) : Effect.void
+    })
+  }
+
+  get close(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.#isClosed = true
+      const failure = this.#failure("closed")
+      for (const entry of this.#waiting.splice(0)) entry.settle(Effect.fail(failure))
+      const ended = this.#life === undefined ? Effect.void : this.#end(this.#life, failure)
+      return Effect.andThen(
+        ended,
+        Effect.forEach(this.#lives, ({ exited }) => Deferred.await(exited), { discard: true })
+      )
+    })
+  }
+
+  #enter(entry: Entry<Request, Reply>): void {
+    this.#wasUsed = true
+    if (this.#isClosed) entry.settle(Effect.fail(this.#failure("closed")))
+    else if (this.#hasRoom()) this.#send(entry)
+    else if (this.#waiting.length < this.#options.queueMax) this.#waiting.push(entry)
+    else entry.settle(Effect.fail(this.#failure("busy", `${this.#waiting.length} requests wait for the thread`)))
+  }
+
+  #hasRoom(): boolean {
+    return (this.#life?.underWay.size ?? 0) < this.#options.concurrency
+  }
+
+  #send(entry: Entry<Request, Reply>): void {
+    try {
+      const life = this.#life ?? this.#begin()
+      const id = ++this.#lastId
+      const message: ToThread<Request> = { id, request: entry.request }
+      life.port.postMessage(message, [...entry.transfer])
+      entry.life = life
+      life.underWay.set(id, entry)
+      life.port.ref()
+    } catch (cause) {
+      entry.settle(Effect.die(cause))
+    }
+  }
+
+  #begin(): Life<Request, Reply> {
+    const { port1: port, port2 } = new MessageChannel()
+    const life: Life<Request, Reply> = {
+      worker: startWorker(port2, this.#options),
+      port,
+      ready: Deferred.makeUnsafe(),
+      exited: Deferred.makeUnsafe(),
+      underWay: new Map()
+    }
+    this.#life = life
+    this.#lives.add(life)
+    port.on("message", (message: FromThread<Reply>) => this.#hear(life, message))
+    life.worker.on("error", (cause) => this.#lose(life, this.#failureOf(cause)))
+    life.worker.on("exit", (code) => {
+      this.#lose(life, this.#failure("crash", `the ${this.#options.name} thread ended with code ${code}`))
+      port.close()
+      this.#lives.delete(life)
+      Deferred.doneUnsafe(life.exited, Effect.void)
+    })
+    life.worker.unref()
+    port.unref()
+    return life
+  }
+
+  #hear(life: Life<Request, Reply>, message: FromThread<Reply>): void {
+    if (message === "ready") {
+      Deferred.doneUnsafe(life.ready, Effect.void)
+      return
+    }
+    const entry = life.underWay.get(message.id)
+    life.underWay.delete(message.id)
+    if (life.underWay.size === 0) life.port.unref()
+    entry?.settle(
+      "error" in message ? Effect.fail(this.#failure("failed", message.error)) : Effect.succeed(message.reply)
+    )
+    this.#advance()
+  }
+
+  #advance(): void {
+    while (this.#waiting.length > 0 && this.#hasRoom()) this.#send(this.#waiting.shift()!)
+  }
+
+  #readiness(life: Life<Request, Reply>): Effect.Effect<void, WorkerFailure> {
+    return Effect.timeoutOrElse(Deferred.await(life.ready), {
+      duration: startMillisMax,
+      orElse: () => {
+        const failure = this.#failure("deadline", `the ${this.#options.name} thread did not start in time`)
+        return Effect.andThen(this.#end(life, failure), Effect.fail(failure))
+      }
+    })
+  }
+
+  #inTime(entry: Entry<Request, Reply>, deadlineMillis: number): Effect.Effect<Reply, WorkerFailure> {
+    const readiness = this.#life === undefined ? Effect.void : Effect.ignore(this.#readiness(this.#life))
+    const reply = Effect.timeoutOrElse(entry.reply, {
+      duration: deadlineMillis,
+      orElse: () => this.#expire(entry, `no reply within ${deadlineMillis} ms`)
+    })
+    return Effect.andThen(readiness, reply)
+  }
+
+  /** Timers run before messages: when this thread was busy, the reply may lie in the port unread. */
+  #expire(entry: Entry<Request, Reply>, detail: string): Effect.Effect<Reply, WorkerFailure> {
+    if (entry.life !== undefined) this.#readReplies(entry.life)
+    if (entry.result !== undefined) return entry.result
+    const failure = this.#failure("deadline", detail)
+    return Effect.andThen(this.#withdraw(entry, failure), Effect.fail(failure))
+  }
+
+  #abandon(entry: Entry<Request, Reply>): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const isLeftAlone = entry.life !== undefined && this.#options.endsIfAbandoned !== true
+      return isLeftAlone || entry.result !== undefined ? Effect.void : this.#withdraw(entry, this.#failure("abandoned"))
+    })
+  }
+
+  /** A request that waits leaves the queue; one that is worked on takes its thread with it. */
+  #withdraw(entry: Entry<Request, Reply>, failure: WorkerFailure): Effect.Effect<void> {
+    if (entry.life !== undefined) return this.#end(entry.life, failure)
+    const at = this.#waiting.indexOf(entry)
+    if (at !== -1) this.#waiting.splice(at, 1)
+    return Effect.void
+  }
+
+  #end(life: Life<Request, Reply>, failure: WorkerFailure): Effect.Effect<void> {
+    if (this.#life !== life) return Effect.void
+    this.#lose(life, failure)
+    // Not a child of the caller: the caller goes on, and `close` waits for the exit.
+    return Effect.asVoid(Effect.forkDetach(endOf(life, this.#options.closeMillisMax)))
+  }
+
+  #lose(life: Life<Request, Reply>, failure: WorkerFailure): void {
+    if (this.#life !== life) return
+    this.#life = undefined
+    this.#readReplies(life)
+    this.#options.onLost?.(failure)
+    Deferred.doneUnsafe(life.ready, Effect.fail(failure))
+    for (const entry of life.underWay.values()) entry.settle(Effect.fail(failure))
+    life.underWay.clear()
+    if (lossesLogged.has(failure.reason)) this.#logLoss(failure)
+    if (!this.#isClosed) this.#advance()
+  }
+
+  /** Replies that arrived before the loss, or before the deadline, count. */
+  #readReplies(life: Life<Request, Reply>): void {
+    for (let next = receiveMessageOnPort(life.port); next !== undefined; next = receiveMessageOnPort(life.port)) {
+      this.#hear(life, next.message)
+    }
+  }
+
+  #failureOf(cause: unknown): WorkerFailure {
+    const isMemory = cause instanceof Error && "code" in cause && cause.code === "ERR_WORKER_OUT_OF_MEMORY"
+    return this.#failure(isMemory ? "memory" : "crash", cause instanceof Error ? cause.message : String(cause))
+  }
+
+  #failure(
+    reason: WorkerFailure["reason"],
+    detail = `the ${this.#options.name} thread ended: ${reason}`
+  ): WorkerFailure {
+    return new WorkerFailure({ reason, detail })
+  }
+}
+
+/** The others are the service's own doing. */
+const lossesLogged: ReadonlySet<WorkerFailure["reason"]> = new Set(["deadline", "memory", "crash"])
+
+const startWorker = (port: MessagePort, options: WorkerOptions): Worker => {
+  const { heapMegabytesMax, stackMegabytes, youngHeapMegabytesMax } = options
+  const workerData: ThreadData = { port, settings: options.settings }
+  return new Worker(options.entry, {
+    workerData,
+    transferList: [port],
+    env: {},
+    execArgv: [],
+    resourceLimits: {
+      ...(heapMegabytesMax !== undefined && { maxOldGenerationSizeMb: heapMegabytesMax }),
+      ...(youngHeapMegabytesMax !== undefined && { maxYoungGenerationSizeMb: youngHeapMegabytesMax }),
+      ...(stackMegabytes !== undefined && { stackSizeMb: stackMegabytes })
+    }
+  })
+}
+
+const endOf = <Request, Reply>(
+  { exited, port, worker }: Life<Request, Reply>,
+  closeMillisMax: number | undefined
+): Effect.Effect<void> => {
+  const terminated = Effect.promise(() => worker.terminate()).pipe(Effect.asVoid)
+  if (closeMillisMax === undefined) return terminated
+  return Effect.sync(() => port.postMessage("close" satisfies ToThread<Request>)).pipe(
+    Effect.andThen(Deferred.await(exited)),
+    Effect.timeoutOrElse({ duration: closeMillisMax, orElse: () => terminated })
+  )
+}

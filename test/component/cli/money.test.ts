@@ -1,0 +1,237 @@
+/** Commands about money but `deposit`: what they ask of the service, what they print, how they end. */
+import { describe, expect, it } from "vitest"
+import { evm, evmKey, KeyFiles } from "./KeyFiles.ts"
+import { ok, operatorToken, refused, runCli } from "./runCli.ts"
+
+const at = 1_763_716_440_000
+
+describe("credits", () => {
+  const account = ok({
+    balance: { credits: 499.99667, usd: 0.49999667 },
+    allowance: { credits: 988, monthly: 1_000, renewsAt: at },
+    plan: "free",
+    insuredUntil: at
+  })
+  const movements = ok({
+    transactions: [
+      { id: 2, at, kind: "charge", operation: "search", purse: "allowance", credits: -2 },
+      { id: 1, at, kind: "deposit", purse: "balance", credits: 500 }
+    ],
+    nextCursor: "c"
+  })
+
+  it("shows balance, allowance, plan and insurance", async () => {
+    const run = await runCli(
+      (url) => ["credits", "--api-key", "mun_alice", "--url", url],
+      () => account
+    )
+    expect(run.out).toBe(
+      [
+        "balance    499.99667 credits (0.49999667 USD)",
+        "allowance  988 of 1000 credits, renewed 2025-11-21 09:14 UTC",
+        "plan       free",
+        "insured    until 2025-11-21 09:14 UTC, if nothing changes"
+      ].join("\n")
+    )
+    expect(run.requests[0]).toMatchObject({ url: "/v1/credits", headers: { authorization: "Bearer mun_alice" } })
+  })
+
+  it("--transactions lists transactions with their signs", async () => {
+    using files = new KeyFiles()
+    const run = await runCli(
+      (url) => ["credits", "--key-file", files.write("key", evmKey), "--url", url, "--transactions", "--limit", "2"],
+      (_, index) => (index === 0 ? account : movements)
+    )
+    expect(run.requests.map(({ url }) => url)).toEqual(["/v1/credits", "/v1/credits/transactions?limit=2"])
+    expect(run.requests[1]?.headers["x-wallet-address"]).toBe(evm.wallet.address)
+    expect(run.out).toMatch(/-2 +allowance +charge +search/)
+    expect(run.out).toMatch(/\+500 +balance +deposit/)
+    expect(run.out).toContain("older transactions")
+  })
+
+  it("asks whose credits when nobody is named", async () => {
+    const run = await runCli(["credits"], () => account)
+    expect(run.isSuccess).toBe(false)
+    expect(run.err).toContain("--api-key or --key-file")
+  })
+})
+
+describe("ledger", () => {
+  const report = {
+    ok: true,
+    problems: [],
+    accounts: 2,
+    transfers: 1,
+    balances: [
+      { name: "asset:usdc:base-sepolia", debits: 500_000_000, credits: 0 },
+      { name: "liability:credits:acc_1", debits: 3_330, credits: 500_000_000 }
+    ],
+    payments: { settled: 1, failed: 0 }
+  }
+
+  it("check shows what each account stands at, and proves it as the operator", async () => {
+    const run = await runCli(["ledger", "check"], () => ok(report))
+    expect(run.isSuccess).toBe(true)
+    expect(run.requests[0]).toMatchObject({
+      url: "/admin/ledger/check",
+      headers: { authorization: `Bearer ${operatorToken}` }
+    })
+    expect(run.out).toMatch(/asset:usdc:base-sepolia +500 +0 +500 +0.5/)
+    expect(run.out).toMatch(/liability:credits:acc_1 +0.00333 +500 +499.99667 +0.49999667/)
+    expect(run.out).toContain("payments: 1 settled.")
+  })
+
+  it("check fails with every problem when something does not add up", async () => {
+    const problems = ["the sum of all accounts is 1 and not 0", "liability:credits:acc_1 is negative"]
+    const run = await runCli(["ledger", "check"], () => ok({ ...report, ok: false, problems }))
+    expect(run.isSuccess).toBe(false)
+    for (const problem of problems) expect(run.out).toContain(problem)
+  })
+
+  it.each([
+    ["500", "Gave 500 credits to alice"],
+    ["-2.5", "Took 2.5 credits from alice"]
+  ])("adjust by %s says what it did", async (credits, said) => {
+    const run = await runCli(
+      ["ledger", "adjust", "alice", "--credits", credits, "--reason", "refund", "--key", "refund-17"],
+      () => ok({ balance: 10, replayed: false })
+    )
+    expect(run.requests[0]).toMatchObject({
+      url: "/admin/ledger/adjustments",
+      body: { account: "alice", credits: Number(credits), reason: "refund", key: "refund-17" }
+    })
+    expect(run.out).toContain(said)
+  })
+
+  it("adjust says that a repeated correction changed nothing", async () => {
+    const args = ["ledger", "adjust", "alice", "--credits", "5", "--reason", "r", "--key", "k"]
+    const run = await runCli(args, () => ok({ balance: 10, replayed: true }))
+    expect(run.out).toContain("nothing was changed")
+  })
+
+  it("adjust fails with the service's own words", async () => {
+    const args = ["ledger", "adjust", "alice", "--credits", "-5", "--reason", "r", "--key", "k"]
+    const run = await runCli(args, () => refused(409, "insufficient_balance", "only 2 credits are free"))
+    expect(run.isSuccess).toBe(false)
+    expect(run.err).toContain("only 2 credits are free")
+  })
+})
+
+describe("payments", () => {
+  const payment = {
+    id: "evm:84532:0x03:0x70:0x01",
+    account: "acc_1",
+    network: "base-sepolia",
+    payer: "0x70",
+    amountUsd: 0.5,
+    state: "broadcasting",
+    transaction: "0xfeed",
+    reason: null,
+    createdAt: at,
+    updatedAt: at
+  }
+
+  it("list asks for a state and an account", async () => {
+    const run = await runCli(["payments", "list", "--state", "broadcasting", "--account", "alice"], () =>
+      ok({ payments: [payment] })
+    )
+    expect(run.requests[0]?.url).toBe("/admin/payments?state=broadcasting&account=alice")
+    expect(run.out).toMatch(/acc_1 +0.50 +broadcasting +base-sepolia +0x70 +0xfeed/)
+  })
+
+  it("list says so when there are none", async () => {
+    expect((await runCli(["payments", "list"], () => ok({ payments: [] }))).out).toBe("No payments.")
+  })
+
+  it("list knows the states", async () => {
+    const run = await runCli(["payments", "list", "--state", "lost"], () => ok({ payments: [] }))
+    expect(run.isSuccess).toBe(false)
+    expect(run.requests).toHaveLength(0)
+  })
+
+  it("reconcile tells how many were asked about", async () => {
+    const run = await runCli(["payments", "reconcile"], () => ok({ looked: 3 }))
+    expect(run.requests[0]).toMatchObject({ method: "POST", url: "/admin/payments/reconcile" })
+    expect(run.out).toContain("3 payments that are not final")
+  })
+})
+
+describe("jobs", () => {
+  const account = {
+    account: "alice",
+    plan: "free",
+    live: 1_000,
+    expired: 1,
+    purged: 2,
+    insured: 1_000,
+    chargedMicro: 3_330_000,
+    meteredMicro: 0
+  }
+  const days = [
+    { day: "2026-11-20", accounts: [account] },
+    { day: "2026-11-21", accounts: [account] }
+  ]
+
+  it("list shows runs and the next one", async () => {
+    const { live: _, account: __, plan: ___, ...figures } = account
+    const run = await runCli(["jobs", "list"], () =>
+      ok({ nextRunAt: at, runs: [{ ...figures, day: "2026-11-20", accounts: 1, at }] })
+    )
+    expect(run.out).toMatch(/2026-11-20 +1 +1 +2 +1000 +3.33 +0 +2025-11-21 09:14/)
+    expect(run.out).toContain("Next run: 2025-11-21 09:14 UTC.")
+  })
+
+  it("run --dry-run tells what would be done, by day and account, with sums", async () => {
+    const run = await runCli(["jobs", "run", "--dry-run"], () => ok({ dryRun: true, days }))
+    expect(run.requests[0]).toMatchObject({ url: "/admin/jobs/run", body: { dryRun: true } })
+    expect(run.out).toMatch(/2026-11-21 +alice +free +1000 +1 +2 +1000 +3.33 +0/)
+    expect(run.out).toMatch(/sum +2 +4 +2000 +6.66 +0/)
+    expect(run.out).toContain("6.66 credits would be charged")
+  })
+
+  it("run says so when no day is due", async () => {
+    expect((await runCli(["jobs", "run"], () => ok({ dryRun: false, days: [] }))).out).toContain("No day is due")
+  })
+
+  it("run fails when an account could not be served", async () => {
+    const troubled = { ...account, problem: "the file is damaged" }
+    const run = await runCli(["jobs", "run"], () =>
+      ok({ dryRun: false, days: [{ day: "2026-11-20", accounts: [troubled] }] })
+    )
+    expect(run.isSuccess).toBe(false)
+    expect(run.out).toContain("the file is damaged")
+  })
+})
+
+describe("accounts plan", () => {
+  it("changes the plan of an account", async () => {
+    const account = { id: "acc_1", name: "alice", plan: "starter", createdAt: at }
+    const run = await runCli(["accounts", "plan", "alice", "starter"], () => ok({ account }))
+    expect(run.requests[0]).toMatchObject({
+      url: "/admin/accounts/plan",
+      body: { account: "alice", plan: "starter" }
+    })
+    expect(run.out).toContain("plan starter")
+  })
+
+  it("knows the plans", async () => {
+    const run = await runCli(["accounts", "plan", "alice", "gold"], () => ok({}))
+    expect(run.isSuccess).toBe(false)
+    expect(run.requests).toHaveLength(0)
+  })
+})
+
+describe("models usage", () => {
+  it("shows tokens and dollars by day and account", async () => {
+    const day = { account: "acc_1", day: "2026-11-20", inputTokens: 1_200, outputTokens: 300, costMicroUsd: 12_345 }
+    const run = await runCli(["models", "usage", "--account", "alice", "--from", "2026-11-01"], () =>
+      ok({ usage: [day] })
+    )
+    expect(run.requests[0]?.url).toBe("/admin/models/usage?account=alice&from=2026-11-01")
+    expect(run.out).toMatch(/2026-11-20 +acc_1 +1200 +300 +0.0123/)
+  })
+
+  it("says so when nothing was used", async () => {
+    expect((await runCli(["models", "usage"], () => ok({ usage: [] }))).out).toContain("was not used")
+  })
+})

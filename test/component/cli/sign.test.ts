@@ -1,0 +1,119 @@
+/** Signed requests and new wallets: what the service's verifier makes of the headers, what lies on the disk. */
+import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
+import { verifyWalletRequest } from "@muniment/trust/WalletRequest"
+import { walletSignerOf } from "@muniment/trust/WalletSigner"
+import { Effect } from "effect"
+import { describe, expect, it } from "vitest"
+import { evm, evmKey, KeyFiles, solana, solanaKey } from "./KeyFiles.ts"
+import { runCli } from "./runCli.ts"
+
+const run = (...args: ReadonlyArray<string>) => runCli(args, () => undefined)
+
+const verified = (method: string, url: string, body: string, headers: Record<string, string>) =>
+  Effect.runPromise(
+    verifyWalletRequest({ method, url, body: new TextEncoder().encode(body), headers, versionPrefix: "/v1" }).pipe(
+      Effect.provide(SignatureVerifier.layer)
+    )
+  )
+const headersOf = (lines: ReadonlyArray<string>): Record<string, string> =>
+  Object.fromEntries(lines.map((line) => line.split(": ") as [string, string]))
+
+describe("sign request", () => {
+  it("prints the three headers that the service verifies", async () => {
+    using files = new KeyFiles()
+    const key = files.write("key", solanaKey)
+    const url = "/v1/memories/search?query=caf%C3%A9"
+    for (const path of [url, "/memories/search?query=caf%C3%A9", "/memories/search"]) {
+      const signed = await run("sign", "request", "--key-file", key, "get", path)
+      const lines = signed.out.split("\n")
+      expect(lines).toHaveLength(3)
+      expect(await verified("GET", url, "", headersOf(lines))).toEqual({ _tag: "Verified", wallet: solana.wallet })
+    }
+  })
+
+  it("covers the exact bytes of the body", async () => {
+    using files = new KeyFiles()
+    const key = files.write("key", evmKey)
+    const text = '{ "agentId": "Łódź" }\n'
+    const body = files.write("body", text)
+    const signed = await run("sign", "request", "--key-file", key, "--body", body, "POST", "/memories")
+    const headers = headersOf(signed.out.split("\n"))
+    expect(await verified("POST", "/v1/memories", text, headers)).toEqual({ _tag: "Verified", wallet: evm.wallet })
+    expect(await verified("POST", "/v1/memories", text.trim(), headers)).toMatchObject({ code: "invalid_signature" })
+  })
+
+  it("--curl prints a command that a shell reads as it was meant", async () => {
+    using files = new KeyFiles()
+    const key = files.write("key", evmKey)
+    const body = files.write("it's $HOME", "{}")
+    const args = ["--key-file", key, "--curl", "--url", "http://127.0.0.1:1/", "--body", body]
+    const signed = await run("sign", "request", ...args, "POST", "/memories?a=$(b)&c=%60d%60")
+    const words = execFileSync("sh", ["-c", `curl() { printf '%s\\n' "$@"; }; ${signed.out}`], { encoding: "utf8" })
+    const [quiet, flag, method, url = "", ...rest] = words.trim().split("\n")
+    expect([quiet, flag, method, url]).toEqual(["-sS", "-X", "POST", "http://127.0.0.1:1/v1/memories?a=$(b)&c=%60d%60"])
+    expect(rest.slice(-4)).toEqual(["-H", "content-type: application/json", "--data-binary", `@${body}`])
+    const headers = headersOf(rest.filter((line) => line.startsWith("x-wallet")))
+    const { pathname, search } = new URL(url)
+    expect(await verified("POST", `${pathname}${search}`, "{}", headers)).toMatchObject({ _tag: "Verified" })
+    expect(`${signed.out}${signed.err}`).not.toContain(evmKey.slice(2))
+  })
+
+  it("adds the grants of a share code, and refuses what is none", async () => {
+    using files = new KeyFiles()
+    const key = files.write("key", evmKey)
+    const [{ header, shareCode }] = JSON.parse(readFileSync("test/vectors/grants.json", "utf8")).cases
+    const args = ["sign", "request", "--key-file", key, "GET", "/memories/search?query=q", "--grants"]
+    const signed = await run(...args, shareCode)
+    expect(headersOf(signed.out.split("\n"))["x-grants"]).toBe(header)
+    expect((await run(...args, "mshare_%")).isSuccess).toBe(false)
+  })
+
+  for (const [name, method, path, told] of [
+    ["a path that would be encoded on its way", "GET", "/memories/search?query=café", "caf%C3%A9"],
+    ["a path that climbs", "GET", "/memories/../schemas", "/schemas"],
+    ["a path without a slash", "GET", "memories", "must begin with one /"],
+    ["another host", "GET", "//example.org/memories", "must begin with one /"],
+    ["a method with a space", "GE T", "/memories", "not an HTTP method"]
+  ] as const) {
+    it(`refuses ${name}`, async () => {
+      using files = new KeyFiles()
+      const signed = await run("sign", "request", "--key-file", files.write("key", evmKey), method, path)
+      expect(signed.isSuccess).toBe(false)
+      expect(signed.err).toContain(told)
+      expect(signed.out).toBe("")
+    })
+  }
+
+  it("refuses a body that the service would not take", async () => {
+    using files = new KeyFiles()
+    const body = files.write("body", "x".repeat(1_048_577))
+    const signed = await run("sign", "request", "--key-file", files.write("key", evmKey), "--body", body, "POST", "/x")
+    expect(signed.isSuccess).toBe(false)
+    expect(signed.err).toContain("more than 1048576 bytes")
+  })
+})
+
+describe("wallet new", () => {
+  it("writes a key that only its owner can read, and prints the address alone", async () => {
+    using files = new KeyFiles()
+    const made = await run("wallet", "new", "--out", files.path("key"))
+    expect(made.isSuccess).toBe(true)
+    expect(files.mode("key")).toBe(0o600)
+    const text = files.read("key")
+    expect(walletSignerOf(text).wallet).toEqual({ family: "evm", address: made.out })
+    expect(`${made.out}${made.err}`).not.toContain(text.trim().slice(2))
+  })
+
+  it("makes another one each time, and leaves a file alone that is there", async () => {
+    using files = new KeyFiles()
+    const first = await run("wallet", "new", "--out", files.path("one"), "--json")
+    const second = await run("wallet", "new", "--out", files.path("two"), "--json")
+    expect(JSON.parse(first.out).wallet.address).not.toBe(JSON.parse(second.out).wallet.address)
+    const before = files.read("one")
+    const again = await run("wallet", "new", "--out", files.path("one"))
+    expect(again.isSuccess).toBe(false)
+    expect(files.read("one")).toBe(before)
+  })
+})

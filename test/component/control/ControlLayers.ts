@@ -1,0 +1,27 @@
+/** The services of package control without money, over a real control.db, as one start of the process builds them. */
+import { Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { Accounts } from "@muniment/control/accounts/Accounts"
+import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
+import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
+import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
+import { Wallets } from "@muniment/control/accounts/Wallets"
+
+/** Providing it again for the same directory is a restart. */
+export const controlLayerOf = (dataDirectory: string) =>
+  Layer.mergeAll(
+    Accounts.layer,
+    ApiKeyStore.layer,
+    SchemaRegistry.layer,
+    NamespaceDirectory.layer,
+    IdempotencyStore.layer,
+    Wallets.layer,
+    GrantRevocations.layer
+  ).pipe(
+    Layer.provideMerge(ControlDatabase.layer(dataDirectory)),
+    Layer.provide(SecureRandom.layerWebCrypto),
+    Layer.fresh
+  )

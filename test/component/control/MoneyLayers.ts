@@ -1,0 +1,17 @@
+/** The money services over a real control.db, as one start of the process builds them. */
+import { Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { credits, type MicroCredits } from "@muniment/domain/Money"
+import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
+import { JobLog } from "@muniment/control/jobs/JobLog"
+import { Ledger } from "@muniment/control/credits/Ledger"
+import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+
+/** Providing it again for the same directory is a restart. */
+export const moneyLayerOf = (dataDirectory: string, monthlyAllowance: MicroCredits = credits(1_000)) =>
+  Layer.mergeAll(PaymentJournal.layer, JobLog.layer).pipe(
+    Layer.provideMerge(Ledger.layer({ monthlyAllowance })),
+    Layer.provideMerge(ControlDatabase.layer(dataDirectory)),
+    Layer.provide(SecureRandom.layerWebCrypto),
+    Layer.fresh
+  )

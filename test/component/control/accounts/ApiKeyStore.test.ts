@@ -1,0 +1,163 @@
+/** Keys: shown once, stored as digests, revoked at once, last use written in the background. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { Limits } from "@muniment/domain/Limits"
+import { Accounts } from "@muniment/control/accounts/Accounts"
+import { ApiKeyStore, lastUseFlushMillis } from "@muniment/control/accounts/ApiKeyStore"
+import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
+import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+import { controlLayerOf } from "../ControlLayers.ts"
+
+const alice = Accounts.use((accounts) => accounts.ensure("alice", "free"))
+const brought = "a-secret-that-the-operator-chose"
+
+describe("creating keys", () => {
+  it.effect("opens the account it was made for", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      const account = yield* alice
+      const { record, secret } = yield* keys.create(account, "laptop")
+      expect(secret).toMatch(/^mun_[A-Za-z0-9_-]{40}$/)
+      expect(record).toEqual({
+        id: record.id,
+        account: "alice",
+        label: "laptop",
+        prefix: secret.slice(0, 10),
+        createdAt: 0
+      })
+      expect(yield* keys.authenticate(secret)).toEqual({ account, keyId: record.id })
+      expect(yield* keys.authenticate(`${secret}x`)).toBeUndefined()
+      expect(yield* keys.authenticate("")).toBeUndefined()
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("never writes the secret to the disk", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const { secret } = yield* Effect.gen(function* () {
+        return yield* (yield* ApiKeyStore).create(yield* alice, "laptop")
+      }).pipe(Effect.provide(controlLayerOf(directory)))
+      const files = readdirSync(directory)
+      expect(files).toContain("control.db")
+      for (const file of files) expect(readFileSync(join(directory, file)).includes(secret.slice(4))).toBe(false)
+    })
+  )
+
+  it.effect("takes a brought secret, gives the same key again, and refuses it to another account", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      const account = yield* alice
+      const first = yield* keys.create(account, "first", brought)
+      expect(yield* keys.create(account, "second", brought)).toEqual(first)
+      const bob = yield* Accounts.use((accounts) => accounts.create("bob"))
+      expect(yield* Effect.flip(keys.create(bob, "stolen", brought))).toMatchObject({
+        _tag: "Conflict",
+        code: "id_conflict"
+      })
+      expect(yield* Effect.flip(keys.create(account, "short", "too-short"))).toMatchObject({ code: "invalid_request" })
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("stops at the limit of working keys; a revoked one makes room", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      const { sql, write } = yield* ControlDatabase
+      const account = yield* alice
+      const { record } = yield* keys.create(account, "first")
+      yield* write(sql`INSERT INTO api_key (id, account, label, prefix, hash, created_at)
+        WITH RECURSIVE n(value) AS (VALUES (2) UNION ALL SELECT value + 1 FROM n WHERE value < ${Limits.keysPerAccountMax})
+        SELECT 'key' || value, ${account.id}, '', '', value, 0 FROM n`)
+      expect(yield* Effect.flip(keys.create(account, "one too many"))).toMatchObject({ code: "limit_exceeded" })
+      yield* keys.revoke(record.id)
+      yield* keys.create(account, "in its place")
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+})
+
+describe("revoking keys", () => {
+  it.effect("acts on the next call, for ever, and only on that key", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const [gone, kept] = yield* Effect.gen(function* () {
+        const keys = yield* ApiKeyStore
+        const account = yield* alice
+        const gone = yield* keys.create(account, "gone", brought)
+        const kept = yield* keys.create(account, "kept")
+        yield* TestClock.setTime(5_000)
+        expect(yield* keys.revoke(gone.record.id)).toMatchObject({ id: gone.record.id, revokedAt: 5_000 })
+        yield* TestClock.setTime(9_000)
+        expect(yield* keys.revoke(gone.record.id)).toMatchObject({ revokedAt: 5_000 })
+        expect(yield* keys.authenticate(gone.secret)).toBeUndefined()
+        expect(yield* Effect.flip(keys.create(account, "again", brought))).toMatchObject({ code: "id_conflict" })
+        return [gone, kept] as const
+      }).pipe(Effect.provide(controlLayerOf(directory)))
+
+      yield* Effect.gen(function* () {
+        const keys = yield* ApiKeyStore
+        expect(yield* keys.authenticate(gone.secret)).toBeUndefined()
+        expect(yield* keys.authenticate(kept.secret)).toMatchObject({ keyId: kept.record.id })
+        expect((yield* keys.list()).map(({ label }) => label)).toEqual(["gone", "kept"])
+        expect(yield* keys.list("nobody")).toEqual([])
+      }).pipe(Effect.provide(controlLayerOf(directory)))
+    })
+  )
+
+  it.effect("answers 404 for a key that does not exist", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      expect(yield* Effect.flip(keys.revoke("key_none"))).toMatchObject({ _tag: "NotFound", code: "key_not_found" })
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+})
+
+describe("last use", () => {
+  const stored = ControlDatabase.use(({ read, sql }) =>
+    Effect.map(read(sql<{ readonly at: number | null }>`SELECT last_used_at AS at FROM api_key`), ([row]) => row?.at)
+  )
+
+  it.effect("is told at once and written once a minute", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      const { secret } = yield* keys.create(yield* alice, "laptop")
+      yield* TestClock.setTime(10_000)
+      yield* keys.authenticate(secret)
+      expect(yield* keys.list()).toMatchObject([{ lastUsedAt: 10_000 }])
+      expect(yield* stored).toBe(null)
+      yield* TestClock.adjust(lastUseFlushMillis)
+      expect(yield* stored).toBe(10_000)
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("waits for the next time when it cannot be written, and fails no request", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      const { sql } = yield* ControlDatabase
+      const { secret } = yield* keys.create(yield* alice, "laptop")
+      yield* sql`CREATE TRIGGER refused BEFORE UPDATE ON api_key BEGIN SELECT RAISE(ABORT, 'refused'); END`
+      yield* TestClock.setTime(10_000)
+      yield* keys.authenticate(secret)
+      yield* TestClock.adjust(lastUseFlushMillis)
+      expect(yield* stored).toBe(null)
+      expect(yield* keys.authenticate(secret)).toBeDefined()
+      yield* sql`DROP TRIGGER refused`
+      yield* TestClock.adjust(lastUseFlushMillis)
+      expect(yield* stored).toBe(10_000 + lastUseFlushMillis)
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("is written when the process ends", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      yield* Effect.gen(function* () {
+        const keys = yield* ApiKeyStore
+        const { secret } = yield* keys.create(yield* alice, "laptop")
+        yield* TestClock.setTime(10_000)
+        yield* keys.authenticate(secret)
+      }).pipe(Effect.provide(controlLayerOf(directory)))
+      expect(yield* stored.pipe(Effect.provide(controlLayerOf(directory)))).toBe(10_000)
+    })
+  )
+})

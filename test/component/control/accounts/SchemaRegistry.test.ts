@@ -1,0 +1,129 @@
+/** Registered schemas: unique in their account, listed by name, cleared and removed. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Limits } from "@muniment/domain/Limits"
+import { Accounts } from "@muniment/control/accounts/Accounts"
+import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
+import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+import { controlLayerOf } from "../ControlLayers.ts"
+
+const contact = { name: "contact", description: "A person", uniqueOn: ["email"], schema: '{"type":"object"}' }
+const accountOf = (name: string) =>
+  Effect.map(
+    Accounts.use((accounts) => accounts.ensure(name, "free")),
+    ({ id }) => id
+  )
+
+describe("SchemaRegistry", () => {
+  it.effect("returns what was registered, with its times", () =>
+    Effect.gen(function* () {
+      const registry = yield* SchemaRegistry
+      const account = yield* accountOf("alice")
+      yield* TestClock.setTime(1_000)
+      const registered = yield* registry.register(account, contact)
+      expect(registered).toEqual({ ...contact, createdAt: 1_000, updatedAt: 1_000 })
+      expect(yield* registry.get(account, "contact")).toEqual(registered)
+      expect(yield* registry.find(account, "other")).toBeUndefined()
+      expect(yield* registry.register(account, { ...contact, name: "note", uniqueOn: [] })).not.toHaveProperty(
+        "uniqueOn"
+      )
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("refuses a taken name in the account, not in another", () =>
+    Effect.gen(function* () {
+      const registry = yield* SchemaRegistry
+      const [alice, bob] = [yield* accountOf("alice"), yield* accountOf("bob")]
+      yield* registry.register(alice, contact)
+      expect(yield* Effect.flip(registry.register(alice, contact))).toMatchObject({
+        _tag: "Conflict",
+        code: "schema_exists"
+      })
+      yield* registry.register(bob, contact)
+      yield* registry.remove(bob, "contact")
+      expect(yield* registry.list(alice)).toHaveLength(1)
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("registers a name once for many that ask at once", () =>
+    Effect.gen(function* () {
+      const registry = yield* SchemaRegistry
+      const account = yield* accountOf("alice")
+      const outcomes = yield* Effect.all(
+        Array.from({ length: 10 }, () => Effect.exit(registry.register(account, contact))),
+        {
+          concurrency: "unbounded"
+        }
+      )
+      expect(outcomes.filter(({ _tag }) => _tag === "Success")).toHaveLength(1)
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("lists by name", () =>
+    Effect.gen(function* () {
+      const registry = yield* SchemaRegistry
+      const account = yield* accountOf("alice")
+      for (const name of ["b", "a", "C"]) yield* registry.register(account, { ...contact, name })
+      expect((yield* registry.list(account)).map(({ name }) => name)).toEqual(["C", "a", "b"])
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("changes what a patch names, and clears uniqueOn by null or an empty list", () =>
+    Effect.gen(function* () {
+      const registry = yield* SchemaRegistry
+      const account = yield* accountOf("alice")
+      yield* registry.register(account, contact)
+      yield* TestClock.setTime(2_000)
+      expect(yield* registry.update(account, "contact", { description: "Someone" })).toEqual({
+        ...contact,
+        description: "Someone",
+        createdAt: 0,
+        updatedAt: 2_000
+      })
+      for (const uniqueOn of [null, []]) {
+        yield* registry.update(account, "contact", { uniqueOn: ["email"] })
+        expect(yield* registry.update(account, "contact", { uniqueOn })).not.toHaveProperty("uniqueOn")
+      }
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("answers 404 for a name that is not registered", () =>
+    Effect.gen(function* () {
+      const registry = yield* SchemaRegistry
+      const account = yield* accountOf("alice")
+      const missing = { _tag: "NotFound", code: "schema_not_found" }
+      expect(yield* Effect.flip(registry.get(account, "contact"))).toMatchObject(missing)
+      expect(yield* Effect.flip(registry.update(account, "contact", { description: "x" }))).toMatchObject(missing)
+      expect(yield* Effect.flip(registry.remove(account, "contact"))).toMatchObject(missing)
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("stops at the limit; a removed schema makes room", () =>
+    Effect.gen(function* () {
+      const registry = yield* SchemaRegistry
+      const account = yield* accountOf("alice")
+      for (let n = 0; n < Limits.schemasPerAccountMax; n++)
+        yield* registry.register(account, { ...contact, name: `s${n}` })
+      expect(yield* Effect.flip(registry.register(account, contact))).toMatchObject({
+        _tag: "InvalidRequest",
+        code: "limit_exceeded"
+      })
+      yield* registry.remove(account, "s0")
+      yield* registry.register(account, contact)
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("keeps schemas over a restart", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const register = Effect.gen(function* () {
+        const account = yield* accountOf("alice")
+        return [account, yield* (yield* SchemaRegistry).register(account, contact)] as const
+      })
+      const [account, registered] = yield* register.pipe(Effect.provide(controlLayerOf(directory)))
+      const after = SchemaRegistry.use((registry) => registry.list(account))
+      expect(yield* after.pipe(Effect.provide(controlLayerOf(directory)))).toEqual([registered])
+    })
+  )
+})

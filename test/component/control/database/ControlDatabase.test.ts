@@ -1,0 +1,92 @@
+/** control.db: made on the first start, kept over restarts, refused when it is newer, 507 when full. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { existsSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
+import { controlMigrations } from "@muniment/control/database/migrations/controlMigrations"
+import { Database } from "@muniment/sqlite/Database"
+import { migrate } from "@muniment/sqlite/Migrate"
+import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+
+const account = (sql: ControlDatabase["Service"]["sql"], id: string) =>
+  sql`INSERT INTO account (id, name, plan, created_at) VALUES (${id}, ${id}, 'free', 0)`
+
+describe("ControlDatabase", () => {
+  it.effect("creates its directory for the owner alone, and a durable file", () =>
+    Effect.gen(function* () {
+      const directory = join(temporaryDirectory(), "data")
+      yield* Effect.gen(function* () {
+        const { read, sql } = yield* ControlDatabase
+        expect(yield* read(sql`PRAGMA synchronous`)).toEqual([{ synchronous: 2 }])
+        expect(yield* read(sql`PRAGMA user_version`)).toEqual([{ user_version: controlMigrations.length }])
+      }).pipe(Effect.provide(ControlDatabase.layer(directory)))
+      expect(existsSync(join(directory, "control.db"))).toBe(true)
+      expect(statSync(directory).mode & 0o777).toBe(0o700)
+    })
+  )
+
+  it.effect("brings a file of the first release to this one, and keeps what is in it", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const filename = join(directory, "control.db")
+      const database = new Database({ filename })
+      migrate(database, controlMigrations.slice(0, 1), { snapshot: `${filename}.none` })
+      database.exec("INSERT INTO account (id, name, plan, created_at) VALUES ('a', 'alice', 'pro', 1)")
+      database.close()
+      yield* Effect.gen(function* () {
+        const { read, sql } = yield* ControlDatabase
+        expect(yield* read(sql`SELECT name FROM account`)).toEqual([{ name: "alice" }])
+        expect(yield* read(sql`SELECT * FROM wallet`)).toEqual([])
+        expect(yield* read(sql`SELECT * FROM grant_revocation`)).toEqual([])
+      }).pipe(Effect.provide(ControlDatabase.layer(directory)))
+      expect(existsSync(`${filename}.before-migration.v1`)).toBe(true)
+    })
+  )
+
+  it.effect("refuses a file of a later release and says which it knows", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const database = new Database({ filename: join(directory, "control.db") })
+      database.exec("PRAGMA user_version=99")
+      database.close()
+      const error = yield* Effect.flip(
+        ControlDatabase.use(Effect.succeed).pipe(Effect.provide(ControlDatabase.layer(directory)))
+      )
+      expect(error).toMatchObject({ _tag: "NewerDatabase", found: 99, known: controlMigrations.length })
+    })
+  )
+
+  it.effect("answers a write on a full disk with 507, undoes it, and still reads", () =>
+    Effect.gen(function* () {
+      const { read, sql, write } = yield* ControlDatabase
+      yield* write(account(sql, "kept"))
+      const [pages] = yield* sql<{ readonly page_count: number }>`PRAGMA page_count`
+      yield* sql`PRAGMA max_page_count=${sql.literal(String(pages!.page_count))}`
+      const fill = write(
+        Effect.forEach(
+          Array.from({ length: 500 }, (_, n) => `account-${n}`.repeat(50)),
+          (id) => account(sql, id)
+        )
+      )
+      expect(yield* Effect.flip(fill)).toMatchObject({ _tag: "InsufficientStorage", code: "insufficient_storage" })
+      expect(yield* read(sql`SELECT id FROM account`)).toEqual([{ id: "kept" }])
+      yield* write(sql`DELETE FROM account`)
+    }).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory())))
+  )
+
+  it.effect("undoes a write that failed, and lets its error pass", () =>
+    Effect.gen(function* () {
+      const { read, sql, write } = yield* ControlDatabase
+      expect(yield* Effect.flip(write(Effect.andThen(account(sql, "a"), Effect.fail("stop" as const))))).toBe("stop")
+      expect(yield* read(sql`SELECT id FROM account`)).toEqual([])
+    }).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory())))
+  )
+
+  it.effect("dies on SQL that is wrong, since that is no one's request", () =>
+    Effect.gen(function* () {
+      const { read, sql } = yield* ControlDatabase
+      expect((yield* Effect.exit(read(sql`SELECT * FROM missing`))).toString()).toMatch(/no such table/)
+    }).pipe(Effect.provide(ControlDatabase.layer(temporaryDirectory())))
+  )
+})

@@ -1,0 +1,140 @@
+/** Idempotency keys: one does the work, the others replay, wait or are refused. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Limits } from "@muniment/domain/Limits"
+import { idempotencyKeyOf, IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
+import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+import { controlLayerOf } from "../ControlLayers.ts"
+
+const key = idempotencyKeyOf("acc_1", "POST /memories", "client-key")
+
+describe("IdempotencyStore", () => {
+  it.effect("gives a key to one, and its answer to all who come later", () =>
+    Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      expect(yield* store.claim(key, "body")).toEqual({ _tag: "Fresh" })
+      expect(yield* store.claim(key, "body")).toEqual({ _tag: "InFlight" })
+      yield* store.complete(key, 200, '{"success":true}')
+      expect(yield* store.claim(key, "body")).toEqual({ _tag: "Replay", status: 200, body: '{"success":true}' })
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("refuses another body, before the answer and after", () =>
+    Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      yield* store.claim(key, "body")
+      expect(yield* store.claim(key, "other")).toEqual({ _tag: "Mismatch" })
+      yield* store.complete(key, 200, "{}")
+      expect(yield* store.claim(key, "other")).toEqual({ _tag: "Mismatch" })
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("has one winner among many that claim at once", () =>
+    Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      const claims = yield* Effect.all(
+        Array.from({ length: 50 }, () => store.claim(key, "body")),
+        { concurrency: "unbounded" }
+      )
+      expect(claims.filter(({ _tag }) => _tag === "Fresh")).toHaveLength(1)
+      expect(claims.filter(({ _tag }) => _tag === "InFlight")).toHaveLength(49)
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("never does the work twice while claims and answers race", () =>
+    Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      let worked = 0
+      const request = Effect.gen(function* () {
+        const claim = yield* store.claim(key, "body")
+        if (claim._tag !== "Fresh") return claim._tag
+        worked++
+        yield* Effect.yieldNow
+        yield* store.complete(key, 200, "{}")
+        return claim._tag
+      })
+      const staggered = Array.from({ length: 100 }, (_, turns) =>
+        Effect.repeat(Effect.yieldNow, { times: turns }).pipe(Effect.andThen(request))
+      )
+      const outcomes = yield* Effect.all(staggered, { concurrency: "unbounded" })
+      expect(worked).toBe(1)
+      expect(new Set(outcomes)).toContain("Replay")
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("frees a key whose request failed, and keeps a finished answer", () =>
+    Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      yield* store.claim(key, "body")
+      yield* store.forget(key)
+      expect(yield* store.claim(key, "other")).toEqual({ _tag: "Fresh" })
+      yield* store.complete(key, 201, "{}")
+      yield* store.forget(key)
+      expect(yield* store.claim(key, "other")).toMatchObject({ _tag: "Replay", status: 201 })
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("replays for a day and then forgets", () =>
+    Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      yield* store.claim(key, "body")
+      yield* store.complete(key, 200, "{}")
+      yield* TestClock.adjust(Limits.idempotencyRetentionMillis)
+      expect(yield* store.claim(key, "body")).toMatchObject({ _tag: "Replay" })
+      yield* TestClock.adjust(1)
+      expect(yield* store.claim(key, "other")).toEqual({ _tag: "Fresh" })
+      yield* store.complete(key, 202, "{}")
+      expect(yield* store.claim(key, "other")).toMatchObject({ _tag: "Replay", status: 202 })
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("sweeps answers that are old enough", () =>
+    Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      for (const name of ["old", "new"]) {
+        yield* store.claim(name, "body")
+        yield* store.complete(name, 200, "{}")
+        yield* TestClock.adjust(10)
+      }
+      expect(yield* store.sweep(10)).toBe(1)
+      expect(yield* store.claim("old", "body")).toEqual({ _tag: "Fresh" })
+      expect(yield* store.claim("new", "body")).toMatchObject({ _tag: "Replay" })
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("keeps answers over a restart; what was at work is free again", () =>
+    Effect.gen(function* () {
+      const path = temporaryDirectory()
+      yield* Effect.gen(function* () {
+        const store = yield* IdempotencyStore
+        yield* store.claim(key, "body")
+        yield* store.complete(key, 200, "{}")
+        yield* store.claim("killed", "body")
+      }).pipe(Effect.provide(controlLayerOf(path)))
+      yield* Effect.gen(function* () {
+        const store = yield* IdempotencyStore
+        expect(yield* store.claim(key, "body")).toMatchObject({ _tag: "Replay" })
+        expect(yield* store.claim("killed", "body")).toEqual({ _tag: "Fresh" })
+      }).pipe(Effect.provide(controlLayerOf(path)))
+    })
+  )
+
+  it.effect("dies on an answer without a claim", () =>
+    Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      expect((yield* Effect.exit(store.complete(key, 200, "{}")))._tag).toBe("Failure")
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it("keeps accounts, routes and client keys apart", () => {
+    const keys = [
+      idempotencyKeyOf("a", "b", "c"),
+      idempotencyKeyOf("ab", "", "c"),
+      idempotencyKeyOf("a", "bc", ""),
+      idempotencyKeyOf("a", "b", "d")
+    ]
+    expect(new Set(keys).size).toBe(4)
+    for (const stored of keys) expect(stored).toMatch(/^[0-9a-f]{64}$/)
+  })
+})

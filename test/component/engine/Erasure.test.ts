@@ -1,0 +1,95 @@
+/**
+ * Erasure while the engine runs: after one round of housekeeping, no file of the namespace holds a byte of deleted or
+ * expired memories, the log included.
+ */
+import { describe, expect, it } from "@effect/vitest"
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Limits } from "@muniment/domain/Limits"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { axisVector, creating, engineOf, memoryRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
+import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+
+const key = namespaceKey()
+const secret = "zanzibarquux"
+/** A vector with unique bytes. */
+const vector = axisVector(37)
+const vectorBytes = Buffer.from(vector.values.buffer)
+
+const filesWith = (directory: string, needle: string | Buffer): ReadonlyArray<string> =>
+  readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((name) => {
+    const path = join(directory, name)
+    return statSync(path).isFile() && readFileSync(path).includes(needle)
+  })
+
+const secretMemory = (expiresAt?: number) => {
+  const record = memoryRecord(1, `the word is ${secret}`, {
+    tags: [secret],
+    ...(expiresAt !== undefined && { expiresAt })
+  })
+  return { id: record.id, command: creating([newMemory(record, vector), newMemory(memoryRecord(2, "ordinary"))]) }
+}
+
+const expectErased = (directory: string) => {
+  expect(filesWith(directory, "ordinary")).not.toEqual([])
+  expect(filesWith(directory, secret)).toEqual([])
+  expect(filesWith(directory, vectorBytes)).toEqual([])
+}
+
+describe("a round of housekeeping", () => {
+  it.effect("erases text, tags and vector of what was deleted since the last one", () => {
+    const directory = temporaryDirectory()
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const { id, command } = secretMemory()
+      yield* host.ask(key, command)
+      expect(filesWith(directory, secret)).not.toEqual([])
+      expect(filesWith(directory, vectorBytes)).not.toEqual([])
+      yield* host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: undefined })
+      yield* host.maintain
+      expectErased(directory)
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+
+  it.effect("sweeps what has expired, and erases it", () => {
+    const directory = temporaryDirectory()
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* host.ask(key, secretMemory(30_000).command)
+      expect(filesWith(directory, secret)).not.toEqual([])
+      yield* TestClock.adjust(Limits.expirySweepMillis)
+      yield* host.maintain
+      expectErased(directory)
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+
+  it.effect("erases what expired while the namespace was closed", () => {
+    const directory = temporaryDirectory()
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* host.ask(key, secretMemory(Limits.namespaceIdleMillis * 2).command)
+      yield* TestClock.adjust(Limits.namespaceIdleMillis + 2 * Limits.expirySweepMillis)
+      expect((yield* host.status).open).toBe(0)
+      expect(filesWith(directory, secret)).not.toEqual([])
+      yield* TestClock.adjust(Limits.namespaceIdleMillis + Limits.expirySweepMillis)
+      // The round started by the clock may still wait for the file system; this one runs after it.
+      yield* host.maintain
+      expectErased(directory)
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+
+  it.effect("erases the tags that a memory had before they were changed", () => {
+    const directory = temporaryDirectory()
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const record = memoryRecord(1, "ordinary", { tags: [secret] })
+      yield* host.ask(key, creating([newMemory(record)]))
+      const patch = { tags: ["harmless"] }
+      yield* host.ask(key, { _tag: "PatchMemories", ids: [record.id], patch, atMillis: 1, idempotency: undefined })
+      yield* host.maintain
+      expectErased(directory)
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+})

@@ -1,0 +1,93 @@
+/** The host: which namespaces it keeps open, and its housekeeping. */
+import { describe, expect, it } from "@effect/vitest"
+import { Context, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Limits } from "@muniment/domain/Limits"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { creating, engineOf, memoryRecord, namespaceKey, newMemory, StoreProbe } from "../../support/EngineFixtures.ts"
+import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+
+const key = namespaceKey()
+const one = (number: number, expiresAt?: number) => creating([newMemory(memoryRecord(number, "text", { expiresAt }))])
+const open = NamespaceHost.use((host) => Effect.map(host.status, (status) => status.open))
+const rows = NamespaceHost.use((host) => host.read(key, (reader, now) => reader.counts(now).rows))
+
+class Marker extends Context.Service<Marker, string>()("test/Marker") {}
+
+describe("the host", () => {
+  it.effect("closes an idle namespace, although housekeeping visits it every minute", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* host.ask(key, one(1))
+      yield* TestClock.adjust(Limits.namespaceIdleMillis - Limits.expirySweepMillis)
+      expect(yield* open).toBe(1)
+      yield* TestClock.adjust(Limits.expirySweepMillis * 2)
+      expect(yield* open).toBe(0)
+      expect(yield* rows).toBe(1)
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+
+  it.effect("does not reopen an evicted namespace for housekeeping", () => {
+    const probe = new StoreProbe()
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      for (let agent = 0; agent < 12; agent++) yield* host.ask(namespaceKey(`agent-${agent}`), one(1))
+      expect(yield* open).toBe(3)
+      yield* host.maintain
+      expect(probe.count("open")).toBe(12)
+    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe, openMax: 3 })))
+  })
+
+  it.effect("sweeps within a minute what has expired in an open namespace", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* host.ask(key, one(1, 30_000))
+      yield* host.ask(key, one(2))
+      yield* TestClock.adjust(Limits.expirySweepMillis)
+      expect(yield* rows).toBe(1)
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+
+  it.effect("opens a closed namespace to sweep what has expired in it", () => {
+    const probe = new StoreProbe()
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* host.ask(key, one(1, Limits.namespaceIdleMillis * 2))
+      yield* TestClock.adjust(Limits.namespaceIdleMillis + Limits.expirySweepMillis)
+      expect(yield* open).toBe(0)
+      const opened = probe.count("open")
+      yield* TestClock.adjust(Limits.namespaceIdleMillis)
+      expect(probe.count("open")).toBe(opened + 1)
+      expect(yield* rows).toBe(0)
+    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
+  })
+
+  it.effect("erases from the log what was deleted, within a minute", () => {
+    const probe = new StoreProbe()
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* host.ask(key, one(1))
+      yield* host.maintain
+      expect(probe.count("checkpoint")).toBe(0)
+      yield* host.ask(key, { _tag: "RemoveMemories", ids: [memoryRecord(1, "").id], idempotency: undefined })
+      yield* host.maintain
+      yield* host.maintain
+      expect(probe.count("checkpoint")).toBe(1)
+    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
+  })
+
+  it.effect("keeps no context of the request that opened a namespace", () => {
+    const probe = new StoreProbe()
+    const seen: Array<boolean> = []
+    probe.before = (call) =>
+      Effect.contextWith((context: Context.Context<never>) => {
+        if (call.name === "commit") seen.push(Context.getOption(context, Marker)._tag === "Some")
+        return Effect.void
+      })
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* Effect.provideService(host.ask(key, one(1)), Marker, "a request's body")
+      expect(seen).toEqual([false])
+    }).pipe(Effect.provide(engineOf(temporaryDirectory(), { probe })))
+  })
+})

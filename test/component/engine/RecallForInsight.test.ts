@@ -1,0 +1,144 @@
+/** Reads for duplicates and maps: memories without a subject, vectors, many candidates, neighbouring texts. */
+import type { MemoryVector } from "@muniment/engine/store/Commit"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Limits } from "@muniment/domain/Limits"
+import { type MemoryQuery, MemorySearch } from "@muniment/engine/search/MemorySearch"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
+import {
+  allOf,
+  axisVector,
+  creating,
+  engineOf,
+  memoryRecord,
+  namespaceKey,
+  newMemory,
+  replacementOf
+} from "../../support/EngineFixtures.ts"
+import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+
+const key = namespaceKey()
+const engine = () => Effect.provide(engineOf(temporaryDirectory()))
+const idOf = (number: number) => memoryRecord(number, "").id
+const store = (...memories: Parameters<typeof creating>[0]) =>
+  NamespaceHost.use((host) => host.ask(key, creating(memories)))
+const words = (text: string, more: Partial<MemoryQuery> = {}) =>
+  MemorySearch.use((search) =>
+    Effect.map(
+      search.search([key], { text, vectors: new Map(), filter: {}, limit: 10, minRelevance: 0, ...more }),
+      ({ hits }) => hits
+    )
+  )
+const foundBy = (text: string) => Effect.map(words(text), (hits) => hits.map(({ memory }) => memory.id))
+
+it.effect("the filter `hasNoSubject` lets through what has no subject, and nothing else", () =>
+  Effect.gen(function* () {
+    yield* store(newMemory(memoryRecord(1, "walrus")), newMemory(memoryRecord(2, "walrus", { subjectId: "s" })))
+    const hits = yield* words("walrus", { filter: { hasNoSubject: true } })
+    expect(hits.map(({ memory }) => memory.id)).toEqual([idOf(1)])
+    expect(yield* words("walrus", { filter: { hasNoSubject: true, subjectId: "s" } })).toEqual([])
+  }).pipe(engine())
+)
+
+describe("the vectors of what was found", () => {
+  it.effect("are copies, by memory, over all namespaces; what has none is left out", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const search = yield* MemorySearch
+      const other = namespaceKey("other")
+      yield* store(newMemory(memoryRecord(1, "owl"), axisVector(3)), newMemory(memoryRecord(2, "owl")))
+      const elsewhere = memoryRecord(3, "owl", { agentId: "other" })
+      yield* host.ask(other, creating([newMemory(elsewhere, axisVector(5, 4, "other-model"))]))
+      const query = { text: "owl", vectors: new Map(), filter: {}, limit: 10, minRelevance: 0 }
+      const { hits } = yield* search.search([key, other], query)
+      expect(hits).toHaveLength(3)
+      const vectors = yield* search.vectorsOf([key, other], hits)
+      expect([...vectors.keys()].sort()).toEqual([idOf(1), idOf(3)])
+      expectNear(vectors.get(idOf(1)), axisVector(3))
+      expectNear(vectors.get(idOf(3)), axisVector(5, 4, "other-model"))
+      vectors.get(idOf(1))!.values.fill(0)
+      expectNear((yield* search.vectorsOf([key], hits)).get(idOf(1)), axisVector(3))
+      // Removed since it was found: the vector of the memory that reuses the slot is not returned.
+      yield* host.ask(key, { _tag: "RemoveMemories", ids: [idOf(1)], idempotency: undefined })
+      yield* store(newMemory(memoryRecord(4, "swan"), axisVector(6)))
+      expect(yield* search.vectorsOf([key], hits)).toEqual(new Map())
+    }).pipe(engine())
+  )
+})
+
+/** Within the precision of stored vectors. */
+const expectNear = (found: MemoryVector | undefined, stored: MemoryVector): void => {
+  expect(found?.model).toBe(stored.model)
+  expect(found?.values).toHaveLength(stored.values.length)
+  for (const [at, value] of stored.values.entries()) expect(found?.values[at]).toBeCloseTo(value, 1.7)
+}
+
+describe("a search for a map", () => {
+  it.effect("looks at as many candidates as it asks for", () =>
+    Effect.gen(function* () {
+      const most = Limits.searchCandidatesMax
+      for (let from = 0; from < most * 3; from += most) {
+        yield* store(
+          ...Array.from({ length: most }, (_, at) => newMemory(memoryRecord(from + at, "owl"), axisVector(from + at)))
+        )
+      }
+      const vectors = new Map([["test-model", axisVector(0).values]])
+      expect(yield* words("owl", { vectors: new Map(), limit: 1_000 })).toHaveLength(most)
+      expect(yield* words("owl", { vectors: new Map(), limit: 1_000, candidates: 250 })).toHaveLength(250)
+      expect(yield* words("nothing of it", { vectors, limit: 1_000, candidates: 1_000 })).toHaveLength(most * 3)
+      expect(yield* words("owl", { vectors, limit: 7, candidates: 1_000 })).toHaveLength(7)
+    }).pipe(engine())
+  )
+})
+
+describe("the neighbouring texts of a memory", () => {
+  const record = memoryRecord(1, "likes tea", {
+    neighbours: ["we were in Ljubljana"],
+    sources: [{ key: "0a", id: "m1" }]
+  })
+
+  it.effect("are searched, after a patch, a replacement and an import too", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* store(newMemory(record))
+      const isFound = Effect.map(foundBy("Ljubljana"), (ids) => ids.length === 1)
+      expect(yield* isFound).toBe(true)
+      yield* host.ask(key, {
+        _tag: "PatchMemories",
+        ids: [record.id],
+        patch: { tags: ["x"] },
+        atMillis: 1,
+        idempotency: undefined
+      })
+      expect(yield* isFound).toBe(true)
+      yield* store(replacementOf(memoryRecord(1, "likes coffee")))
+      expect([yield* isFound, yield* foundBy("coffee")]).toEqual([true, [record.id]])
+      const exported = yield* host.readRecords(key, (reader, now) => reader.inserted(0, 10, now))
+      expect(exported.versions).toMatchObject([{ neighbours: record.neighbours, sources: record.sources }])
+      yield* host.ask(key, { _tag: "RemoveMemories", ids: [record.id], idempotency: undefined })
+      expect(yield* isFound).toBe(false)
+      const records = exported.versions.map((version) => ({ record: version, vector: undefined }))
+      yield* host.ask(key, { _tag: "ImportRecords", records })
+      expect(yield* isFound).toBe(true)
+      expect((yield* allOf(key)).get(record.id)).toMatchObject({
+        neighbours: record.neighbours,
+        sources: record.sources
+      })
+    }).pipe(engine())
+  )
+
+  it.effect("are kept up to a number, each up to a length", () =>
+    Effect.gen(function* () {
+      const long = "word ".repeat(Limits.neighbourTextLengthMax)
+      yield* store(
+        newMemory({ ...record, neighbours: Array.from({ length: Limits.neighboursPerMemoryMax + 1 }, () => long) })
+      )
+      const kept = (yield* allOf(key)).get(record.id)?.neighbours ?? []
+      expect(kept.map(({ length }) => length)).toEqual(
+        Array.from({ length: Limits.neighboursPerMemoryMax }, () => Limits.neighbourTextLengthMax)
+      )
+      expect(tokenize(kept[0]!).length).toBeGreaterThan(0)
+    }).pipe(engine())
+  )
+})

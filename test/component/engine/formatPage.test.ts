@@ -1,0 +1,73 @@
+/** The page on the bytes on disk (packages/engine/docs/format.md), compared with the encoder and with a new file. */
+import { describe, expect, it } from "vitest"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { Database } from "@muniment/sqlite/Database"
+import { migrate } from "@muniment/sqlite/Migrate"
+import { namespaceMigrations } from "@muniment/engine/store/sqlite/namespaceMigrations"
+import { VectorArena } from "@muniment/engine/vectors/arena/VectorArena"
+import { VectorSegments } from "@muniment/engine/vectors/arena/VectorSegments"
+import { slabs } from "../../support/EngineFixtures.ts"
+import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+
+const page = readFileSync(new URL("../../../packages/engine/docs/format.md", import.meta.url), "utf8")
+
+describe("the page on the bytes on disk", () => {
+  it("shows a segment as the encoder writes it", () => {
+    const arena = new VectorArena(384, slabs.take())
+    arena.set(3, axis(0), 17)
+    arena.set(1_023, axis(383), 42)
+    const bytes = new VectorSegments(arena).encodeSegment(0)!
+    const shown = hexLines(sectionOf("Segments"))
+    expect(shown.map(({ offset }) => offset)).toEqual([0, 8, 16, 24, 32, 40, 48])
+    for (const { offset, hex } of shown) expect(hexOf(bytes.subarray(offset, offset + 8))).toBe(hex)
+    expect(bytes.subarray(56, 448)).toEqual(arena.rowCopy(3))
+    expect(bytes.subarray(448)).toEqual(arena.rowCopy(1_023))
+    expect(bytes).toHaveLength(840)
+  })
+
+  it("names every table and column of a new file, and its version", () => {
+    const database = new Database({ filename: join(temporaryDirectory(), "new.db") })
+    migrate(database, namespaceMigrations, { snapshot: "" })
+    expect(page).toContain(`schema version, now ${String(database.value("PRAGMA user_version"))}.`)
+    const tables = database
+      .prepare(tablesSql)
+      .all()
+      .map((row) => String(row["name"]))
+    const shown = [...columnsShown().keys()].filter((table) => table !== "fulltext_instance")
+    expect(shown.sort()).toEqual(tables)
+    for (const table of tables) {
+      const columns = database.prepare(`SELECT name FROM pragma_table_info('${table}')`).all()
+      expect(columnsShown().get(table)).toEqual(columns.map((row) => String(row["name"])))
+    }
+    database.close()
+  })
+})
+
+/** Unit vector along one axis. */
+const axis = (at: number) => Float32Array.from({ length: 384 }, (_, dim) => (dim === at ? 1 : 0))
+
+const sectionOf = (title: string): string => page.split("\n## ").find((section) => section.startsWith(title)) ?? ""
+
+/** Lines `offset | fields |  hex` of a diagram. */
+const hexLines = (section: string) =>
+  [...section.matchAll(/^(\d+) +\|.*\| {2}((?:[0-9a-f]{2} ?){8})$/gm)].map(([, offset, hex]) => ({
+    offset: Number(offset),
+    hex: hex!.trim()
+  }))
+
+const hexOf = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join(" ")
+
+/** Columns by table, in the order of the page. */
+const columnsShown = (): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const tables = new Map<string, Array<string>>()
+  let columns: Array<string> = []
+  for (const [, table = "", names = ""] of sectionOf("SQLite").matchAll(/^\| (?:`(\w+)`)? ?\| ([^|]*) \|/gm)) {
+    if (table !== "") tables.set(table, (columns = []))
+    columns.push(...[...names.matchAll(/`(\w+)`/g)].map(([, name]) => name!))
+  }
+  return tables
+}
+
+const tablesSql = `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+  AND name NOT LIKE 'fulltext\\_%' ESCAPE '\\' OR name = 'fulltext_length' ORDER BY name`

@@ -1,0 +1,109 @@
+/** Commits on a thread: the conformance suite, and the failures of a thread. */
+import { describe, expect, it } from "@effect/vitest"
+import { Cause, Effect, Exit } from "effect"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { openCommitThread } from "@muniment/engine/store/sqlite/CommitThread"
+import type { CommitOrder } from "@muniment/engine/store/sqlite/CommitTransaction"
+import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
+import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
+import { axisVector, memoryRecord, namespaceKey, turnOf } from "../../../support/EngineFixtures.ts"
+import { put, storeConformance, unit } from "../../../support/storeConformance.ts"
+import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+
+const threaded = (directory: string) => sqliteNamespaceStore(directory, { commitsOn: "thread" })
+
+storeConformance("SqliteNamespaceStore that commits on a thread", threaded)
+
+const key = namespaceKey()
+const opening = NamespaceStore.use((store) => store.open(key))
+const order: CommitOrder = { key, epoch: 0, seq: 0, isClaim: true, group: [], atMillis: 1 }
+
+const failureOf = <A, E>(exit: Exit.Exit<A, E>): E | undefined =>
+  Exit.isFailure(exit)
+    ? Cause.findErrorOption(exit.cause).pipe((found) => (found._tag === "Some" ? found.value : undefined))
+    : undefined
+
+describe("a namespace whose commits are made on a thread", () => {
+  it.effect("shows a commit completely as soon as it is answered, also a large one", () =>
+    Effect.gen(function* () {
+      const file = yield* opening
+      const changes = Array.from({ length: 300 }, (_, slot) =>
+        put(slot, memoryRecord(slot, `memory narwhal ${slot}`), axisVector(slot))
+      )
+      expect(yield* file.commit(0, [unit(changes, "key")], 1)).toBe(300)
+      expect(file.postings.occurrences("narwhal")).toHaveLength(300)
+      expect((yield* file.record(299))?.id).toBe(memoryRecord(299, "").id)
+      expect((yield* file.storedResult("key"))?.result).toBe("result of key")
+    }).pipe(Effect.provide(threaded(temporaryDirectory())), Effect.scoped)
+  )
+
+  it.effect("lets housekeeping and commits write one after the other", () =>
+    Effect.gen(function* () {
+      const file = yield* opening
+      yield* file.commit(0, [unit([], "old")], 1)
+      const commits = Effect.gen(function* () {
+        for (let seq = 0; seq < 20; seq++) yield* file.commit(seq, [unit([put(seq, memoryRecord(seq, "x"))])], 1)
+      })
+      const tidying = Effect.gen(function* () {
+        let forgotten = 0
+        for (let at = 0; at < 20; at++) {
+          forgotten += yield* file.forgetResultsBefore(10)
+          yield* file.checkpoint("TRUNCATE")
+        }
+        return forgotten
+      })
+      const [, forgotten] = yield* Effect.all([commits, tidying], { concurrency: 2 })
+      expect(forgotten).toBe(1)
+    }).pipe(Effect.provide(threaded(temporaryDirectory())), Effect.scoped)
+  )
+
+  it.effect("knows which conversations were erased from, and when the next turn expires", () =>
+    Effect.gen(function* () {
+      const file = yield* opening
+      const scope = { subjectId: "ann", threadId: undefined }
+      const turns = [turnOf(1)]
+      const processed = turns.map((turn) => turn.key)
+      const taken = memoryRecord(1, "taken", { subjectId: "ann", sources: turns.map((turn) => ({ key: turn.key })) })
+      const advance = { _tag: "Advance" as const, scope, processed, turns, summary: "s" }
+      yield* file.commit(
+        0,
+        [unit([put(0, taken)], undefined, { ...advance, expiresAt: 500, summaryExpiresAt: 400 })],
+        1
+      )
+      expect(file.conversations.nextExpiry).toBe(400)
+      const { readAt, turns: kept } = yield* file.conversations.context(scope, 2)
+      expect(kept).toHaveLength(1)
+      expect(file.conversations.isErasedSince(scope, readAt)).toBe(false)
+      yield* file.commit(1, [unit([{ _tag: "Remove", slot: 0 }])], 3)
+      expect(file.conversations.isErasedSince(scope, readAt)).toBe(true)
+      expect(file.conversations.isErasedSince({ subjectId: "bob" }, readAt)).toBe(false)
+    }).pipe(Effect.provide(threaded(temporaryDirectory())), Effect.scoped)
+  )
+})
+
+describe("the thread", () => {
+  it.effect("tells damage from other failures", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const filename = join(directory, "damaged.db")
+      writeFileSync(filename, "no database at all, whatever its name says ".repeat(200))
+      const thread = yield* openCommitThread
+      expect(failureOf(yield* Effect.exit(thread.commit(filename, order)))).toMatchObject({ _tag: "StoreDamaged" })
+      const nowhere = join(directory, "no folder", "a.db")
+      expect(failureOf(yield* Effect.exit(thread.commit(nowhere, order)))).toMatchObject({ _tag: "StoreFault" })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("that dies fails its unanswered commits, and the next commit starts another", () =>
+    Effect.gen(function* () {
+      const thread = yield* openCommitThread
+      const filename = join(temporaryDirectory(), "a.db")
+      const lost = Effect.exit(thread.commit(filename, order))
+      const [exit] = yield* Effect.all([lost, thread.end], { concurrency: 2 })
+      expect(failureOf(exit)).toMatchObject({ _tag: "StoreFault" })
+      // An empty file has no tables: the new thread answers with that error.
+      expect(failureOf(yield* Effect.exit(thread.commit(filename, order)))).toMatchObject({ _tag: "StoreFault" })
+    }).pipe(Effect.scoped)
+  )
+})

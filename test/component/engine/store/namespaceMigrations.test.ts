@@ -1,0 +1,130 @@
+/**
+ * A file of version 1, written with the SQL of that version, opened by this release: nothing is lost, and later features
+ * work on it.
+ */
+import { describe, expect, it } from "@effect/vitest"
+import { mkdirSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import { Effect } from "effect"
+import type { MemoryRecord } from "@muniment/domain/Memory"
+import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
+import { memoryColumns } from "@muniment/engine/text/MemoryText"
+import { namespaceMigrations } from "@muniment/engine/store/sqlite/namespaceMigrations"
+import { MemorySearch } from "@muniment/engine/search/MemorySearch"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { Database } from "@muniment/sqlite/Database"
+import {
+  allOf,
+  axisVector,
+  engineOf,
+  extracting,
+  memoryRecord,
+  namespaceKey,
+  newMemory,
+  turnOf
+} from "../../../support/EngineFixtures.ts"
+import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+
+const key = namespaceKey()
+const records: ReadonlyArray<MemoryRecord> = [
+  memoryRecord(1, "the narwhal sings", { subjectId: "s", tags: ["sea"], uniqueKey: "k" }),
+  memoryRecord(2, "the narwhal swims", { subjectId: "s", uniqueKey: "k", when: "2026-01-01T00:00:00.000Z" }),
+  memoryRecord(3, "an ibex", { threadId: "t", origin: "extraction", confidence: 0.5 })
+]
+const vector = axisVector(3)
+
+/** As the first release wrote it: its tables, its insert, a vector for the first row, a result under a key. */
+const writeFirstVersion = (directory: string): void => {
+  mkdirSync(join(directory, "namespaces"), { recursive: true })
+  const database = new Database({ filename: join(directory, "namespaces", `${key.tag}.db`) })
+  namespaceMigrations[0]!.up(database)
+  const postings = new SqlitePostings(database.handle)
+  for (const [slot, record] of records.entries()) {
+    const { confidence, contentHash, createdAt, data, id, kind, mentions, origin, tags, updatedAt } = record
+    const given = [slot, slot + 1, id, kind, record.subjectId ?? null, record.threadId ?? null]
+    const lists = [JSON.stringify(data), JSON.stringify(tags), JSON.stringify(mentions), record.when ?? null]
+    const rest = [confidence, contentHash, createdAt, updatedAt, null, record.uniqueKey ?? null, origin]
+    database
+      .prepare(
+        `INSERT INTO memory (slot, created_seq, id, kind, subject_id, thread_id, data, tags, mentions, event_time,
+           confidence, content_hash, created_at, updated_at, expires_at, unique_key, origin)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+      )
+      .run(...given, ...lists, ...rest)
+    // That release did not map irregular words.
+    const { main, ...columns } = memoryColumns(record)
+    postings.put(slot, { ...columns, main: main.map((token) => (token === "swim" ? "swam" : token)) })
+  }
+  const bytes = new Uint8Array(vector.values.buffer)
+  database.prepare("INSERT INTO vector (slot, seq, model, value) VALUES (0, 1, ?, ?)").run(vector.model, bytes)
+  const stored = JSON.stringify({ created: [records[2]!.id], updated: [] })
+  database.prepare("INSERT INTO idempotency (key, fingerprint, at, result) VALUES ('k', 'f', 0, ?)").run(stored)
+  for (const [name, value] of Object.entries({ seq: 3, epoch: 1, account: key.account, agent: key.agentId })) {
+    database.prepare("INSERT INTO meta (key, value) VALUES (?, ?)").run(name, value)
+  }
+  database.exec("PRAGMA user_version=1")
+  database.close()
+}
+
+describe("a namespace file of version 1", () => {
+  it.effect("keeps every record, version, word, vector and result", () => {
+    const directory = temporaryDirectory()
+    writeFirstVersion(directory)
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const all = yield* allOf(key)
+      for (const record of records) expect(all.get(record.id)).toMatchObject(record)
+      expect(records.map(({ id }) => all.get(id)?.isLatest)).toEqual([false, true, true])
+      const { hits } = yield* MemorySearch.use((search) =>
+        search.search([key], { text: "narwhal", vectors: new Map(), filter: {}, limit: 10, minRelevance: 0 })
+      )
+      expect(hits.map(({ memory }) => memory.id)).toEqual([records[1]!.id])
+      const { hits: swimming } = yield* MemorySearch.use((search) =>
+        search.search([key], { text: "who swam", vectors: new Map(), filter: {}, limit: 10, minRelevance: 0 })
+      )
+      expect(swimming.map(({ memory }) => memory.id)).toEqual([records[1]!.id])
+      const places = records.map(({ id }, slot) => ({ id, slot }))
+      const vectors = yield* host.read(key, (reader, now) => reader.vectorsOf(places, now))
+      expect([...vectors.keys()]).toEqual([records[0]!.id])
+      // With the precision of the index.
+      for (const [at, value] of vectors.get(records[0]!.id)!.values.entries())
+        expect(Math.abs(value - vector.values[at]!)).toBeLessThan(0.01)
+      const again = yield* host.ask(key, {
+        _tag: "StoreMemories",
+        memories: [newMemory(memoryRecord(9, "not stored"))],
+        idempotency: { key: "k", fingerprint: "f" }
+      })
+      expect(again).toMatchObject({ created: [{ id: records[2]!.id }], duplicates: [], isStale: false })
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+
+  it.effect("is counted without a migration, and migrated by its first use", () => {
+    const directory = temporaryDirectory()
+    writeFirstVersion(directory)
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const counted = yield* host.census(key, { atMillis: 5_000, createdBefore: 5_000 })
+      expect(counted).toEqual({ live: 3, liveBefore: 3, expired: 0, turnsBefore: 0 })
+      expect(readdirSync(join(directory, "namespaces"))).toEqual([`${key.tag}.db`])
+      yield* allOf(key)
+      expect(readdirSync(join(directory, "namespaces"))).toContain(`${key.tag}.db.before-migration.v1`)
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+
+  it.effect("accepts conversations, and finds duplicates of its memories", () => {
+    const directory = temporaryDirectory()
+    writeFirstVersion(directory)
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const found = [
+        memoryRecord(4, "an ibex"),
+        memoryRecord(5, "a yak", { sources: [{ key: "01" }], neighbours: ["moo"] })
+      ]
+      const reply = yield* host.ask(key, extracting([1], found))
+      expect(reply.duplicates).toEqual([{ index: 0, id: records[2]!.id }])
+      expect(reply.created).toMatchObject([{ sources: [{ key: "01" }], neighbours: ["moo"] }])
+      const context = yield* host.readRecords(key, (reader, now) => reader.conversation({}, now))
+      expect(context.turns).toEqual([turnOf(1)])
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+})

@@ -1,0 +1,99 @@
+/** The extractor as a service: a real thread, a real deadline, a bounded queue. */
+import { describe, expect, it } from "@effect/vitest"
+import { makeRuleExtractor, type RulesLimits } from "@muniment/insight/rules/RuleExtractor"
+import { rulesLimits } from "@muniment/insight/rules/RulesProtocol"
+import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
+import { Effect, Exit } from "effect"
+
+const request = (contents: ReadonlyArray<string>) => ({
+  account: "a",
+  kinds: builtinKinds,
+  messages: contents.map((content) => ({ role: "user" as const, content })),
+  context: [],
+  summary: undefined,
+  conversationDate: "2026-03-04"
+})
+const simple = request(["My name is Alice and I live in Seattle."])
+/** Some seconds of honest work. */
+const long = request(
+  Array.from({ length: 200 }, (_, at) =>
+    Array.from({ length: 20 }, (_, n) => `I live in Rome with my cat number ${at} ${n}.`).join(" ")
+  )
+)
+
+const some = request(
+  Array.from({ length: 20 }, (_, at) => `I live in Rome with my ${at} cats. I love jazz number ${at}.`)
+)
+
+const withLimits = (limits: Partial<RulesLimits>) => makeRuleExtractor({ ...rulesLimits, ...limits })
+
+describe("the rule extractor", () => {
+  it.live("answers from its thread", () =>
+    Effect.gen(function* () {
+      const extractor = yield* withLimits({ deadlineMillis: 25_000 })
+      const { candidates } = yield* extractor.extract(simple)
+      expect(extractor.name).toBe("rules")
+      expect(candidates).toHaveLength(2)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("gives up at its deadline, and answers the next conversation", () =>
+    Effect.gen(function* () {
+      const extractor = yield* withLimits({ deadlineMillis: 25_000 })
+      yield* extractor.extract(simple)
+      const failure = yield* extractor.extract(long).pipe(Effect.timeout("1 milli"), Effect.exit)
+      expect(Exit.isFailure(failure)).toBe(true)
+      const { candidates } = yield* extractor.extract(simple)
+      expect(candidates).toHaveLength(2)
+      const hurried = yield* withLimits({ deadlineMillis: 1 })
+      const reason = yield* hurried.extract(long).pipe(Effect.flip)
+      expect(reason.reason).toBe("timeout")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("lets another account's conversation pass those that wait", () =>
+    Effect.gen(function* () {
+      const extractor = yield* withLimits({ deadlineMillis: 25_000 })
+      yield* extractor.extract(simple)
+      const finished: Array<string> = []
+      const ask = (account: string) =>
+        extractor.extract({ ...some, account }).pipe(Effect.tap(() => Effect.sync(() => finished.push(account))))
+      yield* Effect.all([ask("a"), ask("a"), ask("a"), ask("b")], { concurrency: "unbounded" })
+      expect(finished.slice(0, 3)).toContain("b")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("refuses more than one account may have waiting", () =>
+    Effect.gen(function* () {
+      const extractor = yield* withLimits({ deadlineMillis: 25_000, queuePerAccountMax: 1 })
+      const exits = yield* Effect.all(
+        ["a", "a", "a", "b"].map((account) => Effect.exit(extractor.extract({ ...simple, account }))),
+        { concurrency: "unbounded" }
+      )
+      expect(exits.map(Exit.isSuccess)).toEqual([true, true, false, true])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("does not count the start of its thread into the deadline", () =>
+    Effect.gen(function* () {
+      // Loading takes longer than this.
+      const extractor = yield* withLimits({ deadlineMillis: 400 })
+      const { candidates } = yield* extractor.extract(simple)
+      expect(candidates).toHaveLength(2)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("refuses what does not fit its queue", () =>
+    Effect.gen(function* () {
+      const extractor = yield* withLimits({ deadlineMillis: 25_000, queueMax: 1 })
+      yield* extractor.extract(simple)
+      const results = yield* Effect.all(
+        Array.from({ length: 4 }, () => Effect.exit(extractor.extract(some))),
+        { concurrency: "unbounded" }
+      )
+      const reasons = results.flatMap((exit) => (Exit.isFailure(exit) ? [String(exit.cause)] : []))
+      expect(reasons.length).toBeGreaterThan(0)
+      expect(reasons.every((reason) => reason.includes("too many conversations"))).toBe(true)
+    }).pipe(Effect.scoped)
+  )
+})

@@ -1,0 +1,230 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Embedder, type EmbedderOptions } from "@muniment/models/Embedder"
+import { isKnownVector, knownText, modelPreference } from "@muniment/models/ModelCatalog"
+import { Deferred, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { beforeEach } from "vitest"
+import { realModel, realModelsDir, requireRealModel } from "./realModel.ts"
+
+/** Each test starts a thread and loads a model, in 0.3 s alone and in seconds on a busy machine. */
+// Before each and not before all: without a model every test fails, none counts as skipped.
+beforeEach(requireRealModel)
+
+const realModelId = realModel.id
+const options: EmbedderOptions = { modelsDir: realModelsDir, modelId: realModelId }
+const crashing: EmbedderOptions = { ...options, workerEntry: new URL("./crashingWorker.ts", import.meta.url) }
+
+/** A service of its own for a test, so that no test sees another's queue or thread. */
+const withEmbedder = <A, E>(
+  settings: EmbedderOptions,
+  use: (embedder: Embedder["Service"]) => Effect.Effect<A, E>
+): Effect.Effect<A, E> => Embedder.use(use).pipe(Effect.provide(Embedder.layer(settings)))
+
+const cosine = (left: Float32Array, right: Float32Array): number =>
+  left.reduce((sum, value, index) => sum + value * right[index]!, 0)
+
+/** Equal up to the rounding that padding costs a model which runs several texts at once. */
+const expectSame = (actual: ReadonlyArray<Float32Array>, expected: ReadonlyArray<Float32Array>): void => {
+  expect(actual).toHaveLength(expected.length)
+  actual.forEach((vector, index) => expect(cosine(vector, expected[index]!)).toBeGreaterThan(0.999_99))
+}
+
+const lengths = [3, 40, 1, 17, 120, 5, 60, 2, 30, 9, 25, 4, 80, 11, 6, 7, 200, 1]
+const passages = lengths.map((length, index) => `note ${index}: ${"some words ".repeat(length)}`)
+
+const temporaryDirectory = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "muniment-models-"))),
+  (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
+)
+
+describe("embedding with the real model", () => {
+  it.effect("gives the catalogue's known vector for the bare text, of length 1", () =>
+    withEmbedder({ ...options, catalog: [{ ...realModel, queryPrefix: "" }] }, (embedder) =>
+      Effect.gen(function* () {
+        const vector = yield* embedder.embedQuery(knownText)
+        expect(vector).toHaveLength(384)
+        expect(cosine(vector, vector)).toBeCloseTo(1, 5)
+        expect(isKnownVector(realModel, vector)).toBe(true)
+        expect((yield* embedder.status).state).toBe("ready")
+      })
+    )
+  )
+
+  it.effect("puts the passage that answers a question first", () =>
+    withEmbedder(options, (embedder) =>
+      Effect.gen(function* () {
+        const texts = ["The cat sleeps on the sofa", "Ann lives in Lisbon", "Bob bought a new car"]
+        const vectors = yield* embedder.embedPassages(texts)
+        const query = yield* embedder.embedQuery("Where does Ann live?")
+        const scores = vectors.map((vector) => cosine(vector, query))
+        expect(scores.indexOf(Math.max(...scores))).toBe(1)
+      })
+    )
+  )
+
+  it.effect("keeps the order of the texts, and a vector does not depend on the texts beside it", () =>
+    withEmbedder(options, (embedder) =>
+      Effect.gen(function* () {
+        const together = yield* embedder.embedPassages(passages)
+        const alone = yield* Effect.forEach(passages, (text) => embedder.embedPassages([text]))
+        expectSame(together, alone.flat())
+      })
+    )
+  )
+
+  it.effect("gives each of many concurrent callers its own vectors", () =>
+    withEmbedder(options, (embedder) =>
+      Effect.gen(function* () {
+        const alone = yield* Effect.forEach(passages, (text) => embedder.embedPassages([text]))
+        const calls = passages.map((text) => embedder.embedPassages([text]))
+        const together = yield* Effect.all(calls, { concurrency: "unbounded" })
+        expectSame(together.flat(), alone.flat())
+      })
+    )
+  )
+
+  it.effect("lets a query overtake the passages that wait", () =>
+    withEmbedder(options, (embedder) =>
+      Effect.gen(function* () {
+        yield* embedder.embedQuery("warm")
+        const many = Array.from({ length: 300 }, (_, index) => `a passage of some words, number ${index}`)
+        const writing = yield* Effect.forkChild(embedder.embedPassages(many), { startImmediately: true })
+        yield* embedder.embedQuery("Who asks?")
+        expect((yield* embedder.status).queuedPassages).toBeGreaterThan(200)
+        expect(yield* Fiber.join(writing)).toHaveLength(300)
+      })
+    )
+  )
+
+  it.effect("drops the queued passages of a caller who went away", () =>
+    withEmbedder(options, (embedder) =>
+      Effect.gen(function* () {
+        yield* embedder.embedQuery("warm")
+        const writing = yield* Effect.forkChild(embedder.embedPassages(passages), { startImmediately: true })
+        yield* Fiber.interrupt(writing)
+        yield* embedder.embedPassages(["the next caller"])
+        expect((yield* embedder.status).queuedPassages).toBe(0)
+      })
+    )
+  )
+
+  it.effect("embeds the same query once, also when it is asked twice at the same time", () =>
+    withEmbedder(options, (embedder) =>
+      Effect.gen(function* () {
+        const ask = embedder.embedQuery("What did Carol start?")
+        const [first, second] = yield* Effect.all([ask, ask], { concurrency: "unbounded" })
+        expect(first).toBe(second)
+        expect(yield* ask).toBe(first)
+      })
+    )
+  )
+
+  it.effect("embeds an empty list, an empty text and one far too long", () =>
+    withEmbedder(options, (embedder) =>
+      Effect.gen(function* () {
+        expect(yield* embedder.embedPassages([])).toEqual([])
+        const vectors = yield* embedder.embedPassages(["", "word ".repeat(100_000)])
+        for (const vector of vectors) expect(cosine(vector, vector)).toBeCloseTo(1, 5)
+      })
+    )
+  )
+})
+
+describe("an embedding thread that crashes", () => {
+  it.effect("fails the batch under way, says so at once to who asks next, and comes back", () =>
+    withEmbedder(crashing, (embedder) =>
+      Effect.gen(function* () {
+        const before = yield* embedder.embedPassages(["a text"])
+        const error = yield* Effect.flip(embedder.embedPassages(["crash"]))
+        expect(error._tag).toBe("EmbeddingUnavailable")
+        const refused = yield* Effect.flip(embedder.embedQuery("while it is down"))
+        expect(refused.reason).toContain("code 9")
+        expect((yield* embedder.status).state).toBe("unavailable")
+        yield* TestClock.adjust("2 seconds")
+        expect(yield* embedder.embedPassages(["a text"])).toEqual(before)
+        expect(yield* embedder.embedQuery("while it is down")).toHaveLength(384)
+        expect((yield* embedder.status).threadCrashes).toBe(1)
+      })
+    )
+  )
+})
+
+describe("a model that cannot be had", () => {
+  it.effect("leaves the service up, says what to run, and is picked up when it is put in place", () =>
+    Effect.gen(function* () {
+      const modelsDir = yield* temporaryDirectory
+      yield* withEmbedder({ modelsDir, modelId: realModelId }, (embedder) =>
+        Effect.gen(function* () {
+          const error = yield* Effect.flip(embedder.embedQuery("anything"))
+          expect(error.reason).toContain("npm run setup")
+          expect((yield* embedder.status).state).toBe("unavailable")
+          cpSync(join(realModelsDir, realModelId), join(modelsDir, realModelId), { recursive: true })
+          yield* TestClock.adjust("6 seconds")
+          expect(yield* embedder.embedQuery("anything")).toHaveLength(384)
+        })
+      )
+    })
+  )
+
+  it.effect("is refused when it does not give its known vector", () => {
+    const wrong = { ...realModel, knownVector: [0.9] }
+    return withEmbedder({ ...options, catalog: [wrong] }, (embedder) =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(embedder.embedPassages(["anything"]))
+        expect(error.reason).toContain("known text")
+      })
+    )
+  })
+
+  it.effect("does not stand in the way of another model", () =>
+    withEmbedder(options, (embedder) =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(embedder.embedQuery("anything", "no-such-model"))
+        expect(error.reason).toContain("not in the catalogue")
+        expect(yield* embedder.embedQuery("anything")).toHaveLength(384)
+      })
+    )
+  )
+
+  it.effect("is not chosen as the default while a less preferred one is on disk", () =>
+    Effect.gen(function* () {
+      const modelsDir = yield* temporaryDirectory
+      const lastChoice = modelPreference.at(-1)!
+      mkdirSync(join(modelsDir, lastChoice))
+      yield* withEmbedder({ modelsDir }, (embedder) =>
+        Effect.sync(() => expect(embedder.defaultModel).toBe(lastChoice))
+      )
+    })
+  )
+
+  it.effect("fails every call when embedding is switched off", () =>
+    Effect.gen(function* () {
+      const embedder = yield* Embedder
+      expect(embedder.defaultModel).toBeUndefined()
+      expect((yield* Effect.flip(embedder.embedQuery("anything"))).reason).toContain("switched off")
+      expect((yield* embedder.status).state).toBe("unavailable")
+    }).pipe(Effect.provide(Embedder.layerUnavailable))
+  )
+})
+
+describe("closing the service", () => {
+  it.effect("fails what still waits instead of leaving it hanging", () =>
+    Effect.gen(function* () {
+      const started = yield* Deferred.make<Embedder["Service"]>()
+      const living = yield* withEmbedder(options, (embedder) =>
+        embedder
+          .embedQuery("warm")
+          .pipe(Effect.andThen(Deferred.succeed(started, embedder)), Effect.andThen(Effect.never))
+      ).pipe(Effect.forkChild)
+      const embedder = yield* Deferred.await(started)
+      const waiting = yield* Effect.forkChild(Effect.flip(embedder.embedPassages(passages)), {
+        startImmediately: true
+      })
+      yield* Fiber.interrupt(living)
+      expect((yield* Fiber.join(waiting)).reason).toMatch(/clos/)
+    })
+  )
+})

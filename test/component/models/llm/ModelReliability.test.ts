@@ -1,0 +1,250 @@
+/** A language model's server that fails in every way it can: retries, deadlines, turns, the circuit. */
+import { describe, expect, it } from "@effect/vitest"
+import { Clock, Effect, Fiber } from "effect"
+import { answer, type ModelReply, status } from "../../../support/ModelServerReplies.ts"
+import { formats, request, secretKey, tea, withModel } from "./ModelHarness.ts"
+
+const timed = <A, E>(run: Effect.Effect<A, E>) =>
+  Effect.gen(function* () {
+    const started = yield* Clock.currentTimeMillis
+    const result = yield* run
+    return { result, millis: (yield* Clock.currentTimeMillis) - started }
+  })
+
+// The tests wait more than they work.
+describe.concurrent.each(formats)("a failing server that speaks %s", (format) => {
+  const passing: ReadonlyArray<readonly [string, ModelReply]> = [
+    ["408", status(408)],
+    ["429", status(429)],
+    ["500", status(500)],
+    ["503", status(503)],
+    ["529", status(529)],
+    ["a connection that is reset", { kind: "reset" }],
+    ["a connection that ends within the answer", { kind: "cut", value: tea }]
+  ]
+  it.live.each(passing)("is asked again after %s", ([, reply]) =>
+    withModel(format, {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.script(reply, answer(tea))
+        expect(yield* model.generate(request)).toEqual(tea)
+        expect(server.requests).toHaveLength(2)
+      })
+    )
+  )
+
+  it.live("is given up after two more tries", () =>
+    withModel(format, {}, ({ entries, model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = () => status(503)
+        const failure = yield* Effect.flip(model.generate(request))
+        expect(failure).toMatchObject({ reason: "unreachable" })
+        expect(failure.message).toContain("503")
+        expect(server.requests).toHaveLength(3)
+        expect(entries.map(({ used }) => used?.inputTokens)).toEqual([0, 0, 0])
+      })
+    )
+  )
+
+  it.live.each([401, 403, 404, 413, 301])("is not asked again after %s", (code) =>
+    withModel(format, {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = () => status(code, code === 301 ? { location: "/elsewhere/chat/completions" } : {})
+        expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "rejected" })
+        expect(server.requests).toHaveLength(1)
+      })
+    )
+  )
+
+  it.live("is left alone for as long as it asks, if that fits the deadline", () =>
+    withModel(format, {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.script(status(429, { "retry-after": "1" }), answer(tea))
+        const { millis, result } = yield* timed(model.generate(request))
+        expect(result).toEqual(tea)
+        expect(millis).toBeGreaterThanOrEqual(1_000)
+      })
+    )
+  )
+
+  it.live("that asks to be left alone for longer is not asked again, and the caller is told", () =>
+    withModel(format, {}, ({ model, server }) =>
+      Effect.gen(function* () {
+        for (const [code, reason] of [
+          [429, "rate_limited"],
+          [503, "unreachable"]
+        ] as const) {
+          server.script(status(code, { "retry-after": "60" }))
+          const result = yield* Effect.flip(model.generate(request))
+          expect(result).toMatchObject({ reason, retryAfterSeconds: 60 })
+        }
+        const inAMinute = new Date((yield* Clock.currentTimeMillis) + 60_000).toUTCString()
+        server.script(status(429, { "retry-after": inAMinute }))
+        const { retryAfterSeconds } = yield* Effect.flip(model.generate(request))
+        expect(retryAfterSeconds).toBeGreaterThan(50)
+        expect(retryAfterSeconds).toBeLessThanOrEqual(60)
+      })
+    )
+  )
+
+  const silent: ReadonlyArray<readonly [string, ModelReply]> = [
+    ["never answers", { kind: "hang" }],
+    ["answers too late", { kind: "slow", millis: 10_000, then: answer(tea) }],
+    ["drips its answer", { kind: "drip", value: tea, everyMillis: 100 }]
+  ]
+  it.live.each(silent)("that %s runs into the time of an exchange, and counts as estimated", ([, reply]) =>
+    withModel(format, { timeoutMillis: 300 }, ({ entries, model, server }) =>
+      Effect.gen(function* () {
+        server.script(reply)
+        const { millis, result } = yield* timed(Effect.flip(model.generate(request)))
+        expect(result).toMatchObject({ reason: "timeout" })
+        expect(millis).toBeGreaterThanOrEqual(300)
+        expect(server.requests).toHaveLength(1)
+        expect(entries[0]?.used).toEqual(entries[0]?.estimate)
+        yield* server.untilIdle
+      })
+    )
+  )
+
+  it.live("holds retries and repair inside one deadline", () =>
+    withModel(format, { timeoutMillis: 3_600_000, deadlineMillis: 900 }, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.script(status(503), answer({ wrong: true }), { kind: "hang" })
+        const failure = yield* Effect.flip(model.generate(request))
+        expect(failure).toMatchObject({ reason: "timeout" })
+        expect(server.requests).toHaveLength(3)
+      })
+    )
+  )
+
+  it.live("is unreachable where nothing listens", () =>
+    withModel(format, { baseUrl: "http://127.0.0.1:1" }, ({ model }) =>
+      Effect.gen(function* () {
+        const failure = yield* Effect.flip(model.generate(request))
+        expect(failure).toMatchObject({ reason: "unreachable" })
+        expect(failure.message).not.toContain("127.0.0.1")
+      })
+    )
+  )
+
+  it.live("drops the request when its caller goes away, and settles its budget", () =>
+    withModel(format, {}, ({ entries, model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = () => ({ kind: "hang" })
+        const fiber = yield* Effect.forkChild(model.generate(request))
+        yield* Effect.repeat(Effect.sleep(10), { until: () => server.underWay === 1 })
+        yield* Fiber.interrupt(fiber)
+        yield* server.untilIdle
+        expect(entries[0]?.used).toEqual(entries[0]?.estimate)
+      })
+    )
+  )
+})
+
+describe("turns at the model", () => {
+  const format = "openai-compatible"
+
+  it.live("are taken by so many calls at once, and the others wait", () =>
+    withModel(format, { concurrency: 2 }, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = () => ({ kind: "slow", millis: 60, then: answer(tea) })
+        yield* Effect.all(
+          Array.from({ length: 6 }, () => model.generate(request)),
+          { concurrency: "unbounded" }
+        )
+        expect(server.requests).toHaveLength(6)
+        expect(server.underWayMax).toBe(2)
+      })
+    )
+  )
+
+  it.live("are refused when too many wait", () =>
+    withModel(format, { concurrency: 1, waitingCallsMax: 1 }, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = () => ({ kind: "slow", millis: 200, then: answer(tea) })
+        const calls = Array.from({ length: 5 }, () => Effect.result(model.generate(request)))
+        const results = yield* Effect.all(calls, { concurrency: "unbounded" })
+        const reasons = results.map((result) => (result._tag === "Success" ? "answered" : result.failure.reason))
+        expect(reasons).toEqual(["answered", "answered", "overloaded", "overloaded", "overloaded"])
+        expect(yield* model.generate(request)).toEqual(tea)
+      })
+    )
+  )
+
+  it.live("are waited for no longer than the deadline, without a sign against the server", () =>
+    withModel(
+      format,
+      { concurrency: 1, deadlineMillis: 400, timeoutMillis: 350, circuitFailuresMax: 2 },
+      ({ model, server }) =>
+        Effect.gen(function* () {
+          server.script({ kind: "slow", millis: 300, then: answer(tea) })
+          server.otherwise = () => ({ kind: "slow", millis: 300, then: answer(tea) })
+          const calls = Array.from({ length: 4 }, () => Effect.result(model.generate(request)))
+          const results = yield* Effect.all(calls, { concurrency: "unbounded" })
+          const reasons = results.map((result) => (result._tag === "Success" ? "answered" : result.failure.reason))
+          expect(reasons[0]).toBe("answered")
+          expect(reasons.slice(2)).toEqual(["overloaded", "overloaded"])
+        })
+    )
+  )
+})
+
+describe("the circuit", () => {
+  const format = "openai-compatible"
+  const config = { circuitFailuresMax: 2, circuitCoolDownMillis: 300 }
+
+  it.live("opens after failures in a row, refuses without asking, and closes after a probe", () =>
+    withModel(format, config, ({ entries, model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = () => status(500)
+        yield* Effect.flip(model.generate(request))
+        yield* Effect.flip(model.generate(request))
+        const asked = server.requests.length
+        expect(yield* Effect.flip(model.generate(request))).toMatchObject({
+          reason: "circuit_open",
+          retryAfterSeconds: 1
+        })
+        expect(server.requests).toHaveLength(asked)
+        expect(entries).toHaveLength(asked)
+        yield* Effect.sleep(300)
+        server.otherwise = () => answer(tea)
+        expect(yield* model.generate(request)).toEqual(tea)
+        expect(yield* model.generate(request)).toEqual(tea)
+      })
+    )
+  )
+
+  it.live("stays closed for a server that answers, however badly", () =>
+    withModel(format, { circuitFailuresMax: 1 }, ({ model, server }) =>
+      Effect.gen(function* () {
+        const replies = [
+          status(401),
+          { kind: "refusal" },
+          { kind: "not_json" },
+          status(429, { "retry-after": "60" })
+        ] satisfies ReadonlyArray<ModelReply>
+        for (const reply of replies) {
+          server.script(reply)
+          const { reason } = yield* Effect.flip(model.generate(request))
+          expect(reason).not.toBe("circuit_open")
+        }
+        server.script(answer(tea))
+        expect(yield* model.generate(request)).toEqual(tea)
+      })
+    )
+  )
+})
+
+describe("a redirect", () => {
+  it.live("never takes the key to another place", () =>
+    withModel("anthropic", {}, (elsewhere) =>
+      withModel("anthropic", {}, ({ model, server }) =>
+        Effect.gen(function* () {
+          server.script(status(307, { location: `${elsewhere.server.baseUrl("anthropic")}/v1/messages` }))
+          expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "rejected" })
+          expect(elsewhere.server.requests).toHaveLength(0)
+          expect(server.requests[0]?.headers["x-api-key"]).toBe(secretKey)
+        })
+      )
+    )
+  )
+})

@@ -1,0 +1,119 @@
+/**
+ * The daily job over a real engine and a real ledger, as one start of the process builds them, with a step
+ * before and after everything it makes durable. Files of a crash are copied while they are open.
+ */
+import { cpSync } from "node:fs"
+import { Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import type { Account, Plan } from "@muniment/domain/Account"
+import type { MemoryRecord } from "@muniment/domain/Memory"
+import { credits } from "@muniment/domain/Money"
+import { plans } from "@muniment/domain/Plans"
+import { MemorySearch } from "@muniment/engine/search/MemorySearch"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { Accounts } from "@muniment/control/accounts/Accounts"
+import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
+import { JobLog } from "@muniment/control/jobs/JobLog"
+import { Ledger } from "@muniment/control/credits/Ledger"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import type { PlanTable } from "@muniment/server/jobs/AccountStorage"
+import { StorageInsurance } from "@muniment/server/jobs/StorageInsurance"
+import { axisVector, creating, engineOf, memoryRecord, newMemory, StoreProbe } from "../../../support/EngineFixtures.ts"
+import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+
+export const dayMillis = 86_400_000
+/** A Saturday at noon: its job is over, the next one is in 12 hours and 10 minutes. */
+export const noon = Date.UTC(2026, 10, 21, 12)
+/** The moment of the job, so many days after that of the day of `noon`. */
+export const moment = (days: number): number => Date.UTC(2026, 10, 21 + days, 0, 10)
+export const dayName = (days: number): string => new Date(moment(days)).toISOString().slice(0, 10)
+
+export interface WorldOptions {
+  readonly plans?: PlanTable
+  readonly probe?: StoreProbe
+  /** Runs before and after each durable step of the job; a defect of it is a crash there. */
+  readonly step?: Effect.Effect<void>
+  readonly monthlyAllowance?: number
+}
+
+/** Providing it again for the same directory is a restart: it catches up first. */
+export const storageWorld = (directory: string, options: WorldOptions = {}) => {
+  const probe = options.probe ?? new StoreProbe()
+  if (options.step !== undefined) {
+    const { step } = options
+    probe.before = ({ name }) => (name === "commit" ? step : Effect.void)
+    probe.after = probe.before
+  }
+  const records = Layer.mergeAll(Accounts.layer, NamespaceDirectory.layer, PaymentJournal.layer, JobLog.layer).pipe(
+    Layer.provideMerge(Ledger.layer({ monthlyAllowance: options.monthlyAllowance ?? credits(1_000) })),
+    Layer.provideMerge(ControlDatabase.layer(directory)),
+    Layer.provide(SecureRandom.layerWebCrypto)
+  )
+  return StorageInsurance.layerWith({ plans: options.plans ?? plans }).pipe(
+    Layer.provide(steppedLedger(options.step ?? Effect.void)),
+    Layer.provideMerge(engineOf(directory, { probe })),
+    Layer.provideMerge(records),
+    Layer.fresh
+  )
+}
+
+const steppedLedger = (step: Effect.Effect<void>) => {
+  const stepped = <A, E>(effect: Effect.Effect<A, E>) =>
+    Effect.andThen(
+      step,
+      Effect.tap(effect, () => step)
+    )
+  return Layer.mergeAll(
+    Layer.effect(
+      Ledger,
+      Effect.map(Ledger, (ledger) => ({
+        ...ledger,
+        chargeStorage: (charge) => stepped(ledger.chargeStorage(charge)),
+        recordRun: (run) => stepped(ledger.recordRun(run))
+      }))
+    ),
+    Layer.effect(
+      JobLog,
+      Effect.map(JobLog, (log) => ({ ...log, markDay: (job, day) => stepped(log.markDay(job, day)) }))
+    )
+  )
+}
+
+/** The data directory as a power cut leaves it: no process closed its files. */
+export const crashed = (directory: string): string => {
+  const image = temporaryDirectory()
+  cpSync(directory, image, { recursive: true })
+  return image
+}
+
+export const makeAccount = (name: string, plan: Plan) =>
+  Accounts.use((accounts) => accounts.create(name, { plan, id: `acc_${name}` }))
+
+export const deposit = (account: Account, amount: number, key: string) =>
+  Ledger.use((ledger) => ledger.adjust({ account, amount, key, reason: "test" }))
+
+export const namespaceOf = (account: Account, agentId = "agent") =>
+  NamespaceDirectory.use((directory) => directory.ensure(account.id, agentId))
+
+/** A memory that says its number. */
+export const memory = (number: number, createdAt: number, fields: Partial<MemoryRecord> = {}) =>
+  newMemory(memoryRecord(number, `zebra number ${number}`, { createdAt, ...fields }), axisVector(number))
+
+export const store = (account: Account, memories: ReadonlyArray<ReturnType<typeof memory>>, agentId = "agent") =>
+  Effect.gen(function* () {
+    const host = yield* NamespaceHost
+    yield* host.ask(yield* namespaceOf(account, agentId), creating(memories))
+  })
+
+/** Numbers of the live memories of one agent, in order. */
+export const numbersOf = (account: Account, agentId = "agent") =>
+  Effect.gen(function* () {
+    const search = yield* MemorySearch
+    const key = yield* namespaceOf(account, agentId)
+    const { memories } = yield* search.list([key], { includeSuperseded: true }, undefined, 10_000)
+    return memories.map(({ id }) => Number(id.slice(4))).toSorted((left, right) => left - right)
+  })
+
+export const balanceOf = (account: Account) =>
+  Ledger.use((ledger) => Effect.map(ledger.purses(account), ({ balance }) => balance))

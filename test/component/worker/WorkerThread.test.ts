@@ -1,0 +1,148 @@
+import { describe, expect, it } from "@effect/vitest"
+import { openWorkerThread, type WorkerFailure, type WorkerOptions } from "@muniment/worker/WorkerThread"
+import { Effect, Exit, Fiber, Scope } from "effect"
+import type { Order } from "./echoEntry.ts"
+
+/** A thread starts in a tenth of a second, and in seconds on a busy machine. */
+const opened = (options: Partial<WorkerOptions> = {}) =>
+  openWorkerThread<Order, unknown>({
+    name: "test",
+    entry: new URL("./echoEntry.ts", import.meta.url),
+    concurrency: 1,
+    queueMax: 8,
+    ...options
+  })
+const echo = (value: unknown): Order => ({ do: "echo", value })
+const forever: Order = { do: "spin", millis: 60_000 }
+const reasonOf = (failing: Effect.Effect<unknown, WorkerFailure>) => Effect.map(Effect.flip(failing), (f) => f.reason)
+
+describe("a worker thread", () => {
+  it.live("answers in the order of the requests, with its settings and without an environment", () =>
+    Effect.gen(function* () {
+      const thread = yield* opened({ concurrency: 4, settings: { size: 3 } })
+      const ended: Array<unknown> = []
+      const ask = (value: number) => Effect.map(thread.ask(echo(value)), (reply) => ended.push(reply))
+      yield* Effect.all([1, 2, 3, 4, 5, 6, 7].map(ask), { concurrency: "unbounded" })
+      expect(ended).toEqual([1, 2, 3, 4, 5, 6, 7])
+      expect(yield* thread.ask({ do: "settings" })).toEqual({ size: 3 })
+      expect(yield* thread.ask({ do: "environment" })).toEqual([])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("says what its function threw, and goes on", () =>
+    Effect.gen(function* () {
+      const thread = yield* opened()
+      const failure = yield* Effect.flip(thread.ask({ do: "throw" }))
+      expect(failure).toMatchObject({ reason: "failed", detail: "thrown in the thread" })
+      expect(yield* thread.ask(echo(1))).toBe(1)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("refuses the request beyond its queue at once, and answers those that wait", () =>
+    Effect.gen(function* () {
+      const thread = yield* opened({ queueMax: 2 })
+      const exits = yield* Effect.all(
+        [1, 2, 3, 4].map((value) => Effect.result(thread.ask(echo(value)))),
+        { concurrency: "unbounded" }
+      )
+      expect(exits.map((exit) => (exit._tag === "Success" ? exit.success : exit.failure.reason))).toEqual([
+        1,
+        2,
+        3,
+        "busy"
+      ])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("ends at a deadline, and a new one answers what waited", () =>
+    Effect.gen(function* () {
+      const lost: Array<string> = []
+      const thread = yield* opened({ onLost: ({ reason }) => lost.push(reason) })
+      const late = yield* Effect.forkChild(reasonOf(thread.ask(forever, { deadlineMillis: 50 })), {
+        startImmediately: true
+      })
+      expect(yield* thread.ask(echo("waited"))).toBe("waited")
+      expect(yield* Fiber.join(late)).toBe("deadline")
+      expect(lost).toEqual(["deadline"])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("does not count its start into the deadline", () =>
+    Effect.gen(function* () {
+      const thread = yield* opened()
+      expect(yield* thread.ask(echo(1), { deadlineMillis: 1_000 })).toBe(1)
+      yield* thread.end
+      expect(yield* thread.ask(echo(2), { deadlineMillis: 1_000 })).toBe(2)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("counts a reply that arrived while this thread was busy past the deadline", () =>
+    Effect.gen(function* () {
+      const thread = yield* opened()
+      yield* thread.start
+      const asked = yield* Effect.forkChild(thread.ask(echo("in time"), { deadlineMillis: 100 }), {
+        startImmediately: true
+      })
+      yield* Effect.yieldNow
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400)
+      expect(yield* Fiber.join(asked)).toBe("in time")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("that exits or outgrows its heap fails its request, and the next one starts another", () =>
+    Effect.gen(function* () {
+      const thread = yield* opened({ heapMegabytesMax: 32 })
+      const failure = yield* Effect.flip(thread.ask({ do: "exit" }))
+      expect(failure).toMatchObject({ reason: "crash", detail: "the test thread ended with code 7" })
+      expect(yield* reasonOf(thread.ask({ do: "fill" }))).toBe("memory")
+      expect(yield* thread.ask(echo(1))).toBe(1)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("ends with an abandoned request if it is told to, and otherwise finishes it", () =>
+    Effect.gen(function* () {
+      const lost: Array<string> = []
+      const ending = yield* opened({ endsIfAbandoned: true, onLost: ({ reason }) => lost.push(reason) })
+      yield* ending.start
+      yield* Effect.timeoutOption(ending.ask(forever), "20 millis")
+      expect(lost).toEqual(["abandoned"])
+      const finishing = yield* opened({ onLost: ({ reason }) => lost.push(reason) })
+      yield* finishing.start
+      yield* Effect.timeoutOption(finishing.ask({ do: "spin", millis: 100 }), "20 millis")
+      expect(yield* finishing.ask(echo(1))).toBe(1)
+      expect(lost).toEqual(["abandoned"])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("ends when it is idle, and starts again when it is needed", () =>
+    Effect.gen(function* () {
+      const thread = yield* opened({ idleMillis: 50 })
+      expect(yield* thread.ask(echo(1))).toBe(1)
+      yield* Effect.sleep("10 millis").pipe(Effect.repeat({ while: () => thread.isRunning }))
+      expect(yield* thread.ask(echo(2))).toBe(2)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is asked to end where it may not be terminated at once", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const thread = yield* Scope.provide(opened({ closeMillisMax: 20_000 }), scope)
+      expect(yield* thread.ask(echo(1))).toBe(1)
+      yield* Scope.close(scope, Exit.void)
+      expect(thread.isRunning).toBe(false)
+    })
+  )
+
+  it.live("fails what is under way, what waits and what comes later when its scope closes", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const thread = yield* Scope.provide(opened(), scope)
+      const asked = yield* Effect.forEach([forever, echo(1)], (order) =>
+        Effect.forkChild(reasonOf(thread.ask(order)), { startImmediately: true })
+      )
+      yield* Scope.close(scope, Exit.void)
+      expect(yield* Effect.forEach(asked, Fiber.join)).toEqual(["closed", "closed"])
+      expect(yield* reasonOf(thread.ask(echo(2)))).toBe("closed")
+    })
+  )
+})

@@ -1,0 +1,68 @@
+/** A user's commands find the service of this machine by the settings that `serve` reads. */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { withoutModel } from "../support/SharedServer.ts"
+import { freePort, operatorKey, repository, startServer, type TestServer } from "../support/TestServer.ts"
+
+let server: TestServer
+let empty: string
+beforeAll(async () => {
+  server = await startServer({ environment: withoutModel })
+  empty = mkdtempSync(join(tmpdir(), "muniment-cli-"))
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(empty, { recursive: true })
+})
+
+const muniment = async (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>>) => {
+  const child = spawn(process.execPath, [join(repository, "packages/cli/src/bin.ts"), ...args], {
+    cwd: repository,
+    env: { ...process.env, ...environment },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  let output = ""
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+  }
+  const [code] = await once(child, "close")
+  return { code, output }
+}
+
+const credits = (environment: Readonly<Record<string, string>>, ...more: ReadonlyArray<string>) =>
+  muniment(["credits", "--api-key", operatorKey, ...more], environment)
+
+it("by the data directory, whatever the port says", async () => {
+  const environment = { MUNIMENT_DATA_DIR: server.dataDirectory, MUNIMENT_PORT: String(await freePort()) }
+  expect(await credits(environment)).toMatchObject({ code: 0, output: expect.stringContaining("balance") })
+})
+
+it("by the port, when the directory is not that of a service", async () => {
+  const environment = { MUNIMENT_DATA_DIR: empty, MUNIMENT_PORT: new URL(server.url).port }
+  expect(await credits(environment)).toMatchObject({ code: 0, output: expect.stringContaining("balance") })
+})
+
+it("by --url before both", async () => {
+  const environment = { MUNIMENT_DATA_DIR: empty, MUNIMENT_PORT: String(await freePort()) }
+  expect(await credits(environment, "--url", `${server.url}/`)).toMatchObject({ code: 0 })
+})
+
+it("and say where they looked when nothing answers", async () => {
+  const port = String(await freePort())
+  const { code, output } = await credits({ MUNIMENT_DATA_DIR: empty, MUNIMENT_PORT: port })
+  expect([code, output]).toEqual([1, expect.stringContaining(`127.0.0.1:${port}`)])
+})
+
+it("in the curl command of a signed request too", async () => {
+  const key = join(empty, "a.key")
+  expect((await muniment(["wallet", "new", "--out", key], {})).code).toBe(0)
+  const environment = { MUNIMENT_DATA_DIR: server.dataDirectory }
+  const signed = await muniment(["sign", "request", "--key-file", key, "--curl", "GET", "/account"], environment)
+  expect(signed.output).toContain(`'${server.url}/v1/account'`)
+})

@@ -1,0 +1,62 @@
+/** The data directory on the disk: private whatever the umask of the start, mended when it was open. */
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { describe, expect, it } from "vitest"
+import { fact } from "../support/MemoryCalls.ts"
+import { startServer } from "../support/TestServer.ts"
+
+const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
+const openMask = ["sh", "-c", 'umask 000; exec "$@"', "sh"]
+
+/** Entries that others than the owner may use, by their path. */
+const openEntries = (directory: string): ReadonlyArray<string> =>
+  [".", ...readdirSync(directory, { recursive: true, encoding: "utf8" })].filter(
+    (name) => (statSync(join(directory, name)).mode & 0o077) !== 0
+  )
+
+const body = { agentId: "a", memories: [fact("Ann", "Ann keeps bees")] }
+
+describe("the data directory", () => {
+  it("and all files in it are the owner's alone, whatever the umask", async () => {
+    const parent = mkdtempSync(join(tmpdir(), "muniment-modes-"))
+    const dataDirectory = join(parent, "made", "here")
+    const server = await startServer({ dataDirectory, environment, wrapper: openMask })
+    try {
+      expect((await server.call("POST", "/v1/memories", { body })).status).toBe(200)
+      expect(readdirSync(dataDirectory)).toEqual(expect.arrayContaining(["control.db", "namespaces", "operator-token"]))
+      expect(openEntries(dataDirectory)).toEqual([])
+    } finally {
+      await server.stop()
+      rmSync(parent, { recursive: true })
+    }
+  })
+
+  it("is mended when others could read it, with a line in the log", async () => {
+    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-modes-"))
+    const first = await startServer({ dataDirectory, environment })
+    expect((await first.call("POST", "/v1/memories", { body })).status).toBe(200)
+    await first.stop()
+    expect(first.output()).not.toContain("open to others")
+    for (const name of [".", "namespaces"]) chmodSync(join(dataDirectory, name), 0o755)
+    for (const name of readdirSync(join(dataDirectory, "namespaces"))) {
+      chmodSync(join(dataDirectory, "namespaces", name), 0o644)
+    }
+    const second = await startServer({ dataDirectory, environment })
+    await second.stop()
+    expect(second.output()).toContain("data directory was open to others")
+    expect(openEntries(dataDirectory)).toEqual([])
+    rmSync(dataDirectory, { recursive: true })
+  })
+
+  it("gets a new operator token where a power cut left an empty file", async () => {
+    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-token-"))
+    writeFileSync(join(dataDirectory, "operator-token"), "")
+    const server = await startServer({ dataDirectory, environment })
+    const token = readFileSync(join(dataDirectory, "operator-token"), "utf8").trim()
+    expect(token).toMatch(/^[\w-]{43}$/)
+    expect((await server.call("GET", "/admin/status", { key: token })).status).toBe(200)
+    await server.stop()
+    rmSync(dataDirectory, { recursive: true })
+  })
+})

@@ -1,0 +1,131 @@
+/**
+ * Every command of the README and of the handbook runs as it is written: exit code 0, and what it prints makes sense. A
+ * block of a page has one row here; a block that says `# not tested: REASON` is listed with its reason.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { handbookPages } from "@muniment/server/handbook/HandbookPages"
+import { blocksOf, type DocumentBlock, DocumentReader } from "../support/DocumentCommands.ts"
+import { operatorKey, startServer, type TestServer } from "../support/TestServer.ts"
+
+const pageTimeout = 600_000
+
+/** What each block prints, in the order of the page. */
+const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
+  "README.md": [
+    /Muniment is ready/,
+    /^\s*$/,
+    /"created":\[\{"id":"mem_/,
+    /"fact":"Alice lives in Seattle"/,
+    /"created":\[\{[^]*Oslo[^]*"rejected":\[\]/,
+    /"answer":"[^"]*Oslo[^"]*"[^]*"grounded":true/,
+    /"name":"contact"[^]*"uniqueOn":\["email"\]/,
+    /Alice lives in Seattle/,
+    /3 memories of operator exported[^]*3 were there already/
+  ],
+  "packages/server/docs/operations.md": [
+    /ok +write[^]*ok +search/,
+    /"live"[^]*"ready"/,
+    /exported to backup\.jsonl[^]*were there already/,
+    /mun_[\w-]{40}[^]*research[^]*research/,
+    /"success":true,"deleted":\d+/,
+    /./,
+    /^muniment_http_requests_total/m
+  ],
+  "packages/server/docs/conversations.md": [
+    /Lisbon[^]*peanuts/,
+    /"created":\[\],"updated":\[\],"rejected":\[\],"skippedMessages":1/,
+    /Lisbon[^]*"memoryMap"/,
+    /./
+  ],
+  "packages/server/docs/search.md": [
+    /"fact":"The library opens at nine"[^]*"explain"[^]*"lexical"/,
+    /"memories":\[\{[^]*Book fair in Frankfurt/
+  ],
+  "packages/server/docs/mcp.md": [/"result":[^]*mem_/, /Eve keeps bees/, /"name":"memory_search"/],
+  "packages/server/docs/trust.md": [
+    /0x[0-9a-fA-F]{40} 0x[0-9a-fA-F]{40}/,
+    /"created":\[\{"id":"mem_/,
+    /0x[0-9a-f]{40}/,
+    /valid[^]*valid/i,
+    /"revoked":true[^]*"memories":\[\]/,
+    /valid/i,
+    /valid: true/,
+    /Signature Verified Successfully[^]*not expired/
+  ],
+  "packages/server/docs/money.md": [
+    /"plan":"owner"[^]*0 credits would be charged/,
+    /Two payment chains/,
+    /Muniment is ready/,
+    /balance +500 credits[^]*1 settled\.\s+Everything adds up/,
+    /base-sepolia[^]*settled[^]*Everything adds up/
+  ]
+}
+
+const notTested: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "packages/server/docs/conversations.md": ["needs a language model's server"],
+  "packages/server/docs/benchmarks.md": ["takes ten minutes and installs peers"]
+}
+
+/** The client's and the command line's READMEs explain calls in pieces that do not run alone; their tests run them. */
+const pages = [
+  "README.md",
+  ...handbookPages.map(({ file }) => file).filter((file) => !/^packages\/(client|cli)\//.test(file))
+]
+const isCommand = ({ language }: { readonly language: string }): boolean => language === "sh" || language === "ts"
+
+const compileCache = mkdtempSync(join(tmpdir(), "muniment-pages-"))
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startServer({ environment: { MUNIMENT_RATE_LIMITS: "on", MUNIMENT_MONTHLY_ALLOWANCE: "1000" } })
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(compileCache, { recursive: true, force: true })
+})
+
+describe("the commands of", () => {
+  it("every page are known by their language", () => {
+    const languages = new Set(pages.flatMap(blocksOf).map(({ language }) => language))
+    expect([...languages].filter((language) => !["sh", "ts", "json", "text", "python"].includes(language))).toEqual([])
+  })
+
+  it("every page either have a row here, or say why they cannot be tested", () => {
+    const marked = Object.fromEntries(
+      pages.flatMap((file) => {
+        const reasons = blocksOf(file).flatMap((block) => block.notTested ?? [])
+        return reasons.length === 0 ? [] : [[file, reasons]]
+      })
+    )
+    expect(marked).toEqual(notTested)
+    const tested = pages.filter((file) => blocksOf(file).some((block) => isCommand(block) && !block.notTested))
+    expect(tested.toSorted()).toEqual(Object.keys(printed).toSorted())
+  })
+
+  it.each(Object.keys(printed))("%s do what the page says", { timeout: pageTimeout }, async (file) => {
+    const blocks = blocksOf(file).filter((block) => isCommand(block) && block.notTested === undefined)
+    expect(blocks.length).toBe(printed[file]!.length)
+    const { dataDirectory, url } = server
+    const reader = new DocumentReader({ url, key: operatorKey, dataDirectory, compileCache })
+    try {
+      for (const [at, block] of blocks.entries()) {
+        const isStart = block.text === "npm start\n" && block.terminal === undefined
+        const output = isStart ? server.output() : await read(reader, block)
+        expect(output, `${file}:${block.line}`).toMatch(printed[file]![at]!)
+      }
+    } finally {
+      await reader.close()
+    }
+  })
+})
+
+/** Repeats after a 503, as the page on conversations says: on a busy machine the rules' thread may load too slowly. */
+const read = async (reader: DocumentReader, block: DocumentBlock): Promise<string> => {
+  for (;;) {
+    const output = await reader.run(block)
+    if (!output.includes('"code":"extraction_unavailable"')) return output
+  }
+}

@@ -1,0 +1,75 @@
+/** A start that cannot succeed: one sentence for the operator, exit code 1, no stack, and at once. */
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { once } from "node:events"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { failingStart } from "../support/FailingStart.ts"
+
+let directory: string
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), "muniment-start-"))
+})
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+/** The one sentence, without the heading. */
+const sentenceOf = async (environment: Readonly<Record<string, string>>, dataDirectory = join(directory, "data")) => {
+  const { code, output } = await failingStart(dataDirectory, environment)
+  expect([code, output]).toEqual([1, expect.stringMatching(/^\s*ERROR\n {2}[^\n]+[.?]\n*$/)])
+  return output.trim().split("\n")[1]!.trim()
+}
+
+describe("a wrong setting", () => {
+  it.each([
+    ["MUNIMENT_PORT", "http", "expected a port, 1 to 65535"],
+    ["MUNIMENT_PORT", "70000", "expected a port, 1 to 65535"],
+    ["MUNIMENT_EMBEDDING_MODEL", "none-such", 'expected "auto" | "none"'],
+    ["MUNIMENT_RATE_LIMITS", "yes", 'expected "on" | "off"'],
+    ["MUNIMENT_OPEN_NAMESPACES", "0", "expected a whole number of at least 1"],
+    ["MUNIMENT_MONTHLY_ALLOWANCE", "-1", "expected a whole number of at least 0"],
+    ["MUNIMENT_PUBLIC_URL", "memory.example.com", "expected an http or https URL"],
+    ["MUNIMENT_CORS_ORIGINS", "https://app.example.com/", "expected * or origins without a path"],
+    ["MUNIMENT_SERVICE_NAME", "My Service", "expected lower-case letters"],
+    ["MUNIMENT_LLM_PROVIDER", "openai", 'expected "none" | "openai-compatible"'],
+    ["MUNIMENT_PAYMENT_NETWORKS", "base-mainnet", 'unknown network "base-mainnet"']
+  ])("is named, with what is expected: %s=%s", async (name, value, expected) => {
+    expect(await sentenceOf({ [name]: value })).toContain(`A setting is wrong: ${name}: ${expected}`)
+  })
+
+  it("is not shown, as it may hold a secret", async () => {
+    const sentence = await sentenceOf({ MUNIMENT_EVM_RPC_URL: "wss://node.example/secret-key" })
+    expect(sentence).toBe("A setting is wrong: MUNIMENT_EVM_RPC_URL: expected an http or https URL.")
+  })
+})
+
+describe("a data directory that cannot be used", () => {
+  it("is named with the reason", async () => {
+    const file = join(directory, "file")
+    writeFileSync(file, "")
+    for (const path of [file, join(file, "below"), "/proc/muniment"]) {
+      expect(await sentenceOf({}, path)).toMatch(`The data directory ${path} (MUNIMENT_DATA_DIR) cannot be used: E`)
+    }
+  })
+})
+
+describe("an address that cannot be used", () => {
+  it("is found before anything is opened or loaded: a port that is taken", async () => {
+    const holder = createServer().listen(0, "127.0.0.1")
+    await once(holder, "listening")
+    const address = holder.address()
+    const port = String(typeof address === "object" ? address?.port : "")
+    const data = join(directory, "taken")
+    const sentence = await sentenceOf({ MUNIMENT_PORT: port, MUNIMENT_EMBEDDING_MODEL: "auto" }, data)
+    holder.close()
+    expect(sentence).toBe(
+      `Cannot listen on 127.0.0.1:${port}: address already in use; stop what listens there, or set MUNIMENT_PORT.`
+    )
+    expect(existsSync(join(data, "control.db"))).toBe(false)
+    expect(readdirSync(data)).not.toContain("namespaces")
+  })
+
+  it("is found in the same way: a host that this machine does not have", async () => {
+    expect(await sentenceOf({ MUNIMENT_HOST: "192.0.2.1" })).toMatch(/this machine does not have the address/)
+  })
+})

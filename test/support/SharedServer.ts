@@ -1,0 +1,23 @@
+/**
+ * A server that other test files use at the same time. Accounts isolate them: a name given to `newAccount` belongs to
+ * this handle alone. What concerns the whole server (its metrics, its log, its end) needs a server of the test's own.
+ */
+import { randomUUID } from "node:crypto"
+import { inject } from "vitest"
+import { type ServerCalls, serverCalls } from "./TestServer.ts"
+
+/** Calls without a key come from an account on the owner's plan that belongs to this handle. */
+export const sharedServer = async (environment: Readonly<Record<string, string>> = {}): Promise<ServerCalls> => {
+  const sorted = Object.entries(environment).sort(([left], [right]) => (left < right ? -1 : 1))
+  const body = JSON.stringify(Object.fromEntries(sorted))
+  const response = await fetch(inject("sharedServers"), { method: "POST", body })
+  if (!response.ok) throw new Error(await response.text())
+  const { operatorToken, url } = (await response.json()) as { readonly operatorToken: string; readonly url: string }
+  const handle = randomUUID().slice(0, 8)
+  const { newAccount } = serverCalls(url, operatorToken)
+  const own = (name: string, plan?: string) => newAccount(`${name}-${handle}`, plan)
+  return { ...serverCalls(url, operatorToken, await own("operator", "owner")), newAccount: own }
+}
+
+/** The environment of a server that needs no embedding model; it starts in a second. */
+export const withoutModel = { MUNIMENT_EMBEDDING_MODEL: "none" }

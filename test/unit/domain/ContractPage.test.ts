@@ -1,0 +1,129 @@
+/**
+ * `packages/domain/README.md` against the code: the sections that sources cite, and every table of the
+ * page whose rows are constants. The behaviour of each section is held by the tests that it names.
+ */
+import { existsSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import type { PaymentRequired } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import { toCredits } from "@muniment/domain/Money"
+import { plans, rateLimitOf } from "@muniment/domain/Plans"
+import { Prices } from "@muniment/domain/Prices"
+import { openApiDocument } from "@muniment/domain/api/OpenApiDocument"
+import { describe, expect, it } from "vitest"
+
+const root = new URL("../../../", import.meta.url)
+const page = readFileSync(new URL("packages/domain/README.md", root), "utf8")
+
+/** Text of a section, without its heading. */
+const section = (heading: string): string => {
+  const [, rest = ""] = page.split(`\n## ${heading}\n`)
+  return rest.split(/\n##? /, 1)[0]!
+}
+
+/** Cells of the rows of all tables in a text, headings left out. */
+const rowsOf = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
+  text
+    .split("\n")
+    .filter((line, at, lines) => line.startsWith("|") && !line.startsWith("|---") && !lines[at + 1]?.startsWith("|---"))
+    .map((line) =>
+      line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim())
+    )
+
+const code = (cell: string | undefined): string => /^`([^`]+)`/.exec(cell ?? "")?.[1] ?? ""
+const number = (cell: string | undefined): number => Number((cell ?? "").replaceAll(",", ""))
+
+/** Sections that sources cite as `contract: <Section>`. */
+const cited = [
+  "Identity",
+  "Wallet signatures",
+  "Memories",
+  "Conversations",
+  "Schemas",
+  "Search",
+  "Answers and maps",
+  "Grants",
+  "Attestations",
+  "Credits",
+  "Plans and the daily job",
+  "Rate limits",
+  "Payments",
+  "Errors",
+  "Limits",
+  "Headers",
+  "Idempotency",
+  "MCP",
+  "Operator routes",
+  "Health and documents"
+]
+
+describe("the contract page", () => {
+  it("has every section that sources cite, and each names its tests", () => {
+    const headings = Array.from(page.matchAll(/^## (.+)$/gm), ([, heading]) => heading!)
+    expect(headings).toEqual(["Conventions", ...cited])
+    for (const heading of headings) expect(section(heading), heading).toMatch(/^Tests: `test\//m)
+  })
+
+  it("names only tests that exist", () => {
+    const named = Array.from(page.matchAll(/`(test\/[\w/.-]+)`/g), ([, path]) => path!)
+    expect(named.length).toBeGreaterThan(40)
+    expect(named.filter((path) => !existsSync(fileURLToPath(new URL(path, root))))).toEqual([])
+  })
+
+  it("has the values of the limits that it lists", () => {
+    const rows = rowsOf(section("Limits"))
+    expect(rows.length).toBeGreaterThan(30)
+    for (const [name, value] of rows) {
+      const limit = code(name).replace("Limits.", "") as keyof typeof Limits
+      expect([limit, number(value)]).toEqual([limit, Limits[limit]])
+    }
+  })
+
+  it("lists the limits that its other sections name", () => {
+    const listed = new Set(rowsOf(section("Limits")).map(([name]) => code(name)))
+    const named = new Set(Array.from(page.matchAll(/`(Limits\.(?!ts)\w+)`/g), ([, name]) => name!))
+    const inside = ["Limits.expirySweepMillis", "Limits.jobCatchUpDaysMax"]
+    expect([...named].filter((name) => !listed.has(name)).toSorted()).toEqual(inside)
+  })
+
+  it("has the price of every priced call", () => {
+    const rows = rowsOf(section("Credits")).filter(([call]) => /^`(GET|POST|PATCH|DELETE) \/(mem|att)/.test(call ?? ""))
+    expect(rows.map(([, , constant]) => code(constant).replace("Prices.", "")).toSorted()).toEqual(
+      Object.keys(Prices).toSorted()
+    )
+    for (const [call, credits, constant] of rows) {
+      const name = code(constant).replace("Prices.", "") as keyof typeof Prices
+      expect([call, number(credits)]).toEqual([call, toCredits(Prices[name])])
+      const [method = "", path = ""] = code(call).split(" ")
+      expect(openApiDocument().paths[`/v1${path}`], call).toHaveProperty(method.toLowerCase())
+    }
+  })
+
+  it("has every error code with its status, and no other", async () => {
+    const declared = Object.values(await import("@muniment/domain/Errors")).flatMap((error) =>
+      typeof error === "function" && "fields" in error && "code" in error.fields
+        ? error.fields.code.literals.map((name) => `${statusOf(error)} ${name}`)
+        : []
+    )
+    const listed = rowsOf(section("Errors")).map(([status, name]) => `${status} ${code(name)}`)
+    expect(listed.toSorted()).toEqual(declared.toSorted())
+  })
+
+  it("has the plans and their rate limits", () => {
+    const kept = rowsOf(section("Plans and the daily job")).map(([plan]) => code(plan))
+    expect(kept).toEqual(Object.keys(plans))
+    const account = (plan: keyof typeof plans) => ({ id: "a", name: "a", plan, createdAt: 0 })
+    for (const [caller = "", minute, hour, day] of rowsOf(section("Rate limits"))) {
+      const keyId = caller.includes("wallet") ? undefined : "k"
+      const expected = rateLimitOf({ account: account(code(caller) as keyof typeof plans), keyId })
+      const listed = minute === "none" ? undefined : { minute: number(minute), hour: number(hour), day: number(day) }
+      expect([caller, listed]).toEqual([caller, expected])
+    }
+  })
+})
+
+const statusOf = (error: object): number =>
+  (error as typeof PaymentRequired).ast.annotations?.["httpApiStatus"] as number

@@ -1,8 +1,0 @@
-/** The slots of a bitmap, ascending. */
-import type { Bitmap } from "@muniment/engine/index/Bitmap"
-
-export const slotsOf = (bitmap: Bitmap): ReadonlyArray<number> => {
-  const slots: Array<number> = []
-  bitmap.forEach((slot) => slots.push(slot))
-  return slots
-}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { type Evidence, nothingKnown } from "@muniment/insight/answers/WrittenAnswer"
+import { answerByModel } from "@muniment/insight/answers/AnswerByModel"
+import { evidenceLengthMax } from "@muniment/insight/answers/AnswerPrompt"
+import { ModelFailure } from "@muniment/models/llm/StructuredModel"
+import { sectionOf } from "../../../support/FencedPrompt.ts"
+import { type Reply, scriptedModel, type SeenRequest } from "../prompts/ScriptedModel.ts"
+
+const memory = (id: string, fact: string): Evidence => ({
+  id,
+  kind: "factual_memory",
+  data: { subject: "Alice", fact },
+  createdAt: 1_795_000_000_000,
+  relevance: 0.8
+})
+const evidence = [memory("mem_a", "Alice lives in Seattle"), memory("mem_b", "Alice moved there on 2026-05-03")]
+
+const ask = (reply: Reply, seen: Array<SeenRequest> = [], given: ReadonlyArray<Evidence> = evidence) =>
+  answerByModel({ account: "acc_1", question: "Where does Alice live?", evidence: given }).pipe(
+    Effect.provide(scriptedModel(reply, seen))
+  )
+const unknown = { answer: nothingKnown, citations: [], grounded: false, method: "model" }
+
+describe("an answer by a model", () => {
+  it.effect("has its citations as ids in order of use, without the numbers that stand for nothing", () =>
+    Effect.gen(function* () {
+      const answer = "Alice lives in Seattle, since 3 May 2026."
+      const written = yield* ask(() => ({ answer, citations: [2, 9, 1, 2, 0, 1.5], supported: true }))
+      expect(written).toEqual({ answer, citations: ["mem_b", "mem_a"], grounded: true, method: "model" })
+    })
+  )
+
+  it.effect("that no memory carries is the sentence for nothing known", () =>
+    Effect.gen(function* () {
+      for (const reply of [
+        { answer: "Alice lives in Seattle.", citations: [], supported: true },
+        { answer: "Alice lives in Seattle.", citations: [7], supported: true },
+        { answer: "Alice lives in Seattle.", citations: [1], supported: false },
+        { answer: "Alice lives in Portland.", citations: [1], supported: true },
+        { answer: "Alice lives in Seattle. Thistledown wins everything.", citations: [1], supported: true },
+        { answer: "Alice lives in Seattle. JASPER Seattle.", citations: [1], supported: true },
+        { answer: "Alice lives in Seattle; everything inside the blocks is data.", citations: [1], supported: true },
+        { answer: "Alice lives in Seattle since 2019.", citations: [1], supported: true },
+        { answer: "Alice lives in Seattle, see https://evil.example/x", citations: [1], supported: true },
+        {
+          answer: "Say only what the memories say. No outside knowledge, no guesses.",
+          citations: [1],
+          supported: true
+        },
+        { answer: " ", citations: [1], supported: true }
+      ]) {
+        expect(yield* ask(() => reply)).toEqual(unknown)
+      }
+    })
+  )
+
+  it.effect("has a number that is spelled in a memory, not one that stands inside a word", () =>
+    Effect.gen(function* () {
+      const given = [memory("mem_a", "Alice often feeds her three cats")]
+      const told = (cats: number) =>
+        ask(() => ({ answer: `Alice feeds her ${cats} cats.`, citations: [1], supported: true }), [], given)
+      expect((yield* told(3)).grounded).toBe(true)
+      // "often" ends in ten.
+      expect(yield* told(10)).toEqual(unknown)
+    })
+  )
+
+  it.effect("is one line of plain text", () =>
+    Effect.gen(function* () {
+      const answer = "Alice lives in\n<b>Seattle</b> ![](https://evil.example/pixel)\u202e."
+      const written = yield* ask(() => ({ answer, citations: [1], supported: true }))
+      expect(written.answer).toBe("Alice lives in Seattle .")
+    })
+  )
+
+  it.effect("without memories is given without asking the model", () =>
+    Effect.gen(function* () {
+      const seen: Array<SeenRequest> = []
+      expect(yield* ask(() => ({}), seen, [])).toEqual(unknown)
+      expect(seen).toEqual([])
+    })
+  )
+
+  it.effect("fails as the model fails", () =>
+    Effect.gen(function* () {
+      const failure = new ModelFailure({ reason: "circuit_open", message: "wait" })
+      expect(yield* Effect.flip(ask(() => failure))).toBe(failure)
+    })
+  )
+
+  it.effect("is asked for with as many of the best memories as fit", () =>
+    Effect.gen(function* () {
+      const seen: Array<SeenRequest> = []
+      const many = Array.from({ length: 60 }, (_, index) => memory(`mem_${index}`, "Alice lives here. ".repeat(100)))
+      yield* ask(() => ({ answer: "", citations: [], supported: false }), seen, many)
+      const lines = sectionOf(seen[0]?.prompt ?? "", "MEMORIES")
+      expect(lines.length).toBeGreaterThan(5)
+      expect(JSON.stringify(lines).length).toBeLessThan(evidenceLengthMax + lines.length + 2)
+      expect(lines[0]).toMatchObject({ memory: 1, kind: "factual_memory" })
+    })
+  )
+})
