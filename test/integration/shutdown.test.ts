@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { failingStart } from "../support/FailingStart.ts"
 import { acceptedRequest } from "../support/PendingRequest.ts"
@@ -116,12 +116,8 @@ describe.concurrent("a start that cannot succeed", () => {
 
 describe.concurrent("connections", () => {
   let server: TestServer
-  const sockets: Array<Socket> = []
   beforeAll(async () => {
     server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-  })
-  afterEach(() => {
-    for (const socket of sockets.splice(0)) socket.destroy()
   })
   afterAll(async () => {
     expect(await server.stop()).toBe(0)
@@ -130,8 +126,8 @@ describe.concurrent("connections", () => {
   it("that send their headers drop by drop are closed", async () => {
     const startedMillis = performance.now()
     const closed = Array.from({ length: 48 }, async (_, at) => {
-      const socket = await open(server.url)
-      sockets.push(socket)
+      // An address that the other test does not fill.
+      const socket = await open(server.url, "127.0.0.3")
       if (at % 3 > 0) socket.write("GET /v1/account HTTP/1.1\r\nhost: x\r\n")
       const drops = setInterval(() => socket.writable && at % 3 === 2 && socket.write("x-slow: y\r\n"), 500)
       await once(socket.resume(), "close")
@@ -145,6 +141,7 @@ describe.concurrent("connections", () => {
 
   it("above the cap of one address are closed, and others are served", async () => {
     const more = 40
+    const sockets: Array<Socket> = []
     let refused = 0
     for (let at = 0; at < Limits.connectionsPerAddressMax + more; at++) {
       const socket = await open(server.url)
@@ -153,7 +150,7 @@ describe.concurrent("connections", () => {
     }
     await expect.poll(() => refused, { timeout: patienceMillis }).toBeGreaterThanOrEqual(more)
     expect(await statusFrom("127.0.0.2", server.url)).toBe(200)
-    for (const socket of sockets.splice(0)) socket.destroy()
+    for (const socket of sockets) socket.destroy()
     await expect.poll(() => statusFrom("127.0.0.1", server.url), { timeout: patienceMillis }).toBe(200)
   })
 })
