@@ -148,7 +148,10 @@ describe("a call", () => {
   it("stores several memories at once, all or none", async () => {
     const { mcp } = await newCaller()
     const fact = { kind: "factual_memory", data: seattle }
-    const stored = await mcp.call("memory_create", { agentId: "a", memories: [fact, fact] })
+    const stored = await mcp.call("memory_create", {
+      agentId: "a",
+      memories: [fact, { ...fact, data: { subject: "Alice", fact: "Alice rows" } }]
+    })
     expect(stored.json.created).toHaveLength(2)
     const refused = await mcp.call("memory_create", { agentId: "a", memories: [fact, { kind: "none", data: {} }] })
     expect(refused).toMatchObject({ isError: true, json: { success: false, code: "unknown_kind" } })

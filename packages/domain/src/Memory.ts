@@ -92,6 +92,11 @@ const ConversationDate = CalendarDay.annotate({
   examples: ["2026-11-21"]
 })
 
+const OnDuplicate = Schema.Literals(["return", "store"]).annotate({
+  description:
+    "When the latest memory of the same agent, subject and kind already has this data: `return` answers it in `existing` and stores nothing, `store` (default) stores a second one."
+})
+
 /** Body of POST /memories: exactly one of `conversation` and `memories`. */
 export const CreateMemories = Schema.Struct({
   agentId: AgentId,
@@ -112,6 +117,7 @@ export const CreateMemories = Schema.Struct({
     Schema.Boolean.annotate({ description: "Extraction: also from messages that were processed before." })
   ),
   conversationDate: Schema.optionalKey(ConversationDate),
+  onDuplicate: Schema.optionalKey(OnDuplicate),
   ttl: Schema.optionalKey(DurationText),
   expiresAt: Schema.optionalKey(ExpiresAt)
 })
@@ -149,6 +155,7 @@ export const BatchCreate = Schema.Struct({
   subjectId: Schema.optionalKey(SubjectId),
   threadId: Schema.optionalKey(ThreadId),
   memories: Schema.NonEmptyArray(DirectMemory).check(Schema.isMaxLength(Limits.memoriesPerRequestMax)),
+  onDuplicate: Schema.optionalKey(OnDuplicate),
   ttl: Schema.optionalKey(DurationText),
   expiresAt: Schema.optionalKey(ExpiresAt)
 }).annotate({
@@ -224,10 +231,15 @@ export const RejectedCandidate = Schema.Struct({
 })
 export type RejectedCandidate = typeof RejectedCandidate.Type
 
-/** What POST /memories answers, apart from `success`; the last two for conversations only. */
+/** What POST /memories answers, apart from `success`: `rejected` and what follows for conversations only. */
 export const CreatedMemories = Schema.Struct({
   created: Schema.Array(MemoryEntry),
   updated: Schema.Array(MemoryEntry),
+  existing: Schema.optionalKey(
+    Schema.Array(MemoryEntry).annotate({
+      description: "With `onDuplicate: return`: stored memories that already said what the request says, each once."
+    })
+  ),
   rejected: Schema.optionalKey(Schema.Array(RejectedCandidate)),
   skippedMessages: Schema.optionalKey(
     Schema.Int.annotate({ description: "Messages that were processed before and not looked at again." })

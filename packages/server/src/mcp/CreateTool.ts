@@ -15,7 +15,7 @@ export const createTool = (
   name: "memory_create",
   title: "Remember a conversation or several memories",
   description:
-    "Store memories. Give either `conversation` (the messages so far, best with their ids: facts, preferences and events are found in it, and messages that were sent before are skipped) or `memories` (records of known kinds, all or none). Call it at the end of a conversation, or when several things are to be remembered at once; for a single record use the write tool of its kind.",
+    "Store memories. Give either `conversation` (the messages so far, best with their ids: facts, preferences and events are found in it, and messages that were sent before are skipped) or `memories` (records of known kinds, all or none; what is known already is returned, not stored twice). Call it at the end of a conversation, or when several things are to be remembered at once; for a single record use the write tool of its kind.",
   hints: { isReadOnly: false, isDestructive: false, isIdempotent: false },
   inputSchema: inputSchemaOf(CreateMemories),
   operation: "create",
@@ -26,16 +26,17 @@ export const createTool = (
     const { conversation } = body
     return createdAnswer(
       conversation === undefined
-        ? yield* memories.create(call, body)
+        ? yield* memories.create(call, { onDuplicate: "return", ...body })
         : yield* extraction.extract(call, { ...body, conversation })
     )
   })
 })
 
-/** Every memory once; `created` and `updated` say by id which is which. */
-export const createdAnswer = ({ created, updated, ...rest }: CreatedMemories): JsonObject => ({
-  memories: [...created, ...updated],
+/** Every memory once; `created`, `updated` and `existing` say by id which is which. */
+export const createdAnswer = ({ created, existing, updated, ...rest }: CreatedMemories): JsonObject => ({
+  memories: [...created, ...updated, ...(existing ?? [])],
   created: created.map(({ id }) => id),
   updated: updated.map(({ id }) => id),
+  ...(existing !== undefined && { existing: existing.map(({ id }) => id) }),
   ...rest
 })

@@ -36,7 +36,7 @@ export const writeTool = (name: string, kind: MemorySchema, memories: MemoryServ
     )
     yield* refuseLookAlikes(given, kind)
     const memory = { kind: kind.name, data: yield* dataOf(given) }
-    const body = yield* decodeArguments(CreateMemories, { ...request, memories: [memory] })
+    const body = yield* decodeArguments(CreateMemories, { ...request, onDuplicate: "return", memories: [memory] })
     return createdAnswer(yield* memories.create(call, body))
   })
 })

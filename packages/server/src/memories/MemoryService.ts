@@ -118,12 +118,18 @@ const create = Effect.fn("MemoryService.create")(function* (parts: Parts, call: 
   const key = yield* directory.ensure(account, request.agentId)
   const prepared = yield* prepareMemories(memories, schemas, key, request, kinds, ids)
   const vectors = yield* embedding.passages(prepared.map(({ record }) => record))
-  const { created, updated } = yield* host.ask(key, {
+  const { created, duplicates, updated } = yield* host.ask(key, {
     _tag: "StoreMemories",
     memories: prepared.map((memory, at) => ({ ...memory, vector: vectors[at] })),
+    skipsDuplicates: request.onDuplicate === "return",
     idempotency: call.token
   })
-  return { created: created.map(memoryEntry), updated: updated.map(memoryEntry) }
+  const written = { created: created.map(memoryEntry), updated: updated.map(memoryEntry) }
+  if (request.onDuplicate !== "return") return written
+  // Of equal memories in one request the first is created, and listed there.
+  const others = new Set(duplicates.map(({ id }) => id)).difference(new Set(created.map(({ id }) => id)))
+  const existing = yield* Effect.forEach(others, (id) => find(parts, key, id))
+  return { ...written, existing: existing.filter((memory) => memory !== undefined).map(memoryEntry) }
 })
 
 /** A memory of this agent that a new one of `kind` may replace. */
