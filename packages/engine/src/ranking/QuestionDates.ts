@@ -1,0 +1,303 @@
+/**
+ * Times that a question names, as ranges: "last week", "yesterday", "before June", "in 2023", "last summer",
+ * "3 May 2023", "12.5.2024" (day first). Days are those of the caller's time zone. Single dates are read by
+ * chrono-node, periods by the rows below, because chrono reads "last week" as one day and no season at all.
+ *
+ * What is open stays open: a bare number, a lone "may", "sun" or "mon", and 11/22/63 are no dates. A date without a
+ * year is the latest one that is not ahead of `nowMillis`: messages are about what was said. Seasons are those of the
+ * northern hemisphere.
+ */
+import { DateTime } from "effect"
+import { Chrono, type ParsedComponents, type ParsedResult } from "chrono-node"
+import { casual } from "chrono-node/en"
+import { dayMillis } from "@muniment/domain/CalendarDay"
+
+/** Milliseconds since the epoch, `to` exclusive; infinite where the question leaves a side open. */
+export interface TimeRange {
+  readonly from: number
+  readonly to: number
+}
+
+/** The caller's clock. */
+export interface AskedAt {
+  readonly nowMillis: number
+  /** IANA name that the runtime knows; default UTC. */
+  readonly timeZone?: string | undefined
+}
+
+export const RANGES_MAX = 4
+/** Longest part of a question that is read for dates. chrono takes 1 ms for it at worst. */
+export const DATED_TEXT_LENGTH_MAX = 400
+
+/** In the order of the question, at most `RANGES_MAX`. A range ends late: what happened in it is told a little later. */
+export const questionDates = (question: string, { nowMillis, timeZone }: AskedAt): ReadonlyArray<TimeRange> => {
+  const text = question.slice(0, DATED_TEXT_LENGTH_MAX)
+  if (!hints.test(text)) return []
+  const zone = DateTime.zoneMakeNamedUnsafe(timeZone ?? "UTC")
+  const today = startOfDay(wallTime(nowMillis, zone))
+  const spans = bounded(text, spansOf(text, today))
+  return spans.slice(0, RANGES_MAX).map(({ from, slackDays, to }) => ({
+    from: instantOf(from, zone),
+    to: instantOf(to + slackDays * dayMillis, zone)
+  }))
+}
+
+/** Cheap reason to look at all. */
+const hints =
+  /\d|\b(?:to(?:day|night)|yesterday|last|past|previous|this|next|ago|recent(?:ly)?|lately|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter|christmas|halloween)/i
+
+/** A period in the caller's calendar: wall time written as if it were UTC. */
+interface Span {
+  readonly index: number
+  readonly length: number
+  readonly from: number
+  readonly to: number
+  readonly slackDays: number
+}
+
+type Period = Pick<Span, "from" | "to" | "slackDays">
+
+const spansOf = (text: string, today: number): ReadonlyArray<Span> => {
+  const spans: Array<Span> = []
+  let rest = text
+  for (const [pattern, read] of periods) {
+    rest = rest.replace(pattern, (match: string, ...groups: Array<string | number | undefined>) => {
+      const index = Number(groups.find((group) => typeof group === "number"))
+      const period = read(groups.filter((group) => typeof group !== "number").map(String), today)
+      if (period !== undefined) spans.push({ index, length: match.length, ...period })
+      return period === undefined ? match : " ".repeat(match.length)
+    })
+  }
+  return [...spans, ...spokenDates(rest, today)].sort((left, right) => left.index - right.index)
+}
+
+const year = "((?:19|20)\\d\\d)(?![\\d/:-])(?![.,]\\d)"
+const numbers = "a|an|one|two|three|four|five|six|seven|eight|nine|ten|twelve|(?:a )?few|a couple of|several|\\d{1,3}"
+const units = "days?|weeks?|months?|years?"
+/** A year must be announced: "in 2023", "the summer of 2023"; 2023 alone may count anything. */
+const yearLead =
+  "(?<=\\b(?:in|during|since|before|after|until|till|by|of|from|to|through|throughout|early|late|mid)[ -](?:the year )?)"
+const seasonLead = "(?<=\\b(?:in|during|over|since|before|after|until|by|this|next)(?: the)? )"
+const seasons = "(spring|summer|autumn|fall|winter)"
+
+const row = (pattern: string, read: (groups: ReadonlyArray<string>, today: number) => Period | undefined) =>
+  [new RegExp(pattern, "gi"), read] as const
+
+const periods = [
+  row("\\b(\\d{1,2})\\.(\\d{1,2})\\.(\\d{4})\\b", ([day, month, of]) =>
+    calendarDay(Number(of), Number(month), Number(day))
+  ),
+  row(`\\b${seasons} (?:of )?${year}`, ([season = "", of], today) => seasonOf(season, Number(of), false, today)),
+  row(`\\b(?:last|past) ${seasons}\\b`, ([season = ""], today) => seasonOf(season, undefined, true, today)),
+  row(`${seasonLead}${seasons}\\b`, ([season = ""], today) => seasonOf(season, undefined, false, today)),
+  row(`${yearLead}${year}(?: (?:and|or|to|until) ${year})?`, ([from, to]) => {
+    const last = to === "undefined" ? from : to
+    return { from: Date.UTC(Number(from), 0), to: Date.UTC(Number(last) + 1, 0), slackDays: LONG_SLACK_DAYS }
+  }),
+  row(`\\b(${numbers}) (${units}) ago\\b`, ([count = "", unit = ""], today) => agoOf(countOf(count), unit, today)),
+  row(`\\b(?:last|past|previous|recent) (${numbers}) (${units})\\b`, ([count = "", unit = ""], today) => ({
+    from: shifted(today, -countOf(count), unit),
+    to: today + dayMillis,
+    slackDays: 0
+  })),
+  row("(?<=\\bthe )(?:last|past) (week|month|year)\\b", ([unit = ""], today) => ({
+    from: shifted(today, -1, unit),
+    to: today + dayMillis,
+    slackDays: 0
+  })),
+  row("\\b(last|past|previous|this|current|next) (week|weekend|month|year)\\b", ([which = "", unit = ""], today) =>
+    neighbouring(which, unit, today)
+  ),
+  row("\\b(?:recently|lately|these days)\\b", (_, today) => ({
+    from: today - RECENT_DAYS * dayMillis,
+    to: today + dayMillis,
+    slackDays: 0
+  }))
+]
+
+const DAY_SLACK_DAYS = 1
+const LONG_SLACK_DAYS = 3
+const RECENT_DAYS = 30
+
+const countOf = (words: string): number => {
+  const said = words.toLowerCase()
+  const known = "one two three four five six seven eight nine ten".split(" ").indexOf(said) + 1
+  if (known > 0) return known
+  if (said === "twelve") return 12
+  if (/few|several/.test(said)) return 5
+  return /couple/.test(said) ? 2 : /^\d/.test(said) ? Number(said) : 1
+}
+
+const shifted = (from: number, count: number, unit: string): number => {
+  const date = new Date(from)
+  if (/^d/i.test(unit)) return from + count * dayMillis
+  if (/^w/i.test(unit)) return from + count * 7 * dayMillis
+  if (/^m/i.test(unit)) date.setUTCMonth(date.getUTCMonth() + count)
+  else date.setUTCFullYear(date.getUTCFullYear() + count)
+  return date.getTime()
+}
+
+/** "Two weeks ago" is said loosely: half a unit on either side, a day for days. */
+const agoOf = (count: number, unit: string, today: number): Period => {
+  const there = shifted(today, -count, unit)
+  const around = /^d/i.test(unit) ? (count > 3 ? 2 : 0) : /^w/i.test(unit) ? 3 : /^m/i.test(unit) ? 15 : 180
+  return { from: there - around * dayMillis, to: there + (around + 1) * dayMillis, slackDays: DAY_SLACK_DAYS }
+}
+
+const neighbouring = (which: string, unit: string, today: number): Period => {
+  const steps = /this|current/i.test(which) ? 0 : /next/i.test(which) ? 1 : -1
+  const date = new Date(today)
+  const month = date.getUTCMonth()
+  if (/^m/i.test(unit)) return monthOf(date.getUTCFullYear(), month + steps)
+  if (/^y/i.test(unit)) {
+    const first = date.getUTCFullYear() + steps
+    return { from: Date.UTC(first, 0), to: Date.UTC(first + 1, 0), slackDays: LONG_SLACK_DAYS }
+  }
+  const monday = today - ((date.getUTCDay() + 6) % 7) * dayMillis + steps * 7 * dayMillis
+  const from = /end/i.test(unit) ? monday + 5 * dayMillis : monday
+  return { from, to: monday + 7 * dayMillis, slackDays: DAY_SLACK_DAYS }
+}
+
+const monthOf = (ofYear: number, month: number): Period => ({
+  from: Date.UTC(ofYear, month),
+  to: Date.UTC(ofYear, month + 1),
+  slackDays: LONG_SLACK_DAYS
+})
+
+const calendarDay = (ofYear: number, month: number, day: number): Period | undefined => {
+  const from = Date.UTC(ofYear, month - 1, day)
+  const date = new Date(from)
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined
+  return { from, to: from + dayMillis, slackDays: DAY_SLACK_DAYS }
+}
+
+/** Three months; a winter has the year of its December. Without a year the latest one that has begun, or ended. */
+const seasonOf = (name: string, ofYear: number | undefined, isOver: boolean, today: number): Period => {
+  const start = { spring: 2, summer: 5, autumn: 8, fall: 8, winter: 11 }[name.toLowerCase()] ?? 2
+  const season = (first: number): Period => ({ ...monthOf(first, start), to: Date.UTC(first, start + 3) })
+  if (ofYear !== undefined) return season(ofYear)
+  const current = season(new Date(today).getUTCFullYear())
+  const reached = isOver ? current.to : current.from
+  return reached <= today ? current : season(new Date(today).getUTCFullYear() - 1)
+}
+
+/**
+ * chrono without its parsers of times and durations: those compile regular expressions for 0.4 s at their first use.
+ * Its version is pinned, and a test reads a date by each parser.
+ */
+const dateParsers = new Set([
+  "ENYearMonthDayParser",
+  "ISOFormatParser",
+  "SlashDateFormatParser",
+  "ENMonthNameLittleEndianParser",
+  "ENMonthNameMiddleEndianParser",
+  "ENMonthNameParser",
+  "ENWeekdayParser",
+  "ENCasualDateParser"
+])
+const dates = new Chrono({
+  parsers: casual.parsers.filter((parser) => dateParsers.has(parser.constructor.name)),
+  refiners: casual.refiners
+})
+
+const spokenDates = (text: string, today: number): ReadonlyArray<Span> => {
+  const reference = { instant: new Date(today + dayMillis / 2), timezone: 0 }
+  const results = dates.parse(text, reference)
+  return results.flatMap((found, at): ReadonlyArray<Span> => {
+    const next = results[at + 1]
+    const end = found.index + found.text.length
+    // "June and July 2023" names one year for both.
+    const isShared = next !== undefined && /^ (?:and|or|to|until|till) $/i.test(text.slice(end, next.index))
+    const sharedYear = isShared && next.start.isCertain("year") ? (next.start.get("year") ?? undefined) : undefined
+    const period = isNoDate(found, text) ? undefined : periodOf(found, text, today, sharedYear)
+    return period === undefined ? [] : [{ index: found.index, length: found.text.length, ...period }]
+  })
+}
+
+/** Words that are dates beside a preposition or a number only. */
+const ambiguous = /^(?:may|march|mar|sun|sat|wed|mon|fri|now|second)$/i
+const announced =
+  /\b(?:in|on|of|by|since|before|after|until|till|during|last|this|next|from|to|through|and|early|late|mid|every)[ -]$/i
+
+const isNoDate = ({ index, start, text: found }: ParsedResult, text: string): boolean => {
+  const before = text.slice(0, index)
+  if (/^\d{1,2}[/.-]\d{1,2}(?:[/.-]\d{1,2})?$/.test(found)) return true
+  if (/\b(?:every|each)\s*$/i.test(before)) return true
+  if (/^week(?:end|day)s?$/i.test(found) || (ambiguous.test(found) && !announced.test(before))) return true
+  return !(["year", "month", "day", "weekday"] as const).some((part) => start.isCertain(part))
+}
+
+const periodOf = (
+  { end, start, text }: ParsedResult,
+  whole: string,
+  today: number,
+  sharedYear: number | undefined
+): Period | undefined => {
+  const [one = 0, other = 0] = text.split("/").map(Number)
+  // 5/6/2023 is one of two days.
+  if (/^\d+\/\d+\/\d{4}$/.test(text) && one <= 12 && other <= 12 && one !== other) return undefined
+  const first = dateOf(start, whole, today, sharedYear)
+  return end === undefined || end === null ? first : { ...first, to: dateOf(end, whole, today, sharedYear).to }
+}
+
+const dateOf = (parts: ParsedComponents, whole: string, today: number, sharedYear: number | undefined): Period => {
+  const ofYear = parts.get("year") ?? 0
+  const month = parts.get("month") ?? 1
+  const isWeekday = parts.isCertain("weekday") && !parts.isCertain("day")
+  const day = isWeekday || parts.isCertain("day") ? (parts.get("day") ?? undefined) : undefined
+  const read = (atYear: number): Period =>
+    (day === undefined ? undefined : calendarDay(atYear, month, day)) ?? monthOf(atYear, month - 1)
+  if (parts.isCertain("year")) return read(ofYear)
+  if (sharedYear !== undefined && !isWeekday) return read(sharedYear)
+  const found = read(ofYear)
+  if (found.from <= today || /\b(?:next|this|coming|will|going to)\b/i.test(whole)) return found
+  return isWeekday ? { ...found, from: found.from - 7 * dayMillis, to: found.to - 7 * dayMillis } : read(ofYear - 1)
+}
+
+/** Opens a side for "before" and "since", gives "the week before" its week, joins "between ... and ...". */
+const bounded = (text: string, spans: ReadonlyArray<Span>): ReadonlyArray<Span> => {
+  const found: Array<Span> = []
+  for (const span of spans) {
+    const first = found.at(-1)
+    const end = span.index + span.length
+    if (first !== undefined && isJoined(text, first, span))
+      found[found.length - 1] = { ...first, length: end - first.index, to: span.to, slackDays: span.slackDays }
+    else found.push(oriented(span, text.slice(0, span.index)))
+  }
+  return found
+}
+
+const isJoined = (text: string, first: Span, second: Span): boolean =>
+  /\b(?:between|from) $/i.test(text.slice(0, first.index)) &&
+  /^ (?:and|to|until|till) $/i.test(text.slice(first.index + first.length, second.index))
+
+const oriented = (span: Span, before: string): Span => {
+  const side = /\b(before|until|till|by|prior to|after|since)(?: the)? $/i.exec(before)?.[1]?.toLowerCase()
+  const isNear =
+    /\b(?:days?|week|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day) (?:before|after|prior to) $/i.test(before)
+  switch (side) {
+    case undefined:
+      return span
+    case "since":
+      return { ...span, to: Number.POSITIVE_INFINITY }
+    case "after":
+      return { ...span, from: span.to, to: isNear ? span.to + 7 * dayMillis : Number.POSITIVE_INFINITY }
+    case "by":
+      return { ...span, from: Number.NEGATIVE_INFINITY }
+    default: {
+      const from = isNear ? span.from - 7 * dayMillis : Number.NEGATIVE_INFINITY
+      return { ...span, from, to: span.from, slackDays: isNear ? DAY_SLACK_DAYS : 0 }
+    }
+  }
+}
+
+const startOfDay = (millis: number): number => Math.floor(millis / dayMillis) * dayMillis
+
+/** The local time as if it were UTC. */
+const wallTime = (instantMillis: number, zone: DateTime.TimeZone): number =>
+  instantMillis + DateTime.zonedOffset(DateTime.makeZonedUnsafe(instantMillis, { timeZone: zone }))
+
+const instantOf = (wallMillis: number, zone: DateTime.TimeZone): number =>
+  Number.isFinite(wallMillis)
+    ? DateTime.toEpochMillis(DateTime.makeZonedUnsafe(wallMillis, { timeZone: zone, adjustForTimeZone: true }))
+    : wallMillis

@@ -1,0 +1,73 @@
+/**
+ * What a question says about the message that answers it, beside its words: who said it, when, and whether the newest
+ * state is asked for. Read by rules, in English; a question without any of it changes nothing.
+ */
+import { questionDates, type AskedAt, type TimeRange } from "./QuestionDates.ts"
+import { stopWords } from "../text/StopWords.ts"
+import { tokenize } from "../text/Tokenizer.ts"
+
+export interface QuestionTraits {
+  /** About the asker: "I", "my", "we", "the user". Not in "tell me" and the like. */
+  readonly isFirstPerson: boolean
+  /** Asks for the state of today: a verb in the present tense and nothing of the past, or "the latest". */
+  readonly isPresent: boolean
+  readonly ranges: ReadonlyArray<TimeRange>
+  /** Tokens that may be a name: no stop word, or capitalised ("will" is none, "Will" is one). */
+  readonly words: ReadonlySet<string>
+  /** The capitalised ones among them, which may also be the beginning of a name. */
+  readonly capitals: ReadonlySet<string>
+}
+
+export const questionTraits = (question: string, at: AskedAt): QuestionTraits => {
+  const lower = question.replaceAll("US", "").toLowerCase().replaceAll("\u2019", "'")
+  return {
+    isFirstPerson: firstPerson.test(lower.replace(imperatives, " ")),
+    isPresent: newest.test(lower) || (presentTense.test(lower) && !pastTense.test(lower)),
+    ranges: questionDates(question, at),
+    ...wordsOf(question)
+  }
+}
+
+const imperatives = /\b(?:tell|show|remind|give|help|let) (?:me|us)\b/g
+const firstPerson = /\b(?:i|my|me|mine|myself|we|our|ours|us|the user)\b/
+const newest = /\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|now(?:adays)?|these days|at the moment)\b/
+const presentTense = /\b(?:is|are|am|do|does|have|has)\b|\b(?:what|who|where|when|how)'s\b/
+const pastTense =
+  /\b(?:did|was|were|had|first|before|after|ago|used to|how many times|(?:19|20)\d\d|original(?:ly)?|previous(?:ly)?|former(?:ly)?|yesterday|last)\b/
+
+const wordsOf = (question: string): Pick<QuestionTraits, "words" | "capitals"> => {
+  const words = new Set<string>()
+  const capitals = new Set<string>()
+  for (const word of question.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []) {
+    const isCapital = /^\p{Lu}/u.test(word)
+    if (!isCapital && stopWords.has(word)) continue
+    for (const token of tokenize(word)) {
+      words.add(token)
+      if (isCapital) capitals.add(token)
+    }
+  }
+  return { words, capitals }
+}
+
+/** The shortest beginning of a name that stands for it: "Deb" for Deborah. */
+const NICKNAME_LENGTH_MIN = 3
+
+/**
+ * The one among `speakers` whom the question names, by the first word of the name or a beginning of it; undefined if it
+ * names none or several. A whole name beats a beginning: "Sam" is Sam, where there is also a Samantha.
+ */
+export const namedSpeaker = (traits: QuestionTraits, speakers: Iterable<string>): string | undefined => {
+  const whole: Array<string> = []
+  const begun: Array<string> = []
+  for (const speaker of speakers) {
+    const [first] = tokenize(speaker, 1)
+    if (first === undefined) continue
+    if (traits.words.has(first)) whole.push(speaker)
+    else if (isBegun(traits, first)) begun.push(speaker)
+  }
+  const named = whole.length > 0 ? whole : begun
+  return named.length === 1 ? named[0] : undefined
+}
+
+const isBegun = ({ capitals }: QuestionTraits, name: string): boolean =>
+  capitals.values().some((word) => word.length >= NICKNAME_LENGTH_MIN && name.startsWith(word))
