@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import type { CandidateKind } from "@muniment/insight/extraction/Extractor"
-import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
+import { factKinds } from "@muniment/schemas/BuiltinKinds"
 
 export type Split = "dev" | "held-out"
 
@@ -130,7 +130,7 @@ interface RegisteredKind {
 /** Built-in and registered kinds by name. */
 export const readKinds = (): ReadonlyMap<string, CandidateKind> => {
   const registered = readVectors<ReadonlyArray<RegisteredKind>>("conversations/schemas.json")
-  const kinds = [...builtinKinds, ...registered.map((kind) => ({ ...kind, schema: JSON.stringify(kind.schema) }))]
+  const kinds = [...factKinds, ...registered.map((kind) => ({ ...kind, schema: JSON.stringify(kind.schema) }))]
   return new Map(kinds.map((kind) => [kind.name, kind]))
 }
 
@@ -139,7 +139,7 @@ export const kindsOf = (
   conversation: LabelledConversation,
   kinds: ReadonlyMap<string, CandidateKind>
 ): ReadonlyArray<CandidateKind> =>
-  (conversation.kinds ?? builtinKinds.map(({ name }) => name)).map((name) => {
+  (conversation.kinds ?? factKinds.map(({ name }) => name)).map((name) => {
     const kind = kinds.get(name)
     if (kind === undefined) throw new Error(`${conversation.id} names an unknown kind: ${name}`)
     return kind

@@ -3,7 +3,7 @@
  * that records calls and fails them on demand.
  */
 import { Effect, Layer } from "effect"
-import type { MemoryRecord } from "@muniment/domain/Memory"
+import { conversationMessageKind, type MemoryRecord } from "@muniment/domain/Memory"
 import type { ConversationCommit, StoreMemories, PreparedMemory } from "@muniment/engine/namespace/Commands"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -70,6 +70,16 @@ export const creating = (memories: ReadonlyArray<PreparedMemory>, key?: string, 
   memories,
   idempotency: key === undefined ? undefined : { key, fingerprint }
 })
+
+/** The message of this number as a memory. */
+export const messageRecord = (number: number, text: string, fields: Partial<MemoryRecord> = {}): MemoryRecord =>
+  memoryRecord(number, text, {
+    kind: conversationMessageKind,
+    data: { role: turnOf(number).role, text },
+    origin: "conversation",
+    sources: [{ key: turnOf(number).key }],
+    ...fields
+  })
 
 /** A kept turn of a conversation; its key is hex. */
 export const turnOf = (number: number, content = `message ${number}`): ConversationTurn => ({

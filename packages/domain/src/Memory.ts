@@ -18,6 +18,12 @@ export type Mention = typeof Mention.Type
 export const MessageSource = Schema.Struct({ key: Schema.String, id: Schema.optionalKey(Schema.String) })
 export type MessageSource = typeof MessageSource.Type
 
+const MemoryOrigin = Schema.Literals(["direct", "extraction", "conversation"])
+export type MemoryOrigin = typeof MemoryOrigin.Type
+
+/** Built-in kind of the messages of a conversation, one memory each. */
+export const conversationMessageKind = "conversation_message"
+
 /** Stored record; the namespace adds owner and version chain. */
 export interface MemoryRecord {
   readonly id: string
@@ -38,8 +44,14 @@ export interface MemoryRecord {
   readonly expiresAt?: number | undefined
   /** Hash of the `uniqueOn` values; undefined for kinds without them. */
   readonly uniqueKey?: string | undefined
-  readonly origin: "direct" | "extraction"
-  /** Extraction only: the messages that it was taken from. */
+  /** `direct`: as the caller gave it; `extraction`: taken from messages; `conversation`: a message itself. */
+  readonly origin: MemoryOrigin
+  /**
+   * Messages only: number in the conversation (subject and thread), from 0, never used twice in it. Assigned when the
+   * message is stored; an import keeps it.
+   */
+  readonly position?: number | undefined
+  /** Extraction: the messages that it was taken from. Conversation: the message itself. */
   readonly sources?: ReadonlyArray<MessageSource> | undefined
   /** Extraction only: texts of the turns around it, nearest first; they are searched, never returned. */
   readonly neighbours?: ReadonlyArray<string> | undefined
@@ -300,7 +312,8 @@ export const ExportedMemory = Schema.Struct({
   updatedAt: Schema.Int,
   expiresAt: Schema.optionalKey(Schema.Finite),
   uniqueKey: Schema.optionalKey(Schema.String),
-  origin: Schema.Literals(["direct", "extraction"]),
+  origin: MemoryOrigin,
+  position: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
   sources: Schema.optionalKey(Schema.Array(MessageSource)),
   neighbours: Schema.optionalKey(Schema.Array(Schema.String))
 })

@@ -3,6 +3,8 @@
  * none has `uniqueOn`, and the names are reserved.
  */
 
+import { conversationMessageKind } from "@muniment/domain/Memory"
+
 export interface BuiltinKind {
   readonly name: string
   readonly description: string
@@ -18,7 +20,8 @@ const moment = {
   ]
 }
 
-export const builtinKinds: ReadonlyArray<BuiltinKind> = [
+/** What an extraction yields and the write tools offer. */
+export const factKinds: ReadonlyArray<BuiltinKind> = [
   {
     name: "preference_memory",
     description: "What somebody likes, dislikes, prefers, avoids, wants or needs",
@@ -63,3 +66,21 @@ export const builtinKinds: ReadonlyArray<BuiltinKind> = [
     })
   }
 ]
+
+/** One message of a conversation, word for word. Stored by requests with `conversation`, never extracted. */
+const messageKind: BuiltinKind = {
+  name: conversationMessageKind,
+  description: "A message of a conversation, word for word",
+  schema: JSON.stringify({
+    type: "object",
+    properties: {
+      role: { enum: ["user", "assistant", "system"], description: "Who wrote it" },
+      name: { ...text, description: "The writer's name" },
+      text: { ...text, description: "The message" },
+      sentAt: { type: "string", format: "date-time", description: "When it was sent, ISO 8601" }
+    },
+    required: ["role", "text"]
+  })
+}
+
+export const builtinKinds: ReadonlyArray<BuiltinKind> = [...factKinds, messageKind]

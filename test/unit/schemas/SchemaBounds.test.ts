@@ -68,11 +68,17 @@ describe("a schema that passes", () => {
   })
 
   it("is what every built-in kind has", () => {
-    expect(builtinKinds.map(({ name }) => name)).toEqual(["preference_memory", "factual_memory", "temporal_event"])
+    expect(builtinKinds.map(({ name }) => name)).toEqual([
+      "preference_memory",
+      "factual_memory",
+      "temporal_event",
+      "conversation_message"
+    ])
     expect(builtinKinds.map(({ schema }) => accepted(schema).temporalProperty)).toEqual([
       undefined,
       undefined,
-      "eventDate"
+      "eventDate",
+      "sentAt"
     ])
   })
 })

@@ -84,9 +84,12 @@ export class CommandPlanner {
         // Read again here: a command may replace one memory twice, and the second replacement builds on the first.
         const target = memory.isReplacement ? yield* draft.find(memory.record.id) : undefined
         if (duplicate !== undefined) duplicates.push({ index, id: duplicate })
-        else if (!memory.isReplacement) created.push(draft.insert(memory.record, memory.vector))
         else if (target !== undefined)
           updated.push(draft.replace(target.slot, replacement(target.record, memory), memory.vector))
+        else if (!memory.isReplacement) {
+          const record = yield* draft.place(memory.record, false)
+          if (record !== undefined) created.push(draft.insert(record, memory.vector))
+        }
       }
       if (conversation !== undefined) advanceConversation(conversation, draft)
       const reply = (): StoredMemories => ({
@@ -230,9 +233,10 @@ const storeVectors = Effect.fnUntraced(function* (command: StoreVectors, draft: 
 
 const importRecords = Effect.fnUntraced(function* (command: ImportRecords, draft: Draft) {
   let imported = 0
-  for (const [index, { record, vector }] of command.records.entries()) {
+  for (const [index, { record: given, vector }] of command.records.entries()) {
     yield* yieldAfter(index)
-    if (yield* draft.has(record.id)) continue
+    const record = (yield* draft.has(given.id)) ? undefined : yield* draft.place(given, true)
+    if (record === undefined) continue
     draft.insert(record, vector)
     imported++
   }
@@ -308,7 +312,8 @@ const replacement = (old: MemoryRecord, { record, setsExpiry }: PreparedMemory):
   when: record.when,
   contentHash: record.contentHash,
   confidence: record.confidence,
-  threadId: record.threadId ?? old.threadId,
+  // A message stays in its conversation.
+  threadId: old.origin === "conversation" ? old.threadId : (record.threadId ?? old.threadId),
   updatedAt: record.updatedAt,
   expiresAt: setsExpiry ? record.expiresAt : old.expiresAt,
   // Replaced data no longer belongs to the unique key that the old data had.

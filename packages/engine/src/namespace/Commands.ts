@@ -34,7 +34,13 @@ export interface Replies {
 
 export type ReplyOf<C extends Command> = Replies[C["_tag"]]
 
-/** Inserts and replaces memories, all or nothing, together with the conversation they were taken from. */
+/**
+ * Inserts and replaces memories, all or nothing, together with the conversation they were taken from.
+ *
+ * A record of origin `conversation` is a message: its only source has its key, its subject and thread name its
+ * conversation. It gets the next position there, in the order of the command, and is marked as stored; one that was
+ * stored before in its conversation, also if its memory is gone, is left out of the command and of the reply.
+ */
 export interface StoreMemories {
   readonly _tag: "StoreMemories"
   readonly memories: ReadonlyArray<PreparedMemory>
@@ -66,7 +72,7 @@ export interface PreparedMemory {
 /** State of a conversation, committed with the memories that were taken from it. */
 export interface ConversationCommit {
   readonly scope: ConversationScope
-  /** Hex keys of the messages that this command processes. */
+  /** Hex keys of the messages that this command marks as read. Those it stores are marked with their records. */
   readonly processed: ReadonlyArray<string>
   /** Stores even if some of the messages were processed before; otherwise the command is stale then. */
   readonly isForced: boolean
@@ -108,7 +114,10 @@ export interface StoreVectors {
   readonly vectors: ReadonlyArray<{ readonly id: string; readonly contentHash: string; readonly vector: MemoryVector }>
 }
 
-/** Inserts records of an export with their ids and times; skips a record whose id is stored. */
+/**
+ * Inserts records of an export with their ids and times; skips a record whose id is stored, and a message that is
+ * stored in its conversation. Messages keep their positions.
+ */
 export interface ImportRecords {
   readonly _tag: "ImportRecords"
   readonly records: ReadonlyArray<{ readonly record: MemoryRecord; readonly vector: MemoryVector | undefined }>

@@ -12,6 +12,7 @@ import type { CommandChanges, MemoryChange, MemoryVector, StoredRecord, StoredRe
 import {
   isSameScope,
   isWithin,
+  scopeText,
   type ConversationChange,
   type ConversationErasure,
   type ConversationScope
@@ -21,6 +22,15 @@ import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { memoryColumns } from "../text/MemoryText.ts"
 
+/** What a group has stored of one conversation. */
+interface DraftedMessages {
+  readonly keys: Set<string>
+  /** Position of the next message. */
+  next: number
+  /** An erasure of the group came first, so the marks in the file no longer count. */
+  readonly isForgotten: boolean
+}
+
 export class Draft {
   /** When the group is planned: the reference time for expiry. */
   readonly nowMillis: number
@@ -28,6 +38,8 @@ export class Draft {
   readonly #store: OpenNamespace
   /** By id, in order of drafting; undefined: removed. */
   readonly #overlay = new Map<string, StoredRecord | undefined>()
+  /** By conversation. */
+  readonly #messages = new Map<string, DraftedMessages>()
   readonly #group: Array<CommandChanges> = []
   #changes: Array<MemoryChange> = []
   #conversation: ConversationChange | undefined
@@ -125,6 +137,27 @@ export class Draft {
     })
   }
 
+  /**
+   * The record with its place in its conversation; undefined for a message that was stored there before, by the file
+   * or by the group. With `onlyIfThere`, one whose memory is gone is placed again. Other records stay as they are.
+   */
+  place(record: MemoryRecord, onlyIfThere: boolean): Effect.Effect<MemoryRecord | undefined, StoreError> {
+    if (record.origin !== "conversation") return Effect.succeed(record)
+    return Effect.gen({ self: this }, function* () {
+      const key = record.sources?.[0]?.key
+      const messages = yield* this.#messagesOf(record)
+      if (key !== undefined) {
+        const stored = messages.isForgotten ? undefined : yield* this.#store.conversations.stored(record, [key])
+        const isKnown = stored?.has(key) === true && (!onlyIfThere || stored.get(key) !== undefined)
+        if (isKnown || messages.keys.has(key)) return undefined
+        messages.keys.add(key)
+      }
+      const position = record.position ?? messages.next
+      messages.next = Math.max(messages.next, position + 1)
+      return { ...record, position }
+    })
+  }
+
   /** Whether turns or the summary of the conversation were erased since the mark, or by this group; true when in doubt. */
   isErasedSince(scope: ConversationScope, mark: ErasureMark): boolean {
     const isForgotten = this.#group.some(
@@ -189,6 +222,20 @@ export class Draft {
       this.#group.push({ changes: this.#changes, idempotency, conversation })
     this.#changes = []
     this.#conversation = undefined
+  }
+
+  /** What the group has stored of a conversation so far. */
+  #messagesOf(scope: ConversationScope): Effect.Effect<DraftedMessages, StoreError> {
+    const drafted = this.#messages.get(scopeText(scope))
+    if (drafted !== undefined) return Effect.succeed(drafted)
+    return Effect.map(this.#store.conversations.nextPosition(scope), (next) => {
+      const isForgotten = this.#group.some(
+        ({ conversation }) => conversation?._tag === "Forget" && isWithin(scope, conversation.within)
+      )
+      const messages: DraftedMessages = { keys: new Set(), next, isForgotten }
+      this.#messages.set(scopeText(scope), messages)
+      return messages
+    })
   }
 
   #isExpired({ expiresAt }: MemoryRecord): boolean {

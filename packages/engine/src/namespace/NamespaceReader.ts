@@ -13,7 +13,7 @@ import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
 import { isMatching, newerFirst, rank, type FusionQuery } from "../ranking/Fusion.ts"
 import type { LexicalScores } from "../ranking/LexicalIndex.ts"
 import type { MemoryVector } from "../store/Commit.ts"
-import type { ConversationContext, ConversationScope } from "../store/Conversations.ts"
+import type { ConversationContext, ConversationScope, StoredMessages } from "../store/Conversations.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import type { Plan } from "../vectors/planner/Planner.ts"
@@ -194,6 +194,11 @@ export class NamespaceReader {
   /** The keys among `keys` whose messages were processed in the conversation. */
   processed(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>, StoreError> {
     return this.#store.conversations.processed(scope, keys)
+  }
+
+  /** The messages among `keys` that were stored as memories: their memory's id, undefined if it is gone. */
+  storedMessages(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<StoredMessages, StoreError> {
+    return this.#store.conversations.stored(scope, keys)
   }
 
   /** Whether a command with this idempotency key was committed within `Limits.idempotencyRetentionMillis`. */

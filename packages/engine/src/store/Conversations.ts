@@ -1,8 +1,9 @@
 /**
- * Port of the conversation state of a namespace: marks of processed messages, and the newest turns and a summary as
- * context of the next extraction.
+ * Port of the conversation state of a namespace: two marks for each message (read by an extraction; stored as a
+ * memory), and the newest turns and a summary as context of the next extraction.
  *
- * Invariants: marks, turns and summary commit together with the memories taken from the messages; a conversation keeps
+ * Invariants: a message is marked as stored in the commit that stores its memory; the mark outlives the memory, until
+ * the conversation is forgotten; positions in a conversation ascend and are not used twice; marks of read messages, turns and summary commit together with the memories taken from the messages; a conversation keeps
  * `Limits.conversationContextMax` turns; reads never return expired data; removing a memory also erases the turns
  * that it names as sources, and the summary of its conversation.
  */
@@ -62,17 +63,24 @@ export type ConversationErasure =
 
 export type ConversationChange = ConversationAdvance | ConversationErasure
 
+/** By key of the message: the id of its memory, undefined if that is gone. */
+export type StoredMessages = ReadonlyMap<string, string | undefined>
+
 export interface Conversations {
   /** Lower bound of the next expiry of a turn or a summary; undefined when none expires. */
   readonly nextExpiry: number | undefined
   readonly context: (scope: ConversationScope, nowMillis: number) => Effect.Effect<ConversationContext, StoreError>
   /** Whether turns or the summary of the conversation were erased after the mark; true when in doubt. */
   readonly isErasedSince: (scope: ConversationScope, mark: ErasureMark) => boolean
-  /** The keys among `keys` that are marked in the conversation. */
+  /** The keys among `keys` whose messages are marked as read in the conversation. */
   readonly processed: (
     scope: ConversationScope,
     keys: ReadonlyArray<string>
   ) => Effect.Effect<ReadonlySet<string>, StoreError>
+  /** The messages among `keys` that were stored as memories: their memory's id, undefined if it is gone. */
+  readonly stored: (scope: ConversationScope, keys: ReadonlyArray<string>) => Effect.Effect<StoredMessages, StoreError>
+  /** Position of the next message that is stored in the conversation. */
+  readonly nextPosition: (scope: ConversationScope) => Effect.Effect<number, StoreError>
   /** Whether an erasure would change anything. */
   readonly finds: (erasure: ConversationErasure) => Effect.Effect<boolean, StoreError>
   /** Removes a portion of the expired turns and summaries; returns how many. */
@@ -85,3 +93,7 @@ export const isSameScope = (left: ConversationScope, right: ConversationScope): 
 export const isWithin = (scope: ConversationScope, within: ConversationScope): boolean =>
   (within.subjectId === undefined || within.subjectId === scope.subjectId) &&
   (within.threadId === undefined || within.threadId === scope.threadId)
+
+/** One text for the pair of subject and thread. */
+export const scopeText = ({ subjectId, threadId }: ConversationScope): string =>
+  JSON.stringify([subjectId ?? null, threadId ?? null])

@@ -181,7 +181,7 @@ const candidateKinds = Effect.fnUntraced(function* (
   { schemas: names }: ConversationRequest,
   kinds: KnownKinds["Service"]
 ) {
-  if (names === undefined) return new Map((yield* kinds.all(account)).map((schema) => [schema.name, schema]))
+  if (names === undefined) return new Map((yield* kinds.extractable(account)).map((schema) => [schema.name, schema]))
   const found = yield* kinds.lookup(account, names)
   const details = names.flatMap((name, at) =>
     found.has(name) ? [] : [{ path: `/schemas/${at}`, message: `"${name}" is neither registered nor built in` }]

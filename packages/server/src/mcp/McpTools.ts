@@ -13,7 +13,7 @@ import { toCredits } from "@muniment/domain/Money"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import type { PaymentHeaders } from "@muniment/payments/wire/PaymentHeader"
-import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
+import { factKinds } from "@muniment/schemas/BuiltinKinds"
 import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"
 import { ChargedCalls, type Charged } from "../credits/ChargedCalls.ts"
 import { httpCarrier, type PaymentCarrier, type PaymentNews } from "../credits/PaymentCarrier.ts"
@@ -83,7 +83,7 @@ const make = Effect.gen(function* () {
 
 /** Kinds that the account can store now, by the names of their tools. */
 const kindsOf = ({ registry }: Parts, account: string) =>
-  Effect.map(registry.list(account), (registered) => writeToolNames([...builtinKinds, ...registered]))
+  Effect.map(registry.list(account), (registered) => writeToolNames([...factKinds, ...registered]))
 
 const find = Effect.fnUntraced(function* (parts: Parts, account: string, name: string) {
   const known = parts.fixed.find((tool) => tool.name === name)

@@ -5,7 +5,7 @@
 import { Context, Effect, Layer, Result } from "effect"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
-import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
+import { builtinKinds, factKinds } from "@muniment/schemas/BuiltinKinds"
 import { checkSchema } from "@muniment/schemas/SchemaBounds"
 
 const builtins: ReadonlyMap<string, MemorySchema> = new Map(
@@ -21,8 +21,8 @@ export class KnownKinds extends Context.Service<
     readonly builtin: (name: string) => MemorySchema | undefined
     /** Schemas of those of `names` that exist. */
     readonly lookup: (account: string, names: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, MemorySchema>>
-    /** Everything the account can store: what it registered, then the built-in kinds. */
-    readonly all: (account: string) => Effect.Effect<ReadonlyArray<MemorySchema>>
+    /** What an extraction may yield: what the account registered, then the built-in kinds of facts. */
+    readonly extractable: (account: string) => Effect.Effect<ReadonlyArray<MemorySchema>>
     /** The property of a schema that holds its event time. */
     readonly temporalProperty: (schema: MemorySchema) => string | undefined
   }
@@ -50,10 +50,13 @@ export class KnownKinds extends Context.Service<
         return temporal.get(schema)
       }
 
-      const all = (account: string) =>
-        Effect.map(registry.list(account), (registered) => [...registered, ...builtins.values()])
+      const extractable = (account: string) =>
+        Effect.map(registry.list(account), (registered) => [
+          ...registered,
+          ...factKinds.flatMap(({ name }) => builtins.get(name) ?? [])
+        ])
 
-      return { all, builtin: (name: string) => builtins.get(name), lookup, temporalProperty }
+      return { extractable, builtin: (name: string) => builtins.get(name), lookup, temporalProperty }
     })
   )
 }

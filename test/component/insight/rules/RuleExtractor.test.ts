@@ -2,12 +2,12 @@
 import { describe, expect, it } from "@effect/vitest"
 import { makeRuleExtractor, type RulesLimits } from "@muniment/insight/rules/RuleExtractor"
 import { rulesLimits } from "@muniment/insight/rules/RulesProtocol"
-import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
+import { factKinds } from "@muniment/schemas/BuiltinKinds"
 import { Effect, Exit } from "effect"
 
 const request = (contents: ReadonlyArray<string>) => ({
   account: "a",
-  kinds: builtinKinds,
+  kinds: factKinds,
   messages: contents.map((content) => ({ role: "user" as const, content })),
   context: [],
   summary: undefined,

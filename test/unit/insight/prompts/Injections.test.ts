@@ -9,7 +9,7 @@ import { type ExtractionRequest, Extractor, type Turn } from "@muniment/insight/
 import { answerByModel } from "@muniment/insight/answers/AnswerByModel"
 import { instructionPieces, isInstruction } from "@muniment/insight/prompts/InstructionText"
 import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
-import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
+import { factKinds } from "@muniment/schemas/BuiltinKinds"
 import { codeOf, outsideOf, sectionOf } from "../../../support/FencedPrompt.ts"
 import { injections, messageInjections } from "../../../support/Injections.ts"
 import { honestText, obedient } from "../../../support/ObedientModel.ts"
@@ -26,7 +26,7 @@ const extractionOf = (place: Place, text: string): ExtractionRequest => {
   return {
     account: "acc_1",
     kinds: [
-      ...builtinKinds,
+      ...factKinds,
       {
         name: "contact",
         description: place === "kind" ? text : harmless,

@@ -5,7 +5,7 @@ import { conversationWindows, windowLengthMax } from "@muniment/insight/prompts/
 import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
 import { kindGroups, kindsLengthMax, promptKind } from "@muniment/insight/prompts/PromptKinds"
 import { ModelFailure } from "@muniment/models/llm/StructuredModel"
-import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
+import { factKinds } from "@muniment/schemas/BuiltinKinds"
 import fc from "fast-check"
 import { sectionOf } from "../../../support/FencedPrompt.ts"
 import { type Reply, scriptedModel, type SeenRequest } from "./ScriptedModel.ts"
@@ -13,7 +13,7 @@ import { repetitions } from "../../../support/Repetitions.ts"
 
 const requestOf = (contents: ReadonlyArray<string>, more: Partial<ExtractionRequest> = {}): ExtractionRequest => ({
   account: "acc_1",
-  kinds: builtinKinds,
+  kinds: factKinds,
   messages: contents.map((content) => ({ role: "user" as const, content })),
   context: [],
   summary: undefined,
@@ -186,7 +186,7 @@ describe("kinds", () => {
       description: "x".repeat(4_000),
       schema: JSON.stringify({ type: "object", properties })
     }))
-    for (const group of kindGroups([...builtinKinds, ...kinds].map(promptKind))) {
+    for (const group of kindGroups([...factKinds, ...kinds].map(promptKind))) {
       expect(group.reduce((sum, { line }) => sum + JSON.stringify(line).length, 0)).toBeLessThanOrEqual(kindsLengthMax)
     }
   })

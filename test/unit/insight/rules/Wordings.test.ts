@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import type { Candidate } from "@muniment/insight/extraction/Extractor"
-import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
+import { factKinds } from "@muniment/schemas/BuiltinKinds"
 import { read } from "./reading.ts"
 
 const conversationDate = "2026-06-10"
@@ -46,7 +46,7 @@ const turnsOf = (text: string) =>
 const tally = (line: string): Tally => {
   const [text = "", told = ""] = line.split(" => ")
   const wants = told === "-" ? [] : told.split(" ; ")
-  const left = [...read({ kinds: builtinKinds, messages: turnsOf(text), conversationDate }).candidates]
+  const left = [...read({ kinds: factKinds, messages: turnsOf(text), conversationDate }).candidates]
   const found = left.length
   const missed: Array<string> = []
   for (const wanted of wants.toSorted((one, other) => Number(one.startsWith("?")) - Number(other.startsWith("?")))) {

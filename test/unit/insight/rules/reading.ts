@@ -2,7 +2,7 @@
 import type { Candidate, Extraction } from "@muniment/insight/extraction/Extractor"
 import { readConversation } from "@muniment/insight/rules/ConversationReader"
 import type { RulesTask } from "@muniment/insight/rules/RulesProtocol"
-import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
+import { factKinds } from "@muniment/schemas/BuiltinKinds"
 
 /** A sentence of a user, and its candidates as `brief` writes them. */
 export type Row = readonly [sentence: string, expected: ReadonlyArray<string>]
@@ -14,7 +14,7 @@ export const said = (...contents: ReadonlyArray<string>): RulesTask["messages"] 
   contents.map((content) => ({ role: "user", content }))
 
 export const read = (task: Partial<RulesTask>): Extraction =>
-  readConversation({ kinds: builtinKinds, messages: [], context: [], summary: undefined, conversationDate, ...task })
+  readConversation({ kinds: factKinds, messages: [], context: [], summary: undefined, conversationDate, ...task })
 
 export const brief = ({ data, kind }: Candidate): string => {
   if (kind === "factual_memory") return `${String(data["subject"])}: ${String(data["fact"])}`

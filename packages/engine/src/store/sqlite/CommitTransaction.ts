@@ -73,6 +73,7 @@ export class CommitTransaction {
         this.#eraseSourceTurns(change.slot, change.record)
         database.prepare(putSql).run(...recordValues(change.slot, seq, change.record))
         this.#postings.put(change.slot, change.columns)
+        if (change.record.origin === "conversation") this.#conversations.keepMessage(change.record, change.record)
         if (change.vector === undefined) database.prepare("DELETE FROM vector WHERE slot = ?").run(change.slot)
         else this.#putVector(change.slot, seq, change.vector.model, change.vector.values)
         return
@@ -96,14 +97,15 @@ export class CommitTransaction {
     }
   }
 
-  /** Before a memory is removed, or moves to another conversation: erases the turns it was taken from. */
+  /** Before a memory is removed or moves to another conversation, or a message is corrected: erases its turns. */
   #eraseSourceTurns(slot: number, next?: ConversationScope): void {
     const row = this.#database
-      .prepare("SELECT subject_id, thread_id, sources FROM memory WHERE slot = ? AND sources IS NOT NULL")
+      .prepare("SELECT subject_id, thread_id, origin, sources FROM memory WHERE slot = ? AND sources IS NOT NULL")
       .get(slot)
     if (row === undefined) return
     const scope = { subjectId: textOf(row["subject_id"]), threadId: textOf(row["thread_id"]) }
-    if (next === undefined || !isSameScope(scope, next)) this.#conversations.eraseSources(scope, sourcesOf(row) ?? [])
+    if (next === undefined || row["origin"] === "conversation" || !isSameScope(scope, next))
+      this.#conversations.eraseSources(scope, sourcesOf(row) ?? [])
   }
 
   #storeResult({ fingerprint, key, result }: StoredResult, atMillis: number): void {
@@ -123,8 +125,8 @@ export class CommitTransaction {
 
 // A replacement keeps `created_seq`, which orders versions.
 const putSql = `INSERT INTO memory (slot, created_seq, id, kind, subject_id, thread_id, data, tags, mentions, event_time,
-    confidence, content_hash, created_at, updated_at, expires_at, unique_key, origin, sources, neighbours)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    confidence, content_hash, created_at, updated_at, expires_at, unique_key, origin, sources, neighbours, position)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (slot) DO UPDATE SET subject_id = excluded.subject_id, thread_id = excluded.thread_id, data = excluded.data,
     tags = excluded.tags, mentions = excluded.mentions, event_time = excluded.event_time, confidence = excluded.confidence,
     content_hash = excluded.content_hash, updated_at = excluded.updated_at, expires_at = excluded.expires_at,

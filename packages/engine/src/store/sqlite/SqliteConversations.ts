@@ -3,21 +3,24 @@
  * their own.
  */
 import type { Effect } from "effect"
-import type { MessageSource } from "@muniment/domain/Memory"
+import type { MemoryRecord, MessageSource } from "@muniment/domain/Memory"
 import { Limits } from "@muniment/domain/Limits"
 import type { Database } from "@muniment/sqlite/Database"
-import type {
-  ConversationAdvance,
-  ConversationChange,
-  ConversationContext,
-  ConversationErasure,
-  Conversations,
-  ConversationScope,
-  KeptTurn
+import {
+  scopeText,
+  type ConversationAdvance,
+  type ConversationChange,
+  type ConversationContext,
+  type ConversationErasure,
+  type Conversations,
+  type ConversationScope,
+  type KeptTurn,
+  type StoredMessages
 } from "../Conversations.ts"
 import { ErasureLog, type ErasureMark } from "../ErasureLog.ts"
 import type { StoreError } from "../StoreError.ts"
 import { guarded } from "./storeErrorOf.ts"
+import { textOf } from "./memoryColumns.ts"
 import { noLock, type WriteLock } from "./WriteLock.ts"
 
 /** Turns, and summaries, that one sweep removes: a few milliseconds. The rest waits for the next sweep. */
@@ -69,8 +72,31 @@ export class SqliteConversations implements Conversations {
     return guarded(() => {
       const conversation = this.#idOf(scope)
       if (conversation === undefined) return new Set<string>()
-      const statement = this.#database.prepare("SELECT 1 FROM conversation_mark WHERE conversation = ? AND key = ?")
+      const statement = this.#database.prepare(
+        "SELECT 1 FROM conversation_mark WHERE conversation = ? AND key = ? AND is_read = 1"
+      )
       return new Set(keys.filter((key) => statement.get(conversation, key) !== undefined))
+    })
+  }
+
+  stored(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<StoredMessages, StoreError> {
+    return guarded(() => {
+      const conversation = this.#idOf(scope)
+      if (conversation === undefined) return new Map<string, string | undefined>()
+      const statement = this.#database.prepare(storedSql)
+      return new Map(
+        keys.flatMap((key) => {
+          const mark = statement.get(conversation, key)
+          return mark === undefined ? [] : [[key, textOf(mark["id"])] as const]
+        })
+      )
+    })
+  }
+
+  nextPosition(scope: ConversationScope): Effect.Effect<number, StoreError> {
+    return guarded(() => {
+      const row = this.#database.prepare("SELECT next_position FROM conversation WHERE scope = ?").get(scopeText(scope))
+      return Number(row?.["next_position"] ?? 0)
     })
   }
 
@@ -132,12 +158,23 @@ export class SqliteConversations implements Conversations {
     this.#database.prepare(`UPDATE conversation SET ${noSummary} WHERE id = ?`).run(conversation)
   }
 
+  /** Inside the commit's transaction: marks the message behind a memory as stored, and counts its position. */
+  keepMessage(scope: ConversationScope, { id, position, sources = [] }: MemoryRecord): void {
+    const conversation = this.#ensure(scope)
+    for (const { key } of sources) this.#database.prepare(markStoredSql).run(conversation, key, id)
+    if (position !== undefined) this.#database.prepare(countPositionSql).run(position + 1, conversation)
+  }
+
+  #ensure(scope: ConversationScope): number {
+    this.#database.prepare(foundSql).run(scopeText(scope), scope.subjectId ?? null, scope.threadId ?? null)
+    return this.#idOf(scope)!
+  }
+
   #advance(change: ConversationAdvance, atMillis: number): void {
     const { scope, processed, turns, summary, expiresAt, summaryExpiresAt } = change
     const database = this.#database
-    database.prepare(foundSql).run(scopeText(scope), scope.subjectId ?? null, scope.threadId ?? null)
-    const conversation = this.#idOf(scope)!
-    const mark = database.prepare("INSERT OR IGNORE INTO conversation_mark (conversation, key) VALUES (?, ?)")
+    const conversation = this.#ensure(scope)
+    const mark = database.prepare(markReadSql)
     for (const key of processed) mark.run(conversation, key)
     const append = database.prepare(appendSql)
     for (const { key, role, content } of turns.slice(-Limits.conversationContextMax)) {
@@ -169,10 +206,6 @@ export class SqliteConversations implements Conversations {
   }
 }
 
-/** One text for the pair: SQLite does not treat two nulls as equal. */
-const scopeText = ({ subjectId, threadId }: ConversationScope): string =>
-  JSON.stringify([subjectId ?? null, threadId ?? null])
-
 const withinSql = "(?1 IS NULL OR subject_id = ?1) AND (?2 IS NULL OR thread_id = ?2)"
 const withinValues = ({ subjectId, threadId }: ConversationScope) => [subjectId ?? null, threadId ?? null] as const
 
@@ -190,6 +223,13 @@ const turnOf = (columns: Readonly<Record<string, unknown>>): KeptTurn => {
 
 const noSummary = "summary = NULL, summary_at = NULL, summary_expires_at = NULL"
 const foundSql = "INSERT OR IGNORE INTO conversation (scope, subject_id, thread_id) VALUES (?, ?, ?)"
+const markReadSql = `INSERT INTO conversation_mark (conversation, key, is_read) VALUES (?, ?, 1)
+  ON CONFLICT (conversation, key) DO UPDATE SET is_read = 1`
+const markStoredSql = `INSERT INTO conversation_mark (conversation, key, is_read, memory) VALUES (?, ?, 0, ?)
+  ON CONFLICT (conversation, key) DO UPDATE SET memory = excluded.memory`
+const countPositionSql = "UPDATE conversation SET next_position = max(next_position, ?) WHERE id = ?"
+const storedSql = `SELECT memory.id AS id FROM conversation_mark LEFT JOIN memory ON memory.id = conversation_mark.memory
+  WHERE conversation = ? AND key = ? AND conversation_mark.memory IS NOT NULL`
 const turnsSql = `SELECT key, role, content, expires_at FROM conversation_turn
   WHERE conversation = (SELECT id FROM conversation WHERE scope = ?1) AND (expires_at IS NULL OR expires_at > ?2)
   ORDER BY turn`

@@ -102,5 +102,16 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
       `)
       SqlitePostings.rewrite(database.handle, baseStem)
     }
+  },
+  {
+    version: 4,
+    name: "messages as memories",
+    up: (database) =>
+      database.exec(`
+        ALTER TABLE memory ADD COLUMN position INTEGER;
+        ALTER TABLE conversation ADD COLUMN next_position INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE conversation_mark ADD COLUMN is_read INTEGER NOT NULL DEFAULT 1;
+        ALTER TABLE conversation_mark ADD COLUMN memory TEXT;
+      `)
   }
 ]

@@ -1,0 +1,149 @@
+/** Messages as memories: their places in their conversation, and their marks. Over a real file. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { MemoryRecord } from "@muniment/domain/Memory"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import type { ConversationScope } from "@muniment/engine/store/Conversations"
+import {
+  allOf,
+  creating,
+  engineOf,
+  extracting,
+  messageRecord,
+  namespaceKey,
+  newMemory,
+  replacementOf,
+  turnOf
+} from "../../support/EngineFixtures.ts"
+import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+
+const key = namespaceKey()
+const engine = () => Effect.provide(engineOf(temporaryDirectory()))
+
+const store = (...records: ReadonlyArray<MemoryRecord>) =>
+  NamespaceHost.use((host) => host.ask(key, creating(records.map((record) => newMemory(record)))))
+const remove = (...numbers: ReadonlyArray<number>) =>
+  NamespaceHost.use((host) => host.ask(key, { _tag: "RemoveMemories", ids: numbers.map(idOf), idempotency: undefined }))
+const storedOf = (numbers: ReadonlyArray<number>, scope: ConversationScope = {}) =>
+  NamespaceHost.use((host) =>
+    host.readRecords(key, (reader) =>
+      reader.storedMessages(
+        scope,
+        numbers.map((number) => turnOf(number).key)
+      )
+    )
+  )
+const idOf = (number: number): string => messageRecord(number, "").id
+const positions = Effect.map(allOf(key), (all) =>
+  Array.from(all.values(), ({ data, position }) => `${position} ${String(data["text"])}`).sort()
+)
+
+describe("a message", () => {
+  it.effect("gets the next position of its conversation, which is never used again", () =>
+    Effect.gen(function* () {
+      const { created } = yield* store(messageRecord(1, "one"), messageRecord(2, "two"))
+      expect(created.map(({ position }) => position)).toEqual([0, 1])
+      yield* store(messageRecord(3, "elsewhere", { threadId: "t" }))
+      yield* remove(2)
+      yield* store(messageRecord(4, "four"))
+      expect(yield* positions).toEqual(["0 elsewhere", "0 one", "2 four"])
+    }).pipe(engine())
+  )
+
+  it.effect("is stored once in its conversation, also within one command and one group", () =>
+    Effect.gen(function* () {
+      const again = (number: number, id: number) => messageRecord(number, "again", { id: idOf(id) })
+      const [first, second] = yield* Effect.all(
+        [store(messageRecord(1, "one"), again(1, 11)), store(again(1, 12), messageRecord(2, "two"))],
+        { concurrency: "unbounded" }
+      )
+      expect(first.created.map(({ id }) => id)).toEqual([idOf(1)])
+      expect(second.created.map(({ id }) => id)).toEqual([idOf(2)])
+      expect((yield* store(again(2, 13), again(1, 14))).created).toEqual([])
+      expect((yield* store({ ...again(1, 15), subjectId: "s" })).created).toHaveLength(1)
+      expect(yield* positions).toEqual(["0 again", "0 one", "1 two"])
+    }).pipe(engine())
+  )
+
+  it.effect("that was erased leaves its mark, so that it does not come back", () => {
+    const directory = temporaryDirectory()
+    return Effect.gen(function* () {
+      yield* store(messageRecord(1, "one"), messageRecord(2, "two")).pipe(Effect.provide(engineOf(directory)))
+      yield* Effect.gen(function* () {
+        yield* remove(1)
+        expect(yield* storedOf([1, 2, 3])).toEqual(
+          new Map([
+            [turnOf(1).key, undefined],
+            [turnOf(2).key, idOf(2)]
+          ])
+        )
+        expect((yield* store(messageRecord(1, "one"))).created).toEqual([])
+        expect(yield* positions).toEqual(["1 two"])
+      }).pipe(Effect.provide(engineOf(directory)))
+    })
+  })
+
+  it.effect("comes back after its conversation was forgotten, also in the same group", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* store(messageRecord(1, "one", { threadId: "t" }), messageRecord(2, "two", { threadId: "u" }))
+      const [, again] = yield* Effect.all(
+        [
+          host.ask(key, { _tag: "RemoveMatching", filter: { threadId: "t" } }),
+          store(messageRecord(1, "one again", { threadId: "t" }), messageRecord(2, "two", { threadId: "u" }))
+        ],
+        { concurrency: "unbounded" }
+      )
+      expect(again.created.map(({ data }) => data["text"])).toEqual(["one again"])
+      expect(yield* storedOf([1], { threadId: "t" })).toEqual(new Map([[turnOf(1).key, idOf(1)]]))
+    }).pipe(engine())
+  )
+
+  it.effect("is marked as stored and as read apart", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const processed = host.readRecords(key, (reader) => reader.processed({}, [turnOf(1).key, turnOf(2).key]))
+      yield* store(messageRecord(1, "one"))
+      expect((yield* processed).size).toBe(0)
+      expect((yield* host.ask(key, extracting([1, 2]))).isStale).toBe(false)
+      expect(yield* processed).toEqual(new Set([turnOf(1).key, turnOf(2).key]))
+      expect(yield* storedOf([1, 2])).toEqual(new Map([[turnOf(1).key, idOf(1)]]))
+      expect((yield* store(messageRecord(2, "two"))).created).toHaveLength(1)
+      expect((yield* processed).size).toBe(2)
+    }).pipe(engine())
+  )
+
+  it.effect("that is corrected keeps its place, and its turn is erased", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* host.ask(key, extracting([1, 2], [messageRecord(1, "one"), messageRecord(2, "two")]))
+      const corrected = { ...messageRecord(1, "one, corrected"), threadId: "elsewhere" }
+      yield* host.ask(key, creating([replacementOf(corrected)]))
+      expect(yield* positions).toEqual(["0 one, corrected", "1 two"])
+      expect((yield* allOf(key)).get(idOf(1))).toMatchObject({
+        origin: "conversation",
+        sources: [turnOf(1)].map(({ key }) => ({ key }))
+      })
+      const { turns } = yield* host.readRecords(key, (reader, now) => reader.conversation({}, now))
+      expect(turns).toMatchObject([{ key: turnOf(2).key }])
+    }).pipe(engine())
+  )
+
+  it.effect("is imported at its position with its mark, unless it is there", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const importing = (...records: ReadonlyArray<MemoryRecord>) =>
+        host.ask(key, { _tag: "ImportRecords", records: records.map((record) => ({ record, vector: undefined })) })
+      expect(
+        yield* importing(messageRecord(3, "three", { position: 7 }), messageRecord(1, "one", { position: 2 }))
+      ).toBe(2)
+      expect((yield* store(messageRecord(3, "three"), messageRecord(4, "four"))).created).toMatchObject([
+        { position: 8 }
+      ])
+      expect(yield* importing({ ...messageRecord(3, "three"), id: idOf(33) })).toBe(0)
+      yield* remove(3)
+      expect(yield* importing(messageRecord(3, "three", { position: 7 }))).toBe(1)
+      expect(yield* positions).toEqual(["2 one", "7 three", "8 four"])
+    }).pipe(engine())
+  )
+})
