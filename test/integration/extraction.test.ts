@@ -178,6 +178,51 @@ describe("a conversation", () => {
   })
 })
 
+describe("a value that changes", () => {
+  const facts = async (agentId: string, rest = "") =>
+    (await alice.call("GET", `/v1/memories?agentId=${agentId}&limit=100${rest}`)).body.memories.map(
+      ({ data }: { readonly data: { readonly fact?: string } }) => data.fact
+    )
+
+  it("supersedes the older one of whoever said so, also in another thread", async () => {
+    await extracted("moved", [user("My name is Ines and I live in Lisbon.", "a")], { threadId: "one" })
+    const { created } = await extracted("moved", [user("I moved to Porto.", "b")], { threadId: "two" })
+    expect(created[0].metadata.supersedes).toMatch(/^mem_/)
+    expect(await facts("moved")).not.toContain("Ines lives in Lisbon")
+  })
+
+  it("leaves alone the value of another user without a subject of their own", async () => {
+    await extracted("two-users", [user("My name is Ines and I live in Lisbon.", "a")], { threadId: "one" })
+    await extracted("two-users", [user("My name is Tomas and I live in Porto.", "b")], { threadId: "two" })
+    const told = await facts("two-users")
+    expect(told).toContain("Ines lives in Lisbon")
+    expect(told).toContain("Tomas lives in Porto")
+  })
+
+  it("belongs to the subject of the request, whose name holds in every thread", async () => {
+    await extracted("subjects", [user("My name is Ines and I live in Lisbon.", "a")], {
+      subjectId: "i",
+      threadId: "one"
+    })
+    await extracted("subjects", [user("I live in Faro.", "b")], { subjectId: "other", threadId: "two" })
+    await extracted("subjects", [user("I moved to Porto.", "c")], { subjectId: "i", threadId: "three" })
+    expect((await facts("subjects")).toSorted()).toEqual([
+      "Ines moved to Porto",
+      "The user lives in Faro",
+      "The user's name is Ines"
+    ])
+  })
+
+  it("that is said again is no new version", async () => {
+    await extracted("again", [user("I live in Lisbon.", "a")])
+    const { created, rejected } = await extracted("again", [user("I'm living in Lisbon.", "b")])
+    expect([created, rejected.map(({ reason }: { readonly reason: string }) => reason)]).toEqual([
+      [],
+      ["near_duplicate"]
+    ])
+  })
+})
+
 describe("the kinds of an extraction", () => {
   const profile = {
     name: "user_profile",
@@ -207,6 +252,18 @@ describe("the kinds of an extraction", () => {
     const latest = await listed("moves")
     expect(latest.map(({ data }) => data)).toMatchObject([{ city: "Graz" }])
     expect((await alice.get(created[0].metadata.supersedes)).context.isLatest).toBe(false)
+  })
+
+  it("with a name in uniqueOn take it from the thread", async () => {
+    const resident = { ...profile, name: "user_residence", uniqueOn: ["name"] }
+    const named = { ...resident, schema: schemaText({ name: text, city: text }, { required: ["name", "city"] }) }
+    expect((await alice.post("/v1/schemas", named)).status).toBe(200)
+    const rest = { schemas: ["user_residence"], threadId: "t" }
+    await extracted("residents", [user("My name is Ines and I live in Lisbon.", "a")], rest)
+    const { created, rejected } = await extracted("residents", [user("I moved to Porto.", "b")], rest)
+    expect(rejected).toEqual([])
+    expect(created[0]).toMatchObject({ data: { name: "Ines", city: "Porto" } })
+    expect(await listed("residents")).toMatchObject([{ data: { city: "Porto" } }])
   })
 
   it("that nobody registered are refused with their place", async () => {

@@ -132,6 +132,13 @@ export class NamespaceReader {
     })
   }
 
+  /** The latest live memory of a unique key. */
+  latestOf(uniqueKey: string, nowMillis: number): Effect.Effect<MemoryVersion | undefined, StoreError> {
+    const table = this.#at(nowMillis)
+    const row = table.row(table.latestOf(uniqueKey) ?? -1)
+    return row === undefined ? Effect.succeed(undefined) : this.find(row.id, nowMillis)
+  }
+
   /** Records at places found before; leaves out memories that have expired, moved or gone since. */
   versions(places: ReadonlyArray<MemoryPlace>): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
     return Effect.map(this.#store.records(places.map(({ slot }) => slot)), (found) => {

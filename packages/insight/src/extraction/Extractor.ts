@@ -3,8 +3,8 @@
  * proposes; the server validates each candidate against its schema, finds duplicates, and stores. Messages and context
  * are data, never instructions.
  *
- * Invariants: every value of a candidate is in the text, or follows from it and `conversationDate`; nothing is taken from
- * `context` alone; every dropped candidate is reported.
+ * Invariants: every value of a candidate is in the text, or follows from it and `conversationDate`; of `context` only the
+ * speaker's name, never a memory of its own; every dropped candidate is reported.
  */
 import { Context, type Effect } from "effect"
 import type { JsonObject, Mention } from "@muniment/domain/Memory"
@@ -22,6 +22,8 @@ export interface CandidateKind {
 /** Role after aliases: `human` is `user`, `ai` is `assistant`. */
 export interface Turn {
   readonly role: "user" | "assistant" | "system"
+  /** Who speaks, if the request names them. */
+  readonly name?: string | undefined
   readonly content: string
 }
 
@@ -35,6 +37,8 @@ export interface ExtractionRequest {
   readonly context: ReadonlyArray<Turn>
   /** Summary by an earlier extraction of everything older than `context`. */
   readonly summary: string | undefined
+  /** The name of the user, if earlier memories of the request's subject tell it. */
+  readonly speakerName?: string | undefined
   /** `YYYY-MM-DD`, UTC: reference day of relative dates (`tomorrow`). */
   readonly conversationDate: string
 }
@@ -48,8 +52,22 @@ export interface Candidate {
   readonly when?: string | undefined
   readonly mentions: ReadonlyArray<Mention>
   readonly tags: ReadonlyArray<string>
+  /** Of a built-in kind: which single value this is. */
+  readonly slot?: Slot | undefined
   /** Indexes into `messages` of its source messages; at least one. */
   readonly sources: ReadonlyArray<number>
+}
+
+/** An attribute that has one value at a time, so that a newer memory of it supersedes an older one. */
+export interface Slot {
+  /** `home`, `employer`, `favorite food`; in lower case. */
+  readonly attribute: string
+  /** Whose it is, as memories name them; undefined: the speaker's. */
+  readonly person?: string | undefined
+  /** The speaker's name, if the conversation tells it. */
+  readonly speaker?: string | undefined
+  /** The speaker's name is a correction of this one. */
+  readonly formerName?: string | undefined
 }
 
 /** A dropped candidate with the reason; `sources` as above. */

@@ -11,6 +11,7 @@ import type { Finding, SourcedFinding } from "./Finding.ts"
 import type { People } from "./People.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 import { filledKinds } from "./SchemaFill.ts"
+import { slotOf } from "./SlotKey.ts"
 import type { Word } from "./Words.ts"
 
 export interface Outcome {
@@ -42,6 +43,7 @@ export const candidatesOf = (
 const builtinCandidate = ({ finding, source, words }: SourcedFinding, people: People): Candidate => {
   const subject = currentName(finding.subject, people)
   const when = finding.eventDate
+  const slot = slotOf({ ...finding, subject }, people)
   return {
     kind: builtinOf[finding.type],
     data: dataOf(finding, subject),
@@ -49,6 +51,7 @@ const builtinCandidate = ({ finding, source, words }: SourcedFinding, people: Pe
     ...(when === undefined ? {} : { when }),
     mentions: mentionsOf(finding, words),
     tags: tagsOf(finding),
+    ...(slot === undefined ? {} : { slot }),
     sources: [source]
   }
 }

@@ -30,13 +30,19 @@ const families: ReadonlyArray<RuleFamily> = [eventRules, identityRules, preferen
 
 export const readConversation = (task: RulesTask): Extraction => {
   const people = new People()
+  people.speakerName = task.speakerName
   if (task.summary !== undefined) peopleOfSummary(task.summary, people)
   const context = task.context.slice(-rulesLimits.contextMessagesMax)
   learnNames([...context, ...task.messages.slice(0, rulesLimits.messagesMax)], people)
   for (const turn of context) if (turn.role === "user") learnPeople(turn, people)
   const reader = new Reader(task, people)
   task.messages.slice(0, rulesLimits.messagesMax).forEach((turn, source) => reader.read(turn, source))
-  const { candidates, dropped } = candidatesOf(reader.findings, reader.entities.all(), task.kinds, people)
+  const { candidates, dropped } = candidatesOf(
+    reader.findings,
+    reader.entities.all(people.speakerName),
+    task.kinds,
+    people
+  )
   return {
     candidates: candidates.slice(0, rulesLimits.candidatesMax),
     dropped: [...unread(task), ...reader.dropped, ...dropped].slice(0, rulesLimits.droppedMax),

@@ -39,8 +39,14 @@ export class Entities {
     if (!known.sources.includes(source)) known.sources.push(source)
   }
 
-  all(): ReadonlyArray<KnownEntity> {
-    return [...this.#byId.values()]
+  /** What is known of the speaker carries their name, wherever the thread tells it. */
+  all(speakerName: string | undefined): ReadonlyArray<KnownEntity> {
+    const known = [...this.#byId.values()]
+    return speakerName === undefined
+      ? known
+      : known.map((entity) =>
+          entity.type === "speaker" ? { ...entity, fields: { name: speakerName, ...entity.fields } } : entity
+        )
   }
 }
 

@@ -31,6 +31,8 @@ export interface Finding {
   readonly location?: string
   readonly participants?: ReadonlyArray<string>
   readonly entity?: Entity
+  /** Attribute of which this is the one value (SlotKey.ts). */
+  readonly attribute?: string
 }
 
 /** A finding with the message it was taken from and the words around it. */

@@ -179,7 +179,11 @@ export const identityRules: RuleFamily = (scene) => {
   if (named !== undefined && subject.type === "person") return [nameFinding(scene, named)]
   for (const { pattern, rule } of rows) {
     const match = pattern.exec(predicate)
-    if (match !== null) return [factOf(scene, rule, entityOf(scene, { ...match.groups }))]
+    if (match !== null) {
+      const attribute = match.groups?.["city"] === undefined ? undefined : "home"
+      const told = factOf(scene, rule, entityOf(scene, { ...match.groups }))
+      return [attribute === undefined ? told : { ...told, attribute }]
+    }
   }
   return undefined
 }
@@ -217,7 +221,7 @@ const nameFinding = (scene: Scene, name: string): Finding => {
   if (owner === undefined) {
     scene.people.speakerName = name
     const entity = { type: "speaker", id: "speaker", fields: { name } } as const
-    return { rule: "name", type: "fact", subject: name, text: `The user's name is ${name}`, entity }
+    return { rule: "name", type: "fact", subject: name, text: `The user's name is ${name}`, entity, attribute: "name" }
   }
   const relation = owner.relation
   if (owner.name === undefined || scene.people.named(owner.name) !== undefined) owner.name = name

@@ -123,5 +123,6 @@ const speakerNamed = (name: string, rule: Finding["rule"]): Finding => ({
   type: "fact",
   subject: name,
   text: `The user's name is ${name}`,
+  attribute: "name",
   entity: { type: "speaker", id: "speaker", fields: { name } }
 })

@@ -6,7 +6,7 @@
 import { Effect, Layer, PartitionedSemaphore, type Scope } from "effect"
 import { openWorkerThread, type WorkerFailure } from "@muniment/worker/WorkerThread"
 import { ModelFailure } from "@muniment/models/llm/StructuredModel"
-import { type ExtractionRequest, Extractor } from "../extraction/Extractor.ts"
+import { type ExtractionRequest, Extractor, type Turn } from "../extraction/Extractor.ts"
 import { type RulesAnswer, rulesLimits, type RulesTask } from "./RulesProtocol.ts"
 
 type LimitName = "deadlineMillis" | "queueMax" | "queuePerAccountMax" | "waitMillisMax" | "heapMegabytesMax"
@@ -73,14 +73,24 @@ const overloaded = Effect.fail(
   new ModelFailure({ reason: "overloaded", message: "too many conversations are being read", retryAfterSeconds: 1 })
 )
 
-/** Removes what the rules do not need: the account, and `uniqueOn`. */
-const taskOf = ({ context, conversationDate, kinds, messages, summary }: ExtractionRequest): RulesTask => ({
+/** Only what the rules need travels to the thread. */
+const taskOf = ({
+  context,
+  conversationDate,
+  kinds,
+  messages,
+  speakerName,
+  summary
+}: ExtractionRequest): RulesTask => ({
   kinds: kinds.map(({ description, name, schema }) => ({ name, description, schema })),
-  messages: messages.map(({ content, role }) => ({ role, content })),
-  context: context.slice(-rulesLimits.contextMessagesMax).map(({ content, role }) => ({ role, content })),
+  messages: messages.map(turnOf),
+  context: context.slice(-rulesLimits.contextMessagesMax).map(turnOf),
   summary,
+  speakerName,
   conversationDate
 })
+
+const turnOf = ({ content, name, role }: Turn): Turn => ({ role, content, name })
 
 const failureOf = ({ reason }: WorkerFailure): ModelFailure => {
   switch (reason) {

@@ -126,14 +126,16 @@ export const extractedRecords = Effect.fn("CandidateJudge.records")(function* (
   accepted: ReadonlyArray<ValidCandidate>,
   { context, messages, namespace, request }: ExtractionScope,
   kinds: KnownKinds["Service"],
-  ids: MemoryIds
+  ids: MemoryIds,
+  /** Of candidates of built-in kinds, in order. */
+  slots: ReadonlyArray<string | undefined>
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
   const expiresAt = expiryOf({}, request, nowMillis)
   // A turn that expires must not survive as the neighbour of a memory that does not.
   const lasting = context.map((turn) => ((turn.expiresAt ?? Infinity) < (expiresAt ?? Infinity) ? noTurn : turn))
   const turns = [...lasting, ...messages]
-  return yield* Effect.forEach(accepted, ({ candidate, data, schema }) =>
+  return yield* Effect.forEach(accepted, ({ candidate, data, schema }, at) =>
     Effect.gen(function* () {
       const sources = candidate.sources.filter((source) => messages[source] !== undefined)
       return {
@@ -151,7 +153,7 @@ export const extractedRecords = Effect.fn("CandidateJudge.records")(function* (
         createdAt: nowMillis,
         updatedAt: nowMillis,
         expiresAt,
-        uniqueKey: uniqueKey(request.subjectId, candidate.kind, schema.uniqueOn ?? [], data),
+        uniqueKey: uniqueKey(request.subjectId, candidate.kind, schema.uniqueOn ?? [], data) ?? slots[at],
         origin: "extraction",
         sources: sources.map((source) => {
           const { id, key } = messages[source]!

@@ -23,6 +23,7 @@ import { expiryOf } from "../memories/MemoryPreparation.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { extractedRecords, judgeCandidates, rejection, type ExtractionScope } from "./CandidateJudge.ts"
 import { meaningOf } from "./SameMeaning.ts"
+import { slotKeys } from "./SlotKeys.ts"
 
 /** Memories that a new one is compared with. */
 const comparedMax = 5
@@ -70,7 +71,13 @@ const storeCandidates = Effect.fn("CandidateStore.store")(function* (
     ...extraction.dropped.map((dropped) => rejection(dropped, messages, dropped.reason, dropped.message)),
     ...judged.rejected
   ]
-  const records = yield* extractedRecords(judged.accepted, scope, kinds, ids)
+  const slots = yield* slotKeys(
+    host,
+    { namespace, subjectId: scope.request.subjectId },
+    judged.accepted.map(({ candidate }) => candidate),
+    messages
+  )
+  const records = yield* extractedRecords(judged.accepted, scope, kinds, ids, slots)
   const vectors = yield* embedding.passages(records)
   const fresh: Array<{ readonly record: MemoryRecord; readonly vector: MemoryVector | undefined }> = []
   const candidateOf = new Map(records.map(({ id }, at) => [id, judged.accepted[at]!.candidate]))
@@ -81,8 +88,9 @@ const storeCandidates = Effect.fn("CandidateStore.store")(function* (
   }
   for (const [at, record] of records.entries()) {
     const vector = vectors[at]
-    // With a unique key the newest version counts, whatever its wording.
-    const same = record.uniqueKey === undefined ? yield* sameMeaning(parts, namespace, record, vector) : undefined
+    // With `uniqueOn` the newest version counts, whatever its wording; a slot keeps the version that says the same.
+    const isVersioned = (judged.accepted[at]!.schema.uniqueOn ?? []).length > 0
+    const same = isVersioned ? undefined : yield* sameMeaning(parts, namespace, record, vector)
     if (same === undefined) fresh.push({ record, vector })
     else rejectKnown(record, same.id, same.contentHash === record.contentHash ? "duplicate" : "near_duplicate")
   }

@@ -26,6 +26,7 @@ import { type CandidateStore, makeCandidateStore } from "./CandidateStore.ts"
 import { keyedMessages, type KeyedMessage } from "./ConversationMessages.ts"
 import { extractInTime } from "./extractInTime.ts"
 import { SameMessages } from "./SameMessages.ts"
+import { knownName } from "./SlotKeys.ts"
 
 /** A request with a conversation. */
 export type ConversationRequest = CreateMemories & Required<Pick<CreateMemories, "conversation">>
@@ -135,6 +136,7 @@ const extractFrom = Effect.fnUntraced(function* (
           messages: fresh,
           context,
           summary: before?.summary,
+          speakerName: yield* speakerOf(parts, existing, request),
           conversationDate: request.conversationDate ?? (yield* today)
         })
     // Last: a failed extraction creates no namespace.
@@ -166,6 +168,12 @@ const threadOf = Effect.fnUntraced(function* (
   const before = yield* host.readRecords(key, (reader, nowMillis) => reader.conversation(scope, nowMillis))
   return { before, processed } satisfies Thread
 })
+
+/** A subject is one person: the name that they told in another thread is theirs here. */
+const speakerOf = ({ host }: Parts, namespace: NamespaceKey | undefined, { subjectId }: ConversationRequest) =>
+  namespace === undefined || subjectId === undefined
+    ? Effect.succeed(undefined)
+    : knownName(host, { namespace, subjectId })
 
 const overtaken = Effect.fail(
   new Unavailable({

@@ -1,0 +1,58 @@
+/**
+ * Unique keys of extracted memories of built-in kinds: one for each subject, person and attribute, so that `I moved to
+ * Porto` supersedes the home of the person who said so.
+ *
+ * The speaker is the request's subject. Without one, an agent has one user until somebody with another name speaks:
+ * that person's attributes have keys of their own. Messages that name their speaker decide by that name.
+ */
+import { Effect } from "effect"
+import type { JsonObject } from "@muniment/domain/Memory"
+import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import type { Candidate, Slot } from "@muniment/insight/extraction/Extractor"
+import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"
+import type { KeyedMessage } from "./ConversationMessages.ts"
+
+/** Whose namespace and subject. */
+export interface SlotScope {
+  readonly namespace: NamespaceKey
+  readonly subjectId: string | undefined
+}
+
+const user = "user"
+
+const keyOf = ({ subjectId }: Pick<SlotScope, "subjectId">, person: string, attribute: string): string =>
+  sha256Hex(canonicalJson({ subject: subjectId ?? null, slot: attribute, person: person.toLowerCase() }))
+
+/** The user's name, as the scope's latest memory tells it. */
+export const knownName = Effect.fn("SlotKeys.knownName")(function* (host: NamespaceHost["Service"], scope: SlotScope) {
+  const key = keyOf(scope, user, "name")
+  const latest = yield* host.readRecords(scope.namespace, (reader, nowMillis) => reader.latestOf(key, nowMillis))
+  return latest === undefined ? undefined : nameIn(latest.data)
+})
+
+const nameIn = (data: JsonObject): string | undefined => / name is (.+)$/.exec(String(data["fact"]))?.[1]
+
+/** The key of each candidate with a slot, in their order. */
+export const slotKeys = Effect.fn("SlotKeys.keys")(function* (
+  host: NamespaceHost["Service"],
+  scope: SlotScope,
+  candidates: ReadonlyArray<Candidate>,
+  messages: ReadonlyArray<KeyedMessage>
+) {
+  let name = candidates.some(({ slot }) => slot !== undefined) ? yield* knownName(host, scope) : undefined
+  return candidates.map(({ slot, sources }) => {
+    if (slot === undefined) return undefined
+    const said = messages[sources[0] ?? -1]?.name
+    const isUser = said === undefined && isKnownUser(slot, name, scope)
+    if (isUser && slot.person === undefined && slot.attribute === "name") name = slot.speaker
+    const speaker = said ?? (isUser ? user : (slot.speaker ?? user))
+    return keyOf(scope, slot.person === undefined ? speaker : `${speaker} ${slot.person}`, slot.attribute)
+  })
+})
+
+const isKnownUser = ({ formerName, speaker }: Slot, known: string | undefined, { subjectId }: SlotScope): boolean =>
+  subjectId !== undefined ||
+  speaker === undefined ||
+  known === undefined ||
+  [speaker, formerName].some((name) => name?.toLowerCase() === known.toLowerCase())
