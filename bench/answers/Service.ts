@@ -28,20 +28,32 @@ export interface Service {
     conversation: QuestionedConversation
   ) => Promise<ReadonlyArray<StoredMemory>>
   readonly ask: (agentId: string, question: string) => Promise<ServiceAnswer>
+  /** Any other request: GET, or POST when there is a body. Rejects on a status other than 2xx. */
+  readonly call: <A>(path: string, body?: object) => Promise<A>
+  /** Returns when a service that was started here has nothing left to do for what it was sent. */
+  readonly settle: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+interface Lifecycle {
+  readonly settle: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
 export const openService = async (url: string | undefined, key: string | undefined): Promise<Service> => {
-  if (url !== undefined) return serviceAt(url, key ?? benchKey, async () => {})
+  if (url !== undefined) return serviceAt(url, key ?? benchKey, { settle: async () => {}, stop: async () => {} })
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-answers-"))
   const server = await BenchServer.start({ dataDirectory, environment: { MUNIMENT_RATE_LIMITS: "off" } })
-  return serviceAt(`http://127.0.0.1:${server.port}`, benchKey, async () => {
-    await server.stop()
-    rmSync(dataDirectory, { recursive: true, force: true })
+  return serviceAt(`http://127.0.0.1:${server.port}`, benchKey, {
+    settle: () => server.untilIdle(),
+    stop: async () => {
+      await server.stop()
+      rmSync(dataDirectory, { recursive: true, force: true })
+    }
   })
 }
 
-const serviceAt = (url: string, key: string, stop: () => Promise<void>): Service => {
+const serviceAt = (url: string, key: string, lifecycle: Lifecycle): Service => {
   const call = async <A>(path: string, body?: object): Promise<A> => {
     const response = await fetch(new URL(path, url), {
       headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { "content-type": "application/json" }) },
@@ -57,8 +69,9 @@ const serviceAt = (url: string, key: string, stop: () => Promise<void>): Service
       const listing = new URLSearchParams({ agentId, limit: "100" })
       return (await call<{ readonly memories: ReadonlyArray<StoredMemory> }>(`/v1/memories?${listing}`)).memories
     },
+    call,
     ask: (agentId, question) =>
       call<ServiceAnswer>(`/v1/memories/search?${new URLSearchParams({ agentId, mode: "answer", query: question })}`),
-    stop
+    ...lifecycle
   }
 }
