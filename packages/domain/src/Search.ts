@@ -2,7 +2,7 @@
  * Parameters of search and listing (contract: Search), as query parameters and as bodies of the batch endpoints. An absent
  * field never restricts.
  */
-import { Schema } from "effect"
+import { DateTime, Option, Schema } from "effect"
 import { AgentId, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 
@@ -54,6 +54,39 @@ const IsoInstant = Schema.String.check(
   })
 )
 
+const zoneLengthMax = 64
+
+/** The caller's clock: what "yesterday" and "last week" in a query mean. */
+const clockParameters = {
+  now: Schema.optionalKey(
+    Schema.String.check(
+      Schema.makeFilter(
+        (text: string) =>
+          /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/.test(text) &&
+          !Number.isNaN(Date.parse(text)),
+        {
+          expected: "an ISO 8601 date-time with its offset, such as 2026-01-31T09:30:00Z or 2026-01-31T10:30:00+01:00",
+          toJsonSchema: () => ({ format: "date-time" })
+        }
+      )
+    ).annotate({
+      description:
+        "The time that `yesterday` or `last week` in the query count from; default: when the request arrives."
+    })
+  ),
+  timeZone: Schema.optionalKey(
+    Schema.String.check(
+      Schema.makeFilter((text: string) => text.length <= zoneLengthMax && Option.isSome(DateTime.zoneMakeNamed(text)), {
+        expected: "the IANA name of a time zone, such as Europe/Berlin",
+        toJsonSchema: () => ({ minLength: 1, maxLength: zoneLengthMax })
+      })
+    ).annotate({
+      description: "IANA time zone of the days that the query names; default UTC.",
+      examples: ["Europe/Berlin"]
+    })
+  )
+}
+
 const filterParameters = {
   agentId: Schema.optionalKey(AgentId),
   subjectId: Schema.optionalKey(SubjectId),
@@ -89,6 +122,7 @@ export const SearchParameters = {
       description: "Leave out hits below this relevance."
     })
   ),
+  ...clockParameters,
   explain: Schema.optionalKey(
     Schema.Boolean.annotate({
       description:
@@ -131,7 +165,8 @@ export const BatchSearch = Schema.Struct({
       limit: Schema.optionalKey(ResultLimit)
     })
   ).check(Schema.isMaxLength(Limits.batchQueriesMax)),
-  scope: Schema.optionalKey(Scope)
+  scope: Schema.optionalKey(Scope),
+  ...clockParameters
 }).annotate({
   examples: [
     {

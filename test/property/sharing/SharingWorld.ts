@@ -165,7 +165,15 @@ export const recall = Effect.fnUntraced(function* (
   const reach = { scope, grants: grantsHeader(grants)["x-grants"] }
   const found = yield* searches.searchBatch(freeCall(identityOf(account), undefined), {
     ...reach,
-    queries: queries.map((query) => ({ mode: "llm", candidates: undefined, explain: true, ...query, ...reach }))
+    queries: queries.map((query) => ({
+      mode: "llm",
+      candidates: undefined,
+      askedAtMillis: undefined,
+      timeZone: undefined,
+      explain: true,
+      ...query,
+      ...reach
+    }))
   })
   return { results: found.results.map(({ memories }) => memories), sourceAttestations: found.sourceAttestations }
 })

@@ -27,7 +27,8 @@ were processed are skipped. "rejected" lists what was found and not stored, with
 
 GET /v1/memories/search?query=where+does+Alice+live&agentId=assistant
 Filters: agentId, subjectId, threadId, kind, tags (comma-separated, any), eventDateFrom, eventDateTo,
-includeSuperseded, minRelevance (0..1), limit (1..100). Hits have quality.relevance (0..1), best first.
+includeSuperseded, minRelevance (0..1), limit (1..100). "timeZone" (IANA) and "now" (ISO date-time) say what
+"yesterday" in a query means. Hits have quality.relevance (0..1), best first.
 mode=answer gives a short answer with citations ("grounded": false when nothing is known); mode=map gives topics.
 POST /v1/memories/batch/search takes up to 10 queries.
 

@@ -21,6 +21,9 @@ export interface SearchQuery extends SearchReach {
   readonly filter: MemoryFilter
   readonly limit: number
   readonly minRelevance: number
+  /** The caller's clock, for times that the text names: milliseconds (default: the service's) and IANA zone (UTC). */
+  readonly askedAtMillis: number | undefined
+  readonly timeZone: string | undefined
   /** How many of the best by words, and by meaning, are ranked; default `Limits.searchCandidatesMax`. */
   readonly candidates: number | undefined
   /** Adds scores to each hit, and how vectors were searched to the answer. */
@@ -35,10 +38,20 @@ export const searchQuery = Effect.fnUntraced(function* (
   parameters: SearchRequestParameters,
   grants: string | undefined
 ) {
-  const { explain = false, limit, minRelevance = 0, mode = "llm", query, scope = "all" } = parameters
+  const { explain = false, limit, minRelevance = 0, mode = "llm", now, query, scope = "all", timeZone } = parameters
   const filter = yield* filterOf(parameters)
   if (limit !== undefined && limit > Limits.searchResultsMax && mode !== "map") return yield* limitTooLarge
-  const base = { mode, text: query.trim(), filter, minRelevance, explain, scope, grants, candidates: undefined }
+  const base = {
+    mode,
+    text: query.trim(),
+    filter,
+    minRelevance,
+    explain,
+    scope,
+    grants,
+    ...clockOf(now, timeZone),
+    candidates: undefined
+  }
   switch (mode) {
     case "answer":
       return { ...base, limit: limit ?? Limits.answerEvidenceDefault } satisfies SearchQuery
@@ -56,7 +69,7 @@ export const searchQuery = Effect.fnUntraced(function* (
 })
 
 export const searchBatch = (
-  { queries, scope = "all" }: typeof BatchSearch.Type,
+  { now, queries, scope = "all", timeZone }: typeof BatchSearch.Type,
   grants: string | undefined
 ): SearchBatch => ({
   scope,
@@ -67,11 +80,17 @@ export const searchBatch = (
     filter: filters,
     limit,
     minRelevance: 0,
+    ...clockOf(now, timeZone),
     candidates: undefined,
     explain: false,
     scope,
     grants
   }))
+})
+
+const clockOf = (now: string | undefined, timeZone: string | undefined) => ({
+  askedAtMillis: now === undefined ? undefined : Date.parse(now),
+  timeZone
 })
 
 /** Filters as they stand in a URL: tags in one string, bounds of event time in ISO 8601. */
