@@ -23,6 +23,10 @@ export const Limits = {
   memoriesPerRequestMax: 100,
   messagesPerConversationMax: 200,
   messageLengthMax: 32_000,
+  searchedMessageLengthMax: 30_000,
+  passageLengthMax: 800,
+  neighbourMessagesEachSide: 2,
+  neighbourMessageLengthMax: 400,
   candidatesPerConversationMax: 500,
   contextMessageLengthMax: 2_000,
   durationDaysMax: 3_650,
@@ -106,6 +110,8 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
   ],
   ["a payment outlives the spare time that settling wants", Limits.paymentTimeoutSeconds > Limits.paymentSpareSeconds],
   ["lists are checked for names to their end", Limits.listItemsCheckedMax >= Limits.messagesPerConversationMax],
+  ["a message may have several passages", Limits.passageLengthMax < Limits.searchedMessageLengthMax],
+  ["a message with neighbours is one passage", Limits.neighbourMessageLengthMax <= Limits.passageLengthMax],
   ["headers arrive before the request ends", Limits.headerTimeoutMillis < Limits.requestTimeoutMillis]
 ]
 for (const [claim, holds] of relations) {

@@ -9,6 +9,7 @@ import {
   creating,
   engineOf,
   extracting,
+  memoryRecord,
   messageRecord,
   namespaceKey,
   newMemory,
@@ -146,4 +147,41 @@ describe("a message", () => {
       expect(yield* positions).toEqual(["2 one", "7 three", "8 four"])
     }).pipe(engine())
   )
+
+  it.effect("is ranked by its speaker, traits, place and time, also after a restart", () => {
+    const directory = temporaryDirectory()
+    const when = "2024-02-29T08:00:00.000Z"
+    const data = { role: "user", name: "Ann", text: "I moved to Rome" }
+    const found = Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const query = { terms: ["rome"], idf: [1], averageLength: 1, scoreBound: 2 }
+      const { candidates } = yield* host.read(key, (reader, now) => reader.candidates(query, new Map(), {}, now))
+      const speakers = yield* host.read(key, (reader, now) => reader.speakers({ subjectId: "s" }, now))
+      return { speakers, candidates: candidates.map(({ eventAt, message }) => ({ eventAt, message })) }
+    })
+    const expected = {
+      speakers: ["Ann"],
+      candidates: [
+        { eventAt: Date.parse(when), message: { position: 0, speaker: "Ann", traits: 5 } },
+        { eventAt: undefined, message: undefined }
+      ]
+    }
+    return Effect.gen(function* () {
+      const before = Effect.gen(function* () {
+        const elsewhere = { role: "assistant", text: "Where?" }
+        yield* store(
+          messageRecord(1, "", { subjectId: "s", data, when }),
+          messageRecord(2, "", { subjectId: "t", data: elsewhere }),
+          memoryRecord(3, "Rome is a city")
+        )
+        return yield* found
+      })
+      const sorted = ({ candidates, speakers }: Effect.Success<typeof found>) => ({
+        speakers,
+        candidates: candidates.toSorted((left) => (left.message === undefined ? 1 : -1))
+      })
+      expect(sorted(yield* Effect.provide(before, engineOf(directory)))).toEqual(expected)
+      expect(sorted(yield* Effect.provide(found, engineOf(directory)))).toEqual(expected)
+    })
+  })
 })

@@ -68,6 +68,12 @@ export class NamespaceReader {
     return this.#state.lexical.statistics(terms, this.#at(nowMillis).allowed(filter))
   }
 
+  /** Speakers of the visible messages: names, or roles of those without; in no order. */
+  speakers(filter: MemoryFilter, nowMillis: number): ReadonlyArray<string> {
+    const table = this.#at(nowMillis)
+    return table.speakersIn(table.allowed(filter))
+  }
+
   /** Second phase: the best by words and the best by meaning, each with both scores. */
   candidates(
     query: WeightedQuery,

@@ -1,7 +1,7 @@
 /** A candidate of a search with its place. Row fields are read late, since few candidates reach the ranking. */
 import type { Candidate } from "../ranking/Fusion.ts"
 import type { LexicalHit } from "../ranking/LexicalIndex.ts"
-import type { MemoryRow } from "../store/MemoryRow.ts"
+import type { MemoryRow, MessageRow } from "../store/MemoryRow.ts"
 
 export interface PlacedCandidate extends Candidate {
   readonly slot: number
@@ -43,5 +43,15 @@ export class SearchCandidate implements PlacedCandidate {
 
   get createdAt(): number {
     return this.row.createdAt
+  }
+
+  /** Speaker, traits and position of a message; undefined for memories of other kinds. */
+  get message(): MessageRow | undefined {
+    return this.row.message
+  }
+
+  /** Event time in milliseconds; of a message, when it was sent. */
+  get eventAt(): number | undefined {
+    return this.row.eventAt
   }
 }

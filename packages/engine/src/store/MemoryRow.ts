@@ -1,5 +1,6 @@
 /** Part of a stored memory that the image keeps: every field that filters, orders or identifies, without `data`. */
 import type { MemoryRecord } from "@muniment/domain/Memory"
+import { messageOf, traitsOf } from "../text/MessageText.ts"
 
 export interface MemoryRow {
   readonly slot: number
@@ -14,6 +15,24 @@ export interface MemoryRow {
   readonly createdAt: number
   readonly expiresAt: number | undefined
   readonly uniqueKey: string | undefined
+  /** Messages of conversations only. */
+  readonly message?: MessageRow | undefined
+}
+
+/** What ranks a message. */
+export interface MessageRow {
+  /** Number in the conversation; undefined for a message that was stored as a direct memory. */
+  readonly position: number | undefined
+  /** Name, or role. */
+  readonly speaker: string
+  /** Bits of `messageTraits`. */
+  readonly traits: number
+}
+
+export const messageRowOf = (record: MemoryRecord): MessageRow | undefined => {
+  const message = messageOf(record)
+  if (message === undefined) return undefined
+  return { position: record.position, speaker: message.speaker, traits: traitsOf(message.text, message.isByUser) }
 }
 
 /** The row of a record that was just committed at `slot`. */
@@ -28,5 +47,6 @@ export const rowOfRecord = (slot: number, createdSeq: number, record: MemoryReco
   eventAt: record.when === undefined ? undefined : Date.parse(record.when),
   createdAt: record.createdAt,
   expiresAt: record.expiresAt,
-  uniqueKey: record.uniqueKey
+  uniqueKey: record.uniqueKey,
+  message: messageRowOf(record)
 })

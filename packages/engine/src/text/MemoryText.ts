@@ -4,8 +4,10 @@
  * words of its own; `false` and `null` add nothing.
  *
  * The subject column says what the memory is about: `subject`, `name`, `title` and `participants` at the top of its
- * data, then its mentions. `main` leaves those values out, because the subject column has a higher weight.
+ * data, then its mentions. `main` leaves those values out, because the subject column has a higher weight. Of a
+ * message of a conversation, `main` is its text and the subject column its speaker.
  */
+import { messageOf } from "./MessageText.ts"
 import { tokenize } from "./Tokenizer.ts"
 
 export const COLUMNS = ["main", "subject", "neighbours", "when", "tags"] as const
@@ -53,9 +55,11 @@ export const columnsLength = (columns: MemoryColumns): number =>
   COLUMNS.reduce((length, column) => length + columns[column].length, 0)
 
 const mainText = (memory: SearchableMemory): string =>
-  flatten(dataEntries(memory.data).filter(([key]) => !SUBJECT_KEYS.has(key)))
+  messageOf(memory)?.text ?? flatten(dataEntries(memory.data).filter(([key]) => !SUBJECT_KEYS.has(key)))
 
 const subjectText = (memory: SearchableMemory): string => {
+  const message = messageOf(memory)
+  if (message !== undefined) return message.speaker
   const named = flatten(dataEntries(memory.data).filter(([key]) => SUBJECT_KEYS.has(key)))
   if (memory.mentions === undefined || memory.mentions.length === 0) return named
   const known = ` ${named.toLowerCase()} `

@@ -38,6 +38,8 @@ export class MemoryTable {
   readonly #subjects = new Map<string | undefined, SlotSet>()
   readonly #threads = new Map<string, SlotSet>()
   readonly #tags = new Map<string, SlotSet>()
+  /** Messages by the name of their speaker. */
+  readonly #speakers = new Map<string, SlotSet>()
   readonly #eventTimes = new EventTimes()
 
   /** Live memories, superseded versions included. */
@@ -177,6 +179,11 @@ export class MemoryTable {
       : this.#eventTimes.within(bitmap, filter.eventFrom ?? -Infinity, filter.eventTo ?? Infinity)
   }
 
+  /** Speakers of the messages among `allowed`, in no order. */
+  speakersIn(allowed: Bitmap): ReadonlyArray<string> {
+    return [...this.#speakers].filter(([, slots]) => slots.intersects(allowed)).map(([speaker]) => speaker)
+  }
+
   /** Newest first, ids descending on a tie: the order of listings and of equal scores. */
   readonly newestFirst = (left: number, right: number): number => {
     const a = this.#rows[left]!
@@ -235,6 +242,7 @@ export class MemoryTable {
     this.#setFilter(this.#subjects, row.subjectId, row.slot, member)
     if (row.threadId !== undefined) this.#setFilter(this.#threads, row.threadId, row.slot, member)
     for (const tag of row.tags) this.#setFilter(this.#tags, tag, row.slot, member)
+    if (row.message !== undefined) this.#setFilter(this.#speakers, row.message.speaker, row.slot, member)
   }
 
   #setFilter<V extends string | undefined>(sets: Map<V, SlotSet>, value: V, slot: number, member: boolean): void {

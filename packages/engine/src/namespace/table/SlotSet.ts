@@ -48,6 +48,13 @@ export class SlotSet {
     return kept
   }
 
+  /** Whether a member is in `bitmap`. */
+  intersects(bitmap: Bitmap): boolean {
+    if (this.#dense !== undefined) return this.#dense.countAnd(bitmap) > 0
+    for (const slot of this.#sparse!) if (bitmap.has(slot)) return true
+    return false
+  }
+
   /** Adds every member to `bitmap`. */
   unite(bitmap: Bitmap): Bitmap {
     if (this.#dense !== undefined) return bitmap.or(this.#dense)

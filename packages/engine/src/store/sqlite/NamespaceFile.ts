@@ -61,7 +61,7 @@ export class NamespaceFile implements OpenNamespace {
 
   eachRow(visit: (row: MemoryRow) => void): Effect.Effect<void, StoreError> {
     return this.#eachChunk(
-      "SELECT slot, id, created_seq, kind, subject_id, thread_id, tags, event_time, created_at, expires_at, unique_key FROM memory WHERE slot >= ? AND slot < ? ORDER BY slot LIMIT ?",
+      "SELECT slot, id, created_seq, kind, subject_id, thread_id, tags, event_time, created_at, expires_at, unique_key, position, speaker, traits FROM memory WHERE slot >= ? AND slot < ? ORDER BY slot LIMIT ?",
       (columns) => visit(rowOf(columns)),
       everySlot
     )

@@ -5,7 +5,7 @@
 import type { SQLInputValue } from "node:sqlite"
 import type { JsonObject, MemoryRecord, Mention, MessageSource } from "@muniment/domain/Memory"
 import type { StoredVector } from "../NamespaceStore.ts"
-import type { MemoryRow } from "../MemoryRow.ts"
+import { messageRowOf, type MemoryRow, type MessageRow } from "../MemoryRow.ts"
 
 type Columns = Readonly<Record<string, unknown>>
 
@@ -15,28 +15,33 @@ export class DamagedColumn extends Error {
 }
 
 /** Values in the order of the insert statement. */
-export const recordValues = (slot: number, seq: number, record: MemoryRecord): ReadonlyArray<SQLInputValue> => [
-  slot,
-  seq,
-  record.id,
-  record.kind,
-  record.subjectId ?? null,
-  record.threadId ?? null,
-  JSON.stringify(record.data),
-  JSON.stringify(record.tags),
-  JSON.stringify(record.mentions),
-  record.when ?? null,
-  record.confidence,
-  record.contentHash,
-  record.createdAt,
-  record.updatedAt,
-  record.expiresAt ?? null,
-  record.uniqueKey ?? null,
-  record.origin,
-  jsonOf(record.sources),
-  jsonOf(record.neighbours),
-  record.position ?? null
-]
+export const recordValues = (slot: number, seq: number, record: MemoryRecord): ReadonlyArray<SQLInputValue> => {
+  const message = messageRowOf(record)
+  return [
+    slot,
+    seq,
+    record.id,
+    record.kind,
+    record.subjectId ?? null,
+    record.threadId ?? null,
+    JSON.stringify(record.data),
+    JSON.stringify(record.tags),
+    JSON.stringify(record.mentions),
+    record.when ?? null,
+    record.confidence,
+    record.contentHash,
+    record.createdAt,
+    record.updatedAt,
+    record.expiresAt ?? null,
+    record.uniqueKey ?? null,
+    record.origin,
+    jsonOf(record.sources),
+    jsonOf(record.neighbours),
+    record.position ?? null,
+    message?.speaker ?? null,
+    message?.traits ?? null
+  ]
+}
 
 /** Columns of `recordOf`, in its order. Rows are read as arrays: naming 20 columns was a third of the cost. */
 export const recordColumns =
@@ -87,9 +92,19 @@ export const rowOf = (columns: Columns): MemoryRow => {
     eventAt: eventTime === undefined ? undefined : Date.parse(eventTime),
     createdAt: Number(columns["created_at"]),
     expiresAt: numberOf(columns["expires_at"]),
-    uniqueKey: textOf(columns["unique_key"])
+    uniqueKey: textOf(columns["unique_key"]),
+    message: messageOf(columns)
   }
 }
+
+const messageOf = (columns: Columns): MessageRow | undefined =>
+  columns["traits"] === null
+    ? undefined
+    : {
+        position: numberOf(columns["position"]),
+        speaker: String(columns["speaker"]),
+        traits: Number(columns["traits"])
+      }
 
 /** float32, little endian: the byte order of all platforms that Node supports. */
 export const vectorBytes = (values: Float32Array): Uint8Array =>

@@ -109,6 +109,8 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
     up: (database) =>
       database.exec(`
         ALTER TABLE memory ADD COLUMN position INTEGER;
+        ALTER TABLE memory ADD COLUMN speaker TEXT;
+        ALTER TABLE memory ADD COLUMN traits INTEGER;
         ALTER TABLE conversation ADD COLUMN next_position INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE conversation_mark ADD COLUMN is_read INTEGER NOT NULL DEFAULT 1;
         ALTER TABLE conversation_mark ADD COLUMN memory TEXT;
