@@ -3,6 +3,8 @@ import type { JudgedHit, PlayedConversation, PlayedQuestion } from "./UnreadPlay
 import { questionTypes } from "./UnreadSet.ts"
 
 const shownHits = 3
+/** Lower bounds. */
+const relevanceBands = [0, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9]
 
 /** Counts only, no text of the set: what may be passed on. */
 export const figuresOf = (played: ReadonlyArray<PlayedConversation>): string => {
@@ -29,6 +31,7 @@ export const figuresOf = (played: ReadonlyArray<PlayedConversation>): string => 
     )}`,
     `         an earlier value above it             ${newest.filter((order) => order === "earlier").length}`,
     `         neither among the first 10            ${newest.filter((order) => order === "neither").length}`,
+    `hits that give the answer, by relevance         ${reliabilityOf(answerable)}`,
     ...byGroup(answerable)
   ].join("\n")
 }
@@ -41,6 +44,20 @@ const foundAmong =
 const newestFirst = ({ hits }: PlayedQuestion): "newest" | "earlier" | "neither" => {
   const first = hits.find(({ isAnswer, isOutdated }) => isAnswer || isOutdated)
   return first === undefined ? "neither" : first.isAnswer ? "newest" : "earlier"
+}
+
+/** Of the hits of each band of relevance, how many give the answer. */
+const reliabilityOf = (answerable: ReadonlyArray<PlayedQuestion>): string => {
+  const hits = answerable.flatMap((question) => question.hits)
+  return relevanceBands
+    .map((from, index) => {
+      const below = relevanceBands[index + 1] ?? Infinity
+      const band = hits.filter(({ relevance }) => relevance >= from && relevance < below)
+      const mean = sum(band, ({ relevance }) => relevance) / band.length
+      const answers = band.filter(({ isAnswer }) => isAnswer)
+      return band.length === 0 ? `${from}: none` : `${from}: ${share(answers, band)} (mean ${mean.toFixed(2)})`
+    })
+    .join(", ")
 }
 
 /** Found among three, grounded and saying the expected words, by type and by conversation. */
