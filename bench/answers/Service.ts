@@ -65,7 +65,7 @@ const serviceAt = (url: string, key: string, lifecycle: Lifecycle): Service => {
   }
   return {
     importConversation: async (agentId, { messages, conversationDate }) => {
-      await call("/v1/memories", { agentId, conversation: messages, conversationDate })
+      await call("/v1/memories", { agentId, conversation: messages, conversationDate, wait: "vectors" })
       const listing = new URLSearchParams({ agentId, limit: "100" })
       return (await call<{ readonly memories: ReadonlyArray<StoredMemory> }>(`/v1/memories?${listing}`)).memories
     },

@@ -62,6 +62,7 @@ export const importTexts = async (
     for (let at = next++; at < batches.length; at = next++) {
       const batch = {
         agentId: `agent-${at % options.agents}`,
+        wait: "vectors",
         memories: batches[at]!.map(({ name, text }) => ({
           kind: "factual_memory",
           data: { subject: name, fact: text }

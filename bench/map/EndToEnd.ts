@@ -49,7 +49,7 @@ const importSentences = async (client: HttpClient): Promise<void> => {
       kind: "factual_memory",
       data: { subject: `person ${(from + at) % people}`, fact }
     }))
-    await client.json("POST", "/v1/memories/batch/create", { agentId: "bench", memories })
+    await client.json("POST", "/v1/memories/batch/create", { agentId: "bench", wait: "vectors", memories })
   }
 }
 

@@ -134,9 +134,12 @@ const judge = async (
 }
 
 const bodyOf = (way: Way, agentId: string, { kind }: ChangedFact, { said, data, date }: FactState): object => {
-  if (way === "schema with a unique key") return { agentId, memories: [{ kind, data }] }
+  if (way === "schema with a unique key") return { agentId, wait, memories: [{ kind, data }] }
   if (way === "plain facts") {
-    return { agentId, memories: [{ kind: "factual_memory", data: { subject: "user", fact: said } }] }
+    return { agentId, wait, memories: [{ kind: "factual_memory", data: { subject: "user", fact: said } }] }
   }
-  return { agentId, conversation: [{ role: "user", content: said }], conversationDate: date }
+  return { agentId, wait, conversation: [{ role: "user", content: said }], conversationDate: date }
 }
+
+/** Both ways of searching see all that was stored. */
+const wait = "vectors"

@@ -75,6 +75,7 @@ export class Churn {
       const { body } = await client.json<Written>("POST", "/v1/memories/batch/create", {
         agentId,
         subjectId,
+        wait: "vectors",
         memories: drafts.map(({ key, text }) => memoryOf(kind, key, texts[text]!))
       })
       if (body.created.length !== drafts.length) throw new Error("not all memories of a batch were stored")
@@ -178,6 +179,7 @@ export class Churn {
     const { body, millis } = await this.#options.client.json<Written>("POST", "/v1/memories", {
       agentId,
       subjectId,
+      wait: "vectors",
       memories: [memory]
     })
     this.#writeMillis.push(millis)

@@ -29,7 +29,8 @@ describe("health", () => {
           state: "ready",
           model: expect.stringMatching(/\S/),
           search: "by words and meaning",
-          reason: null
+          reason: null,
+          pending: expect.any(Number)
         },
         quarantined: 0
       }

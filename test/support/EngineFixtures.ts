@@ -178,7 +178,6 @@ const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
     records: (slots) => probe.around({ name: "records", key }, file.records(slots)),
     slotOf: (id) => probe.around({ name: "slotOf", key }, file.slotOf(id)),
     slotsOfContent: (hash, subject) => file.slotsOfContent(hash, subject),
-    slotsWithoutVector: (model, after, limit) => file.slotsWithoutVector(model, after, limit),
     countWithoutVector: (model) => file.countWithoutVector(model),
     discardCopies: file.discardCopies,
     checkpoint: (mode) => probe.around({ name: "checkpoint", key }, file.checkpoint(mode))

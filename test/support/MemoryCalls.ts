@@ -9,7 +9,7 @@ export interface MemoryCalls {
   readonly key: string
   readonly call: (method: string, path: string, options?: CallOptions) => Promise<Answer>
   readonly post: (path: string, body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Answer>
-  /** Creates memories and gives the entries of `created`; anything but 200 fails the test. */
+  /** Creates memories, vectors included, and gives the entries of `created`; anything but 200 fails the test. */
   readonly create: (agentId: string, memories: ReadonlyArray<object>, rest?: object) => Promise<Array<Answer["body"]>>
   /** The memories of a search; anything but 200 fails the test. */
   readonly search: (parameters: Readonly<Record<string, string>>) => Promise<Array<Answer["body"]>>
@@ -25,7 +25,7 @@ export const accountCalls = async (server: ServerCalls, name: string): Promise<M
     call,
     post: (path, body, headers = {}) => call("POST", path, { body, headers }),
     create: async (agentId, memories, rest = {}) => {
-      const answer = await call("POST", "/v1/memories", { body: { agentId, memories, ...rest } })
+      const answer = await call("POST", "/v1/memories", { body: { agentId, memories, wait: "vectors", ...rest } })
       expect(answer.body, JSON.stringify(answer.body)).toMatchObject({ success: true })
       return answer.body.created
     },

@@ -15,7 +15,7 @@ const slow = [
   "crash/PaymentChargeKills",
   "crash/PaymentKills",
   "component/models/Embedder",
-  "component/server/Reembed",
+  "component/server/VectorBacklog",
   "component/insight/rules/RuleExtractor",
   "component/insight/map/DrawMap",
   "integration/documents",

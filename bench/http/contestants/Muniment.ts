@@ -41,6 +41,7 @@ export const muniment: Contestant = {
       store: async (passages) => {
         const { body } = await client.json<Created>("POST", "/v1/memories/batch/create", {
           agentId,
+          wait: "vectors",
           subjectId: passages[0]?.subjectId,
           memories: passages.map(({ name, text }) => ({ kind: memoryKind, data: { subject: name, fact: text } }))
         })

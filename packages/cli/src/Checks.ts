@@ -45,15 +45,13 @@ const modelCheck = ({ model, ready, detail }: ServiceStatus["embedding"]): Check
         remedy: 'run "npm run setup" with a network; the service takes the model up by itself'
       }
 
-const vectorsCheck = ({ pending }: ServiceStatus["embedding"]): Check =>
-  pending === 0
-    ? { name: "vectors", verdict: "ok", detail: "every memory has its vector" }
-    : {
-        name: "vectors",
-        verdict: "warn",
-        detail: `${pending} memories have no vector of the configured model`,
-        remedy: 'run "muniment reembed"'
-      }
+const vectorsCheck = ({ pending, ready }: ServiceStatus["embedding"]): Check => {
+  if (pending === 0) return { name: "vectors", verdict: "ok", detail: "every memory has its vector" }
+  const detail = `${pending} memories wait for their vector and are found by words until then`
+  return ready
+    ? { name: "vectors", verdict: "ok", detail: `${detail}; "muniment reembed" shows how far it is` }
+    : { name: "vectors", verdict: "warn", detail, remedy: "they follow as soon as there is a model" }
+}
 
 const indexCheck = ({ engine, isAvailable, detail }: ServiceStatus["index"]): Check =>
   isAvailable

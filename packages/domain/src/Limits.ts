@@ -68,6 +68,8 @@ export const Limits = {
   expirySweepMillis: 60_000,
   indexSliceMillis: 2,
   embedBackfillBatch: 32,
+  vectorWaitMillis: 50,
+  vectorWaitTextsMax: 4,
   filesystemBallastBytes: 8_388_608,
 
   depositCentsMin: 10,

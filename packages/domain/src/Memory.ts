@@ -109,6 +109,11 @@ const OnDuplicate = Schema.Literals(["return", "store"]).annotate({
     "When the latest memory of the same agent, subject and kind already has this data: `return` answers it in `existing` and stores nothing, `store` (default) stores a second one."
 })
 
+const VectorWait = Schema.Literal("vectors").annotate({
+  description:
+    "Answers when the new memories are found by meaning too. Default: a small write waits a moment for its vectors; others are found by words at once, and by meaning soon after."
+})
+
 /** Body of POST /memories: exactly one of `conversation` and `memories`. */
 export const CreateMemories = Schema.Struct({
   agentId: AgentId,
@@ -130,6 +135,7 @@ export const CreateMemories = Schema.Struct({
   ),
   conversationDate: Schema.optionalKey(ConversationDate),
   onDuplicate: Schema.optionalKey(OnDuplicate),
+  wait: Schema.optionalKey(VectorWait),
   ttl: Schema.optionalKey(DurationText),
   expiresAt: Schema.optionalKey(ExpiresAt)
 })
@@ -168,6 +174,7 @@ export const BatchCreate = Schema.Struct({
   threadId: Schema.optionalKey(ThreadId),
   memories: Schema.NonEmptyArray(DirectMemory).check(Schema.isMaxLength(Limits.memoriesPerRequestMax)),
   onDuplicate: Schema.optionalKey(OnDuplicate),
+  wait: Schema.optionalKey(VectorWait),
   ttl: Schema.optionalKey(DurationText),
   expiresAt: Schema.optionalKey(ExpiresAt)
 }).annotate({

@@ -22,6 +22,7 @@ export interface EmbedderStatus {
   readonly defaultModel: ModelId | undefined
   readonly loadedModels: ReadonlyArray<ModelId>
   readonly queuedQueries: number
+  /** Passages that somebody waits for. */
   readonly queuedPassages: number
   readonly threadCrashes: number
 }
@@ -49,10 +50,11 @@ export class Embedder extends Context.Service<
     readonly defaultModel: ModelId | undefined
     /** Float32Array[dims], length 1. */
     readonly embedQuery: (text: string, modelId?: ModelId) => Effect.Effect<Float32Array, EmbeddingUnavailable>
-    /** One Float32Array[dims] of length 1 for each text, in their order. */
+    /** One Float32Array[dims] of length 1 for each text, in their order; those of lane `backlog` after all others. */
     readonly embedPassages: (
       texts: ReadonlyArray<string>,
-      modelId?: ModelId
+      modelId?: ModelId,
+      lane?: "passage" | "backlog"
     ) => Effect.Effect<ReadonlyArray<Float32Array>, EmbeddingUnavailable>
   }
 >()("@muniment/models/Embedder") {
@@ -116,9 +118,10 @@ const make = Effect.fnUntraced(function* (options: EmbedderOptions) {
     }),
     embedPassages: Effect.fn("Embedder.embedPassages")(function* (
       texts: ReadonlyArray<string>,
-      modelId: ModelId = defaultModel
+      modelId: ModelId = defaultModel,
+      lane: "passage" | "backlog" = "passage"
     ) {
-      return yield* queue.embed("passage", texts, modelId)
+      return yield* queue.embed(lane, texts, modelId)
     }),
     status: Effect.sync(() => statusOf(defaultModel, loader.slots, queue))
   }

@@ -1,10 +1,10 @@
 /**
- * Texts waiting for the embedding thread, in two lanes. Queries overtake passages; passages are cut into small
- * batches, so a query waits for at most the one batch under way. Pure: no clock, no effect, and the same offers give
- * the same batches.
+ * Texts waiting for the embedding thread, in three lanes. Queries overtake passages, which somebody waits for, and
+ * these overtake the backlog. Passages are cut into small batches, so a query waits for at most the one batch under
+ * way. Pure: no clock, no effect, and the same offers give the same batches.
  *
- * A wave is the oldest waiting passages of one model, sorted by length (padding is wasted work) and completed before
- * the next wave is taken, so no passage starves behind shorter ones.
+ * A wave is the oldest waiting passages of one lane and model, sorted by length (padding is wasted work) and completed
+ * before the next wave is taken, so no passage starves behind shorter ones.
  */
 import type { ModelId } from "./ModelCatalog.ts"
 
@@ -15,8 +15,11 @@ export interface PendingText {
   isCancelled: boolean
 }
 
+/** In the order of their right of way. */
+export type EmbeddingLane = "query" | "passage" | "backlog"
+
 export interface Batch<Item extends PendingText> {
-  readonly lane: "query" | "passage"
+  readonly lane: EmbeddingLane
   readonly modelId: ModelId
   readonly items: ReadonlyArray<Item>
 }
@@ -29,39 +32,51 @@ export const queriesPerBatchMax = 4
 export const passagesPerBatchMax = 8
 export const charactersPerBatchMax = 512
 export const passagesPerWaveMax = 256
-/** After this many query batches in a row a waiting passage batch runs, so that writes complete too. */
-export const queryBatchesInRowMax = 16
+/** After this many batches of lanes before it, a waiting batch of the next lane runs: no lane starves. */
+export const overtakingBatchesMax = 16
 export const pendingTextsMax = 8_192
 
 export class EmbeddingLanes<Item extends PendingText> {
   #queries: Array<Item> = []
-  #passages: Array<Item> = []
-  #wave: Array<Item> = []
-  #queryBatchesInRow = 0
+  readonly #passages = new PassageLane<Item>()
+  readonly #backlog = new PassageLane<Item>()
+  /** Batches in a row that overtook a waiting passage, and a waiting text of the backlog. */
+  readonly #overtaken = { passage: 0, backlog: 0 }
 
   get queryCount(): number {
     return this.#queries.length
   }
 
   get passageCount(): number {
-    return this.#passages.length + this.#wave.length
+    return this.#passages.count
+  }
+
+  get backlogCount(): number {
+    return this.#backlog.count
   }
 
   /** False, and nothing is taken, if the lanes would overflow. */
-  offer(lane: "query" | "passage", items: ReadonlyArray<Item>): boolean {
-    if (this.queryCount + this.passageCount + items.length > pendingTextsMax) return false
-    const target = lane === "query" ? this.#queries : this.#passages
+  offer(lane: EmbeddingLane, items: ReadonlyArray<Item>): boolean {
+    if (this.queryCount + this.passageCount + this.backlogCount + items.length > pendingTextsMax) return false
+    const target = { query: this.#queries, passage: this.#passages.waiting, backlog: this.#backlog.waiting }[lane]
     for (const item of items) target.push(item)
     return true
   }
 
   /** The batch to run now, or undefined when nothing waits. */
   next(): Batch<Item> | undefined {
-    const areQueriesDue = this.passageCount === 0 || this.#queryBatchesInRow < queryBatchesInRowMax
-    const batch = areQueriesDue
-      ? (this.#nextQueries() ?? this.#nextPassages())
-      : (this.#nextPassages() ?? this.#nextQueries())
-    this.#queryBatchesInRow = batch?.lane === "query" ? this.#queryBatchesInRow + 1 : 0
+    const overtaken = this.#overtaken
+    const isBacklogDue = overtaken.backlog >= overtakingBatchesMax
+    const isPassageDue = overtaken.passage >= overtakingBatchesMax
+    const batch =
+      (isBacklogDue ? this.#nextOf("backlog") : undefined) ??
+      (isPassageDue ? this.#nextOf("passage") : undefined) ??
+      this.#nextQueries() ??
+      this.#nextOf("passage") ??
+      this.#nextOf("backlog")
+    const isQuery = batch?.lane === "query"
+    overtaken.passage = isQuery && this.passageCount > 0 ? overtaken.passage + 1 : 0
+    overtaken.backlog = batch?.lane !== "backlog" && this.backlogCount > 0 ? overtaken.backlog + 1 : 0
     return batch
   }
 
@@ -72,12 +87,29 @@ export class EmbeddingLanes<Item extends PendingText> {
     return first && { lane: "query", modelId: first.modelId, items }
   }
 
-  #nextPassages(): Batch<Item> | undefined {
+  #nextOf(lane: "passage" | "backlog"): Batch<Item> | undefined {
+    const items = (lane === "passage" ? this.#passages : this.#backlog).take()
+    const [first] = items
+    return first && { lane, modelId: first.modelId, items }
+  }
+}
+
+/** One lane of passages: those that wait, oldest first, and what is left of the wave. */
+class PassageLane<Item extends PendingText> {
+  waiting: Array<Item> = []
+  #wave: Array<Item> = []
+
+  get count(): number {
+    return this.waiting.length + this.#wave.length
+  }
+
+  /** The living texts of the next batch. */
+  take(): ReadonlyArray<Item> {
     this.#wave = this.#wave.filter((item) => !item.isCancelled)
     if (this.#wave.length === 0) {
-      const [wave, rest] = takeOfOneModel(this.#passages, passagesPerWaveMax)
+      const [wave, rest] = takeOfOneModel(this.waiting, passagesPerWaveMax)
       this.#wave = wave.sort((left, right) => left.text.length - right.text.length)
-      this.#passages = rest
+      this.waiting = rest
     }
     let count = 0
     let characters = 0
@@ -86,9 +118,7 @@ export class EmbeddingLanes<Item extends PendingText> {
       if (count > 0 && characters > charactersPerBatchMax) break
       count++
     }
-    const items = this.#wave.splice(0, count)
-    const [first] = items
-    return first && { lane: "passage", modelId: first.modelId, items }
+    return this.#wave.splice(0, count)
   }
 }
 

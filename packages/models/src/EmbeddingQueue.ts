@@ -6,7 +6,7 @@
  * `EmbeddingUnavailable`; texts of an interrupted or failed call are dropped before they are sent.
  */
 import { Deferred, Effect, Exit, Queue } from "effect"
-import { type Batch, EmbeddingLanes, type PendingText } from "./EmbeddingLanes.ts"
+import { type Batch, type EmbeddingLane, EmbeddingLanes, type PendingText } from "./EmbeddingLanes.ts"
 import type { EmbeddingThread } from "./EmbeddingThread.ts"
 import { EmbeddingUnavailable } from "./EmbeddingUnavailable.ts"
 import type { ModelId, ModelSpec } from "./ModelCatalog.ts"
@@ -48,9 +48,13 @@ export class EmbeddingQueue {
     return this.#lanes.passageCount
   }
 
+  get backlogCount(): number {
+    return this.#lanes.backlogCount
+  }
+
   /** Float32Array[dims] for each text, in their order. */
   embed(
-    lane: "query" | "passage",
+    lane: EmbeddingLane,
     texts: ReadonlyArray<string>,
     modelId: ModelId
   ): Effect.Effect<ReadonlyArray<Float32Array>, EmbeddingUnavailable> {

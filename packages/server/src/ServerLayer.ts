@@ -42,7 +42,7 @@ import { ConversationExtraction } from "./extraction/ConversationExtraction.ts"
 import { extractionDeadline, extractorChoice } from "./extraction/ExtractorChoice.ts"
 import { demandFreeAddress } from "./http/Listener.ts"
 import { Housekeeping } from "./jobs/Housekeeping.ts"
-import { Reembed } from "./jobs/Reembed.ts"
+import { VectorBacklog } from "./jobs/VectorBacklog.ts"
 import { StorageInsurance } from "./jobs/StorageInsurance.ts"
 import { KnownKinds } from "./memories/KnownKinds.ts"
 import { MemoryService } from "./memories/MemoryService.ts"
@@ -58,7 +58,7 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
     Layer.provideMerge(trustServicesLayer(config)),
     Layer.provideMerge(MemoryService.layer),
     Layer.provideMerge(Layer.mergeAll(extractorChoice(config.llm), MemoryMap.layer)),
-    Layer.provideMerge(Reembed.layer),
+    Layer.provideMerge(VectorBacklog.layer),
     Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, TextEmbedding.layer)),
     Layer.provideMerge(Layer.mergeAll(engineLayer(config, hnswlib), embedderLayer(config), SchemaValidator.layer)),
     Layer.provideMerge(

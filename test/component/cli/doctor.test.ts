@@ -110,7 +110,7 @@ describe("doctor's findings", () => {
   const cases: ReadonlyArray<readonly [string, Partial<ServiceStatus>, string, string]> = [
     ["service that is not ready", { ready: false }, "service", "fail"],
     ["missing model", { embedding: { model: null, ready: false, detail: "no files", pending: 0 } }, "model", "warn"],
-    ["memories without vector", { embedding: { model: "m", ready: true, detail: "", pending: 5 } }, "vectors", "warn"],
+    ["memories without vector", { embedding: { model: "m", ready: false, detail: "", pending: 5 } }, "vectors", "warn"],
     ["missing hnswlib-node", { index: { engine: "hnsw", isAvailable: false, detail: "" } }, "index", "warn"],
     ["damaged file", { quarantined: [{ file: "a.db", reason: "malformed" }] }, "store", "fail"],
     ["disk that is getting full", { disk: { freeBytes: 2 ** 29, ballastBytes: 0 } }, "disk", "warn"],

@@ -1,11 +1,11 @@
 import {
   charactersPerBatchMax,
   EmbeddingLanes,
+  overtakingBatchesMax,
   passagesPerBatchMax,
   pendingTextsMax,
   type PendingText,
-  queriesPerBatchMax,
-  queryBatchesInRowMax
+  queriesPerBatchMax
 } from "@muniment/models/EmbeddingLanes"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
@@ -29,10 +29,22 @@ describe("the lanes", () => {
   it("let a passage batch through after a long run of queries", () => {
     const lanes = new EmbeddingLanes<PendingText>()
     lanes.offer("passage", numbered(1))
-    lanes.offer("query", numbered(queriesPerBatchMax * (queryBatchesInRowMax + 1)))
-    const order = Array.from({ length: queryBatchesInRowMax + 2 }, () => lanes.next()?.lane)
-    expect(order.indexOf("passage")).toBe(queryBatchesInRowMax)
+    lanes.offer("query", numbered(queriesPerBatchMax * (overtakingBatchesMax + 1)))
+    const order = Array.from({ length: overtakingBatchesMax + 2 }, () => lanes.next()?.lane)
+    expect(order.indexOf("passage")).toBe(overtakingBatchesMax)
     expect(order.at(-1)).toBe("query")
+  })
+
+  it("let passages that somebody waits for overtake the backlog, which is not forgotten", () => {
+    const lanes = new EmbeddingLanes<PendingText>()
+    lanes.offer("backlog", numbered(2 * passagesPerBatchMax))
+    expect(lanes.next()?.lane).toBe("backlog")
+    lanes.offer("passage", textsOf("m", "just said"))
+    expect(lanes.next()?.items.map((item) => item.text)).toEqual(["just said"])
+    lanes.offer("passage", numbered(passagesPerBatchMax * (overtakingBatchesMax + 1)))
+    const order = Array.from({ length: overtakingBatchesMax + 2 }, () => lanes.next()?.lane)
+    expect(order.filter((lane) => lane === "backlog")).toHaveLength(1)
+    expect(order.indexOf("backlog")).toBeGreaterThan(overtakingBatchesMax - 3)
   })
 
   it("sort passages of several callers by length before they are cut into batches", () => {
@@ -60,7 +72,7 @@ describe("the lanes", () => {
 
   it("give every text exactly once, in batches of one model within the bounds", () => {
     const offer = fc.record({
-      lane: fc.constantFrom("query" as const, "passage" as const),
+      lane: fc.constantFrom("query" as const, "passage" as const, "backlog" as const),
       modelId: fc.constantFrom("a", "b"),
       lengths: fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 30 })
     })
@@ -78,7 +90,7 @@ describe("the lanes", () => {
           expect(items.length).toBeLessThanOrEqual(lane === "query" ? queriesPerBatchMax : passagesPerBatchMax)
           expect(items.every((item) => item.modelId === modelId)).toBe(true)
           const characters = items.reduce((sum, item) => sum + item.text.length, 0)
-          if (lane === "passage" && items.length > 1) expect(characters).toBeLessThanOrEqual(charactersPerBatchMax)
+          if (lane !== "query" && items.length > 1) expect(characters).toBeLessThanOrEqual(charactersPerBatchMax)
           given.push(...items)
         }
         expect(given.length).toBe(offered.length)

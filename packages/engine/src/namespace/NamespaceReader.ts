@@ -13,6 +13,7 @@ import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
 import { isMatching, newerFirst, rank, type FusionQuery } from "../ranking/Fusion.ts"
 import type { LexicalScores } from "../ranking/LexicalIndex.ts"
 import type { MemoryVector } from "../store/Commit.ts"
+import type { MemoryRow } from "../store/MemoryRow.ts"
 import type { ConversationContext, ConversationScope, StoredMessages } from "../store/Conversations.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
@@ -190,9 +191,9 @@ export class NamespaceReader {
 
   /** Records that have no vector of `model`, from `afterSlot` on. */
   withoutVector(model: string, afterSlot: number, limit: number) {
-    return Effect.flatMap(this.#store.slotsWithoutVector(model, afterSlot, limit), (slots) =>
-      this.#store.records(slots)
-    )
+    const { table, vectors } = this.#state
+    const isWanted = ({ slot }: MemoryRow) => slot > afterSlot && vectors.modelOf(slot) !== model
+    return this.#store.records(table.slotsWhere(isWanted, limit))
   }
 
   countWithoutVector(model: string): Effect.Effect<number, StoreError> {

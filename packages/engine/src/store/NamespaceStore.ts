@@ -64,12 +64,7 @@ export interface OpenNamespace {
     contentHash: string,
     subjectId: string | undefined
   ) => Effect.Effect<ReadonlyArray<number>, StoreError>
-  /** Slots without a vector of `model`, ascending, after `afterSlot`. */
-  readonly slotsWithoutVector: (
-    model: string,
-    afterSlot: number,
-    limit: number
-  ) => Effect.Effect<ReadonlyArray<number>, StoreError>
+  /** Memories without a vector of `model`, expired ones included. */
   readonly countWithoutVector: (model: string) => Effect.Effect<number, StoreError>
   /** Copies the log into the file; `TRUNCATE` also erases what deletes left in the log. */
   readonly checkpoint: (mode: "PASSIVE" | "TRUNCATE") => Effect.Effect<void, StoreError>

@@ -59,52 +59,52 @@ interface Parts {
 
 const storeCandidates = Effect.fn("CandidateStore.store")(function* (
   parts: Parts,
-  { caller, token }: PricedCall,
+  call: PricedCall,
   scope: ExtractionScope,
   schemas: ReadonlyMap<string, MemorySchema>,
   extraction: Extraction
 ) {
-  const { embedding, host, ids, kinds, validator } = parts
-  const { messages, namespace } = scope
-  const judged = yield* judgeCandidates(caller.account.id, extraction.candidates, messages, schemas, validator)
-  const rejected: Array<RejectedCandidate> = [
-    ...extraction.dropped.map((dropped) => rejection(dropped, messages, dropped.reason, dropped.message)),
-    ...judged.rejected
-  ]
-  const slots = yield* slotKeys(
-    host,
-    { namespace, subjectId: scope.request.subjectId },
-    judged.accepted.map(({ candidate }) => candidate),
-    messages
+  const { embedding, ids, kinds, validator } = parts
+  const { messages, namespace, request } = scope
+  const account = call.caller.account.id
+  const { accepted, rejected } = yield* judgeCandidates(account, extraction.candidates, messages, schemas, validator)
+  const dropped = extraction.dropped.map((each) => rejection(each, messages, each.reason, each.message))
+  const saying = accepted.map(({ candidate }) => candidate)
+  const slots = yield* slotKeys(parts.host, { namespace, subjectId: request.subjectId }, saying, messages)
+  const records = yield* extractedRecords(accepted, scope, kinds, ids, slots)
+  const candidates = new Map(records.map(({ id }, at) => [id, accepted[at]!.candidate]))
+  return yield* embedding.storing(namespace, records, request.wait, (vectors) =>
+    Effect.gen(function* () {
+      const known: Array<RejectedCandidate> = []
+      const rejectKnown = (record: MemoryRecord | undefined, existing: string, reason: KnownReason) => {
+        // A repeated result keeps only the ids.
+        const candidate = record === undefined ? { sources: [] } : candidates.get(record.id)!
+        known.push(rejection(candidate, messages, reason, "a stored memory says the same", existing))
+      }
+      const fresh: Array<{ readonly record: MemoryRecord; readonly vector: MemoryVector | undefined }> = []
+      for (const [at, record] of records.entries()) {
+        const vector = vectors[at]
+        // With `uniqueOn` the newest version counts, whatever its wording; a slot keeps the version that says the same.
+        const isVersioned = (accepted[at]!.schema.uniqueOn ?? []).length > 0
+        const same = isVersioned ? undefined : yield* sameMeaning(parts, namespace, record, vector)
+        if (same === undefined) fresh.push({ record, vector })
+        else rejectKnown(record, same.id, same.contentHash === record.contentHash ? "duplicate" : "near_duplicate")
+      }
+      const reply = yield* parts.host.ask(namespace, {
+        _tag: "StoreMemories",
+        memories: fresh.map((memory) => ({ ...memory, isReplacement: false, setsExpiry: false })),
+        skipsDuplicates: true,
+        conversation: yield* conversationCommit(scope, extraction.summary),
+        idempotency: call.token
+      })
+      if (reply.isStale) return undefined
+      for (const { id, index } of reply.duplicates) rejectKnown(fresh[index]?.record, id, "duplicate")
+      return { reply, rejected: [...dropped, ...rejected, ...known] }
+    })
   )
-  const records = yield* extractedRecords(judged.accepted, scope, kinds, ids, slots)
-  const vectors = yield* embedding.passages(records)
-  const fresh: Array<{ readonly record: MemoryRecord; readonly vector: MemoryVector | undefined }> = []
-  const candidateOf = new Map(records.map(({ id }, at) => [id, judged.accepted[at]!.candidate]))
-  const rejectKnown = (record: MemoryRecord | undefined, existing: string, reason: "duplicate" | "near_duplicate") => {
-    // A repeated result keeps only the ids.
-    const candidate = record === undefined ? { sources: [] } : candidateOf.get(record.id)!
-    rejected.push(rejection(candidate, messages, reason, "a stored memory says the same", existing))
-  }
-  for (const [at, record] of records.entries()) {
-    const vector = vectors[at]
-    // With `uniqueOn` the newest version counts, whatever its wording; a slot keeps the version that says the same.
-    const isVersioned = (judged.accepted[at]!.schema.uniqueOn ?? []).length > 0
-    const same = isVersioned ? undefined : yield* sameMeaning(parts, namespace, record, vector)
-    if (same === undefined) fresh.push({ record, vector })
-    else rejectKnown(record, same.id, same.contentHash === record.contentHash ? "duplicate" : "near_duplicate")
-  }
-  const reply = yield* host.ask(namespace, {
-    _tag: "StoreMemories",
-    memories: fresh.map((memory) => ({ ...memory, isReplacement: false, setsExpiry: false })),
-    skipsDuplicates: true,
-    conversation: yield* conversationCommit(scope, extraction.summary),
-    idempotency: token
-  })
-  if (reply.isStale) return undefined
-  for (const { id, index } of reply.duplicates) rejectKnown(fresh[index]?.record, id, "duplicate")
-  return { reply, rejected }
 })
+
+type KnownReason = "duplicate" | "near_duplicate"
 
 /** The live memory with the meaning of `record`, if it is among the closest. */
 const sameMeaning = Effect.fnUntraced(function* (

@@ -8,7 +8,7 @@ import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Wallets } from "@muniment/control/accounts/Wallets"
 import { KeyRing, type KeyFileFault } from "@muniment/trust/KeyRing"
 import { parseWalletAddress } from "@muniment/trust/WalletAddress"
-import { Reembed } from "../jobs/Reembed.ts"
+import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { exportedMemory } from "../memories/MemoryViews.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
 import { exportCursor } from "./Cursor.ts"
@@ -22,7 +22,7 @@ export const adminHandlers = HttpApiBuilder.group(
     const wallets = yield* Wallets
     const attestationKeys = yield* KeyRing
     const operator = yield* OperatorService
-    const reembed = yield* Reembed
+    const backlog = yield* VectorBacklog
     const success = true as const
 
     return handlers.handleAll({
@@ -70,8 +70,8 @@ export const adminHandlers = HttpApiBuilder.group(
           success,
           ...counts
         })),
-      reembedProgress: () => Effect.map(reembed.progress, (progress) => ({ success, ...progress })),
-      reembed: () => Effect.map(reembed.start, (progress) => ({ success, ...progress }))
+      reembedProgress: () => Effect.map(backlog.progress, (progress) => ({ success, ...progress })),
+      reembed: () => Effect.map(backlog.start, (progress) => ({ success, ...progress }))
     })
   })
 )

@@ -6,11 +6,15 @@ import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Effect, Metric } from "effect"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { refreshCharges } from "../credits/ChargedCalls.ts"
 
 const residentBytes = Metric.gauge("process_resident_bytes", { description: "Resident memory of the process." })
 const openNamespaces = Metric.gauge("namespaces_open", { description: "Namespaces whose file is open." })
 const quarantinedFiles = Metric.gauge("namespaces_quarantined", { description: "Damaged namespace files set aside." })
+const vectorsPending = Metric.gauge("vectors_pending", {
+  description: "Memories without a vector of the configured model; they are found by words."
+})
 const paymentsInState = Metric.gauge("payments_in_state", { description: "Payments in the journal, by state." })
 const loopDelay = Metric.gauge("event_loop_delay_p99_seconds", {
   description: "99th percentile since the last reading."
@@ -27,12 +31,13 @@ export class ProcessGauges {
     this.#delay.enable()
   }
 
-  get refresh(): Effect.Effect<void, never, NamespaceHost | PaymentJournal> {
+  get refresh(): Effect.Effect<void, never, NamespaceHost | PaymentJournal | VectorBacklog> {
     return Effect.gen({ self: this }, function* () {
       const { open, quarantined } = yield* (yield* NamespaceHost).status
       yield* Metric.update(residentBytes, process.memoryUsage.rss())
       yield* Metric.update(openNamespaces, open)
       yield* Metric.update(quarantinedFiles, quarantined.length)
+      yield* Metric.update(vectorsPending, (yield* (yield* VectorBacklog).progress).pending)
       yield* refreshCharges
       for (const [state, count] of Object.entries(yield* (yield* PaymentJournal).countByState)) {
         yield* Metric.update(Metric.withAttributes(paymentsInState, { state }), count)

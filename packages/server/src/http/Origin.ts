@@ -9,6 +9,7 @@ import { openApiDocument } from "@muniment/domain/api/OpenApiDocument"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { Embedder } from "@muniment/models/Embedder"
+import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { docsRoutes } from "../docs/DocsRoutes.ts"
 import { handbookRoutes } from "../handbook/HandbookRoutes.ts"
 import { isLoopback } from "./Authorization.ts"
@@ -28,6 +29,7 @@ const ready = HttpRouter.add(
     const control = yield* Effect.exit(accounts.list)
     const { state, reason, defaultModel } = yield* embedder.status
     const { quarantined } = yield* host.status
+    const { pending } = yield* (yield* VectorBacklog).progress
     const isReady = control._tag === "Success"
     return HttpServerResponse.jsonUnsafe(
       {
@@ -38,7 +40,8 @@ const ready = HttpRouter.add(
             state,
             model: defaultModel ?? null,
             search: state === "ready" ? "by words and meaning" : "by words alone",
-            reason: reason ?? null
+            reason: reason ?? null,
+            pending
           },
           quarantined: quarantined.length
         }

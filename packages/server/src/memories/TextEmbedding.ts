@@ -1,81 +1,123 @@
 /**
- * Vectors of queries and of memories to be stored. A write never waits for a model: what cannot be embedded now
- * is stored, found by its words, and embedded later.
+ * Vectors of queries and of memories to be stored. A write never waits long for a model: what has no vector in time is
+ * stored, found by its words, noted here, and embedded from the backlog (`VectorBacklog`).
  *
  * During re-embedding some memories still have vectors of an older model. A query is then embedded by each
  * model in use, so that old vectors serve until the last one is replaced.
  */
-import { Context, Effect, Layer, Queue } from "effect"
+import { Context, Effect, Layer, Option, Queue } from "effect"
+import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { QueryVectors } from "@muniment/engine/namespace/NamespaceReader"
 import { denseText } from "@muniment/engine/text/MemoryText"
 import { timed } from "@muniment/engine/search/SearchMetrics"
 import type { MemoryVector } from "@muniment/engine/store/Commit"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { modelById } from "@muniment/models/ModelCatalog"
 import { Embedder } from "@muniment/models/Embedder"
+
+/** How long a write waits for its vectors: until they are there, or `Limits.vectorWaitMillis` if it is small. */
+export type VectorWait = "vectors" | undefined
+
+/** One entry per record; undefined where there is no vector yet. */
+export type PassageVectors = ReadonlyArray<MemoryVector | undefined>
+
+/** Memories of a namespace that were stored without a vector. */
+export interface MissingVectors {
+  readonly key: NamespaceKey
+  readonly count: number
+}
 
 export class TextEmbedding extends Context.Service<
   TextEmbedding,
   {
     readonly query: (text: string) => Effect.Effect<QueryVectors>
-    /** One entry per record; undefined where nothing could be embedded. */
-    readonly passages: (records: ReadonlyArray<MemoryRecord>) => Effect.Effect<ReadonlyArray<MemoryVector | undefined>>
+    /** Gives `store` the vectors that are there in time; what has none is noted when `store` has ended, however. */
+    readonly storing: <A, E, R>(
+      key: NamespaceKey,
+      records: ReadonlyArray<MemoryRecord>,
+      wait: VectorWait,
+      store: (vectors: PassageVectors) => Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E, R>
     /** Sets the models other than the default that still have vectors. */
     readonly setOlderModels: (models: Iterable<string>) => void
-    /** Waits until a record was passed on without a vector. */
-    readonly missed: Effect.Effect<void>
-    /** Records passed on without a vector since `forgetMissed`. */
-    readonly missedCount: () => number
-    readonly forgetMissed: () => void
+    /** Waits until something is noted. */
+    readonly untilMissing: Effect.Effect<void>
+    /** Takes the notes. */
+    readonly takeMissing: () => ReadonlyArray<MissingVectors>
+    /** Sum of the notes. */
+    readonly missingCount: () => number
   }
 >()("muniment/server/TextEmbedding") {
   static readonly layer = Layer.effect(
     this,
-    Effect.gen(function* () {
-      const embedder = yield* Embedder
-      const model = embedder.defaultModel
-      let inUse = model === undefined ? [] : [model]
-      let missedCount = 0
-      const missed = yield* Queue.sliding<void>(1)
-
-      const query = Effect.fn("TextEmbedding.query")(
-        function* (text: string) {
-          const vectors = new Map<string, Float32Array>()
-          for (const name of inUse) {
-            const vector = yield* Effect.result(embedder.embedQuery(text, name))
-            if (vector._tag === "Success") vectors.set(name, vector.success)
-          }
-          return vectors
-        },
-        (embedding) => timed("embedding", embedding)
-      )
-
-      const passages = Effect.fn("TextEmbedding.passages")(function* (records: ReadonlyArray<MemoryRecord>) {
-        if (model === undefined || records.length === 0) return records.map(() => undefined)
-        const vectors = yield* Effect.result(embedder.embedPassages(records.map(denseText), model))
-        if (vectors._tag === "Failure") {
-          missedCount += records.length
-          yield* Queue.offer(missed, undefined)
-          return records.map(() => undefined)
-        }
-        return vectors.success.map((values) => ({ model, values }))
-      })
-
-      const setOlderModels = (models: Iterable<string>) => {
-        const older = [...new Set(models)].filter((name) => name !== model && modelById(name) !== undefined)
-        inUse = model === undefined ? older : [model, ...older]
-      }
-
-      return {
-        query,
-        passages,
-        setOlderModels,
-        missed: Queue.take(missed),
-        missedCount: () => missedCount,
-        forgetMissed: () => {
-          missedCount = 0
-        }
-      }
-    })
+    Effect.suspend(() => make)
   )
 }
+
+const make = Effect.gen(function* () {
+  const embedder = yield* Embedder
+  const model = embedder.defaultModel
+  let inUse = model === undefined ? [] : [model]
+  const notes = new Map<string, MissingVectors>()
+  const noted = yield* Queue.sliding<void>(1)
+
+  const query = Effect.fn("TextEmbedding.query")(
+    function* (text: string) {
+      const vectors = new Map<string, Float32Array>()
+      for (const name of inUse) {
+        const vector = yield* Effect.result(embedder.embedQuery(text, name))
+        if (vector._tag === "Success") vectors.set(name, vector.success)
+      }
+      return vectors
+    },
+    (embedding) => timed("embedding", embedding)
+  )
+
+  const passages = Effect.fn("TextEmbedding.passages")(function* (
+    records: ReadonlyArray<MemoryRecord>,
+    wait: VectorWait
+  ): Effect.fn.Return<PassageVectors> {
+    const none = records.map(() => undefined)
+    if (model === undefined || records.length === 0) return none
+    const { queuedPassages } = yield* embedder.status
+    const isSmall = queuedPassages + records.length <= Limits.vectorWaitTextsMax
+    if (wait === undefined && !isSmall) return none
+    const vectors = embedder.embedPassages(records.map(denseText), model).pipe(
+      Effect.map((values) => values.map((each) => ({ model, values: each }))),
+      Effect.orElseSucceed(() => none)
+    )
+    if (wait === "vectors") return yield* vectors
+    return Option.getOrElse(yield* Effect.timeoutOption(vectors, Limits.vectorWaitMillis), () => none)
+  })
+
+  const note = (key: NamespaceKey, vectors: PassageVectors) => {
+    const count = vectors.filter((vector) => vector === undefined).length
+    if (model === undefined || count === 0) return
+    notes.set(key.tag, { key, count: count + (notes.get(key.tag)?.count ?? 0) })
+    Queue.offerUnsafe(noted, undefined)
+  }
+
+  return TextEmbedding.of({
+    query,
+    storing: Effect.fnUntraced(function* (key, records, wait, store) {
+      const vectors = yield* passages(records, wait)
+      // Noted last: the backlog must find the rows.
+      return yield* Effect.ensuring(
+        store(vectors),
+        Effect.sync(() => note(key, vectors))
+      )
+    }),
+    setOlderModels: (models) => {
+      const older = [...new Set(models)].filter((name) => name !== model && modelById(name) !== undefined)
+      inUse = model === undefined ? older : [model, ...older]
+    },
+    untilMissing: Queue.take(noted),
+    takeMissing: () => {
+      const taken = [...notes.values()]
+      notes.clear()
+      return taken
+    },
+    missingCount: () => notes.values().reduce((sum, { count }) => sum + count, 0)
+  })
+})

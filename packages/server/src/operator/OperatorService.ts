@@ -28,7 +28,7 @@ import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { Embedder } from "@muniment/models/Embedder"
 import { contentHash } from "@muniment/trust/CanonicalJson"
 import { DataDirectory } from "../DataDirectory.ts"
-import { Reembed } from "../jobs/Reembed.ts"
+import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { serviceVersion } from "../version.ts"
 
@@ -75,7 +75,7 @@ interface Parts {
   readonly registry: SchemaRegistry["Service"]
   readonly embedder: Embedder["Service"]
   readonly embedding: TextEmbedding["Service"]
-  readonly reembed: Reembed["Service"]
+  readonly backlog: VectorBacklog["Service"]
   readonly extractor: Extractor["Service"]
   /** Data directory. */
   readonly path: string
@@ -94,7 +94,7 @@ const make = Effect.fnUntraced(function* (options: {
     registry: yield* SchemaRegistry,
     embedder: yield* Embedder,
     embedding: yield* TextEmbedding,
-    reembed: yield* Reembed,
+    backlog: yield* VectorBacklog,
     extractor: yield* Extractor,
     path: (yield* DataDirectory).path,
     index: options.index,
@@ -118,10 +118,10 @@ const accountNamed = Effect.fnUntraced(function* ({ accounts }: Parts, name: str
 })
 
 const statusOf = Effect.fnUntraced(function* (parts: Parts) {
-  const { directory, embedder, extractor, host, index, isHnswMissing, path, reembed } = parts
+  const { directory, embedder, extractor, host, index, isHnswMissing, path, backlog } = parts
   const { state, reason, defaultModel } = yield* embedder.status
   const { open, quarantined, ballastBytes } = yield* host.status
-  const { pending } = yield* reembed.progress
+  const { pending } = yield* backlog.progress
   const { bavail, bsize } = statfsSync(path)
   const freeBytes = bavail * bsize
   return {
@@ -240,11 +240,12 @@ const importRecords = Effect.fn("OperatorService.importRecords")(function* (
   for (const [agentId, batch] of Map.groupBy(records, (record) => record.agentId)) {
     const key = yield* namespaceFor(parts, owner, agentId, batch)
     const whole = batch.map((record): MemoryRecord => ({ ...record, contentHash: contentHash(record) }))
-    const vectors = yield* parts.embedding.passages(whole)
-    imported += yield* parts.host.ask(key, {
-      _tag: "ImportRecords",
-      records: whole.map((record, at) => ({ record, vector: vectors[at] }))
-    })
+    imported += yield* parts.embedding.storing(key, whole, undefined, (vectors) =>
+      parts.host.ask(key, {
+        _tag: "ImportRecords",
+        records: whole.map((record, at) => ({ record, vector: vectors[at] }))
+      })
+    )
   }
   return { imported, skipped: records.length - imported }
 })

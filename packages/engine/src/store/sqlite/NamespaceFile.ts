@@ -149,22 +149,6 @@ export class NamespaceFile implements OpenNamespace {
     )
   }
 
-  slotsWithoutVector(
-    model: string,
-    afterSlot: number,
-    limit: number
-  ): Effect.Effect<ReadonlyArray<number>, StoreError> {
-    return guarded(() =>
-      this.#database
-        .prepare(
-          `SELECT slot FROM memory WHERE slot > ? AND NOT EXISTS
-           (SELECT 1 FROM vector WHERE vector.slot = memory.slot AND vector.model = ?) ORDER BY slot LIMIT ?`
-        )
-        .all(afterSlot, model, limit)
-        .map((row) => Number(row["slot"]))
-    )
-  }
-
   countWithoutVector(model: string): Effect.Effect<number, StoreError> {
     return guarded(() => {
       const row = this.#database
