@@ -162,7 +162,7 @@ describe("a message", () => {
     const expected = {
       speakers: ["Ann"],
       candidates: [
-        { eventAt: Date.parse(when), message: { position: 0, speaker: "Ann", traits: 5 } },
+        { eventAt: Date.parse(when), message: { position: 0, speaker: "Ann", traits: 13 } },
         { eventAt: undefined, message: undefined }
       ]
     }

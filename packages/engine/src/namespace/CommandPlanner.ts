@@ -80,7 +80,7 @@ export class CommandPlanner {
       const duplicates: Array<StoredMemories["duplicates"][number]> = []
       for (const [index, memory] of memories.entries()) {
         yield* yieldAfter(index)
-        const duplicate = skipsDuplicates && !memory.isReplacement ? yield* draft.duplicateOf(memory.record) : undefined
+        const duplicate = skipsDuplicates && isComparable(memory) ? yield* draft.duplicateOf(memory.record) : undefined
         // Read again here: a command may replace one memory twice, and the second replacement builds on the first.
         const target = memory.isReplacement ? yield* draft.find(memory.record.id) : undefined
         if (duplicate !== undefined) duplicates.push({ index, id: duplicate })
@@ -275,6 +275,10 @@ const advanceConversation = (conversation: ConversationCommit, draft: Draft): vo
 
 const earliest = (left: number | undefined, right: number | undefined): number | undefined =>
   left === undefined || right === undefined ? (left ?? right) : Math.min(left, right)
+
+/** Two messages with the same words are two messages. */
+const isComparable = ({ isReplacement, record }: PreparedMemory): boolean =>
+  !isReplacement && record.origin !== "conversation"
 
 const idsOf = (stored: ReadonlyArray<StoredRecord>) => stored.map(({ record }) => record.id)
 

@@ -7,12 +7,12 @@ import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { coversLife } from "./coversLife.ts"
+import { MessageDraft } from "./MessageDraft.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import type { CommandChanges, MemoryChange, MemoryVector, StoredRecord, StoredResult } from "../store/Commit.ts"
 import {
   isSameScope,
   isWithin,
-  scopeText,
   type ConversationChange,
   type ConversationErasure,
   type ConversationScope
@@ -22,15 +22,6 @@ import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { memoryColumns } from "../text/MemoryText.ts"
 
-/** What a group has stored of one conversation. */
-interface DraftedMessages {
-  readonly keys: Set<string>
-  /** Position of the next message. */
-  next: number
-  /** An erasure of the group came first, so the marks in the file no longer count. */
-  readonly isForgotten: boolean
-}
-
 export class Draft {
   /** When the group is planned: the reference time for expiry. */
   readonly nowMillis: number
@@ -38,9 +29,8 @@ export class Draft {
   readonly #store: OpenNamespace
   /** By id, in order of drafting; undefined: removed. */
   readonly #overlay = new Map<string, StoredRecord | undefined>()
-  /** By conversation. */
-  readonly #messages = new Map<string, DraftedMessages>()
-  readonly #group: Array<CommandChanges> = []
+  readonly #messages: MessageDraft
+  #group: Array<CommandChanges> = []
   #changes: Array<MemoryChange> = []
   #conversation: ConversationChange | undefined
   #changeCount = 0
@@ -51,6 +41,7 @@ export class Draft {
   constructor(state: NamespaceState, store: OpenNamespace, nowMillis: number) {
     this.#state = state
     this.#store = store
+    this.#messages = new MessageDraft(state, store)
     this.nowMillis = nowMillis
   }
 
@@ -138,24 +129,15 @@ export class Draft {
   }
 
   /**
-   * The record with its place in its conversation; undefined for a message that was stored there before, by the file
-   * or by the group. With `onlyIfThere`, one whose memory is gone is placed again. Other records stay as they are.
+   * The record, of a message with its position; undefined for a message that is stored in its conversation. With
+   * `onlyIfThere`, one whose memory is gone is placed again.
    */
   place(record: MemoryRecord, onlyIfThere: boolean): Effect.Effect<MemoryRecord | undefined, StoreError> {
     if (record.origin !== "conversation") return Effect.succeed(record)
-    return Effect.gen({ self: this }, function* () {
-      const key = record.sources?.[0]?.key
-      const messages = yield* this.#messagesOf(record)
-      if (key !== undefined) {
-        const stored = messages.isForgotten ? undefined : yield* this.#store.conversations.stored(record, [key])
-        const isKnown = stored?.has(key) === true && (!onlyIfThere || stored.get(key) !== undefined)
-        if (isKnown || messages.keys.has(key)) return undefined
-        messages.keys.add(key)
-      }
-      const position = record.position ?? messages.next
-      messages.next = Math.max(messages.next, position + 1)
-      return { ...record, position }
-    })
+    const isForgotten = this.#group.some(
+      ({ conversation }) => conversation?._tag === "Forget" && isWithin(record, conversation.within)
+    )
+    return this.#messages.place(record, { onlyIfThere, isForgotten })
   }
 
   /** Whether turns or the summary of the conversation were erased since the mark, or by this group; true when in doubt. */
@@ -173,6 +155,7 @@ export class Draft {
     // Deleted first so that the entry becomes the last one: the order tells which version is latest.
     this.#overlay.delete(record.id)
     this.#overlay.set(record.id, { slot, record })
+    this.#messages.change(slot, record, false)
     return { slot, record }
   }
 
@@ -181,6 +164,7 @@ export class Draft {
     this.#erases = true
     this.#add({ _tag: "Put", slot, record, columns: memoryColumns(record), vector })
     this.#overlay.set(record.id, { slot, record })
+    this.#messages.change(slot, record, false)
     return { slot, record }
   }
 
@@ -188,12 +172,14 @@ export class Draft {
     this.#replacesTags = true
     this.#add({ _tag: "Patch", slot, record, columns: memoryColumns(record) })
     this.#overlay.set(record.id, { slot, record })
+    this.#messages.change(slot, record, true)
   }
 
   remove(slot: number, id: string): void {
     this.#erases = true
     this.#add({ _tag: "Remove", slot })
     this.#overlay.set(id, undefined)
+    this.#messages.change(slot, undefined, false)
   }
 
   embed(slot: number, vector: MemoryVector): void {
@@ -224,17 +210,23 @@ export class Draft {
     this.#conversation = undefined
   }
 
-  /** What the group has stored of a conversation so far. */
-  #messagesOf(scope: ConversationScope): Effect.Effect<DraftedMessages, StoreError> {
-    const drafted = this.#messages.get(scopeText(scope))
-    if (drafted !== undefined) return Effect.succeed(drafted)
-    return Effect.map(this.#store.conversations.nextPosition(scope), (next) => {
-      const isForgotten = this.#group.some(
-        ({ conversation }) => conversation?._tag === "Forget" && isWithin(scope, conversation.within)
-      )
-      const messages: DraftedMessages = { keys: new Set(), next, isForgotten }
-      this.#messages.set(scopeText(scope), messages)
-      return messages
+  /** Gives messages the words of those around them, also committed ones whose neighbours change. The last step. */
+  get completeColumns(): Effect.Effect<void, StoreError> {
+    return Effect.map(this.#messages.columns, (columns) => {
+      const drafted = new Set<number>()
+      this.#group = this.#group.map((command) => ({
+        ...command,
+        changes: command.changes.map((change) => {
+          const complete = change._tag === "Put" || change._tag === "Patch" ? columns.get(change.slot) : undefined
+          if (complete === undefined) return change
+          drafted.add(change.slot)
+          return { ...change, columns: complete } as MemoryChange
+        })
+      }))
+      const others = [...columns].filter(([slot]) => !drafted.has(slot))
+      if (others.length === 0) return
+      const changes = others.map(([slot, complete]): MemoryChange => ({ _tag: "Reindex", slot, columns: complete }))
+      this.#group.push({ changes, idempotency: undefined })
     })
   }
 

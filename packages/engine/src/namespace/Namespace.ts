@@ -224,6 +224,7 @@ class Actor implements Namespace {
   #commit(draft: Draft, planned: ReadonlyArray<PlannedEntry>): Effect.Effect<void, StoreError> {
     return Effect.gen({ self: this }, function* () {
       if (!draft.isEmpty) {
+        yield* draft.completeColumns
         yield* this.#saved.discardOutdatedBy(draft)
         if (draft.outdatesCopies) yield* this.#store.discardCopies
         const firstSeq = this.#state.lastSeq + 1

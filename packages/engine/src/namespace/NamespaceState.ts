@@ -25,7 +25,9 @@ export class NamespaceState {
 
   /** `load` makes a state and fills it. */
   constructor(store: OpenNamespace, settings: IndexSettings) {
-    this.lexical = new LexicalIndex(store.postings)
+    this.lexical = new LexicalIndex(store.postings, {
+      isMessage: (slot) => this.table.row(slot)?.message !== undefined
+    })
     this.vectors = new NamespaceVectors(settings)
     this.#lastSeq = store.lastSeq
   }
@@ -83,6 +85,9 @@ export class NamespaceState {
         this.lexical.remove(change.slot)
         this.vectors.remove(change.slot, seq)
         this.#freeSlots.push(change.slot)
+        return
+      case "Reindex":
+        this.lexical.put(change.slot, change.columns)
         return
       case "Embed":
         this.vectors.embed(change.slot, seq, change.vector)

@@ -37,6 +37,9 @@ export const COLUMN_WEIGHTS: Readonly<Record<Column, number>> = {
   tags: 1
 }
 
+/** Of the column `neighbours` of a message, which holds four messages and not the turn around an extracted fact. */
+export const MESSAGE_NEIGHBOURS_WEIGHT = 0.25
+
 /**
  * Background documents that contain no query term, added to every count. Without them, a word found in two of three
  * memories would have no weight.
@@ -74,10 +77,14 @@ export const termScore = (idf: number, frequency: number, penalty: number): numb
   (idf * frequency * (K1 + 1)) / (frequency + penalty)
 
 /** Weighted frequency of occurrences by column (in the order of `COLUMNS`), rounded to float32 as the index stores it. */
-export const weightedFrequency = (counts: ArrayLike<number>): number => {
+export const weightedFrequency = (counts: ArrayLike<number>, isMessage = false): number => {
+  const weights = isMessage ? messageWeights : otherWeights
   let sum = 0
-  for (let column = 0; column < COLUMNS.length; column++) sum += COLUMN_WEIGHT_LIST[column]! * (counts[column] ?? 0)
+  for (let column = 0; column < COLUMNS.length; column++) sum += weights[column]! * (counts[column] ?? 0)
   return Math.fround(sum)
 }
 
-const COLUMN_WEIGHT_LIST = COLUMNS.map((column) => COLUMN_WEIGHTS[column])
+const otherWeights = COLUMNS.map((column) => COLUMN_WEIGHTS[column])
+const messageWeights = COLUMNS.map((column) =>
+  column === "neighbours" ? MESSAGE_NEIGHBOURS_WEIGHT : COLUMN_WEIGHTS[column]
+)

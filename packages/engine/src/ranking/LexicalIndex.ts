@@ -38,6 +38,7 @@ export class LexicalIndex {
   readonly #postings: Postings
   readonly #cache = new PostingCache()
   readonly #postingsCachedMax: number | undefined
+  readonly #isMessage: (slot: number) => boolean
   #lengths = new Uint32Array(SLOTS_MIN)
   /** 0: no document. Every `put` gives the slot a new stamp, which tells postings of its earlier documents. */
   #stamps = new Uint32Array(SLOTS_MIN)
@@ -55,8 +56,13 @@ export class LexicalIndex {
   #touchedCount = 0
   #epoch = 0
 
-  constructor(postings: Postings, options: { readonly postingsCachedMax?: number } = {}) {
+  /** `isMessage`: whether the document of a slot is a message, whose neighbours weigh less; asked after its commit. */
+  constructor(
+    postings: Postings,
+    options: { readonly postingsCachedMax?: number; readonly isMessage?: (slot: number) => boolean } = {}
+  ) {
     this.#postings = postings
+    this.#isMessage = options.isMessage ?? (() => false)
     this.#postingsCachedMax = options.postingsCachedMax
     postings.forEachLength((slot, tokens) => this.#occupy(slot, tokens))
   }
@@ -79,8 +85,10 @@ export class LexicalIndex {
         count.byColumn[column]!++
       }
     }
+    const isMessage = this.#isMessage(slot)
     for (const { list, byColumn } of counts.values()) {
-      this.#cache.change(list, () => list.append(slot, weightedFrequency(byColumn), stamp, this.#removals))
+      const frequency = weightedFrequency(byColumn, isMessage)
+      this.#cache.change(list, () => list.append(slot, frequency, stamp, this.#removals))
     }
     this.#trim()
   }
@@ -160,7 +168,7 @@ export class LexicalIndex {
     for (const [at, { slot, column, count }] of occurrences.entries()) {
       byColumn[column] = count
       if (occurrences[at + 1]?.slot === slot) continue
-      if (this.#occupied.has(slot)) list.push(slot, weightedFrequency(byColumn))
+      if (this.#occupied.has(slot)) list.push(slot, weightedFrequency(byColumn, this.#isMessage(slot)))
       byColumn.fill(0)
     }
     return list

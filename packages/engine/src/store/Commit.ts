@@ -26,6 +26,8 @@ export type MemoryChange =
   /** Replaces tags, expiry and `updatedAt`. */
   | (StoredRecord & { readonly _tag: "Patch"; readonly columns: MemoryColumns })
   | { readonly _tag: "Remove"; readonly slot: number }
+  /** Replaces the words of a message whose neighbours have changed. */
+  | { readonly _tag: "Reindex"; readonly slot: number; readonly columns: MemoryColumns }
   | { readonly _tag: "Embed"; readonly slot: number; readonly vector: MemoryVector }
 
 /** Result of a command under its idempotency key; `fingerprint` is the hash of the request. */

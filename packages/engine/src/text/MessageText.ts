@@ -21,7 +21,9 @@ export const messageTraits = {
   /** Every sentence is a question. */
   onlyAsks: 2,
   /** The message has the role `user`. */
-  isByUser: 4
+  isByUser: 4,
+  /** Short enough to give its words to the messages around it, and to receive theirs. */
+  isShort: 8
 } as const
 
 /** The message in a memory; undefined for memories of other kinds. */
@@ -44,7 +46,8 @@ export const traitsOf = (text: string, isByUser: boolean): number => {
   return (
     (statements.some((sentence) => ofSpeaker.test(sentence)) ? messageTraits.states : 0) |
     (sentences.length > 0 && statements.length === 0 ? messageTraits.onlyAsks : 0) |
-    (isByUser ? messageTraits.isByUser : 0)
+    (isByUser ? messageTraits.isByUser : 0) |
+    (text.length <= Limits.neighbourMessageLengthMax ? messageTraits.isShort : 0)
   )
 }
 

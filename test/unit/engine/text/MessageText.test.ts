@@ -33,7 +33,7 @@ describe("a message", () => {
 })
 
 describe("traits", () => {
-  const { isByUser, onlyAsks, states } = messageTraits
+  const { isByUser, isShort, onlyAsks, states } = messageTraits
   it.each([
     ["I moved to Rome.", states],
     ["Nice! im so happy for you", states],
@@ -50,7 +50,12 @@ describe("traits", () => {
     ["...", 0],
     ["", 0]
   ])("of %j", (text, traits) => {
-    expect(traitsOf(text, false)).toBe(traits)
-    expect(traitsOf(text, true)).toBe(traits | isByUser)
+    expect(traitsOf(text, false)).toBe(traits | isShort)
+    expect(traitsOf(text, true)).toBe(traits | isShort | isByUser)
+  })
+
+  it("of a text that is too long to have neighbours", () => {
+    expect(traitsOf("x".repeat(Limits.neighbourMessageLengthMax), false)).toBe(isShort)
+    expect(traitsOf("x".repeat(Limits.neighbourMessageLengthMax + 1), false)).toBe(0)
   })
 })

@@ -8,9 +8,11 @@
  */
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { Bitmap } from "../../bitmap/Bitmap.ts"
+import { scopeText, type ConversationScope } from "../../store/Conversations.ts"
 import type { MemoryRow } from "../../store/MemoryRow.ts"
 import { EventTimes } from "./EventTimes.ts"
 import { ExpiryQueue } from "./ExpiryQueue.ts"
+import { MessageOrder, placeOf } from "./MessageOrder.ts"
 import { SlotSet } from "./SlotSet.ts"
 import { VersionChain } from "./VersionChain.ts"
 
@@ -40,6 +42,8 @@ export class MemoryTable {
   readonly #tags = new Map<string, SlotSet>()
   /** Messages by the name of their speaker. */
   readonly #speakers = new Map<string, SlotSet>()
+  /** By conversation. */
+  readonly #messages = new Map<string, MessageOrder>()
   readonly #eventTimes = new EventTimes()
 
   /** Live memories, superseded versions included. */
@@ -107,6 +111,7 @@ export class MemoryTable {
     this.#liveCount++
     this.#setFilters(row, true)
     if (row.expiresAt !== undefined) this.#queueExpiry(row.slot, row.expiresAt)
+    this.#setPlace(row, true)
     if (row.uniqueKey === undefined) this.#setLatest(row.slot, true)
     else this.#changeChain(row.uniqueKey, (chain) => chain.add(row))
   }
@@ -123,8 +128,14 @@ export class MemoryTable {
     if (this.#live.has(slot)) this.#hide(row)
     this.#expired.delete(slot)
     if (row.uniqueKey !== undefined) this.#changeChain(row.uniqueKey, (chain) => chain.remove(row))
+    this.#setPlace(row, false)
     this.#rows[slot] = undefined
     this.#eventTimes.set(slot, undefined)
+  }
+
+  /** The messages of a conversation in order, expired ones included; undefined if it has none. */
+  messagesOf(scope: ConversationScope): MessageOrder | undefined {
+    return this.#messages.get(scopeText(scope))
   }
 
   /** The latest live version of a key. */
@@ -224,6 +235,17 @@ export class MemoryTable {
     for (const row of this.#rows) {
       if (row?.expiresAt !== undefined && this.#live.has(row.slot)) this.#expiry.push(row.slot, row.expiresAt)
     }
+  }
+
+  #setPlace(row: MemoryRow, member: boolean): void {
+    const place = placeOf(row)
+    if (place === undefined) return
+    const scope = scopeText(row)
+    let order = this.#messages.get(scope)
+    if (order === undefined) this.#messages.set(scope, (order = new MessageOrder()))
+    if (member) order.add(place)
+    else order.remove(place)
+    if (order.size === 0) this.#messages.delete(scope)
   }
 
   #idOf(slot: number | undefined): string | undefined {

@@ -92,6 +92,8 @@ export class CommitTransaction {
         this.#postings.remove(change.slot)
         return
       }
+      case "Reindex":
+        return this.#postings.put(change.slot, change.columns)
       case "Embed":
         return this.#putVector(change.slot, seq, change.vector.model, change.vector.values)
     }

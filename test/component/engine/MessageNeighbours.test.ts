@@ -1,0 +1,294 @@
+/**
+ * The words of the messages around a message, in its column `neighbours`: over a real file they equal those derived
+ * from the rows, after any sequence of commands; and what is erased is erased there too.
+ */
+import { describe, expect, it } from "@effect/vitest"
+import fc from "fast-check"
+import { Effect } from "effect"
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { Database } from "@muniment/sqlite/Database"
+import { Limits } from "@muniment/domain/Limits"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import type { Command } from "@muniment/engine/namespace/Commands"
+import { weighQuery } from "@muniment/engine/ranking/Bm25"
+import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
+import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
+import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
+import { memoryColumns } from "@muniment/engine/text/MemoryText"
+import {
+  creating,
+  engineOf,
+  messageRecord,
+  namespaceKey,
+  newMemory,
+  replacementOf
+} from "../../support/EngineFixtures.ts"
+import { repetitions } from "../../support/Repetitions.ts"
+import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+
+const key = namespaceKey()
+const fileIn = (directory: string) => join(directory, "namespaces", `${key.tag}.db`)
+
+const words = ["tea", "rome", "bicycle", "garden", "violin"]
+const long = "word ".repeat(Limits.neighbourMessageLengthMax / 5 + 1)
+
+interface Said {
+  readonly text: string
+  readonly threadId: string | undefined
+  readonly isExpired: boolean
+}
+
+const said: fc.Arbitrary<Said> = fc.record({
+  text: fc
+    .tuple(fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 3 }), fc.integer({ min: 0, max: 5 }))
+    .map(([some, dice]) => some.join(" ") + (dice === 0 ? ` ${long}` : "")),
+  threadId: fc.constantFrom("t", "t", undefined),
+  isExpired: fc.integer({ min: 0, max: 5 }).map((dice) => dice === 0)
+})
+
+type Step =
+  | { readonly do: "store"; readonly messages: ReadonlyArray<Said> }
+  | { readonly do: "import"; readonly message: Said; readonly position: number }
+  | { readonly do: "replace"; readonly which: number; readonly message: Said }
+  | { readonly do: "patch" | "remove"; readonly which: number }
+  | { readonly do: "sweep" | "forget" | "reopen" }
+
+const which = fc.nat(30)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("store" as const),
+      messages: fc.array(said, { minLength: 1, maxLength: 4 })
+    })
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("import" as const), message: said, position: fc.nat(12) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("replace" as const), which, message: said }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom("patch" as const, "remove" as const), which }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("sweep" as const, "forget" as const, "reopen" as const) }) }
+)
+
+/** Turns steps into commands; every message has a number of its own. */
+class Speaker {
+  #count = 0
+
+  command(given: Step): Command | undefined {
+    switch (given.do) {
+      case "store":
+        return creating(given.messages.map((message) => newMemory(this.#record(message))))
+      case "import":
+        return {
+          _tag: "ImportRecords",
+          records: [{ record: { ...this.#record(given.message), position: given.position }, vector: undefined }]
+        }
+      case "replace": {
+        const number = given.which % Math.max(1, this.#count)
+        return creating([replacementOf(messageRecord(number, given.message.text))])
+      }
+      case "patch":
+        return {
+          _tag: "PatchMemories",
+          ids: this.#ids(given.which),
+          patch: { tags: ["garden"] },
+          atMillis: 1,
+          idempotency: undefined
+        }
+      case "remove":
+        return { _tag: "RemoveMemories", ids: this.#ids(given.which), idempotency: undefined }
+      case "sweep":
+        return { _tag: "Sweep" }
+      case "forget":
+        return { _tag: "RemoveMatching", filter: { threadId: "t" } }
+      case "reopen":
+        return undefined
+    }
+  }
+
+  #ids(which: number) {
+    return [messageRecord(which % Math.max(1, this.#count), "").id]
+  }
+
+  #record({ isExpired, text, threadId }: Said) {
+    return messageRecord(this.#count++, text, { threadId, ...(isExpired && { expiresAt: 1 }) })
+  }
+}
+
+interface StoredMessage {
+  readonly slot: number
+  readonly text: string
+  readonly tags: ReadonlyArray<string>
+  readonly conversation: string
+}
+
+/** Messages of the file in the order of their conversations. */
+const messagesIn = (database: Database): ReadonlyArray<StoredMessage> =>
+  database
+    .prepare("SELECT slot, data, tags, subject_id, thread_id FROM memory ORDER BY position, created_seq")
+    .all()
+    .map((row) => ({
+      slot: Number(row["slot"]),
+      text: String((JSON.parse(String(row["data"])) as { text: string }).text),
+      tags: JSON.parse(String(row["tags"])) as ReadonlyArray<string>,
+      conversation: JSON.stringify([row["subject_id"], row["thread_id"]])
+    }))
+
+const tokensOf = (text: string) => memoryColumns(messageRecord(0, text)).main.join(" ")
+const isShort = ({ text }: StoredMessage) => text.length <= Limits.neighbourMessageLengthMax
+
+const neighboursExpected = (messages: ReadonlyArray<StoredMessage>): ReadonlyMap<number, string> => {
+  const expected = new Map<number, string>()
+  for (const conversation of Map.groupBy(messages, (message) => message.conversation).values()) {
+    for (const [at, message] of conversation.entries()) {
+      const around = [...conversation.slice(Math.max(0, at - 2), at), ...conversation.slice(at + 1, at + 3)]
+      const given = isShort(message) ? around.filter(isShort) : []
+      expected.set(message.slot, given.map(({ text }) => tokensOf(text)).join(" "))
+    }
+  }
+  return expected
+}
+
+const expectDerived = (directory: string) => {
+  const database = new Database({ filename: fileIn(directory) })
+  const messages = messagesIn(database)
+  const stored = database.prepare("SELECT rowid AS slot, main, tags, neighbours FROM fulltext ORDER BY rowid").all()
+  const expected = neighboursExpected(messages)
+  expect(stored.map((row) => ({ ...row }))).toEqual(
+    messages
+      .toSorted((left, right) => left.slot - right.slot)
+      .map(({ slot, tags, text }) => ({
+        slot,
+        main: tokensOf(text),
+        tags: tags.join(" "),
+        neighbours: expected.get(slot)
+      }))
+  )
+  database.close()
+}
+
+/** The image's scores equal those of a new index over the file. */
+const expectSameScores = (directory: string) =>
+  Effect.gen(function* () {
+    const host = yield* NamespaceHost
+    const database = new Database({ filename: fileIn(directory) })
+    const fresh = new LexicalIndex(new SqlitePostings(database.handle), { isMessage: () => true })
+    const live = yield* host.read(key, (reader, now) => {
+      const query = weighQuery(words, reader.statistics(words, {}, now))
+      const { candidates } = reader.candidates(query, new Map(), {}, now)
+      return { query, scores: candidates.map(({ lexicalScore, slot }) => [slot, lexicalScore] as const) }
+    })
+    const scores = fresh.score(live.query, Bitmap.of(live.scores.map(([slot]) => slot)))
+    for (const [slot, score] of live.scores) expect(scores.of(slot).score).toBe(score)
+    database.close()
+  })
+
+const run = async (batches: ReadonlyArray<ReadonlyArray<Step>>) => {
+  const directory = temporaryDirectory()
+  const speaker = new Speaker()
+  const sessions: Array<Array<ReadonlyArray<Step>>> = [[]]
+  for (const batch of batches) {
+    sessions.at(-1)!.push(batch)
+    if (batch.some((one) => one.do === "reopen")) sessions.push([])
+  }
+  for (const session of sessions) {
+    const program = Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      for (const batch of session) {
+        const commands = batch.flatMap((one) => speaker.command(one) ?? [])
+        yield* Effect.all(
+          commands.map((command) => Effect.ignore(host.ask(key, command))),
+          { concurrency: "unbounded" }
+        )
+        yield* host.ask(key, creating([newMemory(messageRecord(900, "anchor", { subjectId: "other" }))]))
+        expectDerived(directory)
+        yield* expectSameScores(directory)
+      }
+    })
+    await Effect.runPromise(Effect.provide(program, engineOf(directory)))
+  }
+}
+
+describe("the words of the messages around a message", () => {
+  it("equal those derived from the rows after any sequence of commands", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(step, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 8 }), run),
+      { numRuns: repetitions(40) }
+    )
+  })
+
+  it("follow the corners: between two, at both ends, in a conversation of one", async () => {
+    const message = (text: string): Said => ({ text, threadId: "t", isExpired: false })
+    const store = (...texts: ReadonlyArray<string>): Step => ({ do: "store", messages: texts.map(message) })
+    await run([
+      [store("tea")],
+      [store("rome", "bicycle", "garden"), store("violin", "tea", "rome")],
+      [{ do: "remove", which: 2 }],
+      [{ do: "remove", which: 0 }],
+      [{ do: "replace", which: 3, message: message(long) }],
+      [{ do: "replace", which: 3, message: message("tea again") }],
+      [{ do: "reopen" }],
+      [
+        { do: "patch", which: 4 },
+        { do: "remove", which: 5 }
+      ],
+      [{ do: "import", message: message("violin"), position: 1 }],
+      [{ do: "forget" }, store("bicycle", "rome")]
+    ])
+  })
+
+  it.effect("let a message be found by what was said around it, and weigh less than its own", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const texts = ["where do you live", "in lisbon", "nice", "and you", "far away"]
+      yield* host.ask(key, creating(texts.map((text, number) => newMemory(messageRecord(number, text)))))
+      const scores = yield* host.read(key, (reader, now) => {
+        const query = weighQuery(["lisbon"], reader.statistics(["lisbon"], {}, now))
+        return new Map(
+          reader.candidates(query, new Map(), {}, now).candidates.map(({ id, lexicalScore }) => [id, lexicalScore])
+        )
+      })
+      const scoreOf = (number: number) => scores.get(messageRecord(number, "").id) ?? 0
+      expect([0, 1, 2, 3].every((number) => scoreOf(number) > 0)).toBe(true)
+      expect(scoreOf(4)).toBe(0)
+      for (const number of [0, 2, 3]) expect(scoreOf(1)).toBeGreaterThan(scoreOf(number))
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+})
+
+const canary = "zanzibarquux"
+
+const filesWith = (directory: string): ReadonlyArray<string> =>
+  readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((name) => {
+    const path = join(directory, name)
+    return statSync(path).isFile() && readFileSync(path).includes(canary)
+  })
+
+describe("a word of a message", () => {
+  const conversation = (fields = {}) =>
+    creating(
+      ["before", "and before", `the word is ${canary}`, "after", "and after"].map((text, number) =>
+        newMemory(messageRecord(number, text, { threadId: "t", ...(number === 2 && fields) }))
+      )
+    )
+  const middle = messageRecord(2, "").id
+  const removals: ReadonlyArray<readonly [string, object, Command]> = [
+    ["that is removed", {}, { _tag: "RemoveMemories", ids: [middle], idempotency: undefined }],
+    ["that expires", { expiresAt: 0 }, { _tag: "Sweep" }],
+    ["that is corrected", {}, creating([replacementOf(messageRecord(2, "the word is another", { threadId: "t" }))])],
+    ["of a conversation that is forgotten", {}, { _tag: "RemoveMatching", filter: { threadId: "t" } }],
+    ["that is too old", {}, { _tag: "RemoveCreatedBefore", beforeMillis: 1_003 }]
+  ]
+  it.effect.each(removals)("%s is in no file afterwards", ([, fields, removal]) => {
+    const directory = temporaryDirectory()
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* host.ask(key, conversation(fields))
+      yield* host.ask(key, creating([newMemory(messageRecord(9, "elsewhere"))]))
+      expect(filesWith(directory)).not.toEqual([])
+      yield* host.ask(key, removal)
+      yield* host.maintain
+      expect(filesWith(directory)).toEqual([])
+      expectDerived(directory)
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+})
