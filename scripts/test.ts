@@ -2,6 +2,9 @@
  * `npm test`: runs vitest over unit, component, integration, property, simulation and crash tests and prints
  * `N passed, N failed` as its last line, counted from vitest's JSON report. `--long` runs the tests
  * named `*.long.test.ts` too; other arguments go to vitest (`npm test -- test/unit/client`).
+ *
+ * Files that fail run once more, alone, because a busy machine must not fail a test. What passes only then is named at
+ * the end: it is a fault to mend, of the test or of the service.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -9,11 +12,17 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { fetchModel } from "@muniment/models/ModelFiles"
 
+interface FileResult {
+  readonly name: string
+  readonly status: string
+  readonly assertionResults: ReadonlyArray<{ readonly status: string; readonly fullName: string }>
+}
+
 interface Report {
   readonly numPassedTests: number
   readonly numFailedTests: number
   readonly numPendingTests: number
-  readonly testResults: ReadonlyArray<{ readonly status: string; readonly assertionResults: ReadonlyArray<unknown> }>
+  readonly testResults: ReadonlyArray<FileResult>
 }
 
 export interface Tally {
@@ -35,30 +44,76 @@ export const tallyOf = (report: Report, exitCode: number | null): Tally => {
 /** Beside the default model: the tests of re-embedding change from the one to the other. */
 const secondModel = "all-minilm-l6-v2-q8"
 
+/** More than this is no accident of a busy machine. */
+const retriedFilesMax = 5
+
+/**
+ * The failed files of a run that may run once more: none if there are too many, or if an error lies outside all files.
+ */
+export const retriedFiles = (report: Report, exitCode: number | null): ReadonlyArray<string> => {
+  const failed = report.testResults.filter(({ status }) => status === "failed").map(({ name }) => name)
+  return exitCode !== 0 && failed.length <= retriedFilesMax ? failed : []
+}
+
+/** The report after the files `retried` ran again: their second results instead of their first. */
+export const mergeReports = (first: Report, second: Report, retried: ReadonlyArray<string>): Report => {
+  const testResults = [...first.testResults.filter(({ name }) => !retried.includes(name)), ...second.testResults]
+  const count = (status: string): number =>
+    testResults.flatMap(({ assertionResults }) => assertionResults.filter((test) => test.status === status)).length
+  return {
+    testResults,
+    numPassedTests: count("passed"),
+    numFailedTests: count("failed"),
+    numPendingTests: first.numPendingTests
+  }
+}
+
+const root = resolve(import.meta.dirname, "..")
+
 const main = async (): Promise<number> => {
-  const root = resolve(import.meta.dirname, "..")
   await bringSecondModel(process.env["MUNIMENT_MODELS_DIR"] ?? join(root, "models"))
   const args = process.argv.slice(2)
+  const isLong = args.includes("--long")
+  const wanted = args.filter((argument) => argument !== "--long")
+  const first = runVitest(wanted, isLong)
+  const retried = retriedFiles(first.report, first.status)
+  const { report, status } = retried.length === 0 ? first : retry(first.report, retried, isLong)
+  const tally = tallyOf(report, status)
+  if (tally.skipped > 0) process.stdout.write(`${tally.skipped} skipped\n`)
+  process.stdout.write(`${tally.passed} passed, ${tally.failed} failed\n`)
+  return status === 0 && tally.failed === 0 ? 0 : 1
+}
+
+interface Run {
+  readonly report: Report
+  readonly status: number | null
+}
+
+const runVitest = (args: ReadonlyArray<string>, isLong: boolean): Run => {
   const reports = mkdtempSync(join(tmpdir(), "muniment-test-"))
   const reportFile = join(reports, "report.json")
   try {
     const vitest = [join(root, "node_modules", "vitest", "vitest.mjs"), "run", "--reporter=default", "--reporter=json"]
-    const { status } = spawnSync(
-      process.execPath,
-      [...vitest, `--outputFile.json=${reportFile}`, ...args.filter((argument) => argument !== "--long")],
-      {
-        cwd: root,
-        stdio: "inherit",
-        env: { ...process.env, MUNIMENT_LONG_TESTS: args.includes("--long") ? "1" : "0" }
-      }
-    )
-    const tally = tallyOf(readReport(reportFile), status)
-    if (tally.skipped > 0) process.stdout.write(`${tally.skipped} skipped\n`)
-    process.stdout.write(`${tally.passed} passed, ${tally.failed} failed\n`)
-    return status === 0 && tally.failed === 0 ? 0 : 1
+    const { status } = spawnSync(process.execPath, [...vitest, `--outputFile.json=${reportFile}`, ...args], {
+      cwd: root,
+      stdio: "inherit",
+      env: { ...process.env, MUNIMENT_LONG_TESTS: isLong ? "1" : "0" }
+    })
+    return { report: readReport(reportFile), status }
   } finally {
     rmSync(reports, { recursive: true, force: true })
   }
+}
+
+const retry = (first: Report, retried: ReadonlyArray<string>, isLong: boolean): Run => {
+  process.stdout.write(`\nOnce more, alone: ${retried.join(", ")}\n`)
+  const again = runVitest([...retried, "--maxWorkers=1"], isLong)
+  const failedFirst = first.testResults.flatMap(({ assertionResults }) =>
+    assertionResults.filter(({ status }) => status === "failed").map(({ fullName }) => fullName)
+  )
+  process.stdout.write(`Failed beside the others (a fault to mend even where it passed alone):\n`)
+  for (const name of failedFirst) process.stdout.write(`  ${name}\n`)
+  return { report: mergeReports(first, again.report, retried), status: again.status }
 }
 
 /** Quick when it is there. Without it the tests that need it fail and say so; the others run. */

@@ -2,7 +2,7 @@
 import { openApiDocument } from "@muniment/domain/api/OpenApiDocument"
 import { describe, expect, it } from "vitest"
 import { openApiFaults } from "../../../scripts/openapi.ts"
-import { tallyOf } from "../../../scripts/test.ts"
+import { mergeReports, retriedFiles, tallyOf } from "../../../scripts/test.ts"
 
 describe("the tally of the tests", () => {
   const report = { numPassedTests: 5, numFailedTests: 0, numPendingTests: 0, testResults: [] }
@@ -11,13 +11,44 @@ describe("the tally of the tests", () => {
     expect(tallyOf({ ...report, numFailedTests: 2 }, 1)).toEqual({ passed: 5, failed: 2, skipped: 0 })
   })
   it("counts a file that could not be loaded", () => {
-    expect(tallyOf({ ...report, testResults: [{ status: "failed", assertionResults: [] }] }, 1).failed).toBe(1)
+    const testResults = [{ name: "a.test.ts", status: "failed", assertionResults: [] }]
+    expect(tallyOf({ ...report, testResults }, 1).failed).toBe(1)
   })
   it("counts an error outside every test", () => {
     expect(tallyOf(report, 1).failed).toBe(1)
   })
   it("is clean when all passed", () => {
     expect(tallyOf(report, 0)).toEqual({ passed: 5, failed: 0, skipped: 0 })
+  })
+})
+
+describe("files that run once more", () => {
+  const file = (name: string, ...statuses: ReadonlyArray<string>) => ({
+    name,
+    status: statuses.includes("failed") ? "failed" : "passed",
+    assertionResults: statuses.map((status, at) => ({ status, fullName: `${name} ${at}` }))
+  })
+  const reportOf = (...testResults: ReadonlyArray<ReturnType<typeof file>>) => ({
+    numPassedTests: 0,
+    numFailedTests: 0,
+    numPendingTests: 0,
+    testResults
+  })
+
+  it("are those that failed, unless they are many", () => {
+    expect(retriedFiles(reportOf(file("a", "passed"), file("b", "passed", "failed")), 1)).toEqual(["b"])
+    expect(retriedFiles(reportOf(...["a", "b", "c", "d", "e", "f"].map((name) => file(name, "failed"))), 1)).toEqual([])
+    expect(retriedFiles(reportOf(file("a", "passed")), 1)).toEqual([])
+  })
+  it("count with their second results", () => {
+    const first = reportOf(file("a", "passed"), file("b", "passed", "failed"))
+    const merged = mergeReports(first, reportOf(file("b", "passed", "passed")), ["b"])
+    expect(tallyOf(merged, 0)).toEqual({ passed: 3, failed: 0, skipped: 0 })
+    expect(tallyOf(mergeReports(first, reportOf(file("b", "failed", "passed")), ["b"]), 1).failed).toBe(1)
+  })
+  it("fail where they do not run at all", () => {
+    const first = reportOf(file("b", "failed"))
+    expect(tallyOf(mergeReports(first, reportOf(), ["b"]), 1).failed).toBe(1)
   })
 })
 
