@@ -268,9 +268,9 @@ const isStale = Effect.fnUntraced(function* (conversation: ConversationCommit, d
 })
 
 const advanceConversation = (conversation: ConversationCommit, draft: Draft): void => {
-  const { context, expiresAt, processed, scope, summary, turns } = conversation
-  const summaryExpiresAt = earliest(expiresAt, context?.expiresAt)
-  draft.changeConversation({ _tag: "Advance", scope, processed, turns, summary, expiresAt, summaryExpiresAt })
+  const { context, isForced: _isForced, ...advance } = conversation
+  const summaryExpiresAt = earliest(advance.expiresAt, context?.expiresAt)
+  draft.changeConversation({ _tag: "Advance", expiresAt: undefined, ...advance, summaryExpiresAt })
 }
 
 const earliest = (left: number | undefined, right: number | undefined): number | undefined =>

@@ -6,7 +6,7 @@
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import type { MemoryRecord, MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
-import type { ConversationScope, ConversationTurn } from "../store/Conversations.ts"
+import type { ConversationScope, ConversationTurn, PendingReading } from "../store/Conversations.ts"
 import type { ErasureMark } from "../store/ErasureLog.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 
@@ -84,6 +84,10 @@ export interface ConversationCommit {
   readonly expiresAt?: number | undefined
   /** Earlier turns and summary that the extraction has read; absent: none. */
   readonly context?: ReadContext | undefined
+  /** An extraction that is to follow; kept until a commit `reads` it. */
+  readonly awaits?: PendingReading | undefined
+  /** Id of the awaited extraction that this commit carries out, or gives up. */
+  readonly reads?: string | undefined
 }
 
 /** Derived data inherits the expiry and the erasure of its sources. */

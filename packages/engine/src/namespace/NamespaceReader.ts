@@ -14,7 +14,7 @@ import { isMatching, newerFirst, rank, type FusionQuery } from "../ranking/Fusio
 import type { LexicalScores } from "../ranking/LexicalIndex.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { MemoryRow } from "../store/MemoryRow.ts"
-import type { ConversationContext, ConversationScope, StoredMessages } from "../store/Conversations.ts"
+import type { ConversationContext, ConversationScope, StoredMessages, ScopedReading } from "../store/Conversations.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import type { Plan } from "../vectors/planner/Planner.ts"
@@ -213,6 +213,11 @@ export class NamespaceReader {
   /** The messages among `keys` that were stored as memories: their memory's id, undefined if it is gone. */
   storedMessages(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<StoredMessages, StoreError> {
     return this.#store.conversations.stored(scope, keys)
+  }
+
+  /** Extractions that are to follow a commit of messages, oldest first. */
+  pendingReadings(limit: number): Effect.Effect<ReadonlyArray<ScopedReading>, StoreError> {
+    return this.#store.conversations.pendingReadings(limit)
   }
 
   /** Whether a command with this idempotency key was committed within `Limits.idempotencyRetentionMillis`. */

@@ -3,8 +3,9 @@
  * memory), and the newest turns and a summary as context of the next extraction.
  *
  * Invariants: a message is marked as stored in the commit that stores its memory; the mark outlives the memory, until
- * the conversation is forgotten; positions in a conversation ascend and are not used twice; marks of read messages, turns and summary commit together with the memories taken from the messages; a conversation keeps
- * `Limits.conversationContextMax` turns; reads never return expired data; removing a memory also erases the turns
+ * the conversation is forgotten; positions in a conversation ascend and are not used twice; marks of read messages,
+ * turns and summary commit together with the memories taken from the messages; an extraction that is to follow is kept
+ * until the commit that carries it out; a conversation keeps `Limits.conversationContextMax` turns; reads never return expired data; removing a memory also erases the turns
  * that it names as sources, and the summary of its conversation.
  */
 import type { Effect } from "effect"
@@ -22,6 +23,24 @@ export interface ConversationTurn {
   readonly key: string
   readonly role: "user" | "assistant" | "system"
   readonly content: string
+}
+
+/** An extraction that is to follow a commit of messages: what it needs beside the messages. */
+export interface PendingReading {
+  readonly id: string
+  /** Oldest first: `key` marks the message as stored, `readKey` as read. */
+  readonly messages: ReadonlyArray<{ readonly key: string; readonly readKey: string }>
+  /** Kinds to look for; undefined: all. */
+  readonly kinds: ReadonlyArray<string> | undefined
+  /** `YYYY-MM-DD`. */
+  readonly conversationDate: string
+  /** Expiry of what is extracted, milliseconds. */
+  readonly expiresAt: number | undefined
+}
+
+/** A pending extraction and its conversation. */
+export interface ScopedReading extends PendingReading {
+  readonly scope: ConversationScope
 }
 
 export interface KeptTurn extends ConversationTurn {
@@ -53,6 +72,9 @@ export interface ConversationAdvance {
   readonly expiresAt: number | undefined
   /** Expiry of the summary, milliseconds: it also contains earlier turns. */
   readonly summaryExpiresAt: number | undefined
+  readonly awaits?: PendingReading | undefined
+  /** Id of the pending extraction that this commit ends. */
+  readonly reads?: string | undefined
 }
 
 export type ConversationErasure =
@@ -81,6 +103,8 @@ export interface Conversations {
   readonly stored: (scope: ConversationScope, keys: ReadonlyArray<string>) => Effect.Effect<StoredMessages, StoreError>
   /** Position of the next message that is stored in the conversation. */
   readonly nextPosition: (scope: ConversationScope) => Effect.Effect<number, StoreError>
+  /** Extractions that are to follow, oldest first. */
+  readonly pendingReadings: (limit: number) => Effect.Effect<ReadonlyArray<ScopedReading>, StoreError>
   /** Whether an erasure would change anything. */
   readonly finds: (erasure: ConversationErasure) => Effect.Effect<boolean, StoreError>
   /** Removes a portion of the expired turns and summaries; returns how many. */

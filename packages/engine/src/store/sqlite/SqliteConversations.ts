@@ -15,6 +15,7 @@ import {
   type Conversations,
   type ConversationScope,
   type KeptTurn,
+  type ScopedReading,
   type StoredMessages
 } from "../Conversations.ts"
 import { ErasureLog, type ErasureMark } from "../ErasureLog.ts"
@@ -100,6 +101,10 @@ export class SqliteConversations implements Conversations {
     })
   }
 
+  pendingReadings(limit: number): Effect.Effect<ReadonlyArray<ScopedReading>, StoreError> {
+    return guarded(() => this.#database.prepare(pendingSql).all(limit).map(readingOf))
+  }
+
   finds(erasure: ConversationErasure): Effect.Effect<boolean, StoreError> {
     return guarded(() => {
       if (erasure._tag === "DropTurns")
@@ -171,7 +176,7 @@ export class SqliteConversations implements Conversations {
   }
 
   #advance(change: ConversationAdvance, atMillis: number): void {
-    const { scope, processed, turns, summary, expiresAt, summaryExpiresAt } = change
+    const { awaits, expiresAt, processed, reads, scope, summary, summaryExpiresAt, turns } = change
     const database = this.#database
     const conversation = this.#ensure(scope)
     const mark = database.prepare(markReadSql)
@@ -186,6 +191,12 @@ export class SqliteConversations implements Conversations {
         .prepare("UPDATE conversation SET summary = ?, summary_at = ?, summary_expires_at = ? WHERE id = ?")
         .run(summary, atMillis, summaryExpiresAt ?? null, conversation)
     }
+    if (awaits !== undefined) {
+      const { conversationDate, id, kinds, messages } = awaits
+      const [keys, names] = [JSON.stringify(messages), kinds === undefined ? null : JSON.stringify(kinds)]
+      database.prepare(awaitSql).run(id, conversation, keys, names, conversationDate, awaits.expiresAt ?? null)
+    }
+    if (reads !== undefined) database.prepare("DELETE FROM conversation_pending WHERE id = ?").run(reads)
     this.#noteExpiry(change)
   }
 
@@ -221,6 +232,22 @@ const turnOf = (columns: Readonly<Record<string, unknown>>): KeptTurn => {
   }
 }
 
+const readingOf = (columns: Readonly<Record<string, unknown>>): ScopedReading => {
+  const kinds = textOf(columns["kinds"])
+  return {
+    id: String(columns["id"]),
+    scope: { subjectId: textOf(columns["subject_id"]), threadId: textOf(columns["thread_id"]) },
+    messages: JSON.parse(String(columns["messages"])) as ScopedReading["messages"],
+    kinds: kinds === undefined ? undefined : (JSON.parse(kinds) as ReadonlyArray<string>),
+    conversationDate: String(columns["conversation_date"]),
+    expiresAt: timeOf(columns["expires_at"])
+  }
+}
+
+const awaitSql = `INSERT OR IGNORE INTO conversation_pending (id, conversation, messages, kinds, conversation_date, expires_at)
+  VALUES (?, ?, ?, ?, ?, ?)`
+const pendingSql = `SELECT conversation_pending.id AS id, subject_id, thread_id, messages, kinds, conversation_date, expires_at
+  FROM conversation_pending JOIN conversation ON conversation.id = conversation ORDER BY conversation_pending.rowid LIMIT ?`
 const noSummary = "summary = NULL, summary_at = NULL, summary_expires_at = NULL"
 const foundSql = "INSERT OR IGNORE INTO conversation (scope, subject_id, thread_id) VALUES (?, ?, ?)"
 const markReadSql = `INSERT INTO conversation_mark (conversation, key, is_read) VALUES (?, ?, 1)

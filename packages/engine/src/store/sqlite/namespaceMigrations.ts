@@ -114,6 +114,15 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
         ALTER TABLE conversation ADD COLUMN next_position INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE conversation_mark ADD COLUMN is_read INTEGER NOT NULL DEFAULT 1;
         ALTER TABLE conversation_mark ADD COLUMN memory TEXT;
+        CREATE TABLE conversation_pending (
+          id TEXT PRIMARY KEY,
+          conversation INTEGER NOT NULL REFERENCES conversation(id) ON DELETE CASCADE,
+          messages TEXT NOT NULL,
+          kinds TEXT,
+          conversation_date TEXT NOT NULL,
+          expires_at REAL
+        ) STRICT;
+        CREATE INDEX conversation_pending_conversation ON conversation_pending(conversation);
       `)
   }
 ]

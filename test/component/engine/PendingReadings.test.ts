@@ -1,0 +1,75 @@
+/** Extractions that are to follow a commit of messages: kept with it, ended by the commit that carries them out. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { ConversationCommit } from "@muniment/engine/namespace/Commands"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import type { PendingReading } from "@muniment/engine/store/Conversations"
+import {
+  engineOf,
+  extracting,
+  memoryRecord,
+  messageRecord,
+  namespaceKey,
+  turnOf
+} from "../../support/EngineFixtures.ts"
+import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+
+const key = namespaceKey()
+
+const readingOf = (number: number, fields: Partial<PendingReading> = {}): PendingReading => ({
+  id: `reading ${number}`,
+  messages: [{ key: turnOf(number).key, readKey: turnOf(number).key }],
+  kinds: undefined,
+  conversationDate: "2026-01-02",
+  expiresAt: undefined,
+  ...fields
+})
+
+/** Stores message `number` and awaits its extraction. */
+const storing = (number: number, reading = readingOf(number), conversation: Partial<ConversationCommit> = {}) => {
+  const scope = conversation.scope ?? {}
+  const message = messageRecord(number, `text ${number}`, scope)
+  return ask(extracting([], [message], { isForced: true, awaits: reading, ...conversation }))
+}
+const ask = (command: Parameters<NamespaceHost["Service"]["ask"]>[1]) =>
+  NamespaceHost.use((host) => host.ask(key, command))
+const pending = NamespaceHost.use((host) => host.readRecords(key, (reader) => reader.pendingReadings(10)))
+
+describe("an extraction that is to follow", () => {
+  it.effect("is there when the file is opened again, oldest first, and once", () => {
+    const directory = temporaryDirectory()
+    const named = readingOf(2, { kinds: ["home"], expiresAt: 4e12 })
+    return Effect.gen(function* () {
+      yield* Effect.gen(function* () {
+        yield* storing(1)
+        yield* storing(2, named, { scope: { subjectId: "s", threadId: "t" } })
+        yield* storing(1)
+      }).pipe(Effect.provide(engineOf(directory)))
+      expect(yield* Effect.provide(pending, engineOf(directory))).toEqual([
+        { ...readingOf(1), scope: {} },
+        { ...named, scope: { subjectId: "s", threadId: "t" } }
+      ])
+    })
+  })
+
+  it.effect("ends with the commit that reads it, and with its conversation", () =>
+    Effect.gen(function* () {
+      yield* storing(1)
+      yield* storing(2)
+      yield* storing(3, readingOf(3), { scope: { threadId: "t" } })
+      yield* ask(extracting([1], [memoryRecord(9, "read")], { reads: "reading 1" }))
+      expect((yield* pending).map(({ id }) => id)).toEqual(["reading 2", "reading 3"])
+      yield* ask({ _tag: "RemoveMatching", filter: { threadId: "t" } })
+      expect((yield* pending).map(({ id }) => id)).toEqual(["reading 2"])
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+
+  it.effect("stays when the commit is stale, because others read the message first", () =>
+    Effect.gen(function* () {
+      yield* storing(1)
+      yield* ask(extracting([1]))
+      yield* ask(extracting([1], [memoryRecord(9, "again")], { reads: "reading 1" }))
+      expect(yield* pending).toHaveLength(1)
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+})
