@@ -9,7 +9,8 @@ import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
 import { VectorArena } from "@muniment/engine/vectors/arena/VectorArena"
 import { weighQuery } from "@muniment/engine/ranking/Bm25"
 import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
-import type { Candidate, FusionQuery } from "@muniment/engine/ranking/Fusion"
+import type { ScoredQuery } from "@muniment/engine/ranking/Evidence"
+import type { Candidate } from "@muniment/engine/ranking/Fusion"
 import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
 import { queryTerms } from "@muniment/engine/text/Tokenizer"
@@ -22,7 +23,7 @@ export interface SlotCandidate extends Candidate {
 /** Every memory of the corpus scored for one question. */
 export interface Scored {
   readonly candidates: ReadonlyArray<SlotCandidate>
-  readonly query: FusionQuery
+  readonly query: ScoredQuery
 }
 
 export interface QueryVector {

@@ -22,7 +22,7 @@ export const lexical: Ranking = ({ candidates }) =>
 export const dense: Ranking = ({ candidates }) => slots(candidates, cosineOf)
 
 export const fused: Ranking = ({ candidates, query }) =>
-  fuse(candidates, query, RANKING_DEPTH).map(({ candidate }) => candidate.slot)
+  fuse(candidates, query, { limit: RANKING_DEPTH }).map(({ candidate }) => candidate.slot)
 
 /** .6 lexical + .4 dense, each stretched to 0..1 over the union of both lists. */
 export const minMax: Ranking = ({ candidates }) => {

@@ -4,7 +4,7 @@
  * first.
  */
 import { B, COLUMN_WEIGHTS, K1, weighQuery } from "@muniment/engine/ranking/Bm25"
-import { calibrationOf } from "@muniment/engine/ranking/Calibration"
+import { calibrationOf, cosineScaleOf } from "@muniment/engine/ranking/Calibration"
 import { COLUMNS, columnsLength, memoryColumns } from "@muniment/engine/text/MemoryText"
 import { queryTerms } from "@muniment/engine/text/Tokenizer"
 import type { Corpus } from "./Locomo.ts"
@@ -29,7 +29,7 @@ export const shippedWeights = (modelId: string): Weights => ({
   when: COLUMN_WEIGHTS.when,
   k1: K1,
   b: B,
-  cosine: calibrationOf(modelId).cosineWeight
+  cosine: calibrationOf(false, true).score.cosine * cosineScaleOf(modelId).factor
 })
 
 interface Postings {

@@ -175,7 +175,7 @@ describe("parameters", () => {
     const hits = await alice.search({ query: "walrus", explain: "true" })
     expect(hits.map(({ explain }) => explain.rank)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
     for (const { explain, quality } of hits) {
-      expect(Object.keys(explain).sort()).toEqual(["dense", "fused", "lexical", "rank"])
+      expect(Object.keys(explain).sort()).toEqual(["dense", "fused", "lexical", "rank", "score", "terms"])
       expect(explain.fused).toBe(quality.relevance)
     }
     const [plain] = await alice.search({ query: "walrus", explain: "false" })

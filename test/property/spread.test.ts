@@ -93,7 +93,7 @@ const answer = Effect.fnUntraced(function* (keys: ReadonlyArray<NamespaceKey>, a
   const { text, filter, limit, minRelevance, hasVector } = asked
   const vectors = new Map(hasVector ? [[model, vectorOf(text)]] : [])
   const { hits } = yield* search.search(keys, { text, vectors, filter, limit, minRelevance })
-  return hits.map(({ memory, ranked }) => ({ id: memory.id, relevance: ranked.relevance, lexical: ranked.lexical }))
+  return hits.map(({ memory, ranked }) => ({ id: memory.id, relevance: ranked.relevance, order: ranked.order }))
 })
 
 const answers = (made: ReadonlyArray<Made>, asked: ReadonlyArray<Asked>, agents: number) =>

@@ -277,11 +277,24 @@ export const MemoryView = Schema.Struct({
 })
 export type MemoryView = typeof MemoryView.Type
 
+/** One term of a ranking score. */
+export const ExplainedTerm = Schema.Struct({
+  term: Schema.Literals(["words", "meaning", "states", "onlyAsks", "speaks", "inRange", "nearRange"]),
+  value: Schema.Finite,
+  weight: Schema.Finite,
+  adds: Schema.Finite.annotate({ description: "Value times weight." }),
+  meaning: Schema.String.annotate({ description: "What the term says, in words." })
+})
+
 export const HitExplanation = Schema.Struct({
-  lexical: Schema.Finite,
-  dense: Schema.NullOr(Schema.Finite),
-  fused: Schema.Finite,
-  rank: Schema.Int
+  lexical: Schema.Finite.annotate({ description: "Share of the greatest possible score by words, 0 to 1." }),
+  dense: Schema.NullOr(Schema.Finite).annotate({ description: "Cosine of the embeddings; null: no vector." }),
+  fused: Schema.Finite.annotate({ description: "As `quality.relevance`." }),
+  rank: Schema.Int,
+  score: Schema.Finite.annotate({
+    description: "What hits are ordered by: log-odds of the sum of the terms, comparable between kinds."
+  }),
+  terms: Schema.Array(ExplainedTerm).annotate({ description: "What the score is the sum of." })
 })
 export type HitExplanation = typeof HitExplanation.Type
 

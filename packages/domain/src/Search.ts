@@ -123,10 +123,16 @@ export const SearchParameters = {
     })
   ),
   ...clockParameters,
+  newerFirst: Schema.optionalKey(
+    Schema.Boolean.annotate({
+      description:
+        "Of two messages of one speaker that say nearly the same, the newer goes first among the first five hits of a question about the present; default true."
+    })
+  ),
   explain: Schema.optionalKey(
     Schema.Boolean.annotate({
       description:
-        "Add lexical, dense and fused scores to each hit, and to the answer how the vectors of each agent were searched."
+        "Add to each hit its scores and what they are the sum of, and to the answer how the vectors of each agent were searched."
     })
   )
 }

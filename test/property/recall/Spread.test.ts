@@ -57,7 +57,7 @@ const search = (
     })
   })
   const fusion = { scoreBound: query.scoreBound, termCount: terms.length, modelId }
-  return fuse(candidates, fusion, 20).map(({ candidate, ...ranked }) => ({ ...ranked, id: candidate.id }))
+  return fuse(candidates, fusion, { limit: 20 }).map(({ candidate, ...ranked }) => ({ ...ranked, id: candidate.id }))
 }
 
 describe("recall", () => {

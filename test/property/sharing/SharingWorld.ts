@@ -170,6 +170,7 @@ export const recall = Effect.fnUntraced(function* (
       candidates: undefined,
       askedAtMillis: undefined,
       timeZone: undefined,
+      newerFirst: true,
       explain: true,
       ...query,
       ...reach

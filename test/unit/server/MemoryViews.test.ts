@@ -1,4 +1,5 @@
 /** Records as callers see them (contract: Memories): name clashes, absent fields, internal fields. */
+import { rank } from "@muniment/engine/ranking/Fusion"
 import { describe, expect, it } from "vitest"
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import { exportedMemory, memoryEntry, memoryView, searchHit } from "@muniment/server/memories/MemoryViews"
@@ -59,15 +60,19 @@ describe("a memory", () => {
       slot: 0,
       namespace: "0"
     }
-    const ranked = { candidate, relevance: 0.5, lexical: 0.25, isFullLexicalMatch: true }
+    const ranked = rank(candidate, { scoreBound: 8, termCount: 1, modelId: undefined })
     const plain = searchHit({ memory, ranked }, 1, false, undefined)
-    expect(plain).toMatchObject({ source: "own", quality: { relevance: 0.5, confidence: 1 } })
+    expect(plain).toMatchObject({ source: "own", quality: { relevance: ranked.relevance, confidence: 1 } })
     for (const name of ["explain", "grantor", "metadata"]) expect(plain).not.toHaveProperty(name)
-    expect(searchHit({ memory, ranked }, 3, true, undefined).explain).toEqual({
+    expect(searchHit({ memory, ranked }, 3, true, undefined).explain).toMatchObject({
       lexical: 0.25,
       dense: null,
-      fused: 0.5,
-      rank: 3
+      fused: ranked.relevance,
+      rank: 3,
+      terms: [
+        { term: "words", value: 0.25, weight: 1, adds: 0.25 },
+        { term: "meaning", value: 0, weight: 0, adds: 0 }
+      ]
     })
   })
 

@@ -10,7 +10,8 @@ import { firstAfter } from "./firstAfter.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import { SearchCandidate } from "./SearchCandidate.ts"
 import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
-import { isMatching, newerFirst, rank, type FusionQuery } from "../ranking/Fusion.ts"
+import type { ScoredQuery } from "../ranking/Evidence.ts"
+import { isMatching, newerFirst, rank } from "../ranking/Fusion.ts"
 import type { LexicalScores } from "../ranking/LexicalIndex.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { MemoryRow } from "../store/MemoryRow.ts"
@@ -69,10 +70,10 @@ export class NamespaceReader {
     return this.#state.lexical.statistics(terms, this.#at(nowMillis).allowed(filter))
   }
 
-  /** Speakers of the visible messages: names, or roles of those without; in no order. */
-  speakers(filter: MemoryFilter, nowMillis: number): ReadonlyArray<string> {
+  /** Speakers of the visible messages that `isWanted` lets through: names, or roles of those without; in no order. */
+  speakers(filter: MemoryFilter, nowMillis: number, isWanted: (speaker: string) => boolean): ReadonlyArray<string> {
     const table = this.#at(nowMillis)
-    return table.speakersIn(table.allowed(filter))
+    return table.hasMessages ? table.speakersIn(table.allowed(filter), isWanted) : []
   }
 
   /** Second phase: the best by words and the best by meaning, each with both scores. */
@@ -106,7 +107,7 @@ export class NamespaceReader {
   /** Number of visible memories that match, candidates or not; for attestations. */
   countMatching(
     query: WeightedQuery,
-    fusion: FusionQuery,
+    fusion: ScoredQuery,
     queryVectors: QueryVectors,
     filter: MemoryFilter,
     nowMillis: number

@@ -1,35 +1,111 @@
 /**
- * Constants that turn a lexical score and a cosine into one relevance. Fitted by `bench/retrieval/calibrate.ts` on
- * LoCoMo (figures: README.md in this folder).
+ * Constants of score and relevance, by what is ranked (messages of a conversation, other memories) and by what is known
+ * of it (a cosine, or words alone). Where they come from and how far they can be trusted: README.md in this folder.
  *
- *     relevance = 1 / (1 + exp(-(intercept + slope * (lexical + cosineWeight * cosine))))
+ *     score     = words + cosineWeight * cosine + the weights of the other terms      orders a ranking
+ *     order     = slope * score + intercept                                          the score as log-odds
+ *     evidence  = intercept + each estimate * its value                              log-odds of being evidence
+ *     relevance = 1 / (1 + exp(-evidence)); of a message the smaller of this and 1 / (1 + exp(-order))
  *
- * lexical = BM25F divided by its bound for the query, 0..1. Intercept and slope fit the probability that a memory
- * with this sum answers the query, against the best hit of a query whose answer was never stored, at prior odds of
- * 35 to 65: at 0.35 both are equally likely, above it the memory "probably matches".
+ * As log-odds, scores of messages and of other memories, with a vector or without, are on one scale.
  */
 
-export interface FusedCalibration {
-  readonly cosineWeight: number
-  readonly slope: number
-  readonly intercept: number
+/** What speaks for a candidate, apart from its words and its cosine. Values are 0 or 1. */
+export const traitNames = ["states", "onlyAsks", "speaks", "inRange", "nearRange"] as const
+export type TraitName = (typeof traitNames)[number]
+
+export interface Calibration {
+  readonly score: Readonly<Record<TraitName, number>> & {
+    readonly cosine: number
+    readonly slope: number
+    readonly intercept: number
+  }
+  readonly evidence: Readonly<Partial<Record<TraitName, number>>> & {
+    readonly cosine: number
+    /** Of `words * ln(1 + bound) / 3`: how much of the query was found, times how much it asked for. */
+    readonly coverage: number
+    readonly words: number
+    /** Of `ln(1 + bound)`. */
+    readonly bound: number
+    /** Of the share of the query's terms that occur. */
+    readonly matched: number
+    readonly intercept: number
+  }
+  /** Whether relevance never exceeds what the score alone says. */
+  readonly isCapped: boolean
 }
 
-/** For searches without a model, and for memories that have no vector yet. */
-export const lexicalCalibration: FusedCalibration = { cosineWeight: 0, slope: 9.33, intercept: -3.14 }
+/** Fitted on LoCoMo and on chats between people; checked on others. */
+const messageScore = { states: 0.08, onlyAsks: -0.06, speaks: 0.15, inRange: 0.13, nearRange: 0.1 }
+/** Half of a message's: more gained nothing on LoCoMo. */
+const memoryScore = { states: 0, onlyAsks: 0, speaks: 0, inRange: 0.07, nearRange: 0.05 }
+
+const message: Calibration = {
+  score: { ...messageScore, cosine: 3.2, slope: 5.16, intercept: -18.5 },
+  evidence: {
+    cosine: 21.1,
+    coverage: 6.24,
+    words: -1.32,
+    bound: 0.56,
+    matched: 1.21,
+    states: 1.27,
+    onlyAsks: -1.79,
+    speaks: 0.31,
+    inRange: 0.17,
+    intercept: -25.3
+  },
+  isCapped: true
+}
+
+const messageByWords: Calibration = {
+  score: { ...messageScore, cosine: 0, slope: 6.84, intercept: -6.5 },
+  evidence: {
+    cosine: 0,
+    coverage: 9.02,
+    words: 0.35,
+    bound: 0.7,
+    matched: 2.16,
+    states: 1.3,
+    onlyAsks: -0.24,
+    speaks: 1.32,
+    intercept: -11.95
+  },
+  isCapped: true
+}
+
+const memory: Calibration = {
+  score: { ...memoryScore, cosine: 2, slope: 8.75, intercept: -19.52 },
+  evidence: { cosine: 21.19, coverage: 7.02, words: -1.13, bound: 0.89, matched: 1.94, intercept: -26.5 },
+  isCapped: false
+}
+
+const memoryByWords: Calibration = {
+  score: { ...memoryScore, cosine: 0, slope: 9.21, intercept: -4.92 },
+  evidence: { cosine: 0, coverage: 8.18, words: -1.47, bound: 0.95, matched: 3.11, intercept: -9.98 },
+  isCapped: false
+}
+
+export const calibrationOf = (isMessage: boolean, hasCosine: boolean): Calibration =>
+  isMessage ? (hasCosine ? message : messageByWords) : hasCosine ? memory : memoryByWords
+
+/** Reads the cosines of a model on the scale of e5-small-v2: `offset + factor * cosine`. */
+export interface CosineScale {
+  readonly factor: number
+  readonly offset: number
+}
 
 /** Models differ in their range of cosines (MiniLM 0 to 0.7, e5 0.7 to 0.95), so each has its own row. */
-const byModel: Readonly<Record<string, FusedCalibration>> = {
-  "all-minilm-l6-v2-q8": { cosineWeight: 0.3, slope: 8.9, intercept: -4.19 },
-  "all-minilm-l6-v2-w8": { cosineWeight: 0.3, slope: 8.88, intercept: -4.19 },
-  "e5-small-v2-q8": { cosineWeight: 2, slope: 8.41, intercept: -16.59 },
-  "bge-small-en-v15-q8": { cosineWeight: 0.6, slope: 9, intercept: -6.34 }
+const scales: Readonly<Record<string, CosineScale>> = {
+  "e5-small-v2-q8": { factor: 1, offset: 0 },
+  "all-minilm-l6-v2-q8": { factor: 0.159, offset: 0.737 },
+  "all-minilm-l6-v2-w8": { factor: 0.158, offset: 0.737 },
+  "bge-small-en-v15-q8": { factor: 0.321, offset: 0.609 }
 }
 
 /**
- * An unknown model gets a medium weight and e5's high cosines as background: it ranks well and understates
- * relevance, so that an unmeasured model does not claim matches.
+ * An unknown model gets a medium factor, and its cosines read as low ones: it ranks well and understates relevance, so
+ * that an unmeasured model does not claim matches.
  */
-const fallback: FusedCalibration = { cosineWeight: 0.6, slope: 9.32, intercept: -7.66 }
+const fallback: CosineScale = { factor: 0.332, offset: 0.531 }
 
-export const calibrationOf = (modelId: string): FusedCalibration => byModel[modelId] ?? fallback
+export const cosineScaleOf = (modelId: string): CosineScale => scales[modelId] ?? fallback

@@ -1,38 +1,25 @@
 /**
  * One ranking from the candidates of all namespaces: cut to the best by words and the best by meaning, score, sort,
- * cut to the limit. Absolute fusion: the relevance of a candidate depends on itself, the query and the statistics of
- * the visible memories, not on other candidates. So relevance is comparable between queries, and the ranking is
- * sorted by it.
+ * cut to the limit. Absolute fusion: score and relevance of a candidate depend on itself, the query and the statistics
+ * of the visible memories, not on other candidates. So relevance is comparable between queries.
  */
 import { Limits } from "@muniment/domain/Limits"
-import { calibrationOf, lexicalCalibration } from "./Calibration.ts"
+import { evidenceOf, orderOf, relevanceOf } from "./Evidence.ts"
+import type { Evidence, ScoredCandidate, ScoredQuery } from "./Evidence.ts"
 
-export interface Candidate {
+export interface Candidate extends ScoredCandidate {
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly createdAt: number
-  /** BM25F; 0 when no term matches. */
-  readonly lexicalScore: number
-  readonly matchedTerms: number
-  /** With the query's vector; undefined if the memory has no vector yet, or the search has no model. */
-  readonly cosine: number | undefined
-  /** Model behind `cosine`; a namespace may still hold vectors of another model than the query's. */
-  readonly modelId?: string | undefined
-}
-
-export interface FusionQuery {
-  readonly scoreBound: number
-  readonly termCount: number
-  /** Model of the query's vector; undefined for a search by words alone. */
-  readonly modelId: string | undefined
 }
 
 export interface Ranked<C extends Candidate> {
   readonly candidate: C
-  /** 0..1, 4 digits; descending over the ranking. */
+  readonly evidence: Evidence
+  /** Log-odds; descending over the ranking. */
+  readonly order: number
+  /** 0..1, 4 digits. */
   readonly relevance: number
-  /** Share of the query's greatest possible lexical score, 0..1. */
-  readonly lexical: number
   readonly isFullLexicalMatch: boolean
 }
 
@@ -40,24 +27,30 @@ export interface Ranked<C extends Candidate> {
 export const MATCHING_RELEVANCE_MIN = 0.35
 const RELEVANCE_STEPS = 10_000
 
+export interface Page {
+  readonly limit: number
+  readonly minRelevance?: number | undefined
+  /** Candidates by words, and by meaning, that are ranked. */
+  readonly candidatesMax?: number | undefined
+}
+
 export const fuse = <C extends Candidate>(
   candidates: ReadonlyArray<C>,
-  query: FusionQuery,
-  limit: number,
-  candidatesMax: number = Limits.searchCandidatesMax
+  query: ScoredQuery,
+  { candidatesMax = Limits.searchCandidatesMax, limit, minRelevance = 0 }: Page
 ): ReadonlyArray<Ranked<C>> => {
   const ranked = shortlist(candidates, query, candidatesMax).map((candidate) => rank(candidate, query))
   return first(
-    ranked,
+    minRelevance > 0 ? ranked.filter(({ relevance }) => relevance >= minRelevance) : ranked,
     limit,
-    (left, right) => right.relevance - left.relevance || newerFirst(left.candidate, right.candidate)
+    (left, right) => right.order - left.order || newerFirst(left.candidate, right.candidate)
   )
 }
 
 /** The candidates that are among the best by words or by meaning. */
 const shortlist = <C extends Candidate>(
   candidates: ReadonlyArray<C>,
-  { modelId }: FusionQuery,
+  { modelId }: ScoredQuery,
   candidatesMax: number
 ): ReadonlyArray<C> => {
   const isComparable = ({ cosine }: C) => modelId !== undefined && cosine !== undefined
@@ -74,18 +67,14 @@ const shortlist = <C extends Candidate>(
   ]
 }
 
-/** Relevance of one candidate; `fuse` gives the same number. */
-export const rank = <C extends Candidate>(candidate: C, query: FusionQuery): Ranked<C> => {
-  const lexical = query.scoreBound > 0 ? Math.min(1, candidate.lexicalScore / query.scoreBound) : 0
-  const cosine = query.modelId === undefined ? undefined : candidate.cosine
-  const modelId = candidate.modelId ?? query.modelId
-  const { cosineWeight, slope, intercept } =
-    modelId === undefined || cosine === undefined ? lexicalCalibration : calibrationOf(modelId)
-  const evidence = intercept + slope * (lexical + cosineWeight * (cosine ?? 0))
+/** One candidate alone; `fuse` gives the same. */
+export const rank = <C extends Candidate>(candidate: C, query: ScoredQuery): Ranked<C> => {
+  const evidence = evidenceOf(candidate, query)
   return {
     candidate,
-    relevance: Math.round(RELEVANCE_STEPS / (1 + Math.exp(-evidence))) / RELEVANCE_STEPS,
-    lexical,
+    evidence,
+    order: orderOf(evidence),
+    relevance: Math.round(RELEVANCE_STEPS * relevanceOf(evidence)) / RELEVANCE_STEPS,
     isFullLexicalMatch: query.termCount > 0 && candidate.matchedTerms === query.termCount
   }
 }

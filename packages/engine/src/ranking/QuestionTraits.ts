@@ -52,22 +52,24 @@ const wordsOf = (question: string): Pick<QuestionTraits, "words" | "capitals"> =
 /** The shortest beginning of a name that stands for it: "Deb" for Deborah. */
 const NICKNAME_LENGTH_MIN = 3
 
+/** Whether the question may name this speaker: by the first word of the name, or a beginning of it. */
+export const mayName = (traits: QuestionTraits, speaker: string): boolean => naming(traits, speaker) !== undefined
+
 /**
- * The one among `speakers` whom the question names, by the first word of the name or a beginning of it; undefined if it
- * names none or several. A whole name beats a beginning: "Sam" is Sam, where there is also a Samantha.
+ * The one among `speakers` whom the question names; undefined if it names none or several. A whole name beats a
+ * beginning: "Sam" is Sam, where there is also a Samantha.
  */
 export const namedSpeaker = (traits: QuestionTraits, speakers: Iterable<string>): string | undefined => {
-  const whole: Array<string> = []
-  const begun: Array<string> = []
-  for (const speaker of speakers) {
-    const [first] = tokenize(speaker, 1)
-    if (first === undefined) continue
-    if (traits.words.has(first)) whole.push(speaker)
-    else if (isBegun(traits, first)) begun.push(speaker)
-  }
-  const named = whole.length > 0 ? whole : begun
+  const distinct = [...new Set(speakers)]
+  const whole = distinct.filter((speaker) => naming(traits, speaker) === "whole")
+  const named = whole.length > 0 ? whole : distinct.filter((speaker) => mayName(traits, speaker))
   return named.length === 1 ? named[0] : undefined
 }
 
-const isBegun = ({ capitals }: QuestionTraits, name: string): boolean =>
-  capitals.values().some((word) => word.length >= NICKNAME_LENGTH_MIN && name.startsWith(word))
+const naming = ({ capitals, words }: QuestionTraits, speaker: string): "whole" | "begun" | undefined => {
+  const [first] = tokenize(speaker, 1)
+  if (first === undefined) return undefined
+  if (words.has(first)) return "whole"
+  const isBegun = capitals.values().some((word) => word.length >= NICKNAME_LENGTH_MIN && first.startsWith(word))
+  return isBegun ? "begun" : undefined
+}

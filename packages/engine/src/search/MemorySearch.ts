@@ -12,7 +12,11 @@ import { NamespaceHost, type ReadError } from "../host/NamespaceHost.ts"
 import type { ListPosition, NamespacePlan, QueryVectors } from "../namespace/NamespaceReader.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
 import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.ts"
-import { fuse, newerFirst, type FusionQuery, type Ranked } from "../ranking/Fusion.ts"
+import type { ScoredQuery } from "../ranking/Evidence.ts"
+import { NEWER_FIRST_HITS } from "../ranking/NewerFirst.ts"
+import { fuse, newerFirst, type Ranked } from "../ranking/Fusion.ts"
+import { mayName, namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/QuestionTraits.ts"
+import { presentFirst } from "./presentFirst.ts"
 import { lookAtAll, vectorsAt, versionsAt } from "./readNamespaces.ts"
 import { timed } from "./SearchMetrics.ts"
 import type { MemoryVector } from "../store/Commit.ts"
@@ -26,6 +30,11 @@ export interface MemoryQuery {
   readonly filter: MemoryFilter
   readonly limit: number
   readonly minRelevance: number
+  /** The caller's clock, for times that the text names: milliseconds (default: now) and IANA zone (UTC). */
+  readonly askedAtMillis?: number | undefined
+  readonly timeZone?: string | undefined
+  /** Whether the newer of two messages that say nearly the same goes first. */
+  readonly newerFirst?: boolean | undefined
   /** Candidates by words, and by meaning, of each namespace; default `Limits.searchCandidatesMax`. */
   readonly candidates?: number | undefined
   /** The part of a namespace that a grant shows; undefined for the caller's own namespace: all of it. */
@@ -98,7 +107,7 @@ const search = Effect.fn("MemorySearch.search")(function* (
   query: MemoryQuery
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
-  const weighted = yield* timed("statistics", weigh(host, namespaces, query, nowMillis))
+  const { fusion, traits, weighted } = yield* timed("statistics", weigh(host, namespaces, query, nowMillis))
   const looked = yield* timed(
     "candidates",
     lookAtAll(host, namespaces, (reader, _now, key) =>
@@ -107,18 +116,23 @@ const search = Effect.fn("MemorySearch.search")(function* (
   )
   const plans = looked.flatMap((part) => part.plans)
   yield* Effect.logDebug("vectors were searched", { plans })
-  const ranking = yield* timed(
+  const isReordered = query.newerFirst === true && traits.isPresent
+  const fused = yield* timed(
     "fusion",
     Effect.sync(() =>
       fuse(
         looked.flatMap((part) => part.candidates),
-        fusionOf(weighted, query),
-        query.limit,
-        // A single namespace has already cut its lists.
-        looked.length === 1 ? Infinity : query.candidates
-      ).filter(({ relevance }) => relevance >= query.minRelevance)
+        fusion,
+        {
+          limit: isReordered ? Math.max(query.limit, NEWER_FIRST_HITS) : query.limit,
+          minRelevance: query.minRelevance,
+          // A single namespace has already cut its lists.
+          candidatesMax: looked.length === 1 ? Infinity : query.candidates
+        }
+      )
     )
   )
+  const ranking = isReordered ? (yield* presentFirst(host, namespaces, fused)).slice(0, query.limit) : fused
   const places = ranking.map(({ candidate }) => candidate)
   const memories = yield* timed("records", versionsAt(host, namespaces, places))
   const hits = ranking.flatMap((ranked): ReadonlyArray<MemoryHit> => {
@@ -134,9 +148,9 @@ const countMatching = Effect.fn("MemorySearch.countMatching")(function* (
   query: MemoryQuery
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
-  const weighted = yield* weigh(host, namespaces, query, nowMillis)
+  const { fusion, weighted } = yield* weigh(host, namespaces, query, nowMillis)
   const counts = yield* lookAtAll(host, namespaces, (reader, _now, key) =>
-    reader.countMatching(weighted, fusionOf(weighted, query), query.vectors, filterFor(query, key), nowMillis)
+    reader.countMatching(weighted, fusion, query.vectors, filterFor(query, key), nowMillis)
   )
   return counts.reduce((sum, count) => sum + count, 0)
 })
@@ -162,19 +176,32 @@ const list = Effect.fn("MemorySearch.list")(function* (
   }
 })
 
-/** First round: the query's terms, weighted by the statistics of all visible memories. */
-const weigh = (
+/** First round: the query's terms, weighted by the statistics of all visible memories, and whom it names of them. */
+const weigh = Effect.fnUntraced(function* (
   host: NamespaceHost["Service"],
   namespaces: ReadonlyArray<NamespaceKey>,
   query: MemoryQuery,
   nowMillis: number
-): Effect.Effect<WeightedQuery, ReadError> => {
+) {
   const terms = queryTerms(query.text)
-  return Effect.map(
-    lookAtAll(host, namespaces, (reader, _now, key) => reader.statistics(terms, filterFor(query, key), nowMillis)),
-    (statistics) => weighQuery(terms, sumStatistics(statistics))
+  const traits = questionTraits(query.text, {
+    nowMillis: query.askedAtMillis ?? nowMillis,
+    timeZone: query.timeZone
+  })
+  const parts = yield* lookAtAll(host, namespaces, (reader, _now, key) => {
+    const filter = filterFor(query, key)
+    return {
+      statistics: reader.statistics(terms, filter, nowMillis),
+      speakers: reader.speakers(filter, nowMillis, (speaker) => mayName(traits, speaker))
+    }
+  })
+  const weighted = weighQuery(terms, sumStatistics(parts.map(({ statistics }) => statistics)))
+  const speaker = namedSpeaker(
+    traits,
+    parts.flatMap(({ speakers }) => speakers)
   )
-}
+  return { weighted, traits, fusion: fusionOf(weighted, query, traits, speaker) }
+})
 
 /** The query's filter within the scope of a grant. */
 const filterFor = ({ filter, scopeOf }: MemoryQuery, key: NamespaceKey): MemoryFilter => {
@@ -182,8 +209,14 @@ const filterFor = ({ filter, scopeOf }: MemoryQuery, key: NamespaceKey): MemoryF
   return scope === undefined ? filter : { ...filter, anyOf: scope }
 }
 
-const fusionOf = (weighted: WeightedQuery, { vectors }: MemoryQuery): FusionQuery => ({
+const fusionOf = (
+  weighted: WeightedQuery,
+  { vectors }: MemoryQuery,
+  { isFirstPerson, ranges }: QuestionTraits,
+  speaker: string | undefined
+): ScoredQuery => ({
   scoreBound: weighted.scoreBound,
   termCount: weighted.terms.length,
-  modelId: [...vectors.keys()][0]
+  modelId: [...vectors.keys()][0],
+  asked: { speaker, isFirstPerson, ranges }
 })

@@ -10,6 +10,7 @@ import type {
   MemoryView,
   SearchHit
 } from "@muniment/domain/Memory"
+import { explainedTerms } from "@muniment/engine/ranking/Explanation"
 import type { MemoryHit } from "@muniment/engine/search/MemorySearch"
 
 export const memoryEntry = (memory: MemoryVersion): MemoryEntry => ({
@@ -40,10 +41,12 @@ export const searchHit = (
   ...(grantor === undefined ? { source: "own" } : { source: "shared", grantor, metadata: sharedMetadata(memory) }),
   ...(explain && {
     explain: {
-      lexical: ranked.lexical,
+      lexical: ranked.evidence.words,
       dense: ranked.candidate.cosine ?? null,
       fused: ranked.relevance,
-      rank
+      rank,
+      score: Math.round(ranked.order * 1e4) / 1e4,
+      terms: explainedTerms(ranked.evidence)
     }
   })
 })

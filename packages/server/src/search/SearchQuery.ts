@@ -24,6 +24,8 @@ export interface SearchQuery extends SearchReach {
   /** The caller's clock, for times that the text names: milliseconds (default: the service's) and IANA zone (UTC). */
   readonly askedAtMillis: number | undefined
   readonly timeZone: string | undefined
+  /** The newer of two messages that say nearly the same goes first. */
+  readonly newerFirst: boolean
   /** How many of the best by words, and by meaning, are ranked; default `Limits.searchCandidatesMax`. */
   readonly candidates: number | undefined
   /** Adds scores to each hit, and how vectors were searched to the answer. */
@@ -38,7 +40,8 @@ export const searchQuery = Effect.fnUntraced(function* (
   parameters: SearchRequestParameters,
   grants: string | undefined
 ) {
-  const { explain = false, limit, minRelevance = 0, mode = "llm", now, query, scope = "all", timeZone } = parameters
+  const { explain = false, limit, minRelevance = 0, mode = "llm", newerFirst = true, now, query } = parameters
+  const { scope = "all", timeZone } = parameters
   const filter = yield* filterOf(parameters)
   if (limit !== undefined && limit > Limits.searchResultsMax && mode !== "map") return yield* limitTooLarge
   const base = {
@@ -49,6 +52,7 @@ export const searchQuery = Effect.fnUntraced(function* (
     explain,
     scope,
     grants,
+    newerFirst,
     ...clockOf(now, timeZone),
     candidates: undefined
   }
@@ -80,6 +84,7 @@ export const searchBatch = (
     filter: filters,
     limit,
     minRelevance: 0,
+    newerFirst: true,
     ...clockOf(now, timeZone),
     candidates: undefined,
     explain: false,

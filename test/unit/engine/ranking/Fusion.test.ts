@@ -16,16 +16,16 @@ const byBoth = { ...byWords, modelId: "e5-small-v2-q8" }
 const ids = (ranking: ReadonlyArray<{ readonly candidate: Candidate }>) => ranking.map(({ candidate: { id } }) => id)
 
 describe("fuse", () => {
-  it("orders by relevance, ties newer first, then by id descending", () => {
+  it("orders by score, ties newer first, then by id descending", () => {
     const strong = candidate("a", { lexicalScore: 10, matchedTerms: 2 })
     const old = candidate("b", { lexicalScore: 5, matchedTerms: 1 })
     const fresh = candidate("c", { lexicalScore: 5, matchedTerms: 1, createdAt: 9 })
     const twin = candidate("d", { lexicalScore: 5, matchedTerms: 1 })
-    expect(ids(fuse([old, twin, strong, fresh], byWords, 10))).toEqual(["a", "c", "d", "b"])
-    expect(ids(fuse([old, twin, strong, fresh], byWords, 2))).toEqual(["a", "c"])
+    expect(ids(fuse([old, twin, strong, fresh], byWords, { limit: 10 }))).toEqual(["a", "c", "d", "b"])
+    expect(ids(fuse([old, twin, strong, fresh], byWords, { limit: 2 }))).toEqual(["a", "c"])
   })
 
-  it("gives relevance in 0..1 with four digits, descending, equal to the candidate ranked alone", () => {
+  it("gives relevance in 0..1 with four digits, in descending order of scores, equal to the candidate ranked alone", () => {
     const arbitrary = fc.record({
       createdAt: fc.nat(5),
       lexicalScore: fc.double({ min: 0, max: 20, noNaN: true }),
@@ -36,13 +36,13 @@ describe("fuse", () => {
         const candidates = made.map((given, at) =>
           candidate(`m${at}`, { ...given, matchedTerms: given.lexicalScore > 0 ? 1 : 0 })
         )
-        const ranking = fuse(candidates, query, 100)
+        const ranking = fuse(candidates, query, { limit: 100 })
         for (const [at, ranked] of ranking.entries()) {
           expect(ranked.relevance).toBeGreaterThanOrEqual(0)
           expect(ranked.relevance).toBeLessThanOrEqual(1)
           expect(ranked.relevance).toBe(Number(ranked.relevance.toFixed(4)))
           expect(ranked).toEqual(rank(ranked.candidate, query))
-          if (at > 0) expect(ranked.relevance).toBeLessThanOrEqual(ranking[at - 1]!.relevance)
+          if (at > 0) expect(ranked.order).toBeLessThanOrEqual(ranking[at - 1]!.order)
         }
       })
     )
@@ -51,24 +51,43 @@ describe("fuse", () => {
   it("ranks memories without a vector by their words beside those that have one", () => {
     const exact = candidate("exact", { lexicalScore: 14, matchedTerms: 3 })
     const weak = candidate("weak", { cosine: 0.72 })
-    expect(ids(fuse([weak, exact], byBoth, 10))).toEqual(["exact", "weak"])
+    expect(ids(fuse([weak, exact], byBoth, { limit: 10 }))).toEqual(["exact", "weak"])
   })
 
   it("reads each cosine on its own model's scale while vectors of two models are stored", () => {
     const old = candidate("old", { cosine: 0.7, modelId: "all-minilm-l6-v2-q8" })
     const fresh = candidate("fresh", { cosine: 0.76 })
-    expect(ids(fuse([fresh, old], byBoth, 10))).toEqual(["old", "fresh"])
+    expect(ids(fuse([fresh, old], byBoth, { limit: 10 }))).toEqual(["old", "fresh"])
     const crowd = Array.from({ length: 150 }, (_, at) => candidate(`m${at}`, { cosine: 0.8, createdAt: at }))
-    expect(ids(fuse([...crowd, old], byBoth, 200))).toContain("old")
-    expect(fuse([...crowd, old], byBoth, 200)).toHaveLength(101)
+    expect(ids(fuse([...crowd, old], byBoth, { limit: 200 }))).toContain("old")
+    expect(fuse([...crowd, old], byBoth, { limit: 200 })).toHaveLength(101)
+  })
+
+  it("cuts to the limit what reaches the least relevance", () => {
+    const ranking = fuse(
+      [0.95, 0.9, 0.7].map((cosine, at) => candidate(`m${at}`, { cosine })),
+      byBoth,
+      { limit: 10 }
+    )
+    const minRelevance = ranking[1]!.relevance
+    expect(ranking[2]!.relevance).toBeLessThan(minRelevance)
+    expect(
+      ids(
+        fuse(
+          ranking.map((ranked) => ranked.candidate),
+          byBoth,
+          { limit: 10, minRelevance }
+        )
+      )
+    ).toEqual(["m0", "m1"])
   })
 
   it("ignores cosines in a search without a model", () => {
-    expect(fuse([candidate("a", { cosine: 0.9 })], byWords, 10)).toEqual([])
+    expect(fuse([candidate("a", { cosine: 0.9 })], byWords, { limit: 10 })).toEqual([])
   })
 
   it("finds nothing in a query without terms and without a model", () => {
-    expect(fuse([candidate("a")], { scoreBound: 0, termCount: 0, modelId: undefined }, 10)).toEqual([])
+    expect(fuse([candidate("a")], { scoreBound: 0, termCount: 0, modelId: undefined }, { limit: 10 })).toEqual([])
   })
 })
 

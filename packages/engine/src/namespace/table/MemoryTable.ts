@@ -190,9 +190,17 @@ export class MemoryTable {
       : this.#eventTimes.within(bitmap, filter.eventFrom ?? -Infinity, filter.eventTo ?? Infinity)
   }
 
-  /** Speakers of the messages among `allowed`, in no order. */
-  speakersIn(allowed: Bitmap): ReadonlyArray<string> {
-    return [...this.#speakers].filter(([, slots]) => slots.intersects(allowed)).map(([speaker]) => speaker)
+  /** Speakers of the messages among `allowed` that `isWanted` lets through, in no order. */
+  speakersIn(allowed: Bitmap, isWanted: (speaker: string) => boolean): ReadonlyArray<string> {
+    const found: Array<string> = []
+    for (const [speaker, slots] of this.#speakers) {
+      if (isWanted(speaker) && slots.intersects(allowed)) found.push(speaker)
+    }
+    return found
+  }
+
+  get hasMessages(): boolean {
+    return this.#speakers.size > 0
   }
 
   /** Newest first, ids descending on a tie: the order of listings and of equal scores. */

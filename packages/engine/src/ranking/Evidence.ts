@@ -1,0 +1,122 @@
+/**
+ * What speaks for one candidate, term by term, and what the sum of it is worth. Depends on the candidate, the query and
+ * the statistics of the visible memories alone, so scores are comparable between queries and namespaces.
+ */
+import { dayMillis } from "@muniment/domain/CalendarDay"
+import { calibrationOf, cosineScaleOf, traitNames, type Calibration, type TraitName } from "./Calibration.ts"
+import type { TimeRange } from "./QuestionDates.ts"
+import { messageTraits } from "../text/MessageText.ts"
+
+/** Of a message of a conversation. */
+export interface CandidateMessage {
+  /** Name, or role. */
+  readonly speaker: string
+  /** Bits of `messageTraits`. */
+  readonly traits: number
+}
+
+export interface ScoredCandidate {
+  /** BM25F; 0 when no term matches. */
+  readonly lexicalScore: number
+  readonly matchedTerms: number
+  /** With the query's vector; undefined if the memory has no vector yet, or the search has no model. */
+  readonly cosine: number | undefined
+  /** Model behind `cosine`; a namespace may still hold vectors of another model than the query's. */
+  readonly modelId?: string | undefined
+  readonly message?: CandidateMessage | undefined
+  /** Event time in milliseconds; of a message, when it was sent. */
+  readonly eventAt?: number | undefined
+}
+
+/** What the question asks for beside its words. */
+export interface AskedTraits {
+  /** The one speaker of a visible message whom it names. */
+  readonly speaker: string | undefined
+  readonly isFirstPerson: boolean
+  readonly ranges: ReadonlyArray<TimeRange>
+}
+
+export interface ScoredQuery {
+  readonly scoreBound: number
+  readonly termCount: number
+  /** Model of the query's vector; undefined for a search by words alone. */
+  readonly modelId: string | undefined
+  readonly asked?: AskedTraits | undefined
+}
+
+/** Values of all terms. */
+export interface Evidence extends Readonly<Record<TraitName, number>> {
+  readonly calibration: Calibration
+  /** Share of the query's greatest possible lexical score, 0..1. */
+  readonly words: number
+  /** On the scale of `cosineScaleOf`; 0 without a vector. */
+  readonly cosine: number
+  /** Natural logarithm of 1 + the greatest possible lexical score. */
+  readonly bound: number
+  /** Share of the query's terms that occur, 0..1. */
+  readonly matched: number
+}
+
+/** What was done in a period is told up to this many days around it. */
+const nearBeforeDays = 3
+const nearAfterDays = 10
+
+export const evidenceOf = (candidate: ScoredCandidate, query: ScoredQuery): Evidence => {
+  const { asked, modelId, scoreBound, termCount } = query
+  const { eventAt, message } = candidate
+  const cosine = modelId === undefined ? undefined : candidate.cosine
+  const scale = cosine === undefined ? undefined : cosineScaleOf(candidate.modelId ?? modelId!)
+  const traits = message?.traits ?? 0
+  const isWithin = (before: number, after: number): number =>
+    eventAt !== undefined &&
+    asked !== undefined &&
+    asked.ranges.some(({ from, to }) => eventAt >= from - before * dayMillis && eventAt < to + after * dayMillis)
+      ? 1
+      : 0
+  return {
+    calibration: calibrationOf(message !== undefined, cosine !== undefined),
+    words: scoreBound > 0 ? Math.min(1, candidate.lexicalScore / scoreBound) : 0,
+    cosine: scale === undefined ? 0 : scale.offset + scale.factor * cosine!,
+    bound: Math.log1p(scoreBound),
+    matched: termCount > 0 ? candidate.matchedTerms / termCount : 0,
+    states: (traits & messageTraits.states) === 0 ? 0 : 1,
+    onlyAsks: (traits & messageTraits.onlyAsks) === 0 ? 0 : 1,
+    speaks: message !== undefined && asked !== undefined && isSpeaker(message, asked) ? 1 : 0,
+    inRange: isWithin(0, 0),
+    nearRange: isWithin(nearBeforeDays, nearAfterDays)
+  }
+}
+
+/** A named speaker decides; "I" is the user. */
+const isSpeaker = ({ speaker, traits }: CandidateMessage, asked: AskedTraits): boolean =>
+  asked.speaker === undefined
+    ? asked.isFirstPerson && (traits & messageTraits.isByUser) !== 0
+    : asked.speaker === speaker
+
+/** The ranking score as log-odds. */
+export const orderOf = ({ calibration: { score }, ...values }: Evidence): number =>
+  score.slope * (values.words + score.cosine * values.cosine + traitSum(values, score)) + score.intercept
+
+/** Probability of being evidence for an answer, 0..1. */
+export const relevanceOf = (evidence: Evidence): number => {
+  const { calibration, ...values } = evidence
+  const { bound, cosine, coverage, intercept, matched, words } = calibration.evidence
+  const logOdds =
+    intercept +
+    cosine * values.cosine +
+    (coverage * values.words * values.bound) / 3 +
+    words * values.words +
+    bound * values.bound +
+    matched * values.matched +
+    traitSum(values, calibration.evidence)
+  return 1 / (1 + Math.exp(-(calibration.isCapped ? Math.min(logOdds, orderOf(evidence)) : logOdds)))
+}
+
+const traitSum = (
+  values: Readonly<Record<TraitName, number>>,
+  weights: Readonly<Partial<Record<TraitName, number>>>
+): number => {
+  let sum = 0
+  for (const name of traitNames) sum += values[name] * (weights[name] ?? 0)
+  return sum
+}

@@ -1,0 +1,49 @@
+/** The ranking score of a hit, term by term, for developers (contract: Search, `explain`). */
+import type { TraitName } from "./Calibration.ts"
+import type { Evidence } from "./Evidence.ts"
+
+export interface ExplainedTerm {
+  readonly term: "words" | "meaning" | TraitName
+  readonly value: number
+  readonly weight: number
+  /** Value times weight; the terms of a hit add up to its ranking score. */
+  readonly adds: number
+  readonly meaning: string
+}
+
+const traitMeanings: Readonly<Record<TraitName, string>> = {
+  states: "the message tells something about its speaker (I, my, we)",
+  onlyAsks: "the message only asks",
+  speaks: "said by the person the query names, or by the user if the query says I or my",
+  inRange: "dated in a time that the query names",
+  nearRange: "dated in that time, up to 3 days before it or 10 after"
+}
+
+/** Terms that add nothing are left out, except words and meaning. */
+export const explainedTerms = (evidence: Evidence): ReadonlyArray<ExplainedTerm> => {
+  const { score } = evidence.calibration
+  const term = (name: ExplainedTerm["term"], value: number, weight: number, meaning: string): ExplainedTerm => ({
+    term: name,
+    value: rounded(value),
+    weight,
+    adds: rounded(value * weight),
+    meaning
+  })
+  const traits = Object.entries(traitMeanings) as ReadonlyArray<readonly [TraitName, string]>
+  return [
+    term("words", evidence.words, 1, "BM25F of the query's words, as a share of the greatest possible score"),
+    term(
+      "meaning",
+      evidence.cosine,
+      score.cosine,
+      score.cosine === 0
+        ? "no vector to compare: ranked by words alone"
+        : "cosine of the embeddings, on the scale of e5-small-v2"
+    ),
+    ...traits.flatMap(([name, meaning]) =>
+      evidence[name] * score[name] === 0 ? [] : [term(name, evidence[name], score[name], meaning)]
+    )
+  ]
+}
+
+const rounded = (value: number): number => Math.round(value * 1e4) / 1e4

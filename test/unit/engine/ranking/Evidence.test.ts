@@ -1,0 +1,112 @@
+/** Terms of the ranking score and of relevance, for messages and for other memories. */
+import { describe, expect, it } from "vitest"
+import { dayMillis } from "@muniment/domain/CalendarDay"
+import {
+  evidenceOf,
+  orderOf,
+  relevanceOf,
+  type AskedTraits,
+  type ScoredCandidate
+} from "@muniment/engine/ranking/Evidence"
+import { explainedTerms } from "@muniment/engine/ranking/Explanation"
+import { messageTraits } from "@muniment/engine/text/MessageText"
+
+const june = { from: Date.parse("2024-06-01T00:00:00Z"), to: Date.parse("2024-07-04T00:00:00Z") }
+const nobody: AskedTraits = { speaker: undefined, isFirstPerson: false, ranges: [] }
+const query = (asked: Partial<AskedTraits> = {}) => ({
+  scoreBound: 20,
+  termCount: 3,
+  modelId: "e5-small-v2-q8",
+  asked: { ...nobody, ...asked }
+})
+const plain: ScoredCandidate = { lexicalScore: 8, matchedTerms: 2, cosine: 0.84 }
+const message = (given: Partial<ScoredCandidate> = {}, speaker = "Ann", traits: number = messageTraits.isByUser) => ({
+  ...plain,
+  message: { speaker, traits },
+  ...given
+})
+/** How much more one candidate scores than the other, in units of the score. */
+const gain = (better: ScoredCandidate, worse: ScoredCandidate, asked = query()) => {
+  const evidence = evidenceOf(better, asked)
+  return (orderOf(evidence) - orderOf(evidenceOf(worse, asked))) / evidence.calibration.score.slope
+}
+
+describe("the score of a message", () => {
+  it("rises with statements about oneself and falls for mere questions", () => {
+    expect(gain(message({}, "Ann", messageTraits.states), message())).toBeCloseTo(0.08)
+    expect(gain(message({}, "Ann", messageTraits.onlyAsks), message())).toBeCloseTo(-0.06)
+  })
+
+  it("rises for the speaker whom the question names, and then not for the user", () => {
+    const named = query({ speaker: "Ben", isFirstPerson: true })
+    expect(gain(message({}, "Ben", 0), message({}, "Ann"), named)).toBeCloseTo(0.15)
+  })
+
+  it("rises for the user where the question says I", () => {
+    expect(gain(message(), message({}, "assistant", 0), query({ isFirstPerson: true }))).toBeCloseTo(0.15)
+    expect(gain(message(), message({}, "assistant", 0))).toBe(0)
+  })
+
+  it("rises inside a range that the question names, and less around it", () => {
+    const asked = query({ ranges: [june] })
+    const at = (eventAt: number | undefined) => message({ eventAt })
+    expect(gain(at(june.from), at(undefined), asked)).toBeCloseTo(0.23)
+    expect(gain(at(june.to), at(undefined), asked)).toBeCloseTo(0.1)
+    expect(gain(at(june.from - 3 * dayMillis), at(undefined), asked)).toBeCloseTo(0.1)
+    expect(gain(at(june.to + 10 * dayMillis), at(undefined), asked)).toBe(0)
+    expect(gain(at(june.from - 4 * dayMillis), at(undefined), asked)).toBe(0)
+  })
+
+  it("weighs meaning 3.2 times as much as words; of other memories 2 times", () => {
+    expect(gain(message({ cosine: 0.94 }), message())).toBeCloseTo(0.32)
+    expect(gain({ ...plain, cosine: 0.94 }, plain)).toBeCloseTo(0.2)
+  })
+})
+
+describe("the score of another memory", () => {
+  it("knows times, and neither speakers nor traits", () => {
+    const asked = query({ ranges: [june], speaker: "Ann", isFirstPerson: true })
+    expect(gain({ ...plain, eventAt: june.from }, plain, asked)).toBeCloseTo(0.12)
+    expect(evidenceOf(plain, asked)).toMatchObject({ speaks: 0, states: 0, onlyAsks: 0 })
+  })
+})
+
+describe("relevance", () => {
+  it("of a message never exceeds what its score alone says", () => {
+    for (const words of [0, 4, 12, 20])
+      for (const cosine of [0.7, 0.8, 0.86, 0.92]) {
+        const evidence = evidenceOf(message({ lexicalScore: words, matchedTerms: words / 8, cosine }), query())
+        expect(relevanceOf(evidence)).toBeLessThanOrEqual(1 / (1 + Math.exp(-orderOf(evidence))))
+      }
+  })
+
+  it("is greater where the query asked for more and all of it was found", () => {
+    const found = (scoreBound: number, termCount: number) =>
+      relevanceOf(
+        evidenceOf(
+          { lexicalScore: scoreBound * 0.8, matchedTerms: termCount, cosine: 0.85 },
+          { ...query(), scoreBound, termCount }
+        )
+      )
+    expect(found(40, 4)).toBeGreaterThan(found(10, 1))
+  })
+
+  it("is judged by words alone where there is no vector", () => {
+    const byWords = evidenceOf({ ...plain, cosine: undefined }, query())
+    expect(byWords.calibration.score.cosine).toBe(0)
+    expect(evidenceOf(plain, { ...query(), modelId: undefined })).toEqual(byWords)
+  })
+})
+
+describe("explainedTerms", () => {
+  it("adds up to the score, and says each term in words", () => {
+    const asked = query({ speaker: "Ann", ranges: [june] })
+    const evidence = evidenceOf(message({ eventAt: june.from }, "Ann", messageTraits.states), asked)
+    const terms = explainedTerms(evidence)
+    expect(terms.map(({ term }) => term)).toEqual(["words", "meaning", "states", "speaks", "inRange", "nearRange"])
+    const { intercept, slope } = evidence.calibration.score
+    const sum = terms.reduce((total, { adds }) => total + adds, 0)
+    expect(slope * sum + intercept).toBeCloseTo(orderOf(evidence), 2)
+    for (const { meaning } of terms) expect(meaning.length).toBeGreaterThan(10)
+  })
+})
