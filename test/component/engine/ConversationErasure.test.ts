@@ -269,4 +269,26 @@ describe("the copy of a file before a migration", () => {
       }).pipe(Effect.provide(engineOf(directory)))
     })
   })
+
+  const copiedAfter = (erasure: Effect.Effect<unknown, unknown, NamespaceHost>, expiresAt?: number) => {
+    const directory = temporaryDirectory()
+    const copy = join(directory, "namespaces", `${key.tag}.db.before-migration.v1`)
+    return Effect.gen(function* () {
+      // A conversation that gave no memory: its turn and its summary only.
+      const spoken = extracting([1], [], { scope, turns: [secretTurn], summary: `about ${secret}`, expiresAt })
+      yield* asking(spoken).pipe(Effect.provide(engineOf(directory)))
+      copyFileSync(join(directory, "namespaces", `${key.tag}.db`), copy)
+      yield* Effect.gen(function* () {
+        yield* asking(extracting([7]))
+        expect(existsSync(copy)).toBe(true)
+        yield* erasure
+        yield* maintain
+        expect(existsSync(copy)).toBe(false)
+      }).pipe(Effect.provide(engineOf(directory)))
+    })
+  }
+  it.effect("is deleted when a conversation without memories is forgotten", () =>
+    copiedAfter(asking({ _tag: "RemoveMatching", filter: { subjectId: "s" } }))
+  )
+  it.effect("is deleted when turns expire", () => copiedAfter(TestClock.adjust(Limits.expirySweepMillis), 30_000))
 })

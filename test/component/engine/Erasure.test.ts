@@ -3,7 +3,7 @@
  * expired memories, the log included.
  */
 import { describe, expect, it } from "@effect/vitest"
-import { readdirSync, readFileSync, statSync } from "node:fs"
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -88,6 +88,39 @@ describe("a round of housekeeping", () => {
       yield* host.ask(key, creating([newMemory(record)]))
       const patch = { tags: ["harmless"] }
       yield* host.ask(key, { _tag: "PatchMemories", ids: [record.id], patch, atMillis: 1, idempotency: undefined })
+      yield* host.maintain
+      expectErased(directory)
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+
+  it.effect("is not needed after a kill: the next start erases what the log holds", () => {
+    const directory = temporaryDirectory()
+    const left = temporaryDirectory()
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const { id, command } = secretMemory()
+      yield* host.ask(key, command)
+      yield* host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: undefined })
+      // What a killed process leaves behind.
+      cpSync(directory, left, { recursive: true })
+      expect(filesWith(left, secret)).not.toEqual([])
+      yield* Effect.void.pipe(Effect.provide(engineOf(left)))
+      expectErased(left)
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+
+  it.effect("erases what a log held that was left by a kill, in a file that is opened again", () => {
+    const directory = temporaryDirectory()
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const file = join(directory, "namespaces", `${key.tag}.db`)
+      yield* host.ask(key, secretMemory().command)
+      yield* host.ask(key, { _tag: "RemoveMemories", ids: [secretMemory().id], idempotency: undefined })
+      const left = [file, `${file}-wal`].map((name) => [name, readFileSync(name)] as const)
+      yield* TestClock.adjust(Limits.namespaceIdleMillis + 2 * Limits.expirySweepMillis)
+      for (const [name, bytes] of left) writeFileSync(name, bytes)
+      expect(filesWith(directory, secret)).not.toEqual([])
+      yield* host.ask(key, creating([newMemory(memoryRecord(3, "ordinary too"))]))
       yield* host.maintain
       expectErased(directory)
     }).pipe(Effect.provide(engineOf(directory)))

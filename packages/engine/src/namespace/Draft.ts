@@ -37,6 +37,7 @@ export class Draft {
   #erases = false
   #replacesTags = false
   #changesConversations = false
+  #erasesConversations = false
 
   constructor(state: NamespaceState, store: OpenNamespace, nowMillis: number) {
     this.#state = state
@@ -65,7 +66,7 @@ export class Draft {
 
   /** Whether an older copy of the file would hold content that the commit removes or replaces. */
   get outdatesCopies(): boolean {
-    return this.#erases || this.#replacesTags
+    return this.#erases || this.#replacesTags || this.#erasesConversations
   }
 
   /** Whether the log will hold content that the commit removes; new turns and summaries push out older ones. */
@@ -191,6 +192,7 @@ export class Draft {
   changeConversation(change: ConversationChange): void {
     this.#conversation = change
     this.#changesConversations = true
+    this.#erasesConversations ||= change._tag !== "Advance"
     if (change._tag === "Advance") this.#changeCount += change.processed.length + change.turns.length
   }
 

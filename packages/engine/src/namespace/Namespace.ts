@@ -78,7 +78,8 @@ class Actor implements Namespace {
   readonly #buildDue: Queue.Queue<void>
   readonly #waiting = new Set<MailboxEntry>()
   #stopReason: StoreError | undefined
-  #isLogErasureDue = false
+  /** True at first: after a kill the log may still hold what was erased before it. */
+  #isLogErasureDue = true
   /** Last change at the last housekeeping; if it is still the last change, the namespace is quiet. */
   #housekeptSeq: number
 
@@ -155,16 +156,21 @@ class Actor implements Namespace {
       if (this.#stopReason !== undefined) return Effect.void
       const isQuiet = this.#housekeptSeq === this.#state.lastSeq
       this.#housekeptSeq = this.#state.lastSeq
-      return this.#store.forgetResultsBefore(nowMillis - Limits.idempotencyRetentionMillis).pipe(
-        Effect.andThen(this.#store.conversations.sweep(nowMillis)),
-        Effect.tap((swept) =>
-          Effect.sync(() => {
-            this.#isLogErasureDue ||= swept > 0
-          })
-        ),
-        Effect.andThen(Effect.suspend(() => this.#eraseLog())),
-        Effect.andThen(isQuiet ? this.#saved.saveSegments(quietSegmentsMin) : Effect.void)
-      )
+      return this.#store
+        .forgetResultsBefore(nowMillis - Limits.idempotencyRetentionMillis)
+        .pipe(
+          Effect.andThen(this.#sweepConversations(nowMillis)),
+          Effect.andThen(Effect.suspend(() => this.#eraseLog())),
+          Effect.andThen(isQuiet ? this.#saved.saveSegments(quietSegmentsMin) : Effect.void)
+        )
+    })
+  }
+
+  #sweepConversations(nowMillis: number): Effect.Effect<void, StoreError> {
+    const { conversations, discardCopies } = this.#store
+    if (conversations.nextExpiry === undefined || conversations.nextExpiry > nowMillis) return Effect.void
+    return Effect.map(Effect.andThen(discardCopies, conversations.sweep(nowMillis)), (swept) => {
+      this.#isLogErasureDue ||= swept > 0
     })
   }
 

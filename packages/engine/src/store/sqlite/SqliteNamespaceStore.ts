@@ -2,7 +2,7 @@
  * `NamespaceStore` on SQLite: `<dataDirectory>/namespaces/<tag>.db`, WAL, `synchronous=FULL`. File names are hashes;
  * account and agent are also written inside, so that the control database can be rebuilt from the files.
  */
-import { mkdirSync } from "node:fs"
+import { globSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import { Database } from "@muniment/sqlite/Database"
@@ -26,12 +26,28 @@ export const sqliteNamespaceStore = (
     Effect.gen(function* () {
       const directory = join(dataDirectory, "namespaces")
       mkdirSync(directory, { recursive: true })
+      yield* emptyLeftLogs(directory)
       const thread = commitsOn === "thread" ? yield* openCommitThread : undefined
       return {
         open: (key: NamespaceKey) => openNamespace(directory, key, thread),
         census: (key: NamespaceKey, options: CensusOptions) => takeCensus(directory, key, options)
       }
     })
+  )
+
+/**
+ * A killed process leaves the logs of its open namespaces behind, with what was erased shortly before. The last
+ * connection to close a file empties its log; a file that cannot be opened is met by its next use.
+ */
+const emptyLeftLogs = (directory: string): Effect.Effect<void> =>
+  Effect.forEach(
+    globSync("*.db-wal", { cwd: directory }),
+    (log) =>
+      guarded(() => new Database({ filename: join(directory, log.slice(0, -"-wal".length)) }).close()).pipe(
+        Effect.catch((error) => Effect.logWarning("the log of a killed process stays", { file: log, cause: error })),
+        Effect.andThen(Effect.yieldNow)
+      ),
+    { discard: true }
   )
 
 const openNamespace = Effect.fn("NamespaceStore.open")(function* (
