@@ -103,6 +103,9 @@ const filterParameters = {
   includeSuperseded: Schema.optionalKey(Schema.Boolean.annotate({ description: "Also older versions; default false." }))
 }
 
+/** Filters as they stand in a URL: tags in one string, bounds of event time in ISO 8601. */
+export type FilterRequestParameters = Schema.Struct.Type<typeof filterParameters>
+
 /** Query parameters of GET /memories/search. */
 export const SearchParameters = {
   query: QueryText,

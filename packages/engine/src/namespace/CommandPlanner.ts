@@ -149,7 +149,9 @@ export class CommandPlanner {
       ) {
         slots.push(slot)
       }
-      if (coversConversations(filter)) yield* draft.eraseConversations({ _tag: "Forget", within: filter })
+      const { subjectId, threadId } = filter
+      if (coversConversations(filter))
+        yield* draft.eraseConversations({ _tag: "Forget", within: { subjectId, threadId } })
       return this.#removeSlots(slots, draft)
     })
   }
@@ -282,7 +284,10 @@ const isComparable = ({ isReplacement, record }: PreparedMemory): boolean =>
 
 const idsOf = (stored: ReadonlyArray<StoredRecord>) => stored.map(({ record }) => record.id)
 
-/** Filters that select whole conversations; with any other one, some messages stay. A removal always takes old versions. */
+/**
+ * Filters that select whole conversations; with any other one, some messages stay. A removal always takes old versions.
+ * Only these can be here: `ConversationScope` knows no others, so one more would erase conversations beyond it.
+ */
 const conversationFilters: ReadonlySet<string> = new Set<keyof MemoryFilter>([
   "agentId",
   "subjectId",

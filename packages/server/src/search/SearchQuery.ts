@@ -6,7 +6,14 @@ import { Effect } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import type { BatchSearch, MemoryFilter, Scope, SearchMode, SearchRequestParameters } from "@muniment/domain/Search"
+import type {
+  BatchSearch,
+  FilterRequestParameters,
+  MemoryFilter,
+  Scope,
+  SearchMode,
+  SearchRequestParameters
+} from "@muniment/domain/Search"
 
 /** Whose memories are searched; the same for all queries of one call. */
 export interface SearchReach {
@@ -98,13 +105,7 @@ const clockOf = (now: string | undefined, timeZone: string | undefined) => ({
   timeZone
 })
 
-/** Filters as they stand in a URL: tags in one string, bounds of event time in ISO 8601. */
-export type FilterParameters = Pick<
-  SearchRequestParameters,
-  "agentId" | "subjectId" | "threadId" | "kind" | "tags" | "eventDateFrom" | "eventDateTo" | "includeSuperseded"
->
-
-export const filterOf = Effect.fnUntraced(function* (query: FilterParameters) {
+export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParameters) {
   const tags = query.tags
     ?.split(",")
     .map((tag) => tag.trim())
@@ -124,7 +125,8 @@ export const filterOf = Effect.fnUntraced(function* (query: FilterParameters) {
     eventFrom: query.eventDateFrom === undefined ? undefined : Date.parse(query.eventDateFrom),
     eventTo: query.eventDateTo === undefined ? undefined : endOf(query.eventDateTo),
     includeSuperseded: query.includeSuperseded
-  } satisfies MemoryFilter
+    // Every filter but those that no request names.
+  } satisfies Record<Exclude<keyof MemoryFilter, "anyOf" | "hasNoSubject">, unknown> & MemoryFilter
 })
 
 /** A bare date as an upper bound means the whole day. */

@@ -165,29 +165,32 @@ export class MemoryTable {
 
   /** The slots that match a filter, as a new bitmap. Ignores `agentId`: a namespace has one agent. */
   allowed(filter: MemoryFilter): Bitmap {
-    let bitmap = (filter.includeSuperseded === true ? this.#live : this.#latest).clone()
+    const { agentId: _agentId, includeSuperseded, hasNoSubject, tags, anyOf, eventFrom, eventTo, ...rest } = filter
+    const { kind, subjectId, threadId, ...unknown } = rest
+    requireNone(unknown)
+    let bitmap = (includeSuperseded === true ? this.#live : this.#latest).clone()
     const exact: ReadonlyArray<readonly [string | undefined, ReadonlyMap<string | undefined, SlotSet>]> = [
-      [filter.kind, this.#kinds],
-      [filter.subjectId, this.#subjects],
-      [filter.threadId, this.#threads]
+      [kind, this.#kinds],
+      [subjectId, this.#subjects],
+      [threadId, this.#threads]
     ]
     for (const [value, sets] of exact) {
       if (value !== undefined) bitmap = sets.get(value)?.restrict(bitmap) ?? new Bitmap()
     }
-    if (filter.hasNoSubject === true) bitmap = this.#subjects.get(undefined)?.restrict(bitmap) ?? new Bitmap()
-    if (filter.tags !== undefined) {
+    if (hasNoSubject === true) bitmap = this.#subjects.get(undefined)?.restrict(bitmap) ?? new Bitmap()
+    if (tags !== undefined) {
       const any = new Bitmap()
-      for (const tag of filter.tags) this.#tags.get(tag)?.unite(any)
+      for (const tag of tags) this.#tags.get(tag)?.unite(any)
       bitmap.and(any)
     }
-    if (filter.anyOf !== undefined) {
+    if (anyOf !== undefined) {
       const granted = new Bitmap()
-      for (const scope of filter.anyOf) granted.or(this.allowed({ includeSuperseded: true, ...scope }))
+      for (const scope of anyOf) granted.or(this.allowed({ includeSuperseded: true, ...scope }))
       bitmap.and(granted)
     }
-    return filter.eventFrom === undefined && filter.eventTo === undefined
+    return eventFrom === undefined && eventTo === undefined
       ? bitmap
-      : this.#eventTimes.within(bitmap, filter.eventFrom ?? -Infinity, filter.eventTo ?? Infinity)
+      : this.#eventTimes.within(bitmap, eventFrom ?? -Infinity, eventTo ?? Infinity)
   }
 
   /** Speakers of the messages among `allowed` that `isWanted` lets through, in no order. */
@@ -282,4 +285,12 @@ export class MemoryTable {
     else set.remove(slot)
     if (set.size === 0) sets.delete(value)
   }
+}
+
+/**
+ * A filter that is not applied would show, or delete, what it was meant to leave out. A field of `MemoryFilter` that
+ * `allowed` does not name does not compile; one that the type lacks fails here.
+ */
+const requireNone = (unknown: { readonly [name: string]: never }): void => {
+  for (const name in unknown) throw new Error(`the filter "${name}" is not applied`)
 }
