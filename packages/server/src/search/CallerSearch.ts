@@ -142,19 +142,17 @@ const find = Effect.fnUntraced(function* (
   shared: ReadonlyArray<SharedNamespace>
 ): Effect.fn.Return<Found, Unavailable | ChargeFailure> {
   const { filter, scope, text } = query
-  const scopes = new Map(
-    shared
-      .filter(({ key }) => filter.agentId === undefined || key.agentId === filter.agentId)
-      .map(({ key, scopes: granted }) => [key, granted])
-  )
+  const opened = shared.filter(({ key }) => filter.agentId === undefined || key.agentId === filter.agentId)
+  // By tag, which every key of a namespace has: one that is not found here would be searched whole.
+  const scopes = new Map(opened.map(({ key, scopes: granted }) => [key.tag, granted]))
   const own = scope === "shared" ? [] : directory.list(caller.account.id, filter.agentId)
-  const namespaces = [...own, ...scopes.keys()]
+  const namespaces = [...own, ...opened.map(({ key }) => key)]
   if (namespaces.length === 0) return { hits: [], index: [] }
   const vectors = yield* embedding.query(text)
   const { hits, plans } = yield* searcher.search(namespaces, {
     ...query,
     vectors,
-    scopeOf: (key) => scopes.get(key)
+    scopeOf: ({ tag }) => scopes.get(tag)
   })
   return { hits, index: indexExplanations(plans, own) }
 })
