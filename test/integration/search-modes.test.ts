@@ -3,6 +3,7 @@
  * filters, shared memories, and what limits apply.
  */
 import { beforeAll, describe, expect, it } from "vitest"
+import { Limits } from "@muniment/domain/Limits"
 import { accountCalls, fact, idsOf, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { sharedServer } from "../support/SharedServer.ts"
 import type { ServerCalls } from "../support/TestServer.ts"
@@ -64,6 +65,8 @@ describe("mode answer", () => {
       const body = await mode("answer", { query, agentId: "facts" })
       expect(body).toMatchObject({ grounded: false, citations: [], memories: [] })
       expect(body.answer.length).toBeGreaterThan(0)
+      expect(body.hits.length, "what was found is shown").toBeGreaterThan(0)
+      expect(body.hits.length).toBeLessThanOrEqual(Limits.answerHitsMax)
     }
     expect(await mode("answer", { query: "Where?", agentId: "nobody" })).toMatchObject({
       grounded: false,

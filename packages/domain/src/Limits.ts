@@ -47,6 +47,7 @@ export const Limits = {
   mapMemoriesDefault: 50,
   mapMemoriesMax: 5_000,
   answerEvidenceDefault: 20,
+  answerHitsMax: 5,
   batchQueriesMax: 10,
   batchIdsMax: 100,
   listPageDefault: 50,

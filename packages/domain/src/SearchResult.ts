@@ -57,7 +57,12 @@ export const GroundedAnswer = Schema.Struct({
   answer: Schema.String,
   memories: Schema.Array(SearchHit).annotate({ description: "The memories that the answer is made of." }),
   citations: ids.annotate({ description: "Ids of memories of this answer, in order of use." }),
-  grounded: Schema.Boolean.annotate({ description: "False: nothing known supports an answer." }),
+  grounded: Schema.Boolean.annotate({
+    description: "True: the answer has the part that was asked, in the words of the one who was asked about."
+  }),
+  hits: Schema.optionalKey(Schema.Array(SearchHit)).annotate({
+    description: `Not grounded: what was found, best first, at most ${Limits.answerHitsMax}. It may or may not answer.`
+  }),
   method: Schema.Literals(["model", "extractive"]),
   searchedAt: SearchedAt,
   sourceAttestations,

@@ -17,6 +17,8 @@ import {
   answerTokensMax,
   WireAnswer
 } from "./AnswerPrompt.ts"
+import { isAskedFor } from "./GroundedGate.ts"
+import { spokenDates } from "./SpokenDate.ts"
 import { clippedText, leafTexts } from "../prompts/ClippedJson.ts"
 import { datesInText } from "../prompts/DatesInText.ts"
 import { drawFence } from "../prompts/Fence.ts"
@@ -50,6 +52,8 @@ const groundedAnswer = (wire: WireAnswer, numbered: ReadonlyArray<Evidence>, que
   if (!wire.supported || cited.length === 0 || answer === "") return unanswered("model")
   // Refused in an answer: parts of our instructions, orders, and claims without support in the cited memories.
   if (isInstruction(answer) || recites(answer) || !isCarried(answer, cited, question)) return unanswered("model")
+  // The conditions that a quote has to meet: the right speaker, and the part that was asked.
+  if (!isAskedFor(question, answer, cited, numbered)) return unanswered("model")
   return { answer, citations: cited.map(({ id }) => id), grounded: true, method: "model" }
 }
 
@@ -79,7 +83,7 @@ const recites = (answer: string): boolean => {
 const noYear = 0
 
 const isCarried = (answer: string, cited: ReadonlyArray<Evidence>, question: string): boolean => {
-  const texts = cited.flatMap(({ kind, data, when }) => [kind, ...leafTexts(data), when ?? ""])
+  const texts = cited.flatMap(({ kind, data, when }) => [kind, ...leafTexts(data), when ?? "", ...spokenIn(data, when)])
   const shown = makeShownText([...texts, question])
   const told = new Set(texts.flatMap((text) => datesInText(text, noYear).dates.flat()))
   const { dates, rest } = datesInText(answer, noYear)
@@ -87,6 +91,10 @@ const isCarried = (answer: string, cited: ReadonlyArray<Evidence>, question: str
   const areDatesTold = dates.every((days) => days.some((day) => isDayTold(day, told)))
   return areDatesTold && inventedWord(claims, shown) === undefined && areSentencesShown(rest, shown)
 }
+
+/** What "yesterday" is in a message. */
+const spokenIn = (data: Evidence["data"], when: string | undefined): ReadonlyArray<string> =>
+  leafTexts(data).flatMap((text) => spokenDates(text, when).map(({ resolved }) => resolved))
 
 /** Checked one by one: a supported sentence must not carry an unsupported one along. */
 const areSentencesShown = (answer: string, shown: ShownText): boolean =>

@@ -1,67 +1,91 @@
 /**
- * Answers without a model: quotes one to three statements of the memories that support the question best, or says that
- * nothing is known. Nothing is concluded or reworded, so an answer cannot say what no memory says.
+ * Answers without a model: the quote that the gate is surest of, with its speaker and date, or a list of up to three stored
+ * statements; else nothing is known. Nothing is concluded or reworded, so an answer cannot say what no memory says.
  *
- * Runs on the event loop: a few milliseconds at the bounds named in `Passage.ts`. Deterministic.
+ * Runs on the event loop: a few milliseconds at the bounds of `readQuotes`. Deterministic.
  */
-import { castOf, type Passage, readPassages } from "./Passage.ts"
-import { readQuestion, type Question } from "./Question.ts"
-import { findSupport, type Support } from "./Support.ts"
-import { withoutReplaced } from "./Updates.ts"
+import { dateText } from "./DateText.ts"
+import { groundedChances, isGrounded, type Quote, readQuotes } from "./GroundedGate.ts"
+import type { MemoryStatement } from "./MemoryStatement.ts"
+import { withNewestValues } from "./SlotValue.ts"
+import { type Question, readQuestion } from "./Question.ts"
+import { hasWrittenDate, onlySpokenDate, withResolvedDates } from "./SpokenDate.ts"
 import { type Evidence, unanswered, type WrittenAnswer } from "./WrittenAnswer.ts"
 
 export const STATEMENTS_MAX = 3
 export const ANSWER_LENGTH_MAX = 600
-
-/** Least support of the best statement; below it nothing is known. Measured: README.md, Decisions on answers. */
-const SUPPORT_MIN = 0.41
-const COVERAGE_MIN = 0.35
-/** Least support of a further statement, relative to the best one. */
-const FURTHER_SHARE_MIN = 0.85
 /** Two statements with a larger share of common words count as the same. */
 const SAME_MIN = 0.75
 
 export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evidence>): WrittenAnswer => {
   const asked = readQuestion(question)
-  const passages = readPassages(evidence)
-  const supports = withoutReplaced(findSupport(asked, passages, castOf(passages)), asked.isOfPast)
-  const [best] = supports
-  if (best === undefined || best.score < SUPPORT_MIN || best.coverage < COVERAGE_MIN) return unanswered("extractive")
-  const chosen = choose(asked, best, supports)
+  const [best, ...others] = groundedQuotes(asked, evidence)
+  if (best === undefined) return unanswered("extractive")
+  const chosen = best.statement.speaker === undefined ? [best, ...furtherStatements(asked, best, others)] : [best]
   return {
-    answer: chosen.map(({ passage }) => saidFor(asked, passage)).join(" "),
-    citations: chosen.map(({ passage }) => passage.memory.id),
+    answer: chosen.map((quote) => said(asked, quote)).join(" "),
+    citations: chosen.map(({ memory }) => memory.id),
     grounded: true,
     method: "extractive"
   }
 }
 
-/** For "when": appends the date that the memory has outside of its text. */
-const saidFor = ({ type }: Question, { statement: { text, date } }: Passage): string =>
-  type === "date" && date !== undefined ? `${text.replace(/\.$/, "")} (${date}).` : text
-
-const choose = (question: Question, best: Support, supports: ReadonlyArray<Support>): ReadonlyArray<Support> => {
-  const chosen = [best]
-  let length = best.passage.statement.text.length
-  for (const support of supports.slice(1)) {
-    if (chosen.length === STATEMENTS_MAX) break
-    const { passage, score } = support
-    const isGoodEnough = score >= SUPPORT_MIN && score >= best.score * FURTHER_SHARE_MIN
-    const isNew = chosen.every((other) => other.passage.memory.id !== passage.memory.id && !isSame(other, support))
-    const isFitting = length + 1 + passage.statement.text.length <= ANSWER_LENGTH_MAX
-    if (!isGoodEnough || !isNew || !isFitting) continue
-    // "Who", "where" and "when" usually have one answer: a further statement must cover as much as the first.
-    if (singular.has(question.type) && support.covered.size < best.covered.size) continue
-    chosen.push(support)
-    length += 1 + passage.statement.text.length
-  }
-  return chosen
+/** A quote, and how sure it is that it answers. */
+export interface GroundedQuote extends Quote {
+  readonly chance: number
 }
 
-const singular: ReadonlySet<Question["type"]> = new Set(["person", "place", "date", "quantity", "frequency"])
+/** Those that pass the gate, surest first; of the values of one slot the newest alone. */
+export const groundedQuotes = (asked: Question, evidence: ReadonlyArray<Evidence>): ReadonlyArray<GroundedQuote> => {
+  const quotes = readQuotes(asked, evidence)
+  const chances = groundedChances(asked, quotes)
+  return withNewestValues(
+    quotes.map((quote, at) => ({ ...quote, chance: chances[at]! })),
+    asked.isOfPast
+  )
+    .filter(({ chance, statement }) => isGrounded(statement, chance))
+    .toSorted((left, right) => right.chance - left.chance || right.memory.createdAt - left.memory.createdAt)
+}
 
-const isSame = (left: Support, right: Support): boolean => {
-  const [smaller, larger] = [left.passage.terms, right.passage.terms].sort((one, other) => one.size - other.size)
-  const common = [...smaller!].filter((term) => larger!.has(term)).length
-  return common >= SAME_MIN * larger!.size
+/** Several statements answer what somebody likes, and lists; other questions usually have one answer. */
+const furtherStatements = (
+  asked: Question,
+  best: GroundedQuote,
+  others: ReadonlyArray<GroundedQuote>
+): ReadonlyArray<GroundedQuote> => {
+  if (asked.open !== "list" && asked.liking === undefined) return []
+  const chosen = [best]
+  let length = best.text.length
+  for (const quote of others) {
+    if (chosen.length === STATEMENTS_MAX) break
+    const isNew = quote.memory.kind === best.memory.kind && chosen.every((other) => !isSame(other, quote))
+    if (!isNew || length + 1 + quote.text.length > ANSWER_LENGTH_MAX) continue
+    chosen.push(quote)
+    length += 1 + quote.text.length
+  }
+  return chosen.slice(1)
+}
+
+const isSame = (left: Quote, right: Quote): boolean => {
+  const [smaller, larger] = [left.terms, right.terms].sort((one, other) => one.size - other.size)
+  return smaller!.intersection(larger!).size >= SAME_MIN * larger!.size
+}
+
+const said = (asked: Question, { statement, text }: Quote): string =>
+  statement.speaker === undefined ? statementSaid(asked, statement, text) : messageSaid(asked, statement, text)
+
+/** For "when": appends the date that the memory has outside of its text. */
+const statementSaid = ({ part }: Question, { date }: MemoryStatement, text: string): string =>
+  part === "date" && date !== undefined ? `${text.replace(/\.$/, "")} (${date}).` : text
+
+/** `Ann (2 January 2024): "..."`; for "when" the date first: the day it was said, or the one that the words give. */
+const messageSaid = ({ part }: Question, { speaker }: MemoryStatement, text: string): string => {
+  const name = speaker?.name ?? (speaker?.role === "assistant" ? "Assistant" : "User")
+  const saidOn = speaker?.saidOn
+  const day = saidOn === undefined ? undefined : dateText(saidOn.slice(0, "2024-01-02".length))
+  const quote = `"${withResolvedDates(text, saidOn)}"`
+  if (day === undefined) return `${name}: ${quote}`
+  const told = part === "date" ? onlySpokenDate(text, saidOn) : undefined
+  if (part === "date" && told === undefined && !hasWrittenDate(text)) return `${day}, ${name}: ${quote}`
+  return `${told === undefined ? "" : `${told}. `}${name} (${day}): ${quote}`
 }

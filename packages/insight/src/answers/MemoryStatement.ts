@@ -1,6 +1,6 @@
 /**
- * A memory as one English statement. Each built-in kind has its own sentence; a registered kind becomes "kind: field
- * value, field value".
+ * A memory as one English statement. Each built-in kind has its own sentence, a message of a conversation is what was said; a
+ * registered kind becomes "kind: field value, field value".
  *
  * Invariant: every word comes from the memory (values, field names, kind), except the joining words "on", "at", "with",
  * "the", "yes"; the text is plain and bounded.
@@ -23,10 +23,23 @@ export interface MemoryStatement {
   /** Names of the event's place and participants, known from its fields. */
   readonly location: string | undefined
   readonly participants: ReadonlyArray<string>
+  /** Of a registered kind: a record of the user's, whatever its subject is called. */
+  readonly isRecord: boolean
+  /** Who said it and when, of a message of a conversation. */
+  readonly speaker: Speaker | undefined
 }
 
-/** Longer values are clipped. A fact of many sentences is split by `Passage.ts`. */
+export interface Speaker {
+  readonly role: string
+  /** Undefined: the conversation does not name its speakers. */
+  readonly name: string | undefined
+  /** ISO 8601. */
+  readonly saidOn: string | undefined
+}
+
+/** Longer values are clipped. Of a long statement two sentences are quoted. */
 const STATEMENT_LENGTH_MAX = 1_200
+const MESSAGE_LENGTH_MAX = 4_000
 const VALUE_LENGTH_MAX = 300
 const FIELDS_MAX = 24
 const FIELD_DEPTH_MAX = 4
@@ -40,6 +53,8 @@ export const readStatement = (memory: Evidence): MemoryStatement => {
       return preferenceStatement(memory.data)
     case "temporal_event":
       return eventStatement(memory)
+    case "conversation_message":
+      return messageStatement(memory)
     default:
       return fieldsStatement(memory)
   }
@@ -53,6 +68,18 @@ const factStatement = ({ data, when }: Evidence): MemoryStatement => {
     text: sentence(aboutSubject(subject, fact)),
     subject,
     date: when && dateText(plainText(when, VALUE_LENGTH_MAX))
+  }
+}
+
+/** The part that the search found of a long message; of others all. */
+const messageStatement = ({ data, passage, when }: Evidence): MemoryStatement => {
+  const said = typeof data["text"] === "string" ? data["text"] : ""
+  const name = textOf(data["name"])
+  return {
+    ...bare,
+    text: plainText(passage === undefined ? said : said.slice(passage.start, passage.end), MESSAGE_LENGTH_MAX),
+    subject: name,
+    speaker: { role: textOf(data["role"]) ?? "user", name, saidOn: textOf(data["sentAt"]) ?? when }
   }
 }
 
@@ -92,7 +119,7 @@ const fieldsStatement = ({ kind, data, when }: Evidence): MemoryStatement => {
   const [subject] = ["subject", "name", "title"].flatMap((key) => textOf(data[key]) ?? [])
   const dated = when === undefined || fields.some((field) => field.includes(dateText(when))) ? [] : [dateText(when)]
   const text = `${keyWords(plainText(kind, VALUE_LENGTH_MAX))}: ${[...fields, ...dated].join(", ")}`
-  return { ...bare, text: sentence(plainText(text, STATEMENT_LENGTH_MAX)), subject }
+  return { ...bare, text: sentence(plainText(text, STATEMENT_LENGTH_MAX)), subject, isRecord: true }
 }
 
 const collectFields = (node: Schema.Json, key: string, depth: number, fields: Array<string>): void => {
@@ -120,7 +147,14 @@ const valueText = (value: Schema.Json | undefined): string | undefined => {
   return typeof value === "number" ? String(value) : value === true ? "yes" : undefined
 }
 
-const bare = { unsaid: "", date: undefined, location: undefined, participants: [] } as const
+const bare = {
+  unsaid: "",
+  date: undefined,
+  location: undefined,
+  participants: [],
+  isRecord: false,
+  speaker: undefined
+} as const
 
 /** Adds a missing subject: "lives in Seattle" about Alice becomes "Alice lives in Seattle". */
 const aboutSubject = (subject: string | undefined, text: string): string => {

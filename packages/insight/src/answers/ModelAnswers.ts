@@ -1,5 +1,6 @@
 /**
- * Answers by the configured language model; extractive answers when it fails, so that mode `answer` never depends on it.
+ * Answers by the configured language model; extractive ones when it fails or answers nothing, so that mode `answer` never says
+ * less with a model than without.
  *
  * Invariant: whatever the model returns, citations are ids of the evidence, each once, and an answer without a citation
  * is `nothingKnown`.
@@ -14,17 +15,20 @@ import { type AnswerRequest, type Evidence, unanswered, type WrittenAnswer } fro
 export const makeModelAnswers = Effect.gen(function* () {
   const model = yield* StructuredModel
   const write = Effect.fn("ModelAnswers.write")(function* (request: AnswerRequest) {
-    return yield* answerByModel(request).pipe(
+    const written = yield* answerByModel(request).pipe(
       Effect.provideService(StructuredModel, model),
       Effect.map((answer) => groundedIn(request.evidence, answer)),
       // Logged by its reason only: a provider's message may quote the prompt.
       Effect.catchTag("ModelFailure", ({ reason }) =>
         Effect.logWarning("the language model gave no answer, the memories are quoted instead").pipe(
           Effect.annotateLogs({ reason }),
-          Effect.as(extractiveAnswer(request.question, request.evidence))
+          Effect.as(unanswered("extractive"))
         )
       )
     )
+    if (written.grounded) return written
+    const quoted = extractiveAnswer(request.question, request.evidence)
+    return quoted.grounded ? quoted : written
   })
   return { write } as const
 })

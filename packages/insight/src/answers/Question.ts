@@ -1,33 +1,32 @@
 /**
- * Analysis of a question: expected type of answer, content words, the names that an answer must be about, and whether it is
+ * Analysis of a question: the part that it asks for, content words, the names that an answer must be about, and whether it is
  * about the asker. English, by rules; a query without a question word is a topic. A question is data: no instruction in
  * it is followed.
  */
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
+import { partAsked, type PartName } from "./AnswerPart.ts"
+import { openFormOf, type OpenForm } from "./OpenQuestion.ts"
 import { plainText } from "./PlainText.ts"
-
-export type AnswerType =
-  | "person"
-  | "place"
-  | "date"
-  | "quantity"
-  | "frequency"
-  | "reason"
-  | "age"
-  | "yesNo"
-  | "thing"
-  | "topic"
+import { slotAsked } from "./SlotValue.ts"
 
 export interface Question {
-  readonly type: AnswerType
+  readonly part: PartName
+  /** Why no single statement answers it; undefined: one may. */
+  readonly open: OpenForm | undefined
   /** Stems of its content words; at least one unless the question has no words. */
   readonly terms: ReadonlyArray<string>
   /** Names in it, each as its stems: an answer must be about all of them. */
   readonly names: ReadonlyArray<ReadonlyArray<string>>
-  /** Words in the position of the subject ("does *Rex* eat"): an answer must contain one of them. */
+  /** Words in the position of the subject ("does *Rex* eat"): a statement must contain one of them. */
   readonly focus: ReadonlyArray<string>
+  /** Years that it names. */
+  readonly years: ReadonlyArray<string>
+  /** The single value that is asked for, see `SlotValue.ts`. */
+  readonly slot: string | undefined
+  /** "How": asks for a way or a feeling, which has no recognisable form. */
+  readonly isOfManner: boolean
   /** Sign of the preference asked for ("like", "hate"); a yes-no question accepts both. */
   readonly liking: "likes" | "dislikes" | undefined
   /** About the asker: "I", "my", "the user". */
@@ -39,13 +38,13 @@ export interface Question {
 const QUESTION_LENGTH_MAX = 2_000
 
 export const readQuestion = (raw: string): Question => {
-  const text = plainText(raw, QUESTION_LENGTH_MAX).replace(/\bdo(?:es|ing)? for (?:a living|work)\b/i, "have as job")
+  const text = plainText(raw, QUESTION_LENGTH_MAX)
   const lower = text.toLowerCase().replaceAll("’", "'")
   const names = namesIn(text)
   const isOfAsker = ASKER.test(lower)
-  const type = typeOf(lower)
+  const part = partAsked(lower)
   const focus = focusOf(lower)
-  const liking = type === "yesNo" ? undefined : likingOf(lower)
+  const liking = part === "yesNo" ? undefined : likingOf(lower)
   // "Like" is a stop word of searches, but the only content word of "What does Alice like?".
   const liked = liking !== undefined && /\blike\b/.test(lower) ? tokenize(liking) : []
   const telling = queryTerms(text).filter(
@@ -53,11 +52,15 @@ export const readQuestion = (raw: string): Question => {
   )
   const asked = [...telling, ...liked]
   return {
-    type,
+    part,
+    open: openFormOf(lower),
     // "Who am I?" has no content word and asks for the name.
     terms: asked.length > 0 ? asked : isOfAsker ? tokenize("name") : queryTerms(text),
     names,
     focus,
+    years: lower.match(/\b(?:19|20)\d\d\b/g) ?? [],
+    slot: slotAsked(lower, names.flat()),
+    isOfManner: part === "thing" && /\bhow\b/.test(lower),
     liking,
     isOfAsker,
     isOfPast: PAST.test(lower)
@@ -78,33 +81,7 @@ const likingOf = (lower: string): Question["liking"] => {
   return /\b(?:likes?|loves?|enjoys?|prefers?|favou?rite|fond)\b/.test(lower) ? "likes" : undefined
 }
 
-/** Tried in this order; the first question word in the text decides. */
-const typeOf = (lower: string): AnswerType => {
-  const first = [...askedBy].flatMap(([type, pattern]) => {
-    const at = lower.search(pattern)
-    return at < 0 ? [] : [{ type, at }]
-  })
-  const [earliest] = first.sort((left, right) => left.at - right.at)
-  if (earliest !== undefined) return earliest.type
-  if (YES_NO.test(lower)) return "yesNo"
-  return "topic"
-}
-
-/** If two begin at the same word, the upper one wins. */
-const askedBy: ReadonlyMap<AnswerType, RegExp> = new Map<AnswerType, RegExp>([
-  ["frequency", /\bhow (?:often|frequently|regularly)\b/],
-  ["age", /\bhow old\b|\bwhat age\b/],
-  ["quantity", /\bhow (?:many|much|tall|long|far|big|large|heavy)\b/],
-  ["date", /\bwhen\b|\b(?:what|which) (?:time|day|date|year|month|weekday)\b|\bsince when\b|\bhow soon\b/],
-  ["place", /\bwhere\b|\b(?:what|which) (?:city|country|town|place|state|village|neighbou?rhood)\b/],
-  ["person", /\bwho\b|\bwhom\b|\bwhose\b|\bwho's\b|\b(?:what|which) (?:person|people)\b/],
-  ["reason", /\bwhy\b|\bhow come\b|\bwhat for\b/],
-  ["thing", /\bwhat\b|\bwhich\b|\bwhat's\b|\bhow\b|\b(?:list|name)\b/]
-])
-
 const AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|must|isn't|doesn't|didn't"
-const YES_NO = new RegExp(`^(?:so |and |but |ok |okay |hey |please )*(?:${AUXILIARY})\\b`)
-
 /**
  * The subject after the auxiliary, without articles and possessives: `does alice's sister` gives sister, `is the spare
  * key` gives spare or key. "The name of the dog" gives dog in any position.
@@ -139,7 +116,7 @@ const namesIn = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
 const NAMES_MAX = 8
 const NAME = /(?<=[\p{L}\p{N},;:'"] ["']?)\p{Lu}[\p{L}\p{N}'’-]*(?: \p{Lu}[\p{L}\p{N}'’-]*)*/gu
 
-/** Capitalised words that are no names: question words, months, days. Nationalities are handled as content words. */
+/** Capitalised words that are no names: question words, months, days. */
 const isCommon = (word: string): boolean => {
   const plain = word.toLowerCase().replace(/['’].*$/, "")
   return stopWords.has(plain) || dates.has(plain)

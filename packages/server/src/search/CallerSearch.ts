@@ -168,7 +168,7 @@ const resultOf = (parts: Parts, call: PricedCall, query: SearchQuery, found: Fou
   }
 }
 
-/** An answer made of the hits; of those only the cited ones are returned. */
+/** An answer made of the hits; of those the cited ones are returned, and without an answer the best ones as `hits`. */
 const answer = Effect.fnUntraced(function* (
   parts: Parts,
   { caller }: PricedCall,
@@ -189,8 +189,11 @@ const answer = Effect.fnUntraced(function* (
     }))
   })
   const used = new Set(written.citations)
-  const cited = hits.filter(({ memory }) => used.has(memory.id))
-  return { ...written, ...(yield* shownWithSources(parts, cited, owners, explain)) }
+  const chosen = written.grounded
+    ? hits.filter(({ memory }) => used.has(memory.id))
+    : hits.slice(0, Limits.answerHitsMax)
+  const { memories, ...attested } = yield* shownWithSources(parts, chosen, owners, explain)
+  return { ...written, ...(written.grounded ? { memories } : { memories: [], hits: memories }), ...attested }
 })
 
 const drawMap = Effect.fnUntraced(function* (parts: Parts, { hits }: Found, owners: Owners) {

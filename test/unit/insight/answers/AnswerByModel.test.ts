@@ -16,10 +16,12 @@ const memory = (id: string, fact: string): Evidence => ({
 })
 const evidence = [memory("mem_a", "Alice lives in Seattle"), memory("mem_b", "Alice moved there on 2026-05-03")]
 
-const ask = (reply: Reply, seen: Array<SeenRequest> = [], given: ReadonlyArray<Evidence> = evidence) =>
-  answerByModel({ account: "acc_1", question: "Where does Alice live?", evidence: given }).pipe(
-    Effect.provide(scriptedModel(reply, seen))
-  )
+const ask = (
+  reply: Reply,
+  seen: Array<SeenRequest> = [],
+  given: ReadonlyArray<Evidence> = evidence,
+  question = "Where does Alice live?"
+) => answerByModel({ account: "acc_1", question, evidence: given }).pipe(Effect.provide(scriptedModel(reply, seen)))
 const unknown = { answer: nothingKnown, citations: [], grounded: false, method: "model" }
 
 describe("an answer by a model", () => {
@@ -59,10 +61,43 @@ describe("an answer by a model", () => {
     Effect.gen(function* () {
       const given = [memory("mem_a", "Alice often feeds her three cats")]
       const told = (cats: number) =>
-        ask(() => ({ answer: `Alice feeds her ${cats} cats.`, citations: [1], supported: true }), [], given)
+        ask(
+          () => ({ answer: `Alice feeds her ${cats} cats.`, citations: [1], supported: true }),
+          [],
+          given,
+          "How many cats does Alice feed?"
+        )
       expect((yield* told(3)).grounded).toBe(true)
       // "often" ends in ten.
       expect(yield* told(10)).toEqual(unknown)
+    })
+  )
+
+  it.effect("takes a message of the one who is asked about, and what yesterday was", () =>
+    Effect.gen(function* () {
+      const said = (name: string): Evidence => ({
+        id: name,
+        kind: "conversation_message",
+        data: { role: "user", name, text: "I went to a support group yesterday.", sentAt: "2023-05-08T13:56:00Z" },
+        when: "2023-05-08T13:56:00Z",
+        createdAt: 0,
+        relevance: 0.8
+      })
+      const given = [said("Caroline"), said("Melanie")]
+      const asked = (answer: string, ...citations: ReadonlyArray<number>) =>
+        ask(() => ({ answer, citations, supported: true }), [], given, "When did Caroline go to a support group?")
+      expect((yield* asked("Caroline went to a support group on 7 May 2023.", 1)).citations).toEqual(["Caroline"])
+      expect(yield* asked("Caroline went to a support group on 7 May 2023.", 2)).toEqual(unknown)
+      expect(yield* asked("Caroline went to a support group on 6 May 2023.", 1)).toEqual(unknown)
+    })
+  )
+
+  it.effect("without the part that was asked is the sentence for nothing known", () =>
+    Effect.gen(function* () {
+      const given = [memory("mem_a", "Alice has a blue car")]
+      const reply = () => ({ answer: "Alice has a blue car.", citations: [1], supported: true })
+      expect(yield* ask(reply, [], given, "Why does Alice have a car?")).toEqual(unknown)
+      expect((yield* ask(reply, [], given, "What does Alice have?")).grounded).toBe(true)
     })
   )
 

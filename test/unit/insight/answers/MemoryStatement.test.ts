@@ -81,7 +81,7 @@ const questions: ReadonlyArray<readonly [question: string, type: string]> = [
   ["What time is the call?", "date"],
   ["Who is my boss?", "person"],
   ["whose dog is Rex", "person"],
-  ["How many cats do I have?", "quantity"],
+  ["How many cats do I have?", "amount"],
   ["How old is Rex?", "age"],
   ["How often does she run?", "frequency"],
   ["Why did he quit?", "reason"],
@@ -92,7 +92,7 @@ const questions: ReadonlyArray<readonly [question: string, type: string]> = [
 
 describe("readQuestion", () => {
   it.each(questions)("reads what %j asks for: %s", (question, type) => {
-    expect(readQuestion(question).type).toBe(type)
+    expect(readQuestion(question).part).toBe(type)
   })
 
   it("tells the asker from others, names from openings, what was from what is", () => {

@@ -31,10 +31,20 @@ describe("answers with a model", () => {
     })
   )
 
-  it.effect("are dropped when they cite what was not given", () =>
+  it.effect("are dropped when they cite what was not given or say nothing: what the rules quote stands", () =>
     Effect.gen(function* () {
-      const answer = yield* written(Effect.succeed({ answer: "On Mars.", citations: [7, -1], supported: true }))
-      expect(answer).toEqual({ answer: nothingKnown, citations: [], grounded: false, method: "model" })
+      for (const said of [
+        { answer: "On Mars.", citations: [7, -1], supported: true },
+        { answer: "", citations: [], supported: false }
+      ]) {
+        const answer = yield* written(Effect.succeed(said))
+        expect(answer).toEqual({
+          answer: "Alice lives in Seattle.",
+          citations: ["a"],
+          grounded: true,
+          method: "extractive"
+        })
+      }
     })
   )
 

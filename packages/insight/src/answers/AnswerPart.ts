@@ -1,0 +1,272 @@
+/**
+ * The part that a question asks for: an amount, a duration, a place, a person, a reason, a name, a date. Each row says how it
+ * is asked for and what shape it has in a statement; the tests run its example and counterexample. A part that the question
+ * itself names does not count. English, by the form of words.
+ */
+import { stopWords } from "@muniment/engine/text/StopWords"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
+import type { MemoryStatement } from "./MemoryStatement.ts"
+
+export type PartName =
+  | "frequency"
+  | "age"
+  | "duration"
+  | "amount"
+  | "date"
+  | "contact"
+  | "colour"
+  | "name"
+  | "place"
+  | "person"
+  | "reason"
+  | "yesNo"
+  | "thing"
+  | "topic"
+
+interface AnswerPartRow {
+  readonly name: PartName
+  readonly asked: RegExp
+  /** Undefined: any statement has it. */
+  readonly held: ((statement: HeldIn, asked: ReadonlySet<string>) => boolean) | undefined
+  readonly question: string
+  /** Statements with and without the part. */
+  readonly example: string
+  readonly counterexample: string | undefined
+}
+
+/** What is looked at of a statement; also of one that is not stored, as in tests. */
+export type HeldIn = Pick<MemoryStatement, "text" | "subject" | "date" | "location" | "participants">
+
+/** The row whose `asked` stands first in the question, of two at the same word the upper one; yes or no only without others. */
+export const partAsked = (lower: string): PartName => {
+  const found = answerParts
+    .map(({ asked, name }) => ({ name, at: lower.search(asked) }))
+    .filter(({ at }) => at >= 0)
+    .sort((left, right) => left.at - right.at)
+  return (found.find(({ name }) => name !== "yesNo") ?? found[0])?.name ?? "topic"
+}
+
+/** `asked`: stems of the question. */
+export const hasPart = (part: PartName, statement: HeldIn, asked: ReadonlySet<string>): boolean =>
+  byName.get(part)?.(statement, asked) ?? true
+
+const matches =
+  (pattern: RegExp) =>
+  ({ text }: HeldIn): boolean =>
+    pattern.test(text)
+
+const NUMBER =
+  "(?:\\d[\\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fifteen|twenty|thirty|forty|fifty|sixty|hundred|thousand|dozen|couple|several|both|twice|half|no|none|single)"
+const UNIT = "(?:minutes?|hours?|days?|weeks?|months?|years?|decades?|semesters?|seasons?)"
+const DATE = new RegExp(
+  `\\b(?:${monthNames.join("|")}|(?:${weekdayNames.join("|")})s?|(?:19|20)\\d\\d|\\d{1,2}(?::\\d\\d)? ?[ap]\\.?m\\b|\\d{1,2}:\\d\\d)|` +
+    "\\b(?:noon|midnight|o'clock|yesterday|today|tomorrow|tonight|mornings?|evenings?|afternoon|weekends?|weekly|daily|" +
+    "spring|summer|autumn|winter|Christmas|Easter|ago|since|nights?|(?:last|next|every|each) (?:day|week|month|year))\\b",
+  // Case counts: "may" and "march" are verbs.
+  "u"
+)
+const FREQUENCY = new RegExp(
+  "\\b(?:every|each|daily|weekly|monthly|yearly|annually|once|twice|times|always|never|often|usually|sometimes|rarely|" +
+    "seldom|regularly|hourly|nightly|per|an? (?:day|week|month|year)|(?:mon|tues|wednes|thurs|fri|satur|sun)days|" +
+    "mornings|evenings|weekends)\\b",
+  "i"
+)
+const COLOUR =
+  /\b(?:red|blue|green|yellow|black|white|purple|violet|orange|pink|brown|teal|turquoise|beige|gr[ae]y|gold|silver|navy)\b/i
+const REASON =
+  /\b(?:because|cause|since|due to|thanks to|so that|so i|in order to|as a result|reason|after|that'?s why|wants? to|wanted to|(?:it|that|they) (?:make|remind|help|inspire|motivate|give)s?|inspire[ds]?|to \p{Ll}+|for)\b/iu
+
+const hasDate = ({ date, subject, text }: HeldIn): boolean =>
+  // A month's name can also be a person's (June).
+  date !== undefined || DATE.test(subject === undefined ? text : text.replaceAll(subject, ""))
+
+/** Prepositions after which any word is taken for a place. */
+const INSIDE =
+  /\b(?:in|at|near|under|behind|inside|beside|outside|around|from|into|above|below|between)\s+(?:(?:the|a|an|his|her|their|my|our|its)\s+)?([\p{L}\p{N}'’-]+)/giu
+/** Prepositions with many uses: only a capitalised word or one with an article is taken for a place. */
+const TOWARDS =
+  /\b(?:to|on|for|with|by|visits?|visited|explored?)\s+(?:(?:the|a|an|his|her|their|my|our)\s+\p{L}|\p{Lu})[\p{L}'’-]*/gu
+const PLACE_FIELD = /\b(?:city|town|country|address|location|place|street|venue|home|office)\b/i
+
+const hasPlace = ({ location, text }: HeldIn, asked: ReadonlySet<string>): boolean => {
+  if (location !== undefined) return true
+  const isNew = (phrase: string): boolean => {
+    const words = tokenize(phrase).filter((word) => !stopWords.has(word))
+    return words.some((word) => !asked.has(word) && !/^\d+$/.test(word)) && !DATE.test(phrase)
+  }
+  const isInside = [...text.matchAll(INSIDE)].some(([, word = ""]) => isNew(word))
+  if (isInside || [...text.matchAll(TOWARDS)].some(([phrase]) => isNew(phrase))) return true
+  return PLACE_FIELD.test(text) && text.includes(":")
+}
+
+/** Tells a place from a person by the word before the name. */
+const CAPITALISED = /(?:(\p{L}+)\s+)?(\p{Lu}[\p{L}'’-]+)/gu
+const PLACE_WORD = /^(?:in|at|from|to|near|into)$/i
+const RELATIVE =
+  /\b(?:mother|father|mum|mom|dad|sister|brother|son|daughter|husband|wife|partner|boyfriend|girlfriend|friends?|boss|manager|doctor|dentist|teacher|neighbou?r|colleagues?|cousin|aunt|uncle|grand\p{L}+|roommate|flatmate|therapist|coach|kids|family|parents|teammates?|group|team)\b/giu
+
+/**
+ * A capitalised word of its own: not the first of a sentence unless a verb follows ("Max is"), and not who is spoken to ("Hey
+ * Nate", "Thanks, Gina").
+ */
+const hasNewName = (text: string, asked: ReadonlySet<string>, isPlaceLeftOut: boolean): boolean =>
+  [...text.matchAll(CAPITALISED)].some(({ 0: run, 1: before = "", 2: name = "", index }) => {
+    const at = index + run.length - name.length
+    const lead = text.slice(0, at)
+    const isFirst = /(?:^|[.!?…:]["'”’)]?\s+)$/u.test(lead)
+    if (
+      isFirst &&
+      !/^(?:['’]s\b| (?:and|is|was|has|had|will|can|likes?|loves?|lives?|works?|came|went|wants?|plays?)\b)/u.test(
+        text.slice(at + name.length)
+      )
+    )
+      return false
+    if (SPOKEN_TO.test(lead) || (isPlaceLeftOut && PLACE_WORD.test(before))) return false
+    return isNewWord(name, asked)
+  })
+
+const SPOKEN_TO = /(?:^|[.!?,]\s+)(?:hey|hi|hello|thanks|thank you|wow|congrats|yeah|sure|great|oh)[,!]?\s+$/i
+
+const isNewWord = (word: string, asked: ReadonlySet<string>): boolean => {
+  const [stem] = tokenize(word)
+  return stem !== undefined && !asked.has(stem) && !stopWords.has(word.toLowerCase()) && !DATE.test(word)
+}
+
+const hasPerson = ({ participants, subject, text }: HeldIn, asked: ReadonlySet<string>): boolean =>
+  participants.some((word) => isNewWord(word, asked)) ||
+  (subject !== undefined && isNewWord(subject, asked)) ||
+  hasNewName(text, asked, true) ||
+  [...text.matchAll(RELATIVE)].some(([word]) => isNewWord(word, asked))
+
+/** A name in quotation marks, or a capitalised word. */
+const hasName = ({ text }: HeldIn, asked: ReadonlySet<string>): boolean =>
+  /["“«]\p{L}/u.test(text) || hasNewName(text, asked, false)
+
+/** Values with a recognisable form, by the words that ask for them; the first that occurs counts. */
+const contactForms: ReadonlyArray<readonly [ReadonlyArray<string>, RegExp]> = [
+  [tokenize("email mail"), /@/],
+  [tokenize("address"), /\b(?:street|road|avenue|lane|square|postcode|address (?:is|:))\b/i],
+  [tokenize("phone telephone number price cost salary"), /\d/]
+]
+
+const hasContact = ({ text }: HeldIn, asked: ReadonlySet<string>): boolean =>
+  contactForms.find(([words]) => words.some((word) => asked.has(word)))?.[1].test(text) !== false
+
+const AUXILIARY = "is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|must|isn't|doesn't|didn't"
+
+export const answerParts: ReadonlyArray<AnswerPartRow> = [
+  {
+    name: "frequency",
+    asked: /\bhow (?:often|frequently|regularly)\b/,
+    held: matches(FREQUENCY),
+    question: "How often does Ann swim?",
+    example: "I swim twice a week.",
+    counterexample: "I swim in the lake."
+  },
+  {
+    name: "age",
+    asked: /\bhow old\b|\bwhat age\b/,
+    held: matches(
+      /\b(?:is|am|['’]m|are|was|turn(?:s|ed|ing)?) \d{1,3}\b|\b\d{1,3}[ -]years?\b|\b(?:years?|months?|weeks?)[ -]old\b|\bborn\b|\baged?\b/
+    ),
+    question: "How old is Rex?",
+    example: "Rex is a four year old greyhound.",
+    counterexample: "Rex is a greyhound."
+  },
+  {
+    name: "duration",
+    asked: /\bhow long\b|\bhow (?:many|much) (?:time|minutes?|hours?|days?|weeks?|months?|years?)\b|\bsince when\b/,
+    held: matches(
+      new RegExp(
+        `\\b(?:${NUMBER}|few|an?|past|many)[ -](?:\\p{Ll}+ )?${UNIT}\\b|\\bsince (?:I|we|he|she|they|the|last|\\p{Lu}|\\d)`,
+        "u"
+      )
+    ),
+    question: "How long has Ann had Rex?",
+    example: "I've had him for three years.",
+    counterexample: "I've had him from a shelter."
+  },
+  {
+    name: "amount",
+    asked: /\bhow (?:many|much|tall|far|big|large|heavy|hot|fast)\b/,
+    held: matches(new RegExp(`\\b${NUMBER}\\b|\\bha(?:s|ve) an? `, "i")),
+    question: "How many cats does Ann have?",
+    example: "I have two cats.",
+    counterexample: "My cats are lovely."
+  },
+  {
+    name: "date",
+    asked: /\bwhen\b|\b(?:what|which) (?:time|day|date|year|month|weekday)\b|\bhow soon\b/,
+    held: hasDate,
+    question: "When did Ann move?",
+    example: "I moved in May.",
+    counterexample: "I moved to a larger flat."
+  },
+  {
+    name: "contact",
+    asked: /\bwhat(?:'s| is| was)? [^?]*?\b(?:e-?mail|phone|telephone|number|address|price|cost|salary)\b/,
+    held: hasContact,
+    question: "What is Ann's phone number?",
+    example: "My number is 0113 496 0000.",
+    counterexample: "My number is on the card."
+  },
+  {
+    name: "colour",
+    asked: /\b(?:what|which) (?:\w+ )?colou?rs?\b|\bwhat(?:'s| is| was) [^?]*?\bcolou?r\b/,
+    held: matches(COLOUR),
+    question: "What colour is the kitchen?",
+    example: "We painted the kitchen teal.",
+    counterexample: "We painted the kitchen."
+  },
+  {
+    name: "name",
+    asked: /\bwhat(?:'s| is| are| was| were)? [^?]*?\b(?:names?|called|title|titled)\b|\bname of\b/,
+    held: hasName,
+    question: "What is the name of Ann's dog?",
+    example: "My dog Rex is a greyhound.",
+    counterexample: "My dog is a greyhound."
+  },
+  {
+    name: "place",
+    asked: /\bwhere\b|\b(?:what|which) (?:city|country|town|place|state|village|neighbou?rhood)\b/,
+    held: hasPlace,
+    question: "Where does Ann live?",
+    example: "I moved to Oslo.",
+    counterexample: "I moved house."
+  },
+  {
+    name: "person",
+    asked: /\bwho\b|\bwhom\b|\bwhose\b|\bwho's\b|\b(?:what|which) (?:person|people)\b/,
+    held: hasPerson,
+    question: "Who came to dinner?",
+    example: "Dinner with my sister was fun.",
+    counterexample: "Dinner was fun."
+  },
+  {
+    name: "reason",
+    asked: /\bwhy\b|\bhow come\b|\bwhat for\b|\bwhat (?:made|motivated|inspired|prompted)\b/,
+    held: matches(REASON),
+    question: "Why did Ann leave?",
+    example: "I left because of the noise.",
+    counterexample: "I left early."
+  },
+  {
+    name: "thing",
+    asked: /\bwhat\b|\bwhich\b|\bwhat's\b|\bhow\b|\b(?:list|name)\b/,
+    held: undefined,
+    question: "What did Ann bake?",
+    example: "I baked a pie.",
+    counterexample: undefined
+  },
+  {
+    name: "yesNo",
+    asked: new RegExp(`^(?:so |and |but |ok |okay |hey |please )*(?:${AUXILIARY})\\b`),
+    held: undefined,
+    question: "Does Ann bake?",
+    example: "I bake pies.",
+    counterexample: undefined
+  }
+]
+
+const byName = new Map(answerParts.map(({ held, name }) => [name, held]))
