@@ -8,6 +8,7 @@ import type { Candidate, CandidateKind, DroppedCandidate } from "../extraction/E
 import { ruleConfidence, type RuleName } from "./Confidence.ts"
 import type { KnownEntity } from "./Entities.ts"
 import type { Finding, SourcedFinding } from "./Finding.ts"
+import { passesGate } from "./OutputGate.ts"
 import type { People } from "./People.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 import { filledKinds } from "./SchemaFill.ts"
@@ -26,21 +27,20 @@ export const isBuiltin = (kind: string): boolean => Object.values<string>(builti
 export const candidatesOf = (
   findings: ReadonlyArray<SourcedFinding>,
   entities: ReadonlyArray<KnownEntity>,
-  kinds: ReadonlyArray<CandidateKind>,
-  people: People
+  kinds: ReadonlyArray<CandidateKind>
 ): Outcome => {
   const asked = kinds.slice(0, rulesLimits.kindsMax)
   const names = new Set(asked.map(({ name }) => name))
   const builtin = findings
-    .filter(({ finding }) => !isWithdrawn(finding, people))
-    .filter(({ finding }) => names.has(builtinOf[finding.type]))
-    .map((sourced) => builtinCandidate(sourced, people))
+    .filter(({ finding, people }) => !isWithdrawn(finding, people))
+    .filter(({ finding }) => names.has(builtinOf[finding.type]) && passesGate(finding))
+    .map(builtinCandidate)
   const registered = asked.filter(({ name }) => !isBuiltin(name))
   const filled = filledKinds(entities, registered)
   return { candidates: merged([...builtin, ...filled.candidates]), dropped: filled.dropped }
 }
 
-const builtinCandidate = ({ finding, source, words }: SourcedFinding, people: People): Candidate => {
+const builtinCandidate = ({ finding, people, source, words }: SourcedFinding): Candidate => {
   const subject = currentName(finding.subject, people)
   const when = finding.eventDate
   const slot = slotOf({ ...finding, subject }, people)

@@ -4,6 +4,7 @@
  * pronoun counts only if one person can be meant.
  */
 import { isPluralRelation, isRelation, type People, type Person, qualityPattern } from "./People.ts"
+import { dependents, settings } from "./lexicon/clauses.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 import { textOf, type Word } from "./Words.ts"
 
@@ -49,7 +50,10 @@ export const clausesOf = (sentence: ReadonlyArray<Word>, people: People): Clause
 
 const leadWordsMax = 7
 
-/** `Yesterday I quit` -> `I quit yesterday`; a scene (`When I was young, I ...`) goes behind as well. */
+/**
+ * `Yesterday I quit` -> `I quit yesterday`; a scene (`When I was young, I ...`) goes behind as well. What says neither when nor
+ * where (`Wow`, a name called) is left out.
+ */
 const subjectFirst = (words: ReadonlyArray<Word>, people: People): ReadonlyArray<Word> => {
   if (subjectAt(words, 0, people) !== undefined || elidedSpeaker(words) !== undefined) return words
   const isScene = /^(?:when|while|after|before|once|until|whenever|as|since)$/.test(words[0]?.lower ?? "")
@@ -57,17 +61,19 @@ const subjectFirst = (words: ReadonlyArray<Word>, people: People): ReadonlyArray
   if (isScene && from === 0) return words
   const start = words.findIndex((word, at) => at >= from && isOwnStart(word) && startsClause(words, at, people))
   if (start <= 0 || start - from > leadWordsMax) return words
+  // `the painting that I finished`: part of a noun.
+  if (dependents.has(words[start - 1]?.lower ?? "")) return []
   const lead = words.slice(isScene ? 0 : from, start).filter(({ lower }) => !adverbs.test(lower) && !joints.test(lower))
   const isForeign = ({ lower }: Word) => /^(?:that|who|which|he|she|they|it|this|thanks|you|your|not)$/.test(lower)
-  if (!isScene && lead.some((word) => isVerb(word) || isForeign(word))) return words.slice(start)
+  if (!isScene && (!settings.has(lead[0]?.lower ?? "") || lead.some((word) => isVerb(word) || isForeign(word))))
+    return words.slice(start)
   const { end } = clauseEnd(words, start + 1, people)
   const moved = lead.map((word) => ({
     ...word,
-    text: /^(?:When|While|Once|For|In|On|At|Before|After|Since|During|With|By|Yesterday|Last|Next|This|As|From|Until|To)$/.test(
-      word.text
-    )
-      ? word.lower
-      : word.text,
+    text:
+      settings.has(word.lower) || isScene
+        ? word.text.replace(/^(?!I$)./u, (letter) => letter.toLowerCase())
+        : word.text,
     after: word.after.replace(",", "")
   }))
   const own = words.slice(start, end).map((word, at) => (at < end - start - 1 ? word : { ...word, after: " " }))
@@ -93,7 +99,7 @@ const copulaList = (words: ReadonlyArray<Word>): ReadonlyArray<ReadonlyArray<Wor
     const isBreak =
       index > 1 &&
       /,\s*$/.test(words[index - 1]?.after ?? "") &&
-      /^(?:an?|the|in|from|based|living|working|married|originally|currently|mother|father|mum|mom|dad|\d+)$/.test(
+      /^(?:an?|the|in|from|based|living|working|married|originally|currently|mother|father|mum|mom|dad|\d{1,3})$/.test(
         word.lower
       )
     if (isBreak) parts.push([verb])
@@ -104,10 +110,8 @@ const copulaList = (words: ReadonlyArray<Word>): ReadonlyArray<ReadonlyArray<Wor
 
 const clauseOf = (words: ReadonlyArray<Word>, subject: Subject): Clause => {
   const plain = textOf(plainPredicate(words))
-  const predicate = withCopula(
-    /^[A-Z][a-z]+ /.test(plain) ? plain.charAt(0).toLowerCase() + plain.slice(1) : plain,
-    subject
-  )
+  const lowered = /^[A-Z][a-z]+ /.test(plain) ? plain.charAt(0).toLowerCase() + plain.slice(1) : plain
+  const predicate = withCopula(lowered.replace(afterthought, ""), subject)
   const isFuture =
     /^(?:will|am going to|is going to|are going to|plan|plans|am planning|is planning|are planning)\b/i.test(predicate)
   const first = words.find(({ lower }) => !adverbs.test(lower))
@@ -117,6 +121,9 @@ const clauseOf = (words: ReadonlyArray<Word>, subject: Subject): Clause => {
     /^(?:have|has) (?!to\b|an?\b|the\b|my\b)\w+(?:ed|en)\b/.test(predicate)
   return { subject, predicate, words, tense: isFuture ? "future" : isPast ? "past" : "present" }
 }
+
+const afterthought =
+  /(?:,? (?:lately|recently|now|right now|these days|nowadays|too|though|tbh|by the way|actually|currently|haha|lol))+$/i
 
 /** `based in Rome` behind a comma leans on the verb before it. */
 const withCopula = (predicate: string, subject: Subject): string => {
@@ -148,9 +155,9 @@ const subjectAt = (words: ReadonlyArray<Word>, at: number, people: People): Foun
   if (word === undefined) return undefined
   if (word.text === "I" || word.lower === "we") return { subject: { type: "speaker" }, next: at + 1 }
   if (word.lower === "my" || word.lower === "our") return ownedSubject(words, at + 1, people)
-  if (/^(?:he|she|they|it)$/.test(word.lower)) {
+  if (/^(?:he|she|it)$/.test(word.lower)) {
     const person = people.meantBy(word.lower)
-    const isNaming = /^(?:is|are|was) (?:called|named)$/.test(`${words[at + 1]?.lower} ${words[at + 2]?.lower}`)
+    const isNaming = /^(?:is|was) (?:called|named)$/.test(`${words[at + 1]?.lower} ${words[at + 2]?.lower}`)
     if (person === undefined || (word.lower === "it" && !isNaming)) return undefined
     return { subject: { type: "person", person }, next: at + 1 }
   }
@@ -190,7 +197,9 @@ const ownedSubject = (words: ReadonlyArray<Word>, from: number, people: People):
   // `my wife and I live`: what holds for both holds for the speaker.
   if (words[next]?.lower === "and" && words[next + 1]?.text === "I")
     return { subject: { type: "speaker" }, next: next + 2 }
-  return isVerb(words[next]) || words[next]?.lower === "who" ? { subject: { type: "person", person }, next } : undefined
+  if (isVerb(words[next]) || words[next]?.lower === "who") return { subject: { type: "person", person }, next }
+  // `my dentist appointment is`
+  return hasName ? undefined : attributeSubject(words, from, undefined, people)
 }
 
 /** `golden` in `golden retriever`; `ex` alone is a relation of its own. */
@@ -313,7 +322,7 @@ const startsFinite = (word: Word | undefined, subject: Subject | undefined): boo
     (word.tags.has("Verb") && (word.tags.has("PastTense") || (subject.type !== "speaker" && word.lower.endsWith("s")))))
 
 const elided =
-  /^(?:just |recently |finally |also |currently |now )*(?:moved|got|bought|started|graduated|quit|adopted|sold|finished|joined|born|working|living|allergic|training|learning|studying|based|married|divorced|retired|picked up|trying to learn|love|hate|enjoy|prefer|loved|hated|grew up|been)\b/i
+  /^(?:just |recently |finally |also |currently |now )*(?:moved|got|bought|started|graduated|quit|adopted|sold|finished|joined|born|working|living|allergic|training|learning|studying|based|married|divorced|retired|picked up|trying to learn|hate|prefer|grew up|been)\b/i
 
 /** `Just moved to Berlin!`: a missing subject at the start of a sentence is the speaker. */
 const elidedSpeaker = (words: ReadonlyArray<Word>): Found | undefined =>
@@ -342,8 +351,10 @@ const clauseEnd = (
     if (word === undefined || previous === undefined) break
     opensInfinitive ||= isOpen.test(previous.lower)
     if (/[;:]|\s-\s?$/.test(previous.after) || /^-\s/.test(word.before)) return { end: at, next: at }
-    const isJoint = joints.test(word.lower)
     const hasComma = previous.after.includes(",")
+    if (/^(?:because|although|though|which|whereas)$/.test(word.lower) || (word.lower === "so" && hasComma))
+      return { end: at, next: at + 1 }
+    const isJoint = joints.test(word.lower)
     if (!isJoint && !hasComma) continue
     let next = isJoint ? at + 1 : at
     while (
@@ -358,14 +369,16 @@ const clauseEnd = (
     if (word.lower === "and" || word.lower === "but" || (hasComma && !isAfterRelative)) {
       const verb = words[next]
       const isBare = verb?.tags.has("Infinitive") === true && !/^(?:am|have|want|need|prefer|quit)$/.test(verb.lower)
-      if (continuesSubject(verb) && !(isBare && opensInfinitive)) return { end: at, next }
+      if (continuesSubject(verb, isJoint ? word : undefined) && !(isBare && opensInfinitive)) return { end: at, next }
     }
   }
   return { end: words.length, next: words.length }
 }
 
-const continuesSubject = (word: Word | undefined): boolean =>
+/** `art and love theme`, `sweets, like figs`: no verb. */
+const continuesSubject = (word: Word | undefined, joint: Word | undefined): boolean =>
   word !== undefined &&
+  !(/^(?:love|like|likes|need|want|plan|visit|use|run|drive|do)$/.test(word.lower) && joint?.lower !== "but") &&
   (plainVerbs.test(word.lower) || (word.tags.has("PastTense") && word.tags.has("Verb"))) &&
   !/^(?:just|also|now|really|always|still|do|used)$/.test(word.lower)
 

@@ -17,8 +17,8 @@ import { identityRules } from "./IdentityRules.ts"
 import { messageText } from "./MessageText.ts"
 import { contactFindings, sharesValue } from "./ContactFindings.ts"
 import { correctedName, learnNames, nameFragment, nicknameOf } from "./Names.ts"
+import { signed } from "./Paraphrases.ts"
 import { People } from "./People.ts"
-import { plainFacts } from "./PlainFacts.ts"
 import { belovedThing, preferenceRules } from "./PreferenceRules.ts"
 import { relationFindings } from "./RelationRules.ts"
 import { rulesLimits, type RulesTask } from "./RulesProtocol.ts"
@@ -26,7 +26,7 @@ import { gate, startsRolePlay } from "./SentenceGate.ts"
 import { nextSummary, peopleOfSummary } from "./Summary.ts"
 import { type Word, wordsOf, writtenOut } from "./Words.ts"
 
-const families: ReadonlyArray<RuleFamily> = [eventRules, identityRules, preferenceRules, factRules, plainFacts]
+const families: ReadonlyArray<RuleFamily> = [eventRules, identityRules, preferenceRules, factRules]
 
 export const readConversation = (task: RulesTask): Extraction => {
   const people = new People()
@@ -37,12 +37,7 @@ export const readConversation = (task: RulesTask): Extraction => {
   for (const turn of context) if (turn.role === "user") learnPeople(turn, people)
   const reader = new Reader(task, people)
   task.messages.slice(0, rulesLimits.messagesMax).forEach((turn, source) => reader.read(turn, source))
-  const { candidates, dropped } = candidatesOf(
-    reader.findings,
-    reader.entities.all(people.speakerName),
-    task.kinds,
-    people
-  )
+  const { candidates, dropped } = candidatesOf(reader.findings, reader.entities.all(people.speakerName), task.kinds)
   return {
     candidates: candidates.slice(0, rulesLimits.candidatesMax),
     dropped: [...unread(task), ...reader.dropped, ...dropped].slice(0, rulesLimits.droppedMax),
@@ -64,7 +59,10 @@ class Reader {
   readonly dropped: Array<DroppedCandidate> = []
   readonly entities = new Entities()
   readonly #task: RulesTask
-  readonly #people: People
+  readonly #unnamed: People
+  /** Of those whom the request names; each has relatives of their own. */
+  readonly #named = new Map<string, People>()
+  #people: People
   #question: string | undefined
   #sentencesRead = 0
   #plays = false
@@ -73,6 +71,7 @@ class Reader {
 
   constructor(task: RulesTask, people: People) {
     this.#task = task
+    this.#unnamed = people
     this.#people = people
     this.#question = lastQuestion(task.context.at(-1))
   }
@@ -81,11 +80,23 @@ class Reader {
     const question = this.#question
     this.#question = lastQuestion(turn)
     if (turn.role !== "user") return
+    this.#people = this.#speaking(turn)
     const { omitted, sentences } = messageText(turn.content)
     for (const message of omitted) this.#drop("unsupported", message, source)
+    const last = sentences.length - 1
     const answer = question === undefined ? undefined : bareAnswer(question, sentences[0])
     if (answer !== undefined) this.#sentence(answer, source, "shortAnswer")
-    for (const sentence of answer === undefined ? sentences : sentences.slice(1)) this.#sentence(sentence, source)
+    sentences.forEach((sentence, at) => {
+      if (at > 0 || answer === undefined) this.#sentence(at > 0 && at === last ? signed(sentence) : sentence, source)
+    })
+  }
+
+  #speaking({ name }: Turn): People {
+    if (name === undefined || name === this.#unnamed.speakerName) return this.#unnamed
+    const known = this.#named.get(name) ?? new People(`speaker ${name}`)
+    known.speakerName = name
+    this.#named.set(name, known)
+    return known
   }
 
   #sentence(sentence: string, source: number, as?: RuleName): void {
@@ -117,7 +128,8 @@ class Reader {
         finding: as === undefined ? finding : { ...finding, rule: as },
         source,
         words,
-        sentence
+        sentence,
+        people: this.#people
       })
     }
     for (const finding of this.#findingsOf(verdict.text, words, verdict.isAsked, source)) keep(finding)

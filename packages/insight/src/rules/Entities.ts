@@ -4,7 +4,7 @@
  * conversation; fields of one entity are joined over the sentences of a request.
  */
 import type { EventDate } from "./EventDates.ts"
-import type { Entity } from "./Finding.ts"
+import { type Entity, speakerEntity } from "./Finding.ts"
 import { petWords, type People } from "./People.ts"
 
 /** An entity with the messages that told of it, in order. */
@@ -81,7 +81,7 @@ const contactsIn = (text: string, people: People): ReadonlyArray<Entity> => {
     ) ||
     /^(?:e-?mail|phone|number)(?: address| number)? (?:is|:)/i.test(text)
   ) {
-    return [{ type: "speaker", id: "speaker", fields }]
+    return [speakerEntity(people, fields)]
   }
   const named = [...text.matchAll(personName)]
     .map(([name]) => name.replace(/'s?$/, ""))

@@ -152,6 +152,7 @@ const isNoDate = (text: string, before: string): boolean =>
   /^(?:for|sun|sat|wed|mar|now|right now|may|march|second|this|the)$/i.test(text) && !/^(?:May|March)$/.test(text)
     ? true
     : /^(?:the )?day after$/i.test(text) ||
+      /\b(?:a few|several|some|a couple(?: of)?) (?:years?|months?|weeks?|days?)\b/i.test(text) ||
       /^(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|several|a few|\w+teen|\w+ty) (?:years?|months?|weeks?|days?|hours?|minutes?)$/i.test(
         text
       ) ||

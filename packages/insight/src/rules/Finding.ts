@@ -9,7 +9,7 @@ import type { People, Person } from "./People.ts"
 import { conjugated, inThirdPerson } from "./ThirdPerson.ts"
 import type { Word } from "./Words.ts"
 
-export type PreferenceType = "likes" | "dislikes" | "prefers" | "avoids" | "wants" | "needs"
+export type PreferenceType = "likes" | "dislikes" | "prefers"
 
 /** Something that fields are known of, for kinds that the user registered. */
 export interface Entity {
@@ -41,6 +41,8 @@ export interface SourcedFinding {
   readonly source: number
   readonly words: ReadonlyArray<Word>
   readonly sentence: string
+  /** Those whom its speaker knows. */
+  readonly people: People
 }
 
 export interface Scene {
@@ -96,13 +98,29 @@ export const factOf = (scene: Scene, rule: RuleName, entity?: Entity): Finding =
   ...(entity === undefined ? {} : { entity })
 })
 
+/** Fields told of the speaker; one whom the request names has that name. */
+export const speakerEntity = ({ speakerId, speakerName }: People, fields: Entity["fields"]): Entity => ({
+  type: "speaker",
+  id: speakerId,
+  fields: speakerId === "speaker" || speakerName === undefined ? fields : { name: speakerName, ...fields }
+})
+
 /** Fields told of whom the clause is about. */
 export const entityOf = (scene: Scene, fields: Entity["fields"]): Entity => {
   const owner = ownerOf(scene.clause.subject)
-  if (owner === undefined) return { type: "speaker", id: "speaker", fields }
+  if (owner === undefined) return speakerEntity(scene.people, fields)
   const id = scene.people.label(owner)
   const named = owner.name === undefined ? fields : { name: owner.name, ...fields }
   if (owner.isPet) return { type: "pet", id, fields: { species: owner.relation ?? "", ...named } }
   const related = owner.relation === undefined ? named : { relation: owner.relation, ...named }
   return { type: "person", id, fields: related }
 }
+
+/** `the spicy noodles` as the name of an attribute: its words without articles, singular. */
+export const attributeName = (text: string): string =>
+  text
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "" && !/^(?:an?|the|my|our|some)$/.test(word))
+    .map((word) => word.replace(/(?<=\p{L}{3})s$/u, ""))
+    .join(" ")

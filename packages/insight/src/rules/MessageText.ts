@@ -71,6 +71,7 @@ const sentencesOf = (text: string, tooLong: () => void): ReadonlyArray<string> =
   text
     .split(/\n+|(?<=[.!?]["')\]]*)\s+(?=["'([]?[A-Za-z0-9])/)
     .reduce<Array<string>>(joinAbbreviations, [])
+    .reduce<Array<string>>(joinGreeting, [])
     .map((sentence) =>
       sentence
         .replace(/^\s*(?:[-*\u2022]|\d{1,2}[.)])\s+/, "")
@@ -86,6 +87,15 @@ const sentencesOf = (text: string, tooLong: () => void): ReadonlyArray<string> =
       if (!isReadable) tooLong()
       return isReadable
     })
+
+/** `Hi there! This is Omar.` is one introduction. */
+const joinGreeting = (sentences: Array<string>, next: string): Array<string> => {
+  const last = sentences.at(-1)
+  const isGreeting = last !== undefined && /^(?:hi|hello|hey|hiya)(?: there)?[!.,]*$/i.test(last)
+  return isGreeting && /^(?:this|it) is /i.test(next)
+    ? [...sentences.slice(0, -1), `${last} ${next}`]
+    : [...sentences, next]
+}
 
 /** `Dr.`, `St.`, `e.g.` and initials end no sentence. */
 const joinAbbreviations = (sentences: Array<string>, next: string): Array<string> => {

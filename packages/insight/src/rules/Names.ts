@@ -20,7 +20,7 @@ const called = new RegExp(
 const notNamed =
   "(?!(?:Nobody|No|Somebody|Someone|Everyone|Everybody|Everything|Anyone|Anybody|Nothing|Something|All|Same|Me|Us|Not|Just|Still|Always|Right|Over|Up|Down|Back|Out|Now|Come|Especially|Only|Even|Winter|Summer|Spring|Autumn|Fall)\\b)"
 const here = new RegExp(
-  `^(?:this is )?${notNamed}(${name})(?: from \\p{Lu}\\p{L}+)?,? (?:here|again|speaking)(?: again)?(?=[^\\p{L}]*$|, )|^(?:[Tt]his|[Ii]t) is (${name})(?: speaking| again)?(?=[.,!]|$)|^(${name}) is my name\\b`,
+  `^(?:this is )?${notNamed}(${name})(?: from \\p{Lu}\\p{L}+)?,? (?:here|again|speaking)(?: again)?(?=[^\\p{L}]*$|, )|^(?:[Tt]his|[Ii]t) is (${name}) (?:speaking|again|here)(?=[.,!]|$)|^(${name}) is my name\\b`,
   "u"
 )
 const swapped = new RegExp(
@@ -33,8 +33,8 @@ const swappedBack = new RegExp(
 )
 
 export const learnNames = (turns: ReadonlyArray<Turn>, people: People): void => {
-  for (const { content, role } of turns) {
-    if (role !== "user") continue
+  for (const { content, name, role } of turns) {
+    if (role !== "user" || name !== undefined) continue
     for (const sentence of messageText(content).sentences) {
       if (startsRolePlay(writtenOut(sentence))) return
       if (!/\b(?:name|call|here|speaking|this is|i am|i'm|im|not|go by)\b/i.test(sentence)) continue
@@ -93,7 +93,7 @@ export const correctedName = (text: string, people: People): Finding | undefined
 
 /** `call me Al`, `Bob here`. */
 export const nameFragment = (text: string, words: ReadonlyArray<Word>, people: People): Finding | undefined => {
-  const isSure = words.some(({ tags }) => tags.has("Person")) || /\bhere\b|\bname\b/i.test(text)
+  const isSure = words.some(({ tags }) => tags.has("Person")) || /\b(?:here|name|speaking)\b/i.test(text)
   const found = calledName(text) ?? (isSure ? hereName(text) : undefined)
   if (found === undefined) return undefined
   people.speakerName = found

@@ -56,6 +56,8 @@ const genderOf = (relation: string | undefined): Gender | undefined => {
 }
 
 export class People {
+  /** Id of the speaker as an entity; `speaker` for one whom the request does not name. */
+  readonly speakerId: string
   /** The user's name, when it was told. */
   speakerName: string | undefined = undefined
   /** Names that were corrected: what was said under them is not repeated. */
@@ -63,6 +65,10 @@ export class People {
   readonly #known: Array<Person> = []
   #current: Array<Person> = []
   #previous: ReadonlyArray<Person> = []
+
+  constructor(speakerId = "speaker") {
+    this.speakerId = speakerId
+  }
 
   /** As `subject` of a candidate. */
   get speaker(): string {

@@ -2,11 +2,12 @@
  * Rules for relations between people, and people and pets: `my sister Anna`, `I have a dog named Rex`, `I am married to
  * Tom`, `my boss is Ana`. The fact belongs to the speaker, the fields to the person.
  */
+import { singleRelations } from "./lexicon/identity.ts"
 import type { Finding, Scene } from "./Finding.ts"
 import { entityOf } from "./Finding.ts"
 import { isPet, isPluralRelation, isRelation, type People, type Person } from "./People.ts"
 
-const name = "((?:(?:Dr|Mrs?|Ms|Prof)\\.? )?\\p{Lu}[\\p{L}'-]+(?: \\p{Lu}[\\p{L}'-]+)?)"
+const name = "((?:(?:Dr|Mrs?|Ms|Prof)\\.? )?\\p{Lu}(?:\\p{L}|[-'](?!s\\b))+(?: \\p{Lu}(?:\\p{L}|[-'](?!s\\b))+)?)"
 
 /** What a whole sentence tells of people and pets; the clauses are read besides. */
 export const relationFindings = (text: string, people: People): ReadonlyArray<Finding> => {
@@ -90,6 +91,7 @@ const relationFinding = (person: Person, people: People): Finding => {
     type: "fact",
     subject: people.speaker,
     text: `${people.speakerHead}'s ${person.relation} is called ${person.name}`,
-    entity: entityOf({ ...scene, dates: [], isAsked: false }, {})
+    entity: entityOf({ ...scene, dates: [], isAsked: false }, {}),
+    ...(singleRelations.has(person.relation ?? "") ? { attribute: person.relation ?? "" } : {})
   }
 }

@@ -10,7 +10,7 @@ const rows: ReadonlyArray<Row> = [
   ["I have type 2 diabetes.", ["user: The user has type 2 diabetes"]],
   ["I was diagnosed with ADHD last year.", ["user: The user was diagnosed with ADHD in 2025"]],
   ["I don't have any kids.", ["user: The user does not have any kids"]],
-  ["I'm trying to lose weight.", ["user: The user is trying to lose weight"]],
+  ["I'm trying to lose weight.", []],
   ["My goal is to run a sub-4 marathon.", ["user: The user's goal is to run a sub-4 marathon"]],
   ["Please remember my anniversary is September 14.", ["user: The user's anniversary is September 14"]],
   ["I got engaged last weekend!", ["user: The user got engaged on the weekend of 2026-02-28"]],
@@ -50,7 +50,7 @@ const rows: ReadonlyArray<Row> = [
   ["I'm gay.", ["user: The user is gay"]],
   ["I have three brothers.", ["user: The user has three brothers"]],
   ["I have an old Volvo.", ["user: The user has an old Volvo"]],
-  ["I just finished reading Dune.", ["user: The user finished reading Dune"]],
+  ["I just finished reading Dune.", []],
   ["I read a lot of science fiction.", ["user: The user reads a lot of science fiction"]],
   ["I write fantasy novels.", ["user: The user writes fantasy novels"]],
   ["I'm writing a book about bees.", ["user: The user is writing a book about bees"]],
@@ -60,7 +60,7 @@ const rows: ReadonlyArray<Row> = [
     "I'm volunteering at an animal shelter on weekends.",
     ["user: The user is volunteering at an animal shelter on weekends"]
   ],
-  ["I volunteered in Ghana in 2012.", ["user: The user volunteered in Ghana in 2012"]],
+  ["I volunteered in Ghana in 2012.", ["user @ no date: The user volunteered in Ghana in 2012"]],
   ["I broke my leg skiing last month.", ["user: The user broke the user's leg skiing in February 2026"]],
   ["I have been to Japan twice.", ["user: The user has been to Japan twice"]],
   ["I've never been to Asia.", ["user: The user has never been to Asia"]],
@@ -72,17 +72,14 @@ const rows: ReadonlyArray<Row> = [
   ["We bought a house in Leeds.", ["user: The user bought a house in Leeds"]],
   ["I lived in Spain for three years.", ["user: The user lived in Spain for three years"]],
   ["I'm not a doctor.", ["user: The user is not a doctor"]],
-  ["When I was a kid, I lived in Rome.", ["user: The user lived in Rome when the user was a kid"]],
-  ["When I lived in Rome, I ate pizza every day.", ["user: The user ate pizza every day when the user lived in Rome"]],
+  ["When I was a kid, I lived in Rome.", []],
+  ["When I lived in Rome, I ate pizza every day.", []],
   [
     "My partner and I just bought our first home in Portland.",
     ["user: The user bought the user's first home in Portland"]
   ],
   ["I broke up with my boyfriend two weeks ago.", ["user: The user broke up with the user's boyfriend on 2026-02-18"]],
-  [
-    "I have been a vegetarian since 2019 because of my health.",
-    ["user: The user has been a vegetarian since 2019 because of the user's health"]
-  ],
+  ["I have been a vegetarian since 2019 because of my health.", ["user: The user has been a vegetarian since 2019"]],
   ["I only drink decaf.", ["user: The user drinks decaf"]],
   ["I recently started learning the violin.", ["user: The user started learning the violin"]],
   ["My LinkedIn is linkedin.com/in/bobby.", ["user: The user's LinkedIn is linkedin.com/in/bobby"]],
@@ -98,7 +95,7 @@ const rows: ReadonlyArray<Row> = [
   ["I've known Ben since childhood.", ["user: The user has known Ben since childhood"]],
   ["I have a fear of heights.", ["user: The user has a fear of heights"]],
   ["I suffer from migraines.", ["user: The user suffers from migraines"]],
-  ["I have insomnia lately.", ["user: The user has insomnia lately"]],
+  ["I have insomnia lately.", ["user: The user has insomnia"]],
   ["I'm recovering from surgery.", ["user: The user is recovering from surgery"]],
   ["I'm pregnant, due in August!", ["user: The user is pregnant, due in August 2026"]],
   ["I am a mother of three.", ["user: The user is a mother of three"]],
@@ -108,11 +105,8 @@ const rows: ReadonlyArray<Row> = [
   ["I'm scared of spiders.", ["user: The user is scared of spiders"]],
   ["I'm good at chess.", ["user: The user is good at chess"]],
   ["I'm terrible at math.", ["user: The user is terrible at math"]],
-  ["I'm new to programming.", ["user: The user is new to programming"]],
-  [
-    "I'm colour-blind, so red and green are hard for me.",
-    ["user: The user is colour-blind, so red and green are hard for the user"]
-  ]
+  ["I'm new to programming.", []],
+  ["I'm colour-blind, so red and green are hard for me.", ["user: The user is colour-blind"]]
 ]
 
 describe("sentences about facts", () => {

@@ -1,0 +1,145 @@
+/** Statements without their first words, or told of the thing, and the form that the rules read (Paraphrases.ts). */
+import type { FormRow } from "../Pattern.ts"
+
+/** `$1` and names in angle brackets stand for what was matched. */
+export interface Rewrite extends FormRow {
+  readonly becomes: string
+}
+
+const rewrite = (says: string, becomes: string, example: string, counterexample: string): Rewrite => ({
+  says,
+  becomes,
+  example,
+  counterexample
+})
+
+/** The speaker is left out: what follows is theirs. */
+export const pastHeads =
+  `turned|ran|walked|cycled|swam|hiked|switched|stopped|gave up|relocated|applied (?:for|to)|handed in|moved|
+  broke my|booked|signed up|passed my|landed|picked up|spent|went|met|visited|flew|took up|did (?:an?|my|some)|built|adopted|finished|completed|
+  ended up|quit|cancelled|failed|won|lost my|joined|bought|ordered|rented|had (?:an?|my|our)|can not (?:stand|bear|eat|drink|swim|drive)|
+  do not (?:eat|drink|smoke|drive|like|own)|hate|prefer|love (?!the|your|you|this|that|it|how)|live|work (?:as|at|for|in)|
+  play the|grew up|got|started|graduated|sold|never (?:eat|drink|touch)`.replace(/\s*\n\s*/g, "")
+
+export const doingHeads =
+  `flying|driving (?!in)|heading|meeting (?:my|up|with|\\p{Lu})|visiting|working (?:as|at|for)|training|learning|moving|getting (?:married|divorced)|
+  starting|travell?ing|leaving|hosting|saving|renting|studying|teaching|expecting|trying to (?:learn|quit|lose)`.replace(
+    /\s*\n\s*/g,
+    ""
+  )
+
+export const stateHeads =
+  `between jobs|unemployed|retired|married|single|divorced|widowed|pregnant|vegan|vegetarian|pescatarian|coeliac|celiac|
+  allergic|lactose|gluten intolerant|left-handed|self-employed|based|from \\p{Lu}|born|obsessed with|addicted to|hooked on|
+  partial to|fluent in|colou?r-?blind|diabetic|a fan of`.replace(/\s*\n\s*/g, "")
+
+const thing =
+  "(?!(?:[Ii]t|[Tt]hat|[Tt]his|[Hh]e|[Ss]he|[Tt]hey|[Yy]ou|which|[Ww]hat|I|[Ww]e|[Tt]here|one)\\b)((?:[\\p{L}-]+ ){0,2}[\\p{L}-]+)"
+
+export const rewrites: ReadonlyArray<Rewrite> = [
+  rewrite("^(?:{big} )(?=(?:fan|lover) of\\b)", "I am a $&", "Huge fan of opera.", "A huge fan broke."),
+  rewrite(
+    "^((?:single |proud |working |stay-at-home )*(?:mum|mom|dad|mother|father|parent) (?:of|to) (?:{number}|an? |twins|triplets)[\\w -]*?)(?: here)?[.!]?$",
+    "I am a $1",
+    "Proud mum of two here.",
+    "Mum of course said no to me."
+  ),
+  rewrite(
+    "^((?:{number}|an?|no) (?:[\\w-]+ ){0,2}(?:kids|children|sons?|daughters?|brothers?|sisters?|siblings|dogs?|cats?)(?=[,:.!]|$))",
+    "I have $1",
+    "Two kids, Tom and Lucy.",
+    "Two kids ran past."
+  ),
+  rewrite(
+    "\\bI am (?:(?:now|currently|back) )?in (?=\\p{Lu}[\\p{L}' -]+ (?:now|these days|nowadays|for good)\\b)",
+    "I live in ",
+    "I'm in York now.",
+    "I'm in Paris today."
+  ),
+  rewrite("\\bI am now in (?=\\p{Lu})", "I live in ", "I'm now in York.", "I am now in trouble."),
+  rewrite(
+    "^home (?:is|has been) (?:now )?(?:in )?(?=(?:an? |\\p{Lu}))",
+    "I live in ",
+    "Home is Leith.",
+    "Home is where the heart is."
+  ),
+  rewrite("\\b(?:I am|we are) renting\\b", "I rent", "I'm renting a flat.", "I was renting a flat."),
+  rewrite("\\bI co-own\\b", "I own", "I co-own a bike shop.", "I own a bike shop."),
+  rewrite("^they (?:have )?laid me off\\b", "I was laid off", "They laid me off.", "They laid the table."),
+  rewrite("^they (?:have )?(promoted|hired|fired) me\\b", "I was $1", "They promoted me.", "They promoted him."),
+  rewrite(
+    "\\b(?:have|has) gone (?=(?:fully |completely )?(?:vegan|vegetarian|gluten-free|keto)\\b)",
+    "became ",
+    "I've gone vegan.",
+    "I have gone home."
+  ),
+  rewrite("^nothing (?:beats|is better than) (.+)$", "I love $1", "Nothing beats fresh bread.", "Nothing works."),
+  rewrite(
+    `^${thing} (?:is|are) not (?:really )?(?:my thing|my cup of tea|for me)[.!]?$`,
+    "I do not like $1",
+    "Jazz is not my thing.",
+    "It is not my thing."
+  ),
+  rewrite(
+    `^${thing} (?:drives? me (?:crazy|mad|nuts)|gets? on my nerves|bores? me|annoys? me)[.!]?$`,
+    "I hate $1",
+    "Leaf blowers drive me mad.",
+    "He drives me mad."
+  ),
+  rewrite(
+    `^${thing} (?:makes? me (?:ill|sick|sneeze)|does not agree with me|gives? me (?:hives|migraines|heartburn))\\b.*$`,
+    "I do not tolerate $1",
+    "Gluten makes me ill.",
+    "It makes me ill."
+  ),
+  rewrite(
+    "^([\\p{L} -]{2,30}?) over ([\\p{L} -]{2,30}?),? (?:always|any ?day|every time)[.!]?$",
+    "I prefer $1 over $2",
+    "Tea over coffee any day.",
+    "The game is over for today."
+  ),
+  rewrite(
+    "\\bI (?:find|found) ([\\p{L} ]{3,30}?) (?:so |really |very )?(?:boring|dull|tedious|annoying|disgusting|overrated)\\b",
+    "I do not like $1",
+    "I find golf boring.",
+    "I find golf balls."
+  ),
+  rewrite(
+    "\\bI (?:find|found) ([\\p{L} ]{3,30}?) (?:so |really |very )?(?:relaxing|fascinating|delicious|calming)\\b",
+    "I love $1",
+    "I find knitting relaxing.",
+    "I find my keys."
+  ),
+  rewrite(
+    "\\bI am (?:on|in) (?=(?:UTC|GMT|CET|CEST|EST|PST|EDT|PDT|BST|IST|JST)\\b)",
+    "My timezone is ",
+    "I'm on UTC+2.",
+    "I am on time."
+  ),
+  rewrite(
+    "^(my [\\p{L} ]{2,20}?) is (?:at|on) (?=UTC|GMT)",
+    "$1 is ",
+    "My timezone is at UTC+2.",
+    "My flight is at nine."
+  ),
+  rewrite(
+    "\\b(?:the doctor|the gp|my doctor|my gp|they) (?:has |have |just )?(?:put|started) me on(?! hold)\\b",
+    "I take",
+    "The doctor put me on metformin, 500 mg.",
+    "The doctor put me on hold."
+  ),
+  rewrite(
+    "^(?:my|the) go-to for (\\w+) is ",
+    "My favorite $1 is ",
+    "My go-to for breakfast is porridge.",
+    "My go-to is out."
+  ),
+  rewrite("\\bI no longer do\\b", "I stopped", "I no longer do yoga.", "I no longer know."),
+  rewrite(
+    "\\bI (?:can|could) (?:happily )?do without\\b",
+    "I do not like",
+    "I can do without olives.",
+    "I can do that."
+  ),
+  rewrite("\\bfolks call me\\b", "people call me", "Folks call me Mac.", "Folks call us Mac.")
+]
