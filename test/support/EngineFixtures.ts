@@ -169,6 +169,7 @@ const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
     conversations: file.conversations,
     snapshotPath: file.snapshotPath,
     eachRow: (visit) => file.eachRow(visit),
+    eachPassage: (visit) => file.eachPassage(visit),
     eachVector: (visit, ranges) => file.eachVector(visit, ranges),
     segments: file.segments,
     commit: (seq, group, at) => probe.around({ name: "commit", key, group }, file.commit(seq, group, at)),

@@ -257,7 +257,11 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
             const vectors = [axisVector(0, 8, "old"), axisVector(1, 8, "new"), undefined, axisVector(3, 8, "old")]
             yield* file.commit(0, [unit(vectors.map((vector, slot) => put(slot, memoryRecord(slot, "x"), vector)))], 1)
             expect(yield* file.countWithoutVector("new")).toBe(3)
-            yield* file.commit(4, [unit([{ _tag: "Embed", slot: 0, vector: axisVector(0, 8, "new") }])], 2)
+            yield* file.commit(
+              4,
+              [unit([{ _tag: "Embed", slot: 0, isPassage: false, vector: axisVector(0, 8, "new") }])],
+              2
+            )
             expect(yield* file.countWithoutVector("new")).toBe(2)
             expect(yield* file.countWithoutVector("old")).toBe(3)
           })
@@ -301,7 +305,7 @@ export const storeConformance = (name: string, layerOf: (directory: string) => L
       ["a memory is removed", { _tag: "Remove", slot: 1_023 }, [1]],
       ["a memory is replaced", put(1_024, memoryRecord(1_024, "y"), axisVector(9)), [0]],
       ["a memory is added", put(1_030, memoryRecord(1_030, "y"), axisVector(9)), [0]],
-      ["a vector is stored", { _tag: "Embed", slot: 7, vector: axisVector(9) }, [1]]
+      ["a vector is stored", { _tag: "Embed", slot: 7, isPassage: false, vector: axisVector(9) }, [1]]
     ]
     for (const [what, change, left] of touching) {
       it.effect(`are deleted by the commit in which ${what}, and no others are`, () =>

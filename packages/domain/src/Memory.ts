@@ -312,6 +312,12 @@ export const SearchHit = Schema.Struct({
       description: "Shared memories only: the data laid flat, `source`, `contentHash`, `agentId`."
     })
   ),
+  passage: Schema.optionalKey(
+    Schema.Struct({ start: Schema.Int, end: Schema.Int }).annotate({
+      description:
+        "Of a message of more than 800 characters: the part of `data.text` that was found, in UTF-16 units, `end` exclusive."
+    })
+  ),
   explain: Schema.optionalKey(HitExplanation)
 })
 export type SearchHit = typeof SearchHit.Type

@@ -16,6 +16,7 @@ import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
 import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
+import { passagesOf } from "@muniment/engine/text/Passages"
 import {
   creating,
   engineOf,
@@ -33,6 +34,8 @@ const fileIn = (directory: string) => join(directory, "namespaces", `${key.tag}.
 const words = ["tea", "rome", "bicycle", "garden", "violin"]
 const long = "word ".repeat(Limits.neighbourMessageLengthMax / 5 + 1)
 
+const veryLong = "Some words. ".repeat(Limits.passageLengthMax / 10)
+
 interface Said {
   readonly text: string
   readonly threadId: string | undefined
@@ -42,7 +45,7 @@ interface Said {
 const said: fc.Arbitrary<Said> = fc.record({
   text: fc
     .tuple(fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 3 }), fc.integer({ min: 0, max: 5 }))
-    .map(([some, dice]) => some.join(" ") + (dice === 0 ? ` ${long}` : "")),
+    .map(([some, dice]) => some.join(" ") + (dice === 0 ? ` ${long}` : dice === 1 ? ` ${veryLong}` : "")),
   threadId: fc.constantFrom("t", "t", undefined),
   isExpired: fc.integer({ min: 0, max: 5 }).map((dice) => dice === 0)
 })
@@ -150,19 +153,20 @@ const neighboursExpected = (messages: ReadonlyArray<StoredMessage>): ReadonlyMap
 
 const expectDerived = (directory: string) => {
   const database = new Database({ filename: fileIn(directory) })
-  const messages = messagesIn(database)
+  const messages = new Map(messagesIn(database).map((message) => [message.slot, message]))
+  const neighbours = neighboursExpected([...messages.values()])
+  const expected = [...messages.values()].map(({ slot, tags, text }) => {
+    const [first] = passagesOf(text)
+    return { slot, main: tokensOf(text.slice(0, first.end)), tags: tags.join(" "), neighbours: neighbours.get(slot) }
+  })
+  const passages = database.prepare("SELECT slot, memory, starts, ends FROM passage").all()
+  for (const { ends, memory, slot, starts } of passages) {
+    const { tags, text } = messages.get(Number(memory))!
+    const main = tokensOf(text.slice(Number(starts), Number(ends)))
+    expected.push({ slot: Number(slot), main, tags: tags.join(" "), neighbours: "" })
+  }
   const stored = database.prepare("SELECT rowid AS slot, main, tags, neighbours FROM fulltext ORDER BY rowid").all()
-  const expected = neighboursExpected(messages)
-  expect(stored.map((row) => ({ ...row }))).toEqual(
-    messages
-      .toSorted((left, right) => left.slot - right.slot)
-      .map(({ slot, tags, text }) => ({
-        slot,
-        main: tokensOf(text),
-        tags: tags.join(" "),
-        neighbours: expected.get(slot)
-      }))
-  )
+  expect(stored.map((row) => ({ ...row }))).toEqual(expected.sort((left, right) => left.slot - right.slot))
   database.close()
 }
 
@@ -175,7 +179,7 @@ const expectSameScores = (directory: string) =>
     const live = yield* host.read(key, (reader, now) => {
       const query = weighQuery(words, reader.statistics(words, {}, now))
       const { candidates } = reader.candidates(query, new Map(), {}, now)
-      return { query, scores: candidates.map(({ lexicalScore, slot }) => [slot, lexicalScore] as const) }
+      return { query, scores: candidates.map(({ lexicalScore, unit }) => [unit, lexicalScore] as const) }
     })
     const scores = fresh.score(live.query, Bitmap.of(live.scores.map(([slot]) => slot)))
     for (const [slot, score] of live.scores) expect(scores.of(slot).score).toBe(score)

@@ -182,7 +182,7 @@ describe("saving segments", () => {
           .filter((path) => existsSync(path) && readFileSync(path).includes(bytes)).length
       yield* saveSegments(file.segments, sourceOf(index), Infinity)
       // Only the segment still holds it: the memory has another vector.
-      yield* file.commit(last, [unit([{ _tag: "Embed", slot: 2_000, vector: axisVector(3) }])], 2)
+      yield* file.commit(last, [unit([{ _tag: "Embed", slot: 2_000, isPassage: false, vector: axisVector(3) }])], 2)
       expect(holds()).toBeGreaterThan(0)
       yield* file.commit(last + 1, [unit([{ _tag: "Remove", slot: 700 }])], 3)
       yield* file.checkpoint("TRUNCATE")

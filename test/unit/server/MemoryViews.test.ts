@@ -58,6 +58,8 @@ describe("a memory", () => {
       cosine: undefined,
       modelId: undefined,
       slot: 0,
+      unit: 0,
+      passage: undefined,
       namespace: "0"
     }
     const ranked = rank(candidate, { scoreBound: 8, termCount: 1, modelId: undefined })

@@ -18,9 +18,10 @@ import {
   type ConversationScope
 } from "../store/Conversations.ts"
 import type { ErasureMark } from "../store/ErasureLog.ts"
+import type { PassageRow } from "../store/MemoryRow.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
-import { memoryColumns } from "../text/MemoryText.ts"
+import { memoryUnits } from "../text/MemoryText.ts"
 
 export class Draft {
   /** When the group is planned: the reference time for expiry. */
@@ -30,6 +31,8 @@ export class Draft {
   /** By id, in order of drafting; undefined: removed. */
   readonly #overlay = new Map<string, StoredRecord | undefined>()
   readonly #messages: MessageDraft
+  /** Further passages of the messages that the group has put or removed, by the slot of the message. */
+  readonly #passages = new Map<number, ReadonlyArray<PassageRow>>()
   #group: Array<CommandChanges> = []
   #changes: Array<MemoryChange> = []
   #conversation: ConversationChange | undefined
@@ -152,7 +155,7 @@ export class Draft {
   insert(given: MemoryRecord, vector: MemoryVector | undefined): StoredRecord {
     const record = withinBounds(given)
     const slot = this.#state.takeSlot()
-    this.#add({ _tag: "Put", slot, record, columns: memoryColumns(record), vector })
+    this.#putUnits(slot, record, vector)
     // Deleted first so that the entry becomes the last one: the order tells which version is latest.
     this.#overlay.delete(record.id)
     this.#overlay.set(record.id, { slot, record })
@@ -163,7 +166,8 @@ export class Draft {
   replace(slot: number, given: MemoryRecord, vector: MemoryVector | undefined): StoredRecord {
     const record = withinBounds(given)
     this.#erases = true
-    this.#add({ _tag: "Put", slot, record, columns: memoryColumns(record), vector })
+    this.#removePassages(slot)
+    this.#putUnits(slot, record, vector)
     this.#overlay.set(record.id, { slot, record })
     this.#messages.change(slot, record, false)
     return { slot, record }
@@ -171,13 +175,19 @@ export class Draft {
 
   patch(slot: number, record: MemoryRecord): void {
     this.#replacesTags = true
-    this.#add({ _tag: "Patch", slot, record, columns: memoryColumns(record) })
+    const passages = this.#passagesAt(slot)
+    const [next] = passages
+    const [first, ...others] = memoryUnits(record, next && [{ start: 0, end: next.start }, ...passages])
+    this.#add({ _tag: "Patch", slot, record, columns: first.columns })
+    for (const [at, passage] of passages.entries())
+      this.#add({ _tag: "Reindex", slot: passage.slot, columns: others[at]!.columns })
     this.#overlay.set(record.id, { slot, record })
     this.#messages.change(slot, record, true)
   }
 
   remove(slot: number, id: string): void {
     this.#erases = true
+    this.#removePassages(slot)
     this.#add({ _tag: "Remove", slot })
     this.#overlay.set(id, undefined)
     this.#messages.change(slot, undefined, false)
@@ -185,7 +195,11 @@ export class Draft {
 
   embed(slot: number, vector: MemoryVector): void {
     this.#erases ||= this.#state.vectors.modelOf(slot) !== undefined
-    this.#add({ _tag: "Embed", slot, vector })
+    this.#add({ _tag: "Embed", slot, isPassage: false, vector })
+    for (const [at, passage] of this.#passagesAt(slot).entries()) {
+      const own = vectorOfPassage(vector, at)
+      if (own !== undefined) this.#add({ _tag: "Embed", slot: passage.slot, isPassage: true, vector: own })
+    }
   }
 
   /** At most one per command. */
@@ -232,6 +246,27 @@ export class Draft {
     })
   }
 
+  /** A message of several passages has its first one at its own slot. */
+  #putUnits(slot: number, record: MemoryRecord, vector: MemoryVector | undefined): void {
+    const [first, ...others] = memoryUnits(record)
+    this.#add({ _tag: "Put", slot, record, columns: first.columns, vector })
+    const passages = others.map(({ columns, passage, traits }, at) => {
+      const row = { slot: this.#state.takeSlot(), memory: slot, start: passage!.start, end: passage!.end, traits }
+      this.#add({ _tag: "PutPassage", ...row, columns, vector: vectorOfPassage(vector, at) })
+      return row
+    })
+    this.#passages.set(slot, passages)
+  }
+
+  #removePassages(slot: number): void {
+    for (const passage of this.#passagesAt(slot)) this.#add({ _tag: "RemovePassage", slot: passage.slot })
+    this.#passages.set(slot, [])
+  }
+
+  #passagesAt(slot: number): ReadonlyArray<PassageRow> {
+    return this.#passages.get(slot) ?? this.#state.table.passagesOf(slot)
+  }
+
   #isExpired({ expiresAt }: MemoryRecord): boolean {
     return expiresAt !== undefined && expiresAt <= this.nowMillis
   }
@@ -265,6 +300,12 @@ export class Draft {
         : Effect.map(this.#store.record(slot), (record) => (record === undefined ? undefined : { slot, record }))
     )
   }
+}
+
+/** The vector of the passage `at` after the first. */
+const vectorOfPassage = (vector: MemoryVector | undefined, at: number): MemoryVector | undefined => {
+  const values = vector?.passages?.[at]
+  return vector === undefined || values === undefined ? undefined : { model: vector.model, values }
 }
 
 /** Neighbours are kept for search only, so a bounded part of them is enough. */

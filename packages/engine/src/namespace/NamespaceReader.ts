@@ -8,7 +8,8 @@ import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { firstAfter } from "./firstAfter.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
-import { SearchCandidate } from "./SearchCandidate.ts"
+import { SearchCandidate, type FoundPassage } from "./SearchCandidate.ts"
+import type { MemoryTable } from "./table/MemoryTable.ts"
 import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import { isMatching, newerFirst, rank } from "../ranking/Fusion.ts"
@@ -37,6 +38,8 @@ export interface NamespaceCandidates {
 export interface MemoryPlace {
   readonly id: string
   readonly slot: number
+  /** Slot of the passage that was found, whose vector counts; default: `slot`. */
+  readonly unit?: number | undefined
 }
 
 /** Position in a listing: newest first, then id descending. */
@@ -67,7 +70,7 @@ export class NamespaceReader {
 
   /** First phase of a search: document counts of the query's terms over the visible memories. */
   statistics(terms: ReadonlyArray<string>, filter: MemoryFilter, nowMillis: number): TermStatistics {
-    return this.#state.lexical.statistics(terms, this.#at(nowMillis).allowed(filter))
+    return this.#state.lexical.statistics(terms, this.#at(nowMillis).searchable(filter))
   }
 
   /** Speakers of the visible messages that `isWanted` lets through: names, or roles of those without; in no order. */
@@ -85,7 +88,7 @@ export class NamespaceReader {
     candidatesMax: number = Limits.searchCandidatesMax
   ): NamespaceCandidates {
     const table = this.#at(nowMillis)
-    const allowed = table.allowed(filter)
+    const allowed = table.searchable(filter)
     const scores = this.#state.lexical.score(query, allowed)
     const candidates: Array<SearchCandidate> = []
     const found = new Set<number>()
@@ -112,13 +115,14 @@ export class NamespaceReader {
     filter: MemoryFilter,
     nowMillis: number
   ): number {
-    const allowed = this.#at(nowMillis).allowed(filter)
+    const allowed = this.#at(nowMillis).searchable(filter)
     const scores = this.#state.lexical.score(query, allowed)
     const slots: Array<number> = []
     allowed.forEach((slot) => slots.push(slot))
-    return this.#candidates(slots, this.#cosines(slots, queryVectors), scores, queryVectors).filter((candidate) =>
-      isMatching(rank(candidate, fusion))
-    ).length
+    const matching = this.#candidates(slots, this.#cosines(slots, queryVectors), scores, queryVectors).filter(
+      (candidate) => isMatching(rank(candidate, fusion))
+    )
+    return new Set(matching.map(({ id }) => id)).size
   }
 
   /** The first `limit` places after `after`, and the number of memories that match the filter. */
@@ -163,10 +167,10 @@ export class NamespaceReader {
   vectorsOf(places: ReadonlyArray<MemoryPlace>, nowMillis: number): ReadonlyMap<string, MemoryVector> {
     const table = this.#at(nowMillis)
     const vectors = new Map<string, MemoryVector>()
-    for (const { id, slot } of places) {
-      const model = this.#state.vectors.modelOf(slot)
-      if (model === undefined || table.row(slot)?.id !== id || !table.isLive(slot)) continue
-      const values = this.#state.vectors.index(model)?.vectorOf(slot)
+    for (const { id, slot, unit = slot } of places) {
+      const model = this.#state.vectors.modelOf(unit)
+      if (model === undefined || table.rowAt(unit)?.id !== id || !table.isLive(slot)) continue
+      const values = this.#state.vectors.index(model)?.vectorOf(unit)
       if (values !== undefined) vectors.set(id, { model, values })
     }
     return vectors
@@ -190,10 +194,13 @@ export class NamespaceReader {
     }))
   }
 
-  /** Records that have no vector of `model`, from `afterSlot` on. */
+  /** Records that lack a vector of `model`, their own or a passage's, from `afterSlot` on. */
   withoutVector(model: string, afterSlot: number, limit: number) {
     const { table, vectors } = this.#state
-    const isWanted = ({ slot }: MemoryRow) => slot > afterSlot && vectors.modelOf(slot) !== model
+    const isWanted = ({ slot }: MemoryRow) =>
+      slot > afterSlot &&
+      (vectors.modelOf(slot) !== model ||
+        table.passagesOf(slot).some((passage) => vectors.modelOf(passage.slot) !== model))
     return this.#store.records(table.slotsWhere(isWanted, limit))
   }
 
@@ -265,7 +272,8 @@ export class NamespaceReader {
       const isComparable = model !== undefined && queryVectors.has(model)
       candidates[at] = new SearchCandidate(
         slot,
-        table.row(slot)!,
+        table.rowAt(slot)!,
+        passageAt(table, slot),
         scores.of(slot),
         isComparable ? cosines[at] : undefined,
         isComparable ? model : undefined,
@@ -292,4 +300,12 @@ export class NamespaceReader {
     this.#state.table.advance(nowMillis)
     return this.#state.table
   }
+}
+
+/** The passage at a slot; undefined where a whole memory is searched. */
+const passageAt = (table: MemoryTable, slot: number): FoundPassage | undefined => {
+  const found = table.passage(slot)
+  if (found !== undefined) return found
+  const [next] = table.passagesOf(slot)
+  return next && { start: 0, end: next.start, traits: table.row(slot)?.message?.traits ?? 0 }
 }

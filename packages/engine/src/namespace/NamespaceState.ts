@@ -9,6 +9,7 @@ import type { MemoryVersion } from "@muniment/domain/Memory"
 import { NamespaceVectors, type IndexSettings } from "./NamespaceVectors.ts"
 import type { SegmentSource } from "./SegmentKeeper.ts"
 import { MemoryTable } from "./table/MemoryTable.ts"
+import { Bitmap } from "../bitmap/Bitmap.ts"
 import { LexicalIndex } from "../ranking/LexicalIndex.ts"
 import type { MemoryChange, StoredRecord } from "../store/Commit.ts"
 import { rowOfRecord } from "../store/MemoryRow.ts"
@@ -86,6 +87,17 @@ export class NamespaceState {
         this.vectors.remove(change.slot, seq)
         this.#freeSlots.push(change.slot)
         return
+      case "PutPassage":
+        this.table.insertPassage(change)
+        this.lexical.put(change.slot, change.columns)
+        if (change.vector !== undefined) this.vectors.embed(change.slot, seq, change.vector)
+        return
+      case "RemovePassage":
+        this.table.removePassage(change.slot)
+        this.lexical.remove(change.slot)
+        this.vectors.remove(change.slot, seq)
+        this.#freeSlots.push(change.slot)
+        return
       case "Reindex":
         this.lexical.put(change.slot, change.columns)
         return
@@ -95,11 +107,23 @@ export class NamespaceState {
   }
 
   #read(store: OpenNamespace): Effect.Effect<void, StoreError> {
+    const taken = new Bitmap()
+    const take = (slot: number) => {
+      for (; this.#nextSlot < slot; this.#nextSlot++) this.#freeSlots.push(this.#nextSlot)
+      this.#nextSlot = slot + 1
+    }
+    const passages = store.eachPassage((passage) => {
+      taken.set(passage.slot)
+      this.table.insertPassage(passage)
+    })
     const rows = store.eachRow((row) => {
-      for (; this.#nextSlot < row.slot; this.#nextSlot++) this.#freeSlots.push(this.#nextSlot)
-      this.#nextSlot = row.slot + 1
+      taken.set(row.slot)
       this.table.insert(row)
     })
-    return Effect.andThen(rows, this.vectors.load(store))
+    return passages.pipe(
+      Effect.andThen(rows),
+      Effect.andThen(Effect.sync(() => taken.forEach(take))),
+      Effect.andThen(this.vectors.load(store))
+    )
   }
 }

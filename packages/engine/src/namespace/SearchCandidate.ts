@@ -1,14 +1,27 @@
-/** A candidate of a search with its place. Row fields are read late, since few candidates reach the ranking. */
+/**
+ * A candidate of a search with its place: a memory, or one passage of a long message, of which several may be
+ * candidates with the same id. Row fields are read late, since few candidates reach the ranking.
+ */
 import type { Candidate } from "../ranking/Fusion.ts"
 import type { LexicalHit } from "../ranking/LexicalIndex.ts"
 import type { MemoryRow, MessageRow } from "../store/MemoryRow.ts"
+import type { Passage } from "../text/Passages.ts"
 
 export interface PlacedCandidate extends Candidate {
   readonly slot: number
+  /** Slot of the passage, or of the memory. */
+  readonly unit: number
+  /** Part of the text of a message of several passages; undefined where the whole memory was found. */
+  readonly passage: Passage | undefined
   /** Model of the vector behind `cosine`. */
   readonly modelId: string | undefined
   /** Tag of the namespace that holds the memory. */
   readonly namespace: string
+}
+
+/** A passage with its bits of `messageTraits`. */
+export interface FoundPassage extends Passage {
+  readonly traits: number
 }
 
 export class SearchCandidate implements PlacedCandidate {
@@ -16,13 +29,15 @@ export class SearchCandidate implements PlacedCandidate {
   readonly matchedTerms: number
   readonly cosine: number | undefined
   readonly modelId: string | undefined
-  readonly slot: number
+  readonly unit: number
   readonly namespace: string
   readonly row: MemoryRow
+  readonly #passage: FoundPassage | undefined
 
   constructor(
-    slot: number,
+    unit: number,
     row: MemoryRow,
+    passage: FoundPassage | undefined,
     { matchedTerms, score }: LexicalHit,
     cosine: number | undefined,
     modelId: string | undefined,
@@ -32,9 +47,10 @@ export class SearchCandidate implements PlacedCandidate {
     this.matchedTerms = matchedTerms
     this.cosine = cosine
     this.modelId = modelId
-    this.slot = slot
+    this.unit = unit
     this.namespace = namespace
     this.row = row
+    this.#passage = passage
   }
 
   get id(): string {
@@ -45,9 +61,18 @@ export class SearchCandidate implements PlacedCandidate {
     return this.row.createdAt
   }
 
-  /** Speaker, traits and position of a message; undefined for memories of other kinds. */
+  get slot(): number {
+    return this.row.slot
+  }
+
+  get passage(): Passage | undefined {
+    return this.#passage && { start: this.#passage.start, end: this.#passage.end }
+  }
+
+  /** Speaker and position of a message, and the traits of what was found of it; undefined for other kinds. */
   get message(): MessageRow | undefined {
-    return this.row.message
+    const { message } = this.row
+    return message === undefined || this.#passage === undefined ? message : { ...message, traits: this.#passage.traits }
   }
 
   /** Event time in milliseconds; of a message, when it was sent. */

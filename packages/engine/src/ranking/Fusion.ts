@@ -4,6 +4,7 @@
  * of the visible memories, not on other candidates. So relevance is comparable between queries.
  */
 import { Limits } from "@muniment/domain/Limits"
+import type { Passage } from "../text/Passages.ts"
 import { evidenceOf, orderOf, relevanceOf } from "./Evidence.ts"
 import type { Evidence, ScoredCandidate, ScoredQuery } from "./Evidence.ts"
 
@@ -11,6 +12,8 @@ export interface Candidate extends ScoredCandidate {
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly createdAt: number
+  /** The part of a long message that was found; its parts are candidates with the same id. */
+  readonly passage?: Passage | undefined
 }
 
 export interface Ranked<C extends Candidate> {
@@ -39,13 +42,27 @@ export const fuse = <C extends Candidate>(
   query: ScoredQuery,
   { candidatesMax = Limits.searchCandidatesMax, limit, minRelevance = 0 }: Page
 ): ReadonlyArray<Ranked<C>> => {
-  const ranked = shortlist(candidates, query, candidatesMax).map((candidate) => rank(candidate, query))
+  const memories = bestOfEach(shortlist(candidates, query, candidatesMax).map((candidate) => rank(candidate, query)))
   return first(
-    minRelevance > 0 ? ranked.filter(({ relevance }) => relevance >= minRelevance) : ranked,
+    minRelevance > 0 ? memories.filter(({ relevance }) => relevance >= minRelevance) : memories,
     limit,
     (left, right) => right.order - left.order || newerFirst(left.candidate, right.candidate)
   )
 }
+
+/** One entry per memory: of a long message, its best passage, on a tie the first one. */
+const bestOfEach = <C extends Candidate>(ranked: ReadonlyArray<Ranked<C>>): ReadonlyArray<Ranked<C>> => {
+  const best = new Map<string, Ranked<C>>()
+  for (const one of ranked) {
+    const known = best.get(one.candidate.id)
+    if (known === undefined || isBetterPassage(one, known)) best.set(one.candidate.id, one)
+  }
+  return best.size === ranked.length ? ranked : [...best.values()]
+}
+
+const isBetterPassage = (one: Ranked<Candidate>, other: Ranked<Candidate>): boolean =>
+  one.order > other.order ||
+  (one.order === other.order && (one.candidate.passage?.start ?? 0) < (other.candidate.passage?.start ?? 0))
 
 /** The candidates that are among the best by words or by meaning. */
 const shortlist = <C extends Candidate>(

@@ -1,5 +1,6 @@
 /** Contents of a commit: the changes of each command, in order, with its idempotency result and its conversation. */
 import type { MemoryRecord } from "@muniment/domain/Memory"
+import type { PassageRow } from "./MemoryRow.ts"
 import type { MemoryColumns } from "../text/MemoryText.ts"
 import type { ConversationChange } from "./Conversations.ts"
 
@@ -7,6 +8,8 @@ import type { ConversationChange } from "./Conversations.ts"
 export interface MemoryVector {
   readonly model: string
   readonly values: Float32Array
+  /** Of a long message: the values of its further passages, in order. */
+  readonly passages?: ReadonlyArray<Float32Array> | undefined
 }
 
 /** A record and the slot that holds it. */
@@ -25,10 +28,18 @@ export type MemoryChange =
     })
   /** Replaces tags, expiry and `updatedAt`. */
   | (StoredRecord & { readonly _tag: "Patch"; readonly columns: MemoryColumns })
+  /** Inserts a further passage of a long message, after the `Put` of the message. */
+  | (PassageRow & {
+      readonly _tag: "PutPassage"
+      readonly columns: MemoryColumns
+      readonly vector: MemoryVector | undefined
+    })
+  /** Before the `Remove` of the message, or the `Put` of another text. */
+  | { readonly _tag: "RemovePassage"; readonly slot: number }
   | { readonly _tag: "Remove"; readonly slot: number }
-  /** Replaces the words of a message whose neighbours have changed. */
+  /** Replaces the words of a message whose neighbours have changed, or of a passage. */
   | { readonly _tag: "Reindex"; readonly slot: number; readonly columns: MemoryColumns }
-  | { readonly _tag: "Embed"; readonly slot: number; readonly vector: MemoryVector }
+  | { readonly _tag: "Embed"; readonly slot: number; readonly isPassage: boolean; readonly vector: MemoryVector }
 
 /** Result of a command under its idempotency key; `fingerprint` is the hash of the request. */
 export interface StoredResult {

@@ -1,6 +1,7 @@
 /** Part of a stored memory that the image keeps: every field that filters, orders or identifies, without `data`. */
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import { messageOf, traitsOf } from "../text/MessageText.ts"
+import { messageOf, messageTraits, traitsOf } from "../text/MessageText.ts"
+import { passagesOf, type Passage } from "../text/Passages.ts"
 
 export interface MemoryRow {
   readonly slot: number
@@ -25,14 +26,18 @@ export interface MessageRow {
   readonly position: number | undefined
   /** Name, or role. */
   readonly speaker: string
-  /** Bits of `messageTraits`. */
+  /** Bits of `messageTraits`, of the first passage if there are several. */
   readonly traits: number
 }
 
 export const messageRowOf = (record: MemoryRecord): MessageRow | undefined => {
   const message = messageOf(record)
   if (message === undefined) return undefined
-  return { position: record.position, speaker: message.speaker, traits: traitsOf(message.text, message.isByUser) }
+  const { isByUser, speaker, text } = message
+  const [{ end }] = passagesOf(text)
+  // A message of several passages is never short.
+  const traits = traitsOf(text.slice(0, end), isByUser) & (end < text.length ? ~messageTraits.isShort : -1)
+  return { position: record.position, speaker, traits }
 }
 
 /** The row of a record that was just committed at `slot`. */
@@ -50,3 +55,12 @@ export const rowOfRecord = (slot: number, createdSeq: number, record: MemoryReco
   uniqueKey: record.uniqueKey,
   message: messageRowOf(record)
 })
+
+/** A further passage of a long message; the first one has the slot of the message. */
+export interface PassageRow extends Passage {
+  readonly slot: number
+  /** Slot of the message. */
+  readonly memory: number
+  /** Bits of `messageTraits`. */
+  readonly traits: number
+}

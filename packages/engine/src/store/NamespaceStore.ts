@@ -11,7 +11,7 @@ import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { CommandChanges, StoredRecord, StoredResult } from "./Commit.ts"
 import type { Conversations } from "./Conversations.ts"
-import type { MemoryRow } from "./MemoryRow.ts"
+import type { MemoryRow, PassageRow } from "./MemoryRow.ts"
 import type { Postings } from "./Postings.ts"
 import type { StoredSegments } from "./StoredSegments.ts"
 import type { StoreError } from "./StoreError.ts"
@@ -41,6 +41,8 @@ export interface OpenNamespace {
   readonly segments: StoredSegments
   /** Visits the rows in slot order; yields to other fibers between chunks. */
   readonly eachRow: (visit: (row: MemoryRow) => void) => Effect.Effect<void, StoreError>
+  /** Visits the further passages of long messages, in slot order; yields to other fibers between chunks. */
+  readonly eachPassage: (visit: (passage: PassageRow) => void) => Effect.Effect<void, StoreError>
   /** Visits the vectors of the slots in `ranges` (default: all), one range after the other. */
   readonly eachVector: (
     visit: (vector: StoredVector) => void,
@@ -64,7 +66,7 @@ export interface OpenNamespace {
     contentHash: string,
     subjectId: string | undefined
   ) => Effect.Effect<ReadonlyArray<number>, StoreError>
-  /** Memories without a vector of `model`, expired ones included. */
+  /** Memories that lack a vector of `model`, their own or a passage's, expired ones included. */
   readonly countWithoutVector: (model: string) => Effect.Effect<number, StoreError>
   /** Copies the log into the file; `TRUNCATE` also erases what deletes left in the log. */
   readonly checkpoint: (mode: "PASSIVE" | "TRUNCATE") => Effect.Effect<void, StoreError>

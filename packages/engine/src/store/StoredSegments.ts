@@ -36,4 +36,4 @@ export interface StoredSegments {
 export const segmentsTouchedBy = (group: ReadonlyArray<CommandChanges>): ReadonlySet<number> =>
   new Set(group.flatMap(({ changes }) => changes.filter(touchesVector).map(({ slot }) => slot >>> segmentShift)))
 
-const touchesVector = ({ _tag }: MemoryChange): boolean => _tag !== "Patch"
+const touchesVector = ({ _tag }: MemoryChange): boolean => _tag !== "Patch" && _tag !== "Reindex"

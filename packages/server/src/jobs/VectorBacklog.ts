@@ -8,11 +8,11 @@ import { Context, Effect, Layer, Queue, Schedule } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import { denseText } from "@muniment/engine/text/MemoryText"
+import { denseTexts } from "@muniment/engine/text/MemoryText"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Embedder } from "@muniment/models/Embedder"
-import { TextEmbedding } from "../memories/TextEmbedding.ts"
+import { TextEmbedding, vectorsOf } from "../memories/TextEmbedding.ts"
 
 export interface BacklogState {
   readonly model: string | null
@@ -180,17 +180,23 @@ const embedBatch = Effect.fn("VectorBacklog.batch")(function* (
     reader.withoutVector(target, afterSlot, Limits.embedBackfillBatch)
   )
   if (found.length === 0) return undefined
-  const texts = found.map(({ record }) => denseText(record))
-  const values = yield* embedder.embedPassages(texts, target, "backlog")
+  const texts = firstTexts(found.map(({ record }) => denseTexts(record)))
+  const vectors = vectorsOf(target, texts, yield* embedder.embedPassages(texts.flat(), target, "backlog"))
   const stored = yield* host.ask(key, {
     _tag: "StoreVectors",
-    vectors: found.map(({ record }, at) => ({
+    vectors: found.slice(0, texts.length).map(({ record }, at) => ({
       id: record.id,
       contentHash: record.contentHash,
-      vector: { model: target, values: values[at]! }
+      vector: vectors[at]!
     }))
   })
   const counted = counts.get(key.tag)
   if (counted !== undefined) counts.set(key.tag, { ...counted, missing: Math.max(0, counted.missing - stored) })
-  return found.at(-1)!.slot
+  return found[texts.length - 1]!.slot
 })
+
+/** The texts of the first memories, as many as make one batch: a long message has dozens. */
+const firstTexts = (texts: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<ReadonlyArray<string>> => {
+  let count = 0
+  return texts.filter(({ length }, at) => (count += length) <= Limits.embedBackfillBatch || at === 0)
+}

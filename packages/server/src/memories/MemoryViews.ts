@@ -39,6 +39,7 @@ export const searchHit = (
   data: memory.data,
   context: contextOf(memory),
   ...(grantor === undefined ? { source: "own" } : { source: "shared", grantor, metadata: sharedMetadata(memory) }),
+  ...(ranked.candidate.passage !== undefined && { passage: ranked.candidate.passage }),
   ...(explain && {
     explain: {
       lexical: ranked.evidence.words,

@@ -9,7 +9,7 @@ import { Context, Effect, Layer, Option, Queue } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { QueryVectors } from "@muniment/engine/namespace/NamespaceReader"
-import { denseText } from "@muniment/engine/text/MemoryText"
+import { denseTexts } from "@muniment/engine/text/MemoryText"
 import { timed } from "@muniment/engine/search/SearchMetrics"
 import type { MemoryVector } from "@muniment/engine/store/Commit"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
@@ -81,10 +81,11 @@ const make = Effect.gen(function* () {
     const none = records.map(() => undefined)
     if (model === undefined || records.length === 0) return none
     const { queuedPassages } = yield* embedder.status
-    const isSmall = queuedPassages + records.length <= Limits.vectorWaitTextsMax
+    const texts = records.map(denseTexts)
+    const isSmall = queuedPassages + texts.flat().length <= Limits.vectorWaitTextsMax
     if (wait === undefined && !isSmall) return none
-    const vectors = embedder.embedPassages(records.map(denseText), model).pipe(
-      Effect.map((values) => values.map((each) => ({ model, values: each }))),
+    const vectors = embedder.embedPassages(texts.flat(), model).pipe(
+      Effect.map((values) => vectorsOf(model, texts, values)),
       Effect.orElseSucceed(() => none)
     )
     if (wait === "vectors") return yield* vectors
@@ -121,3 +122,16 @@ const make = Effect.gen(function* () {
     missingCount: () => notes.values().reduce((sum, { count }) => sum + count, 0)
   })
 })
+
+/** The vectors of records from those of their texts: a long message has several. */
+export const vectorsOf = (
+  model: string,
+  texts: ReadonlyArray<ReadonlyArray<string>>,
+  values: ReadonlyArray<Float32Array>
+): ReadonlyArray<MemoryVector> => {
+  let at = 0
+  return texts.map(({ length }) => {
+    const [first, ...passages] = values.slice(at, (at += length))
+    return { model, values: first!, ...(passages.length > 0 && { passages }) }
+  })
+}

@@ -9,7 +9,7 @@
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { Bitmap } from "../../bitmap/Bitmap.ts"
 import { scopeText, type ConversationScope } from "../../store/Conversations.ts"
-import type { MemoryRow } from "../../store/MemoryRow.ts"
+import type { MemoryRow, PassageRow } from "../../store/MemoryRow.ts"
 import { EventTimes } from "./EventTimes.ts"
 import { ExpiryQueue } from "./ExpiryQueue.ts"
 import { MessageOrder, placeOf } from "./MessageOrder.ts"
@@ -42,6 +42,10 @@ export class MemoryTable {
   readonly #tags = new Map<string, SlotSet>()
   /** Messages by the name of their speaker. */
   readonly #speakers = new Map<string, SlotSet>()
+  /** Further passages of long messages: by the slot of the message, and each by its own slot. */
+  readonly #passagesOf = new Map<number, ReadonlyArray<PassageRow>>()
+  readonly #passages = new Map<number, PassageRow>()
+  readonly #passageSlots = new Bitmap()
   /** By conversation. */
   readonly #messages = new Map<string, MessageOrder>()
   readonly #eventTimes = new EventTimes()
@@ -80,6 +84,21 @@ export class MemoryTable {
     return this.#rows[slot]
   }
 
+  /** The row of the memory that is searched at a slot, its own or a passage's. */
+  rowAt(slot: number): MemoryRow | undefined {
+    return this.#rows[this.#passages.get(slot)?.memory ?? slot]
+  }
+
+  /** The passage at a slot; undefined for the slot of a memory. */
+  passage(slot: number): PassageRow | undefined {
+    return this.#passages.get(slot)
+  }
+
+  /** The passages of a message after the first, in order. */
+  passagesOf(slot: number): ReadonlyArray<PassageRow> {
+    return this.#passagesOf.get(slot) ?? []
+  }
+
   /** The first `limit` slots whose rows, visible or not, satisfy `isWanted`. */
   slotsWhere(isWanted: (row: MemoryRow) => boolean, limit: number): ReadonlyArray<number> {
     const slots: Array<number> = []
@@ -106,8 +125,10 @@ export class MemoryTable {
 
   insert(row: MemoryRow): void {
     this.#rows[row.slot] = row
-    this.#eventTimes.set(row.slot, row.eventAt)
-    this.#live.set(row.slot)
+    for (const slot of this.#slotsOf(row.slot)) {
+      this.#eventTimes.set(slot, row.eventAt)
+      this.#live.set(slot)
+    }
     this.#liveCount++
     this.#setFilters(row, true)
     if (row.expiresAt !== undefined) this.#queueExpiry(row.slot, row.expiresAt)
@@ -130,7 +151,36 @@ export class MemoryTable {
     if (row.uniqueKey !== undefined) this.#changeChain(row.uniqueKey, (chain) => chain.remove(row))
     this.#setPlace(row, false)
     this.#rows[slot] = undefined
+    for (const one of this.#slotsOf(slot)) this.#eventTimes.set(one, undefined)
+  }
+
+  /** Adds a passage of a message, which is visible whenever the message is. */
+  insertPassage({ end, memory, slot, start, traits }: PassageRow): void {
+    const passage = { slot, memory, start, end, traits }
+    this.#passagesOf.set(memory, [...this.passagesOf(memory), passage].sort(byStart))
+    this.#passages.set(slot, passage)
+    this.#passageSlots.set(slot)
+    const row = this.#rows[memory]
+    if (row === undefined || !this.#live.has(memory)) return
+    this.#eventTimes.set(slot, row.eventAt)
+    this.#live.set(slot)
+    if (this.#latest.has(memory)) this.#latest.set(slot)
+    this.#setFiltersAt(slot, row, true)
+  }
+
+  removePassage(slot: number): void {
+    const passage = this.#passages.get(slot)
+    if (passage === undefined) return
+    const row = this.#rows[passage.memory]
+    if (row !== undefined && this.#live.has(slot)) this.#setFiltersAt(slot, row, false)
+    this.#live.clear(slot)
+    this.#latest.clear(slot)
     this.#eventTimes.set(slot, undefined)
+    const left = this.passagesOf(passage.memory).filter((one) => one.slot !== slot)
+    if (left.length === 0) this.#passagesOf.delete(passage.memory)
+    else this.#passagesOf.set(passage.memory, left)
+    this.#passages.delete(slot)
+    this.#passageSlots.clear(slot)
   }
 
   /** The messages of a conversation in order, expired ones included; undefined if it has none. */
@@ -163,8 +213,13 @@ export class MemoryTable {
     }
   }
 
-  /** The slots that match a filter, as a new bitmap. Ignores `agentId`: a namespace has one agent. */
+  /** The memories that match a filter, as a new bitmap. Ignores `agentId`: a namespace has one agent. */
   allowed(filter: MemoryFilter): Bitmap {
+    return this.searchable(filter).andNot(this.#passageSlots)
+  }
+
+  /** The memories that match a filter and the further passages of these, as a new bitmap. */
+  searchable(filter: MemoryFilter): Bitmap {
     const { agentId: _agentId, includeSuperseded, hasNoSubject, tags, anyOf, eventFrom, eventTo, ...rest } = filter
     const { kind, subjectId, threadId, ...unknown } = rest
     requireNone(unknown)
@@ -185,7 +240,7 @@ export class MemoryTable {
     }
     if (anyOf !== undefined) {
       const granted = new Bitmap()
-      for (const scope of anyOf) granted.or(this.allowed({ includeSuperseded: true, ...scope }))
+      for (const scope of anyOf) granted.or(this.searchable({ includeSuperseded: true, ...scope }))
       bitmap.and(granted)
     }
     return eventFrom === undefined && eventTo === undefined
@@ -208,13 +263,13 @@ export class MemoryTable {
 
   /** Newest first, ids descending on a tie: the order of listings and of equal scores. */
   readonly newestFirst = (left: number, right: number): number => {
-    const a = this.#rows[left]!
-    const b = this.#rows[right]!
+    const a = this.rowAt(left)!
+    const b = this.rowAt(right)!
     return b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
   }
 
   #hide(row: MemoryRow): void {
-    this.#live.clear(row.slot)
+    for (const slot of this.#slotsOf(row.slot)) this.#live.clear(slot)
     this.#liveCount--
     this.#setLatest(row.slot, false)
     this.#setFilters(row, false)
@@ -266,16 +321,28 @@ export class MemoryTable {
   #setLatest(slot: number, isLatest: boolean): void {
     if (this.#latest.has(slot) === isLatest) return
     this.#latestCount += isLatest ? 1 : -1
-    if (isLatest) this.#latest.set(slot)
-    else this.#latest.clear(slot)
+    for (const one of this.#slotsOf(slot)) {
+      if (isLatest) this.#latest.set(one)
+      else this.#latest.clear(one)
+    }
+  }
+
+  /** Where a memory is searched: at its own slot, and at those of its passages. */
+  #slotsOf(slot: number): ReadonlyArray<number> {
+    const passages = this.#passagesOf.get(slot)
+    return passages === undefined ? [slot] : [slot, ...passages.map((passage) => passage.slot)]
   }
 
   #setFilters(row: MemoryRow, member: boolean): void {
-    this.#setFilter(this.#kinds, row.kind, row.slot, member)
-    this.#setFilter(this.#subjects, row.subjectId, row.slot, member)
-    if (row.threadId !== undefined) this.#setFilter(this.#threads, row.threadId, row.slot, member)
-    for (const tag of row.tags) this.#setFilter(this.#tags, tag, row.slot, member)
-    if (row.message !== undefined) this.#setFilter(this.#speakers, row.message.speaker, row.slot, member)
+    for (const slot of this.#slotsOf(row.slot)) this.#setFiltersAt(slot, row, member)
+  }
+
+  #setFiltersAt(slot: number, row: MemoryRow, member: boolean): void {
+    this.#setFilter(this.#kinds, row.kind, slot, member)
+    this.#setFilter(this.#subjects, row.subjectId, slot, member)
+    if (row.threadId !== undefined) this.#setFilter(this.#threads, row.threadId, slot, member)
+    for (const tag of row.tags) this.#setFilter(this.#tags, tag, slot, member)
+    if (row.message !== undefined) this.#setFilter(this.#speakers, row.message.speaker, slot, member)
   }
 
   #setFilter<V extends string | undefined>(sets: Map<V, SlotSet>, value: V, slot: number, member: boolean): void {
@@ -289,8 +356,10 @@ export class MemoryTable {
 
 /**
  * A filter that is not applied would show, or delete, what it was meant to leave out. A field of `MemoryFilter` that
- * `allowed` does not name does not compile; one that the type lacks fails here.
+ * `searchable` does not name does not compile; one that the type lacks fails here.
  */
 const requireNone = (unknown: { readonly [name: string]: never }): void => {
   for (const name in unknown) throw new Error(`the filter "${name}" is not applied`)
 }
+
+const byStart = (left: PassageRow, right: PassageRow): number => left.start - right.start

@@ -11,7 +11,7 @@ import { isSameScope, type ConversationScope } from "../Conversations.ts"
 import { recordValues, sourcesOf, textOf, vectorBytes } from "./memoryColumns.ts"
 import { metaOf } from "./namespaceMeta.ts"
 import type { NamespaceKey } from "../NamespaceStore.ts"
-import type { CommandChanges, MemoryChange, StoredResult } from "../Commit.ts"
+import type { CommandChanges, MemoryChange, MemoryVector, StoredResult } from "../Commit.ts"
 import type { SqliteConversations } from "./SqliteConversations.ts"
 import { deleteTouchedSegments } from "./SqliteSegments.ts"
 
@@ -75,7 +75,7 @@ export class CommitTransaction {
         this.#postings.put(change.slot, change.columns)
         if (change.record.origin === "conversation") this.#conversations.keepMessage(change.record, change.record)
         if (change.vector === undefined) database.prepare("DELETE FROM vector WHERE slot = ?").run(change.slot)
-        else this.#putVector(change.slot, seq, change.vector.model, change.vector.values)
+        else this.#putVector(change.slot, seq, change.vector, false)
         return
       }
       case "Patch": {
@@ -92,10 +92,22 @@ export class CommitTransaction {
         this.#postings.remove(change.slot)
         return
       }
+      case "PutPassage": {
+        const { end, memory, slot, start, traits, vector } = change
+        database.prepare(putPassageSql).run(slot, memory, start, end, traits)
+        this.#postings.put(slot, change.columns)
+        if (vector !== undefined) this.#putVector(slot, seq, vector, true)
+        return
+      }
+      case "RemovePassage": {
+        database.prepare("DELETE FROM passage WHERE slot = ?").run(change.slot)
+        this.#postings.remove(change.slot)
+        return
+      }
       case "Reindex":
         return this.#postings.put(change.slot, change.columns)
       case "Embed":
-        return this.#putVector(change.slot, seq, change.vector.model, change.vector.values)
+        return this.#putVector(change.slot, seq, change.vector, change.isPassage)
     }
   }
 
@@ -116,8 +128,8 @@ export class CommitTransaction {
       .run(key, fingerprint, atMillis, result)
   }
 
-  #putVector(slot: number, seq: number, model: string, values: Float32Array): void {
-    this.#database.prepare(putVectorSql).run(slot, seq, model, vectorBytes(values))
+  #putVector(slot: number, seq: number, { model, values }: MemoryVector, isPassage: boolean): void {
+    this.#database.prepare(isPassage ? putPassageVectorSql : putVectorSql).run(slot, seq, model, vectorBytes(values))
   }
 
   #setMeta(key: string, value: number | string): void {
@@ -135,6 +147,9 @@ const putSql = `INSERT INTO memory (slot, created_seq, id, kind, subject_id, thr
     content_hash = excluded.content_hash, updated_at = excluded.updated_at, expires_at = excluded.expires_at,
     unique_key = excluded.unique_key, sources = excluded.sources, neighbours = excluded.neighbours,
     speaker = excluded.speaker, traits = excluded.traits`
+
+const putPassageSql = "INSERT INTO passage (slot, memory, starts, ends, traits) VALUES (?, ?, ?, ?, ?)"
+const putPassageVectorSql = "UPDATE passage SET seq = ?2, model = ?3, value = ?4 WHERE slot = ?1"
 
 // INSERT OR REPLACE took at least four times as long (41 us instead of 5 to 10).
 const putVectorSql = `INSERT INTO vector (slot, seq, model, value) VALUES (?, ?, ?, ?)

@@ -12,7 +12,7 @@ import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { Database } from "@muniment/sqlite/Database"
 import type { CommitThread } from "./CommitThread.ts"
 import { CommitTransaction, type CommitOrder, type CommitOutcome } from "./CommitTransaction.ts"
-import { recordColumns, recordOf, rowOf, vectorOf } from "./memoryColumns.ts"
+import { passageOf, recordColumns, recordOf, rowOf, vectorOf } from "./memoryColumns.ts"
 import { metaOf, requireOwner } from "./namespaceMeta.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
 import { SqliteConversations } from "./SqliteConversations.ts"
@@ -21,7 +21,7 @@ import { SqliteSegments } from "./SqliteSegments.ts"
 import { guarded } from "./storeErrorOf.ts"
 import { makeWriteLock, noLock, type WriteLock } from "./WriteLock.ts"
 import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
-import type { MemoryRow } from "../MemoryRow.ts"
+import type { MemoryRow, PassageRow } from "../MemoryRow.ts"
 import type { NamespaceKey, OpenNamespace, SlotRange, StoredVector } from "../NamespaceStore.ts"
 import { StoreFenced, type StoreError } from "../StoreError.ts"
 
@@ -67,14 +67,21 @@ export class NamespaceFile implements OpenNamespace {
     )
   }
 
+  eachPassage(visit: (passage: PassageRow) => void): Effect.Effect<void, StoreError> {
+    const sql =
+      "SELECT slot, memory, starts, ends, traits FROM passage WHERE slot >= ? AND slot < ? ORDER BY slot LIMIT ?"
+    return this.#eachChunk(sql, (columns) => visit(passageOf(columns)), everySlot)
+  }
+
   eachVector(
     visit: (vector: StoredVector) => void,
     ranges: ReadonlyArray<SlotRange> = [everySlot]
   ): Effect.Effect<void, StoreError> {
-    const sql = "SELECT slot, seq, model, value FROM vector WHERE slot >= ? AND slot < ? ORDER BY slot LIMIT ?"
-    return Effect.forEach(ranges, (range) => this.#eachChunk(sql, (columns) => visit(vectorOf(columns)), range), {
-      discard: true
-    })
+    return Effect.forEach(
+      ranges,
+      (range) => this.#eachChunk(eachVectorSql, (columns) => visit(vectorOf(columns)), range),
+      { discard: true }
+    )
   }
 
   commit(
@@ -151,9 +158,7 @@ export class NamespaceFile implements OpenNamespace {
 
   countWithoutVector(model: string): Effect.Effect<number, StoreError> {
     return guarded(() => {
-      const row = this.#database
-        .prepare("SELECT (SELECT count(*) FROM memory) - (SELECT count(*) FROM vector WHERE model = ?) AS missing")
-        .get(model)
+      const row = this.#database.prepare(countWithoutVectorSql).get(model)
       return Number(row?.["missing"] ?? 0)
     })
   }
@@ -218,6 +223,15 @@ export class NamespaceFile implements OpenNamespace {
 }
 
 const everySlot: SlotRange = { from: 0, to: Number.MAX_SAFE_INTEGER }
+
+// Both tables are read in the order of their keys and merged; nothing is sorted.
+const eachVectorSql = `SELECT slot, seq, model, value FROM vector WHERE slot >= ?1 AND slot < ?2
+  UNION ALL SELECT slot, seq, model, value FROM passage WHERE slot >= ?1 AND slot < ?2 AND model IS NOT NULL
+  ORDER BY slot LIMIT ?3`
+
+const countWithoutVectorSql = `SELECT (SELECT count(*) FROM memory) - (SELECT count(*) FROM vector WHERE model = ?1)
+  + (SELECT count(DISTINCT passage.memory) FROM passage JOIN vector ON vector.slot = passage.memory
+     WHERE vector.model = ?1 AND passage.model IS NOT ?1) AS missing`
 
 const recordsSql = `SELECT ${recordColumns.map((column) => `memory.${column}`).join(", ")} FROM json_each(?) AS wanted CROSS JOIN memory ON memory.slot = wanted.value`
 

@@ -26,12 +26,14 @@ export class SqliteSegments implements StoredSegments {
 
   get soleModel(): Effect.Effect<SoleModel | undefined, StoreError> {
     return guarded(() => {
-      const { first, last } = this.#database.prepare(modelsSql).get() ?? {}
-      if (first === null || first !== last) return undefined
+      const models = new Set(Object.values(this.#database.prepare(modelsSql).get() ?? {}))
+      models.delete(null)
+      const [model, ...others] = models
+      if (model === undefined || others.length > 0) return undefined
       const bytes = Number(this.#database.value("SELECT length(value) FROM vector LIMIT 1"))
       const dims = bytes / Float32Array.BYTES_PER_ELEMENT
       // A vector of another length is reported by the code that reads it.
-      return Number.isInteger(dims) && dims > 0 ? { model: String(first), dims } : undefined
+      return Number.isInteger(dims) && dims > 0 ? { model: String(model), dims } : undefined
     })
   }
 
@@ -100,9 +102,11 @@ const verified = (row: Readonly<Record<string, unknown>> | undefined, model: str
 
 const saveSql = "INSERT OR REPLACE INTO index_segment (segment, model, crc, data) VALUES (?, ?, ?, ?)"
 
-// Two seeks: min and max in one query would read the whole index.
-const modelsSql = "SELECT (SELECT min(model) FROM vector) AS first, (SELECT max(model) FROM vector) AS last"
+// A seek each: min and max in one query would read the whole index.
+const modelsSql = `SELECT (SELECT min(model) FROM vector) AS first, (SELECT max(model) FROM vector) AS last,
+  (SELECT min(model) FROM passage) AS first_passage, (SELECT max(model) FROM passage) AS last_passage`
 
 // Answered by the index on models: the vectors are not read.
 const slotsSql = `SELECT json_group_array(slot) AS slots FROM
-  (SELECT slot FROM vector WHERE model = ? AND slot >= ? AND slot < ? ORDER BY slot)`
+  (SELECT slot FROM vector WHERE model = ?1 AND slot >= ?2 AND slot < ?3
+   UNION ALL SELECT slot FROM passage WHERE model = ?1 AND slot >= ?2 AND slot < ?3 ORDER BY slot)`

@@ -5,7 +5,7 @@
 import type { SQLInputValue } from "node:sqlite"
 import type { JsonObject, MemoryRecord, Mention, MessageSource } from "@muniment/domain/Memory"
 import type { StoredVector } from "../NamespaceStore.ts"
-import { messageRowOf, type MemoryRow, type MessageRow } from "../MemoryRow.ts"
+import { messageRowOf, type MemoryRow, type MessageRow, type PassageRow } from "../MemoryRow.ts"
 
 type Columns = Readonly<Record<string, unknown>>
 
@@ -105,6 +105,14 @@ const messageOf = (columns: Columns): MessageRow | undefined =>
         speaker: String(columns["speaker"]),
         traits: Number(columns["traits"])
       }
+
+export const passageOf = (columns: Columns): PassageRow => ({
+  slot: Number(columns["slot"]),
+  memory: Number(columns["memory"]),
+  start: Number(columns["starts"]),
+  end: Number(columns["ends"]),
+  traits: Number(columns["traits"])
+})
 
 /** float32, little endian: the byte order of all platforms that Node supports. */
 export const vectorBytes = (values: Float32Array): Uint8Array =>

@@ -124,5 +124,24 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
         ) STRICT;
         CREATE INDEX conversation_pending_conversation ON conversation_pending(conversation);
       `)
+  },
+  {
+    version: 5,
+    name: "long messages in passages",
+    up: (database) =>
+      database.exec(`
+        CREATE TABLE passage (
+          slot INTEGER PRIMARY KEY,
+          memory INTEGER NOT NULL REFERENCES memory(slot) ON DELETE CASCADE,
+          starts INTEGER NOT NULL,
+          ends INTEGER NOT NULL,
+          traits INTEGER NOT NULL,
+          seq INTEGER,
+          model TEXT,
+          value BLOB
+        ) STRICT;
+        CREATE INDEX passage_memory ON passage(memory);
+        CREATE INDEX passage_model ON passage(model);
+      `)
   }
 ]
