@@ -23,6 +23,18 @@ export interface Corpus {
   readonly questions: ReadonlyArray<Question>
 }
 
+/** A conversation as messages and as facts: the observations of LoCoMo, which name the turns they were taken from. */
+export interface Retold {
+  /** The turns as messages of a conversation; questions as in `Corpus`. */
+  readonly messages: Corpus
+  /** The observations as direct memories, and the questions that one of them answers. */
+  readonly facts: Corpus
+  /** Messages and facts in one namespace: the facts follow the messages. Evidence is still counted in messages. */
+  readonly together: Corpus
+  /** The messages that each memory of `together` tells. */
+  readonly toldBy: ReadonlyArray<ReadonlyArray<number>>
+}
+
 interface Turn {
   readonly speaker: string
   readonly dia_id: string
@@ -33,6 +45,8 @@ interface Turn {
 interface Conversation {
   readonly sample_id: string
   readonly conversation: Readonly<Record<string, ReadonlyArray<Turn> | string>>
+  /** By session, then speaker: texts and the turns they were taken from. */
+  readonly observation: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<readonly [string, unknown]>>>>>
   readonly qa: ReadonlyArray<{
     readonly question: string
     readonly evidence?: ReadonlyArray<string>
@@ -50,7 +64,7 @@ const NEIGHBOUR_DISTANCES = [-1, 1, -2, 2]
 const ADVERSARIAL = 5
 
 export const readLocomo = (folder: string): ReadonlyArray<Corpus> => {
-  const conversations: ReadonlyArray<Conversation> = readJson(join(folder, "locomo10.json"))
+  const conversations = readConversations(folder)
   const fixesFile = join(folder, "locomo-evidence-fixes.json")
   const fixes: ReadonlyArray<EvidenceFix> = existsSync(fixesFile) ? readJson(fixesFile) : []
   const fixed = new Map(fixes.map((fix) => [fix.question_id, fix.correct_evidence ?? []]))
@@ -58,6 +72,46 @@ export const readLocomo = (folder: string): ReadonlyArray<Corpus> => {
     readCorpus(conversation, (question) => fixed.get(`locomo_${at}_qa${question}`))
   )
 }
+
+export const readRetold = (folder: string): ReadonlyArray<Retold> => {
+  const conversations = readConversations(folder)
+  return readLocomo(folder).map((corpus, at) => retold(corpus, conversations[at]!))
+}
+
+const retold = (corpus: Corpus, conversation: Conversation): Retold => {
+  const turns = readTurns(conversation)
+  const turnOf = new Map(turns.map((turn, at) => [turn.dia_id, at]))
+  const messages = corpus.memories.map((memory, at): SearchableMemory => {
+    const { blip_caption: caption, speaker, text } = turns[at]!
+    const data = { role: "user", name: speaker, text: caption === undefined ? text : `${text} [${caption}]` }
+    return { ...memory, kind: "conversation_message", data }
+  })
+  const observed = Object.values(conversation.observation).flatMap((session) =>
+    Object.entries(session).flatMap(([subject, told]) =>
+      told.map(([fact, from]) => ({ subject, fact, turns: [...evidenceTurns([String(from)], turnOf)] }))
+    )
+  )
+  const facts = observed.map(({ fact, subject, turns: from }): SearchableMemory => ({
+    kind: "factual_memory",
+    data: { subject, fact },
+    tags: [],
+    when: turns[from[0] ?? 0]?.date
+  }))
+  const questions = corpus.questions.flatMap((question): ReadonlyArray<Question> => {
+    const evidence = observed.flatMap(({ turns: from }, at) =>
+      from.some((turn) => question.evidence.has(turn)) ? [at] : []
+    )
+    return evidence.length === 0 ? [] : [{ ...question, evidence: new Set(evidence) }]
+  })
+  return {
+    messages: { ...corpus, memories: messages },
+    facts: { ...corpus, memories: facts, questions },
+    together: { ...corpus, memories: [...messages, ...facts] },
+    toldBy: [...messages.map((_, at) => [at]), ...observed.map(({ turns: from }) => from)]
+  }
+}
+
+const readConversations = (folder: string): ReadonlyArray<Conversation> => readJson(join(folder, "locomo10.json"))
 
 const readJson = (file: string) => JSON.parse(readFileSync(file, "utf8"))
 

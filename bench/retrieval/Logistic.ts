@@ -1,43 +1,57 @@
-/** Logistic regression of one feature by Newton's method, with weighted examples. */
+/** Logistic regression with a ridge on all weights but the first, by Newton's method. */
 
 export interface Example {
-  readonly value: number
+  /** The first one is 1: its weight is the intercept. */
+  readonly features: ReadonlyArray<number>
   readonly isPositive: boolean
-  readonly weight: number
 }
 
-export interface Logistic {
-  readonly slope: number
-  readonly intercept: number
-}
+const iterations = 25
+const ridge = 0.5
 
-const ITERATIONS = 50
-
-export const fitLogistic = (examples: ReadonlyArray<Example>): Logistic => {
-  let slope = 0
-  let intercept = 0
-  for (let iteration = 0; iteration < ITERATIONS; iteration++) {
-    let gradient0 = 0
-    let gradient1 = 0
-    let curvature00 = 0
-    let curvature01 = 0
-    let curvature11 = 0
-    for (const { value, isPositive, weight } of examples) {
-      const chance = probability({ slope, intercept }, value)
-      const error = weight * ((isPositive ? 1 : 0) - chance)
-      const spread = weight * chance * (1 - chance)
-      gradient0 += error
-      gradient1 += error * value
-      curvature00 += spread
-      curvature01 += spread * value
-      curvature11 += spread * value * value
+/** Weights in the order of the features. */
+export const fitLogistic = (examples: ReadonlyArray<Example>): ReadonlyArray<number> => {
+  const size = examples[0]?.features.length ?? 0
+  let weights = new Array<number>(size).fill(0)
+  for (let iteration = 0; iteration < iterations; iteration++) {
+    const gradient = weights.map((weight, at) => (at === 0 ? 0 : -ridge * weight))
+    const curvature = weights.map((_, row) =>
+      weights.map((__, column) => (row === column ? (row === 0 ? 1e-6 : ridge) : 0))
+    )
+    for (const { features, isPositive } of examples) {
+      const chance = probability(weights, features)
+      const error = (isPositive ? 1 : 0) - chance
+      const spread = chance * (1 - chance)
+      for (let row = 0; row < size; row++) {
+        gradient[row]! += error * features[row]!
+        for (let column = 0; column < size; column++)
+          curvature[row]![column]! += spread * features[row]! * features[column]!
+      }
     }
-    const determinant = curvature00 * curvature11 - curvature01 * curvature01
-    intercept += (curvature11 * gradient0 - curvature01 * gradient1) / determinant
-    slope += (curvature00 * gradient1 - curvature01 * gradient0) / determinant
+    const step = solve(curvature, gradient)
+    weights = weights.map((weight, at) => weight + step[at]!)
   }
-  return { slope, intercept }
+  return weights
 }
 
-export const probability = ({ slope, intercept }: Logistic, value: number): number =>
-  1 / (1 + Math.exp(-(intercept + slope * value)))
+export const probability = (weights: ReadonlyArray<number>, features: ReadonlyArray<number>): number =>
+  1 / (1 + Math.exp(-weights.reduce((sum, weight, at) => sum + weight * features[at]!, 0)))
+
+/** Gauss-Jordan elimination with partial pivoting; the matrix is small and positive definite. */
+const solve = (matrix: ReadonlyArray<ReadonlyArray<number>>, right: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const rows = matrix.map((row, at) => [...row, right[at]!])
+  for (let pivot = 0; pivot < rows.length; pivot++) {
+    let best = pivot
+    for (let row = pivot; row < rows.length; row++)
+      if (Math.abs(rows[row]![pivot]!) > Math.abs(rows[best]![pivot]!)) best = row
+    const chosen = rows[best]!
+    rows[best] = rows[pivot]!
+    rows[pivot] = chosen
+    for (const [at, row] of rows.entries()) {
+      if (at === pivot) continue
+      const factor = row[pivot]! / chosen[pivot]!
+      for (let column = pivot; column <= rows.length; column++) row[column]! -= factor * chosen[column]!
+    }
+  }
+  return rows.map((row, at) => row[rows.length]! / row[at]!)
+}

@@ -12,6 +12,8 @@ import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
 import type { ScoredQuery } from "@muniment/engine/ranking/Evidence"
 import type { Candidate } from "@muniment/engine/ranking/Fusion"
 import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
+import { namedSpeaker, questionTraits } from "@muniment/engine/ranking/QuestionTraits"
+import { messageOf, traitsOf } from "@muniment/engine/text/MessageText"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
 import { queryTerms } from "@muniment/engine/text/Tokenizer"
 import type { Corpus } from "./Locomo.ts"
@@ -38,14 +40,24 @@ export interface OpenCorpus {
   readonly ask: (question: string, dense: QueryVector | undefined) => Scored
 }
 
+const dayMillis = 86_400_000
+
 export const openCorpus = (corpus: Corpus): OpenCorpus => {
+  const messages = corpus.memories.map(({ data, kind }) => messageOf({ kind, data }))
+  const rows = messages.map((message) =>
+    message === undefined ? undefined : { speaker: message.speaker, traits: traitsOf(message.text, message.isByUser) }
+  )
+  const speakers = new Set(rows.flatMap((row) => (row === undefined ? [] : [row.speaker])))
+  const times = corpus.memories.map(({ when }) => (when === undefined ? undefined : Date.parse(when)))
+  // Questions are asked the day after the last turn.
+  const nowMillis = times.reduce((latest: number, time) => Math.max(latest, time ?? 0), 0) + dayMillis
   const database = new DatabaseSync(":memory:")
   SqlitePostings.create(database)
   const postings = new SqlitePostings(database)
   database.exec("BEGIN")
   for (const [slot, memory] of corpus.memories.entries()) postings.put(slot, memoryColumns(memory))
   database.exec("COMMIT")
-  const index = new LexicalIndex(postings)
+  const index = new LexicalIndex(postings, { isMessage: (slot) => rows[slot] !== undefined })
   const allowed = Bitmap.of(corpus.memories.keys())
   const ask = (question: string, dense: QueryVector | undefined): Scored => {
     const terms = queryTerms(question)
@@ -55,9 +67,16 @@ export const openCorpus = (corpus: Corpus): OpenCorpus => {
     const candidates = corpus.memories.map((_, slot): SlotCandidate => {
       const { score, matchedTerms } = scores.of(slot)
       const cosine = cosines?.[slot]
-      return { slot, id: String(slot).padStart(6, "0"), createdAt: slot, lexicalScore: score, matchedTerms, cosine }
+      const id = String(slot).padStart(6, "0")
+      const row = { message: rows[slot], eventAt: times[slot] }
+      return { slot, id, createdAt: slot, lexicalScore: score, matchedTerms, cosine, ...row }
     })
-    return { candidates, query: { scoreBound: weighted.scoreBound, termCount: terms.length, modelId: dense?.modelId } }
+    const traits = questionTraits(question, { nowMillis })
+    const asked = { ...traits, speaker: namedSpeaker(traits, speakers) }
+    return {
+      candidates,
+      query: { scoreBound: weighted.scoreBound, termCount: terms.length, modelId: dense?.modelId, asked }
+    }
   }
   return { corpus, ask }
 }

@@ -70,7 +70,7 @@ const messageByWords: Calibration = {
     speaks: 1.32,
     intercept: -11.95
   },
-  isCapped: true
+  isCapped: false
 }
 
 const memory: Calibration = {
