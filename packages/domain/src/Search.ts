@@ -155,13 +155,14 @@ export const ListParameters = {
   )
 }
 
+/** Bodies are passed on as they are: a name that `MemoryFilter` does not have would restrict nothing. */
 const bodyFilters = {
   agentId: Schema.optionalKey(AgentId),
   subjectId: Schema.optionalKey(SubjectId),
   threadId: Schema.optionalKey(ThreadId),
   kind: Schema.optionalKey(KindFilter),
   tags: Schema.optionalKey(Schema.Array(Schema.NonEmptyString).check(Schema.isMaxLength(Limits.tagFiltersMax)))
-}
+} satisfies Partial<Record<keyof MemoryFilter, Schema.Top>>
 
 /** Body of POST /memories/batch/search. */
 export const BatchSearch = Schema.Struct({
