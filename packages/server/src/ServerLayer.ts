@@ -1,6 +1,6 @@
 /**
  * The layer graph of one server without its listener: the only place that combines engine, control, models and trust.
- * Floors from top to bottom; each uses the ones below it.
+ * Layers from top to bottom; each uses the ones below it.
  */
 import { Clock, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -51,7 +51,7 @@ import { OperatorService } from "./operator/OperatorService.ts"
 import { CallerSearch } from "./search/CallerSearch.ts"
 import { SharedAccess } from "./search/SharedAccess.ts"
 
-/** The service, its floors from top to bottom. */
+/** The service, its layers from top to bottom. */
 export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
   callsLayer(config, hnswlib).pipe(
     Layer.provideMerge(moneyLayer(config)),

@@ -3,8 +3,8 @@
  * pays first, then the paid balance; use by plan `owner` is recorded and not charged.
  *
  * Invariants: the sum of all accounts is zero; no purse is negative; a key is charged once; two calls never hold the
- * same credit. A deposit, the hold of a write and a storage charge are durable before they are answered; charges of
- * reads follow within `Limits.ledgerFlushMillis`.
+ * same credit. A deposit, the hold of a write and a storage charge are durable before they are answered; the charges of
+ * calls, reads and writes alike, follow within `Limits.ledgerFlushMillis`.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"

@@ -3,7 +3,7 @@
  * its request does; a finished answer is a row of `control.db`.
  *
  * Invariants: of concurrent claims of one key one is `Fresh`, until it completes or is forgotten; an answer is replayed
- * for `Limits.idempotencyRetentionMillis`; a key never serves a second body.
+ * for `Limits.idempotencyRetentionMillis`; a key never serves a second request.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
@@ -15,9 +15,9 @@ export type Claim =
   /** The key is new: do the work, then `complete` or `forget`. */
   | { readonly _tag: "Fresh" }
   | { readonly _tag: "Replay"; readonly status: number; readonly body: string }
-  /** Another request with this key and body is under way. */
+  /** The same request with this key is under way. */
   | { readonly _tag: "InFlight" }
-  /** The key was used with another body. */
+  /** The key was used with another request. */
   | { readonly _tag: "Mismatch" }
 
 /** The stored key: a client's key is unique within an account and a route. */
@@ -27,7 +27,7 @@ export const idempotencyKeyOf = (accountId: string, route: string, clientKey: st
 export class IdempotencyStore extends Context.Service<
   IdempotencyStore,
   {
-    /** `key` from `idempotencyKeyOf`; `fingerprint` is the hash of the request's body. */
+    /** `key` from `idempotencyKeyOf`; `fingerprint` is a hash of method, URL and body, or of a tool and its arguments. */
     readonly claim: (key: string, fingerprint: string) => Effect.Effect<Claim>
     /** Stores the answer and ends the claim, also on a full disk. Without a claim: a defect. */
     readonly complete: (key: string, status: number, body: string) => Effect.Effect<void, InsufficientStorage>
