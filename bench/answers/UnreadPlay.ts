@@ -1,6 +1,6 @@
 /**
  * Sends the unread conversations to a running service as a client would, window by window, and asks their questions by
- * search and by answer. What a service does not know yet (`name`, `sentAt`) it ignores.
+ * search and by answer. Fields that an older service does not know (`name`, `sentAt`, `wait`) are ignored by it.
  */
 import { randomUUID } from "node:crypto"
 import { setTimeout as pause } from "node:timers/promises"
@@ -70,16 +70,19 @@ export const playUnread = async (
 ): Promise<ReadonlyArray<PlayedConversation>> => {
   // A running service may have seen the set before.
   const run = randomUUID().slice(0, 8)
+  const takesClock = await searchTakesClock(service)
   const agentOf = (conversation: UnreadConversation): string => `${conversation.id}-${run}`
   for (const conversation of conversations) await send(service, agentOf(conversation), conversation)
   await service.settle()
   const played: Array<PlayedConversation> = []
   for (const conversation of conversations) {
     const agentId = agentOf(conversation)
+    const now = conversation.messages.at(-1)?.sentAt ?? ""
+    const asker: Asker = { service, parameters: { agentId, ...(takesClock && { now }) } }
     const memories = await remembered(service, agentId)
     const asked: Array<PlayedQuestion> = []
     for (const label of questions.filter((one) => one.conversation === conversation.id))
-      asked.push(await ask(service, agentId, label, memories))
+      asked.push(await ask(asker, label, memories))
     const all = [...memories.values()]
     const extracted = all.filter(({ kind }) => kind !== messageKind)
     played.push({ conversation, extracted, storedMessages: all.length - extracted.length, questions: asked })
@@ -93,6 +96,7 @@ const send = async (service: Service, agentId: string, { id, messages }: UnreadC
     const body = {
       agentId,
       threadId: id,
+      wait: "vectors",
       conversation: window.map(({ text, ...rest }) => ({ ...rest, content: text })),
       ...(window.at(-1) !== undefined && { conversationDate: window.at(-1)?.sentAt.slice(0, 10) })
     }
@@ -105,15 +109,34 @@ const send = async (service: Service, agentId: string, { id, messages }: UnreadC
   }
 }
 
+/** Older services refuse a parameter that they do not know. */
+const searchTakesClock = async (service: Service): Promise<boolean> => {
+  const { paths } = await service.call<OpenApi>("/openapi.json")
+  return paths["/v1/memories/search"]?.get.parameters.some(({ name }) => name === "now") ?? false
+}
+
+interface OpenApi {
+  readonly paths: Readonly<
+    Record<string, { readonly get: { readonly parameters: ReadonlyArray<{ readonly name: string }> } }>
+  >
+}
+
+interface Asker {
+  readonly service: Service
+  /** Sent with every search. */
+  readonly parameters: Readonly<Record<string, string>>
+}
+
 const ask = async (
-  service: Service,
-  agentId: string,
+  { service, parameters }: Asker,
   label: UnreadQuestion,
   remembered: ReadonlyMap<string, Remembered>
 ): Promise<PlayedQuestion> => {
-  const query = new URLSearchParams({ agentId, query: label.question, limit: String(searchedHits) })
-  const { memories } = await service.call<{ readonly memories: ReadonlyArray<Hit> }>(`/v1/memories/search?${query}`)
-  const answer = await service.ask(agentId, label.question)
+  const asked = { ...parameters, query: label.question }
+  const search = <A>(more: Readonly<Record<string, string>>): Promise<A> =>
+    service.call<A>(`/v1/memories/search?${new URLSearchParams({ ...asked, ...more })}`)
+  const { memories } = await search<{ readonly memories: ReadonlyArray<Hit> }>({ limit: String(searchedHits) })
+  const answer = await search<ServiceAnswer>({ mode: "answer" })
   return {
     label,
     hits: memories.map(({ id, quality }) => {
