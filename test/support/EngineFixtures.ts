@@ -178,6 +178,7 @@ const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
     record: (slot) => probe.around({ name: "record", key }, file.record(slot)),
     records: (slots) => probe.around({ name: "records", key }, file.records(slots)),
     slotOf: (id) => probe.around({ name: "slotOf", key }, file.slotOf(id)),
+    slotsTakenFrom: (scope, keys) => file.slotsTakenFrom(scope, keys),
     slotsOfContent: (hash, subject) => file.slotsOfContent(hash, subject),
     countWithoutVector: (model) => file.countWithoutVector(model),
     discardCopies: file.discardCopies,

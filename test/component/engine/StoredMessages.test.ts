@@ -185,3 +185,66 @@ describe("a message", () => {
     })
   })
 })
+
+describe("an extracted memory", () => {
+  const taken = (number: number, from: ReadonlyArray<number>, fields: Partial<MemoryRecord> = {}) =>
+    memoryRecord(number, `taken ${number}`, {
+      origin: "extraction",
+      sources: from.map((source) => ({ key: turnOf(source).key })),
+      ...fields
+    })
+  const left = Effect.map(allOf(key), (all) => [...all.keys()].map((id) => Number(id.slice(4))).sort((a, b) => a - b))
+  const filled = store(
+    ...[1, 2, 3].map((number) => messageRecord(number, `message ${number}`)),
+    taken(10, [1]),
+    taken(11, [1, 2]),
+    // Its other message was never stored.
+    taken(12, [1, 99]),
+    taken(13, [1], { threadId: "elsewhere" }),
+    memoryRecord(14, "direct")
+  )
+
+  it.effect("goes with the last message that it was taken from, also after a restart", () => {
+    const directory = temporaryDirectory()
+    return Effect.gen(function* () {
+      yield* Effect.provide(filled, engineOf(directory))
+      yield* Effect.gen(function* () {
+        expect(yield* remove(1)).toBe(1)
+        expect(yield* left).toEqual([2, 3, 11, 12, 13, 14])
+        yield* remove(2)
+        expect(yield* left).toEqual([3, 12, 13, 14])
+      }).pipe(Effect.provide(engineOf(directory)))
+    })
+  })
+
+  it.effect("goes with messages that are removed together, by ids or by a filter", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* filled
+      yield* remove(2, 1)
+      expect(yield* left).toEqual([3, 12, 13, 14])
+      yield* store(taken(15, [3]))
+      const { kind } = messageRecord(3, "")
+      expect(yield* host.ask(key, { _tag: "RemoveMatching", filter: { kind } })).toBe(1)
+      expect(yield* left).toEqual([12, 13, 14])
+    }).pipe(engine())
+  )
+
+  it.effect("goes with its message in one group of commands", () =>
+    Effect.gen(function* () {
+      yield* store(messageRecord(1, "one"))
+      yield* Effect.all([store(taken(10, [1])), remove(1)], { concurrency: "unbounded" })
+      expect(yield* left).toEqual([])
+    }).pipe(engine())
+  )
+
+  it.effect("stays when its message is corrected or expires", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* store(messageRecord(1, "one"), messageRecord(2, "two", { expiresAt: 0 }), taken(10, [1]), taken(11, [2]))
+      yield* host.ask(key, creating([replacementOf(messageRecord(1, "corrected"))]))
+      yield* host.ask(key, { _tag: "Sweep" })
+      expect(yield* left).toEqual([1, 10, 11])
+    }).pipe(engine())
+  )
+})

@@ -26,6 +26,7 @@ import type {
 import type { Draft } from "./Draft.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import type { StoredRecord } from "../store/Commit.ts"
+import { scopeText } from "../store/Conversations.ts"
 import type { StoreError } from "../store/StoreError.ts"
 
 /** Makes the reply; called after the commit is applied to the image. */
@@ -150,9 +151,15 @@ export class CommandPlanner {
         slots.push(slot)
       }
       const { subjectId, threadId } = filter
-      if (coversConversations(filter))
+      if (coversConversations(filter)) {
         yield* draft.eraseConversations({ _tag: "Forget", within: { subjectId, threadId } })
-      return this.#removeSlots(slots, draft)
+        return this.#removeSlots(slots, draft)
+      }
+      const messages = yield* draft.committed(slots.filter((slot) => table.row(slot)?.message !== undefined))
+      for (const slot of slots) draft.remove(slot, table.row(slot)!.id)
+      yield* removeTakenFrom(messages, draft)
+      draft.endCommand(undefined)
+      return () => slots.length
     })
   }
 
@@ -211,14 +218,29 @@ const once = Effect.fnUntraced(function* <A>(
 })
 
 const remove = Effect.fnUntraced(function* (command: RemoveMemories, draft: Draft) {
-  let removed = 0
+  const removed: Array<MemoryRecord> = []
   for (const id of new Set(command.ids)) {
     const found = yield* draft.find(id)
     if (found === undefined) continue
     draft.remove(found.slot, id)
-    removed++
+    removed.push(found.record)
   }
-  return { reply: () => removed, result: String(removed) }
+  yield* removeTakenFrom(removed, draft)
+  return { reply: () => removed.length, result: String(removed.length) }
+})
+
+/** Removes the extracted memories whose messages are all erased, now that these records are. */
+const removeTakenFrom = Effect.fnUntraced(function* (erased: ReadonlyArray<MemoryRecord>, draft: Draft) {
+  const messages = erased.filter(({ origin }) => origin === "conversation")
+  for (const [scope, ...others] of Map.groupBy(messages, scopeText).values()) {
+    if (scope === undefined) continue
+    const keys = new Set([scope, ...others].flatMap(({ sources = [] }) => sources.map(({ key }) => key)))
+    for (const { record, slot } of yield* draft.takenFrom(scope, keys)) {
+      const left = (record.sources ?? []).filter(({ key }) => !keys.has(key))
+      const gone = yield* Effect.forEach(left, ({ key }) => draft.isErased(scope, key))
+      if (gone.every(Boolean)) draft.remove(slot, record.id)
+    }
+  }
 })
 
 const storeVectors = Effect.fnUntraced(function* (command: StoreVectors, draft: Draft) {

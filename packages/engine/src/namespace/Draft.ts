@@ -84,6 +84,12 @@ export class Draft {
     return Effect.succeed(drafted === undefined || this.#isExpired(drafted.record) ? undefined : drafted)
   }
 
+  /** Records as committed. */
+  committed(slots: ReadonlyArray<number>): Effect.Effect<ReadonlyArray<MemoryRecord>, StoreError> {
+    if (slots.length === 0) return Effect.succeed([])
+    return Effect.map(this.#store.records(slots), (found) => found.map(({ record }) => record))
+  }
+
   /** Whether any row has the id, live or expired. */
   has(id: string): Effect.Effect<boolean, StoreError> {
     if (this.#overlay.has(id)) return Effect.succeed(this.#overlay.get(id) !== undefined)
@@ -142,6 +148,30 @@ export class Draft {
       ({ conversation }) => conversation?._tag === "Forget" && isWithin(record, conversation.within)
     )
     return this.#messages.place(record, { onlyIfThere, isForgotten })
+  }
+
+  /** Live extracted memories of a conversation that were taken from any of these messages, as the draft leaves them. */
+  takenFrom(
+    scope: ConversationScope,
+    keys: ReadonlySet<string>
+  ): Effect.Effect<ReadonlyArray<StoredRecord>, StoreError> {
+    const isTaken = ({ record }: StoredRecord) =>
+      record.origin === "extraction" && isSameScope(record, scope) && record.sources?.some(({ key }) => keys.has(key))
+    return Effect.gen({ self: this }, function* () {
+      const slots = yield* this.#store.slotsTakenFrom(scope, [...keys])
+      const ids = slots.flatMap((slot) => this.#state.table.row(slot)?.id ?? [])
+      const known = new Set([...ids, ...this.#overlay.keys()])
+      const found = yield* Effect.forEach(known, (id) => this.find(id))
+      return found.filter((stored) => stored !== undefined && isTaken(stored)) as ReadonlyArray<StoredRecord>
+    })
+  }
+
+  /** Whether the message behind a key was stored in the conversation and is gone. */
+  isErased(scope: ConversationScope, key: string): Effect.Effect<boolean, StoreError> {
+    return Effect.flatMap(this.#store.conversations.stored(scope, [key]), (stored) => {
+      const id = stored.get(key)
+      return id === undefined ? Effect.succeed(stored.has(key)) : Effect.map(this.has(id), (isThere) => !isThere)
+    })
   }
 
   /** Whether turns or the summary of the conversation were erased since the mark, or by this group; true when in doubt. */

@@ -10,7 +10,7 @@ import { Context, type Effect, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { CommandChanges, StoredRecord, StoredResult } from "./Commit.ts"
-import type { Conversations } from "./Conversations.ts"
+import type { Conversations, ConversationScope } from "./Conversations.ts"
 import type { MemoryRow, PassageRow } from "./MemoryRow.ts"
 import type { Postings } from "./Postings.ts"
 import type { StoredSegments } from "./StoredSegments.ts"
@@ -65,6 +65,11 @@ export interface OpenNamespace {
   readonly slotsOfContent: (
     contentHash: string,
     subjectId: string | undefined
+  ) => Effect.Effect<ReadonlyArray<number>, StoreError>
+  /** Slots of the extracted memories of a conversation that were taken from any of these messages, live or not. */
+  readonly slotsTakenFrom: (
+    scope: ConversationScope,
+    keys: ReadonlyArray<string>
   ) => Effect.Effect<ReadonlyArray<number>, StoreError>
   /** Memories that lack a vector of `model`, their own or a passage's, expired ones included. */
   readonly countWithoutVector: (model: string) => Effect.Effect<number, StoreError>

@@ -1,6 +1,6 @@
 /**
- * A file of version 1, written with the SQL of that version, opened by this release: nothing is lost, and later features
- * work on it.
+ * Files of versions 1 and 3, written with the SQL of that time, opened by this release: nothing is lost, and later
+ * features work on them.
  */
 import { describe, expect, it } from "@effect/vitest"
 import { mkdirSync, readdirSync } from "node:fs"
@@ -16,9 +16,11 @@ import { Database } from "@muniment/sqlite/Database"
 import {
   allOf,
   axisVector,
+  creating,
   engineOf,
   extracting,
   memoryRecord,
+  messageRecord,
   namespaceKey,
   newMemory,
   turnOf
@@ -125,6 +127,40 @@ describe("a namespace file of version 1", () => {
       expect(reply.created).toMatchObject([{ sources: [{ key: "01" }], neighbours: ["moo"] }])
       const context = yield* host.readRecords(key, (reader, now) => reader.conversation({}, now))
       expect(context.turns).toEqual([turnOf(1)])
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+})
+
+/** As the first build wrote it: an extraction from message 1, which is marked as processed. */
+const writeThirdVersion = (directory: string): void => {
+  writeFirstVersion(directory)
+  const database = new Database({ filename: join(directory, "namespaces", `${key.tag}.db`) })
+  for (const { up } of namespaceMigrations.slice(1, 3)) up(database)
+  const sources = JSON.stringify([{ key: turnOf(1).key }])
+  database.prepare("UPDATE memory SET sources = ?, thread_id = NULL WHERE id = ?").run(sources, records[2]!.id)
+  database.exec("INSERT INTO conversation (id, scope) VALUES (1, '[null,null]')")
+  database.prepare("INSERT INTO conversation_mark (conversation, key) VALUES (1, ?)").run(turnOf(1).key)
+  database.exec("PRAGMA user_version=3")
+  database.close()
+}
+
+describe("a namespace file of version 3", () => {
+  it.effect("keeps its marks as read, and can store the messages behind them", () => {
+    const directory = temporaryDirectory()
+    writeThirdVersion(directory)
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const keys = [turnOf(1).key]
+      const marks = host.readRecords(key, (reader) =>
+        Effect.all([reader.processed({}, keys), reader.storedMessages({}, keys)])
+      )
+      expect(yield* marks).toEqual([new Set(keys), new Map()])
+      const message = messageRecord(8, "an ibex was here", { sources: [{ key: turnOf(1).key }] })
+      expect((yield* host.ask(key, creating([newMemory(message)]))).created).toMatchObject([{ position: 0 }])
+      expect(yield* marks).toEqual([new Set(keys), new Map([[turnOf(1).key, message.id]])])
+      const ids = [message.id]
+      yield* host.ask(key, { _tag: "RemoveMemories", ids, idempotency: undefined })
+      expect([...(yield* allOf(key)).keys()]).not.toContain(records[2]!.id)
     }).pipe(Effect.provide(engineOf(directory)))
   })
 })

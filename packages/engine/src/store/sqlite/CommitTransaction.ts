@@ -11,7 +11,7 @@ import { isSameScope, type ConversationScope } from "../Conversations.ts"
 import { recordValues, sourcesOf, textOf, vectorBytes } from "./memoryColumns.ts"
 import { metaOf } from "./namespaceMeta.ts"
 import type { NamespaceKey } from "../NamespaceStore.ts"
-import type { CommandChanges, MemoryChange, MemoryVector, StoredResult } from "../Commit.ts"
+import type { CommandChanges, MemoryChange, MemoryVector, StoredRecord, StoredResult } from "../Commit.ts"
 import type { SqliteConversations } from "./SqliteConversations.ts"
 import { deleteTouchedSegments } from "./SqliteSegments.ts"
 
@@ -73,6 +73,7 @@ export class CommitTransaction {
         this.#eraseSourceTurns(change.slot, change.record)
         database.prepare(putSql).run(...recordValues(change.slot, seq, change.record))
         this.#postings.put(change.slot, change.columns)
+        this.#noteSources(change)
         if (change.record.origin === "conversation") this.#conversations.keepMessage(change.record, change.record)
         if (change.vector === undefined) database.prepare("DELETE FROM vector WHERE slot = ?").run(change.slot)
         else this.#putVector(change.slot, seq, change.vector, false)
@@ -120,6 +121,13 @@ export class CommitTransaction {
     const scope = { subjectId: textOf(row["subject_id"]), threadId: textOf(row["thread_id"]) }
     if (next === undefined || row["origin"] === "conversation" || !isSameScope(scope, next))
       this.#conversations.eraseSources(scope, sourcesOf(row) ?? [])
+  }
+
+  /** An extracted memory keeps its sources for life. */
+  #noteSources({ record, slot }: StoredRecord): void {
+    if (record.origin !== "extraction") return
+    const note = this.#database.prepare("INSERT OR IGNORE INTO memory_source (key, memory) VALUES (?, ?)")
+    for (const { key } of record.sources ?? []) note.run(key, slot)
   }
 
   #storeResult({ fingerprint, key, result }: StoredResult, atMillis: number): void {

@@ -21,6 +21,7 @@ import { SqliteSegments } from "./SqliteSegments.ts"
 import { guarded } from "./storeErrorOf.ts"
 import { makeWriteLock, noLock, type WriteLock } from "./WriteLock.ts"
 import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
+import type { ConversationScope } from "../Conversations.ts"
 import type { MemoryRow, PassageRow } from "../MemoryRow.ts"
 import type { NamespaceKey, OpenNamespace, SlotRange, StoredVector } from "../NamespaceStore.ts"
 import { StoreFenced, type StoreError } from "../StoreError.ts"
@@ -156,6 +157,16 @@ export class NamespaceFile implements OpenNamespace {
     )
   }
 
+  slotsTakenFrom(
+    { subjectId, threadId }: ConversationScope,
+    keys: ReadonlyArray<string>
+  ): Effect.Effect<ReadonlyArray<number>, StoreError> {
+    return guarded(() => {
+      const rows = this.#database.prepare(takenFromSql).all(JSON.stringify(keys), subjectId ?? null, threadId ?? null)
+      return rows.map((row) => Number(row["slot"]))
+    })
+  }
+
   countWithoutVector(model: string): Effect.Effect<number, StoreError> {
     return guarded(() => {
       const row = this.#database.prepare(countWithoutVectorSql).get(model)
@@ -228,6 +239,10 @@ const everySlot: SlotRange = { from: 0, to: Number.MAX_SAFE_INTEGER }
 const eachVectorSql = `SELECT slot, seq, model, value FROM vector WHERE slot >= ?1 AND slot < ?2
   UNION ALL SELECT slot, seq, model, value FROM passage WHERE slot >= ?1 AND slot < ?2 AND model IS NOT NULL
   ORDER BY slot LIMIT ?3`
+
+const takenFromSql = `SELECT DISTINCT memory.slot AS slot FROM json_each(?) AS wanted
+  JOIN memory_source ON memory_source.key = wanted.value JOIN memory ON memory.slot = memory_source.memory
+  WHERE subject_id IS ? AND thread_id IS ?`
 
 const countWithoutVectorSql = `SELECT (SELECT count(*) FROM memory) - (SELECT count(*) FROM vector WHERE model = ?1)
   + (SELECT count(DISTINCT passage.memory) FROM passage JOIN vector ON vector.slot = passage.memory

@@ -143,5 +143,21 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
         CREATE INDEX passage_memory ON passage(memory);
         CREATE INDEX passage_model ON passage(model);
       `)
+  },
+  {
+    version: 6,
+    name: "extracted memories by the messages they were taken from",
+    up: (database) =>
+      database.exec(`
+        CREATE TABLE memory_source (
+          key TEXT NOT NULL,
+          memory INTEGER NOT NULL REFERENCES memory(slot) ON DELETE CASCADE,
+          PRIMARY KEY (key, memory)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX memory_source_memory ON memory_source(memory);
+        INSERT OR IGNORE INTO memory_source (key, memory)
+          SELECT json_extract(source.value, '$.key'), memory.slot FROM memory, json_each(memory.sources) AS source
+          WHERE memory.origin = 'extraction';
+      `)
   }
 ]
