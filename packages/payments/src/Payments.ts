@@ -12,12 +12,6 @@ import { Reconcile } from "./settlement/Reconcile.ts"
 import type { PaymentFailure, PaymentOutcome, PaymentRequest } from "./settlement/PaymentOutcome.ts"
 import { Settlement, type SettlementOptions } from "./settlement/Settlement.ts"
 
-export interface NetworkStatus {
-  readonly network: PaymentNetwork
-  /** According to the last calls. */
-  readonly isReachable: boolean
-}
-
 export class Payments extends Context.Service<
   Payments,
   {
@@ -28,7 +22,6 @@ export class Payments extends Context.Service<
     readonly pay: (request: PaymentRequest) => Effect.Effect<PaymentOutcome, PaymentFailure>
     /** One additional round over the unfinished payments; returns their number. */
     readonly reconcile: Effect.Effect<number>
-    readonly status: Effect.Effect<ReadonlyArray<NetworkStatus>>
   }
 >()("muniment/payments/Payments") {
   static readonly layer = (config: PaymentsConfig): Layer.Layer<Payments, PaymentsMisconfigured, PaymentJournal> =>
@@ -52,21 +45,18 @@ export class Payments extends Context.Service<
     networks: [],
     quote: () => [],
     pay: () => Effect.fail(new PaymentInvalid({ reason: "this service does not accept payments" })),
-    reconcile: Effect.succeed(0),
-    status: Effect.succeed([])
+    reconcile: Effect.succeed(0)
   })
 }
 
 const make = Effect.fnUntraced(function* ({ chains }: SettlementOptions) {
   const settlement = yield* Settlement
   const { round } = yield* Reconcile
-  const networks = [...chains.keys()]
   return Payments.of({
     isConfigured: true,
-    networks,
+    networks: [...chains.keys()],
     quote: (request) => quote(chains.values(), request),
     pay: settlement.pay,
-    reconcile: round,
-    status: Effect.sync(() => networks.map((network) => ({ network, isReachable: settlement.isReachable(network) })))
+    reconcile: round
   })
 })

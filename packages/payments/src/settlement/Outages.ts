@@ -12,11 +12,6 @@ export type ChainQuestion = keyof Pick<PaymentChain, "verify" | "sign" | "broadc
 export class Outages {
   readonly #away = new Set<string>()
 
-  /** According to the last calls. */
-  isReachable(network: PaymentNetwork): boolean {
-    return !questions.some((question) => this.#away.has(keyOf(network, question)))
-  }
-
   /** Runs `effect` and records whether the network answered. */
   watch<A, E, R>(
     network: PaymentNetwork,
@@ -45,7 +40,6 @@ export class Outages {
   }
 }
 
-const questions: ReadonlyArray<ChainQuestion> = ["verify", "sign", "broadcast", "look"]
 const keyOf = (network: PaymentNetwork, question: ChainQuestion): string => `${network} ${question}`
 
 const isUnavailable = (error: unknown): error is ChainUnavailable =>

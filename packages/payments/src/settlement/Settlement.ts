@@ -41,7 +41,6 @@ export class Settlement extends Context.Service<
     readonly carryOn: (
       payment: JournalledPayment
     ) => Effect.Effect<PaymentStep | undefined, ChainUnavailable | InsufficientStorage>
-    readonly isReachable: (network: PaymentNetwork) => boolean
   }
 >()("muniment/payments/Settlement") {
   static readonly layer = (options: SettlementOptions): Layer.Layer<Settlement, never, PaymentJournal> =>
@@ -61,8 +60,7 @@ const make = Effect.fnUntraced(function* (options: SettlementOptions) {
   const settler = new Settler(yield* PaymentJournal, runs, options)
   return Settlement.of({
     pay: Effect.fn("Settlement.pay")((request) => settler.pay(request)),
-    carryOn: Effect.fn("Settlement.carryOn")((payment) => settler.carryOn(payment)),
-    isReachable: (network) => settler.isReachable(network)
+    carryOn: Effect.fn("Settlement.carryOn")((payment) => settler.carryOn(payment))
   })
 })
 
@@ -80,10 +78,6 @@ class Settler {
     this.#chains = chains
     this.#driver = new PaymentDriver(journal, this.#outages, confirmations)
     this.#pendingPayments = new PendingPayments(journal)
-  }
-
-  isReachable(network: PaymentNetwork): boolean {
-    return this.#outages.isReachable(network)
   }
 
   pay(request: PaymentRequest): Effect.Effect<PaymentOutcome, PaymentFailure> {
