@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { execFileSync } from "node:child_process"
+import { Limits } from "@muniment/domain/Limits"
 import { handbookPages, handbookPath, handbookPaths } from "@muniment/server/handbook/HandbookPages"
 import { renderMarkdown } from "@muniment/server/handbook/MarkdownPage"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -130,15 +131,35 @@ describe("the pages of the repository", () => {
     expect(Object.fromEntries(drawn)).toEqual(floors)
   })
 
-  it("have every environment variable with its meaning", () => {
-    const known = new Set(read("packages/server/src/Config.ts").match(/MUNIMENT_[A-Z_]+[A-Z]/g))
+  it("have every environment variable with its meaning, as packages/server/src/Config.ts and the commands name them", () => {
+    const sources = ["packages/server/src/Config.ts", "packages/cli/src/commands/mcp.ts"]
+    const known = sources.flatMap((file) =>
+      Array.from(read(file).matchAll(/"(MUNIMENT_[A-Z0-9_]+)"/g), ([, name]) => name!)
+    )
     const listed = Array.from(
       read("packages/server/docs/configuration.md").matchAll(/^\| (`MUNIMENT_.*?) \|/gm),
       ([, cell]) => cell!.match(/MUNIMENT_\w+/g)!
     ).flat()
-    expect(listed.toSorted()).toEqual([...known].toSorted())
+    const missing = known.filter((name) => !listed.includes(name))
+    const unknown = listed.filter((name) => !known.includes(name))
+    expect({ missing, unknown }, "rows of packages/server/docs/configuration.md").toEqual({ missing: [], unknown: [] })
+  })
+
+  it.each(["operations", "money", "security"])("say the value of every limit that an operator meets: %s.md", (name) => {
+    const text = read(`packages/server/docs/${name}.md`)
+    const shown = Array.from(
+      text.matchAll(/([\d,]+)(?: (ms|s|MiB))? \(`Limits\.(\w+)`/g),
+      ([, number = "", unit = "", limit = ""]) => [limit, Number(number.replaceAll(",", "")) * units[unit]!]
+    )
+    const named = Array.from(text.matchAll(/`Limits\.(\w+)`/g), ([, limit = ""]) => limit)
+    expect(shown, "each as: 60 s (`Limits.expirySweepMillis`)").toEqual(
+      named.map((limit) => [limit, Limits[limit as keyof typeof Limits]])
+    )
   })
 })
+
+/** Of the values of limits: milliseconds, bytes, counts. */
+const units: Readonly<Record<string, number>> = { "": 1, ms: 1, s: 1_000, MiB: 1_048_576 }
 
 /** A test is also named without its ending. */
 const isThere = (path: string): boolean =>

@@ -1,6 +1,6 @@
 /**
- * Erasure: what was deleted, or has expired and was swept, stands nowhere in the bytes of the data
- * directory once the server has stopped: no row, no full text, no vector, no graph, no kept answer.
+ * Erasure: what was deleted stands nowhere in the bytes of the data directory once the server has stopped: no row, no
+ * full text, no vector, no graph, no kept answer.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"

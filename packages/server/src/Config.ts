@@ -1,6 +1,6 @@
 /**
- * Configuration, from environment variables only, prefix `MUNIMENT_`. This module
- * alone reads the environment; `docs/configuration.md` lists every name with its default. Secrets are redacted.
+ * Everything that the service reads of its environment: variables with the prefix `MUNIMENT_`, its only configuration.
+ * `docs/configuration.md` lists every name with its default. Secrets are redacted.
  */
 import { resolve } from "node:path"
 import { Config, Option, Schema } from "effect"
