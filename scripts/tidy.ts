@@ -15,7 +15,7 @@ import { floorFindings, type Manifest } from "./tidy/Floors.ts"
 import { importGraph } from "./tidy/ImportGraph.ts"
 import { commentsOf, paragraphsOf, type Prose } from "./tidy/Prose.ts"
 import { manifestFindings, readmeFindings, type TextFile, textFindings } from "./tidy/Repository.ts"
-import { headerFindings, shareFindings, sizeFindings } from "./tidy/Sizes.ts"
+import { headerFindings, patternFindings, shareFindings, sizeFindings } from "./tidy/Sizes.ts"
 import { makeSourceFile, type SourceFile } from "./tidy/SourceFile.ts"
 
 /** The tidy rules and their samples name what they ban. */
@@ -40,6 +40,7 @@ export const tidy = (root: string): ReadonlyArray<Finding> => {
     ...sources.flatMap((file) => floorFindings(file, manifestOf(file.packageName))),
     ...circleFindings(importGraph(sources)),
     ...sources.flatMap(sizeFindings),
+    ...sources.flatMap(patternFindings),
     ...sources.flatMap(headerFindings),
     ...shareFindings(sources),
     ...sources.filter(({ path }) => !namesWhatItBans.test(path)).flatMap(banFindings),

@@ -1,11 +1,14 @@
 /** Sizes (house style, section 4) and the comment that every module opens with (section 2). */
 import type { Finding } from "./Finding.ts"
-import { functionsOf, type SourceFile } from "./SourceFile.ts"
+import { functionsOf, type SourceFile, walk } from "./SourceFile.ts"
 
 const fileLinesMax = 600
 const moduleLinesMax = 350
 const largeModulesPercentMax = 10
 const functionLinesMax = 70
+const patternLengthMax = 200
+/** Where rules are data: a longer pattern is a list of words that belongs into a lexicon. */
+const patternsOfRules = "packages/insight/src/rules/"
 const headerLinesMin = 2
 const headerLinesMax = 8
 /** A file that small may say in one line what it owns. */
@@ -23,6 +26,17 @@ export const sizeFindings = (file: SourceFile): ReadonlyArray<Finding> => {
     const message = `${lines} lines with those of nested functions, at most ${functionLinesMax}`
     findings.push({ path: file.path, line, rule: "function-size", message })
   }
+  return findings
+}
+
+export const patternFindings = (file: SourceFile): ReadonlyArray<Finding> => {
+  if (!file.path.startsWith(patternsOfRules)) return []
+  const findings: Array<Finding> = []
+  walk(file.program, ({ end, regex, start, type }) => {
+    if (type !== "Literal" || regex === undefined || end - start <= patternLengthMax) return
+    const message = `a regular expression of ${end - start} characters, at most ${patternLengthMax}`
+    findings.push({ path: file.path, line: file.lineAt(start), rule: "pattern-size", message })
+  })
   return findings
 }
 

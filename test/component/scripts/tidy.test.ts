@@ -7,7 +7,7 @@ import { conventionFindings } from "../../../scripts/tidy/Conventions.ts"
 import { type Finding, findingText } from "../../../scripts/tidy/Finding.ts"
 import { floorFindings } from "../../../scripts/tidy/Floors.ts"
 import { manifestFindings, readmeFindings, textFindings } from "../../../scripts/tidy/Repository.ts"
-import { headerFindings, shareFindings, sizeFindings } from "../../../scripts/tidy/Sizes.ts"
+import { headerFindings, patternFindings, shareFindings, sizeFindings } from "../../../scripts/tidy/Sizes.ts"
 import { makeSourceFile } from "../../../scripts/tidy/SourceFile.ts"
 
 const modulePath = "packages/engine/src/vectors/Sample.ts"
@@ -58,6 +58,13 @@ describe("the floor plan", () => {
 })
 
 describe("sizes", () => {
+  it("refuse a regular expression of more than 200 characters in the rules", () => {
+    const path = "packages/insight/src/rules/Words.ts"
+    expect(patternFindings(ofFile(`const short = /${"a".repeat(198)}/`, path))).toEqual([])
+    expect(rulesOf(patternFindings(ofFile(`const long = /${"a".repeat(199)}/`, path)))).toEqual(["pattern-size"])
+    expect(patternFindings(ofFile(`const elsewhere = /${"a".repeat(300)}/`))).toEqual([])
+  })
+
   it("refuse a file of more than 600 lines", () => {
     expect(sizeFindings(ofFile(lines(600)))).toEqual([])
     expect(rulesOf(sizeFindings(ofFile(lines(601))))).toEqual(["file-size"])

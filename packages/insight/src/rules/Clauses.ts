@@ -3,6 +3,8 @@
  * Seattle` is two, and `Anna, who lives in Rome, works as a nurse` as well. A clause with an unknown subject is left out; a
  * pronoun counts only if one person can be meant.
  */
+import { adverbForms, elidedVerbs, noNames, verbForms } from "./lexicon/speech.ts"
+import { oneOf } from "./OneOf.ts"
 import { isPluralRelation, isRelation, type People, type Person, qualityPattern } from "./People.ts"
 import { dependents, settings } from "./lexicon/clauses.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
@@ -135,8 +137,7 @@ const withCopula = (predicate: string, subject: Subject): string => {
   return leans.test(predicate) ? `${be} ${predicate}` : predicate
 }
 
-const adverbs =
-  /^(?:also|really|absolutely|just|currently|now|still|actually|totally|definitely|truly|honestly|recently|finally|already|usually|normally|generally|mostly|mainly|especially|particularly|sometimes|often|simply|pretty|quite|very|so|super|both|all|kinda|sorta|officially|basically|proudly|happily|sadly|unfortunately|personally|literally|genuinely|primarily|presently|then|too|originally|only|always)$/
+const adverbs = oneOf(adverbForms, { before: "^", after: "$" })
 
 /** Adverbs before and right behind the verb say how, not what. */
 const plainPredicate = (words: ReadonlyArray<Word>): ReadonlyArray<Word> =>
@@ -301,12 +302,9 @@ const isNameWord = (word: Word | undefined): word is Word =>
   word.text !== "I" &&
   !word.tags.has("Month") &&
   !word.tags.has("WeekDay") &&
-  !/^(?:the|my|our|we|he|she|it|they|this|that|there|these|those|what|when|where|who|how|why|in|on|at|if|so|but|and|or|as|for|with|yes|no|not|is|was|are|do|a|an|today|tomorrow|yesterday|quotation|also|just|please|because|after|before|since|while|then|now|one|two|both|all|some|every|maybe|here|well)$/.test(
-    word.lower
-  )
+  !oneOf(noNames, { before: "^", after: "$" }).test(word.lower)
 
-const plainVerbs =
-  /^(?:am|is|are|was|were|have|has|had|do|does|did|will|can|live|lives|love|loves|like|likes|hate|hates|work|works|study|studies|play|plays|speak|speaks|own|owns|want|wants|need|needs|prefer|prefers|enjoy|enjoys|teach|teaches|run|runs|use|uses|drive|drives|collect|collects|moved|quit|got|bought|started|turned|turns|used|left|goes|eats|drinks|never|avoid|avoids|just|recently|also|always|usually|now|still|currently|really|absolutely|would|graduated|adore|adores|dislike|dislikes|sold|visited|visits|plan|plans|retired|died|passed|joined|finished|met|loved|hated)$/
+const plainVerbs = oneOf(verbForms, { before: "^", after: "$" })
 
 const isVerb = (word: Word | undefined): boolean =>
   word !== undefined && (plainVerbs.test(word.lower) || (word.tags.has("Verb") && !word.tags.has("Gerund")))
@@ -321,8 +319,11 @@ const startsFinite = (word: Word | undefined, subject: Subject | undefined): boo
   (plainVerbs.test(word.lower) ||
     (word.tags.has("Verb") && (word.tags.has("PastTense") || (subject.type !== "speaker" && word.lower.endsWith("s")))))
 
-const elided =
-  /^(?:just |recently |finally |also |currently |now )*(?:moved|got|bought|started|graduated|quit|adopted|sold|finished|joined|born|working|living|allergic|training|learning|studying|based|married|divorced|retired|picked up|trying to learn|hate|prefer|grew up|been)\b/i
+const elided = oneOf(elidedVerbs, {
+  before: "^(?:just |recently |finally |also |currently |now )*",
+  after: String.raw`\b`,
+  flags: "i"
+})
 
 /** `Just moved to Berlin!`: a missing subject at the start of a sentence is the speaker. */
 const elidedSpeaker = (words: ReadonlyArray<Word>): Found | undefined =>

@@ -3,6 +3,8 @@
  * Only the user's own words state facts; what assistants and systems say is context. Every sentence
  * passes the gate, is cut into clauses, and the first rule family that knows a clause tells what it is.
  */
+import { redatings, statementStarts } from "./lexicon/speech.ts"
+import { oneOf } from "./OneOf.ts"
 import type { DroppedCandidate, Extraction, Turn } from "../extraction/Extractor.ts"
 import { candidatesOf, isBuiltin } from "./Candidates.ts"
 import { clausesOf } from "./Clauses.ts"
@@ -204,15 +206,16 @@ class Reader {
   }
 }
 
-const redating =
-  /^(?:I (?:meant|mean)|make (?:that|it)|(?:it|that) (?:is|should be)(?: actually| on)?|rather|it has (?:been )?moved to|moved to|not [\w ]{2,20}, but) ((?:on )?(?:the \d{1,2}(?:st|nd|rd|th)|(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|\d{1,2}(?:st|nd|rd|th)? \p{Lu}\p{Ll}+|\p{Lu}\p{Ll}+ \d{1,2}(?:st|nd|rd|th)?))(?:,? not .*| instead)?[.!]?$/u
+const redating = oneOf(redatings, {
+  before: String.raw`^(?:I (?:meant|mean)|make (?:that|it)|(?:it|that) (?:is|should be)(?: actually| on)?|rather|it has (?:been )?moved to|moved to|not [\w ]{2,20}, but) (`,
+  after: ")(?:,? not .*| instead)?[.!]?$",
+  flags: "u"
+})
 
 /** A cheap test before the tagger: skips sentences about no person. */
 const speaksOfSomebody = (text: string, people: People): boolean =>
   /\b(?:I|my|me|we|our|he|she|they|his|her|it is|here|again|speaking|name)\b|\w@\w/i.test(text) ||
   /\p{Lu}[\p{L}'-]+ (?:\p{Ll}+(?:s|ed|t)\b|is|has|was|'s)/u.test(text) ||
-  /^(?:just|recently|finally|moved|got|bought|started|graduated|quit|adopted|sold|born|working|living|allergic|based|married|love|hate|enjoy|prefer|retired|been|learning|studying|training|the |there is )/i.test(
-    text
-  ) ||
+  oneOf(statementStarts, { before: "^", flags: "i" }).test(text) ||
   namesOccasion(text) ||
   people.all().some(({ name }) => name !== undefined && text.includes(name))

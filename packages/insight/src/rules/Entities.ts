@@ -3,6 +3,8 @@
  * kinds that the user registered. Every value is in the text or follows from it and the date of the
  * conversation; fields of one entity are joined over the sentences of a request.
  */
+import { takings } from "./lexicon/speech.ts"
+import { oneOf } from "./OneOf.ts"
 import type { EventDate } from "./EventDates.ts"
 import { type Entity, speakerEntity } from "./Finding.ts"
 import { petWords, type People } from "./People.ts"
@@ -207,7 +209,7 @@ const currencies: Readonly<Record<string, string>> = {
   gbp: "GBP"
 }
 const bought =
-  /\b(?:I|we|have|just|finally) (?:\w+ ){0,2}?(?:bought|purchased|ordered|picked up|got) (?:myself |ourselves |us |him |her )?(?:an? |the |some |two |my |our )?(.+?)(?= (?:for|from|at|on|yesterday|today|last|this|in|off|and)\b|[,.;!-]|$)/i
+  /\b(?:I|we|have|just|finally) (?:\w+ ){0,2}?(?:bought|purchased|ordered|picked up|got) (?:(?:an?|the|some|two|my|our) )?(.+?)(?= (?:for|from|at|on|yesterday|today|last|this|in|off|and)\b|[,.;!-]|$)/i
 const spent =
   /\b(?:spent|paid|dropped|shelled out) [^ ]+(?: \w+)? (?:on|for) (?:an? |the |some |my |our )?(.+?)(?= (?:from|at|on|yesterday|today|last|this|in)\b|[,.;!]|$)/i
 
@@ -230,8 +232,11 @@ const purchasesIn = (text: string, dates: ReadonlyArray<EventDate>): ReadonlyArr
 }
 
 const dose = /\b(\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units|puffs|tablets?|pills?))\b/i
-const medicine =
-  /\b(?:take|takes|taking|(?:am|is|are|was|been|put (?:me|him|her)|started(?: me)?|went) on|prescribed(?: me| him| her)?|using) (?:a |the |my )?(?:(?:low|high|daily) dose of )?(?:\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units|puffs|tablets?|pills?)(?: of)? )?(\p{L}[\p{L}-]{2,}(?: [A-Z]\d{0,2}\b)?)/iu
+const medicine = oneOf(takings, {
+  before: String.raw`\b`,
+  after: String.raw` (?:a |the |my )?(?:(?:low|high|daily) dose of )?(?:\d+(?:\.\d+)? ?(?:mg|mcg|µg|ml|g|iu|units|puffs|tablets?|pills?)(?: of)? )?(\p{L}[\p{L}-]{2,}(?: [A-Z]\d{0,2}\b)?)`,
+  flags: "iu"
+})
 const frequencies: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(?:twice (?:a day|daily)|two times a day|morning and (?:evening|night))\b/i, "twice daily"],
   [/\b(?:as needed|when needed|when I need)\b/i, "as needed"],

@@ -3,6 +3,8 @@
  * when the text fixes the day: `next month` and `last summer` stay words, `12/05/2026` is one of two
  * days and hence none. Times are given only when the text states them.
  */
+import { dateHints } from "./lexicon/speech.ts"
+import { oneOf } from "./OneOf.ts"
 import { casual, type ParsedResult } from "chrono-node/en"
 import { monthNames } from "../calendar/CalendarWords.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
@@ -41,8 +43,7 @@ export const eventDates = (
 }
 
 /** Cheap reason to look at all; chrono reads a sentence in about 0.3 ms. */
-const hints =
-  /\d|\b(?:to(?:day|night|morrow)|yesterday|last|next|this|coming|ago|in (?:a|an|one|two|three|four|five|six|seven|eight|nine|ten|twelve)|couple|mon|tue|wed|thu|fri|sat|sun|weekend|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|christmas|halloween|valentine|new year|spring|summer|autumn|fall|winter)/i
+const hints = oneOf(dateHints, { flags: "i" })
 
 const endOf = (date: EventDate | undefined): number => (date === undefined ? 0 : date.index + date.text.length)
 

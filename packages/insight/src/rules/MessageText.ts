@@ -2,6 +2,8 @@
  * The writer's own speech in a message: code, quoted lines, pasted documents and quotations are removed, the rest is
  * split into sentences. Bounded before the tagger runs; what is left out is counted and reported.
  */
+import { pastedThings, pasteWords } from "./lexicon/speech.ts"
+import { oneOf } from "./OneOf.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 import { plainMarks } from "./Words.ts"
 
@@ -44,13 +46,19 @@ const keptQuotation = (quotation: string): string | undefined => {
   return inner.split(/\s+/).length <= 4 && !/\b(?:I|I'm|my|we|you)\b/.test(inner) ? ` ${inner} ` : undefined
 }
 
-const pasteIntroduction =
-  /\b(?:translate|summari[sz]e|proofread|rewrite|rephrase|paraphrase|edit|correct|analy[sz]e|classify|here(?:'s| is| are)|article|paste[ds]?|excerpt|passage|following|email|letter|text|lyrics|poem|story|transcript|review|bio|essay|quote|says?|wrote|reads?)\b[^\n]{0,120}:\s*$/i
+const pasteIntroduction = oneOf(pasteWords, {
+  before: String.raw`\b`,
+  after: String.raw`\b[^\n]{0,120}:\s*$`,
+  flags: "i"
+})
 const inlineTask =
   /\b(?:translate|summari[sz]e|proofread|rewrite|rephrase|paraphrase|correct|fix the grammar|grammar)\b[^:\n]{0,80}:(?!\/\/)/i
 
-const inlinePaste =
-  /\b(?:here (?:is|are)|here's|got this|received this|this is) (?:an?|the|my|some|this)? ?(?:[\w-]+ ){0,2}(?:e-?mail|article|text|letter|essay|paragraph|story|poem|lyrics|review|transcript|message|note|post|draft|bio|passage|excerpt|code|snippet)\b[^:\n]{0,40}:(?!\s*\S+@)/i
+const inlinePaste = oneOf(pastedThings, {
+  before: String.raw`\b(?:here (?:is|are)|here's|got this|received this|this is) (?:an?|the|my|some|this)? ?(?:[\w-]+ ){0,2}`,
+  after: String.raw`\b[^:\n]{0,40}:(?!\s*\S+@)`,
+  flags: "i"
+})
 
 /** Lines before one that introduces a pasted text; a blank line after the paste ends it only if speech of the user follows. */
 const ownLines = (lines: ReadonlyArray<string>, paste: () => void): string => {

@@ -2,6 +2,8 @@
  * Rules for relations between people, and people and pets: `my sister Anna`, `I have a dog named Rex`, `I am married to
  * Tom`, `my boss is Ana`. The fact belongs to the speaker, the fields to the person.
  */
+import { noRelatives } from "./lexicon/speech.ts"
+import { oneOf } from "./OneOf.ts"
 import { singleRelations } from "./lexicon/identity.ts"
 import type { Finding, Scene } from "./Finding.ts"
 import { entityOf } from "./Finding.ts"
@@ -60,8 +62,7 @@ const turned = new RegExp(
   `^${name},? (?:is|was|who is) (?:my|our) ((?:[a-z-]+ )?)([a-z-]+)(?=[,.!]| who\\b| and\\b|$)`,
   "gu"
 )
-const notNames =
-  /^(?:I|The|She|He|It|They|This|That|There|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|January|February|March|April|June|July|August|September|October|November|December|English|German|French|Spanish|Italian|Chinese|Japanese|Indian|American|British|Canadian|Christian|Muslim|Jewish|Catholic)\b/
+const notNames = oneOf(noRelatives, { before: "^", after: String.raw`\b` })
 
 /** `younger sister` and `ex` tell people apart; `new`, `lovely` do not. */
 const kept = (qualities: string): string =>

@@ -2,6 +2,8 @@
  * Joins a bare answer (`Berlin`) with the assistant's question (`Where do you live?`) to one sentence. The question gives
  * the verb and the subject, never a value; `yes` and `no` turn the question itself into a statement.
  */
+import { offers } from "./lexicon/speech.ts"
+import { oneOf } from "./OneOf.ts"
 import type { Turn } from "../extraction/Extractor.ts"
 import { plainMarks } from "./Words.ts"
 
@@ -133,10 +135,11 @@ const corrected = /^(?:[Nn]o|[Nn]ope|[Nn]ah|[Aa]ctually),? (?:in|at|to) (\p{Lu}[
 
 /** Yes-no questions about the user; not offers (`do you want me to ...`). */
 const polarAnswer = (question: string, answer: string): string | undefined => {
-  const asked =
-    /(?:^|[,;] ?|\b(?:so|and|but) )(are you|do you|have you(?: ever)?) (?!want|need|mean|think|know|have (?:any|a) (?:questions?|idea|time|minute)|sure|ready|still (?:there|with)|looking|asking|trying|saying|able|okay|ok\b|there|see|remember)([\w' -]+)$/i.exec(
-      question
-    )
+  const asked = oneOf(offers, {
+    before: String.raw`(?:^|[,;] ?|\b(?:so|and|but) )(are you|do you|have you(?: ever)?) (?!`,
+    after: String.raw`)([\w' -]+)$`,
+    flags: "i"
+  }).exec(question)
   const [, lead = "", rest = ""] = asked ?? []
   if (asked === null || / or |\b(?:me|this|that|it)\b/.test(rest)) return undefined
   const place = corrected.exec(answer)?.[1]

@@ -1,9 +1,43 @@
-/** The rules as data: every row has the form that it shows, and not the one beside it. */
+/** The rules as data: every row has the form that it shows, and not the one beside it; no pattern is long. */
 import { describe, expect, it } from "@effect/vitest"
 import { clausesOf } from "@muniment/insight/rules/Clauses"
 import { factForms } from "@muniment/insight/rules/lexicon/facts"
 import { tasteForms } from "@muniment/insight/rules/lexicon/preferences"
 import { rewrites } from "@muniment/insight/rules/lexicon/rewrites"
+import {
+  interjections,
+  asides,
+  mentions,
+  admissions,
+  keepings,
+  notings,
+  mockeries,
+  stories,
+  smallTalkForms,
+  rolePlays,
+  questionWords,
+  attacks,
+  ownSmallTalk,
+  requested,
+  requests,
+  imperatives,
+  suppositions
+} from "@muniment/insight/rules/lexicon/sentences"
+import {
+  adverbForms,
+  noNames,
+  verbForms,
+  elidedVerbs,
+  pasteWords,
+  pastedThings,
+  dateHints,
+  takings,
+  noRelatives,
+  offers,
+  redatings,
+  statementStarts,
+  technicalWords
+} from "@muniment/insight/rules/lexicon/speech"
 import { paraphrased } from "@muniment/insight/rules/Paraphrases"
 import { anywhere, expanded, type FormRow, pattern } from "@muniment/insight/rules/Pattern"
 import { People } from "@muniment/insight/rules/People"
@@ -52,4 +86,43 @@ describe("forms of facts and tastes", () => {
       expect(paraphrased(text)).not.toBe(text)
     })
   }
+})
+
+describe("a part of a pattern", () => {
+  it("has at most 200 characters, as a form and in a list (literals: npm run tidy)", () => {
+    const lists = [
+      interjections,
+      asides,
+      mentions,
+      admissions,
+      keepings,
+      notings,
+      mockeries,
+      stories,
+      smallTalkForms,
+      rolePlays,
+      questionWords,
+      attacks,
+      ownSmallTalk,
+      requested,
+      requests,
+      imperatives,
+      suppositions,
+      adverbForms,
+      noNames,
+      verbForms,
+      elidedVerbs,
+      pasteWords,
+      pastedThings,
+      dateHints,
+      takings,
+      noRelatives,
+      offers,
+      redatings,
+      statementStarts,
+      technicalWords
+    ].flat()
+    const forms = [...factForms, ...tasteForms, ...rewrites].map(({ says }) => says)
+    expect([...lists, ...forms].filter((part) => part.length > 200)).toEqual([])
+  })
 })

@@ -136,7 +136,7 @@ const work: ReadonlyArray<FactForm> = [
   form("work", "joined <employer>", "I joined Equinor.", "I joined in.", { attribute: "employer" }),
   form(
     "work",
-    "{work} (?:in|at|for|with|from) (?:an?|the|my|our|home|[a-z]+)",
+    "{work} (?:in|at|for|from) (?:an?|the|my|our|home|[a-z]+|\\p{Lu}[\\p{L}'-]+(?: as an? \\w+)?)",
     "I work in marketing.",
     "I work in my dreams.",
     { unless: "dreams|progress|on (?:it|that)|for (?:me|it)|together|out" }
@@ -329,7 +329,7 @@ const body: ReadonlyArray<FactForm> = [
   ),
   form(
     "health",
-    "(?:takes?|{be} taking|{be} on|{was} prescribed|{been} prescribed) (?:[\\w-]+ ){0,3}?(?:\\d+ ?(?:mg|mcg|ml|iu|units)|insulin|antidepressants|metformin|blood thinners|\\w+(?:pril|statin|oxetine|traline|thyroxine|prazole))",
+    "(?:takes?|{be} taking|{be} on|{was} prescribed|{been} prescribed) (?:[\\w-]+ ){0,3}?(?:\\d+ ?(?:mg|mcg|ml|iu|units)|{medicine})",
     "I take 50 mg of sertraline every morning.",
     "I take 50 minutes."
   ),

@@ -41,6 +41,9 @@ export const lists: Readonly<Record<string, ReadonlyArray<string>>> = {
     scoliosis, sciatica, back pain, back problems?, bad back, bad knees?, intolerance, heart condition, hay fever,
     tinnitus, sleep apnea, vertigo, endometriosis, hypothyroidism, anemia, astigmatism, ocd, OCD, ptsd, PTSD, lupus, gout, dementia,
     surgery, chronic \\w+, hearing loss, a pacemaker, heart attack, stroke`),
+  medicine:
+    list(`insulin, antidepressants, metformin, blood thinners, statins, [a-z]+pril, [a-z]+statin, [a-z]+oxetine, [a-z]+traline,
+    [a-z]+thyroxine, [a-z]+prazole`),
   condition: list(`allergic, intolerant, lactose intolerant, diabetic, asthmatic, colou?r-?blind, deaf, blind, dyslexic,
     autistic, epileptic, left-handed, right-handed, anemic, near-?sighted, short-?sighted, hard of hearing, celiac, coeliac,
     in remission, sober, in recovery, in a wheelchair, pregnant, on insulin, on medication, on antidepressants, in rehab,
@@ -126,5 +129,7 @@ export const values: Readonly<Record<string, string>> = {
   origin: "(?:the )?\\p{Lu}[\\p{L}.'-]*(?:,? (?:\\p{Lu}|de |do |of |on |la )[\\p{L}.'-]*){0,3}",
   employer: "(?:the )?\\p{Lu}[\\w&.'-]*(?: (?:of |and |& )?\\p{Lu}[\\w&.'-]*){0,4}",
   occupation: "[a-z][\\w /-]*?(?= (?:at|for|in|with|on|since|from|by|who|where|of|and|near|these)\\b|[,.;]|$)",
+  thing:
+    "(?!(?:[Ii]t|[Tt]hat|[Tt]his|[Hh]e|[Ss]he|[Tt]hey|[Yy]ou|which|[Ww]hat|I|[Ww]e|[Tt]here|one)\\b)(?:[\\p{L}-]+ ){0,2}[\\p{L}-]+",
   age: "{number}(?=(?: years?| yrs?| and| now| today| on| in| this| next| last|[,.;]|$))"
 }

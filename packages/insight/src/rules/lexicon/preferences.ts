@@ -52,9 +52,15 @@ export const tasteForms: ReadonlyArray<TasteForm> = [
   ),
   taste(
     "likes",
-    "(?:{have} )?(?:{soft} )*{like}|can not (?:get enough of|live without)|{have} an? (?:soft spot|sweet tooth|weakness|passion|thing) for|(?:{have} )?(?:fell|fallen) in love with|(?:{have} )?(?:really )?(?:got|gotten) into",
+    "(?:{have} )?(?:{soft} )*{like}|can not (?:get enough of|live without)",
     "I love jazz.",
     "I would love to go."
+  ),
+  taste(
+    "likes",
+    "{have} an? (?:soft spot|sweet tooth|weakness|passion) for|(?:{have} )?(?:fell|fallen) in love with|(?:{have} )?(?:got|gotten) into",
+    "I have a soft spot for pugs.",
+    "I have a thing tomorrow."
   ),
   taste(
     "likes",

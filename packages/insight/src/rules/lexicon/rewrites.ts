@@ -33,9 +33,6 @@ export const stateHeads =
   allergic|lactose|gluten intolerant|left-handed|self-employed|based|from \\p{Lu}|born|obsessed with|addicted to|hooked on|
   partial to|fluent in|colou?r-?blind|diabetic|a fan of`.replace(/\s*\n\s*/g, "")
 
-const thing =
-  "(?!(?:[Ii]t|[Tt]hat|[Tt]his|[Hh]e|[Ss]he|[Tt]hey|[Yy]ou|which|[Ww]hat|I|[Ww]e|[Tt]here|one)\\b)((?:[\\p{L}-]+ ){0,2}[\\p{L}-]+)"
-
 export const rewrites: ReadonlyArray<Rewrite> = [
   rewrite("^(?:{big} )(?=(?:fan|lover) of\\b)", "I am a $&", "Huge fan of opera.", "A huge fan broke."),
   rewrite(
@@ -75,19 +72,19 @@ export const rewrites: ReadonlyArray<Rewrite> = [
   ),
   rewrite("^nothing (?:beats|is better than) (.+)$", "I love $1", "Nothing beats fresh bread.", "Nothing works."),
   rewrite(
-    `^${thing} (?:is|are) not (?:really )?(?:my thing|my cup of tea|for me)[.!]?$`,
+    "^<thing> (?:is|are) not (?:really )?(?:my thing|my cup of tea|for me)[.!]?$",
     "I do not like $1",
     "Jazz is not my thing.",
     "It is not my thing."
   ),
   rewrite(
-    `^${thing} (?:drives? me (?:crazy|mad|nuts)|gets? on my nerves|bores? me|annoys? me)[.!]?$`,
+    "^<thing> (?:drives? me (?:crazy|mad|nuts)|gets? on my nerves|bores? me|annoys? me)[.!]?$",
     "I hate $1",
     "Leaf blowers drive me mad.",
     "He drives me mad."
   ),
   rewrite(
-    `^${thing} (?:makes? me (?:ill|sick|sneeze)|does not agree with me|gives? me (?:hives|migraines|heartburn))\\b.*$`,
+    "^<thing> (?:makes? me (?:ill|sick|sneeze)|does not agree with me|gives? me (?:hives|migraines|heartburn))\\b.*$",
     "I do not tolerate $1",
     "Gluten makes me ill.",
     "It makes me ill."

@@ -1,4 +1,6 @@
 /** Occupations, and words about programs. */
+import { technicalWords } from "./speech.ts"
+import { oneOf } from "../OneOf.ts"
 import { wordSet } from "./wordSet.ts"
 
 /** Occupations that do not end like one. */
@@ -19,5 +21,4 @@ export const noTrades = wordSet(`
 `)
 
 /** About a program or data at hand, not about a person. */
-export const technical =
-  /\b(?:for loops?|arrays?|functions?|scripts?|datasets?|columns?|variables?|timeouts?|errors?|exceptions?|endpoints?|api|json|csv|regex|npm|query|queries|commands?|parameters?|log files?|stack ?trace|pull requests?)\b/i
+export const technical = oneOf(technicalWords, { before: String.raw`\b`, after: String.raw`\b`, flags: "i" })

@@ -1,0 +1,86 @@
+/** Alternatives of the patterns by which words, clauses and dates are read: parts of regular expressions. */
+import { phrases } from "./wordSet.ts"
+
+export const adverbForms = phrases(String.raw`
+  also / really / absolutely / just / currently / now / still / actually / totally / definitely / truly / honestly
+  recently / finally / already / usually / normally / generally / mostly / mainly / especially / particularly
+  sometimes / often / simply / pretty / quite / very / so / super / both / all / kinda / sorta / officially
+  basically / proudly / happily / sadly / unfortunately / personally / literally / genuinely / primarily / presently
+  then / too / originally / only / always
+`)
+
+export const noNames = phrases(String.raw`
+  the / my / our / we / he / she / it / they / this / that / there / these / those / what / when / where / who / how
+  why / in / on / at / if / so / but / and / or / as / for / with / yes / no / not / is / was / are / do / a / an
+  today / tomorrow / yesterday / quotation / also / just / please / because / after / before / since / while / then
+  now / one / two / both / all / some / every / maybe / here / well
+`)
+
+export const verbForms = phrases(String.raw`
+  am / is / are / was / were / have / has / had / do / does / did / will / can / live / lives / love / loves / like
+  likes / hate / hates / work / works / study / studies / play / plays / speak / speaks / own / owns / want / wants
+  need / needs / prefer / prefers / enjoy / enjoys / teach / teaches / run / runs / use / uses / drive / drives
+  collect / collects / moved / quit / got / bought / started / turned / turns / used / left / goes / eats / drinks
+  never / avoid / avoids / just / recently / also / always / usually / now / still / currently / really / absolutely
+  would / graduated / adore / adores / dislike / dislikes / sold / visited / visits / plan / plans / retired / died
+  passed / joined / finished / met / loved / hated
+`)
+
+export const elidedVerbs = phrases(String.raw`
+  moved / got / bought / started / graduated / quit / adopted / sold / finished / joined / born / working / living
+  allergic / training / learning / studying / based / married / divorced / retired / picked up / trying to learn
+  hate / prefer / grew up / been
+`)
+
+export const pasteWords = phrases(String.raw`
+  translate / summari[sz]e / proofread / rewrite / rephrase / paraphrase / edit / correct / analy[sz]e / classify
+  here(?:'s| is| are) / article / paste[ds]? / excerpt / passage / following / email / letter / text / lyrics / poem
+  story / transcript / review / bio / essay / quote / says? / wrote / reads?
+`)
+
+export const pastedThings = phrases(String.raw`
+  e-?mail / article / text / letter / essay / paragraph / story / poem / lyrics / review / transcript / message / note
+  post / draft / bio / passage / excerpt / code / snippet
+`)
+
+export const dateHints = phrases(String.raw`
+  \d / \bto(?:day|night|morrow) / \byesterday / \blast / \bnext / \bthis / \bcoming / \bago
+  \bin (?:a|an|one|two|three|four|five|six|seven|eight|nine|ten|twelve) / \bcouple / \bmon / \btue / \bwed / \bthu
+  \bfri / \bsat / \bsun / \bweekend / \bjan / \bfeb / \bmar / \bapr / \bmay / \bjun / \bjul / \baug / \bsep / \boct
+  \bnov / \bdec / \bchristmas / \bhalloween / \bvalentine / \bnew year / \bspring / \bsummer / \bautumn / \bfall
+  \bwinter
+`)
+
+export const takings = phrases(String.raw`
+  take / takes / taking / (?:am|is|are|was|been|put (?:me|him|her)|started(?: me)?|went) on
+  prescribed(?: me| him| her)? / using
+`)
+
+export const noRelatives = phrases(String.raw`
+  I / The / She / He / It / They / This / That / There / Monday / Tuesday / Wednesday / Thursday / Friday / Saturday
+  Sunday / January / February / March / April / June / July / August / September / October / November / December
+  English / German / French / Spanish / Italian / Chinese / Japanese / Indian / American / British / Canadian
+  Christian / Muslim / Jewish / Catholic
+`)
+
+export const offers = phrases(String.raw`
+  want / need / mean / think / know / have (?:any|a) (?:questions?|idea|time|minute) / sure / ready
+  still (?:there|with) / looking / asking / trying / saying / able / okay / ok\b / there / see / remember
+`)
+
+export const redatings = phrases(String.raw`
+  (?:on )?the \d{1,2}(?:st|nd|rd|th) / (?:on )?(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)day
+  (?:on )?tomorrow / (?:on )?\d{1,2}(?:st|nd|rd|th)? \p{Lu}\p{Ll}+ / (?:on )?\p{Lu}\p{Ll}+ \d{1,2}(?:st|nd|rd|th)?
+`)
+
+export const statementStarts = phrases(String.raw`
+  just / recently / finally / moved / got / bought / started / graduated / quit / adopted / sold / born / working
+  living / allergic / based / married / love / hate / enjoy / prefer / retired / been / learning / studying / training
+  the\s / there is\s
+`)
+
+export const technicalWords = phrases(String.raw`
+  for loops? / arrays? / functions? / scripts? / datasets? / columns? / variables? / timeouts? / errors? / exceptions?
+  endpoints? / api / json / csv / regex / npm / query / queries / commands? / parameters? / log files? / stack ?trace
+  pull requests?
+`)
