@@ -299,44 +299,44 @@ interface Gate {
 const messages: Gate = {
   least: 0.6,
   weights: {
-    bias: -2.97,
-    relevance: 0.95,
-    aheadOfLast: 0.47,
+    bias: -3.52,
+    relevance: 0.82,
+    aheadOfLast: 0.46,
     speaker: 1.8,
-    coverage: -0.43,
-    coverageOfWhen: 0.12,
-    newWords: 1.26,
-    asks: -0.54,
-    when: -0.1,
-    whenDated: 1.68,
-    place: -0.23,
-    person: 0.24,
-    reason: -0.47,
-    measure: 0.97,
-    manner: -0.78,
-    yesNo: -1.31
+    coverage: 0.26,
+    coverageOfWhen: -0.08,
+    newWords: 1.14,
+    asks: -0.49,
+    when: 0.08,
+    whenDated: 1.67,
+    place: -0.06,
+    person: 0.26,
+    reason: -0.38,
+    measure: 1.03,
+    manner: -0.64,
+    yesNo: -1.27
   }
 }
 
 const statements: Gate = {
   least: 0.4,
   weights: {
-    bias: -6.39,
-    relevance: 0.08,
-    aheadOfLast: 0.89,
+    bias: -6.8,
+    relevance: 0.01,
+    aheadOfLast: 0.91,
     speaker: 1.8,
-    coverage: 1.3,
-    coverageOfWhen: 0.89,
-    newWords: 1.65,
+    coverage: 1.17,
+    coverageOfWhen: 0.77,
+    newWords: 1.34,
     asks: 0,
-    when: -0.47,
-    whenDated: 0.53,
-    place: 0.03,
-    person: 1.22,
-    reason: -0.46,
-    measure: 1.41,
-    manner: -0.78,
-    yesNo: -1.22
+    when: -0.41,
+    whenDated: 0.96,
+    place: 0.4,
+    person: 1.57,
+    reason: -0.54,
+    measure: 1.71,
+    manner: -0.87,
+    yesNo: -1.08
   }
 }
 

@@ -179,13 +179,14 @@ const answer = Effect.fnUntraced(function* (
   const written = yield* parts.writer.write({
     account: caller.account.id,
     question: text,
-    evidence: hits.map(({ memory: { createdAt, data, id, kind, when }, ranked: { relevance } }) => ({
+    evidence: hits.map(({ memory: { createdAt, data, id, kind, when }, ranked: { candidate, relevance } }) => ({
       id,
       kind,
       data,
       when,
       createdAt,
-      relevance
+      relevance,
+      passage: candidate.passage
     }))
   })
   const used = new Set(written.citations)

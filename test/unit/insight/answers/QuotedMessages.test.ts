@@ -127,6 +127,15 @@ describe("the quote of a long message", () => {
     expect(quotedSentence(text, terms)).toBe("The gate is green. The code of the cellar is 4711.")
   })
 
+  it("is taken from the passage that was found", () => {
+    const text = `The code of the cellar is 4711. ${filler}The code of the attic is 1234.`
+    const start = text.indexOf("The code of the attic")
+    const found = { ...message("Ann", text), passage: { start, end: text.length } }
+    expect(answer("What does Ann say the code of the attic is?", found).answer).toContain(
+      '"The code of the attic is 1234."'
+    )
+  })
+
   it("is all of a short one, and bounded in any case", () => {
     expect(quotedSentence("The code is 4711. Fine.", terms)).toBe("The code is 4711. Fine.")
     expect(quotedSentence(`gate ${"code ".repeat(900)}`, terms).length).toBeLessThanOrEqual(QUOTE_LENGTH_MAX)
