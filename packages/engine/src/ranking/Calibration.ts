@@ -1,13 +1,9 @@
 /**
  * Constants of score and relevance, by what is ranked (messages of a conversation, other memories) and by what is known
- * of it (a cosine, or words alone). Where they come from and how far they can be trusted: README.md in this folder.
+ * of it (a cosine, or words alone). Formulas, and how far they can be trusted: README.md in this folder.
  *
- *     score     = words + cosineWeight * cosine + the weights of the other terms      orders a ranking
- *     order     = slope * score + intercept                                          the score as log-odds
- *     evidence  = intercept + each estimate * its value                              log-odds of being evidence
- *     relevance = 1 / (1 + exp(-evidence)); of a message the smaller of this and 1 / (1 + exp(-order))
- *
- * As log-odds, scores of messages and of other memories, with a vector or without, are on one scale.
+ * A score is the sum of the terms times their weights; `slope * score + intercept` are log-odds, so that scores of
+ * messages and of other memories, with a vector or without, are on one scale.
  */
 
 /** What speaks for a candidate, apart from its words and its cosine. Values are 0 or 1. */
@@ -29,6 +25,13 @@ export interface Calibration {
     readonly bound: number
     /** Of the share of the query's terms that occur. */
     readonly matched: number
+    readonly intercept: number
+  }
+  /** In place of `evidence` where no visible memory has a word of the query; absent without a cosine. */
+  readonly meaning?: {
+    readonly cosine: number
+    /** Of how many standard deviations the cosine is above the mean of the best. */
+    readonly standout: number
     readonly intercept: number
   }
   /** Whether relevance never exceeds what the score alone says. */
@@ -54,6 +57,7 @@ const message: Calibration = {
     inRange: 0.17,
     intercept: -25.3
   },
+  meaning: { cosine: 14.75, standout: 0.91, intercept: -17.5 },
   isCapped: true
 }
 
@@ -76,6 +80,7 @@ const messageByWords: Calibration = {
 const memory: Calibration = {
   score: { ...memoryScore, cosine: 2, slope: 8.75, intercept: -19.52 },
   evidence: { cosine: 21.19, coverage: 7.02, words: -1.13, bound: 0.89, matched: 1.94, intercept: -26.5 },
+  meaning: { cosine: 22.7, standout: 1.05, intercept: -24.29 },
   isCapped: false
 }
 

@@ -42,6 +42,14 @@ export interface ScoredQuery {
   /** Model of the query's vector; undefined for a search by words alone. */
   readonly modelId: string | undefined
   readonly asked?: AskedTraits | undefined
+  /** Given where no visible memory has a word of the query. */
+  readonly cosines?: CosineSpread | undefined
+}
+
+/** Cosines of the best by meaning, on the scale of `cosineScaleOf`. */
+export interface CosineSpread {
+  readonly mean: number
+  readonly deviation: number
 }
 
 /** Values of all terms. */
@@ -51,6 +59,8 @@ export interface Evidence extends Readonly<Record<TraitName, number>> {
   readonly words: number
   /** On the scale of `cosineScaleOf`; 0 without a vector. */
   readonly cosine: number
+  /** Standard deviations above the mean of the best by meaning; undefined where words tell more. */
+  readonly standout: number | undefined
   /** Natural logarithm of 1 + the greatest possible lexical score. */
   readonly bound: number
   /** Share of the query's terms that occur, 0..1. */
@@ -62,10 +72,9 @@ const nearBeforeDays = 3
 const nearAfterDays = 10
 
 export const evidenceOf = (candidate: ScoredCandidate, query: ScoredQuery): Evidence => {
-  const { asked, modelId, scoreBound, termCount } = query
+  const { asked, cosines, scoreBound, termCount } = query
   const { eventAt, message } = candidate
-  const cosine = modelId === undefined ? undefined : candidate.cosine
-  const scale = cosine === undefined ? undefined : cosineScaleOf(candidate.modelId ?? modelId!)
+  const cosine = comparableCosine(candidate, query)
   const traits = message?.traits ?? 0
   const isWithin = (before: number, after: number): number =>
     eventAt !== undefined &&
@@ -76,7 +85,8 @@ export const evidenceOf = (candidate: ScoredCandidate, query: ScoredQuery): Evid
   return {
     calibration: calibrationOf(message !== undefined, cosine !== undefined),
     words: scoreBound > 0 ? Math.min(1, candidate.lexicalScore / scoreBound) : 0,
-    cosine: scale === undefined ? 0 : scale.offset + scale.factor * cosine!,
+    cosine: cosine ?? 0,
+    standout: cosine === undefined || cosines === undefined ? undefined : (cosine - cosines.mean) / cosines.deviation,
     bound: Math.log1p(scoreBound),
     matched: termCount > 0 ? candidate.matchedTerms / termCount : 0,
     states: (traits & messageTraits.states) === 0 ? 0 : 1,
@@ -85,6 +95,16 @@ export const evidenceOf = (candidate: ScoredCandidate, query: ScoredQuery): Evid
     inRange: isWithin(0, 0),
     nearRange: isWithin(nearBeforeDays, nearAfterDays)
   }
+}
+
+/** On the scale of `cosineScaleOf`; undefined without a vector that the query can be compared with. */
+export const comparableCosine = (
+  { cosine, modelId }: ScoredCandidate,
+  query: Pick<ScoredQuery, "modelId">
+): number | undefined => {
+  if (query.modelId === undefined || cosine === undefined) return undefined
+  const { factor, offset } = cosineScaleOf(modelId ?? query.modelId)
+  return offset + factor * cosine
 }
 
 /** A named speaker decides; "I" is the user. */
@@ -100,6 +120,10 @@ export const orderOf = ({ calibration: { score }, ...values }: Evidence): number
 /** Probability of being evidence for an answer, 0..1. */
 export const relevanceOf = (evidence: Evidence): number => {
   const { calibration, ...values } = evidence
+  const { meaning } = calibration
+  if (values.standout !== undefined && meaning !== undefined) {
+    return logistic(meaning.intercept + meaning.cosine * values.cosine + meaning.standout * values.standout)
+  }
   const { bound, cosine, coverage, intercept, matched, words } = calibration.evidence
   const logOdds =
     intercept +
@@ -109,8 +133,10 @@ export const relevanceOf = (evidence: Evidence): number => {
     bound * values.bound +
     matched * values.matched +
     traitSum(values, calibration.evidence)
-  return 1 / (1 + Math.exp(-(calibration.isCapped ? Math.min(logOdds, orderOf(evidence)) : logOdds)))
+  return logistic(calibration.isCapped ? Math.min(logOdds, orderOf(evidence)) : logOdds)
 }
+
+const logistic = (logOdds: number): number => 1 / (1 + Math.exp(-logOdds))
 
 const traitSum = (
   values: Readonly<Record<TraitName, number>>,

@@ -1,12 +1,13 @@
 /**
  * One ranking from the candidates of all namespaces: cut to the best by words and the best by meaning, score, sort,
  * cut to the limit. Absolute fusion: score and relevance of a candidate depend on itself, the query and the statistics
- * of the visible memories, not on other candidates. So relevance is comparable between queries.
+ * of the visible memories, not on other candidates. So relevance is comparable between queries. One exception: where
+ * no visible memory has a word of the query, relevance is how far a cosine stands out among the best by meaning.
  */
 import { Limits } from "@muniment/domain/Limits"
 import type { Passage } from "../text/Passages.ts"
-import { evidenceOf, orderOf, relevanceOf } from "./Evidence.ts"
-import type { Evidence, ScoredCandidate, ScoredQuery } from "./Evidence.ts"
+import { comparableCosine, evidenceOf, orderOf, relevanceOf } from "./Evidence.ts"
+import type { CosineSpread, Evidence, ScoredCandidate, ScoredQuery } from "./Evidence.ts"
 
 export interface Candidate extends ScoredCandidate {
   readonly id: string
@@ -42,12 +43,28 @@ export const fuse = <C extends Candidate>(
   query: ScoredQuery,
   { candidatesMax = Limits.searchCandidatesMax, limit, minRelevance = 0 }: Page
 ): ReadonlyArray<Ranked<C>> => {
-  const memories = bestOfEach(shortlist(candidates, query, candidatesMax).map((candidate) => rank(candidate, query)))
+  const asked = { ...query, cosines: cosineSpread(candidates, query) }
+  const memories = bestOfEach(shortlist(candidates, query, candidatesMax).map((candidate) => rank(candidate, asked)))
   return first(
     minRelevance > 0 ? memories.filter(({ relevance }) => relevance >= minRelevance) : memories,
     limit,
     (left, right) => right.order - left.order || newerFirst(left.candidate, right.candidate)
   )
+}
+
+/** How many of the best by meaning a cosine is compared with, and how many there must be at least. */
+const spreadMax = 50
+const spreadMin = 10
+
+/** Undefined where a word of the query was found, or too few cosines are known. */
+const cosineSpread = (candidates: ReadonlyArray<Candidate>, query: ScoredQuery): CosineSpread | undefined => {
+  if (candidates.some(({ matchedTerms }) => matchedTerms > 0)) return undefined
+  const cosines = Float64Array.from(candidates.flatMap((candidate) => comparableCosine(candidate, query) ?? []))
+  if (cosines.length < spreadMin) return undefined
+  const best = cosines.sort().subarray(-spreadMax)
+  const mean = best.reduce((sum, cosine) => sum + cosine, 0) / best.length
+  const deviation = Math.sqrt(best.reduce((sum, cosine) => sum + (cosine - mean) ** 2, 0) / best.length)
+  return deviation > 0 ? { mean, deviation } : undefined
 }
 
 /** One entry per memory: of a long message, its best passage, on a tie the first one. */
@@ -84,7 +101,7 @@ const shortlist = <C extends Candidate>(
   ]
 }
 
-/** One candidate alone; `fuse` gives the same. */
+/** One candidate alone; `fuse` gives the same where a word of the query was found. */
 export const rank = <C extends Candidate>(candidate: C, query: ScoredQuery): Ranked<C> => {
   const evidence = evidenceOf(candidate, query)
   return {

@@ -41,7 +41,8 @@ describe("fuse", () => {
           expect(ranked.relevance).toBeGreaterThanOrEqual(0)
           expect(ranked.relevance).toBeLessThanOrEqual(1)
           expect(ranked.relevance).toBe(Number(ranked.relevance.toFixed(4)))
-          expect(ranked).toEqual(rank(ranked.candidate, query))
+          if (ranking.some(({ evidence }) => evidence.matched > 0))
+            expect(ranked).toEqual(rank(ranked.candidate, query))
           if (at > 0) expect(ranked.order).toBeLessThanOrEqual(ranking[at - 1]!.order)
         }
       })
@@ -61,6 +62,19 @@ describe("fuse", () => {
     const crowd = Array.from({ length: 150 }, (_, at) => candidate(`m${at}`, { cosine: 0.8, createdAt: at }))
     expect(ids(fuse([...crowd, old], byBoth, { limit: 200 }))).toContain("old")
     expect(fuse([...crowd, old], byBoth, { limit: 200 })).toHaveLength(101)
+  })
+
+  it("judges by how far a cosine stands out where no memory has a word of the query", () => {
+    const crowd = Array.from({ length: 20 }, (_, at) => candidate(`m${at}`, { cosine: 0.79 + at / 2_000 }))
+    const right = candidate("right", { cosine: 0.86 })
+    const [first, second] = fuse([...crowd, right], byBoth, { limit: 2 })
+    expect(first!.candidate).toBe(right)
+    expect(first!.relevance).toBeGreaterThan(0.3)
+    expect(second!.relevance).toBeLessThan(0.05)
+    const [ofFew] = fuse([...crowd.slice(0, 5), right], byBoth, { limit: 1 })
+    expect(ofFew!.relevance).toBeLessThan(first!.relevance)
+    const worded = candidate("worded", { cosine: 0.75, lexicalScore: 1, matchedTerms: 1 })
+    expect(fuse([...crowd, right, worded], byBoth, { limit: 1 })[0]).toEqual(rank(right, byBoth))
   })
 
   it("cuts to the limit what reaches the least relevance", () => {
