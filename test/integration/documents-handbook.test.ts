@@ -69,13 +69,15 @@ describe("Markdown", () => {
     expect(rendered).toContain("&lt;script&gt;alert(1)&lt;/script&gt;")
   })
 
-  it("links to the web and to pages of the handbook; other targets become text", () => {
+  it("links to the web and to pages of the handbook; other targets become text, files with their path", () => {
     expect(render("[a](money.md#taking-payments)")).toContain('href="/docs/handbook/money#taking-payments"')
     expect(render("[a](../../domain/README.md)")).toContain('href="/docs/handbook/contract"')
     expect(render("[a](https://example.org/?a=1&b=2)")).toContain('href="https://example.org/?a=1&amp;b=2"')
-    for (const target of ["javascript:alert(1)", "../../../package.json", "//example.org", "data:text/html,x"]) {
+    for (const target of ["javascript:alert(1)", "../../../../outside", "//example.org", "data:text/html,x"]) {
       expect(render(`[shown](${target})`)).toBe("<p>shown</p>\n")
     }
+    expect(render("[shown](../../../package.json)")).toBe("<p>shown (<code>package.json</code>)</p>\n")
+    expect(render("[`http/App.ts`](../src/http/App.ts)")).toBe("<p><code>http/App.ts</code></p>\n")
   })
 })
 

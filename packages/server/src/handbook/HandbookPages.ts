@@ -26,6 +26,7 @@ export const handbookPages: ReadonlyArray<HandbookPage> = [
   page("client", "TypeScript client", "packages/client/README.md"),
   page("command-line", "Command line", "packages/cli/README.md"),
   page("contract", "The contract of /v1", "packages/domain/README.md"),
+  page("changes", "Changes", ".github/CHANGELOG.md"),
   page("architecture", "Architecture", ".github/ARCHITECTURE.md"),
   page("walks", "Four walks through the code"),
   page("format", "Bytes on disk", "packages/engine/docs/format.md")

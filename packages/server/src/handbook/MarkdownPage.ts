@@ -1,8 +1,8 @@
 /**
  * Markdown of the handbook to HTML, by `marked`.
  *
- * Invariants: HTML inside Markdown is shown as text; a link leads to a page of the handbook or to the web, and a link to
- * any other file becomes its text.
+ * Invariants: HTML inside Markdown is shown as text; a link leads to a page of the handbook or to the web. A link to
+ * another file of the repository becomes its text and, unless that says it, the file's path; any other becomes its text.
  */
 import { posix } from "node:path"
 import { Marked } from "marked"
@@ -21,7 +21,9 @@ export const renderMarkdown = (markdown: string, file: string): string =>
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens)
         const target = linkTarget(href, file)
-        return target === undefined ? text : `<a href="${escapeHtml(target)}" rel="noreferrer">${text}</a>`
+        return target === undefined
+          ? text + pathHint(href, file, text)
+          : `<a href="${escapeHtml(target)}" rel="noreferrer">${text}</a>`
       }
     }
   }).parse(markdown, { async: false })
@@ -34,6 +36,18 @@ const linkTarget = (href: string, file: string): string | undefined => {
   const page = handbookPages.find((each) => each.file === target)
   if (page === undefined) return undefined
   return anchor === undefined ? handbookPagePath(page) : `${handbookPagePath(page)}#${anchor}`
+}
+
+/** Where to find a file that the handbook does not have; empty if `text` names it, or if it is outside. */
+const pathHint = (href: string, file: string, text: string): string => {
+  const path = posix.join(posix.dirname(file), href.split("#")[0]!)
+  const name = text
+    .replace(/<[^>]*>/g, "")
+    .split("/")
+    .at(-1)!
+  const isNamed = path.endsWith(name) || posix.basename(path) === `${name}.ts`
+  if (/^[a-z]+:|^\//i.test(href) || path.startsWith("..") || isNamed) return ""
+  return ` (<code>${escapeHtml(path)}</code>)`
 }
 
 /** As GitHub makes them, so that an anchor works in both places. */
