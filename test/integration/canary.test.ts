@@ -187,6 +187,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "money.modelUsage": ({ agentId }) => [["/admin/models/usage"], [`/admin/models/usage?account=${agentId}`]],
   "money.runJobs": () => [["/admin/jobs/run", { body: {} }]],
   "admin.status": () => [["/admin/status"]],
+  "admin.setRemember": ({ agentId }) => [["/admin/accounts/remember", { body: { account: agentId, remember: null } }]],
   "admin.createAccount": ({ agentId }) => [["/admin/accounts", { body: { name: agentId } }]],
   "admin.listAccounts": () => [["/admin/accounts"]],
   "admin.createKey": ({ agentId }) => [["/admin/keys", { body: { account: agentId } }]],

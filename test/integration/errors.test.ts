@@ -60,7 +60,9 @@ const withModel = async (more: Readonly<Record<string, string>>) => {
   const own = await startServer({
     environment: { ...environment, MUNIMENT_LLM_PROVIDER: "openai-compatible", MUNIMENT_LLM_MODEL: "m", ...more }
   })
-  const body = { agentId: "a", conversation: [{ role: "user", content: "I am Ann." }] }
+  // Nothing but the extraction: messages that are to be kept are stored in any case.
+  const remember = "extracted"
+  const body = { agentId: "a", remember, conversation: [{ role: "user", content: "I am Ann." }] }
   return own.call("POST", "/v1/memories", { body }).finally(() => own.stop())
 }
 

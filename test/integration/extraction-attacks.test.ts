@@ -45,7 +45,11 @@ const extraction = (data?: object, quote = "live in Quimper", summary = "", kind
 const later = (millis: number, reply: ModelReply): ModelReply => ({ kind: "slow", millis, then: reply })
 
 const extract = (agentId: string, content: string, rest: object = {}, headers: Record<string, string> = {}) =>
-  alice.post("/v1/memories", { agentId, conversation: [said(content, content)], ...rest }, headers)
+  alice.post(
+    "/v1/memories",
+    { agentId, remember: "extracted", conversation: [said(content, content)], ...rest },
+    headers
+  )
 
 const untilAsked = async () => {
   while (model.requests.length === 0) await pause(5)

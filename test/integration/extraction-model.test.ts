@@ -45,7 +45,7 @@ const good = answer({ memories: [memory()], summary: "Alice lives in Quimper." }
 const memoriesOf = async (calls: MemoryCalls): Promise<number> => (await calls.call("GET", "/v1/memories")).body.total
 
 const extract = (calls: MemoryCalls, agentId: string, rest: object = {}) =>
-  calls.post("/v1/memories", { agentId, conversation, ...rest })
+  calls.post("/v1/memories", { agentId, conversation, remember: "extracted", ...rest })
 
 describe.each(["openai-compatible", "anthropic"] as const)("a model behind the wire format %s", (provider) => {
   let model: ModelServer

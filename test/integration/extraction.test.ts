@@ -1,6 +1,7 @@
 /**
  * POST /memories with a conversation, without a language model (contract: Conversations): what is skipped, what is
- * stored and linked, what is refused, and what it costs. The quality of the extraction itself is measured on the
+ * stored and linked, what is refused, and what it costs. Nothing but the extraction: the messages themselves are
+ * in conversation-messages.test.ts. The quality of the extraction itself is measured on the
  * labelled set (bench/extraction).
  */
 import { beforeAll, describe, expect, it } from "vitest"
@@ -29,7 +30,7 @@ const extract = (
   conversation: ReadonlyArray<Message>,
   rest: object = {},
   headers: Record<string, string> = {}
-) => alice.post("/v1/memories", { agentId, conversation, ...rest }, headers)
+) => alice.post("/v1/memories", { agentId, conversation, remember: "extracted", ...rest }, headers)
 
 const extracted = async (agentId: string, conversation: ReadonlyArray<Message>, rest: object = {}) => {
   const answer = await extract(agentId, conversation, rest)
@@ -85,7 +86,15 @@ describe("a conversation", () => {
     const first = await extract("twice", [introduction])
     expect(first.headers.get("x-credits-charged")).toBe("5")
     const again = await extract("twice", [introduction])
-    expect(again.body).toEqual({ success: true, created: [], updated: [], rejected: [], skippedMessages: 1 })
+    expect(again.body).toEqual({
+      success: true,
+      created: [],
+      updated: [],
+      rejected: [],
+      skippedMessages: 1,
+      messages: { stored: 0, known: 0 },
+      extraction: "done"
+    })
     expect(again.headers.get("x-credits-charged")).toBe("0")
     const unnamed = [user("I live in Rome."), assistant("Rome is beautiful.")]
     expect((await extracted("twice", unnamed)).created.length).toBeGreaterThan(0)

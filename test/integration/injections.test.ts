@@ -266,7 +266,12 @@ describe.each(["openai-compatible", "anthropic"] as const)("with a model behind 
 
   it("all of it leaves accounts, kinds, tools and other memories as they were", async () => {
     const { agents } = (await world.alice.call("GET", "/v1/account")).body
-    expect(agents).toContainEqual({ agentId: "attacked", memories: messageInjections.length + kindAttacks.length })
+    // Of each injection what the honest message says, beside the messages, which are kept as data.
+    const extracted = messageInjections.length + kindAttacks.length
+    const messages = (await world.alice.call("GET", "/v1/memories?agentId=attacked&kind=conversation_message")).body
+      .total
+    expect(messages).toBeGreaterThan(extracted)
+    expect(agents).toContainEqual({ agentId: "attacked", memories: extracted + messages })
     expect(await creditsOf(world.bob)).toBe(creditsBefore)
     await expectUntouched(world, before)
   })

@@ -22,6 +22,7 @@ export const statusChecks = (status: ServiceStatus): ReadonlyArray<Check> => [
   serviceCheck(status),
   modelCheck(status.embedding),
   vectorsCheck(status.embedding),
+  conversationsCheck(status.extraction),
   indexCheck(status.index),
   storeCheck(status),
   diskCheck(status.disk),
@@ -52,6 +53,16 @@ const vectorsCheck = ({ pending, ready }: ServiceStatus["embedding"]): Check => 
     ? { name: "vectors", verdict: "ok", detail: `${detail}; "muniment reembed" shows how far it is` }
     : { name: "vectors", verdict: "warn", detail, remedy: "they follow as soon as there is a model" }
 }
+
+const conversationsCheck = ({ pending, reader }: ServiceStatus["extraction"]): Check =>
+  pending === 0
+    ? { name: "conversations", verdict: "ok", detail: "every conversation is read" }
+    : {
+        name: "conversations",
+        verdict: "warn",
+        detail: `${pending} conversations are stored and wait for ${reader} to read them`,
+        remedy: "they are tried again by themselves; the service's log says why they wait"
+      }
 
 const indexCheck = ({ engine, isAvailable, detail }: ServiceStatus["index"]): Check =>
   isAvailable

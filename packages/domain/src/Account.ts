@@ -2,6 +2,7 @@
  * Accounts (contract: Identity) own memories, schemas and credits; keys and wallets only authenticate.
  */
 import { Schema } from "effect"
+import type { Remember } from "./Memory.ts"
 
 /** Contract: Plans and the daily job. */
 export const Plan = Schema.Literals(["free", "starter", "pro", "owner"])
@@ -12,6 +13,8 @@ export interface Account {
   readonly name: string
   readonly plan: Plan
   readonly createdAt: number
+  /** What conversations leave behind; undefined: as the installation says. */
+  readonly remember?: Remember
 }
 
 /** Who the credentials of a request belong to. */

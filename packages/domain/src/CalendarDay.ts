@@ -1,4 +1,4 @@
-/** Days as text, `YYYY-MM-DD`, UTC: `conversationDate`, the ledger, the daily job. */
+/** Days as text, `YYYY-MM-DD`, UTC: `conversationDate`, the ledger, the daily job; and moments, with their offset. */
 import { Schema } from "effect"
 
 export const dayMillis = 86_400_000
@@ -16,5 +16,15 @@ export const CalendarDay = Schema.String.check(
   Schema.makeFilter(isCalendarDay, {
     expected: "a day of the calendar, YYYY-MM-DD",
     toJsonSchema: () => ({ format: "date" })
+  })
+)
+
+const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/
+
+/** ISO 8601 date-time with its offset. */
+export const Moment = Schema.String.check(
+  Schema.makeFilter((text: string) => moment.test(text) && !Number.isNaN(Date.parse(text)), {
+    expected: "an ISO 8601 date-time with its offset, such as 2026-01-31T09:30:00Z or 2026-01-31T10:30:00+01:00",
+    toJsonSchema: () => ({ format: "date-time" })
   })
 )

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { AgentId, SubjectId, ThreadId } from "./Ids.ts"
-import { CalendarDay } from "./CalendarDay.ts"
+import { CalendarDay, Moment } from "./CalendarDay.ts"
 import { DurationText } from "./Durations.ts"
 import { Limits } from "./Limits.ts"
 
@@ -96,8 +96,19 @@ export type DirectMemory = typeof DirectMemory.Type
 export const ConversationMessage = Schema.Struct({
   id: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax))),
   role: Schema.Literals(["user", "assistant", "system", "human", "ai"]),
-  content: Schema.String.check(Schema.isMaxLength(Limits.messageLengthMax))
+  name: Schema.optionalKey(
+    Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax)).annotate({
+      description: "Who wrote it, as questions name them.",
+      examples: ["Alice"]
+    })
+  ),
+  content: Schema.String.check(Schema.isMaxLength(Limits.messageLengthMax)),
+  sentAt: Schema.optionalKey(Moment.annotate({ description: "When it was sent; default `conversationDate`." }))
 })
+
+/** What is kept of a conversation: its messages and what is extracted from them, or the latter alone. */
+export const Remember = Schema.Literals(["messages", "extracted"])
+export type Remember = typeof Remember.Type
 
 const ConversationDate = CalendarDay.annotate({
   description: "The day of the conversation, UTC: what `tomorrow` counts from; default today.",
@@ -134,6 +145,12 @@ export const CreateMemories = Schema.Struct({
     Schema.Boolean.annotate({ description: "Extraction: also from messages that were processed before." })
   ),
   conversationDate: Schema.optionalKey(ConversationDate),
+  remember: Schema.optionalKey(
+    Remember.annotate({
+      description:
+        "`messages` (default, unless account or installation say otherwise): every message is a memory too, word for word. `extracted`: only what is extracted from them."
+    })
+  ),
   onDuplicate: Schema.optionalKey(OnDuplicate),
   wait: Schema.optionalKey(VectorWait),
   ttl: Schema.optionalKey(DurationText),
@@ -262,6 +279,16 @@ export const CreatedMemories = Schema.Struct({
   rejected: Schema.optionalKey(Schema.Array(RejectedCandidate)),
   skippedMessages: Schema.optionalKey(
     Schema.Int.annotate({ description: "Messages that were processed before and not looked at again." })
+  ),
+  messages: Schema.optionalKey(
+    Schema.Struct({ stored: Schema.Int, known: Schema.Int }).annotate({
+      description: "Messages that became memories now, and those that were before."
+    })
+  ),
+  extraction: Schema.optionalKey(
+    Schema.Literals(["done", "pending"]).annotate({
+      description: "`pending`: the messages are stored, and are read later; costs nothing."
+    })
   )
 })
 export type CreatedMemories = typeof CreatedMemories.Type

@@ -3,6 +3,7 @@
  * field never restricts.
  */
 import { DateTime, Option, Schema } from "effect"
+import { Moment } from "./CalendarDay.ts"
 import { AgentId, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 
@@ -59,17 +60,7 @@ const zoneLengthMax = 64
 /** The caller's clock: what "yesterday" and "last week" in a query mean. */
 const clockParameters = {
   now: Schema.optionalKey(
-    Schema.String.check(
-      Schema.makeFilter(
-        (text: string) =>
-          /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/.test(text) &&
-          !Number.isNaN(Date.parse(text)),
-        {
-          expected: "an ISO 8601 date-time with its offset, such as 2026-01-31T09:30:00Z or 2026-01-31T10:30:00+01:00",
-          toJsonSchema: () => ({ format: "date-time" })
-        }
-      )
-    ).annotate({
+    Moment.annotate({
       description:
         "The time that `yesterday` or `last week` in the query count from; default: when the request arrives."
     })

@@ -4,6 +4,7 @@
  */
 import { resolve } from "node:path"
 import { Config, Option, Schema } from "effect"
+import { Remember } from "@muniment/domain/Memory"
 import { indexPins } from "@muniment/engine/vectors/planner/Planner"
 import { modelIds } from "@muniment/models/ModelCatalog"
 
@@ -140,6 +141,8 @@ export const ServerConfig = Config.all({
   monthlyAllowanceCredits: integer("MUNIMENT_MONTHLY_ALLOWANCE", 0).pipe(Config.withDefault(1_000)),
   rateLimits: Config.Literals(["on", "off"], "MUNIMENT_RATE_LIMITS").pipe(Config.withDefault("on")),
   payments,
+  /** What conversations leave behind, unless the request or the account says otherwise. */
+  remember: Config.Literals(Remember.literals, "MUNIMENT_REMEMBER").pipe(Config.withDefault("messages" as const)),
   llm,
   logLevel: Config.Literals(["Debug", "Info", "Warn", "Error"], "MUNIMENT_LOG_LEVEL").pipe(Config.withDefault("Info")),
   openNamespacesMax: integer("MUNIMENT_OPEN_NAMESPACES", 1).pipe(Config.withDefault(1_024))

@@ -42,6 +42,7 @@ import { ConversationExtraction } from "./extraction/ConversationExtraction.ts"
 import { extractionDeadline, extractorChoice } from "./extraction/ExtractorChoice.ts"
 import { demandFreeAddress } from "./http/Listener.ts"
 import { Housekeeping } from "./jobs/Housekeeping.ts"
+import { PendingConversations } from "./jobs/PendingConversations.ts"
 import { VectorBacklog } from "./jobs/VectorBacklog.ts"
 import { StorageInsurance } from "./jobs/StorageInsurance.ts"
 import { KnownKinds } from "./memories/KnownKinds.ts"
@@ -78,12 +79,16 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
 const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
   Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
-    ConversationExtraction.layer({ deadlineMillis: extractionDeadline(config.llm) }),
     CallerSearch.layer,
     Housekeeping.layer,
     ChargedCalls.layer,
     // Charges left open by a crash are decided before the daily job reads balances.
     StorageInsurance.layer.pipe(Layer.provide(OpenCharges.layer))
+  ).pipe(
+    Layer.provideMerge(PendingConversations.layer),
+    Layer.provideMerge(
+      ConversationExtraction.layer({ deadlineMillis: extractionDeadline(config.llm), remember: config.remember })
+    )
   )
 
 const moneyLayer = ({ payments, publicUrl }: ServerConfig) =>

@@ -51,7 +51,7 @@ describe("a write", () => {
       const gate = yield* Deferred.make<void>()
       yield* Deferred.succeed(gate, undefined)
       yield* Effect.gen(function* () {
-        expect(yield* vectorsOf(Limits.vectorWaitTextsMax, undefined)).toBe(Limits.vectorWaitTextsMax)
+        expect(yield* vectorsOf(Limits.vectorWaitTextsMax, "briefly")).toBe(Limits.vectorWaitTextsMax)
         expect(yield* missing).toBe(0)
       }).pipe(Effect.provide(embeddingBehind(gate)))
     })
@@ -61,7 +61,7 @@ describe("a write", () => {
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       yield* Effect.gen(function* () {
-        const writing = yield* Effect.forkChild(vectorsOf(2, undefined), { startImmediately: true })
+        const writing = yield* Effect.forkChild(vectorsOf(2, "briefly"), { startImmediately: true })
         yield* TestClock.adjust(Limits.vectorWaitMillis - 1)
         expect(writing.pollUnsafe()).toBeUndefined()
         yield* TestClock.adjust(1)
@@ -77,9 +77,9 @@ describe("a write", () => {
   it.effect("does not wait in vain: with more texts than fit, or behind those of others", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
-      const large = vectorsOf(Limits.vectorWaitTextsMax + 1, undefined)
+      const large = vectorsOf(Limits.vectorWaitTextsMax + 1, "briefly")
       expect(yield* Effect.provide(large, embeddingBehind(gate))).toBe(0)
-      const behind = vectorsOf(1, undefined)
+      const behind = vectorsOf(1, "briefly")
       expect(yield* Effect.provide(behind, embeddingBehind(gate, Limits.vectorWaitTextsMax))).toBe(0)
     })
   )
@@ -103,7 +103,7 @@ describe("a write", () => {
       const gate = yield* Deferred.make<void>()
       yield* Effect.gen(function* () {
         const { storing } = yield* TextEmbedding
-        const failing = storing(key, recordsOf(Limits.vectorWaitTextsMax + 1), undefined, () => Effect.fail("lost"))
+        const failing = storing(key, recordsOf(Limits.vectorWaitTextsMax + 1), "briefly", () => Effect.fail("lost"))
         expect(yield* Effect.flip(failing)).toBe("lost")
         expect(yield* missing).toBe(Limits.vectorWaitTextsMax + 1)
       }).pipe(Effect.provide(embeddingBehind(gate)))

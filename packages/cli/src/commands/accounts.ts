@@ -2,6 +2,7 @@
 import { Console, Effect, Option } from "effect"
 import { Argument, Command } from "effect/cli"
 import { Plan } from "@muniment/domain/Account"
+import { Remember } from "@muniment/domain/Memory"
 import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
 import { withMoneyOperator, withOperator } from "./operator.ts"
@@ -53,7 +54,34 @@ const plan = Command.make(
   ])
 )
 
+const remember = Command.make(
+  "remember",
+  {
+    name: Argument.String("name").pipe(Argument.withDescription("Name of the account")),
+    what: Argument.Literals("what", [...Remember.literals, "default"]).pipe(
+      Argument.withDescription([...Remember.literals, "default"].join(", "))
+    ),
+    json: flags.json
+  },
+  Effect.fn("accounts.remember")(function* ({ name, what, json }) {
+    const payload = { account: name, remember: what === "default" ? null : what }
+    const { account } = yield* withOperator((operator) => operator.setRemember({ payload }))
+    if (json) return yield* Console.log(JSON.stringify({ account }))
+    return yield* Console.log(`Conversations of ${account.name} leave behind: ${rememberText(account.remember)}.`)
+  })
+).pipe(
+  Command.withDescription("Choose what an account's conversations leave behind; requests may say otherwise"),
+  Command.withExamples([
+    { command: "muniment accounts remember alice extracted", description: "Memories without the messages themselves" }
+  ])
+)
+
+const rememberText = (remembered: Remember | undefined): string => {
+  if (remembered === undefined) return "what the installation says"
+  return remembered === "messages" ? "their messages and what is extracted" : "what is extracted"
+}
+
 export const accounts = Command.make("accounts").pipe(
   Command.withDescription("Accounts"),
-  Command.withSubcommands([create, list, plan])
+  Command.withSubcommands([create, list, plan, remember])
 )

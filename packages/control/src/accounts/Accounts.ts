@@ -6,6 +6,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { Account, Plan } from "@muniment/domain/Account"
 import { Conflict, type InsufficientStorage, NotFound } from "@muniment/domain/Errors"
+import type { Remember } from "@muniment/domain/Memory"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 
 export interface AccountOptions {
@@ -24,6 +25,11 @@ export class Accounts extends Context.Service<
     readonly ensure: (name: string, plan: Plan) => Effect.Effect<Account, InsufficientStorage>
     /** Takes effect on the next request; fails if there is no such account. */
     readonly setPlan: (id: string, plan: Plan) => Effect.Effect<Account, NotFound | InsufficientStorage>
+    /** What the account's conversations leave behind; undefined: as the installation says. */
+    readonly setRemember: (
+      id: string,
+      remember: Remember | undefined
+    ) => Effect.Effect<Account, NotFound | InsufficientStorage>
     /** Oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<Account>>
     readonly byId: (id: string) => Effect.Effect<Account | undefined>
@@ -51,6 +57,15 @@ export class Accounts extends Context.Service<
           row === undefined ? undefined : accountOf(row)
         )
 
+      const change = Effect.fn("Accounts.change")(function* (id: string, fields: Partial<AccountRow>) {
+        return yield* write(
+          Effect.gen(function* () {
+            yield* sql`UPDATE account SET ${sql.update(fields)} WHERE id = ${id}`
+            return (yield* where("id", id)) ?? (yield* accountNotFound())
+          })
+        )
+      })
+
       return Accounts.of({
         create: Effect.fn("Accounts.create")(function* (name, options = {}) {
           return yield* write(
@@ -72,16 +87,8 @@ export class Accounts extends Context.Service<
             )
           )
         }),
-        setPlan: Effect.fn("Accounts.setPlan")(function* (id, plan) {
-          return yield* write(
-            Effect.gen(function* () {
-              const account = yield* where("id", id)
-              if (account === undefined) return yield* accountNotFound()
-              yield* sql`UPDATE account SET plan = ${plan} WHERE id = ${id}`
-              return { ...account, plan }
-            })
-          )
-        }),
+        setPlan: (id, plan) => change(id, { plan }),
+        setRemember: (id, remember) => change(id, { remember: remember ?? null }),
         list: read(
           Effect.map(sql<AccountRow>`SELECT * FROM account ORDER BY created_at, rowid`, (rows) => rows.map(accountOf))
         ),
@@ -103,13 +110,15 @@ export interface AccountRow {
   readonly name: string
   readonly plan: Plan
   readonly created_at: number
+  readonly remember: Remember | null
 }
 
 export const accountOf = (row: AccountRow): Account => ({
   id: row.id,
   name: row.name,
   plan: row.plan,
-  createdAt: row.created_at
+  createdAt: row.created_at,
+  ...(row.remember !== null && { remember: row.remember })
 })
 
 const rowOf = (account: Account) => ({

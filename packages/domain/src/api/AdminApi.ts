@@ -7,7 +7,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
 import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
-import { ExportedMemory } from "../Memory.ts"
+import { ExportedMemory, Remember } from "../Memory.ts"
 import { MemorySchema } from "../MemorySchema.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -19,7 +19,8 @@ export const AccountRecord = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   plan: Plan,
-  createdAt: Schema.Int
+  createdAt: Schema.Int,
+  remember: Schema.optionalKey(Remember)
 })
 
 /** A key without its secret. Times in milliseconds. */
@@ -46,8 +47,8 @@ export const ServiceStatus = Schema.Struct({
     detail: Schema.String,
     pending: Schema.Int
   }),
-  /** Who reads conversations: `rules`, or the name of the language model. */
-  extraction: Schema.Struct({ reader: Schema.String }),
+  /** Who reads conversations: `rules`, or the name of the language model; how many wait. */
+  extraction: Schema.Struct({ reader: Schema.String, pending: Schema.Int }),
   index: Schema.Struct({ engine: Schema.String, isAvailable: Schema.Boolean, detail: Schema.String }),
   namespaces: Schema.Struct({ total: Schema.Int, open: Schema.Int }),
   quarantined: Schema.Array(Schema.Struct({ file: Schema.String, reason: Schema.String })),
@@ -110,6 +111,17 @@ export class AdminApi extends HttpApiGroup.make("admin")
     HttpApiEndpoint.get("listAccounts", "/accounts", {
       success: Schema.Struct({ success, accounts: Schema.Array(AccountRecord) })
     }).annotateMerge(operation("List accounts", {})),
+    HttpApiEndpoint.post("setRemember", "/accounts/remember", {
+      payload: Schema.Struct({ account: AccountName, remember: Schema.NullOr(Remember) }).annotate({
+        examples: [{ account: "research", remember: "extracted" }]
+      }),
+      success: Schema.Struct({ success, account: AccountRecord }),
+      error: [NotFound, InsufficientStorage]
+    }).annotateMerge(
+      operation("Choose what an account's conversations leave behind", {
+        description: "Null: as the installation says. Acts on the next request; requests may say otherwise."
+      })
+    ),
     HttpApiEndpoint.post("createKey", "/keys", {
       payload: Schema.Struct({
         account: AccountName,

@@ -3,6 +3,7 @@
  * duplicates within the request. A candidate that fails a check is rejected with its reason; the others go on.
  */
 import { Clock, Effect } from "effect"
+import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { Limits } from "@muniment/domain/Limits"
 import type { CreateMemories, JsonObject, MemoryRecord, RejectedCandidate } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
@@ -113,7 +114,13 @@ export interface ContextTurn extends Turn {
 
 /** What the records of one conversation share. */
 export interface ExtractionScope {
-  readonly request: CreateMemories
+  readonly account: string
+  readonly request: Pick<CreateMemories, "agentId" | "subjectId" | "threadId" | "force" | "ttl" | "expiresAt" | "wait">
+  readonly schemas: ReadonlyMap<string, MemorySchema>
+  /** Committed with the memories. */
+  readonly token: IdempotencyToken | undefined
+  /** Id of the pending reading that the commit ends. */
+  readonly reads: string | undefined
   readonly namespace: NamespaceKey
   /** The thread's stored context; undefined: nothing of it was read. */
   readonly before: ConversationContext | undefined

@@ -3,10 +3,8 @@
  * memories, stores. Every candidate that is not stored is in `rejected`, with its reason.
  */
 import { Clock, Effect } from "effect"
-import type { PricedCall } from "@muniment/domain/api/Middleware"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord, RejectedCandidate } from "@muniment/domain/Memory"
-import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import type { ConversationCommit, ReadContext } from "@muniment/engine/namespace/Commands"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -40,12 +38,7 @@ export const makeCandidateStore = Effect.gen(function* () {
     validator: yield* SchemaValidator,
     ids: new MemoryIds()
   }
-  return (
-    call: PricedCall,
-    scope: ExtractionScope,
-    schemas: ReadonlyMap<string, MemorySchema>,
-    extraction: Extraction
-  ) => storeCandidates(parts, call, scope, schemas, extraction)
+  return (scope: ExtractionScope, extraction: Extraction) => storeCandidates(parts, scope, extraction)
 })
 
 interface Parts {
@@ -59,21 +52,18 @@ interface Parts {
 
 const storeCandidates = Effect.fn("CandidateStore.store")(function* (
   parts: Parts,
-  call: PricedCall,
   scope: ExtractionScope,
-  schemas: ReadonlyMap<string, MemorySchema>,
   extraction: Extraction
 ) {
   const { embedding, ids, kinds, validator } = parts
-  const { messages, namespace, request } = scope
-  const account = call.caller.account.id
+  const { account, messages, namespace, request, schemas, token } = scope
   const { accepted, rejected } = yield* judgeCandidates(account, extraction.candidates, messages, schemas, validator)
   const dropped = extraction.dropped.map((each) => rejection(each, messages, each.reason, each.message))
   const saying = accepted.map(({ candidate }) => candidate)
   const slots = yield* slotKeys(parts.host, { namespace, subjectId: request.subjectId }, saying, messages)
   const records = yield* extractedRecords(accepted, scope, kinds, ids, slots)
   const candidates = new Map(records.map(({ id }, at) => [id, accepted[at]!.candidate]))
-  return yield* embedding.storing(namespace, records, request.wait, (vectors) =>
+  return yield* embedding.storing(namespace, records, request.wait ?? "never", (vectors) =>
     Effect.gen(function* () {
       const known: Array<RejectedCandidate> = []
       const rejectKnown = (record: MemoryRecord | undefined, existing: string, reason: KnownReason) => {
@@ -95,7 +85,7 @@ const storeCandidates = Effect.fn("CandidateStore.store")(function* (
         memories: fresh.map((memory) => ({ ...memory, isReplacement: false, setsExpiry: false })),
         skipsDuplicates: true,
         conversation: yield* conversationCommit(scope, extraction.summary),
-        idempotency: call.token
+        idempotency: token
       })
       if (reply.isStale) return undefined
       for (const { id, index } of reply.duplicates) rejectKnown(fresh[index]?.record, id, "duplicate")
@@ -128,13 +118,13 @@ const sameMeaning = Effect.fnUntraced(function* (
 })
 
 const conversationCommit = Effect.fnUntraced(function* (
-  { before, messages, request }: ExtractionScope,
+  { before, messages, reads, request }: ExtractionScope,
   summary: string | undefined
 ): Effect.fn.Return<ConversationCommit> {
   const expiresAt = expiryOf({}, request, yield* Clock.currentTimeMillis)
   return {
     scope: { subjectId: request.subjectId, threadId: request.threadId },
-    processed: messages.map(({ key }) => key),
+    processed: messages.map(({ readKey }) => readKey),
     isForced: request.force === true,
     turns: messages.map(({ content, key, role }) => ({
       key,
@@ -142,6 +132,7 @@ const conversationCommit = Effect.fnUntraced(function* (
       content: content.slice(0, Limits.contextMessageLengthMax)
     })),
     summary,
+    reads,
     ...(expiresAt !== undefined && { expiresAt }),
     ...(before !== undefined && hasContext(before) && { context: readContextOf(before) })
   }

@@ -1,18 +1,23 @@
 /**
- * Messages of a request as extraction sees them (contract: Conversations): aliases of roles resolved, and the key
- * under which each counts as processed in its thread.
+ * Messages of a request (contract: Conversations): aliases of roles resolved, and the keys under which each counts as
+ * stored and as read in its thread.
  *
- * The key of a message is its id. Without one it is derived from the text, the number of earlier messages
- * with the same text, and the kinds asked for: in a conversation that is sent again, or that has
- * grown, old messages are skipped; the same text said once more is new.
+ * The key of a message is its id. Without one it is derived from the text, its writer and time, and the number of
+ * earlier messages with the same: in a conversation that is sent again, or that has grown, old messages are known; the
+ * same text said once more is new. Without an id, reading for other kinds is another reading.
  */
 import type { ConversationMessage } from "@muniment/domain/Memory"
 import type { Turn } from "@muniment/insight/extraction/Extractor"
 import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"
 
 export interface KeyedMessage extends Turn {
+  /** Marks the message as stored, and names it as a source. */
   readonly key: string
+  /** Marks it as read. */
+  readonly readKey: string
   readonly id: string | undefined
+  /** ISO 8601. */
+  readonly sentAt?: string | undefined
 }
 
 export const keyedMessages = (
@@ -22,17 +27,18 @@ export const keyedMessages = (
   const distinct = kinds === undefined ? null : [...new Set(kinds)].toSorted()
   const said = new Map<string, number>()
   const keys = new Set<string>()
-  return conversation.flatMap(({ content, id, role: given }) => {
-    const role = roleAliases[given]
-    const words = canonicalJson({ role, content })
-    const occurrence = (said.get(words) ?? 0) + 1
-    said.set(words, occurrence)
-    const known = id === undefined ? { role, content, occurrence, kinds: distinct } : { id }
-    const key = sha256Hex(canonicalJson(known))
+  return conversation.flatMap(({ id, role: given, ...message }) => {
+    const words = { ...message, role: roleAliases[given] }
+    const text = canonicalJson(words)
+    const occurrence = (said.get(text) ?? 0) + 1
+    said.set(text, occurrence)
+    const keyOf = (read: ReadonlyArray<string> | null) =>
+      sha256Hex(canonicalJson(id === undefined ? { ...words, occurrence, kinds: read } : { id }))
+    const key = keyOf(null)
     // Of two messages with one id the first counts.
     if (keys.has(key)) return []
     keys.add(key)
-    return [{ role, content, id, key }]
+    return [{ ...words, id, key, readKey: keyOf(distinct) }]
   })
 }
 

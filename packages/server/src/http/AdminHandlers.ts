@@ -30,6 +30,10 @@ export const adminHandlers = HttpApiBuilder.group(
       createAccount: ({ payload }) =>
         Effect.map(accounts.create(payload.name, payload), (account) => ({ success, account })),
       listAccounts: () => Effect.map(accounts.list, (all) => ({ success, accounts: all })),
+      setRemember: Effect.fnUntraced(function* ({ payload }) {
+        const { id } = yield* operator.account(payload.account)
+        return { success, account: yield* accounts.setRemember(id, payload.remember ?? undefined) }
+      }),
       createKey: Effect.fnUntraced(function* ({ payload }) {
         const account =
           (yield* accounts.byName(payload.account)) ?? (yield* accounts.create(payload.account, { plan: payload.plan }))

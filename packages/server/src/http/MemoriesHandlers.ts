@@ -16,7 +16,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
   "memories",
   Effect.fnUntraced(function* (handlers) {
     const memories = yield* MemoryService
-    const { extract } = yield* ConversationExtraction
+    const { remember } = yield* ConversationExtraction
     const searches = yield* CallerSearch
 
     return handlers.handleAll({
@@ -26,7 +26,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
         const created =
           conversation === undefined
             ? yield* memories.create(call, payload)
-            : yield* extract(call, { ...payload, conversation })
+            : yield* remember(call, { ...payload, conversation })
         return { success: true as const, ...created }
       }),
       batchCreate: Effect.fnUntraced(function* ({ payload }) {

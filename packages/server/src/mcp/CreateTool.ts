@@ -27,7 +27,7 @@ export const createTool = (
     return createdAnswer(
       conversation === undefined
         ? yield* memories.create(call, { onDuplicate: "return", ...body })
-        : yield* extraction.extract(call, { ...body, conversation })
+        : yield* extraction.remember(call, { ...body, conversation })
     )
   })
 })

@@ -118,13 +118,17 @@ const create = Effect.fn("MemoryService.create")(function* (parts: Parts, call: 
   const key = yield* directory.ensure(account, request.agentId)
   const prepared = yield* prepareMemories(memories, schemas, key, request, kinds, ids)
   const records = prepared.map(({ record }) => record)
-  const { created, duplicates, updated } = yield* embedding.storing(key, records, request.wait, (vectors) =>
-    host.ask(key, {
-      _tag: "StoreMemories",
-      memories: prepared.map((memory, at) => ({ ...memory, vector: vectors[at] })),
-      skipsDuplicates: request.onDuplicate === "return",
-      idempotency: call.token
-    })
+  const { created, duplicates, updated } = yield* embedding.storing(
+    key,
+    records,
+    request.wait ?? "briefly",
+    (vectors) =>
+      host.ask(key, {
+        _tag: "StoreMemories",
+        memories: prepared.map((memory, at) => ({ ...memory, vector: vectors[at] })),
+        skipsDuplicates: request.onDuplicate === "return",
+        idempotency: call.token
+      })
   )
   const written = { created: created.map(memoryEntry), updated: updated.map(memoryEntry) }
   if (request.onDuplicate !== "return") return written

@@ -16,8 +16,8 @@ import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { modelById } from "@muniment/models/ModelCatalog"
 import { Embedder } from "@muniment/models/Embedder"
 
-/** How long a write waits for its vectors: until they are there, or `Limits.vectorWaitMillis` if it is small. */
-export type VectorWait = "vectors" | undefined
+/** How long a write waits for its vectors: until they are there; `Limits.vectorWaitMillis`, if it is small; not at all. */
+export type VectorWait = "vectors" | "briefly" | "never"
 
 /** One entry per record; undefined where there is no vector yet. */
 export type PassageVectors = ReadonlyArray<MemoryVector | undefined>
@@ -79,11 +79,11 @@ const make = Effect.gen(function* () {
     wait: VectorWait
   ): Effect.fn.Return<PassageVectors> {
     const none = records.map(() => undefined)
-    if (model === undefined || records.length === 0) return none
+    if (model === undefined || records.length === 0 || wait === "never") return none
     const { queuedPassages } = yield* embedder.status
     const texts = records.map(denseTexts)
     const isSmall = queuedPassages + texts.flat().length <= Limits.vectorWaitTextsMax
-    if (wait === undefined && !isSmall) return none
+    if (wait === "briefly" && !isSmall) return none
     const vectors = embedder.embedPassages(texts.flat(), model).pipe(
       Effect.map((values) => vectorsOf(model, texts, values)),
       Effect.orElseSucceed(() => none)

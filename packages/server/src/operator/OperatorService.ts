@@ -28,6 +28,7 @@ import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { Embedder } from "@muniment/models/Embedder"
 import { contentHash } from "@muniment/trust/CanonicalJson"
 import { DataDirectory } from "../DataDirectory.ts"
+import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { serviceVersion } from "../version.ts"
@@ -77,6 +78,7 @@ interface Parts {
   readonly embedding: TextEmbedding["Service"]
   readonly backlog: VectorBacklog["Service"]
   readonly extractor: Extractor["Service"]
+  readonly conversations: PendingConversations["Service"]
   /** Data directory. */
   readonly path: string
   readonly index: IndexPin
@@ -96,6 +98,7 @@ const make = Effect.fnUntraced(function* (options: {
     embedding: yield* TextEmbedding,
     backlog: yield* VectorBacklog,
     extractor: yield* Extractor,
+    conversations: yield* PendingConversations,
     path: (yield* DataDirectory).path,
     index: options.index,
     isHnswMissing: options.index === "hnsw" && options.hnswlib === undefined
@@ -130,7 +133,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
     node: process.version,
     dataDirectory: path,
     embedding: { model: defaultModel ?? null, ready: state === "ready", detail: reason ?? state, pending },
-    extraction: { reader: extractor.name },
+    extraction: { reader: extractor.name, pending: parts.conversations.count() },
     index: {
       engine: index,
       isAvailable: !isHnswMissing,
@@ -240,7 +243,7 @@ const importRecords = Effect.fn("OperatorService.importRecords")(function* (
   for (const [agentId, batch] of Map.groupBy(records, (record) => record.agentId)) {
     const key = yield* namespaceFor(parts, owner, agentId, batch)
     const whole = batch.map((record): MemoryRecord => ({ ...record, contentHash: contentHash(record) }))
-    imported += yield* parts.embedding.storing(key, whole, undefined, (vectors) =>
+    imported += yield* parts.embedding.storing(key, whole, "never", (vectors) =>
       parts.host.ask(key, {
         _tag: "ImportRecords",
         records: whole.map((record, at) => ({ record, vector: vectors[at] }))

@@ -4,5 +4,6 @@ import { initial } from "./0001_initial.ts"
 import { wallets } from "./0002_wallets.ts"
 import { ledger } from "./0003_ledger.ts"
 import { modelUsage } from "./0004_modelUsage.ts"
+import { remember } from "./0005_remember.ts"
 
-export const controlMigrations: ReadonlyArray<Migration> = [initial, wallets, ledger, modelUsage]
+export const controlMigrations: ReadonlyArray<Migration> = [initial, wallets, ledger, modelUsage, remember]

@@ -1,0 +1,253 @@
+/**
+ * Messages of a conversation as memories (contract: Conversations): what is stored, what is known, what is searched and
+ * erased, and that a conversation which cannot be read now is kept and read later.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { mcpCaller } from "../support/McpCalls.ts"
+import { ModelServer } from "../support/ModelServer.ts"
+import { answer, status } from "../support/ModelServerReplies.ts"
+import { sharedServer, withoutModel } from "../support/SharedServer.ts"
+import { type Answer, startServer, type ServerCalls } from "../support/TestServer.ts"
+
+let server: ServerCalls
+let alice: MemoryCalls
+beforeAll(async () => {
+  server = await sharedServer(withoutModel)
+  alice = await accountCalls(server, "alice")
+})
+
+const talk = [
+  {
+    id: "m1",
+    role: "human",
+    name: "Alice",
+    content: "My brother Ben plays the bassoon.",
+    sentAt: "2026-01-02T09:30:00+01:00"
+  },
+  { id: "m2", role: "ai", content: "How long has he played it?" },
+  { id: "m3", role: "system", content: "The user is in Quimper." },
+  { id: "m4", role: "user", name: "Alice", content: "  " }
+]
+
+const remember = async (agentId: string, conversation: ReadonlyArray<object>, rest: object = {}) => {
+  const { body, status: code } = await alice.post("/v1/memories", { agentId, conversation, ...rest })
+  expect(code, JSON.stringify(body)).toBe(200)
+  return body
+}
+type Json = Answer["body"]
+const messagesOf = async (agentId: string, calls = alice): Promise<ReadonlyArray<Json>> =>
+  (await calls.call("GET", `/v1/memories?agentId=${agentId}&kind=conversation_message`)).body.memories.toReversed()
+const textsOf = (memories: ReadonlyArray<Json>) => memories.map(({ data }) => data.text)
+
+describe("a conversation", () => {
+  it("leaves its messages behind as memories, but those of the system and those that are empty", async () => {
+    const body = await remember("kept", talk, { subjectId: "s", threadId: "t", conversationDate: "2026-01-03" })
+    expect(body.messages).toEqual({ stored: 2, known: 0 })
+    const [first, second] = await messagesOf("kept")
+    expect(first).toMatchObject({
+      kind: "conversation_message",
+      data: { role: "user", name: "Alice", text: talk[0]!.content, sentAt: talk[0]!.sentAt },
+      metadata: { subjectId: "s", threadId: "t", sourceMessageIds: ["m1"] },
+      context: { when: "2026-01-02T08:30:00.000Z" }
+    })
+    expect(second.data).toEqual({ role: "assistant", text: talk[1]!.content })
+    expect(second.context.when).toBe("2026-01-03T00:00:00.000Z")
+    const [hit] = await alice.search({ query: "who plays the bassoon", agentId: "kept", kind: "conversation_message" })
+    expect(hit.id).toBe(first.id)
+  })
+
+  it("that is sent again or grows stores each message once, with ids and without, whatever kinds are asked for", async () => {
+    const bare = [
+      { role: "user", content: "I swim." },
+      { role: "user", content: "Yes." },
+      { role: "user", content: "Yes." }
+    ]
+    for (const [agentId, all] of [
+      ["ids", talk.slice(0, 2)],
+      ["bare", bare]
+    ] as const) {
+      const counts = []
+      for (let end = 1; end <= all.length; end++) counts.push((await remember(agentId, all.slice(0, end))).messages)
+      counts.push((await remember(agentId, all, { schemas: ["factual_memory"] })).messages)
+      expect(counts.map(({ stored }) => stored)).toEqual([...all.map(() => 1), 0])
+      expect(counts.map(({ known }) => known)).toEqual([...all.map((_, at) => at), all.length])
+      expect(textsOf(await messagesOf(agentId))).toEqual(all.map(({ content }) => content))
+    }
+    // Of another time, the same words are another message.
+    const again = { role: "user", content: "Yes.", sentAt: "2026-01-02T10:00:00Z" }
+    expect((await remember("bare", [again])).messages).toEqual({ stored: 1, known: 0 })
+  })
+
+  it("costs what it cost before, and nothing when it says nothing new", async () => {
+    const charged = async (rest: object) =>
+      (await alice.post("/v1/memories", { agentId: "price", conversation: talk, ...rest })).headers.get(
+        "x-credits-charged"
+      )
+    expect([await charged({}), await charged({}), await charged({ remember: "extracted" })]).toEqual(["5", "0", "0"])
+    expect([await charged({ threadId: "t", remember: "extracted" }), await charged({ threadId: "t" })]).toEqual([
+      "5",
+      "0"
+    ])
+    expect(await messagesOf("price")).toHaveLength(4)
+  })
+
+  it("keeps no messages if the request, the account or the installation says so, in this order", async () => {
+    const set = (account: string, what: string | null) =>
+      server.call("POST", "/admin/accounts/remember", { key: server.operatorToken, body: { account, remember: what } })
+    const body = await remember("switch", talk, { remember: "extracted" })
+    expect([body.messages, await messagesOf("switch")]).toEqual([{ stored: 0, known: 0 }, []])
+    const name = `switch-${Date.now()}`
+    const own = await accountCalls(server, name)
+    const { agents: _agents, account } = (await own.call("GET", "/v1/account")).body
+    expect((await set(account.name, "extracted")).body.account).toMatchObject({ remember: "extracted" })
+    const send = async (threadId: string, rest: object = {}) =>
+      (await own.post("/v1/memories", { agentId: "a", conversation: talk, threadId, ...rest })).body.messages.stored
+    expect([await send("a"), await send("b", { remember: "messages" })]).toEqual([0, 2])
+    expect((await set(account.name, null)).body.account.remember).toBeUndefined()
+    expect(await send("c")).toBe(2)
+    expect((await set("nobody", "messages")).status).toBe(404)
+  })
+
+  it("erases its messages by id, thread, subject and agent; one erased by id does not come back", async () => {
+    const send = (rest: object = {}) => remember("erase", talk, { subjectId: "s", threadId: "t", ...rest })
+    await send()
+    const [first] = await messagesOf("erase")
+    await alice.call("DELETE", `/v1/memories/${first.id}`)
+    expect((await send()).messages).toEqual({ stored: 0, known: 2 })
+    expect(textsOf(await messagesOf("erase"))).toEqual([talk[1]!.content])
+    for (const filters of [
+      { agentId: "erase", threadId: "t" },
+      { subjectId: "s", agentId: "erase" },
+      { agentId: "erase" }
+    ]) {
+      expect((await alice.post("/v1/memories/batch/delete", { filters })).status).toBe(200)
+      expect(await messagesOf("erase")).toEqual([])
+      expect((await send()).messages).toEqual({ stored: 2, known: 0 })
+    }
+  })
+
+  it("expires as the request says", async () => {
+    await remember("ttl", talk, { ttl: "1h" })
+    for (const { metadata } of await messagesOf("ttl")) expect(metadata.expiresAt).toBeGreaterThan(Date.now())
+  })
+
+  it("has its messages in exports, whose import stores them once", async () => {
+    const calls = await accountCalls(server, "exported")
+    const { account } = (await calls.call("GET", "/v1/account")).body
+    await calls.post("/v1/memories", { agentId: "moved", conversation: talk })
+    const operator = { key: server.operatorToken }
+    const { records } = (await server.call("GET", `/admin/export?account=${account.name}`, operator)).body
+    const messages = records.filter(({ kind }: Json) => kind === "conversation_message")
+    expect(messages.map(({ origin, position }: Json) => [origin, position])).toEqual([
+      ["conversation", 0],
+      ["conversation", 1]
+    ])
+    await calls.post("/v1/memories/batch/delete", { filters: { agentId: "moved" } })
+    const body = { account: account.name, records }
+    expect((await server.call("POST", "/admin/import", { ...operator, body })).body.imported).toBe(records.length)
+    const again = (await calls.post("/v1/memories", { agentId: "moved", conversation: talk })).body
+    expect(again.messages).toEqual({ stored: 0, known: 2 })
+  })
+
+  it("is remembered by the MCP tool as well", async () => {
+    const mcp = await mcpCaller(server, alice.key)
+    const { json } = await mcp.call("memory_create", { agentId: "mcp", conversation: talk })
+    expect(json).toMatchObject({ messages: { stored: 2, known: 0 }, extraction: "done" })
+    expect(await messagesOf("mcp")).toHaveLength(2)
+  })
+
+  it.each([
+    ["a time without offset", { sentAt: "2026-01-02T09:30:00" }],
+    ["a day", { sentAt: "2026-01-02" }],
+    ["an empty name", { name: "" }]
+  ])("with %s is refused", async (_, fields) => {
+    const conversation = [{ role: "user", content: "x", ...fields }]
+    expect((await alice.post("/v1/memories", { agentId: "bad", conversation })).body.code).toBe("invalid_request")
+  })
+})
+
+describe("a conversation that cannot be read now", () => {
+  const told = [{ id: "m1", role: "user", content: "My name is Alice and I live in Quimper." }, ...talk.slice(1)]
+  const memory = {
+    kind: "factual_memory",
+    data: { subject: "Alice", fact: "Alice lives in Quimper", source: "user" },
+    confidence: 0.9,
+    mentions: [],
+    tags: [],
+    sources: [1],
+    quote: "I live in Quimper"
+  }
+  const good = answer({ memories: [memory], summary: "" })
+
+  it("is stored, found and free, and read when the model is back, through a kill too", async () => {
+    const model = await ModelServer.start()
+    model.otherwise = () => status(401)
+    const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-pending-"))
+    const environment = {
+      MUNIMENT_EMBEDDING_MODEL: "none",
+      MUNIMENT_LLM_PROVIDER: "openai-compatible",
+      MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
+      MUNIMENT_LLM_MODEL: "scripted"
+    }
+    const first = await startServer({ dataDirectory, environment })
+    const calls = await accountCalls(first, "pending")
+    const sent = await calls.post("/v1/memories", { agentId: "a", conversation: told, threadId: "t" })
+    expect(sent.body).toMatchObject({ created: [], messages: { stored: 2, known: 0 }, extraction: "pending" })
+    expect(sent.headers.get("x-credits-charged")).toBe("0")
+    const [hit] = await calls.search({ query: "Quimper" })
+    expect(hit.data.text).toBe(told[0]!.content)
+    await first.kill()
+
+    model.otherwise = () => good
+    const second = await startServer({ dataDirectory, environment })
+    const later = (path: string) => second.call("GET", path, { key: calls.key })
+    for (let total = 0; total < 3;) {
+      await new Promise((wake) => setTimeout(wake, 100))
+      total = (await later("/v1/memories?agentId=a")).body.total
+    }
+    const { memories } = (await later("/v1/memories?agentId=a&kind=factual_memory")).body
+    expect(memories[0]).toMatchObject({ data: memory.data, metadata: { threadId: "t", sourceMessageIds: ["m1"] } })
+    const again = await second.call("POST", "/v1/memories", {
+      key: calls.key,
+      body: { agentId: "a", conversation: told.slice(0, 2), threadId: "t" }
+    })
+    expect(again.body).toMatchObject({ created: [], skippedMessages: 2, extraction: "done" })
+    expect(again.headers.get("x-credits-charged")).toBe("0")
+    await second.stop()
+    await model.close()
+    rmSync(dataDirectory, { recursive: true })
+  })
+
+  it("is read by a later request of the conversation, which pays", async () => {
+    const model = await ModelServer.start()
+    model.otherwise = () => status(401)
+    const own = await startServer({
+      environment: {
+        MUNIMENT_EMBEDDING_MODEL: "none",
+        MUNIMENT_LLM_PROVIDER: "openai-compatible",
+        MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
+        MUNIMENT_LLM_MODEL: "scripted",
+        MUNIMENT_REMEMBER: "extracted"
+      }
+    })
+    try {
+      const calls = await accountCalls(own, "later")
+      const send = () => calls.post("/v1/memories", { agentId: "a", conversation: told, remember: "messages" })
+      expect((await send()).body.extraction).toBe("pending")
+      model.otherwise = () => good
+      const paid = await send()
+      expect(paid.body).toMatchObject({ messages: { stored: 0, known: 2 }, extraction: "done", skippedMessages: 0 })
+      expect([paid.body.created.length, paid.headers.get("x-credits-charged")]).toEqual([1, "5"])
+      model.otherwise = () => status(401)
+      const strict = await calls.post("/v1/memories", { agentId: "b", conversation: told })
+      expect([strict.status, strict.body.code]).toEqual([503, "extraction_unavailable"])
+    } finally {
+      await own.stop()
+      await model.close()
+    }
+  })
+})
