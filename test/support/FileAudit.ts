@@ -21,8 +21,13 @@ export interface Audit {
   readonly faults: ReadonlyArray<string>
 }
 
-/** `model`: whose vector every row must have; null: no row may have one. */
-export const auditFiles = (dataDirectory: string, model: string | null): Audit => {
+/** Whose vectors rows have (null: none has one), and whether every row must, because the backlog was empty. */
+export interface WantedVectors {
+  readonly model: string | null
+  readonly ofEveryRow: boolean
+}
+
+export const auditFiles = (dataDirectory: string, wanted: WantedVectors): Audit => {
   const directory = join(dataDirectory, "namespaces")
   const names = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith(".db")) : []
   const copies = mkdtempSync(join(tmpdir(), "muniment-audit-"))
@@ -32,7 +37,7 @@ export const auditFiles = (dataDirectory: string, model: string | null): Audit =
   try {
     faults.push(...auditControl(copyOf(join(dataDirectory, "control.db"), copies)))
     for (const name of names) {
-      const found = auditNamespace(copyOf(join(directory, name), copies), model)
+      const found = auditNamespace(copyOf(join(directory, name), copies), wanted)
       ids.push(...found.ids)
       vectors += found.vectors
       faults.push(...found.faults.map((fault) => `${name}: ${fault}`))
@@ -60,7 +65,7 @@ const auditControl = (file: string): ReadonlyArray<string> => {
   }
 }
 
-const auditNamespace = (file: string, model: string | null) => {
+const auditNamespace = (file: string, { model, ofEveryRow }: WantedVectors) => {
   const database = new DatabaseSync(file)
   try {
     const column = (sql: string): ReadonlyArray<unknown> =>
@@ -77,12 +82,14 @@ const auditNamespace = (file: string, model: string | null) => {
     if (new Set(ids).size !== ids.length) faults.push("an id twice")
     if (!isSame(slots, column("SELECT rowid FROM fulltext ORDER BY rowid"))) faults.push("rows and full text differ")
     if (!isSame(slots, column("SELECT slot FROM fulltext_length ORDER BY slot"))) faults.push("rows and lengths differ")
-    const wanted = model === null ? [] : slots
-    if (!isSame(wanted, column("SELECT slot FROM vector ORDER BY slot"))) faults.push("rows and vectors differ")
+    const embedded = column("SELECT slot FROM vector ORDER BY slot").map(Number)
+    const rows = new Set(model === null ? [] : slots)
+    if (!embedded.every((slot) => rows.has(slot))) faults.push("a vector without a row")
+    if (ofEveryRow && embedded.length !== rows.size) faults.push("a row without a vector")
     faults.push(...vectorFaults(database, model), ...segmentFaults(database), ...sequenceFaults(column))
     // Compares the inverted index of the full text with its content.
     database.exec("INSERT INTO fulltext(fulltext, rank) VALUES ('integrity-check', 1)")
-    return { ids, vectors: wanted.length, faults }
+    return { ids, vectors: embedded.length, faults }
   } catch (cause) {
     return { ids: [], vectors: 0, faults: [String(cause)] }
   } finally {
