@@ -57,7 +57,9 @@ export const openCorpus = (corpus: Corpus): OpenCorpus => {
   database.exec("BEGIN")
   for (const [slot, memory] of corpus.memories.entries()) postings.put(slot, memoryColumns(memory))
   database.exec("COMMIT")
-  const index = new LexicalIndex(postings, { isMessage: (slot) => rows[slot] !== undefined })
+  const index = new LexicalIndex(postings, {
+    messages: { isMessage: (slot) => rows[slot] !== undefined, around: () => [] }
+  })
   const allowed = Bitmap.of(corpus.memories.keys())
   const ask = (question: string, dense: QueryVector | undefined): Scored => {
     const terms = queryTerms(question)

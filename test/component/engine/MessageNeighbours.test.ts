@@ -1,6 +1,6 @@
 /**
- * The words of the messages around a message, in its column `neighbours`: over a real file they equal those derived
- * from the rows, after any sequence of commands; and what is erased is erased there too.
+ * The words of the messages around a message: over a real file, scores and lengths equal those of an index of columns
+ * derived from the rows, after any sequence of commands; they are not stored, so what is erased is erased there too.
  */
 import { describe, expect, it } from "@effect/vitest"
 import fc from "fast-check"
@@ -14,9 +14,10 @@ import type { Command } from "@muniment/engine/namespace/Commands"
 import { weighQuery } from "@muniment/engine/ranking/Bm25"
 import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
 import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
-import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
-import { memoryColumns } from "@muniment/engine/text/MemoryText"
+import { columnsLength, memoryColumns, type MemoryColumns } from "@muniment/engine/text/MemoryText"
 import { passagesOf } from "@muniment/engine/text/Passages"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { openPostings } from "../../property/recall/support.ts"
 import {
   creating,
   engineOf,
@@ -151,31 +152,51 @@ const neighboursExpected = (messages: ReadonlyArray<StoredMessage>): ReadonlyMap
   return expected
 }
 
-const expectDerived = (directory: string) => {
-  const database = new Database({ filename: fileIn(directory) })
+/** The columns of every document, derived from the rows. */
+const documentsIn = (database: Database): ReadonlyMap<number, MemoryColumns> => {
   const messages = new Map(messagesIn(database).map((message) => [message.slot, message]))
   const neighbours = neighboursExpected([...messages.values()])
-  const expected = [...messages.values()].map(({ slot, tags, text }) => {
-    const [first] = passagesOf(text)
-    return { slot, main: tokensOf(text.slice(0, first.end)), tags: tags.join(" "), neighbours: neighbours.get(slot) }
-  })
-  const passages = database.prepare("SELECT slot, memory, starts, ends FROM passage").all()
-  for (const { ends, memory, slot, starts } of passages) {
-    const { tags, text } = messages.get(Number(memory))!
-    const main = tokensOf(text.slice(Number(starts), Number(ends)))
-    expected.push({ slot: Number(slot), main, tags: tags.join(" "), neighbours: "" })
+  const columnsOf = (message: StoredMessage, start: number, end: number): MemoryColumns => {
+    const { text } = message
+    return { ...memoryColumns(messageRecord(0, text, { tags: message.tags })), main: tokenize(text.slice(start, end)) }
   }
+  const found = new Map<number, MemoryColumns>()
+  for (const message of messages.values()) {
+    const [first] = passagesOf(message.text)
+    const around = neighbours.get(message.slot)!
+    found.set(message.slot, { ...columnsOf(message, 0, first.end), neighbours: around === "" ? [] : around.split(" ") })
+  }
+  for (const { ends, memory, slot, starts } of database.prepare("SELECT slot, memory, starts, ends FROM passage").all())
+    found.set(Number(slot), columnsOf(messages.get(Number(memory))!, Number(starts), Number(ends)))
+  return found
+}
+
+const expectDerived = (directory: string) => {
+  const database = new Database({ filename: fileIn(directory) })
+  const documents = [...documentsIn(database)].toSorted(([left], [right]) => left - right)
   const stored = database.prepare("SELECT rowid AS slot, main, tags, neighbours FROM fulltext ORDER BY rowid").all()
-  expect(stored.map((row) => ({ ...row }))).toEqual(expected.sort((left, right) => left.slot - right.slot))
+  expect(stored.map((row) => ({ ...row }))).toEqual(
+    documents.map(([slot, { main, tags }]) => ({ slot, main: main.join(" "), tags: tags.join(" "), neighbours: "" }))
+  )
+  const lengths = database.prepare("SELECT slot, tokens FROM fulltext_length ORDER BY slot").all()
+  expect(lengths.map(({ slot, tokens }) => [slot, tokens])).toEqual(
+    documents.map(([slot, columns]) => [slot, columnsLength(columns)])
+  )
   database.close()
 }
 
-/** The image's scores equal those of a new index over the file. */
+/** The image's scores equal those of a new index of the derived columns. */
 const expectSameScores = (directory: string) =>
   Effect.gen(function* () {
     const host = yield* NamespaceHost
     const database = new Database({ filename: fileIn(directory) })
-    const fresh = new LexicalIndex(new SqlitePostings(database.handle), { isMessage: () => true })
+    const fresh = new LexicalIndex(openPostings(), {
+      messages: { isMessage: () => true, around: () => [] }
+    })
+    // Terms are cached first, so that documents come by `put`.
+    fresh.statistics(words, new Bitmap())
+    for (const [slot, columns] of documentsIn(database)) fresh.put(slot, columns)
+    database.close()
     const live = yield* host.read(key, (reader, now) => {
       const query = weighQuery(words, reader.statistics(words, {}, now))
       const { candidates } = reader.candidates(query, new Map(), {}, now)
@@ -183,7 +204,6 @@ const expectSameScores = (directory: string) =>
     })
     const scores = fresh.score(live.query, Bitmap.of(live.scores.map(([slot]) => slot)))
     for (const [slot, score] of live.scores) expect(scores.of(slot).score).toBe(score)
-    database.close()
   })
 
 const run = async (batches: ReadonlyArray<ReadonlyArray<Step>>) => {

@@ -271,7 +271,7 @@ export class Draft {
       }))
       const others = [...columns].filter(([slot]) => !drafted.has(slot))
       if (others.length === 0) return
-      const changes = others.map(([slot, complete]): MemoryChange => ({ _tag: "Reindex", slot, columns: complete }))
+      const changes = others.map(([slot, complete]): MemoryChange => ({ _tag: "Surround", slot, columns: complete }))
       this.#group.push({ changes, idempotency: undefined })
     })
   }

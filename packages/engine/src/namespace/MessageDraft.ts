@@ -7,11 +7,10 @@ import type { MemoryRecord } from "@muniment/domain/Memory"
 import { changedColumns, changeMargin, type MessageChange } from "./NeighbourColumns.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import { scopeText, type ConversationScope } from "../store/Conversations.ts"
-import { messageRowOf, type MessageRow } from "../store/MemoryRow.ts"
+import { isShort, messageRowOf } from "../store/MemoryRow.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { memoryColumns, type MemoryColumns } from "../text/MemoryText.ts"
-import { messageTraits } from "../text/MessageText.ts"
 
 export class MessageDraft {
   readonly #state: NamespaceState
@@ -136,6 +135,3 @@ interface DraftedConversation {
   /** Whether `nextPosition` has been read. */
   isNumbered: boolean
 }
-
-const isShort = (message: MessageRow | undefined): boolean =>
-  message !== undefined && (message.traits & messageTraits.isShort) !== 0

@@ -27,7 +27,10 @@ export class NamespaceState {
   /** `load` makes a state and fills it. */
   constructor(store: OpenNamespace, settings: IndexSettings) {
     this.lexical = new LexicalIndex(store.postings, {
-      isMessage: (slot) => this.table.row(slot)?.message !== undefined
+      messages: {
+        isMessage: (slot) => this.table.row(slot)?.message !== undefined,
+        around: (slot) => this.table.messagesAround(slot)
+      }
     })
     this.vectors = new NamespaceVectors(settings)
     this.#lastSeq = store.lastSeq
@@ -98,6 +101,7 @@ export class NamespaceState {
         this.vectors.remove(change.slot, seq)
         this.#freeSlots.push(change.slot)
         return
+      case "Surround":
       case "Reindex":
         this.lexical.put(change.slot, change.columns)
         return

@@ -1,8 +1,8 @@
 /**
  * The column `neighbours` of messages: the words of the messages around each in its conversation
  * (`Limits.neighbourMessagesEachSide` on each side), so that an answer is found by the words of its question. Derived
- * from the order of the messages and never stored as text: a change of one message changes the columns of those
- * around it, in the same commit.
+ * from the order of the messages and never stored: a change of one message changes the documents of those around it in
+ * the image, and their lengths in the file, in the same commit.
  *
  * Invariant: after every commit the columns equal those derived from the rows of the file. Messages above
  * `Limits.neighbourMessageLengthMax` neither give nor receive words, but keep their place in the order.

@@ -8,7 +8,7 @@
  * `score`.
  */
 import { Bitmap, lowestBit } from "../bitmap/Bitmap.ts"
-import { lengthPenalty, termScore, weightedFrequency } from "./Bm25.ts"
+import { lengthPenalty, MESSAGE_NEIGHBOURS_WEIGHT, termScore, weightedFrequency } from "./Bm25.ts"
 import type { TermStatistics, WeightedQuery } from "./Bm25.ts"
 import type { Postings } from "../store/Postings.ts"
 import { COLUMNS, columnsLength } from "../text/MemoryText.ts"
@@ -32,13 +32,26 @@ export interface LexicalScores {
   readonly top: (limit: number, before: (left: number, right: number) => number) => ReadonlyArray<number>
 }
 
+/**
+ * The messages of conversations among the documents. Their neighbours weigh less, and postings do not hold the words
+ * that they have from messages around them: those follow from the order, and are added when a term is loaded.
+ */
+export interface MessageOfSlot {
+  readonly isMessage: (slot: number) => boolean
+  /** Slots of the messages that have the words of the one at `slot` in their column `neighbours`. */
+  readonly around: (slot: number) => ReadonlyArray<number>
+}
+
+const noMessages: MessageOfSlot = { isMessage: () => false, around: () => [] }
+
+const MAIN = COLUMNS.indexOf("main")
 const SLOTS_MIN = 256
 
 export class LexicalIndex {
   readonly #postings: Postings
   readonly #cache = new PostingCache()
   readonly #postingsCachedMax: number | undefined
-  readonly #isMessage: (slot: number) => boolean
+  readonly #messages: MessageOfSlot
   #lengths = new Uint32Array(SLOTS_MIN)
   /** 0: no document. Every `put` gives the slot a new stamp, which tells postings of its earlier documents. */
   #stamps = new Uint32Array(SLOTS_MIN)
@@ -56,13 +69,12 @@ export class LexicalIndex {
   #touchedCount = 0
   #epoch = 0
 
-  /** `isMessage`: whether the document of a slot is a message, whose neighbours weigh less; asked after its commit. */
   constructor(
     postings: Postings,
-    options: { readonly postingsCachedMax?: number; readonly isMessage?: (slot: number) => boolean } = {}
+    options: { readonly postingsCachedMax?: number; readonly messages?: MessageOfSlot } = {}
   ) {
     this.#postings = postings
-    this.#isMessage = options.isMessage ?? (() => false)
+    this.#messages = options.messages ?? noMessages
     this.#postingsCachedMax = options.postingsCachedMax
     postings.forEachLength((slot, tokens) => this.#occupy(slot, tokens))
   }
@@ -85,7 +97,7 @@ export class LexicalIndex {
         count.byColumn[column]!++
       }
     }
-    const isMessage = this.#isMessage(slot)
+    const isMessage = this.#messages.isMessage(slot)
     for (const { list, byColumn } of counts.values()) {
       const frequency = weightedFrequency(byColumn, isMessage)
       this.#cache.change(list, () => list.append(slot, frequency, stamp, this.#removals))
@@ -165,12 +177,19 @@ export class LexicalIndex {
     const occurrences = this.#postings.occurrences(term)
     const list = new PostingList(occurrences.length, this.#lastStamp, this.#removals)
     const byColumn = new Uint32Array(COLUMNS.length)
+    /** By slot: what messages around it give. */
+    const given = new Map<number, number>()
     for (const [at, { slot, column, count }] of occurrences.entries()) {
       byColumn[column] = count
       if (occurrences[at + 1]?.slot === slot) continue
-      if (this.#occupied.has(slot)) list.push(slot, weightedFrequency(byColumn, this.#isMessage(slot)))
+      if (this.#occupied.has(slot)) {
+        list.push(slot, weightedFrequency(byColumn, this.#messages.isMessage(slot)))
+        const words = byColumn[MAIN]! * MESSAGE_NEIGHBOURS_WEIGHT
+        if (words > 0) for (const one of this.#messages.around(slot)) given.set(one, (given.get(one) ?? 0) + words)
+      }
       byColumn.fill(0)
     }
+    if (given.size > 0) addGiven(list, given)
     return list
   }
 
@@ -252,6 +271,16 @@ export class LexicalIndex {
     this.#matches = grow(this.#matches, new Uint8Array(size))
     this.#touched = grow(this.#touched, new Uint32Array(size))
   }
+}
+
+/** Adds frequencies by slot. Weights are multiples of a quarter, so the sums are exact in any order. */
+const addGiven = (list: PostingList, given: Map<number, number>): void => {
+  for (let at = 0; at < list.length; at++) {
+    const slot = list.slots[at]!
+    list.frequencies[at]! += given.get(slot) ?? 0
+    given.delete(slot)
+  }
+  for (const [slot, words] of given) list.push(slot, words)
 }
 
 /** Number of allowed documents in a settled list. */

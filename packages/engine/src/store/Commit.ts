@@ -37,7 +37,9 @@ export type MemoryChange =
   /** Before the `Remove` of the message, or the `Put` of another text. */
   | { readonly _tag: "RemovePassage"; readonly slot: number }
   | { readonly _tag: "Remove"; readonly slot: number }
-  /** Replaces the words of a message whose neighbours have changed, or of a passage. */
+  /** Changes the words that a message has from those around it. Only their number is stored. */
+  | { readonly _tag: "Surround"; readonly slot: number; readonly columns: MemoryColumns }
+  /** Replaces the words of a passage. */
   | { readonly _tag: "Reindex"; readonly slot: number; readonly columns: MemoryColumns }
   | { readonly _tag: "Embed"; readonly slot: number; readonly isPassage: boolean; readonly vector: MemoryVector }
 

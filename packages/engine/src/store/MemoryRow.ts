@@ -40,6 +40,10 @@ export const messageRowOf = (record: MemoryRecord): MessageRow | undefined => {
   return { position: record.position, speaker, traits }
 }
 
+/** Whether a message gives its words to those around it, and receives theirs. */
+export const isShort = (message: MessageRow | undefined): boolean =>
+  message !== undefined && (message.traits & messageTraits.isShort) !== 0
+
 /** The row of a record that was just committed at `slot`. */
 export const rowOfRecord = (slot: number, createdSeq: number, record: MemoryRecord): MemoryRow => ({
   slot,

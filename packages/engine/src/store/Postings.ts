@@ -2,6 +2,8 @@
  * Port of the durable half of full-text search: which slots hold a term, and how long each document is.
  * Synchronous, because the lexical index reads a term inside a search; methods throw `StoreError`.
  *
+ * The words that a message has from those around it are part of its length and of no posting (`LexicalIndex`).
+ *
  * Invariant: only committed documents are visible, unless the caller is inside the committing transaction.
  */
 

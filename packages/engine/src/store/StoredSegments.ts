@@ -36,4 +36,6 @@ export interface StoredSegments {
 export const segmentsTouchedBy = (group: ReadonlyArray<CommandChanges>): ReadonlySet<number> =>
   new Set(group.flatMap(({ changes }) => changes.filter(touchesVector).map(({ slot }) => slot >>> segmentShift)))
 
-const touchesVector = ({ _tag }: MemoryChange): boolean => _tag !== "Patch" && _tag !== "Reindex"
+const touchesVector = ({ _tag }: MemoryChange): boolean => !withoutVector.has(_tag)
+
+const withoutVector: ReadonlySet<MemoryChange["_tag"]> = new Set(["Patch", "Surround", "Reindex"])

@@ -7,9 +7,10 @@
  * insertion and not stored, so it cannot disagree with the rows.
  */
 import type { MemoryFilter } from "@muniment/domain/Search"
+import { Limits } from "@muniment/domain/Limits"
 import { Bitmap } from "../../bitmap/Bitmap.ts"
 import { scopeText, type ConversationScope } from "../../store/Conversations.ts"
-import type { MemoryRow, PassageRow } from "../../store/MemoryRow.ts"
+import { isShort, type MemoryRow, type PassageRow } from "../../store/MemoryRow.ts"
 import { EventTimes } from "./EventTimes.ts"
 import { ExpiryQueue } from "./ExpiryQueue.ts"
 import { MessageOrder, placeOf } from "./MessageOrder.ts"
@@ -48,6 +49,8 @@ export class MemoryTable {
   readonly #passageSlots = new Bitmap()
   /** By conversation. */
   readonly #messages = new Map<string, MessageOrder>()
+  /** By slot: the conversation of a message. */
+  readonly #orderAt: Array<MessageOrder | undefined> = []
   readonly #eventTimes = new EventTimes()
 
   /** Live memories, superseded versions included. */
@@ -188,6 +191,15 @@ export class MemoryTable {
     return this.#messages.get(scopeText(scope))
   }
 
+  /** Slots of the short messages around a short one, which share their words with it. */
+  messagesAround(slot: number): ReadonlyArray<number> {
+    const row = this.#rows[slot]
+    const place = row === undefined ? undefined : placeOf(row)
+    if (place === undefined || !isShort(row?.message)) return []
+    const around = this.#orderAt[slot]?.neighboursOf(place, Limits.neighbourMessagesEachSide) ?? []
+    return around.filter((one) => isShort(this.#rows[one]?.message))
+  }
+
   /** The latest live version of a key. */
   latestOf(uniqueKey: string): number | undefined {
     return this.#latestOf.get(uniqueKey)
@@ -311,6 +323,7 @@ export class MemoryTable {
     if (order === undefined) this.#messages.set(scope, (order = new MessageOrder()))
     if (member) order.add(place)
     else order.remove(place)
+    this.#orderAt[row.slot] = member ? order : undefined
     if (order.size === 0) this.#messages.delete(scope)
   }
 

@@ -39,6 +39,16 @@ export class MessageOrder {
     this.#places.splice(this.#firstFrom(place), 1)
   }
 
+  /** Slots of the `eachSide` messages before a place, and after it. */
+  neighboursOf(place: MessagePlace, eachSide: number): ReadonlyArray<number> {
+    const at = this.#firstFrom(place)
+    const found: Array<number> = []
+    for (let near = Math.max(0, at - eachSide); near <= at + eachSide && near < this.#places.length; near++) {
+      if (near !== at) found.push(this.#places[near]!.slot)
+    }
+    return found
+  }
+
   /** The messages at positions `from` to `to`, and up to `margin` more on each side, in order. */
   around(from: number, to: number, margin: number): ReadonlyArray<MessagePlace> {
     const start = this.#firstFrom({ slot: -1, position: from, createdSeq: -Infinity })

@@ -12,6 +12,7 @@ import { recordValues, sourcesOf, textOf, vectorBytes } from "./memoryColumns.ts
 import { metaOf } from "./namespaceMeta.ts"
 import type { NamespaceKey } from "../NamespaceStore.ts"
 import type { CommandChanges, MemoryChange, MemoryVector, StoredRecord, StoredResult } from "../Commit.ts"
+import { columnsLength, type MemoryColumns } from "../../text/MemoryText.ts"
 import type { SqliteConversations } from "./SqliteConversations.ts"
 import { deleteTouchedSegments } from "./SqliteSegments.ts"
 
@@ -72,7 +73,7 @@ export class CommitTransaction {
       case "Put": {
         this.#eraseSourceTurns(change.slot, change.record)
         database.prepare(putSql).run(...recordValues(change.slot, seq, change.record))
-        this.#postings.put(change.slot, change.columns)
+        this.#putWords(change)
         this.#noteSources(change)
         if (change.record.origin === "conversation") this.#conversations.keepMessage(change.record, change.record)
         if (change.vector === undefined) database.prepare("DELETE FROM vector WHERE slot = ?").run(change.slot)
@@ -84,7 +85,7 @@ export class CommitTransaction {
         database
           .prepare("UPDATE memory SET tags = ?, expires_at = ?, updated_at = ? WHERE slot = ?")
           .run(JSON.stringify(record.tags), record.expiresAt ?? null, record.updatedAt, change.slot)
-        this.#postings.put(change.slot, change.columns)
+        this.#putWords(change)
         return
       }
       case "Remove": {
@@ -105,6 +106,8 @@ export class CommitTransaction {
         this.#postings.remove(change.slot)
         return
       }
+      case "Surround":
+        return this.#postings.resize(change.slot, columnsLength(change.columns))
       case "Reindex":
         return this.#postings.put(change.slot, change.columns)
       case "Embed":
@@ -121,6 +124,12 @@ export class CommitTransaction {
     const scope = { subjectId: textOf(row["subject_id"]), threadId: textOf(row["thread_id"]) }
     if (next === undefined || row["origin"] === "conversation" || !isSameScope(scope, next))
       this.#conversations.eraseSources(scope, sourcesOf(row) ?? [])
+  }
+
+  /** The words that a message has from those around it follow from their order and are not stored. */
+  #putWords({ columns, record, slot }: StoredRecord & { readonly columns: MemoryColumns }): void {
+    const own = record.position === undefined ? columns : { ...columns, neighbours: [] }
+    this.#postings.put(slot, own, columnsLength(columns))
   }
 
   /** An extracted memory keeps its sources for life. */

@@ -19,6 +19,7 @@ const COLUMN_CASES = COLUMNS.map((column, index) => `WHEN '${column}' THEN ${ind
 export class SqlitePostings implements Postings {
   readonly #insert: StatementSync
   readonly #insertLength: StatementSync
+  readonly #resize: StatementSync
   readonly #delete: StatementSync
   readonly #deleteLength: StatementSync
   readonly #occurrences: StatementSync
@@ -30,6 +31,7 @@ export class SqlitePostings implements Postings {
     const places = COLUMNS.map(() => "?").join(", ")
     this.#insert = database.prepare(`INSERT INTO fulltext(rowid, ${COLUMN_LIST}) VALUES (?, ${places})`)
     this.#insertLength = database.prepare("INSERT INTO fulltext_length(slot, tokens) VALUES (?, ?)")
+    this.#resize = database.prepare("UPDATE fulltext_length SET tokens = ? WHERE slot = ?")
     this.#delete = database.prepare("DELETE FROM fulltext WHERE rowid = ?")
     this.#deleteLength = database.prepare("DELETE FROM fulltext_length WHERE slot = ?")
     // One entry per occurrence, in the order of FTS5's lists: by row, then column. Grouping in SQL would sort again.
@@ -70,11 +72,16 @@ export class SqlitePostings implements Postings {
     }
   }
 
-  /** Inserts or replaces a slot's row. Runs inside the caller's transaction. */
-  put(slot: number, columns: MemoryColumns): void {
+  /** Inserts or replaces a slot's row; `tokens`: the length of its document. Runs inside the caller's transaction. */
+  put(slot: number, columns: MemoryColumns, tokens: number = columnsLength(columns)): void {
     this.remove(slot)
     this.#insert.run(slot, ...COLUMNS.map((column) => columns[column].join(" ")))
-    this.#insertLength.run(slot, columnsLength(columns))
+    this.#insertLength.run(slot, tokens)
+  }
+
+  /** Sets the length of a slot's document. Runs inside the caller's transaction. */
+  resize(slot: number, tokens: number): void {
+    this.#resize.run(tokens, slot)
   }
 
   /** Removes a slot's row, if there is one. Runs inside the caller's transaction. */
