@@ -133,10 +133,7 @@ const wordsOf = ({ names, terms }: Question): ReadonlySet<string> => new Set([..
 
 /** The right speaker or subject, year and liking. */
 const isOfQuestion = (question: Question, quote: Quote, identities: Identities): boolean => {
-  const { memory, statement, text } = quote
-  // "What is Ann's job?" is about the one who is named; the job need not be.
-  const isSlot = question.slot !== undefined && slotStated(memory, statement, text) === question.slot
-  const isMeant = isSlot && (question.names.length > 0 || question.isOfAsker)
+  const isMeant = isOfSlot(question, quote, identities) && (question.names.length > 0 || question.isOfAsker)
   return (
     agreement(question, quote, identities) > 0 &&
     (isMeant || isAbout(question, quote, identities)) &&
@@ -263,7 +260,7 @@ export const groundedChances = (question: Question, quotes: ReadonlyArray<Quote>
     const read = readGate(question, quote, list)
     // What gives orders is no statement: quoting it would pass it on.
     if (read === undefined || isInstruction(quote.text)) return 0
-    if (isSlotFilled(question, quote, read)) return SLOT_CHANCE
+    if (isSlotFilled(question, quote, read, list.identities)) return SLOT_CHANCE
     if (eligible === ELIGIBLE_MAX) return 0
     eligible += 1
     const { weights } = gateOf(quote.statement)
@@ -273,12 +270,22 @@ export const groundedChances = (question: Question, quotes: ReadonlyArray<Quote>
 }
 
 /** A plain statement of the value that is asked for needs no similar words: "Where does Ann live?", "I moved to Porto." */
-const isSlotFilled = (question: Question, { memory, statement, text }: Quote, { speaker }: GateFeatures): boolean =>
-  question.slot !== undefined &&
-  // Nobody is named, and the question is not the asker's own: whose home is meant is open.
-  (speaker === 1 || statement.speaker === undefined) &&
-  (question.isOfPast || !isOfPast(text)) &&
-  slotStated(memory, statement, text) === question.slot
+const isSlotFilled = (question: Question, quote: Quote, { speaker }: GateFeatures, identities: Identities): boolean =>
+  // Of a message: where nobody is named and the asker means others, whose home it is stays open.
+  (speaker === 1 || quote.statement.speaker === undefined) &&
+  (question.isOfPast || !isOfPast(quote.text)) &&
+  isOfSlot(question, quote, identities)
+
+/** Of the one who is asked about: "Ann's job" is Ann's, but "Where does Ann's boss live?" is about the boss. */
+const isOfSlot = ({ focus, slot }: Question, quote: Quote, identities: Identities): boolean => {
+  if (slot === undefined || slotStated(quote.memory, quote.statement, quote.text) !== slot) return false
+  return (
+    focus.length === 0 ||
+    focus.some((term) => slotWords.has(term) || slot.includes(term) || isHeldByName(term, quote, identities))
+  )
+}
+
+const slotWords: ReadonlySet<string> = new Set(tokenize("job profession occupation employer workplace car"))
 
 /** Stored statements may be listed, each true by itself; of messages a list would be parts of talk. */
 const isListed = ({ open }: Question, { statement }: Quote): boolean =>

@@ -26,6 +26,8 @@ export const readIdentities = (statements: ReadonlyArray<MemoryStatement>): Iden
     const own = isAside ? null : OWN_NAME.exec(text)
     // Rules store "My name is Alice" as "Alice's name is Alice". Other persons' names are found by their relation.
     if (own !== null && (own[1] === undefined || isUser(own[1]) || own[1] === own[2])) addAll(user, own[2])
+    const introduced = speaker === undefined || isAside ? null : INTRODUCTION.exec(text)
+    if (introduced !== null) addAll(user, introduced[1] ?? introduced[2])
     for (const pattern of RELATIONS) {
       for (const { groups = {} } of text.matchAll(pattern)) {
         for (const relation of tokenize(groups["relation"] ?? "")) {
@@ -51,6 +53,9 @@ const NAME = "(?<name>\\p{Lu}[\\p{L}-]+)"
 const RELATION = "(?<relation>\\p{Ll}{3,})"
 const OWN_NAME =
   /(?:\b(\p{L}+)['’]s (?:first |full )?name is|\bmy name is|\buser is (?:called|named)|\bI['’]m called) (\p{Lu}[\p{L}-]+)/iu
+/** "I'm Yusuf Demir", "Tom here." */
+const INTRODUCTION =
+  /\b(?:I['’]m|I am|[Tt]his is) (\p{Lu}\p{Ll}+) \p{Lu}\p{Ll}+[.,!]|^(?:\p{L}+, )?(\p{Lu}\p{Ll}+) here[.,!]/u
 const RELATIONS: ReadonlyArray<RegExp> = [
   new RegExp(
     `(?:['’]s|\\b(?:[Mm]y|[Hh]is|[Hh]er|[Tt]heir)) (?:\\p{Ll}+ )??${RELATION}(?:['’]s name)?,? (?:is (?:called |named )?|named |called )?${NAME}`,

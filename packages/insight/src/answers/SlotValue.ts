@@ -14,30 +14,30 @@ interface SlotForm {
   readonly slot: string
   /** Of a question in lower case. */
   readonly asked: RegExp
-  /** Of a statement, in the first or third person. */
-  readonly stated: RegExp
+  /** What follows the subject of a statement, in the first or third person. */
+  readonly predicate: string
   readonly question: string
   readonly example: string
   readonly counterexample: string
 }
 
+const AM = "(?:['’]m|am|is)"
+
 export const slotForms: ReadonlyArray<SlotForm> = [
   {
     slot: "home",
     asked:
-      /\bwhere (?:do|does|did|is|am) (?:\S+ ){1,3}?(?:live|living|based)\b(?! with)|\bwhat (?:city|town|country) (?:do|does|did) (?:\S+ ){1,3}?live\b|\bin which (?:city|town|country) (?:do|does|did) (?:\S+ ){1,3}?live\b/,
-    stated:
-      /\b(?:[Ll]ives? (?:in|at|near)|living in|resides? in|(?:moved|relocated) (?:from [\p{L} ]+ )?to|(?:is|am|['’]m) based in) \p{Lu}/u,
+      /\bwhere (?:do|does|did|is|am) (?:\S+ ){1,3}?(?:live|living|based)\b(?! with)|\b(?:what|which) (?:city|town|country) (?:do|does|did) (?:\S+ ){1,3}?live\b/,
+    predicate: `(?:lives?|${AM} living|${AM} based|resides?|(?:['’]ve )?moved|relocated)(?: from [\\p{L} ]+?)? (?:in|at|near|to) \\p{Lu}`,
     question: "where does ann live now?",
     example: "I moved from Oslo to Porto",
-    counterexample: "I moved to a better chair"
+    counterexample: "I visited Claire, who lives in Lyon"
   },
   {
     slot: "workplace",
     asked:
       /\bwhere (?:do|does|did) (?:\S+ ){1,3}?work\b|\bwho (?:do|does|did) (?:\S+ ){1,3}?work for\b|\b(?:employer|workplace)\b/,
-    stated:
-      /\b(?:work(?:s|ed)? (?:at|for)|(?:is|am) employed (?:at|by)|new job at|joined|started (?:working )?at) (?:the )?\p{L}/u,
+    predicate: `(?:work(?:s|ed)?|${AM} employed|started(?: working)?) (?:at|for|by) \\p{L}|joined \\p{Lu}`,
     question: "where does ann work?",
     example: "Ann works at Toto",
     counterexample: "Ann works in the garden"
@@ -46,89 +46,100 @@ export const slotForms: ReadonlyArray<SlotForm> = [
     slot: "occupation",
     asked:
       /\bdo(?:es)? (?:\S+ ){1,3}?do for (?:a living|work)\b|\bwhat(?:'s| is) [^?]*\b(?:job|profession|occupation)\b/,
-    stated:
-      /\bworks? as an? \p{L}|(?:^|\bI(?: a|['’])m|\bis) an? (?:[\p{L}-]+ ){0,2}?(?:[\p{L}-]{3,}(?:eer|ist|yst|ician|wright)|nurse|teacher|doctor|chef|lawyer|writer|carpenter|plumber|electrician|pilot|vet|actor|singer|painter|builder|baker|driver|farmer|translator|illustrator|paramedic|designer|programmer|developer|accountant|architect|librarian|cook|captain)\b/u,
+    predicate:
+      `works? (?:[\\p{Ll}]+ )?as an? \\p{L}|${AM} an? (?:[\\p{L}-]+ ){0,2}?(?:[\\p{L}-]{3,}(?:eer|ist|yst|ician|wright)|nurse|teacher|doctor|chef|` +
+      "lawyer|writer|carpenter|plumber|electrician|pilot|vet|actor|singer|painter|builder|baker|driver|farmer|translator|" +
+      "illustrator|paramedic|designer|programmer|developer|accountant|architect|librarian|cook|captain)\\b",
     question: "what does ann do for a living?",
-    example: "Omar is a civil engineer",
+    example: "Ann is a civil engineer",
     counterexample: "I work as hard as I can"
-  },
-  {
-    slot: "name",
-    asked: /^who am i\b|\bwhat(?:'s| is) my (?:full |first )?name\b/,
-    stated: /\bname is \p{Lu}|\b[Uu]ser is (?:called|named) \p{Lu}|\bI['’]m called \p{Lu}/u,
-    question: "what is my name?",
-    example: "The user's name is June",
-    counterexample: "My dog is called Rex"
   },
   {
     slot: "car",
     asked: /\bcar\b[^?]*\bdrive\b|\bwhat(?:'s| is) [^?]*\bcar\b/,
-    stated: /\bdrives? an? \p{L}/u,
+    predicate: "drives? an? \\p{L}",
     question: "what kind of car does ann drive?",
     example: "I drive a blue Subaru",
-    counterexample: "My sister drives me home"
+    counterexample: "My sister drives a van"
   },
   {
     slot: "age",
     asked: /\bhow old (?:is|am|are)\b/,
-    stated: /\b(?:is|am|['’]m|turned) (?:(?:an? )?\w+[ -]years?[ -]old|\d{1,3}(?: years? old| now)?[.!,]?$)/i,
+    predicate: `(?:${AM}|turned) (?:(?:an? )?\\p{L}+[ -]years?[ -]old|\\d{1,3}(?: years? old| now)?(?:[.!,]|$| and\\b))`,
     question: "how old is ann?",
     example: "Ann is 34 years old",
-    counterexample: "Ann is fond of 34 paintings"
+    counterexample: "Ann is 34 minutes late"
   }
 ]
 
+/** Words between a subject and its predicate that change neither. */
+const ADVERBS = "(?: (?:now|just|currently|recently|still|also|already|finally|actually|have|has|used to))*"
+
+/** By slot: of somebody's own message, and of a stored statement that begins with its subject. */
+const ownForms = slotForms.map(
+  ({ predicate, slot }) => [slot, new RegExp(`(?<![\\p{L}])(?:I|[Ww]e)${ADVERBS} ?(?:${predicate})`, "u")] as const
+)
+const statedForms = slotForms.map(
+  ({ predicate, slot }) => [slot, new RegExp(`^${ADVERBS} (?:${predicate})`, "u")] as const
+)
+
 /** Undefined: asks for no single value. `names`: stems of names in the question. */
 export const slotAsked = (lower: string, names: ReadonlyArray<string>): string | undefined => {
+  if (/^who am i\b/.test(lower)) return nameSlot
   const form = slotForms.find(({ asked }) => asked.test(lower))
   if (form !== undefined) return form.slot
-  const attribute = /^(?:so |and )?what(?:['’]s| is| are) (?:now )?([^?]{1,80}?)(?: now| currently)?\??$/.exec(
-    lower
-  )?.[1]
+  const attribute = ASKED_ATTRIBUTE.exec(lower)?.[1]
   return attribute === undefined ? undefined : attributeSlot(attribute, names)
 }
+
+const ASKED_ATTRIBUTE =
+  /^(?:so |and )?(?:what|when|where|who)(?:['’]s| is| are) (?:now )?([^?]{1,80}?)(?: called| now| currently)?\??$/
 
 /** The slot that a statement fills; undefined: none, it may be true beside all others. */
 export const slotStated = (memory: Evidence, statement: MemoryStatement, text: string): string | undefined => {
   const { speaker, subject } = statement
-  const about = tokenize(subject ?? "")
   if (memory.kind === "preference_memory") {
     return `preference ${tokenize(String(memory.data["preference"])).toSorted().join(" ")}`
   }
-  if (memory.kind !== "factual_memory" && speaker === undefined) return undefined
-  // Of a message only a plain statement of the speaker's own counts.
-  const stated = speaker === undefined ? text : ownStatement(text)
-  if (stated === undefined) return undefined
-  const form = slotForms.find((row) => row.stated.test(stated))
-  if (form !== undefined) return form.slot
-  const attribute = ATTRIBUTE.exec(stated)?.[1]
-  return attribute === undefined ? undefined : attributeSlot(attribute, about)
+  if (speaker !== undefined) {
+    const own = ownForms.find(([, form]) => form.test(text))?.[0]
+    return own ?? attributeSlot(OWN_ATTRIBUTE.exec(text)?.[1] ?? "", [])
+  }
+  if (memory.kind !== "factual_memory") return undefined
+  const named = ["The user", "I", ...(subject === undefined ? [] : [subject])].find((name) => text.startsWith(name))
+  const stated =
+    named === undefined ? undefined : statedForms.find(([, form]) => form.test(text.slice(named.length)))?.[0]
+  return stated ?? attributeSlot(ATTRIBUTE.exec(text)?.[1] ?? "", tokenize(subject ?? ""))
 }
 
 export const isOfPast = (text: string): boolean =>
   /\b(?:used to|no longer|formerly|previously|any ?more|in the past|until recently)\b/i.test(text)
 
-const ownStatement = (text: string): string | undefined =>
-  /(?:^|[.!?…,]\s+|\band )((?:i|my|we|our)\b['’]?[^.!?…]*)/iu.exec(text)?.[1]
-
 /** "Alice's favourite colour is", "The wifi password is": what comes before the first "is". */
 const ATTRIBUTE = /^(.{1,80}?) is (?:now )?/u
+/** The same in a message: the speaker's own. */
+const OWN_ATTRIBUTE = /(?:^|[.!?…,]\s+|\band )((?:[Mm]y|[Oo]ur) [\p{L}'’ -]{1,60}?) is (?:now )?/u
 
+const nameSlot = "is name"
+
+/** Words in their order of the alphabet: "the birthday of my mum" is "my mum's birthday". */
 const attributeSlot = (attribute: string, names: ReadonlyArray<string>): string | undefined => {
-  const words = tokenize(attribute.toLowerCase().replaceAll("our", "or")).filter(
+  const all = tokenize(attribute.toLowerCase().replaceAll("our", "or")).filter(
     (word) => !names.includes(word) && !fillers.has(word)
   )
-  return words.length === 0 || words.some((word) => several.has(word)) ? undefined : `is ${words.join(" ")}`
+  // "The name of my coach" is who "my coach" is.
+  const words = all.length > 1 ? all.filter((word) => word !== "name") : all
+  return words.length === 0 || words.some((word) => several.has(word)) ? undefined : `is ${words.toSorted().join(" ")}`
 }
 
 const fillers: ReadonlySet<string> = new Set(
-  tokenize("the a an my our or user users current new s i now their his her of")
+  tokenize("the a an my our or user users current new s i now their his her of full first")
 )
 /** Attributes of which a person can have several, and words that name none. */
 const several: ReadonlySet<string> = new Set(
   tokenize(
     "sister brother sibling son daughter child kid friend colleague cousin aunt uncle hobby goal pet dog cat neighbour neighbor one " +
-      "name it that this there what which who you they he she i we"
+      "it that this there what which who you they he she we"
   )
 )
 
