@@ -78,6 +78,9 @@ const subjectFirst = (words: ReadonlyArray<Word>, people: People): ReadonlyArray
         : word.text,
     after: word.after.replace(",", "")
   }))
+  const closing = words[end - 1]?.after ?? " "
+  const lastMoved = moved.at(-1)
+  if (lastMoved !== undefined) moved[moved.length - 1] = { ...lastMoved, after: closing }
   const own = words.slice(start, end).map((word, at) => (at < end - start - 1 ? word : { ...word, after: " " }))
   return [...own, ...moved, ...words.slice(end)]
 }
@@ -125,7 +128,7 @@ const clauseOf = (words: ReadonlyArray<Word>, subject: Subject): Clause => {
 }
 
 const afterthought =
-  /(?:,? (?:lately|recently|now|right now|these days|nowadays|too|though|tbh|by the way|actually|currently|haha|lol))+$/i
+  /(?:,? (?:lately|recently|now|right now|these days|nowadays|too|though|tbh|by the way|btw|actually|currently|at the moment|haha|lol|ugh|yay|phew|typo|no kids|feeling \w+))+$/i
 
 /** `based in Rome` behind a comma leans on the verb before it. */
 const withCopula = (predicate: string, subject: Subject): string => {
@@ -351,7 +354,7 @@ const clauseEnd = (
     const word = words[at]
     if (word === undefined || previous === undefined) break
     opensInfinitive ||= isOpen.test(previous.lower)
-    if (/[;:]|\s-\s?$/.test(previous.after) || /^-\s/.test(word.before)) return { end: at, next: at }
+    if (/[;:]|\s-\s*$/.test(previous.after) || /^-\s/.test(word.before)) return { end: at, next: at }
     const hasComma = previous.after.includes(",")
     if (/^(?:because|although|though|which|whereas)$/.test(word.lower) || (word.lower === "so" && hasComma))
       return { end: at, next: at + 1 }

@@ -82,7 +82,7 @@ export const occasionIn = (
   const own = known.filter((date) => statement.includes(date.text))
   const clause = { subject: { type: "speaker" }, predicate: statement, words: [], tense: "future" } as const
   const scene: Scene = { clause, people, dates: own, isAsked: false }
-  const event = tidied(withoutDates(statement, own))
+  const event = tidied(withoutDates(statement.replace(/,? (?:ugh|yay|lol|phew)[.!]*$/i, ""), own))
     .replace(/ (?:is|are|will be)$/, "")
     .replace(/^there (?:is|are) /i, "")
   const noun = event.replace(movedAtEnd, "")

@@ -107,7 +107,7 @@ const completed = (text: string): string =>
   text
     .replace(/^(?=(?:really |definitely |absolutely )?not (?:a (?:big |huge )?fan of|into|keen on)\b)/i, "I am ")
     .replace(
-      /^(name|age|city|job|occupation|email|e-mail|phone|birthday|employer|company|nationality|hometown|allergies|pronouns): ?(?=\S)/i,
+      /^(name|age|city|job|occupation|email|e-mail|(?:new )?(?:phone|number|phone number)|birthday|employer|company|nationality|hometown|allergies|pronouns): ?(?=\S)/i,
       (_, field: string) => stated(field)
     )
     .replace(/^favorite (?=[\w ]{1,30} (?:is|are|has to be)\b)/i, "My favorite ")

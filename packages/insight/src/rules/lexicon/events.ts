@@ -34,7 +34,7 @@ export const occasions =
 export const habits = `every|each|daily|weekly|monthly|yearly|annually|usually|always|(?:once|twice|\\w+ times) an? (?:day|week|month|year)|\\w+days|weekends|mornings|evenings`
 
 /** Stays true after the day: facts tell it. */
-export const lasting = `(?:{have} )?(?:just )?(?:moved (?:to|in|into|out|from|here|back)|quit|left my|left the|lost my job|lost the job|retired|bought|sold|adopted|gave up|stopped|switched|resigned|{was} born|{was} diagnosed|got (?:engaged|married|divorced|laid|fired|promoted)|{was} (?:laid|fired|promoted|hired)|started (?:a new|my new|an?) (?:\\w+ )?(?:job|role|position)|used to|live|lives|lived|work|works|worked|broke (?:my|her|his|up)|died|passed away|became|turned|own|owns|speak|love|like|hate|prefer)`
+export const lasting = `(?:{have} )?(?:just )?(?:moved (?:to|in|into|out|from|here|back)|quit|left my|left the|lost my job|lost the job|retired|bought|sold|adopted|gave up|stopped|switched|resigned|{was} born|{was} diagnosed|got (?:engaged|married|divorced|laid|fired|promoted)|{was} (?:laid|fired|promoted|hired)|started (?:at|with|as|working)|started (?:a new|my new|an?) (?:\\w+ )?(?:job|role|position)|used to|live|lives|lived|work|works|worked|broke (?:my|her|his|up)|died|passed away|became|turned|own|owns|speak|love|like|hate|prefer)`
 
 /** Leads of plans. */
 export const plans = `(?:will|shall) (?:be )?|{be} (?:going|planning|about|set|due|scheduled|supposed|booked|hoping|expecting) (?:to|on|of|for) |plans? (?:to|on) |have to |has to |need to |needs to |want to |wants to `

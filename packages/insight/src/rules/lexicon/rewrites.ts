@@ -62,6 +62,7 @@ export const rewrites: ReadonlyArray<Rewrite> = [
   ),
   rewrite("\\b(?:I am|we are) renting\\b", "I rent", "I'm renting a flat.", "I was renting a flat."),
   rewrite("\\bI co-own\\b", "I own", "I co-own a bike shop.", "I own a bike shop."),
+  rewrite("\\bI do not do (?={food}\\b)", "I do not eat ", "I don't do dairy.", "I don't do mornings."),
   rewrite("^they (?:have )?laid me off\\b", "I was laid off", "They laid me off.", "They laid the table."),
   rewrite("^they (?:have )?(promoted|hired|fired) me\\b", "I was $1", "They promoted me.", "They promoted him."),
   rewrite(

@@ -6,7 +6,7 @@ import { phrases } from "./wordSet.ts"
 
 export const interjections = phrases(String.raw`
   oh / well / so / ok(?:ay)? / hey / hi / hello / hiya / kia ora / hei / hej / hallo / hola / bonjour / ciao / servus
-  moin / g'day / howdy / namaste / yes / yeah / yep / yup / sure / no / nope / nah / right / alright / ah / aha / hmm+
+  moin / g'day / howdy / namaste / yes / yeah / yep / yup / sure / no(?! longer| more| one) / nope / nah / right / alright / ah / aha / hmm+
   um+ / uh / great / thanks / thank you / thx / cool / nice / good (?:morning|evening|afternoon) / anyway / also
   plus / and / but / actually / honestly / btw / fyi / look / listen / sorry / wait / ha(?:ha)* / lol / technically
   now / mostly / update / correction / fun fact / quick update / small correction / good news / bad news / great news
