@@ -66,9 +66,17 @@ const subjectFirst = (words: ReadonlyArray<Word>, people: People): ReadonlyArray
   // `the painting that I finished`: part of a noun.
   if (dependents.has(words[start - 1]?.lower ?? "")) return []
   const lead = words.slice(isScene ? 0 : from, start).filter(({ lower }) => !adverbs.test(lower) && !joints.test(lower))
-  const isForeign = ({ lower }: Word) => /^(?:that|who|which|he|she|they|it|this|thanks|you|your|not)$/.test(lower)
-  if (!isScene && (!settings.has(lead[0]?.lower ?? "") || lead.some((word) => isVerb(word) || isForeign(word))))
-    return words.slice(start)
+  const isForeign = ({ lower }: Word) => /^(?:that|who|which|he|she|they|it|this|thanks|me|you|your|not)$/.test(lower)
+  const isOther = lead.some((word) => isVerb(word) || isForeign(word))
+  // `it reminds me of the times I had`: no clause of its own.
+  if (
+    !isScene &&
+    isOther &&
+    !/[,;:-]/.test(words[start - 1]?.after ?? "") &&
+    !joints.test(words[start - 1]?.lower ?? "")
+  )
+    return []
+  if (!isScene && (isOther || !settings.has(lead[0]?.lower ?? ""))) return words.slice(start)
   const { end } = clauseEnd(words, start + 1, people)
   const moved = lead.map((word) => ({
     ...word,

@@ -86,7 +86,9 @@ const attributeOf = (
     /^(?:is|are|was|were|has been|has always been|will be|changed to|is now|became) (?:now |actually |currently )?(.+)$/.exec(
       predicate
     )?.[1]
-  if (value === undefined) return undefined
+  // `my job was a bummer`: of the past, and mostly a judgement.
+  if (value === undefined || (/^(?:was|were) /.test(predicate) && !/^(?:birth|anniversary)/.test(noun)))
+    return undefined
   if (/^(?:real |full |first |actual |legal |given )?name$/.test(noun)) {
     const name = new RegExp(`^(?:not \\S+ but )?(${nameWord}(?: ${nameWord}){0,2})`, "u").exec(value)?.[1]
     return name === undefined ? undefined : [nameFinding(scene, name)]

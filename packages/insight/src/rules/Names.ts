@@ -33,18 +33,21 @@ const swappedBack = new RegExp(
 )
 
 export const learnNames = (turns: ReadonlyArray<Turn>, people: People): void => {
+  let isFirst = people.speakerName === undefined
   for (const { content, name, role } of turns) {
     if (role !== "user" || name !== undefined) continue
     for (const sentence of messageText(content).sentences) {
       if (startsRolePlay(writtenOut(sentence))) return
       if (!/\b(?:name|call|here|speaking|this is|i am|i'm|im|not|go by)\b/i.test(sentence)) continue
-      const known = nameIn(writtenOut(sentence), people.speakerName)
+      const known = nameIn(writtenOut(sentence), people.speakerName, isFirst)
       if (known !== undefined) people.speakerName = known
     }
+    isFirst = false
   }
 }
 
-const nameIn = (sentence: string, current: string | undefined): string | undefined => {
+/** `Looky here`: what no dictionary calls a name introduces somebody in the first message only. */
+const nameIn = (sentence: string, current: string | undefined, isFirst: boolean): string | undefined => {
   const call = calledName(sentence)
   if (call !== undefined) return current ?? call
   const verdict = gate(sentence)
@@ -52,11 +55,13 @@ const nameIn = (sentence: string, current: string | undefined): string | undefin
   const { text } = verdict
   const swap = swapOf(text)
   if (swap !== undefined && swap.wrong === current) return swap.right
-  const direct = told.exec(text)?.[1] ?? hereName(text)
+  const direct = told.exec(text)?.[1] ?? (isFirst || isOfPerson(wordsOf(text)) ? hereName(text) : undefined)
   if (direct !== undefined) return direct
   const predicate = /(?:^|, |\band )I ((?:am|go by) \p{Lu}.*|changed my name.*)$/u.exec(text)?.[1]
   return predicate === undefined ? undefined : ownName(predicate, { words: wordsOf(text) })
 }
+
+const isOfPerson = (words: ReadonlyArray<Word>): boolean => words.some(({ tags }) => tags.has("Person"))
 
 const calledName = (text: string): string | undefined => {
   const found = called.exec(text)?.[1]
@@ -93,8 +98,8 @@ export const correctedName = (text: string, people: People): Finding | undefined
 
 /** `call me Al`, `Bob here`. */
 export const nameFragment = (text: string, words: ReadonlyArray<Word>, people: People): Finding | undefined => {
-  const isSure = words.some(({ tags }) => tags.has("Person")) || /\b(?:here|name|speaking)\b/i.test(text)
-  const found = calledName(text) ?? (isSure ? hereName(text) : undefined)
+  const introduced = hereName(text)
+  const found = calledName(text) ?? (isOfPerson(words) || introduced === people.speakerName ? introduced : undefined)
   if (found === undefined) return undefined
   people.speakerName = found
   return speakerNamed(found, "nameFragment")

@@ -9,6 +9,7 @@ import {
   bareWords,
   emptyObjects,
   generals,
+  openEnds,
   participles,
   passing,
   pointers,
@@ -24,6 +25,7 @@ const preferenceWordsMax = 8
 export const passesGate = (finding: Finding): boolean => {
   const words = wordsOf(finding.text)
   if (words.length > wordsMax || words.some(isPointer)) return false
+  if (openEnds.has(words.at(-1)?.lower ?? "")) return false
   if (
     /[;!?]|:\D|(?<!\b(?:Dr|Mr|Mrs|Ms|Prof|St|\p{Lu}))\.\s\p{Lu}|\s-\s|QUOTATION/u.test(finding.text) ||
     relative.test(finding.text)

@@ -106,6 +106,8 @@ const loverOf = (scene: Scene): ReadonlyArray<Finding> | undefined => {
 const objectOf = (text: string): string | undefined => {
   const object = text
     .replace(tail, "")
+    // `sci-fi movies, the effects are so cool`
+    .replace(/, [^,]*\b(?:is|are|was|were|has|have|can|will|am)\b.*$/, "")
     .replace(/^(?:to (?!the\b|my\b)|for |of |really |all the |all of the )/i, "")
     .replace(/^(?:it when) /, "when ")
     .replace(/[\s,.;:!-]+$/, "")

@@ -22,10 +22,11 @@ export const conjugated = (predicate: string, isPlural: boolean): string => {
     /^(?:(?:no longer|never|always|rarely|often|usually|hardly ever|seldom|sometimes|hardly|only|still|also) )+/i.exec(
       predicate
     )?.[0] ?? ""
-  const [verb = "", ...rest] = predicate.slice(lead.length).split(" ")
-  const lower = verb.toLowerCase()
+  const [first = "", ...rest] = predicate.slice(lead.length).split(" ")
+  const mark = /[,;]$/.exec(first)?.[0] ?? ""
+  const lower = first.slice(0, first.length - mark.length).toLowerCase()
   const form = isPlural ? (irregularPlurals[lower] ?? lower) : (irregulars[lower] ?? thirdForm(lower, rest))
-  return `${lead}${[form, ...rest].join(" ")}`
+  return `${lead}${[`${form}${mark}`, ...rest].join(" ")}`
 }
 
 const irregulars: Readonly<Record<string, string>> = {

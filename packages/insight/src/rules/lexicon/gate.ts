@@ -43,7 +43,7 @@ export const subordinators = wordSet(`
 export const passing = wordSet(`
   today tonight tomorrow yesterday lately recently now currently soon later moment
   tired sick hungry busy late sad happy glad sorry excited nervous stressed sure ready done thankful grateful proud
-  blessed lucky amazing awesome great wonderful tough hard
+  pumped psyched thrilled stoked hyped blessed lucky amazing awesome great wonderful tough hard
 `)
 
 /** Past forms that stand behind a noun. */
@@ -55,4 +55,9 @@ export const participles = wordSet(`
 /** Finite by themselves. */
 export const auxiliaries = wordSet(
   "am is are was were has have had does did do will can would could should may might must i we"
+)
+
+/** Behind these something was left out. */
+export const openEnds = wordSet(
+  "more few lot some one ones another of to at for with from by about into the an my our and or"
 )

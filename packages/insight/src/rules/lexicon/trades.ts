@@ -12,7 +12,7 @@ export const trades = wordSet(`
 
 /** End like an occupation and are none. */
 export const noTrades = wordSet(`
-  lover owner brother mother father beginner member loser believer parent cancer smoker drinker reader eater sleeper
+  lover hiker expert newbie owner brother mother father beginner member loser believer parent cancer smoker drinker reader eater sleeper
   person gamer foodie user customer newcomer winner stranger number reminder matter blocker better supporter helper
   realist optimist pessimist perfectionist factor mirror honor color error elephant giant important significant great
   challenger wonder disaster master monster partner sister-in-law chapter center order power filter character finisher
