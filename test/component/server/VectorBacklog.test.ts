@@ -106,7 +106,7 @@ describe("re-embedding", () => {
 
       const first = await serverOf(directory, older)
       await store(first, 0, count)
-      expect(await progress(first)).toMatchObject({ model: older, pending: 0 })
+      expect((await progressUntil(first, ({ pending }) => pending === 0)).model).toBe(older)
       expect(await first.stop()).toBe(0)
       expect(vectorsIn(directory)).toEqual({ byModel: { [older]: count }, missing: 0 })
 
