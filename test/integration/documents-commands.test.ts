@@ -23,7 +23,7 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
     /"answer":"[^"]*Oslo[^"]*"[^]*"grounded":true/,
     /"name":"contact"[^]*"uniqueOn":\["email"\]/,
     /Alice lives in Seattle/,
-    /3 memories of operator exported[^]*3 were there already/
+    /4 memories of operator exported[^]*4 were there already/
   ],
   "packages/server/docs/operations.md": [
     /ok +write[^]*ok +search/,
