@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { beforeAll, describe, expect, it } from "vitest"
-import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { mcpCaller } from "../support/McpCalls.ts"
 import { ModelServer } from "../support/ModelServer.ts"
 import { answer, status } from "../support/ModelServerReplies.ts"
@@ -151,6 +151,47 @@ describe("a conversation", () => {
     expect((await server.call("POST", "/admin/import", { ...operator, body })).body.imported).toBe(records.length)
     const again = (await calls.post("/v1/memories", { agentId: "moved", conversation: talk })).body
     expect(again.messages).toEqual({ stored: 0, known: 2 })
+  })
+
+  it("is searched with all else, alone, or not at all; a map leaves its messages out unless asked", async () => {
+    await remember("include", talk)
+    await alice.create("include", [fact("Ben", "Ben repairs bassoons")])
+    const kinds = async (rest: Record<string, string>) => {
+      const found = await alice.search({ query: "bassoon", agentId: "include", ...rest })
+      return [...new Set(found.map(({ kind }) => kind))].toSorted()
+    }
+    expect(await kinds({})).toContain("conversation_message")
+    expect(await kinds({ include: "all" })).toEqual(await kinds({}))
+    expect(await kinds({ include: "messages" })).toEqual(["conversation_message"])
+    expect(await kinds({ include: "extracted" })).toEqual(["factual_memory"])
+    const list = await alice.call("GET", "/v1/memories?agentId=include&include=extracted")
+    expect(list.body.memories.map(({ kind }: Json) => kind)).not.toContain("conversation_message")
+    const drawn = async (include?: string) => {
+      const query = new URLSearchParams({
+        query: "bassoon",
+        agentId: "include",
+        mode: "map",
+        ...(include && { include })
+      })
+      return JSON.stringify((await alice.call("GET", `/v1/memories/search?${query}`)).body)
+    }
+    expect(await drawn()).not.toContain("My brother Ben")
+    expect(await drawn("all")).toContain("My brother Ben")
+  })
+
+  it("is shown to an agent as lines of at most 300 characters, which memory_get completes", async () => {
+    const long = `${"The bassoon is old. ".repeat(60)}`
+    await remember("lines", [talk[0]!, { role: "assistant", content: long, sentAt: "2026-01-05T08:00:00Z" }])
+    const mcp = await mcpCaller(server, alice.key)
+    const search = async (include: string) =>
+      (await mcp.call("memory_search", { query: "bassoon", agentId: "lines", include })).json.memories
+    const lines = await search("messages")
+    const messages: ReadonlyArray<string> = lines.map(({ message }: Json) => message)
+    expect(messages).toContain("Alice (2026-01-02): My brother Ben plays the bassoon.")
+    const cut = lines.find(({ message }: Json) => message.startsWith("assistant (2026-01-05): "))
+    expect([cut.message.length, cut.data]).toEqual([300, undefined])
+    expect((await mcp.call("memory_get", { id: cut.id })).json.memories[0].data.text).toBe(long)
+    for (const { kind } of await search("extracted")) expect(kind).not.toBe("conversation_message")
   })
 
   it("is remembered by the MCP tool as well", async () => {

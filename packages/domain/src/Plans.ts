@@ -4,6 +4,9 @@
  */
 import type { Identity, Plan } from "./Account.ts"
 
+/** So many messages of conversations count as one memory, rounded up by account. */
+export const messagesPerMemory = 4
+
 export interface PlanTerms {
   readonly memoriesIncluded: number | undefined
   /** Days after which the daily job removes a memory that is not insured. */

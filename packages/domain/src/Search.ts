@@ -19,12 +19,15 @@ export interface MemoryFilter {
   readonly eventFrom?: number | undefined
   readonly eventTo?: number | undefined
   readonly includeSuperseded?: boolean | undefined
+  /** Messages of conversations, everything else, or all (default). */
+  readonly include?: typeof Include.Type | undefined
   /** Only memories without a subject; an absent `subjectId` alone does not restrict. */
   readonly hasNoSubject?: boolean | undefined
   /** Beside all of the above, at least one of these must let it through: the scopes of grants. */
   readonly anyOf?: ReadonlyArray<MemoryFilter> | undefined
 }
 
+export const Include = Schema.Literals(["messages", "extracted", "all"])
 export const Scope = Schema.Literals(["own", "shared", "all"])
 export const SearchMode = Schema.Literals(["llm", "answer", "map", "raw"])
 
@@ -91,7 +94,15 @@ const filterParameters = {
   ),
   eventDateFrom: Schema.optionalKey(IsoInstant.annotate({ description: "Lower bound on context.when, inclusive." })),
   eventDateTo: Schema.optionalKey(IsoInstant.annotate({ description: "Upper bound on context.when, inclusive." })),
-  includeSuperseded: Schema.optionalKey(Schema.Boolean.annotate({ description: "Also older versions; default false." }))
+  includeSuperseded: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "Also older versions; default false." })
+  ),
+  include: Schema.optionalKey(
+    Include.annotate({
+      description:
+        "`messages`: only messages of conversations, word for word; `extracted`: only what is no message; `all`: both, the default except in mode `map`, whose default is `extracted`."
+    })
+  )
 }
 
 /** Filters as they stand in a URL: tags in one string, bounds of event time in ISO 8601. */
@@ -161,7 +172,11 @@ export const BatchSearch = Schema.Struct({
     Schema.Struct({
       query: QueryText,
       filters: Schema.optionalKey(
-        Schema.Struct({ ...bodyFilters, includeSuperseded: Schema.optionalKey(Schema.Boolean) })
+        Schema.Struct({
+          ...bodyFilters,
+          includeSuperseded: Schema.optionalKey(Schema.Boolean),
+          include: Schema.optionalKey(Include)
+        })
       ),
       limit: Schema.optionalKey(ResultLimit)
     })

@@ -108,6 +108,8 @@ export interface CensusOptions {
 export interface NamespaceCensus {
   /** Created by `atMillis` and not expired then. */
   readonly live: number
+  /** Of `live`, messages of conversations. */
+  readonly liveMessages: number
   /** Of `live`, those created before `createdBefore`. */
   readonly liveBefore: number
   /** Expired at `atMillis`, and not swept yet. */

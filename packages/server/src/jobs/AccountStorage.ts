@@ -13,7 +13,7 @@ import type { Account, Plan } from "@muniment/domain/Account"
 import { type MicroCredits, storageMicroCreditsPerMemoryDay } from "@muniment/domain/Money"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
 import type { JobReport } from "@muniment/domain/Operations"
-import type { PlanTerms } from "@muniment/domain/Plans"
+import { messagesPerMemory, type PlanTerms } from "@muniment/domain/Plans"
 import type { PortionedRemoval } from "@muniment/engine/namespace/Commands"
 import type { CommandError } from "@muniment/engine/namespace/toClientError"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -234,7 +234,11 @@ const boundsOf = ({ retentionDays = Infinity }: PlanTerms, day: string) => {
 const sum = (counted: ReadonlyArray<Counted>, of: (census: NamespaceCensus) => number): number =>
   counted.reduce((total, { census }) => total + of(census), 0)
 
-const liveIn = (counted: ReadonlyArray<Counted>): number => sum(counted, ({ live }) => live)
+/** Live memories as plans and prices count them. */
+const liveIn = (counted: ReadonlyArray<Counted>): number => {
+  const messages = sum(counted, ({ liveMessages }) => liveMessages)
+  return sum(counted, ({ live }) => live) - messages + Math.ceil(messages / messagesPerMemory)
+}
 
 /** The effect's value; undefined, and a problem noted, if the namespace cannot be used. */
 const notingProblem = <A>(

@@ -66,10 +66,12 @@ export const searchQuery = Effect.fnUntraced(function* (
   switch (mode) {
     case "answer":
       return { ...base, limit: limit ?? Limits.answerEvidenceDefault } satisfies SearchQuery
+    // Messages would be nearly all of a map.
     case "map": {
       const drawn = Math.max(limit ?? 0, Limits.mapMemoriesDefault)
       return {
         ...base,
+        filter: { ...filter, include: filter.include ?? (filter.kind === undefined ? "extracted" : undefined) },
         limit: drawn,
         candidates: Math.max(drawn, Limits.searchCandidatesMax)
       } satisfies SearchQuery
@@ -124,7 +126,8 @@ export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParamet
     tags,
     eventFrom: query.eventDateFrom === undefined ? undefined : Date.parse(query.eventDateFrom),
     eventTo: query.eventDateTo === undefined ? undefined : endOf(query.eventDateTo),
-    includeSuperseded: query.includeSuperseded
+    includeSuperseded: query.includeSuperseded,
+    include: query.include
     // Every filter but those that no request names.
   } satisfies Record<Exclude<keyof MemoryFilter, "anyOf" | "hasNoSubject">, unknown> & MemoryFilter
 })

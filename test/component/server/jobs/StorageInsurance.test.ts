@@ -16,7 +16,7 @@ import { Ledger } from "@muniment/control/credits/Ledger"
 import { checkLedger } from "@muniment/control/LedgerCheck"
 import type { AccountDay } from "@muniment/server/jobs/AccountStorage"
 import { StorageInsurance } from "@muniment/server/jobs/StorageInsurance"
-import { StoreProbe } from "../../../support/EngineFixtures.ts"
+import { messageRecord, newMemory, StoreProbe } from "../../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import {
   balanceOf,
@@ -248,6 +248,25 @@ describe("other plans", () => {
         const insurance = yield* StorageInsurance
         expect(yield* insurance.insuredUntil(starter)).toBeUndefined()
         yield* proof
+      }),
+      { plans: few }
+    )
+  )
+
+  it.effect("count four messages of conversations as a memory, rounded up by account", () =>
+    world(
+      Effect.gen(function* () {
+        const starter = yield* makeAccount("starter", "starter")
+        const message = (number: number) => {
+          const record = messageRecord(number, `message ${number}`, { createdAt: noon })
+          return newMemory(record, undefined)
+        }
+        yield* store(starter, [memory(1, noon), memory(2, noon), message(3), message(4), message(5)])
+        yield* store(starter, [message(6), message(7)], "other")
+        yield* TestClock.setTime(moment(1))
+        const [day] = (yield* run).days
+        // Two memories and five messages, of which two are included.
+        expect(day!.accounts).toMatchObject([{ live: 4, meteredMicro: 2 * price }])
       }),
       { plans: few }
     )

@@ -11,6 +11,7 @@ const everyFilter: Required<MemoryFilter> = {
   eventFrom: 0,
   eventTo: 1,
   includeSuperseded: true,
+  include: "messages",
   hasNoSubject: true,
   anyOf: [{}]
 }

@@ -6,6 +6,7 @@
  * is removed, the older one is latest again (contract: Schemas). The version chain is derived from the order of
  * insertion and not stored, so it cannot disagree with the rows.
  */
+import { conversationMessageKind } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { Limits } from "@muniment/domain/Limits"
 import { Bitmap } from "../../bitmap/Bitmap.ts"
@@ -233,7 +234,7 @@ export class MemoryTable {
   /** The memories that match a filter and the further passages of these, as a new bitmap. */
   searchable(filter: MemoryFilter): Bitmap {
     const { agentId: _agentId, includeSuperseded, hasNoSubject, tags, anyOf, eventFrom, eventTo, ...rest } = filter
-    const { kind, subjectId, threadId, ...unknown } = rest
+    const { include = "all", kind, subjectId, threadId, ...unknown } = rest
     requireNone(unknown)
     let bitmap = (includeSuperseded === true ? this.#live : this.#latest).clone()
     const exact: ReadonlyArray<readonly [string | undefined, ReadonlyMap<string | undefined, SlotSet>]> = [
@@ -243,6 +244,12 @@ export class MemoryTable {
     ]
     for (const [value, sets] of exact) {
       if (value !== undefined) bitmap = sets.get(value)?.restrict(bitmap) ?? new Bitmap()
+    }
+    if (include !== "all") {
+      const messages = new Bitmap()
+      this.#kinds.get(conversationMessageKind)?.unite(messages)
+      if (include === "messages") bitmap.and(messages)
+      else bitmap.andNot(messages)
     }
     if (hasNoSubject === true) bitmap = this.#subjects.get(undefined)?.restrict(bitmap) ?? new Bitmap()
     if (tags !== undefined) {

@@ -6,6 +6,7 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
+import { conversationMessageKind } from "@muniment/domain/Memory"
 import { Database } from "@muniment/sqlite/Database"
 import { NewerDatabase } from "@muniment/sqlite/Migrate"
 import { requireOwner } from "./namespaceMeta.ts"
@@ -34,7 +35,7 @@ export const takeCensus = Effect.fn("NamespaceStore.census")(function* (
 
 const nothing = { createdBefore: -Infinity, expiredBy: -Infinity }
 
-const emptyCensus: NamespaceCensus = { live: 0, liveBefore: 0, expired: 0, turnsBefore: 0 }
+const emptyCensus: NamespaceCensus = { live: 0, liveMessages: 0, liveBefore: 0, expired: 0, turnsBefore: 0 }
 
 const countRows = Effect.fnUntraced(function* (database: Database, key: NamespaceKey, options: CensusOptions) {
   const slots = yield* guarded(() => slotsOf(database, key))
@@ -44,6 +45,7 @@ const countRows = Effect.fnUntraced(function* (database: Database, key: Namespac
   for (let from = 0; from < slots; from += countedPerTurn) {
     const row = yield* guarded(() => database.prepare(censusSql).get(from, from + countedPerTurn, ...bounds))
     census.live += Number(row?.["live"])
+    census.liveMessages += Number(row?.["live_messages"])
     census.liveBefore += Number(row?.["live_before"])
     census.expired += Number(row?.["expired"])
     yield* Effect.yieldNow
@@ -72,6 +74,7 @@ const turnsSql = `SELECT (SELECT count(*) FROM conversation_turn WHERE created_a
 const isLive = "created_at <= ?3 AND (expires_at IS NULL OR expires_at > ?3)"
 const censusSql = `SELECT
     count(*) FILTER (WHERE ${isLive}) AS live,
+    count(*) FILTER (WHERE ${isLive} AND kind = '${conversationMessageKind}') AS live_messages,
     count(*) FILTER (WHERE ${isLive} AND created_at < ?4) AS live_before,
     count(*) FILTER (WHERE expires_at <= ?3) AS expired
   FROM memory WHERE slot >= ?1 AND slot < ?2
