@@ -22,6 +22,7 @@ import type { PassageRow } from "../store/MemoryRow.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import { memoryUnits } from "../text/MemoryText.ts"
+import { cutsOf } from "../text/Passages.ts"
 
 export class Draft {
   /** When the group is planned: the reference time for expiry. */
@@ -206,8 +207,7 @@ export class Draft {
   patch(slot: number, record: MemoryRecord): void {
     this.#replacesTags = true
     const passages = this.#passagesAt(slot)
-    const [next] = passages
-    const [first, ...others] = memoryUnits(record, next && [{ start: 0, end: next.start }, ...passages])
+    const [first, ...others] = memoryUnits(record, cutsOf(passages))
     this.#add({ _tag: "Patch", slot, record, columns: first.columns })
     for (const [at, passage] of passages.entries())
       this.#add({ _tag: "Reindex", slot: passage.slot, columns: others[at]!.columns })

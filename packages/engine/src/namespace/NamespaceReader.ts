@@ -15,6 +15,7 @@ import type { ScoredQuery } from "../ranking/Evidence.ts"
 import { isMatching, newerFirst, rank } from "../ranking/Fusion.ts"
 import type { LexicalScores } from "../ranking/LexicalIndex.ts"
 import type { MemoryVector } from "../store/Commit.ts"
+import { cutsOf } from "../text/Passages.ts"
 import type { MemoryRow } from "../store/MemoryRow.ts"
 import type { ConversationContext, ConversationScope, StoredMessages, ScopedReading } from "../store/Conversations.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
@@ -194,14 +195,16 @@ export class NamespaceReader {
     }))
   }
 
-  /** Records that lack a vector of `model`, their own or a passage's, from `afterSlot` on. */
+  /** Records that lack a vector of `model`, their own or a passage's, from `afterSlot` on, with the passages to embed. */
   withoutVector(model: string, afterSlot: number, limit: number) {
     const { table, vectors } = this.#state
     const isWanted = ({ slot }: MemoryRow) =>
       slot > afterSlot &&
       (vectors.modelOf(slot) !== model ||
         table.passagesOf(slot).some((passage) => vectors.modelOf(passage.slot) !== model))
-    return this.#store.records(table.slotsWhere(isWanted, limit))
+    return Effect.map(this.#store.records(table.slotsWhere(isWanted, limit)), (found) =>
+      found.map(({ record, slot }) => ({ slot, record, passages: cutsOf(table.passagesOf(slot)) }))
+    )
   }
 
   countWithoutVector(model: string): Effect.Effect<number, StoreError> {
@@ -306,6 +309,6 @@ export class NamespaceReader {
 const passageAt = (table: MemoryTable, slot: number): FoundPassage | undefined => {
   const found = table.passage(slot)
   if (found !== undefined) return found
-  const [next] = table.passagesOf(slot)
-  return next && { start: 0, end: next.start, traits: table.row(slot)?.message?.traits ?? 0 }
+  const [first] = cutsOf(table.passagesOf(slot)) ?? []
+  return first && { ...first, traits: table.row(slot)?.message?.traits ?? 0 }
 }

@@ -1,6 +1,9 @@
 /**
  * Cuts a long text into passages: units of the index with words and a vector of their own. Passages follow each other
  * without gap or overlap, so the first ones end where the next begin.
+ *
+ * The places of cuts depend on this file and on the sentence rules of the running Node. So they are stored, and a
+ * message that is stored keeps its cuts (`cutsOf`) until its text is replaced.
  */
 import { Limits } from "@muniment/domain/Limits"
 
@@ -26,6 +29,12 @@ export const passagesOf = (
   }
   const [head = first, ...tail] = starts.map((start, at) => ({ start, end: starts[at + 1] ?? text.length }))
   return [head, ...tail]
+}
+
+/** All passages of a stored message from those after its first; undefined for a message of one passage. */
+export const cutsOf = (further: ReadonlyArray<Passage>): ReadonlyArray<Passage> | undefined => {
+  const [next] = further
+  return next && [{ start: 0, end: next.start }, ...further]
 }
 
 /** Where a sentence without end is cut: after the last white space that fits, never within a surrogate pair. */

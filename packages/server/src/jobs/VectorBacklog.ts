@@ -180,7 +180,7 @@ const embedBatch = Effect.fn("VectorBacklog.batch")(function* (
     reader.withoutVector(target, afterSlot, Limits.embedBackfillBatch)
   )
   if (found.length === 0) return undefined
-  const texts = firstTexts(found.map(({ record }) => denseTexts(record)))
+  const texts = firstTexts(found.map(({ passages, record }) => denseTexts(record, passages)))
   const vectors = vectorsOf(target, texts, yield* embedder.embedPassages(texts.flat(), target, "backlog"))
   const stored = yield* host.ask(key, {
     _tag: "StoreVectors",

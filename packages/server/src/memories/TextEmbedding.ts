@@ -81,7 +81,7 @@ const make = Effect.gen(function* () {
     const none = records.map(() => undefined)
     if (model === undefined || records.length === 0 || wait === "never") return none
     const { queuedPassages } = yield* embedder.status
-    const texts = records.map(denseTexts)
+    const texts = records.map((record) => denseTexts(record))
     const isSmall = queuedPassages + texts.flat().length <= Limits.vectorWaitTextsMax
     if (wait === "briefly" && !isSmall) return none
     const vectors = embedder.embedPassages(texts.flat(), model).pipe(

@@ -79,6 +79,7 @@ describe("the units of a long message", () => {
       { start: 0, end: 5 },
       { start: 5, end: 30 }
     ])
+    expect(denseTexts(message, [{ start: 0, end: 5 }])).toEqual(["Ann: I mov"])
     expect([first.columns.main, second?.columns.main, others]).toEqual([
       tokenize("I mov"),
       tokenize("ed to Rome. Nothing else"),
