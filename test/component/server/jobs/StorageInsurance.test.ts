@@ -263,8 +263,7 @@ describe("other plans", () => {
         }
         yield* store(starter, [memory(1, noon), memory(2, noon), message(3), message(4), message(5)])
         yield* store(starter, [message(6), message(7)], "other")
-        yield* TestClock.setTime(moment(1))
-        const [day] = (yield* run).days
+        const [day] = (yield* dryRun).days
         // Two memories and five messages, of which two are included.
         expect(day!.accounts).toMatchObject([{ live: 4, meteredMicro: 2 * price }])
       }),
