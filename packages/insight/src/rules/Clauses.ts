@@ -67,7 +67,9 @@ const subjectFirst = (words: ReadonlyArray<Word>, people: People): ReadonlyArray
   if (dependents.has(words[start - 1]?.lower ?? "")) return []
   const lead = words.slice(isScene ? 0 : from, start).filter(({ lower }) => !adverbs.test(lower) && !joints.test(lower))
   const isForeign = ({ lower }: Word) => /^(?:that|who|which|he|she|they|it|this|thanks|me|you|your|not)$/.test(lower)
-  const isOther = lead.some((word) => isVerb(word) || isForeign(word))
+  // `last week my partner and I`: who else it was stays out.
+  const isShared = words[start - 1]?.lower === "and"
+  const isOther = isShared || lead.some((word) => isVerb(word) || isForeign(word))
   // `it reminds me of the times I had`: no clause of its own.
   if (
     !isScene &&

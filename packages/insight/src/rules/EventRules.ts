@@ -80,6 +80,9 @@ export const occasionIn = (
   if (!isAhead || habit.test(statement) || statement.split(" ").length > occasionWordsMax) return undefined
   if (!happening.test(statement) && !fragment.test(statement)) return undefined
   const own = known.filter((date) => statement.includes(date.text))
+  // `Friday night's game was nice`: nothing that is to come.
+  if (own.some(({ text: day }) => statement.includes(`${day}'s`)) || /\b(?:was|were)\b/.test(statement))
+    return undefined
   const clause = { subject: { type: "speaker" }, predicate: statement, words: [], tense: "future" } as const
   const scene: Scene = { clause, people, dates: own, isAsked: false }
   const event = tidied(withoutDates(statement.replace(/,? (?:ugh|yay|lol|phew)[.!]*$/i, ""), own))

@@ -86,6 +86,7 @@ const attributeOf = (
     /^(?:is|are|was|were|has been|has always been|will be|changed to|is now|became) (?:now |actually |currently )?(.+)$/.exec(
       predicate
     )?.[1]
+  if (value !== undefined && /^the (?:best|worst)\b/.test(value)) return undefined
   // `my job was a bummer`: of the past, and mostly a judgement.
   if (value === undefined || (/^(?:was|were) /.test(predicate) && !/^(?:birth|anniversary)/.test(noun)))
     return undefined

@@ -18,6 +18,9 @@ export const relationFindings = (text: string, people: People): ReadonlyArray<Fi
   for (const match of text.matchAll(introduced)) {
     const [, owner, qualities = "", relation = "", called = ""] = match
     if (!isRelation(relation) || owner === undefined || notNames.test(called)) continue
+    // `my girlfriend, Toby and I`: a list.
+    const rest = text.slice(match.index + match[0].length)
+    if (match[0].includes(`${relation}, `) && /^ and I\b/.test(rest)) continue
     tell(people.mention(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)))
   }
   for (const match of text.matchAll(namedRelation)) {

@@ -8,6 +8,7 @@ import type { People } from "./People.ts"
 export const inThirdPerson = (text: string, people: People): string => {
   const inside = people.speakerInside
   return text
+    .replace(/\b(?:on|by) (?:my|our) own\b/gi, "alone")
     .replace(/\b(?:my|our)\b(?: own\b)?/gi, `${inside}'s`)
     .replace(/\b(?:mine|ours)\b/gi, `${inside}'s`)
     .replace(/\b(?:myself|ourselves)\b/gi, "themselves")

@@ -22,6 +22,8 @@ describe("the output gate", () => {
     ["words of an assistant about itself", "We push each other to improve."],
     ["a relative who is praised", "My kids are a real blessing."],
     ["a name that nobody introduced", "Max loves playing fetch."],
+    ["a judgement of the past", "My job was a bummer."],
+    ["a clause without its pronoun", "It reminds me of the good times I had at concerts last month."],
     ["greetings", "See you soon, I had fun."],
     ["a long statement", "I love how the light falls through the old windows of the church when we sing there."]
   ]
@@ -45,6 +47,7 @@ describe("the output gate", () => {
   it("takes no name from a signature in the middle, a picture or a place", () => {
     expect(briefs("Cheers, James! Thanks for the tip.")).toEqual([])
     expect(briefs("It's Seattle, I can't wait.")).toEqual([])
+    expect(briefs("I like tea.", "Looky here! I like turtles.").join()).not.toContain("Looky")
   })
 
   it("ends an object where a reason begins", () => {

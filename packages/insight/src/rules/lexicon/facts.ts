@@ -472,7 +472,7 @@ const life: ReadonlyArray<FactForm> = [
     "I'm planning ahead.",
     {
       unless:
-        "planning (?:ahead|to|on|a few|some)|doing (?!an?\\b|{practice})|to help make|working on (?:an?|the|my) (?:\\w+ )?(?:project|thing)s?$|learning an? (?:ton|lot)|growing (?:together|as)|taking notes|working on (?:it|this|that)|running (?:late|out|into)|working on (?:my(?:self)?|building|getting|being)|taking (?:care|it|some|time|the time|steps|a break|a moment|things)|playing (?:around|with|together|for|ever|online|professionally)|(?:ever since|as usual)|attending$"
+        "planning (?:ahead|to|on|a few|some)|doing (?!an?\\b|{practice})|to help make|doing an? (?:good|great)|using (?:different|various|some)|writing (?:\\w+ ){1,3}down|little trips|working on (?:an?|the|my) (?:\\w+ )?(?:project|thing)s?$|learning an? (?:ton|lot)|growing (?:together|as)|taking notes|working on (?:it|this|that)|running (?:late|out|into)|working on (?:my(?:self)?|building|getting|being)|taking (?:care|it|some|time|the time|steps|a break|a moment|things)|playing (?:around|with|together|for|ever|online|professionally)|(?:ever since|as usual)|attending$"
     }
   ),
   form(

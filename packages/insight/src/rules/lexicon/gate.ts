@@ -11,7 +11,7 @@ export const pointers = wordSet(`
 /** In what is liked: no object of a taste. */
 export const emptyObjects = wordSet(`
   trying having being doing going getting seeing knowing making taking thinking hearing looking different lot lots much more
-  many some way ways idea ideas all every any so really hope sense part
+  many some way ways idea ideas all every any so really hope sense part particular
 `)
 
 /** After `the` in what is liked: what all people mean by it. */

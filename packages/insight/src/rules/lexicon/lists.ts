@@ -44,7 +44,7 @@ export const lists: Readonly<Record<string, ReadonlyArray<string>>> = {
   medicine:
     list(`insulin, antidepressants, metformin, blood thinners, statins, [a-z]+pril, [a-z]+statin, [a-z]+oxetine, [a-z]+traline,
     [a-z]+thyroxine, [a-z]+prazole`),
-  condition: list(`allergic, intolerant, lactose intolerant, diabetic, asthmatic, colou?r-?blind, deaf, blind, dyslexic,
+  condition: list(`lactose intolerant, diabetic, asthmatic, colou?r-?blind, deaf, blind, dyslexic,
     autistic, epileptic, left-handed, right-handed, anemic, near-?sighted, short-?sighted, hard of hearing, celiac, coeliac,
     in remission, sober, in recovery, in a wheelchair, pregnant, on insulin, on medication, on antidepressants, in rehab,
     in hospital, in the hospital, in a care home, bilingual, ambidextrous`),
