@@ -14,7 +14,7 @@ import { isUser, type MemoryStatement, readStatement } from "./MemoryStatement.t
 import { type Question, readQuestion } from "./Question.ts"
 import { asksOnly, quotedSentence } from "./QuotedSentence.ts"
 import { isOfPast, slotStated } from "./SlotValue.ts"
-import { hasWrittenDate, spokenDates } from "./SpokenDate.ts"
+import { hasWrittenDate, isAhead, spokenDates } from "./SpokenDate.ts"
 import type { Evidence } from "./WrittenAnswer.ts"
 
 /** What is known of one quote. */
@@ -138,6 +138,7 @@ const isOfQuestion = (question: Question, quote: Quote, identities: Identities):
     agreement(question, quote, identities) > 0 &&
     (isMeant || isAbout(question, quote, identities)) &&
     isOfLiking(question, quote) &&
+    !(question.isWhenDone && isToCome(quote)) &&
     isOfYears(question, quote)
   )
 }
@@ -186,6 +187,12 @@ const isHeldByName = (
   const own = ownNames(statement, user)
   const names = byRelation.get(term) ?? new Set<string>()
   return speakers.has(term) || own.has(term) || [...names].some((name) => own.has(name) || terms.has(name))
+}
+
+/** All dates in its words were still to come. */
+const isToCome = ({ statement, text }: Quote): boolean => {
+  const dates = spokenDates(text, statement.speaker?.saidOn)
+  return dates.length > 0 && dates.every(isAhead) && !hasWrittenDate(text)
 }
 
 /** A year that is named is said, or the date of the memory. */

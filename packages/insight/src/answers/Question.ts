@@ -33,6 +33,8 @@ export interface Question {
   readonly isOfAsker: boolean
   /** Asks about the past: "before", "used to". */
   readonly isOfPast: boolean
+  /** "When did": what is still to come is no answer. */
+  readonly isWhenDone: boolean
 }
 
 const QUESTION_LENGTH_MAX = 2_000
@@ -63,7 +65,8 @@ export const readQuestion = (raw: string): Question => {
     isOfManner: part === "thing" && /\bhow\b/.test(lower),
     liking,
     isOfAsker,
-    isOfPast: PAST.test(lower)
+    isOfPast: PAST.test(lower),
+    isWhenDone: part === "date" && /\bwhen (?:did|was|were|has|had)\b/.test(lower)
   }
 }
 

@@ -101,6 +101,9 @@ export const spokenDates = (text: string, saidOn: string | undefined): ReadonlyA
   return found.sort((left, right) => left.index - right.index).slice(0, SPOKEN_MAX)
 }
 
+/** "Tomorrow", "next week", "in two days": not yet when it was said. */
+export const isAhead = ({ text }: SpokenDate): boolean => /^(?:tomorrow|the day after|next|in )/i.test(text)
+
 /** The text with every relative date resolved behind it. */
 export const withResolvedDates = (text: string, saidOn: string | undefined): string => {
   let read = 0

@@ -54,6 +54,12 @@ describe("an answer from messages", () => {
     expect(answer(when, plain).answer).toMatch(/^2 January 2024, Caroline: "I just went/)
   })
 
+  it("is not what was still to come when it is asked when something was done", () => {
+    const said = message("Caroline", "I am going to the support group for painters next Sunday.", { relevance: 0.99 })
+    expect(answer("When did Caroline go to the support group?", said).grounded).toBe(false)
+    expect(answer("When is Caroline going to the support group?", said).answer).toMatch(/^7 January 2024\. Caroline/)
+  })
+
   it("never has the words of another speaker than the one who was named", () => {
     const said = message("Melanie", "I went to a support group yesterday and it was powerful.", { relevance: 0.99 })
     expect(answer("When did Caroline go to the support group?", said).grounded).toBe(false)

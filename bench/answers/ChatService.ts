@@ -1,0 +1,83 @@
+/** The service under test as a chat's clients see it: a running one by URL and key, or one started here. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Limits } from "@muniment/domain/Limits"
+import type { Evidence } from "@muniment/insight/answers/WrittenAnswer"
+import { benchKey, BenchServer } from "../http/BenchServer.ts"
+import type { ChatMessage } from "./ChatSet.ts"
+
+export interface FoundHit {
+  readonly id: string
+  readonly kind: string
+  readonly data: Evidence["data"]
+  readonly context?: { readonly when?: string }
+  readonly quality: { readonly relevance: number }
+  readonly passage?: { readonly start: number; readonly end: number }
+}
+
+export interface ChatAnswer {
+  readonly answer: string
+  readonly memories: ReadonlyArray<FoundHit>
+  readonly grounded: boolean
+}
+
+export interface ChatService {
+  /** One thread for each session, in windows, until all are found by meaning. */
+  readonly store: (agentId: string, messages: ReadonlyArray<ChatMessage>) => Promise<void>
+  readonly ask: (agentId: string, question: string) => Promise<ChatAnswer>
+  /** What an answer is built from, best first. */
+  readonly find: (agentId: string, question: string) => Promise<ReadonlyArray<FoundHit>>
+  readonly stop: () => Promise<void>
+}
+
+const WINDOW = 50
+
+export const openChatService = async (url: string | undefined, key: string | undefined): Promise<ChatService> => {
+  if (url !== undefined) return serviceAt(url, key ?? benchKey, async () => {})
+  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-chats-"))
+  const server = await BenchServer.start({ dataDirectory, environment: { MUNIMENT_RATE_LIMITS: "off" } })
+  return serviceAt(`http://127.0.0.1:${server.port}`, benchKey, async () => {
+    await server.stop()
+    rmSync(dataDirectory, { recursive: true, force: true })
+  })
+}
+
+const serviceAt = (url: string, key: string, stop: () => Promise<void>): ChatService => {
+  const call = async <A>(path: string, body?: object): Promise<A> => {
+    const response = await fetch(new URL(path, url), {
+      headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { "content-type": "application/json" }) },
+      ...(body !== undefined && { method: "POST", body: JSON.stringify(body) })
+    })
+    const answer = (await response.json()) as A
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`)
+    return answer
+  }
+  const search = <A>(parameters: Readonly<Record<string, string>>): Promise<A> =>
+    call(`/v1/memories/search?${new URLSearchParams(parameters)}`)
+  return {
+    store: async (agentId, messages) => {
+      for (const [session, said] of Map.groupBy(messages, (message) => message.session)) {
+        for (let start = 0; start < said.length; start += WINDOW) {
+          const conversation = said
+            .slice(start, start + WINDOW)
+            .map(({ id, name, sentAt, text }) => ({ id, role: "user", name, content: text, sentAt }))
+          const conversationDate = conversation[0]!.sentAt.slice(0, "2023-05-08".length)
+          await call("/v1/memories", {
+            agentId,
+            threadId: `s${session}`,
+            conversation,
+            conversationDate,
+            wait: "vectors"
+          })
+        }
+      }
+    },
+    ask: (agentId, query) => search({ agentId, mode: "answer", query }),
+    find: async (agentId, query) => {
+      const limit = String(Limits.answerEvidenceDefault)
+      return (await search<{ readonly memories: ReadonlyArray<FoundHit> }>({ agentId, query, limit })).memories
+    },
+    stop
+  }
+}
