@@ -25,6 +25,8 @@ export interface Turn {
   /** Who speaks, if the request names them. */
   readonly name?: string | undefined
   readonly content: string
+  /** ISO 8601 date-time; its day, UTC, is what `tomorrow` counts from. Default: the conversation's date. */
+  readonly sentAt?: string | undefined
 }
 
 export interface ExtractionRequest {
@@ -39,7 +41,7 @@ export interface ExtractionRequest {
   readonly summary: string | undefined
   /** The name of the user, if earlier memories of the request's subject tell it. */
   readonly speakerName?: string | undefined
-  /** `YYYY-MM-DD`, UTC: reference day of relative dates (`tomorrow`). */
+  /** `YYYY-MM-DD`, UTC: reference day of relative dates (`tomorrow`) in messages without a time of their own. */
   readonly conversationDate: string
 }
 

@@ -68,6 +68,8 @@ class Reader {
   #question: string | undefined
   #sentencesRead = 0
   #plays = false
+  /** The day of the message that is read. */
+  #day: string
   /** The day spoken of last: `on the 14th` is in its month. */
   #anchor: string | undefined
 
@@ -75,6 +77,7 @@ class Reader {
     this.#task = task
     this.#unnamed = people
     this.#people = people
+    this.#day = task.conversationDate
     this.#question = lastQuestion(task.context.at(-1))
   }
 
@@ -82,6 +85,7 @@ class Reader {
     const question = this.#question
     this.#question = lastQuestion(turn)
     if (turn.role !== "user") return
+    this.#begin(dayOf(turn) ?? this.#task.conversationDate)
     this.#people = this.#speaking(turn)
     const { omitted, sentences } = messageText(turn.content)
     for (const message of omitted) this.#drop("unsupported", message, source)
@@ -91,6 +95,11 @@ class Reader {
     sentences.forEach((sentence, at) => {
       if (at > 0 || answer === undefined) this.#sentence(at > 0 && at === last ? signed(sentence) : sentence, source)
     })
+  }
+
+  #begin(day: string): void {
+    if (day !== this.#day) this.#anchor = undefined
+    this.#day = day
   }
 
   #speaking({ name }: Turn): People {
@@ -144,10 +153,9 @@ class Reader {
     const last = this.findings.at(-1)
     const before = last?.finding.eventDate
     if (told === undefined || last === undefined || before === undefined) return false
-    const anchor =
-      before.slice(0, 7) === this.#task.conversationDate.slice(0, 7) ? undefined : `${before.slice(0, 7)}-01`
+    const anchor = before.slice(0, 7) === this.#day.slice(0, 7) ? undefined : `${before.slice(0, 7)}-01`
     const spoken = /^the \d/.test(told) ? `on ${told}` : told
-    const start = eventDates(spoken, this.#task.conversationDate, "future", anchor).find((date) => date.start)?.start
+    const start = eventDates(spoken, this.#day, "future", anchor).find((date) => date.start)?.start
     if (start === undefined) return false
     const { endDate: _, ...finding } = last.finding
     this.findings[this.findings.length - 1] = { ...last, finding: { ...finding, eventDate: start } }
@@ -169,7 +177,7 @@ class Reader {
           clause.predicate
         )
       const side = clause.tense === "past" && !isBooking ? "past" : "future"
-      const dates = eventDates(clause.predicate, this.#task.conversationDate, side, this.#anchor)
+      const dates = eventDates(clause.predicate, this.#day, side, this.#anchor)
       this.#anchor = dates.find(({ start }) => start !== undefined)?.start ?? this.#anchor
       const scene: Scene = { clause, people, dates, isAsked }
       for (const family of families) {
@@ -187,15 +195,15 @@ class Reader {
   /** Statements without a person: `The offsite is on 9 July`, `Green tea is my thing`. */
   #fragments(text: string): ReadonlyArray<Finding> {
     const people = this.#people
-    const dates = eventDates(text, this.#task.conversationDate, "future", this.#anchor)
-    return occasionIn(text, dates, people, this.#task.conversationDate) ?? belovedThing(text, people) ?? []
+    const dates = eventDates(text, this.#day, "future", this.#anchor)
+    return occasionIn(text, dates, people, this.#day) ?? belovedThing(text, people) ?? []
   }
 
   /** Needed by registered kinds only. */
   #learnEntities(text: string, source: number): void {
     if (!this.#task.kinds.some(({ name }) => !isBuiltin(name))) return
     const side = /\b(?:bought|purchased|ordered|spent|paid|was|got)\b/i.test(text) ? "past" : "future"
-    const dates = eventDates(text, this.#task.conversationDate, side)
+    const dates = eventDates(text, this.#day, side)
     for (const entity of entitiesIn(text, this.#people, dates)) this.entities.add(entity, source)
   }
 
@@ -204,6 +212,12 @@ class Reader {
     if (!isKnown && this.dropped.length < rulesLimits.droppedMax)
       this.dropped.push({ reason, message, sources: [source] })
   }
+}
+
+/** The day in UTC. */
+const dayOf = ({ sentAt }: Turn): string | undefined => {
+  const millis = sentAt === undefined ? Number.NaN : Date.parse(sentAt)
+  return Number.isNaN(millis) ? undefined : new Date(millis).toISOString().slice(0, "2026-01-31".length)
 }
 
 const redating = oneOf(redatings, {

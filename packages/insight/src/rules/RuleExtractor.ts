@@ -90,7 +90,7 @@ const taskOf = ({
   conversationDate
 })
 
-const turnOf = ({ content, name, role }: Turn): Turn => ({ role, content, name })
+const turnOf = ({ content, name, role, sentAt }: Turn): Turn => ({ role, content, name, sentAt })
 
 const failureOf = ({ reason }: WorkerFailure): ModelFailure => {
   switch (reason) {

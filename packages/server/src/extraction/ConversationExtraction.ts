@@ -257,11 +257,12 @@ const storedMessages = Effect.fnUntraced(function* (
 })
 
 const messageOf = ({ data, sources }: MemoryVersion, key: string, readKey: string): KeyedMessage => {
-  const { name, role, text } = data
+  const { name, role, sentAt, text } = data
   return {
     role: role === "assistant" ? "assistant" : "user",
     content: String(text),
     ...(typeof name === "string" && { name }),
+    ...(typeof sentAt === "string" && { sentAt }),
     id: sources?.[0]?.id,
     key,
     readKey

@@ -16,8 +16,6 @@ export interface KeyedMessage extends Turn {
   /** Marks it as read. */
   readonly readKey: string
   readonly id: string | undefined
-  /** ISO 8601. */
-  readonly sentAt?: string | undefined
 }
 
 export const keyedMessages = (

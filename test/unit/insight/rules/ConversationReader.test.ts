@@ -66,6 +66,26 @@ describe("a conversation read by rules", () => {
     expect(briefs("My sister Anna met my aunt Eva. She lives in Rome.").join()).not.toContain("Rome")
   })
 
+  it("counts days from the message that names them", () => {
+    const appointment = (sentAt?: string) => ({
+      role: "user" as const,
+      content: "I have a dentist appointment on the 28th.",
+      sentAt
+    })
+    const days = [undefined, "2026-01-30T23:30:00-02:00", "2025-12-01T08:00:00Z", "not a time"].map((sentAt) =>
+      read({ messages: [appointment("2026-06-02T09:00:00Z"), appointment(sentAt)] })
+        .candidates.map(({ data }) => data["eventDate"])
+        .toSorted()
+    )
+    const june = "2026-06-28"
+    expect(days).toEqual([
+      ["2026-03-28", june],
+      ["2026-02-28", june],
+      ["2025-12-28", june],
+      ["2026-03-28", june]
+    ])
+  })
+
   it("reads the same conversation the same way again", () => {
     const task = {
       messages: said("My name is Alice.", "I love tea and jazz.", "My dog Rex is 5.", "I fly to Rome tomorrow.")
