@@ -2,7 +2,7 @@
  * `NamespaceStore` on SQLite: `<dataDirectory>/namespaces/<tag>.db`, WAL, `synchronous=FULL`. File names are hashes;
  * account and agent are also written inside, so that the control database can be rebuilt from the files.
  */
-import { globSync, mkdirSync } from "node:fs"
+import { globSync, mkdirSync, statfsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import { Database } from "@muniment/sqlite/Database"
@@ -35,20 +35,30 @@ export const sqliteNamespaceStore = (
     })
   )
 
+/** Space that stays free when logs are emptied at the start: the start itself needs some. */
+const roomKeptBytes = 16 * 1_048_576
+
 /**
  * A killed process leaves the logs of its open namespaces behind, with what was erased shortly before. The last
- * connection to close a file empties its log; a file that cannot be opened is met by its next use.
+ * connection to close a file empties its log into the file, which needs room. A log that stays is emptied after the
+ * next use of its file.
  */
 const emptyLeftLogs = (directory: string): Effect.Effect<void> =>
   Effect.forEach(
     globSync("*.db-wal", { cwd: directory }),
     (log) =>
-      guarded(() => new Database({ filename: join(directory, log.slice(0, -"-wal".length)) }).close()).pipe(
+      guarded(() => emptyLog(join(directory, log))).pipe(
         Effect.catch((error) => Effect.logWarning("the log of a killed process stays", { file: log, cause: error })),
         Effect.andThen(Effect.yieldNow)
       ),
     { discard: true }
   )
+
+const emptyLog = (log: string): void => {
+  const { bavail, bsize } = statfsSync(log)
+  if (bavail * bsize < statSync(log).size + roomKeptBytes) return
+  new Database({ filename: log.slice(0, -"-wal".length) }).close()
+}
 
 const openNamespace = Effect.fn("NamespaceStore.open")(function* (
   directory: string,
