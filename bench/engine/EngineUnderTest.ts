@@ -76,7 +76,8 @@ export const openEngine = async (
         vectors: new Map([[modelId, vector]]),
         filter,
         limit: hitsPerSearch,
-        minRelevance: 0
+        minRelevance: 0,
+        newerFirst: true
       })
     )
   return {
