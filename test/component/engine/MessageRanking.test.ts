@@ -1,0 +1,121 @@
+/** What ranks messages beside words and meaning: speaker, time and newness, over real files (contract: Search). */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { MemorySearch, type MemoryQuery } from "@muniment/engine/search/MemorySearch"
+import type { MemoryVector } from "@muniment/engine/store/Commit"
+import { creating, engineOf, messageRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
+import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+
+const engine = () => Effect.provide(engineOf(temporaryDirectory()))
+const model = "e5-small-v2-q8"
+
+interface Said {
+  readonly name?: string
+  readonly role?: "user" | "assistant"
+  readonly text: string
+  readonly when?: string
+  /** Degrees; two messages are about the same matter within 25. */
+  readonly direction?: number
+  readonly agent?: string
+}
+
+const vectorAt = (degrees: number): MemoryVector => {
+  const values = new Float32Array(8)
+  values[0] = Math.cos((degrees * Math.PI) / 180)
+  values[1] = Math.sin((degrees * Math.PI) / 180)
+  return { model, values }
+}
+
+const store = Effect.fnUntraced(function* (said: ReadonlyArray<Said>) {
+  const host = yield* NamespaceHost
+  for (const [number, { agent, direction, name, role = "user", text, when }] of said.entries()) {
+    const record = messageRecord(number, text, {
+      threadId: String(number),
+      data: { role, text, ...(name !== undefined && { name }) },
+      when
+    })
+    const memory = newMemory(record, direction === undefined ? undefined : vectorAt(direction))
+    yield* host.ask(namespaceKey(agent), creating([memory]))
+  }
+})
+
+const find = Effect.fnUntraced(function* (
+  text: string,
+  given: Partial<MemoryQuery> = {},
+  agents: ReadonlyArray<string> = ["agent"]
+) {
+  const search = yield* MemorySearch
+  const query = { text, vectors: new Map(), filter: {}, limit: 10, minRelevance: 0, ...given }
+  const { hits } = yield* search.search(
+    agents.map((agent: string) => namespaceKey(agent)),
+    query
+  )
+  return hits.map(({ memory }) => String(memory.data["text"]))
+})
+
+describe("a search over messages", () => {
+  it.effect("prefers the speaker whom the question names, wherever their messages are", () =>
+    Effect.gen(function* () {
+      yield* store([
+        { name: "Ann", text: "the kiln is ready" },
+        { name: "Ben", text: "the kiln is hot", agent: "other" }
+      ])
+      const agents = ["agent", "other"]
+      expect(yield* find("What about Ann's kiln?", {}, agents)).toEqual(["the kiln is ready", "the kiln is hot"])
+      expect(yield* find("What about Ben's kiln?", {}, agents)).toEqual(["the kiln is hot", "the kiln is ready"])
+    }).pipe(engine())
+  )
+
+  it.effect("takes I for the user", () =>
+    Effect.gen(function* () {
+      yield* store([{ text: "the kiln is ready" }, { role: "assistant", text: "the kiln is hot" }])
+      expect((yield* find("What did I say of the kiln?"))[0]).toBe("the kiln is ready")
+      expect((yield* find("kiln"))[0]).toBe("the kiln is hot")
+    }).pipe(engine())
+  )
+
+  it.effect("prefers the day that the question names, in the caller's time zone", () =>
+    Effect.gen(function* () {
+      yield* store([
+        { text: "the kiln is ready", when: "2024-06-10T02:00:00.000Z" },
+        { text: "the kiln is hot", when: "2024-05-10T02:00:00.000Z" }
+      ])
+      const askedAtMillis = Date.parse("2024-06-11T12:00:00Z")
+      expect((yield* find("kiln"))[0]).toBe("the kiln is hot")
+      expect((yield* find("the kiln yesterday", { askedAtMillis }))[0]).toBe("the kiln is ready")
+      const evidenceIn = (timeZone: string) =>
+        Effect.gen(function* () {
+          const search = yield* MemorySearch
+          const query = { text: "kiln yesterday", vectors: new Map(), filter: {}, limit: 1, minRelevance: 0 }
+          const { hits } = yield* search.search([namespaceKey()], { ...query, askedAtMillis, timeZone })
+          return hits[0]!.ranked.evidence
+        })
+      expect(yield* evidenceIn("UTC")).toMatchObject({ inRange: 1, nearRange: 1 })
+      // There it was said on the 9th.
+      expect(yield* evidenceIn("America/Los_Angeles")).toMatchObject({ inRange: 0, nearRange: 1 })
+    }).pipe(engine())
+  )
+
+  it.effect(
+    "puts the newer of two statements about one matter first, unless it is told not to or asks of the past",
+    () =>
+      Effect.gen(function* () {
+        yield* store([
+          { name: "Ann", text: "I work at the mill", when: "2024-01-01T00:00:00.000Z", direction: 5 },
+          { name: "Ann", text: "I work at the bank", when: "2024-02-01T00:00:00.000Z", direction: 20 },
+          { name: "Ann", text: "I met Ben", when: "2024-03-01T00:00:00.000Z", direction: 80 }
+        ])
+        const vectors = new Map([[model, vectorAt(0).values]])
+        const present = { vectors, newerFirst: true }
+        expect(yield* find("Where does Ann work?", present)).toEqual([
+          "I work at the bank",
+          "I work at the mill",
+          "I met Ben"
+        ])
+        expect((yield* find("Where does Ann work?", { ...present, limit: 1 }))[0]).toBe("I work at the bank")
+        expect((yield* find("Where does Ann work?", { vectors }))[0]).toBe("I work at the mill")
+        expect((yield* find("Where did Ann work?", present))[0]).toBe("I work at the mill")
+      }).pipe(engine())
+  )
+})
