@@ -1,21 +1,21 @@
 /**
  * Time of a whole search without the encoder, at 10,000 messages of conversations and at 10,000 direct memories with the
  * same texts and vectors (LoCoMo, repeated), by turns in one process; and bytes on disk per memory.
- * `node bench/retrieval/messageSpeed.ts --data DIR [--models DIR] [--model ID]`
+ * `node bench/engine/messageSearch.ts --data DIR [--models DIR] [--model ID]`
  */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { denseText } from "@muniment/engine/text/MemoryText"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
-import { memoriesPerBatch, namespaceKey, openEngine, type EngineUnderTest } from "../engine/EngineUnderTest.ts"
-import type { Question } from "../engine/Memories.ts"
+import { memoriesPerBatch, namespaceKey, openEngine, type EngineUnderTest } from "./EngineUnderTest.ts"
+import type { Question } from "./Memories.ts"
 import { median, quantile } from "../kit/Measure.ts"
 import { tableText } from "../kit/Report.ts"
 import { vectorsOf } from "../kit/TextVectors.ts"
-import { readRetold } from "./Locomo.ts"
-import { dataDirOf, readOptions } from "./Options.ts"
-import { defaultModels } from "./suite.ts"
+import { readRetold } from "../retrieval/Locomo.ts"
+import { dataDirOf, readOptions } from "../retrieval/Options.ts"
+import { defaultModels } from "../retrieval/suite.ts"
 
 const memoryCount = 10_000
 const questionCount = 500
@@ -54,9 +54,9 @@ const recordOf = (kind: "message" | "direct", number: number, told: Told, agentI
 }
 
 const main = async (): Promise<void> => {
-  const options = readOptions("messageSpeed.ts")
+  const options = readOptions("../engine/messageSearch.ts")
   const modelId = options.modelIds[0] ?? defaultModels[0]!
-  const corpora = readRetold(dataDirOf(options, "messageSpeed.ts")).map(({ messages }) => messages)
+  const corpora = readRetold(dataDirOf(options, "../engine/messageSearch.ts")).map(({ messages }) => messages)
   const memories = corpora.flatMap((corpus) => corpus.memories)
   const vectors = await vectorsOf(options.modelsDir, modelId, "passage", memories.map(denseText))
   const told = memories.map(({ data, when }, at): Told => {
