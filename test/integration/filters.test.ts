@@ -16,13 +16,28 @@ beforeAll(async () => {
 })
 
 /** Parameters of a request that say how, not what. */
-const notFilters = new Set(["query", "limit", "mode", "scope", "minRelevance", "now", "timeZone", "explain", "cursor"])
+const notFilters = new Set([
+  "query",
+  "limit",
+  "mode",
+  "scope",
+  "minRelevance",
+  "now",
+  "timeZone",
+  "newerFirst",
+  "explain",
+  "cursor"
+])
 /** A filter that adds memories, and so has no value that nobody has. */
 const widening = "includeSuperseded"
 const namesOf = (fields: object) => Object.keys(fields).filter((name) => !notFilters.has(name) && name !== widening)
 
 /** A value that no memory has. */
-const inUrl: Readonly<Record<string, string>> = { eventDateFrom: "2999-01-01", eventDateTo: "1999-01-01" }
+const inUrl: Readonly<Record<string, string>> = {
+  eventDateFrom: "2999-01-01",
+  eventDateTo: "1999-01-01",
+  include: "messages"
+}
 const inBody: Readonly<Record<string, unknown>> = { tags: ["nobody-has-this"] }
 
 describe.each([
