@@ -1,11 +1,8 @@
 /** The service under test as a chat's clients see it: a running one by URL and key, or one started here. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { Limits } from "@muniment/domain/Limits"
 import type { Evidence } from "@muniment/insight/answers/WrittenAnswer"
-import { benchKey, BenchServer } from "../http/BenchServer.ts"
 import type { ChatMessage } from "./ChatSet.ts"
+import { openService } from "./Service.ts"
 
 export interface FoundHit {
   readonly id: string
@@ -34,25 +31,7 @@ export interface ChatService {
 const WINDOW = 50
 
 export const openChatService = async (url: string | undefined, key: string | undefined): Promise<ChatService> => {
-  if (url !== undefined) return serviceAt(url, key ?? benchKey, async () => {})
-  const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-chats-"))
-  const server = await BenchServer.start({ dataDirectory, environment: { MUNIMENT_RATE_LIMITS: "off" } })
-  return serviceAt(`http://127.0.0.1:${server.port}`, benchKey, async () => {
-    await server.stop()
-    rmSync(dataDirectory, { recursive: true, force: true })
-  })
-}
-
-const serviceAt = (url: string, key: string, stop: () => Promise<void>): ChatService => {
-  const call = async <A>(path: string, body?: object): Promise<A> => {
-    const response = await fetch(new URL(path, url), {
-      headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { "content-type": "application/json" }) },
-      ...(body !== undefined && { method: "POST", body: JSON.stringify(body) })
-    })
-    const answer = (await response.json()) as A
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${JSON.stringify(answer)}`)
-    return answer
-  }
+  const { call, stop } = await openService(url, key)
   const search = <A>(parameters: Readonly<Record<string, string>>): Promise<A> =>
     call(`/v1/memories/search?${new URLSearchParams(parameters)}`)
   return {
