@@ -34,6 +34,8 @@ export class Accounts extends Context.Service<
     readonly list: Effect.Effect<ReadonlyArray<Account>>
     readonly byId: (id: string) => Effect.Effect<Account | undefined>
     readonly byName: (name: string) => Effect.Effect<Account | undefined>
+    /** Reads one row, however many accounts there are: a defect if `control.db` does not answer. */
+    readonly probe: Effect.Effect<void>
   }
 >()("muniment/control/Accounts") {
   static readonly layer = Layer.effect(
@@ -93,7 +95,8 @@ export class Accounts extends Context.Service<
           Effect.map(sql<AccountRow>`SELECT * FROM account ORDER BY created_at, rowid`, (rows) => rows.map(accountOf))
         ),
         byId: (id) => read(where("id", id)),
-        byName: (name) => read(where("name", name))
+        byName: (name) => read(where("name", name)),
+        probe: Effect.asVoid(read(sql`SELECT id FROM account LIMIT 1`))
       })
     })
   )
