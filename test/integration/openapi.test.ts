@@ -182,6 +182,29 @@ describe("the document", () => {
     }
   })
 
+  it("says which fields a body needs, beyond the required ones", () => {
+    const bodyOf = (method: string, path: string) =>
+      validatorOf(
+        routes.find((route) => route.method === method && route.path === path)!.operation.requestBody!.content[
+          "application/json"
+        ]!.schema
+      )
+    const create = bodyOf("POST", "/v1/memories")
+    const conversation = [{ role: "user", content: "Hello" }]
+    const memories = [{ kind: "factual_memory", data: { subject: "Ada", fact: "Ada sails" } }]
+    expect(
+      [{}, { conversation }, { memories }, { conversation, memories }].map((body) => create({ agentId: "a", ...body }))
+    ).toEqual([false, true, true, false])
+    const remove = bodyOf("POST", "/v1/memories/batch/delete")
+    const both = { ids: ["mem_1"], filters: { kind: "k" } }
+    expect(
+      [{}, { ids: both.ids }, { filters: both.filters }, both, { filters: {} }].map((body) => remove(body))
+    ).toEqual([false, true, true, false, false])
+    expect(bodyOf("PATCH", "/v1/memories/{id}")({})).toBe(false)
+    expect(bodyOf("PATCH", "/v1/schemas/{name}")({})).toBe(false)
+    expect(bodyOf("POST", "/v1/memories/batch/update")({ ids: ["mem_1"], update: {} })).toBe(false)
+  })
+
   it("types every query parameter, numbers as numbers and choices as choices", () => {
     for (const { route, query } of declared) {
       const { operation } = routes.find(({ method, path }) => `${method} ${path}` === route)!

@@ -3,6 +3,7 @@
  * since the epoch unless a field is ISO 8601.
  */
 import { Schema } from "effect"
+import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
 import { AgentId, SubjectId, ThreadId } from "./Ids.ts"
 import { CalendarDay, Moment } from "./CalendarDay.ts"
 import { DurationText } from "./Durations.ts"
@@ -175,13 +176,7 @@ export const CreateMemories = Schema.Struct({
       }
     ]
   })
-  .check(
-    Schema.makeFilter(
-      (body: { readonly conversation?: unknown; readonly memories?: unknown }) =>
-        (body.conversation === undefined) !== (body.memories === undefined),
-      { expected: "either `conversation` or `memories`, not both" }
-    )
-  )
+  .check(exactlyOneOf("conversation", "memories"))
 export type CreateMemories = typeof CreateMemories.Type
 
 /** Body of POST /memories/batch/create. */
@@ -210,11 +205,7 @@ const patchFields = {
   tags: Schema.optionalKey(Tags),
   expiresAt: Schema.optionalKey(Schema.NullOr(ExpiresAt))
 }
-const changesSomething = Schema.makeFilter(
-  (patch: { readonly tags?: unknown; readonly expiresAt?: unknown }) =>
-    patch.tags !== undefined || patch.expiresAt !== undefined,
-  { expected: "at least one of `tags` and `expiresAt`" }
-)
+const changesSomething = atLeastOneOf("tags", "expiresAt")
 
 /** Body of PATCH /memories/{id}; unknown fields are refused. */
 export const MemoryPatch = Schema.Struct(patchFields)

@@ -3,6 +3,7 @@
  * the fields on which a new memory supersedes an older one.
  */
 import { Schema } from "effect"
+import { atLeastOneOf } from "./BodyRules.ts"
 import { Limits } from "./Limits.ts"
 
 export const SchemaName = Schema.String.check(Schema.isPattern(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/)).annotate({
@@ -53,11 +54,7 @@ export const PatchSchema = Schema.Struct({
   uniqueOn: Schema.optionalKey(Schema.NullOr(UniqueOn))
 })
   .annotate({ examples: [{ description: "A person the user has met", uniqueOn: null }] })
-  .check(
-    Schema.makeFilter((patch: object) => Object.keys(patch).length > 0, {
-      expected: "at least one of `description`, `schema` and `uniqueOn`"
-    })
-  )
+  .check(atLeastOneOf("description", "schema", "uniqueOn"))
 export type PatchSchema = typeof PatchSchema.Type
 
 /** A schema as the service returns it. Times in milliseconds; absent on built-in kinds. */

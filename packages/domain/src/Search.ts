@@ -3,6 +3,7 @@
  * field never restricts.
  */
 import { DateTime, Option, Schema } from "effect"
+import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
 import { Moment } from "./CalendarDay.ts"
 import { AgentId, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
@@ -196,20 +197,18 @@ export const BatchSearch = Schema.Struct({
 })
 
 /** Filters of a batch delete: all of them restrict, at least one must be given. */
-export const DeleteFilters = Schema.Struct(bodyFilters).check(
-  Schema.makeFilter((filters: object) => Object.keys(filters).length > 0, {
-    expected: `at least one filter of ${Object.keys(bodyFilters).join(", ")}`
-  })
-)
+export const DeleteFilters = Schema.Struct(bodyFilters).check(atLeastOneOf(...Object.keys(bodyFilters)))
 
 /** Body of POST /memories/batch/delete: `ids` or `filters`, never both. */
 export const BatchDelete = Schema.Struct({
   ids: Schema.optionalKey(Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(Limits.batchIdsMax))),
   filters: Schema.optionalKey(DeleteFilters),
   dryRun: Schema.optionalKey(Schema.Boolean.annotate({ description: "Only count; delete nothing." }))
-}).annotate({
-  examples: [
-    { ids: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] },
-    { filters: { agentId: "assistant", subjectId: "user-42" }, dryRun: true }
-  ]
 })
+  .annotate({
+    examples: [
+      { ids: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] },
+      { filters: { agentId: "assistant", subjectId: "user-42" }, dryRun: true }
+    ]
+  })
+  .check(exactlyOneOf("ids", "filters"))

@@ -166,6 +166,9 @@ const firstLeaf = (
       return firstLeaf(issue.issue, [...keys, ...issue.path])
     case "Encoding":
       return firstLeaf(issue.issue, keys)
+    case "Filter":
+      // A rule over several fields names the one that is wrong.
+      return issue.issue._tag === "Pointer" ? firstLeaf(issue.issue, keys) : { keys, leaf: issue }
     case "Composite":
     case "AnyOf": {
       const [first] = issue.issues

@@ -10,7 +10,13 @@ import { type ScopeDefaults, scopeNames } from "./ScopeDefaults.ts"
 /** Without examples and without keywords that add no rule: an agent pays for every token. */
 export const inputSchemaOf = (schema: Schema.Top): JsonObject => {
   const document: Schema.Json = JSON.parse(JSON.stringify(Schema.toJsonSchemaDocument(schema).schema))
-  const { additionalProperties: _open, ...root } = compact(document) as JsonObject
+  const {
+    additionalProperties: _open,
+    anyOf: _any,
+    oneOf: _one,
+    allOf: _all,
+    ...root
+  } = compact(document) as JsonObject
   return { ...root, type: "object" }
 }
 
