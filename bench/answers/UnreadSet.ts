@@ -1,6 +1,6 @@
 /**
  * Conversations and questions that nobody who works on extraction, ranking or answers reads: rules and weights cannot be
- * fitted to them. Only the author of the set opens `unread/`; others run `unread.ts` and read its figures.
+ * fitted to them. Only the author of a set opens its folder; others run `unread.ts` and read its figures.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -66,15 +66,22 @@ export interface UnreadSet {
   readonly questions: ReadonlyArray<UnreadQuestion>
 }
 
-const folder = join(import.meta.dirname, "unread")
+/** Folders beside this file, oldest first. */
+const unreadSetNames = ["unread", "unread2"] as const
+type UnreadSetName = (typeof unreadSetNames)[number]
+export const newestUnreadSet: UnreadSetName = "unread2"
+
+export const isUnreadSetName = (name: string): name is UnreadSetName => unreadSetNames.some((known) => known === name)
+
 const questionsFile = "questions.json"
 
-export const readUnreadSet = (): UnreadSet => {
+export const readUnreadSet = (name: UnreadSetName): UnreadSet => {
+  const folder = join(import.meta.dirname, name)
   const files = readdirSync(folder).filter((name) => name.endsWith(".json") && name !== questionsFile)
   return {
-    conversations: files.sort().map((name) => readJson<UnreadConversation>(name)),
-    questions: readJson<ReadonlyArray<UnreadQuestion>>(questionsFile)
+    conversations: files.sort().map((file) => readJson<UnreadConversation>(join(folder, file))),
+    questions: readJson<ReadonlyArray<UnreadQuestion>>(join(folder, questionsFile))
   }
 }
 
-const readJson = <A>(name: string): A => JSON.parse(readFileSync(join(folder, name), "utf8")) as A
+const readJson = <A>(path: string): A => JSON.parse(readFileSync(path, "utf8")) as A

@@ -1,12 +1,19 @@
-/** The unread set is whole: its form is checked here, its texts appear in no message of a test. */
+/** The unread sets are whole: their form is checked here, their texts appear in no message of a test. */
 import { describe, expect, it } from "vitest"
+import { read, saysAll } from "../../../bench/extraction/Wordings.ts"
 import { type AnswerableQuestion, questionTypes, readUnreadSet } from "../../../bench/answers/UnreadSet.ts"
 
-const { conversations, questions } = readUnreadSet()
-const answerable = questions.filter((label): label is AnswerableQuestion => label.type !== "unanswerable")
-const messagesOf = (id: string) => conversations.find((conversation) => conversation.id === id)?.messages ?? []
+/** Questions of each conversation: with an answer, without one, and those about a fact that changed. */
+const sets = [
+  { name: "unread", answerable: 20, unanswerable: 4, updatesLeast: 4 },
+  { name: "unread2", answerable: 16, unanswerable: 4, updatesLeast: 8 }
+] as const
 
-describe("the unread set", () => {
+describe.each(sets)("the set $name", (form) => {
+  const { conversations, questions } = readUnreadSet(form.name)
+  const answerable = questions.filter((label): label is AnswerableQuestion => label.type !== "unanswerable")
+  const messagesOf = (id: string) => conversations.find((conversation) => conversation.id === id)?.messages ?? []
+
   it("has five conversations of 60 messages, in the order of their times, each with its own id", () => {
     expect(conversations.map(({ messages }) => messages.length)).toEqual([60, 60, 60, 60, 60])
     for (const { messages } of conversations) {
@@ -18,12 +25,13 @@ describe("the unread set", () => {
     expect(new Set(ids).size).toBe(300)
   })
 
-  it("asks 20 answerable and 4 unanswerable questions of each conversation, of known types", () => {
-    expect(new Set(questions.map(({ id }) => id)).size).toBe(120)
+  it("asks as many questions of each conversation, of known types", () => {
+    expect(new Set(questions.map(({ id }) => id)).size).toBe(5 * (form.answerable + form.unanswerable))
     expect(questions.every(({ type }) => questionTypes.includes(type))).toBe(true)
     for (const { id } of conversations) {
       const own = questions.filter(({ conversation }) => conversation === id)
-      expect([own.length, own.filter(({ type }) => type === "unanswerable").length]).toEqual([24, 4])
+      const without = own.filter(({ type }) => type === "unanswerable")
+      expect([own.length - without.length, without.length]).toEqual([form.answerable, form.unanswerable])
     }
   })
 
@@ -39,17 +47,21 @@ describe("the unread set", () => {
     expect(broken.map(({ id }) => id)).toEqual([])
   })
 
-  it("has at least four facts of each conversation that change, the newest said last", () => {
+  it("asks about facts of each conversation that change, the newest said last", () => {
     for (const { id, messages } of conversations) {
       const place = new Map(messages.map((message, index) => [message.id, index]))
       const last = (ids: ReadonlyArray<string>): number => Math.max(...ids.map((each) => place.get(each) ?? -1))
-      const updates = answerable.filter(({ conversation, type }) => conversation === id && type === "update")
-      expect(updates.length).toBeGreaterThanOrEqual(4)
-      expect(
-        updates
-          .filter(({ outdated = [], gold }) => outdated.length === 0 || last(gold) <= last(outdated))
-          .map((q) => q.id)
-      ).toEqual([])
+      const updates = answerable.filter(({ conversation, outdated }) => conversation === id && outdated !== undefined)
+      expect(updates.length).toBeGreaterThanOrEqual(form.updatesLeast)
+      expect(updates.filter(({ outdated = [], gold }) => last(gold) <= last(outdated)).map((q) => q.id)).toEqual([])
     }
+  })
+
+  it("says the expected words in a message that gives the answer", () => {
+    const silent = answerable.filter(({ conversation, gold, expected }) => {
+      const texts = messagesOf(conversation).filter(({ id }) => gold.includes(id))
+      return !texts.some(({ text }) => saysAll(read(text), expected))
+    })
+    expect(silent.map(({ id }) => id)).toEqual([])
   })
 })
