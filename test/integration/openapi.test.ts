@@ -200,6 +200,9 @@ describe("the document", () => {
     expect(
       [{}, { ids: both.ids }, { filters: both.filters }, both, { filters: {} }].map((body) => remove(body))
     ).toEqual([false, true, true, false, false])
+    const attest = bodyOf("POST", "/v1/attestations")
+    expect(attest({ claim: "has_schema", schemaName: "contact" })).toBe(true)
+    expect(attest({ claim: "has_schema", query: "contact" })).toBe(false)
     expect(bodyOf("PATCH", "/v1/memories/{id}")({})).toBe(false)
     expect(bodyOf("PATCH", "/v1/schemas/{name}")({})).toBe(false)
     expect(bodyOf("POST", "/v1/memories/batch/update")({ ids: ["mem_1"], update: {} })).toBe(false)

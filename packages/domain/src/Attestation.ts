@@ -43,7 +43,15 @@ export const CreateAttestation = Schema.Struct({
         readonly threshold?: unknown
         readonly schemaName?: unknown
       }) => body[conditionalField(body.claim)] !== undefined,
-      { expected: "`query` for has_memories_matching, `threshold` for memory_count_gte, `schemaName` for has_schema" }
+      {
+        expected: "`query` for has_memories_matching, `threshold` for memory_count_gte, `schemaName` for has_schema",
+        toJsonSchema: () => ({
+          oneOf: attestationClaims.map((claim) => ({
+            properties: { claim: { const: claim } },
+            required: [conditionalField(claim)]
+          }))
+        })
+      }
     )
   )
 export type CreateAttestation = typeof CreateAttestation.Type

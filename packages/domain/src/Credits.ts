@@ -12,7 +12,8 @@ export const Balance = Schema.Struct({ credits: Schema.Finite, usd: Schema.Finit
 /** Query parameter of a deposit: US dollars in whole cents, within `Limits.depositCentsMin` and `Limits.depositCentsMax`. */
 export const DepositAmount = Schema.Finite.check(
   Schema.makeFilter((amount: number) => depositUnits(amount) !== undefined, {
-    expected: `an amount of ${Limits.depositCentsMin / 100} to ${Limits.depositCentsMax / 100} US dollars with at most two decimals`
+    expected: `an amount of ${Limits.depositCentsMin / 100} to ${Limits.depositCentsMax / 100} US dollars with at most two decimals`,
+    toJsonSchema: () => ({ minimum: Limits.depositCentsMin / 100, maximum: Limits.depositCentsMax / 100 })
   })
 ).annotate({ description: "US dollars, 0.10 to 1000, at most two decimals; default 0.10.", examples: [5] })
 
