@@ -9,6 +9,7 @@ import { Cause, Clock, Effect, Exit, Option, Random } from "effect"
 import type { Prompt } from "effect/ai"
 import { HttpClient } from "effect/http"
 import { anthropicMessages } from "./AnthropicMessages.ts"
+import { makeAccountCircuits } from "./AccountCircuits.ts"
 import { makeCallSlots } from "./CallSlots.ts"
 import { type CircuitState, makeCircuitBreaker, type ServerSign } from "./CircuitBreaker.ts"
 import { callSettings, type LanguageModelConfig } from "./LanguageModelConfig.ts"
@@ -49,12 +50,19 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
         message: "too many calls of the language model are waiting; retry with a delay"
       })
   })
-  const circuit = makeCircuitBreaker<ModelFailure>({
-    failuresMax: settings.circuitFailuresMax,
-    coolDownMillis: settings.circuitCoolDownMillis,
+  const bounds = { failuresMax: settings.circuitFailuresMax, coolDownMillis: settings.circuitCoolDownMillis }
+  const shared = makeCircuitBreaker<ModelFailure>({
+    ...bounds,
     signOf: ({ reason }) => signs[reason],
-    refuse: circuitOpen,
+    refuse: circuitOpen("the language model is not reached"),
     onChange: circuitChanged
+  })
+  const byAccount = makeAccountCircuits<ModelFailure>({
+    ...bounds,
+    signOf: ({ reason }) => (reason === "timeout" ? "down" : signs[reason] === "nothing" ? "nothing" : "alive"),
+    refuse: circuitOpen("the language model took too long for several calls of this account in a row"),
+    onChange: (state) =>
+      state === "open" ? Effect.logInfo("language model timed out for an account several times in a row") : Effect.void
   })
   yield* showCircuit("closed")
 
@@ -64,8 +72,10 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
       const startedMillis = yield* Clock.currentTimeMillis
       const deadlineMillis = startedMillis + settings.deadlineMillis
       const turn = { account: request.account, deadlineMillis }
-      return yield* circuit.check.pipe(
-        Effect.andThen(withTurn(turn, circuit.through(inRounds(attempt, request, deadlineMillis)))),
+      const own = byAccount.of(request.account)
+      const call = own.through(shared.through(inRounds(attempt, request, deadlineMillis)))
+      return yield* Effect.andThen(own.check, shared.check).pipe(
+        Effect.andThen(withTurn(turn, call)),
         Effect.onExit((exit) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) =>
             countCall({ purpose: request.purpose, outcome: outcomeOf(exit), millis: now - startedMillis })
@@ -76,10 +86,13 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
   }
 })
 
-/** Only a server that does not answer opens the circuit; an exhausted budget says nothing about the server. */
+/**
+ * For the shared circuit: only a server that is not reached opens it. An exhausted budget says nothing about the server,
+ * and neither does a time-out: what an account asks may take too long while others are answered.
+ */
 const signs: Readonly<Record<ModelFailureReason, ServerSign>> = {
   unreachable: "down",
-  timeout: "down",
+  timeout: "nothing",
   rejected: "alive",
   rate_limited: "alive",
   truncated: "alive",
@@ -91,12 +104,14 @@ const signs: Readonly<Record<ModelFailureReason, ServerSign>> = {
   budget_exhausted: "nothing"
 }
 
-const circuitOpen = (retryAfterMillis: number): ModelFailure =>
-  new ModelFailure({
-    reason: "circuit_open",
-    message: "the language model failed to answer several calls in a row; calls are suspended for a while",
-    retryAfterSeconds: Math.ceil(retryAfterMillis / 1_000)
-  })
+const circuitOpen =
+  (why: string) =>
+  (retryAfterMillis: number): ModelFailure =>
+    new ModelFailure({
+      reason: "circuit_open",
+      message: `${why}; calls are suspended for a while`,
+      retryAfterSeconds: Math.ceil(retryAfterMillis / 1_000)
+    })
 
 const circuitChanged = (state: CircuitState): Effect.Effect<void> =>
   Effect.andThen(

@@ -173,11 +173,11 @@ describe("turns at the model", () => {
   it.live("are waited for no longer than the deadline, without a sign against the server", () =>
     withModel(
       format,
-      { concurrency: 1, deadlineMillis: 400, timeoutMillis: 350, circuitFailuresMax: 2 },
+      { concurrency: 1, deadlineMillis: 1_600, timeoutMillis: 1_500, circuitFailuresMax: 2 },
       ({ model, server }) =>
         Effect.gen(function* () {
-          server.script({ kind: "slow", millis: 300, then: answer(tea) })
-          server.otherwise = () => ({ kind: "slow", millis: 300, then: answer(tea) })
+          server.script({ kind: "slow", millis: 1_000, then: answer(tea) })
+          server.otherwise = () => ({ kind: "slow", millis: 1_000, then: answer(tea) })
           const calls = Array.from({ length: 4 }, () => Effect.result(model.generate(request)))
           const results = yield* Effect.all(calls, { concurrency: "unbounded" })
           const reasons = results.map((result) => (result._tag === "Success" ? "answered" : result.failure.reason))
@@ -229,6 +229,39 @@ describe("the circuit", () => {
         }
         server.script(answer(tea))
         expect(yield* model.generate(request)).toEqual(tea)
+      })
+    )
+  )
+})
+
+describe("the circuit of an account", () => {
+  const config = { circuitFailuresMax: 2, circuitCoolDownMillis: 60_000, timeoutMillis: 200 }
+
+  it.live("opens for its time-outs, while the calls of others pass", () =>
+    withModel("openai-compatible", config, ({ model, server }) =>
+      Effect.gen(function* () {
+        server.otherwise = () => ({ kind: "hang" })
+        for (let call = 0; call < config.circuitFailuresMax; call += 1) {
+          expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "timeout" })
+        }
+        const asked = server.requests.length
+        expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "circuit_open" })
+        expect(server.requests).toHaveLength(asked)
+        server.otherwise = () => answer(tea)
+        expect(yield* model.generate({ ...request, account: "bob" })).toEqual(tea)
+        expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "circuit_open" })
+      })
+    )
+  )
+
+  it.live("counts time-outs in a row only", () =>
+    withModel("openai-compatible", config, ({ model, server }) =>
+      Effect.gen(function* () {
+        for (let round = 0; round < 2 * config.circuitFailuresMax; round += 1) {
+          server.script({ kind: "hang" }, answer(tea))
+          expect(yield* Effect.flip(model.generate(request))).toMatchObject({ reason: "timeout" })
+          expect(yield* model.generate(request)).toEqual(tea)
+        }
       })
     )
   )

@@ -1,0 +1,35 @@
+/**
+ * A circuit for each account, beside the shared one of the server: calls that time out may be the fault of what they ask,
+ * so they suspend the calls of their own account only. Accounts whose last call was answered are not kept.
+ */
+import { Effect, Exit } from "effect"
+import { type CircuitBreaker, type CircuitOptions, makeCircuitBreaker } from "./CircuitBreaker.ts"
+
+export interface AccountCircuits<E> {
+  readonly of: (account: string) => CircuitBreaker<E>
+}
+
+export const makeAccountCircuits = <E>(options: CircuitOptions<E>): AccountCircuits<E> => {
+  const circuits = new Map<string, CircuitBreaker<E>>()
+
+  const circuitOf = (account: string): CircuitBreaker<E> => {
+    const known = circuits.get(account)
+    if (known !== undefined) return known
+    const made = makeCircuitBreaker(options)
+    circuits.set(account, made)
+    return made
+  }
+
+  /** A call that waits at a circuit which is dropped here finishes there; the next one starts with a new circuit. */
+  const dropIfAnswered = (account: string) => (exit: Exit.Exit<unknown, E>) =>
+    Effect.sync(() => {
+      if (Exit.isSuccess(exit)) circuits.delete(account)
+    })
+
+  return {
+    of: (account) => ({
+      check: Effect.suspend(() => circuits.get(account)?.check ?? Effect.void),
+      through: (call) => Effect.suspend(() => Effect.onExit(circuitOf(account).through(call), dropIfAnswered(account)))
+    })
+  }
+}
