@@ -7,6 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { Limits } from "@muniment/domain/Limits"
 import { accountCalls, fact, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { sharedServer } from "../support/SharedServer.ts"
 import { startServer, type Answer, type ServerCalls, type TestServer } from "../support/TestServer.ts"
@@ -50,6 +51,22 @@ const tooOften = async () => {
     own.call("GET", "/v1/schemas", { key: null, headers: await walletHeaders(signer, "GET", "/v1/schemas", "") })
   for (let sent = 0; sent < 10; sent++) expect((await ask()).status).toBe(200)
   return ask().finally(() => own.stop())
+}
+
+const asNewcomer = async (own: TestServer, name: string) =>
+  own.call("GET", "/v1/memories", { key: null, headers: await walletHeaders(evmWallet(name), "GET", "/v1/memories") })
+
+const signUpClosed = async () => {
+  const own = await startServer({ environment: { ...environment, MUNIMENT_WALLET_SIGNUP: "off" } })
+  return asNewcomer(own, "newcomer").finally(() => own.stop())
+}
+
+const signUpLimited = async () => {
+  const own = await startServer({ environment: { ...environment, MUNIMENT_RATE_LIMITS: "on" } })
+  for (let made = 0; made < Limits.signUpsPerClientHour; made++) {
+    expect((await asNewcomer(own, `newcomer ${made}`)).status).toBe(200)
+  }
+  return asNewcomer(own, "one more").finally(() => own.stop())
 }
 
 const extract = (rest: object) =>
@@ -121,6 +138,7 @@ const rows: Readonly<Record<string, Row>> = {
   builtin_schema: { status: 403, provoke: () => alice.call("DELETE", "/v1/schemas/factual_memory") },
   operator_only: { status: 403, provoke: () => get("/admin/status") },
   not_grantor: { status: 403, provoke: () => alice.post("/v1/grants/revoke", { grant }) },
+  sign_up_closed: { status: 403, provoke: signUpClosed },
   memory_not_found: { status: 404, provoke: () => get(`/v1/memories/${unknownId}`) },
   schema_not_found: { status: 404, provoke: () => get("/v1/schemas/unheard_of") },
   route_not_found: { status: 404, provoke: () => get("/v1/nothing/here") },
@@ -139,6 +157,7 @@ const rows: Readonly<Record<string, Row>> = {
   invalid_amount: { status: 400, provoke: () => alice.post("/v1/credits/deposit?amount_usd=0.09", {}) },
   insufficient_balance: { status: 409, provoke: taken },
   rate_limited: { status: 429, provoke: tooOften },
+  sign_up_limited: { status: 429, provoke: signUpLimited },
   payment_unavailable: { status: 503, provoke: () => alice.post("/v1/credits/deposit", {}) },
   unsupported_media_type: {
     status: 415,

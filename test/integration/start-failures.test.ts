@@ -32,6 +32,8 @@ describe("a wrong setting", () => {
     ["MUNIMENT_CORS_ORIGINS", "https://app.example.com/", "expected * or origins without a path"],
     ["MUNIMENT_SERVICE_NAME", "My Service", "expected lower-case letters"],
     ["MUNIMENT_LLM_PROVIDER", "openai", 'expected "none" | "openai-compatible"'],
+    ["MUNIMENT_WALLET_SIGNUP", "paid", "paid needs deposits: set MUNIMENT_PAYMENT_NETWORKS"],
+    ["MUNIMENT_TRUSTED_PROXIES", "10.0.0.0/33", "expected addresses or ranges such as 10.0.0.0/8"],
     ["MUNIMENT_PAYMENT_NETWORKS", "base-mainnet", 'unknown network "base-mainnet"']
   ])("is named, with what is expected: %s=%s", async (name, value, expected) => {
     expect(await sentenceOf({ [name]: value })).toContain(`A setting is wrong: ${name}: ${expected}`)

@@ -1,5 +1,5 @@
 /**
- * The account that a wallet opens (contract: Identity): made by its first valid signature, once, on the configured
+ * The account that a wallet opens (contract: Wallet signatures): made by its first priced call, once, on the configured
  * plan; and what its owner does with it over HTTP.
  */
 import { mkdtempSync, rmSync } from "node:fs"
@@ -31,12 +31,12 @@ const accounts = async (of: TestServer): Promise<ReadonlyArray<AccountRecord>> =
 describe.each([
   ["EVM", evmWallet],
   ["Solana", solWallet]
-] as const)("a wallet's first signature (%s)", (family, walletOf) => {
+] as const)("a wallet's first calls (%s)", (family, walletOf) => {
   it("makes an account on the free plan, named like its id, and none before", async () => {
     const signer = walletOf("newcomer")
     const { address } = signer.wallet
     expect((await accounts(server)).map(({ id }) => id)).not.toContain(address)
-    expect((await walletCalls(server, signer).call("GET", "/v1/account")).status).toBe(200)
+    expect((await walletCalls(server, signer).call("GET", "/v1/memories")).status).toBe(200)
     const made = (await accounts(server)).filter(({ id }) => id === address)
     expect(made).toEqual([expect.objectContaining({ id: address, name: address, plan: "free" })])
   })
@@ -47,16 +47,13 @@ describe.each([
     const startMillis = Date.now()
     const signed = await Promise.all(
       Array.from({ length: 50 }, (_, at) =>
-        walletHeaders(signer, "GET", "/v1/account", "", { timestampMillis: startMillis + at })
+        walletHeaders(signer, "GET", "/v1/memories", "", { timestampMillis: startMillis + at })
       )
     )
     const answers = await Promise.all(
-      signed.map((headers) => server.call("GET", "/v1/account", { key: null, headers }))
+      signed.map((headers) => server.call("GET", "/v1/memories", { key: null, headers }))
     )
-    expect(
-      new Set(answers.map(({ status, body }) => `${status} ${body.account.id} ${body.account.createdAt}`)).size
-    ).toBe(1)
-    expect(answers[0]!.body.account.id).toBe(signer.wallet.address)
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     expect(await accounts(server)).toHaveLength(before + 1)
   })
 
@@ -91,9 +88,19 @@ describe.each([
     expect(await accounts(server)).toEqual(before)
   })
 
-  it("makes no account when its request has no route", async () => {
+  it("makes no account by what is refused, and none by what is free", async () => {
     const before = await accounts(server)
-    expect((await walletCalls(server, walletOf("lost")).call("GET", "/v1/nothing")).status).toBe(404)
+    const calls = walletCalls(server, walletOf("lost"))
+    const missing = "/v1/memories/mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"
+    const answers = await Promise.all([
+      calls.call("GET", "/v1/nothing"),
+      calls.call("GET", missing),
+      calls.call("DELETE", missing),
+      calls.call("DELETE", "/v1/schemas/none"),
+      calls.post("/v1/memories", { agentId: "a" }),
+      calls.post("/v1/schemas", { name: "x", description: "x", schema: "{" })
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 400, 400])
     expect(await accounts(server)).toEqual(before)
   })
 
@@ -155,8 +162,9 @@ it("a wallet's account is on the configured plan, keeps it, and outlives a resta
     await withPlan("pro", async (running) => {
       expect((await whoami(running)).account.plan).toBe("starter")
       expect((await walletCalls(running, signer).get(id)).data.fact).toBe("pu-erh")
-      const other = await walletCalls(running, solWallet("planned later")).call("GET", "/v1/account")
-      expect(other.body.account.plan).toBe("pro")
+      const other = walletCalls(running, solWallet("planned later"))
+      await other.create("a", [fact("tea", "mate")])
+      expect((await other.call("GET", "/v1/account")).body.account.plan).toBe("pro")
       expect(await accounts(running)).toHaveLength(3)
     })
   } finally {

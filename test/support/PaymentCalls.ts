@@ -12,6 +12,7 @@ import { privateKeyToAccount } from "viem/accounts"
 import { expect } from "vitest"
 import { wrapFetchWithPayment as wrapV1 } from "x402-fetch"
 import { paymentNetworks } from "@muniment/domain/Payment"
+import { evmSigner, solanaSigner, type WalletSigner } from "@muniment/trust/WalletSigner"
 import { type PaymentChains, type TestNetwork, testNetworks } from "./PaymentChains.ts"
 import { type Answer, type CallOptions, patienceMillis, type ServerCalls } from "./TestServer.ts"
 
@@ -78,6 +79,10 @@ const solanaPayer = async (key: Hex, rpcUrl: string): Promise<Payer> => {
       version === 1 ? wrapV1(fetch, signer, spendableUnits, undefined, { svmConfig: { rpcUrl } }) : wrapV2(fetch, v2)
   }
 }
+
+/** The payer as a caller that signs its requests. */
+export const payerSigner = ({ key, network }: Payer): WalletSigner =>
+  network === "base-sepolia" ? evmSigner(key) : solanaSigner(new Uint8Array(Buffer.from(key.slice(2), "hex")))
 
 /** An account of the service that deposits. */
 export interface Depositor {

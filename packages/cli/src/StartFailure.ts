@@ -42,6 +42,7 @@ const textOf = ({ _tag, message, reason, cause }: Failure): string | undefined =
       return String(message)
     case "PaymentsMisconfigured":
     case "LanguageModelMisconfigured":
+    case "SignUpMisconfigured":
       return sentence(`A setting is wrong: ${String(message)}`)
     case "ConfigError":
       return sentence(`A setting is wrong: ${settingText(messageOf(cause))}`)

@@ -16,12 +16,3 @@ export interface Account {
   /** What conversations leave behind; undefined: as the installation says. */
   readonly remember?: Remember
 }
-
-/** Who the credentials of a request belong to. */
-export interface Identity {
-  readonly account: Account
-  /** The API key that was used, for auditing and grants; undefined for the in-process operator. */
-  readonly keyId: string | undefined
-  /** The wallet that signed the request, normalised; undefined with a key. */
-  readonly walletAddress?: string | undefined
-}

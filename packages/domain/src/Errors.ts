@@ -90,7 +90,7 @@ export class PaymentPending extends Schema.Error<PaymentPending>("PaymentPending
 
 /** 403: built-in kinds cannot be changed; operator routes need their token. */
 export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(
-  wire(["builtin_schema", "operator_only", "not_grantor"]),
+  wire(["builtin_schema", "operator_only", "not_grantor", "sign_up_closed"]),
   {
     httpApiStatus: 403,
     description: "The operation is not allowed on this resource."
@@ -166,7 +166,7 @@ export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("Un
 
 /** 429: more requests, or more of the language model, than the account may have; `Retry-After` says when to retry. */
 export class RateLimited extends Schema.Error<RateLimited>("RateLimited")(
-  wire(["rate_limited", "model_budget_exhausted"]),
+  wire(["rate_limited", "model_budget_exhausted", "sign_up_limited"]),
   { httpApiStatus: 429, description: "More than the account may have now; see Retry-After." }
 ) {
   readonly _tag = "RateLimited"

@@ -91,6 +91,8 @@ export const Limits = {
   transactionsPageDefault: 50,
   transactionsPageMax: 100,
   rateLimitedCallersMax: 50_000,
+  signUpsPerClientHour: 20,
+  signUpsPerHour: 500,
   jobAccountsConcurrent: 4,
   jobCatchUpDaysMax: 31,
 
@@ -115,6 +117,7 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
   ["lists are checked for names to their end", Limits.listItemsCheckedMax >= Limits.messagesPerConversationMax],
   ["a message may have several passages", Limits.passageLengthMax < Limits.searchedMessageLengthMax],
   ["a message with neighbours is one passage", Limits.neighbourMessageLengthMax <= Limits.passageLengthMax],
+  ["one client cannot use up all sign-ups", Limits.signUpsPerClientHour < Limits.signUpsPerHour],
   ["headers arrive before the request ends", Limits.headerTimeoutMillis < Limits.requestTimeoutMillis]
 ]
 for (const [claim, holds] of relations) {

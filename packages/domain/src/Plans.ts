@@ -2,7 +2,8 @@
  * Terms of the plans (contract: Plans and the daily job, Rate limits). Memories above the included number are metered, never
  * blocked; `undefined` means without bound.
  */
-import type { Identity, Plan } from "./Account.ts"
+import type { Plan } from "./Account.ts"
+import type { Identity } from "./Identity.ts"
 
 /** So many messages of conversations count as one memory, rounded up by account. */
 export const messagesPerMemory = 4

@@ -13,7 +13,7 @@ import { credits } from "@muniment/domain/Money"
 import { loadHnswlib } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
-import { localOrigin, ServerConfig } from "./Config.ts"
+import { localOrigin, ServerConfig, signUpOf } from "./Config.ts"
 import { DataDirectory, readLockNote, readOperatorToken } from "./DataDirectory.ts"
 import { accountHandlers } from "./http/AccountHandlers.ts"
 import { adminHandlers } from "./http/AdminHandlers.ts"
@@ -29,6 +29,8 @@ import { moneyAdminHandlers } from "./http/MoneyAdminHandlers.ts"
 import { originRoutes } from "./http/Origin.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
 import { validation, wellFormedRequest } from "./http/Validation.ts"
+import { trustedProxies } from "./identity/ClientAddress.ts"
+import { WalletSignUp } from "./identity/WalletSignUp.ts"
 import { mcpRoutes } from "./mcp/McpRoutes.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
 import { serverLayer } from "./ServerLayer.ts"
@@ -84,12 +86,23 @@ export const withLocalServer = Effect.fn("App.withLocalServer")(function* <A, E,
 })
 
 const routesOf = (config: ServerConfig) => {
-  const { keyFileAliases, monthlyAllowanceCredits, rateLimits, serviceName, walletPlan } = config
+  const { keyFileAliases, rateLimits, serviceName } = config
+  const isLimited = rateLimits === "on"
+  const signUp = signUpOf(config)
   const middleware = Layer.mergeAll(
     bodyLimit,
-    authorization({ walletPlan }),
+    authorization.pipe(
+      Layer.provide(
+        WalletSignUp.layer({
+          ...signUp,
+          plan: config.walletPlan,
+          isLimited,
+          trustedProxies: trustedProxies(config.trustedProxies)
+        })
+      )
+    ),
     operatorAuthorization,
-    rateLimiting({ isOn: rateLimits === "on" }),
+    rateLimiting({ isOn: isLimited }),
     wellFormedRequest,
     validation,
     idempotency,
@@ -100,7 +113,10 @@ const routesOf = (config: ServerConfig) => {
     schemasHandlers,
     attestationsHandlers,
     accountHandlers,
-    creditsHandlers({ monthlyAllowance: credits(monthlyAllowanceCredits) }),
+    creditsHandlers({
+      monthlyAllowance: credits(config.monthlyAllowanceCredits),
+      walletAllowance: signUp.allowance
+    }),
     adminHandlers,
     moneyAdminHandlers
   )

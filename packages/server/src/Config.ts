@@ -5,8 +5,11 @@
 import { resolve } from "node:path"
 import { Config, Option, Schema } from "effect"
 import { Remember } from "@muniment/domain/Memory"
+import { credits, type MicroCredits } from "@muniment/domain/Money"
 import { indexPins } from "@muniment/engine/vectors/planner/Planner"
 import { modelIds } from "@muniment/models/ModelCatalog"
+import { isAddressRange } from "./identity/ClientAddress.ts"
+import { type SignUpMode, signUpModes } from "./identity/WalletSignUp.ts"
 
 /** `expected` completes the sentence "expected ...". */
 const textOf = (name: string, pattern: RegExp, expected: string) =>
@@ -23,7 +26,11 @@ const integer = (name: string, minimum: number) =>
   )
 
 /** A comma-separated list, empty by default; each item has the form. */
-const nameList = (name: string, item = /^.*$/, expected = "a list separated by commas") =>
+const nameList = (
+  name: string,
+  item: { readonly test: (text: string) => boolean } = /^.*$/,
+  expected = "a list separated by commas"
+) =>
   Config.schema(
     Schema.String.check(
       Schema.makeFilter((text: string) => itemsOf(text).every((each) => item.test(each)), { expected })
@@ -94,6 +101,21 @@ export const localOrigin = (host: string, port: number): string => {
   return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`
 }
 
+/** Whether only this machine can call: the host is a loopback one, and no public address is claimed. */
+const isPrivate = (host: string, publicUrl: Option.Option<string>): boolean =>
+  Option.isNone(publicUrl) && (host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host))
+
+/** On a private address every wallet may open an account, with the allowance of all; elsewhere none may. */
+export const signUpOf = (config: ServerConfig): { readonly mode: SignUpMode; readonly allowance: MicroCredits } => {
+  const isOpen = isPrivate(config.host, config.publicUrl)
+  return {
+    mode: Option.getOrElse(config.walletSignUp, () => (isOpen ? "open" : "off")),
+    allowance: credits(
+      Option.getOrElse(config.walletAllowanceCredits, () => (isOpen ? config.monthlyAllowanceCredits : 0))
+    )
+  }
+}
+
 export const ServerConfig = Config.all({
   ...address,
   /** First key of the operator's account, instead of a generated one. */
@@ -123,9 +145,19 @@ export const ServerConfig = Config.all({
   grantPrefixes: nameList("MUNIMENT_GRANT_PREFIXES"),
   /** Other names under which the key file is published; comma-separated. */
   keyFileAliases: nameList("MUNIMENT_KEY_FILE_ALIASES"),
-  /** Plan of accounts that a wallet's first signature makes. */
+  /** Plan of accounts that wallets open by themselves. */
   walletPlan: Config.Literals(["free", "starter", "pro", "owner"], "MUNIMENT_WALLET_PLAN").pipe(
     Config.withDefault("free")
+  ),
+  /** Whether wallets open accounts by themselves; default: `signUpOf`. */
+  walletSignUp: Config.Literals(signUpModes, "MUNIMENT_WALLET_SIGNUP").pipe(Config.option),
+  /** Credits that such an account may spend each month for nothing; default: `signUpOf`. */
+  walletAllowanceCredits: integer("MUNIMENT_WALLET_ALLOWANCE", 0).pipe(Config.option),
+  /** Proxies whose `X-Forwarded-For` is believed: addresses or ranges; comma-separated. */
+  trustedProxies: nameList(
+    "MUNIMENT_TRUSTED_PROXIES",
+    { test: isAddressRange },
+    "addresses or ranges such as 10.0.0.0/8, separated by commas"
   ),
   /** EVM chain: payments, and where contract wallets are asked (ERC-1271); without it they cannot sign. */
   evmRpcUrl: httpUrl("MUNIMENT_EVM_RPC_URL"),

@@ -33,7 +33,7 @@ import { grantPrefix } from "@muniment/trust/Grant"
 import { KeyRing } from "@muniment/trust/KeyRing"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { AttestationService } from "./attestations/AttestationService.ts"
-import type { ServerConfig } from "./Config.ts"
+import { type ServerConfig, signUpOf } from "./Config.ts"
 import { ChargedCalls } from "./credits/ChargedCalls.ts"
 import { OpenCharges } from "./credits/OpenCharges.ts"
 import { PaymentDesk } from "./credits/PaymentDesk.ts"
@@ -101,23 +101,26 @@ const trustServicesLayer = ({ grantPrefixes, issuer, serviceName }: ServerConfig
   )
 
 /** Everything that is kept in control.db. */
-const controlLayer = ({ apiKeyPrefix, dataDirectory, monthlyAllowanceCredits }: ServerConfig) =>
+const controlLayer = (config: ServerConfig) =>
   PaymentJournal.layer.pipe(
     Layer.provideMerge(
       Layer.mergeAll(
         Accounts.layer,
-        ApiKeyStore.layerWith({ keyPrefix: apiKeyPrefix }),
+        ApiKeyStore.layerWith({ keyPrefix: config.apiKeyPrefix }),
         SchemaRegistry.layer,
         NamespaceDirectory.layer,
         Wallets.layer,
         GrantRevocations.layer,
         IdempotencyStore.layer,
-        Ledger.layer({ monthlyAllowance: credits(monthlyAllowanceCredits) }),
+        Ledger.layer({
+          monthlyAllowance: credits(config.monthlyAllowanceCredits),
+          walletAllowance: signUpOf(config).allowance
+        }),
         JobLog.layer,
         ModelUsage.layer
       )
     ),
-    Layer.provideMerge(ControlDatabase.layer(dataDirectory))
+    Layer.provideMerge(ControlDatabase.layer(config.dataDirectory))
   )
 
 const trustLayer = ({ dataDirectory, evmRpcUrl }: ServerConfig) =>

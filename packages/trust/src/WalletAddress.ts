@@ -1,7 +1,7 @@
 /**
  * Wallet addresses (contract: Wallet signatures): EVM, `0x` and 40 hex digits in any case, normalised to lower case;
- * Solana, base58 of an Ed25519 public key, unchanged. A normalised address is also the id of the account that the wallet's
- * first signature creates.
+ * Solana, base58 of an Ed25519 public key, unchanged. A normalised address is also the id of the account that the wallet
+ * opens by itself.
  */
 import { base58 } from "@scure/base"
 import { ed25519KeyBytes } from "./Ed25519.ts"

@@ -4,7 +4,8 @@
  */
 import { Effect, Layer, ManagedRuntime, ConfigProvider, References } from "effect"
 import fc from "fast-check"
-import type { Account, Identity } from "@muniment/domain/Account"
+import type { Account } from "@muniment/domain/Account"
+import type { Identity } from "@muniment/domain/Identity"
 import type { Grant, GrantPayload } from "@muniment/domain/Grant"
 import type { SearchHit } from "@muniment/domain/Memory"
 import type { MemoryFilter, Scope } from "@muniment/domain/Search"

@@ -1,11 +1,12 @@
 /**
- * Accounts of wallets (contract: Wallet signatures). A wallet's first valid signature creates an account whose id is the
- * address; an operator can link an address to an account before.
+ * Accounts of wallets (contract: Wallet signatures). A wallet gets an account whose id is its address, when sign-up lets
+ * it; an operator can link an address to an account before.
  *
- * Invariants: an address belongs to one account for ever; concurrent first signatures create one account. Callers pass
+ * Invariants: an address belongs to one account for ever; concurrent first calls create one account. Callers pass
  * normalised addresses whose ownership is proven.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
 import type { Account, Plan } from "@muniment/domain/Account"
 import { Conflict, type InsufficientStorage, type NotFound } from "@muniment/domain/Errors"
 import type { WalletAddress } from "@muniment/trust/WalletAddress"
@@ -17,7 +18,9 @@ export class Wallets extends Context.Service<
   {
     /** The account of a normalised address. */
     readonly accountOf: (address: string) => Effect.Effect<Account | undefined>
-    /** The same, created on `plan` (default `free`) if there is none; an existing one keeps its plan. */
+    /** Whether a payment of this address's own account was credited. */
+    readonly hasPaid: (address: string) => Effect.Effect<boolean>
+    /** As `accountOf`, created on `plan` (default `free`) if there is none; an existing one keeps its plan. */
     readonly ensureAccount: (wallet: WalletAddress, plan?: Plan) => Effect.Effect<Account, InsufficientStorage>
     /** By the operator. Linking again to the same account changes nothing; linking to another is a conflict. */
     readonly link: (
@@ -65,6 +68,7 @@ export class Wallets extends Context.Service<
 
       return Wallets.of({
         accountOf: (address) => read(find(address)),
+        hasPaid: (address) => read(hasCreditedPayment(sql, address)),
         ensureAccount: Effect.fn("Wallets.ensureAccount")(function* (wallet, plan = "free") {
           const existing = yield* read(find(wallet.address))
           if (existing !== undefined) return existing
@@ -99,6 +103,12 @@ export class Wallets extends Context.Service<
     })
   )
 }
+
+const hasCreditedPayment = (sql: SqlClient.SqlClient, account: string) =>
+  Effect.map(
+    sql`SELECT 1 FROM payment WHERE account = ${account} AND state IN ('settled', 'finalized') LIMIT 1`,
+    (rows) => rows.length > 0
+  )
 
 /** Used if an operator has given another account the address as its name. */
 const walletNamePrefix = "wallet:"

@@ -9,6 +9,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
 import type { MicroCredits } from "@muniment/domain/Money"
+import { parseWalletAddress } from "@muniment/trust/WalletAddress"
 import { ChangeQueue } from "./ChangeQueue.ts"
 import { ControlDatabase, type WithoutSql } from "../database/ControlDatabase.ts"
 import { purseOfName } from "./LedgerAccounts.ts"
@@ -52,6 +53,8 @@ export class Books extends Context.Service<
 export interface BooksOptions {
   /** Free credits of each account per UTC month. */
   readonly monthlyAllowance: MicroCredits
+  /** The same of accounts that a wallet opened by itself, whose id is its address; default: as of all. */
+  readonly walletAllowance?: MicroCredits
 }
 
 export interface Debited<A> {
@@ -65,7 +68,11 @@ export interface Credited<A> {
   readonly amount: MicroCredits
 }
 
-const make = Effect.fnUntraced(function* ({ monthlyAllowance }: BooksOptions) {
+/** What an account may spend in a month for nothing. */
+export const allowanceOf = ({ monthlyAllowance, walletAllowance }: BooksOptions, accountId: string): MicroCredits =>
+  walletAllowance !== undefined && parseWalletAddress(accountId) !== undefined ? walletAllowance : monthlyAllowance
+
+const make = Effect.fnUntraced(function* (options: BooksOptions) {
   const database = yield* ControlDatabase
   const purses = yield* loadPurses(database)
   const queue = new ChangeQueue(database)
@@ -83,12 +90,13 @@ const make = Effect.fnUntraced(function* ({ monthlyAllowance }: BooksOptions) {
     const purse = purseOf(accountId)
     const month = monthOf(atMillis)
     if (month <= purse.month) return purse
-    const next = rolledOver(purse, month, monthlyAllowance)
+    const granted = allowanceOf(options, accountId)
+    const next = rolledOver(purse, month, granted)
     // Read only: while the queue is full nothing is reserved, and the change is made later.
     if (queue.isFull) return next.purse
     const transfers = [
       ...allowanceExpired(accountId, purse.month, next.expired, atMillis),
-      ...allowanceGranted(accountId, month, monthlyAllowance, atMillis)
+      ...allowanceGranted(accountId, month, granted, atMillis)
     ]
     if (transfers.length > 0) queue.add({ transfers })
     return Object.assign(purse, next.purse)

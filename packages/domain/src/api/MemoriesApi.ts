@@ -1,7 +1,7 @@
 /** Endpoints of memories (contract: Memories, Conversations, Search, Answers and maps). */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { InvalidRequest, NotFound, RateLimited } from "../Errors.ts"
+import { InvalidRequest, NotFound } from "../Errors.ts"
 import {
   BatchCreate,
   BatchUpdate,
@@ -45,7 +45,7 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       headers: WriteHeaders,
       payload: CreateMemories,
       success: Created,
-      error: [...writeErrors, RateLimited]
+      error: writeErrors
     }).annotateMerge(
       operation("Create memories", {
         description:

@@ -6,7 +6,7 @@
  */
 import { Context, type Effect, Schema } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
-import type { Identity } from "../Account.ts"
+import type { Identity } from "../Identity.ts"
 import {
   Conflict,
   Forbidden,
@@ -45,7 +45,17 @@ export class BodyLimit extends HttpApiMiddleware.Service<BodyLimit>()("muniment/
 export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: Caller }>()(
   "muniment/domain/Authorization",
   {
-    error: [Unauthenticated, InsufficientStorage],
+    // Beyond credentials: a wallet without an account is refused, or asked for a deposit.
+    error: [
+      Unauthenticated,
+      Forbidden,
+      PaymentRequired,
+      PaymentPending,
+      Conflict,
+      RateLimited,
+      InsufficientStorage,
+      Unavailable
+    ],
     // Wallet headers are the other way in; `OpenApiDocument.ts` documents them.
     security: { bearer: HttpApiSecurity.bearer }
   }
@@ -82,8 +92,21 @@ export class RateLimiting extends HttpApiMiddleware.Service<RateLimiting, { requ
 ) {}
 
 /** Failures of reserving a price. */
-export type ChargeFailure = PaymentRequired | PaymentPending | Conflict | InsufficientStorage | Unavailable
-export const chargeErrors = [PaymentRequired, PaymentPending, Conflict, InsufficientStorage, Unavailable] as const
+export type ChargeFailure =
+  | PaymentRequired
+  | PaymentPending
+  | Conflict
+  | RateLimited
+  | InsufficientStorage
+  | Unavailable
+export const chargeErrors = [
+  PaymentRequired,
+  PaymentPending,
+  Conflict,
+  RateLimited,
+  InsufficientStorage,
+  Unavailable
+] as const
 
 export interface ChargeOptions {
   /** Instead of the operation's price. */

@@ -12,14 +12,13 @@
  */
 import { Context, Effect, Layer, Metric } from "effect"
 import { WebCrypto } from "effect/crypto"
-import type { Identity } from "@muniment/domain/Account"
+import type { Identity, Newcomer } from "@muniment/domain/Identity"
 import type { ChargeFailure, ChargeOptions, IdempotencyToken, PricedCall } from "@muniment/domain/api/Middleware"
-import { Limits } from "@muniment/domain/Limits"
-import { type MicroCredits, toCredits, usdcUnitsPerCent } from "@muniment/domain/Money"
+import { type MicroCredits, toCredits } from "@muniment/domain/Money"
 import { plans } from "@muniment/domain/Plans"
 import { Ledger, type Purses, type Reservation, type ReserveOptions } from "@muniment/control/credits/Ledger"
 import type { PaymentCarrier } from "./PaymentCarrier.ts"
-import { PaymentDesk } from "./PaymentDesk.ts"
+import { PaymentDesk, topUpUnits } from "./PaymentDesk.ts"
 
 /** What is called, by whom. */
 export interface PricedOperation {
@@ -40,9 +39,6 @@ export interface Charged<A> {
   readonly charged: MicroCredits
   readonly purses: Purses
 }
-
-/** What a call pays when its purses are empty: the smallest deposit. */
-const topUpUnits = Limits.depositCentsMin * usdcUnitsPerCent
 
 export class ChargedCalls extends Context.Service<
   ChargedCalls,
@@ -90,6 +86,8 @@ export const freeCall = (caller: Identity, token: IdempotencyToken | undefined):
   release: Effect.void
 })
 
+const noCredits: Purses = { balance: 0, paid: 0, allowance: 0, isUnlimited: false }
+
 /** A call between its start and its settlement; holds at most one reservation. */
 class OpenCall implements PricedCall {
   readonly caller: Identity
@@ -97,6 +95,8 @@ class OpenCall implements PricedCall {
   readonly #operation: PricedOperation
   readonly #ledger: Ledger["Service"]
   readonly #desk: PaymentDesk["Service"]
+  /** Of a wallet without an account, until this call makes one. */
+  #newcomer: Newcomer | undefined
   #held: Reservation | undefined
 
   constructor(
@@ -106,6 +106,7 @@ class OpenCall implements PricedCall {
     desk: PaymentDesk["Service"]
   ) {
     this.caller = operation.caller
+    this.#newcomer = operation.caller.newcomer
     this.token = token
     this.#operation = operation
     this.#ledger = ledger
@@ -124,11 +125,21 @@ class OpenCall implements PricedCall {
     const kept = this.#hold({ ...priced, durable })
     const once = isErasure ? Effect.catchTag(kept, "InsufficientStorage", () => this.#hold(priced)) : kept
     const topUp = { account, units: topUpUnits, purpose: "top-up" } as const
-    return Effect.catchTag(once, "InsufficientCredits", () =>
+    const funded = Effect.catchTag(once, "InsufficientCredits", () =>
       Effect.andThen(
         this.#desk.take(topUp, carrier()),
         Effect.catchTag(once, "InsufficientCredits", () => this.#desk.ask(topUp, carrier()))
       )
+    )
+    const newcomer = this.#newcomer
+    if (newcomer === undefined) return funded
+    const isCovered = plans[account.plan].isUnlimited || newcomer.allowance >= priced.price
+    const opened = isCovered
+      ? newcomer.open("free")
+      : Effect.andThen(this.#desk.take(topUp, carrier()), newcomer.open("paid"))
+    return Effect.andThen(
+      Effect.tap(opened, () => Effect.sync(() => void (this.#newcomer = undefined))),
+      funded
     )
   }
 
@@ -146,6 +157,9 @@ class OpenCall implements PricedCall {
       const { caller, operation } = this.#operation
       const held = this.#held
       if (held === undefined) {
+        // Nothing is kept of a wallet without an account, a purse neither.
+        const allowance = this.#newcomer?.allowance
+        if (allowance !== undefined) return Effect.succeed({ charged: 0, purses: { ...noCredits, allowance } })
         return Effect.map(this.#ledger.purses(caller.account), (purses) => ({ charged: 0, purses }))
       }
       return Effect.map(this.#ledger.settle(held), ({ charged, purses }) => {

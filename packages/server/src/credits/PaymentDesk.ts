@@ -14,7 +14,8 @@ import {
   PaymentRequired,
   Unavailable
 } from "@muniment/domain/Errors"
-import { toCredits, toUsd } from "@muniment/domain/Money"
+import { Limits } from "@muniment/domain/Limits"
+import { toCredits, toUsd, usdcUnitsPerCent } from "@muniment/domain/Money"
 import { creditsOfUnits } from "@muniment/domain/Payment"
 import { Payments } from "@muniment/payments/Payments"
 import type { PaymentSettled } from "@muniment/payments/settlement/PaymentOutcome"
@@ -28,6 +29,9 @@ export interface Demand {
   /** A deposit describes itself in the 402; a call that met empty purses does not. */
   readonly purpose: "deposit" | "top-up"
 }
+
+/** What is asked for where the caller chooses no amount: the smallest deposit. */
+export const topUpUnits = Limits.depositCentsMin * usdcUnitsPerCent
 
 type Refusal = PaymentRequired | PaymentPending | Conflict | Unavailable | InsufficientStorage
 

@@ -2,60 +2,87 @@
  * Identity of the caller (contract: Identity). Bearer keys are looked up by their hash on every request, so that a
  * revocation takes effect at once. Operator routes take the data directory's token, from this machine only.
  */
-import { Effect, Layer, Option, Redacted } from "effect"
+import { Data, Effect, Layer, Option, Redacted } from "effect"
 import { HttpMethod, HttpServerRequest } from "effect/http"
 import { Authorization, Caller, OperatorAuthorization } from "@muniment/domain/api/Middleware"
 import { Forbidden, Unauthenticated } from "@muniment/domain/Errors"
-import type { Identity, Plan } from "@muniment/domain/Account"
+import type { Identity } from "@muniment/domain/Identity"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
-import { Wallets } from "@muniment/control/accounts/Wallets"
 import { isSameSecret } from "@muniment/trust/ApiKeys"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { hasWalletHeaders, verifyWalletRequest } from "@muniment/trust/WalletRequest"
+import { httpCarrier } from "../credits/PaymentCarrier.ts"
+import { PaymentDesk, topUpUnits } from "../credits/PaymentDesk.ts"
 import { DataDirectory } from "../DataDirectory.ts"
+import { WalletSignUp } from "../identity/WalletSignUp.ts"
 
-export const authorization = (options: { readonly walletPlan: Plan }) =>
-  Layer.effect(
-    Authorization,
-    Effect.gen(function* () {
-      const keys = yield* ApiKeyStore
-      const wallets = yield* Wallets
-      const verifier = yield* SignatureVerifier
+export const authorization = Layer.effect(
+  Authorization,
+  Effect.gen(function* () {
+    const keys = yield* ApiKeyStore
+    const signUp = yield* WalletSignUp
+    const desk = yield* PaymentDesk
+    if (signUp.mode === "paid" && !desk.isOpen) return yield* new SignUpMisconfigured()
+    const verifier = yield* SignatureVerifier
 
-      const byKey = Effect.fnUntraced(function* (secret: string) {
-        if (secret === "") return yield* missingCredentials()
-        const identity = yield* keys.authenticate(secret)
-        if (identity !== undefined) return identity
-        return yield* new Unauthenticated({ code: "invalid_api_key", error: "the API key is unknown or revoked" })
-      })
-
-      /** The first valid signature of a wallet creates its account. */
-      const byWallet = Effect.gen(function* () {
-        const request = yield* HttpServerRequest.HttpServerRequest
-        const body = HttpMethod.hasBody(request.method)
-          ? new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
-          : new Uint8Array()
-        const { method, url, headers } = request
-        const outcome = yield* verifyWalletRequest({ method, url, body, headers, versionPrefix: "/v1" }).pipe(
-          Effect.provideService(SignatureVerifier, verifier)
-        )
-        if (outcome._tag === "Refused") return yield* new Unauthenticated({ code: outcome.code, error: outcome.error })
-        const account = yield* wallets.ensureAccount(outcome.wallet, options.walletPlan)
-        return { account, keyId: undefined, walletAddress: outcome.wallet.address } satisfies Identity
-      })
-
-      return {
-        // A bearer key takes precedence over wallet headers.
-        bearer: (handler, { credential }) =>
-          Effect.gen(function* () {
-            const secret = Redacted.value(credential)
-            const { headers } = yield* HttpServerRequest.HttpServerRequest
-            const identity = yield* secret === "" && hasWalletHeaders(headers) ? byWallet : byKey(secret)
-            return yield* Effect.provideService(handler, Caller, identity)
-          })
-      }
+    const byKey = Effect.fnUntraced(function* (secret: string) {
+      if (secret === "") return yield* missingCredentials()
+      const identity = yield* keys.authenticate(secret)
+      if (identity !== undefined) return identity
+      return yield* new Unauthenticated({ code: "invalid_api_key", error: "the API key is unknown or revoked" })
     })
-  )
+
+    const byWallet = Effect.fnUntraced(function* (operation: string) {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const body = HttpMethod.hasBody(request.method)
+        ? new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
+        : new Uint8Array()
+      const { method, url, headers } = request
+      const outcome = yield* verifyWalletRequest({ method, url, body, headers, versionPrefix: "/v1" }).pipe(
+        Effect.provideService(SignatureVerifier, verifier)
+      )
+      if (outcome._tag === "Refused") return yield* new Unauthenticated({ code: outcome.code, error: outcome.error })
+      const identity = yield* signUp.identify(outcome.wallet)
+      return signUp.mode === "paid" && operation !== depositOperation
+        ? yield* settledIn(desk, identity, request)
+        : identity
+    })
+
+    return {
+      // A bearer key takes precedence over wallet headers.
+      bearer: (handler, { credential, endpoint }) =>
+        Effect.gen(function* () {
+          const secret = Redacted.value(credential)
+          const { headers } = yield* HttpServerRequest.HttpServerRequest
+          const identity = yield* secret === "" && hasWalletHeaders(headers)
+            ? byWallet(endpoint.identifier)
+            : byKey(secret)
+          return yield* Effect.provideService(handler, Caller, identity)
+        })
+    }
+  })
+)
+
+/** No wallet could ever sign up. */
+export class SignUpMisconfigured extends Data.TaggedError("SignUpMisconfigured") {
+  override readonly message = "MUNIMENT_WALLET_SIGNUP: paid needs deposits: set MUNIMENT_PAYMENT_NETWORKS"
+}
+
+/** It takes an amount of its own. */
+const depositOperation = "deposit"
+
+/** Where sign-up is paid: the newcomer's account, once the deposit is there that the request is asked for. */
+const settledIn = Effect.fnUntraced(function* (
+  desk: PaymentDesk["Service"],
+  { newcomer, ...identity }: Identity,
+  request: HttpServerRequest.HttpServerRequest
+) {
+  if (newcomer === undefined) return identity
+  const demand = { account: identity.account, units: topUpUnits, purpose: "deposit" } as const
+  yield* desk.take(demand, httpCarrier(request))
+  yield* newcomer.open("paid")
+  return identity
+})
 
 export const operatorAuthorization = Layer.effect(
   OperatorAuthorization,

@@ -9,13 +9,14 @@ import { Limits } from "@muniment/domain/Limits"
 import { type MicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
 import { creditsOfUnits, depositUnits } from "@muniment/domain/Payment"
 import { plans } from "@muniment/domain/Plans"
+import { allowanceOf, type BooksOptions } from "@muniment/control/credits/Books"
 import { type LedgerEntry, Ledger } from "@muniment/control/credits/Ledger"
 import { httpCarrier } from "../credits/PaymentCarrier.ts"
 import { PaymentDesk } from "../credits/PaymentDesk.ts"
 import { StorageInsurance } from "../jobs/StorageInsurance.ts"
 import { transactionCursor } from "./Cursor.ts"
 
-export const creditsHandlers = (options: { readonly monthlyAllowance: MicroCredits }) =>
+export const creditsHandlers = (options: BooksOptions) =>
   HttpApiBuilder.group(
     MunimentApi,
     "credits",
@@ -26,11 +27,12 @@ export const creditsHandlers = (options: { readonly monthlyAllowance: MicroCredi
 
       return handlers.handleAll({
         deposit: Effect.fnUntraced(function* ({ query, request }) {
-          const { account } = yield* Caller
+          const { account, newcomer } = yield* Caller
           if (!desk.isOpen) return yield* notConfigured
           const units = depositUnits(query.amount_usd ?? depositUsdDefault)
           if (units === undefined) return yield* Effect.die(new Error("an amount outside the contract"))
           const { replayed } = yield* desk.take({ account, units, purpose: "deposit" }, httpCarrier(request))
+          yield* newcomer?.open("paid") ?? Effect.void
           const { balance } = yield* ledger.purses(account)
           const credited = creditsOfUnits(units)
           return {
@@ -42,16 +44,18 @@ export const creditsHandlers = (options: { readonly monthlyAllowance: MicroCredi
           }
         }),
         credits: Effect.fnUntraced(function* () {
-          const { account } = yield* Caller
-          const { allowance, balance } = yield* ledger.purses(account)
+          const { account, newcomer } = yield* Caller
+          // Of a wallet without an account nothing is kept, a purse neither.
+          const { allowance, balance } =
+            newcomer === undefined ? yield* ledger.purses(account) : { allowance: newcomer.allowance, balance: 0 }
           const { isUnlimited } = plans[account.plan]
-          const insuredUntil = yield* insurance.insuredUntil(account)
+          const insuredUntil = newcomer === undefined ? yield* insurance.insuredUntil(account) : undefined
           return {
             success: true as const,
             balance: balanceOf(balance),
             allowance: {
               credits: isUnlimited ? null : toCredits(allowance),
-              monthly: isUnlimited ? null : toCredits(options.monthlyAllowance),
+              monthly: isUnlimited ? null : toCredits(allowanceOf(options, account.id)),
               renewsAt: nextMonth(yield* Clock.currentTimeMillis)
             },
             plan: account.plan,

@@ -27,7 +27,9 @@ export const schemasHandlers = HttpApiBuilder.group(
         if (kinds.builtin(payload.name) !== undefined) {
           return yield* new Conflict({ code: "schema_exists", error: `"${payload.name}" is built in` })
         }
-        return { success: true as const, schema: yield* registry.register(yield* account, payload) }
+        const caller = yield* Caller
+        yield* caller.newcomer?.open("free") ?? Effect.void
+        return { success: true as const, schema: yield* registry.register(caller.account.id, payload) }
       }),
       listSchemas: () =>
         Effect.map(Effect.flatMap(account, registry.list), (schemas) => ({ success: true as const, schemas })),

@@ -5,7 +5,7 @@
  */
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import type { Identity } from "@muniment/domain/Account"
+import type { Identity } from "@muniment/domain/Identity"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { serviceVersion } from "../version.ts"
 import { errorAnswer, resultAnswer, type RpcAnswer, rpcCodes, RpcFailure, type RpcMessage } from "./JsonRpc.ts"

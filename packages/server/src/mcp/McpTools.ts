@@ -5,7 +5,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
-import type { Identity } from "@muniment/domain/Account"
+import type { Identity } from "@muniment/domain/Identity"
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import type { JsonObject } from "@muniment/domain/Memory"

@@ -6,7 +6,7 @@
  * memories that it returns, and of no others.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import type { Identity } from "@muniment/domain/Account"
+import type { Identity } from "@muniment/domain/Identity"
 import type { SourceAttestation } from "@muniment/domain/Attestation"
 import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import { InvalidRequest, Unavailable } from "@muniment/domain/Errors"

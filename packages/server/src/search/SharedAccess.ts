@@ -7,8 +7,8 @@
  * opens search only, never reads by id or changes.
  */
 import { Context, Effect, Layer, Result } from "effect"
-import type { Identity } from "@muniment/domain/Account"
-import { Forbidden, InvalidRequest, type InsufficientStorage } from "@muniment/domain/Errors"
+import type { Identity } from "@muniment/domain/Identity"
+import { Forbidden, InvalidRequest, type InsufficientStorage, type RateLimited } from "@muniment/domain/Errors"
 import type { Grant } from "@muniment/domain/Grant"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
@@ -44,7 +44,7 @@ export class SharedAccess extends Context.Service<
     readonly revoke: (
       caller: Identity,
       grant: Grant
-    ) => Effect.Effect<void, Forbidden | InvalidRequest | InsufficientStorage>
+    ) => Effect.Effect<void, Forbidden | InvalidRequest | RateLimited | InsufficientStorage>
   }
 >()("muniment/server/SharedAccess") {
   static readonly layer = (options: { readonly grantPrefixes: ReadonlyArray<string> }) =>
@@ -106,6 +106,7 @@ const make = Effect.fnUntraced(function* (prefixes: ReadonlyArray<string>) {
     if (!isGrantor(p, yield* identitiesOf(caller))) {
       return yield* new Forbidden({ code: "not_grantor", error: "only its grantor can revoke a grant" })
     }
+    yield* caller.newcomer?.open("free") ?? Effect.void
     yield* revocations.revoke(grantId(p), caller.account.id, p.e)
   })
 

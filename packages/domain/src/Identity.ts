@@ -1,0 +1,26 @@
+/**
+ * Who calls (contract: Identity): the account behind the credentials, and how a wallet without one gets it.
+ */
+import type { Effect } from "effect"
+import type { Account } from "./Account.ts"
+import type { InsufficientStorage, RateLimited } from "./Errors.ts"
+import type { MicroCredits } from "./Money.ts"
+
+/** Who the credentials of a request belong to. */
+export interface Identity {
+  readonly account: Account
+  /** The API key that was used, for auditing and grants; undefined for the in-process operator. */
+  readonly keyId: string | undefined
+  /** The wallet that signed the request, normalised; undefined with a key. */
+  readonly walletAddress?: string | undefined
+  /** Of a wallet without an account: `account` is the one that it would get, and nothing is stored for it. */
+  readonly newcomer?: Newcomer
+}
+
+/** How a wallet without an account gets one (contract: Wallet signatures). */
+export interface Newcomer {
+  /** What the account may spend in its first month for nothing; with less than a price, a payment comes first. */
+  readonly allowance: MicroCredits
+  /** Makes the account, once, as the last step before a call acts; after a payment without bound. */
+  readonly open: (how: "free" | "paid") => Effect.Effect<void, RateLimited | InsufficientStorage>
+}

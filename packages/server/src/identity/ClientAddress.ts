@@ -1,0 +1,75 @@
+/**
+ * Where a request comes from. The peer's address counts, unless the peer is a trusted proxy
+ * (`MUNIMENT_TRUSTED_PROXIES`): then `X-Forwarded-For` is read from its end, and the first address that is no trusted
+ * proxy is the client. What stands before it was written by the client and proves nothing.
+ */
+import { BlockList, isIP } from "node:net"
+import { Option } from "effect"
+
+export type TrustedProxies = BlockList
+
+const prefixBitsMax = { 4: 32, 6: 128 } as const
+
+/** Whether a text is an address, or a range of addresses such as 10.0.0.0/8. */
+export const isAddressRange = (text: string): boolean => rangeOf(text) !== undefined
+
+/** Every text is an address or a range. */
+export const trustedProxies = (ranges: ReadonlyArray<string>): TrustedProxies => {
+  const list = new BlockList()
+  for (const text of ranges) {
+    const range = rangeOf(text)
+    if (range === undefined) throw new RangeError(`not a range of addresses: ${text}`)
+    list.addSubnet(range.address, range.bits, range.family)
+  }
+  return list
+}
+
+const rangeOf = (text: string) => {
+  const [address = "", bitsText, ...rest] = text.split("/")
+  const version = isIP(address)
+  if ((version !== 4 && version !== 6) || rest.length > 0) return undefined
+  const bitsMax = prefixBitsMax[version]
+  const bits = bitsText === undefined ? bitsMax : /^\d{1,3}$/.test(bitsText) ? Number(bitsText) : Number.NaN
+  return bits <= bitsMax ? { address, bits, family: familyOf(address) } : undefined
+}
+
+const familyOf = (address: string): "ipv4" | "ipv6" => (isIP(address) === 4 ? "ipv4" : "ipv6")
+
+/** What a request tells of its way; headers by lower-case name. */
+export interface RequestOrigin {
+  readonly remoteAddress: Option.Option<string>
+  readonly headers: Readonly<Record<string, string | undefined>>
+}
+
+/** Address of the client; empty if there is none, as on a socket that is closed. */
+export const clientAddress = (request: RequestOrigin, trusted: TrustedProxies): string => {
+  let client = plain(Option.getOrElse(request.remoteAddress, () => ""))
+  const forwarded = (request.headers["x-forwarded-for"] ?? "").split(",")
+  for (let at = forwarded.length - 1; at >= 0 && isTrusted(client, trusted); at--) {
+    const next = plain(forwarded[at]!.trim())
+    if (isIP(next) === 0) break
+    client = next
+  }
+  return client
+}
+
+const isTrusted = (address: string, trusted: TrustedProxies): boolean =>
+  isIP(address) !== 0 && trusted.check(address, familyOf(address))
+
+/** IPv4 as such, also when it arrives by an IPv6 socket. */
+const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, "")
+
+/** What is counted as one client: an IPv4 address, or the network of an IPv6 one (its first 64 bits). */
+export const clientNetwork = (address: string): string => {
+  if (isIP(address) !== 6) return address
+  const [head = "", tail = ""] = address.split("%", 1)[0]!.toLowerCase().split("::", 2)
+  const before = groupsOf(head)
+  const after = groupsOf(tail)
+  const gap = address.includes("::") ? Array.from({ length: 8 - before.length - after.length }, () => "0") : []
+  const network = [...before, ...gap, ...after].slice(0, 4).map((group) => group.replace(/^0+(?=.)/, ""))
+  return `${network.join(":")}::/64`
+}
+
+/** An embedded IPv4 address stands for two groups; it is never among the first four. */
+const groupsOf = (part: string): ReadonlyArray<string> =>
+  part === "" ? [] : part.split(":").flatMap((group) => (group.includes(".") ? ["0", "0"] : [group]))
