@@ -31,7 +31,8 @@ export const figuresOf = (played: ReadonlyArray<PlayedConversation>): string => 
     )}`,
     `         an earlier value above it             ${newest.filter((order) => order === "earlier").length}`,
     `         neither among the first 10            ${newest.filter((order) => order === "neither").length}`,
-    `hits that give the answer, by relevance         ${reliabilityOf(answerable)}`,
+    `hits that give the answer, by relevance         ${bandsOf(answerable).map(bandText).join(", ")}`,
+    `relevance: expected calibration error          ${calibrationError(bandsOf(answerable)).toFixed(3)}`,
     ...byGroup(answerable)
   ].join("\n")
 }
@@ -46,18 +47,32 @@ const newestFirst = ({ hits }: PlayedQuestion): "newest" | "earlier" | "neither"
   return first === undefined ? "neither" : first.isAnswer ? "newest" : "earlier"
 }
 
-/** Of the hits of each band of relevance, how many give the answer. */
-const reliabilityOf = (answerable: ReadonlyArray<PlayedQuestion>): string => {
-  const hits = answerable.flatMap((question) => question.hits)
-  return relevanceBands
-    .map((from, index) => {
-      const below = relevanceBands[index + 1] ?? Infinity
-      const band = hits.filter(({ relevance }) => relevance >= from && relevance < below)
-      const mean = sum(band, ({ relevance }) => relevance) / band.length
-      const answers = band.filter(({ isAnswer }) => isAnswer)
-      return band.length === 0 ? `${from}: none` : `${from}: ${share(answers, band)} (mean ${mean.toFixed(2)})`
-    })
-    .join(", ")
+interface Band {
+  readonly from: number
+  readonly hits: ReadonlyArray<JudgedHit>
+  readonly answers: ReadonlyArray<JudgedHit>
+  readonly meanRelevance: number
+}
+
+/** Of the hits of each band of relevance, those that give the answer. */
+const bandsOf = (answerable: ReadonlyArray<PlayedQuestion>): ReadonlyArray<Band> => {
+  const all = answerable.flatMap((question) => question.hits)
+  return relevanceBands.map((from, index) => {
+    const below = relevanceBands[index + 1] ?? Infinity
+    const hits = all.filter(({ relevance }) => relevance >= from && relevance < below)
+    const answers = hits.filter(({ isAnswer }) => isAnswer)
+    return { from, hits, answers, meanRelevance: sum(hits, ({ relevance }) => relevance) / hits.length }
+  })
+}
+
+const bandText = ({ from, hits, answers, meanRelevance }: Band): string =>
+  hits.length === 0 ? `${from}: none` : `${from}: ${share(answers, hits)} (mean ${meanRelevance.toFixed(2)})`
+
+/** Mean distance of what a band promises from what it holds, by hits. */
+const calibrationError = (bands: ReadonlyArray<Band>): number => {
+  const used = bands.filter(({ hits }) => hits.length > 0)
+  const distances = sum(used, (band) => Math.abs(sum(band.hits, ({ relevance }) => relevance) - band.answers.length))
+  return distances / sum(used, ({ hits }) => hits.length)
 }
 
 /** Found among three, grounded and saying the expected words, by type and by conversation. */
