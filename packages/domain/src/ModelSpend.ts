@@ -10,10 +10,12 @@ export interface ModelSpend {
   readonly costMicroUsd: number
 }
 
-/** Per account and UTC day; an absent bound does not limit. */
+/** Per UTC day; an absent bound does not limit. Of the account, unless it says otherwise. */
 export interface BudgetBounds {
   /** Input and output together. */
   readonly tokensPerDay?: number | undefined
+  /** Of all accounts together. */
+  readonly totalTokensPerDay?: number | undefined
   readonly costPerDayMicroUsd?: number | undefined
 }
 

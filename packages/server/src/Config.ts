@@ -71,8 +71,11 @@ const llm = Config.all({
   apiKey: Config.Redacted("MUNIMENT_LLM_API_KEY").pipe(Config.option),
   timeoutMillis: Config.Int("MUNIMENT_LLM_TIMEOUT_MILLIS").pipe(Config.option),
   concurrency: Config.Int("MUNIMENT_LLM_CONCURRENCY").pipe(Config.option),
-  /** Budget of each account and UTC day; none by default. */
-  tokensPerDay: Config.Int("MUNIMENT_LLM_TOKENS_PER_DAY").pipe(Config.option),
+  /** Whom the model serves; default: who paid, where payments are taken, else all. */
+  accounts: Config.Literals(["paid", "all"], "MUNIMENT_LLM_ACCOUNTS").pipe(Config.option),
+  /** Budget of each account and UTC day, and of all accounts together. */
+  tokensPerDay: Config.Int("MUNIMENT_LLM_TOKENS_PER_DAY").pipe(Config.withDefault(5_000_000)),
+  totalTokensPerDay: Config.Int("MUNIMENT_LLM_TOTAL_TOKENS_PER_DAY").pipe(Config.withDefault(20_000_000)),
   costPerDayUsd: Config.Finite("MUNIMENT_LLM_COST_PER_DAY_USD").pipe(Config.option),
   inputUsdPerMillion: Config.Finite("MUNIMENT_LLM_INPUT_USD_PER_MILLION").pipe(Config.option),
   outputUsdPerMillion: Config.Finite("MUNIMENT_LLM_OUTPUT_USD_PER_MILLION").pipe(Config.option)

@@ -58,7 +58,9 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
     Layer.provideMerge(moneyLayer(config)),
     Layer.provideMerge(trustServicesLayer(config)),
     Layer.provideMerge(MemoryService.layer),
-    Layer.provideMerge(Layer.mergeAll(extractorChoice(config.llm), MemoryMap.layer)),
+    Layer.provideMerge(
+      Layer.mergeAll(extractorChoice(config.llm, config.payments.networks.length > 0), MemoryMap.layer)
+    ),
     Layer.provideMerge(VectorBacklog.layer),
     Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, TextEmbedding.layer)),
     Layer.provideMerge(Layer.mergeAll(engineLayer(config, hnswlib), embedderLayer(config), SchemaValidator.layer)),

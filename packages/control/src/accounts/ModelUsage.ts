@@ -49,6 +49,13 @@ export class ModelUsage extends Context.Service<
           ([row]) => row ?? nothing
         )
 
+      const tokensOn = (day: string) =>
+        Effect.map(
+          sql<{ readonly tokens: number }>`SELECT COALESCE(SUM(input_tokens + output_tokens), 0) AS tokens
+            FROM model_usage WHERE day = ${day}`,
+          ([row]) => row!.tokens
+        )
+
       const add = (account: string, day: string, usage: ModelSpend) =>
         sql`INSERT INTO model_usage ${sql.insert({
           account,
@@ -69,6 +76,8 @@ export class ModelUsage extends Context.Service<
             Effect.gen(function* () {
               const used = yield* usedOn(account, day)
               if (!isWithin(used, estimate, bounds)) return undefined
+              const { totalTokensPerDay = Infinity } = bounds
+              if ((yield* tokensOn(day)) + tokensOf(estimate) > totalTokensPerDay) return undefined
               yield* add(account, day, estimate)
               return { account, day, estimate }
             })
@@ -99,13 +108,11 @@ const isWithin = (
   used: ModelSpend,
   estimate: ModelSpend,
   { costPerDayMicroUsd, tokensPerDay }: BudgetBounds
-): boolean => {
-  const tokens = used.inputTokens + used.outputTokens + estimate.inputTokens + estimate.outputTokens
-  return (
-    tokens <= (tokensPerDay ?? Infinity) &&
-    used.costMicroUsd + estimate.costMicroUsd <= (costPerDayMicroUsd ?? Infinity)
-  )
-}
+): boolean =>
+  tokensOf(used) + tokensOf(estimate) <= (tokensPerDay ?? Infinity) &&
+  used.costMicroUsd + estimate.costMicroUsd <= (costPerDayMicroUsd ?? Infinity)
+
+const tokensOf = ({ inputTokens, outputTokens }: ModelSpend): number => inputTokens + outputTokens
 
 /** A fraction or a negative number here is a broken caller, not an event of the world. */
 const assertCountable = (usage: ModelSpend): void => {

@@ -17,6 +17,8 @@ export interface LanguageModelConfig {
   readonly waitingCallsMax?: number | undefined
   /** Per account and UTC day, input and output together. */
   readonly tokensPerDay?: number | undefined
+  /** Of all accounts together, per UTC day. */
+  readonly totalTokensPerDay?: number | undefined
   /** Per account and UTC day; counts only with prices. */
   readonly costPerDayMicroUsd?: number | undefined
   readonly inputPriceMicroUsdPerMillion?: number | undefined

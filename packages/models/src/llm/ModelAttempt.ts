@@ -103,7 +103,8 @@ const nothing: ModelSpend = { inputTokens: 0, outputTokens: 0, costMicroUsd: 0 }
 const exhausted = (nowMillis: number): ModelFailure =>
   new ModelFailure({
     reason: "budget_exhausted",
-    message: "the account's language model budget for this UTC day is used up; retry after midnight UTC",
+    message:
+      "the language model budget of the account, or of the service, for this UTC day is used up; retry after midnight UTC",
     retryAfterSeconds: Math.ceil((dayMillis - (nowMillis % dayMillis)) / 1_000)
   })
 

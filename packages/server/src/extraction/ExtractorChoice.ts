@@ -8,11 +8,14 @@ import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import type { Extractor } from "@muniment/insight/extraction/Extractor"
 import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
 import { RuleExtractor } from "@muniment/insight/rules/RuleExtractor"
+import type { Accounts } from "@muniment/control/accounts/Accounts"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
+import type { Ledger } from "@muniment/control/credits/Ledger"
 import type { LanguageModelConfig } from "@muniment/models/llm/LanguageModelConfig"
 import { ModelBudget } from "@muniment/models/llm/ModelBudget"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import type { ServerConfig } from "../Config.ts"
+import { modelForPaidAccounts } from "./ModelAccounts.ts"
 
 type LlmSettings = ServerConfig["llm"]
 
@@ -22,16 +25,18 @@ export class LanguageModelMisconfigured extends Data.TaggedError("LanguageModelM
 }> {}
 
 export const extractorChoice = (
-  settings: LlmSettings
-): Layer.Layer<Extractor | AnswerWriter, LanguageModelMisconfigured, ModelUsage> =>
-  settings.provider === "none"
-    ? Layer.mergeAll(RuleExtractor.layer, AnswerWriter.layerExtractive)
-    : Layer.mergeAll(LlmExtractor.layer, AnswerWriter.layerWithModel).pipe(
-        Layer.provide(
-          Layer.unwrap(Effect.map(configOf(settings.provider, settings), (config) => StructuredModel.layer(config)))
-        ),
-        Layer.provide(budget)
-      )
+  settings: LlmSettings,
+  takesPayments: boolean
+): Layer.Layer<Extractor | AnswerWriter, LanguageModelMisconfigured, ModelUsage | Accounts | Ledger> => {
+  const { provider } = settings
+  if (provider === "none") return Layer.mergeAll(RuleExtractor.layer, AnswerWriter.layerExtractive)
+  const byModel = Layer.mergeAll(LlmExtractor.layer, AnswerWriter.layerWithModel).pipe(
+    Layer.provide(Layer.unwrap(Effect.map(configOf(provider, settings), (config) => StructuredModel.layer(config)))),
+    Layer.provide(budget)
+  )
+  const whom = Option.getOrElse(settings.accounts, () => (takesPayments ? "paid" : "all"))
+  return whom === "paid" ? modelForPaidAccounts(byModel) : byModel
+}
 
 /** Added to the model's own time-out. */
 const spareMillis = 1_000
@@ -78,7 +83,8 @@ const configOf = Effect.fnUntraced(function* (
     apiKey: Option.getOrUndefined(settings.apiKey),
     timeoutMillis: Option.getOrUndefined(settings.timeoutMillis),
     concurrency: Option.getOrUndefined(settings.concurrency),
-    tokensPerDay: Option.getOrUndefined(settings.tokensPerDay),
+    tokensPerDay: settings.tokensPerDay,
+    totalTokensPerDay: settings.totalTokensPerDay,
     costPerDayMicroUsd: micro(cost),
     inputPriceMicroUsdPerMillion: micro(input),
     outputPriceMicroUsdPerMillion: micro(output)
@@ -88,7 +94,8 @@ const configOf = Effect.fnUntraced(function* (
 const amounts = (settings: LlmSettings) => ({
   MUNIMENT_LLM_TIMEOUT_MILLIS: Option.getOrUndefined(settings.timeoutMillis),
   MUNIMENT_LLM_CONCURRENCY: Option.getOrUndefined(settings.concurrency),
-  MUNIMENT_LLM_TOKENS_PER_DAY: Option.getOrUndefined(settings.tokensPerDay),
+  MUNIMENT_LLM_TOKENS_PER_DAY: settings.tokensPerDay,
+  MUNIMENT_LLM_TOTAL_TOKENS_PER_DAY: settings.totalTokensPerDay,
   MUNIMENT_LLM_COST_PER_DAY_USD: Option.getOrUndefined(settings.costPerDayUsd)
 })
 

@@ -1,0 +1,39 @@
+/**
+ * Which accounts the configured language model serves. Its calls cost the operator money, so with `paid` a free account
+ * has it only while credits that were paid for are left; conversations and answers of others are read by the rules.
+ */
+import { Context, Effect, Layer } from "effect"
+import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
+import { Extractor } from "@muniment/insight/extraction/Extractor"
+import { RuleExtractor } from "@muniment/insight/rules/RuleExtractor"
+import { Accounts } from "@muniment/control/accounts/Accounts"
+import { Ledger } from "@muniment/control/credits/Ledger"
+
+/** Extraction and answers by the model for accounts that paid, by rules and quotes for the others. */
+export const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Extractor | AnswerWriter, E, R>) =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const ledger = yield* Ledger
+      const model = yield* Layer.build(byModel)
+      const rules = yield* Layer.build(Layer.mergeAll(RuleExtractor.layer, AnswerWriter.layerExtractive))
+
+      const hasPaid = Effect.fnUntraced(function* (id: string) {
+        const account = yield* accounts.byId(id)
+        if (account === undefined) return false
+        return account.plan !== "free" || (yield* ledger.purses(account)).paid > 0
+      })
+      const chosen = (account: string) => Effect.map(hasPaid(account), (paid) => (paid ? model : rules))
+
+      return Context.make(Extractor, {
+        name: Context.get(model, Extractor).name,
+        extract: (request) =>
+          Effect.flatMap(chosen(request.account), (context) => Context.get(context, Extractor).extract(request))
+      }).pipe(
+        Context.add(AnswerWriter, {
+          write: (request) =>
+            Effect.flatMap(chosen(request.account), (context) => Context.get(context, AnswerWriter).write(request))
+        })
+      )
+    })
+  )
