@@ -43,6 +43,17 @@ it("by the data directory, whatever the port says", async () => {
   expect(await credits(environment)).toMatchObject({ code: 0, output: expect.stringContaining("balance") })
 })
 
+it("for a deposit as for any other command", async () => {
+  const key = join(empty, "payer.key")
+  expect((await muniment(["wallet", "new", "--out", key], {})).code).toBe(0)
+  const environment = { MUNIMENT_DATA_DIR: server.dataDirectory, MUNIMENT_PORT: String(await freePort()) }
+  const args = ["deposit", "--key-file", key, "--amount", "0.5", "--network", "base-sepolia", "--yes"]
+  expect(await muniment(args, environment)).toMatchObject({
+    code: 1,
+    output: expect.stringContaining("not configured")
+  })
+})
+
 it("by the port, when the directory is not that of a service", async () => {
   const environment = { MUNIMENT_DATA_DIR: empty, MUNIMENT_PORT: new URL(server.url).port }
   expect(await credits(environment)).toMatchObject({ code: 0, output: expect.stringContaining("balance") })

@@ -146,9 +146,9 @@ describe("what fails is free", () => {
       [404, "DELETE", "/v1/memories/mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"],
       [404, "POST", "/v1/memories", { agentId: "a", memories: [{ ...fact("x", "y"), id: "mem_unknown" }] }],
       [409, "POST", "/v1/memories", { agentId: "a", memories: [{ kind: "temporal_event", data: { event: "e" }, id }] }],
-      [402, "GET", `/v1/memories/${id}`],
-      [402, "DELETE", `/v1/memories/${id}`],
-      [402, "POST", "/v1/memories", { agentId: "never seen", memories: [fact("x", "y")] }]
+      [403, "GET", `/v1/memories/${id}`],
+      [403, "DELETE", `/v1/memories/${id}`],
+      [403, "POST", "/v1/memories", { agentId: "never seen", memories: [fact("x", "y")] }]
     ]
     for (const [status, method, path, body] of refused) {
       const answer = await who.call(method, path, { body })
@@ -160,14 +160,15 @@ describe("what fails is free", () => {
 })
 
 describe("empty purses", () => {
-  it("ask for payment, in a body that no client chokes on, even where nothing can be paid", async () => {
+  it("are refused without a demand where nothing can be paid: clients choke on one that names no way", async () => {
     const who = await payer()
     for (let made = 0; made < 4; made++) await create(who)
     const { status, body, headers } = await create(who)
-    expect(status).toBe(402)
-    expect(body).toMatchObject({ x402Version: 1, code: "insufficient_credits", accepts: [] })
+    expect([status, body.code, body.accepts]).toEqual([403, "insufficient_credits", undefined])
     expect(body.error).toContain("operator")
-    expect(headers.get("payment-required")).toMatch(/\S/)
+    expect(headers.get("payment-required")).toBeNull()
+    const paying = await create(who, { headers: { "x-payment": "e30=" } })
+    expect([paying.status, paying.body.code]).toEqual([403, "insufficient_credits"])
   })
 
   it("are not overdrawn by calls at the same time", async () => {
@@ -175,7 +176,7 @@ describe("empty purses", () => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => create(who)))
     const paid = answers.filter(({ status }) => status === 200)
     expect(paid).toHaveLength(5)
-    expect(answers.filter(({ status }) => status === 402)).toHaveLength(35)
+    expect(answers.filter(({ status }) => status === 403)).toHaveLength(35)
     expect(await who.purses()).toEqual({ allowance: 0, balance: 2 })
     const { body } = await who.call("GET", "/v1/account")
     expect(body.agents).toEqual([{ agentId: "a", memories: 5 }])
@@ -223,6 +224,14 @@ describe("corrections by the operator", () => {
     const gift = { account: who.name, credits: 3.5, key: `${who.name}-gift` }
     expect((await adjust(gift)).body).toMatchObject({ balance: 3.5, replayed: false })
     expect((await adjust(gift)).body).toMatchObject({ balance: 3.5, replayed: true })
+    const other = await payer()
+    for (const changed of [{ credits: 4 }, { credits: -3.5 }, { account: other.name }]) {
+      expect(await adjust({ ...gift, ...changed })).toMatchObject({
+        status: 409,
+        body: { code: "idempotency_conflict" }
+      })
+    }
+    expect([await who.purses(), await other.purses()]).toMatchObject([{ balance: 3.5 }, { balance: 0 }])
     expect(await adjust({ account: who.name, credits: -4, key: `${who.name}-fine` })).toMatchObject({
       status: 409,
       body: { code: "insufficient_balance" }

@@ -159,6 +159,11 @@ const rows: Readonly<Record<string, Row>> = {
   rate_limited: { status: 429, provoke: tooOften },
   sign_up_limited: { status: 429, provoke: signUpLimited },
   payment_unavailable: { status: 503, provoke: () => alice.post("/v1/credits/deposit", {}) },
+  // Where payments are taken it is a 402, see `paymentRows`.
+  insufficient_credits: {
+    status: 403,
+    provoke: async () => withEmptyPurses(await sharedServer({ ...environment, MUNIMENT_MONTHLY_ALLOWANCE: "0" }))
+  },
   unsupported_media_type: {
     status: 415,
     provoke: () => alice.call("POST", "/v1/memories", { rawBody: "{}", headers: { "content-type": "text/plain" } })

@@ -18,15 +18,15 @@ const alice = { agentId: "a", subject: "Alice", fact: "Alice lives in Seattle" }
 const repeatsMax = 100
 const payment = (text: unknown) => ({ "x402/payment": text })
 
-it("without deposits, empty purses are told as a demand that names no way to pay", async () => {
+it("without deposits, empty purses are told without a demand that names no way to pay", async () => {
   const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_MONTHLY_ALLOWANCE: "6" }
   const server = await startServer({ environment })
   try {
     const mcp = await mcpCaller(server, await server.newAccount("poor"))
     expect((await mcp.call("write_factual_memory", alice)).isError).toBe(false)
     const refused = await mcp.call("write_factual_memory", alice)
-    const demand = { x402Version: 1, error: expect.any(String), accepts: [], code: "insufficient_credits" }
-    expect(refused).toMatchObject({ isError: true, json: demand, structured: demand, meta: { "x402/error": demand } })
+    const told = { success: false, error: expect.any(String), code: "insufficient_credits" }
+    expect(refused).toMatchObject({ isError: true, json: told, structured: undefined, meta: {} })
     expect((await mcp.call("memory_get", { id: "mem_x" })).json.code).toBe("memory_not_found")
     expect(await mcp.toolNames()).toContain("memory_search")
   } finally {

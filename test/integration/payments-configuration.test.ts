@@ -36,12 +36,12 @@ describe("without networks", () => {
     expect((await server.call("GET", "/health/ready", { key: null })).status).toBe(200)
   })
 
-  it("empty purses are told so, with no way to pay", async () => {
+  it("empty purses are told so, without a demand that names no way to pay", async () => {
     const who = await newDepositor(server)
     const memory = { agentId: "a", memories: [fact("a", "b")] }
     await who.call("POST", "/v1/memories", { body: memory })
     const { body, status } = await who.call("POST", "/v1/memories", { body: memory })
-    expect([status, body.code, body.accepts]).toEqual([402, "insufficient_credits", []])
+    expect([status, body.code, body.accepts]).toEqual([403, "insufficient_credits", undefined])
     expect(body.error).toContain("takes no deposits")
   })
 })

@@ -88,9 +88,9 @@ export class PaymentPending extends Schema.Error<PaymentPending>("PaymentPending
   }
 }
 
-/** 403: built-in kinds cannot be changed; operator routes need their token. */
+/** 403: built-in kinds cannot be changed; operator routes need their token; empty purses where nothing can be paid. */
 export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(
-  wire(["builtin_schema", "operator_only", "not_grantor", "sign_up_closed"]),
+  wire(["builtin_schema", "operator_only", "not_grantor", "sign_up_closed", "insufficient_credits"]),
   {
     httpApiStatus: 403,
     description: "The operation is not allowed on this resource."

@@ -78,6 +78,7 @@ export const Limits = {
   paymentHeaderBytesMax: 16_384,
   paymentTimeoutSeconds: 60,
   paymentSpareSeconds: 6,
+  paymentRetrySeconds: 5,
   settlementWaitMillis: 10_000,
   settlementPollMillis: 250,
   reconcileEveryMillis: 15_000,

@@ -6,19 +6,20 @@
  * same credit. A deposit, the hold of a write and a storage charge are durable before they are answered; the charges of
  * calls, reads and writes alike, follow within `Limits.ledgerFlushMillis`.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { Account } from "@muniment/domain/Account"
-import { Conflict, type InsufficientStorage } from "@muniment/domain/Errors"
+import type { Conflict, InsufficientStorage } from "@muniment/domain/Errors"
 import type { MicroCredits } from "@muniment/domain/Money"
+import { type Adjustment, makeAdjustments } from "./Adjustments.ts"
 import { Books, type BooksOptions } from "./Books.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
-import { accountName, equityOfAdjustments, type PurseName, purseOfName } from "./LedgerAccounts.ts"
+import { type PurseName, purseOfName } from "./LedgerAccounts.ts"
 import type { Purses } from "./Purses.ts"
 import type { Reservation, ReserveOptions } from "./Reservation.ts"
 import { type InsufficientCredits, makeReservations, type Settled } from "./Reservations.ts"
 import { makeStorageCharges, type RunFacts, type RunRecorded, type StorageCharge } from "./StorageCharges.ts"
-import { postTransfers, type TransferKind } from "./Transfers.ts"
+import type { TransferKind } from "./Transfers.ts"
 
 export type { Purses } from "./Purses.ts"
 export type { Reservation, ReserveOptions } from "./Reservation.ts"
@@ -44,15 +45,6 @@ export interface TransactionsPage {
   readonly limit: number
 }
 
-export interface Adjustment {
-  readonly account: Account
-  /** Positive gives, negative takes; not zero. */
-  readonly amount: MicroCredits
-  /** A second adjustment of this key changes nothing. */
-  readonly key: string
-  readonly reason: string
-}
-
 export interface AccountTotals {
   readonly name: string
   readonly debits: MicroCredits
@@ -76,7 +68,10 @@ export class Ledger extends Context.Service<
     readonly sweepReservations: Effect.Effect<number, InsufficientStorage>
     /** Newest first. */
     readonly transactions: (accountId: string, page: TransactionsPage) => Effect.Effect<ReadonlyArray<LedgerEntry>>
-    /** By the operator. Fails as `insufficient_balance` if more is taken than is free. */
+    /**
+     * By the operator. Fails as `insufficient_balance` if more is taken than is free, and as `idempotency_conflict` if
+     * the key stands for another account or amount.
+     */
     readonly adjust: (
       adjustment: Adjustment
     ) => Effect.Effect<{ readonly purses: Purses; readonly isRepeat: boolean }, Conflict | InsufficientStorage>
@@ -104,32 +99,7 @@ const make = Effect.fnUntraced(function* () {
   const reservations = yield* makeReservations(books, database, yield* random.ulid)
   const { chargeStorage, recordRun } = makeStorageCharges(books, sql)
 
-  const give = ({ account, amount, key, reason }: Adjustment) =>
-    books.credit(
-      account.id,
-      Effect.gen(function* () {
-        if (yield* isKnown(key)) return { result: true, amount: 0 }
-        yield* post(key, equityOfAdjustments, accountName("balance", account.id), amount, account.id, reason)
-        return { result: false, amount }
-      })
-    )
-  const take = ({ account, amount, key, reason }: Adjustment) =>
-    books.debit(account.id, -amount, (taken) =>
-      Effect.gen(function* () {
-        if (yield* isKnown(key)) return { result: true, isTaken: false }
-        if (taken < -amount) return yield* notEnough()
-        yield* post(key, accountName("balance", account.id), equityOfAdjustments, taken, account.id, reason)
-        return { result: false, isTaken: true }
-      })
-    )
-  const isKnown = (key: string) =>
-    Effect.map(sql`SELECT 1 FROM transfer WHERE key = ${adjustmentKey(key)}`, (rows) => rows.length > 0)
-  const post = (key: string, debit: string, credit: string, amount: MicroCredits, account: string, reason: string) =>
-    Effect.flatMap(Clock.currentTimeMillis, (at) =>
-      postTransfers(sql, [
-        { key: adjustmentKey(key), debit, credit, amount, kind: "adjustment", operation: reason, account, at }
-      ])
-    )
+  const adjust = makeAdjustments(books, sql)
 
   return Ledger.of({
     purses: (account) => reservations.purses(account),
@@ -154,8 +124,8 @@ const make = Effect.fnUntraced(function* () {
       if (!Number.isSafeInteger(amount) || amount === 0) {
         return yield* Effect.die(new RangeError(`an adjustment of ${amount} millionths`))
       }
-      const isRepeat = yield* amount > 0 ? give(adjustment) : take(adjustment)
-      return { purses: yield* reservations.purses(account), isRepeat }
+      const wasMade = yield* adjust(adjustment)
+      return { purses: yield* reservations.purses(account), isRepeat: wasMade }
     }),
     chargeStorage,
     recordRun,
@@ -163,14 +133,6 @@ const make = Effect.fnUntraced(function* () {
     balances: read(sql<AccountTotals>`SELECT name, debits, credits FROM ledger_account ORDER BY name`)
   })
 })
-
-const adjustmentKey = (key: string) => `adjustment:${key}`
-
-const notEnough = () =>
-  new Conflict({
-    code: "insufficient_balance",
-    error: "the free balance is lower than the amount to take; take at most the balance"
-  })
 
 interface EntryRow {
   readonly id: number

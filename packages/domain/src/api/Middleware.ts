@@ -92,21 +92,16 @@ export class RateLimiting extends HttpApiMiddleware.Service<RateLimiting, { requ
 ) {}
 
 /** Failures of reserving a price. */
-export type ChargeFailure =
-  | PaymentRequired
-  | PaymentPending
-  | Conflict
-  | RateLimited
-  | InsufficientStorage
-  | Unavailable
 export const chargeErrors = [
   PaymentRequired,
   PaymentPending,
+  Forbidden,
   Conflict,
   RateLimited,
   InsufficientStorage,
   Unavailable
 ] as const
+export type ChargeFailure = InstanceType<(typeof chargeErrors)[number]>
 
 export interface ChargeOptions {
   /** Instead of the operation's price. */

@@ -1,6 +1,7 @@
 /** A signed payment as the settlement gets it, and the answers it can give. */
 import { Data } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
 import type { ChainUnavailable, PaymentInvalid } from "../chain/PaymentChain.ts"
 import type { WirePayment } from "../wire/PaymentHeader.ts"
@@ -32,4 +33,4 @@ export class PaymentConflict extends Data.TaggedError("PaymentConflict")<{ reado
 
 export type PaymentFailure = PaymentInvalid | ChainUnavailable | PaymentConflict | InsufficientStorage
 
-export const pending: PaymentOutcome = { _tag: "Pending", retryAfterSeconds: 5 }
+export const pending: PaymentOutcome = { _tag: "Pending", retryAfterSeconds: Limits.paymentRetrySeconds }

@@ -11,7 +11,8 @@ import { answerHeaders } from "../answerHeaders.ts"
 
 export type PaymentNews =
   | { readonly _tag: "Demanded"; readonly demand: PaymentDemand }
-  | { readonly _tag: "Pending"; readonly retryAfterSeconds: number }
+  /** Of a 202, and of a 503 of the network. */
+  | { readonly _tag: "Later"; readonly retryAfterSeconds: number }
   | { readonly _tag: "Settled"; readonly version: WirePayment["version"]; readonly transaction: SettledTransaction }
 
 export interface PaymentCarrier {
@@ -38,7 +39,7 @@ const headersOf = (news: PaymentNews): Readonly<Record<string, string>> => {
     case "Demanded":
       // The body is version 1; this header says the same in version 2.
       return { "payment-required": paymentRequiredHeader(news.demand), "cache-control": "no-store" }
-    case "Pending":
+    case "Later":
       return { "retry-after": String(news.retryAfterSeconds) }
     case "Settled":
       return paymentResponseHeader(news.version, news.transaction)

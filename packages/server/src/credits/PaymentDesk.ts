@@ -9,6 +9,7 @@ import { Context, Effect, Layer } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import {
   Conflict,
+  Forbidden,
   type InsufficientStorage,
   PaymentPending,
   PaymentRequired,
@@ -33,7 +34,9 @@ export interface Demand {
 /** What is asked for where the caller chooses no amount: the smallest deposit. */
 export const topUpUnits = Limits.depositCentsMin * usdcUnitsPerCent
 
-type Refusal = PaymentRequired | PaymentPending | Conflict | Unavailable | InsufficientStorage
+/** A 402 always names a way to pay: clients choke on one without. */
+type Demanded = PaymentRequired | Forbidden | Unavailable
+type Refusal = Demanded | PaymentPending | Conflict | InsufficientStorage
 
 export class PaymentDesk extends Context.Service<
   PaymentDesk,
@@ -42,7 +45,7 @@ export class PaymentDesk extends Context.Service<
     /** Credits the payment that the call carries; without one, the 402 that asks for it. */
     readonly take: (demand: Demand, carrier: PaymentCarrier) => Effect.Effect<PaymentSettled, Refusal>
     /** Asks for a payment although the call may carry one: that one is credited and spent already. */
-    readonly ask: (demand: Demand, carrier: PaymentCarrier) => Effect.Effect<never, PaymentRequired>
+    readonly ask: (demand: Demand, carrier: PaymentCarrier) => Effect.Effect<never, Demanded>
   }
 >()("muniment/server/PaymentDesk") {
   static readonly layer = (options: { readonly publicUrl: string | undefined }) =>
@@ -52,18 +55,23 @@ export class PaymentDesk extends Context.Service<
 const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
   const payments = yield* Payments
 
-  /** The 402 answer. */
+  /** The 402 answer; where nothing can be paid, 403 or 503. */
   const demandPayment = Effect.fnUntraced(function* (
     demand: Demand,
     { origin, path, tell }: PaymentCarrier,
     code: PaymentRequired["code"],
     error: string
-  ): Effect.fn.Return<never, PaymentRequired> {
+  ): Effect.fn.Return<never, Demanded> {
+    if (!payments.isConfigured) return yield* nothingToPay
     const credits = toCredits(creditsOfUnits(demand.units))
     const amountUsd = toUsd(creditsOfUnits(demand.units))
     const description = `${credits} credits for ${amountUsd.toFixed(2)} USD`
     const resource = `${publicUrl ?? origin}${path}`
     const accepts = payments.quote({ units: demand.units, resource, description })
+    if (accepts.length === 0) {
+      yield* tell(later)
+      return yield* noNetwork
+    }
     yield* tell({ _tag: "Demanded", demand: { error, resource, description, accepts } })
     return yield* new PaymentRequired({
       x402Version: 1,
@@ -75,7 +83,7 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
   })
 
   const ask = (demand: Demand, carrier: PaymentCarrier) =>
-    demandPayment(demand, carrier, "insufficient_credits", emptyPurses(payments.isConfigured))
+    demandPayment(demand, carrier, "insufficient_credits", emptyPurses)
 
   const take = Effect.fn("PaymentDesk.take")(function* (demand: Demand, carrier: PaymentCarrier) {
     const { carried, tell } = carrier
@@ -91,11 +99,11 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
       Effect.catchTags({
         PaymentInvalid: ({ reason }) => refuse(reason),
         PaymentConflict: () => alreadyUsed,
-        ChainUnavailable: ({ network }) => unreachable(network)
+        ChainUnavailable: ({ network }) => Effect.andThen(tell(later), unreachable(network))
       })
     )
     if (outcome._tag === "Pending") {
-      yield* tell(outcome)
+      yield* tell({ _tag: "Later", retryAfterSeconds: outcome.retryAfterSeconds })
       return yield* pending
     }
     yield* tell({ _tag: "Settled", version: wire.version, transaction: outcome })
@@ -107,10 +115,20 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
 
 const signAndRepeat = "payment is required: sign one of `accepts` and repeat the request"
 
-const emptyPurses = (isConfigured: boolean): string =>
-  isConfigured
-    ? "the allowance of this month and the balance are used up: pay one of `accepts` and repeat, or deposit"
-    : "the allowance of this month and the balance are used up, and this service takes no deposits: ask its operator"
+const emptyPurses =
+  "the allowance of this month and the balance are used up: pay one of `accepts` and repeat, or deposit"
+
+const nothingToPay = new Forbidden({
+  code: "insufficient_credits",
+  error: "the allowance of this month and the balance are used up, and this service takes no deposits: ask its operator"
+})
+
+const noNetwork = new Unavailable({
+  code: "payment_unavailable",
+  error: "no network can take payments now: nothing was taken; repeat later"
+})
+
+const later = { _tag: "Later", retryAfterSeconds: Limits.paymentRetrySeconds } as const
 
 const alreadyUsed = new Conflict({
   code: "payment_already_used",

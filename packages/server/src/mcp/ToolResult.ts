@@ -57,14 +57,14 @@ export const failureResult = (failure: ToolFailure, news: ReadonlyArray<PaymentN
     }
   }
   const { code, error } = failure
-  const pending = news.find((told) => told._tag === "Pending")
+  const later = news.find((told) => told._tag === "Later")
   return {
     ...errorContent({
       success: false,
       error,
       code,
       ...(failure.details !== undefined && { details: failure.details }),
-      ...(pending !== undefined && { retryAfterSeconds: pending.retryAfterSeconds })
+      ...(later !== undefined && { retryAfterSeconds: later.retryAfterSeconds })
     }),
     ...(Object.keys(settled).length > 0 && { _meta: settled })
   }
