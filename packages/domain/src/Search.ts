@@ -132,7 +132,7 @@ export const SearchParameters = {
   newerFirst: Schema.optionalKey(
     Schema.Boolean.annotate({
       description:
-        "Of two messages of one speaker that say nearly the same, the newer goes first among the first five hits of a question about the present; default true."
+        "Among the first ten hits of a question about the present, a newer message of the same speaker that says nearly the same as the best one, or tells of a change, goes before it; default true."
     })
   ),
   explain: Schema.optionalKey(

@@ -118,4 +118,19 @@ describe("a search over messages", () => {
         expect((yield* find("Where did Ann work?", present))[0]).toBe("I work at the mill")
       }).pipe(engine())
   )
+
+  it.effect("puts a change in other words before what was so, where a vector tells that they are near", () =>
+    Effect.gen(function* () {
+      yield* store([
+        { text: "I work at the mill as a clerk", when: "2024-01-01T00:00:00.000Z", direction: 5 },
+        { text: "First day at the library, they hired me at last", when: "2024-02-01T00:00:00.000Z", direction: 33 },
+        { text: "My sister works in a bank now", when: "2024-03-01T00:00:00.000Z", direction: -34 }
+      ])
+      const vectors = new Map([[model, vectorAt(0).values]])
+      const first = "First day at the library, they hired me at last"
+      expect((yield* find("Where do I work?", { vectors, newerFirst: true }))[0]).toBe(first)
+      expect((yield* find("Where do I work?", { vectors, newerFirst: true, limit: 1 }))[0]).toBe(first)
+      expect((yield* find("Where do I work?", { vectors }))[0]).toBe("I work at the mill as a clerk")
+    }).pipe(engine())
+  )
 })

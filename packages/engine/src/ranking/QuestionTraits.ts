@@ -22,7 +22,7 @@ export const questionTraits = (question: string, at: AskedAt): QuestionTraits =>
   const lower = question.replaceAll("US", "").toLowerCase().replaceAll("\u2019", "'")
   return {
     isFirstPerson: firstPerson.test(lower.replace(imperatives, " ")),
-    isPresent: newest.test(lower) || (presentTense.test(lower) && !pastTense.test(lower)),
+    isPresent: newest.test(lower) || (isInPresent(lower) && !pastTense.test(lower)),
     ranges: questionDates(question, at),
     ...wordsOf(question)
   }
@@ -31,9 +31,15 @@ export const questionTraits = (question: string, at: AskedAt): QuestionTraits =>
 const imperatives = /\b(?:tell|show|remind|give|help|let) (?:me|us)\b/g
 const firstPerson = /\b(?:i|my|me|mine|myself|we|our|ours|us|the user)\b/
 const newest = /\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|now(?:adays)?|these days|at the moment)\b/
-const presentTense = /\b(?:is|are|am|do|does|have|has)\b|\b(?:what|who|where|when|how)'s\b/
+const presentTense = /\b(?:is|are|am|do|does|have|has|can|will|shall|should)\b|\b(?:what|who|where|when|how)'s\b/
+/** "Who looks after the dog?": without an auxiliary, a question for the subject is in the present unless a verb is not. */
+const asksSubject = /^(?:who|what|which|how (?:many|much))\b/
+const pastVerb =
+  /\b(?:\w+ed|won|wrote|gave|went|came|took|made|said|got|told|bought|saw|met|left|lost|found|became|began|paid|sent|kept|felt|brought|taught|thought|ate|drank|drove|broke|chose|grew|knew|ran|sang|sold|spoke|spent|would|could|might)\b/
+const isInPresent = (lower: string): boolean =>
+  presentTense.test(lower) || (asksSubject.test(lower) && !pastVerb.test(lower))
 const pastTense =
-  /\b(?:did|was|were|had|first|before|after|ago|used to|how many times|(?:19|20)\d\d|original(?:ly)?|previous(?:ly)?|former(?:ly)?|yesterday|last)\b/
+  /\b(?:did|was|were|had|first|before|(?<!look(?:s|ing)? )after|ago|used to|how many times|(?:19|20)\d\d|original(?:ly)?|previous(?:ly)?|former(?:ly)?|yesterday|last)\b/
 
 const wordsOf = (question: string): Pick<QuestionTraits, "words" | "capitals"> => {
   const words = new Set<string>()

@@ -33,7 +33,7 @@ export interface MemoryQuery {
   /** The caller's clock, for times that the text names: milliseconds (default: now) and IANA zone (UTC). */
   readonly askedAtMillis?: number | undefined
   readonly timeZone?: string | undefined
-  /** Whether the newer of two messages that say nearly the same goes first. */
+  /** Whether a newer message that tells of a change goes first. */
   readonly newerFirst?: boolean | undefined
   /** Candidates by words, and by meaning, of each namespace; default `Limits.searchCandidatesMax`. */
   readonly candidates?: number | undefined
@@ -132,13 +132,13 @@ const search = Effect.fn("MemorySearch.search")(function* (
       )
     )
   )
-  const ranking = isReordered ? (yield* presentFirst(host, namespaces, fused)).slice(0, query.limit) : fused
-  const places = ranking.map(({ candidate }) => candidate)
+  const places = fused.map(({ candidate }) => candidate)
   const memories = yield* timed("records", versionsAt(host, namespaces, places))
-  const hits = ranking.flatMap((ranked): ReadonlyArray<MemoryHit> => {
-    const memory = memories.get(ranked.candidate.id)
-    return memory === undefined ? [] : [{ memory, ranked }]
+  const ranked = fused.flatMap((one): ReadonlyArray<MemoryHit> => {
+    const memory = memories.get(one.candidate.id)
+    return memory === undefined ? [] : [{ memory, ranked: one }]
   })
+  const hits = isReordered ? (yield* presentFirst(host, namespaces, ranked, query.text)).slice(0, query.limit) : ranked
   return { hits, plans }
 })
 

@@ -31,7 +31,7 @@ export interface SearchQuery extends SearchReach {
   /** The caller's clock, for times that the text names: milliseconds (default: the service's) and IANA zone (UTC). */
   readonly askedAtMillis: number | undefined
   readonly timeZone: string | undefined
-  /** The newer of two messages that say nearly the same goes first. */
+  /** A newer message that tells of a change goes first. */
   readonly newerFirst: boolean
   /** How many of the best by words, and by meaning, are ranked; default `Limits.searchCandidatesMax`. */
   readonly candidates: number | undefined

@@ -1,54 +1,98 @@
-/** The newer of two messages about the same matter goes first (contract: Search, `newerFirst`). */
+/** A newer message that tells of a change goes before the best one (contract: Search, `newerFirst`). */
 import { describe, expect, it } from "vitest"
-import { newerUp, type DatedMessage } from "@muniment/engine/ranking/NewerFirst"
+import { newerUp, type DatedHit } from "@muniment/engine/ranking/NewerFirst"
 import { messageTraits } from "@muniment/engine/text/MessageText"
 
-interface Hit extends DatedMessage {
-  readonly name: string
-}
-
 const hit = (
-  name: string,
+  text: string,
   eventAt: number | undefined,
-  given: Partial<Hit> & { speaker?: string; traits?: number } = {}
-): Hit => ({
-  name,
+  given: Partial<DatedHit> & { speaker?: string; traits?: number } = {}
+): DatedHit => ({
+  text,
   createdAt: 0,
   eventAt,
   message: { speaker: given.speaker ?? "Ann", traits: given.traits ?? 0, position: eventAt },
+  sources: [text],
   ...given
 })
-const names = (hits: ReadonlyArray<Hit>) => hits.map(({ name }) => name).join(" ")
-const always = () => true
+
+/** Texts in the new order; every pair of messages has this cosine. */
+const up = (question: string, hits: ReadonlyArray<DatedHit>, cosine: number | undefined = 0.85) =>
+  newerUp(hits, question, () => cosine).map(({ text }) => text)
+
+const work = "Where does Ann work?"
+const mill = hit("I work at the mill", 1)
+const bank = hit("The bank hired me, I started on Monday", 3)
+const rain = hit("The rain did not stop", 2)
 
 describe("newerUp", () => {
-  it("puts the newer statement before the older one, and keeps the others in place", () => {
-    const [old, other, fresh] = [hit("old", 1), hit("other", 2), hit("fresh", 3)]
-    const isSame = (one: Hit, two: Hit) => one !== other && two !== other
-    expect(names(newerUp([old, other, fresh], isSame))).toBe("fresh old other")
-    expect(names(newerUp([fresh, other, old], isSame))).toBe("fresh other old")
-    expect(names(newerUp([old, other, fresh], () => false))).toBe("old other fresh")
+  it("puts a newer message that tells of a change before the best one, and keeps the others in place", () => {
+    expect(up(work, [mill, rain, bank])).toEqual([bank.text, mill.text, rain.text])
+    expect(up(work, [bank, mill, rain])).toEqual([bank.text, mill.text, rain.text])
   })
 
-  it("sorts several of one matter by time", () => {
-    expect(names(newerUp([hit("a", 1), hit("b", 3), hit("c", 2)], always))).toBe("b c a")
+  it.each([
+    ["Where do I live?", "We live in Cork", "We moved to Galway"],
+    ["What car do I drive?", "I drive a blue Fabia", "Sold the Fabia and picked up a Niro instead"],
+    ["When is the wedding?", "The wedding is on 8 June", "The wedding is postponed to 21 September"],
+    ["What do I take?", "I take 50 mg in the morning", "The doctor put me up to 75 mg"],
+    ["What time is the talk?", "The talk is at six", "Scratch that, it's half past seven"],
+    ["Do I drink coffee?", "I drink coffee all day", "I don't drink it any more"],
+    ["When is the essay due?", "The essay is due on 3 March", "They gave us another fortnight, until 17 March"],
+    ["Who looks after the dog?", "Greta looks after the dog", "From now on my brother takes the dog"]
+  ])("%s: reads the change", (question, older, newer) => {
+    expect(up(question, [hit(older, 1), hit(newer, 2)], 0.88)).toEqual([newer, older])
   })
 
-  it("looks at the first five alone", () => {
-    const hits = Array.from({ length: 7 }, (_, at) => hit(String(at), at))
-    expect(names(newerUp(hits, always))).toBe("4 3 2 1 0 5 6")
+  it("wants a word of change of messages that do not say nearly the same", () => {
+    const other = hit("I like the bank of the river", 3)
+    expect(up(work, [mill, other])).toEqual([mill.text, other.text])
+    expect(up(work, [mill, hit("I work at the bank", 3)], 0.93)).toEqual(["I work at the bank", mill.text])
   })
 
-  it("compares statements of one speaker alone", () => {
-    expect(names(newerUp([hit("old", 1), hit("ben", 2, { speaker: "Ben" })], always))).toBe("old ben")
-    expect(names(newerUp([hit("old", 1), hit("asks", 2, { traits: messageTraits.onlyAsks })], always))).toBe("old asks")
-    expect(names(newerUp([hit("old", 1), { ...hit("fact", 2), message: undefined }], always))).toBe("old fact")
+  it("leaves what is about somebody else, or lacks the sort of value that is asked for", () => {
+    const sister = hit("My sister started at the bank", 3)
+    expect(up(work, [mill, sister])).toEqual([mill.text, sister.text])
+    const monday = hit("I see the dentist on Monday", 1)
+    const coat = hit("I left the coat there", 2)
+    expect(up("When do I see the dentist?", [monday, coat])).toEqual([monday.text, coat.text])
+  })
+
+  it("goes on to the newest of three", () => {
+    const hits = [hit("I live in Graz", 1), hit("I moved to Linz", 2), hit("I moved back to Vienna", 3)]
+    expect(up("Where do I live?", hits)[0]).toBe("I moved back to Vienna")
+  })
+
+  it("looks at the first ten alone", () => {
+    const between = Array.from({ length: 9 }, (_, at) => hit(`Rain ${at}`, 0))
+    const late = hit("I work at the mill no more, I quit and the bank hired me", 3)
+    expect(up(work, [mill, ...between, late], 0.99)[0]).toBe(mill.text)
+    expect(up(work, [mill, ...between.slice(1), late], 0.99)[0]).toBe(late.text)
+  })
+
+  it("compares statements of one speaker that have vectors", () => {
+    expect(up(work, [mill, { ...bank, message: { speaker: "Ben", traits: 0 } }])[0]).toBe(mill.text)
+    expect(up(work, [mill, { ...bank, message: { speaker: "Ann", traits: messageTraits.onlyAsks } }])[0]).toBe(
+      mill.text
+    )
+    expect(up(work, [mill, { ...bank, message: undefined }])[0]).toBe(mill.text)
+    expect(newerUp([mill, bank], work, () => undefined)).toEqual([mill, bank])
+  })
+
+  it("passes what was taken from older messages, and questions, directly before them", () => {
+    const taken = hit("Ann: works at the mill", 1, { message: undefined, sources: [mill.text] })
+    const apart = hit("Ann: likes rain", 1, { message: undefined, sources: ["another message"] })
+    const asks = hit("Where is the mill?", 1, { traits: messageTraits.onlyAsks })
+    expect(up(work, [taken, mill, bank])).toEqual([bank.text, taken.text, mill.text])
+    expect(up(work, [asks, mill, bank])).toEqual([bank.text, asks.text, mill.text])
+    expect(up(work, [apart, mill, bank])).toEqual([apart.text, bank.text, mill.text])
   })
 
   it("goes by the time of storing and by position where no other time differs", () => {
-    expect(names(newerUp([hit("old", undefined), hit("fresh", undefined, { createdAt: 5 })], always))).toBe("fresh old")
-    const placed = (name: string, position: number) =>
-      hit(name, 7, { message: { speaker: "Ann", traits: 0, position } })
-    expect(names(newerUp([placed("first", 1), placed("second", 2)], always))).toBe("second first")
+    const stored = [hit("I work at the mill", undefined), hit("I moved to the bank", undefined, { createdAt: 5 })]
+    expect(up(work, stored)[0]).toBe("I moved to the bank")
+    const placed = (text: string, position: number) =>
+      hit(text, 7, { message: { speaker: "Ann", traits: 0, position } })
+    expect(up(work, [placed("I work at the mill", 1), placed("I moved to the bank", 2)])[0]).toBe("I moved to the bank")
   })
 })

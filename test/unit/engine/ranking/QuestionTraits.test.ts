@@ -20,7 +20,10 @@ describe("questionTraits", () => {
     "What's her job?",
     "Is Ann married?",
     "the most recent address",
-    "Where did Ann move most recently?"
+    "Where did Ann move most recently?",
+    "Who looks after the dog?",
+    "How many people come to the barbecue?",
+    "Can I eat gluten?"
   ])("%s asks for the state of today", (question) => expect(traits(question).isPresent).toBe(true))
 
   it.each([
@@ -30,7 +33,10 @@ describe("questionTraits", () => {
     "Where does Ann say she was?",
     "Who is the previous boss?",
     "What has she done in 2023?",
-    "favourite colour"
+    "favourite colour",
+    "Who painted the kitchen?",
+    "Who won?",
+    "Who cooks after the talk?"
   ])("%s does not", (question) => expect(traits(question).isPresent).toBe(false))
 
   it("names its ranges in the caller's time zone", () => {

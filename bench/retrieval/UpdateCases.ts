@@ -1,0 +1,121 @@
+/**
+ * Facts that change in the course of a chat, of our own writing: what was said first, what was said later, and a
+ * question about today, among everyday messages; beside them controls, where the older message is the right one. Part
+ * `tune` was looked at while rules were written, part `held` only when they were done.
+ */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { neighboursOf, type Corpus } from "./Locomo.ts"
+
+export const updateParts = ["tune", "held"] as const
+export type UpdatePart = (typeof updateParts)[number]
+
+interface Said {
+  readonly by: string
+  readonly text: string
+}
+
+interface WrittenCase {
+  readonly question: string
+  /** In order; by the first speaker, unless it says by whom. */
+  readonly said: ReadonlyArray<string | Said>
+  /** A chat between these two; without it, one with an assistant. */
+  readonly by?: readonly [string, string]
+}
+
+interface Written {
+  readonly updates: ReadonlyArray<WrittenCase>
+  readonly controls: ReadonlyArray<WrittenCase>
+  /** What is said in between, and the answer to it. */
+  readonly fillers: ReadonlyArray<readonly [string, string]>
+}
+
+export interface UpdateCase {
+  readonly isControl: boolean
+  /** One question; its evidence is what must come first: of an update the newest value, of a control the oldest. */
+  readonly corpus: Corpus
+  /** Slots of what was said about the matter, in order. */
+  readonly said: ReadonlyArray<number>
+}
+
+export interface ChatTurn {
+  readonly role: "user" | "assistant"
+  readonly name: string | undefined
+  readonly text: string
+  readonly session: number
+  /** ISO 8601. */
+  readonly when: string
+}
+
+/** Pairs of everyday messages in a chat: from the least to the greatest number. */
+const fillersMin = 10
+const fillersMax = 30
+const turnsPerDay = 8
+const firstDay = Date.UTC(2026, 0, 5, 18)
+const dayMillis = 86_400_000
+
+export const readUpdateCases = (part: UpdatePart): ReadonlyArray<UpdateCase> => {
+  const { controls, fillers, updates } = readWritten(part)
+  return [
+    ...updates.map((one, at) => caseOf(one, at, fillers, false)),
+    ...controls.map((one, at) => caseOf(one, at + updates.length, fillers, true))
+  ]
+}
+
+export const readFillers = (part: UpdatePart): ReadonlyArray<readonly [string, string]> => readWritten(part).fillers
+
+const readWritten = (part: UpdatePart): Written =>
+  JSON.parse(
+    readFileSync(join(import.meta.dirname, "..", "..", "test", "vectors", "recall", `updates-${part}.json`), "utf8")
+  )
+
+/** Everyday messages differ in number and order from case to case; what was said is spread evenly among them. */
+const caseOf = (
+  { by, question, said }: WrittenCase,
+  number: number,
+  fillers: Written["fillers"],
+  isControl: boolean
+): UpdateCase => {
+  const count = fillersMin + ((number * 7) % (fillersMax - fillersMin + 1))
+  const turns: Array<Omit<ChatTurn, "session" | "when">> = []
+  const places: Array<number> = []
+  for (let at = 0; at < count; at++) {
+    while (places.length < said.length && at === Math.round(((places.length + 0.5) * count) / said.length)) {
+      places.push(turns.length)
+      turns.push(saidBy(said[places.length - 1]!, by))
+    }
+    const [asks, answers] = fillers[(number * 11 + at) % fillers.length]!
+    turns.push({ role: "user", name: by?.[at % 2], text: asks })
+    turns.push({ role: by === undefined ? "assistant" : "user", name: by?.[(at + 1) % 2], text: answers })
+  }
+  const evidence = new Set([isControl ? places[0]! : places.at(-1)!])
+  const corpus = chatCorpus(`case ${number}`, turns, [{ text: question, evidence, isAdversarial: false }])
+  return { isControl, corpus, said: places }
+}
+
+const saidBy = (said: string | Said, by: WrittenCase["by"]): Omit<ChatTurn, "session" | "when"> =>
+  typeof said === "string"
+    ? { role: "user", name: by?.[0], text: said }
+    : { role: "user", name: said.by, text: said.text }
+
+/** Messages of a chat, some of them on each day, as memories. */
+export const chatCorpus = (
+  name: string,
+  chat: ReadonlyArray<Omit<ChatTurn, "session" | "when">>,
+  questions: Corpus["questions"]
+): Corpus => {
+  const turns = chat.map((turn, at): ChatTurn => {
+    const session = Math.floor(at / turnsPerDay)
+    const sentAt = firstDay + session * dayMillis + (at % turnsPerDay) * 60_000
+    return { ...turn, session, when: new Date(sentAt).toISOString() }
+  })
+  const speakers = [...new Set(turns.map((turn) => turn.name ?? turn.role))]
+  const memories = turns.map(({ name: speaker, role, text, when }, at) => ({
+    kind: "conversation_message",
+    data: { role, ...(speaker !== undefined && { name: speaker }), text },
+    tags: [],
+    when,
+    neighbours: neighboursOf(turns, at)
+  }))
+  return { name, speakers, memories, questions }
+}

@@ -1,0 +1,107 @@
+/**
+ * Facts that change in a chat: whether the newest value is the first hit of a question about today, and whether an
+ * older message stays first where it is right. With and without `newerFirst`; the cost of it on LoCoMo.
+ * `node bench/retrieval/updates.ts [--data DIR] [--models DIR] [--model ID]`
+ */
+import { fuse } from "@muniment/engine/ranking/Fusion"
+import { newerUp } from "@muniment/engine/ranking/NewerFirst"
+import { questionTraits } from "@muniment/engine/ranking/QuestionTraits"
+import { cosineOf } from "@muniment/engine/search/presentFirst"
+import { denseText } from "@muniment/engine/text/MemoryText"
+import { messageOf } from "@muniment/engine/text/MessageText"
+import { tableText } from "../kit/Report.ts"
+import { vectorsOf } from "../kit/TextVectors.ts"
+import { scoreAll } from "./Asked.ts"
+import { readRetold, type Corpus } from "./Locomo.ts"
+import { MetricsSum, RANKING_DEPTH } from "./Metrics.ts"
+import { readOptions } from "./Options.ts"
+import { defaultModels } from "./suite.ts"
+import { readUpdateCases, updateParts, type UpdateCase } from "./UpdateCases.ts"
+
+interface Ranking {
+  readonly corpus: number
+  readonly evidence: ReadonlySet<number>
+  readonly plain: ReadonlyArray<number>
+  readonly newerFirst: ReadonlyArray<number>
+}
+
+const options = readOptions("updates.ts")
+const modelId = options.modelIds[0] ?? defaultModels[0]!
+
+/** Slots of the best hits of every question, as fused and as the service shows them. */
+const rankAll = async (corpora: ReadonlyArray<Corpus>): Promise<ReadonlyArray<Ranking>> => {
+  const asked = corpora.flatMap(({ questions }, corpus) =>
+    questions.filter(({ isAdversarial }) => !isAdversarial).map(({ evidence, text }) => ({ corpus, evidence, text }))
+  )
+  const texts = corpora.flatMap(({ memories }) => memories.map(denseText))
+  const passages = [...(await vectorsOf(options.modelsDir, modelId, "passage", texts))]
+  const vectors = corpora.map(({ memories }) => passages.splice(0, memories.length))
+  const scored = await scoreAll(corpora, asked, options.modelsDir, modelId)
+  return scored.map(({ corpus, evidence, scored: { candidates, query }, text }) => {
+    const hits = fuse(candidates, query, { limit: RANKING_DEPTH }).map(({ candidate }) => ({
+      ...candidate,
+      text: messageOf(corpora[corpus]!.memories[candidate.slot]!)!.text,
+      sources: [candidate.id]
+    }))
+    const plain = hits.map(({ slot }) => slot)
+    if (!questionTraits(text, { nowMillis: 0 }).isPresent) return { corpus, evidence, plain, newerFirst: plain }
+    const vectorOf = (slot: number): Float32Array => vectors[corpus]![slot]!
+    const up = newerUp(hits, text, (one, other) => cosineOf(vectorOf(one.slot), vectorOf(other.slot)))
+    return { corpus, evidence, plain, newerFirst: up.map(({ slot }) => slot) }
+  })
+}
+
+const updatesRow = (
+  name: string,
+  cases: ReadonlyArray<UpdateCase>,
+  rankings: ReadonlyArray<Ranking>,
+  slotsOf: (ranking: Ranking) => ReadonlyArray<number>
+): ReadonlyArray<string> => {
+  const counts = { newest: 0, older: 0, neither: 0, wrong: 0, made: 0 }
+  for (const ranking of rankings) {
+    const { isControl, said } = cases[ranking.corpus]!
+    const top = slotsOf(ranking)[0]!
+    const isRight = ranking.evidence.has(top)
+    if (!isControl) counts[isRight ? "newest" : said.includes(top) ? "older" : "neither"]++
+    else if (!isRight) {
+      counts.wrong++
+      if (ranking.evidence.has(ranking.plain[0]!)) counts.made++
+    }
+  }
+  return [name, ...Object.values(counts).map(String)]
+}
+
+const rows: Array<ReadonlyArray<string>> = []
+for (const part of updateParts) {
+  const cases = readUpdateCases(part)
+  const rankings = await rankAll(cases.map(({ corpus }) => corpus))
+  rows.push(updatesRow(`${part}, without`, cases, rankings, ({ plain }) => plain))
+  rows.push(updatesRow(`${part}, newerFirst`, cases, rankings, ({ newerFirst }) => newerFirst))
+}
+const heads = [
+  "40 updates, 20 controls",
+  "newest first",
+  "older first",
+  "neither",
+  "controls wrong",
+  "of them by newerFirst"
+]
+console.log(tableText(heads, rows))
+if (options.dataDir !== undefined) {
+  const rankings = await rankAll(readRetold(options.dataDir).map(({ messages }) => messages))
+  const figures = (slotsOf: (ranking: Ranking) => ReadonlyArray<number>): ReadonlyArray<string> => {
+    const sum = new MetricsSum()
+    for (const ranking of rankings) sum.add(slotsOf(ranking), ranking.evidence)
+    const { ndcg10, recall10, recall5 } = sum.mean()
+    return [recall5, recall10, ndcg10].map((value) => value.toFixed(4))
+  }
+  console.log(
+    tableText(
+      ["LoCoMo, messages", "R@5", "R@10", "nDCG@10"],
+      [
+        ["without", ...figures(({ plain }) => plain)],
+        ["newerFirst", ...figures(({ newerFirst }) => newerFirst)]
+      ]
+    )
+  )
+}
