@@ -56,6 +56,12 @@ const tooOften = async () => {
 const asNewcomer = async (own: TestServer, name: string) =>
   own.call("GET", "/v1/memories", { key: null, headers: await walletHeaders(evmWallet(name), "GET", "/v1/memories") })
 
+const suspendedCall = async () => {
+  const key = await server.newAccount("suspended")
+  await asOperator("POST", "/admin/accounts/suspend", { account: "suspended" })
+  return bearer(key)
+}
+
 const signUpClosed = async () => {
   const own = await startServer({ environment: { ...environment, MUNIMENT_WALLET_SIGNUP: "off" } })
   return asNewcomer(own, "newcomer").finally(() => own.stop())
@@ -139,11 +145,16 @@ const rows: Readonly<Record<string, Row>> = {
   operator_only: { status: 403, provoke: () => get("/admin/status") },
   not_grantor: { status: 403, provoke: () => alice.post("/v1/grants/revoke", { grant }) },
   sign_up_closed: { status: 403, provoke: signUpClosed },
+  account_suspended: { status: 403, provoke: () => suspendedCall() },
   memory_not_found: { status: 404, provoke: () => get(`/v1/memories/${unknownId}`) },
   schema_not_found: { status: 404, provoke: () => get("/v1/schemas/unheard_of") },
   route_not_found: { status: 404, provoke: () => get("/v1/nothing/here") },
   account_not_found: { status: 404, provoke: () => asOperator("GET", "/admin/export?account=nobody") },
   key_not_found: { status: 404, provoke: () => asOperator("DELETE", "/admin/keys/nothing") },
+  wallet_not_found: {
+    status: 404,
+    provoke: () => asOperator("POST", "/admin/wallets/unlink", { address: evmWallet("nobody").wallet.address })
+  },
   method_not_allowed: { status: 405, provoke: () => alice.call("PUT", "/v1/memories") },
   schema_exists: { status: 409, provoke: () => alice.post("/v1/schemas", contact) },
   kind_mismatch: { status: 409, provoke: () => replaceByAnotherKind() },

@@ -15,4 +15,6 @@ export interface Account {
   readonly createdAt: number
   /** What conversations leave behind; undefined: as the installation says. */
   readonly remember?: Remember
+  /** Milliseconds; its keys and wallets are refused since then. */
+  readonly suspendedAt?: number
 }

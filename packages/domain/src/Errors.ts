@@ -88,9 +88,16 @@ export class PaymentPending extends Schema.Error<PaymentPending>("PaymentPending
   }
 }
 
-/** 403: built-in kinds cannot be changed; operator routes need their token; empty purses where nothing can be paid. */
+/** 403: the credentials are good, and may not do this; empty purses where nothing can be paid. */
 export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(
-  wire(["builtin_schema", "operator_only", "not_grantor", "sign_up_closed", "insufficient_credits"]),
+  wire([
+    "builtin_schema",
+    "operator_only",
+    "not_grantor",
+    "sign_up_closed",
+    "insufficient_credits",
+    "account_suspended"
+  ]),
   {
     httpApiStatus: 403,
     description: "The operation is not allowed on this resource."
@@ -104,7 +111,14 @@ export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(
 
 /** 404: the same for unknown, expired and other accounts' resources, so that existence never leaks. */
 export class NotFound extends Schema.Error<NotFound>("NotFound")(
-  wire(["memory_not_found", "schema_not_found", "route_not_found", "account_not_found", "key_not_found"]),
+  wire([
+    "memory_not_found",
+    "schema_not_found",
+    "route_not_found",
+    "account_not_found",
+    "key_not_found",
+    "wallet_not_found"
+  ]),
   { httpApiStatus: 404, description: "There is nothing here for these credentials." }
 ) {
   readonly _tag = "NotFound"

@@ -15,6 +15,7 @@ import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { localOrigin, ServerConfig, signUpOf } from "./Config.ts"
 import { DataDirectory, readLockNote, readOperatorToken } from "./DataDirectory.ts"
+import { accountAdminHandlers } from "./http/AccountAdminHandlers.ts"
 import { accountHandlers } from "./http/AccountHandlers.ts"
 import { adminHandlers } from "./http/AdminHandlers.ts"
 import { attestationsHandlers, keyFileRoutes } from "./http/AttestationsHandlers.ts"
@@ -118,6 +119,7 @@ const routesOf = (config: ServerConfig) => {
       walletAllowance: signUp.allowance
     }),
     adminHandlers,
+    accountAdminHandlers,
     moneyAdminHandlers
   )
   return Layer.mergeAll(

@@ -5,12 +5,14 @@ import { Plan } from "@muniment/domain/Account"
 import { Remember } from "@muniment/domain/Memory"
 import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
-import { withMoneyOperator, withOperator } from "./operator.ts"
+import { withAccountOperator, withMoneyOperator, withOperator } from "./operator.ts"
+
+const accountName = Argument.String("name").pipe(Argument.withDescription("Name of the account"))
 
 const create = Command.make(
   "create",
   {
-    name: Argument.String("name").pipe(Argument.withDescription("Name of the account")),
+    name: accountName,
     plan: flags.plan,
     json: flags.json
   },
@@ -28,15 +30,23 @@ const list = Command.make(
   Effect.fn("accounts.list")(function* ({ json }) {
     const { accounts: found } = yield* withOperator((operator) => operator.listAccounts())
     if (json) return yield* Console.log(JSON.stringify({ accounts: found }))
-    const rows = found.map(({ id, name, plan, createdAt }) => [id, name, plan, timeText(createdAt)])
-    return yield* Console.log(rows.length === 0 ? "No accounts." : table([["ID", "NAME", "PLAN", "CREATED"], ...rows]))
+    const rows = found.map(({ id, name, plan, createdAt, suspendedAt }) => [
+      id,
+      name,
+      plan,
+      timeText(createdAt),
+      suspendedAt === undefined ? "active" : `suspended ${timeText(suspendedAt)}`
+    ])
+    return yield* Console.log(
+      rows.length === 0 ? "No accounts." : table([["ID", "NAME", "PLAN", "CREATED", "STATE"], ...rows])
+    )
   })
 ).pipe(Command.withDescription("List accounts"))
 
 const plan = Command.make(
   "plan",
   {
-    name: Argument.String("name").pipe(Argument.withDescription("Name of the account")),
+    name: accountName,
     plan: Argument.Literals("plan", Plan.literals).pipe(Argument.withDescription(Plan.literals.join(", "))),
     json: flags.json
   },
@@ -57,7 +67,7 @@ const plan = Command.make(
 const remember = Command.make(
   "remember",
   {
-    name: Argument.String("name").pipe(Argument.withDescription("Name of the account")),
+    name: accountName,
     what: Argument.Literals("what", [...Remember.literals, "default"]).pipe(
       Argument.withDescription([...Remember.literals, "default"].join(", "))
     ),
@@ -76,6 +86,41 @@ const remember = Command.make(
   ])
 )
 
+const suspend = Command.make(
+  "suspend",
+  { name: accountName, json: flags.json },
+  Effect.fn("accounts.suspend")(function* ({ name, json }) {
+    const { account } = yield* withAccountOperator((operator) => operator.suspend({ payload: { account: name } }))
+    if (json) return yield* Console.log(JSON.stringify({ account }))
+    return yield* Console.log(`Account ${account.name} is suspended: its keys and wallets are refused from now on.`)
+  })
+).pipe(
+  Command.withDescription("Refuse all keys and wallets of an account; nothing is deleted, jobs and payments go on")
+)
+
+const resume = Command.make(
+  "resume",
+  { name: accountName, json: flags.json },
+  Effect.fn("accounts.resume")(function* ({ name, json }) {
+    const { account } = yield* withAccountOperator((operator) => operator.resume({ payload: { account: name } }))
+    if (json) return yield* Console.log(JSON.stringify({ account }))
+    return yield* Console.log(`Account ${account.name} is served again.`)
+  })
+).pipe(Command.withDescription("End the suspension of an account"))
+
+const unlink = Command.make(
+  "unlink",
+  {
+    address: Argument.String("address").pipe(Argument.withDescription("EVM or Solana address of the wallet")),
+    json: flags.json
+  },
+  Effect.fn("accounts.unlink")(function* ({ address, json }) {
+    const { wallet } = yield* withAccountOperator((operator) => operator.unlinkWallet({ payload: { address } }))
+    if (json) return yield* Console.log(JSON.stringify({ wallet }))
+    return yield* Console.log(`Wallet ${wallet.address} no longer opens the account ${wallet.account}, nor any other.`)
+  })
+).pipe(Command.withDescription("Part a wallet from its account; `wallets link` lets it in again"))
+
 const rememberText = (remembered: Remember | undefined): string => {
   if (remembered === undefined) return "what the installation says"
   return remembered === "messages" ? "their messages and what is extracted" : "what is extracted"
@@ -83,5 +128,5 @@ const rememberText = (remembered: Remember | undefined): string => {
 
 export const accounts = Command.make("accounts").pipe(
   Command.withDescription("Accounts"),
-  Command.withSubcommands([create, list, plan, remember])
+  Command.withSubcommands([create, list, plan, remember, suspend, resume, unlink])
 )

@@ -1,10 +1,11 @@
 /**
- * The way of the operator's commands to the operator routes: typed clients of the contract's AdminApi and
- * MoneyAdminApi.
+ * The way of the operator's commands to the operator routes: typed clients of the contract's AdminApi,
+ * AccountAdminApi and MoneyAdminApi.
  */
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import { Effect } from "effect"
+import type { AccountAdminApi } from "@muniment/domain/api/AccountAdminApi"
 import type { AdminApi, ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { MoneyAdminApi } from "@muniment/domain/api/MoneyAdminApi"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
@@ -14,6 +15,8 @@ import { LocalServer, type ModelNeed, type ServerEndpoint } from "../LocalServer
 export type Operator = HttpApiClient.Client<typeof AdminApi>["admin"]
 
 export type MoneyOperator = HttpApiClient.Client<typeof MoneyAdminApi>["money"]
+
+export type AccountOperator = HttpApiClient.Client<typeof AccountAdminApi>["accounts"]
 
 /** Runs `program` with the operator's client; whatever fails, fails with a text for a person. */
 export const withOperator = <A, E, R>(
@@ -25,7 +28,11 @@ export const withOperator = <A, E, R>(
 export const withMoneyOperator = <A, E, R>(program: (operator: MoneyOperator) => Effect.Effect<A, E, R>) =>
   withClient(({ money }) => program(money), "withoutModel")
 
-type Clients = { readonly admin: Operator; readonly money: MoneyOperator }
+/** The same for the routes about what becomes of accounts. */
+export const withAccountOperator = <A, E, R>(program: (operator: AccountOperator) => Effect.Effect<A, E, R>) =>
+  withClient(({ accounts }) => program(accounts), "withoutModel")
+
+type Clients = { readonly admin: Operator; readonly money: MoneyOperator; readonly accounts: AccountOperator }
 
 const withClient = Effect.fnUntraced(function* <A, E, R>(
   program: (clients: Clients, endpoint: ServerEndpoint) => Effect.Effect<A, E, R>,

@@ -19,7 +19,7 @@ const link = Command.make(
     )
   })
 ).pipe(
-  Command.withDescription("Let a wallet open an account, permanently; only before the first request of that wallet"),
+  Command.withDescription("Let a wallet open an account; only while it has none of its own"),
   Command.withExamples([
     { command: "muniment wallets link --account alice --address 0x...", description: "Alice may sign instead of a key" }
   ])

@@ -30,6 +30,9 @@ export class Accounts extends Context.Service<
       id: string,
       remember: Remember | undefined
     ) => Effect.Effect<Account, NotFound | InsufficientStorage>
+    /** Its keys and wallets are refused from the next request on; suspending twice keeps the first time. */
+    readonly suspend: (id: string) => Effect.Effect<Account, NotFound | InsufficientStorage>
+    readonly resume: (id: string) => Effect.Effect<Account, NotFound | InsufficientStorage>
     /** Oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<Account>>
     readonly byId: (id: string) => Effect.Effect<Account | undefined>
@@ -91,6 +94,12 @@ export class Accounts extends Context.Service<
         }),
         setPlan: (id, plan) => change(id, { plan }),
         setRemember: (id, remember) => change(id, { remember: remember ?? null }),
+        suspend: Effect.fn("Accounts.suspend")(function* (id) {
+          const now = yield* Clock.currentTimeMillis
+          const known = yield* read(where("id", id))
+          return yield* change(id, { suspended_at: known?.suspendedAt ?? now })
+        }),
+        resume: (id) => change(id, { suspended_at: null }),
         list: read(
           Effect.map(sql<AccountRow>`SELECT * FROM account ORDER BY created_at, rowid`, (rows) => rows.map(accountOf))
         ),
@@ -114,6 +123,7 @@ export interface AccountRow {
   readonly plan: Plan
   readonly created_at: number
   readonly remember: Remember | null
+  readonly suspended_at: number | null
 }
 
 export const accountOf = (row: AccountRow): Account => ({
@@ -121,7 +131,8 @@ export const accountOf = (row: AccountRow): Account => ({
   name: row.name,
   plan: row.plan,
   createdAt: row.created_at,
-  ...(row.remember !== null && { remember: row.remember })
+  ...(row.remember !== null && { remember: row.remember }),
+  ...(row.suspended_at !== null && { suspendedAt: row.suspended_at })
 })
 
 const rowOf = (account: Account) => ({

@@ -2,13 +2,13 @@
  * Accounts of wallets (contract: Wallet signatures). A wallet gets an account whose id is its address, when sign-up lets
  * it; an operator can link an address to an account before.
  *
- * Invariants: an address belongs to one account for ever; concurrent first calls create one account. Callers pass
+ * Invariants: an address belongs to one account until the operator unlinks it; concurrent first calls create one account. Callers pass
  * normalised addresses whose ownership is proven.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Account, Plan } from "@muniment/domain/Account"
-import { Conflict, type InsufficientStorage, type NotFound } from "@muniment/domain/Errors"
+import { Conflict, type InsufficientStorage, NotFound } from "@muniment/domain/Errors"
 import type { WalletAddress } from "@muniment/trust/WalletAddress"
 import { accountNotFound, accountOf, type AccountRow } from "./Accounts.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
@@ -27,7 +27,11 @@ export class Wallets extends Context.Service<
       wallet: WalletAddress,
       accountId: string
     ) => Effect.Effect<void, Conflict | NotFound | InsufficientStorage>
-    /** Addresses of an account, oldest first. */
+    /** By the operator: the wallet opens nothing until it is linked again. The account that it opened. */
+    readonly unlink: (address: string) => Effect.Effect<Account, NotFound | InsufficientStorage>
+    /** Whether the operator unlinked it. */
+    readonly isUnlinked: (address: string) => Effect.Effect<boolean>
+    /** Addresses that open an account, oldest first. */
     readonly addressesOf: (accountId: string) => Effect.Effect<ReadonlyArray<string>>
   }
 >()("muniment/control/Wallets") {
@@ -35,82 +39,122 @@ export class Wallets extends Context.Service<
     Wallets,
     Effect.gen(function* () {
       const { read, sql, write } = yield* ControlDatabase
-
-      const find = (address: string) =>
-        Effect.map(
-          sql<AccountRow>`SELECT account.* FROM wallet JOIN account ON account.id = wallet.account
-            WHERE wallet.address = ${address}`,
-          ([row]) => (row === undefined ? undefined : accountOf(row))
-        )
-      const accountBy = (column: "id" | "name", value: string) =>
-        Effect.map(sql<AccountRow>`SELECT * FROM account WHERE ${sql(column)} = ${value}`, ([row]) =>
-          row === undefined ? undefined : accountOf(row)
-        )
-      const insertWallet = ({ address, family }: WalletAddress, account: string, now: number) =>
-        sql`INSERT INTO wallet ${sql.insert({ address, family, account, linked_at: now })}`
-
-      /** Inside a transaction. Only the wallet itself can get an account whose id is its address. */
-      const create = Effect.fnUntraced(function* (wallet: WalletAddress, plan: Plan) {
-        const id = wallet.address
-        const now = yield* Clock.currentTimeMillis
-        const own = yield* accountBy("id", id)
-        if (own !== undefined) {
-          yield* insertWallet(wallet, id, now)
-          return own
-        }
-        const isNameTaken = (yield* accountBy("name", id)) !== undefined
-        const account: Account = { id, name: isNameTaken ? `${walletNamePrefix}${id}` : id, plan, createdAt: now }
-        yield* sql`INSERT INTO account (id, name, plan, created_at)
-          VALUES (${account.id}, ${account.name}, ${account.plan}, ${account.createdAt})`
-        yield* insertWallet(wallet, id, now)
-        return account
-      })
-
+      const rows = new WalletRows(sql)
       return Wallets.of({
-        accountOf: (address) => read(find(address)),
-        hasPaid: (address) => read(hasCreditedPayment(sql, address)),
+        accountOf: (address) => read(rows.find(address)),
+        hasPaid: (address) => read(rows.hasCreditedPayment(address)),
         ensureAccount: Effect.fn("Wallets.ensureAccount")(function* (wallet, plan = "free") {
-          const existing = yield* read(find(wallet.address))
+          const existing = yield* read(rows.find(wallet.address))
           if (existing !== undefined) return existing
           // Read again inside the transaction: another request of this wallet may have created it in the meantime.
           return yield* write(
-            Effect.flatMap(find(wallet.address), (account) =>
-              account === undefined ? create(wallet, plan) : Effect.succeed(account)
+            Effect.flatMap(rows.find(wallet.address), (account) =>
+              account === undefined ? rows.create(wallet, plan) : Effect.succeed(account)
             )
           )
         }),
         link: Effect.fn("Wallets.link")(function* (wallet, accountId) {
           yield* write(
             Effect.gen(function* () {
-              if ((yield* accountBy("id", accountId)) === undefined) return yield* accountNotFound()
-              const linked = yield* find(wallet.address)
+              if ((yield* rows.accountBy("id", accountId)) === undefined) return yield* accountNotFound()
+              const linked = yield* rows.find(wallet.address)
               if (linked?.id === accountId) return
               if (linked !== undefined) return yield* walletTaken()
-              yield* insertWallet(wallet, accountId, yield* Clock.currentTimeMillis)
+              yield* rows.insert(wallet, accountId, yield* Clock.currentTimeMillis)
             })
           )
         }),
-        addressesOf: (accountId) =>
-          read(
-            Effect.map(
-              sql<{
-                readonly address: string
-              }>`SELECT address FROM wallet WHERE account = ${accountId} ORDER BY linked_at, rowid`,
-              (rows) => rows.map(({ address }) => address)
-            )
+        unlink: Effect.fn("Wallets.unlink")(function* (address) {
+          const now = yield* Clock.currentTimeMillis
+          return yield* write(
+            Effect.gen(function* () {
+              const account = yield* rows.find(address)
+              if (account === undefined) return yield* walletNotFound()
+              yield* sql`UPDATE wallet SET unlinked_at = ${now} WHERE address = ${address}`
+              return account
+            })
           )
+        }),
+        isUnlinked: (address) => read(rows.isUnlinked(address)),
+        addressesOf: (accountId) => read(rows.addressesOf(accountId))
       })
     })
   )
 }
 
-const hasCreditedPayment = (sql: SqlClient.SqlClient, account: string) =>
-  Effect.map(
-    sql`SELECT 1 FROM payment WHERE account = ${account} AND state IN ('settled', 'finalized') LIMIT 1`,
-    (rows) => rows.length > 0
-  )
+/** Statements on table `wallet`; those that write run inside the caller's transaction. */
+class WalletRows {
+  readonly #sql: SqlClient.SqlClient
+
+  constructor(sql: SqlClient.SqlClient) {
+    this.#sql = sql
+  }
+
+  find(address: string) {
+    return Effect.map(
+      this.#sql<AccountRow>`SELECT account.* FROM wallet JOIN account ON account.id = wallet.account
+        WHERE wallet.address = ${address} AND wallet.unlinked_at IS NULL`,
+      ([row]) => (row === undefined ? undefined : accountOf(row))
+    )
+  }
+
+  accountBy(column: "id" | "name", value: string) {
+    return Effect.map(this.#sql<AccountRow>`SELECT * FROM account WHERE ${this.#sql(column)} = ${value}`, ([row]) =>
+      row === undefined ? undefined : accountOf(row)
+    )
+  }
+
+  insert({ address, family }: WalletAddress, account: string, now: number) {
+    return this.#sql`INSERT INTO wallet ${this.#sql.insert({ address, family, account, linked_at: now })}
+      ON CONFLICT (address) DO UPDATE SET account = excluded.account, linked_at = excluded.linked_at,
+        unlinked_at = NULL`
+  }
+
+  /** Only the wallet itself can get an account whose id is its address. */
+  create(wallet: WalletAddress, plan: Plan) {
+    return Effect.gen({ self: this }, function* () {
+      const id = wallet.address
+      const now = yield* Clock.currentTimeMillis
+      const own = yield* this.accountBy("id", id)
+      if (own !== undefined) {
+        yield* this.insert(wallet, id, now)
+        return own
+      }
+      const isNameTaken = (yield* this.accountBy("name", id)) !== undefined
+      const account: Account = { id, name: isNameTaken ? `${walletNamePrefix}${id}` : id, plan, createdAt: now }
+      yield* this.#sql`INSERT INTO account (id, name, plan, created_at)
+        VALUES (${account.id}, ${account.name}, ${account.plan}, ${account.createdAt})`
+      yield* this.insert(wallet, id, now)
+      return account
+    })
+  }
+
+  hasCreditedPayment(account: string) {
+    return Effect.map(
+      this.#sql`SELECT 1 FROM payment WHERE account = ${account} AND state IN ('settled', 'finalized') LIMIT 1`,
+      (rows) => rows.length > 0
+    )
+  }
+
+  isUnlinked(address: string) {
+    return Effect.map(
+      this.#sql`SELECT 1 FROM wallet WHERE address = ${address} AND unlinked_at IS NOT NULL`,
+      (rows) => rows.length > 0
+    )
+  }
+
+  addressesOf(accountId: string) {
+    return Effect.map(
+      this.#sql<{ readonly address: string }>`SELECT address FROM wallet
+        WHERE account = ${accountId} AND unlinked_at IS NULL ORDER BY linked_at, rowid`,
+      (rows) => rows.map(({ address }) => address)
+    )
+  }
+}
 
 /** Used if an operator has given another account the address as its name. */
 const walletNamePrefix = "wallet:"
+
+const walletNotFound = () => new NotFound({ code: "wallet_not_found", error: "this wallet opens no account" })
 
 const walletTaken = () => new Conflict({ code: "id_conflict", error: "this wallet already belongs to another account" })

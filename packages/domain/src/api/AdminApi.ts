@@ -20,7 +20,8 @@ export const AccountRecord = Schema.Struct({
   name: Schema.String,
   plan: Plan,
   createdAt: Schema.Int,
-  remember: Schema.optionalKey(Remember)
+  remember: Schema.optionalKey(Remember),
+  suspendedAt: Schema.optionalKey(Schema.Int)
 })
 
 /** A key without its secret. Times in milliseconds. */
@@ -154,7 +155,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       error: [InvalidRequest, NotFound, Conflict, InsufficientStorage]
     }).annotateMerge(
       operation("Link a wallet to an account", {
-        description: "Its signature opens that account from then on. A wallet opens one account, for good."
+        description: "Its signature opens that account from then on. A wallet opens one account, until it is unlinked."
       })
     ),
     HttpApiEndpoint.post("rotateAttestationKey", "/attestation-keys/rotate", {

@@ -3,6 +3,7 @@
  * OpenAPI document is generated from it (`OpenApiDocument.ts`).
  */
 import { HttpApi, OpenApi } from "effect/http-api"
+import { AccountAdminApi } from "./AccountAdminApi.ts"
 import { AccountApi } from "./AccountApi.ts"
 import { AdminApi } from "./AdminApi.ts"
 import { AttestationsApi } from "./AttestationsApi.ts"
@@ -18,6 +19,7 @@ export class MunimentApi extends HttpApi.make("muniment")
   .add(CreditsApi)
   .add(AccountApi)
   .add(AdminApi)
+  .add(AccountAdminApi)
   .add(MoneyAdminApi)
   .annotateMerge(
     OpenApi.annotations({

@@ -7,7 +7,7 @@ import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Wallets } from "@muniment/control/accounts/Wallets"
 import { KeyRing, type KeyFileFault } from "@muniment/trust/KeyRing"
-import { parseWalletAddress } from "@muniment/trust/WalletAddress"
+import { parseWalletAddress, type WalletAddress } from "@muniment/trust/WalletAddress"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { exportedMemory } from "../memories/MemoryViews.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
@@ -46,8 +46,7 @@ export const adminHandlers = HttpApiBuilder.group(
       }),
       revokeKey: ({ params }) => Effect.map(keys.revoke(params.id), (key) => ({ success, key })),
       linkWallet: Effect.fnUntraced(function* ({ payload }) {
-        const wallet = parseWalletAddress(payload.address)
-        if (wallet === undefined) return yield* notAnAddress()
+        const wallet = yield* walletAddress(payload.address)
         const account = yield* operator.account(payload.account)
         yield* wallets.link(wallet, account.id)
         return { success, wallet: { ...wallet, account: account.name } }
@@ -79,6 +78,12 @@ export const adminHandlers = HttpApiBuilder.group(
     })
   })
 )
+
+/** The address as it is kept. */
+export const walletAddress = (text: string): Effect.Effect<WalletAddress, InvalidRequest> => {
+  const wallet = parseWalletAddress(text)
+  return wallet === undefined ? Effect.fail(notAnAddress()) : Effect.succeed(wallet)
+}
 
 const notAnAddress = () =>
   new InvalidRequest({

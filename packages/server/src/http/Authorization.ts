@@ -57,6 +57,7 @@ export const authorization = Layer.effect(
           const identity = yield* secret === "" && hasWalletHeaders(headers)
             ? byWallet(endpoint.identifier)
             : byKey(secret)
+          if (identity.account.suspendedAt !== undefined) return yield* suspended()
           return yield* Effect.provideService(handler, Caller, identity)
         })
     }
@@ -109,6 +110,9 @@ export const isLoopback = (request: HttpServerRequest.HttpServerRequest): boolea
   const address = Option.getOrElse(request.remoteAddress, () => "").replace(/^::ffff:/, "")
   return address === "::1" || address.startsWith("127.")
 }
+
+const suspended = () =>
+  new Forbidden({ code: "account_suspended", error: "this account is suspended: ask the operator of the service" })
 
 const missingCredentials = () =>
   new Unauthenticated({ code: "missing_credentials", error: "send an API key: Authorization: Bearer <key>" })

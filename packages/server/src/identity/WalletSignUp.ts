@@ -83,7 +83,7 @@ const make = Effect.fnUntraced(function* (options: SignUpOptions) {
       const { address } = wallet
       const known = yield* wallets.accountOf(address)
       if (known !== undefined) return identityOf(known, address)
-      if (options.mode === "off") return yield* closed()
+      if (options.mode === "off" || (yield* wallets.isUnlinked(address))) return yield* closed()
       if (yield* wallets.hasPaid(address)) {
         return identityOf(yield* wallets.ensureAccount(wallet, options.plan), address)
       }

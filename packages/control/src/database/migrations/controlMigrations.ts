@@ -5,5 +5,6 @@ import { wallets } from "./0002_wallets.ts"
 import { ledger } from "./0003_ledger.ts"
 import { modelUsage } from "./0004_modelUsage.ts"
 import { remember } from "./0005_remember.ts"
+import { suspension } from "./0006_suspension.ts"
 
-export const controlMigrations: ReadonlyArray<Migration> = [initial, wallets, ledger, modelUsage, remember]
+export const controlMigrations: ReadonlyArray<Migration> = [initial, wallets, ledger, modelUsage, remember, suspension]
