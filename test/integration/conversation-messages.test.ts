@@ -34,7 +34,12 @@ const talk = [
 ]
 
 const remember = async (agentId: string, conversation: ReadonlyArray<object>, rest: object = {}) => {
-  const { body, status: code } = await alice.post("/v1/memories", { agentId, conversation, ...rest })
+  const { body, status: code } = await alice.post("/v1/memories", {
+    agentId,
+    conversation,
+    wait: "extraction",
+    ...rest
+  })
   expect(code, JSON.stringify(body)).toBe(200)
   return body
 }
@@ -196,7 +201,7 @@ describe("a conversation", () => {
 
   it("is remembered by the MCP tool as well", async () => {
     const mcp = await mcpCaller(server, alice.key)
-    const { json } = await mcp.call("memory_create", { agentId: "mcp", conversation: talk })
+    const { json } = await mcp.call("memory_create", { agentId: "mcp", conversation: talk, wait: "extraction" })
     expect(json).toMatchObject({ messages: { stored: 2, known: 0 }, extraction: "done" })
     expect(await messagesOf("mcp")).toHaveLength(2)
   })

@@ -161,11 +161,7 @@ describe("a call", () => {
   it("reads a conversation once, and answers and maps what it read", async () => {
     const { mcp } = await newCaller({ "x-agent-id": "a" })
     const conversation = [{ id: "m1", role: "user", content: "My name is Alice and I live in Seattle." }]
-    // A worker that starts on a machine under load may come too late; nothing is marked then.
-    let read = await mcp.call("memory_create", { conversation })
-    for (let round = 0; read.json.code === "extraction_unavailable" && round < 3; round++) {
-      read = await mcp.call("memory_create", { conversation })
-    }
+    const read = await mcp.call("memory_create", { conversation, wait: "extraction" })
     expect(read.json, JSON.stringify(read.json)).toMatchObject({ success: true })
     expect(read.json.memories.map(({ data }: { readonly data: object }) => data)).toContainEqual(
       expect.objectContaining({ fact: expect.stringContaining("Seattle") })

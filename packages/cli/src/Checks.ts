@@ -54,13 +54,13 @@ const vectorsCheck = ({ pending, ready }: ServiceStatus["embedding"]): Check => 
     : { name: "vectors", verdict: "warn", detail, remedy: "they follow as soon as there is a model" }
 }
 
-const conversationsCheck = ({ pending, reader }: ServiceStatus["extraction"]): Check =>
+const conversationsCheck = ({ oldestSeconds, pending, reader }: ServiceStatus["extraction"]): Check =>
   pending === 0
     ? { name: "conversations", verdict: "ok", detail: "every conversation is read" }
     : {
         name: "conversations",
         verdict: "warn",
-        detail: `${pending} conversations are stored and wait for ${reader} to read them`,
+        detail: `${pending} conversations are stored and wait for ${reader} to read them, the oldest for ${oldestSeconds} s`,
         remedy: "they are tried again by themselves; the service's log says why they wait"
       }
 

@@ -31,6 +31,7 @@ export const Limits = {
   contextMessageLengthMax: 2_000,
   durationDaysMax: 3_650,
   extractionDeadlineMillis: 8_000,
+  extractionWaitMillis: 50,
   conversationContextMax: 20,
   neighboursPerMemoryMax: 8,
   neighbourTextLengthMax: 500,
@@ -115,6 +116,10 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
     Limits.reservationRetentionMillis >= Limits.idempotencyRetentionMillis
   ],
   ["a payment outlives the spare time that settling wants", Limits.paymentTimeoutSeconds > Limits.paymentSpareSeconds],
+  [
+    "a short wait for a reading ends before its deadline",
+    Limits.extractionWaitMillis < Limits.extractionDeadlineMillis
+  ],
   ["lists are checked for names to their end", Limits.listItemsCheckedMax >= Limits.messagesPerConversationMax],
   ["a message may have several passages", Limits.passageLengthMax < Limits.searchedMessageLengthMax],
   ["a message with neighbours is one passage", Limits.neighbourMessageLengthMax <= Limits.passageLengthMax],

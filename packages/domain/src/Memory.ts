@@ -121,10 +121,21 @@ const OnDuplicate = Schema.Literals(["return", "store"]).annotate({
     "When the latest memory of the same agent, subject and kind already has this data: `return` answers it in `existing` and stores nothing, `store` (default) stores a second one."
 })
 
-const VectorWait = Schema.Literal("vectors").annotate({
-  description:
-    "Answers when the new memories are found by meaning too. Default: a small write waits a moment for its vectors; others are found by words at once, and by meaning soon after."
+const VectorWait = Schema.Literal("vectors")
+const vectorWaitText =
+  "`vectors`: answers when the new memories are found by meaning too. Default: a small write waits a moment for its vectors; others are found by words at once, and by meaning soon after."
+
+const ReadingWait = Schema.Literals(["vectors", "extraction"])
+/** What an answer waits for: one, or several. */
+const Wait = Schema.Union([ReadingWait, Schema.NonEmptyArray(ReadingWait)]).annotate({
+  description: `${vectorWaitText} \`extraction\`: answers when the conversation is read, however many are read before it. Default: a busy reader is waited for a moment only.`,
+  examples: ["extraction", ["vectors", "extraction"]]
 })
+export type Wait = typeof ReadingWait.Type
+
+/** Whether the caller asked to wait for it. */
+export const waitsFor = ({ wait }: { readonly wait?: typeof Wait.Type | undefined }, what: Wait): boolean =>
+  wait === what || (Array.isArray(wait) && wait.includes(what))
 
 /** Body of POST /memories: exactly one of `conversation` and `memories`. */
 export const CreateMemories = Schema.Struct({
@@ -153,7 +164,7 @@ export const CreateMemories = Schema.Struct({
     })
   ),
   onDuplicate: Schema.optionalKey(OnDuplicate),
-  wait: Schema.optionalKey(VectorWait),
+  wait: Schema.optionalKey(Wait),
   ttl: Schema.optionalKey(DurationText),
   expiresAt: Schema.optionalKey(ExpiresAt)
 })
@@ -186,7 +197,7 @@ export const BatchCreate = Schema.Struct({
   threadId: Schema.optionalKey(ThreadId),
   memories: Schema.NonEmptyArray(DirectMemory).check(Schema.isMaxLength(Limits.memoriesPerRequestMax)),
   onDuplicate: Schema.optionalKey(OnDuplicate),
-  wait: Schema.optionalKey(VectorWait),
+  wait: Schema.optionalKey(VectorWait.annotate({ description: vectorWaitText })),
   ttl: Schema.optionalKey(DurationText),
   expiresAt: Schema.optionalKey(ExpiresAt)
 }).annotate({

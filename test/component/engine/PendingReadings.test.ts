@@ -46,8 +46,8 @@ describe("an extraction that is to follow", () => {
         yield* storing(1)
       }).pipe(Effect.provide(engineOf(directory)))
       expect(yield* Effect.provide(pending, engineOf(directory))).toEqual([
-        { ...readingOf(1), scope: {} },
-        { ...named, scope: { subjectId: "s", threadId: "t" } }
+        { ...readingOf(1), scope: {}, place: 1 },
+        { ...named, scope: { subjectId: "s", threadId: "t" }, place: 2 }
       ])
     })
   })
@@ -61,6 +61,21 @@ describe("an extraction that is to follow", () => {
       expect((yield* pending).map(({ id }) => id)).toEqual(["reading 2", "reading 3"])
       yield* ask({ _tag: "RemoveMatching", filter: { threadId: "t" } })
       expect((yield* pending).map(({ id }) => id)).toEqual(["reading 2"])
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+
+  it.effect("is counted, with the time of the first message that waits, and read behind a place", () =>
+    Effect.gen(function* () {
+      const count = NamespaceHost.use((host) => host.readRecords(key, (reader) => reader.pendingCount))
+      yield* ask(extracting([], [memoryRecord(9, "a file")]))
+      expect(yield* count).toEqual({ count: 0, sinceMillis: undefined })
+      yield* storing(1)
+      yield* storing(2)
+      const { createdAt } = messageRecord(1, "text 1")
+      expect(yield* count).toEqual({ count: 2, sinceMillis: createdAt })
+      const [first] = yield* pending
+      const later = NamespaceHost.use((host) => host.readRecords(key, (r) => r.pendingReadings(10, first?.place)))
+      expect((yield* later).map(({ id }) => id)).toEqual(["reading 2"])
     }).pipe(Effect.provide(engineOf(temporaryDirectory())))
   )
 

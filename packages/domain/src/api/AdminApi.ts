@@ -49,7 +49,11 @@ export const ServiceStatus = Schema.Struct({
     pending: Schema.Int
   }),
   /** Who reads conversations: `rules`, or the name of the language model; how many wait. */
-  extraction: Schema.Struct({ reader: Schema.String, pending: Schema.Int }),
+  extraction: Schema.Struct({
+    reader: Schema.String,
+    pending: Schema.Int,
+    oldestSeconds: Schema.Int.annotate({ description: "Age of the conversation that has been waiting longest." })
+  }),
   index: Schema.Struct({ engine: Schema.String, isAvailable: Schema.Boolean, detail: Schema.String }),
   namespaces: Schema.Struct({ total: Schema.Int, open: Schema.Int }),
   quarantined: Schema.Array(Schema.Struct({ file: Schema.String, reason: Schema.String })),

@@ -17,7 +17,13 @@ import type { LexicalScores } from "../ranking/LexicalIndex.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import { cutsOf } from "../text/Passages.ts"
 import type { MemoryRow } from "../store/MemoryRow.ts"
-import type { ConversationContext, ConversationScope, StoredMessages, ScopedReading } from "../store/Conversations.ts"
+import type {
+  ConversationContext,
+  ConversationScope,
+  PendingCount,
+  ScopedReading,
+  StoredMessages
+} from "../store/Conversations.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
 import type { Plan } from "../vectors/planner/Planner.ts"
@@ -226,9 +232,13 @@ export class NamespaceReader {
     return this.#store.conversations.stored(scope, keys)
   }
 
-  /** Extractions that are to follow a commit of messages, oldest first. */
-  pendingReadings(limit: number): Effect.Effect<ReadonlyArray<ScopedReading>, StoreError> {
-    return this.#store.conversations.pendingReadings(limit)
+  /** Extractions that are to follow a commit of messages, oldest first, beginning behind a place. */
+  pendingReadings(limit: number, after?: number): Effect.Effect<ReadonlyArray<ScopedReading>, StoreError> {
+    return this.#store.conversations.pendingReadings(limit, after)
+  }
+
+  get pendingCount(): Effect.Effect<PendingCount, StoreError> {
+    return this.#store.conversations.pendingCount
   }
 
   /** Whether a command with this idempotency key was committed within `Limits.idempotencyRetentionMillis`. */

@@ -41,6 +41,15 @@ export interface PendingReading {
 /** A pending extraction and its conversation. */
 export interface ScopedReading extends PendingReading {
   readonly scope: ConversationScope
+  /** Place among those of the namespace; ascends. */
+  readonly place: number
+}
+
+/** How many extractions are to follow. */
+export interface PendingCount {
+  readonly count: number
+  /** When the first message of one of them was stored, the earliest; undefined: none is there. */
+  readonly sinceMillis: number | undefined
 }
 
 export interface KeptTurn extends ConversationTurn {
@@ -103,8 +112,9 @@ export interface Conversations {
   readonly stored: (scope: ConversationScope, keys: ReadonlyArray<string>) => Effect.Effect<StoredMessages, StoreError>
   /** Position of the next message that is stored in the conversation. */
   readonly nextPosition: (scope: ConversationScope) => Effect.Effect<number, StoreError>
-  /** Extractions that are to follow, oldest first. */
-  readonly pendingReadings: (limit: number) => Effect.Effect<ReadonlyArray<ScopedReading>, StoreError>
+  /** Extractions that are to follow, oldest first, beginning behind a place. */
+  readonly pendingReadings: (limit: number, after?: number) => Effect.Effect<ReadonlyArray<ScopedReading>, StoreError>
+  readonly pendingCount: Effect.Effect<PendingCount, StoreError>
   /** Whether an erasure would change anything. */
   readonly finds: (erasure: ConversationErasure) => Effect.Effect<boolean, StoreError>
   /** Removes a portion of the expired turns and summaries; returns how many. */

@@ -43,6 +43,8 @@ export interface ExtractionRequest {
   readonly speakerName?: string | undefined
   /** `YYYY-MM-DD`, UTC: reference day of relative dates (`tomorrow`) in messages without a time of their own. */
   readonly conversationDate: string
+  /** Fails as `overloaded` if others are still read after this time, milliseconds; default: the extractor's own bound. */
+  readonly turnMillisMax?: number | undefined
 }
 
 export interface Candidate {
@@ -96,5 +98,9 @@ export class Extractor extends Context.Service<
     /** `rules`, or the configured model's name; for status and logs. */
     readonly name: string
     readonly extract: (request: ExtractionRequest) => Effect.Effect<Extraction, ModelFailure>
+    /** How many conversations are read or wait to be, one after the other; undefined: several are read at once. */
+    readonly underWay: (account: string) => Effect.Effect<number | undefined>
+    /** Waits until none is read that could delay others: for readings that nobody waits for. */
+    readonly untilFree: (account: string) => Effect.Effect<void>
   }
 >()("muniment/insight/Extractor") {}

@@ -56,7 +56,8 @@ export const LlmExtractor = {
         })
         return yield* merged(parts, answers, request, dates)
       })
-      return { name: model.name, extract }
+      // A model's server reads several conversations at once.
+      return { name: model.name, extract, underWay: () => Effect.undefined, untilFree: () => Effect.void }
     })
   )
 }

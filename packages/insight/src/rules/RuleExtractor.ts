@@ -1,9 +1,10 @@
 /**
  * Implements `Extractor` without a language model: English rules on a worker thread with a capped heap, a bounded
  * queue and a deadline after which the thread is ended. Accounts take turns, so one account's slow conversations
- * delay another's by at most one deadline. It costs no model budget.
+ * delay another's by at most one deadline. A reading that nobody waits for begins when no other is under way or waits. It
+ * costs no model budget.
  */
-import { Effect, Layer, PartitionedSemaphore, type Scope } from "effect"
+import { Effect, Latch, Layer, PartitionedSemaphore, type Scope } from "effect"
 import { openWorkerThread, type WorkerFailure } from "@muniment/worker/WorkerThread"
 import { ModelFailure } from "@muniment/models/llm/StructuredModel"
 import { type ExtractionRequest, Extractor, type Turn } from "../extraction/Extractor.ts"
@@ -32,16 +33,19 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
   })
   const turns = PartitionedSemaphore.makeUnsafe<string>({ permits: 1 })
   const waiting = new Map<string, number>()
+  const free = Latch.makeUnsafe(true)
   let underWay = 0
 
   const read = (request: ExtractionRequest) =>
     thread.ask(taskOf(request), { deadlineMillis: limits.deadlineMillis }).pipe(Effect.mapError(failureOf))
+  const turnMillisOf = ({ turnMillisMax = limits.waitMillisMax }: ExtractionRequest) =>
+    Math.min(turnMillisMax, limits.waitMillisMax)
   const inTurn = (request: ExtractionRequest) =>
     Effect.uninterruptibleMask((restore) =>
       restore(
         turns
           .take(request.account, 1)
-          .pipe(Effect.timeoutOrElse({ duration: limits.waitMillisMax, orElse: () => overloaded }))
+          .pipe(Effect.timeoutOrElse({ duration: turnMillisOf(request), orElse: () => overloaded }))
       ).pipe(Effect.andThen(restore(read(request)).pipe(Effect.ensuring(turns.release(1)))))
     )
   yield* Effect.forkScoped(Effect.ignore(thread.start))
@@ -49,6 +53,8 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
   const enter = (account: string, step: 1 | -1) =>
     Effect.sync(() => {
       underWay += step
+      if (underWay === 0) free.openUnsafe()
+      else free.closeUnsafe()
       const own = (waiting.get(account) ?? 0) + step
       if (own === 0) waiting.delete(account)
       else waiting.set(account, own)
@@ -64,7 +70,9 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
       () => enter(account, -1)
     )
   })
-  return { name: "rules", extract }
+  // Another may have come between the signal and its receipt.
+  const untilFree = () => Effect.whileLoop({ while: () => underWay > 0, body: () => free.await, step: () => undefined })
+  return { name: "rules", extract, underWay: () => Effect.sync(() => underWay), untilFree }
 })
 
 export const RuleExtractor = { layer: Layer.effect(Extractor, makeRuleExtractor()) } as const

@@ -4,7 +4,7 @@
  */
 import type { Extraction, ExtractionRequest } from "../extraction/Extractor.ts"
 
-export type RulesTask = Omit<ExtractionRequest, "account">
+export type RulesTask = Omit<ExtractionRequest, "account" | "turnMillisMax">
 export type RulesAnswer = Extraction
 
 /** Lengths are UTF-16 units. A message or sentence beyond them is left out and reported as dropped. */

@@ -4,7 +4,7 @@
  */
 import { Clock, Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
-import type { MemoryRecord, RejectedCandidate } from "@muniment/domain/Memory"
+import { type MemoryRecord, type RejectedCandidate, waitsFor } from "@muniment/domain/Memory"
 import type { ConversationCommit, ReadContext } from "@muniment/engine/namespace/Commands"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -63,7 +63,8 @@ const storeCandidates = Effect.fn("CandidateStore.store")(function* (
   const slots = yield* slotKeys(parts.host, { namespace, subjectId: request.subjectId }, saying, messages)
   const records = yield* extractedRecords(accepted, scope, kinds, ids, slots)
   const candidates = new Map(records.map(({ id }, at) => [id, accepted[at]!.candidate]))
-  return yield* embedding.storing(namespace, records, request.wait ?? "never", (vectors) =>
+  const wait = waitsFor(request, "vectors") ? "vectors" : "never"
+  return yield* embedding.storing(namespace, records, wait, (vectors) =>
     Effect.gen(function* () {
       const known: Array<RejectedCandidate> = []
       const rejectKnown = (record: MemoryRecord | undefined, existing: string, reason: KnownReason) => {

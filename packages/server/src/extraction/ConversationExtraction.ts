@@ -3,25 +3,29 @@
  * memories are extracted from those that are unread.
  *
  * Invariants: a conversation whose messages are stored is never refused because it cannot be read now: it is pending,
- * kept in the commit of its messages, and read by a later request or in the background; a reading that fails costs
- * nothing; a conversation with nothing new costs nothing; of two concurrent requests with the same messages one
- * reads, the other waits and finds them read.
+ * kept in the commit of its messages, and read by a later request or in the background (`PendingReadings`); a request
+ * waits for a busy reader only a moment, unless it asks to wait; a reading that fails costs nothing; a conversation with
+ * nothing new costs nothing; of two concurrent requests with the same messages one reads, the other waits and finds them
+ * read.
  */
-import { Clock, Context, Effect, Layer, Option, Queue } from "effect"
+import { Clock, Context, Deferred, Effect, Layer } from "effect"
 import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import { dayOf } from "@muniment/domain/CalendarDay"
 import { InvalidRequest, type NotFound, type RateLimited, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import type { CreatedMemories, CreateMemories, MemoryVersion, Remember } from "@muniment/domain/Memory"
-import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
-import type { PendingReading, ScopedReading } from "@muniment/engine/store/Conversations"
+import { type CreatedMemories, type CreateMemories, type Remember, waitsFor } from "@muniment/domain/Memory"
+import type { ReadError } from "@muniment/engine/host/NamespaceHost"
+import type { PendingReading } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { Extractor } from "@muniment/insight/extraction/Extractor"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { expiryOf } from "../memories/MemoryPreparation.ts"
 import { keyedMessages, type KeyedMessage } from "./ConversationMessages.ts"
 import { isKept, type KeptMessages, makeMessageMemories, type MessageMemories } from "./MessageMemories.ts"
+import { makePendingReadings, type PendingState } from "./PendingReadings.ts"
+import { makeRequestReadings, readingKey, type RequestReadings } from "./RequestReadings.ts"
 import { SameMessages } from "./SameMessages.ts"
 import { makeThreadReading, type ThreadReading } from "./ThreadReading.ts"
 
@@ -35,9 +39,9 @@ export class ConversationExtraction extends Context.Service<
       call: PricedCall,
       request: ConversationRequest
     ) => Effect.Effect<CreatedMemories, InvalidRequest | NotFound | RateLimited | ChargeFailure>
-    /** Reads what is pending in a namespace, and says how much stays pending. */
-    readonly resume: (key: NamespaceKey) => Effect.Effect<number, ReadError>
-    /** Waits until a conversation could not be read. */
+    /** Reads a portion of what is due in a namespace, and says what stays pending. */
+    readonly resume: (key: NamespaceKey) => Effect.Effect<PendingState, ReadError>
+    /** Waits until a request has left a reading behind. */
     readonly untilPending: Effect.Effect<NamespaceKey>
   }
 >()("muniment/server/ConversationExtraction") {
@@ -55,45 +59,63 @@ export interface ConversationOptions {
   readonly remember?: Remember | undefined
 }
 
-/** Conversations of a namespace that are read in one round. */
-const resumedMax = 100
-/** Rounds in which a conversation fails before it waits for a request or the next start. */
-const roundsMax = 8
-
 const make = Effect.fnUntraced(function* ({ deadlineMillis, remember = "messages" }: ConversationOptions) {
-  const pending = yield* Queue.unbounded<NamespaceKey>()
+  const read = yield* makeThreadReading(deadlineMillis ?? Limits.extractionDeadlineMillis)
+  const readings = yield* makeRequestReadings
+  const { isUnderWay, resume } = yield* makePendingReadings(read, readings)
+  const extractor = yield* Extractor
   const parts: Parts = {
-    host: yield* NamespaceHost,
     directory: yield* NamespaceDirectory,
     kinds: yield* KnownKinds,
     keep: yield* makeMessageMemories,
-    read: yield* makeThreadReading(deadlineMillis ?? Limits.extractionDeadlineMillis),
+    read,
+    readings,
+    // One that is read delays the next a little; one that waits behind it, for as long as both take.
+    isBusy: (account) =>
+      Effect.map(extractor.underWay(account), (count) => count !== undefined && (count > 1 || isUnderWay())),
     sameMessages: new SameMessages(),
-    remember,
-    pending,
-    underWay: new Set(),
-    failures: new Map()
+    remember
   }
   return ConversationExtraction.of({
     remember: (call, request) => rememberInTurn(parts, call, request),
-    resume: (key) => resume(parts, key),
-    untilPending: Queue.take(pending)
+    resume,
+    untilPending: readings.untilLeft
   })
 })
 
 interface Parts {
-  readonly host: NamespaceHost["Service"]
   readonly directory: NamespaceDirectory["Service"]
   readonly kinds: KnownKinds["Service"]
   readonly keep: MessageMemories
   readonly read: ThreadReading
+  readonly readings: RequestReadings
+  /** Whether others wait to be read, or a backlog is worked off. */
+  readonly isBusy: (account: string) => Effect.Effect<boolean>
   readonly sameMessages: SameMessages
   readonly remember: Remember
-  readonly pending: Queue.Queue<NamespaceKey>
-  /** Ids of readings that requests carry out now. */
-  readonly underWay: Set<string>
-  /** Failed rounds by id of the reading. */
-  readonly failures: Map<string, number>
+}
+
+/** A request with what follows from it. */
+interface Asked {
+  readonly call: PricedCall
+  readonly request: ConversationRequest
+  readonly messages: ReadonlyArray<KeyedMessage>
+  readonly schemas: Effect.Success<ReturnType<typeof candidateKinds>>
+  readonly conversationDate: string
+  readonly atMillis: number
+  /** Id of its reading, equal for equal messages read for the same kinds. */
+  readonly id: string
+  /** The same with account and agent. */
+  readonly key: string
+}
+
+/** What a request has done before its reading. */
+interface Stored {
+  readonly kept: KeptMessages
+  /** Messages that are stored and await the reading. */
+  readonly awaiting: number
+  /** How long the request waits for the reading; undefined: until its end. */
+  readonly waitMillis: number | undefined
 }
 
 const rememberInTurn = Effect.fn("ConversationExtraction.remember")(function* (
@@ -101,66 +123,91 @@ const rememberInTurn = Effect.fn("ConversationExtraction.remember")(function* (
   call: PricedCall,
   request: ConversationRequest
 ) {
-  const { account } = call.caller
-  const schemas = yield* candidateKinds(account.id, request, parts.kinds)
+  const account = call.caller.account.id
+  const schemas = yield* candidateKinds(account, request, parts.kinds)
   const messages = keyedMessages(request.conversation, request.schemas)
   const { agentId, subjectId, threadId } = request
-  const asked = [account.id, agentId, subjectId ?? null, threadId ?? null, ...messages.map(({ readKey }) => readKey)]
-  const act = rememberNow(parts, call, request, messages, schemas)
-  return yield* parts.sameMessages.inTurn(sha256Hex(JSON.stringify(asked)), act, tooManyCopies)
+  const atMillis = yield* Clock.currentTimeMillis
+  const conversationDate = request.conversationDate ?? dayOf(atMillis)
+  const readKeys = messages.map(({ readKey }) => readKey)
+  const id = sha256Hex(JSON.stringify([subjectId ?? null, threadId ?? null, ...readKeys]))
+  const key = readingKey({ account, agentId }, id)
+  const asked: Asked = { call, request, messages, schemas, conversationDate, atMillis, id, key }
+  return yield* parts.sameMessages.inTurn(key, rememberNow(parts, asked), tooManyCopies)
 })
 
-const rememberNow = Effect.fnUntraced(function* (
-  parts: Parts,
-  call: PricedCall,
-  request: ConversationRequest,
-  messages: ReadonlyArray<KeyedMessage>,
-  schemas: Effect.Success<ReturnType<typeof candidateKinds>>
-) {
-  const { directory, keep, underWay } = parts
-  const { account } = call.caller
-  const isKeeping = (request.remember ?? account.remember ?? parts.remember) === "messages"
-  const nowMillis = yield* Clock.currentTimeMillis
-  const conversationDate = request.conversationDate ?? dayOf(nowMillis)
-  const expiresAt = expiryOf({}, request, nowMillis)
-  const id = readingId(request, messages)
-  let kept: KeptMessages = { stored: 0, known: 0 }
-  let awaited = 0
-  const store = Effect.fnUntraced(function* (unread: ReadonlyArray<KeyedMessage>) {
-    if (!isKeeping || !messages.some(isKept)) return
-    const readable = unread.filter(isKept).map(({ key, readKey }) => ({ key, readKey }))
-    const awaits: PendingReading = { id, messages: readable, kinds: request.schemas, conversationDate, expiresAt }
-    const namespace = yield* directory.ensure(account.id, request.agentId)
-    kept = yield* keep(namespace, request, messages, readable.length > 0 ? awaits : undefined)
-    awaited = readable.length
-  })
-  const begin = (unread: ReadonlyArray<KeyedMessage>) =>
-    Effect.andThen(call.reserve({ changes: [request.agentId] }), store(unread))
-  underWay.add(id)
-  const { token } = call
-  const reading = { account: account.id, request, messages, schemas, conversationDate, token, reads: id, begin }
-  const outcome = yield* parts.read(reading).pipe(
-    Effect.catchTag("ReadingFailed", ({ refusal }) => (awaited > 0 ? Effect.succeed(unreadable) : refusal)),
-    Effect.ensuring(Effect.sync(() => underWay.delete(id)))
-  )
-  if (outcome === undefined) yield* store([])
-  if (outcome === undefined || outcome === unreadable) yield* call.release
-  if (outcome === unreadable) yield* Queue.offer(parts.pending, yield* directory.ensure(account.id, request.agentId))
-  const { read, ...found } = outcome === unreadable ? { ...nothingFound, read: awaited } : (outcome ?? nothingFound)
-  return {
-    ...found,
-    skippedMessages: request.conversation.length - read,
-    messages: kept,
-    extraction: outcome === unreadable ? ("pending" as const) : ("done" as const)
+const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
+  const { directory, readings } = parts
+  const { call, conversationDate, id, key, messages, request, schemas } = asked
+  if (!(yield* readings.isOver(key, waitsFor(request, "extraction")))) {
+    const known = messages.filter(isKept).length
+    return answerOf(request, "pending", { ...nothingFound, read: known }, { stored: 0, known })
   }
+  const account = call.caller.account.id
+  let stored: Stored = { kept: { stored: 0, known: 0 }, awaiting: 0, waitMillis: undefined }
+  const isStored = yield* Deferred.make<Stored>()
+  const begin = Effect.fnUntraced(function* (unread: ReadonlyArray<KeyedMessage>) {
+    if (!readings.isPaid(key)) yield* call.reserve({ changes: [request.agentId] })
+    stored = yield* storeMessages(parts, asked, unread)
+    yield* Deferred.succeed(isStored, stored)
+    return stored.waitMillis
+  })
+  const { token } = call
+  const reading = { account, request, messages, schemas, conversationDate, token, reads: id, begin }
+  const attempt = parts.read(reading).pipe(
+    Effect.catchTag("ReadingFailed", ({ isBusy, refusal }) => {
+      if (stored.awaiting === 0) return refusal
+      return Effect.succeed(isBusy && stored.waitMillis !== undefined ? ("left" as const) : ("failed" as const))
+    })
+  )
+  const patience = Effect.flatMap(Deferred.await(isStored), ({ waitMillis }) =>
+    waitMillis === undefined ? Effect.never : Effect.sleep(waitMillis)
+  )
+  const outcome = yield* readings.run(key, attempt, patience)
+  if (outcome === undefined) stored = yield* storeMessages(parts, asked, [])
+  if (outcome === undefined || outcome === "failed") yield* call.release
+  if (outcome !== "left" && outcome !== "failed") {
+    readings.end(key)
+    return answerOf(request, "done", outcome ?? nothingFound, stored.kept)
+  }
+  yield* readings.leave(yield* directory.ensure(account, request.agentId), key, outcome === "left")
+  return answerOf(request, "pending", { ...nothingFound, read: stored.awaiting }, stored.kept)
 })
 
-const unreadable = "unreadable" as const
+/** Stores the messages, if any are kept, and decides how long their reading is waited for. */
+const storeMessages = Effect.fnUntraced(function* (parts: Parts, asked: Asked, unread: ReadonlyArray<KeyedMessage>) {
+  const { directory, isBusy, keep, remember } = parts
+  const { atMillis, call, conversationDate, id, messages, request } = asked
+  const { account } = call.caller
+  const isKeeping = (request.remember ?? account.remember ?? remember) === "messages" && messages.some(isKept)
+  if (!isKeeping) return { kept: { stored: 0, known: 0 }, awaiting: 0, waitMillis: undefined } satisfies Stored
+  const expiresAt = expiryOf({}, request, atMillis)
+  const readable = unread.filter(isKept).map(({ key, readKey }) => ({ key, readKey }))
+  const awaits: PendingReading = { id, messages: readable, kinds: request.schemas, conversationDate, expiresAt }
+  const namespace = yield* directory.ensure(account.id, request.agentId)
+  const kept = yield* keep(namespace, request, messages, readable.length > 0 ? awaits : undefined)
+  // What was read before is not read again in the background.
+  const isAwaited = readable.length === 0 || request.force === true || waitsFor(request, "extraction")
+  const spentMillis = (yield* Clock.currentTimeMillis) - atMillis
+  const waitMillis =
+    isAwaited || !(yield* isBusy(account.id)) ? undefined : Math.max(1, Limits.extractionWaitMillis - spentMillis)
+  return { kept, awaiting: readable.length, waitMillis } satisfies Stored
+})
+
 const nothingFound = { created: [], updated: [], rejected: [], read: 0 }
 
-/** Equal for equal messages read for the same kinds. */
-const readingId = ({ subjectId, threadId }: ConversationRequest, messages: ReadonlyArray<KeyedMessage>): string =>
-  sha256Hex(JSON.stringify([subjectId ?? null, threadId ?? null, ...messages.map(({ readKey }) => readKey)]))
+const answerOf = (
+  { conversation }: ConversationRequest,
+  extraction: "done" | "pending",
+  {
+    read,
+    ...found
+  }: Pick<CreatedMemories, "created" | "updated" | "rejected"> & {
+    /** Messages that count as read by this request. */
+    readonly read: number
+  },
+  messages: KeptMessages
+): CreatedMemories => ({ ...found, skippedMessages: conversation.length - read, messages, extraction })
 
 const tooManyCopies = Effect.fail(
   new Unavailable({
@@ -184,92 +231,3 @@ const candidateKinds = Effect.fnUntraced(function* (
   }
   return found
 })
-
-const resume = Effect.fn("ConversationExtraction.resume")(function* (parts: Parts, key: NamespaceKey) {
-  const { failures, host, underWay } = parts
-  const readings = yield* host.readRecords(key, (reader) => reader.pendingReadings(resumedMax))
-  let left = 0
-  for (const reading of readings) {
-    const failed = failures.get(reading.id) ?? 0
-    if (underWay.has(reading.id) || failed >= roundsMax) continue
-    const isRead = yield* resumeOne(parts, key, reading)
-    if (isRead) failures.delete(reading.id)
-    else {
-      failures.set(reading.id, failed + 1)
-      left++
-    }
-  }
-  return left
-})
-
-/** Whether the reading is over: carried out, or without messages that are still there. */
-const resumeOne = Effect.fnUntraced(function* (parts: Parts, key: NamespaceKey, pending: ScopedReading) {
-  const { host, kinds } = parts
-  const { conversationDate, expiresAt, id, scope } = pending
-  const messages = yield* storedMessages(parts, key, pending)
-  const all = yield* kinds.extractable(key.account)
-  const named = pending.kinds === undefined ? undefined : yield* kinds.lookup(key.account, pending.kinds)
-  const outcome = yield* parts
-    .read({
-      account: key.account,
-      request: { agentId: key.agentId, ...defined(scope), ...(expiresAt !== undefined && { expiresAt }) },
-      messages,
-      schemas: named ?? new Map(all.map((schema) => [schema.name, schema])),
-      conversationDate,
-      token: undefined,
-      reads: id,
-      begin: () => Effect.void
-    })
-    .pipe(
-      Effect.tap((read) =>
-        read === undefined
-          ? host.ask(key, {
-              _tag: "StoreMemories",
-              memories: [],
-              idempotency: undefined,
-              conversation: { scope, processed: [], isForced: true, turns: [], summary: undefined, reads: id }
-            })
-          : Effect.void
-      ),
-      Effect.option
-    )
-  return Option.isSome(outcome)
-})
-
-/** The messages of a pending reading whose memories are still there. */
-const storedMessages = Effect.fnUntraced(function* (
-  { host }: Parts,
-  namespace: NamespaceKey,
-  { messages, scope }: ScopedReading
-) {
-  const keys = messages.map(({ key }) => key)
-  const ids = yield* host.readRecords(namespace, (reader) => reader.storedMessages(scope, keys))
-  const found = yield* Effect.forEach(messages, ({ key, readKey }) => {
-    const id = ids.get(key)
-    return id === undefined
-      ? Effect.succeed([])
-      : Effect.map(
-          host.readRecords(namespace, (reader, nowMillis) => reader.find(id, nowMillis)),
-          (memory) => (memory === undefined ? [] : [messageOf(memory, key, readKey)])
-        )
-  })
-  return found.flat()
-})
-
-const messageOf = ({ data, sources }: MemoryVersion, key: string, readKey: string): KeyedMessage => {
-  const { name, role, sentAt, text } = data
-  return {
-    role: role === "assistant" ? "assistant" : "user",
-    content: String(text),
-    ...(typeof name === "string" && { name }),
-    ...(typeof sentAt === "string" && { sentAt }),
-    id: sources?.[0]?.id,
-    key,
-    readKey
-  }
-}
-
-const defined = <A extends object>(fields: A) =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    readonly [Key in keyof A]?: Exclude<A[Key], undefined>
-  }

@@ -7,7 +7,8 @@ import {
   conversationMessageKind,
   type CreateMemories,
   type JsonObject,
-  type MemoryRecord
+  type MemoryRecord,
+  waitsFor
 } from "@muniment/domain/Memory"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { PendingReading } from "@muniment/engine/store/Conversations"
@@ -49,7 +50,8 @@ export const makeMessageMemories = Effect.gen(function* () {
     const records = yield* Effect.forEach(fresh, (message) =>
       Effect.map(ids.next(namespace.tag), (id) => recordOf(id, message, request, nowMillis))
     )
-    const { created } = yield* embedding.storing(namespace, records, request.wait ?? "briefly", (vectors) =>
+    const wait = waitsFor(request, "vectors") ? "vectors" : "briefly"
+    const { created } = yield* embedding.storing(namespace, records, wait, (vectors) =>
       host.ask(namespace, {
         _tag: "StoreMemories",
         memories: records.map((record, at) => ({

@@ -24,11 +24,13 @@ export const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Extractor | Answ
         return account.plan !== "free" || (yield* ledger.purses(account)).paid > 0
       })
       const chosen = (account: string) => Effect.map(hasPaid(account), (paid) => (paid ? model : rules))
+      const extractorOf = (account: string) => Effect.map(chosen(account), (context) => Context.get(context, Extractor))
 
       return Context.make(Extractor, {
         name: Context.get(model, Extractor).name,
-        extract: (request) =>
-          Effect.flatMap(chosen(request.account), (context) => Context.get(context, Extractor).extract(request))
+        extract: (request) => Effect.flatMap(extractorOf(request.account), ({ extract }) => extract(request)),
+        underWay: (account) => Effect.flatMap(extractorOf(account), ({ underWay }) => underWay(account)),
+        untilFree: (account) => Effect.flatMap(extractorOf(account), ({ untilFree }) => untilFree(account))
       }).pipe(
         Context.add(AnswerWriter, {
           write: (request) =>

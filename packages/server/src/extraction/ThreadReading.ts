@@ -32,14 +32,21 @@ export interface Reading<E> {
   readonly token: IdempotencyToken | undefined
   /** Id of the pending reading that the commit ends. */
   readonly reads: string | undefined
-  /** Runs once, before the extraction, with the messages that nobody has read. */
-  readonly begin: (unread: ReadonlyArray<KeyedMessage>) => Effect.Effect<void, E>
+  /**
+   * Runs once, before the extraction, with the messages that nobody has read. Says how long the extraction may wait
+   * until others are read, milliseconds; undefined: as long as the extractor allows.
+   */
+  readonly begin: (unread: ReadonlyArray<KeyedMessage>) => Effect.Effect<number | undefined, E>
+  /** Nobody waits for it, so it lets others go first. */
+  readonly isBackground?: boolean
 }
 
 /** The messages could not be read now. Nothing is stored or marked by this reading. */
 export class ReadingFailed extends Data.TaggedError("ReadingFailed")<{
   /** What a caller is told who wanted nothing but the reading. */
   readonly refusal: Effect.Effect<never, InvalidRequest | RateLimited | Unavailable>
+  /** Too many are read at this time; nothing is wrong with these messages. */
+  readonly isBusy: boolean
 }> {}
 
 /** A thread as it was before this reading. */
@@ -77,6 +84,7 @@ interface Parts {
 const read = Effect.fn("ThreadReading.read")(function* <E>(parts: Parts, reading: Reading<E>) {
   const { directory, host, store } = parts
   const { account, messages, request, token } = reading
+  let turnMillisMax: number | undefined
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const existing = directory.find(account, request.agentId)
     const thread = yield* threadOf(parts, existing, request, messages)
@@ -88,10 +96,10 @@ const read = Effect.fn("ThreadReading.read")(function* <E>(parts: Parts, reading
       existing !== undefined &&
       (yield* host.readRecords(existing, (reader) => reader.isCommitted(token.key)))
     if (fresh.length === 0 && !isRepeat) return undefined
-    if (attempt === 0) yield* reading.begin(isRepeat ? [] : unread)
+    if (attempt === 0) turnMillisMax = yield* reading.begin(isRepeat ? [] : unread)
     const before = isRepeat ? undefined : thread.before
     const context = contextOf(before, messages, fresh)
-    const extraction = isRepeat ? nothing : yield* extracted(parts, reading, fresh, before, context)
+    const extraction = isRepeat ? nothing : yield* extracted(parts, reading, fresh, { before, context, turnMillisMax })
     // Last: a failed extraction creates no namespace.
     const namespace = yield* directory.ensure(account, request.agentId)
     const scope: ExtractionScope = { ...reading, namespace, before, context, messages: isRepeat ? [] : fresh }
@@ -106,7 +114,7 @@ const read = Effect.fn("ThreadReading.read")(function* <E>(parts: Parts, reading
   return yield* failedBy(overtaken())
 })
 
-const failedBy = (refusal: Unavailable) => new ReadingFailed({ refusal: Effect.fail(refusal) })
+const failedBy = (refusal: Unavailable) => new ReadingFailed({ refusal: Effect.fail(refusal), isBusy: true })
 
 const overtaken = () =>
   new Unavailable({
@@ -116,18 +124,25 @@ const overtaken = () =>
 
 const extracted = Effect.fnUntraced(function* <E>(
   parts: Parts,
-  { account, conversationDate, request, schemas }: Reading<E>,
+  { account, conversationDate, isBackground, request, schemas }: Reading<E>,
   messages: ReadonlyArray<KeyedMessage>,
-  before: ConversationContext | undefined,
-  context: ReadonlyArray<ContextTurn>
+  around: {
+    readonly before: ConversationContext | undefined
+    readonly context: ReadonlyArray<ContextTurn>
+    readonly turnMillisMax: number | undefined
+  }
 ) {
+  const { before, context, turnMillisMax } = around
   const { deadlineMillis, directory, extractor } = parts
   const speakerName = yield* speakerOf(parts, directory.find(account, request.agentId), request)
   const kinds = [...schemas.values()]
   const summary = before?.summary
-  const asked = { account, kinds, messages, context, summary, speakerName, conversationDate }
+  const asked = { account, kinds, messages, context, summary, speakerName, conversationDate, turnMillisMax }
+  if (isBackground === true) yield* extractor.untilFree(account)
   return yield* extractInTime(extractor, deadlineMillis, asked).pipe(
-    Effect.mapError((failure) => new ReadingFailed({ refusal: refused(failure) }))
+    Effect.mapError(
+      (failure) => new ReadingFailed({ refusal: refused(failure), isBusy: failure.reason === "overloaded" })
+    )
   )
 })
 

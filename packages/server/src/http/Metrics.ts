@@ -6,6 +6,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Effect, Metric } from "effect"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { refreshCharges } from "../credits/ChargedCalls.ts"
 
@@ -14,6 +15,12 @@ const openNamespaces = Metric.gauge("namespaces_open", { description: "Namespace
 const quarantinedFiles = Metric.gauge("namespaces_quarantined", { description: "Damaged namespace files set aside." })
 const vectorsPending = Metric.gauge("vectors_pending", {
   description: "Memories without a vector of the configured model; they are found by words."
+})
+const conversationsPending = Metric.gauge("conversations_pending", {
+  description: "Conversations whose messages are stored and wait for their reading."
+})
+const conversationsAge = Metric.gauge("conversations_pending_oldest_seconds", {
+  description: "Age of the conversation that has been waiting longest; 0 if none is."
 })
 const paymentsInState = Metric.gauge("payments_in_state", { description: "Payments in the journal, by state." })
 const loopDelay = Metric.gauge("event_loop_delay_p99_seconds", {
@@ -31,13 +38,16 @@ export class ProcessGauges {
     this.#delay.enable()
   }
 
-  get refresh(): Effect.Effect<void, never, NamespaceHost | PaymentJournal | VectorBacklog> {
+  get refresh(): Effect.Effect<void, never, NamespaceHost | PaymentJournal | PendingConversations | VectorBacklog> {
     return Effect.gen({ self: this }, function* () {
       const { open, quarantined } = yield* (yield* NamespaceHost).status
       yield* Metric.update(residentBytes, process.memoryUsage.rss())
       yield* Metric.update(openNamespaces, open)
       yield* Metric.update(quarantinedFiles, quarantined.length)
       yield* Metric.update(vectorsPending, (yield* (yield* VectorBacklog).progress).pending)
+      const conversations = yield* (yield* PendingConversations).total
+      yield* Metric.update(conversationsPending, conversations.count)
+      yield* Metric.update(conversationsAge, conversations.ageMillis / 1e3)
       yield* refreshCharges
       for (const [state, count] of Object.entries(yield* (yield* PaymentJournal).countByState)) {
         yield* Metric.update(Metric.withAttributes(paymentsInState, { state }), count)

@@ -9,6 +9,7 @@ import { openApiDocument } from "@muniment/domain/api/OpenApiDocument"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { Embedder } from "@muniment/models/Embedder"
+import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { docsRoutes } from "../docs/DocsRoutes.ts"
 import { handbookRoutes } from "../handbook/HandbookRoutes.ts"
@@ -30,6 +31,7 @@ const ready = HttpRouter.add(
     const { state, reason, defaultModel } = yield* embedder.status
     const { quarantined } = yield* host.status
     const { pending } = yield* (yield* VectorBacklog).progress
+    const conversations = yield* (yield* PendingConversations).total
     const isReady = control._tag === "Success"
     return HttpServerResponse.jsonUnsafe(
       {
@@ -42,6 +44,10 @@ const ready = HttpRouter.add(
             search: state === "ready" ? "by words and meaning" : "by words alone",
             reason: reason ?? null,
             pending
+          },
+          conversations: {
+            pending: conversations.count,
+            oldestSeconds: Math.round(conversations.ageMillis / 1_000)
           },
           quarantined: quarantined.length
         }

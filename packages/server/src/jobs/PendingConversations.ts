@@ -2,23 +2,30 @@
  * Reads conversations that could not be read when they were stored: the reader was busy, cold or failing, or a kill came
  * between. Durable without a list of its own: what is pending stands in the namespaces' files.
  */
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Option, Queue } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import type { PendingCount } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 
 /** After a start: a client that repeats what a kill cut off comes first, and gets the result in its answer. */
 const startMillis = 5_000
-/** Between a failure and the next round: a reader that is busy or failing gets some time. */
-const roundMillis = 5_000
+/** After a file that could not be read. */
+const unreadableMillis = 60_000
+
+export interface PendingTotal {
+  readonly count: number
+  /** Age of the oldest, milliseconds; 0 if there is none. */
+  readonly ageMillis: number
+}
 
 export class PendingConversations extends Context.Service<
   PendingConversations,
   {
-    /** Conversations that wait, as of the last round, and those that failed since. */
-    readonly count: () => number
+    /** Conversations that wait for their reading, in the namespaces where some were found or left. */
+    readonly total: Effect.Effect<PendingTotal>
   }
 >()("muniment/server/PendingConversations") {
   static readonly layer = Layer.effect(
@@ -27,47 +34,74 @@ export class PendingConversations extends Context.Service<
   )
 }
 
+/** A namespace with pending conversations. */
+interface Waiting extends PendingCount {
+  readonly key: NamespaceKey
+  readonly nextMillis: number
+}
+
 const make = Effect.gen(function* () {
   const host = yield* NamespaceHost
   const directory = yield* NamespaceDirectory
   const { resume, untilPending } = yield* ConversationExtraction
-  const due = new Map<NamespaceTag, { readonly key: NamespaceKey; readonly count: number }>()
+  /** The one that is due first stands first. */
+  const waiting = new Map<NamespaceTag, Waiting>()
+  const left = new Set<NamespaceTag>()
+  const wake = yield* Queue.sliding<void>(1)
 
-  const note = (key: NamespaceKey, count: number) =>
-    Effect.sync(() => {
-      if (count > 0) due.set(key.tag, { key, count })
-      else due.delete(key.tag)
-    })
-  const listen = Effect.flatMap(untilPending, (key) => note(key, (due.get(key.tag)?.count ?? 0) + 1))
+  const listen = Effect.gen(function* () {
+    const key = yield* untilPending
+    const nextMillis = yield* Clock.currentTimeMillis
+    const { count = 0, sinceMillis = nextMillis } = waiting.get(key.tag) ?? {}
+    waiting.set(key.tag, { key, count: count + 1, sinceMillis, nextMillis })
+    left.add(key.tag)
+    yield* Queue.offer(wake, undefined)
+  })
+  const look = Effect.fnUntraced(function* (key: NamespaceKey) {
+    const pending = yield* host.readRecords(key, (reader) => reader.pendingCount)
+    if (pending.count > 0) waiting.set(key.tag, { key, ...pending, nextMillis: yield* Clock.currentTimeMillis })
+  })
+  // A file that is set aside keeps what it has.
   const lookAround = Effect.forEach(
     directory.all(),
-    (key) =>
-      host
-        .readRecords(key, (reader) => reader.pendingReadings(1))
-        .pipe(
-          Effect.flatMap((found) => (found.length > 0 ? note(key, found.length) : Effect.void)),
-          // A file that is set aside keeps what it has.
-          Effect.ignore,
-          Effect.andThen(Effect.yieldNow)
-        ),
+    (key) => Effect.andThen(Effect.ignore(look(key)), Effect.yieldNow),
     { discard: true }
   )
-  const round = Effect.suspend(() =>
-    Effect.forEach(
-      [...due.values()],
-      ({ key }) =>
-        resume(key).pipe(
-          Effect.flatMap((left) => note(key, left)),
-          Effect.ignore
-        ),
-      { discard: true }
-    )
-  )
+  const turn = Effect.fnUntraced(function* (due: Waiting) {
+    const { key } = due
+    left.delete(key.tag)
+    const state = yield* Effect.option(resume(key))
+    const nowMillis = yield* Clock.currentTimeMillis
+    const { nextMillis, ...pending } = Option.getOrElse(state, () => ({
+      ...due,
+      nextMillis: nowMillis + unreadableMillis
+    }))
+    waiting.delete(key.tag)
+    // What was left during the turn may not have been seen by it.
+    if (left.has(key.tag)) waiting.set(key.tag, { ...pending, key, nextMillis: nowMillis })
+    else if (nextMillis !== undefined) waiting.set(key.tag, { ...pending, key, nextMillis })
+  })
+  const step = Effect.gen(function* () {
+    const nowMillis = yield* Clock.currentTimeMillis
+    const due = waiting.values().find(({ nextMillis }) => nextMillis <= nowMillis)
+    if (due !== undefined) return yield* turn(due)
+    const first = Math.min(...waiting.values().map(({ nextMillis }) => nextMillis))
+    const untilDue = first === Infinity ? Effect.never : Effect.sleep(first - nowMillis)
+    yield* Effect.raceFirst(Queue.take(wake), untilDue)
+  })
   yield* Effect.forkScoped(Effect.forever(listen))
   yield* Effect.sleep(startMillis).pipe(
     Effect.andThen(lookAround),
-    Effect.andThen(Effect.forever(Effect.andThen(round, Effect.sleep(roundMillis)))),
+    Effect.andThen(Effect.forever(step)),
     Effect.forkScoped
   )
-  return PendingConversations.of({ count: () => due.values().reduce((sum, { count }) => sum + count, 0) })
+  const total = Effect.map(Clock.currentTimeMillis, (nowMillis): PendingTotal => {
+    const seen = [...waiting.values()]
+    const since = Math.min(...seen.map(({ sinceMillis }) => sinceMillis ?? nowMillis))
+    return {
+      count: seen.reduce((sum, { count }) => sum + count, 0),
+      ageMillis: since === Infinity ? 0 : Math.max(0, nowMillis - since)
+    }
+  })
+  return PendingConversations.of({ total })
 })

@@ -14,7 +14,13 @@ import {
   type Unavailable
 } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import type { CreatedMemories, CreateMemories, MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
+import {
+  type CreatedMemories,
+  type CreateMemories,
+  type MemoryPatch,
+  type MemoryVersion,
+  waitsFor
+} from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
 import type { BatchDelete, MemoryFilter } from "@muniment/domain/Search"
 import { MemorySearch, type MemoryPage } from "@muniment/engine/search/MemorySearch"
@@ -121,7 +127,7 @@ const create = Effect.fn("MemoryService.create")(function* (parts: Parts, call: 
   const { created, duplicates, updated } = yield* embedding.storing(
     key,
     records,
-    request.wait ?? "briefly",
+    waitsFor(request, "vectors") ? "vectors" : "briefly",
     (vectors) =>
       host.ask(key, {
         _tag: "StoreMemories",

@@ -125,6 +125,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
   const { state, reason, defaultModel } = yield* embedder.status
   const { open, quarantined, ballastBytes } = yield* host.status
   const { pending } = yield* backlog.progress
+  const waiting = yield* parts.conversations.total
   const { bavail, bsize } = statfsSync(path)
   const freeBytes = bavail * bsize
   return {
@@ -133,7 +134,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
     node: process.version,
     dataDirectory: path,
     embedding: { model: defaultModel ?? null, ready: state === "ready", detail: reason ?? state, pending },
-    extraction: { reader: extractor.name, pending: parts.conversations.count() },
+    extraction: { reader: extractor.name, pending: waiting.count, oldestSeconds: secondsOf(waiting.ageMillis) },
     index: {
       engine: index,
       isAvailable: !isHnswMissing,
@@ -150,6 +151,8 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
     })
   } satisfies ServiceStatus
 })
+
+const secondsOf = (millis: number): number => Math.round(millis / 1_000)
 
 /** What the operator should mend, with the way to do it. */
 const warningsOf = (state: {

@@ -3,7 +3,8 @@ import { describe, expect, it } from "@effect/vitest"
 import { makeRuleExtractor, type RulesLimits } from "@muniment/insight/rules/RuleExtractor"
 import { rulesLimits } from "@muniment/insight/rules/RulesProtocol"
 import { factKinds } from "@muniment/schemas/BuiltinKinds"
-import { Effect, Exit } from "effect"
+import { Effect, Exit, Fiber } from "effect"
+import { TestClock } from "effect/testing"
 
 const request = (contents: ReadonlyArray<string>) => ({
   account: "a",
@@ -74,12 +75,31 @@ describe("the rule extractor", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("does not count the start of its thread into the deadline", () =>
+  it.effect("does not count the start of its thread into the deadline", () =>
     Effect.gen(function* () {
-      // Loading takes longer than this.
-      const extractor = yield* withLimits({ deadlineMillis: 400 })
-      const { candidates } = yield* extractor.extract(simple)
+      const deadlineMillis = 6_000
+      const extractor = yield* withLimits({ deadlineMillis })
+      const reading = yield* Effect.forkChild(extractor.extract(simple), { startImmediately: true })
+      // The deadline passes while the thread, which takes real time, is loading.
+      yield* TestClock.adjust(deadlineMillis + 1)
+      const { candidates } = yield* Fiber.join(reading)
       expect(candidates).toHaveLength(2)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("lets a conversation that waits for its turn go when its time is over", () =>
+    Effect.gen(function* () {
+      const extractor = yield* withLimits({ deadlineMillis: 25_000 })
+      yield* extractor.extract(simple)
+      const first = yield* Effect.forkChild(extractor.extract(long), { startImmediately: true })
+      const second = yield* Effect.forkChild(extractor.extract(simple), { startImmediately: true })
+      expect(yield* extractor.underWay("a")).toBe(2)
+      const failure = yield* extractor.extract({ ...simple, turnMillisMax: 1 }).pipe(Effect.flip)
+      expect(failure.reason).toBe("overloaded")
+      const free = yield* Effect.forkChild(extractor.untilFree("a"), { startImmediately: true })
+      expect((yield* Fiber.join(second)).candidates).toHaveLength(2)
+      yield* Fiber.join(free)
+      expect([yield* extractor.underWay("a"), first.pollUnsafe() === undefined]).toEqual([0, false])
     }).pipe(Effect.scoped)
   )
 

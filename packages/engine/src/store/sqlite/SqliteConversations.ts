@@ -15,6 +15,7 @@ import {
   type Conversations,
   type ConversationScope,
   type KeptTurn,
+  type PendingCount,
   type ScopedReading,
   type StoredMessages
 } from "../Conversations.ts"
@@ -101,8 +102,15 @@ export class SqliteConversations implements Conversations {
     })
   }
 
-  pendingReadings(limit: number): Effect.Effect<ReadonlyArray<ScopedReading>, StoreError> {
-    return guarded(() => this.#database.prepare(pendingSql).all(limit).map(readingOf))
+  pendingReadings(limit: number, after = 0): Effect.Effect<ReadonlyArray<ScopedReading>, StoreError> {
+    return guarded(() => this.#database.prepare(pendingSql).all(after, limit).map(readingOf))
+  }
+
+  get pendingCount(): Effect.Effect<PendingCount, StoreError> {
+    return guarded(() => {
+      const row = this.#database.prepare(pendingCountSql).get()
+      return { count: Number(row?.["count"]), sinceMillis: timeOf(row?.["since"]) }
+    })
   }
 
   finds(erasure: ConversationErasure): Effect.Effect<boolean, StoreError> {
@@ -240,14 +248,20 @@ const readingOf = (columns: Readonly<Record<string, unknown>>): ScopedReading =>
     messages: JSON.parse(String(columns["messages"])) as ScopedReading["messages"],
     kinds: kinds === undefined ? undefined : (JSON.parse(kinds) as ReadonlyArray<string>),
     conversationDate: String(columns["conversation_date"]),
-    expiresAt: timeOf(columns["expires_at"])
+    expiresAt: timeOf(columns["expires_at"]),
+    place: Number(columns["place"])
   }
 }
 
 const awaitSql = `INSERT OR IGNORE INTO conversation_pending (id, conversation, messages, kinds, conversation_date, expires_at)
   VALUES (?, ?, ?, ?, ?, ?)`
-const pendingSql = `SELECT conversation_pending.id AS id, subject_id, thread_id, messages, kinds, conversation_date, expires_at
-  FROM conversation_pending JOIN conversation ON conversation.id = conversation ORDER BY conversation_pending.rowid LIMIT ?`
+const pendingSql = `SELECT conversation_pending.id AS id, subject_id, thread_id, messages, kinds, conversation_date, expires_at,
+  conversation_pending.rowid AS place FROM conversation_pending JOIN conversation ON conversation.id = conversation
+  WHERE place > ? ORDER BY place LIMIT ?`
+const pendingCountSql = `SELECT count(*) AS count, min(memory.created_at) AS since FROM conversation_pending AS pending
+  LEFT JOIN conversation_mark AS mark
+    ON mark.conversation = pending.conversation AND mark.key = json_extract(pending.messages, '$[0].key')
+  LEFT JOIN memory ON memory.id = mark.memory`
 const noSummary = "summary = NULL, summary_at = NULL, summary_expires_at = NULL"
 const foundSql = "INSERT OR IGNORE INTO conversation (scope, subject_id, thread_id) VALUES (?, ?, ?)"
 const markReadSql = `INSERT INTO conversation_mark (conversation, key, is_read) VALUES (?, ?, 1)

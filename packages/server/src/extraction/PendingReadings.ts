@@ -1,0 +1,171 @@
+/**
+ * Readings that are to follow: what a namespace's file says of them, carried out one after the other behind the
+ * readings that callers wait for. One that fails is tried again after a time that doubles, up to a day; a new process
+ * tries at once.
+ */
+import { Clock, Effect, Option } from "effect"
+import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
+import type { MemoryVersion } from "@muniment/domain/Memory"
+import type { PendingCount, ScopedReading } from "@muniment/engine/store/Conversations"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import type { NamespaceTag } from "@muniment/domain/Ids"
+import { KnownKinds } from "../memories/KnownKinds.ts"
+import type { KeyedMessage } from "./ConversationMessages.ts"
+import { readingKey, type RequestReadings } from "./RequestReadings.ts"
+import type { ThreadReading } from "./ThreadReading.ts"
+
+/** What stays pending in a namespace. */
+export interface PendingState extends PendingCount {
+  /** When one of them is to be tried; undefined: none is left. */
+  readonly nextMillis: number | undefined
+}
+
+export type PendingReadings = Effect.Success<ReturnType<typeof makePendingReadings>>
+
+/** Readings of a namespace that are carried out in its turn. */
+const readMax = 20
+/** Rows that are looked at at once. */
+const pageLength = 50
+const retryMillisMin = 5_000
+const retryMillisMax = 86_400_000
+
+interface Failure {
+  readonly rounds: number
+  readonly nextMillis: number
+}
+
+interface Parts {
+  readonly host: NamespaceHost["Service"]
+  readonly kinds: KnownKinds["Service"]
+  readonly read: ThreadReading
+  readonly readings: RequestReadings
+  /** By namespace and id of the reading. */
+  readonly failures: Map<NamespaceTag, Map<string, Failure>>
+}
+
+export const makePendingReadings = Effect.fnUntraced(function* (read: ThreadReading, readings: RequestReadings) {
+  const parts: Parts = { host: yield* NamespaceHost, kinds: yield* KnownKinds, read, readings, failures: new Map() }
+  let underWay = 0
+  const step = (by: 1 | -1) => Effect.sync(() => (underWay += by))
+  return {
+    /** Carries out what is due in a namespace, a portion of it, and says what stays. */
+    resume: (key: NamespaceKey): Effect.Effect<PendingState, ReadError> =>
+      Effect.acquireUseRelease(
+        step(1),
+        () => resume(parts, key),
+        () => step(-1)
+      ),
+    isUnderWay: () => underWay > 0
+  }
+})
+
+const resume = Effect.fn("PendingReadings.resume")(function* (parts: Parts, key: NamespaceKey) {
+  const { host, readings } = parts
+  const failures = parts.failures.get(key.tag) ?? new Map<string, Failure>()
+  parts.failures.set(key.tag, failures)
+  const seen = new Set<string>()
+  let [carriedOut, after, isEnd] = [0, 0, false]
+  while (!isEnd && carriedOut < readMax) {
+    const page = yield* host.readRecords(key, (reader) => reader.pendingReadings(pageLength, after))
+    isEnd = page.length < pageLength
+    for (const reading of page) {
+      const { id, place } = reading
+      after = place
+      seen.add(id)
+      const failure = failures.get(id)
+      const isDue = failure === undefined || failure.nextMillis <= (yield* Clock.currentTimeMillis)
+      if (readings.isUnderWay(readingKey(key, id)) || !isDue || carriedOut === readMax) continue
+      carriedOut++
+      if (yield* carryOut(parts, key, reading)) {
+        failures.delete(id)
+        readings.end(readingKey(key, id))
+      } else failures.set(id, yield* failedAgain(failure))
+    }
+  }
+  if (isEnd) for (const id of failures.keys()) if (!seen.has(id)) failures.delete(id)
+  if (failures.size === 0) parts.failures.delete(key.tag)
+  const pending = yield* host.readRecords(key, (reader) => reader.pendingCount)
+  const nowMillis = yield* Clock.currentTimeMillis
+  const retries = failures.values().map(({ nextMillis }) => nextMillis)
+  const nextMillis = carriedOut === readMax ? nowMillis : Math.min(nowMillis + retryMillisMax, ...retries)
+  return { ...pending, nextMillis: pending.count === 0 ? undefined : nextMillis } satisfies PendingState
+})
+
+const failedAgain = Effect.fnUntraced(function* (failure: Failure | undefined) {
+  const rounds = (failure?.rounds ?? 0) + 1
+  const waitMillis = Math.min(retryMillisMin * 2 ** (rounds - 1), retryMillisMax)
+  return { rounds, nextMillis: (yield* Clock.currentTimeMillis) + waitMillis } satisfies Failure
+})
+
+/** Whether the reading is over: carried out, or without messages that are still there. */
+const carryOut = Effect.fnUntraced(function* (parts: Parts, key: NamespaceKey, pending: ScopedReading) {
+  const { host, kinds } = parts
+  const { conversationDate, expiresAt, id, scope } = pending
+  const messages = yield* storedMessages(parts, key, pending)
+  const all = yield* kinds.extractable(key.account)
+  const named = pending.kinds === undefined ? undefined : yield* kinds.lookup(key.account, pending.kinds)
+  const outcome = yield* parts
+    .read({
+      account: key.account,
+      request: { agentId: key.agentId, ...defined(scope), ...(expiresAt !== undefined && { expiresAt }) },
+      messages,
+      schemas: named ?? new Map(all.map((schema) => [schema.name, schema])),
+      conversationDate,
+      token: undefined,
+      reads: id,
+      begin: () => Effect.succeed(undefined),
+      isBackground: true
+    })
+    .pipe(
+      Effect.tap((read) =>
+        read === undefined
+          ? host.ask(key, {
+              _tag: "StoreMemories",
+              memories: [],
+              idempotency: undefined,
+              conversation: { scope, processed: [], isForced: true, turns: [], summary: undefined, reads: id }
+            })
+          : Effect.void
+      ),
+      Effect.option
+    )
+  return Option.isSome(outcome)
+})
+
+/** The messages of a pending reading whose memories are still there. */
+const storedMessages = Effect.fnUntraced(function* (
+  { host }: Parts,
+  namespace: NamespaceKey,
+  { messages, scope }: ScopedReading
+) {
+  const keys = messages.map(({ key }) => key)
+  const ids = yield* host.readRecords(namespace, (reader) => reader.storedMessages(scope, keys))
+  const found = yield* Effect.forEach(messages, ({ key, readKey }) => {
+    const id = ids.get(key)
+    return id === undefined
+      ? Effect.succeed([])
+      : Effect.map(
+          host.readRecords(namespace, (reader, nowMillis) => reader.find(id, nowMillis)),
+          (memory) => (memory === undefined ? [] : [messageOf(memory, key, readKey)])
+        )
+  })
+  return found.flat()
+})
+
+const messageOf = ({ data, sources }: MemoryVersion, key: string, readKey: string): KeyedMessage => {
+  const { name, role, sentAt, text } = data
+  return {
+    role: role === "assistant" ? "assistant" : "user",
+    content: String(text),
+    ...(typeof name === "string" && { name }),
+    ...(typeof sentAt === "string" && { sentAt }),
+    id: sources?.[0]?.id,
+    key,
+    readKey
+  }
+}
+
+const defined = <A extends object>(fields: A) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    readonly [Key in keyof A]?: Exclude<A[Key], undefined>
+  }

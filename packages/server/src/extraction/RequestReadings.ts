@@ -1,0 +1,54 @@
+/**
+ * Readings that requests began. A request waits for its reading, or leaves it after a while: then it goes on by itself,
+ * and what it does not finish is read in the background. A reading that was left has been charged, so a repetition of
+ * its request is free until it is over.
+ */
+import { Effect, Fiber, Queue, Scope } from "effect"
+import { Limits } from "@muniment/domain/Limits"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+
+export type RequestReadings = Effect.Success<typeof makeRequestReadings>
+
+/** One text for a reading of an agent: requests and the background know it by the same. */
+export const readingKey = ({ account, agentId }: Pick<NamespaceKey, "account" | "agentId">, id: string): string =>
+  JSON.stringify([account, agentId, id])
+
+export const makeRequestReadings = Effect.gen(function* () {
+  const scope = yield* Scope.Scope
+  const left = yield* Queue.unbounded<NamespaceKey>()
+  const underWay = new Map<string, Fiber.Fiber<unknown, unknown>>()
+  const paid = new Set<string>()
+
+  return {
+    /** The result of `reading`; "left" if `patience` ends first, while the reading goes on. */
+    run: Effect.fnUntraced(function* <A, E>(key: string, reading: Effect.Effect<A, E>, patience: Effect.Effect<void>) {
+      const fiber = yield* Effect.forkIn(reading, scope)
+      underWay.set(key, fiber)
+      fiber.addObserver(() => underWay.delete(key))
+      return yield* Effect.raceFirst(Fiber.join(fiber), Effect.as(patience, "left" as const)).pipe(
+        Effect.onInterrupt(() => Fiber.interrupt(fiber))
+      )
+    }),
+    /** Hands over to the background what a request does not wait for. */
+    leave: (namespace: NamespaceKey, key: string, isPaid: boolean) =>
+      Effect.sync(() => {
+        if (isPaid) paid.add(key)
+        Queue.offerUnsafe(left, namespace)
+        underWay.get(key)?.addObserver(() => Queue.offerUnsafe(left, namespace))
+      }),
+    /** Waits until a request has left a reading. */
+    untilLeft: Queue.take(left),
+    isUnderWay: (key: string) => underWay.has(key),
+    isPaid: (key: string) => paid.has(key),
+    /** Whether a reading that was left is over, after a wait for it. */
+    isOver: Effect.fnUntraced(function* (key: string, isPatient: boolean) {
+      const fiber = underWay.get(key)
+      if (fiber === undefined) return true
+      const millis = isPatient ? Limits.extractionDeadlineMillis : Limits.extractionWaitMillis
+      yield* Effect.timeoutOption(Fiber.await(fiber), millis)
+      return !underWay.has(key)
+    }),
+    /** The reading was carried out. */
+    end: (key: string) => paid.delete(key)
+  }
+})

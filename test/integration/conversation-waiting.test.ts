@@ -1,0 +1,87 @@
+/**
+ * How long a conversation waits for its reading (contract: Conversations): its messages are stored first; where others
+ * wait to be read it is answered `pending` and read later, unless it asks to wait. Who waits shows in health and metrics.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { accountCalls, type MemoryCalls } from "../support/MemoryCalls.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+let server: TestServer
+let alice: MemoryCalls
+beforeAll(async () => {
+  server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+  alice = await accountCalls(server, "alice")
+  // Until the rules' thread is there.
+  while ((await send("warm", "My name is Ann.", { wait: "extraction" })).body.extraction !== "done");
+})
+afterAll(() => server.stop())
+
+const send = (agentId: string, content: string, rest: object = {}) =>
+  alice.post("/v1/memories", { agentId, conversation: [{ id: "m1", role: "user", content }], ...rest })
+
+const totalOf = async (agentId: string, kind: string): Promise<number> =>
+  (await alice.call("GET", `/v1/memories?agentId=${agentId}&kind=${kind}`)).body.total
+
+const untilStored = async (agentId: string, count: number, kind: string): Promise<void> => {
+  while ((await totalOf(agentId, kind)) < count) await new Promise((wake) => setTimeout(wake, 5))
+}
+
+/** Longer work for the reader than a request takes to be stored. */
+const long = Array.from({ length: 60 }, (_, at) => ({
+  role: "user",
+  content: Array.from({ length: 6 }, (_, n) => `I live in Rome with my cat number ${at} ${n}.`).join(" ")
+}))
+
+/** Two conversations that wait for their reading, one of them behind the other. */
+const occupied = async (name: string) => {
+  const agents = [`${name}-1`, `${name}-2`]
+  const answers = agents.map((agentId) =>
+    alice.post("/v1/memories", { agentId, conversation: long, wait: ["vectors", "extraction"] })
+  )
+  for (const agentId of agents) await untilStored(agentId, long.length, "conversation_message")
+  return () => Promise.all(answers)
+}
+
+describe("a conversation beside others that are read", () => {
+  it("is stored and charged, answered before it is read, and read soon after", async () => {
+    const over = await occupied("busy")
+    const { body, headers } = await send("short", "I live in Quimper.")
+    expect(body).toMatchObject({ created: [], messages: { stored: 1, known: 0 }, extraction: "pending" })
+    expect(headers.get("x-credits-charged")).toBe("5")
+    expect(await totalOf("short", "conversation_message")).toBe(1)
+    const { checks } = (await server.call("GET", "/health/ready")).body
+    expect(checks.conversations.pending).toBeGreaterThan(0)
+    const metrics = (await server.call("GET", "/metrics")).body
+    expect(Number(/^muniment_conversations_pending (\d+)/m.exec(metrics)?.[1])).toBeGreaterThan(0)
+    const again = await send("short", "I live in Quimper.")
+    expect([again.body.messages, again.headers.get("x-credits-charged")]).toEqual([{ stored: 0, known: 1 }, "0"])
+    await over()
+    await untilStored("short", 1, "factual_memory")
+    for (let pending = 1; pending > 0;) {
+      pending = (await server.call("GET", "/health/ready")).body.checks.conversations.pending
+    }
+  })
+
+  it("is read before it is answered if it asks to", async () => {
+    const over = await occupied("patient")
+    const { body } = await send("patient", "I live in Quimper.", { wait: "extraction" })
+    expect(body).toMatchObject({
+      extraction: "done",
+      created: [{ data: { fact: expect.stringContaining("Quimper") } }]
+    })
+    await over()
+  })
+
+  it("keeps waiting when it keeps no messages, or reads known ones again", async () => {
+    const over = await occupied("strict")
+    const { body } = await send("strict", "I live in Quimper.", { remember: "extracted" })
+    expect([body.extraction, body.created.length]).toEqual(["done", 1])
+    const forced = await send("strict", "I live in Quimper.", { force: true })
+    expect(forced.body.extraction).toBe("done")
+    await over()
+  })
+})
+
+it.each([["words"], [[]], [["vectors", "words"]]])("`wait` of %j is refused", async (wait) => {
+  expect((await send("bad", "x", { wait })).body.code).toBe("invalid_request")
+})
