@@ -14,13 +14,20 @@ export interface Issue {
   readonly message: string
 }
 
-/** The first violated bound, or undefined. Visits each value once; cyclic data violates the depth bound. */
-export const checkData = (data: unknown): Issue | undefined => {
+/** Length as JSON, or the first violated bound. Visits each value once; cyclic data violates the depth bound. */
+export const dataBytes = (data: unknown): number | Issue => {
   const issue = findIssue(data, 1)
   if (issue !== undefined) return issue
-  return Buffer.byteLength(JSON.stringify(data)) > Limits.memoryDataBytesMax
+  const bytes = Buffer.byteLength(JSON.stringify(data))
+  return bytes > Limits.memoryDataBytesMax
     ? { path: "", message: `must NOT be longer than ${Limits.memoryDataBytesMax} bytes as JSON` }
-    : undefined
+    : bytes
+}
+
+/** The first violated bound, or undefined. */
+export const checkData = (data: unknown): Issue | undefined => {
+  const bytes = dataBytes(data)
+  return typeof bytes === "number" ? undefined : bytes
 }
 
 /** Builds the path on the way back from an issue, so that valid data costs nothing extra. */

@@ -1,29 +1,22 @@
 /**
- * Validates data against user schemas on a worker thread. A request has `threadLimits.deadlineMillis` and a capped heap;
- * one that needs more is answered with an issue (the caller's 400), and a warm spare thread takes over for the others.
- * Requests take turns by tenant, so that a hostile tenant delays another's request by at most one deadline.
+ * Validates data against user schemas on worker threads. A request has `threadLimits.cpuMillisMax` of processor time and a
+ * capped heap; one that needs more is answered with an issue (the caller's 400). There are two lanes: built-in kinds and
+ * proven schemas with small data in one, everything else in the other, so that unknown schemas delay nobody who uses known
+ * ones. In each lane requests take turns by tenant. What overran is not tried again for a while (`SchemaStanding`).
  */
-import type { WorkerFailure } from "@muniment/worker/WorkerThread"
-import { Context, Effect, Fiber, Layer, PartitionedSemaphore, Result, Schema, type Scope } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 import { builtinKinds } from "./BuiltinKinds.ts"
 import type { Outcome } from "./CompiledSchemas.ts"
-import { checkData, type Issue } from "./DataBounds.ts"
+import { dataBytes, type Issue } from "./DataBounds.ts"
 import { checkSchema } from "./SchemaBounds.ts"
-import { tooSlow, type ValidationRequest } from "./ValidationProtocol.ts"
-import { openValidationThread, type ValidationThread } from "./ValidationThread.ts"
+import { SchemaStanding } from "./SchemaStanding.ts"
+import { openValidationLane, type ValidatorBusy } from "./ValidationLane.ts"
+import type { ValidationRequest } from "./ValidationProtocol.ts"
 
 export interface ValidationItem {
   readonly schemaText: string
   readonly data: unknown
 }
-
-/** The validation queue is full; nothing was done, a later retry may succeed. */
-export class ValidatorBusy extends Schema.TaggedError<ValidatorBusy>()("ValidatorBusy", {
-  waiting: Schema.Int
-}) {}
-
-/** Requests under way or waiting, over all tenants. */
-export const waitingRequestsMax = 256
 
 export class SchemaValidator extends Context.Service<
   SchemaValidator,
@@ -46,36 +39,30 @@ export class SchemaValidator extends Context.Service<
 
 const make = Effect.gen(function* () {
   yield* Effect.sync(checkBuiltinKinds)
-  const scope = yield* Effect.scope
-  const threads = yield* openThreads
-  const turns = PartitionedSemaphore.makeUnsafe<string>({ permits: 1 })
-  let waiting = 0
-
-  // The request of a client that disconnects runs to its end, at most one deadline, in the layer's scope, and only then
-  // gives its turn back: otherwise the next request's deadline would start behind it.
-  const inTurn = (request: ValidationRequest, tenant: string) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.gen(function* () {
-        yield* restore(turns.take(tenant, 1))
-        const exchange = Effect.interruptible(threads.validate(request)).pipe(Effect.ensuring(turns.release(1)))
-        return yield* restore(Fiber.join(yield* Effect.forkIn(exchange, scope)))
-      })
-    )
+  const standing = new SchemaStanding()
+  const known = yield* openValidationLane(standing)
+  const unknown = yield* openValidationLane(standing)
 
   const validate = Effect.fn("SchemaValidator.validate")(function* (
     items: ReadonlyArray<ValidationItem>,
     tenant: string = ""
   ) {
-    const refused = items.map((item) => checkData(item.data))
-    const request = requestOf(items.filter((_, index) => refused[index] === undefined))
-    if (request.items.length > 0 && waiting >= waitingRequestsMax) return yield* new ValidatorBusy({ waiting })
-    waiting++
-    const asked = request.items.length === 0 ? Effect.succeed([]) : inTurn(request, tenant)
-    const answers = yield* asked.pipe(Effect.ensuring(Effect.sync(() => waiting--)))
-    return inOrder(refused, answers)
+    const sizes = items.map(({ data }) => dataBytes(data))
+    const measured = items.flatMap((item, index) => {
+      const bytes = sizes[index]
+      return typeof bytes === "number" ? [{ item, bytes }] : []
+    })
+    if (measured.length === 0) return inOrder(sizes, [])
+    const isSafe = measured.every(({ bytes, item }) => standing.isSafe(item.schemaText, bytes))
+    return inOrder(sizes, yield* (isSafe ? known : unknown).validate(requestOf(measured), tenant))
   })
   return SchemaValidator.of({ validate })
 })
+
+interface Measured {
+  readonly item: ValidationItem
+  readonly bytes: number
+}
 
 /** Invalid built-in kinds are a defect. The check also compiles the meta-schemas (80 ms) before the first request. */
 const checkBuiltinKinds = () => {
@@ -83,79 +70,24 @@ const checkBuiltinKinds = () => {
   Result.getOrThrow(checkSchema(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`))
 }
 
-/** The thread in use and a warm spare, which takes over while a lost one starts again. */
-class ThreadPair {
-  #current: ValidationThread
-  #spare: ValidationThread
-  readonly #scope: Scope.Scope
-
-  constructor(current: ValidationThread, spare: ValidationThread, scope: Scope.Scope) {
-    this.#current = current
-    this.#spare = spare
-    this.#scope = scope
-  }
-
-  /** Must not run twice at a time. */
-  validate(request: ValidationRequest): Effect.Effect<ReadonlyArray<Outcome>> {
-    return Effect.suspend(() => {
-      const { start, validate } = this.#current
-      return Effect.orDie(start).pipe(
-        Effect.andThen(validate(request)),
-        Effect.catchTag("WorkerFailure", (failure) =>
-          Effect.as(
-            this.#change,
-            request.items.map(() => outcomeOf(failure))
-          )
-        )
-      )
-    })
-  }
-
-  get #change(): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const lost = this.#current
-      this.#current = this.#spare
-      this.#spare = lost
-      return Effect.asVoid(Effect.forkIn(Effect.ignore(lost.start), this.#scope))
-    })
-  }
-}
-
-const openThreads = Effect.gen(function* () {
-  const [current, spare] = yield* Effect.all([openValidationThread(), openValidationThread()])
-  const scope = yield* Effect.scope
-  yield* Effect.forkIn(Effect.ignore(spare.start), scope)
-  yield* Effect.orDie(current.start)
-  return new ThreadPair(current, spare, scope)
-})
-
-const outcomeOf = ({ reason }: WorkerFailure): Outcome => {
-  if (reason === "deadline") return tooSlow()
-  const message = reason === "memory" ? "validation needed too much memory" : "validation could not be completed"
-  return { ok: false, issues: [{ path: "", message }] }
-}
-
-/** Merges the thread's answers with the items that were refused before. */
-const inOrder = (
-  refused: ReadonlyArray<Issue | undefined>,
-  answers: ReadonlyArray<Outcome>
-): ReadonlyArray<Outcome> => {
+/** Merges the threads' answers with the items that were refused before. */
+const inOrder = (sizes: ReadonlyArray<Issue | number>, answers: ReadonlyArray<Outcome>): ReadonlyArray<Outcome> => {
   const remaining = answers.values()
-  return refused.map((issue) => {
-    if (issue !== undefined) return { ok: false, issues: [issue] }
+  return sizes.map((size) => {
+    if (typeof size !== "number") return { ok: false, issues: [size] }
     const { value } = remaining.next()
     if (value === undefined) throw new Error("the validation thread answered fewer items than it was asked")
     return value
   })
 }
 
-const requestOf = (items: ReadonlyArray<ValidationItem>): ValidationRequest => {
+const requestOf = (measured: ReadonlyArray<Measured>): ValidationRequest => {
   const places = new Map<string, number>()
-  for (const { schemaText } of items) {
-    if (!places.has(schemaText)) places.set(schemaText, places.size)
+  for (const { item } of measured) {
+    if (!places.has(item.schemaText)) places.set(item.schemaText, places.size)
   }
   return {
     schemaTexts: [...places.keys()],
-    items: items.map(({ data, schemaText }) => ({ schema: places.get(schemaText) ?? 0, data }))
+    items: measured.map(({ item }) => ({ schema: places.get(item.schemaText) ?? 0, data: item.data }))
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Request to the validation thread, and its deadlines. Schema texts travel once per request, because many
+ * Request to the validation thread, its reply, and its bounds of time. Schema texts travel once per request, because many
  * memories share a kind.
  */
 import type { Outcome } from "./CompiledSchemas.ts"
@@ -9,15 +9,24 @@ export interface ValidationRequest {
   readonly items: ReadonlyArray<{ readonly schema: number; readonly data: unknown }>
 }
 
-export const validationDeadlineMillis = 250
+export interface ValidationReply {
+  /** Of the first items, at least one; the thread declined the others. */
+  readonly outcomes: ReadonlyArray<Outcome>
+  readonly cpuMillis: number
+}
+
+/** Processor time of one turn. */
+export const validationCpuMillisMax = 250
+/** Time of the clock, for a thread that the machine does not let run. */
+export const validationDeadlineMillis = 5_000
 
 /**
- * After this long the thread itself declines the remaining items. A request with many kinds that are not compiled
- * yet thus keeps what it compiled and succeeds when it is repeated; ending the thread loses everything.
+ * After this much processor time the thread itself declines the remaining items. A request with many kinds that are not
+ * compiled yet thus keeps what it compiled and goes on in its next turn; ending the thread loses everything.
  */
-export const validationSoftDeadlineMillis = 200
+export const validationSoftMillis = 200
 
 export const tooSlow = (): Outcome => ({
   ok: false,
-  issues: [{ path: "", message: `validation took longer than ${validationDeadlineMillis} ms` }]
+  issues: [{ path: "", message: `validation took longer than ${validationCpuMillisMax} ms of processor time` }]
 })

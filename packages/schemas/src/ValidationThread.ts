@@ -4,16 +4,21 @@
  */
 import { openWorkerThread, type WorkerFailure } from "@muniment/worker/WorkerThread"
 import { Effect, type Scope } from "effect"
-import type { Outcome } from "./CompiledSchemas.ts"
-import { validationDeadlineMillis, type ValidationRequest } from "./ValidationProtocol.ts"
+import {
+  validationCpuMillisMax,
+  validationDeadlineMillis,
+  type ValidationReply,
+  type ValidationRequest
+} from "./ValidationProtocol.ts"
 
 export interface ValidationThread {
   /** Starts the thread if it is not running; succeeds when it is warm. */
   readonly start: Effect.Effect<void, WorkerFailure>
-  readonly validate: (request: ValidationRequest) => Effect.Effect<ReadonlyArray<Outcome>, WorkerFailure>
+  readonly validate: (request: ValidationRequest) => Effect.Effect<ValidationReply, WorkerFailure>
 }
 
 export const threadLimits = {
+  cpuMillisMax: validationCpuMillisMax,
   deadlineMillis: validationDeadlineMillis,
   heapMegabytesMax: 128,
   youngHeapMegabytesMax: 32,
@@ -22,16 +27,17 @@ export const threadLimits = {
 export type ThreadLimits = { readonly [Name in keyof typeof threadLimits]: number }
 
 export const openValidationThread = Effect.fn("ValidationThread.open")(function* ({
+  cpuMillisMax,
   deadlineMillis,
   ...memory
 }: ThreadLimits = threadLimits): Effect.fn.Return<ValidationThread, never, Scope.Scope> {
-  const thread = yield* openWorkerThread<ValidationRequest, ReadonlyArray<Outcome>>({
+  const thread = yield* openWorkerThread<ValidationRequest, ValidationReply>({
     ...memory,
     name: "validation",
     entry: new URL("./ValidationWorker.ts", import.meta.url),
     concurrency: 1,
-    // Tenants wait for their turn in `SchemaValidator`.
+    // Tenants wait for their turn in `ValidationLane`.
     queueMax: 0
   })
-  return { start: thread.start, validate: (request) => thread.ask(request, { deadlineMillis }) }
+  return { start: thread.start, validate: (request) => thread.ask(request, { cpuMillisMax, deadlineMillis }) }
 })

@@ -9,7 +9,7 @@
  *   thread. A thread keeps nothing between requests that its entry cannot make again.
  * - Closing the scope ends the thread and waits for its end. An idle thread does not keep the process alive.
  */
-import { Data, Deferred, Effect, Queue, type Scope } from "effect"
+import { Data, Deferred, Effect, Option, Queue, type Scope } from "effect"
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads"
 import type { FromThread, ThreadData, ToThread } from "./WorkerProtocol.ts"
 
@@ -40,13 +40,19 @@ export interface WorkerOptions {
 export interface AskOptions {
   /** From the request, or from the start of a thread that is not ready yet, to the reply; waiting included. */
   readonly deadlineMillis?: number | undefined
+  /**
+   * Bound of the thread's processor time, for a thread that works on one request at a time. The first half is counted by
+   * the clock, the second by the thread's use. At the deadline the request fails as "starved": whether it would have
+   * stayed within the bound is not known.
+   */
+  readonly cpuMillisMax?: number | undefined
   /** Buffers that are handed over instead of copied. */
   readonly transfer?: ReadonlyArray<ArrayBuffer>
 }
 
 export class WorkerFailure extends Data.TaggedError("WorkerFailure")<{
   /** failed: the thread's function threw, and the thread lives on. busy: nothing was sent. Otherwise the thread is gone. */
-  readonly reason: "failed" | "busy" | "deadline" | "memory" | "crash" | "abandoned" | "idle" | "closed"
+  readonly reason: "failed" | "busy" | "deadline" | "starved" | "memory" | "crash" | "abandoned" | "idle" | "closed"
   readonly detail: string
 }> {
   override get message(): string {
@@ -134,11 +140,18 @@ export class WorkerThread<Request, Reply> {
     this.#isClosed ? Effect.fail(this.#failure("closed")) : this.#readiness(this.#life ?? this.#begin())
   )
 
-  ask(request: Request, { deadlineMillis, transfer = [] }: AskOptions = {}): Effect.Effect<Reply, WorkerFailure> {
+  ask(
+    request: Request,
+    { cpuMillisMax, deadlineMillis, transfer = [] }: AskOptions = {}
+  ): Effect.Effect<Reply, WorkerFailure> {
     return Effect.suspend(() => {
       const entry = new Entry<Request, Reply>(request, transfer)
       this.#enter(entry)
-      const reply = deadlineMillis === undefined ? entry.reply : this.#inTime(entry, deadlineMillis)
+      const bounded = cpuMillisMax === undefined ? entry.reply : this.#inCpuTime(entry, cpuMillisMax)
+      const reply =
+        deadlineMillis === undefined
+          ? bounded
+          : this.#inTime(entry, bounded, deadlineMillis, cpuMillisMax === undefined ? "deadline" : "starved")
       return Effect.onInterrupt(reply, () => this.#abandon(entry))
     })
   }
@@ -253,20 +266,40 @@ export class WorkerThread<Request, Reply> {
     })
   }
 
-  #inTime(entry: Entry<Request, Reply>, deadlineMillis: number): Effect.Effect<Reply, WorkerFailure> {
+  #inTime(
+    entry: Entry<Request, Reply>,
+    reply: Effect.Effect<Reply, WorkerFailure>,
+    deadlineMillis: number,
+    reason: "deadline" | "starved"
+  ): Effect.Effect<Reply, WorkerFailure> {
     const readiness = this.#life === undefined ? Effect.void : Effect.ignore(this.#readiness(this.#life))
-    const reply = Effect.timeoutOrElse(entry.reply, {
+    const inTime = Effect.timeoutOrElse(reply, {
       duration: deadlineMillis,
-      orElse: () => this.#expire(entry, `no reply within ${deadlineMillis} ms`)
+      orElse: () => this.#expire(entry, this.#failure(reason, `no reply within ${deadlineMillis} ms`))
     })
-    return Effect.andThen(readiness, reply)
+    return Effect.andThen(readiness, inTime)
+  }
+
+  #inCpuTime(entry: Entry<Request, Reply>, cpuMillisMax: number): Effect.Effect<Reply, WorkerFailure> {
+    const countedMillis = cpuMillisMax / 2
+    const counted = Effect.gen({ self: this }, function* () {
+      const begunMillis = yield* cpuMillisOf(entry)
+      for (let leftMillis = countedMillis; leftMillis > 0;) {
+        // Threads take turns on a core: with little left it is asked again soon, but not all the time.
+        const reply = yield* Effect.timeoutOption(entry.reply, Math.max(leftMillis, cpuPollMillisMin))
+        if (Option.isSome(reply)) return reply.value
+        leftMillis = countedMillis - ((yield* cpuMillisOf(entry)) - begunMillis)
+      }
+      const failure = this.#failure("deadline", `no reply within ${cpuMillisMax} ms of processor time`)
+      return yield* this.#expire(entry, failure)
+    })
+    return Effect.timeoutOrElse(entry.reply, { duration: countedMillis, orElse: () => counted })
   }
 
   /** Timers run before messages: when this thread was busy, the reply may lie in the port unread. */
-  #expire(entry: Entry<Request, Reply>, detail: string): Effect.Effect<Reply, WorkerFailure> {
+  #expire(entry: Entry<Request, Reply>, failure: WorkerFailure): Effect.Effect<Reply, WorkerFailure> {
     if (entry.life !== undefined) this.#readReplies(entry.life)
     if (entry.result !== undefined) return entry.result
-    const failure = this.#failure("deadline", detail)
     return Effect.andThen(this.#withdraw(entry, failure), Effect.fail(failure))
   }
 
@@ -325,7 +358,16 @@ export class WorkerThread<Request, Reply> {
 }
 
 /** The others are the service's own doing. */
-const lossesLogged: ReadonlySet<WorkerFailure["reason"]> = new Set(["deadline", "memory", "crash"])
+const lossesLogged: ReadonlySet<WorkerFailure["reason"]> = new Set(["deadline", "starved", "memory", "crash"])
+
+const cpuPollMillisMin = 5
+
+/** Processor time of the thread that works on the entry; 0 where none does, or none any more: its reply comes first. */
+const cpuMillisOf = <Request, Reply>({ life }: Entry<Request, Reply>): Effect.Effect<number> =>
+  Effect.tryPromise(async () => {
+    const { system, user } = (await life?.worker.cpuUsage()) ?? { system: 0, user: 0 }
+    return (system + user) / 1_000
+  }).pipe(Effect.orElseSucceed(() => 0))
 
 const startWorker = (port: MessagePort, options: WorkerOptions): Worker => {
   const { heapMegabytesMax, stackMegabytes, youngHeapMegabytesMax } = options

@@ -1,0 +1,129 @@
+/**
+ * One validation thread and the requests that wait for it. Tenants take turns; a request that the thread declines to end in
+ * one turn goes on in later ones, at most `roundsMax`. A lost thread takes one request with it.
+ */
+import { Clock, Effect, Fiber, PartitionedSemaphore, Schema, type Scope } from "effect"
+import type { WorkerFailure } from "@muniment/worker/WorkerThread"
+import type { Outcome } from "./CompiledSchemas.ts"
+import type { SchemaStanding } from "./SchemaStanding.ts"
+import { tooSlow, type ValidationRequest } from "./ValidationProtocol.ts"
+import { openValidationThread, type ValidationThread } from "./ValidationThread.ts"
+
+/** Nothing was decided; a later retry may succeed. */
+export class ValidatorBusy extends Schema.TaggedError<ValidatorBusy>()("ValidatorBusy", {
+  /** `queue`: too many requests wait. `starved`: the machine gave the thread no time. */
+  reason: Schema.Literals(["queue", "starved"])
+}) {}
+
+/** Requests under way or waiting in a lane: over all tenants, and of one. */
+export const waitingRequestsMax = 256
+export const waitingRequestsOfTenantMax = 64
+
+/** Turns of one request. Its time is then used up for certain. */
+const roundsMax = 5
+
+export class ValidationLane {
+  readonly #thread: ValidationThread
+  readonly #scope: Scope.Scope
+  readonly #turns = PartitionedSemaphore.makeUnsafe<string>({ permits: 1 })
+  /** Tenants without a request are not listed. */
+  readonly #waitingOf = new Map<string, number>()
+  #waiting = 0
+
+  readonly #standing: SchemaStanding
+
+  constructor(thread: ValidationThread, standing: SchemaStanding, scope: Scope.Scope) {
+    this.#thread = thread
+    this.#standing = standing
+    this.#scope = scope
+  }
+
+  readonly validate = (
+    request: ValidationRequest,
+    tenant: string
+  ): Effect.Effect<ReadonlyArray<Outcome>, ValidatorBusy> =>
+    Effect.suspend(() => {
+      const ofTenant = this.#waitingOf.get(tenant) ?? 0
+      if (this.#waiting >= waitingRequestsMax || ofTenant >= waitingRequestsOfTenantMax) {
+        return Effect.fail(new ValidatorBusy({ reason: "queue" }))
+      }
+      this.#count(tenant, 1)
+      return Effect.ensuring(
+        this.#inRounds(request, tenant),
+        Effect.sync(() => this.#count(tenant, -1))
+      )
+    })
+
+  readonly #inRounds = Effect.fnUntraced({ self: this }, function* (request: ValidationRequest, tenant: string) {
+    const outcomes: Array<Outcome> = []
+    for (let round = 0; round < roundsMax && outcomes.length < request.items.length; round += 1) {
+      outcomes.push(...(yield* this.#inTurn({ ...request, items: request.items.slice(outcomes.length) }, tenant)))
+    }
+    return [...outcomes, ...request.items.slice(outcomes.length).map(tooSlow)]
+  })
+
+  /**
+   * The request of a client that disconnects runs to its end, at most one deadline, in the layer's scope, and only then
+   * gives its turn back: otherwise the next request's deadline would start behind it.
+   */
+  #inTurn(request: ValidationRequest, tenant: string): Effect.Effect<ReadonlyArray<Outcome>, ValidatorBusy> {
+    return Effect.uninterruptibleMask((restore) =>
+      Effect.gen({ self: this }, function* () {
+        yield* restore(this.#turns.take(tenant, 1))
+        const exchange = Effect.interruptible(this.#exchange(request, tenant)).pipe(
+          Effect.ensuring(this.#turns.release(1))
+        )
+        return yield* restore(Fiber.join(yield* Effect.forkIn(exchange, this.#scope)))
+      })
+    )
+  }
+
+  /** What is learned here counts for the requests that wait. */
+  readonly #exchange = Effect.fnUntraced(
+    { self: this },
+    function* (request: ValidationRequest, tenant: string): Effect.fn.Return<ReadonlyArray<Outcome>, ValidatorBusy> {
+      const { items, schemaTexts } = request
+      const waitMillis = this.#standing.waitMillis(tenant, schemaTexts, yield* Clock.currentTimeMillis)
+      if (waitMillis > 0) return items.map(() => quarantined(waitMillis))
+      const reply = yield* Effect.result(
+        Effect.andThen(Effect.orDie(this.#thread.start), this.#thread.validate(request))
+      )
+      if (reply._tag === "Success") {
+        this.#standing.succeeded(schemaTexts, reply.success.cpuMillis)
+        return reply.success.outcomes
+      }
+      // The next request finds a thread that is warm, or warms up already.
+      yield* Effect.forkIn(Effect.ignore(this.#thread.start), this.#scope)
+      if (reply.failure.reason === "starved") return yield* new ValidatorBusy({ reason: "starved" })
+      this.#standing.overran(tenant, schemaTexts, yield* Clock.currentTimeMillis)
+      return items.map(() => outcomeOf(reply.failure))
+    }
+  )
+
+  #count(tenant: string, change: 1 | -1): void {
+    this.#waiting += change
+    const ofTenant = (this.#waitingOf.get(tenant) ?? 0) + change
+    if (ofTenant === 0) this.#waitingOf.delete(tenant)
+    else this.#waitingOf.set(tenant, ofTenant)
+  }
+}
+
+/** A lane whose thread starts in the background. */
+export const openValidationLane = Effect.fn("ValidationLane.open")(function* (standing: SchemaStanding) {
+  const scope = yield* Effect.scope
+  const thread = yield* openValidationThread()
+  yield* Effect.forkIn(Effect.ignore(thread.start), scope)
+  return new ValidationLane(thread, standing, scope)
+})
+
+const outcomeOf = ({ reason }: WorkerFailure): Outcome => {
+  if (reason === "deadline") return tooSlow()
+  const message = reason === "memory" ? "validation needed too much memory" : "validation could not be completed"
+  return { ok: false, issues: [{ path: "", message }] }
+}
+
+const quarantined = (waitMillis: number): Outcome => {
+  const seconds = Math.ceil(waitMillis / 1_000)
+  const message = `the schema took too long before and is not tried for another ${seconds} s; make it simpler`
+  return { ok: false, issues: [{ path: "", message }] }
+}
