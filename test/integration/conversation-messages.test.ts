@@ -262,6 +262,7 @@ describe("a conversation that cannot be read now", () => {
       body: { agentId: "a", conversation: told.slice(0, 2), threadId: "t" }
     })
     expect(again.body).toMatchObject({ created: [], skippedMessages: 2, extraction: "done" })
+    expect(again.body.existing.map(({ id }: Json) => id)).toEqual(memories.map(({ id }: Json) => id))
     expect(again.headers.get("x-credits-charged")).toBe("0")
     await second.stop()
     await model.close()

@@ -57,6 +57,9 @@ describe("a conversation beside others that are read", () => {
     expect([again.body.messages, again.headers.get("x-credits-charged")]).toEqual([{ stored: 0, known: 1 }, "0"])
     await over()
     await untilStored("short", 1, "factual_memory")
+    const later = (await send("short", "I live in Quimper.")).body
+    expect([later.created, later.extraction]).toEqual([[], "done"])
+    expect(later.existing).toEqual([expect.objectContaining({ data: expect.objectContaining({ subject: "user" }) })])
     for (let pending = 1; pending > 0;) {
       pending = (await server.call("GET", "/health/ready")).body.checks.conversations.pending
     }

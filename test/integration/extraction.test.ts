@@ -82,7 +82,7 @@ describe("a conversation", () => {
     }
   })
 
-  it("that was sent before answers with empty lists and costs nothing", async () => {
+  it("that was sent before answers with what was extracted from it, and costs nothing", async () => {
     const first = await extract("twice", [introduction])
     expect(first.headers.get("x-credits-charged")).toBe("5")
     const again = await extract("twice", [introduction])
@@ -90,6 +90,7 @@ describe("a conversation", () => {
       success: true,
       created: [],
       updated: [],
+      existing: first.body.created,
       rejected: [],
       skippedMessages: 1,
       messages: { stored: 0, known: 0 },

@@ -275,7 +275,8 @@ export const CreatedMemories = Schema.Struct({
   updated: Schema.Array(MemoryEntry),
   existing: Schema.optionalKey(
     Schema.Array(MemoryEntry).annotate({
-      description: "With `onDuplicate: return`: stored memories that already said what the request says, each once."
+      description:
+        "With `onDuplicate: return`: stored memories that already said what the request says, each once. Of a conversation whose messages were all read before: what was extracted from them."
     })
   ),
   rejected: Schema.optionalKey(Schema.Array(RejectedCandidate)),

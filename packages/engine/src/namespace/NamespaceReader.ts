@@ -232,6 +232,20 @@ export class NamespaceReader {
     return this.#store.conversations.stored(scope, keys)
   }
 
+  /** Latest live memories that were extracted from messages of a conversation, by the keys of these; at most `limit`. */
+  extractedFrom(scope: ConversationScope, keys: ReadonlyArray<string>, limit: number, nowMillis: number) {
+    return Effect.flatMap(this.#store.slotsTakenFrom(scope, keys), (slots) => {
+      const table = this.#at(nowMillis)
+      const places = slots.flatMap((slot) => {
+        const row = table.isLive(slot) ? table.row(slot) : undefined
+        return row === undefined ? [] : [{ id: row.id, slot }]
+      })
+      return Effect.map(this.versions(places), (versions) =>
+        versions.filter(({ isLatest }) => isLatest).slice(0, limit)
+      )
+    })
+  }
+
   /** Extractions that are to follow a commit of messages, oldest first, beginning behind a place. */
   pendingReadings(limit: number, after?: number): Effect.Effect<ReadonlyArray<ScopedReading>, StoreError> {
     return this.#store.conversations.pendingReadings(limit, after)

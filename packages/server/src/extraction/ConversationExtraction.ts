@@ -14,7 +14,7 @@ import { dayOf } from "@muniment/domain/CalendarDay"
 import { InvalidRequest, type NotFound, type RateLimited, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { type CreatedMemories, type CreateMemories, type Remember, waitsFor } from "@muniment/domain/Memory"
-import type { ReadError } from "@muniment/engine/host/NamespaceHost"
+import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
 import type { PendingReading } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
@@ -22,6 +22,7 @@ import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirector
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { expiryOf } from "../memories/MemoryPreparation.ts"
+import { memoryEntry } from "../memories/MemoryViews.ts"
 import { keyedMessages, type KeyedMessage } from "./ConversationMessages.ts"
 import { isKept, type KeptMessages, makeMessageMemories, type MessageMemories } from "./MessageMemories.ts"
 import { makePendingReadings, type PendingState } from "./PendingReadings.ts"
@@ -65,6 +66,7 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis, remember = "messages
   const { isUnderWay, resume } = yield* makePendingReadings(read, readings)
   const extractor = yield* Extractor
   const parts: Parts = {
+    host: yield* NamespaceHost,
     directory: yield* NamespaceDirectory,
     kinds: yield* KnownKinds,
     keep: yield* makeMessageMemories,
@@ -84,6 +86,7 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis, remember = "messages
 })
 
 interface Parts {
+  readonly host: NamespaceHost["Service"]
   readonly directory: NamespaceDirectory["Service"]
   readonly kinds: KnownKinds["Service"]
   readonly keep: MessageMemories
@@ -164,11 +167,14 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
     waitMillis === undefined ? Effect.never : Effect.sleep(waitMillis)
   )
   const outcome = yield* readings.run(key, attempt, patience)
-  if (outcome === undefined) stored = yield* storeMessages(parts, asked, [])
   if (outcome === undefined || outcome === "failed") yield* call.release
+  if (outcome === undefined) {
+    const { kept } = yield* storeMessages(parts, asked, [])
+    return { ...answerOf(request, "done", nothingFound, kept), existing: yield* extractedBefore(parts, asked) }
+  }
   if (outcome !== "left" && outcome !== "failed") {
     readings.end(key)
-    return answerOf(request, "done", outcome ?? nothingFound, stored.kept)
+    return answerOf(request, "done", outcome, stored.kept)
   }
   yield* readings.leave(yield* directory.ensure(account, request.agentId), key, outcome === "left")
   return answerOf(request, "pending", { ...nothingFound, read: stored.awaiting }, stored.kept)
@@ -192,6 +198,18 @@ const storeMessages = Effect.fnUntraced(function* (parts: Parts, asked: Asked, u
   const waitMillis =
     isAwaited || !(yield* isBusy(account.id)) ? undefined : Math.max(1, Limits.extractionWaitMillis - spentMillis)
   return { kept, awaiting: readable.length, waitMillis } satisfies Stored
+})
+
+/** What earlier readings of the messages gave: their answers may have been `pending`, or lost. */
+const extractedBefore = Effect.fnUntraced(function* ({ directory, host }: Parts, { call, messages, request }: Asked) {
+  const { agentId, subjectId, threadId } = request
+  const namespace = directory.find(call.caller.account.id, agentId)
+  if (namespace === undefined) return []
+  const keys = messages.map(({ key }) => key)
+  const found = yield* host.readRecords(namespace, (reader, nowMillis) =>
+    reader.extractedFrom({ subjectId, threadId }, keys, Limits.candidatesPerConversationMax, nowMillis)
+  )
+  return found.map(memoryEntry)
 })
 
 const nothingFound = { created: [], updated: [], rejected: [], read: 0 }
