@@ -115,7 +115,7 @@ describe("an open service with a public URL", () => {
       agentId: "a",
       memories: [fact("tea", "sencha")]
     })
-    expect([poor.status, poor.body.code]).toEqual([402, "insufficient_credits"])
+    expect([poor.status, poor.body.code]).toEqual([403, "insufficient_credits"])
   })
 
   it("makes an account by a schema that is registered", async () => {

@@ -95,6 +95,8 @@ export const Limits = {
   rateLimitedCallersMax: 50_000,
   signUpsPerClientHour: 20,
   signUpsPerHour: 500,
+  wrongSignaturesPerMinute: 120,
+  signaturesUnderWayOfClientMax: 256,
   jobAccountsConcurrent: 4,
   jobCatchUpDaysMax: 31,
 

@@ -31,6 +31,7 @@ import { originRoutes } from "./http/Origin.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
 import { validation, wellFormedRequest } from "./http/Validation.ts"
 import { trustedProxies } from "./identity/ClientAddress.ts"
+import { SignatureBudget } from "./identity/SignatureBudget.ts"
 import { WalletSignUp } from "./identity/WalletSignUp.ts"
 import { mcpRoutes } from "./mcp/McpRoutes.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
@@ -90,17 +91,12 @@ const routesOf = (config: ServerConfig) => {
   const { keyFileAliases, rateLimits, serviceName } = config
   const isLimited = rateLimits === "on"
   const signUp = signUpOf(config)
+  const proxies = trustedProxies(config.trustedProxies)
   const middleware = Layer.mergeAll(
     bodyLimit,
     authorization.pipe(
-      Layer.provide(
-        WalletSignUp.layer({
-          ...signUp,
-          plan: config.walletPlan,
-          isLimited,
-          trustedProxies: trustedProxies(config.trustedProxies)
-        })
-      )
+      Layer.provide(WalletSignUp.layer({ ...signUp, plan: config.walletPlan, isLimited, trustedProxies: proxies })),
+      Layer.provide(SignatureBudget.layer(proxies))
     ),
     operatorAuthorization,
     rateLimiting({ isOn: isLimited }),

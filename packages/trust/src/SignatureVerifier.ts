@@ -2,10 +2,10 @@
  * Verifies wallet signatures one at a time and caches the valid ones.
  *
  * Invariants: the event loop runs between two verifications, so many at once delay other work by one verification at
- * most; a cache entry is valid for exactly one address, text and signature; a contract's answer is not cached, because
- * contracts can change their owners.
+ * most; wallets take turns, so that many for one do not stand before those of others; a cache entry is valid for exactly
+ * one address, text and signature; a contract's answer is not cached, because contracts can change their owners.
  */
-import { Context, Effect, Layer, Semaphore } from "effect"
+import { Context, Effect, Layer, PartitionedSemaphore } from "effect"
 import { sha256Hex } from "./CanonicalJson.ts"
 import { ContractWallets } from "./ContractWallets.ts"
 import { isSignedByContract, isSignedByKey, type SignedMessage, signatureLengthMax } from "./WalletSignature.ts"
@@ -24,7 +24,7 @@ export class SignatureVerifier extends Context.Service<
     SignatureVerifier,
     Effect.gen(function* () {
       const contracts = yield* ContractWallets
-      const turns = yield* Semaphore.make(1)
+      const turns = PartitionedSemaphore.makeUnsafe<string>({ permits: 1 })
       const verified = new RecentDigests(verifiedSignaturesMax)
 
       const verifyInTurn = Effect.fnUntraced(function* (signed: SignedMessage, digest: string) {
@@ -41,7 +41,7 @@ export class SignatureVerifier extends Context.Service<
           if (signed.signature.length > signatureLengthMax) return false
           const digest = digestOf(signed)
           if (verified.has(digest)) return true
-          if (yield* turns.withPermit(verifyInTurn(signed, digest))) return true
+          if (yield* turns.withPermit(signed.wallet.address)(verifyInTurn(signed, digest))) return true
           return yield* Effect.provideService(isSignedByContract(signed), ContractWallets, contracts)
         })
       })

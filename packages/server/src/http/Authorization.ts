@@ -14,6 +14,7 @@ import { hasWalletHeaders, verifyWalletRequest } from "@muniment/trust/WalletReq
 import { httpCarrier } from "../credits/PaymentCarrier.ts"
 import { PaymentDesk, topUpUnits } from "../credits/PaymentDesk.ts"
 import { DataDirectory } from "../DataDirectory.ts"
+import { SignatureBudget } from "../identity/SignatureBudget.ts"
 import { WalletSignUp } from "../identity/WalletSignUp.ts"
 
 export const authorization = Layer.effect(
@@ -24,6 +25,7 @@ export const authorization = Layer.effect(
     const desk = yield* PaymentDesk
     if (signUp.mode === "paid" && !desk.isOpen) return yield* new SignUpMisconfigured()
     const verifier = yield* SignatureVerifier
+    const signatures = yield* SignatureBudget
 
     const byKey = Effect.fnUntraced(function* (secret: string) {
       if (secret === "") return yield* missingCredentials()
@@ -38,8 +40,13 @@ export const authorization = Layer.effect(
         ? new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
         : new Uint8Array()
       const { method, url, headers } = request
-      const outcome = yield* verifyWalletRequest({ method, url, body, headers, versionPrefix: "/v1" }).pipe(
-        Effect.provideService(SignatureVerifier, verifier)
+      const outcome = yield* signatures.through(
+        Effect.provideService(
+          verifyWalletRequest({ method, url, body, headers, versionPrefix: "/v1" }),
+          SignatureVerifier,
+          verifier
+        ),
+        ({ _tag }) => _tag === "Refused"
       )
       if (outcome._tag === "Refused") return yield* new Unauthenticated({ code: outcome.code, error: outcome.error })
       const identity = yield* signUp.identify(outcome.wallet)
