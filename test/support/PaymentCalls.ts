@@ -238,6 +238,8 @@ export const expectMoneyConserved = async (
 ): Promise<void> => {
   for (let round = 0; round < reconcileRoundsMax && !(await isAtRest(server, chains, unfinished)); round++) {
     if (round > 0) await new Promise((wake) => setTimeout(wake, reconcilePauseMillis))
+    // As on any chain that lives; what failed is certain by a second block only.
+    if (round > 0) await chains.evm.mine()
     await reconcile(server)
   }
   const payments = await paymentsOf(server)

@@ -132,6 +132,8 @@ const untilChainsAgree = async ({ payments, world: { chains, mortal } }: Play): 
     const open = await reconcile(mortal.now())
     if (open === 0 && (await doChainsAgree(chains, await paymentsOf(mortal.now())))) return
     await new Promise((wake) => setTimeout(wake, roundPauseMillis))
+    // What failed is certain by a second block only.
+    await chains.evm.mine()
     // That a payment can never land any more is certain many blocks later only.
     const waits = round >= roundsBeforeBlocks && payments.some(({ isExpired }) => isExpired)
     if (waits) chains.solana.advance(expiringSlots)

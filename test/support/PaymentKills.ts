@@ -15,13 +15,14 @@ export interface MortalServer {
   readonly now: () => TestServer
   readonly dataDirectory: string
   readonly kill: () => Promise<void>
-  /** Does nothing where it lives. */
-  readonly start: () => Promise<void>
+  /** Does nothing where it lives. `changed` replaces variables of the environment, from now on. */
+  readonly start: (changed?: Readonly<Record<string, string>>) => Promise<void>
   /** For good, with its data. */
   readonly end: () => Promise<void>
 }
 
-export const startMortalServer = async (environment: Readonly<Record<string, string>>): Promise<MortalServer> => {
+export const startMortalServer = async (first: Readonly<Record<string, string>>): Promise<MortalServer> => {
+  let environment = first
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-payments-"))
   let server = await startServer({ dataDirectory, environment })
   let isAlive = true
@@ -33,7 +34,8 @@ export const startMortalServer = async (environment: Readonly<Record<string, str
     now: () => server,
     dataDirectory,
     kill,
-    start: async () => {
+    start: async (changed) => {
+      environment = { ...environment, ...changed }
       if (!isAlive) server = await startServer({ dataDirectory, environment })
       isAlive = true
     },

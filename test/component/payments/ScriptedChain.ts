@@ -52,7 +52,8 @@ export class ScriptedChain implements PaymentChain {
   readonly claim: PaymentChain["claim"] = (payload) => {
     const nonce = nonceOf(payload)
     if (nonce === undefined) return Effect.fail(new PaymentInvalid({ reason: "the payload has no nonce" }))
-    return Effect.succeed({ id: this.idOf(nonce), network: this.network, payer: "payer", payload: { nonce } })
+    const payTo = "our-wallet"
+    return Effect.succeed({ id: this.idOf(nonce), network: this.network, payer: "payer", payTo, payload: { nonce } })
   }
 
   readonly verify: PaymentChain["verify"] = ({ payload }) => this.#ask("verify", payload, this.onVerify)
@@ -103,6 +104,7 @@ export const paid = (hash: string, confirmations = 1, isFinal = false): ChainVie
   confirmations,
   isFinal
 })
+export const never = (block: number | bigint): ChainView => ({ _tag: "Never", block: BigInt(block) })
 export const unpaid = (next: UnpaidNext): ChainView => ({ _tag: "Unpaid", next })
 export const invalid = (reason: string) => Effect.fail(new PaymentInvalid({ reason }))
 export const away = Effect.fail(new ChainUnavailable({ network: "base-sepolia", cause: "the node is away" }))

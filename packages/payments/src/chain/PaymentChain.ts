@@ -3,7 +3,8 @@
  * (`settlement/Settlement.ts`) is the same for every network.
  *
  * Invariants: `claim` makes no network call; an error of `broadcast` means unknown, never failed; `look` reads only the
- * chain, so its result does not depend on who sent the payment.
+ * chain, so its result does not depend on who sent the payment; a journalled payment is judged by the payee and the
+ * asset of its own payload, which were ours when it was claimed, whatever is configured by now.
  */
 import { Data, type Effect } from "effect"
 import type { PaymentNetwork, PaymentRequirement } from "@muniment/domain/Payment"
@@ -15,6 +16,8 @@ export interface PaymentClaim {
   readonly network: PaymentNetwork
   /** Address that the money comes from. */
   readonly payer: string
+  /** Where it goes: an address (EVM) or a token account (Solana). Ours only once `verify` has said so. */
+  readonly payTo: string
   /** The scheme's payload as JSON, journalled so that `claim` can read it after a restart. */
   readonly payload: Readonly<Record<string, unknown>>
 }
@@ -33,13 +36,24 @@ export type ChainView =
   | { readonly _tag: "Paid"; readonly hash: string; readonly confirmations: number; readonly isFinal: boolean }
   /** It has not arrived (yet). */
   | { readonly _tag: "Unpaid"; readonly next: UnpaidNext }
+  /**
+   * No money came, and by `block` (a height or slot) the payment can no longer be included. One look may be wrong: two
+   * by different blocks count (`settlement/Doubts.ts`).
+   */
+  | { readonly _tag: "Never"; readonly block: bigint }
 
 /**
- * `wait`: it is under way. `resend`: the journalled bytes may still be included. `resign`: they never will be, but the
- * payment is still valid (the operator's nonce was taken). `never`: the payment has expired or was spent elsewhere; no
- * money came and none can come.
+ * `wait`: it is under way, or spent elsewhere as far as this look can tell. `resend`: the journalled bytes may still be
+ * included. `resign`: they never will be, but the payment is still valid (the operator's nonce was taken).
  */
-export type UnpaidNext = "wait" | "resend" | "resign" | "never"
+export type UnpaidNext = "wait" | "resend" | "resign"
+
+export interface VerifyOptions {
+  /** Units of the same payer's earlier payments under way, which the balance must cover as well; default 0. */
+  readonly committed?: number
+  /** True for a payment that the journal has: its payee was ours when it was claimed. */
+  readonly isJournalled?: boolean
+}
 
 /** The payment violates a rule; no money moved. `reason` is for the payer. */
 export class PaymentInvalid extends Data.TaggedError("PaymentInvalid")<{ readonly reason: string }> {}
@@ -61,14 +75,11 @@ export interface PaymentChain {
   }) => PaymentRequirement
   /** Reads the scheme's payload: shapes and sizes only. */
   readonly claim: (payload: unknown) => Effect.Effect<PaymentClaim, PaymentInvalid>
-  /**
-   * Every verification rule, for exactly `units` of USDC to us. `committed`: units of the same payer's earlier payments
-   * under way, which the balance must cover as well (default 0).
-   */
+  /** Every verification rule, for exactly `units` of USDC to us. */
   readonly verify: (
     claim: PaymentClaim,
     units: number,
-    committed?: number
+    options?: VerifyOptions
   ) => Effect.Effect<void, PaymentInvalid | ChainUnavailable>
   /**
    * Signs the transaction; sends nothing. The caller allows one at a time, until `broadcast` has ended.

@@ -53,14 +53,16 @@ export const evmChain = (options: EvmChainOptions): PaymentChain => {
         id: paymentId(token, authorization),
         network,
         payer: authorization.from,
+        payTo: authorization.to,
         payload: payloadOf(authorization)
       })),
-    verify: Effect.fnUntraced(function* (claim, units, committed = 0) {
+    verify: Effect.fnUntraced(function* (claim, units, { committed = 0, isJournalled = false } = {}) {
       const authorization = yield* authorizationOf(claim)
       const nowSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
-      const reason = brokenTerm(authorization, { payTo, units, nowSeconds })
+      const payee = isJournalled ? authorization.to : payTo
+      const reason = brokenTerm(authorization, { payTo: payee, units, nowSeconds })
       if (reason !== undefined) return yield* new PaymentInvalid({ reason })
-      yield* verify(yield* rpc, authorization, { payTo, units, committed, operator: operator?.address })
+      yield* verify(yield* rpc, authorization, { payTo: payee, units, committed, operator: operator?.address })
     }),
     sign: Effect.fnUntraced(function* (claim, previous) {
       const authorization = yield* authorizationOf(claim)
@@ -71,7 +73,7 @@ export const evmChain = (options: EvmChainOptions): PaymentChain => {
     look: Effect.fnUntraced(function* (claim, transaction, units) {
       // A journalled claim was read before: one that cannot be read now is a defect.
       const authorization = yield* Effect.orDie(authorizationOf(claim))
-      return yield* look(yield* rpc, authorization, transaction, { payTo, units, confirmations })
+      return yield* look(yield* rpc, authorization, transaction, { units, confirmations })
     })
   }
 }

@@ -18,7 +18,7 @@ import {
   parseEventLogs
 } from "viem"
 import { TransactionNotFoundError, TransactionReceiptNotFoundError } from "viem"
-import type { Address, Block, Hash, TransactionReceipt } from "viem"
+import type { Block, Hash, TransactionReceipt } from "viem"
 import type { ChainView, SignedTransaction, UnpaidNext } from "../chain/PaymentChain.ts"
 import type { EvmAuthorization } from "./EvmAuthorization.ts"
 import { type EvmRpc, rpcError } from "./EvmRpc.ts"
@@ -26,9 +26,8 @@ import { previousOf } from "./EvmSettle.ts"
 import { lifetimeSecondsMax } from "./EvmVerify.ts"
 import { usdcEvents } from "./UsdcAbi.ts"
 
-/** The transfer looked for: `units` to us. */
+/** The transfer looked for: `units` to the authorisation's receiver. */
 export interface EvmTerms {
-  readonly payTo: Address
   readonly units: number
   /** Confirmations after which a block ends a payment. */
   readonly confirmations: number
@@ -59,7 +58,7 @@ export const look = Effect.fn("EvmView.look")(function* (
   if (yield* rpc.isNonceSpent(authorization.from, authorization.nonce, head.number)) {
     return yield* whereSpent(rpc, authorization, terms, head)
   }
-  if (yield* isTooLate(rpc, authorization, terms, head)) return unpaid("never")
+  if (yield* isTooLate(rpc, authorization, terms, head)) return neverBy(head)
   return unpaid(yield* whatNext(rpc, authorization, transaction, ours, head))
 })
 
@@ -89,7 +88,7 @@ const whatNext = Effect.fnUntraced(function* (
   return known === undefined ? "resend" : "wait"
 })
 
-/** Spent: paid to us, paid elsewhere, or cancelled. */
+/** Spent: paid to us, paid elsewhere, or cancelled. Only once it has expired is the answer that it was not paid to us. */
 const whereSpent = Effect.fnUntraced(function* (
   rpc: EvmRpc,
   authorization: EvmAuthorization,
@@ -102,7 +101,8 @@ const whereSpent = Effect.fnUntraced(function* (
   )
   if (receipt === undefined) return unpaid("wait")
   if (isPaidBy(rpc, receipt.logs, authorization, terms)) return yield* paid(rpc, receipt, head)
-  return unpaid(confirmationsOf(receipt, head) >= terms.confirmations ? "never" : "wait")
+  const isOver = head.timestamp > authorization.validBefore
+  return isOver && confirmationsOf(receipt, head) >= terms.confirmations ? neverBy(head) : unpaid("wait")
 })
 
 const paid = Effect.fnUntraced(function* (rpc: EvmRpc, receipt: TransactionReceipt, head: Head) {
@@ -144,8 +144,8 @@ const isTooLate = Effect.fnUntraced(function* (
 export const isPaidBy = (
   { token }: Pick<EvmRpc, "token">,
   logs: ReadonlyArray<Log<bigint, number, false>>,
-  { from, nonce }: EvmAuthorization,
-  { payTo, units }: Pick<EvmTerms, "payTo" | "units">
+  { from, nonce, to }: EvmAuthorization,
+  { units }: Pick<EvmTerms, "units">
 ): boolean => {
   const events = parseEventLogs({
     abi: usdcEvents,
@@ -161,7 +161,7 @@ export const isPaidBy = (
       eventName === "Transfer" &&
       logIndex === used.logIndex + 1 &&
       isAddressEqual(args.from, from) &&
-      isAddressEqual(args.to, payTo) &&
+      isAddressEqual(args.to, to) &&
       args.value === BigInt(units)
   )
 }
@@ -248,5 +248,7 @@ const orNotFound = <A>(answer: Promise<A>): Promise<A | undefined> =>
 /** 1 for a receipt that is newer than the head. */
 const confirmationsOf = ({ blockNumber }: TransactionReceipt, head: Head): number =>
   Math.max(1, Number(head.number - blockNumber) + 1)
+
+const neverBy = ({ number }: Head) => ({ _tag: "Never", block: number }) as const satisfies ChainView
 
 const unpaid = (next: UnpaidNext) => ({ _tag: "Unpaid", next }) as const satisfies ChainView

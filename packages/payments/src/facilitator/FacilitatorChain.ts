@@ -16,7 +16,8 @@ import {
   type ChainView,
   type PaymentChain,
   type PaymentClaim,
-  PaymentInvalid
+  PaymentInvalid,
+  type VerifyOptions
 } from "../chain/PaymentChain.ts"
 import type { SignedTransaction } from "../chain/PaymentChain.ts"
 import { requirementV2 } from "../wire/PaymentRequired.ts"
@@ -45,15 +46,21 @@ export const facilitatorChain = (
   const settling = new HTTPFacilitatorClient({ url, timeoutMs: settleTimeoutMillis })
   const unavailable = (cause: string) => new ChainUnavailable({ network, cause })
   const orderOf = (claim: PaymentClaim, units: number) => {
-    const requirement = inner().requirement({ units, resource: "", description: "" })
-    const accepted = requirementV2(requirement)
+    const quoted = inner().requirement({ units, resource: "", description: "" })
+    // On Solana the claim names a token account, and the requirement the wallet that owns it.
+    const payTo = paymentNetworks[network].family === "evm" ? claim.payTo : quoted.payTo
+    const accepted = requirementV2({ ...quoted, payTo })
     return { payment: { x402Version: 2, accepted, payload: { ...claim.payload } }, accepted }
   }
 
   /** Our rules, then the facilitator's. */
-  const verify = Effect.fn("Facilitator.verify")(function* (claim: PaymentClaim, units: number, committed?: number) {
+  const verify = Effect.fn("Facilitator.verify")(function* (
+    claim: PaymentClaim,
+    units: number,
+    options?: VerifyOptions
+  ) {
     // Without RPC the inner chain verifies what it can, then fails as unavailable.
-    yield* Effect.catchTag(inner().verify(claim, units, committed), "ChainUnavailable", () => Effect.void)
+    yield* Effect.catchTag(inner().verify(claim, units, options), "ChainUnavailable", () => Effect.void)
     const { accepted, payment } = orderOf(claim, units)
     const opinion = yield* ask(() => checking.verify(payment, accepted)).pipe(
       Effect.catch(({ cause }) =>
@@ -103,10 +110,9 @@ const look = Effect.fn("Facilitator.look")(function* (
   units: number
 ): Effect.fn.Return<ChainView, ChainUnavailable> {
   const { hash, raw } = transaction
-  // A Solana payment is found by its signature only, which begins with the facilitator's.
-  if (hasRpc && (hash !== "" || paymentNetworks[inner.network].family === "evm")) {
+  if (hasRpc) {
     const view = yield* inner.look(claim, { hash, raw: "" }, units)
-    if (view._tag === "Paid" || view.next === "never" || view.next === "wait") return view
+    if (view._tag !== "Unpaid" || view.next === "wait") return view
     if (hash !== "") return unpaid("wait")
   } else if (raw === settledRaw) {
     return { _tag: "Paid", hash, confirmations: Number.MAX_SAFE_INTEGER, isFinal: true }

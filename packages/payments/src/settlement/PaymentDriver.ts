@@ -3,13 +3,15 @@
  * waits for and for those found by reconciliation.
  *
  * Invariants: a transaction is journalled before it is sent; an error after that is never a failure; a payment fails only
- * if nothing was sent, or if the chain says that no money came and none can come; it is credited only if the chain says
- * that the money has arrived. Callers run one step of a payment at a time.
+ * if nobody but us could have sent it and we did not, or if the chain says at two different blocks that no money came and
+ * none can come (`Doubts`); it is credited only if the chain says that the money has arrived. Callers run one step of a
+ * payment at a time.
  */
 import { Effect, Semaphore } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import type { JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import { Doubts } from "./Doubts.ts"
 import type { Outages } from "./Outages.ts"
 import { countPayment } from "./PaymentMetrics.ts"
 import type {
@@ -25,7 +27,7 @@ import type {
 export type PaymentStep =
   | { readonly _tag: "Settled"; readonly hash: string }
   | { readonly _tag: "Failed"; readonly reason: string }
-  /** Settled, but the chain does not contain it any more and never will. */
+  /** Settled, but two looks by different blocks say that the chain does not contain it any more and never will. */
   | { readonly _tag: "Lost" }
   /** Not known yet. */
   | { readonly _tag: "Open" }
@@ -41,6 +43,7 @@ export class PaymentDriver {
   readonly #journal: PaymentJournal["Service"]
   readonly #outages: Outages
   readonly #confirmations: number
+  readonly #doubts = new Doubts()
   readonly #lanes = new Map<PaymentNetwork, Semaphore.Semaphore>()
 
   /** `confirmations` are required before a payment is credited. */
@@ -78,7 +81,7 @@ export class PaymentDriver {
     const verified =
       isVerified === true
         ? Effect.void
-        : this.#outages.watch(chain.network, "verify", chain.verify(claim, payment.units))
+        : this.#outages.watch(chain.network, "verify", chain.verify(claim, payment.units, { isJournalled: true }))
     return Effect.andThen(verified, this.#send(chain, claim, payment))
   }
 
@@ -92,6 +95,9 @@ export class PaymentDriver {
   ): Effect.Effect<PaymentStep, ChainUnavailable | InsufficientStorage> {
     return Effect.gen({ self: this }, function* () {
       if (view._tag === "Paid") return yield* this.#paid(payment, view)
+      if (view._tag === "Never") {
+        return yield* this.#never(payment, view.block, "it expired, or was spent elsewhere, before it reached us")
+      }
       switch (view.next) {
         case "wait":
           return open
@@ -103,9 +109,6 @@ export class PaymentDriver {
         case "resign":
           if (mayResend) yield* this.#signAgain(chain, claim, payment)
           return open
-        case "never":
-          if (payment.state === "settled") return lost
-          return yield* this.#fail(payment, "it expired, or was spent elsewhere, before it reached us")
       }
     })
   }
@@ -134,13 +137,24 @@ export class PaymentDriver {
     })
   }
 
-  /** Refused before we sent it. Anyone can submit an EVM authorisation, so the money may have arrived anyway. */
+  /** The chain says that no money came and none can: believed the second time. */
+  #never(payment: JournalledPayment, block: bigint, reason: string) {
+    return Effect.suspend((): Effect.Effect<PaymentStep, InsufficientStorage> => {
+      if (!this.#doubts.isConfirmed(payment.id, block)) return Effect.succeed(open)
+      return payment.state === "settled" ? Effect.succeed(lost) : this.#fail(payment, reason)
+    })
+  }
+
+  /**
+   * Refused before we sent it. Anyone can submit an EVM authorisation, so the chain decides; a Solana payment needs our
+   * signature.
+   */
   #giveUp(chain: PaymentChain, claim: PaymentClaim, payment: JournalledPayment, reason: string) {
     return Effect.gen({ self: this }, function* () {
       if (paymentNetworks[chain.network].family === "evm") {
         const view = yield* this.#look(chain, claim, nothingSigned, payment.units)
         if (view._tag === "Paid") return yield* this.#paid(payment, view)
-        if (view.next === "wait") return open
+        return view._tag === "Never" ? yield* this.#never(payment, view.block, reason) : open
       }
       return yield* this.#fail(payment, reason)
     })
@@ -190,7 +204,11 @@ export class PaymentDriver {
   }
 
   #look(chain: PaymentChain, claim: PaymentClaim, transaction: SignedTransaction, units: number) {
-    return this.#outages.watch(chain.network, "look", chain.look(claim, transaction, units))
+    return Effect.tap(this.#outages.watch(chain.network, "look", chain.look(claim, transaction, units)), ({ _tag }) =>
+      Effect.sync(() => {
+        if (_tag !== "Never") this.#doubts.clear(claim.id)
+      })
+    )
   }
 
   #laneOf(network: PaymentNetwork): Semaphore.Semaphore {

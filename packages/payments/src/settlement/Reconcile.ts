@@ -4,7 +4,7 @@
  * may still remove.
  *
  * Invariants: the chain is the only source; an unavailable network delays no other; a credit is taken back only after the
- * chain has reported the loss twice, a round apart.
+ * chain has reported the loss twice, by different blocks (`Doubts`).
  */
 import { Context, Effect, Layer, Schedule, Semaphore } from "effect"
 import { Limits } from "@muniment/domain/Limits"
@@ -34,15 +34,11 @@ const roundsPerSettled = 4
 const make = Effect.gen(function* () {
   const journal = yield* PaymentJournal
   const settlement = yield* Settlement
-  /** Settled payments reported as lost in the last round that looked at them. */
-  const doubted = new Set<string>()
 
   const look = Effect.fnUntraced(function* (payment: JournalledPayment) {
     const step = yield* settlement.carryOn(payment)
-    if (step?._tag !== "Lost") return void doubted.delete(payment.id)
-    if (!doubted.has(payment.id)) return void doubted.add(payment.id)
+    if (step?._tag !== "Lost") return
     yield* journal.reversed(payment.id, "a chain reorganisation removed it")
-    doubted.delete(payment.id)
     yield* countPayment(payment.network, "reversed")
     yield* Effect.logWarning("payment reversed: a chain reorganisation removed it", { payment: payment.id })
   })
@@ -59,7 +55,7 @@ const make = Effect.gen(function* () {
       )
     )
 
-  // One round at a time: a second one would skip payments under way and so clear their doubt.
+  // One round at a time: a second one would ask the same questions.
   const oneAtATime = yield* Semaphore.make(1)
   const roundOf = Effect.fn("Reconcile.round")(
     function* (isWanted: (payment: JournalledPayment) => boolean) {

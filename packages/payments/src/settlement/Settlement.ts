@@ -121,7 +121,7 @@ class Settler {
       const { id, network, payer, payload } = claim
       const taken = yield* this.#pendingPayments.during({ id, network, payer, units }, (committed) =>
         Effect.andThen(
-          this.#outages.watch(network, "verify", chain.verify(claim, units, committed)),
+          this.#outages.watch(network, "verify", chain.verify(claim, units, { committed })),
           this.#journal.claim({ id, account, network, payer, units, payload })
         )
       )
@@ -152,19 +152,22 @@ class Settler {
         if (step._tag === "Success") {
           if (step.success._tag === "Settled") return settledOf(payment, step.success.hash, false)
           if (step.success._tag === "Failed") return yield* new PaymentInvalid({ reason: step.success.reason })
+          if (payment.state === "verified" && (yield* this.#isUnsent(payment))) return pending
         } else if (step.failure._tag === "InsufficientStorage") {
           yield* Effect.logWarning("payment waits: disk full", { payment: payment.id })
           return pending
-        } else if ((yield* this.#journal.find(payment.id))?.state === "verified") {
-          // Nothing was sent, and another attempt costs more requests than reconciliation's look.
-          return pending
-        }
+        } else if (yield* this.#isUnsent(payment)) return pending
         if ((yield* Clock.currentTimeMillis) >= until) return pending
         yield* Effect.sleep(Limits.settlementPollMillis)
         payment = yield* this.#journal.find(payment.id)
       }
       return yield* Effect.die(new Error(`the journal has lost payment ${claimed.id}`))
     })
+  }
+
+  /** Nothing was sent: another attempt costs more requests than reconciliation's look. */
+  #isUnsent({ id }: JournalledPayment): Effect.Effect<boolean> {
+    return Effect.map(this.#journal.find(id), (now) => now?.state === "verified")
   }
 
   /** A defect is logged and not answered: the caller of a claimed payment must not read that it failed. */

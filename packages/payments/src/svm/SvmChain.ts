@@ -54,11 +54,13 @@ export const svmChain = (options: SvmChainOptions): SvmChain => {
       Effect.promise(() => findAssociatedTokenPda({ owner, mint, tokenProgram: TOKEN_PROGRAM_ADDRESS })),
       ([holding]) => holding
     )
-  const read = Effect.fn("SvmChain.read")(function* (claim: PaymentClaim, units: number) {
+  const read = Effect.fn("SvmChain.read")(function* (claim: PaymentClaim, units: number, isJournalled: boolean) {
     if (feePayer === undefined) return yield* unavailable("the fee payer is not known yet")
     const transaction = yield* decodeSvmPayload(claim.payload)
-    const [destination, feePayerHolding] = yield* Effect.all([holdingOf(payTo), holdingOf(feePayer)])
-    const terms = { feePayer, payTo, mint, destination, feePayerHolding, units: BigInt(units) }
+    const ours = isJournalled
+      ? { payTo: undefined, destination: transaction.transfer.destination }
+      : { payTo, destination: yield* holdingOf(payTo) }
+    const terms = { ...ours, feePayer, mint, feePayerHolding: yield* holdingOf(feePayer), units: BigInt(units) }
     return { id: claim.id, transaction, terms }
   })
 
@@ -81,26 +83,27 @@ export const svmChain = (options: SvmChainOptions): SvmChain => {
         id: paymentIdOf(network, transaction),
         network,
         payer: transaction.transfer.authority,
+        payTo: transaction.transfer.destination,
         payload: { transaction: transaction.wire }
       })),
     verifyOffline: Effect.fn("SvmChain.verifyOffline")(function* (claim, units) {
-      yield* verifySvmOffline(network, yield* read(claim, units))
+      yield* verifySvmOffline(network, yield* read(claim, units, false))
     }),
-    verify: Effect.fn("SvmChain.verify")(function* (claim, units, committed = 0) {
-      const verified = yield* read(claim, units)
+    verify: Effect.fn("SvmChain.verify")(function* (claim, units, { committed = 0, isJournalled = false } = {}) {
+      const verified = yield* read(claim, units, isJournalled)
       yield* verifySvmOffline(network, verified)
       yield* asUnavailable(verifySvmOnChain(rpc, lifetimes, key, verified, committed))
     }),
     sign: Effect.fn("SvmChain.sign")(function* (claim) {
       if (key === undefined) return yield* unavailable("there is no operator key")
-      const { transaction, terms } = yield* read(claim, 0)
+      const { transaction, terms } = yield* read(claim, 0, true)
       return yield* signSvm(transaction, terms, key)
     }),
     broadcast: (_, { raw }) => asUnavailable(broadcastSvm(rpc, raw)),
     look: Effect.fn("SvmChain.look")(function* (claim, { hash }, units) {
       // A journalled claim was decoded before.
       const transaction = yield* Effect.orDie(decodeSvmPayload(claim.payload))
-      const viewed = { id: claim.id, transaction, signature: hash, destination: yield* holdingOf(payTo), units }
+      const viewed = { id: claim.id, transaction, signature: hash, units }
       return yield* asUnavailable(lookAtSvm(rpc, lifetimes, confirmations, viewed))
     })
   }

@@ -18,9 +18,10 @@ import { type SvmInstruction, type SvmTransaction, transferOf } from "./SvmTrans
 /** The required payment. */
 export interface SvmTerms {
   readonly feePayer: Address
-  readonly payTo: Address
+  /** Undefined for a journalled payment: its destination was that of our wallet when it was claimed. */
+  readonly payTo: Address | undefined
   readonly mint: Address
-  /** Associated token account of `payTo`. */
+  /** Associated token account of our wallet. */
   readonly destination: Address
   /** Associated token account of the fee payer. */
   readonly feePayerHolding: Address

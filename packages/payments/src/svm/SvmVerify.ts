@@ -32,12 +32,15 @@ export interface SvmVerified {
   readonly terms: SvmTerms
 }
 
-/** Rules that need no network: ours and the library's. */
+/** Rules that need no network: ours and, before a payment is journalled, the library's. */
 export const verifySvmOffline = Effect.fn("SvmVerify.offline")(function* (
   network: PaymentNetwork,
   { transaction, terms }: SvmVerified
 ) {
-  const reason = brokenSvmRule(transaction, terms) ?? (yield* libraryReason(network, transaction, terms))
+  const { payTo } = terms
+  const reason =
+    brokenSvmRule(transaction, terms) ??
+    (payTo === undefined ? undefined : yield* libraryReason(network, transaction, { ...terms, payTo }))
   if (reason !== undefined) return yield* new PaymentInvalid({ reason })
 })
 
@@ -64,7 +67,11 @@ export const verifySvmOnChain = Effect.fn("SvmVerify.onChain")(function* (
   if (reason !== undefined) return yield* new PaymentInvalid({ reason })
 })
 
-const libraryReason = (network: PaymentNetwork, { wire }: SvmTransaction, terms: SvmTerms) => {
+const libraryReason = (
+  network: PaymentNetwork,
+  { wire }: SvmTransaction,
+  terms: SvmTerms & { readonly payTo: Address }
+) => {
   const requirements = {
     scheme: "exact",
     network: paymentNetworks[network].caip2,
@@ -149,7 +156,8 @@ const holdingOf = (account: EncodedAccount | null | undefined): Token | undefine
 /** The operator must create it once; not the payer's fault. */
 const destinationFault = (holding: Token | undefined, { mint, payTo }: SvmTerms): string | undefined => {
   if (holding === undefined) return "the recipient has no token account for USDC"
-  const isOurs = holding.mint === mint && holding.owner === payTo && holding.state === AccountState.Initialized
+  const isOwned = payTo === undefined || holding.owner === payTo
+  const isOurs = isOwned && holding.mint === mint && holding.state === AccountState.Initialized
   return isOurs ? undefined : "the recipient's token account takes no payments"
 }
 

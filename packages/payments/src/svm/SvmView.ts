@@ -1,19 +1,14 @@
 /**
- * State of a payment on the chain, found by our own first signature, which no one else can make.
+ * State of a payment on the chain, found by our own first signature, which no one else can make; where a facilitator
+ * signs and does not tell, among the transactions of the payer's token account.
  *
- * `never` must not be wrong, because the payer is told that no money moved. A payment has expired only if a finalized
+ * `Never` must not be wrong, because the payer is told that no money moved. A payment has expired only if a finalized
  * block is higher than any block that could include it (`SvmLifetimes`), the node then reports its blockhash as invalid,
- * and a node that has reached that block has no status of it. A lagging node fails these checks, and we wait.
+ * and a node that has reached that block still has no success of it. A lagging node fails these checks, and we wait.
+ * A transaction counts as paid only once it was read: a status alone is a node's word.
  */
 import { Effect } from "effect"
-import {
-  type Address,
-  type Blockhash,
-  SOLANA_ERROR__JSON_RPC__METHOD_NOT_FOUND,
-  SOLANA_ERROR__JSON_RPC__SERVER_ERROR_TRANSACTION_HISTORY_NOT_AVAILABLE,
-  type Signature,
-  type TransactionError
-} from "@solana/kit"
+import type { Blockhash, Signature, TransactionError } from "@solana/kit"
 import type { ChainView, UnpaidNext } from "../chain/PaymentChain.ts"
 import type { SvmLifetimes } from "./SvmLifetimes.ts"
 import { type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
@@ -23,20 +18,17 @@ export type SvmConfirmations = "confirmed" | "finalized"
 
 export interface SvmViewed {
   readonly id: string
+  /** Names what is to be moved to which token account. */
   readonly transaction: SvmTransaction
-  /** Our own, the first. */
+  /** The fee payer's, the first; empty if a facilitator has not told it. */
   readonly signature: string
-  readonly destination: Address
   readonly units: number
 }
 
 /** Confirmations of a finalized transaction. */
 const finalizedConfirmations = 32
-/** Error of a node without history. */
-const historyCodes: ReadonlySet<number> = new Set<number>([
-  SOLANA_ERROR__JSON_RPC__METHOD_NOT_FOUND,
-  SOLANA_ERROR__JSON_RPC__SERVER_ERROR_TRANSACTION_HISTORY_NOT_AVAILABLE
-])
+/** Newest transactions of the payer among which an unnamed one is searched. */
+const searchedMax = 100
 
 export const lookAtSvm = Effect.fn("SvmView.look")(function* (
   rpc: SvmRpc,
@@ -44,25 +36,35 @@ export const lookAtSvm = Effect.fn("SvmView.look")(function* (
   wanted: SvmConfirmations,
   viewed: SvmViewed
 ) {
-  if (viewed.signature === "") return yield* unnamed
-  const { status } = yield* statusOf(rpc, viewed.signature)
-  if (status === null) return unpaid((yield* hasRunOut(rpc, lifetimes, viewed)) ? "never" : "resend")
+  const signature = viewed.signature === "" ? yield* findSignature(rpc, viewed) : viewed.signature
+  const status = signature === undefined ? null : (yield* statusOf(rpc, signature)).status
+  if (signature === undefined || status === null) return (yield* endOf(rpc, lifetimes, viewed)) ?? unpaid("resend")
   const isFinal = status.confirmationStatus === "finalized"
   if (!isFinal && (wanted === "finalized" || status.confirmationStatus !== "confirmed")) return unpaid("wait")
-  if (status.err !== null) return unpaid("never")
-  yield* requireMoved(rpc, viewed)
+  if (status.err !== null) return (yield* endOf(rpc, lifetimes, viewed)) ?? unpaid("wait")
+  yield* requireMoved(rpc, { ...viewed, signature })
   if (isFinal) lifetimes.forget(viewed.id)
   // A block confirmed by the cluster counts as one confirmation, before any later block.
   const confirmations = isFinal ? finalizedConfirmations : Math.max(1, Number(status.confirmations ?? 1n))
-  return { _tag: "Paid", hash: viewed.signature, confirmations, isFinal } satisfies ChainView
+  return { _tag: "Paid", hash: signature, confirmations, isFinal } satisfies ChainView
 })
 
-/** Sent by a facilitator under an unknown signature, so finding nothing proves nothing. */
-const unnamed = Effect.fail(
-  new SvmRpcFailure({ method: "getSignatureStatuses", reason: "the signature is not known", codes: [] })
-)
-
 const unpaid = (next: UnpaidNext): ChainView => ({ _tag: "Unpaid", next })
+
+/** The signature of the payment's message, whoever signed first; undefined if the payer's account has none. */
+const findSignature = Effect.fn("SvmView.findSignature")(function* (rpc: SvmRpc, { transaction }: SvmViewed) {
+  const config = { commitment: "confirmed", limit: searchedMax } as const
+  const method = "getSignaturesForAddress"
+  const all = yield* rpc.ask(method, (node, options) =>
+    node.getSignaturesForAddress(transaction.transfer.source, config).send(options)
+  )
+  for (const { signature } of all) {
+    const found = yield* readTransaction(rpc, signature)
+    if (found !== null && (yield* isMessage(found, transaction))) return signature
+  }
+  if (all.length < searchedMax) return undefined
+  return yield* new SvmRpcFailure({ method, reason: "the payer has too many transactions to search", codes: [] })
+})
 
 interface Status {
   readonly confirmationStatus: string | null
@@ -80,66 +82,74 @@ const statusOf = (
     )
     .pipe(Effect.map(({ context, value: [status] }) => ({ status: status ?? null, slot: context.slot })))
 
-/** True if the payment, which has no status, can never get one. */
-const hasRunOut = Effect.fn("SvmView.hasRunOut")(function* (
+/**
+ * `Never` if the payment, which has no success, can never get one; undefined while it may. A failed transaction cannot
+ * be included again either, but a status alone is believed only once the blockhash has run out.
+ */
+const endOf = Effect.fn("SvmView.endOf")(function* (
   rpc: SvmRpc,
   lifetimes: SvmLifetimes,
-  { id, transaction, signature }: SvmViewed
-) {
+  viewed: SvmViewed
+): Effect.fn.Return<ChainView | undefined, SvmRpcFailure> {
+  const { id, transaction } = viewed
   const lastHeight = lifetimes.lastHeightOf(id)
   if (lastHeight === undefined) {
     yield* rpc.ask("getHealth", (node, options) => node.getHealth().send(options))
     const config = { commitment: "processed" } as const
     const now = yield* rpc.ask("getEpochInfo", (node, options) => node.getEpochInfo(config).send(options))
     lifetimes.seenAt(id, now.blockHeight)
-    return false
+    return undefined
   }
   const config = { commitment: "finalized" } as const
   const final = yield* rpc.ask("getEpochInfo", (node, options) => node.getEpochInfo(config).send(options))
-  if (final.blockHeight <= lastHeight) return false
+  if (final.blockHeight <= lastHeight) return undefined
   const { value: isValid } = yield* rpc.ask("isBlockhashValid", (node, options) =>
     node
       .isBlockhashValid(transaction.blockhash as Blockhash, { ...config, minContextSlot: final.absoluteSlot })
       .send(options)
   )
-  if (isValid) return false
+  if (isValid) return undefined
   // Asked again: a payment included in between is finalized by now, and this node must have reached that block.
+  const signature = viewed.signature === "" ? yield* findSignature(rpc, viewed) : viewed.signature
+  if (signature === undefined) return { _tag: "Never", block: final.absoluteSlot }
   const { status, slot } = yield* statusOf(rpc, signature)
-  return status === null && slot >= final.absoluteSlot
+  const isSuccess = status !== null && status.err === null
+  return !isSuccess && slot >= final.absoluteSlot ? { _tag: "Never", block: final.absoluteSlot } : undefined
 })
 
-/**
- * By the rules a successful transaction must have moved the units; a node that reports otherwise contradicts itself, which
- * proves nothing. A node without history cannot tell.
- */
-const requireMoved = Effect.fn("SvmView.requireMoved")(function* (
-  rpc: SvmRpc,
-  { transaction, signature, destination, units }: SvmViewed
-) {
-  const config = { commitment: "confirmed", encoding: "base64", maxSupportedTransactionVersion: 0 } as const
-  const method = "getTransaction"
-  const found = yield* rpc
-    .ask(method, (node, options) => node.getTransaction(signature as Signature, config).send(options))
-    .pipe(
-      Effect.catchIf(
-        ({ codes }) => codes.some((code) => historyCodes.has(code)),
-        () => Effect.succeed(null)
-      )
-    )
-  if (found === null) return
-  const [wire] = found.transaction
-  const isOurs = yield* decodeSvmPayload({ transaction: wire }).pipe(
-    Effect.map(({ messageHash }) => messageHash === transaction.messageHash),
+const transactionConfig = { commitment: "confirmed", encoding: "base64", maxSupportedTransactionVersion: 0 } as const
+const transactionMethod = "getTransaction"
+
+const readTransaction = (rpc: SvmRpc, signature: string) =>
+  rpc.ask(transactionMethod, (node, options) =>
+    node.getTransaction(signature as Signature, transactionConfig).send(options)
+  )
+
+const isMessage = (
+  { transaction: [wire] }: { readonly transaction: readonly [string, string] },
+  ours: SvmTransaction
+) =>
+  decodeSvmPayload({ transaction: wire }).pipe(
+    Effect.map(({ messageHash }) => messageHash === ours.messageHash),
     Effect.catch(() => Effect.succeed(false))
   )
-  if (!isOurs) return yield* new SvmRpcFailure({ method, reason: "the transaction is another one", codes: [] })
-  const { preTokenBalances, postTokenBalances } = found.meta ?? {}
-  if (!preTokenBalances || !postTokenBalances) return
-  const at = transaction.accounts.indexOf(destination)
-  const moved = balanceAt(postTokenBalances, at) - balanceAt(preTokenBalances, at)
-  if (moved !== BigInt(units)) {
-    return yield* new SvmRpcFailure({ method, reason: `the transaction moved ${moved} units, not ${units}`, codes: [] })
+
+/** The transaction moved the units; a node that cannot show it, or shows another, proves nothing. */
+const requireMoved = Effect.fn("SvmView.requireMoved")(function* (
+  rpc: SvmRpc,
+  { transaction, signature, units }: SvmViewed
+) {
+  const unproven = (reason: string) => new SvmRpcFailure({ method: transactionMethod, reason, codes: [] })
+  const found = yield* readTransaction(rpc, signature)
+  if (found === null) return yield* unproven("the node does not have the transaction that it reports")
+  if (!(yield* isMessage(found, transaction))) return yield* unproven("the transaction is another one")
+  const { err, preTokenBalances, postTokenBalances } = found.meta ?? {}
+  if (err !== null || !preTokenBalances || !postTokenBalances) {
+    return yield* unproven("the node does not show what the transaction moved")
   }
+  const at = transaction.accounts.indexOf(transaction.transfer.destination)
+  const moved = balanceAt(postTokenBalances, at) - balanceAt(preTokenBalances, at)
+  if (moved !== BigInt(units)) return yield* unproven(`the transaction moved ${moved} units, not ${units}`)
 })
 
 type TokenBalances = ReadonlyArray<{

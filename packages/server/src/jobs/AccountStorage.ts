@@ -1,7 +1,7 @@
 /**
  * The storage of one account on one day (contract: Plans and the daily job), in this order: expired memories are
  * removed on every plan; a plan with a retention is insured from the balance, or loses what is older; a plan
- * with an included number has the rest metered. Nothing is removed while a deposit is pending.
+ * with an included number has the rest metered. Only a settled deposit insures.
  *
  * Invariants: counts are of the day's moment, superseded versions included; a rerun after a crash ends as if there
  * had been none: removals repeat, and the charge is one transaction with the row that says it is done. A
@@ -20,7 +20,6 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { CensusOptions, NamespaceCensus, NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
-import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import type { RunFacts } from "@muniment/control/credits/StorageCharges"
 import { momentOf } from "./JobDays.ts"
 
@@ -61,8 +60,7 @@ export const makeAccountStorage = Effect.fnUntraced(function* (plans: PlanTable)
     plans,
     host: yield* NamespaceHost,
     directory: yield* NamespaceDirectory,
-    ledger: yield* Ledger,
-    journal: yield* PaymentJournal
+    ledger: yield* Ledger
   }
   return {
     carryOut: (account, day) => carryOut(parts, account, day),
@@ -76,7 +74,6 @@ interface Parts {
   readonly host: NamespaceHost["Service"]
   readonly directory: NamespaceDirectory["Service"]
   readonly ledger: Ledger["Service"]
-  readonly journal: PaymentJournal["Service"]
 }
 
 const carryOut = Effect.fn("AccountStorage.carryOut")(function* (parts: Parts, account: Account, day: string) {
@@ -90,7 +87,7 @@ const carryOut = Effect.fn("AccountStorage.carryOut")(function* (parts: Parts, a
     problems
   )
   const live = liveIn(counted)
-  const verdict = yield* verdictOf(parts, account, live, yield* balanceOf(parts, account))
+  const verdict = verdictOf(parts, account, live, yield* balanceOf(parts, account))
   const purged = verdict === "purge" ? yield* purge(parts, account, counted, createdBefore, problems) : 0
   const { charged, metered } = yield* record(parts, verdict, { account, day, live, expired, purged })
   return reportOf(account, verdict, { live, expired, purged, charged, metered }, problems)
@@ -108,7 +105,7 @@ const rehearse = Effect.fn("AccountStorage.rehearse")(function* (
   const counted = yield* count(parts, account, { atMillis, createdBefore, without: before?.without }, problems)
   const live = liveIn(counted)
   const balance = before?.balance ?? (yield* balanceOf(parts, account))
-  const verdict = yield* verdictOf(parts, account, live, balance)
+  const verdict = verdictOf(parts, account, live, balance)
   const charged = verdict === "insure" ? Math.min(balance, priceOf(live)) : 0
   const figures = {
     live,
@@ -141,22 +138,12 @@ const insuredDays = Effect.fn("AccountStorage.insuredDays")(function* (
 /** Includes held credits: a call in flight must not cost an account its memories. */
 const balanceOf = ({ ledger }: Parts, account: Account) => Effect.map(ledger.purses(account), ({ paid }) => paid)
 
-/** A deposit was sent, and may have been received: after a crash, or while the node is unreachable. */
-const isPaying = ({ journal }: Parts, account: Account) =>
-  Effect.map(journal.list({ account: account.id, state: "broadcasting", limit: 1 }), (sent) => sent.length > 0)
-
-const verdictOf = Effect.fnUntraced(function* (
-  parts: Parts,
-  account: Account,
-  live: number,
-  balance: MicroCredits
-): Effect.fn.Return<Verdict> {
-  const terms = parts.plans[account.plan]
+/** Only what is settled insures: a payment that never lands would keep memories for nothing. */
+const verdictOf = ({ plans }: Parts, { plan }: Account, live: number, balance: MicroCredits): Verdict => {
+  const terms = plans[plan]
   if (terms.retentionDays === undefined) return overIncluded(terms, live) > 0 ? "meter" : "keep"
-  if (balance > 0) return "insure"
-  // Removal is final, so the next day decides.
-  return (yield* isPaying(parts, account)) ? "keep" : "purge"
-})
+  return balance > 0 ? "insure" : "purge"
+}
 
 const count = Effect.fnUntraced(function* (
   { directory, host }: Parts,
@@ -182,7 +169,7 @@ const purge = Effect.fnUntraced(function* (
 ) {
   let purged = 0
   for (const one of counted.filter(({ census }) => census.liveBefore > 0 || census.turnsBefore > 0)) {
-    if ((yield* balanceOf(parts, account)) > 0 || (yield* isPaying(parts, account))) break
+    if ((yield* balanceOf(parts, account)) > 0) break
     purged += yield* remove(parts, [one], { _tag: "RemoveCreatedBefore", beforeMillis }, problems)
   }
   return purged

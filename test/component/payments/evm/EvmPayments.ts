@@ -121,7 +121,7 @@ export const claimOf = (chain: PaymentChain, payload: unknown): Promise<PaymentC
 /** What `look` sees, as one word: `paid` or what to do next. */
 export const viewOf = async (chain: PaymentChain, claim: PaymentClaim, transaction: SignedTransaction) => {
   const view = await Effect.runPromise(chain.look(claim, transaction, units))
-  return view._tag === "Paid" ? "paid" : view.next
+  return view._tag === "Unpaid" ? view.next : view._tag.toLowerCase()
 }
 
 /** A block has it. Anvil answers before it has mined. */

@@ -47,7 +47,7 @@ describe.skipIf(!isEvmChainAvailable())(`look${why}`, () => {
   const searched = (claim: PaymentClaim) => {
     const authorization = Result.getOrThrow(readAuthorization(claim.payload))
     const rpc = evmRpc(evmToken(local.network), local.rpcUrl)
-    return Effect.runPromise(look(rpc, authorization, unsigned, { payTo, units, confirmations: 1, windowBlocks: 8n }))
+    return Effect.runPromise(look(rpc, authorization, unsigned, { units, confirmations: 1, windowBlocks: 8n }))
   }
   const expire = () => local.increaseTime(2 * lifetimeSeconds)
 
@@ -70,7 +70,22 @@ describe.skipIf(!isEvmChainAvailable())(`look${why}`, () => {
     const { chain, claim } = await take()
     const signed = await settle(local, chain, claim)
     const less = await Effect.runPromise(chain.look(claim, signed, units - 1))
-    expect(less).toEqual({ _tag: "Unpaid", next: "never" })
+    expect(less).toEqual({ _tag: "Unpaid", next: "wait" })
+    await expire()
+    const later = await Effect.runPromise(chain.look(claim, signed, units - 1))
+    expect(later).toEqual({ _tag: "Never", block: await clientOf(local).getBlockNumber() })
+  })
+
+  it("judges a payment by its own payee, whatever address is configured by now", async () => {
+    const { chain, claim, payload } = await take()
+    const moved = chainOf(local, { payTo: nobody })
+    expect(await outcome(moved.verify(claim, units))).toContain("authorization.to must be")
+    expect(await outcome(moved.verify(claim, units, { isJournalled: true }))).toBe("ok")
+    const signed = await settle(local, chain, claim)
+    expect(await viewOf(moved, claim, signed)).toBe("paid")
+    await expire()
+    expect(await viewOf(moved, claim, unsigned)).toBe("paid")
+    expect(payload.authorization.to).toBe(payTo)
   })
 
   it("waits while the transaction waits, and sends it again when it is lost", async () => {
@@ -148,11 +163,13 @@ describe.skipIf(!isEvmChainAvailable())(`look${why}`, () => {
     const diverted = await payloadFor(local, { nonce, to: nobody })
     const hash = await submitTogether(local, [diverted, second.payload])
     expect(await local.balanceOf(payTo)).toBe(BigInt(units))
-    expect(await viewOf(first.chain, first.claim, unsigned)).toBe("never")
+    expect(await viewOf(first.chain, first.claim, unsigned)).toBe("wait")
     expect(await Effect.runPromise(second.chain.look(second.claim, unsigned, units))).toMatchObject({
       _tag: "Paid",
       hash
     })
+    await expire()
+    expect(await viewOf(first.chain, first.claim, unsigned)).toBe("never")
   })
 
   it("counts two deposits that somebody hands in together as two", async () => {
@@ -164,22 +181,24 @@ describe.skipIf(!isEvmChainAvailable())(`look${why}`, () => {
     ])
   })
 
-  it("gives up a cancelled authorization, also one that is cancelled after it has expired", async () => {
+  it("gives up a cancelled authorization once it has expired, also one that is cancelled after it has expired", async () => {
     const early = await take()
     const late = await take()
     await cancel(local, early.payload.authorization.nonce)
-    expect(await viewOf(early.chain, early.claim, unsigned)).toBe("never")
+    expect(await viewOf(early.chain, early.claim, unsigned)).toBe("wait")
     await local.mine(30)
     await expire()
+    expect(await viewOf(early.chain, early.claim, unsigned)).toBe("never")
     await local.mine(40)
     await cancel(local, late.payload.authorization.nonce)
     await local.mine(40)
-    expect(await searched(late.claim)).toEqual({ _tag: "Unpaid", next: "never" })
+    expect(await searched(late.claim)).toEqual({ _tag: "Never", block: expect.any(BigInt) })
   })
 
   it("gives up a cancelled one no sooner than so many blocks deep", async () => {
     const { claim, payload } = await take()
     const chain = chainOf(local, { confirmations: 2 })
+    await expire()
     await cancel(local, payload.authorization.nonce)
     expect(await viewOf(chain, claim, unsigned)).toBe("wait")
     await local.mine()

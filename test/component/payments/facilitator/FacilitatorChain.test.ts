@@ -12,6 +12,7 @@ const claim: PaymentClaim = {
   id: "base-sepolia:one",
   network: "base-sepolia",
   payer: "payer",
+  payTo: "our-wallet",
   payload: { nonce: "one" }
 }
 
@@ -150,6 +151,25 @@ describe("A facilitator", () => {
       yield* payAndWait("one")
       expect(yield* balance(alice)).toBe(0)
     })
+  )
+
+  it.effect.each(["base-sepolia", "solana-devnet"] as const)(
+    "that says success without a transaction is not believed where the chain can be read: %s",
+    (network) =>
+      Effect.gen(function* () {
+        const facilitator = yield* startFacilitator
+        const body = { success: true, transaction: "", network: "eip155:84532" }
+        facilitator.answers.set("/settle", { status: 200, body })
+        const inner = new ScriptedChain(network)
+        const chain = chainOf(inner, facilitator, true)
+        const told = yield* chain.broadcast({ ...claim, network }, yield* chain.sign(claim))
+        expect(told).toMatchObject({ hash: "" })
+        const look = chain.look({ ...claim, network }, { hash: "", raw: "settled" }, units)
+        inner.onLook = () => Effect.succeed(unpaid("resend"))
+        expect(yield* look).toMatchObject({ _tag: "Unpaid" })
+        inner.onLook = () => Effect.succeed(paid("on the chain"))
+        expect(yield* look).toEqual(paid("on the chain"))
+      })
   )
 
   it.effect("says who pays the fees of Solana payments", () =>

@@ -4,7 +4,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { PaymentState } from "@muniment/domain/Operations"
 import { alice, startProcess, units } from "./SettlementProcess.ts"
-import { away, invalid, paid, ScriptedChain, unpaid } from "../ScriptedChain.ts"
+import { away, invalid, never, paid, ScriptedChain, unpaid } from "../ScriptedChain.ts"
 
 type From = "verified" | "broadcasting" | "settled"
 
@@ -17,6 +17,8 @@ interface Step {
   readonly step: "Settled" | "Failed" | "Lost" | "Open" | "ChainUnavailable"
   /** Transactions sent by the step; default none. */
   readonly sent?: number
+  /** Steps that are made; default one. `step` is the last one's. */
+  readonly rounds?: number
 }
 
 const looks = (view: ReturnType<typeof unpaid>) => (chain: ScriptedChain) => {
@@ -38,6 +40,12 @@ const cannotSend = (view: ReturnType<typeof unpaid>) => (chain: ScriptedChain) =
   chain.onBroadcast = () => away
   chain.onLook = () => Effect.succeed(view)
 }
+/** The chain says never, at another block each time; `verifies` as well: the payment is not good any more. */
+const neverAgain = (chain: ScriptedChain) => {
+  let block = 0
+  chain.onVerify = () => gone
+  chain.onLook = () => Effect.sync(() => never(++block))
+}
 const isAway = (chain: ScriptedChain) => {
   chain.onLook = () => away
 }
@@ -45,7 +53,13 @@ const gone = invalid("it has expired")
 
 const steps: ReadonlyArray<Step> = [
   { from: "verified", when: "it is still good", script: () => {}, to: "settled", step: "Settled", sent: 1 },
-  { from: "verified", when: "it is good no more", script: verifies(gone), to: "failed", step: "Failed" },
+  {
+    from: "verified",
+    when: "it is good no more, and somebody else may still submit it",
+    script: verifies(gone),
+    to: "verified",
+    step: "Open"
+  },
   { from: "verified", when: "it cannot be verified", script: verifies(away), to: "verified", step: "ChainUnavailable" },
   {
     from: "verified",
@@ -64,11 +78,19 @@ const steps: ReadonlyArray<Step> = [
   {
     from: "verified",
     when: "it was spent elsewhere",
-    script: verifies(gone, unpaid("never")),
+    script: verifies(gone, never(1)),
+    to: "verified",
+    step: "Open"
+  },
+  {
+    from: "verified",
+    when: "it was spent elsewhere by a second block",
+    script: neverAgain,
+    rounds: 2,
     to: "failed",
     step: "Failed"
   },
-  { from: "verified", when: "it cannot be signed", script: signs(gone), to: "failed", step: "Failed" },
+  { from: "verified", when: "it cannot be signed", script: signs(gone), to: "verified", step: "Open" },
   { from: "verified", when: "the signer is away", script: signs(away), to: "verified", step: "ChainUnavailable" },
   {
     from: "verified",
@@ -136,7 +158,23 @@ const steps: ReadonlyArray<Step> = [
     to: "broadcasting",
     step: "ChainUnavailable"
   },
-  { from: "broadcasting", when: "it has run out", script: looks(unpaid("never")), to: "failed", step: "Failed" },
+  { from: "broadcasting", when: "one look misses it", script: looks(never(1)), to: "broadcasting", step: "Open" },
+  {
+    from: "broadcasting",
+    when: "three looks at one block miss it",
+    script: looks(never(1)),
+    rounds: 3,
+    to: "broadcasting",
+    step: "Open"
+  },
+  {
+    from: "broadcasting",
+    when: "it has run out by a second block",
+    script: neverAgain,
+    rounds: 2,
+    to: "failed",
+    step: "Failed"
+  },
   { from: "broadcasting", when: "nobody can look", script: isAway, to: "broadcasting", step: "ChainUnavailable" },
   { from: "settled", when: "it is still there", script: looks(paid("hash")), to: "settled", step: "Settled" },
   { from: "settled", when: "it is final", script: looks(paid("hash", 9, true)), to: "finalized", step: "Settled" },
@@ -157,12 +195,13 @@ const steps: ReadonlyArray<Step> = [
     step: "Open",
     sent: 1
   },
-  { from: "settled", when: "it is lost", script: looks(unpaid("never")), to: "settled", step: "Lost" },
+  { from: "settled", when: "one look misses it", script: looks(never(1)), to: "settled", step: "Open" },
+  { from: "settled", when: "it is lost", script: neverAgain, rounds: 2, to: "settled", step: "Lost" },
   { from: "settled", when: "nobody can look", script: isAway, to: "settled", step: "ChainUnavailable" }
 ]
 
 describe("A payment that is carried on", () => {
-  for (const { from, script, sent = 0, step, to, when } of steps) {
+  for (const { from, rounds = 1, script, sent = 0, step, to, when } of steps) {
     it.effect(`from ${from} when ${when}: is ${to}`, () =>
       Effect.gen(function* () {
         const chain = new ScriptedChain()
@@ -175,6 +214,9 @@ describe("A payment that is carried on", () => {
 
         script(chain)
         const payment = yield* Effect.fromNullishOr(yield* journal.find(id))
+        for (let round = 1; round < rounds; round++) {
+          expect(yield* settlement.carryOn(payment)).toEqual({ _tag: "Open" })
+        }
         const done = yield* Effect.result(settlement.carryOn(payment))
         const moved = yield* Effect.fromNullishOr(yield* journal.find(id))
         expect(done._tag === "Success" ? done.success?._tag : done.failure._tag).toBe(step)
@@ -185,6 +227,16 @@ describe("A payment that is carried on", () => {
       })
     )
   }
+
+  it.effect("fails at once on a chain where nobody but us could have sent it", () =>
+    Effect.gen(function* () {
+      const chain = new ScriptedChain("solana-devnet")
+      const { journal, pay } = yield* startProcess([chain])
+      chain.onSign = () => gone
+      expect(yield* Effect.flip(pay("one"))).toMatchObject({ _tag: "PaymentInvalid" })
+      expect(yield* journal.find(chain.idOf("one"))).toMatchObject({ state: "failed" })
+    })
+  )
 
   it.effect("is left to the run that is at it", () =>
     Effect.gen(function* () {

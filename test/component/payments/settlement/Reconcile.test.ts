@@ -8,7 +8,7 @@ import type { PaymentChain } from "@muniment/payments/chain/PaymentChain"
 import { Reconcile } from "@muniment/payments/settlement/Reconcile"
 import { crashImage } from "../../control/CrashImage.ts"
 import { alice, type ProcessOptions, startProcess, units } from "./SettlementProcess.ts"
-import { away, paid, ScriptedChain, unpaid } from "../ScriptedChain.ts"
+import { away, paid, ScriptedChain, unpaid, never } from "../ScriptedChain.ts"
 
 /** With reconciliation at work, as the service has it. */
 const startService = Effect.fn("startService")(function* (
@@ -145,14 +145,17 @@ describe("Reconciliation", () => {
     })
   )
 
-  it.effect("takes back what the chain has lost, when it says so twice", () =>
+  it.effect("takes back what the chain has lost, when it says so at two blocks", () =>
     Effect.gen(function* () {
       const chain = new ScriptedChain()
       const { balance, check, journal, logged, pay, round } = yield* startService([chain])
       yield* pay("one")
-      chain.mined.set("one", unpaid("never"))
-      yield* round
-      expect(yield* balance(alice)).toBe(0.1)
+      for (const block of [1, 1]) {
+        chain.mined.set("one", never(block))
+        yield* round
+        expect(yield* balance(alice)).toBe(0.1)
+      }
+      chain.mined.set("one", never(2))
       yield* round
       expect(yield* balance(alice)).toBe(0)
       expect(yield* journal.countByState).toMatchObject({ reversed: 1 })
@@ -167,7 +170,7 @@ describe("Reconciliation", () => {
       const chain = new ScriptedChain()
       const { balance, pay, round } = yield* startService([chain])
       yield* pay("one")
-      for (const view of [unpaid("never"), paid("hash-1"), unpaid("never"), unpaid("wait"), unpaid("never")]) {
+      for (const view of [never(1), paid("hash-1"), never(2), unpaid("wait"), never(3)]) {
         chain.mined.set("one", view)
         yield* round
       }

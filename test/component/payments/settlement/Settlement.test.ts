@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { alice, bob, startProcess, units } from "./SettlementProcess.ts"
-import { away, invalid, paid, ScriptedChain, unpaid } from "../ScriptedChain.ts"
+import { away, invalid, never, paid, ScriptedChain, unpaid } from "../ScriptedChain.ts"
 
 const fails = (tag: string, fields: Readonly<Record<string, unknown>> = {}) =>
   expect.objectContaining({ _tag: tag, ...fields })
@@ -139,11 +139,17 @@ describe("Once it is claimed", () => {
     })
   )
 
-  it.effect("it fails for good where it cannot be signed, and says why again", () =>
+  it.effect("it is pending where it cannot be signed, and fails once the chain says twice that it cannot come", () =>
     Effect.gen(function* () {
       const chain = new ScriptedChain()
       const { journal, pay } = yield* startProcess([chain])
       chain.onSign = () => invalid("the transfer would fail")
+      expect(yield* Effect.exit(pay("one"))).toEqual(pending)
+      for (const block of [1, 2]) {
+        expect(yield* journal.find(chain.idOf("one"))).toMatchObject({ state: "verified" })
+        chain.mined.set("one", never(block))
+        yield* Effect.exit(pay("one"))
+      }
       for (let time = 0; time < 2; time++) {
         expect(yield* Effect.flip(pay("one"))).toEqual(fails("PaymentInvalid", { reason: "the transfer would fail" }))
       }
@@ -163,11 +169,14 @@ describe("Once it is claimed", () => {
     })
   )
 
-  it.effect("it fails where the chain says that no money can come, and only then", () =>
+  it.effect("it fails where the chain says at two blocks that no money can come, and only then", () =>
     Effect.gen(function* () {
       const chain = new ScriptedChain()
-      const { balance, journal, pay } = yield* startProcess([chain])
-      chain.onLook = () => Effect.succeed(unpaid("never"))
+      const { balance, journal, pay, payAndWait } = yield* startProcess([chain])
+      chain.onLook = () => Effect.succeed(never(1))
+      expect(yield* payAndWait("one")).toEqual(pending)
+      expect(yield* journal.find(chain.idOf("one"))).toMatchObject({ state: "broadcasting" })
+      chain.onLook = () => Effect.succeed(never(2))
       expect(yield* Effect.flip(pay("one"))).toEqual(fails("PaymentInvalid"))
       expect(yield* journal.find(chain.idOf("one"))).toMatchObject({ state: "failed" })
       chain.onLook = () => Effect.succeed(paid("hash-1"))

@@ -94,7 +94,8 @@ const refusal = Effect.fn(function* (chain: Chain, parts?: PaymentParts) {
 })
 
 const received = () => Effect.promise(() => solana.tokenBalance(payTo.address))
-const next = (what: "wait" | "resend" | "never") => ({ _tag: "Unpaid", next: what })
+const next = (what: "wait" | "resend") => ({ _tag: "Unpaid", next: what })
+const never = { _tag: "Never", block: expect.any(BigInt) }
 
 const requirement = (chain: Chain) =>
   chain.requirement({ units, resource: "https://example.org/deposit", description: "Deposit" })
@@ -355,8 +356,8 @@ describe("look", () => {
       const chain = chainOf()
       const { claim, transaction } = yield* signed(chain)
       solana.advance(slotsOfVerified)
-      expect(yield* chain.look(claim, transaction, units)).toEqual(next("never"))
-      expect(yield* chain.look(claim, transaction, units)).toEqual(next("never"))
+      expect(yield* chain.look(claim, transaction, units)).toEqual(never)
+      expect(yield* chain.look(claim, transaction, units)).toEqual(never)
       yield* chain.broadcast(claim, transaction)
       solana.tick()
       expect(yield* received()).toBe(0n)
@@ -372,7 +373,7 @@ describe("look", () => {
       solana.advance(slotsOfVerified)
       expect(yield* restarted.look(claim, transaction, units)).toEqual(next("resend"))
       solana.advance(slotsOfRestarted - slotsOfVerified)
-      expect(yield* restarted.look(claim, transaction, units)).toEqual(next("never"))
+      expect(yield* restarted.look(claim, transaction, units)).toEqual(never)
     })
   )
 
@@ -423,14 +424,16 @@ describe("look", () => {
     })
   )
 
-  it.effect("says never of what has landed and failed", () =>
+  it.effect("says never of what has landed and failed, once its blockhash has run out", () =>
     Effect.gen(function* () {
       const chain = chainOf()
       const { claim, transaction } = yield* signed(chain)
       yield* Effect.promise(() => solana.setTokenBalance(payer.address, 1n))
       yield* chain.broadcast(claim, transaction)
       solana.tick()
-      expect(yield* chain.look(claim, transaction, units)).toEqual(next("never"))
+      expect(yield* chain.look(claim, transaction, units)).toEqual(next("wait"))
+      solana.advance(slotsOfVerified)
+      expect(yield* chain.look(claim, transaction, units)).toEqual(never)
     })
   )
 
@@ -457,20 +460,50 @@ describe("look", () => {
       solana.tick()
       solana.reorg(transaction.hash as Signature)
       solana.advance(slotsOfVerified)
-      expect(yield* chain.look(claim, transaction, units)).toEqual(next("never"))
+      expect(yield* chain.look(claim, transaction, units)).toEqual(never)
     })
   )
 
-  it.effect("concludes nothing about a transaction whose signature is not known or another's", () =>
+  it.effect("concludes nothing about a transaction whose signature is another's", () =>
     Effect.gen(function* () {
       const chain = chainOf()
       const one = yield* sent(chain)
       const other = yield* sent(chain, { instructions: [limit(), price(), transfer(), memo("other")] })
       solana.tick()
-      for (const hash of ["", other.transaction.hash]) {
-        const looked = chain.look(one.claim, { ...one.transaction, hash }, units)
-        expect(yield* Effect.flip(looked)).toBeInstanceOf(ChainUnavailable)
-      }
+      const looked = chain.look(one.claim, { ...one.transaction, hash: other.transaction.hash }, units)
+      expect(yield* Effect.flip(looked)).toBeInstanceOf(ChainUnavailable)
+    })
+  )
+
+  it.effect("finds a transaction whose signature was not told among those of the payer", () =>
+    Effect.gen(function* () {
+      const chain = chainOf()
+      const unnamed = { hash: "", raw: "" }
+      const { claim } = yield* signed(chain)
+      const other = yield* sent(chain, { instructions: [limit(), price(), transfer(), memo("other")] })
+      solana.tick()
+      expect(yield* chain.look(claim, unnamed, units)).toEqual(next("resend"))
+      expect(yield* chain.look(other.claim, unnamed, units)).toMatchObject({
+        _tag: "Paid",
+        hash: other.transaction.hash
+      })
+      solana.advance(slotsOfVerified)
+      expect(yield* chain.look(claim, unnamed, units)).toEqual(never)
+    })
+  )
+
+  it.effect("judges a payment by its own token account, whatever address and fee payer are configured by now", () =>
+    Effect.gen(function* () {
+      const chain = chainOf()
+      const moved = chainOf({ payTo: stranger.address })
+      const { claim, transaction } = yield* signed(chain)
+      expect(yield* Effect.flip(moved.verify(claim, units))).toMatchObject({ _tag: "PaymentInvalid" })
+      yield* moved.verify(claim, units, { isJournalled: true })
+      expect(yield* moved.sign(claim)).toEqual(transaction)
+      yield* chain.broadcast(claim, transaction)
+      solana.tick()
+      const successor = chainOf({ payTo: stranger.address, operatorKey: Redacted.make(stranger.keyText) })
+      expect(yield* successor.look(claim, transaction, units)).toMatchObject({ _tag: "Paid" })
     })
   )
 
@@ -524,6 +557,24 @@ describe("a node that contradicts itself", () => {
       const { claim, transaction } = yield* signed(chain)
       solana.advance(slotsOfVerified)
       expect(yield* chain.look(claim, transaction, units)).toEqual(next("resend"))
+      server.closeAllConnections()
+      server.close()
+    })
+  )
+})
+
+describe("a node that reports a payment as confirmed", () => {
+  const blind: ReadonlyArray<readonly [string, (result: Answer) => unknown]> = [
+    ["has no transaction of it", () => null],
+    ["does not say what it moved", (result) => ({ ...result, meta: null })]
+  ]
+  it.effect.each(blind)("and %s has not shown that it is paid", ([, change]) =>
+    Effect.gen(function* () {
+      const { url, server } = yield* Effect.promise(() => nodeThatSays("getTransaction", change))
+      const chain = chainOf({ rpcUrl: url })
+      const { claim, transaction } = yield* sent(chain)
+      solana.tick()
+      expect(yield* Effect.flip(chain.look(claim, transaction, units))).toBeInstanceOf(ChainUnavailable)
       server.closeAllConnections()
       server.close()
     })

@@ -1,0 +1,98 @@
+/**
+ * An operator changes where payments go, who sends them and which networks are served, while payments are in every
+ * state: each is judged by the payee that its payer signed for.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import {
+  type Depositor,
+  depositor,
+  expectMoneyConserved,
+  newDepositor,
+  newPayer,
+  paymentsOf,
+  reconcile
+} from "../support/PaymentCalls.ts"
+import { missingChains, type PaymentChains, startPaymentChains, testNetworks } from "../support/PaymentChains.ts"
+import { type MortalServer, repeatUntilKnown, startMortalServer } from "../support/PaymentKills.ts"
+
+const finalBlocks = 130
+
+describe.skipIf(missingChains !== "")(`payments made before the operator changed everything${missingChains}`, () => {
+  let chains: PaymentChains
+  let mortal: MortalServer
+  beforeAll(async () => {
+    chains = await startPaymentChains()
+    mortal = await startMortalServer(chains.environment)
+  })
+  afterAll(async () => {
+    await mortal.end()
+    await chains.stop()
+  })
+
+  const again = ({ name, secret }: Depositor) => depositor(mortal.now(), name, secret)
+  const restart = async (changed: Readonly<Record<string, string>>) => {
+    await mortal.kill()
+    for (const network of testNetworks) chains.rpc[network].up()
+    await mortal.start(changed)
+  }
+  const states = async () =>
+    Object.fromEntries(
+      (await paymentsOf(mortal.now())).map(({ amountUsd, network, state }) => [`${network} ${amountUsd}`, state])
+    )
+
+  it("stay credited, or are credited when they land, and nothing is reversed", async () => {
+    const who = await newDepositor(mortal.now())
+    for (const network of testNetworks) {
+      const payment = await who.sign(await newPayer(chains, network), 1)
+      expect((await who.deposit(1, payment)).status).toBe(200)
+    }
+    const waiting = await Promise.all(testNetworks.map(async (network) => who.sign(await newPayer(chains, network), 2)))
+    await chains.evm.setAutomine(false)
+    chains.solana.pause()
+    const sent = await Promise.all(waiting.map((payment) => who.deposit(2, payment)))
+    expect(sent.map(({ status }) => status)).toEqual([202, 202])
+
+    await restart(chains.rotations[1]!)
+    for (let round = 0; round < 3; round++) {
+      await reconcile(mortal.now())
+    }
+    await chains.evm.setAutomine(true)
+    await chains.evm.mine()
+    chains.solana.resume()
+    for (const payment of waiting) {
+      expect((await repeatUntilKnown(() => again(who).deposit(2, payment))).status).toBe(200)
+    }
+    const fresh = await again(who).sign(await newPayer(chains, "base-sepolia"), 4)
+    expect((await again(who).deposit(4, fresh)).status).toBe(200)
+    await chains.evm.mine(finalBlocks)
+    chains.solana.advance(finalBlocks)
+    await reconcile(mortal.now())
+    await reconcile(mortal.now())
+    expect(await states()).toEqual({
+      "base-sepolia 1": "finalized",
+      "solana-devnet 1": "finalized",
+      "base-sepolia 2": "finalized",
+      "solana-devnet 2": "finalized",
+      "base-sepolia 4": "finalized"
+    })
+    expect(await again(who).balance()).toBe(10_000)
+    await expectMoneyConserved(mortal.now(), chains)
+  })
+
+  it("wait while their network is not served, and go on when it is again", async () => {
+    await restart(chains.rotations[0]!)
+    const who = await newDepositor(mortal.now())
+    const payment = await who.sign(await newPayer(chains, "base-sepolia"), 3)
+    await chains.evm.setAutomine(false)
+    expect((await who.deposit(3, payment)).status).toBe(202)
+    await restart({ MUNIMENT_PAYMENT_NETWORKS: "solana-devnet", ...chains.rotations[1] })
+    await chains.evm.setAutomine(true)
+    await chains.evm.mine(finalBlocks)
+    await reconcile(mortal.now())
+    expect(await states()).toMatchObject({ "base-sepolia 3": "broadcasting" })
+    await restart({ MUNIMENT_PAYMENT_NETWORKS: testNetworks.join(",") })
+    expect((await repeatUntilKnown(() => again(who).deposit(3, payment))).status).toBe(200)
+    expect(await again(who).balance()).toBe(3_000)
+    await expectMoneyConserved(mortal.now(), chains)
+  })
+})
