@@ -156,7 +156,9 @@ export const probedStore = (directory: string, probe: StoreProbe): Layer.Layer<N
       open: (key: NamespaceKey) =>
         Effect.map(probe.around({ name: "open", key }, store.open(key)), (file) => probedFile(file, probe)),
       census: (key: NamespaceKey, options: CensusOptions) =>
-        probe.around({ name: "census", key }, store.census(key, options))
+        probe.around({ name: "census", key }, store.census(key, options)),
+      files: store.files,
+      remove: store.remove
     }))
   ).pipe(Layer.provide(sqliteNamespaceStore(directory)))
 

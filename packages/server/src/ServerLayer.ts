@@ -13,6 +13,7 @@ import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
 import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
 import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { MemoryMap } from "@muniment/insight/map/MemoryMap"
+import { AccountErasures } from "@muniment/control/accounts/AccountErasures"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
@@ -41,6 +42,7 @@ import { DataDirectory } from "./DataDirectory.ts"
 import { ConversationExtraction } from "./extraction/ConversationExtraction.ts"
 import { extractionDeadline, extractorChoice } from "./extraction/ExtractorChoice.ts"
 import { demandFreeAddress } from "./http/Listener.ts"
+import { CallsUnderWay } from "./identity/CallsUnderWay.ts"
 import { Housekeeping } from "./jobs/Housekeeping.ts"
 import { PendingConversations } from "./jobs/PendingConversations.ts"
 import { VectorBacklog } from "./jobs/VectorBacklog.ts"
@@ -48,6 +50,7 @@ import { StorageInsurance } from "./jobs/StorageInsurance.ts"
 import { KnownKinds } from "./memories/KnownKinds.ts"
 import { MemoryService } from "./memories/MemoryService.ts"
 import { TextEmbedding } from "./memories/TextEmbedding.ts"
+import { AccountEraser } from "./operator/AccountEraser.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
 import { CallerSearch } from "./search/CallerSearch.ts"
 import { SharedAccess } from "./search/SharedAccess.ts"
@@ -85,8 +88,11 @@ const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
     Housekeeping.layer,
     ChargedCalls.layer,
     // Charges left open by a crash are decided before the daily job reads balances.
-    StorageInsurance.layer.pipe(Layer.provide(OpenCharges.layer))
+    StorageInsurance.layer.pipe(Layer.provide(OpenCharges.layer)),
+    // Likewise before an erasure closes the ledger of its account.
+    AccountEraser.layer.pipe(Layer.provide(OpenCharges.layer))
   ).pipe(
+    Layer.provideMerge(CallsUnderWay.layer),
     Layer.provideMerge(PendingConversations.layer),
     Layer.provideMerge(
       ConversationExtraction.layer({ deadlineMillis: extractionDeadline(config.llm), remember: config.remember })
@@ -108,6 +114,7 @@ const controlLayer = (config: ServerConfig) =>
     Layer.provideMerge(
       Layer.mergeAll(
         Accounts.layer,
+        AccountErasures.layer,
         ApiKeyStore.layerWith({ keyPrefix: config.apiKeyPrefix }),
         SchemaRegistry.layer,
         NamespaceDirectory.layer,

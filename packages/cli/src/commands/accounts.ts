@@ -1,6 +1,9 @@
-/** `muniment accounts`: create, list and change the accounts that own memories, schemas and keys. */
+/**
+ * `muniment accounts`: create, list and change the accounts that own memories, schemas and keys; suspend and erase them.
+ * Accounts are named as the operator named them.
+ */
 import { Console, Effect, Option } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { Plan } from "@muniment/domain/Account"
 import { Remember } from "@muniment/domain/Memory"
 import { table, timeText } from "../Table.ts"
@@ -108,6 +111,40 @@ const resume = Command.make(
   })
 ).pipe(Command.withDescription("End the suspension of an account"))
 
+const erase = Command.make(
+  "erase",
+  {
+    name: accountName,
+    dryRun: Flag.Boolean("dry-run").pipe(
+      Flag.withDescription("Only report what would be erased"),
+      Flag.withDefault(false)
+    ),
+    json: flags.json
+  },
+  Effect.fn("accounts.erase")(function* ({ name, dryRun, json }) {
+    const payload = { account: name, dryRun }
+    const { erasure } = yield* withAccountOperator((operator) => operator.erase({ payload }))
+    if (json) return yield* Console.log(JSON.stringify({ erasure }))
+    const { files, ledger, removed } = erasure
+    const what = Object.entries(removed).map(([kind, count]) => `${count} ${kind}`)
+    return yield* Console.log(
+      [
+        dryRun ? `Nothing was changed. An erasure of ${name} would remove:` : `Account ${name} is erased. Removed:`,
+        `  ${what.join(", ")}, ${files.removed.length} files`,
+        ...(dryRun
+          ? []
+          : [`  ${files.left.length} of these files are left; the ledger stands at ${ledger.total} credits`])
+      ].join("\n")
+    )
+  })
+).pipe(
+  Command.withDescription("Erase an account: memories, files, keys, wallets, schemas; its ledger is closed and stays"),
+  Command.withExamples([
+    { command: "muniment accounts erase alice --dry-run", description: "What there is of alice" },
+    { command: "muniment accounts erase alice --json", description: "Erase, and print the proof" }
+  ])
+)
+
 const unlink = Command.make(
   "unlink",
   {
@@ -128,5 +165,5 @@ const rememberText = (remembered: Remember | undefined): string => {
 
 export const accounts = Command.make("accounts").pipe(
   Command.withDescription("Accounts"),
-  Command.withSubcommands([create, list, plan, remember, suspend, resume, unlink])
+  Command.withSubcommands([create, list, plan, remember, suspend, resume, unlink, erase])
 )

@@ -3,10 +3,11 @@
  * collision `NUL n` is appended, n = 1, 2, ... Aliases are tags of other installations whose memories were imported with
  * their ids.
  *
- * Invariants: a tag names one namespace for ever, because memory ids contain it; reads come from memory and see only
+ * Invariants: a tag names one namespace until its account is erased, because memory ids contain it; reads come from memory and see only
  * committed entries; writes take turns.
  */
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
+import type { SqlClient } from "effect/sql"
 import { Conflict, type InsufficientStorage } from "@muniment/domain/Errors"
 import { namespaceTagOf, type NamespaceTag } from "@muniment/domain/Ids"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
@@ -37,6 +38,8 @@ export class NamespaceDirectory extends Context.Service<
     readonly all: () => ReadonlyArray<NamespaceEntry>
     /** The namespace, created if there is none. An unknown account is a defect. */
     readonly ensure: (accountId: string, agentId: string) => Effect.Effect<NamespaceEntry, InsufficientStorage>
+    /** Removes all namespaces of an account, whose files are gone. */
+    readonly forget: (accountId: string) => Effect.Effect<void, InsufficientStorage>
     /** Lets `tag` name the namespace of `namespaceTag` too; fails when it names another. */
     readonly addAlias: (
       tag: NamespaceTag,
@@ -96,11 +99,20 @@ export class NamespaceDirectory extends Context.Service<
         ensure: Effect.fn("NamespaceDirectory.ensure")(function* (accountId, agentId) {
           return known.find(accountId, agentId) ?? (yield* inTurn(create(accountId, agentId)))
         }),
+        forget: Effect.fn("NamespaceDirectory.forget")((accountId) =>
+          inTurn(Effect.map(write(deleteEntries(sql, accountId)), () => known.forget(accountId)))
+        ),
         addAlias: Effect.fn("NamespaceDirectory.addAlias")((tag, namespaceTag) => inTurn(alias(tag, namespaceTag)))
       })
     })
   )
 }
+
+const deleteEntries = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string) {
+  yield* sql`DELETE FROM namespace_alias
+    WHERE namespace_tag IN (SELECT tag FROM namespace WHERE account = ${accountId})`
+  yield* sql`DELETE FROM namespace WHERE account = ${accountId}`
+})
 
 /** The tag that is tried at the given attempt, from 0. */
 export const candidateTag = (accountId: string, agentId: string, attempt: number): NamespaceTag =>
@@ -155,6 +167,13 @@ class KnownNamespaces {
     const agents = this.#byAccount.get(entry.account)
     if (agents === undefined) this.#byAccount.set(entry.account, new Map([[entry.agentId, entry]]))
     else agents.set(entry.agentId, entry)
+  }
+
+  forget(accountId: string): void {
+    const tags = new Set(this.list(accountId).map(({ tag }) => tag))
+    for (const tag of tags) this.#byTag.delete(tag)
+    for (const [alias, tag] of this.#aliases) if (tags.has(tag)) this.#aliases.delete(alias)
+    this.#byAccount.delete(accountId)
   }
 
   addAlias(tag: NamespaceTag, namespaceTag: NamespaceTag): void {

@@ -12,6 +12,7 @@ import type { Account } from "@muniment/domain/Account"
 import type { Conflict, InsufficientStorage } from "@muniment/domain/Errors"
 import type { MicroCredits } from "@muniment/domain/Money"
 import { type Adjustment, makeAdjustments } from "./Adjustments.ts"
+import { makeClosing, ownedTotals, type OwnedTotal } from "./AccountClosing.ts"
 import { Books, type BooksOptions } from "./Books.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { type PurseName, purseOfName } from "./LedgerAccounts.ts"
@@ -79,6 +80,10 @@ export class Ledger extends Context.Service<
     readonly chargeStorage: (charge: StorageCharge) => Effect.Effect<RunRecorded, InsufficientStorage>
     /** Only the row: this account is not charged for this day. */
     readonly recordRun: (run: RunFacts) => Effect.Effect<RunRecorded, InsufficientStorage>
+    /** Ledger accounts of one account that do not stand at zero; flushes first. */
+    readonly owned: (accountId: string) => Effect.Effect<ReadonlyArray<OwnedTotal>, InsufficientStorage>
+    /** Books them all out, for the erasure that `key` names; returns them. */
+    readonly close: (accountId: string, key: string) => Effect.Effect<ReadonlyArray<OwnedTotal>, InsufficientStorage>
     /** Makes everything charged so far durable. */
     readonly flush: Effect.Effect<void, InsufficientStorage>
     /** Running totals in the file, by name. */
@@ -129,6 +134,8 @@ const make = Effect.fnUntraced(function* () {
     }),
     chargeStorage,
     recordRun,
+    owned: (accountId) => Effect.andThen(books.queue.flush, read(ownedTotals(sql, accountId))),
+    close: makeClosing(books, sql),
     flush: books.queue.flush,
     balances: read(sql<AccountTotals>`SELECT name, debits, credits FROM ledger_account ORDER BY name`)
   })

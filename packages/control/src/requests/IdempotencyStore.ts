@@ -29,8 +29,13 @@ export class IdempotencyStore extends Context.Service<
   {
     /** `key` from `idempotencyKeyOf`; `fingerprint` is a hash of method, URL and body, or of a tool and its arguments. */
     readonly claim: (key: string, fingerprint: string) => Effect.Effect<Claim>
-    /** Stores the answer and ends the claim, also on a full disk. Without a claim: a defect. */
-    readonly complete: (key: string, status: number, body: string) => Effect.Effect<void, InsufficientStorage>
+    /** Stores the answer, which goes with its account, and ends the claim, also on a full disk. Without a claim: a defect. */
+    readonly complete: (
+      key: string,
+      status: number,
+      body: string,
+      accountId: string
+    ) => Effect.Effect<void, InsufficientStorage>
     /** Ends a claim whose request failed: the key is free again. */
     readonly forget: (key: string) => Effect.Effect<void>
     /** Deletes answers stored before `olderThanMillis`; returns their number. */
@@ -60,12 +65,12 @@ export class IdempotencyStore extends Context.Service<
           )
         }),
         complete: Effect.fn("IdempotencyStore.complete")(
-          function* (key, status, body) {
+          function* (key, status, body, accountId) {
             const fingerprint = claims.get(key)
             if (fingerprint === undefined) return yield* Effect.die(new Error("an answer without a claim"))
             const now = yield* Clock.currentTimeMillis
-            yield* write(sql`INSERT OR REPLACE INTO idempotency (key, fingerprint, created_at, status, body)
-              VALUES (${key}, ${fingerprint}, ${now}, ${status}, ${body})`)
+            yield* write(sql`INSERT OR REPLACE INTO idempotency (key, fingerprint, created_at, status, body, account)
+              VALUES (${key}, ${fingerprint}, ${now}, ${status}, ${body}, ${accountId})`)
           },
           (keeping, key) =>
             Effect.ensuring(

@@ -1,10 +1,11 @@
 /**
- * Operator routes for what becomes of accounts: suspended, resumed, parted from a wallet. Same credentials as the
+ * Operator routes for what becomes of accounts: suspended, resumed, erased, parted from a wallet. Same credentials as the
  * other operator routes.
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { InsufficientStorage, InvalidRequest, NotFound } from "../Errors.ts"
+import { AccountErasureReport } from "../AccountErasure.ts"
+import { InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
 import { AccountName, AccountRecord, LinkedWallet } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
@@ -31,6 +32,18 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
       success: Schema.Struct({ success, account: AccountRecord }),
       error: [NotFound, InsufficientStorage]
     }).annotateMerge(operation("End the suspension of an account", {})),
+    HttpApiEndpoint.post("erase", "/accounts/erase", {
+      payload: Schema.Struct({ account: AccountName, dryRun: Schema.optionalKey(Schema.Boolean) }).annotate({
+        examples: [{ account: "research", dryRun: true }]
+      }),
+      success: Schema.Struct({ success, erasure: AccountErasureReport }),
+      error: [NotFound, InsufficientStorage, Unavailable]
+    }).annotateMerge(
+      operation("Erase an account wholly", {
+        description:
+          "Suspends it, waits for its calls, and removes memories, agents' files, keys, wallets, schemas and kept answers. Its ledger is closed to zero and stays. Finished by the next start after a kill; repeated, it gives the first report. A dry run reports what there is."
+      })
+    ),
     HttpApiEndpoint.post("unlinkWallet", "/wallets/unlink", {
       payload: Schema.Struct({
         address: Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax))

@@ -10,12 +10,13 @@ import { Clock, Effect, type Scope } from "effect"
 import { Ballast, ballastName } from "./Ballast.ts"
 import type { Namespace } from "../namespace/Namespace.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
-import type { StoreDamaged, StoreError, StoreFenced } from "../store/StoreError.ts"
+import { type StoreDamaged, StoreErased, type StoreError, type StoreFenced } from "../store/StoreError.ts"
 
 export class FileGuard {
   readonly #directory: string
   readonly #ballast: Ballast
   readonly #quarantine = new Map<string, StoreDamaged | StoreFenced>()
+  readonly #erased = new WeakSet<NamespaceKey>()
   /** Next expiry in each closed namespace. */
   readonly #expiries = new Map<string, { readonly key: NamespaceKey; readonly atMillis: number }>()
 
@@ -24,12 +25,26 @@ export class FileGuard {
     this.#ballast = new Ballast(join(directory, ballastName))
   }
 
+  /** From now on the namespace is refused; a new one of the same agent is another key. */
+  erase(key: NamespaceKey): void {
+    this.#erased.add(key)
+  }
+
+  /** Its files are gone, with all that was known of them. */
+  forget(key: NamespaceKey): void {
+    this.#quarantine.delete(key.tag)
+    this.#expiries.delete(key.tag)
+  }
+
   /** Opens a namespace, on a full disk once more with the ballast's space; records its next expiry when it closes. */
   opening<R>(
     key: NamespaceKey,
     open: Effect.Effect<Namespace, StoreError, R>
   ): Effect.Effect<Namespace, StoreError, R | Scope.Scope> {
-    return open.pipe(
+    return Effect.suspend(() => {
+      const refusal = this.refusal(key)
+      return refusal === undefined ? open : Effect.fail(refusal)
+    }).pipe(
       Effect.catchTag("StoreFull", (full) => (this.releaseBallast() ? open : Effect.fail(full))),
       Effect.tapError((error) => Effect.sync(() => this.setAside(key, error))),
       Effect.tap((namespace) => {
@@ -52,8 +67,8 @@ export class FileGuard {
   }
 
   /** The reason why the file is set aside; undefined while it may be opened. */
-  refusal(key: NamespaceKey): StoreDamaged | StoreFenced | undefined {
-    return this.#quarantine.get(key.tag)
+  refusal(key: NamespaceKey): StoreDamaged | StoreFenced | StoreErased | undefined {
+    return this.#erased.has(key) ? new StoreErased() : this.#quarantine.get(key.tag)
   }
 
   quarantined(): ReadonlyArray<{ readonly file: string; readonly reason: string }> {

@@ -7,6 +7,7 @@
  */
 import { Cause, Clock, Context, Effect, Layer, Scope, Semaphore } from "effect"
 import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"
+import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
 import { FileGuard } from "./FileGuard.ts"
 import { makeNamespaceRegistry, type NamespaceRegistry } from "./NamespaceRegistry.ts"
@@ -52,6 +53,10 @@ export class NamespaceHost extends Context.Service<
     ) => Effect.Effect<A, ReadError>
     /** Counts rows in the committed file without opening the namespace. */
     readonly census: (key: NamespaceKey, options: CensusOptions) => Effect.Effect<NamespaceCensus, ReadError>
+    /** Names of all files of these namespaces. */
+    readonly files: (tags: ReadonlyArray<NamespaceTag>) => Effect.Effect<ReadonlyArray<string>, ReadError>
+    /** Refuses the namespace from now on, waits for its users, and deletes its files; returns their names. */
+    readonly erase: (key: NamespaceKey) => Effect.Effect<ReadonlyArray<string>, ReadError>
     /** One round of housekeeping: expiry, idle files, logs, ballast. Runs every `Limits.expirySweepMillis`. */
     readonly maintain: Effect.Effect<void>
     readonly status: Effect.Effect<HostStatus>
@@ -158,6 +163,21 @@ class Host {
         this.#guard.releaseBallast() ? counted : Effect.fail(full)
       )
       return this.#toReadError(key, withRoom)
+    })
+  }
+
+  files(tags: ReadonlyArray<NamespaceTag>): Effect.Effect<ReadonlyArray<string>, ReadError> {
+    return Effect.mapError(this.#store.files(tags), toClientError)
+  }
+
+  erase(key: NamespaceKey): Effect.Effect<ReadonlyArray<string>, ReadError> {
+    return Effect.suspend(() => {
+      this.#guard.erase(key)
+      return this.#registry.close(key).pipe(
+        Effect.andThen(this.#store.remove(key.tag)),
+        Effect.tap(() => Effect.sync(() => this.#guard.forget(key))),
+        Effect.mapError(toClientError)
+      )
     })
   }
 

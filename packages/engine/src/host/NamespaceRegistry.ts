@@ -23,6 +23,8 @@ export interface NamespaceRegistry<K extends Keyed, A, E> {
   ) => Effect.Effect<B | undefined, E | E2, R>
   /** Closes the namespace when its last user is done; the next use opens it again. */
   readonly retire: (key: K) => Effect.Effect<void>
+  /** As `retire`, and waits until it is closed. */
+  readonly close: (key: K) => Effect.Effect<void>
   /** Closes the namespaces that were last used before `beforeMillis`. */
   readonly closeIdle: (beforeMillis: number) => Effect.Effect<void>
   readonly openKeys: () => ReadonlyArray<K>
@@ -101,6 +103,13 @@ class Registry<K extends Keyed, A, E> implements NamespaceRegistry<K, A, E> {
       // No new user gets this entry: `#acquire` waits until it is closed.
       entry.isClosing = true
       return entry.users === 0 ? this.#close(entry) : Effect.void
+    })
+  }
+
+  close(key: K): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const entry = this.#entries.get(key.tag)
+      return entry === undefined ? Effect.void : Effect.andThen(this.retire(key), Deferred.await(entry.closed))
     })
   }
 

@@ -15,6 +15,8 @@ export const toClientError = (error: StoreError): InsufficientStorage | Unavaila
       return unavailable("the file of this agent's memories is damaged and set aside; run muniment doctor (operator)")
     case "StoreFenced":
       return unavailable("another process serves this agent's memories; run muniment doctor (operator)")
+    case "StoreErased":
+      return unavailable("the memories of this agent were erased with their account")
     case "StoreFault":
       return unavailable(
         "storage of this agent failed; the outcome of a write is unknown: repeat it with the same Idempotency-Key"

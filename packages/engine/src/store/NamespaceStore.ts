@@ -29,6 +29,10 @@ export class NamespaceStore extends Context.Service<
     readonly open: (key: NamespaceKey) => Effect.Effect<OpenNamespace, StoreError, Scope.Scope>
     /** Counts the rows of the committed file, open or not. Claims and creates nothing. */
     readonly census: (key: NamespaceKey, options: CensusOptions) => Effect.Effect<NamespaceCensus, StoreError>
+    /** Names of all files of these namespaces, logs, snapshots and copies included. */
+    readonly files: (tags: ReadonlyArray<NamespaceTag>) => Effect.Effect<ReadonlyArray<string>, StoreError>
+    /** Deletes all files of a namespace that is closed; returns their names. */
+    readonly remove: (tag: NamespaceTag) => Effect.Effect<ReadonlyArray<string>, StoreError>
   }
 >()("muniment/engine/NamespaceStore") {}
 

@@ -13,13 +13,17 @@ export class StoreDamaged extends Data.TaggedError("StoreDamaged")<{
 /** A commit with an unknown outcome, or any other failure; the owner must reopen the file. */
 export class StoreFault extends Data.TaggedError("StoreFault")<{ readonly cause: unknown }> {}
 
-export type StoreError = StoreFull | StoreFenced | StoreDamaged | StoreFault
+/** The namespace was erased with its account. */
+export class StoreErased extends Data.TaggedError("StoreErased") {}
+
+export type StoreError = StoreFull | StoreFenced | StoreDamaged | StoreFault | StoreErased
 
 export const isStoreError = (error: unknown): error is StoreError =>
   error instanceof StoreFull ||
   error instanceof StoreFenced ||
   error instanceof StoreDamaged ||
-  error instanceof StoreFault
+  error instanceof StoreFault ||
+  error instanceof StoreErased
 
 /** The store's own error as it is; anything else that was thrown is a `StoreFault`. */
 export const toStoreError = (cause: unknown): StoreError => (isStoreError(cause) ? cause : new StoreFault({ cause }))

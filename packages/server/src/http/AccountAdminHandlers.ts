@@ -4,6 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { Wallets } from "@muniment/control/accounts/Wallets"
+import { AccountEraser } from "../operator/AccountEraser.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
 import { walletAddress } from "./AdminHandlers.ts"
 
@@ -14,6 +15,7 @@ export const accountAdminHandlers = HttpApiBuilder.group(
     const accounts = yield* Accounts
     const wallets = yield* Wallets
     const operator = yield* OperatorService
+    const eraser = yield* AccountEraser
     const success = true as const
 
     return handlers.handleAll({
@@ -25,6 +27,8 @@ export const accountAdminHandlers = HttpApiBuilder.group(
         const { id } = yield* operator.account(payload.account)
         return { success, account: yield* accounts.resume(id) }
       }),
+      erase: ({ payload }) =>
+        Effect.map(eraser.erase(payload.account, payload.dryRun ?? false), (erasure) => ({ success, erasure })),
       unlinkWallet: Effect.fnUntraced(function* ({ payload }) {
         const wallet = yield* walletAddress(payload.address)
         const { name } = yield* wallets.unlink(wallet.address)

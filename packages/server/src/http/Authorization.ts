@@ -14,6 +14,7 @@ import { hasWalletHeaders, verifyWalletRequest } from "@muniment/trust/WalletReq
 import { httpCarrier } from "../credits/PaymentCarrier.ts"
 import { PaymentDesk, topUpUnits } from "../credits/PaymentDesk.ts"
 import { DataDirectory } from "../DataDirectory.ts"
+import { CallsUnderWay } from "../identity/CallsUnderWay.ts"
 import { SignatureBudget } from "../identity/SignatureBudget.ts"
 import { WalletSignUp } from "../identity/WalletSignUp.ts"
 
@@ -23,6 +24,7 @@ export const authorization = Layer.effect(
     const keys = yield* ApiKeyStore
     const signUp = yield* WalletSignUp
     const desk = yield* PaymentDesk
+    const calls = yield* CallsUnderWay
     if (signUp.mode === "paid" && !desk.isOpen) return yield* new SignUpMisconfigured()
     const verifier = yield* SignatureVerifier
     const signatures = yield* SignatureBudget
@@ -65,7 +67,7 @@ export const authorization = Layer.effect(
             ? byWallet(endpoint.identifier)
             : byKey(secret)
           if (identity.account.suspendedAt !== undefined) return yield* suspended()
-          return yield* Effect.provideService(handler, Caller, identity)
+          return yield* calls.during(identity.account.id, Effect.provideService(handler, Caller, identity))
         })
     }
   })

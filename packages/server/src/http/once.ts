@@ -67,7 +67,7 @@ export const once = Effect.fnUntraced(function* <A, E, R>(
     return { _tag: "Replay", answer: { status: claim.status, text } }
   }
   const value = yield* act({ key, fingerprint }).pipe(
-    Effect.tap((done) => keep(store, key, secret, answerOf(done))),
+    Effect.tap((done) => keep(store, account, key, secret, answerOf(done))),
     Effect.onError(() => store.forget(key))
   )
   return { _tag: "First", value }
@@ -90,9 +90,16 @@ const claimed = (
   )
 
 /** Keeps a success. An answer that cannot be kept is still sent: the commit has its own key. */
-const keep = (store: IdempotencyStore["Service"], key: string, secret: string, answer: KeptAnswer | undefined) =>
+const keep = (
+  store: IdempotencyStore["Service"],
+  account: string,
+  key: string,
+  secret: string,
+  answer: KeptAnswer | undefined
+) =>
   answer === undefined
     ? store.forget(key)
-    : Effect.catch(store.complete(key, answer.status, seal(answer.text, secret, randomBytes(nonceBytes))), (error) =>
-        Effect.logWarning("answer not kept for its Idempotency-Key", { code: error.code })
+    : Effect.catch(
+        store.complete(key, answer.status, seal(answer.text, secret, randomBytes(nonceBytes)), account),
+        (error) => Effect.logWarning("answer not kept for its Idempotency-Key", { code: error.code })
       )

@@ -70,6 +70,8 @@ const make = Effect.gen(function* () {
   const turn = Effect.fnUntraced(function* (due: Waiting) {
     const { key } = due
     left.delete(key.tag)
+    // Of an account that was erased meanwhile.
+    if (directory.byTag(key.tag) !== key) return void waiting.delete(key.tag)
     const state = yield* Effect.option(resume(key))
     const nowMillis = yield* Clock.currentTimeMillis
     const { nextMillis, ...pending } = Option.getOrElse(state, () => ({

@@ -120,6 +120,8 @@ const inBackground = (work: Work, wake: Queue.Dequeue<void>) => {
   )
   const round = Effect.suspend(() => {
     takeNotes(work)
+    // Of accounts that were erased meanwhile.
+    for (const [tag, { key }] of counts) if (work.directory.byTag(tag) !== key) counts.delete(tag)
     for (const { key, missing } of counts.values()) if (missing > 0) begin(work, key)
     return model === undefined || due.size === 0 ? Effect.void : Effect.andThen(untilReady, turns(model))
   })

@@ -15,7 +15,7 @@ describe("IdempotencyStore", () => {
       const store = yield* IdempotencyStore
       expect(yield* store.claim(key, "body")).toEqual({ _tag: "Fresh" })
       expect(yield* store.claim(key, "body")).toEqual({ _tag: "InFlight" })
-      yield* store.complete(key, 200, '{"success":true}')
+      yield* store.complete(key, 200, '{"success":true}', "acc_1")
       expect(yield* store.claim(key, "body")).toEqual({ _tag: "Replay", status: 200, body: '{"success":true}' })
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
@@ -25,7 +25,7 @@ describe("IdempotencyStore", () => {
       const store = yield* IdempotencyStore
       yield* store.claim(key, "body")
       expect(yield* store.claim(key, "other")).toEqual({ _tag: "Mismatch" })
-      yield* store.complete(key, 200, "{}")
+      yield* store.complete(key, 200, "{}", "acc_1")
       expect(yield* store.claim(key, "other")).toEqual({ _tag: "Mismatch" })
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
@@ -51,7 +51,7 @@ describe("IdempotencyStore", () => {
         if (claim._tag !== "Fresh") return claim._tag
         worked++
         yield* Effect.yieldNow
-        yield* store.complete(key, 200, "{}")
+        yield* store.complete(key, 200, "{}", "acc_1")
         return claim._tag
       })
       const staggered = Array.from({ length: 100 }, (_, turns) =>
@@ -69,7 +69,7 @@ describe("IdempotencyStore", () => {
       yield* store.claim(key, "body")
       yield* store.forget(key)
       expect(yield* store.claim(key, "other")).toEqual({ _tag: "Fresh" })
-      yield* store.complete(key, 201, "{}")
+      yield* store.complete(key, 201, "{}", "acc_1")
       yield* store.forget(key)
       expect(yield* store.claim(key, "other")).toMatchObject({ _tag: "Replay", status: 201 })
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
@@ -79,12 +79,12 @@ describe("IdempotencyStore", () => {
     Effect.gen(function* () {
       const store = yield* IdempotencyStore
       yield* store.claim(key, "body")
-      yield* store.complete(key, 200, "{}")
+      yield* store.complete(key, 200, "{}", "acc_1")
       yield* TestClock.adjust(Limits.idempotencyRetentionMillis)
       expect(yield* store.claim(key, "body")).toMatchObject({ _tag: "Replay" })
       yield* TestClock.adjust(1)
       expect(yield* store.claim(key, "other")).toEqual({ _tag: "Fresh" })
-      yield* store.complete(key, 202, "{}")
+      yield* store.complete(key, 202, "{}", "acc_1")
       expect(yield* store.claim(key, "other")).toMatchObject({ _tag: "Replay", status: 202 })
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
@@ -94,7 +94,7 @@ describe("IdempotencyStore", () => {
       const store = yield* IdempotencyStore
       for (const name of ["old", "new"]) {
         yield* store.claim(name, "body")
-        yield* store.complete(name, 200, "{}")
+        yield* store.complete(name, 200, "{}", "acc_1")
         yield* TestClock.adjust(10)
       }
       expect(yield* store.sweep(10)).toBe(1)
@@ -109,7 +109,7 @@ describe("IdempotencyStore", () => {
       yield* Effect.gen(function* () {
         const store = yield* IdempotencyStore
         yield* store.claim(key, "body")
-        yield* store.complete(key, 200, "{}")
+        yield* store.complete(key, 200, "{}", "acc_1")
         yield* store.claim("killed", "body")
       }).pipe(Effect.provide(controlLayerOf(path)))
       yield* Effect.gen(function* () {
@@ -123,7 +123,7 @@ describe("IdempotencyStore", () => {
   it.effect("dies on an answer without a claim", () =>
     Effect.gen(function* () {
       const store = yield* IdempotencyStore
-      expect((yield* Effect.exit(store.complete(key, 200, "{}")))._tag).toBe("Failure")
+      expect((yield* Effect.exit(store.complete(key, 200, "{}", "acc_1")))._tag).toBe("Failure")
     }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
 

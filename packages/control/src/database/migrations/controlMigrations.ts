@@ -6,5 +6,14 @@ import { ledger } from "./0003_ledger.ts"
 import { modelUsage } from "./0004_modelUsage.ts"
 import { remember } from "./0005_remember.ts"
 import { suspension } from "./0006_suspension.ts"
+import { accountErasure } from "./0007_accountErasure.ts"
 
-export const controlMigrations: ReadonlyArray<Migration> = [initial, wallets, ledger, modelUsage, remember, suspension]
+export const controlMigrations: ReadonlyArray<Migration> = [
+  initial,
+  wallets,
+  ledger,
+  modelUsage,
+  remember,
+  suspension,
+  accountErasure
+]

@@ -10,7 +10,7 @@
 import { openWorkerThread, type WorkerFailure, type WorkerThread } from "@muniment/worker/WorkerThread"
 import { Effect, type Scope } from "effect"
 import type { CommitOrder, CommitOutcome } from "./CommitTransaction.ts"
-import { StoreDamaged, StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
+import { StoreDamaged, StoreErased, StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
 
 export type CommitRequest =
   | { readonly _tag: "Commit"; readonly filename: string; readonly order: CommitOrder }
@@ -86,6 +86,8 @@ const errorOf = ({ error, message }: Extract<CommitReply, { readonly _tag: "Fail
       return new StoreFull({ cause })
     case "StoreDamaged":
       return new StoreDamaged({ reason: message, cause })
+    case "StoreErased":
+      return new StoreErased()
     case "StoreFault":
       return new StoreFault({ cause })
   }

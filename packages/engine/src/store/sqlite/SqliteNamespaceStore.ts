@@ -2,9 +2,10 @@
  * `NamespaceStore` on SQLite: `<dataDirectory>/namespaces/<tag>.db`, WAL, `synchronous=FULL`. File names are hashes;
  * account and agent are also written inside, so that the control database can be rebuilt from the files.
  */
-import { globSync, mkdirSync, statfsSync, statSync } from "node:fs"
+import { closeSync, fsyncSync, globSync, mkdirSync, openSync, rmSync, statfsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
+import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { openCommitThread, type CommitThread } from "./CommitThread.ts"
@@ -30,10 +31,28 @@ export const sqliteNamespaceStore = (
       const thread = commitsOn === "thread" ? yield* openCommitThread : undefined
       return {
         open: (key: NamespaceKey) => openNamespace(directory, key, thread),
-        census: (key: NamespaceKey, options: CensusOptions) => takeCensus(directory, key, options)
+        census: (key: NamespaceKey, options: CensusOptions) => takeCensus(directory, key, options),
+        files: (tags: ReadonlyArray<NamespaceTag>) => guarded(() => tags.flatMap((tag) => filesOf(directory, tag))),
+        remove: (tag: NamespaceTag) => guarded(() => removeFiles(directory, tag))
       }
     })
   )
+
+const filesOf = (directory: string, tag: NamespaceTag): ReadonlyArray<string> =>
+  globSync(`${tag}.*`, { cwd: directory }).toSorted()
+
+/** Synced, so that no file comes back after a power cut. */
+const removeFiles = (directory: string, tag: NamespaceTag): ReadonlyArray<string> => {
+  const names = filesOf(directory, tag)
+  for (const name of names) rmSync(join(directory, name), { force: true })
+  const handle = openSync(directory, "r")
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+  return names
+}
 
 /** Space that stays free when logs are emptied at the start: the start itself needs some. */
 const roomKeptBytes = 16 * 1_048_576
