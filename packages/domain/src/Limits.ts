@@ -63,6 +63,7 @@ export const Limits = {
   mailboxCapacity: 256,
   commitBatchMax: 64,
   changesPerCommitMax: 100,
+  smallCommitChangesMax: 32,
   removalsPerCommitMax: 100,
   openNamespacesMax: 1_024,
   namespaceIdleMillis: 300_000,
@@ -108,6 +109,7 @@ export const Limits = {
 const relations: ReadonlyArray<readonly [string, boolean]> = [
   ["a full batch of candidates serves the largest page", Limits.searchCandidatesMax >= Limits.searchResultsMax],
   ["a commit batch fits the mailbox", Limits.commitBatchMax <= Limits.mailboxCapacity],
+  ["a full commit is not a small one", Limits.smallCommitChangesMax < Limits.changesPerCommitMax],
   ["memory data fits the request body", Limits.memoryDataBytesMax < Limits.requestBodyBytesMax],
   ["memory data nests less deeply than the request", Limits.memoryDataDepthMax < Limits.jsonDepthMax],
   ["a schema fits the request body", Limits.schemaTextBytesMax < Limits.requestBodyBytesMax],

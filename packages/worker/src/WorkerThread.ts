@@ -3,7 +3,7 @@
  * are made here: commits, embedding, schema validation, rules and maps. The thread's side is `WorkerEntry.ts`.
  *
  * Invariants:
- * - Requests are sent in the order of `ask`, at most `concurrency` at a time; the others wait here.
+ * - Sent in the order of `ask`, urgent requests first, at most `concurrency` at a time; the others wait here.
  * - Every request ends once: with its reply, or with a `WorkerFailure`.
  * - A lost thread (deadline, heap, crash) fails what it was working on; what waits, and the next request, get a new
  *   thread. A thread keeps nothing between requests that its entry cannot make again.
@@ -48,6 +48,8 @@ export interface AskOptions {
   readonly cpuMillisMax?: number | undefined
   /** Buffers that are handed over instead of copied. */
   readonly transfer?: ReadonlyArray<ArrayBuffer>
+  /** Goes before waiting requests that are not urgent. */
+  readonly isUrgent?: boolean
 }
 
 export class WorkerFailure extends Data.TaggedError("WorkerFailure")<{
@@ -60,6 +62,8 @@ export class WorkerFailure extends Data.TaggedError("WorkerFailure")<{
   }
 }
 
+/** After so many urgent requests one of the others is sent. */
+const urgentInARowMax = 8
 /** From its start until the thread is ready, on a machine with no processor time to spare. */
 const startMillisMax = 30_000
 
@@ -124,6 +128,8 @@ export class WorkerThread<Request, Reply> {
   readonly #options: WorkerOptions
   readonly #logLoss: (failure: WorkerFailure) => void
   readonly #waiting: Array<Entry<Request, Reply>> = []
+  readonly #urgent: Array<Entry<Request, Reply>> = []
+  #urgentInARow = 0
   readonly #lives = new Set<Life<Request, Reply>>()
   #life: Life<Request, Reply> | undefined
   #lastId = 0
@@ -142,11 +148,11 @@ export class WorkerThread<Request, Reply> {
 
   ask(
     request: Request,
-    { cpuMillisMax, deadlineMillis, transfer = [] }: AskOptions = {}
+    { cpuMillisMax, deadlineMillis, isUrgent = false, transfer = [] }: AskOptions = {}
   ): Effect.Effect<Reply, WorkerFailure> {
     return Effect.suspend(() => {
       const entry = new Entry<Request, Reply>(request, transfer)
-      this.#enter(entry)
+      this.#enter(entry, isUrgent ? this.#urgent : this.#waiting)
       const bounded = cpuMillisMax === undefined ? entry.reply : this.#inCpuTime(entry, cpuMillisMax)
       const reply =
         deadlineMillis === undefined
@@ -179,7 +185,7 @@ export class WorkerThread<Request, Reply> {
     return Effect.suspend(() => {
       this.#isClosed = true
       const failure = this.#failure("closed")
-      for (const entry of this.#waiting.splice(0)) entry.settle(Effect.fail(failure))
+      for (const entry of [...this.#urgent.splice(0), ...this.#waiting.splice(0)]) entry.settle(Effect.fail(failure))
       const ended = this.#life === undefined ? Effect.void : this.#end(this.#life, failure)
       return Effect.andThen(
         ended,
@@ -188,12 +194,16 @@ export class WorkerThread<Request, Reply> {
     })
   }
 
-  #enter(entry: Entry<Request, Reply>): void {
+  #enter(entry: Entry<Request, Reply>, queue: Array<Entry<Request, Reply>>): void {
     this.#wasUsed = true
     if (this.#isClosed) entry.settle(Effect.fail(this.#failure("closed")))
     else if (this.#hasRoom()) this.#send(entry)
-    else if (this.#waiting.length < this.#options.queueMax) this.#waiting.push(entry)
-    else entry.settle(Effect.fail(this.#failure("busy", `${this.#waiting.length} requests wait for the thread`)))
+    else if (this.#waitingCount < this.#options.queueMax) queue.push(entry)
+    else entry.settle(Effect.fail(this.#failure("busy", `${this.#waitingCount} requests wait for the thread`)))
+  }
+
+  get #waitingCount(): number {
+    return this.#waiting.length + this.#urgent.length
   }
 
   #hasRoom(): boolean {
@@ -253,7 +263,14 @@ export class WorkerThread<Request, Reply> {
   }
 
   #advance(): void {
-    while (this.#waiting.length > 0 && this.#hasRoom()) this.#send(this.#waiting.shift()!)
+    while (this.#waitingCount > 0 && this.#hasRoom()) this.#send(this.#next())
+  }
+
+  #next(): Entry<Request, Reply> {
+    const isTurnOfOthers = this.#urgentInARow >= urgentInARowMax && this.#waiting.length > 0
+    const urgent = isTurnOfOthers ? undefined : this.#urgent.shift()
+    this.#urgentInARow = urgent === undefined ? 0 : this.#urgentInARow + 1
+    return urgent ?? this.#waiting.shift()!
   }
 
   #readiness(life: Life<Request, Reply>): Effect.Effect<void, WorkerFailure> {
@@ -313,8 +330,10 @@ export class WorkerThread<Request, Reply> {
   /** A request that waits leaves the queue; one that is worked on takes its thread with it. */
   #withdraw(entry: Entry<Request, Reply>, failure: WorkerFailure): Effect.Effect<void> {
     if (entry.life !== undefined) return this.#end(entry.life, failure)
-    const at = this.#waiting.indexOf(entry)
-    if (at !== -1) this.#waiting.splice(at, 1)
+    for (const queue of [this.#waiting, this.#urgent]) {
+      const at = queue.indexOf(entry)
+      if (at !== -1) queue.splice(at, 1)
+    }
     return Effect.void
   }
 

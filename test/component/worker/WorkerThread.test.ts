@@ -29,6 +29,17 @@ describe("a worker thread", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("answers urgent requests first, and one of the others after eight of them", () =>
+    Effect.gen(function* () {
+      const thread = yield* opened({ queueMax: 20 })
+      const ended: Array<number> = []
+      const ask = (value: number) =>
+        Effect.map(thread.ask(echo(value), { isUrgent: value >= 10 }), () => ended.push(value))
+      yield* Effect.all([0, 1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18].map(ask), { concurrency: "unbounded" })
+      expect(ended).toEqual([0, 10, 11, 12, 13, 14, 15, 16, 17, 1, 18, 2])
+    }).pipe(Effect.scoped)
+  )
+
   it.live("says what its function threw, and goes on", () =>
     Effect.gen(function* () {
       const thread = yield* opened()

@@ -3,11 +3,14 @@
  * do not wait for writes. One thread for all namespaces; it starts with the store, because the first write should
  * not wait a quarter of a second for it.
  *
- * Invariants: orders for one file are carried out in the order they were given; an answer comes after the commit is
+ * Small orders go before large ones of other files, so that what an agent just said does not wait behind an import.
+ *
+ * Invariants: orders for one file are carried out in the order they were given, one at a time; an answer comes after the commit is
  * durable; when the thread is lost, every order without an answer fails with an unknown outcome (`StoreFault`), its
  * owner stops and reopens the file, and the next order starts a new thread.
  */
 import { openWorkerThread, type WorkerFailure, type WorkerThread } from "@muniment/worker/WorkerThread"
+import { Limits } from "@muniment/domain/Limits"
 import { Effect, type Scope } from "effect"
 import type { CommitOrder, CommitOutcome } from "./CommitTransaction.ts"
 import { StoreDamaged, StoreErased, StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
@@ -36,9 +39,10 @@ export const openCommitThread: Effect.Effect<CommitThread, never, Scope.Scope> =
   const worker = yield* openWorkerThread<CommitRequest, CommitReply>({
     name: "commit",
     entry: new URL("./CommitWorker.ts", import.meta.url),
-    // Every namespace has at most one order under way, so the actors bound what is sent.
-    concurrency: Infinity,
-    queueMax: 0
+    // One is carried out while the next one is on its way; the others wait here, where small ones go first.
+    concurrency: 2,
+    // Every namespace has at most one order under way, so the actors bound what waits.
+    queueMax: Infinity
   })
   yield* Effect.forkScoped(Effect.ignore(worker.start))
   return new CommitThread(worker)
@@ -52,7 +56,9 @@ export class CommitThread {
   }
 
   commit(filename: string, order: CommitOrder): Effect.Effect<ThreadCommit, StoreError> {
-    return Effect.flatMap(this.#ask({ _tag: "Commit", filename, order }), (reply) =>
+    const changes = order.group.reduce((sum, unit) => sum + unit.changes.length, 0)
+    const isUrgent = changes <= Limits.smallCommitChangesMax
+    return Effect.flatMap(this.#ask({ _tag: "Commit", filename, order }, isUrgent), (reply) =>
       reply._tag === "Committed"
         ? Effect.succeed(reply.commit)
         : Effect.die(new Error("a commit was answered without an outcome"))
@@ -71,8 +77,11 @@ export class CommitThread {
     return this.#worker.end
   }
 
-  #ask(request: CommitRequest): Effect.Effect<Exclude<CommitReply, { readonly _tag: "Failed" }>, StoreError> {
-    return this.#worker.ask(request).pipe(
+  #ask(
+    request: CommitRequest,
+    isUrgent = false
+  ): Effect.Effect<Exclude<CommitReply, { readonly _tag: "Failed" }>, StoreError> {
+    return this.#worker.ask(request, { isUrgent }).pipe(
       Effect.mapError((cause: WorkerFailure): StoreError => new StoreFault({ cause })),
       Effect.flatMap((reply) => (reply._tag === "Failed" ? Effect.fail(errorOf(reply)) : Effect.succeed(reply)))
     )
