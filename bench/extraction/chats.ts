@@ -54,7 +54,9 @@ const main = (): void => {
   for (const kind of builtinKinds) {
     print(`  ${kind.name}: ${outputs.filter(({ candidate }) => candidate.kind === kind.name).length}`)
   }
-  print(`  with a slot: ${outputs.filter(({ candidate }) => candidate.slot !== undefined).length}\n`)
+  print(
+    `  with a slot: ${outputs.filter(({ candidate: { slot } }) => slot !== undefined && !isOfWords(slot.attribute)).length}\n`
+  )
   const wanted = values.sample === undefined ? outputs.length : Number(values.sample)
   const step = Math.max(1, outputs.length / wanted)
   for (let at = 0; at < outputs.length; at += step) print(lineOf(outputs[Math.floor(at)]!))
@@ -94,9 +96,13 @@ const dayOf = (said: string): string => new Date(`${said.split(" on ").at(-1)} U
 
 const lineOf = ({ candidate, conversation, message }: Output): string => {
   const { source: _, ...data } = candidate.data
-  const slot = candidate.slot === undefined ? "" : ` {${candidate.slot.attribute}}`
+  const slot =
+    candidate.slot === undefined || isOfWords(candidate.slot.attribute) ? "" : ` {${candidate.slot.attribute}}`
   return `${conversation} ${Object.values(data).join(" | ")}${slot}\n    < ${message.replace(/\s+/g, " ").slice(0, 240)}`
 }
+
+/** What has no attribute goes by its own words, for corrections. */
+const isOfWords = (attribute: string): boolean => attribute.startsWith("said ")
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
 

@@ -223,6 +223,30 @@ describe("a value that changes", () => {
     ])
   })
 
+  it.each([
+    ["value", "I live in Lisbon.", "Actually, Porto.", "The user lives in Porto"],
+    ["pet", "My dog is called Rex.", "I meant Max, not Rex.", "The user's dog is called Max"]
+  ])("is a new version when a later request corrects it: %s", async (kind, first, second, left) => {
+    const rest = { threadId: "t" }
+    const before = await extracted(`corrected-${kind}`, [user(first, "a")], rest)
+    const { created } = await extracted(`corrected-${kind}`, [user(second, "b")], rest)
+    expect(created[0].metadata.supersedes).toBe(before.created[0].id)
+    const told = await facts(`corrected-${kind}`)
+    expect(told.filter((fact: string | undefined) => fact !== undefined)).toEqual([left])
+  })
+
+  it.each([
+    ["moved", "My exam in statistics is on 23 March 2027.", "the exam got moved to the 26th!", "2027-03-26"],
+    ["cancelled", "I have a job interview on 23 March 2027.", "The interview is cancelled.", undefined]
+  ])("of an event is a new version, not a second memory: %s", async (kind, first, second, day) => {
+    const rest = { threadId: "t" }
+    const before = await extracted(`event-${kind}`, [user(first, "a")], rest)
+    const { created } = await extracted(`event-${kind}`, [user(second, "b")], rest)
+    expect(created.length).toBe(1)
+    expect(created[0].metadata.supersedes).toBe(before.created[0].id)
+    expect(created[0].data.eventDate).toBe(day)
+  })
+
   it("that is said again is no new version", async () => {
     await extracted("again", [user("I live in Lisbon.", "a")])
     const { created, rejected } = await extracted("again", [user("I'm living in Lisbon.", "b")])
@@ -274,6 +298,8 @@ describe("the kinds of an extraction", () => {
     expect(rejected).toEqual([])
     expect(created[0]).toMatchObject({ data: { name: "Ines", city: "Porto" } })
     expect(await listed("residents")).toMatchObject([{ data: { city: "Porto" } }])
+    const { created: unnamed } = await extracted("unnamed", [user("I live in Faro.", "a")], rest)
+    expect(unnamed[0].data).toEqual({ name: "user", city: "Faro" })
   })
 
   it("that nobody registered are refused with their place", async () => {

@@ -3,10 +3,10 @@
  * Seattle` is two, and `Anna, who lives in Rome, works as a nurse` as well. A clause with an unknown subject is left out; a
  * pronoun counts only if one person can be meant.
  */
-import { adverbForms, elidedVerbs, noNames, verbForms } from "./lexicon/speech.ts"
+import { adverbForms, afterthoughts, elidedVerbs, noNames, verbForms } from "./lexicon/speech.ts"
 import { oneOf } from "./OneOf.ts"
 import { isPluralRelation, isRelation, type People, type Person, qualityPattern } from "./People.ts"
-import { dependents, settings } from "./lexicon/clauses.ts"
+import { dependents, pastForms, settings } from "./lexicon/clauses.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 import { textOf, type Word } from "./Words.ts"
 
@@ -114,6 +114,7 @@ const copulaList = (words: ReadonlyArray<Word>): ReadonlyArray<ReadonlyArray<Wor
     const isBreak =
       index > 1 &&
       /,\s*$/.test(words[index - 1]?.after ?? "") &&
+      !words[index + 1]?.tags.has("Month") &&
       /^(?:an?|the|in|from|based|living|working|married|originally|currently|mother|father|mum|mom|dad|\d{1,3})$/.test(
         word.lower
       )
@@ -132,13 +133,12 @@ const clauseOf = (words: ReadonlyArray<Word>, subject: Subject): Clause => {
   const first = words.find(({ lower }) => !adverbs.test(lower))
   const isPast =
     (first?.tags.has("PastTense") === true && !/^(?:am|is|are|need|want)$/.test(first.lower)) ||
-    /^(?:was|were|had|did)$/.test(first?.lower ?? "") ||
+    pastForms.has(first?.lower ?? "") ||
     /^(?:have|has) (?!to\b|an?\b|the\b|my\b)\w+(?:ed|en)\b/.test(predicate)
   return { subject, predicate, words, tense: isFuture ? "future" : isPast ? "past" : "present" }
 }
 
-const afterthought =
-  /(?:,? (?:lately|recently|now|right now|these days|nowadays|too|though|tbh|by the way|btw|actually|currently|at the moment|haha|lol|ugh|yay|phew|typo|no kids|feeling \w+))+$/i
+const afterthought = oneOf(afterthoughts, { before: "(?:,? ", after: ")+[!.]*$", flags: "i" })
 
 /** `based in Rome` behind a comma leans on the verb before it. */
 const withCopula = (predicate: string, subject: Subject): string => {
@@ -309,13 +309,15 @@ const nameFrom = (words: ReadonlyArray<Word>, at: number): FoundName => {
   return { text, next, isPossessive, gender }
 }
 
+const neverNames = oneOf(noNames, { before: "^", after: "$" })
+
 const isNameWord = (word: Word | undefined): word is Word =>
   word !== undefined &&
   /^\p{Lu}[\p{L}'.-]*$/u.test(word.text) &&
   word.text !== "I" &&
   !word.tags.has("Month") &&
   !word.tags.has("WeekDay") &&
-  !oneOf(noNames, { before: "^", after: "$" }).test(word.lower)
+  !neverNames.test(word.lower)
 
 const plainVerbs = oneOf(verbForms, { before: "^", after: "$" })
 

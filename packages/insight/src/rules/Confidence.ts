@@ -36,6 +36,7 @@ export const ruleConfidence = {
   datedEvent: 0.85,
   pastEvent: 0.65,
   eventFragment: 0.65,
+  cancellation: 0.85,
   shortAnswer: 0.7,
   asked: 0.8,
   filledKind: 0.8

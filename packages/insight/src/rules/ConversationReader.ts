@@ -3,7 +3,7 @@
  * Only the user's own words state facts; what assistants and systems say is context. Every sentence
  * passes the gate, is cut into clauses, and the first rule family that knows a clause tells what it is.
  */
-import { redatings, statementStarts } from "./lexicon/speech.ts"
+import { statementStarts } from "./lexicon/speech.ts"
 import { oneOf } from "./OneOf.ts"
 import type { DroppedCandidate, Extraction, Turn } from "../extraction/Extractor.ts"
 import { candidatesOf, isBuiltin } from "./Candidates.ts"
@@ -12,19 +12,23 @@ import type { RuleName } from "./Confidence.ts"
 import { Entities, entitiesIn } from "./Entities.ts"
 import { bareAnswer, lastQuestion } from "./ShortAnswers.ts"
 import { eventDates } from "./EventDates.ts"
-import { eventRules, namesOccasion, occasionIn } from "./EventRules.ts"
+import { eventRules, namesOccasion, occasionIn, occasionNamed, withOccasion } from "./EventRules.ts"
 import { factRules } from "./FactRules.ts"
 import { factOf, type Finding, type RuleFamily, type Scene, type SourcedFinding } from "./Finding.ts"
 import { identityRules } from "./IdentityRules.ts"
 import { messageText } from "./MessageText.ts"
+import { correctedBy, correctionsIn } from "./Corrections.ts"
+import { asSaid } from "./SlotKey.ts"
 import { contactFindings, sharesValue } from "./ContactFindings.ts"
 import { correctedName, learnNames, nameFragment, nicknameOf } from "./Names.ts"
 import { signed } from "./Paraphrases.ts"
+import { passesGate } from "./OutputGate.ts"
 import { People } from "./People.ts"
 import { belovedThing, preferenceRules } from "./PreferenceRules.ts"
-import { relationFindings } from "./RelationRules.ts"
+import { presupposed, relationFindings } from "./RelationRules.ts"
 import { rulesLimits, type RulesTask } from "./RulesProtocol.ts"
-import { gate, startsRolePlay } from "./SentenceGate.ts"
+import { barred, gate, startsRolePlay, type Stop } from "./SentenceGate.ts"
+import { statementsOf } from "./Statements.ts"
 import { nextSummary, peopleOfSummary } from "./Summary.ts"
 import { type Word, wordsOf, writtenOut } from "./Words.ts"
 
@@ -66,7 +70,12 @@ class Reader {
   readonly #named = new Map<string, People>()
   #people: People
   #question: string | undefined
+  /** Named last in the message: what `it is on 31 May` is about. */
+  #occasion: string | undefined
+  #before: ReadonlyArray<SourcedFinding> | undefined
   #sentencesRead = 0
+  /** Of the sentence that is read. */
+  #words: Array<Word> = []
   #plays = false
   /** The day of the message that is read. */
   #day: string
@@ -87,6 +96,8 @@ class Reader {
     if (turn.role !== "user") return
     this.#begin(dayOf(turn) ?? this.#task.conversationDate)
     this.#people = this.#speaking(turn)
+    this.#people.nextMessage(question)
+    this.#occasion = undefined
     const { omitted, sentences } = messageText(turn.content)
     for (const message of omitted) this.#drop("unsupported", message, source)
     const last = sentences.length - 1
@@ -112,55 +123,78 @@ class Reader {
 
   #sentence(sentence: string, source: number, as?: RuleName): void {
     this.#people.nextSentence()
-    if (startsRolePlay(writtenOut(sentence))) this.#plays = true
-    if (
-      /\b(?:out of character|stop the role ?play|end (?:of )?(?:the )?role ?play|back to reality|for real now)\b/i.test(
-        sentence
-      )
-    )
-      this.#plays = false
+    const written = writtenOut(sentence)
+    if (startsRolePlay(written)) this.#plays = true
+    if (realAgain.test(written)) this.#plays = false
     if (this.#plays) return this.#drop("unsupported", "role play", source)
-    const verdict = gate(writtenOut(sentence))
+    const bar = barred(written)
+    if (bar !== undefined) return this.#drop(bar.reason, bar.message, source)
+    this.#words = []
+    for (const statement of statementsOf(written)) {
+      this.#statement(withOccasion(statement, this.#occasion), source, as)
+      this.#occasion = occasionNamed(statement) ?? this.#occasion
+    }
+  }
+
+  #statement(statement: string, source: number, as?: RuleName): void {
+    if (this.#corrected(statement, source)) return
+    const verdict = gate(statement)
     if (!verdict.states) {
-      if (verdict.reason !== "small_talk") this.#drop(verdict.reason, verdict.message, source)
-      return
+      for (const finding of presupposed(statement, this.#people)) this.#keep(finding, source, [], statement)
+      return this.#drop(verdict.reason, verdict.message, source)
     }
     this.#learnEntities(verdict.text, source)
-    if (!speaksOfSomebody(verdict.text, this.#people) && !redating.test(verdict.text)) return
+    if (!speaksOfSomebody(verdict.text, this.#people)) return
     if (this.#sentencesRead++ >= rulesLimits.sentencesReadMax) {
       return this.#drop("unsupported", "more sentences than are read at once", source)
     }
-    if (this.#redated(verdict.text, source)) return
     const words = wordsOf(verdict.text)
+    this.#words.push(...words)
     const before = this.findings.length
-    const keep = (finding: Finding) => {
-      if (finding.entity !== undefined) this.entities.add(finding.entity, source)
-      void this.findings.push({
-        finding: as === undefined ? finding : { ...finding, rule: as },
-        source,
-        words,
-        sentence,
-        people: this.#people
-      })
-    }
-    for (const finding of this.#findingsOf(verdict.text, words, verdict.isAsked, source)) keep(finding)
+    for (const finding of this.#findingsOf(verdict.text, words, verdict.isAsked, source))
+      this.#keep(as === undefined ? finding : { ...finding, rule: as }, source, this.#words, statement)
     if (verdict.isAsked && this.findings.length === before) this.#drop("unsupported", "no rule knows this fact", source)
   }
 
-  /** `I meant the 14th`: the event told last was on another day. */
-  #redated(text: string, source: number): boolean {
-    const told = redating.exec(text)?.[1]
-    const last = this.findings.at(-1)
-    const before = last?.finding.eventDate
-    if (told === undefined || last === undefined || before === undefined) return false
-    const anchor = before.slice(0, 7) === this.#day.slice(0, 7) ? undefined : `${before.slice(0, 7)}-01`
-    const spoken = /^the \d/.test(told) ? `on ${told}` : told
-    const start = eventDates(spoken, this.#day, "future", anchor).find((date) => date.start)?.start
-    if (start === undefined) return false
-    const { endDate: _, ...finding } = last.finding
-    this.findings[this.findings.length - 1] = { ...last, finding: { ...finding, eventDate: start } }
-    if (last.finding.entity !== undefined) this.entities.redate(last.finding.entity, start, source)
-    return true
+  #keep(finding: Finding, source: number, words: ReadonlyArray<Word>, sentence: string): void {
+    if (finding.entity !== undefined) this.entities.add(finding.entity, source)
+    this.findings.push({ finding, source, words, sentence, people: this.#people })
+  }
+
+  /** `I meant the 14th`, `we cancelled the trip`: what was said last of it is replaced. */
+  #corrected(statement: string, source: number): boolean {
+    for (const correction of correctionsIn(statement)) {
+      const isNear = (said: SourcedFinding) =>
+        correction.noun !== undefined || correction.was !== undefined || said.source >= source - turnsBack
+      const correct = (said: SourcedFinding) =>
+        isNear(said) && passesGate(said.finding) ? correctedBy(correction, said.finding, this.#day) : undefined
+      const at = this.findings.findLastIndex((said) => said.people === this.#people && correct(said) !== undefined)
+      const said = this.findings[at] ?? this.#saidBefore().findLast((earlier) => correct(earlier) !== undefined)
+      const corrected = said === undefined ? undefined : correct(said)
+      if (said === undefined || corrected === undefined) continue
+      const finding = { ...corrected, attribute: said.finding.attribute ?? asSaid(said.finding) }
+      const day = finding.eventDate === said.finding.eventDate ? undefined : finding.eventDate
+      if (at < 0) this.#keep(finding, source, said.words, statement)
+      else {
+        const renamed = this.#people.named(correction.was ?? "")
+        if (renamed !== undefined) renamed.name = correction.now
+        this.findings[at] = { ...said, finding }
+        if (said.finding.entity !== undefined) this.entities.correct(said.finding.entity, finding.entity, day, source)
+      }
+      return true
+    }
+    return false
+  }
+
+  /** What the user said in the context; it is read once, and only for a correction. */
+  #saidBefore(): ReadonlyArray<SourcedFinding> {
+    if (this.#before !== undefined) return this.#before
+    const people = new People(this.#people.speakerId)
+    people.speakerName = this.#people.speakerName
+    const messages = this.#task.context.slice(-rulesLimits.contextMessagesMax)
+    const reader = new Reader({ ...this.#task, kinds: [], messages, context: [] }, people)
+    messages.forEach(({ content, role, sentAt }, at) => reader.read({ content, role, sentAt }, at - messages.length))
+    return (this.#before = reader.findings)
   }
 
   #findingsOf(text: string, words: ReadonlyArray<Word>, isAsked: boolean, source: number): ReadonlyArray<Finding> {
@@ -207,12 +241,19 @@ class Reader {
     for (const entity of entitiesIn(text, this.#people, dates)) this.entities.add(entity, source)
   }
 
-  #drop(reason: DroppedCandidate["reason"], message: string, source: number): void {
+  #drop(reason: Stop["reason"], message: string, source: number): void {
+    if (reason === "small_talk") return
     const isKnown = this.dropped.some((drop) => drop.message === message && drop.sources[0] === source)
     if (!isKnown && this.dropped.length < rulesLimits.droppedMax)
       this.dropped.push({ reason, message, sources: [source] })
   }
 }
+
+/** Messages that a correction without a name reaches back. */
+const turnsBack = 4
+
+const realAgain =
+  /\b(?:out of character|stop the role ?play|end (?:of )?(?:the )?role ?play|back to reality|for real now)\b/i
 
 /** The day in UTC. */
 const dayOf = ({ sentAt }: Turn): string | undefined => {
@@ -220,16 +261,12 @@ const dayOf = ({ sentAt }: Turn): string | undefined => {
   return Number.isNaN(millis) ? undefined : new Date(millis).toISOString().slice(0, "2026-01-31".length)
 }
 
-const redating = oneOf(redatings, {
-  before: String.raw`^(?:I (?:meant|mean)|make (?:that|it)|(?:it|that) (?:is|should be)(?: actually| on)?|rather|it has (?:been )?moved to|moved to|not [\w ]{2,20}, but) (`,
-  after: ")(?:,? not .*| instead)?[.!]?$",
-  flags: "u"
-})
+const starts = oneOf(statementStarts, { before: "^", flags: "i" })
 
 /** A cheap test before the tagger: skips sentences about no person. */
 const speaksOfSomebody = (text: string, people: People): boolean =>
   /\b(?:I|my|me|we|our|he|she|they|his|her|it is|here|again|speaking|name)\b|\w@\w/i.test(text) ||
   /\p{Lu}[\p{L}'-]+ (?:\p{Ll}+(?:s|ed|t)\b|is|has|was|'s)/u.test(text) ||
-  oneOf(statementStarts, { before: "^", flags: "i" }).test(text) ||
+  starts.test(text) ||
   namesOccasion(text) ||
   people.all().some(({ name }) => name !== undefined && text.includes(name))

@@ -31,13 +31,14 @@ export class Entities {
     this.#byId.set(key, known)
   }
 
-  /** A corrected day replaces the earlier one. */
-  redate({ id, type }: Entity, date: string, source: number): void {
-    const known = this.#byId.get(`${type} ${id.toLowerCase()}`)
+  /** A corrected thing replaces the earlier one; a cancelled one goes. */
+  correct({ id, type }: Entity, corrected: Entity | undefined, day: string | undefined, source: number): void {
+    const key = `${type} ${id.toLowerCase()}`
+    const known = this.#byId.get(key)
     if (known === undefined) return
-    known.fields["date"] = date
-    known.fields["start"] = date
-    delete known.fields["end"]
+    if (corrected === undefined) return void this.#byId.delete(key)
+    Object.assign(known.fields, corrected.fields, day === undefined ? {} : { date: day, start: day })
+    if (day !== undefined) delete known.fields["end"]
     if (!known.sources.includes(source)) known.sources.push(source)
   }
 

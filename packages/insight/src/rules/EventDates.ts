@@ -57,7 +57,8 @@ const spokenDates = (text: string, conversationDate: string, side: DateSide): Ar
   return casual.parse(source, { instant: reference, timezone: 0 }, { forwardDate }).flatMap((found) => {
     const before = text.slice(Math.max(0, found.index - 40), found.index)
     if (/^\s?(?:m|cm|km|kg|kilos|l|miles|ft|tall|%)\b/i.test(text.slice(found.index + found.text.length))) return []
-    if (isNoDate(found.text, before) || isTimeOnly(found.start)) return []
+    const behind = text.slice(found.index + found.text.length)
+    if (isNoDate(found.text, before) || isTimeOnly(found.start) || isHabit(found.text, before, behind)) return []
     const padding = source === text ? "" : (/^\s*/.exec(source.slice(found.index + found.text.length))?.[0] ?? "")
     const written = text.slice(found.index, found.index + found.text.length + padding.length).trimEnd()
     const lead = /(?:\ba week (?:(?:on|from) )?|\b(?:on|by|from|in|this|at)\s+(?:the\s+)?)$/i.exec(before)?.[0] ?? ""
@@ -162,6 +163,12 @@ const isNoDate = (text: string, before: string): boolean =>
         !/\b(?:booked|eduled|set|planned|arranged|down|flights? to \p{L}+|tickets? to \p{L}+|(?:tickets?|table|room|flights?)\b[^,.]{0,30}) for (?:the )?$/iu.test(
           before
         ))
+
+/** `on Monday afternoons`, `except Thursday`: a day of every week. */
+const isHabit = (text: string, before: string, behind: string): boolean =>
+  /(?:mon|tues|wednes|thurs|fri|satur|sun)day$/i.test(text) &&
+  (/^(?:s\b| (?:mornings|afternoons|evenings|nights)\b)/i.test(behind) ||
+    /\b(?:except|but|besides) (?:on )?$/i.test(before))
 
 const holidays: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bchristmas eve\b/i, "Dec 24"],

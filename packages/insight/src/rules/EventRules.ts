@@ -16,6 +16,7 @@ import type { EventDate } from "./EventDates.ts"
 import { comings, habits, happenings, judged, lasting, occasions, plans, whole } from "./lexicon/events.ts"
 import { anywhere, expanded, pattern } from "./Pattern.ts"
 import type { People } from "./People.ts"
+import { withoutAside } from "./FactRules.ts"
 import { inThirdPerson } from "./ThirdPerson.ts"
 
 const occasion = `(?:${occasions.join("|")})`
@@ -65,6 +66,20 @@ export const eventRules: RuleFamily = (scene) => {
 
 const appointment = /^(?:have|has|have got|has got|got|booked|have booked) (?:an?|my|the|another) (.{3,60})$/
 
+const named = anywhere(`\\b(?:the|an?|my|our) ((?:[\\p{L}'-]+ ){0,3}?${occasion})\\b`)
+
+/** The occasion that a statement names. */
+export const occasionNamed = (text: string): string | undefined => named.exec(text)?.[1]
+
+/** `it is on 31 May` as a statement of the occasion named before. */
+export const withOccasion = (text: string, known: string | undefined): string =>
+  known === undefined
+    ? text
+    : text.replace(
+        /^(?:(?:and|but|so) )?it (?=(?:is|was|will be|starts|begins) (?:now |actually )?(?:on|at|in) )/i,
+        `My ${known} `
+      )
+
 const occasionWordsMax = 16
 
 /** `Physio starts next Monday`, `Intro call with Ana on 3 May at 11`: no person, but a day to come. */
@@ -86,7 +101,7 @@ export const occasionIn = (
   const clause = { subject: { type: "speaker" }, predicate: statement, words: [], tense: "future" } as const
   const scene: Scene = { clause, people, dates: own, isAsked: false }
   const event = tidied(withoutDates(statement.replace(/,? (?:ugh|yay|lol|phew)[.!]*$/i, ""), own))
-    .replace(/ (?:is|are|will be)$/, "")
+    .replace(/ (?:is|are|will be|starts?|begins?)(?: now| actually)?(?:,.*)?$/, "")
     .replace(/^there (?:is|are) /i, "")
   const noun = event.replace(movedAtEnd, "")
   const told = eventOf(scene, own, capitalised(inThirdPerson(noun, people)), "eventFragment")
@@ -119,7 +134,7 @@ const withoutDays = (text: string, dates: ReadonlyArray<EventDate>): string =>
 
 /** The sentence without its days, which stand in fields of their own. */
 const eventText = (scene: Scene, dates: ReadonlyArray<EventDate>): string =>
-  sentenceOf(scene, tidied(withoutDays(scene.clause.predicate, dates)))
+  sentenceOf(scene, tidied(withoutDays(withoutAside(scene.clause.predicate), dates)))
 
 const attributeEvent = (predicate: string, dates: ReadonlyArray<EventDate>): string => {
   const rest = tidied(withoutDays(predicate, dates))

@@ -2,9 +2,11 @@
  * Facts that stay true, told by a closed list of forms (lexicon/facts.ts): who somebody is, where they live, what they do,
  * their family, body, possessions, habits and skills. What no form matches is no fact.
  */
+import { factEnds } from "./lexicon/clauses.ts"
 import { factForms } from "./lexicon/facts.ts"
 import { noTrades, technical, trades } from "./lexicon/trades.ts"
-import { entityOf, factOf, type RuleFamily } from "./Finding.ts"
+import { oneOf } from "./OneOf.ts"
+import { entityOf, factOf, type RuleFamily, type Scene } from "./Finding.ts"
 import { anywhere, pattern } from "./Pattern.ts"
 
 const rows = factForms.map(({ attribute, rule, says, unless }) => ({
@@ -23,11 +25,35 @@ export const factRules: RuleFamily = (scene) => {
     const occupation = occupationIn(predicate)
     if (rule === "role" && attribute !== undefined && occupation === undefined) continue
     const fields = { ...(rule === "role" && occupation !== undefined ? { occupation } : {}), ...told(match.groups) }
-    const fact = factOf(scene, rule, entityOf(scene, fields))
+    const fact = factOf(whole(scene, match[0].length), rule, entityOf(scene, fields))
     return [attribute === undefined ? fact : { ...fact, attribute }]
   }
   return undefined
 }
+
+const whole = (scene: Scene, length: number): Scene => ({
+  ...scene,
+  clause: { ...scene.clause, predicate: withoutAside(scene.clause.predicate, length) }
+})
+
+/** `am a nurse, send help`: what hangs on behind the fact is cut, the members of a list are not. */
+export const withoutAside = (predicate: string, from = 0): string => {
+  const [first = "", ...parts] = predicate.replace(/ \(.*$/, "").split(/,\s+/)
+  let kept = first
+  for (const [at, part] of parts.entries()) {
+    const rest = parts.slice(at)
+    const isListed = rest.some((other) => /^(?:\S+ )?(?:and|or) /.test(other))
+    const isName = /^(?:an? |the )?[\p{Lu}\d]|^(?:due|since|for|aged|both) /u.test(part)
+    const isShort =
+      part.split(" ").length <= 6 && !/\b(?:I|we|it|is|are|am|was|has|have|that|which|so|but|not|please)\b/.test(part)
+    if (kept.length >= from && !(isShort && (isListed || isName))) break
+    kept = `${kept}, ${part}`
+  }
+  const end = ending.exec(kept.slice(from))
+  return end === null ? kept : kept.slice(0, from + end.index)
+}
+
+const ending = oneOf(factEnds, { before: ",? (?:", after: String.raw`)\b.*$`, flags: "iu" })
 
 const told = (groups: Readonly<Record<string, string | undefined>> | undefined): Readonly<Record<string, string>> =>
   Object.fromEntries(

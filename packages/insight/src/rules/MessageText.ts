@@ -22,6 +22,8 @@ export const messageText = (content: string): MessageText => {
   let text = content.slice(0, rulesLimits.messageLengthMax)
   if (text.length < content.length) leave("message is too long to be read whole")
   text = plainMarks(text.normalize("NFC").replace(invisible, ""))
+    .replace(/(?:^|\s)[:;]['-]?[()DPp/|]+(?=\s|$)/g, ". ")
+    .replace(/(\p{L})\1{2,9}/gu, "$1")
   text = text
     .replace(/```[\s\S]*?(?:```|$)/g, () => leave("code block", ". "))
     .replace(/`[^`\n]*`/g, () => leave("code"))

@@ -55,7 +55,9 @@ const nameIn = (sentence: string, current: string | undefined, isFirst: boolean)
   const { text } = verdict
   const swap = swapOf(text)
   if (swap !== undefined && swap.wrong === current) return swap.right
-  const direct = told.exec(text)?.[1] ?? (isFirst || isOfPerson(wordsOf(text)) ? hereName(text) : undefined)
+  const introduced = hereName(text)
+  const isName = introduced !== undefined && (isFirst || isOfPerson(wordsOf(text)))
+  const direct = told.exec(text)?.[1] ?? (isName ? introduced : undefined)
   if (direct !== undefined) return direct
   const predicate = /(?:^|, |\band )I ((?:am|go by) \p{Lu}.*|changed my name.*)$/u.exec(text)?.[1]
   return predicate === undefined ? undefined : ownName(predicate, { words: wordsOf(text) })

@@ -24,6 +24,7 @@ const preferenceWordsMax = 8
 /** Whether the finding, of a message of the user, is kept. */
 export const passesGate = (finding: Finding): boolean => {
   const words = wordsOf(finding.text)
+  if (finding.rule === "cancellation") return words.length <= wordsMax
   if (words.length > wordsMax || words.some(isPointer)) return false
   if (openEnds.has(words.at(-1)?.lower ?? "")) return false
   if (

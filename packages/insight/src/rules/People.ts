@@ -124,6 +124,17 @@ export class People {
     return person.name ?? `${this.speakerInside}'s ${person.relation ?? "acquaintance"}`
   }
 
+  /** A new message begins: pronouns mean a relative whom the question before it names, or somebody whose gender is known. */
+  nextMessage(question: string | undefined): void {
+    const last = this.#current.length > 0 ? this.#current : this.#previous
+    this.#current = last.filter(({ gender, isPet }) => gender !== undefined || isPet)
+    this.#previous = []
+    if (question === undefined) return
+    for (const [, relation = ""] of question.matchAll(/\byour ([a-z-]+)\b(?!'s)/g)) {
+      if (isRelation(relation)) this.#current = [this.related(relation) ?? this.meet(undefined, relation)]
+    }
+  }
+
   /** A new sentence begins: pronouns look one sentence back. */
   nextSentence(): void {
     if (this.#current.length > 0) this.#previous = this.#current

@@ -68,12 +68,17 @@ const favoriteOf = (scene: Scene, noun: string): ReadonlyArray<Finding> | undefi
   }))
 }
 
+const ofAll = "(?: (?:in the world|on earth|ever|of all time))?"
+const beloved = new RegExp(
+  "^([^,;:]{2,40}?) (?:is|are) (?:totally |really |definitely )?my " +
+    "(?:thing|jam|(?:absolute |all-time )?favorite|go-to|guilty pleasure|cup of tea)" +
+    `(?: ([a-z]+))?${ofAll}(?=[^\\p{L}]*$)`,
+  "u"
+)
+
 /** `Green tea is my favorite` */
 export const belovedThing = (text: string, people: People): ReadonlyArray<Finding> | undefined => {
-  const found =
-    /^([^,;:]{2,40}?) (?:is|are) (?:totally |really |definitely )?my (?:thing|jam|favorite|go-to|guilty pleasure|cup of tea)(?: ([a-z]+))?(?=[^\p{L}]*$)/u.exec(
-      text
-    )
+  const found = beloved.exec(text)
   if (found?.[1] === undefined) return undefined
   const item = inThirdPerson(lowered(found[1]), people)
   const domain = found[2] ?? domainOf(item)

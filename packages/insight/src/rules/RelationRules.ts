@@ -48,12 +48,22 @@ export const relationFindings = (text: string, people: People): ReadonlyArray<Fi
   return findings
 }
 
+/** `could my brother Enzo drive?`: who it is holds in a question, a wish and a report as well. */
+export const presupposed = (text: string, people: People): ReadonlyArray<Finding> =>
+  [...text.matchAll(apposed)].flatMap(([, qualities = "", relation = "", called = ""]) =>
+    isRelation(relation) && !notNames.test(called)
+      ? [relationFinding(people.mention(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)), people)]
+      : []
+  )
+
+const apposed = new RegExp(`\\b(?:[Mm]y|[Oo]ur) ((?:[a-z-]+ )?)([a-z-]+) ${name}`, "gu")
+
 const introduced = new RegExp(
   `\\b(my|our|My|Our) ((?:[a-z-]+ )?)([a-z-]+),? (?:is (?:called |named )?|named |called )?${name}`,
   "gu"
 )
 const namedRelation = new RegExp(
-  `\\b(?:an?|one|new|adopted|rescue) ((?:[\\w-]+ ){0,3})([a-z-]+),? (?:who is )?(?:called|named|by the name of|whose name is) ${name}`,
+  `\\b(?:an?|one|new|adopted|rescue) ((?:[\\w-]+ ){0,3})([a-z-]+)(?:,? (?:who is )?(?:called|named|by the name of|whose name is)|,) ${name}`,
   "gu"
 )
 const namedSeveral = new RegExp(

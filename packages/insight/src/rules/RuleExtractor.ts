@@ -90,7 +90,7 @@ const taskOf = ({
   speakerName,
   summary
 }: ExtractionRequest): RulesTask => ({
-  kinds: kinds.map(({ description, name, schema }) => ({ name, description, schema })),
+  kinds: kinds.map(({ description, name, schema, uniqueOn }) => ({ name, description, schema, uniqueOn })),
   messages: messages.map(turnOf),
   context: context.slice(-rulesLimits.contextMessagesMax).map(turnOf),
   summary,

@@ -24,7 +24,7 @@ export const filledKinds = (entities: ReadonlyArray<KnownEntity>, kinds: Readonl
     const shape = shapeOf(kind)
     if (types.length === 0 || shape === undefined) continue
     for (const entity of entities.filter(({ type }) => types.includes(type))) {
-      const { data, missing } = filled(entity, shape)
+      const { data, missing } = filled(entity, shape, kind.uniqueOn ?? [])
       // A name alone is not worth a memory.
       if (missing.length === 0 && tells(data, shape)) candidates.push(candidateOf(kind, data, entity))
       else if (missing.length > 0 && missing.length < shape.required.length) {
@@ -131,7 +131,8 @@ const keysOf: ReadonlyArray<readonly [RegExp, ReadonlyArray<string>]> = [
 
 const filled = (
   entity: KnownEntity,
-  { fields, required }: Shape
+  { fields, required }: Shape,
+  uniqueOn: ReadonlyArray<string>
 ): { readonly data: JsonObject; readonly missing: ReadonlyArray<string> } => {
   const data: Record<string, Schema.Json> = {}
   for (const [name, schema] of fields) {
@@ -142,7 +143,10 @@ const filled = (
     const keys = keysOf.find(([pattern]) => pattern.test(text))?.[1] ?? [name.toLowerCase()]
     // A schema may declare a property such as "constructor", which every object inherits.
     const key = keys.find((candidate) => Object.hasOwn(entity.fields, candidate))
-    const value = key === undefined ? undefined : fieldValue(entity.fields[key] ?? "", schema)
+    // A speaker who gave no name is `user`, as in built-in kinds: a key that names whose the record is does not reject it.
+    const isUser = key === undefined && entity.type === "speaker" && uniqueOn.includes(name) && keys.includes("name")
+    const told = isUser ? "user" : entity.fields[key ?? ""]
+    const value = told === undefined ? undefined : fieldValue(told, schema)
     if (value !== undefined) data[name] = value
   }
   return { data, missing: required.filter((name) => !Object.hasOwn(data, name)) }

@@ -9,6 +9,7 @@ import {
   imperatives,
   interjections,
   keepings,
+  lastingPlays,
   mentions,
   mockeries,
   notings,
@@ -25,22 +26,23 @@ import { oneOf } from "./OneOf.ts"
 import type { DroppedCandidate } from "../extraction/Extractor.ts"
 import { greeted, paraphrased } from "./Paraphrases.ts"
 
-export type Verdict =
-  | { readonly states: true; readonly text: string; readonly isAsked: boolean }
-  | { readonly states: false; readonly reason: DroppedCandidate["reason"] | "small_talk"; readonly message: string }
+export type Verdict = { readonly states: true; readonly text: string; readonly isAsked: boolean } | Stop
+
+export interface Stop {
+  readonly states: false
+  readonly reason: DroppedCandidate["reason"] | "small_talk"
+  readonly message: string
+}
+
+const stop = (reason: Stop["reason"], message: string): Stop => ({ states: false, reason, message })
+const sarcasm = stop("unsupported", "sarcasm")
 
 /** `sentence` has its contractions expanded (Words.ts). */
 export const gate = (sentence: string): Verdict => {
   const { isAsked, text } = withoutIntroduction(sentence)
-  const stop = (reason: DroppedCandidate["reason"] | "small_talk", message: string): Verdict => ({
-    states: false,
-    reason,
-    message
-  })
   if (text === "" || smallTalk.test(text) || talkOfSelf.test(text)) return stop("small_talk", "small talk")
-  if (/(?:^|\s)\/s\b|\(sarcasm\)|\bas if\b/i.test(text) || mockery.test(sentence)) return stop("unsupported", "sarcasm")
-  if (story.test(text)) return stop("unsupported", "of a story or a specification")
-  if (rolePlay.test(text)) return stop("unsupported", "role play")
+  const bar = barred(text) ?? (mockery.test(sentence) ? sarcasm : undefined)
+  if (bar !== undefined) return bar
   if (isQuestion(text)) return stop("question", "a question states nothing")
   if (attack.test(text)) return stop("instruction", "an instruction, no fact")
   if (request.test(text) || asks.test(text)) return stop("instruction", "a request to the assistant")
@@ -51,8 +53,16 @@ export const gate = (sentence: string): Verdict => {
   return { states: true, text, isAsked }
 }
 
+/** What binds all statements that a sentence strings together: irony, stories, role play. */
+export const barred = (text: string): Stop | undefined => {
+  if (/(?:^|\s)\/s\b|\(sarcasm\)|\bas if\b/i.test(text) || mockery.test(text)) return sarcasm
+  if (/\b(?:just|only) (?:kidding|joking)\b/i.test(text)) return stop("small_talk", "small talk")
+  if (story.test(text)) return stop("unsupported", "of a story or a specification")
+  return rolePlay.test(text) ? stop("unsupported", "role play") : undefined
+}
+
 /** Starts role play, which lasts until a message ends it. */
-export const startsRolePlay = (sentence: string): boolean => rolePlay.test(sentence)
+export const startsRolePlay = (sentence: string): boolean => lastingPlay.test(sentence)
 
 const introductions: ReadonlyArray<RegExp> = [
   oneOf(interjections, {
@@ -130,7 +140,8 @@ const talkOfSelf = oneOf(ownSmallTalk, {
   flags: "i"
 })
 
-const rolePlay = oneOf(rolePlays, { before: String.raw`\b`, flags: "i" })
+const lastingPlay = oneOf(lastingPlays, { before: String.raw`\b`, flags: "i" })
+const rolePlay = oneOf([...lastingPlays, ...rolePlays], { before: String.raw`\b`, flags: "i" })
 
 const questionStart = oneOf(questionWords, { before: "^", after: String.raw`\b`, flags: "i" })
 
@@ -160,14 +171,15 @@ const reports =
 const reported = new RegExp(
   `^(?:(?:yesterday|today|last \\w+|once|recently|the other day),? )?${speakers} (?:\\w+ly |always |just |also |once |often |keeps |recently )?${reports}\\b|\\bQUOTATION\\b|\\baccording to\\b|^(?:it|they) says?\\b`
 )
-const isReported = (text: string): boolean => reported.test(text) && !/^I\b/.test(text)
+/** `My sister says ...`. */
+export const isReported = (text: string): boolean => reported.test(text) && !/^I\b/.test(text)
+
+const supposed = oneOf(suppositions, { before: String.raw`\b`, after: String.raw`\b`, flags: "i" })
 
 const isHypothetical = (text: string): boolean => {
   // With a capital letter it is the month.
   if (/\bmay (?:not )?[a-z]/.test(text)) return true
-  if (oneOf(suppositions, { before: String.raw`\b`, after: String.raw`\b`, flags: "i" }).test(text)) {
-    return true
-  }
+  if (supposed.test(text)) return true
   if (/\bif\b/i.test(text))
     return !/\b(?:as if|if (?:possible|(?:that|it) (?:matters|helps)|relevant|you (?:must|want to) know|you are (?:interested|curious|wondering)))\b/i.test(
       text

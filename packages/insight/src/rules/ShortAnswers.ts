@@ -133,13 +133,15 @@ const no =
   /^(?:no|nope|nah|not really|never|not at all|i don't|i'm not)(?:,? (?:i (?:don't|do not|am not|'m not|haven't)|never|not really|not at all|thanks?|sorry))?$/i
 const corrected = /^(?:[Nn]o|[Nn]ope|[Nn]ah|[Aa]ctually),? (?:in|at|to) (\p{Lu}[\p{L}' -]+)$/u
 
+const polar = oneOf(offers, {
+  before: String.raw`(?:^|[,;] ?|\b(?:so|and|but) )(are you|do you|have you(?: ever)?) (?!`,
+  after: String.raw`)([\w' -]+)$`,
+  flags: "i"
+})
+
 /** Yes-no questions about the user; not offers (`do you want me to ...`). */
 const polarAnswer = (question: string, answer: string): string | undefined => {
-  const asked = oneOf(offers, {
-    before: String.raw`(?:^|[,;] ?|\b(?:so|and|but) )(are you|do you|have you(?: ever)?) (?!`,
-    after: String.raw`)([\w' -]+)$`,
-    flags: "i"
-  }).exec(question)
+  const asked = polar.exec(question)
   const [, lead = "", rest = ""] = asked ?? []
   if (asked === null || / or |\b(?:me|this|that|it)\b/.test(rest)) return undefined
   const place = corrected.exec(answer)?.[1]

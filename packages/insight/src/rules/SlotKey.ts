@@ -6,8 +6,11 @@ import type { Slot } from "../extraction/Extractor.ts"
 import type { Finding } from "./Finding.ts"
 import type { People } from "./People.ts"
 
-export const slotOf = ({ attribute, entity, subject }: Finding, people: People): Slot | undefined => {
-  if (attribute === undefined) return undefined
+/** A finding of no attribute has what it said for one, so that its correction replaces it. */
+export const asSaid = ({ eventDate = "", text }: Finding): string => `said ${text} ${eventDate}`.trim()
+
+export const slotOf = (finding: Finding, people: People): Slot => {
+  const { attribute = asSaid(finding), entity, subject } = finding
   const speaker = people.speakerName
   const isSpeaker = subject === "user" || subject === speaker || entity?.type === "speaker"
   const former = [...people.wrongNames].at(-1)

@@ -30,6 +30,8 @@ const contractions: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bwon't\b/gi, "will not"],
   [/\bain't\b/gi, "am not"],
   [/\b(do|does|did|is|are|was|were|have|has|had|would|could|should)n'?t\b/gi, "$1 not"],
+  [/\b(that|what|he|she|they|there|who)s\b/g, "$1's"],
+  [/\bits (?=(?:an?|the|my|on|in|at|not|just|so|too|called|about|now|been)\b)/g, "it is "],
   [/\b(?:i'm|im)\b/gi, "I am"],
   [/\b(?:i've|ive)\b/gi, "I have"],
   [/\bi'll\b/gi, "I will"],

@@ -34,7 +34,6 @@ import {
   takings,
   noRelatives,
   offers,
-  redatings,
   statementStarts,
   technicalWords
 } from "@muniment/insight/rules/lexicon/speech"
@@ -118,7 +117,6 @@ describe("a part of a pattern", () => {
       takings,
       noRelatives,
       offers,
-      redatings,
       statementStarts,
       technicalWords
     ].flat()

@@ -64,9 +64,9 @@ const rows: ReadonlyArray<Row> = [
   [
     "Hello, my name is John Smith, I'm 28 and I live in Manchester with my girlfriend Sophie.",
     [
-      "John Smith: John Smith's girlfriend is called Sophie",
       "John Smith: The user's name is John Smith",
       "John Smith: John Smith is 28",
+      "John Smith: John Smith's girlfriend is called Sophie",
       "John Smith: John Smith lives in Manchester with John Smith's girlfriend Sophie"
     ]
   ],

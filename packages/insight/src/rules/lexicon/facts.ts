@@ -26,33 +26,14 @@ const who: ReadonlyArray<FactForm> = [
   form("origin", "(?:{be}|comes?|came|hails?) from <origin>", "I'm from Galway.", "I'm from the future."),
   form(
     "origin",
-    "{be} from an? [\\w ]+ (?:in|near|outside)",
-    "I'm from a village near Bern.",
-    "I'm from a big family."
-  ),
-  form(
-    "origin",
     "(?:grew up|{was} raised|spent my childhood) (?:in|on|near|outside|by)",
     "I grew up in Texas.",
     "I grew up fast."
   ),
   form("role", "{be} (?:half[- ]|part )?{nationality}", "I'm Polish.", "I'm in Polish class."),
-  form("role", "{be} an? {sign}", "I'm a Pisces.", "I'm a mess."),
-  form(
-    "role",
-    "{be} (?:\\d+(?:\\.\\d+)? ?(?:cm|m|ft|feet|kg|pounds)|\\d'\\d)",
-    "I'm 183 cm tall.",
-    "I'm 5 minutes late."
-  ),
   form("status", "{be} (?:an? )?(?:{soft} )*{creed}", "I'm Catholic.", "I'm straight out of ideas.", {
     unless: "straight (?:out|up)"
   }),
-  form(
-    "status",
-    "use \\w+/\\w+ pronouns|use (?:she|he|they) pronouns",
-    "I use they/them pronouns.",
-    "I use they as a word."
-  ),
   form(
     "language",
     "(?:speaks?|can speak|{be} fluent in|{be} a native speaker of) (?!(?:to|with|for|up|of|about)\\b)\\w+",
@@ -112,6 +93,29 @@ const homes: ReadonlyArray<FactForm> = [
 ]
 
 const work: ReadonlyArray<FactForm> = [
+  form(
+    "work",
+    "(?:{work}|{be} on shift) (?:\\w+ )?from {clock} (?:to|till|until) {clock}",
+    "I work from 8 to 4.",
+    "I work from home.",
+    { attribute: "working hours" }
+  ),
+  form(
+    "work",
+    "{work} (?:(?:for|at) )?an? (?:[\\w-]+ ){0,3}{company}|(?:started|{be} starting|joined|{be} interning) (?:at |for )?an? (?:[\\w-]+ ){0,3}{company}",
+    "I work at a bakery.",
+    "I joined a queue.",
+    { attribute: "employer" }
+  ),
+  form(
+    "work",
+    "{work} {number} days (?:a|per) week|do(?:es)? the (?:early|late|night|day|morning|evening) shifts?",
+    "I work four days a week.",
+    "I do the dishes."
+  ),
+  form("change", "(?:quit|left) (?:the|my) (?:[\\w-]+ )?{company}", "I quit the bakery.", "I left the shop at noon.", {
+    unless: "at (?:noon|\\d)|early|late"
+  }),
   form(
     "work",
     "{work} (?:(?:part|full)[- ]time )?(?:at|for|with) <employer> as an? <occupation>",
@@ -214,6 +218,12 @@ const work: ReadonlyArray<FactForm> = [
 
 const studies: ReadonlyArray<FactForm> = [
   form(
+    "habit",
+    "(?:study|studies) (?:\\w+ )?from {clock} (?:to|till|until) {clock}",
+    "I usually study from 9 till 1.",
+    "I study from home."
+  ),
+  form(
     "study",
     "(?:study|studies|{be} studying|{been} studying|majors?|{be} majoring|majored) (?:in )?(?!(?:hard|for|more|at night|together)\\b)\\w+",
     "I study law at Leiden.",
@@ -269,7 +279,7 @@ const family: ReadonlyArray<FactForm> = [
   ),
   form(
     "status",
-    "(?:broke up|split up) with|tied the knot|eloped|{been} (?:together|dating) (?:for|since)",
+    "(?:broke up|split up)(?: with| in| last|$)|tied the knot|eloped|{been} (?:together|dating) (?:for|since)",
     "I broke up with my boyfriend.",
     "I broke up the fight.",
     { attribute: "relationship" }
@@ -313,6 +323,7 @@ const family: ReadonlyArray<FactForm> = [
 ]
 
 const body: ReadonlyArray<FactForm> = [
+  form("health", "had an? (?:[\\w-]+ ){0,2}{operation}", "I had a bypass in November 2024.", "I had a good laugh."),
   form("health", "(?:{be}|{been}|{was}|became) (?:{soft} )*allergic to \\w+", "I'm allergic to cats.", "I'm allergic."),
   form(
     "health",
@@ -375,11 +386,36 @@ const body: ReadonlyArray<FactForm> = [
     "{be} (?:scared|afraid|terrified|frightened) of (?!(?:what|how|losing|missing|failing|not|being)\\b)\\w+",
     "I'm scared of spiders.",
     "I'm scared of failing."
-  ),
-  form("health", "{have} a fear of \\w+", "I have a fear of heights.", "I have a fear that he left.")
+  )
 ]
 
 const life: ReadonlyArray<FactForm> = [
+  form(
+    "past",
+    "{have} never (?:been (?:to|on|in) (?:an? )?|tried |seen |owned |driven |eaten |broken |learned |smoked )\\w+",
+    "I've never been on a sleeper train.",
+    "I've never been so happy."
+  ),
+  form(
+    "plain",
+    "{have} no {token}|(?:do|does) not (?:even )?(?:have|own) (?:an?|any) {token}|can not (?:ride|drive) an? \\w+",
+    "I don't have a car.",
+    "I don't have a clue."
+  ),
+  form(
+    "possession",
+    "{have} (?:an?|my own|our own|{number}) (?:[\\w-]+ ){0,2}{place}\\b",
+    "We have a plot at the community garden.",
+    "I have a place in mind.",
+    { unless: "in mind" }
+  ),
+  form("change", "{be} moving to <city>", "I'm moving to Amsterdam.", "I'm moving to the sofa."),
+  form(
+    "habit",
+    "(?:play|plays|swim|swims|run|runs|train|trains|bowl|bowls|dance|dances|sing|sings|do|does) .*(?:on )?(?:\\w+day|weekend|weekday)s\\b",
+    "I play tennis on Mondays.",
+    "I play on my own."
+  ),
   form(
     "past",
     "used to (?!(?:it|that|this|the|be|have|think|feel|say)\\b)\\w+ \\w+",
@@ -410,7 +446,6 @@ const life: ReadonlyArray<FactForm> = [
     "I've been driving trams for ten years.",
     "I've been waiting for two hours."
   ),
-  form("plain", "{have} known \\w+ (?:for|since)", "I've known Ben since childhood.", "I've known better."),
   form(
     "possession",
     "(?:drives?|rides?) (?:an?|my|our|the) \\w+",
@@ -484,14 +519,14 @@ const life: ReadonlyArray<FactForm> = [
   form("habit", "{activity}\\b.* {often}", "I swim every morning.", "I think about it every day."),
   form(
     "habit",
-    "(?:gets?|wakes?) up (?:around |at )(?:about |around )?\\d[\\d:apm]*",
+    "(?:gets?|wakes?|{be}) up (?:every day |most days )?(?:around |at )(?:about |around )?{clock}",
     "I wake up at 6am.",
     "I wake up at random.",
     { attribute: "wake time" }
   ),
   form(
     "habit",
-    "(?:go|goes) to (?:bed|sleep) (?:around |at )(?:about |around )?\\d[\\d:apm]*",
+    "(?:go|goes) to (?:bed|sleep) (?:around |at )(?:about |around )?{clock}",
     "I go to bed at 11.",
     "I go to bed at last.",
     { attribute: "bed time" }
@@ -516,10 +551,9 @@ const life: ReadonlyArray<FactForm> = [
   ),
   form(
     "habit",
-    "belongs? to an? \\w+|{be} (?:a )?(?:member|part) of (?:an?|the) (?:[\\w-]+ )?(?:club|band|team|choir|church|band|group|union)|volunteers? (?:at|for|with) \\w+",
+    "belongs? to an? {club}|{be} (?:a )?(?:member|part) of (?:an?|the) {club}|volunteers? (?:at|for|with) \\w+",
     "I belong to a book club.",
-    "I belong to a good group of friends.",
-    { unless: "good|great|amazing" }
+    "I belong to a good group of friends."
   ),
   form("change", "switched from [\\w ]+ to \\w+", "I switched from Windows to Linux.", "I switched from one side."),
   form(
@@ -531,7 +565,7 @@ const life: ReadonlyArray<FactForm> = [
   ),
   form(
     "change",
-    "(?:no longer|(?:am|is|are) no longer|(?:do|does|am|is|are) not) (?:likes?|eats?|drinks?|lives?|works?|plays?|uses?|smokes?|drives?|vegan|vegetarian|married|single)\\b.*",
+    "(?:no longer|{be} no longer|(?:do|does|{be}) not) {given}\\b.*",
     "I no longer eat meat.",
     "I no longer know.",
     { unless: "like (?:it|that|this)|work out|play around|works$" }

@@ -1,4 +1,7 @@
-/** Word lists of the patterns by name (Pattern.ts); entries are separated by commas and may use `?` and groups. */
+/**
+ * Word lists of the patterns by name, and values in angle brackets (Pattern.ts); entries are separated by commas and may use `?`
+ * and groups.
+ */
 
 const list = (text: string): ReadonlyArray<string> =>
   text
@@ -19,6 +22,22 @@ export const lists: Readonly<Record<string, ReadonlyArray<string>>> = {
   det: list("a, an, the, my, our, her, his, their"),
   number: list(`one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, thirteen, fourteen, fifteen,
     sixteen, seventeen, eighteen, nineteen, (?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:[- ]\\w+)?, \\d\\d?\\d?`),
+  given: list(
+    "likes?, eats?, drinks?, lives?, works?, plays?, uses?, smokes?, drives?, takes?, owns?, sees?, runs?, dates?, vegan, vegetarian, married, single"
+  ),
+  club: ["(?:[\\w-]+ )?(?:club|band|team|choir|church|union|society|orchestra)"],
+  clock: [
+    "(?:(?:half|quarter) (?:past |to )?)?(?:\\d{1,2}(?:[:.]\\d\\d)?(?: ?[ap]\\.?m\\.?)?|five|six|seven|eight|nine|ten|eleven|noon|midnight)"
+  ],
+  token: list(
+    "car, licen[cs]e, driving licen[cs]e, driver's licen[cs]e, kids, children, pets?, siblings, bike, tv, television, smartphone, passport, dishwasher, garden, balcony"
+  ),
+  operation: list(
+    "bypass, knee replacement, hip replacement, stroke, heart attack, c-section, transplant, miscarriage, concussion, operation, hysterectomy"
+  ),
+  place: list(
+    "plot, allotment, garden, balcony, cabin, cottage, holiday home, houseboat, caravan, boat, studio, workshop, farm"
+  ),
   span: list("years?, months?, weeks?, decades?"),
   often: list(`every day, every morning, every night, every evening, every week, every month, every year, every weekend,
     every summer, every winter, every other day, each day, each morning, each night, each week, daily, weekly, once a week,
@@ -75,7 +94,6 @@ export const lists: Readonly<Record<string, ReadonlyArray<string>>> = {
     Malaysian, Mexican, Brazilian, Argentinian, Colombian, Chilean, Peruvian, Nigerian, Kenyan, Ghanaian, Egyptian, Moroccan,
     South African, Ethiopian, Iranian, Persian, Israeli, Lebanese, Hungarian, Romanian, Bulgarian, Croatian, Serbian,
     Estonian, Latvian, Lithuanian, Cuban, Jamaican, Kiwi`),
-  sign: list("Aries, Taurus, Gemini, Cancer, Leo, Virgo, Libra, Scorpio, Sagittarius, Capricorn, Aquarius, Pisces"),
   character:
     list(`morning person, night owl, early bird, only child, oldest, youngest, eldest, orphan, vegan, vegetarian,
     introvert, extrovert, perfectionist, dog person, cat person, people person, homebody, smoker, non-smoker, veteran,
@@ -120,11 +138,22 @@ export const lists: Readonly<Record<string, ReadonlyArray<string>>> = {
     clerk, pilot, coach, judge, vet, cook, midwife, surgeon, mechanic, lawyer, doctor, CEO, CTO, barista, secretary, executive,
     representative, sister, accountant, fireman, policeman, intern, novelist, captain, stonemason,
     mason, paramedic, priest, rabbi, imam, pastor, soldier, athlete, principal, plumber, optician, analyst, technician`),
+  oops: [
+    "(?:actually|no|nope|oh|wait|sorry|oops|hm+|correction|scratch that|or rather|rather|well|and|but|so|also|my bad|update),? "
+  ],
+  theirs: ["(?:(?:the|my|our|her|his|this|that|\\p{Lu}\\p{Ll}+'s) )?"],
+  drift: list(
+    "is, are, was, were, has, have, had, got, gets, will, should, be, been, actually, now, also, just, rather, instead"
+  ),
+  at: list("in, at, on, to, for, from, with, called"),
   movedDate: list("moved, postponed, rescheduled, pushed back, pushed, brought forward, delayed, put off")
 }
 
-/** Values in angle brackets. */
 export const values: Readonly<Record<string, string>> = {
+  noun: "(?!(?:it|that|this|they|I|we|there|which|not|too|back)\\b)[\\p{L}-]+(?: [\\p{L}-]+){0,3}?",
+  was: "[\\p{L}\\d][\\p{L}\\d.'-]*(?: [\\p{L}\\d][\\p{L}\\d.'-]*){0,3}",
+  now: "(?!(?:I|it|we|my|that|they|he|she|you)\\b)[\\p{L}\\d$€£](?:[\\p{L}\\d.'-]|,(?=\\d))*(?: [\\p{L}\\d][\\p{L}\\d.'-]*){0,3}",
+  day: "[\\p{L}\\d][\\p{L}\\d', -]{2,40}",
   city: "(?:the )?\\p{Lu}[\\p{L}.'-]*(?:,? (?:\\p{Lu}|de |do |of |on |la )[\\p{L}.'-]*){0,3}",
   origin: "(?:the )?\\p{Lu}[\\p{L}.'-]*(?:,? (?:\\p{Lu}|de |do |of |on |la )[\\p{L}.'-]*){0,3}",
   employer: "(?:the )?\\p{Lu}[\\w&.'-]*(?: (?:of |and |& )?\\p{Lu}[\\w&.'-]*){0,4}",

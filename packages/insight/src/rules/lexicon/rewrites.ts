@@ -1,4 +1,7 @@
-/** Statements without their first words, or told of the thing, and the form that the rules read (Paraphrases.ts). */
+/**
+ * Statements without their first words, or with the thing for a subject, and the form that the rules read (Paraphrases.ts).
+ * Rows are tried in this order, each once.
+ */
 import type { FormRow } from "../Pattern.ts"
 
 /** `$1` and names in angle brackets stand for what was matched. */
@@ -34,6 +37,24 @@ export const stateHeads =
   partial to|fluent in|colou?r-?blind|diabetic|a fan of`.replace(/\s*\n\s*/g, "")
 
 export const rewrites: ReadonlyArray<Rewrite> = [
+  rewrite(
+    "^(?:please )?sign it (?:as |with )?(?=\\p{Lu}\\p{L}+ \\p{Lu}\\p{L}+[.!]?$)",
+    "My name is ",
+    "Sign it Dario Conti.",
+    "Sign it here."
+  ),
+  rewrite(
+    "^(?:they|the doctors?|my doctor) (?:just )?(?:found out|told me|discovered|diagnosed)(?: that)? I am ([\\p{L} -]+?)(?: (?:in|on|last|this) [\\p{L}\\d ]+)?[.!]?$",
+    "I am $1",
+    "They found out I'm coeliac.",
+    "They found out I was there."
+  ),
+  rewrite(
+    "^(?:on |every )?((?:\\p{L}+day|weekend)s?) I (?=(?:usually |always )?(?:play|swim|run|train|work|go|do|sing|dance|teach|volunteer|cook)\\b)(.+?)[.!]?$",
+    "I $2 on $1",
+    "On Sundays I play five-a-side.",
+    "On Sunday it rains."
+  ),
   rewrite("^(?:{big} )(?=(?:fan|lover) of\\b)", "I am a $&", "Huge fan of opera.", "A huge fan broke."),
   rewrite(
     "^((?:single |proud |working |stay-at-home )*(?:mum|mom|dad|mother|father|parent) (?:of|to) (?:{number}|an? |twins|triplets)[\\w -]*?)(?: here)?[.!]?$",
@@ -54,14 +75,7 @@ export const rewrites: ReadonlyArray<Rewrite> = [
     "I'm in Paris today."
   ),
   rewrite("\\bI am now in (?=\\p{Lu})", "I live in ", "I'm now in York.", "I am now in trouble."),
-  rewrite(
-    "^home (?:is|has been) (?:now )?(?:in )?(?=(?:an? |\\p{Lu}))",
-    "I live in ",
-    "Home is Leith.",
-    "Home is where the heart is."
-  ),
   rewrite("\\b(?:I am|we are) renting\\b", "I rent", "I'm renting a flat.", "I was renting a flat."),
-  rewrite("\\bI co-own\\b", "I own", "I co-own a bike shop.", "I own a bike shop."),
   rewrite("\\bI do not do (?={food}\\b)", "I do not eat ", "I don't do dairy.", "I don't do mornings."),
   rewrite("^they (?:have )?laid me off\\b", "I was laid off", "They laid me off.", "They laid the table."),
   rewrite("^they (?:have )?(promoted|hired|fired) me\\b", "I was $1", "They promoted me.", "They promoted him."),
@@ -79,34 +93,10 @@ export const rewrites: ReadonlyArray<Rewrite> = [
     "It is not my thing."
   ),
   rewrite(
-    "^<thing> (?:drives? me (?:crazy|mad|nuts)|gets? on my nerves|bores? me|annoys? me)[.!]?$",
-    "I hate $1",
-    "Leaf blowers drive me mad.",
-    "He drives me mad."
-  ),
-  rewrite(
     "^<thing> (?:makes? me (?:ill|sick|sneeze)|does not agree with me|gives? me (?:hives|migraines|heartburn))\\b.*$",
     "I do not tolerate $1",
     "Gluten makes me ill.",
     "It makes me ill."
-  ),
-  rewrite(
-    "^([\\p{L} -]{2,30}?) over ([\\p{L} -]{2,30}?),? (?:always|any ?day|every time)[.!]?$",
-    "I prefer $1 over $2",
-    "Tea over coffee any day.",
-    "The game is over for today."
-  ),
-  rewrite(
-    "\\bI (?:find|found) ([\\p{L} ]{3,30}?) (?:so |really |very )?(?:boring|dull|tedious|annoying|disgusting|overrated)\\b",
-    "I do not like $1",
-    "I find golf boring.",
-    "I find golf balls."
-  ),
-  rewrite(
-    "\\bI (?:find|found) ([\\p{L} ]{3,30}?) (?:so |really |very )?(?:relaxing|fascinating|delicious|calming)\\b",
-    "I love $1",
-    "I find knitting relaxing.",
-    "I find my keys."
   ),
   rewrite(
     "\\bI am (?:on|in) (?=(?:UTC|GMT|CET|CEST|EST|PST|EDT|PDT|BST|IST|JST)\\b)",
@@ -115,29 +105,11 @@ export const rewrites: ReadonlyArray<Rewrite> = [
     "I am on time."
   ),
   rewrite(
-    "^(my [\\p{L} ]{2,20}?) is (?:at|on) (?=UTC|GMT)",
-    "$1 is ",
-    "My timezone is at UTC+2.",
-    "My flight is at nine."
-  ),
-  rewrite(
     "\\b(?:the doctor|the gp|my doctor|my gp|they) (?:has |have |just )?(?:put|started) me on(?! hold)\\b",
     "I take",
     "The doctor put me on metformin, 500 mg.",
     "The doctor put me on hold."
   ),
-  rewrite(
-    "^(?:my|the) go-to for (\\w+) is ",
-    "My favorite $1 is ",
-    "My go-to for breakfast is porridge.",
-    "My go-to is out."
-  ),
   rewrite("\\bI no longer do\\b", "I stopped", "I no longer do yoga.", "I no longer know."),
-  rewrite(
-    "\\bI (?:can|could) (?:happily )?do without\\b",
-    "I do not like",
-    "I can do without olives.",
-    "I can do that."
-  ),
   rewrite("\\bfolks call me\\b", "people call me", "Folks call me Mac.", "Folks call us Mac.")
 ]

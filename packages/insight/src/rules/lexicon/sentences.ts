@@ -67,7 +67,7 @@ export const stories = phrases(String.raw`
 /** Behind `I`. */
 export const ownSmallTalk = phrases(String.raw`
   (?:see|know|understand)(?=[,.!]|$| what| that| why| you) / get it / got it / agree / disagree / hope so / think so
-  guess so / suppose so / do not know / do not think so / do not care / mean it
+  guess so / suppose so / do not know / do not think so / do not care(?! for) / mean it
   am (?:fine|good|ok(?:ay)?|well|great|sorry|kidding|joking|just kidding|just joking|all ears|listening)
   am (?:back|here|ready|done|in|out)(?=[,.!]|$)
 `)
@@ -77,10 +77,15 @@ export const smallTalkForms = phrases(String.raw`
   goodbye / lol / haha / hello / hi\b / hey\b
 `)
 
+/** Last until a message ends them. */
+export const lastingPlays = phrases(String.raw`
+  role[- ]?play / pretend (?:that |to be |you|I|we) / act as an? / (?:let us|let's) (?:play (?!a |some )|pretend) / in character
+  imagine (?:that )?(?:I am|you are|we are) an? / from now on,? you / you are now an? / you are an? [\w -]{2,40},? (?:and )?I am (?:an?|Sir|Dame|Lord|Lady|King|Queen|Captain)\b / you are an? [\w -]{0,30}\b(?:assistant|AI|bot|pirate|wizard|character|expert|tutor|interviewer|detective|robot)\b
+`)
+
 export const rolePlays = phrases(String.raw`
-  role[- ]?play / pretend(?:ing)? (?:that |to be |you|I|we) / act as / let us (?:play|pretend)
-  let's (?:play|pretend) / in character / imagine (?:that )?(?:I|you|we|a)\b / you are (?:now )?(?:a|an|the|my)\b
-  from now on,? you / suppose (?:that )?(?:I|we|my)\b / my character / protagonist / main character / fictional
+  pretending (?:that |to be |you|I|we) / act as / imagine (?:that )?(?:I|you|we|a)\b
+  suppose (?:that )?(?:I|we|my)\b / my character / protagonist / main character / fictional
   in (?:this|the|my) (?:story|novel|game|scenario|scene) / once upon a time
 `)
 

@@ -9,6 +9,13 @@ export const adverbForms = phrases(String.raw`
   then / too / originally / only / always
 `)
 
+/** Behind a statement. */
+export const afterthoughts = phrases(String.raw`
+  lately / recently / now / right now / these days / nowadays / as well / too / though / tbh / by the way / btw / actually / obviously
+  of course / currently / at the moment / so far / a?haha / lol / ugh / yay / phew / typo / no kids / feeling \w+
+  (?:so|and) (?:fine|yeah|yes|no|that is that)
+`)
+
 export const noNames = phrases(String.raw`
   the / my / our / we / he / she / it / they / this / that / there / these / those / what / when / where / who / how
   why / in / on / at / if / so / but / and / or / as / for / with / yes / no / not / is / was / are / do / a / an
@@ -66,11 +73,6 @@ export const noRelatives = phrases(String.raw`
 export const offers = phrases(String.raw`
   want / need / mean / think / know / have (?:any|a) (?:questions?|idea|time|minute) / sure / ready
   still (?:there|with) / looking / asking / trying / saying / able / okay / ok\b / there / see / remember
-`)
-
-export const redatings = phrases(String.raw`
-  (?:on )?the \d{1,2}(?:st|nd|rd|th) / (?:on )?(?:next |this )?(?:mon|tues|wednes|thurs|fri|satur|sun)day
-  (?:on )?tomorrow / (?:on )?\d{1,2}(?:st|nd|rd|th)? \p{Lu}\p{Ll}+ / (?:on )?\p{Lu}\p{Ll}+ \d{1,2}(?:st|nd|rd|th)?
 `)
 
 export const statementStarts = phrases(String.raw`
