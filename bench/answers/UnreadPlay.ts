@@ -72,7 +72,7 @@ export const playUnread = async (
   const run = randomUUID().slice(0, 8)
   const takesClock = await searchTakesClock(service)
   const agentOf = (conversation: UnreadConversation): string => `${conversation.id}-${run}`
-  for (const conversation of conversations) await send(service, agentOf(conversation), conversation)
+  for (const conversation of conversations) await sendConversation(service, agentOf(conversation), conversation)
   await service.settle()
   const played: Array<PlayedConversation> = []
   for (const conversation of conversations) {
@@ -90,7 +90,11 @@ export const playUnread = async (
   return played
 }
 
-const send = async (service: Service, agentId: string, { id, messages }: UnreadConversation): Promise<void> => {
+export const sendConversation = async (
+  service: Service,
+  agentId: string,
+  { id, messages }: UnreadConversation
+): Promise<void> => {
   for (let start = 0; start < messages.length; start += windowMessages) {
     const window = messages.slice(start, start + windowMessages)
     const body = {

@@ -66,8 +66,8 @@ export interface UnreadSet {
   readonly questions: ReadonlyArray<UnreadQuestion>
 }
 
-/** Folders beside this file, oldest first. */
-const unreadSetNames = ["unread", "unread2"] as const
+/** Folders beside this file; those in `own` are ours to tune on and to check, and read. */
+const unreadSetNames = ["unread", "unread2", "own/fit", "own/held"] as const
 type UnreadSetName = (typeof unreadSetNames)[number]
 export const newestUnreadSet: UnreadSetName = "unread2"
 

@@ -10,6 +10,8 @@ import { type Chat, type ChatMessage, type ChatQuestion, type Part, readChats } 
 import { fitGate, type Judged, judgedQuotes } from "./GateFit.ts"
 import { saysGold } from "./GoldAnswers.ts"
 import { type ChatService, openChatService, type FoundHit } from "./ChatService.ts"
+import { ownQuotes } from "./OwnQuotes.ts"
+import { openService } from "./Service.ts"
 
 const usage = `node bench/answers/chats.ts --data DIR [--part fit|held|all] [--read COUNT] [--fit] [--url URL --key KEY]
 
@@ -18,7 +20,7 @@ Stores LoCoMo's conversations message by message and asks their questions in mod
   --data     folder with locomo10.json and locomo-evidence-fixes.json
   --part     the part to play (held); the gate is fitted on the other
   --read     prints so many answers to read by hand, spread over all, with the gold answer
-  --fit      fits the weights of the gate for messages on the part and prints them, instead of judging
+  --fit      fits the weights of the gate for messages on the part and on own/fit and prints them, instead of judging
   --url      a running service instead of one started here; needs --key
   --key      the key to call it with`
 
@@ -50,8 +52,10 @@ const main = async (): Promise<void> => {
   if (chats.length === 0) throw new Error(`usage: ${usage}`)
   const service = await openChatService(values.url, values.key)
   try {
-    if (values.fit) console.log(JSON.stringify(fitGate(await collect(service, chats)), null, 2))
-    else {
+    if (values.fit) {
+      const judged = [...(await collect(service, chats)), ...(await collectOwn(values.url, values.key))]
+      console.log(JSON.stringify(fitGate(judged), null, 2))
+    } else {
       const played = await play(service, chats)
       report(chats, played)
       printSample(played, Number(values.read))
@@ -109,6 +113,15 @@ const collect = async (service: ChatService, chats: ReadonlyArray<Chat>): Promis
     process.stderr.write(`${chat.name}: ${chat.questions.length} questions\n`)
   }
   return judged
+}
+
+const collectOwn = async (url: string | undefined, key: string | undefined): Promise<ReadonlyArray<Judged>> => {
+  const service = await openService(url, key)
+  try {
+    return await ownQuotes(service)
+  } finally {
+    await service.stop()
+  }
 }
 
 const report = (chats: ReadonlyArray<Chat>, played: ReadonlyArray<Played>): void => {

@@ -65,3 +65,18 @@ describe.each(sets)("the set $name", (form) => {
     expect(silent.map(({ id }) => id)).toEqual([])
   })
 })
+
+describe.each(["own/fit", "own/held"] as const)("our own set %s", (name) => {
+  const own = readUnreadSet(name)
+
+  it("asks of four conversations questions of known types, answered by messages of the same conversation", () => {
+    expect(own.conversations).toHaveLength(4)
+    expect(new Set(own.questions.map(({ id }) => id)).size).toBe(own.questions.length)
+    const broken = own.questions.filter((label) => {
+      const ids = new Set(own.conversations.find(({ id }) => id === label.conversation)?.messages.map(({ id }) => id))
+      if (!questionTypes.includes(label.type)) return true
+      return label.type !== "unanswerable" && ![...label.gold, ...(label.outdated ?? [])].every((id) => ids.has(id))
+    })
+    expect(broken.map(({ id }) => id)).toEqual([])
+  })
+})

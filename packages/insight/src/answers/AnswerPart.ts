@@ -6,23 +6,9 @@
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
-import type { MemoryStatement } from "./MemoryStatement.ts"
-
-export type PartName =
-  | "frequency"
-  | "age"
-  | "duration"
-  | "amount"
-  | "date"
-  | "contact"
-  | "colour"
-  | "name"
-  | "place"
-  | "person"
-  | "reason"
-  | "yesNo"
-  | "thing"
-  | "topic"
+import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
+import type { PartName } from "./PartName.ts"
+import { withoutDates } from "./PlainPart.ts"
 
 interface AnswerPartRow {
   readonly name: PartName
@@ -66,6 +52,7 @@ const DATE = new RegExp(
   // Case counts: "may" and "march" are verbs.
   "u"
 )
+const AMOUNT = new RegExp(`\\b${NUMBER}\\b|\\bha(?:s|ve) an? `, "i")
 const FREQUENCY = new RegExp(
   "\\b(?:every|each|daily|weekly|monthly|yearly|annually|once|twice|times|always|never|often|usually|sometimes|rarely|" +
     "seldom|regularly|hourly|nightly|per|an? (?:day|week|month|year)|(?:mon|tues|wednes|thurs|fri|satur|sun)days|" +
@@ -75,7 +62,7 @@ const FREQUENCY = new RegExp(
 const COLOUR =
   /\b(?:red|blue|green|yellow|black|white|purple|violet|orange|pink|brown|teal|turquoise|beige|gr[ae]y|gold|silver|navy)\b/i
 const REASON =
-  /\b(?:because|cause|since|due to|thanks to|so that|so i|in order to|as a result|reason|after|that'?s why|wants? to|wanted to|(?:it|that|they) (?:make|remind|help|inspire|motivate|give)s?|inspire[ds]?|to \p{Ll}+|for)\b/iu
+  /\b(?:because|bc|cuz|cause|since|due to|thanks to|so that|so i|in order to|as a result|reason|after|that'?s why|wants? to|wanted to|(?:it|that|they) (?:make|remind|help|inspire|motivate|give)s?|inspire[ds]?|to \p{Ll}+|for)\b/iu
 
 const hasDate = ({ date, subject, text }: HeldIn): boolean =>
   // A month's name can also be a person's (June).
@@ -130,13 +117,16 @@ const SPOKEN_TO = /(?:^|[.!?,]\s+)(?:hey|hi|hello|thanks|thank you|wow|congrats|
 
 const isNewWord = (word: string, asked: ReadonlySet<string>): boolean => {
   const [stem] = tokenize(word)
+  if (/^(?:I['’]\p{L}+|UTC)$/u.test(word)) return false
   return stem !== undefined && !asked.has(stem) && !stopWords.has(word.toLowerCase()) && !DATE.test(word)
 }
 
 const hasPerson = ({ participants, subject, text }: HeldIn, asked: ReadonlySet<string>): boolean =>
   participants.some((word) => isNewWord(word, asked)) ||
-  (subject !== undefined && isNewWord(subject, asked)) ||
+  (subject !== undefined && !isUser(subject) && isNewWord(subject, asked)) ||
   hasNewName(text, asked, true) ||
+  // Also one that is a month: June.
+  /\b(?:name is|called|named) \p{Lu}/u.test(text) ||
   [...text.matchAll(RELATIVE)].some(([word]) => isNewWord(word, asked))
 
 /** A name in quotation marks, or a capitalised word. */
@@ -168,7 +158,7 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     name: "age",
     asked: /\bhow old\b|\bwhat age\b/,
     held: matches(
-      /\b(?:is|am|['’]m|are|was|turn(?:s|ed|ing)?) \d{1,3}\b|\b\d{1,3}[ -]years?\b|\b(?:years?|months?|weeks?)[ -]old\b|\bborn\b|\baged?\b/
+      /(?:\b(?:is|am|are|was|turn(?:s|ed|ing)?)|['’](?:m|s|re)) \d{1,3}\b|\b\d{1,3}[ -]years?\b|\b(?:years?|months?|weeks?)[ -]old\b|\bborn\b|\baged?\b/
     ),
     question: "How old is Rex?",
     example: "Rex is a four year old greyhound.",
@@ -189,8 +179,9 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
   },
   {
     name: "amount",
-    asked: /\bhow (?:many|much|tall|far|big|large|heavy|hot|fast)\b/,
-    held: matches(new RegExp(`\\b${NUMBER}\\b|\\bha(?:s|ve) an? `, "i")),
+    asked:
+      /\bhow (?:many|much|tall|far|big|large|heavy|hot|fast)\b|\bwhat (?:do|does|did|will) [^?]*\b(?:cost|earn|pay|charge)\b|\bwhat(?:'s| is| was|'re| are)? [^?]*\b(?:rent|salary|fee|deposit|budget|mortgage|wage|bill|price|cost)\b/,
+    held: ({ text }) => AMOUNT.test(withoutDates(text)),
     question: "How many cats does Ann have?",
     example: "I have two cats.",
     counterexample: "My cats are lovely."
@@ -218,6 +209,32 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
     question: "What colour is the kitchen?",
     example: "We painted the kitchen teal.",
     counterexample: "We painted the kitchen."
+  },
+  {
+    name: "make",
+    asked: /\b(?:what|which) (?:brand|make|model)\b|\b(?:brand|make|model) (?:of|is|was)\b/,
+    held: matches(/\b(?:brand|make|model)\b|\b(?:an?|my|our|his|her|their|the)(?: \p{Ll}+)? \p{Lu}\p{Ll}+/u),
+    question: "What brand is Ann's bike?",
+    example: "I bought an old Raleigh.",
+    counterexample: "I sold my bike to Max."
+  },
+  {
+    name: "breed",
+    asked: /\b(?:what|which) (?:\p{L}+ )?breed\b|\bbreed\b/u,
+    held: matches(
+      /\bbreed\b|(?:\b(?:is|was|are)|['’]s) an? |\ban? [\p{L}-]+(?:hound|doodle|poo|[dt]or|ian|ese|mix)\b/u
+    ),
+    question: "What breed is Rex?",
+    example: "Rex is a beagle.",
+    counterexample: "Rex sleeps all day."
+  },
+  {
+    name: "surname",
+    asked: /\bwhat(?:'s| is| was)? [^?]*?\b(?:surname|last name|family name|full name)\b/,
+    held: matches(/\p{Lu}\p{Ll}+ \p{Lu}\p{Ll}+|\b(?:surname|last name)\b/u),
+    question: "What is Ann's last name?",
+    example: "I met Ann Miller.",
+    counterexample: "I met Ann."
   },
   {
     name: "name",

@@ -5,8 +5,9 @@
  * Runs on the event loop: a few milliseconds at the bounds of `readQuotes`. Deterministic.
  */
 import { dateText } from "./DateText.ts"
-import { groundedChances, isGrounded, type Quote, readQuotes } from "./GroundedGate.ts"
+import { isGrounded, type Quote, readQuotes, type Weighed, weighQuotes } from "./GroundedGate.ts"
 import type { MemoryStatement } from "./MemoryStatement.ts"
+import { withNewerAnswers } from "./NewerAnswer.ts"
 import { withNewestValues } from "./SlotValue.ts"
 import { type Question, readQuestion } from "./Question.ts"
 import { hasWrittenDate, onlySpokenDate, withResolvedDates } from "./SpokenDate.ts"
@@ -31,18 +32,17 @@ export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evide
 }
 
 /** A quote, and how sure it is that it answers. */
-export interface GroundedQuote extends Quote {
-  readonly chance: number
-}
+export interface GroundedQuote extends Quote, Weighed {}
 
 /** Those that pass the gate, surest first; of the values of one slot the newest alone. */
 export const groundedQuotes = (asked: Question, evidence: ReadonlyArray<Evidence>): ReadonlyArray<GroundedQuote> => {
   const quotes = readQuotes(asked, evidence)
-  const chances = groundedChances(asked, quotes)
-  return withNewestValues(
-    quotes.map((quote, at) => ({ ...quote, chance: chances[at]! })),
+  const weighed = weighQuotes(asked, quotes)
+  const newest = withNewestValues(
+    quotes.map((quote, at) => ({ ...quote, ...weighed[at]! })),
     asked.isOfPast
   )
+  return withNewerAnswers(asked, newest)
     .filter(({ chance, statement }) => isGrounded(statement, chance))
     .toSorted((left, right) => right.chance - left.chance || right.memory.createdAt - left.memory.createdAt)
 }

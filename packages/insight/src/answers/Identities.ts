@@ -38,9 +38,10 @@ export const readIdentities = (statements: ReadonlyArray<MemoryStatement>): Iden
     const [key] = speaker === undefined ? tokenize(subject ?? "") : []
     if (key !== undefined) subjects.set(key, (subjects.get(key) ?? 0) + 1)
   }
-  // If no memory names the user: the subject of most memories.
+  // If no memory names the user: the subject of most memories, but of a chat it is who speaks.
+  const isOfChat = statements.some(({ speaker }) => speaker !== undefined)
   const [most] = [...subjects].sort((left, right) => right[1] - left[1])
-  if (user.size === 1 && most !== undefined && !subjects.has("user")) user.add(most[0])
+  if (user.size === 1 && !isOfChat && most !== undefined && !subjects.has("user")) user.add(most[0])
   return { user, speakers, byRelation }
 }
 

@@ -6,8 +6,9 @@
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
-import { partAsked, type PartName } from "./AnswerPart.ts"
+import { partAsked } from "./AnswerPart.ts"
 import { openFormOf, type OpenForm } from "./OpenQuestion.ts"
+import type { PartName } from "./PartName.ts"
 import { plainText } from "./PlainText.ts"
 import { slotAsked } from "./SlotValue.ts"
 
@@ -17,6 +18,8 @@ export interface Question {
   readonly open: OpenForm | undefined
   /** Stems of its content words; at least one unless the question has no words. */
   readonly terms: ReadonlyArray<string>
+  /** Those that say what it is about: without "cost" in "how much does it cost?". As many as `terms` where none is left. */
+  readonly topic: ReadonlyArray<string>
   /** Names in it, each as its stems: an answer must be about all of them. */
   readonly names: ReadonlyArray<ReadonlyArray<string>>
   /** Words in the position of the subject ("does *Rex* eat"): a statement must contain one of them. */
@@ -35,9 +38,32 @@ export interface Question {
   readonly isOfPast: boolean
   /** "When did": what is still to come is no answer. */
   readonly isWhenDone: boolean
+  /** "When is", "when do I": the day on which something was said is no answer. */
+  readonly isWhenDue: boolean
+  /** "What did you suggest?": asks for the assistant's own words. */
+  readonly isOfAssistant: boolean
+  /** Stems of whose attribute it asks for: "my sister's job". */
+  readonly relatives: ReadonlyArray<string>
+  /** Stems of what the asker calls their own: "my new dentist". */
+  readonly owned: ReadonlyArray<string>
+
+  readonly counted: ReadonlyArray<string>
 }
 
 const QUESTION_LENGTH_MAX = 2_000
+
+/** Say which of several things is meant, and nothing of the thing. */
+const ages: ReadonlySet<string> = new Set(tokenize("new old current next last first"))
+
+/** Words that ask for a part, so that an answer seldom has them. */
+const partWords: Partial<Readonly<Record<PartName, ReadonlySet<string>>>> = {
+  amount: new Set(tokenize("cost costs price pay paid worth expensive charge spend earn get amount sum")),
+  duration: new Set(tokenize("take takes took taking last lasts lasted stay staying")),
+  age: new Set(tokenize("old age")),
+  name: new Set(tokenize("name named call called")),
+  date: new Set(tokenize("happen appointment date due")),
+  place: new Set(tokenize("located place"))
+}
 
 export const readQuestion = (raw: string): Question => {
   const text = plainText(raw, QUESTION_LENGTH_MAX)
@@ -53,11 +79,14 @@ export const readQuestion = (raw: string): Question => {
     (term) => !fillers.has(term) && !stopWords.has(term) && !(isOfAsker && term === "user")
   )
   const asked = [...telling, ...liked]
+  const askedFor = partWords[part]
+  const topic = asked.filter((term) => askedFor?.has(term) !== true && !ages.has(term))
   return {
     part,
     open: openFormOf(lower),
     // "Who am I?" has no content word and asks for the name.
     terms: asked.length > 0 ? asked : isOfAsker ? tokenize("name") : queryTerms(text),
+    topic: topic.length > 0 ? topic : asked,
     names,
     focus,
     years: lower.match(/\b(?:19|20)\d\d\b/g) ?? [],
@@ -66,7 +95,16 @@ export const readQuestion = (raw: string): Question => {
     liking,
     isOfAsker,
     isOfPast: PAST.test(lower),
-    isWhenDone: part === "date" && /\bwhen (?:did|was|were|has|had)\b/.test(lower)
+    isWhenDone: part === "date" && /\bwhen (?:did|was|were|has|had)\b/.test(lower),
+    isWhenDue: part === "date" && !/\b(?:did|was|were|has|have|had)\b/.test(lower),
+    isOfAssistant: /\b(?:you|your|yours|assistant)\b(?! (?:know|remember|tell))/.test(lower),
+    relatives: [...lower.matchAll(/\b(?:my|our) (?:[\p{L}-]+ )?([\p{L}-]+)'s\b/gu)].flatMap(([, word = ""]) =>
+      tokenize(word)
+    ),
+    owned: [...lower.matchAll(/\b(?:my|our) ([\p{L}-]+)(?:'s)?(?: ([\p{L}-]+))?/gu)].flatMap(([, one = "", two = ""]) =>
+      tokenize(`${one} ${two}`).filter((term) => asked.includes(term))
+    ),
+    counted: tokenize(/\bhow many ((?:[\p{L}-]+ ){1,2})/u.exec(lower)?.[1] ?? "").filter((term) => !stopWords.has(term))
   }
 }
 
