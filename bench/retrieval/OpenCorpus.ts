@@ -77,7 +77,13 @@ export const openCorpus = (corpus: Corpus): OpenCorpus => {
     const asked = { ...traits, speaker: namedSpeaker(traits, speakers) }
     return {
       candidates,
-      query: { scoreBound: weighted.scoreBound, termCount: terms.length, modelId: dense?.modelId, asked }
+      query: {
+        scoreBound: weighted.scoreBound,
+        termCount: terms.length,
+        modelId: dense?.modelId,
+        documents: corpus.memories.length,
+        asked
+      }
     }
   }
   return { corpus, ask }

@@ -62,8 +62,6 @@ export const readUpdateCases = (part: UpdatePart): ReadonlyArray<UpdateCase> => 
   ]
 }
 
-export const readFillers = (part: UpdatePart): ReadonlyArray<readonly [string, string]> => readWritten(part).fillers
-
 const readWritten = (part: UpdatePart): Written =>
   JSON.parse(
     readFileSync(join(import.meta.dirname, "..", "..", "test", "vectors", "recall", `updates-${part}.json`), "utf8")
@@ -119,3 +117,40 @@ export const chatCorpus = (
   }))
   return { name, speakers, memories, questions }
 }
+
+/** Everyday chats of 60 messages with what is said in a quarter of the updates; questions: theirs, then foreign ones. */
+export const mixedChats = (part: UpdatePart): ReadonlyArray<MixedChat> => {
+  const { fillers, updates } = readWritten(part)
+  const cases = updates.filter(({ by }) => by === undefined)
+  return Array.from({ length: quarters }, (_, quarter) => {
+    const own = cases.filter((__, at) => at % quarters === quarter)
+    const said = [0, 1].flatMap((state) => own.map(({ said: states }, at) => ({ at, text: String(states.at(-state)) })))
+    const turns: Array<Omit<ChatTurn, "session" | "when">> = []
+    const evidence = own.map(() => new Set<number>())
+    const pairs = Math.round((mixedSize - said.length) / 2)
+    for (let pair = 0; pair < pairs; pair++) {
+      const [asks, answers] = fillers[(quarter * 11 + pair) % fillers.length]!
+      turns.push({ role: "user", name: undefined, text: asks }, { role: "assistant", name: undefined, text: answers })
+      for (const [number, { at, text }] of said.entries()) {
+        if (Math.floor(((number + 0.5) * pairs) / said.length) !== pair) continue
+        evidence[at]!.add(turns.length)
+        turns.push({ role: "user", name: undefined, text })
+      }
+    }
+    const foreign = cases.filter((one, at) => at % quarters === (quarter + 1) % quarters && !own.includes(one))
+    const questions = own.map(({ question: text }, at) => ({ text, evidence: evidence[at]!, isAdversarial: false }))
+    return {
+      corpus: chatCorpus(`${part} ${quarter}`, turns, questions),
+      foreign: foreign.map(({ question }) => question)
+    }
+  })
+}
+
+export interface MixedChat {
+  readonly corpus: Corpus
+  /** Questions that have no answer in it. */
+  readonly foreign: ReadonlyArray<string>
+}
+
+const quarters = 4
+const mixedSize = 60

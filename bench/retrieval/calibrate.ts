@@ -5,7 +5,7 @@
  * and by words alone.
  * `node bench/retrieval/calibrate.ts --data DIR [--models DIR] [--model ID]`
  */
-import { calibrationOf, traitNames } from "@muniment/engine/ranking/Calibration"
+import { calibrationOf, standoutUnknown, traitNames } from "@muniment/engine/ranking/Calibration"
 import type { Evidence } from "@muniment/engine/ranking/Evidence"
 import { fuse } from "@muniment/engine/ranking/Fusion"
 import { askedOf, scoreAll } from "./Asked.ts"
@@ -60,6 +60,9 @@ const featuresOf = (values: Evidence): Readonly<Record<string, number>> => ({
   words: values.words,
   bound: values.bound,
   matched: values.matched,
+  standout: Math.max(0, values.standout ?? standoutUnknown),
+  size: values.size,
+  self: values.self,
   ...Object.fromEntries(traitNames.map((name) => [name, values[name]]))
 })
 

@@ -189,7 +189,7 @@ describe("a snapshot", () => {
           NamespaceHost.use((host) =>
             host.read(key, (reader, now) =>
               reader.candidates(
-                { terms: [], idf: [], averageLength: 1, scoreBound: 0 },
+                { terms: [], idf: [], documents: 0, averageLength: 1, scoreBound: 0 },
                 new Map([[model, axisVector(5).values]]),
                 {},
                 now

@@ -154,7 +154,7 @@ describe("a message", () => {
     const data = { role: "user", name: "Ann", text: "I moved to Rome" }
     const found = Effect.gen(function* () {
       const host = yield* NamespaceHost
-      const query = { terms: ["rome"], idf: [1], averageLength: 1, scoreBound: 2 }
+      const query = { terms: ["rome"], idf: [1], documents: 1, averageLength: 1, scoreBound: 2 }
       const { candidates } = yield* host.read(key, (reader, now) => reader.candidates(query, new Map(), {}, now))
       const speakers = yield* host.read(key, (reader, now) => reader.speakers({ subjectId: "s" }, now, () => true))
       return { speakers, candidates: candidates.map(({ eventAt, message }) => ({ eventAt, message })) }

@@ -56,7 +56,7 @@ const search = (
       return { id, createdAt, cosine, lexicalScore: score, matchedTerms }
     })
   })
-  const fusion = { scoreBound: query.scoreBound, termCount: terms.length, modelId }
+  const fusion = { scoreBound: query.scoreBound, termCount: terms.length, modelId, documents: query.documents }
   return fuse(candidates, fusion, { limit: 20 }).map(({ candidate, ...ranked }) => ({ ...ranked, id: candidate.id }))
 }
 

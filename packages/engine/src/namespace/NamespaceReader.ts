@@ -12,7 +12,7 @@ import { SearchCandidate, type FoundPassage } from "./SearchCandidate.ts"
 import type { MemoryTable } from "./table/MemoryTable.ts"
 import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
-import { isMatching, newerFirst, rank } from "../ranking/Fusion.ts"
+import { cosinesOf, isMatching, newerFirst, rank, type FoundCosines } from "../ranking/Fusion.ts"
 import type { LexicalScores } from "../ranking/LexicalIndex.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import { cutsOf } from "../text/Passages.ts"
@@ -114,6 +114,17 @@ export class NamespaceReader {
     return { candidates, plans }
   }
 
+  /** What relevance reads of all visible memories; for `countMatching`. */
+  cosines(
+    query: WeightedQuery,
+    fusion: ScoredQuery,
+    queryVectors: QueryVectors,
+    filter: MemoryFilter,
+    nowMillis: number
+  ): FoundCosines {
+    return cosinesOf(this.#visible(query, queryVectors, filter, nowMillis), fusion)
+  }
+
   /** Number of visible memories that match, candidates or not; for attestations. */
   countMatching(
     query: WeightedQuery,
@@ -122,14 +133,19 @@ export class NamespaceReader {
     filter: MemoryFilter,
     nowMillis: number
   ): number {
+    const matching = this.#visible(query, queryVectors, filter, nowMillis).filter((candidate) =>
+      isMatching(rank(candidate, fusion))
+    )
+    return new Set(matching.map(({ id }) => id)).size
+  }
+
+  /** All visible memories as candidates. */
+  #visible(query: WeightedQuery, queryVectors: QueryVectors, filter: MemoryFilter, nowMillis: number) {
     const allowed = this.#at(nowMillis).searchable(filter)
     const scores = this.#state.lexical.score(query, allowed)
     const slots: Array<number> = []
     allowed.forEach((slot) => slots.push(slot))
-    const matching = this.#candidates(slots, this.#cosines(slots, queryVectors), scores, queryVectors).filter(
-      (candidate) => isMatching(rank(candidate, fusion))
-    )
-    return new Set(matching.map(({ id }) => id)).size
+    return this.#candidates(slots, this.#cosines(slots, queryVectors), scores, queryVectors)
   }
 
   /** The first `limit` places after `after`, and the number of memories that match the filter. */

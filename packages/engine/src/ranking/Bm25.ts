@@ -23,6 +23,8 @@ export interface WeightedQuery {
   readonly terms: ReadonlyArray<string>
   readonly idf: ReadonlyArray<number>
   readonly averageLength: number
+  /** Visible documents. */
+  readonly documents: number
   /** Upper bound of a document's score: every term saturated. 0 only for a query without terms. */
   readonly scoreBound: number
 }
@@ -60,6 +62,7 @@ export const weighQuery = (terms: ReadonlyArray<string>, statistics: TermStatist
   return {
     terms,
     idf,
+    documents,
     averageLength: totalLength > 0 ? totalLength / documents : 1,
     scoreBound: idf.reduce((sum, weight) => sum + weight * (K1 + 1), 0)
   }

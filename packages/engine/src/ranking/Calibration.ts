@@ -10,23 +10,34 @@
 export const traitNames = ["states", "onlyAsks", "speaks", "inRange", "nearRange"] as const
 export type TraitName = (typeof traitNames)[number]
 
+/** Weights of the log-odds of being evidence. */
+export interface EvidenceWeights extends Readonly<Partial<Record<TraitName, number>>> {
+  readonly cosine: number
+  /** Of `words * ln(1 + bound) / 3`: how much of the query was found, times how much it asked for. */
+  readonly coverage: number
+  readonly words: number
+  /** Of `ln(1 + bound)`. */
+  readonly bound: number
+  /** Of the share of the query's terms that occur. */
+  readonly matched: number
+  /** Of how many standard deviations the cosine is above the mean of the best, at least 0. */
+  readonly standout?: number
+  /** Of the natural logarithm of the number of visible memories. */
+  readonly size?: number
+  /** Said by the user, and asked with I or my. */
+  readonly self?: number
+  readonly intercept: number
+}
+
 export interface Calibration {
   readonly score: Readonly<Record<TraitName, number>> & {
     readonly cosine: number
     readonly slope: number
     readonly intercept: number
   }
-  readonly evidence: Readonly<Partial<Record<TraitName, number>>> & {
-    readonly cosine: number
-    /** Of `words * ln(1 + bound) / 3`: how much of the query was found, times how much it asked for. */
-    readonly coverage: number
-    readonly words: number
-    /** Of `ln(1 + bound)`. */
-    readonly bound: number
-    /** Of the share of the query's terms that occur. */
-    readonly matched: number
-    readonly intercept: number
-  }
+  readonly evidence: EvidenceWeights
+  /** In place of `evidence` for the gate of answers, which was fitted with them; absent: the same. */
+  readonly answerable?: EvidenceWeights
   /** In place of `evidence` where no visible memory has a word of the query; absent without a cosine. */
   readonly meaning?: {
     readonly cosine: number
@@ -34,7 +45,7 @@ export interface Calibration {
     readonly standout: number
     readonly intercept: number
   }
-  /** Whether relevance never exceeds what the score alone says. */
+  /** Whether relevance of a long message never exceeds what its score alone says. */
   readonly isCapped: boolean
 }
 
@@ -51,6 +62,21 @@ const besideMessages = 0.75
 const message: Calibration = {
   score: { ...messageScore, cosine: 3.2, slope: 5.16, intercept: -18.5 },
   evidence: {
+    cosine: 10.25,
+    coverage: 7.26,
+    words: -2.23,
+    bound: -0.56,
+    matched: 0.52,
+    standout: 0.79,
+    size: -0.25,
+    self: 1.9,
+    states: 1.13,
+    onlyAsks: -2.13,
+    speaks: 0.61,
+    inRange: 0.41,
+    intercept: -12.65
+  },
+  answerable: {
     cosine: 21.1,
     coverage: 6.24,
     words: -1.32,
@@ -94,6 +120,11 @@ const memoryByWords: Calibration = {
   evidence: { cosine: 0, coverage: 8.18, words: -1.47, bound: 0.95, matched: 3.11, intercept: -9.98 },
   isCapped: false
 }
+
+/** Numbers of memories that the constants were fitted on; beyond them, the nearer end counts. */
+export const sizeRange = { least: 20, most: 700 } as const
+/** Stands for a standout that is not known, as among fewer than ten memories. */
+export const standoutUnknown = 1.5
 
 export const calibrationOf = (isMessage: boolean, hasCosine: boolean): Calibration =>
   isMessage ? (hasCosine ? message : messageByWords) : hasCosine ? memory : memoryByWords

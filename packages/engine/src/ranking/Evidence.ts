@@ -3,7 +3,16 @@
  * the statistics of the visible memories alone, so scores are comparable between queries and namespaces.
  */
 import { dayMillis } from "@muniment/domain/CalendarDay"
-import { calibrationOf, cosineScaleOf, traitNames, type Calibration, type TraitName } from "./Calibration.ts"
+import {
+  calibrationOf,
+  cosineScaleOf,
+  sizeRange,
+  standoutUnknown,
+  traitNames,
+  type Calibration,
+  type EvidenceWeights,
+  type TraitName
+} from "./Calibration.ts"
 import type { TimeRange } from "./QuestionDates.ts"
 import { messageTraits } from "../text/MessageText.ts"
 
@@ -42,8 +51,12 @@ export interface ScoredQuery {
   /** Model of the query's vector; undefined for a search by words alone. */
   readonly modelId: string | undefined
   readonly asked?: AskedTraits | undefined
-  /** Given where no visible memory has a word of the query. */
+  /** Visible memories; absent: as many as the constants were fitted on at most. */
+  readonly documents?: number | undefined
+  /** Absent where too few cosines are known. */
   readonly cosines?: CosineSpread | undefined
+  /** Whether a visible memory has a word of the query; absent: one has. */
+  readonly hasWords?: boolean | undefined
 }
 
 /** Cosines of the best by meaning, on the scale of `cosineScaleOf`. */
@@ -59,8 +72,16 @@ export interface Evidence extends Readonly<Record<TraitName, number>> {
   readonly words: number
   /** On the scale of `cosineScaleOf`; 0 without a vector. */
   readonly cosine: number
-  /** Standard deviations above the mean of the best by meaning; undefined where words tell more. */
+  /** Standard deviations above the mean of the best by meaning; undefined where that is not known. */
   readonly standout: number | undefined
+  /** Whether a visible memory has a word of the query. */
+  readonly hasWords: boolean
+  /** Natural logarithm of the number of visible memories, within `sizeRange`. */
+  readonly size: number
+  /** 1 if the user said it and the question says I or my, and names nobody; else 0. */
+  readonly self: number
+  /** Whether relevance never exceeds what the score alone says. */
+  readonly isCapped: boolean
   /** Natural logarithm of 1 + the greatest possible lexical score. */
   readonly bound: number
   /** Share of the query's terms that occur, 0..1. */
@@ -82,8 +103,14 @@ export const evidenceOf = (candidate: ScoredCandidate, query: ScoredQuery): Evid
     asked.ranges.some(({ from, to }) => eventAt >= from - before * dayMillis && eventAt < to + after * dayMillis)
       ? 1
       : 0
+  const calibration = calibrationOf(message !== undefined, cosine !== undefined)
   return {
-    calibration: calibrationOf(message !== undefined, cosine !== undefined),
+    calibration,
+    isCapped: calibration.isCapped && (traits & messageTraits.isShort) === 0,
+    hasWords: query.hasWords ?? true,
+    self:
+      asked?.isFirstPerson === true && asked.speaker === undefined && (traits & messageTraits.isByUser) !== 0 ? 1 : 0,
+    size: Math.log(Math.min(sizeRange.most, Math.max(sizeRange.least, query.documents ?? sizeRange.most))),
     words: scoreBound > 0 ? Math.min(1, candidate.lexicalScore / scoreBound) : 0,
     cosine: cosine ?? 0,
     standout: cosine === undefined || cosines === undefined ? undefined : (cosine - cosines.mean) / cosines.deviation,
@@ -119,21 +146,36 @@ export const orderOf = ({ calibration: { score }, ...values }: Evidence): number
 
 /** Probability of being evidence for an answer, 0..1. */
 export const relevanceOf = (evidence: Evidence): number => {
-  const { calibration, ...values } = evidence
-  const { meaning } = calibration
-  if (values.standout !== undefined && meaning !== undefined) {
-    return logistic(meaning.intercept + meaning.cosine * values.cosine + meaning.standout * values.standout)
+  const { meaning, evidence: weights } = evidence.calibration
+  if (!evidence.hasWords && evidence.standout !== undefined && meaning !== undefined) {
+    return logistic(meaning.intercept + meaning.cosine * evidence.cosine + meaning.standout * evidence.standout)
   }
-  const { bound, cosine, coverage, intercept, matched, words } = calibration.evidence
-  const logOdds =
+  const logOdds = logOddsOf(evidence, weights)
+  return logistic(evidence.isCapped ? Math.min(logOdds, orderOf(evidence)) : logOdds)
+}
+
+/** The same as the gate of answers was fitted with it, on long chats: more cautious on short ones. */
+export const answerableOf = (evidence: Evidence): number => {
+  const { answerable, isCapped } = evidence.calibration
+  if (answerable === undefined || (!evidence.hasWords && evidence.standout !== undefined)) return relevanceOf(evidence)
+  const logOdds = logOddsOf(evidence, answerable)
+  return logistic(isCapped ? Math.min(logOdds, orderOf(evidence)) : logOdds)
+}
+
+const logOddsOf = (values: Evidence, weights: EvidenceWeights): number => {
+  const { bound, cosine, coverage, intercept, matched, self = 0, size = 0, standout = 0, words } = weights
+  return (
     intercept +
     cosine * values.cosine +
     (coverage * values.words * values.bound) / 3 +
     words * values.words +
     bound * values.bound +
     matched * values.matched +
-    traitSum(values, calibration.evidence)
-  return logistic(calibration.isCapped ? Math.min(logOdds, orderOf(evidence)) : logOdds)
+    standout * Math.max(0, values.standout ?? standoutUnknown) +
+    size * values.size +
+    self * values.self +
+    traitSum(values, weights)
+  )
 }
 
 const logistic = (logOdds: number): number => 1 / (1 + Math.exp(-logOdds))

@@ -1,8 +1,8 @@
 /**
  * One ranking from the candidates of all namespaces: cut to the best by words and the best by meaning, score, sort,
- * cut to the limit. Absolute fusion: score and relevance of a candidate depend on itself, the query and the statistics
- * of the visible memories, not on other candidates. So relevance is comparable between queries. One exception: where
- * no visible memory has a word of the query, relevance is how far a cosine stands out among the best by meaning.
+ * cut to the limit. Absolute fusion: the score of a candidate depends on itself, the query and the statistics of the
+ * visible memories, not on other candidates; its relevance also on how far its cosine stands out among the best by
+ * meaning. Both are comparable between queries.
  */
 import { Limits } from "@muniment/domain/Limits"
 import type { Passage } from "../text/Passages.ts"
@@ -43,7 +43,7 @@ export const fuse = <C extends Candidate>(
   query: ScoredQuery,
   { candidatesMax = Limits.searchCandidatesMax, limit, minRelevance = 0 }: Page
 ): ReadonlyArray<Ranked<C>> => {
-  const asked = { ...query, cosines: cosineSpread(candidates, query) }
+  const asked = withCosines(query, [cosinesOf(candidates, query)])
   const memories = bestOfEach(shortlist(candidates, query, candidatesMax).map((candidate) => rank(candidate, asked)))
   return first(
     minRelevance > 0 ? memories.filter(({ relevance }) => relevance >= minRelevance) : memories,
@@ -56,12 +56,31 @@ export const fuse = <C extends Candidate>(
 const spreadMax = 50
 const spreadMin = 10
 
-/** Undefined where a word of the query was found, or too few cosines are known. */
-const cosineSpread = (candidates: ReadonlyArray<Candidate>, query: ScoredQuery): CosineSpread | undefined => {
-  if (candidates.some(({ matchedTerms }) => matchedTerms > 0)) return undefined
-  const cosines = Float64Array.from(candidates.flatMap((candidate) => comparableCosine(candidate, query) ?? []))
+/** What relevance reads of all candidates of a namespace, or of some. */
+export interface FoundCosines {
+  /** The best by meaning, on the scale of `cosineScaleOf`, ascending. */
+  readonly best: Float64Array
+  readonly hasWords: boolean
+}
+
+export const cosinesOf = (candidates: ReadonlyArray<ScoredCandidate>, query: ScoredQuery): FoundCosines => ({
+  best: Float64Array.from(candidates.flatMap((candidate) => comparableCosine(candidate, query) ?? []))
+    .sort()
+    .slice(-spreadMax),
+  hasWords: candidates.some(({ matchedTerms }) => matchedTerms > 0)
+})
+
+/** The query with what was found in all namespaces together. */
+export const withCosines = (query: ScoredQuery, found: ReadonlyArray<FoundCosines>): ScoredQuery => ({
+  ...query,
+  cosines: spreadOf(Float64Array.from(found.flatMap(({ best }) => [...best])).sort()),
+  hasWords: found.some(({ hasWords }) => hasWords)
+})
+
+/** Of cosines in ascending order; undefined for too few, or equal ones. */
+const spreadOf = (cosines: Float64Array): CosineSpread | undefined => {
   if (cosines.length < spreadMin) return undefined
-  const best = cosines.sort().subarray(-spreadMax)
+  const best = cosines.subarray(-spreadMax)
   const mean = best.reduce((sum, cosine) => sum + cosine, 0) / best.length
   const deviation = Math.sqrt(best.reduce((sum, cosine) => sum + (cosine - mean) ** 2, 0) / best.length)
   return deviation > 0 ? { mean, deviation } : undefined
@@ -101,7 +120,7 @@ const shortlist = <C extends Candidate>(
   ]
 }
 
-/** One candidate alone; `fuse` gives the same where a word of the query was found. */
+/** One candidate alone; `fuse` gives the same of a query with the cosines of all. */
 export const rank = <C extends Candidate>(candidate: C, query: ScoredQuery): Ranked<C> => {
   const evidence = evidenceOf(candidate, query)
   return {

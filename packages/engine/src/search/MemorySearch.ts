@@ -14,7 +14,7 @@ import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
 import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import { NEWER_FIRST_HITS } from "../ranking/NewerFirst.ts"
-import { fuse, newerFirst, type Ranked } from "../ranking/Fusion.ts"
+import { fuse, newerFirst, withCosines, type Ranked } from "../ranking/Fusion.ts"
 import { mayName, namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/QuestionTraits.ts"
 import { presentFirst } from "./presentFirst.ts"
 import { lookAtAll, vectorsAt, versionsAt } from "./readNamespaces.ts"
@@ -149,8 +149,12 @@ const countMatching = Effect.fn("MemorySearch.countMatching")(function* (
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
   const { fusion, weighted } = yield* weigh(host, namespaces, query, nowMillis)
+  const found = yield* lookAtAll(host, namespaces, (reader, _now, key) =>
+    reader.cosines(weighted, fusion, query.vectors, filterFor(query, key), nowMillis)
+  )
+  const asked = withCosines(fusion, found)
   const counts = yield* lookAtAll(host, namespaces, (reader, _now, key) =>
-    reader.countMatching(weighted, fusion, query.vectors, filterFor(query, key), nowMillis)
+    reader.countMatching(weighted, asked, query.vectors, filterFor(query, key), nowMillis)
   )
   return counts.reduce((sum, count) => sum + count, 0)
 })
@@ -217,6 +221,7 @@ const fusionOf = (
 ): ScoredQuery => ({
   scoreBound: weighted.scoreBound,
   termCount: weighted.terms.length,
+  documents: weighted.documents,
   modelId: [...vectors.keys()][0],
   asked: { speaker, isFirstPerson, ranges }
 })

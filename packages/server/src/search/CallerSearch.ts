@@ -13,6 +13,7 @@ import { InvalidRequest, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { SearchHit } from "@muniment/domain/Memory"
 import type { IndexExplanation, SearchResult } from "@muniment/domain/SearchResult"
+import { answerableOf } from "@muniment/engine/ranking/Evidence"
 import { type MemoryHit, MemorySearch } from "@muniment/engine/search/MemorySearch"
 import type { NamespacePlan } from "@muniment/engine/namespace/NamespaceReader"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
@@ -179,13 +180,13 @@ const answer = Effect.fnUntraced(function* (
   const written = yield* parts.writer.write({
     account: caller.account.id,
     question: text,
-    evidence: hits.map(({ memory: { createdAt, data, id, kind, when }, ranked: { candidate, relevance } }) => ({
+    evidence: hits.map(({ memory: { createdAt, data, id, kind, when }, ranked: { candidate, evidence } }) => ({
       id,
       kind,
       data,
       when,
       createdAt,
-      relevance,
+      relevance: answerableOf(evidence),
       passage: candidate.passage
     }))
   })

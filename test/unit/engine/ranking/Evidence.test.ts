@@ -2,11 +2,13 @@
 import { describe, expect, it } from "vitest"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import {
+  answerableOf,
   evidenceOf,
   orderOf,
   relevanceOf,
   type AskedTraits,
-  type ScoredCandidate
+  type ScoredCandidate,
+  type ScoredQuery
 } from "@muniment/engine/ranking/Evidence"
 import { explainedTerms } from "@muniment/engine/ranking/Explanation"
 import { messageTraits } from "@muniment/engine/text/MessageText"
@@ -72,7 +74,12 @@ describe("the score of another memory", () => {
 })
 
 describe("relevance", () => {
-  it("of a message never exceeds what its score alone says", () => {
+  it("of a long message never exceeds what its score alone says; of a short one it may", () => {
+    const chat = message({ lexicalScore: 16, matchedTerms: 3 }, "Ann", messageTraits.isByUser | messageTraits.isShort)
+    const asked = { ...query({ isFirstPerson: true }), documents: 60, cosines: { mean: 0.8, deviation: 0.01 } }
+    const said = evidenceOf(chat, asked)
+    expect(relevanceOf(said)).toBeGreaterThan(1 / (1 + Math.exp(-orderOf(said))))
+    expect(answerableOf(said)).toBeLessThanOrEqual(1 / (1 + Math.exp(-orderOf(said))))
     for (const words of [0, 4, 12, 20])
       for (const cosine of [0.7, 0.8, 0.86, 0.92]) {
         const evidence = evidenceOf(message({ lexicalScore: words, matchedTerms: words / 8, cosine }), query())
@@ -89,6 +96,18 @@ describe("relevance", () => {
         )
       )
     expect(found(40, 4)).toBeGreaterThan(found(10, 1))
+  })
+
+  it("of a message rises where its cosine stands out, and where few memories are visible", () => {
+    const asked = (given: Partial<ScoredQuery>) =>
+      relevanceOf(evidenceOf(message({}, "Ann", messageTraits.isShort), { ...query(), documents: 60, ...given }))
+    const spread = (mean: number) => ({ cosines: { mean, deviation: 0.01 } })
+    expect(asked(spread(0.81))).toBeGreaterThan(asked(spread(0.83)))
+    expect(asked(spread(0.85))).toBe(asked(spread(0.9)))
+    expect(asked({ documents: 60 })).toBeGreaterThan(asked({ documents: 600 }))
+    expect(asked({ asked: { ...nobody, isFirstPerson: true } })).toBe(asked({}))
+    expect(asked({ documents: 3 })).toBe(asked({ documents: 20 }))
+    expect(asked({ documents: 1e6 })).toBe(asked({ documents: 700 }))
   })
 
   it("is judged by words alone where there is no vector", () => {
