@@ -108,7 +108,8 @@ const relativeAside = (words: ReadonlyArray<Word>, subject: Subject): ReadonlyAr
 /** `am Hana, 29, a dentist from Brno`: three predicates of one verb. */
 const copulaList = (words: ReadonlyArray<Word>): ReadonlyArray<ReadonlyArray<Word>> => {
   const verb = words[0]
-  if (verb === undefined || !/^(?:am|is|are)$/.test(verb.lower)) return [words]
+  if (verb === undefined || !/^(?:am|is|are)$/.test(verb.lower) || words[1]?.lower.endsWith("ing") === true)
+    return [words]
   const parts: Array<Array<Word>> = [[]]
   for (const [index, word] of words.entries()) {
     const isBreak =

@@ -25,8 +25,11 @@ const hint = oneOf(correctionHints, { before: String.raw`\b`, after: String.raw`
 export const correctionsIn = (statement: string): ReadonlyArray<Correction> => {
   const text = statement.trim().replace(/[\s,;.!)]+$/, "")
   if (!hint.test(text)) return []
+  // `..., which is good`
+  const [head = text] = text.split(/, (?!not\b|but\b)| which /)
   return rows.flatMap(({ says, type }): ReadonlyArray<Correction> => {
-    const { day, noun, now, was } = says.exec(text)?.groups ?? {}
+    const found = (type === "meant" ? null : says.exec(head)) ?? says.exec(text)
+    const { day, noun, now, was } = found?.groups ?? {}
     return day === undefined && noun === undefined && now === undefined ? [] : [{ type, noun, was, now: day ?? now }]
   })
 }

@@ -94,7 +94,9 @@ export const occasionIn = (
   const [statement = ""] = text.split(/, (?=(?:I|we|they|he|she|it) )/)
   if (!isAhead || habit.test(statement) || statement.split(" ").length > occasionWordsMax) return undefined
   if (!happening.test(statement) && !fragment.test(statement)) return undefined
-  const own = known.filter((date) => statement.includes(date.text))
+  const spoken = known.filter((date) => statement.includes(date.text))
+  // `Saturday dinner is now on Sunday`
+  const own = / (?:is|are) now /.test(statement) ? spoken.slice(-1) : spoken
   // `Friday night's game was nice`: nothing that is to come.
   if (own.some(({ text: day }) => statement.includes(`${day}'s`)) || /\b(?:was|were)\b/.test(statement))
     return undefined

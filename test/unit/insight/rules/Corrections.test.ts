@@ -40,6 +40,11 @@ const corrected: ReadonlyArray<readonly [string, string, string]> = [
     "user @ 2026-03-16: The user has a dentist appointment"
   ],
   [
+    "I have a wrist scan on 9 March.",
+    "but the scan got moved forward to 5 March which is good",
+    "user @ 2026-03-05: The user has a wrist scan"
+  ],
+  [
     "My exam in statistics is on 23 March.",
     "They postponed the exam to 30 March!",
     "user @ 2026-03-30: The user's exam in statistics"

@@ -27,6 +27,7 @@ const rows: ReadonlyArray<Row> = [
     "I can't eat wheat :( they found out I'm coeliac in december",
     ["user: The user can not eat wheat", "user: The user is coeliac"]
   ],
+  ["I'm having people round, what can I cook for a vegan, a keto person and my dad", []],
   ["You're a saint. I live in Rome.", ["user: The user lives in Rome"]],
   [
     "I signed up for the Brussels half marathon, it's on 31 May",
