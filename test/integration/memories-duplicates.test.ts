@@ -30,6 +30,31 @@ describe("a direct memory whose data is stored already", () => {
     expect(await count("again")).toBe(2)
   })
 
+  it("is skipped by an import that returns duplicates, under another id too; a message is not", async () => {
+    const own = await accountCalls(server, "imported")
+    const { account } = (await own.call("GET", "/v1/account")).body
+    await own.create("again", [figs])
+    const conversation = [{ role: "user", content: "hm" }]
+    await own.post("/v1/memories", { agentId: "again", conversation })
+    const operator = { key: server.operatorToken }
+    const { records } = (await server.call("GET", `/admin/export?account=${account.name}`, operator)).body
+    const others = records.map((record: { readonly id: string }, at: number) => ({
+      ...record,
+      id: `${record.id.slice(0, -1)}${at}`,
+      threadId: "moved",
+      sources: undefined
+    }))
+    const send = async (onDuplicate?: string) => {
+      const body = { account: account.name, records: others, ...(onDuplicate && { onDuplicate }) }
+      const { imported, skipped } = (await server.call("POST", "/admin/import", { ...operator, body })).body
+      return [imported, skipped]
+    }
+    expect([await send("return"), await send()]).toEqual([
+      [1, 1],
+      [1, 1]
+    ])
+  })
+
   it("is created beside what is known, also by batch/create", async () => {
     await alice.create("some", [figs])
     const body = { agentId: "some", memories: [figs, fact("Ann", "Ann rows")], onDuplicate: "return" }

@@ -29,7 +29,7 @@ const batchCharactersMax = Limits.requestBodyBytesMax / 4
 
 export type ImportBatches = Effect.Success<ReturnType<typeof makeImportBatches>>
 
-export const makeImportBatches = (operator: Operator, account: string) =>
+export const makeImportBatches = (operator: Operator, account: string, onDuplicate: "return" | "store") =>
   Effect.sync(() => {
     const outcome: ImportOutcome = { imported: 0, skipped: 0, badCount: 0, badRuns: [] }
     let batch: Array<Numbered<ExportRecord>> = []
@@ -43,7 +43,7 @@ export const makeImportBatches = (operator: Operator, account: string) =>
         outcome.badRuns.push({ first: lineNumber, last: lineNumber, reason })
     }
     const sendRecords = (lines: ReadonlyArray<Numbered<ExportRecord>>) =>
-      operator.importMemories({ payload: { account, records: lines.map(({ item }) => item) } }).pipe(
+      operator.importMemories({ payload: { account, onDuplicate, records: lines.map(({ item }) => item) } }).pipe(
         Effect.tap(({ imported, skipped }) =>
           Effect.sync(() => {
             outcome.imported += imported

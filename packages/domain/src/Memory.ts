@@ -116,7 +116,7 @@ const ConversationDate = CalendarDay.annotate({
   examples: ["2026-11-21"]
 })
 
-const OnDuplicate = Schema.Literals(["return", "store"]).annotate({
+export const OnDuplicate = Schema.Literals(["return", "store"]).annotate({
   description:
     "When the latest memory of the same agent, subject and kind already has this data: `return` answers it in `existing` and stores nothing, `store` (default) stores a second one."
 })

@@ -14,10 +14,14 @@ export const importMemories = Command.make(
   "import",
   {
     account: flags.account,
-    input: Flag.String("in").pipe(Flag.withAlias("i"), Flag.withDescription("File to read; - is standard input"))
+    input: Flag.String("in").pipe(Flag.withAlias("i"), Flag.withDescription("File to read; - is standard input")),
+    onDuplicate: Flag.Literals("on-duplicate", ["return", "store"]).pipe(
+      Flag.withDefault("store"),
+      Flag.withDescription("What becomes of data that is stored under another id: return skips it, store keeps both")
+    )
   },
-  Effect.fn("import")(function* ({ account, input }) {
-    const outcome = yield* withOperator((operator) => importAll(operator, account, input), "withModel")
+  Effect.fn("import")(function* ({ account, input, onDuplicate }) {
+    const outcome = yield* withOperator((operator) => importAll(operator, account, input, onDuplicate), "withModel")
     yield* Console.error(summaryOf(outcome, account))
     if (outcome.badCount > 0)
       return yield* new CommandFailed({ reason: `${outcome.badCount} lines were not imported.` })
@@ -29,8 +33,13 @@ export const importMemories = Command.make(
   ])
 )
 
-const importAll = Effect.fnUntraced(function* (operator: Operator, account: string, input: string) {
-  const batches = yield* makeImportBatches(operator, account)
+const importAll = Effect.fnUntraced(function* (
+  operator: Operator,
+  account: string,
+  input: string,
+  onDuplicate: "return" | "store"
+) {
+  const batches = yield* makeImportBatches(operator, account, onDuplicate)
   const progress = yield* makeProgress("Importing")
   const { bytes, totalBytes } = yield* source(input)
   let readBytes = 0

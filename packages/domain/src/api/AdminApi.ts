@@ -7,7 +7,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
 import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
-import { ExportedMemory, Remember } from "../Memory.ts"
+import { ExportedMemory, OnDuplicate, Remember } from "../Memory.ts"
 import { MemorySchema } from "../MemorySchema.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -190,7 +190,13 @@ export class AdminApi extends HttpApiGroup.make("admin")
       payload: Schema.Struct({
         account: AccountName,
         schemas: Schema.optionalKey(Schema.Array(MemorySchema)),
-        records: Schema.Array(ExportedMemory).check(Schema.isMaxLength(Limits.importBatchMax))
+        records: Schema.Array(ExportedMemory).check(Schema.isMaxLength(Limits.importBatchMax)),
+        onDuplicate: Schema.optionalKey(
+          OnDuplicate.annotate({
+            description:
+              "A record with another id whose data the latest memory of the same agent, subject and kind has already: `return` skips it, `store` (default) stores it."
+          })
+        )
       }).annotate({ examples: [{ account: "research", records: [exportedExample] }] }),
       success: Schema.Struct({ success, imported: Schema.Int, skipped: Schema.Int }),
       error: [InvalidRequest, NotFound, Conflict, InsufficientStorage, Unavailable]

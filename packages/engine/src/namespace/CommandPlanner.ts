@@ -259,7 +259,9 @@ const importRecords = Effect.fnUntraced(function* (command: ImportRecords, draft
   let imported = 0
   for (const [index, { record: given, vector }] of command.records.entries()) {
     yield* yieldAfter(index)
-    const record = (yield* draft.has(given.id)) ? undefined : yield* draft.place(given, true)
+    const isCompared = command.skipsDuplicates === true && given.origin !== "conversation"
+    const isKnown = (yield* draft.has(given.id)) || (isCompared && (yield* draft.duplicateOf(given)) !== undefined)
+    const record = isKnown ? undefined : yield* draft.place(given, true)
     if (record === undefined) continue
     draft.insert(record, vector)
     imported++

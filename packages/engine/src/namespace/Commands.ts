@@ -125,6 +125,8 @@ export interface StoreVectors {
 export interface ImportRecords {
   readonly _tag: "ImportRecords"
   readonly records: ReadonlyArray<{ readonly record: MemoryRecord; readonly vector: MemoryVector | undefined }>
+  /** Skips a record, unless it is a message, whose content a live latest memory of its subject and kind has. */
+  readonly skipsDuplicates?: boolean | undefined
 }
 
 /**

@@ -68,8 +68,8 @@ export const adminHandlers = HttpApiBuilder.group(
           total: page.total
         }
       }),
-      importMemories: ({ payload }) =>
-        Effect.map(operator.importRecords(payload.account, payload.schemas ?? [], payload.records), (counts) => ({
+      importMemories: ({ payload: { account, onDuplicate, records, schemas = [] } }) =>
+        Effect.map(operator.importRecords(account, schemas, records, onDuplicate === "return"), (counts) => ({
           success,
           ...counts
         })),

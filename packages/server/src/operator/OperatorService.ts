@@ -61,7 +61,9 @@ export class OperatorService extends Context.Service<
     readonly importRecords: (
       accountName: string,
       schemas: ReadonlyArray<MemorySchema>,
-      records: ReadonlyArray<ExportedMemory>
+      records: ReadonlyArray<ExportedMemory>,
+      /** Records whose data is stored under another id are skipped. */
+      skipsDuplicates: boolean
     ) => Effect.Effect<{ readonly imported: number; readonly skipped: number }, MoveFailure>
   }
 >()("muniment/server/OperatorService") {
@@ -110,8 +112,9 @@ const make = Effect.fnUntraced(function* (options: {
     importRecords: (
       accountName: string,
       schemas: ReadonlyArray<MemorySchema>,
-      records: ReadonlyArray<ExportedMemory>
-    ) => importRecords(parts, accountName, schemas, records)
+      records: ReadonlyArray<ExportedMemory>,
+      skipsDuplicates: boolean
+    ) => importRecords(parts, accountName, schemas, records, skipsDuplicates)
   }
 })
 
@@ -238,7 +241,8 @@ const importRecords = Effect.fn("OperatorService.importRecords")(function* (
   parts: Parts,
   accountName: string,
   schemas: ReadonlyArray<MemorySchema>,
-  records: ReadonlyArray<ExportedMemory>
+  records: ReadonlyArray<ExportedMemory>,
+  skipsDuplicates: boolean
 ) {
   const owner = yield* accountNamed(parts, accountName)
   yield* importSchemas(parts, owner, schemas)
@@ -249,6 +253,7 @@ const importRecords = Effect.fn("OperatorService.importRecords")(function* (
     imported += yield* parts.embedding.storing(key, whole, "never", (vectors) =>
       parts.host.ask(key, {
         _tag: "ImportRecords",
+        skipsDuplicates,
         records: whole.map((record, at) => ({ record, vector: vectors[at] }))
       })
     )
