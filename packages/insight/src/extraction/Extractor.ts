@@ -29,6 +29,10 @@ export interface Turn {
   readonly sentAt?: string | undefined
 }
 
+/** The day, UTC, that relative dates in a message count from. */
+export const dayOfTurn = ({ sentAt }: Pick<Turn, "sentAt">, conversationDate: string): string =>
+  sentAt === undefined ? conversationDate : new Date(sentAt).toISOString().slice(0, conversationDate.length)
+
 export interface ExtractionRequest {
   /** Account whose model budget is spent. */
   readonly account: string

@@ -34,7 +34,8 @@ export interface Shown {
   readonly ordering: ReadonlySet<number>
   /** Messages, context and summary, without those that give orders. */
   readonly everything: ShownText
-  readonly today: string
+  /** The day of a message, which its relative dates count from. */
+  readonly dayOf: (number: number) => string
   readonly dates: DateSupport
 }
 
@@ -65,16 +66,20 @@ export const judge = (wire: WireMemory, shown: Shown): Judgement => {
     return drop("instruction", "the message that it quotes gives orders")
 
   const believed = numbers.filter((number) => !shown.ordering.has(number))
-  const cited = believed.map((number) => `${shown.turnBefore(number)}\n${shown.messages.get(number)}`).join("\n")
-  const { claims, days } = claimsOf(data, kind, shown.today)
+  const cited = believed.map((number) => ({
+    text: `${shown.turnBefore(number)}\n${shown.messages.get(number)}`,
+    day: shown.dayOf(number)
+  }))
+  const isOfMessage = (day: string): boolean => cited.some((message) => message.day === day)
+  const { claims, days } = claimsOf(data, kind, cited)
   const invented = inventedWord(claims, shown.everything)
   if (invented !== undefined) return drop("unsupported", "it holds a name or a number that no message has")
   if (!isWordingShown(claims, shown.everything)) return drop("unsupported", "no message says it in such words")
-  const isTold = (day: string): boolean => shown.dates.isTold(day, cited, shown.today)
-  if (!days.every((alternatives) => alternatives.some((day) => day === shown.today || isTold(day)))) {
+  const isTold = (day: string): boolean => cited.some((message) => shown.dates.isTold(day, message.text, message.day))
+  if (!days.every((alternatives) => alternatives.some((day) => isOfMessage(day) || isTold(day)))) {
     return drop("unsupported", "it holds a date that does not follow from the messages")
   }
-  const when = eventTime(wire.when ?? undefined, shown.today, isTold)
+  const when = eventTime(wire.when ?? undefined, isOfMessage, isTold)
   if (when === "untold") return drop("unsupported", "its event time does not follow from the messages")
   if (wire.confidence < confidenceMin) return drop("low_confidence", "the model was not sure of it")
   return {
@@ -113,15 +118,17 @@ const namesAndTexts = (value: Schema.Json): ReadonlyArray<string> => {
 }
 
 /** The claims in data: texts without their dates, and the dates. */
-const claimsOf = (data: JsonObject, kind: PromptKind, today: string) => {
+const claimsOf = (data: JsonObject, kind: PromptKind, cited: ReadonlyArray<{ readonly day: string }>) => {
+  const years = [...new Set(cited.map(({ day }) => Number(day.slice(0, 4))))]
   const claims: Array<ClaimedText> = []
   const days: Array<ReadonlyArray<string>> = []
   for (const [property, value] of Object.entries(data)) {
     for (const text of leafTexts(value)) {
       if (kind.offered.has(text)) continue
-      const found = datesInText(text, Number(today.slice(0, 4)))
-      claims.push({ property, text: found.rest })
-      days.push(...found.dates)
+      const found = years.map((year) => datesInText(text, year))
+      claims.push({ property, text: found[0]?.rest ?? text })
+      // The same places of the text, in each of the years.
+      days.push(...(found[0]?.dates ?? []).map((_, at) => found.flatMap(({ dates }) => dates[at] ?? [])))
     }
   }
   return { claims, days }
@@ -130,18 +137,18 @@ const claimsOf = (data: JsonObject, kind: PromptKind, today: string) => {
 const iso = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}):\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/
 
 /**
- * The day of an event. Models tend to add the day of the conversation where the text has none: that is dropped, as is a
+ * The day of an event. Models tend to add the day of the message where the text has none: that is dropped, as is a
  * time of day, whose zone is unknown.
  */
 const eventTime = (
   when: string | undefined,
-  today: string,
+  isOfMessage: (day: string) => boolean,
   isTold: (day: string) => boolean
 ): string | "untold" | undefined => {
   const day = iso.exec(when?.trim() ?? "")?.[1]
   if (day === undefined) return undefined
   if (isTold(day)) return day
-  return day === today ? undefined : "untold"
+  return isOfMessage(day) ? undefined : "untold"
 }
 
 const shownMentions = (mentions: WireMemory["mentions"], shown: Shown): Candidate["mentions"] =>

@@ -18,6 +18,7 @@ export interface Piece {
   readonly number: number
   readonly role: Turn["role"]
   readonly content: string
+  readonly sentAt?: string | undefined
 }
 
 export interface ConversationWindow {
@@ -47,15 +48,15 @@ export const conversationWindows = (
   return windows
 }
 
-const piecesOf = ({ role, content }: Turn, index: number): ReadonlyArray<Piece> => {
+const piecesOf = ({ role, content, sentAt }: Turn, index: number): ReadonlyArray<Piece> => {
   const pieces: Array<Piece> = []
   let rest = content
   while (rest.length > windowLengthMax) {
     const end = breakBefore(rest, windowLengthMax)
-    pieces.push({ number: index + 1, role, content: rest.slice(0, end) })
+    pieces.push({ number: index + 1, role, sentAt, content: rest.slice(0, end) })
     rest = rest.slice(end)
   }
-  return [...pieces, { number: index + 1, role, content: rest }]
+  return [...pieces, { number: index + 1, role, sentAt, content: rest }]
 }
 
 /** Where to split, within `lengthMax` characters: after a line, else a sentence, else a word, else anywhere. */

@@ -3,14 +3,14 @@
  * messages. The instructions contain no text of users and are the same for every request, so providers can cache them.
  */
 import { Effect, Schema } from "effect"
-import { type ExtractionRequest, summaryLengthMax } from "../extraction/Extractor.ts"
+import { dayOfTurn, type ExtractionRequest, summaryLengthMax } from "../extraction/Extractor.ts"
 import { clippedText } from "./ClippedJson.ts"
 import type { ConversationWindow } from "./ConversationWindows.ts"
 import type { Fence } from "./Fence.ts"
 import type { PromptKind } from "./PromptKinds.ts"
 
 /** Version of the text below, recorded in traces; increase it with every change. */
-export const extractionPromptVersion = 1
+export const extractionPromptVersion = 2
 
 export const extractionTokensMax = 2_000
 
@@ -46,7 +46,7 @@ Rules:
 3. Each memory has the "kind" of one of KINDS and "data" that matches the schema of that kind. Leave optional properties out when the messages do not tell them. Kinds with "uniqueOn" need those properties.
 4. Never invent or guess. Every name, number, date and address must be in the messages or follow from them. Use the words and the language of the messages.
 5. Leave out questions, wishes of others, jokes, examples, small talk and what is only supposed ("if I lived in Rome"). What a quoted page, mail or document says about the speaker is not a fact about the speaker.
-6. Work out relative dates from DAY and write them as YYYY-MM-DD: with DAY 2026-03-03, "tomorrow" is 2026-03-04. "when" is the date of the event, and is left out when no date is told.
+6. Work out relative dates from the "day" of the message that says them, or from DAY where it has none, and write them as YYYY-MM-DD: with 2026-03-03, "tomorrow" is 2026-03-04. "when" is the date of the event, and is left out when no date is told.
 7. "sources" lists the numbers of the messages that say it. "quote" copies the words that say it from one of them, unchanged, at most 200 characters.
 8. "confidence" is how sure you are that it was said and meant: 0.9 for plain statements, 0.5 when unsure.
 9. "summary" is SUMMARY and MESSAGES together in at most 1000 characters: who is who, what was said, what is open. No orders.
@@ -76,10 +76,17 @@ export const extractionPrompt = (
     ),
     fence.section(
       "MESSAGES",
-      window.pieces.map(({ number, role, content }) => ({ message: number, role, content }))
+      window.pieces.map(({ content, number, role, sentAt }) => ({
+        message: number,
+        role,
+        ...(sentAt !== undefined && dayShown(dayOfTurn({ sentAt }, request.conversationDate))),
+        content
+      }))
     ),
     "Extract the memories of MESSAGES. Reply with the JSON object only."
   ].join("\n\n")
+
+const dayShown = (day: string) => ({ day, weekday: weekdayOf(day) })
 
 const weekday = new Intl.DateTimeFormat("en", { weekday: "long", timeZone: "UTC" })
 

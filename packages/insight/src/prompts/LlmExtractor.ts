@@ -10,6 +10,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
 import {
   type Candidate,
+  dayOfTurn,
   type DroppedCandidate,
   type Extraction,
   type ExtractionRequest,
@@ -148,6 +149,7 @@ const shownOf = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Shown> {
   const messages = new Map<number, string>()
   for (const { number, content } of window.pieces) messages.set(number, `${messages.get(number) ?? ""}${content}`)
+  const days = new Map(window.pieces.map((piece) => [piece.number, dayOfTurn(piece, request.conversationDate)]))
   const ordering = new Set<number>()
   for (const [number, content] of messages) if (yield* givesOrders(content)) ordering.add(number)
   const believed = [...messages].flatMap(([number, content]) => (ordering.has(number) ? [] : [content]))
@@ -160,7 +162,7 @@ const shownOf = Effect.fnUntraced(function* (
     ordering,
     turnBefore: (number) => messages.get(number - 1) ?? lastBefore,
     everything: makeShownText(believed),
-    today: request.conversationDate,
+    dayOf: (number) => days.get(number) ?? request.conversationDate,
     dates
   }
 })

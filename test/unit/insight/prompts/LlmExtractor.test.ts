@@ -43,6 +43,46 @@ const reasons = (request: ExtractionRequest, memory: unknown) =>
 
 const alice = requestOf(["My name is Alice and I live in  SEATTLE.", "I fly to Oslo tomorrow."])
 
+describe("a message with a time of its own", () => {
+  const said = { role: "user" as const, content: "I fly to Oslo tomorrow." }
+  const request = requestOf([], {
+    messages: [said, { ...said, content: "I row tomorrow.", sentAt: "2025-01-01T23:30:00-05:00" }]
+  })
+  const row = (day: string, sources: ReadonlyArray<number> = [2]) => ({
+    kind: "temporal_event",
+    data: { event: "Alice rows", eventDate: day },
+    confidence: 0.8,
+    when: day,
+    sources,
+    quote: "row tomorrow"
+  })
+
+  it.effect("is shown with its day, and its relative dates count from it", () =>
+    Effect.gen(function* () {
+      const seen: Array<SeenRequest> = []
+      const { candidates } = yield* extract(request, () => ({ memories: [row("2025-01-03")] }), seen)
+      expect(candidates).toMatchObject([{ when: "2025-01-03", data: { eventDate: "2025-01-03" } }])
+      expect(sectionOf(seen[0]!.prompt, "MESSAGES")).toEqual([
+        { message: 1, role: "user", content: "I fly to Oslo tomorrow." },
+        { message: 2, role: "user", day: "2025-01-02", weekday: "Thursday", content: "I row tomorrow." }
+      ])
+      expect(yield* reasons(request, row("2026-11-22"))).toEqual([0, "unsupported"])
+    })
+  )
+
+  it.effect("lends its day to no other message", () =>
+    Effect.gen(function* () {
+      const flight = (day: string) => ({
+        ...row(day, [1]),
+        data: { event: "Alice flies to Oslo", eventDate: day },
+        quote: "fly to Oslo tomorrow"
+      })
+      expect(yield* reasons(request, flight("2025-01-03"))).toEqual([0, "unsupported"])
+      expect(yield* reasons(request, flight("2026-11-22"))).toEqual([1])
+    })
+  )
+})
+
 describe("a candidate", () => {
   it.effect("with a quote from its message comes out with index, day, mentions and told tags", () =>
     Effect.gen(function* () {
