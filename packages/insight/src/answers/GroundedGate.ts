@@ -245,7 +245,7 @@ export const isAskedFor = (
   const list = hitListOf(quotes)
   return quotes.some((quote) => {
     const { memory, statement, text } = quote
-    if (!cited.includes(memory) || !isOfQuestion(asked, quote, list)) return false
+    if (!cited.includes(memory) || asksOnly(text) || !isOfQuestion(asked, quote, list)) return false
     const date = dateAsked(asked, statement)
     return hasPart(asked.part, { ...statement, text: `${answer} ${text}`, date }, wordsOf(asked))
   })

@@ -57,6 +57,28 @@ describe("an answer by a model", () => {
     })
   )
 
+  it.effect("cites no message that only asks, and no advice of an assistant as a fact of the person", () =>
+    Effect.gen(function* () {
+      const said = (role: string, text: string): Evidence => ({
+        id: "m",
+        kind: "conversation_message",
+        data: { role, text, sentAt: "2026-01-06T19:00:00Z" },
+        createdAt: 0,
+        relevance: 0.8
+      })
+      const asked = (role: string, text: string) =>
+        ask(
+          () => ({ answer: "The rent is 950 a month.", citations: [1], supported: true }),
+          [],
+          [said(role, text)],
+          "How much is the rent?"
+        )
+      expect((yield* asked("user", "The rent is 950 a month.")).grounded).toBe(true)
+      expect(yield* asked("user", "Is the rent 950 a month?")).toEqual(unknown)
+      expect(yield* asked("assistant", "The rent is 950 a month.")).toEqual(unknown)
+    })
+  )
+
   it.effect("has a number that is spelled in a memory, not one that stands inside a word", () =>
     Effect.gen(function* () {
       const given = [memory("mem_a", "Alice often feeds her three cats")]
