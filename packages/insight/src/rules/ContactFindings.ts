@@ -22,5 +22,5 @@ export const contactFindings = (text: string, people: People): ReadonlyArray<Fin
     })
   })
 
-/** Does `told` hold the value that `fact` ends with? */
+/** Whether `told` contains the value that `fact` ends with. */
 export const sharesValue = (told: string, fact: string): boolean => told.includes(fact.split(" is ").at(-1) ?? fact)

@@ -9,7 +9,7 @@ import type { EventDate } from "./EventDates.ts"
 import { type Entity, speakerEntity } from "./Finding.ts"
 import { petWords, type People } from "./People.ts"
 
-/** An entity with the messages that told of it, in order. */
+/** An entity with its source messages, in order. */
 export interface KnownEntity {
   readonly type: Entity["type"]
   readonly fields: Record<string, string | ReadonlyArray<string>>

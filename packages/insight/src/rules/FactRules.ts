@@ -1,5 +1,5 @@
 /**
- * Facts that stay true, told by a closed list of forms (lexicon/facts.ts): who somebody is, where they live, what they do,
+ * Facts that stay true, found by a closed list of forms (lexicon/facts.ts): who somebody is, where they live, what they do,
  * their family, body, possessions, habits and skills. What no form matches is no fact.
  */
 import { factEnds } from "./lexicon/clauses.ts"

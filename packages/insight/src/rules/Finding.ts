@@ -98,14 +98,14 @@ export const factOf = (scene: Scene, rule: RuleName, entity?: Entity): Finding =
   ...(entity === undefined ? {} : { entity })
 })
 
-/** Fields told of the speaker; one whom the request names has that name. */
+/** Fields of the speaker, with the name that the request gives them. */
 export const speakerEntity = ({ speakerId, speakerName }: People, fields: Entity["fields"]): Entity => ({
   type: "speaker",
   id: speakerId,
   fields: speakerId === "speaker" || speakerName === undefined ? fields : { name: speakerName, ...fields }
 })
 
-/** Fields told of whom the clause is about. */
+/** Fields of the person that the clause is about. */
 export const entityOf = (scene: Scene, fields: Entity["fields"]): Entity => {
   const owner = ownerOf(scene.clause.subject)
   if (owner === undefined) return speakerEntity(scene.people, fields)

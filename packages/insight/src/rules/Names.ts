@@ -1,5 +1,5 @@
 /**
- * The user's name, wherever it is told: a first pass over all messages finds it, so that facts told
+ * The user's name, wherever it is given: a first pass over all messages finds it, so that facts stated
  * before the introduction carry it as well. A correction (`it is Bob, not Rob`) renames the person.
  */
 import type { Turn } from "../extraction/Extractor.ts"

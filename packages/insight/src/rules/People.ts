@@ -58,7 +58,7 @@ const genderOf = (relation: string | undefined): Gender | undefined => {
 export class People {
   /** Id of the speaker as an entity; `speaker` for one whom the request does not name. */
   readonly speakerId: string
-  /** The user's name, when it was told. */
+  /** The user's name, once known. */
   speakerName: string | undefined = undefined
   /** Names that were corrected: what was said under them is not repeated. */
   readonly wrongNames = new Set<string>()
@@ -124,7 +124,7 @@ export class People {
     return person.name ?? `${this.speakerInside}'s ${person.relation ?? "acquaintance"}`
   }
 
-  /** A new message begins: pronouns mean a relative whom the question before it names, or somebody whose gender is known. */
+  /** A new message begins: a pronoun means the relative that the question before it names, or a person of known gender. */
   nextMessage(question: string | undefined): void {
     const last = this.#current.length > 0 ? this.#current : this.#previous
     this.#current = last.filter(({ gender, isPet }) => gender !== undefined || isPet)

@@ -17,7 +17,7 @@ const tail = anywhere(`,? (?:${objectEnds})\\b.*$`)
 export const preferenceRules: RuleFamily = (scene) => {
   const { predicate, subject } = scene.clause
   if (subject.type === "attribute") return favoriteOf(scene, subject.noun)
-  // A name that nobody introduced may be of the other's world.
+  // A person named without a relation may be the other speaker's acquaintance.
   if (subject.type === "person" && subject.person.relation === undefined) return undefined
   const row = rows.find(({ lead }) => lead.test(predicate))
   if (row === undefined) return loverOf(scene)

@@ -88,7 +88,7 @@ const kept = (qualities: string): string =>
 const singulars: Readonly<Record<string, string>> = { children: "child", kids: "kid", nieces: "niece" }
 const singular = (relation: string): string => singulars[relation] ?? relation.replace(/s$/, "")
 
-/** `Ada's boyfriend Theo`: told of Ada. */
+/** `Ada's boyfriend Theo`: a fact about Ada. */
 const ofOther = (person: Person, relation: string, called: string, people: People): Finding => {
   people.mention(people.meet(called, undefined))
   const owner = people.label(person)
