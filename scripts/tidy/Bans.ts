@@ -17,6 +17,10 @@ export const madeForAmbientEffects: Readonly<Record<string, Exemption>> = {
     effects: ["setTimeout", "Date.now", "crypto.randomUUID"],
     reason: "runs where there is no Effect clock; tests replace the pause and the time by options"
   },
+  "packages/server/src/admission/Turnstile.ts": {
+    effects: ["setImmediate"],
+    reason: "orders work within a turn of the event loop; no time passes, and tests give their own"
+  },
   "packages/schemas/src/ValidationWorker.ts": {
     effects: ["performance.now"],
     reason: "a worker thread without Effect, which measures its own computing time"

@@ -9,6 +9,15 @@ export const Limits = {
   headerTimeoutMillis: 5_000,
   requestTimeoutMillis: 15_000,
   connectionsPerAddressMax: 1_024,
+  queueWaitMillis: 1_000,
+  queueWaitMillisMax: 1_500,
+  workMin: 4,
+  workMax: 64,
+  smallBodyBytesMax: 16_384,
+  smallBodiesBytesMax: 16_777_216,
+  accountBodiesBytesMax: 4_194_304,
+  bodiesBytesMax: 8_388_608,
+  slowBodyMillis: 3_000,
   shutdownDrainMillis: 20_000,
 
   errorDetailsMax: 20,
@@ -128,6 +137,10 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
   ["a message may have several passages", Limits.passageLengthMax < Limits.searchedMessageLengthMax],
   ["a message with neighbours is one passage", Limits.neighbourMessageLengthMax <= Limits.passageLengthMax],
   ["one client cannot use up all sign-ups", Limits.signUpsPerClientHour < Limits.signUpsPerHour],
+  ["a request is refused before it would wait too long", Limits.queueWaitMillis <= Limits.queueWaitMillisMax],
+  ["an account may send the largest body", Limits.requestBodyBytesMax <= Limits.accountBodiesBytesMax],
+  ["one account leaves others room for bodies", Limits.accountBodiesBytesMax * 2 <= Limits.bodiesBytesMax],
+  ["a body counts as slow before its time is up", Limits.slowBodyMillis < Limits.requestTimeoutMillis],
   ["headers arrive before the request ends", Limits.headerTimeoutMillis < Limits.requestTimeoutMillis]
 ]
 for (const [claim, holds] of relations) {

@@ -23,6 +23,9 @@ export const plans: Readonly<Record<Plan, PlanTerms>> = {
   owner: { memoriesIncluded: undefined, retentionDays: undefined, isUnlimited: true }
 }
 
+/** Shares of plans while more is asked than the service can do; callers that are not known yet have the least. */
+export const turnWeights: Readonly<Record<Plan, number>> = { free: 1, starter: 2, pro: 4, owner: 8 }
+
 /** Requests that a caller may send in a minute, an hour and a day. */
 export interface RateLimit {
   readonly minute: number

@@ -13,6 +13,7 @@ import { credits } from "@muniment/domain/Money"
 import { loadHnswlib } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { Admission } from "./admission/Admission.ts"
 import { localOrigin, ServerConfig, signUpOf } from "./Config.ts"
 import { DataDirectory, readLockNote, readOperatorToken } from "./DataDirectory.ts"
 import { accountAdminHandlers } from "./http/AccountAdminHandlers.ts"
@@ -28,6 +29,7 @@ import { listener } from "./http/Listener.ts"
 import { memoriesHandlers } from "./http/MemoriesHandlers.ts"
 import { moneyAdminHandlers } from "./http/MoneyAdminHandlers.ts"
 import { originRoutes } from "./http/Origin.ts"
+import { refusalHeaders } from "./http/refusalHeaders.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
 import { validation, wellFormedRequest } from "./http/Validation.ts"
 import { trustedProxies } from "./identity/ClientAddress.ts"
@@ -145,6 +147,12 @@ const serve = Effect.fnUntraced(function* (config: ServerConfig, startedNanos: b
     routerConfig: exactPaths
   }).pipe(
     Layer.provideMerge(listener(config)),
+    Layer.provideMerge(
+      Admission.layer({
+        headersFor: refusalHeaders(config.corsOrigins),
+        trustedProxies: trustedProxies(config.trustedProxies)
+      })
+    ),
     Layer.provideMerge(serverLayer(config, hnswlib)),
     Layer.provide(maxBodySize),
     Layer.provide(Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson]))

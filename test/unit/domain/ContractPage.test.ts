@@ -50,6 +50,7 @@ const cited = [
   "Credits",
   "Plans and the daily job",
   "Rate limits",
+  "Overload",
   "Payments",
   "Errors",
   "Limits",

@@ -11,6 +11,7 @@ import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { isSameSecret } from "@muniment/trust/ApiKeys"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { hasWalletHeaders, verifyWalletRequest } from "@muniment/trust/WalletRequest"
+import { Admission } from "../admission/Admission.ts"
 import { httpCarrier } from "../credits/PaymentCarrier.ts"
 import { PaymentDesk, topUpUnits } from "../credits/PaymentDesk.ts"
 import { DataDirectory } from "../DataDirectory.ts"
@@ -27,6 +28,7 @@ export const authorization = Layer.effect(
     const calls = yield* CallsUnderWay
     if (signUp.mode === "paid" && !desk.isOpen) return yield* new SignUpMisconfigured()
     const verifier = yield* SignatureVerifier
+    const gate = yield* Admission
     const signatures = yield* SignatureBudget
 
     const byKey = Effect.fnUntraced(function* (secret: string) {
@@ -62,10 +64,13 @@ export const authorization = Layer.effect(
       bearer: (handler, { credential, endpoint }) =>
         Effect.gen(function* () {
           const secret = Redacted.value(credential)
-          const { headers } = yield* HttpServerRequest.HttpServerRequest
-          const identity = yield* secret === "" && hasWalletHeaders(headers)
-            ? byWallet(endpoint.identifier)
-            : byKey(secret)
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const isWallet = secret === "" && hasWalletHeaders(request.headers)
+          const identity: Identity = yield* Effect.tapError(
+            isWallet ? byWallet(endpoint.identifier) : byKey(secret),
+            () => Effect.sync(() => gate.forget(request))
+          )
+          if (identity.newcomer === undefined) gate.recognise(request, identity.account)
           if (identity.account.suspendedAt !== undefined) return yield* suspended()
           return yield* calls.during(identity.account.id, Effect.provideService(handler, Caller, identity))
         })

@@ -4,7 +4,7 @@
  */
 import { Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
-import { mcpPath, pathOf } from "./Routes.ts"
+import { mcpPath, pathOf } from "../paths.ts"
 
 const exposedHeaders = [
   "x-request-id",
@@ -22,11 +22,14 @@ const exposedHeaders = [
 ]
 const preflightSeconds = 600
 
+const isAllowedBy = (origins: ReadonlyArray<string>, origin: string): boolean =>
+  origins.includes("*") || origins.includes(origin)
+const isOpen = (path: string): boolean => path.startsWith("/v1/") || path === mcpPath
+
 /** `*` among the origins allows all. */
 export const crossOrigin = (origins: ReadonlyArray<string>) => {
   if (origins.length === 0) return Layer.empty
-  const isAllowed = (origin: string): boolean => origins.includes("*") || origins.includes(origin)
-  const isOpen = (path: string): boolean => path.startsWith("/v1/") || path === mcpPath
+  const isAllowed = (origin: string): boolean => isAllowedBy(origins, origin)
   const cors = HttpMiddleware.cors({ allowedOrigins: isAllowed, exposedHeaders, maxAge: preflightSeconds })
   return HttpRouter.middleware(
     (handler) =>
@@ -34,3 +37,17 @@ export const crossOrigin = (origins: ReadonlyArray<string>) => {
     { global: true }
   )
 }
+
+/** With these a page of an allowed origin can read an answer that is written outside of the router. */
+export const crossOriginHeaders = (
+  origins: ReadonlyArray<string>,
+  origin: string | undefined,
+  path: string
+): Readonly<Record<string, string>> =>
+  origin === undefined || !isOpen(path) || !isAllowedBy(origins, origin)
+    ? {}
+    : {
+        "access-control-allow-origin": origin,
+        "access-control-expose-headers": exposedHeaders.join(","),
+        vary: "Origin"
+      }

@@ -7,9 +7,14 @@ import { WebCrypto } from "effect/crypto"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InternalError, MethodNotAllowed, NotFound, PayloadTooLarge } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import { allowedMethods, pathOf, routePattern } from "./Routes.ts"
+import { pathOf } from "../paths.ts"
+import { allowedMethods, routePattern } from "./Routes.ts"
 
 const requestIdPattern = /^[\w.:-]{1,128}$/
+
+/** The caller's own if it is well formed. */
+export const requestIdOf = (given: string | ReadonlyArray<string> | undefined, randomUUID: () => string): string =>
+  typeof given === "string" && requestIdPattern.test(given) ? given : randomUUID()
 
 export const envelope = HttpRouter.middleware((handler) => enveloped(handler), { global: true })
 
@@ -19,9 +24,8 @@ const enveloped = <E, R>(
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled, R | HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    const given = request.headers["x-request-id"]
     const webCrypto = yield* WebCrypto.WebCrypto
-    const requestId = given !== undefined && requestIdPattern.test(given) ? given : webCrypto.randomUUID()
+    const requestId = requestIdOf(request.headers["x-request-id"], () => webCrypto.randomUUID())
     const startedNanos = yield* Clock.monotonicTimeNanos
     const response = yield* handler.pipe(
       Effect.catchCause((cause) => answerFor(cause, request, requestId)),
@@ -32,7 +36,8 @@ const enveloped = <E, R>(
     return HttpServerResponse.setHeaders(response, {
       "x-request-id": requestId,
       "x-content-type-options": "nosniff",
-      ...(response.status === 401 && { "www-authenticate": "Bearer" })
+      ...(response.status === 401 && { "www-authenticate": "Bearer" }),
+      ...(response.status === 503 && response.headers["retry-after"] === undefined && { "retry-after": "1" })
     })
   })
 

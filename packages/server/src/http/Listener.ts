@@ -6,11 +6,13 @@
  * without a request closes at once. Node alone would wait for silent connections, and keep serving
  * kept-alive ones, until the time is up.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { type IncomingMessage, Server, type ServerResponse } from "node:http"
 import { createServer as createTcpServer, type Socket } from "node:net"
 import { layer as httpServerLayer } from "@effect/platform-node/NodeHttpServer"
-import { Data, Effect } from "effect"
+import { Data, Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
+import { Admission } from "../admission/Admission.ts"
+import type { Gate } from "../admission/Gate.ts"
 
 /** How often Node looks for connections that are too slow. */
 const connectionCheckMillis = 1_000
@@ -49,18 +51,44 @@ export const demandFreeAddress = ({ host, port }: Address): Effect.Effect<void, 
   })
 
 export const listener = (options: Address) =>
-  httpServerLayer(boundedServer, {
-    host: options.host,
-    port: options.port,
-    gracefulShutdownTimeout: Limits.shutdownDrainMillis - closingMillis
-  })
+  Layer.unwrap(
+    Effect.map(Admission, (gate) =>
+      httpServerLayer(() => boundedServer(gate), {
+        host: options.host,
+        port: options.port,
+        gracefulShutdownTimeout: Limits.shutdownDrainMillis - closingMillis
+      })
+    )
+  )
 
-const boundedServer = (): Server => {
-  const server = createServer({
-    headersTimeout: Limits.headerTimeoutMillis,
-    requestTimeout: Limits.requestTimeoutMillis,
-    connectionsCheckingInterval: connectionCheckMillis
-  })
+/** Hands a request on when the gate lets it in. `arrival` comes before, for each. */
+class GatedServer extends Server {
+  readonly #gate: Gate
+
+  constructor(gate: Gate) {
+    super({
+      headersTimeout: Limits.headerTimeoutMillis,
+      requestTimeout: Limits.requestTimeoutMillis,
+      connectionsCheckingInterval: connectionCheckMillis,
+      // Nothing here speaks another protocol; an upgrade would go around the gate.
+      shouldUpgradeCallback: () => false
+    })
+    this.#gate = gate
+  }
+
+  override emit(name: string, ...given: ReadonlyArray<unknown>): boolean {
+    // Requests that wait for leave to send their body come by the second event; the gate gives leave.
+    if (name !== "request" && name !== "checkContinue") return super.emit(name, ...given)
+    const [request, response] = given as [IncomingMessage, ServerResponse<IncomingMessage>]
+    super.emit("arrival", request, response)
+    this.#gate.enter(request, response, () => void super.emit("request", request, response))
+    return true
+  }
+}
+
+/** Not listening yet. */
+export const boundedServer = (gate: Gate): Server => {
+  const server = new GatedServer(gate)
   const open = new Map<string, number>()
   server.on("connection", (socket) => {
     const address = socket.remoteAddress ?? ""
@@ -97,9 +125,7 @@ const drainsOnClose = (server: Server): void => {
       if (isClosing && due?.size === 0) socket.end()
     })
   }
-  server.on("request", expectAnswer)
-  // Requests that wait for leave to send their body come by this event instead.
-  server.on("checkContinue", expectAnswer)
+  server.on("arrival", expectAnswer)
   const close = server.close.bind(server)
   server.close = (callback) => {
     isClosing = true

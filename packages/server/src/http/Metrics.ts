@@ -1,6 +1,6 @@
 /**
  * Gauges of `/metrics`: state of the process, of namespaces and of payments. Requests are counted in `Envelope.ts`,
- * charges in `credits/ChargedCalls.ts`, the stages of a search in the engine.
+ * charges in `credits/ChargedCalls.ts`, waiting and refused requests in `admission/AdmissionMetrics.ts`, the stages of a search in the engine.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Effect, Metric } from "effect"
@@ -8,6 +8,8 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
+import { type Admission } from "../admission/Admission.ts"
+import { refreshAdmission } from "../admission/AdmissionMetrics.ts"
 import { refreshCharges } from "../credits/ChargedCalls.ts"
 
 const residentBytes = Metric.gauge("process_resident_bytes", { description: "Resident memory of the process." })
@@ -38,7 +40,11 @@ export class ProcessGauges {
     this.#delay.enable()
   }
 
-  get refresh(): Effect.Effect<void, never, NamespaceHost | PaymentJournal | PendingConversations | VectorBacklog> {
+  get refresh(): Effect.Effect<
+    void,
+    never,
+    Admission | NamespaceHost | PaymentJournal | PendingConversations | VectorBacklog
+  > {
     return Effect.gen({ self: this }, function* () {
       const { open, quarantined } = yield* (yield* NamespaceHost).status
       yield* Metric.update(residentBytes, process.memoryUsage.rss())
@@ -49,6 +55,7 @@ export class ProcessGauges {
       yield* Metric.update(conversationsPending, conversations.count)
       yield* Metric.update(conversationsAge, conversations.ageMillis / 1e3)
       yield* refreshCharges
+      yield* refreshAdmission
       for (const [state, count] of Object.entries(yield* (yield* PaymentJournal).countByState)) {
         yield* Metric.update(Metric.withAttributes(paymentsInState, { state }), count)
       }

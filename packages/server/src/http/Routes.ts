@@ -4,6 +4,7 @@
  */
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { handbookPaths } from "../handbook/HandbookPages.ts"
+import { mcpPath } from "../paths.ts"
 
 export const originPaths = [
   "/health/live",
@@ -16,9 +17,6 @@ export const originPaths = [
   "/llms.txt",
   ...handbookPaths
 ] as const
-
-/** Where the Model Context Protocol is spoken (`mcp/McpRoutes.ts`). */
-export const mcpPath = "/mcp"
 
 interface KnownRoute {
   readonly method: string
@@ -42,9 +40,6 @@ const routes: ReadonlyArray<KnownRoute> = [
     Object.values(group.endpoints).map((endpoint) => routeOf(endpoint.method, endpoint.path))
   )
 ].sort((left, right) => Number(left.path.includes(":")) - Number(right.path.includes(":")))
-
-/** Path of a request without its query. */
-export const pathOf = (url: string): string => url.split("?", 1)[0]!
 
 /** Methods of a path; empty when there is no such path. */
 export const allowedMethods = (path: string): ReadonlyArray<string> => {

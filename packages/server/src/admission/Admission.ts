@@ -1,0 +1,60 @@
+/**
+ * Admission: what the service takes on, in front of everything else (`README.md`). `Listener.ts` asks it for each
+ * request, `Authorization.ts` tells it whose credentials were right, `/metrics` reads its state.
+ */
+import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { WebCrypto } from "effect/crypto"
+import type { IncomingMessage } from "node:http"
+import { isSameSecret } from "@muniment/trust/ApiKeys"
+import { DataDirectory } from "../DataDirectory.ts"
+import { clientAddress, clientNetwork, type TrustedProxies } from "../identity/ClientAddress.ts"
+import { pathOf } from "../paths.ts"
+import { Gate } from "./Gate.ts"
+
+export interface AdmissionOptions {
+  /** Of refusals, beside those that all have. */
+  readonly headersFor: (request: IncomingMessage, randomUUID: () => string) => Readonly<Record<string, string>>
+  readonly trustedProxies: TrustedProxies
+}
+
+export class Admission extends Context.Service<Admission, Gate>()("muniment/server/Admission") {
+  static readonly layer = (options: AdmissionOptions) =>
+    Layer.effect(
+      Admission,
+      Effect.gen(function* () {
+        const clock = yield* Clock.Clock
+        const webCrypto = yield* WebCrypto.WebCrypto
+        const { operatorToken } = yield* DataDirectory
+        const gate = new Gate({
+          nowMillis: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6,
+          clientOf: (request) => clientNetwork(clientAddress(request, options.trustedProxies)),
+          isExempt: (request) => isExempt(request, Redacted.value(operatorToken)),
+          headersFor: (request) => options.headersFor(request, () => webCrypto.randomUUID())
+        })
+        yield* Effect.sleep(overdueRoundMillis).pipe(
+          Effect.andThen(Effect.sync(() => gate.refuseOverdue())),
+          Effect.forever,
+          Effect.forkScoped
+        )
+        return gate
+      })
+    )
+}
+
+const overdueRoundMillis = 100
+
+const healthPaths: ReadonlySet<string> = new Set(["/health/live", "/health/ready"])
+
+const isExempt = ({ headers, socket, url = "" }: IncomingMessage, operatorToken: string): boolean => {
+  const path = pathOf(url)
+  if (healthPaths.has(path)) return true
+  if (!isThisMachine(socket.remoteAddress)) return false
+  if (path === "/metrics") return true
+  if (!path.startsWith("/admin/")) return false
+  return isSameSecret(/^bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1] ?? "", operatorToken)
+}
+
+const isThisMachine = (address = ""): boolean => {
+  const plain = address.replace(/^::ffff:/, "")
+  return plain === "::1" || plain.startsWith("127.")
+}

@@ -1,0 +1,40 @@
+/** Admission in `/metrics`. */
+import { Effect, Metric } from "effect"
+import { Admission } from "./Admission.ts"
+
+const inWork = Metric.gauge("admission_in_work", { description: "Requests in work, by kind of work." })
+const inWorkMax = Metric.gauge("admission_in_work_limit", {
+  description: "Requests that may be in work at once, by kind; follows the measured time in work."
+})
+const waiting = Metric.gauge("admission_waiting", { description: "Requests that wait for their turn, by kind." })
+const wait = Metric.gauge("admission_wait_seconds", {
+  description: "Expected wait of an account that has nothing waiting, by kind."
+})
+const refused = Metric.counter("admission_refused_total", {
+  description: "Requests answered 429 or 503 before any work, by kind and bound.",
+  incremental: true
+})
+const bodyBytes = Metric.gauge("admission_body_bytes", { description: "Bytes of bodies received or being received." })
+
+/** Counted at the last reading; the counter takes what has come since. */
+const counted = new WeakMap<object, Map<string, number>>()
+
+/** Brings them up to date. */
+export const refreshAdmission: Effect.Effect<void, never, Admission> = Effect.gen(function* () {
+  const gate = yield* Admission
+  const { bodyBytes: bytes, lanes, refused: refusals } = gate.state
+  for (const [work, state] of lanes) {
+    yield* Metric.update(Metric.withAttributes(inWork, { work }), state.inWork)
+    yield* Metric.update(Metric.withAttributes(inWorkMax, { work }), state.limit)
+    yield* Metric.update(Metric.withAttributes(waiting, { work }), state.waiting)
+    yield* Metric.update(Metric.withAttributes(wait, { work }), state.waitMillis / 1_000)
+  }
+  yield* Metric.update(bodyBytes, bytes)
+  const before = counted.get(gate) ?? new Map<string, number>()
+  counted.set(gate, before)
+  for (const { bound, count, work } of refusals) {
+    const key = `${work} ${bound}`
+    yield* Metric.update(Metric.withAttributes(refused, { work, bound }), count - (before.get(key) ?? 0))
+    before.set(key, count)
+  }
+})

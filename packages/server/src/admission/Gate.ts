@@ -1,0 +1,213 @@
+/**
+ * The way of a request from its headers to the work on it: whose turn, room for its body, the body, the lane of its
+ * kind. Every bound is met here, before the service has spent more than some tens of microseconds.
+ *
+ * Invariants:
+ * - A request is let in once, or refused once, or leaves because its client did; room and place are given back when
+ *   its response closes, however that comes about.
+ * - A body is received only when there is room for all of it, and it holds no place among those in work meanwhile.
+ * - What is exempt (health; the operator's routes with the token; metrics on this machine) waits for nothing.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { Option } from "effect"
+import type { Account } from "@muniment/domain/Account"
+import { Limits } from "@muniment/domain/Limits"
+import { Askers } from "./Askers.ts"
+import { Bytes } from "./Bytes.ts"
+import { Lane, type LaneState, type Visit } from "./Lane.ts"
+import { type Refusal, type RefusalBound, sendRefusal, wireRefusal } from "./Refusal.ts"
+import { announcedBytes, receiveBody } from "./RequestBody.ts"
+import { Turnstile } from "./Turnstile.ts"
+import { unitsIn, workKindOf, type WorkKind, workKinds } from "./WorkKind.ts"
+
+/** Who sent a request, as its socket and its headers say. */
+export interface Sender {
+  readonly remoteAddress: Option.Option<string>
+  readonly headers: Readonly<Record<string, string | undefined>>
+}
+
+export interface GateOptions {
+  readonly nowMillis: () => number
+  /** The address, or what of it counts as one client. */
+  readonly clientOf: (sender: Sender) => string
+  readonly isExempt: (request: IncomingMessage) => boolean
+  /** Of refusals: request id, those for web pages. */
+  readonly headersFor: (request: IncomingMessage) => Readonly<Record<string, string>>
+}
+
+export interface GateState {
+  readonly lanes: ReadonlyMap<WorkKind, LaneState>
+  readonly bodyBytes: number
+  readonly refused: ReadonlyArray<{ readonly work: string; readonly bound: RefusalBound; readonly count: number }>
+}
+
+/** Messages that count in an MCP batch. */
+const unitsMax = 10
+
+const noBody = Buffer.alloc(0)
+
+export class Gate {
+  readonly #askers = new Askers()
+  readonly #options: GateOptions
+  readonly #lanes: ReadonlyMap<WorkKind, Lane> = new Map(workKinds.map((kind) => [kind, new Lane(kind)]))
+  readonly #bytes = new Bytes()
+  readonly #turnstile: Turnstile
+  /** Bodies that have not arrived, and since when; oldest first. */
+  readonly #receiving = new Map<Passage, number>()
+  readonly #refused = new Map<string, number>()
+
+  constructor(options: GateOptions) {
+    this.#options = options
+    this.#turnstile = new Turnstile(options.nowMillis)
+  }
+
+  get state(): GateState {
+    return {
+      lanes: new Map([...this.#lanes].map(([kind, lane]) => [kind, lane.state])),
+      bodyBytes: this.#bytes.inFlight,
+      refused: [...this.#refused].map(([key, count]) => {
+        const [work, bound] = key.split(" ") as [string, RefusalBound]
+        return { work, bound, count }
+      })
+    }
+  }
+
+  /** Calls `proceed` when the request may be worked on, or answers it. */
+  enter(request: IncomingMessage, response: ServerResponse<IncomingMessage>, proceed: () => void): void {
+    if (this.#options.isExempt(request)) return proceed()
+    const sender = senderOf(request)
+    const { account, weight } = this.#askers.of(sender.headers, this.#options.clientOf(sender))
+    const passage: Passage = {
+      request,
+      response,
+      proceed,
+      account,
+      weight,
+      bytes: 0,
+      visit: undefined,
+      lane: undefined
+    }
+    response.once("close", () => this.#leave(passage))
+    const announced = announcedBytes(request)
+    // A body above the bound is refused by its length, unread.
+    if (announced === 0 || Number(announced) > Limits.requestBodyBytesMax) this.#join(passage, noBody)
+    else this.#receive(passage, announced)
+  }
+
+  /** The credentials were right; later requests with the same wait in the turn of their account. */
+  recognise(sender: Sender, account: Account): void {
+    this.#askers.learn(sender.headers, this.#options.clientOf(sender), account)
+  }
+
+  /** The credentials were wrong. */
+  forget(sender: Sender): void {
+    this.#askers.forget(sender.headers, this.#options.clientOf(sender))
+  }
+
+  /** For a round in the background. */
+  refuseOverdue(): void {
+    for (const lane of this.#lanes.values()) lane.refuseOverdue(this.#options.nowMillis())
+  }
+
+  #receive(passage: Passage, announced: number | undefined): void {
+    const { account, request, response } = passage
+    const bytes = announced ?? Limits.requestBodyBytesMax
+    if (!this.#reserve(passage, bytes)) return
+    this.#receiving.set(passage, this.#options.nowMillis())
+    if (request.headers.expect !== undefined) response.writeContinue()
+    receiveBody(request, Limits.requestBodyBytesMax, (body) => {
+      if (!this.#receiving.delete(passage)) return
+      if (announced === undefined) {
+        this.#bytes.release(account, bytes)
+        passage.bytes = 0
+        if (!this.#reserve(passage, body.length)) return
+      }
+      this.#join(passage, body)
+    })
+  }
+
+  #reserve(passage: Passage, bytes: number): boolean {
+    const { account } = passage
+    let bound = this.#bytes.reserve(account, bytes)
+    if (bound !== undefined && this.#endSlowBodies(bound === "account_bytes" ? account : undefined)) {
+      bound = this.#bytes.reserve(account, bytes)
+    }
+    if (bound !== undefined) {
+      this.#refuse(passage, { bound, work: workKindIn(passage, noBody), waitMillis: Limits.queueWaitMillis })
+      return false
+    }
+    passage.bytes = bytes
+    return true
+  }
+
+  /** Whether there is more room now. */
+  #endSlowBodies(ofAccount: string | undefined): boolean {
+    const before = this.#bytes.inFlight
+    const slowMillis = this.#options.nowMillis() - Limits.slowBodyMillis
+    for (const [passage, sinceMillis] of this.#receiving) {
+      if (sinceMillis > slowMillis) break
+      if (ofAccount !== undefined && passage.account !== ofAccount) continue
+      passage.response.shouldKeepAlive = false
+      this.#refuse(passage, { bound: "slow_body", work: workKindIn(passage, noBody), waitMillis: 0 })
+    }
+    return this.#bytes.inFlight < before
+  }
+
+  #join(passage: Passage, body: Buffer): void {
+    const { account, request, weight } = passage
+    const kind = workKindIn(passage, body)
+    const lane = this.#lanes.get(kind)!
+    const visit: Visit = {
+      account,
+      weight,
+      cost: unitsIn(request.url ?? "", body, unitsMax),
+      begin: () => this.#turnstile.pass(() => passage.response.destroyed || passage.proceed()),
+      refuse: (refusal) => this.#refuse(passage, refusal)
+    }
+    passage.visit = visit
+    passage.lane = lane
+    lane.enter(visit, this.#options.nowMillis())
+  }
+
+  #refuse(passage: Passage, refusal: Refusal): void {
+    const key = `${refusal.work} ${refusal.bound}`
+    this.#refused.set(key, (this.#refused.get(key) ?? 0) + 1)
+    this.#giveBack(passage)
+    sendRefusal(passage.response, wireRefusal(refusal), this.#options.headersFor(passage.request))
+  }
+
+  /** The response has closed: answered, or the client is gone. */
+  #leave(passage: Passage): void {
+    this.#giveBack(passage)
+    const { lane, response, visit } = passage
+    if (visit !== undefined) lane?.leave(visit, response.writableFinished, this.#options.nowMillis())
+  }
+
+  #giveBack(passage: Passage): void {
+    this.#receiving.delete(passage)
+    if (passage.bytes > 0) this.#bytes.release(passage.account, passage.bytes)
+    passage.bytes = 0
+  }
+}
+
+/** One request. */
+interface Passage {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse<IncomingMessage>
+  readonly proceed: () => void
+  readonly account: string
+  readonly weight: number
+  /** Room that it holds. */
+  bytes: number
+  visit: Visit | undefined
+  lane: Lane | undefined
+}
+
+/** Headers that decide are single in Node's reading. */
+const senderOf = ({ headers, socket }: IncomingMessage): Sender => ({
+  remoteAddress: Option.fromNullishOr(socket.remoteAddress),
+  headers: headers as Readonly<Record<string, string | undefined>>
+})
+
+const workKindIn = ({ request }: Passage, body: Buffer): WorkKind =>
+  workKindOf(request.method ?? "", request.url ?? "", body)

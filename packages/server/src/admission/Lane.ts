@@ -1,0 +1,109 @@
+/**
+ * One kind of work: a request begins at once while there is room, else it waits for its account's turn, and it is
+ * refused when its turn would come too late. Time comes in as an argument: no timer, no clock.
+ *
+ * Invariants:
+ * - While something waits, all places are taken.
+ * - What waited longer than `Limits.queueWaitMillisMax` is never begun: its caller has given up, or soon will.
+ */
+import { Limits } from "@muniment/domain/Limits"
+import { FairQueue, type Waiting } from "./FairQueue.ts"
+import type { Refusal } from "./Refusal.ts"
+import { WorkLimit } from "./WorkLimit.ts"
+
+export interface Visit extends Waiting {
+  readonly begin: () => void
+  readonly refuse: (refusal: Refusal) => void
+}
+
+export interface LaneState {
+  readonly inWork: number
+  readonly limit: number
+  readonly waiting: number
+  /** That a request of an account without others waiting can expect. */
+  readonly waitMillis: number
+}
+
+export class Lane {
+  readonly name: string
+  readonly #queue = new FairQueue<Visit>()
+  readonly #limit: WorkLimit
+  /** Those in work, and since when. */
+  readonly #begun = new Map<Visit, number>()
+  readonly #arrived = new Map<Visit, number>()
+
+  constructor(name: string, limit = new WorkLimit()) {
+    this.name = name
+    this.#limit = limit
+  }
+
+  get state(): LaneState {
+    const { inWork, limit } = this.#limit
+    return { inWork, limit, waiting: this.#queue.size, waitMillis: this.#limit.waitMillis(this.#queue.accounts) }
+  }
+
+  enter(visit: Visit, nowMillis: number): void {
+    if (this.#queue.size === 0 && this.#limit.hasRoom) return this.#begin(visit, nowMillis)
+    const waitMillis = this.#limit.waitMillis(this.#queue.ahead(visit.account))
+    if (waitMillis > Limits.queueWaitMillis) return visit.refuse(this.#refusal(visit, waitMillis))
+    this.#arrived.set(visit, nowMillis)
+    this.#queue.add(visit)
+  }
+
+  /** The work has ended. `isDone` is false if it was abandoned. */
+  leave(visit: Visit, isDone: boolean, nowMillis: number): void {
+    if (this.#arrived.delete(visit)) {
+      this.#queue.delete(visit)
+      return
+    }
+    const begunMillis = this.#begun.get(visit)
+    if (begunMillis === undefined) return
+    this.#begun.delete(visit)
+    this.#limit.end(visit.cost, isDone ? nowMillis - begunMillis : undefined, nowMillis)
+    this.#advance(nowMillis)
+  }
+
+  /** Refuses what has waited too long; for a round in the background, since places may not come free. */
+  refuseOverdue(nowMillis: number): void {
+    for (const visit of this.#queue.heads()) this.#refuseIfOverdue(visit, nowMillis)
+  }
+
+  #advance(nowMillis: number): void {
+    while (this.#limit.hasRoom) {
+      const visit = this.#queue.take()
+      if (visit === undefined) return
+      if (this.#isOverdue(visit, nowMillis)) {
+        this.#queue.refund(visit)
+        this.#refuse(visit)
+      } else {
+        this.#arrived.delete(visit)
+        this.#begin(visit, nowMillis)
+      }
+    }
+  }
+
+  #begin(visit: Visit, nowMillis: number): void {
+    this.#begun.set(visit, nowMillis)
+    this.#limit.begin()
+    visit.begin()
+  }
+
+  #isOverdue(visit: Visit, nowMillis: number): boolean {
+    return nowMillis - (this.#arrived.get(visit) ?? nowMillis) > Limits.queueWaitMillisMax
+  }
+
+  #refuseIfOverdue(visit: Visit, nowMillis: number): void {
+    if (!this.#isOverdue(visit, nowMillis)) return
+    this.#queue.delete(visit)
+    this.#refuse(visit)
+  }
+
+  #refuse(visit: Visit): void {
+    this.#arrived.delete(visit)
+    visit.refuse(this.#refusal(visit, this.#limit.waitMillis(this.#queue.ahead(visit.account))))
+  }
+
+  #refusal({ account }: Visit, waitMillis: number): Refusal {
+    return { bound: this.#queue.isOverShare(account) ? "share" : "wait", work: this.name, waitMillis }
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * The answer to a request that is not let in (contract: Overload), written without the rest of the service: at five times the capacity four
+ * of five requests get it, on the thread that serves the fifth.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { Schema } from "effect"
+import { RateLimited, Unavailable } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+
+/**
+ * share: the account waits for more than its share. wait: the service is full. account_bytes, bytes: bodies under way,
+ * of the account, of all. slow_body: others needed the room of a body that did not arrive.
+ */
+export type RefusalBound = "share" | "wait" | "account_bytes" | "bytes" | "slow_body"
+
+export interface Refusal {
+  readonly bound: RefusalBound
+  /** Kind of work. */
+  readonly work: string
+  /** Until a request would be let in, as far as known. */
+  readonly waitMillis: number
+}
+
+export interface WireRefusal {
+  readonly status: 429 | 503
+  readonly retryAfterSeconds: number
+  readonly body: string
+}
+
+const explanations: Readonly<Record<RefusalBound, string>> = {
+  share: "this account's share is used up while others wait",
+  wait: "the service is full",
+  account_bytes: `bodies of this account under way exceed ${Limits.accountBodiesBytesMax} bytes`,
+  bytes: "bodies under way exceed what the service takes at once",
+  slow_body: "the body did not arrive while others waited for its room"
+}
+
+/** These are the account's own doing. */
+const ofAccount: ReadonlySet<RefusalBound> = new Set(["share", "account_bytes"])
+
+const retryAfterSecondsMax = 60
+
+export const wireRefusal = ({ bound, waitMillis, work }: Refusal): WireRefusal => {
+  const retryAfterSeconds = Math.min(retryAfterSecondsMax, Math.max(1, Math.ceil(waitMillis / 1_000)))
+  const error = `${explanations[bound]}; try again in ${retryAfterSeconds} s`
+  const details = [{ path: bound, message: `${work}: a wait of ${Math.round(waitMillis)} ms was expected` }]
+  return ofAccount.has(bound)
+    ? {
+        status: 429,
+        retryAfterSeconds,
+        body: encodeLimited(new RateLimited({ code: "rate_limited", error, details }))
+      }
+    : {
+        status: 503,
+        retryAfterSeconds,
+        body: encodeFull(new Unavailable({ code: "overloaded", error, details }))
+      }
+}
+
+const encodeLimited = (failure: RateLimited): string => JSON.stringify(Schema.encodeSync(RateLimited)(failure))
+const encodeFull = (failure: Unavailable): string => JSON.stringify(Schema.encodeSync(Unavailable)(failure))
+
+/** Sends it; what is left of the body is read and dropped, so that the caller gets to see the answer. */
+export const sendRefusal = (
+  response: ServerResponse<IncomingMessage>,
+  refusal: WireRefusal,
+  headers: Readonly<Record<string, string>>
+): void => {
+  if (response.headersSent || response.destroyed) return
+  response.writeHead(refusal.status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(refusal.body),
+    "retry-after": String(refusal.retryAfterSeconds),
+    "x-content-type-options": "nosniff",
+    ...headers
+  })
+  response.end(refusal.body)
+}

@@ -1,0 +1,38 @@
+/**
+ * Receives the body of a request before anything works on it, and puts it back: who sends slowly holds room for bytes
+ * (`Bytes.ts`), never a place among those in work.
+ */
+import type { IncomingMessage } from "node:http"
+
+/** Bytes that the headers announce; undefined for a body in chunks, whose length its end tells. */
+export const announcedBytes = ({ headers }: IncomingMessage): number | undefined =>
+  headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : undefined
+
+/** Calls `done` once with all of the body, or with what is above `bytesMax`; never if the client leaves. */
+export const receiveBody = (request: IncomingMessage, bytesMax: number, done: (body: Buffer) => void): void => {
+  const chunks: Array<Buffer> = []
+  let bytes = 0
+  const look = (): void => {
+    for (let chunk = readOf(request); chunk !== null; chunk = readOf(request)) {
+      chunks.push(chunk)
+      bytes += chunk.length
+    }
+    if (!request.complete && bytes <= bytesMax) return
+    request.off("readable", look)
+    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+    // In the same turn as the last read, so that the stream does not end yet.
+    if (body.length > 0) request.unshift(body)
+    done(body)
+  }
+  // A body in the same packet as its headers is parsed in this turn.
+  queueMicrotask(() => {
+    if (!request.complete) request.on("readable", look)
+    else look()
+  })
+}
+
+/** Without an encoding, a request reads as bytes. */
+const readOf = (request: IncomingMessage): Buffer | null => {
+  const chunk: unknown = request.read()
+  return Buffer.isBuffer(chunk) ? chunk : null
+}

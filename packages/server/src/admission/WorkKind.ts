@@ -1,0 +1,45 @@
+/**
+ * Kinds of work that take about the same time and wait for the same thing, so that one kind's crowd does not keep the
+ * others waiting; from method, path, and words of the body that only the kind's requests contain. A wrong guess costs
+ * a place in another line, nothing else.
+ */
+import { mcpPath, pathOf } from "../paths.ts"
+
+export const workKinds = ["read", "write", "search", "conversation", "answer", "map"] as const
+export type WorkKind = (typeof workKinds)[number]
+
+const conversation = Buffer.from('"conversation"')
+const searchTool = Buffer.from('"memory_search"')
+const answerMode = Buffer.from('"answer"')
+const mapMode = Buffer.from('"map"')
+
+const createPath = "/v1/memories"
+const searchPath = "/v1/memories/search"
+const batchSearchPath = "/v1/memories/batch/search"
+
+export const workKindOf = (method: string, url: string, body: Buffer): WorkKind => {
+  const path = pathOf(url)
+  if (path === searchPath) return modeIn(/[?&]mode=(answer|map)\b/.exec(url)?.[1])
+  if (path === batchSearchPath) return searchIn(body)
+  if (path === mcpPath && body.includes(searchTool)) return searchIn(body)
+  if (path === createPath && body.includes(conversation)) return "conversation"
+  if (path === mcpPath && body.includes(conversation)) return "conversation"
+  return method === "GET" || method === "HEAD" || method === "OPTIONS" ? "read" : "write"
+}
+
+const searchIn = (body: Buffer): WorkKind =>
+  body.includes(answerMode) ? "answer" : body.includes(mapMode) ? "map" : "search"
+
+const modeIn = (mode: string | undefined): WorkKind => (mode === "answer" || mode === "map" ? mode : "search")
+
+const messageMethod = '"method"'
+const bracket = "[".charCodeAt(0)
+
+/** Messages of an MCP batch; 1 for everything else. At most `max`, which a longer batch is refused for. */
+export const unitsIn = (url: string, body: Buffer, max: number): number => {
+  if (pathOf(url) !== mcpPath || body.find((byte) => byte > 32) !== bracket) return 1
+  let count = 0
+  for (let at = body.indexOf(messageMethod); at >= 0 && count < max; at = body.indexOf(messageMethod, at + 1))
+    count += 1
+  return Math.max(1, count)
+}

@@ -1,0 +1,100 @@
+/**
+ * How many requests of one kind may be in work at once. More than the service can work on at the same time only wait
+ * inside it, where nothing is fair; fewer leave it idle. So the limit follows the measured time in work: it grows while
+ * requests wait and take little longer than with few in work, and shrinks when they take much longer (additive
+ * increase, multiplicative decrease). The time with few in work is measured anew every few seconds of full load
+ * (as BBR does with its least round trip).
+ */
+import { Limits } from "@muniment/domain/Limits"
+
+/** Completions, and time, after which the limit is looked at. */
+const windowCount = 8
+const windowMillis = 50
+/** Times as long as with few in work that requests may take before the limit shrinks. */
+const slownessMax = 2
+/** Shorter times in work never shrink the limit: they are no wait that anybody notices. */
+const unnoticedMillis = 20
+const decrease = 0.9
+/** Of full load, between measurements with few in work. */
+const probeEveryMillis = 5_000
+/** Weight of the last window in the moving average. */
+const averageShare = 0.2
+const firstLimit = 8
+
+interface Window {
+  startedMillis: number
+  count: number
+  cost: number
+  millis: number
+}
+
+export class WorkLimit {
+  #limit = firstLimit
+  #inWork = 0
+  #wasFull = false
+  #few: number | undefined
+  /** Of one unit of work. */
+  #average = unnoticedMillis / 4
+  #window: Window = { startedMillis: 0, count: 0, cost: 0, millis: 0 }
+  #probedMillis = 0
+  /** "emptying": those from before the probe have to end first. */
+  #probe: "none" | "emptying" | "measuring" = "none"
+
+  get inWork(): number {
+    return this.#inWork
+  }
+
+  get limit(): number {
+    return this.#probe === "none" ? Math.floor(this.#limit) : Limits.workMin
+  }
+
+  get hasRoom(): boolean {
+    return this.#inWork < this.limit
+  }
+
+  begin(): void {
+    this.#inWork += 1
+    if (!this.hasRoom) this.#wasFull = true
+  }
+
+  /** `millis`: time in work; undefined for what was abandoned, which says nothing. */
+  end(cost: number, millis: number | undefined, nowMillis: number): void {
+    this.#inWork -= 1
+    if (millis === undefined) return
+    const window = this.#window
+    if (window.count === 0) window.startedMillis = nowMillis
+    window.count += 1
+    window.cost += cost
+    window.millis += millis
+    if (window.count >= windowCount && nowMillis - window.startedMillis >= windowMillis) this.#look(nowMillis)
+  }
+
+  /** Until `cost` units that wait are in work, if all places are taken. */
+  waitMillis(cost: number): number {
+    return this.hasRoom && cost === 0 ? 0 : ((cost + 1) * this.#average) / Math.floor(this.#limit)
+  }
+
+  #look(nowMillis: number): void {
+    const mean = this.#window.millis / this.#window.cost
+    if (this.#probe === "emptying") this.#probe = "measuring"
+    else if (this.#probe === "measuring") this.#endProbe(mean, nowMillis)
+    else this.#adjust(mean, nowMillis)
+    this.#wasFull = !this.hasRoom
+    this.#window = { startedMillis: nowMillis, count: 0, cost: 0, millis: 0 }
+  }
+
+  #endProbe(mean: number, nowMillis: number): void {
+    this.#few = mean
+    this.#probedMillis = nowMillis
+    this.#probe = "none"
+  }
+
+  #adjust(mean: number, nowMillis: number): void {
+    this.#average += (mean - this.#average) * averageShare
+    this.#few = Math.min(mean, this.#few ?? mean)
+    if (mean > Math.max(unnoticedMillis, this.#few * slownessMax)) {
+      this.#limit = Math.max(Limits.workMin, this.#limit * decrease)
+    } else if (this.#wasFull) this.#limit = Math.min(Limits.workMax, this.#limit + 1)
+    if (this.#wasFull && nowMillis - this.#probedMillis >= probeEveryMillis) this.#probe = "emptying"
+  }
+}

@@ -1,0 +1,7 @@
+/** Paths of requests, for those who look before the router does. */
+
+/** Where the Model Context Protocol is spoken (`mcp/McpRoutes.ts`). */
+export const mcpPath = "/mcp"
+
+/** Path of a request without its query. */
+export const pathOf = (url: string): string => url.split("?", 1)[0]!

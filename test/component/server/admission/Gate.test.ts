@@ -1,0 +1,270 @@
+/** The gate on a real listener: handlers end when the test says so, and time is a number. */
+import { once } from "node:events"
+import { type IncomingMessage, request, type ServerResponse } from "node:http"
+import { connect } from "node:net"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { Option } from "effect"
+import { Limits } from "@muniment/domain/Limits"
+import { Gate } from "@muniment/server/admission/Gate"
+import { boundedServer } from "@muniment/server/http/Listener"
+
+interface Got {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+  readonly text: string
+}
+
+interface Work {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+let nowMillis: number
+let gate: Gate
+let server: ReturnType<typeof boundedServer>
+let port: number
+/** Requests in work, in the order of their beginning. */
+let begun: Array<Work>
+let onBegin: () => void
+
+beforeEach(async () => {
+  nowMillis = 0
+  begun = []
+  onBegin = () => undefined
+  gate = new Gate({
+    nowMillis: () => nowMillis,
+    clientOf: () => "client",
+    isExempt: ({ url }) => url === "/health/live",
+    headersFor: () => ({ "x-request-id": "id" })
+  })
+  for (const name of ["noisy", "quiet"]) {
+    recognise(name)
+  }
+  server = boundedServer(gate)
+  server.on("request", (incoming: IncomingMessage, response: ServerResponse) => {
+    begun.push({ request: incoming, response })
+    onBegin()
+  })
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  port = typeof address === "object" && address !== null ? address.port : 0
+})
+afterEach(async () => {
+  server.closeAllConnections()
+  await new Promise((closed) => server.close(closed))
+})
+
+interface Sent {
+  readonly answer: Promise<Got>
+  readonly abort: () => void
+}
+
+const send = (
+  path: string,
+  { body, key = "noisy" }: { readonly body?: string | Buffer; readonly key?: string } = {}
+): Sent => {
+  const call = request({
+    port,
+    host: "127.0.0.1",
+    path,
+    agent: false,
+    method: body === undefined ? "GET" : "POST",
+    headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { "content-length": body.length }) }
+  })
+  const answer = new Promise<Got>((settle, fail) => {
+    call.on("error", fail)
+    call.on("response", (response) => {
+      let text = ""
+      response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk))
+      response.on("end", () => settle({ status: response.statusCode ?? 0, headers: response.headers, text }))
+    })
+  })
+  answer.catch(() => undefined)
+  call.end(body)
+  return { answer, abort: () => call.destroy() }
+}
+
+const recognise = (id: string): void =>
+  gate.recognise(
+    { remoteAddress: Option.none(), headers: { authorization: `Bearer ${id}` } },
+    { id, name: id, plan: "free", createdAt: 0 }
+  )
+const until = async (holds: () => boolean): Promise<void> => {
+  while (!holds()) await new Promise((wake) => setTimeout(wake, 2))
+}
+const lane = (kind: "read" | "write" = "read") => gate.state.lanes.get(kind)!
+/** As many as there are places, all in work. */
+const fill = async (): Promise<ReadonlyArray<Sent>> => {
+  const sent = Array.from({ length: lane().limit }, () => send("/v1/memories"))
+  await until(() => begun.length === sent.length)
+  return sent
+}
+const bodyOf = async ({ request: incoming }: Work): Promise<string> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of incoming) chunks.push(Buffer.from(chunk as Uint8Array))
+  return Buffer.concat(chunks).toString()
+}
+
+describe("places", () => {
+  it("are given in turn: an account that just came is served before a crowd of another", async () => {
+    const places = (await fill()).length
+    const crowd = Array.from({ length: 5 }, () => send("/v1/memories"))
+    await until(() => lane().waiting === 5)
+    const quiet = send("/v1/memories", { key: "quiet" })
+    await until(() => lane().waiting === 6)
+    begun[0]!.response.end()
+    begun[1]!.response.end()
+    await until(() => begun.length === places + 2)
+    for (const { response } of begun) response.end("served")
+    expect((await quiet.answer).status).toBe(200)
+    expect(begun.slice(places, places + 2).map(({ request: { headers } }) => headers.authorization)).toContain(
+      "Bearer quiet"
+    )
+    for (const { abort } of crowd) abort()
+  })
+
+  it("that do not come free: the refusal is in the contract's form, with Retry-After", async () => {
+    await fill()
+    const waiting = send("/v1/memories")
+    await until(() => lane().waiting === 1)
+    nowMillis = Limits.queueWaitMillisMax + 1
+    gate.refuseOverdue()
+    const { headers, status, text } = await waiting.answer
+    expect([status, headers["retry-after"], headers["x-request-id"]]).toEqual([
+      503,
+      expect.stringMatching(/^[1-9]\d*$/),
+      "id"
+    ])
+    expect(JSON.parse(text)).toEqual({
+      success: false,
+      code: "overloaded",
+      error: expect.stringMatching(/try again in \d+ s/),
+      details: [{ path: "wait", message: expect.stringMatching(/^read: a wait of \d+ ms was expected$/) }]
+    })
+    expect(gate.state.refused).toEqual([{ work: "read", bound: "wait", count: 1 }])
+  })
+
+  it("are not taken by clients that left", async () => {
+    const sent = await fill()
+    const gone = send("/v1/memories")
+    await until(() => lane().waiting === 1)
+    gone.abort()
+    await until(() => lane().waiting === 0)
+    for (const { abort } of sent) abort()
+    await until(() => lane().inWork === 0)
+    expect(begun).toHaveLength(sent.length)
+  })
+
+  it("are not needed for health", async () => {
+    const places = (await fill()).length
+    const health = send("/health/live", { key: "quiet" })
+    await until(() => begun.length === places + 1)
+    begun.at(-1)!.response.end("live")
+    expect((await health.answer).text).toBe("live")
+  })
+
+  it("of one kind of work do not keep another kind waiting", async () => {
+    const places = (await fill()).length
+    const write = send("/v1/memories", { body: "{}" })
+    await until(() => begun.length === places + 1)
+    begun.at(-1)!.response.end("written")
+    expect((await write.answer).text).toBe("written")
+  })
+
+  it("are counted as taken until the answer is sent, and free afterwards", async () => {
+    const sent = await fill()
+    expect(lane().inWork).toBe(sent.length)
+    for (const { response } of begun) response.end()
+    await Promise.all(sent.map(({ answer }) => answer))
+    await until(() => lane().inWork === 0)
+  })
+})
+
+describe("bodies", () => {
+  it.each([0, 1, 1_000, Limits.smallBodyBytesMax + 1, 300_000, Limits.requestBodyBytesMax])(
+    "of %i bytes arrive whole",
+    async (length) => {
+      const body = Buffer.alloc(length, "m")
+      onBegin = () => void bodyOf(begun[0]!).then((text) => begun[0]!.response.end(String(text.length)))
+      expect((await send("/v1/memories", { body }).answer).text).toBe(String(length))
+      await until(() => gate.state.bodyBytes === 0)
+    }
+  )
+
+  it("in chunks arrive whole, and hold room for their real length", async () => {
+    const socket = connect(port, "127.0.0.1")
+    socket.write("POST /v1/memories HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+    await until(() => gate.state.bodyBytes === Limits.requestBodyBytesMax)
+    expect(begun).toHaveLength(0)
+    socket.write("6\r\n world\r\n0\r\n\r\n")
+    await until(() => begun.length === 1)
+    expect([gate.state.bodyBytes, await bodyOf(begun[0]!)]).toEqual([11, "hello world"])
+    socket.destroy()
+    await until(() => gate.state.bodyBytes === 0)
+  })
+
+  it("that announce themselves get leave to come", async () => {
+    const socket = connect(port, "127.0.0.1")
+    socket.write("POST /v1/memories HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
+    const [said] = (await once(socket, "data")) as [Buffer]
+    expect(said.toString()).toMatch(/^HTTP\/1.1 100 Continue/)
+    socket.write("hello")
+    await until(() => begun.length === 1)
+    expect(await bodyOf(begun[0]!)).toBe("hello")
+    socket.destroy()
+  })
+
+  it("beyond the account's room are refused unread, others have room", async () => {
+    const large = "m".repeat(Limits.requestBodyBytesMax)
+    const held = Array.from({ length: Limits.accountBodiesBytesMax / Limits.requestBodyBytesMax }, () =>
+      send("/v1/memories", { body: large })
+    )
+    await until(() => begun.length === held.length)
+    const { headers, status, text } = await send("/v1/memories", { body: large }).answer
+    expect([status, headers["retry-after"], JSON.parse(text).details[0].path]).toEqual([429, "1", "account_bytes"])
+    onBegin = () => begun.at(-1)!.response.end("served")
+    expect((await send("/v1/memories", { body: large, key: "quiet" }).answer).text).toBe("served")
+    expect((await send("/v1/memories", { body: "small" }).answer).text).toBe("served")
+    for (const { abort } of held) abort()
+    await until(() => gate.state.bodyBytes === 0)
+  })
+
+  it("that do not arrive give way to others", async () => {
+    const slow = Array.from({ length: Limits.bodiesBytesMax / Limits.requestBodyBytesMax }, (_, at) => {
+      recognise(`slow${at}`)
+      const socket = connect(port, "127.0.0.1")
+      socket.write(
+        `POST /v1/memories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer slow${at}\r\nContent-Length: ${Limits.requestBodyBytesMax}\r\n\r\nm`
+      )
+      return socket
+    })
+    await until(() => gate.state.bodyBytes === Limits.bodiesBytesMax)
+    const large = "m".repeat(Limits.requestBodyBytesMax)
+    expect((await send("/v1/memories", { body: large }).answer).status).toBe(503)
+    nowMillis = Limits.slowBodyMillis + 1
+    onBegin = () => begun.at(-1)!.response.end("served")
+    const answers = slow.map((socket) => once(socket, "data"))
+    expect((await send("/v1/memories", { body: large }).answer).text).toBe("served")
+    for (const [answer] of await Promise.all(answers)) {
+      expect(String(answer)).toMatch(/^HTTP\/1.1 503[^]*retry-after: 1[^]*slow_body/)
+    }
+  })
+
+  it("that were never sent leave nothing behind when their client goes", async () => {
+    const socket = connect(port, "127.0.0.1")
+    socket.write("POST /v1/memories HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
+    await until(() => gate.state.bodyBytes === 100_000)
+    socket.destroy()
+    await until(() => gate.state.bodyBytes === 0)
+    expect(begun).toHaveLength(0)
+  })
+})
+
+it("an upgrade does not go around the gate", async () => {
+  await fill()
+  const socket = connect(port, "127.0.0.1")
+  socket.write("GET /v1/memories HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+  await until(() => lane().waiting === 1)
+  socket.destroy()
+})

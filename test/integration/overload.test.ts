@@ -1,0 +1,84 @@
+/** More than the service can do (contract: Overload), on the running service. */
+import { connect } from "node:net"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { fact } from "../support/MemoryCalls.ts"
+import { withoutModel } from "../support/SharedServer.ts"
+import { type Answer, startServer, type TestServer } from "../support/TestServer.ts"
+
+let server: TestServer
+let noisy: string
+let quiet: string
+
+beforeAll(async () => {
+  server = await startServer({ environment: withoutModel })
+  noisy = await server.newAccount("noisy")
+  quiet = await server.newAccount("quiet")
+})
+afterAll(() => server.stop())
+
+const write = (key: string, text: string): Promise<Answer> =>
+  server.call("POST", "/v1/memories", { key, body: { agentId: "a", memories: [fact("Ann", text)] } })
+const metrics = async (): Promise<string> => (await server.call("GET", "/metrics", { key: null })).body
+const sumOf = (text: string, name: string): number =>
+  [...text.matchAll(new RegExp(`^muniment_${name}(?:\\{[^}]*\\})? (\\S+)$`, "gm"))].reduce(
+    (sum, [, value]) => sum + Number(value),
+    0
+  )
+
+describe("a crowd of one account's requests", () => {
+  it("is served or told when to come again, and health and the operator's routes answer meanwhile", async () => {
+    // Keys take turns of their own once they were right.
+    for (const key of [noisy, quiet]) expect((await write(key, "first")).status).toBe(200)
+    const crowd = Promise.all(Array.from({ length: 600 }, (_, at) => write(noisy, `crowd ${at}`)))
+    const health = await server.call("GET", "/health/live", { key: null })
+    const status = await server.call("GET", "/admin/status", { key: server.operatorToken })
+    expect([health.status, status.status]).toEqual([200, 200])
+    expect((await write(quiet, "beside the crowd")).status).toBe(200)
+    const answers = await crowd
+    const refused = answers.filter((answer) => answer.status !== 200)
+    expect(answers.length).toBeGreaterThan(refused.length)
+    for (const { body, headers, status: code } of refused) {
+      expect([code, body.code]).toEqual(code === 429 ? [429, "rate_limited"] : [503, "overloaded"])
+      expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/)
+      expect(headers.get("x-request-id")).toMatch(/\S/)
+      expect(["share", "wait"]).toContain(body.details[0].path)
+    }
+    expect(sumOf(await metrics(), "admission_refused_total")).toBe(refused.length)
+  })
+
+  it("leaves nothing in work when its clients leave", async () => {
+    const leaving = new AbortController()
+    const calls = Array.from({ length: 200 }, (_, at) =>
+      fetch(`${server.url}/v1/memories?limit=${(at % 50) + 1}`, {
+        headers: { authorization: `Bearer ${noisy}` },
+        signal: leaving.signal
+      }).catch(() => undefined)
+    )
+    leaving.abort()
+    await Promise.all(calls)
+    for (;;) {
+      const text = await metrics()
+      if (sumOf(text, "admission_in_work") + sumOf(text, "admission_waiting") === 0) break
+    }
+    expect((await write(quiet, "afterwards")).status).toBe(200)
+  })
+})
+
+describe("bodies", () => {
+  it("that announce much and send nothing hold no place, and their room only until others need it", async () => {
+    const { hostname, port } = new URL(server.url)
+    const sockets = Array.from({ length: 40 }, () => {
+      const socket = connect(Number(port), hostname)
+      socket.on("error", () => socket.destroy())
+      socket.write(
+        `POST /v1/memories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${noisy}\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{`
+      )
+      return socket
+    })
+    expect((await write(quiet, "small bodies pass")).status).toBe(200)
+    const large = { agentId: "a", memories: [fact("Ann", "x".repeat(60_000))] }
+    expect((await server.call("POST", "/v1/memories", { key: quiet, body: large })).status).toBe(200)
+    for (const socket of sockets) socket.destroy()
+    for (;;) if (sumOf(await metrics(), "admission_body_bytes") === 0) break
+  })
+})

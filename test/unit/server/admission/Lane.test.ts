@@ -1,0 +1,176 @@
+/** One kind of work: when a request begins, waits, is refused. Time is an argument. */
+import { describe, expect, it } from "vitest"
+import { Limits } from "@muniment/domain/Limits"
+import { Lane, type Visit } from "@muniment/server/admission/Lane"
+import type { Refusal } from "@muniment/server/admission/Refusal"
+
+/** A lane whose work takes `serviceMillis` for each request in work: a service that works on one thing at a time. */
+class Simulation {
+  readonly lane = new Lane("write")
+  readonly served = new Map<string, Array<number>>()
+  readonly refused = new Map<string, Array<Refusal>>()
+  nowMillis = 0
+  readonly #serviceMillis: number
+  readonly #inWork: Array<{ readonly visit: Visit; readonly arrivedMillis: number }> = []
+  #freeMillis = 0
+
+  constructor(serviceMillis: number) {
+    this.#serviceMillis = serviceMillis
+  }
+
+  arrive(account: string, weight = 1): void {
+    const arrivedMillis = this.nowMillis
+    const visit: Visit = {
+      account,
+      weight,
+      cost: 1,
+      begin: () => {
+        if (this.#inWork.length === 0) this.#freeMillis = this.nowMillis + this.#serviceMillis
+        this.#inWork.push({ visit, arrivedMillis })
+      },
+      refuse: (refusal) => listOf(this.refused, account).push(refusal)
+    }
+    this.lane.enter(visit, this.nowMillis)
+  }
+
+  tick(): void {
+    this.nowMillis += 1
+    while (this.#inWork.length > 0 && this.#freeMillis <= this.nowMillis) {
+      const { arrivedMillis, visit } = this.#inWork.shift()!
+      listOf(this.served, visit.account).push(this.nowMillis - arrivedMillis)
+      this.#freeMillis += this.#serviceMillis
+      this.lane.leave(visit, true, this.nowMillis)
+    }
+    if (this.nowMillis % 100 === 0) this.lane.refuseOverdue(this.nowMillis)
+  }
+
+  /** Each account sends a request every so many milliseconds. */
+  run(millis: number, every: Readonly<Record<string, number>>, weights: Readonly<Record<string, number>> = {}): void {
+    for (let step = 0; step < millis; step++) {
+      for (const [account, period] of Object.entries(every)) {
+        for (let at = 0; at < (period < 1 ? 1 / period : Number(step % period === 0)); at++) {
+          this.arrive(account, weights[account])
+        }
+      }
+      this.tick()
+    }
+  }
+
+  servedOf(account: string): ReadonlyArray<number> {
+    return this.served.get(account) ?? []
+  }
+  refusedOf(account: string): ReadonlyArray<Refusal> {
+    return this.refused.get(account) ?? []
+  }
+}
+
+const listOf = <Value>(lists: Map<string, Array<Value>>, key: string): Array<Value> => {
+  const list = lists.get(key) ?? []
+  lists.set(key, list)
+  return list
+}
+const seconds = 10_000
+
+describe("below its capacity", () => {
+  it("a lane lets everything in at once", () => {
+    const simulation = new Simulation(4)
+    simulation.run(seconds, { a: 8 })
+    expect(simulation.refusedOf("a")).toEqual([])
+    expect(Math.max(...simulation.servedOf("a"))).toBeLessThanOrEqual(5)
+  })
+})
+
+describe("at five times its capacity", () => {
+  const flood = () => {
+    const simulation = new Simulation(4)
+    simulation.run(seconds, { noisy: 0.8, quiet: 80 })
+    return simulation
+  }
+
+  it("serves as many as it can", () => {
+    const simulation = flood()
+    const served = simulation.servedOf("noisy").length + simulation.servedOf("quiet").length
+    expect(served).toBeGreaterThan(0.95 * (seconds / 4))
+  })
+
+  it("serves nothing later than the bound and the time in work", () => {
+    expect(Math.max(...flood().servedOf("noisy"))).toBeLessThan(Limits.queueWaitMillisMax + 300)
+  })
+
+  it("does not keep an account waiting that asks for less than its share", () => {
+    const simulation = flood()
+    expect(simulation.refusedOf("quiet")).toEqual([])
+    expect(simulation.servedOf("quiet").length).toBeGreaterThan(seconds / 80 - 5)
+    expect(Math.max(...simulation.servedOf("quiet"))).toBeLessThan(60)
+  })
+
+  it("refuses with the bound and the wait", () => {
+    const [refusal] = flood().refusedOf("noisy")
+    expect(refusal).toMatchObject({ bound: "wait", work: "write" })
+    expect(refusal!.waitMillis).toBeGreaterThan(Limits.queueWaitMillis)
+  })
+
+  it("tells an account whose share is used up from a full service", () => {
+    const simulation = new Simulation(4)
+    simulation.run(seconds, { greedy: 0.8, modest: 6 })
+    expect(simulation.refusedOf("greedy").map(({ bound }) => bound)).toContain("share")
+    const bounds = new Set(simulation.refusedOf("modest").map(({ bound }) => bound))
+    expect([...bounds].filter((bound) => bound === "share")).toEqual([])
+  })
+
+  it("divides by weight", () => {
+    const simulation = new Simulation(4)
+    simulation.run(seconds, { pro: 1, free: 1 }, { pro: 4, free: 1 })
+    const ratio = simulation.servedOf("pro").length / simulation.servedOf("free").length
+    expect(ratio).toBeGreaterThan(3)
+    expect(ratio).toBeLessThan(5)
+  })
+
+  it("is back to normal as soon as the queue is served", () => {
+    const simulation = flood()
+    simulation.run(2_000, {})
+    const before = simulation.servedOf("quiet").length
+    simulation.run(1_000, { quiet: 50 })
+    expect(Math.max(...simulation.servedOf("quiet").slice(before))).toBeLessThan(10)
+  })
+})
+
+describe("a lane whose work never ends", () => {
+  it("refuses what has waited too long", () => {
+    const lane = new Lane("write")
+    const refusals: Array<Refusal> = []
+    const visit = (): Visit => ({
+      account: "a",
+      weight: 1,
+      cost: 1,
+      begin: () => undefined,
+      refuse: (refusal) => refusals.push(refusal)
+    })
+    for (let count = 0; count < lane.state.limit + 1; count++) lane.enter(visit(), 0)
+    lane.refuseOverdue(Limits.queueWaitMillisMax)
+    expect(refusals).toEqual([])
+    lane.refuseOverdue(Limits.queueWaitMillisMax + 1)
+    expect(refusals).toHaveLength(1)
+  })
+
+  it("gives the place of a client that left to the next one", () => {
+    const lane = new Lane("write")
+    const begun: Array<string> = []
+    const visit = (name: string): Visit => ({
+      account: name,
+      weight: 1,
+      cost: 1,
+      begin: () => void begun.push(name),
+      refuse: () => void begun.push(`${name} refused`)
+    })
+    const first = Array.from({ length: lane.state.limit }, (_, at) => visit(`first${at}`))
+    for (const each of first) lane.enter(each, 0)
+    const [gone, next] = [visit("gone"), visit("next")]
+    lane.enter(gone, 0)
+    lane.enter(next, 0)
+    lane.leave(gone, false, 1)
+    lane.leave(first[0]!, false, 2)
+    expect(begun.slice(first.length)).toEqual(["next"])
+    expect(lane.state.waiting).toBe(0)
+  })
+})
