@@ -56,6 +56,11 @@ const tooOften = async () => {
 const asNewcomer = async (own: TestServer, name: string) =>
   own.call("GET", "/v1/memories", { key: null, headers: await walletHeaders(evmWallet(name), "GET", "/v1/memories") })
 
+const readOnlyWrite = async () => {
+  const made = await asOperator("POST", "/admin/keys", { account: "reader", readOnly: true })
+  return server.call("DELETE", `/v1/memories/${unknownId}`, { key: made.body.secret })
+}
+
 const suspendedCall = async () => {
   const key = await server.newAccount("suspended")
   await asOperator("POST", "/admin/accounts/suspend", { account: "suspended" })
@@ -145,6 +150,7 @@ const rows: Readonly<Record<string, Row>> = {
   operator_only: { status: 403, provoke: () => get("/admin/status") },
   not_grantor: { status: 403, provoke: () => alice.post("/v1/grants/revoke", { grant }) },
   sign_up_closed: { status: 403, provoke: signUpClosed },
+  key_scope: { status: 403, provoke: () => readOnlyWrite() },
   account_suspended: { status: 403, provoke: () => suspendedCall() },
   memory_not_found: { status: 404, provoke: () => get(`/v1/memories/${unknownId}`) },
   schema_not_found: { status: 404, provoke: () => get("/v1/schemas/unheard_of") },

@@ -96,7 +96,8 @@ export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(
     "not_grantor",
     "sign_up_closed",
     "insufficient_credits",
-    "account_suspended"
+    "account_suspended",
+    "key_scope"
   ]),
   {
     httpApiStatus: 403,

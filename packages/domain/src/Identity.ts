@@ -4,6 +4,7 @@
 import type { Effect } from "effect"
 import type { Account } from "./Account.ts"
 import type { InsufficientStorage, RateLimited } from "./Errors.ts"
+import type { KeyScope } from "./KeyScope.ts"
 import type { MicroCredits } from "./Money.ts"
 
 /** Who the credentials of a request belong to. */
@@ -11,6 +12,8 @@ export interface Identity {
   readonly account: Account
   /** The API key that was used, for auditing and grants; undefined for the in-process operator. */
   readonly keyId: string | undefined
+  /** What the key may do; undefined: all. */
+  readonly scope?: KeyScope | undefined
   /** The wallet that signed the request, normalised; undefined with a key. */
   readonly walletAddress?: string | undefined
   /** Of a wallet without an account: `account` is the one that it would get, and nothing is stored for it. */

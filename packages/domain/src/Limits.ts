@@ -111,6 +111,7 @@ export const Limits = {
   jobCatchUpDaysMax: 31,
 
   keysPerAccountMax: 1_000,
+  keyBindingsMax: 100,
   accountNameLengthMax: 64,
   importBatchMax: 100
 } as const

@@ -1,5 +1,5 @@
 /** `muniment keys`: create, list and revoke API keys. A secret is printed once and stored as a hash. */
-import { Console, Effect, Option } from "effect"
+import { Array, Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { KeyRecord } from "@muniment/domain/api/AdminApi"
 import { table, timeText } from "../Table.ts"
@@ -12,10 +12,28 @@ const create = Command.make(
     account: flags.account,
     plan: flags.plan,
     label: Flag.String("label").pipe(Flag.withDescription("What the key is for"), Flag.optional),
+    readOnly: Flag.Boolean("read-only").pipe(Flag.withDescription("The key only reads"), Flag.withDefault(false)),
+    agents: Flag.String("agent").pipe(
+      Flag.withDescription("Agent that the key is bound to; may be given again"),
+      Flag.atLeast(0)
+    ),
+    subjects: Flag.String("subject").pipe(
+      Flag.withDescription("Subject that the key is bound to; may be given again"),
+      Flag.atLeast(0)
+    ),
+    expires: Flag.String("expires").pipe(Flag.withDescription("How long the key works, as in 30d"), Flag.optional),
     json: flags.json
   },
-  Effect.fn("keys.create")(function* ({ account, plan, label, json }) {
-    const payload = { account, ...given("plan", plan), ...given("label", label) }
+  Effect.fn("keys.create")(function* ({ account, agents, expires, json, label, plan, readOnly, subjects }) {
+    const payload = {
+      account,
+      ...given("plan", plan),
+      ...given("label", label),
+      ...(readOnly && { readOnly }),
+      ...(Array.isReadonlyArrayNonEmpty(agents) && { agents }),
+      ...(Array.isReadonlyArrayNonEmpty(subjects) && { subjects }),
+      ...given("expiresIn", expires)
+    }
     const { key, secret } = yield* withOperator((operator) => operator.createKey({ payload }))
     if (json) return yield* Console.log(JSON.stringify({ key, secret }))
     return yield* Console.log(
@@ -25,7 +43,11 @@ const create = Command.make(
 ).pipe(
   Command.withDescription("Create a key, and the account if it does not exist"),
   Command.withExamples([
-    { command: "muniment keys create --account alice", description: "A key for the account alice" }
+    { command: "muniment keys create --account alice", description: "A key for the account alice" },
+    {
+      command: "muniment keys create --account alice --read-only --agent support --subject user-42 --expires 30d",
+      description: "One that only reads what support knows of user-42, for 30 days"
+    }
   ])
 )
 
@@ -57,7 +79,7 @@ export const keys = Command.make("keys").pipe(
   Command.withSubcommands([create, list, revoke])
 )
 
-const heading = ["ID", "ACCOUNT", "KEY", "CREATED", "LAST USED", "STATE", "LABEL"]
+const heading = ["ID", "ACCOUNT", "KEY", "CREATED", "LAST USED", "STATE", "MAY", "LABEL"]
 
 const rowOf = (key: KeyRecord): ReadonlyArray<string> => [
   key.id,
@@ -65,9 +87,22 @@ const rowOf = (key: KeyRecord): ReadonlyArray<string> => [
   `${key.prefix}…`,
   timeText(key.createdAt),
   timeText(key.lastUsedAt),
-  key.revokedAt === undefined ? "active" : `revoked ${timeText(key.revokedAt)}`,
+  stateOf(key),
+  mayText(key),
   key.label
 ]
+
+const stateOf = ({ expiresAt, revokedAt }: KeyRecord): string => {
+  if (revokedAt !== undefined) return `revoked ${timeText(revokedAt)}`
+  return expiresAt === undefined ? "active" : `until ${timeText(expiresAt)}`
+}
+
+const mayText = ({ agents, readOnly, subjects }: KeyRecord): string =>
+  [
+    readOnly === true ? "read" : "all",
+    ...(agents === undefined ? [] : [`agents ${agents.join(", ")}`]),
+    ...(subjects === undefined ? [] : [`subjects ${subjects.join(", ")}`])
+  ].join("; ")
 
 /** `{name: value}` when the flag was given, else nothing. */
 const given = <const Name extends string, Value>(

@@ -12,6 +12,7 @@ import type { Account } from "@muniment/domain/Account"
 import type { Identity } from "@muniment/domain/Identity"
 import type { KeyRecord } from "@muniment/domain/api/AdminApi"
 import { Conflict, type InsufficientStorage, InvalidRequest, NotFound } from "@muniment/domain/Errors"
+import type { KeyScope } from "@muniment/domain/KeyScope"
 import { Limits } from "@muniment/domain/Limits"
 import { apiKeyBytes, displayPrefix, hashApiKey, isUsableSecret, makeApiKey } from "@muniment/trust/ApiKeys"
 import { accountOf, type AccountRow } from "./Accounts.ts"
@@ -28,6 +29,13 @@ export interface CreatedKey {
   readonly secret: string
 }
 
+/** What a new key may do, and until when. */
+export interface KeyBounds {
+  readonly scope?: KeyScope | undefined
+  /** Milliseconds. */
+  readonly expiresAt?: number | undefined
+}
+
 export class ApiKeyStore extends Context.Service<
   ApiKeyStore,
   {
@@ -38,7 +46,8 @@ export class ApiKeyStore extends Context.Service<
     readonly create: (
       account: Account,
       label: string,
-      secret?: string
+      secret?: string,
+      bounds?: KeyBounds
     ) => Effect.Effect<CreatedKey, InvalidRequest | Conflict | InsufficientStorage>
     /** Owner of the secret; undefined if it is unknown or revoked. */
     readonly authenticate: (secret: string) => Effect.Effect<Identity | undefined>
@@ -69,14 +78,14 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
       (rows) => rows.map((row) => ({ row, record: recordOf(row, lastUses.of(row.id)) }))
     )
 
-  const insert = Effect.fnUntraced(function* (account: Account, label: string, secret: string) {
+  const insert = Effect.fnUntraced(function* (account: Account, label: string, secret: string, bounds: KeyBounds) {
     const [known] = yield* select(sql`api_key.hash = ${hashApiKey(secret)}`)
     if (known !== undefined) return yield* knownKey(account, known)
-    return yield* insertNew(sql, random, account, label, secret, keyPrefix)
+    return yield* insertNew(sql, random, account, { label, secret, keyPrefix, ...bounds })
   })
 
   return ApiKeyStore.of({
-    create: Effect.fn("ApiKeyStore.create")(function* (account, label, brought) {
+    create: Effect.fn("ApiKeyStore.create")(function* (account, label, brought, bounds = {}) {
       if (brought !== undefined && !isUsableSecret(brought)) {
         return yield* new InvalidRequest({
           code: "invalid_request",
@@ -84,17 +93,19 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
         })
       }
       const secret = brought ?? makeApiKey(keyPrefix, yield* random.randomBytes(apiKeyBytes))
-      return { record: yield* write(insert(account, label, secret)), secret }
+      return { record: yield* write(insert(account, label, secret, bounds)), secret }
     }),
     authenticate: Effect.fn("ApiKeyStore.authenticate")(function* (secret) {
+      const now = yield* Clock.currentTimeMillis
       const [row] = yield* read(
-        sql<AccountRow & { readonly key_id: string }>`SELECT account.*, api_key.id AS key_id
+        sql<AccountRow & UsedKey>`SELECT account.*, api_key.id AS key_id, api_key.scope
           FROM api_key JOIN account ON account.id = api_key.account
-          WHERE api_key.hash = ${hashApiKey(secret)} AND api_key.revoked_at IS NULL`
+          WHERE api_key.hash = ${hashApiKey(secret)} AND api_key.revoked_at IS NULL
+            AND (api_key.expires_at IS NULL OR api_key.expires_at > ${now})`
       )
       if (row === undefined) return undefined
-      yield* lastUses.note(row.key_id, yield* Clock.currentTimeMillis)
-      return { account: accountOf(row), keyId: row.key_id }
+      yield* lastUses.note(row.key_id, now)
+      return { account: accountOf(row), keyId: row.key_id, scope: scopeOf(row.scope) }
     }),
     list: Effect.fn("ApiKeyStore.list")(function* (accountId) {
       const condition = accountId === undefined ? sql`TRUE` : sql`api_key.account = ${accountId}`
@@ -114,14 +125,26 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
   })
 })
 
+interface NewKey extends KeyBounds {
+  readonly label: string
+  readonly secret: string
+  readonly keyPrefix: string
+}
+
+interface UsedKey {
+  readonly key_id: string
+  readonly scope: string | null
+}
+
+const scopeOf = (text: string | null): KeyScope | undefined =>
+  text === null ? undefined : (JSON.parse(text) as KeyScope)
+
 /** Inside a transaction, and only if the secret is not a key yet. */
 const insertNew = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   random: SecureRandom.SecureRandom["Service"],
   account: Account,
-  label: string,
-  secret: string,
-  keyPrefix: string
+  { expiresAt, keyPrefix, label, scope, secret }: NewKey
 ) {
   const [count] = yield* sql<{ readonly working: number }>`SELECT count(*) AS working FROM api_key
     WHERE account = ${account.id} AND revoked_at IS NULL`
@@ -136,10 +159,13 @@ const insertNew = Effect.fnUntraced(function* (
     account: account.name,
     label,
     prefix: displayPrefix(secret, keyPrefix),
-    createdAt: yield* Clock.currentTimeMillis
+    createdAt: yield* Clock.currentTimeMillis,
+    ...scope,
+    ...(expiresAt !== undefined && { expiresAt })
   }
-  yield* sql`INSERT INTO api_key (id, account, label, prefix, hash, created_at)
-    VALUES (${record.id}, ${account.id}, ${label}, ${record.prefix}, ${hashApiKey(secret)}, ${record.createdAt})`
+  yield* sql`INSERT INTO api_key (id, account, label, prefix, hash, created_at, scope, expires_at)
+    VALUES (${record.id}, ${account.id}, ${label}, ${record.prefix}, ${hashApiKey(secret)}, ${record.createdAt},
+      ${scope === undefined ? null : JSON.stringify(scope)}, ${expiresAt ?? null})`
   return record
 })
 
@@ -209,6 +235,8 @@ interface KeyRow {
   readonly label: string
   readonly prefix: string
   readonly created_at: number
+  readonly scope: string | null
+  readonly expires_at: number | null
   readonly last_used_at: number | null
   readonly revoked_at: number | null
 }
@@ -222,6 +250,8 @@ const recordOf = (row: KeyRow, lastUse: number | undefined): KeyRecord => {
     label: row.label,
     prefix: row.prefix,
     createdAt: row.created_at,
+    ...scopeOf(row.scope),
+    ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
     ...(lastUsedAt === null ? {} : { lastUsedAt }),
     ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at })
   }

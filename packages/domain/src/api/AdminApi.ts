@@ -5,6 +5,8 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
+import { DurationText } from "../Durations.ts"
+import { keyScopeFields } from "../KeyScope.ts"
 import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
 import { ExportedMemory, OnDuplicate, Remember } from "../Memory.ts"
@@ -31,6 +33,8 @@ export const KeyRecord = Schema.Struct({
   label: Schema.String,
   prefix: Schema.String,
   createdAt: Schema.Int,
+  ...keyScopeFields,
+  expiresAt: Schema.optionalKey(Schema.Int),
   lastUsedAt: Schema.optionalKey(Schema.Int),
   revokedAt: Schema.optionalKey(Schema.Int)
 })
@@ -131,13 +135,16 @@ export class AdminApi extends HttpApiGroup.make("admin")
       payload: Schema.Struct({
         account: AccountName,
         plan: Schema.optionalKey(Plan),
-        label: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(Limits.accountNameLengthMax)))
+        label: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(Limits.accountNameLengthMax))),
+        ...keyScopeFields,
+        expiresIn: Schema.optionalKey(DurationText)
       }).annotate({ examples: [{ account: "research", plan: "pro", label: "laptop" }] }),
       success: Schema.Struct({ success, key: KeyRecord, secret: Schema.String }),
       error: [InvalidRequest, Conflict, InsufficientStorage]
     }).annotateMerge(
       operation("Create a key", {
-        description: "Creates the account if it does not exist. The secret is shown once."
+        description:
+          "Creates the account if it does not exist. The secret is shown once. `readOnly`, `agents` and `subjects` bound what the key may do, `expiresIn` for how long."
       })
     ),
     HttpApiEndpoint.get("listKeys", "/keys", {

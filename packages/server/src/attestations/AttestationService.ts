@@ -6,6 +6,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { CreateAttestation, SourceAttestation } from "@muniment/domain/Attestation"
 import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import { InvalidRequest } from "@muniment/domain/Errors"
+import type { Identity } from "@muniment/domain/Identity"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import {
   attestationAlgorithm,
@@ -19,6 +20,7 @@ import {
   type SignedAttestation
 } from "@muniment/trust/Attestation"
 import { KeyRing } from "@muniment/trust/KeyRing"
+import { requireUnbound } from "../identity/KeyScopes.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 
 /** Returned memories of one grantor, in the order of the results. */
@@ -56,14 +58,16 @@ const make = Effect.fnUntraced(function* (options: { readonly serviceName: strin
   const memories = yield* MemoryService
   const registry = yield* SchemaRegistry
 
-  const count = (account: string, request: CreateAttestation) => {
+  const count = (caller: Identity, request: CreateAttestation) => {
     switch (request.claim) {
       case "has_memories_matching":
-        return memories.countRelevant(account, (request.query ?? "").trim(), request.filters ?? {})
+        return memories.countRelevant(caller, (request.query ?? "").trim(), request.filters ?? {})
       case "memory_count_gte":
-        return memories.count(account, request.filters ?? {})
+        return memories.count(caller, request.filters ?? {})
       case "has_schema":
-        return Effect.map(registry.find(account, request.schemaName ?? ""), (schema) => (schema === undefined ? 0 : 1))
+        return Effect.map(registry.find(caller.account.id, request.schemaName ?? ""), (schema) =>
+          schema === undefined ? 0 : 1
+        )
     }
   }
 
@@ -82,6 +86,7 @@ const make = Effect.fnUntraced(function* (options: { readonly serviceName: strin
     )
 
   const attest = Effect.fn("AttestationService.attest")(function* (call: PricedCall, request: CreateAttestation) {
+    yield* requireUnbound(call.caller)
     const account = call.caller.account.id
     const validSeconds = attestationValidSeconds(request.expiresIn)
     if (validSeconds === undefined) {
@@ -91,7 +96,7 @@ const make = Effect.fnUntraced(function* (options: { readonly serviceName: strin
       })
     }
     yield* call.reserve()
-    const matchCount = yield* count(account, request)
+    const matchCount = yield* count(call.caller, request)
     const satisfied = matchCount >= (request.claim === "memory_count_gte" ? (request.threshold ?? 0) : 1)
     const signed = yield* sign(account, request.claim, claimParams(request), {
       counted: { satisfied, matchCount },

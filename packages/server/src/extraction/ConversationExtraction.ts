@@ -20,6 +20,7 @@ import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
+import { requirePlace } from "../identity/KeyScopes.ts"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { expiryOf } from "../memories/MemoryPreparation.ts"
 import { memoryEntry } from "../memories/MemoryViews.ts"
@@ -126,6 +127,7 @@ const rememberInTurn = Effect.fn("ConversationExtraction.remember")(function* (
   call: PricedCall,
   request: ConversationRequest
 ) {
+  yield* requirePlace(call.caller, request)
   const account = call.caller.account.id
   const schemas = yield* candidateKinds(account, request, parts.kinds)
   const messages = keyedMessages(request.conversation, request.schemas)

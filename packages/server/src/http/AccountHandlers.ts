@@ -12,8 +12,9 @@ export const accountHandlers = HttpApiBuilder.group(
     const memories = yield* MemoryService
     return handlers.handleAll({
       whoami: Effect.fnUntraced(function* () {
-        const { account } = yield* Caller
-        return { success: true as const, account, agents: yield* memories.agents(account.id) }
+        const caller = yield* Caller
+        const { account } = caller
+        return { success: true as const, account, agents: yield* memories.agents(caller) }
       })
     })
   })

@@ -1,8 +1,10 @@
 /** Operator routes (contract: Operator routes): accounts, keys, wallets, export and import, state. */
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { durationMillis } from "@muniment/domain/Durations"
 import { InsufficientStorage, InvalidRequest } from "@muniment/domain/Errors"
+import type { KeyScope } from "@muniment/domain/KeyScope"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Wallets } from "@muniment/control/accounts/Wallets"
@@ -37,7 +39,7 @@ export const adminHandlers = HttpApiBuilder.group(
       createKey: Effect.fnUntraced(function* ({ payload }) {
         const account =
           (yield* accounts.byName(payload.account)) ?? (yield* accounts.create(payload.account, { plan: payload.plan }))
-        const { record, secret } = yield* keys.create(account, payload.label ?? "")
+        const { record, secret } = yield* keys.create(account, payload.label ?? "", undefined, yield* boundsOf(payload))
         return { success, key: record, secret }
       }),
       listKeys: Effect.fnUntraced(function* ({ query }) {
@@ -78,6 +80,25 @@ export const adminHandlers = HttpApiBuilder.group(
     })
   })
 )
+
+/** A key without any restriction has no scope. */
+const boundsOf = Effect.fnUntraced(function* ({
+  agents,
+  expiresIn,
+  readOnly,
+  subjects
+}: KeyScope & { readonly expiresIn?: string }) {
+  const scope: KeyScope = {
+    ...(readOnly === true && { readOnly }),
+    ...(agents !== undefined && { agents }),
+    ...(subjects !== undefined && { subjects })
+  }
+  const validMillis = expiresIn === undefined ? undefined : durationMillis(expiresIn)
+  return {
+    scope: Object.keys(scope).length === 0 ? undefined : scope,
+    expiresAt: validMillis === undefined ? undefined : (yield* Clock.currentTimeMillis) + validMillis
+  }
+})
 
 /** The address as it is kept. */
 export const walletAddress = (text: string): Effect.Effect<WalletAddress, InvalidRequest> => {

@@ -35,7 +35,10 @@ export const authorization = Layer.effect(
       if (secret === "") return yield* missingCredentials()
       const identity = yield* keys.authenticate(secret)
       if (identity !== undefined) return identity
-      return yield* new Unauthenticated({ code: "invalid_api_key", error: "the API key is unknown or revoked" })
+      return yield* new Unauthenticated({
+        code: "invalid_api_key",
+        error: "the API key is unknown, expired or revoked"
+      })
     })
 
     const byWallet = Effect.fnUntraced(function* (operation: string) {

@@ -102,14 +102,15 @@ export const idempotency = Layer.effect(
       const request = yield* HttpServerRequest.HttpServerRequest
       const clientKey = request.headers["idempotency-key"]
       if (clientKey === undefined) return yield* first(undefined)
-      const { account } = yield* Caller
+      const { account, keyId, scope } = yield* Caller
       const body = HttpMethod.hasBody(request.method)
         ? new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
         : new Uint8Array()
       const contentHash = sha256Hex(body)
       const repeatable = {
         account: account.id,
-        route: `${endpoint.method} ${endpoint.path}`,
+        // A scoped key must not be given the answer to another key's request.
+        route: `${endpoint.method} ${endpoint.path}${scope === undefined ? "" : ` ${keyId}`}`,
         clientKey,
         contentHash,
         fingerprint: sha256Hex(`${request.method} ${request.url}\n${contentHash}`)

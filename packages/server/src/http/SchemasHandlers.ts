@@ -6,6 +6,7 @@ import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { Conflict, Forbidden, InvalidRequest } from "@muniment/domain/Errors"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { checkSchema } from "@muniment/schemas/SchemaBounds"
+import { requireWholeAccount } from "../identity/KeyScopes.ts"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 
 export const schemasHandlers = HttpApiBuilder.group(
@@ -28,6 +29,7 @@ export const schemasHandlers = HttpApiBuilder.group(
           return yield* new Conflict({ code: "schema_exists", error: `"${payload.name}" is built in` })
         }
         const caller = yield* Caller
+        yield* requireWholeAccount(caller)
         yield* caller.newcomer?.open("free") ?? Effect.void
         return { success: true as const, schema: yield* registry.register(caller.account.id, payload) }
       }),
@@ -43,6 +45,7 @@ export const schemasHandlers = HttpApiBuilder.group(
         // An invalid document is reported even if there is no such schema (contract: Errors).
         if (payload.schema !== undefined) yield* checkDocument(payload.schema, undefined)
         yield* refuseBuiltin(params.name)
+        yield* requireWholeAccount(yield* Caller)
         const owner = yield* account
         const current = yield* registry.get(owner, params.name)
         const uniqueOn = payload.uniqueOn === undefined ? current.uniqueOn : (payload.uniqueOn ?? undefined)
@@ -55,6 +58,7 @@ export const schemasHandlers = HttpApiBuilder.group(
       }),
       deleteSchema: Effect.fnUntraced(function* ({ params }) {
         yield* refuseBuiltin(params.name)
+        yield* requireWholeAccount(yield* Caller)
         yield* registry.remove(yield* account, params.name)
         return { success: true as const, deleted: 1 }
       })

@@ -158,7 +158,7 @@ const run = Effect.fnUntraced(function* (
   const contentHash = sha256Hex(canonicalJson(input.arguments))
   const repeatable = {
     account: caller.account.id,
-    route: `tools/call ${tool.name}`,
+    route: `tools/call ${tool.name}${caller.scope === undefined ? "" : ` ${caller.keyId}`}`,
     clientKey,
     contentHash,
     fingerprint: sha256Hex(`${tool.name}\n${contentHash}`)

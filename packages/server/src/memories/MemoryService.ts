@@ -13,6 +13,7 @@ import {
   type NotFound,
   type Unavailable
 } from "@muniment/domain/Errors"
+import type { Identity } from "@muniment/domain/Identity"
 import { Limits } from "@muniment/domain/Limits"
 import {
   type CreatedMemories,
@@ -29,6 +30,7 @@ import type { ListPosition } from "@muniment/engine/namespace/NamespaceReader"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
+import { changeable, isBound, narrowed, requireChange, requirePlace, sees, seesAgent } from "../identity/KeyScopes.ts"
 import { KnownKinds } from "./KnownKinds.ts"
 import { MemoryIds } from "./MemoryIds.ts"
 import { prepareMemories, replacedId, schemasOf, validMemories } from "./MemoryPreparation.ts"
@@ -61,12 +63,12 @@ export class MemoryService extends Context.Service<
     /** Number of memories removed, by ids or by filters; with `dryRun` those that would be. */
     readonly removeBatch: (call: PricedCall, request: typeof BatchDelete.Type) => Effect.Effect<number, WriteFailure>
     /** Latest versions only. */
-    readonly count: (account: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
+    readonly count: (caller: Identity, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
     /** Latest versions that match the text: strongly, or with every word of it. */
-    readonly countRelevant: (account: string, text: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
+    readonly countRelevant: (caller: Identity, text: string, filter: MemoryFilter) => Effect.Effect<number, ReadFailure>
     /** Live memories of each agent; null while its file cannot be read. */
     readonly agents: (
-      account: string
+      caller: Identity
     ) => Effect.Effect<ReadonlyArray<{ readonly agentId: string; readonly memories: number | null }>>
   }
 >()("muniment/server/MemoryService") {
@@ -86,14 +88,14 @@ export class MemoryService extends Context.Service<
         create: (call, request) => create(parts, call, request),
         get: (call, id) => get(parts, call, id),
         list: (call, filter, after, limit) =>
-          Effect.andThen(call.reserve(), list(parts, call.caller.account.id, filter, after, limit)),
+          Effect.andThen(call.reserve(), list(parts, call.caller, filter, after, limit)),
         patch: (call, id, patch) => patchOne(parts, call, id, patch),
         patchAll: (call, ids, patch) => patchAll(parts, call, ids, patch),
         remove: (call, id) => removeOne(parts, call, id),
         removeBatch: (call, request) => removeBatch(parts, call, request),
-        count: (account, filter) => count(parts, account, filter),
-        countRelevant: (account, text, filter) => countRelevant(parts, account, text, filter),
-        agents: (account) => agents(parts, account)
+        count: (caller, filter) => count(parts, caller, filter),
+        countRelevant: (caller, text, filter) => countRelevant(parts, caller, text, filter),
+        agents: (caller) => agents(parts, caller)
       }
     })
   )
@@ -111,6 +113,7 @@ interface Parts {
 
 const create = Effect.fn("MemoryService.create")(function* (parts: Parts, call: PricedCall, request: CreateMemories) {
   const { directory, embedding, host, ids, kinds, validator } = parts
+  yield* requirePlace(call.caller, request)
   const account = call.caller.account.id
   const given = request.memories ?? []
   const schemas = yield* schemasOf(account, given, kinds)
@@ -165,16 +168,19 @@ const find = ({ host }: Parts, key: NamespaceKey, id: string) =>
 const get = Effect.fn("MemoryService.get")(function* (parts: Parts, call: PricedCall, id: string) {
   const key = parts.directory.holding(call.caller.account.id, id)
   const memory = key === undefined ? undefined : yield* find(parts, key, id)
-  if (memory === undefined) return yield* memoryNotFound()
+  if (memory === undefined || !sees(call.caller, memory)) return yield* memoryNotFound()
   yield* call.reserve()
   return memory
 })
 
 /** Namespace of a memory that exists, or existed until a commit with the token of this call. */
-const holderOf = Effect.fnUntraced(function* (parts: Parts, { caller: { account }, token }: PricedCall, id: string) {
-  const key = parts.directory.holding(account.id, id)
-  if (key === undefined) return yield* memoryNotFound()
-  const exists = (yield* find(parts, key, id)) !== undefined
+const holderOf = Effect.fnUntraced(function* (parts: Parts, { caller, token }: PricedCall, id: string) {
+  yield* requireChange(caller)
+  const key = parts.directory.holding(caller.account.id, id)
+  if (key === undefined || !seesAgent(caller, key.agentId)) return yield* memoryNotFound()
+  const found = yield* find(parts, key, id)
+  if (found !== undefined && !sees(caller, found)) return yield* memoryNotFound()
+  const exists = found !== undefined
   const isRepeat = Effect.suspend(() =>
     token === undefined ? Effect.succeed(false) : parts.host.readRecords(key, (reader) => reader.isCommitted(token.key))
   )
@@ -217,7 +223,7 @@ const patchAll = Effect.fn("MemoryService.patchAll")(function* (
   ids: ReadonlyArray<string>,
   patch: MemoryPatch
 ) {
-  const owned = byNamespace(parts, call, ids)
+  const owned = yield* changeableIds(parts, call, ids)
   yield* call.reserve({ changes: agentsOf(owned.keys()) })
   let patched = 0
   for (const [key, here] of owned) patched += (yield* patchIn(parts, key, here, patch, call)).length
@@ -236,7 +242,8 @@ const removeBatch = Effect.fn("MemoryService.removeBatch")(function* (
   call: PricedCall,
   { dryRun = false, filters, ids }: typeof BatchDelete.Type
 ) {
-  const account = call.caller.account.id
+  const { caller } = call
+  yield* requireChange(caller, filters)
   if (ids !== undefined && filters === undefined) {
     return yield* dryRun ? countExisting(parts, call, ids) : removeAll(parts, call, ids)
   }
@@ -244,8 +251,8 @@ const removeBatch = Effect.fn("MemoryService.removeBatch")(function* (
     yield* call.reserve(dryRun ? { price: Prices.getMemory } : {})
     // As the deletion: superseded versions too.
     return yield* dryRun
-      ? count(parts, account, { ...filters, includeSuperseded: true })
-      : removeMatching(parts, account, filters)
+      ? count(parts, caller, { ...filters, includeSuperseded: true })
+      : removeMatching(parts, caller, filters)
   }
   return yield* new InvalidRequest({
     code: ids === undefined ? "invalid_request" : "invalid_filters",
@@ -254,7 +261,7 @@ const removeBatch = Effect.fn("MemoryService.removeBatch")(function* (
 })
 
 const removeAll = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, ids: ReadonlyArray<string>) {
-  const owned = byNamespace(parts, call, ids)
+  const owned = yield* changeableIds(parts, call, ids)
   yield* call.reserve({ changes: agentsOf(owned.keys()), isErasure: true })
   let removed = 0
   for (const [key, here] of owned) {
@@ -263,10 +270,12 @@ const removeAll = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, i
   return removed
 })
 
-const removeMatching = Effect.fnUntraced(function* ({ directory, host }: Parts, account: string, filter: MemoryFilter) {
+const removeMatching = Effect.fnUntraced(function* (parts: Parts, caller: Identity, filter: MemoryFilter) {
   let removed = 0
-  for (const key of directory.list(account, filter.agentId)) {
-    removed += yield* host.removeAll(key, { _tag: "RemoveMatching", filter })
+  for (const key of visibleIn(parts, caller, filter)) {
+    for (const part of changeable(caller, filter)) {
+      removed += yield* parts.host.removeAll(key, { _tag: "RemoveMatching", filter: part })
+    }
   }
   return removed
 })
@@ -274,49 +283,76 @@ const removeMatching = Effect.fnUntraced(function* ({ directory, host }: Parts, 
 const countExisting = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, ids: ReadonlyArray<string>) {
   yield* call.reserve({ price: Prices.getMemory })
   let found = 0
-  for (const [key, here] of byNamespace(parts, call, ids)) {
+  for (const [key, here] of yield* changeableIds(parts, call, ids)) {
     for (const id of here) if ((yield* find(parts, key, id)) !== undefined) found++
   }
   return found
 })
 
-const list = (
-  { directory, searcher }: Parts,
-  account: string,
-  filter: MemoryFilter,
-  after: ListPosition | undefined,
-  limit: number
-) => searcher.list(directory.list(account, filter.agentId), filter, after, limit)
+/** Namespaces of the filter that the caller sees. */
+const visibleIn = ({ directory }: Parts, caller: Identity, { agentId }: MemoryFilter) =>
+  directory.list(caller.account.id, agentId).filter((key) => seesAgent(caller, key.agentId))
 
-const count = (parts: Parts, account: string, filter: MemoryFilter) =>
-  Effect.map(list(parts, account, filter, undefined, 0), ({ total }) => total)
+const list = (parts: Parts, caller: Identity, filter: MemoryFilter, after: ListPosition | undefined, limit: number) =>
+  parts.searcher.list(visibleIn(parts, caller, filter), narrowed(caller, filter), after, limit)
+
+const count = (parts: Parts, caller: Identity, filter: MemoryFilter) =>
+  Effect.map(list(parts, caller, filter, undefined, 0), ({ total }) => total)
 
 const countRelevant = Effect.fn("MemoryService.countRelevant")(function* (
-  { directory, embedding, searcher }: Parts,
-  account: string,
+  parts: Parts,
+  caller: Identity,
   text: string,
   filter: MemoryFilter
 ) {
-  const namespaces = directory.list(account, filter.agentId)
+  const { embedding, searcher } = parts
+  const namespaces = visibleIn(parts, caller, filter)
   if (namespaces.length === 0) return 0
   const vectors = yield* embedding.query(text)
-  return yield* searcher.countMatching(namespaces, { text, vectors, filter, limit: 0, minRelevance: 0 })
+  return yield* searcher.countMatching(namespaces, {
+    text,
+    vectors,
+    filter: narrowed(caller, filter),
+    limit: 0,
+    minRelevance: 0
+  })
 })
 
-const agents = Effect.fn("MemoryService.agents")(function* ({ directory, host }: Parts, account: string) {
+const agents = Effect.fn("MemoryService.agents")(function* (parts: Parts, caller: Identity) {
   return yield* Effect.forEach(
-    directory.list(account),
+    visibleIn(parts, caller, {}),
     (key) =>
       // A file that is set aside must not hide the others.
-      Effect.match(
-        host.read(key, (reader, now) => reader.counts(now).live),
-        {
-          onSuccess: (memories) => ({ agentId: key.agentId, memories }),
-          onFailure: () => ({ agentId: key.agentId, memories: null })
-        }
-      ),
+      Effect.match(liveIn(parts, caller, key), {
+        onSuccess: (memories) => ({ agentId: key.agentId, memories }),
+        onFailure: () => ({ agentId: key.agentId, memories: null })
+      }),
     { concurrency: Limits.namespaceFanOutMax }
   )
+})
+
+/** Live memories of an agent that the caller sees; with a bound key latest versions only. */
+const liveIn = (parts: Parts, caller: Identity, key: NamespaceKey): Effect.Effect<number, ReadFailure> =>
+  isBound(caller)
+    ? count(parts, caller, { agentId: key.agentId })
+    : parts.host.read(key, (reader, now) => reader.counts(now).live)
+
+/** Those that the caller may change. */
+const changeableIds = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, ids: ReadonlyArray<string>) {
+  const { caller } = call
+  yield* requireChange(caller)
+  const owned = byNamespace(parts, call, ids)
+  if (!isBound(caller)) return owned
+  const changeable = new Map<NamespaceKey, ReadonlyArray<string>>()
+  for (const [key, here] of owned) {
+    const seen: Array<string> = []
+    for (const id of here) {
+      const memory = yield* find(parts, key, id)
+      if (memory !== undefined && sees(caller, memory)) seen.push(id)
+    }
+    if (seen.length > 0) changeable.set(key, seen)
+  }
+  return changeable
 })
 
 /** Ids by their namespace, each once; unknown ones and those of other accounts are left out. */

@@ -21,6 +21,7 @@ import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirector
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import { MemoryMap } from "@muniment/insight/map/MemoryMap"
 import { AttestationService, type SharedSource } from "../attestations/AttestationService.ts"
+import { seesAgent, visibleParts } from "../identity/KeyScopes.ts"
 import { searchHit } from "../memories/MemoryViews.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import type { SearchBatch, SearchQuery, SearchReach } from "./SearchQuery.ts"
@@ -146,14 +147,18 @@ const find = Effect.fnUntraced(function* (
   const opened = shared.filter(({ key }) => filter.agentId === undefined || key.agentId === filter.agentId)
   // By tag, which every key of a namespace has: one that is not found here would be searched whole.
   const scopes = new Map(opened.map(({ key, scopes: granted }) => [key.tag, granted]))
-  const own = scope === "shared" ? [] : directory.list(caller.account.id, filter.agentId)
+  const own =
+    scope === "shared"
+      ? []
+      : directory.list(caller.account.id, filter.agentId).filter(({ agentId }) => seesAgent(caller, agentId))
+  const ownParts = visibleParts(caller)
   const namespaces = [...own, ...opened.map(({ key }) => key)]
   if (namespaces.length === 0) return { hits: [], index: [] }
   const vectors = yield* embedding.query(text)
   const { hits, plans } = yield* searcher.search(namespaces, {
     ...query,
     vectors,
-    scopeOf: ({ tag }) => scopes.get(tag)
+    scopeOf: ({ tag }) => scopes.get(tag) ?? ownParts
   })
   return { hits, index: indexExplanations(plans, own) }
 })

@@ -18,6 +18,7 @@ import { Wallets } from "@muniment/control/accounts/Wallets"
 import { checkGrants, grantId, isGrantor, type CheckedGrant } from "@muniment/trust/Grant"
 import { decodeGrantsHeader } from "@muniment/trust/GrantEnvelope"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
+import { isBound, requireWholeAccount } from "../identity/KeyScopes.ts"
 
 export interface SharedNamespace {
   readonly key: NamespaceKey
@@ -76,7 +77,7 @@ const make = Effect.fnUntraced(function* (prefixes: ReadonlyArray<string>) {
     }).pipe(Effect.provideService(SignatureVerifier, verifier))
     const namespaces = new Map<string, SharedNamespace>()
     for (const grant of checked) {
-      if (grant._tag === "Usable") yield* open(grant, caller, namespaces)
+      if (grant._tag === "Usable" && !isBound(caller)) yield* open(grant, caller, namespaces)
     }
     return { grantCount: decoded.success.length, namespaces: [...namespaces.values()] }
   })
@@ -103,6 +104,7 @@ const make = Effect.fnUntraced(function* (prefixes: ReadonlyArray<string>) {
   })
 
   const revoke = Effect.fn("SharedAccess.revoke")(function* (caller: Identity, { p }: Grant) {
+    yield* requireWholeAccount(caller)
     if (!isGrantor(p, yield* identitiesOf(caller))) {
       return yield* new Forbidden({ code: "not_grantor", error: "only its grantor can revoke a grant" })
     }

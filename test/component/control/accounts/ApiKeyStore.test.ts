@@ -8,11 +8,51 @@ import { Limits } from "@muniment/domain/Limits"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore, lastUseFlushMillis } from "@muniment/control/accounts/ApiKeyStore"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
+import { controlMigrations } from "@muniment/control/database/migrations/controlMigrations"
+import { Database } from "@muniment/sqlite/Database"
+import { migrate } from "@muniment/sqlite/Migrate"
+import { hashApiKey } from "@muniment/trust/ApiKeys"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
 
 const alice = Accounts.use((accounts) => accounts.ensure("alice", "free"))
 const brought = "a-secret-that-the-operator-chose"
+
+describe("keys of an earlier version", () => {
+  it.effect("have no restriction and no end", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const filename = join(directory, "control.db")
+      const database = new Database({ filename })
+      migrate(database, controlMigrations.slice(0, 7), { snapshot: `${filename}.none` })
+      database.exec("INSERT INTO account (id, name, plan, created_at) VALUES ('a', 'alice', 'pro', 1)")
+      database.exec(`INSERT INTO api_key (id, account, label, prefix, hash, created_at)
+        VALUES ('key_1', 'a', '', 'mun_', '${hashApiKey(brought)}', 1)`)
+      database.close()
+      yield* Effect.gen(function* () {
+        yield* TestClock.setTime(2_000_000_000_000)
+        const known = yield* (yield* ApiKeyStore).authenticate(brought)
+        expect(known).toMatchObject({ account: { id: "a" }, keyId: "key_1" })
+        expect(known?.scope).toBeUndefined()
+      }).pipe(Effect.provide(controlLayerOf(directory)))
+    })
+  )
+})
+
+describe("scoped keys", () => {
+  it.effect("keep their scope, and work until their end and no longer", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      const scope = { readOnly: true, agents: ["a"] } as const
+      const { secret } = yield* keys.create(yield* alice, "bound", undefined, { scope, expiresAt: 1_000 })
+      yield* TestClock.setTime(999)
+      expect((yield* keys.authenticate(secret))?.scope).toEqual(scope)
+      yield* TestClock.setTime(1_000)
+      expect(yield* keys.authenticate(secret)).toBeUndefined()
+      expect(yield* keys.list()).toEqual([expect.objectContaining({ ...scope, expiresAt: 1_000 })])
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+})
 
 describe("creating keys", () => {
   it.effect("opens the account it was made for", () =>

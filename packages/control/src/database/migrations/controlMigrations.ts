@@ -7,6 +7,7 @@ import { modelUsage } from "./0004_modelUsage.ts"
 import { remember } from "./0005_remember.ts"
 import { suspension } from "./0006_suspension.ts"
 import { accountErasure } from "./0007_accountErasure.ts"
+import { keyScopes } from "./0008_keyScopes.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -15,5 +16,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   modelUsage,
   remember,
   suspension,
-  accountErasure
+  accountErasure,
+  keyScopes
 ]

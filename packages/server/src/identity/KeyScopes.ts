@@ -1,0 +1,79 @@
+/**
+ * What scoped keys see and change (contract: Identity): the one place that decides. Every service that reads or changes
+ * memories asks here.
+ *
+ * Invariants: a caller without a scope is not restricted; a memory outside of the scope is answered like an unknown one;
+ * a change that names an agent or a subject outside, or that concerns the whole account, is refused with `key_scope`;
+ * a bound key opens no grants.
+ */
+import { Effect } from "effect"
+import { Forbidden } from "@muniment/domain/Errors"
+import type { Identity } from "@muniment/domain/Identity"
+import type { MemoryFilter } from "@muniment/domain/Search"
+
+/** Where a memory is. */
+interface Place {
+  readonly agentId: string
+  readonly subjectId?: string | undefined
+}
+
+/** Whether the caller sees the agents of its account, or a part of them. */
+export const isBound = ({ scope }: Identity): boolean => scope?.agents !== undefined || scope?.subjects !== undefined
+
+export const seesAgent = ({ scope }: Identity, agentId: string): boolean => scope?.agents?.includes(agentId) ?? true
+
+export const sees = (caller: Identity, { agentId, subjectId }: Place): boolean =>
+  seesAgent(caller, agentId) &&
+  (caller.scope?.subjects === undefined || (subjectId !== undefined && caller.scope.subjects.includes(subjectId)))
+
+/** Filters of which a memory must pass one, beside all others; undefined: no restriction. */
+export const visibleParts = ({ scope }: Identity): ReadonlyArray<MemoryFilter> | undefined =>
+  scope?.subjects?.map((subjectId) => ({ subjectId }))
+
+/** The filter with the restriction of the caller. */
+export const narrowed = (caller: Identity, filter: MemoryFilter): MemoryFilter => {
+  const anyOf = visibleParts(caller)
+  return anyOf === undefined ? filter : { ...filter, anyOf }
+}
+
+/** Filters that together select what the caller may change of what the filter selects. */
+export const changeable = (caller: Identity, filter: MemoryFilter): ReadonlyArray<MemoryFilter> => {
+  const { scope } = caller
+  if (scope?.subjects === undefined || filter.subjectId !== undefined) return [filter]
+  return scope.subjects.map((subjectId) => ({ ...filter, subjectId }))
+}
+
+/** A change of memories; what it does not name is narrowed, not refused. */
+export const requireChange = (caller: Identity, named: Partial<Place> = {}): Effect.Effect<void, Forbidden> => {
+  const { scope } = caller
+  if (scope === undefined) return Effect.void
+  if (scope.readOnly === true) return refuse("this key only reads")
+  if (named.agentId !== undefined && !seesAgent(caller, named.agentId))
+    return refuse("this key is bound to other agents")
+  if (named.subjectId !== undefined && scope.subjects?.includes(named.subjectId) === false) {
+    return refuse("this key is bound to other subjects")
+  }
+  return Effect.void
+}
+
+/** New memories: their place has to be inside. */
+export const requirePlace = (caller: Identity, place: Place): Effect.Effect<void, Forbidden> =>
+  Effect.andThen(
+    requireChange(caller, place),
+    sees(caller, place) ? Effect.void : refuse("this key is bound to subjects: name one of them as subjectId")
+  )
+
+/** A change of what the whole account shares: schemas, grants. */
+export const requireWholeAccount = (caller: Identity): Effect.Effect<void, Forbidden> =>
+  isBound(caller)
+    ? refuse("this key is bound to agents or subjects, and this is the whole account's")
+    : requireChange(caller)
+
+/** A statement about the whole account. */
+export const requireUnbound = (caller: Identity): Effect.Effect<void, Forbidden> =>
+  isBound(caller)
+    ? refuse("this key is bound to agents or subjects and cannot speak for the whole account")
+    : Effect.void
+
+const refuse = (error: string): Effect.Effect<never, Forbidden> =>
+  Effect.fail(new Forbidden({ code: "key_scope", error }))
