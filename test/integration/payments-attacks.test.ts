@@ -106,7 +106,7 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
   })
   afterAll(() => chains.stop())
 
-  describe("while every run is taken by payments that wait for a silent node", () => {
+  describe("while every place of an account is taken by payments that wait for a silent node", () => {
     let server: TestServer
     beforeAll(async () => {
       server = await startServer({ environment: chains.environment })
@@ -119,7 +119,7 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
       const crowd = await newDepositor(server)
       const payer = await newPayer(chains, network)
       const payments: Array<Readonly<Record<string, string>>> = []
-      for (let at = 0; at < Limits.paymentsInFlightMax; at++) payments.push(await crowd.sign(payer, 0.2))
+      for (let at = 0; at < Limits.paymentsPerAccountMax; at++) payments.push(await crowd.sign(payer, 0.2))
       const fresh = await signedDeposit(server, chains, network)
 
       chains.rpc[network].failNext(() => true, "hang", 100 * payments.length)

@@ -18,6 +18,7 @@ import {
   newDepositor,
   newPayer,
   paymentHeader,
+  paymentsOf,
   reconcile,
   signedDeposit,
   untilKnown
@@ -33,6 +34,8 @@ import {
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 import { clientOf, payloadFor, type Payload, submitAs } from "../component/payments/evm/EvmPayments.ts"
 
+/** Blocks after which the chain calls a transaction final. */
+const finalBlocks = 130
 const patience = { timeout: patienceMillis, interval: 20 }
 
 /** Hands the payer's authorisation in, at a fee that comes first. Resolves before it is mined. */
@@ -166,6 +169,31 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
       const { headers, status } = await answer
       expect([status, decodeHeader(headers.get("x-payment-response")).transaction]).toEqual([200, hash])
       await expectCredited(who, 1_000)
+    })
+
+    it("before it is presented are credited to the payer's own wallet account, once they are final", async () => {
+      const { payload, payment, who } = await funded()
+      const own = payload.authorization.from.toLowerCase()
+      await submitAs(chains.evm, evmAddresses.admin, payload)
+      const thief = await who.deposit(1, payment)
+      expect([thief.status, thief.body.code]).toEqual([409, "payment_already_used"])
+      const row = async () => (await paymentsOf(server)).find(({ account }) => account === own)
+      expect(await row()).toMatchObject({ state: "broadcasting" })
+      await chains.evm.mine(finalBlocks)
+      await reconcile(server)
+      expect(await row()).toMatchObject({ state: "finalized", amountUsd: 1 })
+      expect((await who.deposit(1, payment)).status).toBe(409)
+      await expectCredited(who, 0)
+    })
+
+    it("are refused where the chain shows another amount than is claimed", async () => {
+      const { payload, payment, who } = await funded()
+      await submitAs(chains.evm, evmAddresses.admin, payload)
+      const more = { ...payload, authorization: { ...payload.authorization, value: "2000000" } }
+      const refused = await who.deposit(2, paymentHeader("base-sepolia", more))
+      expect([refused.status, refused.body.code]).toEqual([402, "payment_invalid"])
+      expect((await who.deposit(1, payment)).status).toBe(409)
+      await chains.evm.mine(finalBlocks)
     })
 
     it("in the same block and before ours are credited once, although ours reverts", async () => {

@@ -93,7 +93,10 @@ export const Limits = {
   settlementWaitMillis: 10_000,
   settlementPollMillis: 250,
   reconcileEveryMillis: 15_000,
-  paymentsInFlightMax: 64,
+  paymentsPerNetworkMax: 64,
+  paymentsPerAccountMax: 16,
+  revertsPerPayerDay: 3,
+  revertsPerAccountDay: 10,
   chainCallTimeoutMillis: 5_000,
 
   ledgerFlushMillis: 250,
@@ -129,6 +132,7 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
     "a repeated write finds its reservation as long as its answer",
     Limits.reservationRetentionMillis >= Limits.idempotencyRetentionMillis
   ],
+  ["one account cannot take all places of a network", Limits.paymentsPerAccountMax < Limits.paymentsPerNetworkMax],
   ["a payment outlives the spare time that settling wants", Limits.paymentTimeoutSeconds > Limits.paymentSpareSeconds],
   [
     "a short wait for a reading ends before its deadline",

@@ -46,6 +46,8 @@ export interface JournalledPayment extends NewPayment {
   readonly state: PaymentState
   readonly transaction: PaymentTransaction | undefined
   readonly reason?: string
+  /** When its chain included a transaction of it and reverted it; the operator paid the fee. */
+  readonly revertedAt?: number
   readonly createdAt: number
   readonly updatedAt: number
 }
@@ -74,6 +76,15 @@ export class PaymentJournal extends Context.Service<
     readonly failed: (id: string, reason: string) => Effect.Effect<void, InsufficientStorage>
     /** After a reorganisation the chain has the payment under another hash. */
     readonly resettled: (id: string, hash: string) => Effect.Effect<void, InsufficientStorage>
+    /** Its transaction was included and reverted; the first time counts. */
+    readonly reverted: (id: string) => Effect.Effect<void, InsufficientStorage>
+    /** Payments reverted after `sinceMillis`: of this payer, of this account, and the time of the first of them. */
+    readonly revertsOf: (
+      payment: Pick<NewPayment, "account" | "network" | "payer">,
+      sinceMillis: number
+    ) => Effect.Effect<{ readonly byPayer: number; readonly byAccount: number; readonly firstAt: number }>
+    /** Id of the account that a wallet's own money belongs to, whether or not that account exists yet. */
+    readonly walletAccount: (payer: string) => Effect.Effect<string>
     /** A reorganisation removed the payment: what the account has left of it is taken back. */
     readonly reversed: (id: string, reason: string) => Effect.Effect<void, InsufficientStorage>
     /** Verified, broadcasting and settled payments after `after`, oldest first, at most `unfinishedPageMax`. */
@@ -131,6 +142,9 @@ const make = Effect.gen(function* () {
       const payment = yield* read(rows.standing(id, "reversed", ["settled", "reversed"]))
       yield* books.debit(payment.account, creditsOfUnits(payment.units), (taken) => rows.reverse(id, reason, taken))
     }),
+    reverted: Effect.fn("PaymentJournal.reverted")((id) => write(rows.markReverted(id))),
+    revertsOf: (payment, sinceMillis) => read(rows.revertsOf(payment, sinceMillis)),
+    walletAccount: (payer) => read(rows.walletAccount(payer)),
     unfinished: (after) => read(rows.unfinished(after)),
     list: (filter) => read(rows.list(filter)),
     openOf: (network, payer) => read(rows.openOf(network, payer)),
@@ -200,6 +214,34 @@ class PaymentRows {
       yield* this.move(id, "reversed", { reason })
       return { result: undefined, isTaken: true }
     })
+  }
+
+  markReverted(id: string) {
+    return Effect.flatMap(
+      Clock.currentTimeMillis,
+      (now) => this.#sql`UPDATE payment SET reverted_at = ${now} WHERE id = ${id} AND reverted_at IS NULL`
+    )
+  }
+
+  revertsOf({ account, network, payer }: Pick<NewPayment, "account" | "network" | "payer">, sinceMillis: number) {
+    return Effect.map(
+      this.#sql<{ readonly byPayer: number; readonly byAccount: number; readonly firstAt: number }>`SELECT
+          count(*) FILTER (WHERE network = ${network} AND payer = ${payer}) AS byPayer,
+          count(*) FILTER (WHERE account = ${account}) AS byAccount, coalesce(min(reverted_at), 0) AS firstAt
+        FROM payment WHERE reverted_at > ${sinceMillis}
+          AND (account = ${account} OR (network = ${network} AND payer = ${payer}))`,
+      ([counted]) => counted!
+    )
+  }
+
+  walletAccount(payer: string) {
+    // As wallets' addresses are kept: EVM in lower case, Solana as it is.
+    const address = payer.startsWith("0x") ? payer.toLowerCase() : payer
+    return Effect.map(
+      this.#sql<{ readonly account: string }>`SELECT account FROM wallet
+        WHERE address = ${address} AND unlinked_at IS NULL`,
+      ([linked]) => linked?.account ?? address
+    )
   }
 
   unfinished(after: JournalledPayment | undefined) {
@@ -311,6 +353,7 @@ interface PaymentRow {
   readonly tx_hash: string | null
   readonly tx_raw: string | null
   readonly reason: string | null
+  readonly reverted_at: number | null
   readonly created_at: number
   readonly updated_at: number
 }
@@ -325,6 +368,7 @@ const paymentOf = (row: PaymentRow): JournalledPayment => ({
   state: row.state,
   transaction: row.tx_hash === null ? undefined : { hash: row.tx_hash, raw: row.tx_raw ?? "" },
   ...(row.reason !== null && { reason: row.reason }),
+  ...(row.reverted_at !== null && { revertedAt: row.reverted_at }),
   createdAt: row.created_at,
   updatedAt: row.updated_at
 })

@@ -34,8 +34,8 @@ export interface SignedTransaction {
 export type ChainView =
   /** The transaction that brought the money, from any sender. */
   | { readonly _tag: "Paid"; readonly hash: string; readonly confirmations: number; readonly isFinal: boolean }
-  /** It has not arrived (yet). */
-  | { readonly _tag: "Unpaid"; readonly next: UnpaidNext }
+  /** It has not arrived (yet). `isReverted`: a transaction of ours was included, failed, and cost us its fee. */
+  | { readonly _tag: "Unpaid"; readonly next: UnpaidNext; readonly isReverted?: boolean }
   /**
    * No money came, and by `block` (a height or slot) the payment can no longer be included. One look may be wrong: two
    * by different blocks count (`settlement/Doubts.ts`).
@@ -55,8 +55,14 @@ export interface VerifyOptions {
   readonly isJournalled?: boolean
 }
 
-/** The payment violates a rule; no money moved. `reason` is for the payer. */
-export class PaymentInvalid extends Data.TaggedError("PaymentInvalid")<{ readonly reason: string }> {}
+/**
+ * The payment violates a rule; no money moved. `reason` is for the payer. `isSpent`: the only broken rule is that the
+ * authorisation was used before, by which the money may have reached us.
+ */
+export class PaymentInvalid extends Data.TaggedError("PaymentInvalid")<{
+  readonly reason: string
+  readonly isSpent?: boolean
+}> {}
 /** The network (or the facilitator) is not available. */
 export class ChainUnavailable extends Data.TaggedError("ChainUnavailable")<{
   readonly network: PaymentNetwork

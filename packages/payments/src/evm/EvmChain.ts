@@ -21,7 +21,7 @@ import {
 } from "./EvmAuthorization.ts"
 import { evmRpc } from "./EvmRpc.ts"
 import { broadcast, sign } from "./EvmSettle.ts"
-import { brokenTerm, verify } from "./EvmVerify.ts"
+import { brokenTerm, expired, lifetimeSecondsMax, verify } from "./EvmVerify.ts"
 import { look } from "./EvmView.ts"
 
 export interface EvmChainOptions {
@@ -61,8 +61,11 @@ export const evmChain = (options: EvmChainOptions): PaymentChain => {
       const nowSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
       const payee = isJournalled ? authorization.to : payTo
       const reason = brokenTerm(authorization, { payTo: payee, units, nowSeconds })
-      if (reason !== undefined) return yield* new PaymentInvalid({ reason })
-      yield* verify(yield* rpc, authorization, { payTo: payee, units, committed, operator: operator?.address })
+      // An authorisation that somebody else submitted may be presented for a day after its end.
+      const isExpired = reason === expired && authorization.validBefore > BigInt(nowSeconds - lifetimeSecondsMax)
+      if (reason !== undefined && !isExpired) return yield* new PaymentInvalid({ reason })
+      const terms = { payTo: payee, units, committed, operator: operator?.address, isExpired }
+      yield* verify(yield* rpc, authorization, terms)
     }),
     sign: Effect.fnUntraced(function* (claim, previous) {
       const authorization = yield* authorizationOf(claim)

@@ -51,7 +51,8 @@ export const brokenTerm = (
 const committedText = (committed: number): string =>
   committed === 0 ? "" : `, of which ${committed} are committed to payments under way`
 
-const expired = `the authorization has expired, or will within ${Limits.paymentSpareSeconds} seconds`
+/** The only term that an authorisation which somebody else submitted may break. */
+export const expired = `the authorization has expired, or will within ${Limits.paymentSpareSeconds} seconds`
 
 export const verify = Effect.fn("EvmVerify.verify")(function* (
   rpc: EvmRpc,
@@ -61,16 +62,20 @@ export const verify = Effect.fn("EvmVerify.verify")(function* (
     readonly units: number
     readonly committed: number
     readonly operator: Address | undefined
+    readonly isExpired: boolean
   }
 ) {
   const head = yield* rpc.ask("eth_getBlockByNumber", (node) => node.getBlock({ blockTag: "latest" }))
-  if (authorization.validBefore < head.timestamp + BigInt(Limits.paymentSpareSeconds)) return yield* invalid(expired)
   yield* verifySignature(rpc, authorization)
   const [isSpent, balance] = yield* Effect.all(
     [rpc.isNonceSpent(authorization.from, authorization.nonce, head.number), rpc.balanceOf(authorization.from)],
     { concurrency: "unbounded" }
   )
-  if (isSpent) return yield* invalid("the authorization is used or cancelled")
+  if (isSpent) {
+    return yield* new PaymentInvalid({ reason: "the authorization is used or cancelled", isSpent: true })
+  }
+  const isOver = authorization.validBefore < head.timestamp + BigInt(Limits.paymentSpareSeconds)
+  if (terms.isExpired || isOver) return yield* invalid(expired)
   if (balance < authorization.value + BigInt(terms.committed)) {
     return yield* invalid(`the payer's balance is too low: ${balance} units${committedText(terms.committed)}`)
   }

@@ -59,7 +59,8 @@ export const look = Effect.fn("EvmView.look")(function* (
     return yield* whereSpent(rpc, authorization, terms, head)
   }
   if (yield* isTooLate(rpc, authorization, terms, head)) return neverBy(head)
-  return unpaid(yield* whatNext(rpc, authorization, transaction, ours, head))
+  const next = yield* whatNext(rpc, authorization, transaction, ours, head)
+  return ours?.status === "reverted" ? ({ ...unpaid(next), isReverted: true } as const) : unpaid(next)
 })
 
 /** Unspent and not expired: the state of our transaction decides. */

@@ -98,6 +98,7 @@ export class PaymentDriver {
       if (view._tag === "Never") {
         return yield* this.#never(payment, view.block, "it expired, or was spent elsewhere, before it reached us")
       }
+      if (view.isReverted === true && payment.revertedAt === undefined) yield* this.#journal.reverted(payment.id)
       switch (view.next) {
         case "wait":
           return open
@@ -128,7 +129,8 @@ export class PaymentDriver {
       if (payment.state === "settled") {
         if (payment.transaction?.hash !== hash) yield* this.#journal.resettled(payment.id, hash)
       } else {
-        if (!isFinal && view.confirmations < this.#confirmations) return open
+        const isDeep = view.confirmations >= this.#confirmations && payment.transaction?.raw !== submittedByOthers
+        if (!isFinal && !isDeep) return open
         yield* this.#journal.settled(payment.id, hash)
         yield* countPayment(payment.network, "settled")
       }
@@ -218,6 +220,12 @@ export class PaymentDriver {
   }
 }
 
-const nothingSigned: SignedTransaction = { hash: "", raw: "" }
+/**
+ * Journalled in place of the bytes of a payment that somebody else had submitted before it was presented: it is credited
+ * when it is final, as nobody of ours claimed it before the chain had it.
+ */
+export const submittedByOthers = "submitted by others"
+
+export const nothingSigned: SignedTransaction = { hash: "", raw: "" }
 const open = { _tag: "Open" } as const
 const lost = { _tag: "Lost" } as const

@@ -11,6 +11,7 @@ export type PaymentCount =
   | "pending"
   | "invalid"
   | "conflict"
+  | "limited"
   | "unavailable"
 
 const payments = Metric.counter("payments_total", {

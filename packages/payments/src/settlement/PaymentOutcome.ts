@@ -31,6 +31,9 @@ export type PaymentOutcome = PaymentSettled | { readonly _tag: "Pending"; readon
 /** This payment was made for another account or another amount. */
 export class PaymentConflict extends Data.TaggedError("PaymentConflict")<{ readonly payment: string }> {}
 
-export type PaymentFailure = PaymentInvalid | ChainUnavailable | PaymentConflict | InsufficientStorage
+/** Too many payments of this payer or account were reverted on their chain, at our cost. */
+export class TooManyReverts extends Data.TaggedError("TooManyReverts")<{ readonly retryAfterSeconds: number }> {}
+
+export type PaymentFailure = PaymentInvalid | ChainUnavailable | PaymentConflict | TooManyReverts | InsufficientStorage
 
 export const pending: PaymentOutcome = { _tag: "Pending", retryAfterSeconds: Limits.paymentRetrySeconds }

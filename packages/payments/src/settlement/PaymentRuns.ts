@@ -2,17 +2,27 @@
  * Runs of payments in this process: at most one per payment, shared by all callers of it.
  *
  * Invariants: a run is a fiber of the service and ends with the process, never with a client; its answer comes within
- * `Limits.settlementWaitMillis`, even if the run continues; at most `Limits.paymentsInFlightMax` runs.
+ * `Limits.settlementWaitMillis`, even if the run continues. A run that was not answered holds a place: at most
+ * `Limits.paymentsPerNetworkMax` of a network, `Limits.paymentsPerAccountMax` of them of one account. When places are
+ * short, those without an outcome give way: a run that only waits for its chain is answered Pending and left to
+ * reconciliation, of the account that holds most.
  */
 import { Deferred, Effect, Exit, Fiber, type Scope } from "effect"
 import { Limits } from "@muniment/domain/Limits"
+import type { PaymentNetwork } from "@muniment/domain/Payment"
 import { type PaymentFailure, type PaymentOutcome, type PaymentRequest, pending } from "./PaymentOutcome.ts"
 
 export interface PaymentRun {
   /** Undefined for a step of reconciliation. */
-  readonly request: Pick<PaymentRequest, "account" | "units"> | undefined
+  readonly request: (Pick<PaymentRequest, "account" | "units"> & { readonly network: PaymentNetwork }) | undefined
   readonly answer: Deferred.Deferred<PaymentOutcome, PaymentFailure>
+  /** Sent, and waiting for its chain: set by the run. */
+  isWaiting: boolean
+  isAnswered: boolean
+  fiber: Fiber.Fiber<unknown, unknown> | undefined
 }
+
+type Settling = (run: PaymentRun) => Effect.Effect<PaymentOutcome, PaymentFailure>
 
 /** When the scope closes, every caller that waits is answered Pending. */
 export const openPaymentRuns = Effect.gen(function* () {
@@ -23,23 +33,23 @@ export const openPaymentRuns = Effect.gen(function* () {
 
 export class PaymentRuns {
   readonly #scope: Scope.Scope
+  /** In order of their start. */
   readonly #runs = new Map<string, PaymentRun>()
 
   constructor(scope: Scope.Scope) {
     this.#scope = scope
   }
 
-  /** The run under way, or a new one of `settling`; undefined if too many are under way. */
-  joinOrStart(
-    id: string,
-    request: PaymentRequest,
-    settling: Effect.Effect<PaymentOutcome, PaymentFailure>
-  ): Effect.Effect<PaymentRun | undefined> {
+  /** The run under way, or a new one of `settling`; undefined if there is no place. */
+  joinOrStart(id: string, request: PaymentRequest, settling: Settling): Effect.Effect<PaymentRun | undefined> {
     return Effect.suspend((): Effect.Effect<PaymentRun | undefined> => {
       const running = this.#runs.get(id)
       if (running !== undefined) return Effect.succeed(running)
-      if (this.#runs.size >= Limits.paymentsInFlightMax) return Effect.succeed(undefined)
-      return this.#start(id, request, settling)
+      const { account, units, wire } = request
+      const place = this.#placeFor(account, wire.network)
+      if (place === "none") return Effect.succeed(undefined)
+      const leaving = place === "free" ? Effect.void : this.#giveWay(place)
+      return Effect.andThen(leaving, this.#start(id, { account, units, network: wire.network }, settling))
     }).pipe(Effect.uninterruptible)
   }
 
@@ -53,28 +63,54 @@ export class PaymentRuns {
   }
 
   answerAll(): void {
-    for (const { answer } of this.#runs.values()) Deferred.doneUnsafe(answer, Exit.succeed(pending))
+    for (const run of this.#runs.values()) answerPending(run)
   }
 
-  #start(id: string, request: PaymentRequest, settling: Effect.Effect<PaymentOutcome, PaymentFailure>) {
+  /** A free place, the run that gives up its own, or none. */
+  #placeFor(account: string, network: PaymentNetwork): "free" | "none" | PaymentRun {
+    const holders = [...this.#runs.values()].filter(
+      ({ isAnswered, request }) => !isAnswered && request?.network === network
+    )
+    const byAccount = Map.groupBy(holders, ({ request }) => request?.account ?? "")
+    const own = byAccount.get(account) ?? []
+    if (own.length >= Limits.paymentsPerAccountMax) return own.find(({ isWaiting }) => isWaiting) ?? "none"
+    if (holders.length < Limits.paymentsPerNetworkMax) return "free"
+    const most = [...byAccount.values()].reduce((one, other) => (other.length > one.length ? other : one))
+    if (most.length <= own.length + 1) return own.find(({ isWaiting }) => isWaiting) ?? "none"
+    return most.find(({ isWaiting }) => isWaiting) ?? holders.find(({ isWaiting }) => isWaiting) ?? "none"
+  }
+
+  /** It was sent: reconciliation goes on with it. Until its fiber has ended, no other run of the payment starts. */
+  #giveWay(run: PaymentRun): Effect.Effect<void> {
+    answerPending(run)
+    return run.fiber === undefined ? Effect.void : Effect.asVoid(Effect.forkIn(Fiber.interrupt(run.fiber), this.#scope))
+  }
+
+  #start(id: string, request: PaymentRun["request"], settling: Settling) {
     // In the same turn of the event loop as the lookup, so that there is never a second run.
     const begun = this.#begin(id, request)
-    const timeIsOver = Effect.sync(() => Deferred.doneUnsafe(begun.answer, Exit.succeed(pending)))
+    const timeIsOver = Effect.sync(() => answerPending(begun))
     return Effect.gen({ self: this }, function* () {
       const timer = yield* Effect.forkIn(Effect.delay(timeIsOver, Limits.settlementWaitMillis), this.#scope)
-      const run = Effect.onExit(settling, (exit) =>
+      const run = Effect.onExit(settling(begun), (exit) =>
         Effect.andThen(
           Fiber.interrupt(timer),
           Effect.sync(() => this.#end(id, begun, exit))
         )
       )
-      yield* Effect.forkIn(run, this.#scope)
+      begun.fiber = yield* Effect.forkIn(Effect.interruptible(run), this.#scope)
       return begun
     })
   }
 
   #begin(id: string, request: PaymentRun["request"]): PaymentRun {
-    const begun: PaymentRun = { request, answer: Deferred.makeUnsafe() }
+    const begun: PaymentRun = {
+      request,
+      answer: Deferred.makeUnsafe(),
+      isWaiting: false,
+      isAnswered: false,
+      fiber: undefined
+    }
     this.#runs.set(id, begun)
     return begun
   }
@@ -83,4 +119,9 @@ export class PaymentRuns {
     this.#runs.delete(id)
     Deferred.doneUnsafe(answer, Exit.hasInterrupts(exit) ? Exit.succeed(pending) : exit)
   }
+}
+
+const answerPending = (run: PaymentRun): void => {
+  run.isAnswered = true
+  Deferred.doneUnsafe(run.answer, Exit.succeed(pending))
 }

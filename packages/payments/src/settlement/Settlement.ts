@@ -6,13 +6,14 @@
  * claimed, the answer is Settled, a final failure, or Pending, and never an error that would make the caller pay twice.
  */
 import { Clock, Context, Deferred, Effect, Exit, Layer, Option } from "effect"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
 import { type JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { Outages } from "./Outages.ts"
 import { ChainUnavailable, type PaymentChain, type PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
-import { PaymentDriver, type PaymentStep, type StepOptions } from "./PaymentDriver.ts"
+import { nothingSigned, PaymentDriver, type PaymentStep, type StepOptions, submittedByOthers } from "./PaymentDriver.ts"
 import { countPayment, type PaymentCount } from "./PaymentMetrics.ts"
 import {
   PaymentConflict,
@@ -20,7 +21,8 @@ import {
   type PaymentOutcome,
   type PaymentRequest,
   type PaymentSettled,
-  pending
+  pending,
+  TooManyReverts
 } from "./PaymentOutcome.ts"
 import { openPaymentRuns, type PaymentRun, type PaymentRuns } from "./PaymentRuns.ts"
 import { PendingPayments } from "./PendingPayments.ts"
@@ -92,7 +94,9 @@ class Settler {
   #enter(chain: PaymentChain, claim: PaymentClaim, request: PaymentRequest) {
     return Effect.gen({ self: this }, function* () {
       for (let wait = 0; wait < foreignRunsMax; wait++) {
-        const run = yield* this.#runs.joinOrStart(claim.id, request, this.#settle(chain, claim, request))
+        const run = yield* this.#runs.joinOrStart(claim.id, request, (begun) =>
+          this.#settle(chain, claim, request, begun)
+        )
         if (run === undefined) return yield* this.#turnAway(claim, request)
         const answer = yield* Effect.exit(Deferred.await(run.answer))
         if (isSame(run.request, request)) return yield* answer
@@ -112,28 +116,64 @@ class Settler {
   #settle(
     chain: PaymentChain,
     claim: PaymentClaim,
-    request: PaymentRequest
+    request: PaymentRequest,
+    run: PaymentRun
   ): Effect.Effect<PaymentOutcome, PaymentFailure> {
     return Effect.gen({ self: this }, function* () {
       const known = yield* this.#journal.find(claim.id)
-      if (known !== undefined) return yield* this.#resume(chain, known, request)
+      if (known !== undefined) return yield* this.#resume(chain, known, request, run)
       const { account, units } = request
+      yield* this.#demandBudget(claim, account)
       const { id, network, payer, payload } = claim
       const taken = yield* this.#pendingPayments.during({ id, network, payer, units }, (committed) =>
         Effect.andThen(
           this.#outages.watch(network, "verify", chain.verify(claim, units, { committed })),
           this.#journal.claim({ id, account, network, payer, units, payload })
+        ).pipe(
+          Effect.catchTag("PaymentInvalid", (refusal) =>
+            refusal.isSpent === true ? this.#claimSubmitted(chain, claim, units, refusal) : Effect.fail(refusal)
+          )
         )
       )
-      if (taken._tag === "Taken") return yield* this.#resume(chain, taken.payment, request)
-      return yield* this.#follow(chain, taken.payment, true)
+      if (taken._tag === "Taken") return yield* this.#resume(chain, taken.payment, request, run)
+      return yield* this.#follow(chain, taken.payment, true, run)
     }).pipe(Effect.withSpan("Settlement.settle"))
   }
 
+  /** Contract wallets can pass each check and revert in the block, at our cost. */
+  #demandBudget({ network, payer }: PaymentClaim, account: string) {
+    return Effect.gen({ self: this }, function* () {
+      const now = yield* Clock.currentTimeMillis
+      const reverts = yield* this.#journal.revertsOf({ account, network, payer }, now - dayMillis)
+      const { byAccount, byPayer, firstAt } = reverts
+      if (byPayer < Limits.revertsPerPayerDay && byAccount < Limits.revertsPerAccountDay) return
+      return yield* new TooManyReverts({ retryAfterSeconds: Math.ceil((firstAt + dayMillis - now) / 1_000) })
+    })
+  }
+
+  /**
+   * Somebody else submitted the authorisation before it was presented, and anyone can copy it from the chain: if its
+   * money reached us, it belongs to the payer's own wallet account, whoever presents it.
+   */
+  #claimSubmitted(chain: PaymentChain, claim: PaymentClaim, units: number, refusal: PaymentInvalid) {
+    return Effect.gen({ self: this }, function* () {
+      const { id, network, payer, payload } = claim
+      const view = yield* this.#outages.watch(network, "look", chain.look(claim, nothingSigned, units))
+      if (view._tag !== "Paid") return yield* refusal
+      const account = yield* this.#journal.walletAccount(payer)
+      const claimed = yield* this.#journal.claim({ id, account, network, payer, units, payload })
+      if (claimed._tag === "Taken") return claimed
+      const transaction = { hash: view.hash, raw: submittedByOthers }
+      yield* this.#journal.broadcasting(id, transaction)
+      // Not the caller's unless the account is: as with a payment that another one has claimed.
+      return { _tag: "Taken" as const, payment: { ...claimed.payment, state: "broadcasting" as const, transaction } }
+    })
+  }
+
   /** Continues a journalled payment. */
-  #resume(chain: PaymentChain, payment: JournalledPayment, request: PaymentRequest) {
+  #resume(chain: PaymentChain, payment: JournalledPayment, request: PaymentRequest, run: PaymentRun) {
     return Effect.flatMap(standingOf(payment, request), (standing) =>
-      standing === undefined ? this.#follow(chain, payment, false) : Effect.succeed(standing)
+      standing === undefined ? this.#follow(chain, payment, false, run) : Effect.succeed(standing)
     )
   }
 
@@ -141,7 +181,8 @@ class Settler {
   #follow(
     chain: PaymentChain,
     claimed: JournalledPayment,
-    isVerified: boolean
+    isVerified: boolean,
+    run: PaymentRun
   ): Effect.Effect<PaymentOutcome, PaymentInvalid> {
     return Effect.gen({ self: this }, function* () {
       const until = (yield* Clock.currentTimeMillis) + Limits.settlementWaitMillis
@@ -158,6 +199,7 @@ class Settler {
           return pending
         } else if (yield* this.#isUnsent(payment)) return pending
         if ((yield* Clock.currentTimeMillis) >= until) return pending
+        run.isWaiting = true
         yield* Effect.sleep(Limits.settlementPollMillis)
         payment = yield* this.#journal.find(payment.id)
       }
@@ -250,6 +292,8 @@ const outcomeOf = (exit: Exit.Exit<PaymentOutcome, PaymentFailure>): PaymentCoun
       return "invalid"
     case "PaymentConflict":
       return "conflict"
+    case "TooManyReverts":
+      return "limited"
     case "ChainUnavailable":
     case "InsufficientStorage":
       return "unavailable"

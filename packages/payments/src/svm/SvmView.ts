@@ -41,7 +41,7 @@ export const lookAtSvm = Effect.fn("SvmView.look")(function* (
   if (signature === undefined || status === null) return (yield* endOf(rpc, lifetimes, viewed)) ?? unpaid("resend")
   const isFinal = status.confirmationStatus === "finalized"
   if (!isFinal && (wanted === "finalized" || status.confirmationStatus !== "confirmed")) return unpaid("wait")
-  if (status.err !== null) return (yield* endOf(rpc, lifetimes, viewed)) ?? unpaid("wait")
+  if (status.err !== null) return (yield* endOf(rpc, lifetimes, viewed)) ?? { ...unpaid("wait"), isReverted: true }
   yield* requireMoved(rpc, { ...viewed, signature })
   if (isFinal) lifetimes.forget(viewed.id)
   // A block confirmed by the cluster counts as one confirmation, before any later block.
@@ -49,7 +49,7 @@ export const lookAtSvm = Effect.fn("SvmView.look")(function* (
   return { _tag: "Paid", hash: signature, confirmations, isFinal } satisfies ChainView
 })
 
-const unpaid = (next: UnpaidNext): ChainView => ({ _tag: "Unpaid", next })
+const unpaid = (next: UnpaidNext): Extract<ChainView, { readonly _tag: "Unpaid" }> => ({ _tag: "Unpaid", next })
 
 /** The signature of the payment's message, whoever signed first; undefined if the payer's account has none. */
 const findSignature = Effect.fn("SvmView.findSignature")(function* (rpc: SvmRpc, { transaction }: SvmViewed) {

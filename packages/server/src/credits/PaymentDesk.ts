@@ -13,6 +13,7 @@ import {
   type InsufficientStorage,
   PaymentPending,
   PaymentRequired,
+  RateLimited,
   Unavailable
 } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
@@ -36,7 +37,7 @@ export const topUpUnits = Limits.depositCentsMin * usdcUnitsPerCent
 
 /** A 402 always names a way to pay: clients choke on one without. */
 type Demanded = PaymentRequired | Forbidden | Unavailable
-type Refusal = Demanded | PaymentPending | Conflict | InsufficientStorage
+type Refusal = Demanded | PaymentPending | Conflict | RateLimited | InsufficientStorage
 
 export class PaymentDesk extends Context.Service<
   PaymentDesk,
@@ -99,6 +100,7 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
       Effect.catchTags({
         PaymentInvalid: ({ reason }) => refuse(reason),
         PaymentConflict: () => alreadyUsed,
+        TooManyReverts: ({ retryAfterSeconds }) => Effect.andThen(tell({ _tag: "Later", retryAfterSeconds }), reverted),
         ChainUnavailable: ({ network }) => Effect.andThen(tell(later), unreachable(network))
       })
     )
@@ -132,7 +134,13 @@ const later = { _tag: "Later", retryAfterSeconds: Limits.paymentRetrySeconds } a
 
 const alreadyUsed = new Conflict({
   code: "payment_already_used",
-  error: "this payment was used already, by another account or for another amount"
+  error:
+    "this payment was used already, by another account or for another amount; what somebody else submitted for a payer is credited to the payer's own wallet account"
+})
+
+const reverted = new RateLimited({
+  code: "rate_limited",
+  error: "too many payments of this payer or account failed on their chain: nothing was taken; pay later"
 })
 
 const pending = new PaymentPending({

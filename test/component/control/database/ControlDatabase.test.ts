@@ -44,6 +44,24 @@ describe("ControlDatabase", () => {
     })
   )
 
+  it.effect("keeps the payments of a file whose journal knew of no reverts", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const filename = join(directory, "control.db")
+      const database = new Database({ filename })
+      migrate(database, controlMigrations.slice(0, 8), { snapshot: `${filename}.none` })
+      database.exec(`INSERT INTO payment (id, account, network, payer, units, payload, state, created_at, updated_at)
+        VALUES ('p', 'a', 'base', '0x1', 100000, '{}', 'settled', 1, 2)`)
+      database.close()
+      yield* Effect.gen(function* () {
+        const { read, sql } = yield* ControlDatabase
+        expect(yield* read(sql`SELECT id, state, units, reverted_at FROM payment`)).toEqual([
+          { id: "p", state: "settled", units: 100_000, reverted_at: null }
+        ])
+      }).pipe(Effect.provide(ControlDatabase.layer(directory)))
+    })
+  )
+
   it.effect("refuses a file of a later release and says which it knows", () =>
     Effect.gen(function* () {
       const directory = temporaryDirectory()

@@ -357,19 +357,6 @@ describe("Callers", () => {
       expect(chain.sent).toHaveLength(1)
     })
   )
-
-  it.effect("beyond the bound are sent away before anything happens", () =>
-    Effect.gen(function* () {
-      const chain = new ScriptedChain()
-      const { journal, pay } = yield* startProcess([chain])
-      chain.onVerify = () => Effect.never
-      for (let run = 0; run < Limits.paymentsInFlightMax; run++) yield* Effect.forkChild(pay(`one-${run}`))
-      yield* TestClock.adjust(1)
-      expect(yield* Effect.flip(pay("one more"))).toEqual(fails("ChainUnavailable"))
-      expect(chain.count("verify")).toBe(Limits.paymentsInFlightMax)
-      expect(yield* journal.find(chain.idOf("one more"))).toBeUndefined()
-    })
-  )
 })
 
 describe("A network whose transactions are numbered", () => {

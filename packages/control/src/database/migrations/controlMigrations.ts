@@ -8,6 +8,7 @@ import { remember } from "./0005_remember.ts"
 import { suspension } from "./0006_suspension.ts"
 import { accountErasure } from "./0007_accountErasure.ts"
 import { keyScopes } from "./0008_keyScopes.ts"
+import { paymentReverts } from "./0009_paymentReverts.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -17,5 +18,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   remember,
   suspension,
   accountErasure,
-  keyScopes
+  keyScopes,
+  paymentReverts
 ]
