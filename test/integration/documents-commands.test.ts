@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { handbookPages } from "@muniment/server/handbook/HandbookPages"
-import { blocksOf, type DocumentBlock, DocumentReader } from "../support/DocumentCommands.ts"
+import { blocksOf, DocumentReader } from "../support/DocumentCommands.ts"
 import { operatorKey, startServer, type TestServer } from "../support/TestServer.ts"
 
 const pageTimeout = 600_000
@@ -20,7 +20,7 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
     /"created":\[\{"id":"mem_/,
     /"fact":"Alice lives in Seattle"/,
     /"created":\[\{[^]*Oslo[^]*"rejected":\[\]/,
-    /"answer":"[^"]*Oslo[^"]*"[^]*"grounded":true/,
+    /"answer":"[^]*Oslo[^]*"grounded":true/,
     /"name":"contact"[^]*"uniqueOn":\["email"\]/,
     /Alice lives in Seattle/,
     /4 memories of operator exported[^]*4 were there already/
@@ -31,12 +31,13 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
     /exported to backup\.jsonl[^]*were there already/,
     /mun_[\w-]{40}[^]*research[^]*research/,
     /"success":true,"deleted":\d+/,
+    /research/,
     /./,
     /^muniment_http_requests_total/m
   ],
   "packages/server/docs/conversations.md": [
     /Lisbon[^]*peanuts/,
-    /"created":\[\],"updated":\[\],"rejected":\[\],"skippedMessages":1/,
+    /"created":\[\],"updated":\[\],"existing":\[\{[^]*Lisbon[^]*"skippedMessages":1/,
     /Lisbon[^]*"memoryMap"/,
     /./
   ],
@@ -81,7 +82,11 @@ let server: TestServer
 
 beforeAll(async () => {
   server = await startServer({ environment: { MUNIMENT_RATE_LIMITS: "on", MUNIMENT_MONTHLY_ALLOWANCE: "1000" } })
-})
+  const key = await server.newAccount("first", "owner")
+  const body = { agentId: "a", conversation: [{ role: "user", content: "My name is Ann." }], wait: "extraction" }
+  // A reader turns to a service that has been up for a while: the rules' thread is there.
+  while ((await server.call("POST", "/v1/memories", { key, body })).body.extraction !== "done");
+}, pageTimeout)
 afterAll(async () => {
   await server.stop()
   rmSync(compileCache, { recursive: true, force: true })
@@ -113,7 +118,8 @@ describe("the commands of", () => {
     try {
       for (const [at, block] of blocks.entries()) {
         const isStart = block.text === "npm start\n" && block.terminal === undefined
-        const output = isStart ? server.output() : await read(reader, block)
+        await settled()
+        const output = isStart ? server.output() : await reader.run(block)
         expect(output, `${file}:${block.line}`).toMatch(printed[file]![at]!)
       }
     } finally {
@@ -122,10 +128,11 @@ describe("the commands of", () => {
   })
 })
 
-/** Repeats after a 503, as the page on conversations says: on a busy machine the rules' thread may load too slowly. */
-const read = async (reader: DocumentReader, block: DocumentBlock): Promise<string> => {
+/** Nobody types the next command before the memories of the last one have their vectors. */
+const settled = async (): Promise<void> => {
   for (;;) {
-    const output = await reader.run(block)
-    if (!output.includes('"code":"extraction_unavailable"')) return output
+    const { conversations, embedding } = (await server.call("GET", "/health/ready")).body.checks
+    if (embedding.pending === 0 && conversations.pending === 0) return
+    await new Promise((wake) => setTimeout(wake, 20))
   }
 }
