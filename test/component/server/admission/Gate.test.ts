@@ -41,9 +41,10 @@ beforeEach(async () => {
     recognise(name)
   }
   server = boundedServer(gate)
+  const own = begun
   server.on("request", (incoming: IncomingMessage, response: ServerResponse) => {
-    begun.push({ request: incoming, response })
-    onBegin()
+    own.push({ request: incoming, response })
+    if (own === begun) onBegin()
   })
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
@@ -51,8 +52,9 @@ beforeEach(async () => {
   port = typeof address === "object" && address !== null ? address.port : 0
 })
 afterEach(async () => {
+  const closed = new Promise((settle) => server.close(settle))
   server.closeAllConnections()
-  await new Promise((closed) => server.close(closed))
+  await closed
 })
 
 interface Sent {
