@@ -189,6 +189,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "accounts.suspend": ({ agentId }) => [["/admin/accounts/suspend", { body: { account: agentId } }]],
   "accounts.resume": ({ agentId }) => [["/admin/accounts/resume", { body: { account: agentId } }]],
   "accounts.erase": ({ agentId }) => [["/admin/accounts/erase", { body: { account: agentId } }]],
+  "accounts.audit": () => [["/admin/audit"]],
   "accounts.unlinkWallet": ({ grant }) => [["/admin/wallets/unlink", { body: { address: grant.p.f } }]],
   "admin.status": () => [["/admin/status"]],
   "admin.setRemember": ({ agentId }) => [["/admin/accounts/remember", { body: { account: agentId, remember: null } }]],

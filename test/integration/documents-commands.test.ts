@@ -31,7 +31,7 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
     /exported to backup\.jsonl[^]*were there already/,
     /mun_[\w-]{40}[^]*research[^]*research/,
     /"success":true,"deleted":\d+/,
-    /research/,
+    /Nothing was changed\. An erasure of research would remove:\n +\d+ agents/,
     /./,
     /^muniment_http_requests_total/m
   ],

@@ -12,7 +12,8 @@ const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_CORS_ORIGINS: "
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer({ environment: { ...environment, MUNIMENT_PUBLIC_URL: "https://memory.example/" } })
+  const publicly = { MUNIMENT_PUBLIC_URL: "https://memory.example/", MUNIMENT_WALLET_SIGNUP: "open" }
+  server = await startServer({ environment: { ...environment, ...publicly } })
 })
 afterAll(() => server.stop())
 

@@ -2,6 +2,7 @@
 import { Command } from "effect/cli"
 import manifest from "../package.json" with { type: "json" }
 import { accounts } from "./commands/accounts.ts"
+import { audit } from "./commands/audit.ts"
 import { attest } from "./commands/attest.ts"
 import { credits } from "./commands/credits.ts"
 import { deposit } from "./commands/deposit.ts"
@@ -30,6 +31,7 @@ export const cli = Command.make("muniment").pipe(
     keys,
     accounts,
     wallets,
+    audit,
     doctor,
     reembed,
     exportMemories,

@@ -72,3 +72,22 @@ export const ModelUsageDay = Schema.Struct({
   costMicroUsd: Schema.Int
 })
 export type ModelUsageDay = typeof ModelUsageDay.Type
+
+/** Named fields of the request that an operator made. */
+export const AuditDetail = Schema.Record(
+  Schema.String,
+  Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Array(Schema.String)])
+)
+export type AuditDetail = typeof AuditDetail.Type
+
+/** A change that an operator made; `at` in milliseconds. */
+export const AuditEvent = Schema.Struct({
+  id: Schema.Int,
+  at: Schema.Int,
+  /** The operation's name in the contract, as `keys.create` of the command line is `admin.createKey`. */
+  action: Schema.String,
+  /** Account, key or wallet. */
+  subject: Schema.NullOr(Schema.String),
+  detail: AuditDetail
+})
+export type AuditEvent = typeof AuditEvent.Type

@@ -100,7 +100,7 @@ const routesOf = (config: ServerConfig) => {
       Layer.provide(WalletSignUp.layer({ ...signUp, plan: config.walletPlan, isLimited, trustedProxies: proxies })),
       Layer.provide(SignatureBudget.layer(proxies))
     ),
-    operatorAuthorization,
+    operatorAuthorization(config),
     rateLimiting({ isOn: isLimited }),
     wellFormedRequest,
     validation,
@@ -124,9 +124,9 @@ const routesOf = (config: ServerConfig) => {
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),
     mcpRoutes(config).pipe(Layer.provide(middleware)),
     keyFileRoutes([serviceName, ...keyFileAliases]),
-    originRoutes({ publicUrl: Option.getOrUndefined(config.publicUrl) }),
+    originRoutes({ publicUrl: Option.getOrUndefined(config.publicUrl), host: config.host }),
     crossOrigin(config.corsOrigins),
-    envelope
+    envelope({ logsRequests: config.requestLog === "on" })
   )
 }
 

@@ -174,6 +174,8 @@ export const ServerConfig = Config.all({
   ),
   /** Credits that every account may spend each month for nothing. */
   monthlyAllowanceCredits: integer("MUNIMENT_MONTHLY_ALLOWANCE", 0).pipe(Config.withDefault(1_000)),
+  /** One line for each request, without content. */
+  requestLog: Config.Literals(["on", "off"], "MUNIMENT_REQUEST_LOG").pipe(Config.withDefault("off")),
   rateLimits: Config.Literals(["on", "off"], "MUNIMENT_RATE_LIMITS").pipe(Config.withDefault("on")),
   payments,
   /** What conversations leave behind, unless the request or the account says otherwise. */

@@ -13,6 +13,7 @@ import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
 import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
 import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { MemoryMap } from "@muniment/insight/map/MemoryMap"
+import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { AccountErasures } from "@muniment/control/accounts/AccountErasures"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
@@ -115,6 +116,7 @@ const controlLayer = (config: ServerConfig) =>
       Layer.mergeAll(
         Accounts.layer,
         AccountErasures.layer,
+        AuditLog.layer,
         ApiKeyStore.layerWith({ keyPrefix: config.apiKeyPrefix }),
         SchemaRegistry.layer,
         NamespaceDirectory.layer,

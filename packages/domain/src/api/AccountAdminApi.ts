@@ -7,6 +7,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { AccountErasureReport } from "../AccountErasure.ts"
 import { InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
+import { AuditEvent } from "../Operations.ts"
 import { AccountName, AccountRecord, LinkedWallet } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -54,6 +55,17 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
       operation("Part a wallet from its account", {
         description:
           "It opens no account until it is linked again, and grants that it signed open nothing. The answer names the account that it opened."
+      })
+    ),
+    HttpApiEndpoint.get("audit", "/audit", {
+      query: {
+        before: Schema.optionalKey(Schema.Int.annotate({ description: "Only events with a smaller id." })),
+        limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
+      },
+      success: Schema.Struct({ success, events: Schema.Array(AuditEvent) })
+    }).annotateMerge(
+      operation("What operators did", {
+        description: "Every change by an operator route, newest first; the log cannot be changed."
       })
     )
   )

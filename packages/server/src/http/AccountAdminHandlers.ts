@@ -2,11 +2,14 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { Wallets } from "@muniment/control/accounts/Wallets"
 import { AccountEraser } from "../operator/AccountEraser.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
 import { walletAddress } from "./AdminHandlers.ts"
+
+const eventsShownDefault = 100
 
 export const accountAdminHandlers = HttpApiBuilder.group(
   MunimentApi,
@@ -16,6 +19,7 @@ export const accountAdminHandlers = HttpApiBuilder.group(
     const wallets = yield* Wallets
     const operator = yield* OperatorService
     const eraser = yield* AccountEraser
+    const log = yield* AuditLog
     const success = true as const
 
     return handlers.handleAll({
@@ -29,6 +33,11 @@ export const accountAdminHandlers = HttpApiBuilder.group(
       }),
       erase: ({ payload }) =>
         Effect.map(eraser.erase(payload.account, payload.dryRun ?? false), (erasure) => ({ success, erasure })),
+      audit: ({ query }) =>
+        Effect.map(log.list({ before: query.before, limit: query.limit ?? eventsShownDefault }), (events) => ({
+          success,
+          events
+        })),
       unlinkWallet: Effect.fnUntraced(function* ({ payload }) {
         const wallet = yield* walletAddress(payload.address)
         const { name } = yield* wallets.unlink(wallet.address)

@@ -2,7 +2,7 @@
  * Identity of the caller (contract: Identity). Bearer keys are looked up by their hash on every request, so that a
  * revocation takes effect at once. Operator routes take the data directory's token, from this machine only.
  */
-import { Data, Effect, Layer, Option, Redacted } from "effect"
+import { Data, Effect, Layer, Redacted } from "effect"
 import { HttpMethod, HttpServerRequest } from "effect/http"
 import { Authorization, Caller, OperatorAuthorization } from "@muniment/domain/api/Middleware"
 import { Forbidden, Unauthenticated } from "@muniment/domain/Errors"
@@ -15,8 +15,12 @@ import { Admission } from "../admission/Admission.ts"
 import { httpCarrier } from "../credits/PaymentCarrier.ts"
 import { PaymentDesk, topUpUnits } from "../credits/PaymentDesk.ts"
 import { DataDirectory } from "../DataDirectory.ts"
+import { AuditLog } from "@muniment/control/audit/AuditLog"
+import { auditedAction } from "../operator/auditedAction.ts"
+import { RequestAccount } from "./RequestLog.ts"
 import { CallsUnderWay } from "../identity/CallsUnderWay.ts"
 import { SignatureBudget } from "../identity/SignatureBudget.ts"
+import { isLocalCaller } from "../identity/LocalCaller.ts"
 import { WalletSignUp } from "../identity/WalletSignUp.ts"
 
 export const authorization = Layer.effect(
@@ -75,6 +79,8 @@ export const authorization = Layer.effect(
           )
           if (identity.newcomer === undefined) gate.recognise(request, identity.account)
           if (identity.account.suspendedAt !== undefined) return yield* suspended()
+          const known = yield* RequestAccount
+          known.accountId = identity.account.id
           return yield* calls.during(identity.account.id, Effect.provideService(handler, Caller, identity))
         })
     }
@@ -102,31 +108,28 @@ const settledIn = Effect.fnUntraced(function* (
   return identity
 })
 
-export const operatorAuthorization = Layer.effect(
-  OperatorAuthorization,
-  Effect.gen(function* () {
-    const { operatorToken } = yield* DataDirectory
-    return {
-      operator: (handler, { credential }) =>
-        Effect.gen(function* () {
-          const request = yield* HttpServerRequest.HttpServerRequest
-          if (!isLoopback(request)) return yield* operatorOnly("operator routes answer on this machine only")
-          const given = Redacted.value(credential)
-          if (given === "") return yield* missingCredentials()
-          if (!isSameSecret(given, Redacted.value(operatorToken))) {
-            return yield* operatorOnly("the operator token is wrong")
-          }
-          return yield* handler
-        })
-    }
-  })
-)
-
-/** Whether the peer is on this machine. */
-export const isLoopback = (request: HttpServerRequest.HttpServerRequest): boolean => {
-  const address = Option.getOrElse(request.remoteAddress, () => "").replace(/^::ffff:/, "")
-  return address === "::1" || address.startsWith("127.")
-}
+export const operatorAuthorization = (options: { readonly host: string }) =>
+  Layer.effect(
+    OperatorAuthorization,
+    Effect.gen(function* () {
+      const { operatorToken } = yield* DataDirectory
+      const log = yield* AuditLog
+      return {
+        operator: (handler, { credential, endpoint, group }) =>
+          Effect.gen(function* () {
+            const request = yield* HttpServerRequest.HttpServerRequest
+            if (!isLocalCaller(request, options.host))
+              return yield* operatorOnly("operator routes answer on this machine only")
+            const given = Redacted.value(credential)
+            if (given === "") return yield* missingCredentials()
+            if (!isSameSecret(given, Redacted.value(operatorToken))) {
+              return yield* operatorOnly("the operator token is wrong")
+            }
+            return yield* auditedAction(log, `${group.identifier}.${endpoint.identifier}`, request, handler)
+          })
+      }
+    })
+  )
 
 const suspended = () =>
   new Forbidden({ code: "account_suspended", error: "this account is suspended: ask the operator of the service" })

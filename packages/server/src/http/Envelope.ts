@@ -8,6 +8,7 @@ import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } fr
 import { InternalError, MethodNotAllowed, NotFound, PayloadTooLarge } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { pathOf } from "../paths.ts"
+import { logRequest, RequestAccount } from "./RequestLog.ts"
 import { allowedMethods, routePattern } from "./Routes.ts"
 
 const requestIdPattern = /^[\w.:-]{1,128}$/
@@ -16,23 +17,32 @@ const requestIdPattern = /^[\w.:-]{1,128}$/
 export const requestIdOf = (given: string | ReadonlyArray<string> | undefined, randomUUID: () => string): string =>
   typeof given === "string" && requestIdPattern.test(given) ? given : randomUUID()
 
-export const envelope = HttpRouter.middleware((handler) => enveloped(handler), { global: true })
+export const envelope = (options: { readonly logsRequests: boolean }) =>
+  HttpRouter.middleware((handler) => enveloped(handler, options.logsRequests), { global: true })
 
 // Nothing fails after `answerFor`; the types of the router want its mark of the unhandled.
 const enveloped = <E, R>(
-  handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+  handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  logsRequests: boolean
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled, R | HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
     const webCrypto = yield* WebCrypto.WebCrypto
     const requestId = requestIdOf(request.headers["x-request-id"], () => webCrypto.randomUUID())
     const startedNanos = yield* Clock.monotonicTimeNanos
+    const known: { accountId?: string } = {}
     const response = yield* handler.pipe(
+      Effect.provideService(RequestAccount, known),
       Effect.catchCause((cause) => answerFor(cause, request, requestId)),
       Effect.annotateLogs({ requestId })
     )
     const durationMillis = Number((yield* Clock.monotonicTimeNanos) - startedNanos) / 1e6
-    yield* countRequest(routePattern(request.method, pathOf(request.url)), response.status, durationMillis)
+    const route = routePattern(request.method, pathOf(request.url))
+    yield* countRequest(route, response.status, durationMillis)
+    if (logsRequests) {
+      const { method } = request
+      yield* logRequest({ method, route, status: response.status, millis: durationMillis, account: known.accountId })
+    }
     return HttpServerResponse.setHeaders(response, {
       "x-request-id": requestId,
       "x-content-type-options": "nosniff",

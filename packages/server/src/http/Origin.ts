@@ -13,7 +13,7 @@ import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { docsRoutes } from "../docs/DocsRoutes.ts"
 import { handbookRoutes } from "../handbook/HandbookRoutes.ts"
-import { isLoopback } from "./Authorization.ts"
+import { isLocalCaller } from "../identity/LocalCaller.ts"
 import { llmsText } from "./llmsText.ts"
 import { ProcessGauges } from "./Metrics.ts"
 
@@ -57,31 +57,32 @@ const ready = HttpRouter.add(
   })
 )
 
-const metrics = Layer.unwrap(
-  Effect.gen(function* () {
-    const gauges = yield* Effect.acquireRelease(
-      Effect.sync(() => new ProcessGauges()),
-      (opened) => Effect.sync(() => opened.close())
-    )
-    return HttpRouter.add(
-      "GET",
-      "/metrics",
-      Effect.gen(function* () {
-        const request = yield* HttpServerRequest.HttpServerRequest
-        if (!isLoopback(request)) {
-          return HttpServerResponse.jsonUnsafe(
-            { success: false, error: "metrics answer on this machine only", code: "operator_only" },
-            { status: 403 }
-          )
-        }
-        yield* gauges.refresh
-        return HttpServerResponse.text(yield* PrometheusMetrics.format({ prefix: "muniment" }), {
-          contentType: "text/plain; version=0.0.4"
+const metrics = (host: string) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const gauges = yield* Effect.acquireRelease(
+        Effect.sync(() => new ProcessGauges()),
+        (opened) => Effect.sync(() => opened.close())
+      )
+      return HttpRouter.add(
+        "GET",
+        "/metrics",
+        Effect.gen(function* () {
+          const request = yield* HttpServerRequest.HttpServerRequest
+          if (!isLocalCaller(request, host)) {
+            return HttpServerResponse.jsonUnsafe(
+              { success: false, error: "metrics answer on this machine only", code: "operator_only" },
+              { status: 403 }
+            )
+          }
+          yield* gauges.refresh
+          return HttpServerResponse.text(yield* PrometheusMetrics.format({ prefix: "muniment" }), {
+            contentType: "text/plain; version=0.0.4"
+          })
         })
-      })
-    )
-  })
-)
+      )
+    })
+  )
 
 /** `servers` names the public URL, else the address that this request was sent to. */
 const openApi = (publicUrl: string | undefined) =>
@@ -99,5 +100,5 @@ const llms = HttpRouter.add(
   HttpServerResponse.text(llmsText, { contentType: "text/plain; charset=utf-8" })
 )
 
-export const originRoutes = (options: { readonly publicUrl: string | undefined }) =>
-  Layer.mergeAll(live, ready, metrics, openApi(options.publicUrl), docsRoutes, llms, handbookRoutes)
+export const originRoutes = (options: { readonly publicUrl: string | undefined; readonly host: string }) =>
+  Layer.mergeAll(live, ready, metrics(options.host), openApi(options.publicUrl), docsRoutes, llms, handbookRoutes)

@@ -5,12 +5,12 @@
  * Pages of foreign origins are refused, also after DNS rebinding: the `Host` header of a request counts only if
  * it is a name that cannot be rebound.
  */
-import { isIP } from "node:net"
 import { Effect, Layer, Option } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "effect/http-api"
 import { Authorization, BodyLimit, Caller, RateLimiting } from "@muniment/domain/api/Middleware"
 import { parseBody } from "../http/Validation.ts"
+import { isFixedName } from "../identity/LocalCaller.ts"
 import { mcpPath } from "../paths.ts"
 import { errorAnswer, readMessage, type RpcAnswer, rpcCodes, type RpcMessage } from "./JsonRpc.ts"
 import { answerMessage, hasBatches, type McpContext, protocolVersions } from "./McpProtocol.ts"
@@ -114,10 +114,6 @@ const isTrusted = (origin: string, host: string | undefined, origins: ReadonlyAr
   const page = new URL(origin)
   return page.host === host.toLowerCase() && isFixedName(page.hostname)
 }
-
-/** Names that are not resolved by DNS. */
-const isFixedName = (hostname: string): boolean =>
-  hostname === "localhost" || isIP(hostname.replace(/^\[(.*)\]$/, "$1")) !== 0
 
 const accepted = HttpServerResponse.empty({ status: 202 })
 

@@ -9,6 +9,7 @@ import { suspension } from "./0006_suspension.ts"
 import { accountErasure } from "./0007_accountErasure.ts"
 import { keyScopes } from "./0008_keyScopes.ts"
 import { paymentReverts } from "./0009_paymentReverts.ts"
+import { audit } from "./0010_audit.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -19,5 +20,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   suspension,
   accountErasure,
   keyScopes,
-  paymentReverts
+  paymentReverts,
+  audit
 ]

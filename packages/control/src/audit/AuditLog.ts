@@ -1,0 +1,52 @@
+/**
+ * What operators did (contract: Operator routes): one event for each change that succeeded, with the fields that say
+ * what was changed. Append-only: the table refuses changes.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+import type { AuditDetail, AuditEvent } from "@muniment/domain/Operations"
+import { ControlDatabase } from "../database/ControlDatabase.ts"
+
+export class AuditLog extends Context.Service<
+  AuditLog,
+  {
+    /** `subject`: the account, key or wallet that the action was about. */
+    readonly record: (event: {
+      readonly action: string
+      readonly subject: string | undefined
+      readonly detail: AuditDetail
+    }) => Effect.Effect<void, InsufficientStorage>
+    /** Newest first; only events older than `before`. */
+    readonly list: (page: {
+      readonly before?: number | undefined
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<AuditEvent>>
+  }
+>()("muniment/control/AuditLog") {
+  static readonly layer = Layer.effect(
+    AuditLog,
+    Effect.gen(function* () {
+      const { read, sql, write } = yield* ControlDatabase
+      return AuditLog.of({
+        record: Effect.fn("AuditLog.record")(function* ({ action, detail, subject }) {
+          const at = yield* Clock.currentTimeMillis
+          yield* write(
+            sql`INSERT INTO audit_event ${sql.insert({ at, action, subject: subject ?? null, detail: JSON.stringify(detail) })}`
+          )
+        }),
+        list: ({ before, limit }) =>
+          read(
+            Effect.map(
+              sql<EventRow>`SELECT id, at, action, subject, detail FROM audit_event
+                WHERE id < ${before ?? Number.MAX_SAFE_INTEGER} ORDER BY id DESC LIMIT ${limit}`,
+              (rows) => rows.map(({ detail, ...row }) => ({ ...row, detail: JSON.parse(detail) as AuditDetail }))
+            )
+          )
+      })
+    })
+  )
+}
+
+interface EventRow extends Omit<AuditEvent, "detail"> {
+  readonly detail: string
+}

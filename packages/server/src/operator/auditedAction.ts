@@ -1,0 +1,79 @@
+/**
+ * Records an operator's change in the audit log, once it has succeeded: the name of the operation and those fields of
+ * the request that say what was changed. Never records, memories, schemas or secrets.
+ */
+import { Effect } from "effect"
+import { HttpMethod, type HttpServerRequest, type HttpServerResponse } from "effect/http"
+import type { AuditLog } from "@muniment/control/audit/AuditLog"
+import type { AuditDetail } from "@muniment/domain/Operations"
+import { pathOf } from "../paths.ts"
+
+/** Fields of bodies that are kept; a request names its subject by the first of them. */
+const subjectFields = ["account", "name", "address"] as const
+const detailFields = [
+  ...subjectFields,
+  "plan",
+  "label",
+  "readOnly",
+  "agents",
+  "subjects",
+  "expiresIn",
+  "remember",
+  "credits",
+  "reason",
+  "key",
+  "dryRun"
+] as const
+
+/** `handler`, and after its success the event. A failure of the log is reported and fails nothing: the change is made. */
+export const auditedAction = <E, R>(
+  log: AuditLog["Service"],
+  action: string,
+  request: HttpServerRequest.HttpServerRequest,
+  handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> =>
+  request.method === "GET" || request.method === "HEAD"
+    ? handler
+    : Effect.tap(handler, (response) => {
+        if (response.status >= 300) return Effect.void
+        return Effect.flatMap(bodyOf(request), (body) => {
+          const detail: AuditDetail = { ...detailOf(body), ...madeKey(response), path: pathOf(request.url) }
+          const subject = subjectFields.map((field) => detail[field]).find((value) => typeof value === "string")
+          return log.record({ action, subject: typeof subject === "string" ? subject : undefined, detail })
+        }).pipe(
+          Effect.catchCause((cause) =>
+            Effect.logError("an operator's action is not in the audit log", { action, cause })
+          )
+        )
+      })
+
+const bodyOf = (request: HttpServerRequest.HttpServerRequest) =>
+  HttpMethod.hasBody(request.method)
+    ? Effect.map(request.arrayBuffer, (bytes) => objectIn(new TextDecoder().decode(bytes)))
+    : Effect.succeed({})
+
+/** A key is known by its id, which only the answer has. */
+const madeKey = ({ body }: HttpServerResponse.HttpServerResponse): AuditDetail => {
+  if (body._tag !== "Uint8Array") return {}
+  const { key } = objectIn(new TextDecoder().decode(body.body))
+  return typeof key === "object" && key !== null && "id" in key && typeof key.id === "string" ? { keyId: key.id } : {}
+}
+
+const objectIn = (text: string): Readonly<Record<string, unknown>> => {
+  const json: unknown = text === "" ? {} : JSON.parse(text)
+  return typeof json === "object" && json !== null ? { ...json } : {}
+}
+
+const detailOf = (body: Readonly<Record<string, unknown>>): AuditDetail =>
+  Object.fromEntries(
+    detailFields.flatMap((field) => {
+      const value = body[field]
+      return isDetail(value) ? [[field, value]] : []
+    })
+  )
+
+const isDetail = (value: unknown): value is AuditDetail[string] =>
+  typeof value === "string" ||
+  typeof value === "number" ||
+  typeof value === "boolean" ||
+  (Array.isArray(value) && value.every((item) => typeof item === "string"))

@@ -1,0 +1,115 @@
+/** What the service writes down of requests and of its operators (contract: Operator routes): what, never content. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { fact } from "../support/MemoryCalls.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+
+let dataDirectory: string
+let server: TestServer
+beforeAll(async () => {
+  dataDirectory = mkdtempSync(join(tmpdir(), "muniment-logged-"))
+  server = await startServer({
+    dataDirectory,
+    environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_REQUEST_LOG: "on" }
+  })
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(dataDirectory, { recursive: true, force: true })
+})
+
+const asOperator = (method: string, path: string, body?: object) =>
+  server.call(method, path, { key: server.operatorToken, body })
+
+interface Line {
+  readonly method: string
+  readonly route: string
+  readonly status: number
+  readonly millis: number
+  readonly account: string | null
+}
+
+/** Lines of the request log so far. */
+const logged = (): ReadonlyArray<Line> =>
+  server
+    .output()
+    .split("\n")
+    .filter((line) => line.includes('"request"') && line.startsWith("{"))
+    .flatMap((line) => (JSON.parse(line) as { readonly message: ReadonlyArray<Line | string> }).message)
+    .filter((part): part is Line => typeof part === "object")
+
+describe("the request log", () => {
+  it("has method, route, status, time and account of each request, and nothing that was said", async () => {
+    const key = await server.newAccount("loud")
+    const body = { agentId: "agent-zyx", memories: [fact("wood", "xylographic")] }
+    const { created } = (await server.call("POST", "/v1/memories", { key, body })).body
+    await server.call("GET", `/v1/memories/${created[0].id}`, { key })
+    await server.call("GET", "/v1/memories/search?query=xylographic", { key })
+    await server.call("GET", "/v1/nothing/xylographic", { key })
+    await server.call("GET", "/v1/memories", { key: "mun_nobody_xylographic_0000000000" })
+    const { account } = (await server.call("GET", "/v1/account", { key })).body
+    const expected: ReadonlyArray<Partial<Line>> = [
+      { method: "POST", route: "/v1/memories", status: 200, account: account.id },
+      { method: "GET", route: "/v1/memories/:id", status: 200, account: account.id },
+      { method: "GET", route: "/v1/memories/search", status: 200, account: account.id },
+      { method: "GET", route: "unknown", status: 404, account: null },
+      { method: "GET", route: "/v1/memories", status: 401, account: null }
+    ]
+    await vi.waitFor(() => {
+      for (const line of expected) expect(logged()).toContainEqual(expect.objectContaining(line))
+    }, patienceMillis)
+    for (const { millis } of logged()) expect(millis).toBeGreaterThanOrEqual(0)
+    for (const secret of ["xylographic", "agent-zyx", created[0].id, key]) expect(server.output()).not.toContain(secret)
+  })
+
+  it("is off unless it is asked for", async () => {
+    const quiet = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+    await quiet.call("GET", "/v1/account")
+    await quiet.stop()
+    expect(quiet.output()).not.toContain('"request"')
+  })
+})
+
+describe("the audit log", () => {
+  it("has every change of an operator, with what was changed and without secrets", async () => {
+    const made = await asOperator("POST", "/admin/keys", {
+      account: "watched",
+      plan: "pro",
+      readOnly: true,
+      agents: ["a"]
+    })
+    await asOperator("DELETE", `/admin/keys/${made.body.key.id}`)
+    await asOperator("POST", "/admin/accounts/suspend", { account: "watched" })
+    await asOperator("POST", "/admin/accounts/suspend", { account: "nobody" })
+    await asOperator("GET", "/admin/accounts")
+    await asOperator("POST", "/admin/ledger/adjustments", { account: "watched", credits: 5, reason: "gift", key: "g1" })
+    const { body } = await asOperator("GET", "/admin/audit?limit=4")
+    expect(body.events).toMatchObject([
+      { action: "money.adjust", subject: "watched", detail: { credits: 5, reason: "gift", key: "g1" } },
+      { action: "accounts.suspend", subject: "watched" },
+      { action: "admin.revokeKey", subject: null, detail: { keyId: made.body.key.id } },
+      {
+        action: "admin.createKey",
+        subject: "watched",
+        detail: { plan: "pro", readOnly: true, agents: ["a"], keyId: made.body.key.id }
+      }
+    ])
+    expect(JSON.stringify(body)).not.toContain(made.body.secret)
+    const older = await asOperator("GET", `/admin/audit?limit=1&before=${body.events[0].id}`)
+    expect(older.body.events).toEqual([body.events[1]])
+  })
+
+  it("is the operator's alone, and cannot be changed", async () => {
+    expect((await server.call("GET", "/admin/audit")).status).toBe(403)
+    const database = new DatabaseSync(join(dataDirectory, "control.db"))
+    try {
+      expect(() => database.exec("UPDATE audit_event SET action = 'x'")).toThrow("never change")
+      expect(() => database.exec("DELETE FROM audit_event")).toThrow("never deleted")
+    } finally {
+      database.close()
+    }
+  })
+})
