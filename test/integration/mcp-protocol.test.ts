@@ -207,12 +207,11 @@ it("a caller who asks too often is told when to come again", async () => {
   const limited = await startServer({ environment: { ...environment, MUNIMENT_RATE_LIMITS: "on" } })
   try {
     const key = await limited.newAccount("often")
-    const answers = []
-    for (let count = 0; count < 61; count++)
-      answers.push(await limited.call("POST", "/mcp", { key, body: request("ping") }))
-    expect(answers[59]!.status).toBe(200)
-    expect(answers[59]!.headers.get("x-ratelimit-remaining")).toBe("0")
-    const last = answers[60]!
+    const ask = () => limited.call("POST", "/mcp", { key, body: request("ping") })
+    let last = await ask()
+    expect(last.headers.get("x-ratelimit-remaining")).toBe("59")
+    // A token comes back every second, so that a slow machine asks more often.
+    for (let count = 0; last.status === 200 && count < 1_000; count++) last = await ask()
     expect([last.status, last.body.code]).toEqual([429, "rate_limited"])
     expect(Number(last.headers.get("retry-after"))).toBeGreaterThan(0)
     expect(last.headers.get("x-ratelimit-limit")).toBe("60")

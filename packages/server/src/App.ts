@@ -23,12 +23,13 @@ import { attestationsHandlers, keyFileRoutes } from "./http/AttestationsHandlers
 import { authorization, operatorAuthorization } from "./http/Authorization.ts"
 import { crossOrigin } from "./http/CrossOrigin.ts"
 import { creditsHandlers } from "./http/CreditsHandlers.ts"
-import { bodyLimit, charging, idempotency, maxBodySize, rateLimiting } from "./http/Middleware.ts"
+import { bodyLimit, charging, idempotency, maxBodySize } from "./http/Middleware.ts"
 import { envelope } from "./http/Envelope.ts"
 import { listener } from "./http/Listener.ts"
 import { memoriesHandlers } from "./http/MemoriesHandlers.ts"
 import { moneyAdminHandlers } from "./http/MoneyAdminHandlers.ts"
 import { originRoutes } from "./http/Origin.ts"
+import { RateLimits, rateLimiting } from "./http/RateLimits.ts"
 import { refusalHeaders } from "./http/refusalHeaders.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
 import { validation, wellFormedRequest } from "./http/Validation.ts"
@@ -101,7 +102,7 @@ const routesOf = (config: ServerConfig) => {
       Layer.provide(SignatureBudget.layer(proxies))
     ),
     operatorAuthorization(config),
-    rateLimiting({ isOn: isLimited }),
+    rateLimiting,
     wellFormedRequest,
     validation,
     idempotency,
@@ -127,7 +128,7 @@ const routesOf = (config: ServerConfig) => {
     originRoutes({ publicUrl: Option.getOrUndefined(config.publicUrl), host: config.host }),
     crossOrigin(config.corsOrigins),
     envelope({ logsRequests: config.requestLog === "on" })
-  )
+  ).pipe(Layer.provide(RateLimits.layer({ isOn: isLimited })))
 }
 
 /** One spelling for each path; the defaults of the router ignore case and slashes. */

@@ -1,24 +1,15 @@
 /**
  * Middleware between a request's credentials and its handler, as `@muniment/domain/api/Middleware` declares it: size
- * and media type of the body, rate limits, `Idempotency-Key`, charge. Each is built once per endpoint and left out
- * where it has nothing to do. `Authorization.ts` and `Validation.ts` hold the other two.
+ * and media type of the body, `Idempotency-Key`, charge. Each is built once per endpoint and left out
+ * where it has nothing to do. `Authorization.ts`, `RateLimits.ts` and `Validation.ts` hold the others.
  */
-import { ByteSize, Clock, Context, Effect, Layer } from "effect"
+import { ByteSize, Context, Effect, Layer } from "effect"
 import { HttpIncomingMessage, HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
-import {
-  BodyLimit,
-  Caller,
-  Charging,
-  CurrentCall,
-  Idempotency,
-  RateLimiting,
-  RequestToken
-} from "@muniment/domain/api/Middleware"
+import { BodyLimit, Caller, Charging, CurrentCall, Idempotency, RequestToken } from "@muniment/domain/api/Middleware"
 import { Price } from "@muniment/domain/api/Operation"
-import { PayloadTooLarge, RateLimited, UnsupportedMediaType } from "@muniment/domain/Errors"
+import { PayloadTooLarge, UnsupportedMediaType } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { type MicroCredits, toCredits } from "@muniment/domain/Money"
-import { rateLimitOf } from "@muniment/domain/Plans"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import type { Purses } from "@muniment/control/credits/Ledger"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
@@ -26,7 +17,6 @@ import { answerHeaders } from "../answerHeaders.ts"
 import { ChargedCalls, freeCall } from "../credits/ChargedCalls.ts"
 import { httpCarrier } from "../credits/PaymentCarrier.ts"
 import { type KeptAnswer, once } from "./once.ts"
-import { TokenBuckets } from "./TokenBuckets.ts"
 
 export const maxBodySize = Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(Limits.requestBodyBytesMax))
 
@@ -62,35 +52,6 @@ const tooLarge = () =>
       error: `the body is above ${Limits.requestBodyBytesMax} bytes`
     })
   )
-
-/** By account; wallets without a plan apart. The headers say on every answer how much is left. */
-export const rateLimiting = (options: { readonly isOn: boolean }) =>
-  Layer.sync(RateLimiting, () => {
-    const buckets = new TokenBuckets(Limits.rateLimitedCallersMax)
-    return (handler) => (options.isOn ? Effect.andThen(takeToken(buckets), handler) : handler)
-  })
-
-const takeToken = Effect.fnUntraced(function* (buckets: TokenBuckets) {
-  const caller = yield* Caller
-  const rate = rateLimitOf(caller)
-  if (rate === undefined) return
-  const allowance = buckets.take(
-    caller.keyId === undefined ? `wallet:${caller.account.id}` : caller.account.id,
-    rate,
-    yield* Clock.currentTimeMillis
-  )
-  yield* answerHeaders({
-    "x-ratelimit-limit": String(allowance.limit),
-    "x-ratelimit-remaining": String(allowance.remaining),
-    "x-ratelimit-reset": String(allowance.resetSeconds),
-    ...(!allowance.isAllowed && { "retry-after": String(allowance.retryAfterSeconds) })
-  })
-  if (allowance.isAllowed) return
-  return yield* new RateLimited({
-    code: "rate_limited",
-    error: `more requests than the plan "${caller.account.plan}" allows; try again in ${allowance.retryAfterSeconds} s`
-  })
-})
 
 /** Answers a repeated write as `once` does; a request without the header has no token. */
 export const idempotency = Layer.effect(

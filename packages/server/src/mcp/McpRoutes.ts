@@ -9,6 +9,7 @@ import { Effect, Layer, Option } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "effect/http-api"
 import { Authorization, BodyLimit, Caller, RateLimiting } from "@muniment/domain/api/Middleware"
+import { RateLimits } from "../http/RateLimits.ts"
 import { parseBody } from "../http/Validation.ts"
 import { isFixedName } from "../identity/LocalCaller.ts"
 import { mcpPath } from "../paths.ts"
@@ -16,7 +17,6 @@ import { errorAnswer, readMessage, type RpcAnswer, rpcCodes, type RpcMessage } f
 import { answerMessage, hasBatches, type McpContext, protocolVersions } from "./McpProtocol.ts"
 import { McpTools } from "./McpTools.ts"
 
-/** A batch is one request to the rate limits. */
 const batchMessagesMax = 10
 
 class OriginCheck extends HttpApiMiddleware.Service<OriginCheck>()("muniment/server/McpOriginCheck") {}
@@ -51,11 +51,12 @@ const handlers = HttpApiBuilder.group(
   "mcp",
   Effect.fnUntraced(function* (unhandled) {
     const tools = yield* McpTools
-    return unhandled.handleRaw("message", () => answerBody(tools))
+    const limits = yield* RateLimits
+    return unhandled.handleRaw("message", () => answerBody(tools, limits))
   })
 )
 
-const answerBody = Effect.fnUntraced(function* (tools: McpTools["Service"]) {
+const answerBody = Effect.fnUntraced(function* (tools: McpTools["Service"], limits: RateLimits["Service"]) {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { headers } = request
   const version = headers["mcp-protocol-version"]
@@ -65,7 +66,7 @@ const answerBody = Effect.fnUntraced(function* (tools: McpTools["Service"]) {
   const body = yield* Effect.result(parseBody(yield* Effect.orDie(request.arrayBuffer)))
   if (body._tag === "Failure") return refusal(400, rpcCodes.parseError, body.failure.error)
   const context = { caller: yield* Caller, headers, tools }
-  if (Array.isArray(body.success)) return yield* answerBatch(body.success, context, version)
+  if (Array.isArray(body.success)) return yield* answerBatch(body.success, context, version, limits)
   const told = yield* answerMessage(readMessage(body.success), context)
   if (told === undefined) return accepted
   return HttpServerResponse.jsonUnsafe(told, { status: told.id === null ? 400 : 200 })
@@ -75,19 +76,29 @@ const answerBody = Effect.fnUntraced(function* (tools: McpTools["Service"]) {
 const answerBatch = Effect.fnUntraced(function* (
   batch: ReadonlyArray<unknown>,
   context: McpContext,
-  version: string | undefined
+  version: string | undefined,
+  limits: RateLimits["Service"]
 ) {
   if (!hasBatches(version)) return refusal(400, rpcCodes.invalidRequest, "this protocol version has no batches")
   if (batch.length === 0 || batch.length > batchMessagesMax) {
     return refusal(400, rpcCodes.invalidRequest, `a batch has 1 to ${batchMessagesMax} messages`)
   }
   const answers: Array<RpcAnswer> = []
-  for (const json of batch) {
-    const told = yield* answerMessage(outOfHandshake(readMessage(json)), context)
+  for (const [at, json] of batch.entries()) {
+    const message = outOfHandshake(readMessage(json))
+    // The request has taken the token of the first message.
+    const told = yield* Effect.matchEffect(at === 0 ? Effect.void : limits.take, {
+      onSuccess: () => answerMessage(message, context),
+      onFailure: ({ error }) => Effect.succeed(refusedAnswer(message, error))
+    })
     if (told !== undefined) answers.push(told)
   }
   return answers.length === 0 ? accepted : HttpServerResponse.jsonUnsafe(answers)
 })
+
+/** Of a message beyond the rate limit; only requests are answered. */
+const refusedAnswer = (message: RpcMessage, error: string): RpcAnswer | undefined =>
+  message._tag === "Request" ? errorAnswer(message.id, rpcCodes.refused, error) : undefined
 
 /** The handshake negotiates the version and cannot be part of a batch. */
 const outOfHandshake = (message: RpcMessage): RpcMessage =>
