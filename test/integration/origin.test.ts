@@ -32,6 +32,7 @@ describe("health", () => {
           reason: null,
           pending: expect.any(Number)
         },
+        conversations: { pending: 0, oldestSeconds: 0 },
         quarantined: 0
       }
     })

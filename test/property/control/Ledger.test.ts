@@ -84,7 +84,8 @@ class LedgerWorld {
   readonly #model = new LedgerModel(monthlyAllowance)
   readonly #payments: Array<ModelPayment> = []
   readonly #days = new Set<string>()
-  readonly #corrections = new Set<string>()
+  /** Key -> account and amount. */
+  readonly #corrections = new Map<string, string>()
   readonly #reservations = new Map<string, Reservation>()
   #ended: Reservation | undefined
   #leftOver = new Set<string>()
@@ -276,14 +277,15 @@ class LedgerWorld {
     return Effect.gen({ self: this }, function* () {
       const signed = pick % 2 === 0 ? amount : -amount
       const key = `correction ${pick % keys}`
-      const isRepeat = this.#corrections.has(key)
+      const correction = `${account.id} ${signed}`
+      const before = this.#corrections.get(key)
       if (signed < 0) this.#model.flush()
       const isEnough = this.#model.free(account.id).balance + signed >= 0
       const exit = yield* Effect.exit(this.#ledger.adjust({ account, amount: signed, key, reason: "why" }))
-      expect(Exit.isSuccess(exit)).toBe(isRepeat || isEnough)
-      if (Exit.isSuccess(exit)) {
-        this.#corrections.add(key)
-        if (!isRepeat) this.#model.credit(account.id, signed)
+      expect(Exit.isSuccess(exit)).toBe(before === undefined ? isEnough : before === correction)
+      if (Exit.isSuccess(exit) && before === undefined) {
+        this.#corrections.set(key, correction)
+        this.#model.credit(account.id, signed)
       }
     })
   }
