@@ -10,7 +10,9 @@ import { changesTable, compareWithBaseline, readBaseline, writeBaseline } from "
 import { goalsText, type SuiteReport, tableText, writeReport } from "./kit/Report.ts"
 import { answerHelp } from "./Usage.ts"
 
-const suites = ["index", "engine", "http", "retrieval"] as const
+/** Compared with peers or a baseline; run unless others are named. */
+const comparisons = ["index", "engine", "http", "retrieval"] as const
+const suites = [...comparisons, "abuse"] as const
 /** Ends a suite that hangs: on an idle machine all four short suites take 15 minutes together. */
 const suiteMillisMax = { short: 900_000, long: 4 * 3_600_000 }
 
@@ -32,7 +34,7 @@ const main = async (): Promise<void> => {
   answerHelp(usage)
   const { values } = parseArgs({
     options: {
-      suite: { type: "string", multiple: true, default: [...suites] },
+      suite: { type: "string", multiple: true, default: [...comparisons] },
       long: { type: "boolean", default: false },
       check: { type: "boolean", default: false },
       update: { type: "boolean", default: false },

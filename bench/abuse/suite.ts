@@ -12,6 +12,7 @@ import { BenchServer } from "../http/BenchServer.ts"
 import { machineFacts } from "../kit/Machine.ts"
 import { type Goal, goalsText, type SuiteOptions, type SuiteReport, tableText, verdictOf } from "../kit/Report.ts"
 import { answerHelp } from "../Usage.ts"
+import { bodiesAtOnce, type BodiesResult, largeBodies } from "./Bodies.ts"
 import { p50, p99 } from "./Load.ts"
 import { overload, type OverloadOptions, type OverloadResult } from "./Overload.ts"
 import { type Target, Wire } from "./Wire.ts"
@@ -26,7 +27,14 @@ const usage = `node bench/abuse/suite.ts [options]
   --check         exit code 1 if a goal is missed`
 
 const goalFactor = 5
-const wanted = { goodput: 0.9, p99Millis: 2_000, refusalMillis: 50, neighbour: 3, recoverySeconds: 2 }
+const wanted = {
+  goodput: 0.9,
+  p99Millis: 2_000,
+  refusalMillis: 50,
+  neighbour: 3,
+  recoverySeconds: 2,
+  bodiesMegabytes: 150
+}
 
 type LoadOptions = Omit<OverloadOptions, "target" | "noisyKey" | "quietKey">
 
@@ -75,7 +83,7 @@ const newKey = async ({ host, port }: Target, token: string, account: string): P
 }
 
 const measured = async (
-  { noisyKey, quietKey, target }: Service,
+  { noisyKey, quietKey, residentBytes, target }: Service,
   kinds: ReadonlyArray<KindOfWork>,
   load: LoadOptions,
   command: ReadonlyArray<string>
@@ -89,16 +97,24 @@ const measured = async (
     }
   }
   wire.close()
+  // First, while the heap is small.
+  const bodies = residentBytes === undefined ? undefined : await largeBodies(target, noisyKey, residentBytes)
   const results: Array<OverloadResult> = []
   for (const kind of kinds) {
     process.stderr.write(`${kind} ...\n`)
     results.push(await overload(kind, { ...load, target, noisyKey, quietKey }))
   }
-  return reportOf(results, load, command.join(" "), machine)
+  return reportOf({ bodies, results }, load, command.join(" "), machine)
+}
+
+interface Measured {
+  /** Undefined of a service whose memory cannot be seen. */
+  readonly bodies: BodiesResult | undefined
+  readonly results: ReadonlyArray<OverloadResult>
 }
 
 const reportOf = (
-  results: ReadonlyArray<OverloadResult>,
+  { bodies, results }: Measured,
   { factors, seconds }: LoadOptions,
   command: string,
   machine: SuiteReport["machine"]
@@ -107,11 +123,11 @@ const reportOf = (
   command,
   machine,
   notes: [
-    "The load generator is a process of its own on the same machine: at high factors it takes processor time from the service, so goodput is a lower bound.",
+    "The load generator is a process of its own on the same machine: at high factors it takes processor time from the service, so goodput is a lower bound. Times are those that it sees: where others use the machine they contain its own delay.",
     `Capacity is that of a closed loop. Floods of one account arrive evenly for ${seconds} s and wait for no answer. Beside them a second account sends a tenth of its half; its idle p99 was measured alone at the same rate. Times in milliseconds.`
   ],
   tables: [overloadTable(results)],
-  goals: results.flatMap((result) => goalsOf(result, Math.max(...factors))),
+  goals: [...bodyGoals(bodies), ...results.flatMap((result) => goalsOf(result, Math.max(...factors)))],
   pictures: [],
   ratios: Object.fromEntries(
     results.flatMap(({ capacity, kind, rounds }) =>
@@ -119,6 +135,20 @@ const reportOf = (
     )
   )
 })
+
+const bodyGoals = (bodies: BodiesResult | undefined): ReadonlyArray<Goal> =>
+  bodies === undefined
+    ? []
+    : [
+        {
+          name: `${bodiesAtOnce} bodies of 1 MiB at once: growth of resident memory`,
+          bound: "at most",
+          wanted: wanted.bodiesMegabytes,
+          found: bodies.grownBytes / 1e6,
+          unit: "MB",
+          note: `${bodies.served} served, ${bodies.refused} refused`
+        }
+      ]
 
 const overloadTable = (results: ReadonlyArray<OverloadResult>): SuiteReport["tables"][number] => ({
   title: "Arrivals by capacity",

@@ -15,8 +15,8 @@ export const Limits = {
   workMax: 64,
   smallBodyBytesMax: 16_384,
   smallBodiesBytesMax: 16_777_216,
-  accountBodiesBytesMax: 4_194_304,
-  bodiesBytesMax: 8_388_608,
+  accountBodiesBytesMax: 2_097_152,
+  bodiesBytesMax: 4_194_304,
   slowBodyMillis: 3_000,
   shutdownDrainMillis: 20_000,
 

@@ -1,0 +1,36 @@
+/** Many large bodies at once: what the service's memory grows by while they are under way. */
+import { requestBytes, type Target, Wire } from "./Wire.ts"
+import { pause } from "./Load.ts"
+
+export interface BodiesResult {
+  readonly grownBytes: number
+  readonly served: number
+  readonly refused: number
+}
+
+export const bodiesAtOnce = 200
+const memories = 17
+const factLength = 61_000
+const sampleMillis = 20
+
+export const largeBodies = async (target: Target, key: string, residentBytes: () => number): Promise<BodiesResult> => {
+  const memory = { kind: "factual_memory", data: { subject: "Ann", fact: "x ".repeat(factLength / 2) } }
+  const body = JSON.stringify({ agentId: "large", memories: Array.from({ length: memories }, () => memory) })
+  const bytes = requestBytes(target, "POST", "/v1/memories", { key, body })
+  const wire = new Wire(target)
+  const before = residentBytes()
+  let most = before
+  const run = { isOver: false }
+  const sampling = (async () => {
+    while (!run.isOver) {
+      most = Math.max(most, residentBytes())
+      await pause(sampleMillis)
+    }
+  })()
+  const replies = await Promise.all(Array.from({ length: bodiesAtOnce }, () => wire.send(bytes)))
+  run.isOver = true
+  await sampling
+  wire.close()
+  const served = replies.filter(({ status }) => status === 200).length
+  return { grownBytes: most - before, served, refused: replies.length - served }
+}
