@@ -31,7 +31,8 @@ const enveloped = <E, R>(
     const requestId = requestIdOf(request.headers["x-request-id"], () => webCrypto.randomUUID())
     const startedNanos = yield* Clock.monotonicTimeNanos
     const known: { accountId?: string } = {}
-    const response = yield* handler.pipe(
+    const served = isAlias(pathOf(request.url)) ? Effect.succeed(noSuchRoute(request)) : handler
+    const response = yield* served.pipe(
       Effect.provideService(RequestAccount, known),
       Effect.catchCause((cause) => answerFor(cause, request, requestId)),
       Effect.annotateLogs({ requestId })
@@ -50,6 +51,13 @@ const enveloped = <E, R>(
       ...(response.status === 503 && response.headers["retry-after"] === undefined && { "retry-after": "1" })
     })
   })
+
+/** A spelling that the router would take for another path: what follows a semicolon, escapes in names of routes. */
+const isAlias = (path: string): boolean =>
+  path.includes(";") || needlessEscape.test(path) || allowedMethods(path).length === 0
+
+/** Of a letter, a digit, or one of - . _ ~, which no client escapes (RFC 3986, 2.3). */
+const needlessEscape = /%(?:2[de]|3\d|[46][1-9a-f]|[57][0-9a]|5f|7e)/i
 
 const answerFor = (
   cause: Cause.Cause<unknown>,
