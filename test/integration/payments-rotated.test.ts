@@ -44,7 +44,7 @@ describe.skipIf(missingChains !== "")(`payments made before the operator changed
     const who = await newDepositor(mortal.now())
     for (const network of testNetworks) {
       const payment = await who.sign(await newPayer(chains, network), 1)
-      expect((await who.deposit(1, payment)).status).toBe(200)
+      expect((await repeatUntilKnown(() => who.deposit(1, payment))).status).toBe(200)
     }
     const waiting = await Promise.all(testNetworks.map(async (network) => who.sign(await newPayer(chains, network), 2)))
     await chains.evm.setAutomine(false)
@@ -63,7 +63,7 @@ describe.skipIf(missingChains !== "")(`payments made before the operator changed
       expect((await repeatUntilKnown(() => again(who).deposit(2, payment))).status).toBe(200)
     }
     const fresh = await again(who).sign(await newPayer(chains, "base-sepolia"), 4)
-    expect((await again(who).deposit(4, fresh)).status).toBe(200)
+    expect((await repeatUntilKnown(() => again(who).deposit(4, fresh))).status).toBe(200)
     await chains.evm.mine(finalBlocks)
     chains.solana.advance(finalBlocks)
     await reconcile(mortal.now())

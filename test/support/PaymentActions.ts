@@ -25,6 +25,8 @@ export interface PaymentWorld {
   readonly mortal: MortalServer
   readonly accounts: ReadonlyArray<AccountName>
   readonly payers: Readonly<Record<TestNetwork, ReadonlyArray<Payer>>>
+  /** Networks that the server takes payments on at the moment. */
+  served: ReadonlyArray<TestNetwork>
   /** No two payments of a world have the same amount: it names them. */
   lastCents: number
 }
@@ -35,7 +37,7 @@ export interface Played {
   readonly account: AccountName
   readonly cents: number
   readonly headers: Readonly<Record<string, string>>
-  /** Its blockhash has run out: it may fail with nobody to blame. */
+  /** Its blockhash has run out, or the operator whom it names is gone: it may fail with nobody to blame. */
   isExpired: boolean
   /** Answers to deposits of the right amount, to whichever account. */
   readonly told: Array<{ readonly account: string; readonly status: number; readonly body: Answer["body"] }>
@@ -64,6 +66,8 @@ export const actions: ReadonlyArray<{ readonly weight: number; readonly name: st
   { weight: 5, name: "node away", act: (play) => nodeAway(play) },
   { weight: 8, name: "nodes back", act: (play) => nodesBack(play) },
   { weight: 6, name: "kill", act: (play) => kill(play) },
+  { weight: 5, name: "rotation", act: (play) => rotate(play) },
+  { weight: 3, name: "other networks", act: (play) => serveOthers(play) },
   { weight: 10, name: "reorganisation", act: (play) => reorganise(play) },
   { weight: 4, name: "front-run", act: (play) => frontRun(play) },
   { weight: 5, name: "no blocks", act: (play) => holdBlocks(play) },
@@ -91,21 +95,27 @@ export const send = (play: Play, payment: Played, account: AccountName): Promise
 
 const pay: Action = async (play) => {
   const { random, world } = play
-  const network = pick(random, testNetworks)
+  const network = pick(random, world.served)
   const account = pick(random, world.accounts)
   const payer = pick(random, world.payers[network])
   const cents = ++world.lastCents
   // Two payments of the first version on Solana can be one and the same.
   const version = network === "solana-devnet" ? 2 : random.between(1, 2) === 1 ? 1 : 2
-  const headers = await depositor(world.mortal.now(), account.name, account.secret).sign(payer, cents / 100, version)
+  const asking = depositor(world.mortal.now(), account.name, account.secret).sign(payer, cents / 100, version)
+  // While deposits wait for a chain the service may be full: who was not asked for a payment signs none.
+  const headers = await asking.catch((cause: unknown) => void play.trace.push(`not asked: ${String(cause)}`))
+  if (headers === undefined) return
   const payment: Played = { network, account, cents, headers, isExpired: false, told: [] }
   play.payments.push(payment)
   play.trace.push(`${cents} cents on ${network} by ${account.name}`)
   void send(play, payment, account)
 }
 
+/** On a network that is not served, no payment is looked at. */
+const payable = ({ payments, world }: Play) => payments.filter(({ network }) => world.served.includes(network))
+
 const repeat: Action = async (play) => {
-  const payment = play.random.pick(play.payments)
+  const payment = play.random.pick(payable(play))
   if (payment === undefined) return
   const times = play.random.between(1, duplicatesMax)
   play.trace.push(`${payment.cents} again, ${times} times`)
@@ -113,7 +123,7 @@ const repeat: Action = async (play) => {
 }
 
 const bringAnothers: Action = async (play) => {
-  const payment = play.random.pick(play.payments)
+  const payment = play.random.pick(payable(play))
   const account = play.random.pick(play.world.accounts)
   if (payment === undefined || account === undefined) return
   play.trace.push(`${payment.cents} by ${account.name}`)
@@ -185,6 +195,35 @@ export const kill: Action = async ({ underWay, world }) => {
   await world.mortal.kill()
   await Promise.all(underWay)
   await world.mortal.start()
+}
+
+/** Other payees and operators, by a restart. What names the old ones and was not claimed yet is refused. */
+const rotate: Action = async (play) => {
+  const { payments, random, world } = play
+  await restart(play, pick(random, world.chains.rotations))
+  const rows = await paymentsOf(world.mortal.now())
+  for (const payment of payments) {
+    const row = rows.find((one) => isOf(one, payment))
+    const isUnsigned = payment.network === "solana-devnet" && (row?.state === "verified" || row?.state === "failed")
+    payment.isExpired ||= row === undefined || isUnsigned
+  }
+}
+
+const serveOthers: Action = async (play) => {
+  const served = play.random.next() < 0.5 ? testNetworks : [pick(play.random, testNetworks)]
+  play.trace.push(`serves ${served.join(" and ")}`)
+  await serve(play, served)
+}
+
+export const serve = async (play: Play, served: ReadonlyArray<TestNetwork>): Promise<void> => {
+  play.world.served = served
+  await restart(play, { MUNIMENT_PAYMENT_NETWORKS: served.join(",") })
+}
+
+const restart = async ({ underWay, world }: Play, changed: Readonly<Record<string, string>>): Promise<void> => {
+  await world.mortal.kill()
+  await Promise.all(underWay)
+  await world.mortal.start(changed)
 }
 
 /** Most payments under way are on their chain by then. */

@@ -139,8 +139,11 @@ const signedHeaders = async (
     signed = Object.fromEntries(payment)
     return Promise.resolve(Response.json({}))
   }
-  await payer.paying(version, capture)(url, { method: "POST", headers: { authorization: `Bearer ${secret}` } })
-  if (signed === undefined) throw new Error("the client signed no payment")
+  const request = { method: "POST", headers: { authorization: `Bearer ${secret}` } }
+  const last = await payer.paying(version, capture)(url, request)
+  if (signed === undefined) {
+    throw new Error(`the client signed no payment on ${payer.network} after ${last.status}: ${await last.text()}`)
+  }
   return signed
 }
 

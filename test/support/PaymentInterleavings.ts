@@ -1,5 +1,6 @@
 /**
- * Random interleavings of payments, duplicates, faults, kills and reorganisations on both chains. After
+ * Random interleavings of payments, duplicates, faults, kills, reorganisations, and of an operator who changes payees,
+ * keys and networks, on both chains. After
  * each everything works again, some clients come back, and the books must agree with the chains: every
  * good payment that was taken or repeated is credited, once.
  */
@@ -14,7 +15,8 @@ import {
   type PaymentWorld,
   type Play,
   type Played,
-  rowOf
+  rowOf,
+  serve
 } from "./PaymentActions.ts"
 import { repeatUntilKnown, startMortalServer } from "./PaymentKills.ts"
 import { SeededRandom } from "./SeededRandom.ts"
@@ -55,7 +57,7 @@ export const startPaymentWorld = async (): Promise<PaymentWorld> => {
   const payersOn = (network: TestNetwork) =>
     Promise.all(Array.from({ length: payersPerNetwork }, () => newPayer(chains, network)))
   const payers = { "base-sepolia": await payersOn("base-sepolia"), "solana-devnet": await payersOn("solana-devnet") }
-  return { chains, mortal, accounts, payers, lastCents: firstCents }
+  return { chains, mortal, accounts, payers, served: testNetworks, lastCents: firstCents }
 }
 
 export const endPaymentWorld = async ({ chains, mortal }: PaymentWorld): Promise<void> => {
@@ -101,6 +103,7 @@ const draw = (random: SeededRandom) => {
 const comeToRest = async (play: Play): Promise<void> => {
   await nodesBack(play)
   await giveBlocks(play)
+  if (play.world.served.length < testNetworks.length) await serve(play, testNetworks)
   const timeIsOver = new Promise<boolean>((wake) => setTimeout(wake, endMillisMax, true))
   const isLate = await Promise.race([Promise.all(play.underWay).then(() => false), timeIsOver])
   if (!isLate) return
@@ -185,5 +188,5 @@ const problemsOf = ({ isExpired, told }: Played, state: string | undefined): Rea
   ]
 }
 
-/** Credited, not known yet, refused, another's, the network cannot be asked. */
-const knownStatuses = new Set([200, 202, 402, 409, 503])
+/** Credited, not known yet, refused, another's, more than the account's share, the network cannot be asked. */
+const knownStatuses = new Set([200, 202, 402, 409, 429, 503])

@@ -120,6 +120,8 @@ const withJournal = <A>(dataDirectory: string, use: (database: DatabaseSync) => 
   }
 }
 
+/** Under way, more than the account's share now, the network or the service cannot now. */
+const unknownStatuses = new Set([202, 429, 503])
 const repeatsMax = 100
 const repeatPauseMillis = 100
 
@@ -127,7 +129,7 @@ const repeatPauseMillis = 100
 export const repeatUntilKnown = async (send: () => Promise<Answer>): Promise<Answer> => {
   for (let repeat = 0; repeat < repeatsMax; repeat++) {
     const answer = await send()
-    if (answer.status !== 202 && answer.status !== 503) return answer
+    if (!unknownStatuses.has(answer.status)) return answer
     await new Promise((wake) => setTimeout(wake, repeatPauseMillis))
   }
   throw new Error(`after ${repeatsMax} repeats the outcome is still unknown`)

@@ -25,6 +25,7 @@ export const statusChecks = (status: ServiceStatus): ReadonlyArray<Check> => [
   conversationsCheck(status.extraction),
   indexCheck(status.index),
   storeCheck(status),
+  ...paymentChecks(status.payments),
   diskCheck(status.disk),
   ...configurationChecks(status.warnings)
 ]
@@ -34,6 +35,39 @@ const serviceCheck = ({ ready, version, node, dataDirectory }: ServiceStatus): C
   return ready
     ? { name: "service", verdict: "ok", detail }
     : { name: "service", verdict: "fail", detail: `not ready; ${detail}`, remedy: "read the service's log" }
+}
+
+/** Longer than any payment of a stock client lives: its authorisation has ended a while ago. */
+const openSecondsWarn = 600
+
+/** None where no payments are taken. */
+const paymentChecks = ({ networks, oldestOpenSeconds }: ServiceStatus["payments"]): ReadonlyArray<Check> => {
+  if (networks.length === 0) return []
+  const waiting: Check =
+    oldestOpenSeconds < openSecondsWarn
+      ? { name: "payments", verdict: "ok", detail: "none waits for long" }
+      : {
+          name: "payments",
+          verdict: "warn",
+          detail: `the oldest payment has had no outcome for ${oldestOpenSeconds} s`,
+          remedy: 'look at "muniment payments list --state broadcasting"'
+        }
+  return [waiting, ...networks.map(networkCheck)]
+}
+
+const networkCheck = (status: ServiceStatus["payments"]["networks"][number]): Check => {
+  const { booksUsd, feeBalance, isOffered, isReachable, network, payeeUsd } = status
+  const name = `payments on ${network}`
+  if (!isReachable) {
+    const remedy = `look at the node of MUNIMENT_${network.startsWith("base") ? "EVM" : "SOLANA"}_RPC_URL`
+    return { name, verdict: "fail", detail: "the node does not answer", remedy }
+  }
+  if (!isOffered) {
+    const detail = `not offered: the operator's wallet has ${feeBalance ?? 0} for fees`
+    return { name, verdict: "fail", detail, remedy: "send coins for fees to the operator's wallet" }
+  }
+  const held = payeeUsd === null ? "" : `; the books have received ${booksUsd} USD, the payee holds ${payeeUsd}`
+  return { name, verdict: "ok", detail: `offered${held}` }
 }
 
 const modelCheck = ({ model, ready, detail }: ServiceStatus["embedding"]): Check =>

@@ -98,6 +98,9 @@ export const Limits = {
   revertsPerPayerDay: 3,
   revertsPerAccountDay: 10,
   chainCallTimeoutMillis: 5_000,
+  networkWatchMillis: 60_000,
+  networkRetryMillis: 5_000,
+  networkAwayMillis: 60_000,
 
   ledgerFlushMillis: 250,
   ledgerFlushBatch: 1_000,

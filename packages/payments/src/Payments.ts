@@ -2,12 +2,13 @@
  * Payments as the server uses them: quotes, signed payments, and reconciliation of those under way. Without configured
  * networks no code of a chain is loaded.
  */
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import type { PaymentNetwork, PaymentRequirement } from "@muniment/domain/Payment"
 import type { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { PaymentInvalid } from "./chain/PaymentChain.ts"
 import type { PaymentsConfig, PaymentsMisconfigured } from "./PaymentsConfig.ts"
 import { quote, type QuoteRequest } from "./Quote.ts"
+import { type NetworkStatus, NetworkWatch } from "./settlement/NetworkWatch.ts"
 import { Reconcile } from "./settlement/Reconcile.ts"
 import type { PaymentFailure, PaymentOutcome, PaymentRequest } from "./settlement/PaymentOutcome.ts"
 import { Settlement, type SettlementOptions } from "./settlement/Settlement.ts"
@@ -17,8 +18,11 @@ export class Payments extends Context.Service<
   {
     readonly isConfigured: boolean
     readonly networks: ReadonlyArray<PaymentNetwork>
-    /** `accepts` of a 402 answer; needs no network. */
-    readonly quote: (request: QuoteRequest) => ReadonlyArray<PaymentRequirement>
+    /** `accepts` of a 402 answer, of the networks that can take payments; makes no network call. */
+    readonly quote: (request: QuoteRequest) => Effect.Effect<ReadonlyArray<PaymentRequirement>>
+    readonly statuses: Effect.Effect<ReadonlyArray<NetworkStatus>>
+    /** Asks the nodes for their status now. */
+    readonly look: Effect.Effect<void>
     readonly pay: (request: PaymentRequest) => Effect.Effect<PaymentOutcome, PaymentFailure>
     /** One additional round over the unfinished payments; returns their number. */
     readonly reconcile: Effect.Effect<number>
@@ -43,7 +47,9 @@ export class Payments extends Context.Service<
   static readonly layerNone: Layer.Layer<Payments> = Layer.succeed(Payments, {
     isConfigured: false,
     networks: [],
-    quote: () => [],
+    quote: () => Effect.succeed([]),
+    statuses: Effect.succeed([]),
+    look: Effect.void,
     pay: () => Effect.fail(new PaymentInvalid({ reason: "this service does not accept payments" })),
     reconcile: Effect.succeed(0)
   })
@@ -52,10 +58,22 @@ export class Payments extends Context.Service<
 const make = Effect.fnUntraced(function* ({ chains }: SettlementOptions) {
   const settlement = yield* Settlement
   const { round } = yield* Reconcile
+  const watch = new NetworkWatch(chains)
+  yield* watch.run
+  const statuses = Effect.map(Clock.currentTimeMillis, (now) => watch.statuses(now))
   return Payments.of({
     isConfigured: true,
     networks: [...chains.keys()],
-    quote: (request) => quote(chains.values(), request),
+    quote: (request) =>
+      Effect.map(statuses, (all) => {
+        const offered = new Set(all.filter(({ isOffered }) => isOffered).map(({ network }) => network))
+        return quote(
+          [...chains.values()].filter(({ network }) => offered.has(network)),
+          request
+        )
+      }),
+    statuses,
+    look: watch.look,
     pay: settlement.pay,
     reconcile: round
   })

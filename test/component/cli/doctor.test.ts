@@ -99,6 +99,15 @@ it("doctor waits for a model that is being loaded", async () => {
   expect(run.out).not.toContain("warn")
 })
 
+const network = {
+  network: "base",
+  isReachable: true,
+  isOffered: true,
+  feeBalance: 0.1,
+  booksUsd: 5,
+  payeeUsd: 5
+} as const
+
 describe("doctor's findings", () => {
   const verdictOf = (status: Partial<ServiceStatus>, name: string) =>
     statusChecks({ ...healthy, ...status }).find((check) => check.name === name)
@@ -113,6 +122,19 @@ describe("doctor's findings", () => {
     ["memories without vector", { embedding: { model: "m", ready: false, detail: "", pending: 5 } }, "vectors", "warn"],
     ["missing hnswlib-node", { index: { engine: "hnsw", isAvailable: false, detail: "" } }, "index", "warn"],
     ["damaged file", { quarantined: [{ file: "a.db", reason: "malformed" }] }, "store", "fail"],
+    ["payment that waits", { payments: { oldestOpenSeconds: 3_600, networks: [network] } }, "payments", "warn"],
+    [
+      "node of payments that is away",
+      { payments: { oldestOpenSeconds: 0, networks: [{ ...network, isReachable: false, isOffered: false }] } },
+      "payments on base",
+      "fail"
+    ],
+    [
+      "empty wallet for fees",
+      { payments: { oldestOpenSeconds: 0, networks: [{ ...network, feeBalance: 0, isOffered: false }] } },
+      "payments on base",
+      "fail"
+    ],
     ["disk that is getting full", { disk: { freeBytes: 2 ** 29, ballastBytes: 0 } }, "disk", "warn"],
     ["full disk", { disk: { freeBytes: 2 ** 20, ballastBytes: 0 } }, "disk", "fail"],
     ["warning of the configuration", { warnings: ["host is 0.0.0.0"] }, "configuration", "warn"]

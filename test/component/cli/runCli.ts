@@ -81,6 +81,7 @@ export const healthy: ServiceStatus & { readonly success: true } = {
   index: { engine: "auto", isAvailable: true, detail: "exact scans and quantised lists" },
   namespaces: { total: 2, open: 1 },
   quarantined: [],
+  payments: { oldestOpenSeconds: 0, networks: [] },
   disk: { freeBytes: 2 ** 40, ballastBytes: 2 ** 23 },
   warnings: []
 }

@@ -96,6 +96,8 @@ export class PaymentJournal extends Context.Service<
       network: PaymentNetwork,
       payer: string
     ) => Effect.Effect<ReadonlyArray<{ readonly id: string; readonly units: number }>>
+    /** When the oldest payment without an outcome (verified, broadcasting) was claimed. */
+    readonly oldestOpenAt: Effect.Effect<number | undefined>
     readonly countByState: Effect.Effect<Record<PaymentState, number>>
   }
 >()("muniment/control/PaymentJournal") {
@@ -148,6 +150,7 @@ const make = Effect.gen(function* () {
     unfinished: (after) => read(rows.unfinished(after)),
     list: (filter) => read(rows.list(filter)),
     openOf: (network, payer) => read(rows.openOf(network, payer)),
+    oldestOpenAt: read(rows.oldestOpenAt),
     countByState: read(rows.countByState)
   })
 })
@@ -269,6 +272,14 @@ class PaymentRows {
   openOf(network: PaymentNetwork, payer: string) {
     return this.#sql<{ readonly id: string; readonly units: number }>`SELECT id, units FROM payment
       WHERE state IN ('verified', 'broadcasting') AND network = ${network} AND payer = ${payer}`
+  }
+
+  get oldestOpenAt() {
+    return Effect.map(
+      this.#sql<{ readonly at: number | null }>`SELECT min(created_at) AS at FROM payment
+        WHERE state IN ('verified', 'broadcasting')`,
+      ([oldest]) => oldest?.at ?? undefined
+    )
   }
 
   get countByState() {

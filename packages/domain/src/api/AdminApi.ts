@@ -11,6 +11,7 @@ import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } 
 import { Limits } from "../Limits.ts"
 import { ExportedMemory, OnDuplicate, Remember } from "../Memory.ts"
 import { MemorySchema } from "../MemorySchema.ts"
+import { PaymentNetwork } from "../Payment.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
@@ -61,6 +62,24 @@ export const ServiceStatus = Schema.Struct({
   index: Schema.Struct({ engine: Schema.String, isAvailable: Schema.Boolean, detail: Schema.String }),
   namespaces: Schema.Struct({ total: Schema.Int, open: Schema.Int }),
   quarantined: Schema.Array(Schema.Struct({ file: Schema.String, reason: Schema.String })),
+  /** Networks that take payments; empty without deposits. */
+  payments: Schema.Struct({
+    oldestOpenSeconds: Schema.Int.annotate({ description: "Age of the oldest payment without an outcome; 0: none." }),
+    networks: Schema.Array(
+      Schema.Struct({
+        network: PaymentNetwork,
+        isReachable: Schema.Boolean.annotate({ description: "The node answers." }),
+        isOffered: Schema.Boolean.annotate({
+          description: "In demands: the node is not away for long, and the operator can pay the fees."
+        }),
+        feeBalance: Schema.NullOr(Schema.Finite).annotate({
+          description: "Of the operator's wallet, in ETH or SOL; null: not known, or a facilitator pays."
+        }),
+        booksUsd: Schema.Finite.annotate({ description: "USDC that the ledger has received on this network." }),
+        payeeUsd: Schema.NullOr(Schema.Finite).annotate({ description: "USDC that the configured payee holds." })
+      })
+    )
+  }),
   disk: Schema.Struct({ freeBytes: Schema.Finite, ballastBytes: Schema.Finite }),
   warnings: Schema.Array(Schema.String)
 })

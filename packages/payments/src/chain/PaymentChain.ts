@@ -69,8 +69,20 @@ export class ChainUnavailable extends Data.TaggedError("ChainUnavailable")<{
   readonly cause: unknown
 }> {}
 
+/** What a network needs to take payments, as its node says. */
+export interface ChainHealth {
+  /** Of the operator, in the chain's coin (ETH, SOL); undefined where a facilitator pays the fees. */
+  readonly feeBalance: number | undefined
+  /** The fee balance is enough for the dearest payment that we would send now. */
+  readonly isFunded: boolean
+  /** Units of USDC that the configured payee holds. */
+  readonly held: number
+}
+
 export interface PaymentChain {
   readonly network: PaymentNetwork
+  /** Fails where the node cannot be asked; undefined without a node of ours. */
+  readonly health?: Effect.Effect<ChainHealth, ChainUnavailable> | undefined
   /** True if transactions have no sequence number, so that many may be signed and sent concurrently; default false. */
   readonly sendsInParallel?: boolean
   /** The network's part of a 402 body; makes no network call. */

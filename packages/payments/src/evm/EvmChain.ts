@@ -19,6 +19,7 @@ import {
   paymentId,
   readAuthorization
 } from "./EvmAuthorization.ts"
+import { evmHealth } from "./EvmHealth.ts"
 import { evmRpc } from "./EvmRpc.ts"
 import { broadcast, sign } from "./EvmSettle.ts"
 import { brokenTerm, expired, lifetimeSecondsMax, verify } from "./EvmVerify.ts"
@@ -47,6 +48,10 @@ export const evmChain = (options: EvmChainOptions): PaymentChain => {
   const authorizationOf = (claim: PaymentClaim) => Effect.fromResult(readAuthorization(claim.payload))
   return {
     network,
+    health:
+      rpcUrl === undefined
+        ? undefined
+        : Effect.flatMap(rpc, (node) => evmHealth(node, { payTo, operator: operator?.address })),
     requirement: (quote) => requirement(token, payTo, quote),
     claim: (payload) =>
       Effect.map(Effect.fromResult(readAuthorization(payload)), (authorization) => ({

@@ -93,6 +93,7 @@ export const facilitatorChain = (
   return {
     network,
     sendsInParallel: true,
+    health: inner().health,
     requirement: (quote) => inner().requirement(quote),
     claim: (payload) => inner().claim(payload),
     verify,

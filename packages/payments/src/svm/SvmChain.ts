@@ -13,6 +13,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import { ChainUnavailable, type PaymentChain, type PaymentClaim, type PaymentInvalid } from "../chain/PaymentChain.ts"
 import { parseSolanaKey } from "./SolanaKey.ts"
+import { svmHealth } from "./SvmHealth.ts"
 import { SvmLifetimes } from "./SvmLifetimes.ts"
 import { svmRpc, type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
 import { broadcastSvm, signSvm } from "./SvmSettle.ts"
@@ -66,6 +67,7 @@ export const svmChain = (options: SvmChainOptions): SvmChain => {
 
   return {
     network,
+    health: whereReachable(options, asUnavailable(svmHealth(rpc, key?.address, holdingOf(payTo)))),
     requirement: ({ units, resource, description }) => ({
       scheme: "exact",
       network,
@@ -101,13 +103,15 @@ export const svmChain = (options: SvmChainOptions): SvmChain => {
     }),
     broadcast: (_, { raw }) => asUnavailable(broadcastSvm(rpc, raw)),
     look: Effect.fn("SvmChain.look")(function* (claim, { hash }, units) {
-      // A journalled claim was decoded before.
       const transaction = yield* Effect.orDie(decodeSvmPayload(claim.payload))
       const viewed = { id: claim.id, transaction, signature: hash, units }
       return yield* asUnavailable(lookAtSvm(rpc, lifetimes, confirmations, viewed))
     })
   }
 }
+
+const whereReachable = <A>({ rpcUrl }: SvmChainOptions, effect: A): A | undefined =>
+  rpcUrl === undefined ? undefined : effect
 
 const payerOf = ({ feePayer, operatorKey }: SvmChainOptions) => {
   const key = operatorKey && parseSolanaKey(operatorKey)

@@ -68,7 +68,7 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
     const amountUsd = toUsd(creditsOfUnits(demand.units))
     const description = `${credits} credits for ${amountUsd.toFixed(2)} USD`
     const resource = `${publicUrl ?? origin}${path}`
-    const accepts = payments.quote({ units: demand.units, resource, description })
+    const accepts = yield* payments.quote({ units: demand.units, resource, description })
     if (accepts.length === 0) {
       yield* tell(later)
       return yield* noNetwork

@@ -7,6 +7,9 @@ import { Effect, Metric } from "effect"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
+import type { Ledger } from "@muniment/control/credits/Ledger"
+import type { Payments } from "@muniment/payments/Payments"
+import { paymentHealth } from "../credits/PaymentHealth.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { type Admission } from "../admission/Admission.ts"
 import { refreshAdmission } from "../admission/AdmissionMetrics.ts"
@@ -25,6 +28,21 @@ const conversationsAge = Metric.gauge("conversations_pending_oldest_seconds", {
   description: "Age of the conversation that has been waiting longest; 0 if none is."
 })
 const paymentsInState = Metric.gauge("payments_in_state", { description: "Payments in the journal, by state." })
+const oldestPayment = Metric.gauge("payments_oldest_open_seconds", {
+  description: "Age of the oldest payment without an outcome; 0: none."
+})
+const networkReachable = Metric.gauge("payment_network_reachable", {
+  description: "1 if the node answers, by network."
+})
+const networkOffered = Metric.gauge("payment_network_offered", {
+  description: "1 if payments are asked for on the network."
+})
+const feeBalance = Metric.gauge("payment_fee_balance", {
+  description: "Of the operator's wallet, in the network's coin (ETH, SOL)."
+})
+const booksMinusPayee = Metric.gauge("payment_books_minus_payee_usd", {
+  description: "USDC that the ledger has received, less what the configured payee holds. Withdrawals increase it."
+})
 const loopDelay = Metric.gauge("event_loop_delay_p99_seconds", {
   description: "99th percentile since the last reading."
 })
@@ -43,7 +61,7 @@ export class ProcessGauges {
   get refresh(): Effect.Effect<
     void,
     never,
-    Admission | NamespaceHost | PaymentJournal | PendingConversations | VectorBacklog
+    Admission | NamespaceHost | PaymentJournal | Payments | Ledger | PendingConversations | VectorBacklog
   > {
     return Effect.gen({ self: this }, function* () {
       const { open, quarantined } = yield* (yield* NamespaceHost).status
@@ -59,6 +77,7 @@ export class ProcessGauges {
       for (const [state, count] of Object.entries(yield* (yield* PaymentJournal).countByState)) {
         yield* Metric.update(Metric.withAttributes(paymentsInState, { state }), count)
       }
+      yield* refreshPayments
       yield* Metric.update(loopDelay, secondsLate(this.#delay.percentile(99)))
       yield* Metric.update(loopDelayMax, secondsLate(this.#delay.max))
       this.#delay.reset()
@@ -69,6 +88,19 @@ export class ProcessGauges {
     this.#delay.disable()
   }
 }
+
+const refreshPayments = Effect.gen(function* () {
+  const { networks, oldestOpenSeconds } = yield* paymentHealth
+  yield* Metric.update(oldestPayment, oldestOpenSeconds)
+  for (const { booksUsd, isOffered, isReachable, network, payeeUsd, ...status } of networks) {
+    const set = (gauge: typeof oldestPayment, value: number) =>
+      Metric.update(Metric.withAttributes(gauge, { network }), value)
+    yield* set(networkReachable, Number(isReachable))
+    yield* set(networkOffered, Number(isOffered))
+    if (status.feeBalance !== null) yield* set(feeBalance, status.feeBalance)
+    if (payeeUsd !== null) yield* set(booksMinusPayee, booksUsd - payeeUsd)
+  }
+})
 
 /** Node measures from tick to tick, so an idle loop reports the resolution, which is not a delay. */
 const secondsLate = (tickNanos: number): number => Math.max(0, tickNanos / 1e9 - delayResolutionMillis / 1e3)

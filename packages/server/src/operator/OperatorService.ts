@@ -27,6 +27,10 @@ import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirector
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { Embedder } from "@muniment/models/Embedder"
 import { contentHash } from "@muniment/trust/CanonicalJson"
+import type { Ledger } from "@muniment/control/credits/Ledger"
+import type { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import type { Payments } from "@muniment/payments/Payments"
+import { type PaymentHealth, paymentHealth } from "../credits/PaymentHealth.ts"
 import { DataDirectory } from "../DataDirectory.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
@@ -81,6 +85,7 @@ interface Parts {
   readonly backlog: VectorBacklog["Service"]
   readonly extractor: Extractor["Service"]
   readonly conversations: PendingConversations["Service"]
+  readonly payments: Effect.Effect<PaymentHealth>
   /** Data directory. */
   readonly path: string
   readonly index: IndexPin
@@ -101,6 +106,7 @@ const make = Effect.fnUntraced(function* (options: {
     backlog: yield* VectorBacklog,
     extractor: yield* Extractor,
     conversations: yield* PendingConversations,
+    payments: Effect.provide(paymentHealth, yield* Effect.context<Ledger | PaymentJournal | Payments>()),
     path: (yield* DataDirectory).path,
     index: options.index,
     isHnswMissing: options.index === "hnsw" && options.hnswlib === undefined
@@ -145,6 +151,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
     },
     namespaces: { total: directory.all().length, open },
     quarantined,
+    payments: yield* parts.payments,
     disk: { freeBytes, ballastBytes },
     warnings: warningsOf({
       wordsOnly: state === "unavailable" ? (reason ?? "no embedding model") : undefined,

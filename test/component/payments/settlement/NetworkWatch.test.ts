@@ -1,0 +1,81 @@
+/** Which networks are offered: those whose node answers and whose operator can pay the fees. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { createTestClient, http } from "viem"
+import { Limits } from "@muniment/domain/Limits"
+import type { ChainHealth } from "@muniment/payments/chain/PaymentChain"
+import { Payments } from "@muniment/payments/Payments"
+import { isEvmChainAvailable } from "../../../../scripts/devchains/AnvilProcess.ts"
+import { startEvmChain } from "../../../../scripts/devchains/EvmChain.ts"
+import { evmAddresses } from "../../../../scripts/devchains/Wallets.ts"
+import { moneyLayerOf } from "../../control/MoneyLayers.ts"
+import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+import { chainOf } from "../evm/EvmPayments.ts"
+import { away, ScriptedChain } from "../ScriptedChain.ts"
+
+const well: ChainHealth = { feeBalance: 1, isFunded: true, held: 0 }
+
+class HealthyChain extends ScriptedChain {
+  onHealth: () => typeof away | Effect.Effect<ChainHealth> = () => Effect.succeed(well)
+  readonly health = Effect.suspend(() => this.onHealth())
+}
+
+const paymentsOn = (...chains: ReadonlyArray<ScriptedChain>) =>
+  Payments.layerOf({ chains: new Map(chains.map((chain) => [chain.network, chain])), confirmations: 1 }).pipe(
+    Layer.provide(moneyLayerOf(temporaryDirectory()))
+  )
+
+const offered = Payments.use((payments) =>
+  Effect.map(payments.quote({ units: 100_000, resource: "r", description: "d" }), (all) =>
+    all.map(({ network }) => network)
+  )
+)
+
+describe("A network", () => {
+  it.effect("is not offered while the operator cannot pay its fees, the others are", () => {
+    const [evm, svm] = [new HealthyChain(), new HealthyChain("solana-devnet")]
+    return Effect.gen(function* () {
+      yield* TestClock.adjust(1)
+      expect(yield* offered).toEqual(["base-sepolia", "solana-devnet"])
+      evm.onHealth = () => Effect.succeed({ ...well, feeBalance: 0, isFunded: false })
+      yield* TestClock.adjust(Limits.networkWatchMillis)
+      expect(yield* offered).toEqual(["solana-devnet"])
+      expect(yield* Payments.use(({ statuses }) => statuses)).toMatchObject([
+        { network: "base-sepolia", isOffered: false, isReachable: true, health: { feeBalance: 0 } },
+        { network: "solana-devnet", isOffered: true }
+      ])
+      evm.onHealth = () => Effect.succeed(well)
+      yield* TestClock.adjust(Limits.networkRetryMillis)
+      expect(yield* offered).toEqual(["base-sepolia", "solana-devnet"])
+    }).pipe(Effect.provide(paymentsOn(evm, svm)))
+  })
+
+  it.effect("is still offered while its node is away for a moment, and not when it stays away", () => {
+    const chain = new HealthyChain()
+    return Effect.gen(function* () {
+      yield* TestClock.adjust(1)
+      chain.onHealth = () => away
+      yield* TestClock.adjust(Limits.networkWatchMillis)
+      expect(yield* Payments.use(({ statuses }) => statuses)).toMatchObject([{ isReachable: false, isOffered: true }])
+      yield* TestClock.adjust(Limits.networkAwayMillis)
+      expect(yield* offered).toEqual([])
+      chain.onHealth = () => Effect.succeed(well)
+      yield* TestClock.adjust(Limits.networkRetryMillis)
+      expect(yield* offered).toEqual(["base-sepolia"])
+    }).pipe(Effect.provide(paymentsOn(chain)))
+  })
+})
+
+describe.skipIf(!isEvmChainAvailable())("the health of a real EVM chain", () => {
+  it("is the operator's ether and the payee's USDC", async () => {
+    const local = await startEvmChain()
+    const health = () => Effect.runPromise(chainOf(local).health ?? Effect.die("no health"))
+    await local.mint(evmAddresses.payTo, 5_000_000n)
+    expect(await health()).toMatchObject({ isFunded: true, held: 5_000_000, feeBalance: expect.any(Number) })
+    const client = createTestClient({ mode: "anvil", transport: http(local.rpcUrl) })
+    await client.setBalance({ address: evmAddresses.operator, value: 1_000n })
+    expect(await health()).toMatchObject({ isFunded: false, held: 5_000_000 })
+    await local.stop()
+  })
+})
