@@ -43,6 +43,24 @@ it("refuses every key and wallet of a suspended account on every way in, and ser
   expect((await walletCalls(server, signer).call("GET", "/v1/memories")).body.total).toBe(1)
 })
 
+it("lets grants of a suspended account open nothing until it is resumed", async () => {
+  const signer = evmWallet("suspended grantor")
+  await walletCalls(server, signer).create("a", [fact("tea", "gyokuro")])
+  const { address } = signer.wallet
+  const reader = evmWallet("reader of the suspended")
+  const grant = await signedGrant(signer, { g: reader.wallet.address, e: nowSeconds() + 3_600 })
+  const found = async () => {
+    const headers = grantsHeader([grant])
+    const path = "/v1/memories/search?query=gyokuro&scope=shared"
+    return (await walletCalls(server, reader).call("GET", path, { headers })).body.memories.length
+  }
+  expect(await found()).toBe(1)
+  await asOperator("/admin/accounts/suspend", { account: address })
+  expect(await found()).toBe(0)
+  await asOperator("/admin/accounts/resume", { account: address })
+  expect(await found()).toBe(1)
+})
+
 it("answers 404 for an account that there is not", async () => {
   for (const path of ["/admin/accounts/suspend", "/admin/accounts/resume"]) {
     expect((await asOperator(path, { account: "nobody" })).body.code).toBe("account_not_found")

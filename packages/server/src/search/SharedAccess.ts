@@ -89,7 +89,7 @@ const make = Effect.fnUntraced(function* (prefixes: ReadonlyArray<string>) {
   ) {
     const owner = yield* wallets.accountOf(grantor.address)
     // A grant to oneself: these memories are searched as the caller's own.
-    if (owner === undefined || owner.id === caller.account.id) return
+    if (owner === undefined || owner.id === caller.account.id || owner.suspendedAt !== undefined) return
     const scope: MemoryFilter = { subjectId: payload.u }
     for (const key of directory.list(owner.id)) {
       if (payload.a !== undefined && key.agentId !== payload.a) continue
