@@ -22,6 +22,7 @@ export const handbookPages: ReadonlyArray<HandbookPage> = [
   page("trust", "Trust and sharing: wallets, grants, attestations"),
   page("money", "Money: credits, plans, payments"),
   page("security", "Security notes"),
+  page("threat-model", "Threat model, and how to report a vulnerability", ".github/SECURITY.md"),
   page("benchmarks", "Benchmarks"),
   page("client", "TypeScript client", "packages/client/README.md"),
   page("command-line", "Command line", "packages/cli/README.md"),
