@@ -431,7 +431,7 @@ describe("look", () => {
       yield* Effect.promise(() => solana.setTokenBalance(payer.address, 1n))
       yield* chain.broadcast(claim, transaction)
       solana.tick()
-      expect(yield* chain.look(claim, transaction, units)).toEqual(next("wait"))
+      expect(yield* chain.look(claim, transaction, units)).toEqual({ ...next("wait"), isReverted: true })
       solana.advance(slotsOfVerified)
       expect(yield* chain.look(claim, transaction, units)).toEqual(never)
     })
