@@ -22,7 +22,7 @@ export const questionTraits = (question: string, at: AskedAt): QuestionTraits =>
   const lower = question.replaceAll("US", "").toLowerCase().replaceAll("\u2019", "'")
   return {
     isFirstPerson: firstPerson.test(lower.replace(imperatives, " ")),
-    isPresent: newest.test(lower) || (isInPresent(lower) && !pastTense.test(lower)),
+    isPresent: asksPresent(lower),
     ranges: questionDates(question, at),
     ...wordsOf(question)
   }
@@ -36,6 +36,10 @@ const presentTense = /\b(?:is|are|am|do|does|have|has|can|will|shall|should)\b|\
 const asksSubject = /^(?:who|what|which|how (?:many|much))\b/
 const pastVerb =
   /\b(?:\w+ed|won|wrote|gave|went|came|took|made|said|got|told|bought|saw|met|left|lost|found|became|began|paid|sent|kept|felt|brought|taught|thought|ate|drank|drove|broke|chose|grew|knew|ran|sang|sold|spoke|spent|would|could|might)\b/
+/** Of a question in lower case with straight apostrophes. */
+export const asksPresent = (lower: string): boolean =>
+  newest.test(lower) || (isInPresent(lower) && !pastTense.test(lower))
+
 const isInPresent = (lower: string): boolean =>
   presentTense.test(lower) || (asksSubject.test(lower) && !pastVerb.test(lower))
 const pastTense =

@@ -4,6 +4,7 @@
  *
  * Runs on the event loop: a few milliseconds at the bounds of `readQuotes`. Deterministic.
  */
+import { mayHaveChanged } from "./ChangedSince.ts"
 import { dateText } from "./DateText.ts"
 import { isGrounded, type Quote, readQuotes, type Weighed, weighQuotes } from "./GroundedGate.ts"
 import type { MemoryStatement } from "./MemoryStatement.ts"
@@ -43,7 +44,7 @@ export const groundedQuotes = (asked: Question, evidence: ReadonlyArray<Evidence
     asked.isOfPast
   )
   return withNewerAnswers(asked, newest)
-    .filter(({ chance, statement }) => isGrounded(statement, chance))
+    .filter((quote) => isGrounded(quote.statement, quote.chance) && !mayHaveChanged(asked, quote, quotes))
     .toSorted((left, right) => right.chance - left.chance || right.memory.createdAt - left.memory.createdAt)
 }
 

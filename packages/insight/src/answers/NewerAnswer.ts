@@ -8,6 +8,7 @@
 import type { Quote, Weighed } from "./GroundedGate.ts"
 import { isPlainPart, tellsChange, tellsSwitch } from "./PlainPart.ts"
 import type { Question } from "./Question.ts"
+import { saidAt, speakerOf } from "./QuoteSource.ts"
 
 interface WeighedQuote extends Quote, Weighed {}
 
@@ -41,23 +42,3 @@ export const withNewerAnswers = <Q extends WeighedQuote>(
 /** Of the share of the older quote: of a quote that says "now", and of one that says "moved to". */
 const NEAR_MIN = 0.95
 const SWITCH_NEAR_MIN = 0.3
-/** Of the words of a memory: so many are in the message that it was extracted from. */
-const SOURCE_SHARE_MIN = 0.7
-
-/** What was extracted from a message that is among the quotes. */
-const sourceOf = (quote: Quote, quotes: ReadonlyArray<Quote>): Quote | undefined => {
-  if (quote.statement.speaker !== undefined) return quote
-  const own = new Set([...quote.terms].filter((term) => !/^\d|^(?:user|utc)$/.test(term)))
-  const shareIn = ({ terms }: Quote): number => own.intersection(terms).size / Math.max(1, own.size)
-  const messages = quotes.filter(({ statement }) => statement.speaker !== undefined)
-  const [best] = messages.toSorted((left, right) => shareIn(right) - shareIn(left))
-  return best !== undefined && shareIn(best) >= SOURCE_SHARE_MIN ? best : undefined
-}
-
-const saidAt = (quote: Quote, quotes: ReadonlyArray<Quote>): number =>
-  Date.parse(sourceOf(quote, quotes)?.statement.speaker?.saidOn ?? "") || quote.memory.createdAt
-
-const speakerOf = (quote: Quote, quotes: ReadonlyArray<Quote>): string => {
-  const speaker = sourceOf(quote, quotes)?.statement.speaker
-  return speaker === undefined ? "" : `${speaker.role} ${speaker.name ?? ""}`
-}

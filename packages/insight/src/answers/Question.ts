@@ -3,6 +3,7 @@
  * about the asker. English, by rules; a query without a question word is a topic. A question is data: no instruction in
  * it is followed.
  */
+import { asksPresent } from "@muniment/engine/ranking/QuestionTraits"
 import { queryTerms, tokenize } from "@muniment/engine/text/Tokenizer"
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
@@ -36,6 +37,8 @@ export interface Question {
   readonly isOfAsker: boolean
   /** Asks about the past: "before", "used to". */
   readonly isOfPast: boolean
+  /** Asks for the state of today, or for what is planned: "is", "do", "who drives". */
+  readonly isOfPresent: boolean
   /** "When did": what is still to come is no answer. */
   readonly isWhenDone: boolean
   /** "When is", "when do I": the day on which something was said is no answer. */
@@ -95,6 +98,7 @@ export const readQuestion = (raw: string): Question => {
     liking,
     isOfAsker,
     isOfPast: PAST.test(lower),
+    isOfPresent: asksPresent(lower),
     isWhenDone: part === "date" && /\bwhen (?:did|was|were|has|had)\b/.test(lower),
     isWhenDue: part === "date" && !/\b(?:did|was|were|has|have|had)\b/.test(lower),
     isOfAssistant: /\b(?:you|your|yours|assistant)\b(?! (?:know|remember|tell))/.test(lower),

@@ -1,0 +1,92 @@
+/**
+ * Whether what a quote says may have changed since: a newer message of the same speaker says the same sort of value about
+ * what may be the same thing. Where it cannot be read as the new value (`NewerAnswer.ts`), the older one is no answer to a
+ * question about the present either: the hits are shown instead.
+ *
+ * Any of three signs is enough: the search ranked the newer message first; it tells a change and shares a word of what is
+ * asked about; it says that something ended or moved and does not name the thing ("they put it up to 15").
+ */
+import { changeSigns } from "@muniment/engine/ranking/ChangeSigns"
+import { stopWords } from "@muniment/engine/text/StopWords"
+import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { hasPart } from "./AnswerPart.ts"
+import type { Quote } from "./GroundedGate.ts"
+import type { PartName } from "./PartName.ts"
+import { isPlainPart, statesPlainly, tellsChange, tellsSwitch, withoutDates } from "./PlainPart.ts"
+import type { Question } from "./Question.ts"
+import { asksOnly } from "./QuotedSentence.ts"
+import { saidAt, speakerOf } from "./QuoteSource.ts"
+
+/** Hits that are compared with a quote. */
+const COMPARED_HITS = 20
+/** Of them, those that may change a thing without naming it. */
+const FIRST_HITS = 10
+
+/** `quotes`: in the order of the search. */
+export const mayHaveChanged = (question: Question, quote: Quote, quotes: ReadonlyArray<Quote>): boolean => {
+  if (!question.isOfPresent || isLasting(question)) return false
+  const place = quotes.findIndex(({ memory }) => memory === quote.memory)
+  const time = saidAt(quote, quotes)
+  const speaker = speakerOf(quote, quotes)
+  return quotes.slice(0, COMPARED_HITS).some((other, at) => {
+    if (other.statement.speaker === undefined || asksOnly(other.text)) return false
+    if (speakerOf(other, quotes) !== speaker || saidAt(other, quotes) <= time) return false
+    return isRival(question, quote, other, at, place)
+  })
+}
+
+/** Reasons, births and the like stay what they were. */
+const isLasting = ({ part, terms }: Question): boolean => lasting.has(part) || terms.some((term) => births.has(term))
+const lasting: ReadonlySet<PartName> = new Set(["reason", "surname", "breed"])
+const births: ReadonlySet<string> = new Set(tokenize("born birth birthday"))
+
+const isRival = (question: Question, quote: Quote, other: Quote, at: number, place: number): boolean => {
+  const hasValue = saysValue(question, other)
+  const isChange = tellsOfChange(other.text)
+  const isLifted = other.memory.relevance < quote.memory.relevance
+  // The search puts a newer message first where it takes it for a later state.
+  if (at < place) return hasValue || (isChange && (isLifted || !hasSort(question.part)))
+  if (!isChange || !hasValue || valuesIn(other).isSubsetOf(valuesIn(quote))) return false
+  if (sharesMatter(question, other)) return true
+  return (
+    at < FIRST_HITS && !tellsChange(quote.text) && tellsOfOtherValue(other.text) && !namesOther(question, quote, other)
+  )
+}
+
+/** The sort of value that is asked for, in its plain form or as a number alone. */
+const saysValue = ({ part, terms, topic }: Question, { statement, text }: Quote): boolean => {
+  if (bareSorts.has(part)) return hasPart(part, { ...statement, text, date: undefined }, new Set(terms))
+  return statesPlainly(part, text, { topic, counted: [] }) || (countedSorts.has(part) && /\d/.test(withoutDates(text)))
+}
+
+const hasSort = (part: PartName): boolean => isPlainPart(part) || bareSorts.has(part)
+/** Sorts without a plain form. */
+const bareSorts: ReadonlySet<PartName> = new Set(["contact", "colour", "make"])
+const countedSorts: ReadonlySet<PartName> = new Set(["duration", "frequency", "age"])
+
+const tellsOfChange = (text: string): boolean => {
+  const { begun, ended, holdsNow, owned, shifted } = changeSigns(text)
+  return tellsChange(text) || begun + ended + holdsNow + owned + shifted > 0
+}
+
+const valuesIn = ({ text }: Quote): ReadonlySet<string> =>
+  new Set(tokenize(text).filter((term) => !stopWords.has(term)))
+
+/** A word of what is asked about, other than who is asked about. */
+const sharesMatter = ({ names, topic }: Question, other: Quote): boolean => {
+  const named = new Set(names.flat())
+  return topic.some((term) => !named.has(term) && other.terms.has(term))
+}
+
+/** The state before has ended or moved. */
+const tellsOfOtherValue = (text: string): boolean => {
+  const { ended, holdsNow, shifted } = changeSigns(text)
+  return tellsSwitch(text) || ended + holdsNow + shifted > 0
+}
+
+/** It begins with something of the speaker that neither the question nor the quote names. */
+const namesOther = (question: Question, quote: Quote, { text }: Quote): boolean => {
+  const known = new Set([...question.terms, ...quote.terms])
+  const owned = [...text.matchAll(/\b(?:my|our|his|her) (?:(?:old|new) )?(\p{L}+)/giu)].map(([, word = ""]) => word)
+  return owned.length > 0 && !owned.some((word) => tokenize(word).some((term) => known.has(term)))
+}

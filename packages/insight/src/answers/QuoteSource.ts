@@ -1,0 +1,25 @@
+/** Whose words a quote is and when they were said; what was extracted goes back to its message. */
+import type { Quote } from "./GroundedGate.ts"
+
+/** Of the words of a memory: so many are in the message that it was extracted from. */
+const SOURCE_SHARE_MIN = 0.7
+
+/** What was extracted from a message that is among the quotes. */
+const sourceOf = (quote: Quote, quotes: ReadonlyArray<Quote>): Quote | undefined => {
+  if (quote.statement.speaker !== undefined) return quote
+  const own = new Set([...quote.terms].filter((term) => !/^\d|^(?:user|utc)$/.test(term)))
+  const shareIn = ({ terms }: Quote): number => own.intersection(terms).size / Math.max(1, own.size)
+  const messages = quotes.filter(({ statement }) => statement.speaker !== undefined)
+  const [best] = messages.toSorted((left, right) => shareIn(right) - shareIn(left))
+  return best !== undefined && shareIn(best) >= SOURCE_SHARE_MIN ? best : undefined
+}
+
+/** Milliseconds. What was extracted counts from its message, anything else from when it was stored. */
+export const saidAt = (quote: Quote, quotes: ReadonlyArray<Quote>): number =>
+  Date.parse(sourceOf(quote, quotes)?.statement.speaker?.saidOn ?? "") || quote.memory.createdAt
+
+/** Empty where no message is known. */
+export const speakerOf = (quote: Quote, quotes: ReadonlyArray<Quote>): string => {
+  const speaker = sourceOf(quote, quotes)?.statement.speaker
+  return speaker === undefined ? "" : `${speaker.role} ${speaker.name ?? ""}`
+}
