@@ -9,10 +9,11 @@
 import { changeSigns } from "@muniment/engine/ranking/ChangeSigns"
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
+import { isInstruction } from "../prompts/InstructionText.ts"
 import { hasPart } from "./AnswerPart.ts"
 import type { Quote } from "./GroundedGate.ts"
 import type { PartName } from "./PartName.ts"
-import { isPlainPart, statesPlainly, tellsChange, tellsSwitch, withoutDates } from "./PlainPart.ts"
+import { isHedged, isPlainPart, statesPlainly, tellsChange, tellsSwitch, withoutDates } from "./PlainPart.ts"
 import type { Question } from "./Question.ts"
 import { asksOnly } from "./QuotedSentence.ts"
 import { saidAt, speakerOf } from "./QuoteSource.ts"
@@ -35,6 +36,23 @@ export const mayHaveChanged = (question: Question, quote: Quote, quotes: Readonl
   })
 }
 
+/** `newer` stands before `older` in the search though it fits the question less, and states its value plainly. */
+export const isNewState = (question: Question, older: Quote, newer: Quote): boolean => {
+  const { memory, statement, text } = newer
+  return (
+    question.isOfPresent &&
+    !isLasting(question) &&
+    statement.speaker !== undefined &&
+    memory.relevance < older.memory.relevance &&
+    statesPlainly(question.part, text, { topic: question.topic, counted: [] }) &&
+    tellsOfOtherValue(text) &&
+    !namesOther(question, older, newer) &&
+    !isHedged(text) &&
+    // Quoting what gives orders would pass them on.
+    !isInstruction(text)
+  )
+}
+
 /** Reasons, births and the like stay what they were. */
 const isLasting = ({ part, terms }: Question): boolean => lasting.has(part) || terms.some((term) => births.has(term))
 const lasting: ReadonlySet<PartName> = new Set(["reason", "surname", "breed"])
@@ -45,9 +63,10 @@ const isRival = (question: Question, quote: Quote, other: Quote, at: number, pla
   const isChange = tellsOfChange(other.text)
   const isLifted = other.memory.relevance < quote.memory.relevance
   // The search puts a newer message first where it takes it for a later state.
-  if (at < place) return hasValue || (isChange && (isLifted || !hasSort(question.part)))
+  const isSame = sharesMatter(question, other)
+  if (at < place) return hasValue || (isChange && (isSame || isLifted || !hasSort(question.part)))
   if (!isChange || !hasValue || valuesIn(other).isSubsetOf(valuesIn(quote))) return false
-  if (sharesMatter(question, other)) return true
+  if (isSame) return true
   return (
     at < FIRST_HITS && !tellsChange(quote.text) && tellsOfOtherValue(other.text) && !namesOther(question, quote, other)
   )
@@ -84,9 +103,11 @@ const tellsOfOtherValue = (text: string): boolean => {
   return tellsSwitch(text) || ended + holdsNow + shifted > 0
 }
 
-/** It begins with something of the speaker that neither the question nor the quote names. */
+/** It is about something of the speaker, by its first words or wholly, that neither the question nor the quote names. */
 const namesOther = (question: Question, quote: Quote, { text }: Quote): boolean => {
   const known = new Set([...question.terms, ...quote.terms])
-  const owned = [...text.matchAll(/\b(?:my|our|his|her) (?:(?:old|new) )?(\p{L}+)/giu)].map(([, word = ""]) => word)
-  return owned.length > 0 && !owned.some((word) => tokenize(word).some((term) => known.has(term)))
+  const isKnown = ([, word = ""]: ReadonlyArray<string>): boolean => tokenize(word).some((term) => known.has(term))
+  const owned = [...text.matchAll(/\b(?:my|our|his|her) (?:(?:old|new) )?(\p{L}+)/giu)]
+  const subjects = [...text.matchAll(/(?:^|[.!?] )(?:my|our) (?:(?:old|new) )?(\p{L}+)/giu)]
+  return (owned.length > 0 && !owned.some(isKnown)) || !subjects.every(isKnown)
 }

@@ -2,9 +2,10 @@
  * Of several quotes that answer a question the newest counts where it tells a change: "The rent is now 1,250" replaces "we pay
  * 1,180". Slots with one value are compared in `SlotValue.ts`; this compares any two quotes by the words of the question.
  *
- * Invariant: a quote is replaced by one of the same speaker alone, that is newer, meets all conditions, has the part that is
- * asked for and holds as many words of the question beside it.
+ * Invariant: a quote is replaced by one of the same speaker alone that is newer and meets all conditions, has the part that is
+ * asked for and holds as many words of the question beside it; or that the search put first as the new state.
  */
+import { isNewState } from "./ChangedSince.ts"
 import type { Quote, Weighed } from "./GroundedGate.ts"
 import { isPlainPart, tellsChange, tellsSwitch } from "./PlainPart.ts"
 import type { Question } from "./Question.ts"
@@ -27,11 +28,13 @@ export const withNewerAnswers = <Q extends WeighedQuote>(
     .toSorted((left, right) => times[left]! - times[right]!)
   for (const newer of byAge) {
     const quote = quotes[newer]!
-    if (quote.near === 0 || !tellsChange(quote.text)) continue
     const least = tellsSwitch(quote.text) ? SWITCH_NEAR_MIN : NEAR_MIN
     for (const older of byAge) {
       if (older === newer || chances[older] === 0 || speakers[older] !== speakers[newer]) continue
-      if (times[older]! >= times[newer]! || quote.near < least * quotes[older]!.near) continue
+      if (times[older]! >= times[newer]!) continue
+      const isNear = quote.near > 0 && tellsChange(quote.text) && quote.near >= least * quotes[older]!.near
+      // The search put it first: it takes it for a later state.
+      if (!isNear && !(newer < older && isNewState(question, quotes[older]!, quote))) continue
       chances[newer] = Math.max(chances[newer]!, chances[older]!)
       chances[older] = 0
     }
