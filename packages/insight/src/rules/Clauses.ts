@@ -65,6 +65,9 @@ const subjectFirst = (words: ReadonlyArray<Word>, people: People): ReadonlyArray
   if (start <= 0 || start - from > leadWordsMax) return words
   // `the painting that I finished`: part of a noun.
   if (dependents.has(words[start - 1]?.lower ?? "")) return []
+  // `The woman I met has an interview`: the speaker is in a relative clause.
+  const noun = words.slice(from, start)
+  if (!isScene && noun[0]?.lower === "the" && noun.at(-1)?.after.trim() === "" && !noun.some(isTime)) return []
   const lead = words.slice(isScene ? 0 : from, start).filter(({ lower }) => !adverbs.test(lower) && !joints.test(lower))
   const isForeign = ({ lower }: Word) => /^(?:that|who|which|he|she|they|it|this|thanks|me|you|your|not)$/.test(lower)
   // `last week my partner and I`: who else it was stays out.
@@ -78,7 +81,7 @@ const subjectFirst = (words: ReadonlyArray<Word>, people: People): ReadonlyArray
     !joints.test(words[start - 1]?.lower ?? "")
   )
     return []
-  if (!isScene && (isOther || !settings.has(lead[0]?.lower ?? ""))) return words.slice(start)
+  if (!isScene && (isOther || !(settings.has(lead[0]?.lower ?? "") || isBeside(lead)))) return words.slice(start)
   const { end } = clauseEnd(words, start + 1, people)
   const moved = lead.map((word) => ({
     ...word,
@@ -94,6 +97,16 @@ const subjectFirst = (words: ReadonlyArray<Word>, people: People): ReadonlyArray
   const own = words.slice(start, end).map((word, at) => (at < end - start - 1 ? word : { ...word, after: " " }))
   return [...own, ...moved, ...words.slice(end)]
 }
+
+/** `the day after tomorrow`, `the next day`. */
+const isBeside = (lead: ReadonlyArray<Word>): boolean =>
+  lead[0]?.lower === "the" && lead.some(({ lower }) => /^(?:after|before|next|following)$/.test(lower))
+
+const isTime = ({ lower, tags }: Word): boolean =>
+  joints.test(lower) ||
+  tags.has("Date") ||
+  tags.has("Verb") ||
+  /^(?:days?|nights?|mornings?|weeks?|weekend|months?|years?|summer|winter|time|after|before)$/.test(lower)
 
 const isOwnStart = ({ lower, text }: Word): boolean => text === "I" || /^(?:we|my|our)$/.test(lower)
 
@@ -180,7 +193,7 @@ const subjectAt = (words: ReadonlyArray<Word>, at: number, people: People): Foun
     const owner = people.meantBy(word.lower === "his" ? "he" : "she")
     return owner === undefined ? undefined : attributeSubject(words, at + 1, owner, people)
   }
-  if (word.lower === "the" && household.test(bare(words[at + 1]))) return ownedSubject(words, at + 1, people)
+  if (word.lower === "the" && isHousehold(words[at + 1], people)) return ownedSubject(words, at + 1, people)
   if (familyTitle.test(word.lower) && isVerb(words[at + 1])) {
     const person = people.mention(people.meet(undefined, word.lower))
     return { subject: { type: "person", person }, next: at + 1 }
@@ -188,8 +201,15 @@ const subjectAt = (words: ReadonlyArray<Word>, at: number, people: People): Foun
   return namedSubject(words, at, people)
 }
 
-/** `the dog`, `the kids`: the speaker's. */
-const household = /^(?:dogs?|cats?|puppy|kitten|kids|children|baby|twins|wife|husband|hamster|rabbit|tortoise|parrot)$/
+/** `the dog`: the speaker's. `the kids` only of a speaker with children, and `the children's ward` never. */
+const isHousehold = (word: Word | undefined, people: People): boolean =>
+  household.test(bare(word)) ||
+  (offspring.test(word?.lower ?? "") &&
+    ["kids", "children", "sons", "daughters", "son", "daughter", "baby", "twins"].some(
+      (relation) => people.related(relation) !== undefined
+    ))
+const household = /^(?:dogs?|cats?|puppy|kitten|wife|husband|hamster|rabbit|tortoise|parrot)$/
+const offspring = /^(?:kids|children|baby|twins)$/
 
 /** Relatives named by their title alone (`Mum`). */
 const familyTitle = /^(?:mum|mom|mummy|mommy|dad|daddy|nan|nana|gran|granny|grandma|grandpa|grandad|granddad)$/

@@ -4,14 +4,16 @@
  * passes the gate, is cut into clauses, and the first rule family that knows a clause tells what it is.
  */
 import { statementStarts } from "./lexicon/speech.ts"
+import { bookings, signings } from "./lexicon/events.ts"
 import { oneOf } from "./OneOf.ts"
+import { anywhere } from "./Pattern.ts"
 import type { DroppedCandidate, Extraction, Turn } from "../extraction/Extractor.ts"
 import { candidatesOf, isBuiltin } from "./Candidates.ts"
-import { clausesOf } from "./Clauses.ts"
+import { type Clause, clausesOf } from "./Clauses.ts"
 import type { RuleName } from "./Confidence.ts"
 import { Entities, entitiesIn } from "./Entities.ts"
 import { bareAnswer, lastQuestion } from "./ShortAnswers.ts"
-import { eventDates } from "./EventDates.ts"
+import { type DateSide, eventDates } from "./EventDates.ts"
 import { eventRules, namesOccasion, occasionIn, occasionNamed, withOccasion } from "./EventRules.ts"
 import { factRules } from "./FactRules.ts"
 import { factOf, type Finding, type RuleFamily, type Scene, type SourcedFinding } from "./Finding.ts"
@@ -81,6 +83,8 @@ class Reader {
   #day: string
   /** The day spoken of last: `on the 14th` is in its month. */
   #anchor: string | undefined
+  /** The same, if this message named it. */
+  #near: string | undefined
 
   constructor(task: RulesTask, people: People) {
     this.#task = task
@@ -98,6 +102,7 @@ class Reader {
     this.#people = this.#speaking(turn)
     this.#people.nextMessage(question)
     this.#occasion = undefined
+    this.#near = undefined
     const { omitted, sentences } = messageText(turn.content)
     for (const message of omitted) this.#drop("unsupported", message, source)
     const last = sentences.length - 1
@@ -206,13 +211,9 @@ class Reader {
     const { clauses, hasUnresolvedPronoun } = clausesOf(words, people)
     if (hasUnresolvedPronoun) this.#drop("unsupported", "it is not clear who is meant", source)
     const told = clauses.flatMap((clause) => {
-      const isBooking =
-        /^(?:have |has |just )*(?:booked|reserved|scheduled|arranged|got tickets|bought tickets)\b/.test(
-          clause.predicate
-        )
-      const side = clause.tense === "past" && !isBooking ? "past" : "future"
-      const dates = eventDates(clause.predicate, this.#day, side, this.#anchor)
-      this.#anchor = dates.find(({ start }) => start !== undefined)?.start ?? this.#anchor
+      const dates = eventDates(clause.predicate, this.#day, sideOf(clause), this.#anchor, this.#near)
+      this.#near = dates.find(({ start }) => start !== undefined)?.start ?? this.#near
+      this.#anchor = this.#near ?? this.#anchor
       const scene: Scene = { clause, people, dates, isAsked }
       for (const family of families) {
         const found = family(scene)
@@ -229,7 +230,9 @@ class Reader {
   /** Statements without a person: `The offsite is on 9 July`, `Green tea is my thing`. */
   #fragments(text: string): ReadonlyArray<Finding> {
     const people = this.#people
-    const dates = eventDates(text, this.#day, "future", this.#anchor)
+    const dates = eventDates(text, this.#day, "future", this.#anchor, this.#near)
+    this.#near = dates.find(({ start }) => start !== undefined)?.start ?? this.#near
+    this.#anchor = this.#near ?? this.#anchor
     return occasionIn(text, dates, people, this.#day) ?? belovedThing(text, people) ?? []
   }
 
@@ -248,6 +251,12 @@ class Reader {
       this.dropped.push({ reason, message, sources: [source] })
   }
 }
+
+const booked = anywhere(`^(?:(?:have|has|had|just) )*(?:${bookings})`)
+const signedUp = anywhere(`^(?:(?:have|has|had|just) )*(?:${signings})`)
+
+const sideOf = ({ predicate, tense }: Clause): DateSide =>
+  signedUp.test(predicate) ? "ahead" : tense === "past" && !booked.test(predicate) ? "past" : "future"
 
 /** Messages that a correction without a name reaches back. */
 const turnsBack = 4

@@ -5,7 +5,7 @@
  */
 import { takings } from "./lexicon/speech.ts"
 import { oneOf } from "./OneOf.ts"
-import type { EventDate } from "./EventDates.ts"
+import type { EventDate } from "./EventDate.ts"
 import { type Entity, speakerEntity } from "./Finding.ts"
 import { petWords, type People } from "./People.ts"
 

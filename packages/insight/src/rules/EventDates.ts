@@ -4,31 +4,26 @@
  * days and hence none. Times are given only when the text states them.
  */
 import { dateHints } from "./lexicon/speech.ts"
+import type { EventDate } from "./EventDate.ts"
+import { datesFromAnother } from "./DatesFromAnother.ts"
 import { oneOf } from "./OneOf.ts"
 import { casual, type ParsedResult } from "chrono-node/en"
 import { monthNames } from "../calendar/CalendarWords.ts"
 import { rulesLimits } from "./RulesProtocol.ts"
 
-export interface EventDate {
-  /** As written, and where. */
-  readonly text: string
-  readonly index: number
-  /** ISO 8601 date, or date and time (UTC) when a time was written; undefined when the day is open. */
-  readonly start: string | undefined
-  readonly end: string | undefined
-  /** What a sentence that stands alone says instead: `on 2026-11-19`, `in December 2026`. */
-  readonly absolute: string
-}
+/** `ahead`: what was booked or signed up for in the past tense, and lies before the speaker. */
+export type DateSide = "past" | "future" | "ahead"
 
-export type DateSide = "past" | "future"
-
-/** `anchor` is the day spoken of before, for `on the 14th`. */
+/** `anchor` is the day spoken of before, for `on the 14th`; `near` the same day if this message named it. */
 export const eventDates = (
   text: string,
   conversationDate: string,
   side: DateSide,
-  anchor?: string
+  anchor?: string,
+  near?: string
 ): ReadonlyArray<EventDate> => {
+  const hanging = datesFromAnother(text, anchor, near)
+  if (hanging.length > 0) return hanging
   if (!hints.test(text)) return []
   const found = [
     ...spokenDates(text, conversationDate, side),
@@ -53,7 +48,7 @@ const spokenDates = (text: string, conversationDate: string, side: DateSide): Ar
   const reference = new Date(`${conversationDate}T12:00:00Z`)
   const source = withRanges(withHolidays(text))
   // `last Tuesday` would be turned forward too: its own word settles the side.
-  const forwardDate = side === "future" && !/\b(?:last|past|ago|yesterday)\b/i.test(source)
+  const forwardDate = side !== "past" && !/\b(?:last|past|ago|yesterday)\b/i.test(source)
   return casual.parse(source, { instant: reference, timezone: 0 }, { forwardDate }).flatMap((found) => {
     const before = text.slice(Math.max(0, found.index - 40), found.index)
     if (/^\s?(?:m|cm|km|kg|kilos|l|miles|ft|tall|%)\b/i.test(text.slice(found.index + found.text.length))) return []
@@ -81,6 +76,7 @@ const dated = ({ found, index, reference, side, text }: Found): EventDate => {
   const shift = shiftMillis(found, side, reference) + later
   const startDate = new Date(found.start.date().getTime() + shift)
   const whole = { text, index, start: undefined, end: undefined }
+  if (isDoubtful(found, startDate, side, reference)) return { ...whole, absolute: text }
   if (!fixesDay(found)) return { ...whole, absolute: openDay(found, startDate, text) }
   const start = isoOf(found, found.start, startDate)
   if (/\bweekend\b/i.test(found.text)) {
@@ -105,6 +101,22 @@ const shiftMillis = ({ start, text }: ParsedResult, side: DateSide, reference: D
   const earlier = new Date(start.date())
   earlier.setUTCFullYear(earlier.getUTCFullYear() - 1)
   return earlier.getTime() - start.date().getTime()
+}
+
+const halfYear = 183 * dayMillis
+
+/**
+ * A day without a year whose verb points the other way: the past tense of a day that lies ahead in the year, unless it was
+ * within the last half year; and what was signed up for on a day just past, or on a weekday, which may be that of signing.
+ */
+const isDoubtful = ({ start, text }: ParsedResult, date: Date, side: DateSide, reference: Date): boolean => {
+  const distance = date.getTime() - reference.getTime()
+  if (/\b(?:ago|in|yesterday|today|tonight|tomorrow|before|after)\b/i.test(text)) return false
+  if (start.isCertain("month") && start.isCertain("day") && !start.isCertain("year")) {
+    const most = side === "ahead" ? 1.6 * halfYear : 1.8 * halfYear
+    return distance > most || (side === "past" && distance < -halfYear) || (side === "ahead" && distance < 0)
+  }
+  return side === "ahead" && start.isCertain("weekday") && !/\b(?:last|past|next|this|coming)\b/i.test(text)
 }
 
 const fixesDay = ({ start, text }: ParsedResult): boolean => {
@@ -192,8 +204,8 @@ const bareDays = (text: string, anchor: string, side: DateSide): Array<EventDate
   ].map((match) => {
     const day = Number(match[1])
     const date = new Date(`${anchor.slice(0, 10)}T12:00:00Z`)
-    const step = side === "future" ? 1 : -1
-    const isPassed = side === "future" ? day < date.getUTCDate() : day > date.getUTCDate()
+    const step = side === "past" ? -1 : 1
+    const isPassed = side === "past" ? day > date.getUTCDate() : day < date.getUTCDate()
     if (isPassed) date.setUTCMonth(date.getUTCMonth() + step, 1)
     date.setUTCDate(day)
     const start = date.getUTCDate() === day ? dayOf(date) : undefined

@@ -12,8 +12,8 @@ import {
   sentenceOf,
   subjectOf
 } from "./Finding.ts"
-import type { EventDate } from "./EventDates.ts"
-import { comings, habits, happenings, judged, lasting, occasions, plans, whole } from "./lexicon/events.ts"
+import type { EventDate } from "./EventDate.ts"
+import { comings, habits, happenings, judged, lasting, occasions, parties, plans, whole } from "./lexicon/events.ts"
 import { anywhere, expanded, pattern } from "./Pattern.ts"
 import type { People } from "./People.ts"
 import { withoutAside } from "./FactRules.ts"
@@ -94,6 +94,14 @@ export const occasionIn = (
   const [statement = ""] = text.split(/, (?=(?:I|we|they|he|she|it) )/)
   if (!isAhead || habit.test(statement) || statement.split(" ").length > occasionWordsMax) return undefined
   if (!happening.test(statement) && !fragment.test(statement)) return undefined
+  // `The council starts the roadworks`, `The garage where I work opens`.
+  if (
+    otherParty.test(statement) ||
+    /^the (?:[^,]*\b(?:I|we|who|where)\b|(?:kids|children|twins|couple)\b|[^,]* (?:has|have|had) (?:an?|the|her|his|their)\b)/i.test(
+      statement
+    )
+  )
+    return undefined
   const spoken = known.filter((date) => statement.includes(date.text))
   // `Saturday dinner is now on Sunday`
   const own = / (?:is|are) now /.test(statement) ? spoken.slice(-1) : spoken
@@ -111,6 +119,10 @@ export const occasionIn = (
     ? undefined
     : [{ ...told, attribute: `date ${attributeName(noun.replace(/^(?:the|my|our|there is|an?) /i, ""))}` }]
 }
+
+const otherParty = anywhere(
+  `^(?:the|an?) (?:[\\w'-]+ ){0,2}?(?:${parties}) (?:${comings}|starts?|has|have|had|will|is|are)\\b`
+)
 
 const movedAtEnd = new RegExp(` ${expanded("(?:(?:is|are|was|has|have|got|been|will|be|now) )*{movedDate}")}$`)
 

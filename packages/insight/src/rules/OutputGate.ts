@@ -42,7 +42,8 @@ const isPointer = ({ lower }: Word, at: number, words: ReadonlyArray<Word>): boo
   pointers.has(lower) && !(lower === "how" && words[at + 1]?.lower === "to")
 
 /** Counted from a day that the memory does not hold. */
-const relative = /\b(?:next|last|this|past|coming) (?:spring|summer|autumn|fall|winter|year|month|week|weekend)\b/i
+const relative =
+  /\b(?:(?:next|last|this|past|coming) (?:spring|summer|autumn|fall|winter|year|month|week|weekend)|the following \w+day|up for .* on \w+day)\b/i
 
 const isOwn = /^(?:the user|\p{Lu}\S+)'s /u
 

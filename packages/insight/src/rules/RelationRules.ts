@@ -15,6 +15,9 @@ const name = "((?:(?:Dr|Mrs?|Ms|Prof)\\.? )?\\p{Lu}(?:\\p{L}|[-'](?!s\\b))+(?: \
 export const relationFindings = (text: string, people: People): ReadonlyArray<Finding> => {
   const findings: Array<Finding> = []
   const tell = (person: Person) => void findings.push(relationFinding(person, people))
+  // Whose `the kids` are, later on.
+  const own = ownChildren.exec(text)?.[1]
+  if (own !== undefined) people.meet(undefined, own)
   for (const match of text.matchAll(introduced)) {
     const [, owner, qualities = "", relation = "", called = ""] = match
     if (!isRelation(relation) || owner === undefined || notNames.test(called)) continue
@@ -55,6 +58,8 @@ export const presupposed = (text: string, people: People): ReadonlyArray<Finding
       ? [relationFinding(people.mention(people.meet(called, `${kept(qualities)}${relation.toLowerCase()}`)), people)]
       : []
   )
+
+const ownChildren = /\b(?:I|[Ww]e) have (?:\w+ )?(kids|children|twins|baby)\b/
 
 const apposed = new RegExp(`\\b(?:[Mm]y|[Oo]ur) ((?:[a-z-]+ )?)([a-z-]+) ${name}`, "gu")
 

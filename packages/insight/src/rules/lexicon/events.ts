@@ -52,3 +52,12 @@ export const judged = wordSet(`
 export const whole = wordSet(
   "graduated graduate graduates graduating retired retire retires retiring married divorced engaged performed competed"
 )
+
+/** What was booked has a day to come. */
+export const bookings = `booked|reserved|scheduled|arranged|(?:got|bought) (?:\\w+ )?tickets|(?:made|got) (?:an|my|the|another) appointment|planned`
+
+/** The day may be that of the course or that of signing. */
+export const signings = `signed (?:\\w+ )?up|registered|enrolled|entered|applied|got (?:a|my) (?:place|spot)|r\\.?s\\.?v\\.?p`
+
+/** Act for themselves: what they do on a day is no event of the speaker. */
+export const parties = `company|council|government|school|university|bank|shop|store|supermarket|bakery|club|team|band|choir|library|church|city|town|firm|airline|landlord|neighbou?rs?|couple|man|woman|guys?|girls?|boys?|people|others|friends?|kids|children|twins`
