@@ -38,8 +38,9 @@ const rankAll = async (corpora: ReadonlyArray<Corpus>): Promise<ReadonlyArray<Ra
   const vectors = corpora.map(({ memories }) => passages.splice(0, memories.length))
   const scored = await scoreAll(corpora, asked, options.modelsDir, modelId)
   return scored.map(({ corpus, evidence, scored: { candidates, query }, text }) => {
-    const hits = fuse(candidates, query, { limit: RANKING_DEPTH }).map(({ candidate }) => ({
+    const hits = fuse(candidates, query, { limit: RANKING_DEPTH }).map(({ candidate, relevance }) => ({
       ...candidate,
+      relevance,
       text: messageOf(corpora[corpus]!.memories[candidate.slot]!)!.text,
       sources: [candidate.id]
     }))

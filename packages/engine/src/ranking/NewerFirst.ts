@@ -41,6 +41,8 @@ const weights = {
 export interface DatedHit {
   readonly createdAt: number
   readonly eventAt?: number | undefined
+  /** 0..1. */
+  readonly relevance?: number | undefined
   readonly message?: (CandidateMessage & { readonly position?: number | undefined }) | undefined
   /** What was found of a message. */
   readonly text: string
@@ -85,6 +87,8 @@ const bestUpdate = <A extends DatedHit>(
   let most = 0
   for (const [place, hit] of messages.entries()) {
     if (!areComparable(top, hit) || !isNewer(hit, top)) continue
+    if (isFarBelow(hit, messages.slice(0, place)) && !(hasAskedValue(question, hit.text) && tellsChange(hit.text)))
+      continue
     const cosine = cosineOf(top, hit)
     const odds = cosine === undefined ? -Infinity : updateOdds(top.text, hit.text, cosine, place, question, asked)
     if (odds < most) continue
@@ -93,6 +97,14 @@ const bestUpdate = <A extends DatedHit>(
   }
   return best
 }
+
+/** Hardly relevant, behind one that nearly surely is. */
+const isFarBelow = (hit: DatedHit, before: ReadonlyArray<DatedHit>): boolean =>
+  (hit.relevance ?? 1) < HARDLY_RELEVANT_MAX && before.some(({ relevance = 0 }) => relevance >= SURELY_RELEVANT_MIN)
+const HARDLY_RELEVANT_MAX = 0.1
+const SURELY_RELEVANT_MIN = 0.7
+
+const tellsChange = (text: string): boolean => Object.values(changeSigns(text)).some((sign) => sign > 0)
 
 /** Two statements of one speaker, whatever they say. */
 export const areComparable = (one: DatedHit, other: DatedHit): boolean =>
@@ -111,7 +123,7 @@ const updateOdds = (
   asked: ReadonlySet<string>
 ): number => {
   const { begun, ended, holdsNow, owned, shifted } = changeSigns(text)
-  if (ended + shifted + holdsNow + begun + owned === 0 && cosine < SAME_MATTER_COSINE_MIN) return -Infinity
+  if (!tellsChange(text) && cosine < SAME_MATTER_COSINE_MIN) return -Infinity
   const named = new Set(queryTerms(text))
   return (
     weights.intercept +

@@ -48,6 +48,7 @@ const firstHit = <A extends PlacedHit>(hit: A): FirstHit<A> => {
     hit,
     createdAt,
     eventAt,
+    relevance: hit.ranked.relevance,
     message,
     text: passage === undefined ? text : text.slice(passage.start, passage.end),
     sources: (hit.memory.sources ?? []).map(({ key }) => key)

@@ -50,6 +50,17 @@ describe("newerUp", () => {
     expect(up(work, [mill, hit("I work at the bank", 3)], 0.93)).toEqual(["I work at the bank", mill.text])
   })
 
+  it("puts what is hardly relevant before a sure hit only with a word of change and the sort of value that is asked for", () => {
+    const sure = hit("I see the dentist on Monday", 1, { relevance: 0.8 })
+    const asked = "When do I see the dentist?"
+    const same = (text: string) => hit(text, 2, { relevance: 0.05 })
+    expect(up(asked, [sure, same("I see the dentist on Tuesday")], 0.95)[0]).toBe(sure.text)
+    expect(up(asked, [sure, same("They moved my visit, no longer what it was")], 0.95)[0]).toBe(sure.text)
+    expect(up(asked, [sure, same("The dentist moved it to Friday")], 0.95)[0]).toBe("The dentist moved it to Friday")
+    const likely = hit(sure.text, 1, { relevance: 0.6 })
+    expect(up(asked, [likely, same("I see the dentist on Tuesday")], 0.95)[0]).toBe("I see the dentist on Tuesday")
+  })
+
   it("leaves what is about somebody else, or lacks the sort of value that is asked for", () => {
     const sister = hit("My sister started at the bank", 3)
     expect(up(work, [mill, sister])).toEqual([mill.text, sister.text])
