@@ -311,19 +311,23 @@ const lostTable = async () => {
   return own.call("GET", "/v1/schemas").finally(() => own.stop())
 }
 
-/** Fills the queue of the validator: some requests that take it long, and many that wait behind them. */
+/** More at once than may wait here. */
 const overload = async () => {
-  const dora = await accountCalls(server, "dora")
-  const schema = schemaText({ all: { type: "array", uniqueItems: true } })
-  await dora.post("/v1/schemas", { name: "slow", description: "d", schema })
-  const slow = { kind: "slow", data: { all: Array.from({ length: 5_000 }, (_, n) => ({ n })) } }
-  const send = (memory: object) => dora.post("/v1/memories", { agentId: "a", memories: [memory] })
-  for (;;) {
-    const answers = await Promise.all([
-      ...Array.from({ length: 12 }, () => send(slow)),
-      ...Array.from({ length: 400 }, () => send({ kind: "factual_memory", data: {} }))
-    ])
-    const refused = answers.find(({ status }) => status === 503)
-    if (refused !== undefined) return refused
+  const own = await startServer({
+    environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_QUEUE_WAIT_MILLIS: "1" }
+  })
+  try {
+    const dora = await accountCalls(own, "dora")
+    for (;;) {
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, (_, at) =>
+          dora.post("/v1/memories", { agentId: "a", memories: [fact("x", `${at}`)] })
+        )
+      )
+      const refused = answers.find(({ status }) => status === 503)
+      if (refused !== undefined) return refused
+    }
+  } finally {
+    await own.stop()
   }
 }

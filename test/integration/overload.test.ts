@@ -10,7 +10,7 @@ let noisy: string
 let quiet: string
 
 beforeAll(async () => {
-  server = await startServer({ environment: withoutModel })
+  server = await startServer({ environment: { ...withoutModel, MUNIMENT_QUEUE_WAIT_MILLIS: "1000" } })
   noisy = await server.newAccount("noisy")
   quiet = await server.newAccount("quiet")
 })

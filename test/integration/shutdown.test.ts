@@ -139,7 +139,7 @@ describe.concurrent("connections", () => {
     expect((await server.call("GET", "/health/live")).status).toBe(200)
   })
 
-  it("above the cap of one address are closed, and others are served", async () => {
+  it("above the cap of one address are closed, and others are served", async ({ expect }) => {
     const more = 40
     const sockets: Array<Socket> = []
     let refused = 0

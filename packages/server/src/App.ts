@@ -151,7 +151,8 @@ const serve = Effect.fnUntraced(function* (config: ServerConfig, startedNanos: b
     Layer.provideMerge(
       Admission.layer({
         headersFor: refusalHeaders(config.corsOrigins),
-        trustedProxies: trustedProxies(config.trustedProxies)
+        trustedProxies: trustedProxies(config.trustedProxies),
+        queueWaitMillis: config.queueWaitMillis
       })
     ),
     Layer.provideMerge(serverLayer(config, hnswlib)),

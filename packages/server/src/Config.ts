@@ -4,6 +4,7 @@
  */
 import { resolve } from "node:path"
 import { Config, Option, Schema } from "effect"
+import { Limits } from "@muniment/domain/Limits"
 import { Remember } from "@muniment/domain/Memory"
 import { credits, type MicroCredits } from "@muniment/domain/Money"
 import { indexPins } from "@muniment/engine/vectors/planner/Planner"
@@ -176,6 +177,8 @@ export const ServerConfig = Config.all({
   monthlyAllowanceCredits: integer("MUNIMENT_MONTHLY_ALLOWANCE", 0).pipe(Config.withDefault(1_000)),
   /** One line for each request, without content. */
   requestLog: Config.Literals(["on", "off"], "MUNIMENT_REQUEST_LOG").pipe(Config.withDefault("off")),
+  /** The longest expected wait of a request that is let in. */
+  queueWaitMillis: integer("MUNIMENT_QUEUE_WAIT_MILLIS", 1).pipe(Config.withDefault(Limits.queueWaitMillis)),
   rateLimits: Config.Literals(["on", "off"], "MUNIMENT_RATE_LIMITS").pipe(Config.withDefault("on")),
   payments,
   /** What conversations leave behind, unless the request or the account says otherwise. */

@@ -90,7 +90,7 @@ describe("import", () => {
     expect(run.err).toContain("2 memories imported into bob")
     expect(run.requests.map(bodyOf)).toEqual([
       { account: "bob", schemas: [schema], records: [] },
-      { account: "bob", records: [recordOf(1), recordOf(2)] }
+      { account: "bob", records: [recordOf(1), recordOf(2)], onDuplicate: "store" }
     ])
   })
 

@@ -15,6 +15,8 @@ export interface AdmissionOptions {
   /** Of refusals, beside those that all have. */
   readonly headersFor: (request: IncomingMessage, randomUUID: () => string) => Readonly<Record<string, string>>
   readonly trustedProxies: TrustedProxies
+  /** The longest expected wait of a request that is let in. */
+  readonly queueWaitMillis: number
 }
 
 export class Admission extends Context.Service<Admission, Gate>()("muniment/server/Admission") {
@@ -29,6 +31,7 @@ export class Admission extends Context.Service<Admission, Gate>()("muniment/serv
           nowMillis: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6,
           clientOf: (request) => clientNetwork(clientAddress(request, options.trustedProxies)),
           isExempt: (request) => isExempt(request, Redacted.value(operatorToken)),
+          queueWaitMillis: options.queueWaitMillis,
           headersFor: (request) => options.headersFor(request, () => webCrypto.randomUUID())
         })
         yield* Effect.sleep(overdueRoundMillis).pipe(

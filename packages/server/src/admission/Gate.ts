@@ -18,6 +18,7 @@ import { Lane, type LaneState, type Visit } from "./Lane.ts"
 import { type Refusal, type RefusalBound, sendRefusal, wireRefusal } from "./Refusal.ts"
 import { announcedBytes, receiveBody } from "./RequestBody.ts"
 import { Turnstile } from "./Turnstile.ts"
+import { WorkLimit } from "./WorkLimit.ts"
 import { unitsIn, workKindOf, type WorkKind, workKinds } from "./WorkKind.ts"
 
 /** Who sent a request, as its socket and its headers say. */
@@ -31,6 +32,8 @@ export interface GateOptions {
   /** The address, or what of it counts as one client. */
   readonly clientOf: (sender: Sender) => string
   readonly isExempt: (request: IncomingMessage) => boolean
+  /** The longest expected wait of a request that is let in; default `Limits.queueWaitMillis`. */
+  readonly queueWaitMillis?: number | undefined
   /** Of refusals: request id, those for web pages. */
   readonly headersFor: (request: IncomingMessage) => Readonly<Record<string, string>>
 }
@@ -49,7 +52,7 @@ const noBody = Buffer.alloc(0)
 export class Gate {
   readonly #askers = new Askers()
   readonly #options: GateOptions
-  readonly #lanes: ReadonlyMap<WorkKind, Lane> = new Map(workKinds.map((kind) => [kind, new Lane(kind)]))
+  readonly #lanes: ReadonlyMap<WorkKind, Lane>
   readonly #bytes = new Bytes()
   readonly #turnstile: Turnstile
   /** Bodies that have not arrived, and since when; oldest first. */
@@ -58,6 +61,13 @@ export class Gate {
 
   constructor(options: GateOptions) {
     this.#options = options
+    this.#lanes = new Map(
+      workKinds.map((kind) => {
+        // Payments wait for chains, and have bounds of their own (package payments): time says nothing of our load.
+        const limit = kind === "payment" ? new WorkLimit({ least: Limits.workMax }) : new WorkLimit()
+        return [kind, new Lane(kind, { limit, queueWaitMillis: options.queueWaitMillis })]
+      })
+    )
     this.#turnstile = new Turnstile(options.nowMillis)
   }
 
@@ -210,4 +220,4 @@ const senderOf = ({ headers, socket }: IncomingMessage): Sender => ({
 })
 
 const workKindIn = ({ request }: Passage, body: Buffer): WorkKind =>
-  workKindOf(request.method ?? "", request.url ?? "", body)
+  workKindOf(request.method ?? "", request.url ?? "", request.headers, body)

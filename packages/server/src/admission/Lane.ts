@@ -24,17 +24,27 @@ export interface LaneState {
   readonly waitMillis: number
 }
 
+export interface LaneOptions {
+  readonly limit?: WorkLimit
+  /** The longest expected wait; half as long again may a request really wait. */
+  readonly queueWaitMillis?: number | undefined
+}
+
 export class Lane {
   readonly name: string
   readonly #queue = new FairQueue<Visit>()
   readonly #limit: WorkLimit
+  readonly #expectedMillisMax: number
+  readonly #waitedMillisMax: number
   /** Those in work, and since when. */
   readonly #begun = new Map<Visit, number>()
   readonly #arrived = new Map<Visit, number>()
 
-  constructor(name: string, limit = new WorkLimit()) {
+  constructor(name: string, { limit = new WorkLimit(), queueWaitMillis = Limits.queueWaitMillis }: LaneOptions = {}) {
     this.name = name
     this.#limit = limit
+    this.#expectedMillisMax = queueWaitMillis
+    this.#waitedMillisMax = (queueWaitMillis * Limits.queueWaitMillisMax) / Limits.queueWaitMillis
   }
 
   get state(): LaneState {
@@ -45,7 +55,7 @@ export class Lane {
   enter(visit: Visit, nowMillis: number): void {
     if (this.#queue.size === 0 && this.#limit.hasRoom) return this.#begin(visit, nowMillis)
     const waitMillis = this.#limit.waitMillis(this.#queue.ahead(visit.account))
-    if (waitMillis > Limits.queueWaitMillis) return visit.refuse(this.#refusal(visit, waitMillis))
+    if (waitMillis > this.#expectedMillisMax) return visit.refuse(this.#refusal(visit, waitMillis))
     this.#arrived.set(visit, nowMillis)
     this.#queue.add(visit)
   }
@@ -89,7 +99,7 @@ export class Lane {
   }
 
   #isOverdue(visit: Visit, nowMillis: number): boolean {
-    return nowMillis - (this.#arrived.get(visit) ?? nowMillis) > Limits.queueWaitMillisMax
+    return nowMillis - (this.#arrived.get(visit) ?? nowMillis) > this.#waitedMillisMax
   }
 
   #refuseIfOverdue(visit: Visit, nowMillis: number): void {

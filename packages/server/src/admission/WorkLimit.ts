@@ -28,8 +28,14 @@ interface Window {
   millis: number
 }
 
+export interface WorkLimitOptions {
+  /** Places that are always there; default `Limits.workMin`. */
+  readonly least?: number
+}
+
 export class WorkLimit {
-  #limit = firstLimit
+  readonly #least: number
+  #limit: number
   #inWork = 0
   #wasFull = false
   #few: number | undefined
@@ -40,12 +46,17 @@ export class WorkLimit {
   /** "emptying": those from before the probe have to end first. */
   #probe: "none" | "emptying" | "measuring" = "none"
 
+  constructor({ least = Limits.workMin }: WorkLimitOptions = {}) {
+    this.#least = least
+    this.#limit = Math.max(firstLimit, least)
+  }
+
   get inWork(): number {
     return this.#inWork
   }
 
   get limit(): number {
-    return this.#probe === "none" ? Math.floor(this.#limit) : Limits.workMin
+    return this.#probe === "none" ? Math.floor(this.#limit) : this.#least
   }
 
   get hasRoom(): boolean {
@@ -93,7 +104,7 @@ export class WorkLimit {
     this.#average += (mean - this.#average) * averageShare
     this.#few = Math.min(mean, this.#few ?? mean)
     if (mean > Math.max(unnoticedMillis, this.#few * slownessMax)) {
-      this.#limit = Math.max(Limits.workMin, this.#limit * decrease)
+      this.#limit = Math.max(this.#least, this.#limit * decrease)
     } else if (this.#wasFull) this.#limit = Math.min(Limits.workMax, this.#limit + 1)
     if (this.#wasFull && nowMillis - this.#probedMillis >= probeEveryMillis) this.#probe = "emptying"
   }

@@ -2,11 +2,12 @@
 import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { Lane, type Visit } from "@muniment/server/admission/Lane"
+import { WorkLimit } from "@muniment/server/admission/WorkLimit"
 import type { Refusal } from "@muniment/server/admission/Refusal"
 
 /** A lane whose work takes `serviceMillis` for each request in work: a service that works on one thing at a time. */
 class Simulation {
-  readonly lane = new Lane("write")
+  readonly lane: Lane
   readonly served = new Map<string, Array<number>>()
   readonly refused = new Map<string, Array<Refusal>>()
   nowMillis = 0
@@ -14,7 +15,8 @@ class Simulation {
   readonly #inWork: Array<{ readonly visit: Visit; readonly arrivedMillis: number }> = []
   #freeMillis = 0
 
-  constructor(serviceMillis: number) {
+  constructor(serviceMillis: number, lane = new Lane("write")) {
+    this.lane = lane
     this.#serviceMillis = serviceMillis
   }
 
@@ -173,4 +175,21 @@ describe("a lane whose work never ends", () => {
     expect(begun.slice(first.length)).toEqual(["next"])
     expect(lane.state.waiting).toBe(0)
   })
+})
+
+it("waits as long as it is told to", () => {
+  const lane = new Lane("write", { queueWaitMillis: 100 * Limits.queueWaitMillis })
+  const simulation = new Simulation(100, lane)
+  for (let request = 0; request < 200; request++) simulation.arrive("importer")
+  while (simulation.servedOf("importer").length < 200 && simulation.nowMillis < 100_000) simulation.tick()
+  expect([simulation.servedOf("importer").length, simulation.refused.size]).toEqual([200, 0])
+})
+
+it("keeps all places of payments while a node is silent", () => {
+  const limit = new WorkLimit({ least: Limits.workMax })
+  for (let round = 0; round < 200; round++) {
+    limit.begin()
+    limit.end(1, round < 20 ? 50 : 10_000, round * 100)
+  }
+  expect(limit.limit).toBe(Limits.workMax)
 })
