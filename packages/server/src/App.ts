@@ -152,6 +152,7 @@ const serve = Effect.fnUntraced(function* (config: ServerConfig, startedNanos: b
       Admission.layer({
         headersFor: refusalHeaders(config.corsOrigins),
         trustedProxies: trustedProxies(config.trustedProxies),
+        host: config.host,
         queueWaitMillis: config.queueWaitMillis
       })
     ),

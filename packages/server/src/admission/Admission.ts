@@ -8,13 +8,15 @@ import type { IncomingMessage } from "node:http"
 import { isSameSecret } from "@muniment/trust/ApiKeys"
 import { DataDirectory } from "../DataDirectory.ts"
 import { clientAddress, clientNetwork, type TrustedProxies } from "../identity/ClientAddress.ts"
-import { pathOf } from "../paths.ts"
-import { Gate } from "./Gate.ts"
+import { isLocalCaller } from "../identity/LocalCaller.ts"
+import { Gate, type Sender } from "./Gate.ts"
 
 export interface AdmissionOptions {
   /** Of refusals, beside those that all have. */
   readonly headersFor: (request: IncomingMessage, randomUUID: () => string) => Readonly<Record<string, string>>
   readonly trustedProxies: TrustedProxies
+  /** As in `MUNIMENT_HOST`. */
+  readonly host: string
   /** The longest expected wait of a request that is let in. */
   readonly queueWaitMillis: number
 }
@@ -30,7 +32,9 @@ export class Admission extends Context.Service<Admission, Gate>()("muniment/serv
         const gate = new Gate({
           nowMillis: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6,
           clientOf: (request) => clientNetwork(clientAddress(request, options.trustedProxies)),
-          isExempt: (request) => isExempt(request, Redacted.value(operatorToken)),
+          isExempt: (sender, path) =>
+            healthPaths.has(path) ||
+            (isOperatorRequest(sender, path, Redacted.value(operatorToken)) && isLocalCaller(sender, options.host)),
           queueWaitMillis: options.queueWaitMillis,
           headersFor: (request) => options.headersFor(request, () => webCrypto.randomUUID())
         })
@@ -48,16 +52,8 @@ const overdueRoundMillis = 100
 
 const healthPaths: ReadonlySet<string> = new Set(["/health/live", "/health/ready"])
 
-const isExempt = ({ headers, socket, url = "" }: IncomingMessage, operatorToken: string): boolean => {
-  const path = pathOf(url)
-  if (healthPaths.has(path)) return true
-  if (!isThisMachine(socket.remoteAddress)) return false
+const isOperatorRequest = ({ headers }: Sender, path: string, operatorToken: string): boolean => {
   if (path === "/metrics") return true
   if (!path.startsWith("/admin/")) return false
-  return isSameSecret(/^bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1] ?? "", operatorToken)
-}
-
-const isThisMachine = (address = ""): boolean => {
-  const plain = address.replace(/^::ffff:/, "")
-  return plain === "::1" || plain.startsWith("127.")
+  return isSameSecret(/^bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1] ?? "", operatorToken)
 }

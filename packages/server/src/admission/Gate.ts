@@ -1,6 +1,6 @@
 /**
  * The way of a request from its headers to the work on it: whose turn, room for its body, the body, the lane of its
- * kind. Every bound is met here, before the service has spent more than some tens of microseconds.
+ * kind. Every bound is met here, before the service has done any work on the request.
  *
  * Invariants:
  * - A request is let in once, or refused once, or leaves because its client did; room and place are given back when
@@ -12,6 +12,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { Option } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import { Limits } from "@muniment/domain/Limits"
+import { pathOf } from "../paths.ts"
 import { Askers } from "./Askers.ts"
 import { Bytes } from "./Bytes.ts"
 import { Lane, type LaneState, type Visit } from "./Lane.ts"
@@ -31,7 +32,7 @@ export interface GateOptions {
   readonly nowMillis: () => number
   /** The address, or what of it counts as one client. */
   readonly clientOf: (sender: Sender) => string
-  readonly isExempt: (request: IncomingMessage) => boolean
+  readonly isExempt: (sender: Sender, path: string) => boolean
   /** The longest expected wait of a request that is let in; default `Limits.queueWaitMillis`. */
   readonly queueWaitMillis?: number | undefined
   /** Of refusals: request id, those for web pages. */
@@ -84,8 +85,8 @@ export class Gate {
 
   /** Calls `proceed` when the request may be worked on, or answers it. */
   enter(request: IncomingMessage, response: ServerResponse<IncomingMessage>, proceed: () => void): void {
-    if (this.#options.isExempt(request)) return proceed()
     const sender = senderOf(request)
+    if (this.#options.isExempt(sender, pathOf(request.url ?? ""))) return proceed()
     const { account, weight } = this.#askers.of(sender.headers, this.#options.clientOf(sender))
     const passage: Passage = {
       request,

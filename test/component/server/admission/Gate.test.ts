@@ -34,7 +34,7 @@ beforeEach(async () => {
   gate = new Gate({
     nowMillis: () => nowMillis,
     clientOf: () => "client",
-    isExempt: ({ url }) => url === "/health/live",
+    isExempt: (_sender, path) => path === "/health/live",
     headersFor: () => ({ "x-request-id": "id" })
   })
   for (const name of ["noisy", "quiet"]) {
