@@ -188,7 +188,7 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
       origin: "direct"
     })
 
-    it.each(testNetworks)("saves the memories of its account, on %s", async (network) => {
+    it.each(testNetworks)("is credited when it is seen, and insures from then on only, on %s", async (network) => {
       const dataDirectory = join(directory, network)
       const options = { dataDirectory, environment: chains.environment }
       let server = await startServer(options)
@@ -214,7 +214,7 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
         await reconcile(server)
         expect(await there.balance()).toBe(1_000)
       }, patience)
-      expect((await there.call("GET", "/v1/account")).body.agents).toEqual([{ agentId: "assistant", memories: 2 }])
+      expect((await there.call("GET", "/v1/account")).body.agents).toEqual([{ agentId: "assistant", memories: 0 }])
       await server.stop()
     })
   })
