@@ -61,7 +61,7 @@ const speakers = new Set(["user", "assistant", "system", "human", "ai", "i", "me
 export const inventedWord = (claims: ReadonlyArray<ClaimedText>, shown: ShownText): string | undefined => {
   for (const { property, text } of claims) {
     const isIdentity = identityProperty.test(property)
-    for (const match of text.matchAll(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’._@:/%+-]*/gu)) {
+    for (const match of text.matchAll(/[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}'’._@:/%+-]|(?<=\d),(?=\d{3}(?!\d)))*/gu)) {
       const word = match[0].replace(/['’]s$|[.,:'’/+-]+$/gi, "")
       const isLater = match.index > 0 && !/[.!?]\s*$/.test(text.slice(0, match.index))
       // One capital may only start the sentence; two in a row are a name.
