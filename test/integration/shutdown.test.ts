@@ -136,7 +136,7 @@ describe.concurrent("connections", () => {
     })
     const millis = Math.max(...(await Promise.all(closed)))
     expect(millis).toBeGreaterThan(Limits.headerTimeoutMillis - 500)
-    expect((await server.call("GET", "/health/live")).status).toBe(200)
+    expect(await statusFrom("127.0.0.3", server.url)).toBe(200)
   })
 
   it("above the cap of one address are closed, and others are served", async ({ expect }) => {
