@@ -232,7 +232,9 @@ const withoutEchoes = (text: string, names: Names, word: string): string => {
   for (const kind of ["agentId", "subjectId", "threadId", "schemaName"] as const) {
     plain = plain.replaceAll(names[kind], kind)
   }
-  return plain.replaceAll(word, "WORD").replace(/\["content-length","\d+"\]/, "")
+  // What this machine needs for a search is measured anew between two calls, and says nothing of tenants.
+  const timeless = plain.replaceAll(/"estimatedMicros":[\d.e+-]+/g, '"estimatedMicros":0')
+  return timeless.replaceAll(word, "WORD").replace(/\["content-length","\d+"\]/, "")
 }
 
 const everything = async (tenant: Tenant): Promise<string> => {
