@@ -1,7 +1,7 @@
 /**
  * Validates data against user schemas on worker threads. A request has `threadLimits.cpuMillisMax` of processor time and a
  * capped heap; one that needs more is answered with an issue (the caller's 400). There are two lanes: built-in kinds and
- * proven schemas with small data in one, everything else in the other, so that unknown schemas delay nobody who uses known
+ * proven schemas with small data in one, everything else in the other, so that unknown schemas delay no request with known
  * ones. In each lane requests take turns by tenant. What overran is not tried again for a while (`SchemaStanding`).
  */
 import { Context, Effect, Layer, Result } from "effect"
@@ -53,7 +53,7 @@ const make = Effect.gen(function* () {
       return typeof bytes === "number" ? [{ item, bytes }] : []
     })
     if (measured.length === 0) return inOrder(sizes, [])
-    const isSafe = measured.every(({ bytes, item }) => standing.isSafe(item.schemaText, bytes))
+    const isSafe = [...largestData(measured)].every(([schemaText, bytes]) => standing.isSafe(schemaText, bytes))
     return inOrder(sizes, yield* (isSafe ? known : unknown).validate(requestOf(measured), tenant))
   })
   return SchemaValidator.of({ validate })
@@ -62,6 +62,15 @@ const make = Effect.gen(function* () {
 interface Measured {
   readonly item: ValidationItem
   readonly bytes: number
+}
+
+/** Schema text -> bytes of its largest data: a text is looked up by its digest, once a request. */
+const largestData = (measured: ReadonlyArray<Measured>): ReadonlyMap<string, number> => {
+  const largest = new Map<string, number>()
+  for (const { bytes, item } of measured) {
+    largest.set(item.schemaText, Math.max(bytes, largest.get(item.schemaText) ?? 0))
+  }
+  return largest
 }
 
 /** Invalid built-in kinds are a defect. The check also compiles the meta-schemas (80 ms) before the first request. */

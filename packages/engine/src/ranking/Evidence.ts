@@ -78,7 +78,7 @@ export interface Evidence extends Readonly<Record<TraitName, number>> {
   readonly hasWords: boolean
   /** Natural logarithm of the number of visible memories, within `sizeRange`. */
   readonly size: number
-  /** 1 if the user said it and the question says I or my, and names nobody; else 0. */
+  /** 1 if the user said it and the question says I or my, and has no name; else 0. */
   readonly self: number
   /** Whether relevance never exceeds what the score alone says. */
   readonly isCapped: boolean

@@ -104,7 +104,7 @@ export class Extractor extends Context.Service<
     readonly extract: (request: ExtractionRequest) => Effect.Effect<Extraction, ModelFailure>
     /** How many conversations are read or wait to be, one after the other; undefined: several are read at once. */
     readonly underWay: (account: string) => Effect.Effect<number | undefined>
-    /** Waits until none is read that could delay others: for readings that nobody waits for. */
+    /** Waits until a background reading would delay no request. */
     readonly untilFree: (account: string) => Effect.Effect<void>
   }
 >()("muniment/insight/Extractor") {}

@@ -1,7 +1,7 @@
 /**
  * Implements `Extractor` without a language model: English rules on a worker thread with a capped heap, a bounded
  * queue and a deadline after which the thread is ended. Accounts take turns, so one account's slow conversations
- * delay another's by at most one deadline. A reading that nobody waits for begins when no other is under way or waits. It
+ * delay another's by at most one deadline. A background reading begins when no other is under way or waits. It
  * costs no model budget.
  */
 import { Effect, Latch, Layer, PartitionedSemaphore, type Scope } from "effect"

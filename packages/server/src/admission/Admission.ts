@@ -7,7 +7,7 @@ import { WebCrypto } from "effect/crypto"
 import type { IncomingMessage } from "node:http"
 import { isSameSecret } from "@muniment/trust/ApiKeys"
 import { DataDirectory } from "../DataDirectory.ts"
-import { clientAddress, clientNetwork, type TrustedProxies } from "../identity/ClientAddress.ts"
+import { clientOf, type TrustedProxies } from "../identity/ClientAddress.ts"
 import { isLocalCaller } from "../identity/LocalCaller.ts"
 import { Gate, type Sender } from "./Gate.ts"
 
@@ -31,7 +31,7 @@ export class Admission extends Context.Service<Admission, Gate>()("muniment/serv
         const { operatorToken } = yield* DataDirectory
         const gate = new Gate({
           nowMillis: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6,
-          clientOf: (request) => clientNetwork(clientAddress(request, options.trustedProxies)),
+          clientOf: (request) => clientOf(request, options.trustedProxies),
           isExempt: (sender, path) =>
             healthPaths.has(path) ||
             (isOperatorRequest(sender, path, Redacted.value(operatorToken)) && isLocalCaller(sender, options.host)),

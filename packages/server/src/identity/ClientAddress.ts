@@ -59,6 +59,10 @@ const isTrusted = (address: string, trusted: TrustedProxies): boolean =>
 /** IPv4 as such, also when it arrives by an IPv6 socket. */
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, "")
 
+/** The client of a request, as it is counted. */
+export const clientOf = (request: RequestOrigin, trusted: TrustedProxies): string =>
+  clientNetwork(clientAddress(request, trusted))
+
 /** What is counted as one client: an IPv4 address, or the network of an IPv6 one (its first 64 bits). */
 export const clientNetwork = (address: string): string => {
   if (isIP(address) !== 6) return address

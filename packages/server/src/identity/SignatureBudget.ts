@@ -8,7 +8,7 @@ import { HttpServerRequest } from "effect/http"
 import { RateLimited } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { answerHeaders } from "../answerHeaders.ts"
-import { clientAddress, clientNetwork, type TrustedProxies } from "./ClientAddress.ts"
+import { clientOf, type TrustedProxies } from "./ClientAddress.ts"
 
 export class SignatureBudget extends Context.Service<
   SignatureBudget,
@@ -26,7 +26,7 @@ export class SignatureBudget extends Context.Service<
 const make = (trusted: TrustedProxies): SignatureBudget["Service"] => {
   const clients = new Map<string, Client>()
 
-  const clientOf = (name: string): Client => {
+  const entryOf = (name: string): Client => {
     const known = clients.get(name) ?? { wrong: 0, asOfMillis: 0, underWay: 0 }
     // In the order of last use.
     clients.delete(name)
@@ -49,7 +49,7 @@ const make = (trusted: TrustedProxies): SignatureBudget["Service"] => {
         const request = yield* HttpServerRequest.HttpServerRequest
         const nowMillis = yield* Clock.currentTimeMillis
         forget(nowMillis)
-        const client = clientOf(clientNetwork(clientAddress(request, trusted)))
+        const client = entryOf(clientOf(request, trusted))
         refill(client, nowMillis)
         if (client.wrong >= wrongMax || client.underWay >= Limits.signaturesUnderWayOfClientMax) {
           return yield* refuse(client)

@@ -16,7 +16,7 @@ import type { MicroCredits } from "@muniment/domain/Money"
 import { Wallets } from "@muniment/control/accounts/Wallets"
 import type { WalletAddress } from "@muniment/trust/WalletAddress"
 import { answerHeaders } from "../answerHeaders.ts"
-import { clientAddress, clientNetwork, type TrustedProxies } from "./ClientAddress.ts"
+import { clientOf, type TrustedProxies } from "./ClientAddress.ts"
 
 /** `off`: only the operator opens accounts. `paid`: a deposit opens one. `open`: the first priced call does. */
 export const signUpModes = ["off", "paid", "open"] as const
@@ -88,7 +88,7 @@ const make = Effect.fnUntraced(function* (options: SignUpOptions) {
         return identityOf(yield* wallets.ensureAccount(wallet, options.plan), address)
       }
       const request = yield* HttpServerRequest.HttpServerRequest
-      const client = clientNetwork(clientAddress(request, options.trustedProxies))
+      const client = clientOf(request, options.trustedProxies)
       const now = yield* Clock.currentTimeMillis
       if (options.mode === "open") yield* refuseWithout(client, now)
       const account = { id: address, name: address, plan: options.plan, createdAt: now }
