@@ -6,7 +6,8 @@ import { type AnswerableQuestion, questionTypes, readUnreadSet } from "../../../
 /** Questions of each conversation: with an answer, without one, and those about a fact that changed. */
 const sets = [
   { name: "unread", answerable: 20, unanswerable: 4, updatesLeast: 4 },
-  { name: "unread2", answerable: 16, unanswerable: 4, updatesLeast: 8 }
+  { name: "unread2", answerable: 16, unanswerable: 4, updatesLeast: 8 },
+  { name: "unread3", answerable: 16, unanswerable: 4, updatesLeast: 7 }
 ] as const
 
 describe.each(sets)("the set $name", (form) => {
