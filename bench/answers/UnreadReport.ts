@@ -75,26 +75,34 @@ const calibrationError = (bands: ReadonlyArray<Band>): number => {
   return distances / sum(used, ({ hits }) => hits.length)
 }
 
-/** Found among three, grounded and saying the expected words, by type and by conversation. */
+/** Found among three, grounded, and of these right and wrong by the expected words: by type and by conversation. */
 const byGroup = (answerable: ReadonlyArray<PlayedQuestion>): ReadonlyArray<string> => {
   const groups = [...questionTypes, ...new Set(answerable.map(({ label }) => label.conversation))]
   return groups.flatMap((group) => {
     const own = answerable.filter(({ label }) => label.type === group || label.conversation === group)
     if (own.length === 0) return []
     const grounded = own.filter(({ answer }) => answer.grounded)
-    const said = grounded.filter(({ saysExpected }) => saysExpected)
+    const wrong = grounded.filter(isOther).length
     const found = own.filter(foundAmong(3)).length
+    const coverage = (grounded.length / own.length).toFixed(2)
     return [
-      `${group.padEnd(16)} ${own.length} asked, ${found} found in 3, ${grounded.length} grounded, ${said.length} with the expected words`
+      `${group.padEnd(16)} ${own.length} asked, ${found} found in 3, ${grounded.length} grounded (${coverage}): ` +
+        `${grounded.length - wrong} with the expected words, ${wrong} with others`
     ]
   })
 }
 
-/** Markdown with all texts, for the author of the set alone. */
+/** Grounded without the expected words, or where nothing answers. */
+const isOther = ({ answer, label, saysExpected }: PlayedQuestion): boolean =>
+  answer.grounded && (label.type === "unanswerable" || !saysExpected)
+
+/** Markdown with all texts, for the author of the set alone: first the answers that are probably wrong. */
 export const reportOf = (played: ReadonlyArray<PlayedConversation>): string =>
   [
     "# Run over the unread set\n",
     `\`\`\`text\n${figuresOf(played)}\n\`\`\`\n`,
+    "## Grounded, with other than the expected words\n",
+    ...played.flatMap(({ questions }) => questions.filter(isOther).map(questionText)),
     ...played.flatMap((one) => [
       `## ${one.conversation.id}\n`,
       ...one.questions.map(questionText),

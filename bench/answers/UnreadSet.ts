@@ -67,7 +67,7 @@ export interface UnreadSet {
 }
 
 /** Folders beside this file; those in `own` are ours to tune on and to check, and read. */
-const unreadSetNames = ["unread", "unread2", "unread3", "own/fit", "own/held"] as const
+const unreadSetNames = ["unread", "unread2", "unread3", "own/fit", "own/held", "own/fit2", "own/held2"] as const
 type UnreadSetName = (typeof unreadSetNames)[number]
 export const newestUnreadSet: UnreadSetName = "unread2"
 

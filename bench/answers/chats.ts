@@ -5,6 +5,7 @@
  */
 import { randomUUID } from "node:crypto"
 import { parseArgs } from "node:util"
+import { partAsked } from "@muniment/insight/answers/AnswerPart"
 import { answerHelp } from "../Usage.ts"
 import { type Chat, type ChatMessage, type ChatQuestion, type Part, readChats } from "./ChatSet.ts"
 import { fitGate, type Judged, judgedQuotes } from "./GateFit.ts"
@@ -13,13 +14,14 @@ import { type ChatService, openChatService, type FoundHit } from "./ChatService.
 import { ownQuotes } from "./OwnQuotes.ts"
 import { openService } from "./Service.ts"
 
-const usage = `node bench/answers/chats.ts --data DIR [--part fit|held|all] [--read COUNT] [--fit] [--url URL --key KEY]
+const usage = `node bench/answers/chats.ts --data DIR [--part fit|held|all] [--read COUNT] [--wrong] [--fit] [--url URL --key KEY]
 
 Stores LoCoMo's conversations message by message and asks their questions in mode \`answer\`.
 
   --data     folder with locomo10.json and locomo-evidence-fixes.json
   --part     the part to play (held); the gate is fitted on the other
   --read     prints so many answers to read by hand, spread over all, with the gold answer
+  --wrong    prints every answer that is probably wrong, to be read by hand
   --fit      fits the weights of the gate for messages on the part and on own/fit and prints them, instead of judging
   --url      a running service instead of one started here; needs --key
   --key      the key to call it with`
@@ -41,6 +43,7 @@ const main = async (): Promise<void> => {
       data: { type: "string" },
       part: { type: "string", default: "held" },
       read: { type: "string", default: "0" },
+      wrong: { type: "boolean", default: false },
       fit: { type: "boolean", default: false },
       url: { type: "string" },
       key: { type: "string" }
@@ -59,6 +62,7 @@ const main = async (): Promise<void> => {
       const played = await play(service, chats)
       report(chats, played)
       printSample(played, Number(values.read))
+      if (values.wrong) for (const one of groundedOf(played).filter((each) => !isRight(each))) printOne(one)
     }
   } finally {
     await service.stop()
@@ -127,8 +131,8 @@ const collectOwn = async (url: string | undefined, key: string | undefined): Pro
 const report = (chats: ReadonlyArray<Chat>, played: ReadonlyArray<Played>): void => {
   const of = (kind: ChatQuestion["kind"]) => played.filter(({ question }) => question.kind === kind)
   const answerable = of("answerable")
-  const grounded = answerable.filter(({ isGrounded }) => isGrounded)
-  const right = grounded.filter((one) => one.saysGold || one.isOfEvidence)
+  const grounded = groundedOf(answerable)
+  const right = grounded.filter(isRight)
   console.log(`conversations                                  ${chats.map(({ name }) => name).join(", ")}`)
   console.log(`answerable: grounded (coverage)                ${share(grounded.length, answerable.length)}`)
   console.log(
@@ -140,6 +144,13 @@ const report = (chats: ReadonlyArray<Chat>, played: ReadonlyArray<Played>): void
     const wrong = asked.filter(({ isGrounded }) => isGrounded)
     console.log(`${`grounded, ${kind}`.padEnd(47)}${share(wrong.length, asked.length)}`)
   }
+  for (const [part, asked] of Map.groupBy(answerable, ({ question }) => partAsked(question.text.toLowerCase()))) {
+    const answered = groundedOf(asked)
+    const wrong = answered.filter((one) => !isRight(one)).length
+    console.log(
+      `  ${part.padEnd(12)} ${share(answered.length, asked.length)}: ${answered.length - wrong} right, ${wrong} wrong`
+    )
+  }
   const millis = played.map((one) => one.millis).sort((one, other) => one - other)
   console.log(`milliseconds a question, over HTTP             p50 ${at(millis, 0.5)}, p95 ${at(millis, 0.95)}`)
 }
@@ -150,21 +161,23 @@ const share = (part: number, whole: number): string =>
 const at = (sorted: ReadonlyArray<number>, quantile: number): string =>
   (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * quantile))] ?? 0).toFixed(1)
 
+const groundedOf = (played: ReadonlyArray<Played>): ReadonlyArray<Played> =>
+  played.filter(({ isGrounded }) => isGrounded)
+
+/** By machine: by words or by evidence. */
+const isRight = ({ isOfEvidence, saysGold: isSaid }: Played): boolean => isSaid || isOfEvidence
+
 /** Every so many-th, so that all conversations are in it. */
 const printSample = (played: ReadonlyArray<Played>, count: number): void => {
-  const grounded = played.filter(({ isGrounded }) => isGrounded)
-  for (let step = 0; step < Math.min(count, grounded.length); step++) {
-    const {
-      answer,
-      chat,
-      isOfEvidence,
-      question,
-      saysGold: isSaid
-    } = grounded[Math.floor((step * grounded.length) / count)]!
-    const mark =
-      question.kind === "answerable" ? `${isSaid ? "words" : "-"}/${isOfEvidence ? "evidence" : "-"}` : question.kind
-    console.log(`\n${chat} [${mark}] ${question.text}\n  gold   ${question.gold}\n  answer ${answer}`)
-  }
+  const grounded = groundedOf(played)
+  for (let step = 0; step < Math.min(count, grounded.length); step++)
+    printOne(grounded[Math.floor((step * grounded.length) / count)]!)
+}
+
+const printOne = ({ answer, chat, isOfEvidence, question, saysGold: isSaid }: Played): void => {
+  const mark =
+    question.kind === "answerable" ? `${isSaid ? "words" : "-"}/${isOfEvidence ? "evidence" : "-"}` : question.kind
+  console.log(`\n${chat} [${mark}] ${question.text}\n  gold   ${question.gold}\n  answer ${answer}`)
 }
 
 await main()

@@ -210,6 +210,24 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
       expect(body).toMatchObject({ grounded: true, method: "extractive", answer: "Ann lives in Oslo." })
     })
 
+    it("without an earlier value that a later message corrected: the rules' quote of the later one stands", async () => {
+      const said = [
+        { id: "m1", role: "user", content: "The swimming class costs 12 euros.", sentAt: "2026-03-01T19:00:00Z" },
+        { id: "m2", role: "user", content: "The swimming class went up to 15 now.", sentAt: "2026-04-01T19:00:00Z" }
+      ]
+      model.otherwise = () => answer({ memories: [], summary: "" })
+      await alice.post("/v1/memories", { agentId: "corrected", threadId: "t", conversation: said })
+      model.otherwise = ({ prompt }) => {
+        const line = prompt.split("\n").find((each) => each.includes("12 euros")) ?? ""
+        const number = Number(/"memory":\s*(\d+)/.exec(line)?.[1])
+        return answer({ answer: "The swimming class costs 12 euros.", citations: [number], supported: true })
+      }
+      const query = "query=What+does+the+swimming+class+cost%3F&mode=answer&agentId=corrected"
+      const { body } = await alice.call("GET", `/v1/memories/search?${query}`)
+      expect(body).toMatchObject({ grounded: true, method: "extractive" })
+      expect(body.answer).toContain("went up to 15 now")
+    })
+
     it("falls back to quoting memories when the model fails", async () => {
       await alice.create("fallback", [fact("Ann", "Ann lives in Oslo")])
       model.otherwise = () => status(400)

@@ -67,11 +67,18 @@ describe.each(sets)("the set $name", (form) => {
   })
 })
 
-describe.each(["own/fit", "own/held"] as const)("our own set %s", (name) => {
+const ownSets = [
+  { name: "own/fit", conversations: 4 },
+  { name: "own/held", conversations: 4 },
+  { name: "own/fit2", conversations: 3 },
+  { name: "own/held2", conversations: 3 }
+] as const
+
+describe.each(ownSets)("our own set $name", ({ conversations, name }) => {
   const own = readUnreadSet(name)
 
-  it("asks of four conversations questions of known types, answered by messages of the same conversation", () => {
-    expect(own.conversations).toHaveLength(4)
+  it("asks questions of known types, answered by messages of the same conversation", () => {
+    expect(own.conversations).toHaveLength(conversations)
     expect(new Set(own.questions.map(({ id }) => id)).size).toBe(own.questions.length)
     const broken = own.questions.filter((label) => {
       const ids = new Set(own.conversations.find(({ id }) => id === label.conversation)?.messages.map(({ id }) => id))

@@ -3,8 +3,8 @@
  * memories it uses, kept only as far as those memories support it.
  *
  * Invariants: citations are ids of the given evidence; without a valid one the answer is `nothingKnown`;
- * names, numbers and days of an answer appear in what it cites or in the question. The caller handles a failure of the
- * model.
+ * names, numbers and days of an answer appear in what it cites or in the question; no value is passed on that a newer
+ * message may have changed. The caller handles a failure of the model.
  */
 import { Effect } from "effect"
 import { type ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
@@ -17,7 +17,7 @@ import {
   answerTokensMax,
   WireAnswer
 } from "./AnswerPrompt.ts"
-import { isAskedFor } from "./GroundedGate.ts"
+import { isAskedFor } from "./CitedAnswer.ts"
 import { spokenDates } from "./SpokenDate.ts"
 import { clippedText, leafTexts } from "../prompts/ClippedJson.ts"
 import { datesInText } from "../prompts/DatesInText.ts"
@@ -52,7 +52,7 @@ const groundedAnswer = (wire: WireAnswer, numbered: ReadonlyArray<Evidence>, que
   if (!wire.supported || cited.length === 0 || answer === "") return unanswered("model")
   // Refused in an answer: parts of our instructions, orders, and claims without support in the cited memories.
   if (isInstruction(answer) || recites(answer) || !isCarried(answer, cited, question)) return unanswered("model")
-  // The conditions that a quote has to meet: the right speaker, and the part that was asked.
+  // The conditions that a quote has to meet: the right speaker, the part that was asked, the newest value.
   if (!isAskedFor(question, answer, cited, numbered)) return unanswered("model")
   return { answer, citations: cited.map(({ id }) => id), grounded: true, method: "model" }
 }

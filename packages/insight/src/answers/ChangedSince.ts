@@ -23,18 +23,21 @@ const COMPARED_HITS = 20
 /** Of them, those that may change a thing without naming it. */
 const FIRST_HITS = 10
 
-/** `quotes`: in the order of the search. */
-export const mayHaveChanged = (question: Question, quote: Quote, quotes: ReadonlyArray<Quote>): boolean => {
-  if (!question.isOfPresent || isLasting(question)) return false
+/** The newer messages that may have changed it. `quotes`: in the order of the search. */
+export const changesOf = (question: Question, quote: Quote, quotes: ReadonlyArray<Quote>): ReadonlyArray<Quote> => {
+  if (!question.isOfPresent || isLasting(question)) return []
   const place = quotes.findIndex(({ memory }) => memory === quote.memory)
   const time = saidAt(quote, quotes)
   const speaker = speakerOf(quote, quotes)
-  return quotes.slice(0, COMPARED_HITS).some((other, at) => {
+  return quotes.slice(0, COMPARED_HITS).filter((other, at) => {
     if (other.statement.speaker === undefined || asksOnly(other.text)) return false
     if (speakerOf(other, quotes) !== speaker || saidAt(other, quotes) <= time) return false
     return isRival(question, quote, other, at, place)
   })
 }
+
+export const mayHaveChanged = (question: Question, quote: Quote, quotes: ReadonlyArray<Quote>): boolean =>
+  changesOf(question, quote, quotes).length > 0
 
 /** `newer` stands before `older` in the search though it fits the question less, and states its value plainly. */
 export const isNewState = (question: Question, older: Quote, newer: Quote): boolean => {

@@ -13,7 +13,7 @@ import { type Identities, readIdentities } from "./Identities.ts"
 import { isUser, type MemoryStatement, readStatement, type Speaker } from "./MemoryStatement.ts"
 import type { PartName } from "./PartName.ts"
 import { isHedged, isPlainPart, statesPlainly } from "./PlainPart.ts"
-import { type Question, readQuestion } from "./Question.ts"
+import type { Question } from "./Question.ts"
 import { asksOnly, quotedSentence, sentencesOf } from "./QuotedSentence.ts"
 import { isOfPast, slotStated } from "./SlotValue.ts"
 import { hasWrittenDate, isAhead, spokenDates } from "./SpokenDate.ts"
@@ -128,7 +128,7 @@ export const readGate = (question: Question, quote: Quote, list: HitList): GateF
   const { speakers } = list.identities
   const asked = wordsOf(question)
   if (asksOnly(text) || !isOfQuestion(question, quote, list)) return undefined
-  if (!hasPart(question.part, { ...statement, text, date: dateAsked(question, statement) }, asked)) return undefined
+  if (!hasPartAsked(question, quote, text)) return undefined
   const subjects = new Set([...speakers, ...tokenize(statement.subject ?? "")])
   const telling = question.topic.filter((term) => !subjects.has(term))
   const shareIn = (held: ReadonlySet<string>): number =>
@@ -214,8 +214,12 @@ const nearness = (
 
 const wordsOf = ({ names, terms }: Question): ReadonlySet<string> => new Set([...terms, ...names.flat()])
 
+/** `text`: what is looked at instead of the quote's own. */
+export const hasPartAsked = (question: Question, { statement }: Quote, text: string): boolean =>
+  hasPart(question.part, { ...statement, text, date: dateAsked(question, statement) }, wordsOf(question))
+
 /** The right speaker or subject, year and liking. */
-const isOfQuestion = (question: Question, quote: Quote, list: HitList): boolean => {
+export const isOfQuestion = (question: Question, quote: Quote, list: HitList): boolean => {
   const { identities } = list
   const isMeant = isOfSlot(question, quote, identities) && (question.names.length > 0 || question.isOfAsker)
   return (
@@ -228,27 +232,6 @@ const isOfQuestion = (question: Question, quote: Quote, list: HitList): boolean 
     !(question.isWhenDone && isToCome(quote)) &&
     isOfYears(question, quote)
   )
-}
-
-/**
- * The same conditions for an answer that a model wrote: one of the memories that it cites meets them, and the answer or that
- * memory has the part that was asked.
- */
-export const isAskedFor = (
-  question: string,
-  answer: string,
-  cited: ReadonlyArray<Evidence>,
-  evidence: ReadonlyArray<Evidence>
-): boolean => {
-  const asked = readQuestion(question)
-  const quotes = readQuotes(asked, evidence)
-  const list = hitListOf(quotes)
-  return quotes.some((quote) => {
-    const { memory, statement, text } = quote
-    if (!cited.includes(memory) || asksOnly(text) || !isOfQuestion(asked, quote, list)) return false
-    const date = dateAsked(asked, statement)
-    return hasPart(asked.part, { ...statement, text: `${answer} ${text}`, date }, wordsOf(asked))
-  })
 }
 
 const shareOf = (

@@ -114,6 +114,34 @@ describe("an answer by a model", () => {
     })
   )
 
+  it.effect("does not pass on a value that a newer message may have changed", () =>
+    Effect.gen(function* () {
+      const said = (id: string, text: string, day: number): Evidence => ({
+        id,
+        kind: "conversation_message",
+        data: { role: "user", text, sentAt: `2026-03-0${day}T19:00:00Z` },
+        createdAt: 0,
+        relevance: 0.8 / day
+      })
+      const given = [
+        said("older", "The swimming class costs 12 euros.", 1),
+        said("newer", "They put it up to 15 now.", 4),
+        said("other", "The swimming class is fun, we learn the crawl.", 2)
+      ]
+      const asked = (answer: string, ...citations: ReadonlyArray<number>) =>
+        ask(() => ({ answer, citations, supported: true }), [], given, "What does the swimming class cost?")
+      expect((yield* asked("The swimming class costs 15.", 2)).citations).toEqual(["newer"])
+      expect((yield* asked("It was 12 euros, they put it up to 15 now.", 1, 2)).grounded).toBe(true)
+      for (const [answer, ...citations] of [
+        ["The swimming class costs 12 euros.", 1],
+        ["The swimming class costs 12 euros.", 1, 2],
+        ["The swimming class costs 12 euros.", 1, 3]
+      ] as const) {
+        expect(yield* asked(answer, ...citations), citations.join()).toEqual(unknown)
+      }
+    })
+  )
+
   it.effect("without the part that was asked is the sentence for nothing known", () =>
     Effect.gen(function* () {
       const given = [memory("mem_a", "Alice has a blue car")]
