@@ -10,6 +10,8 @@ export interface Tally {
   /** Answers with 2xx, a second. */
   readonly goodput: number
   readonly servedMillis: ReadonlyArray<number>
+  /** Of every request, from the time for which it was planned to its writing: high if the generator was late. */
+  readonly lagMillis: ReadonlyArray<number>
   /** 429 and 503. */
   readonly refusedMillis: ReadonlyArray<number>
   readonly refusedWithoutRetryAfter: number
@@ -23,11 +25,13 @@ export const p99 = (millis: ReadonlyArray<number>): number => quantile(millis, 0
 class Count {
   readonly served: Array<number> = []
   readonly refused: Array<number> = []
+  readonly lags: Array<number> = []
   readonly others = new Map<number, number>()
   sent = 0
   withoutRetryAfter = 0
 
-  add({ hasRetryAfter, millis, status }: Reply): void {
+  add({ hasRetryAfter, lagMillis, millis, status }: Reply): void {
+    this.lags.push(lagMillis)
     if (status >= 200 && status < 300) this.served.push(millis)
     else if (status === 429 || status === 503) {
       this.refused.push(millis)
@@ -41,6 +45,7 @@ class Count {
       sent: this.sent,
       goodput: servedInTime / seconds,
       servedMillis: this.served,
+      lagMillis: this.lags,
       refusedMillis: this.refused,
       refusedWithoutRetryAfter: this.withoutRetryAfter,
       others: this.others
@@ -68,22 +73,17 @@ export const closedLoop = async (wire: Wire, next: NextRequest, callers: number,
  * Requests arrive evenly at `perSecond`, whatever became of earlier ones. The goodput counts what was served while they
  * arrived; times and refusals count all of them.
  */
-export const openLoop = async (
-  wire: Wire,
-  next: NextRequest,
-  perSecond: number,
-  seconds: number,
-  isOver: () => boolean = () => false
-): Promise<Tally> => {
+export const openLoop = async (wire: Wire, next: NextRequest, perSecond: number, seconds: number): Promise<Tally> => {
   const count = new Count()
   const startedMillis = performance.now()
   const underWay = new Set<Promise<void>>()
   const total = Math.round(perSecond * seconds)
-  while (count.sent < total && !isOver()) {
+  while (count.sent < total) {
     const due = Math.min(total, Math.ceil(((performance.now() - startedMillis) / 1_000) * perSecond))
     while (count.sent < due) {
+      const dueMillis = startedMillis + (count.sent / perSecond) * 1_000
       count.sent += 1
-      const reply = wire.send(next()).then((got) => {
+      const reply = wire.send(next(), dueMillis).then((got) => {
         count.add(got)
         underWay.delete(reply)
       })

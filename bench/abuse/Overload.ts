@@ -1,13 +1,16 @@
 /**
  * Overload of one kind of work: its capacity by a closed loop, then arrivals at multiples of it by one account, while a
- * second account asks at a tenth of its share and health is probed.
+ * second account asks at a tenth of its share and health is probed. The flood comes from a process of its own.
  */
-import { closedLoop, type NextRequest, openLoop, p99, pause, type Tally } from "./Load.ts"
-import { requestBytes, Wire, type Target } from "./Wire.ts"
+import { Generator } from "./Generator.ts"
+import { type NextRequest, openLoop, p99, pause, type Tally } from "./Load.ts"
+import type { ServiceView } from "./ServiceView.ts"
+import { requestBytes, type Target, Wire } from "./Wire.ts"
 import { type KindOfWork, workOf } from "./Work.ts"
 
 export interface OverloadOptions {
   readonly target: Target
+  readonly view: ServiceView
   /** Keys of two accounts without a rate limit. */
   readonly noisyKey: string
   readonly quietKey: string
@@ -24,69 +27,106 @@ export interface Round {
   readonly healthP99: number
   /** Until the quiet account's requests took at most twice their idle p99 again; NaN if never. */
   readonly recoverySeconds: number
+  /** Of the service's event loop; NaN where it cannot be asked. */
+  readonly loopDelayMillis: number
+  /** Processor time of a refusal on the service's main thread, once what was served is taken off; NaN if not known. */
+  readonly refusalMicros: number
 }
 
 export interface OverloadResult {
   readonly kind: KindOfWork
   /** Requests a second, closed loop. */
   readonly capacity: number
+  /** Processor time of a request on the service's main thread; NaN if not known. */
+  readonly servedMicros: number
   readonly idleP99: number
   readonly rounds: ReadonlyArray<Round>
 }
 
-const capacityCallers = 16
+/** The better of them is the capacity: few callers leave the service idle where it commits in groups. */
+const capacityCallers = [16, 64] as const
 const healthPerSecond = 10
 const settleMillis = 1_500
-
-export const overload = async (kind: KindOfWork, options: OverloadOptions): Promise<OverloadResult> => {
-  const { calmSeconds, factors, noisyKey, quietKey, target } = options
-  const noisy = workOf(kind, target, noisyKey)
-  const quiet = workOf(kind, target, quietKey)
-  const wires = { noisy: new Wire(target, noisyConnections), quiet: new Wire(target, quietConnections) }
-  await closedLoop(wires.noisy, noisy, capacityCallers, warmupSeconds)
-  const { goodput: capacity } = await closedLoop(wires.noisy, noisy, capacityCallers, calmSeconds)
-  await pause(settleMillis)
-  const quietRate = Math.max(quietRateMin, capacity / 2 / 10)
-  await openLoop(wires.quiet, quiet, quietRate, 1)
-  const idleP99 = p99((await openLoop(wires.quiet, quiet, quietRate, calmSeconds)).servedMillis)
-  const rounds: Array<Round> = []
-  for (const factor of factors) {
-    rounds.push(await oneRound({ capacity, factor, idleP99, noisy, quiet, quietRate, wires }, options))
-    await pause(settleMillis)
-  }
-  wires.noisy.close()
-  wires.quiet.close()
-  return { kind, capacity, idleP99, rounds }
-}
-
 const warmupSeconds = 1
 const quietRateMin = 2
-/** Below the service's bound of connections from one address. */
-const noisyConnections = 900
+const noisyConnections = 3_600
 const quietConnections = 64
+const calmRequests = 5
+const recoveryMillisMax = 30_000
 
-interface RoundPlan {
-  readonly factor: number
-  readonly capacity: number
-  readonly idleP99: number
-  readonly quietRate: number
-  readonly noisy: NextRequest
-  readonly quiet: NextRequest
-  readonly wires: { readonly noisy: Wire; readonly quiet: Wire }
+export const overload = async (kind: KindOfWork, options: OverloadOptions): Promise<OverloadResult> => {
+  const { calmSeconds, factors, quietKey, target } = options
+  const generator = new Generator({ target, connectionsMax: noisyConnections })
+  const wire = new Wire(target, quietConnections)
+  const quiet = workOf(kind, target, quietKey)
+  const { capacity, servedMicros } = await capacityOf(kind, generator, options)
+  await pause(settleMillis)
+  const quietRate = Math.max(quietRateMin, capacity / 2 / 10)
+  await openLoop(wire, quiet, quietRate, 1)
+  const idleP99 = p99((await openLoop(wire, quiet, quietRate, calmSeconds)).servedMillis)
+  const plan: RoundPlan = { kind, capacity, servedMicros, idleP99, quiet, quietRate, wire, generator }
+  const rounds: Array<Round> = []
+  for (const factor of factors) {
+    rounds.push(await oneRound(plan, factor, options))
+    await pause(settleMillis)
+  }
+  wire.close()
+  await generator.close()
+  return { kind, capacity, servedMicros, idleP99, rounds }
 }
 
-const oneRound = async (plan: RoundPlan, { seconds, target }: OverloadOptions): Promise<Round> => {
-  const { capacity, factor, idleP99, noisy, quiet, quietRate, wires } = plan
+const capacityOf = async (
+  kind: KindOfWork,
+  generator: Generator,
+  { calmSeconds, noisyKey: key, view }: OverloadOptions
+): Promise<{ readonly capacity: number; readonly servedMicros: number }> => {
+  await generator.run({ kind, key, seconds: warmupSeconds, arrivals: { callers: capacityCallers[0] } })
+  const found: Array<{ readonly capacity: number; readonly servedMicros: number }> = []
+  for (const callers of capacityCallers) {
+    const before = view.mainThreadMillis()
+    const { goodput, servedMillis } = await generator.run({ kind, key, seconds: calmSeconds, arrivals: { callers } })
+    const spentMillis = view.mainThreadMillis() - before
+    found.push({ capacity: goodput, servedMicros: (spentMillis * 1_000) / servedMillis.length })
+  }
+  return found.reduce((best, other) => (other.capacity > best.capacity ? other : best))
+}
+
+interface RoundPlan {
+  readonly kind: KindOfWork
+  readonly capacity: number
+  readonly servedMicros: number
+  readonly idleP99: number
+  readonly quiet: NextRequest
+  readonly quietRate: number
+  readonly wire: Wire
+  readonly generator: Generator
+}
+
+const oneRound = async (plan: RoundPlan, factor: number, options: OverloadOptions): Promise<Round> => {
+  const { capacity, generator, idleP99, kind, quiet, quietRate, servedMicros, wire } = plan
+  const { noisyKey: key, seconds, target, view } = options
   const health = new Wire(target, quietConnections)
   const live = requestBytes(target, "GET", "/health/live")
-  const [flood, beside, probes] = await Promise.all([
-    openLoop(wires.noisy, noisy, capacity * factor, seconds),
-    openLoop(wires.quiet, quiet, quietRate, seconds),
+  await view.loopDelayMillis()
+  const before = view.mainThreadMillis()
+  const [noisy, beside, probes] = await Promise.all([
+    generator.run({ kind, key, seconds, arrivals: { perSecond: capacity * factor } }),
+    openLoop(wire, quiet, quietRate, seconds),
     openLoop(health, () => live, healthPerSecond, seconds)
   ])
-  const recoverySeconds = await untilNormal(wires.quiet, quiet, idleP99)
+  const spentMicros = (view.mainThreadMillis() - before) * 1_000
+  const recoverySeconds = await untilNormal(wire, quiet, idleP99)
   health.close()
-  return { factor, noisy: flood, quiet: beside, healthP99: p99(probes.servedMillis), recoverySeconds }
+  const served = noisy.servedMillis.length + beside.servedMillis.length
+  return {
+    factor,
+    noisy,
+    quiet: beside,
+    healthP99: p99(probes.servedMillis),
+    recoverySeconds,
+    loopDelayMillis: await view.loopDelayMillis(),
+    refusalMicros: (spentMicros - served * servedMicros) / noisy.refusedMillis.length
+  }
 }
 
 /** `calmRequests` one after the other have to be quick. */
@@ -101,6 +141,3 @@ const untilNormal = async (wire: Wire, next: NextRequest, idleP99: number): Prom
     if (sinceMillis > recoveryMillisMax) return Number.NaN
   }
 }
-
-const calmRequests = 5
-const recoveryMillisMax = 30_000

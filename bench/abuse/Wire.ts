@@ -8,8 +8,10 @@ export interface Reply {
   /** 0: the connection broke before an answer. */
   readonly status: number
   readonly hasRetryAfter: boolean
-  /** From the call to the last byte. */
+  /** From the writing of the request to the last byte of its answer. */
   readonly millis: number
+  /** From the time for which the request was planned to its writing: what the sender is to blame for. */
+  readonly lagMillis: number
 }
 
 export interface Target {
@@ -40,7 +42,8 @@ export const requestBytes = (
 }
 
 interface Waiting {
-  readonly startedMillis: number
+  readonly dueMillis: number
+  readonly writtenMillis: number
   readonly settle: (reply: Reply) => void
 }
 
@@ -50,9 +53,13 @@ class Connection {
   #received: Buffer = Buffer.alloc(0)
   #waiting: Waiting | undefined
 
-  constructor(target: Target, onFree: (connection: Connection, isUsable: boolean) => void) {
+  constructor(
+    target: Target,
+    localAddress: string | undefined,
+    onFree: (connection: Connection, isUsable: boolean) => void
+  ) {
     this.#onFree = onFree
-    this.#socket = connect(target)
+    this.#socket = connect({ ...target, ...(localAddress !== undefined && { localAddress }) })
     this.#socket.setNoDelay(true)
     this.#socket.on("data", (chunk: Buffer) => this.#hear(chunk))
     this.#socket.on("error", () => this.#socket.destroy())
@@ -63,9 +70,9 @@ class Connection {
     return !this.#socket.destroyed && this.#socket.writable
   }
 
-  send(bytes: Buffer, startedMillis: number): Promise<Reply> {
+  send(bytes: Buffer, dueMillis: number): Promise<Reply> {
     return new Promise((settle) => {
-      this.#waiting = { startedMillis, settle }
+      this.#waiting = { dueMillis, writtenMillis: performance.now(), settle }
       this.#socket.write(bytes)
     })
   }
@@ -86,15 +93,19 @@ class Connection {
     this.#end({ status: Number(head.slice(9, 12)), hasRetryAfter: retryPattern.test(head) }, isUsable)
   }
 
-  #end(reply: Omit<Reply, "millis">, isUsable: boolean): void {
+  #end(reply: Pick<Reply, "status" | "hasRetryAfter">, isUsable: boolean): void {
     const waiting = this.#waiting
     this.#waiting = undefined
     if (!isUsable) this.#socket.destroy()
     if (waiting === undefined) return
     this.#onFree(this, isUsable)
-    waiting.settle({ ...reply, millis: performance.now() - waiting.startedMillis })
+    const { dueMillis, settle, writtenMillis } = waiting
+    settle({ ...reply, millis: performance.now() - writtenMillis, lagMillis: writtenMillis - dueMillis })
   }
 }
+
+/** A service takes `Limits.connectionsPerAddressMax` from one address; a crowd comes from several. */
+const connectionsPerAddress = 900
 
 /** As many connections as there are requests under way, at most `connectionsMax`; beyond it requests wait their turn. */
 export class Wire {
@@ -103,18 +114,17 @@ export class Wire {
   readonly #free: Array<Connection> = []
   readonly #all = new Set<Connection>()
   readonly #waiting: Array<() => void> = []
+  #opened = 0
 
-  constructor(target: Target, connectionsMax = 1_000) {
+  constructor(target: Target, connectionsMax = connectionsPerAddress) {
     this.target = target
-    this.#connectionsMax = connectionsMax
+    this.#connectionsMax = hasManyAddresses(target) ? connectionsMax : Math.min(connectionsMax, connectionsPerAddress)
   }
 
-  /** The time counts from the call, also while no connection is free. */
-  async send(bytes: Buffer): Promise<Reply> {
-    const startedMillis = performance.now()
+  async send(bytes: Buffer, dueMillis = performance.now()): Promise<Reply> {
     for (;;) {
       const connection = this.#take()
-      if (connection !== undefined) return connection.send(bytes, startedMillis)
+      if (connection !== undefined) return connection.send(bytes, dueMillis)
       await new Promise<void>((wake) => this.#waiting.push(wake))
     }
   }
@@ -131,7 +141,7 @@ export class Wire {
       this.#all.delete(free)
     }
     if (this.#all.size >= this.#connectionsMax) return undefined
-    const made = new Connection(this.target, (connection, isUsable) => {
+    const made = new Connection(this.target, this.#nextAddress(), (connection, isUsable) => {
       if (isUsable) this.#free.push(connection)
       else this.#all.delete(connection)
       this.#waiting.shift()?.()
@@ -139,4 +149,13 @@ export class Wire {
     this.#all.add(made)
     return made
   }
+
+  /** In turn, so that none has more than its share. */
+  #nextAddress(): string | undefined {
+    const addresses = Math.ceil(this.#connectionsMax / connectionsPerAddress)
+    return addresses === 1 ? undefined : `127.0.0.${2 + (this.#opened++ % addresses)}`
+  }
 }
+
+/** Every address of 127.0.0.0/8 is this machine, on Linux without any configuration. */
+const hasManyAddresses = ({ host }: Target): boolean => process.platform === "linux" && host === "127.0.0.1"

@@ -15,6 +15,7 @@ import { answerHelp } from "../Usage.ts"
 import { bodiesAtOnce, type BodiesResult, largeBodies } from "./Bodies.ts"
 import { p50, p99 } from "./Load.ts"
 import { overload, type OverloadOptions, type OverloadResult } from "./Overload.ts"
+import { type ServiceView, viewOf } from "./ServiceView.ts"
 import { type Target, Wire } from "./Wire.ts"
 import { kindsOfWork, type KindOfWork, seeds } from "./Work.ts"
 
@@ -36,7 +37,7 @@ const wanted = {
   bodiesMegabytes: 150
 }
 
-type LoadOptions = Omit<OverloadOptions, "target" | "noisyKey" | "quietKey">
+type LoadOptions = Omit<OverloadOptions, "target" | "view" | "noisyKey" | "quietKey">
 
 export const run = ({ short }: SuiteOptions): Promise<SuiteReport> =>
   onOwnService("auto", (service) =>
@@ -50,7 +51,7 @@ interface Service {
   readonly target: Target
   readonly noisyKey: string
   readonly quietKey: string
-  readonly residentBytes: (() => number) | undefined
+  readonly view: ServiceView
 }
 
 /** A service of its own with two accounts without limits, ended afterwards. */
@@ -64,7 +65,7 @@ const onOwnService = async <Result>(model: string, use: (service: Service) => Pr
       target,
       noisyKey: await newKey(target, token, "noisy"),
       quietKey: await newKey(target, token, "quiet"),
-      residentBytes: () => server.residentBytes()
+      view: viewOf(target, server)
     })
   } finally {
     await server.stop()
@@ -83,7 +84,7 @@ const newKey = async ({ host, port }: Target, token: string, account: string): P
 }
 
 const measured = async (
-  { noisyKey, quietKey, residentBytes, target }: Service,
+  { noisyKey, quietKey, target, view }: Service,
   kinds: ReadonlyArray<KindOfWork>,
   load: LoadOptions,
   command: ReadonlyArray<string>
@@ -98,11 +99,13 @@ const measured = async (
   }
   wire.close()
   // First, while the heap is small.
-  const bodies = residentBytes === undefined ? undefined : await largeBodies(target, noisyKey, residentBytes)
+  const bodies = Number.isNaN(view.residentBytes())
+    ? undefined
+    : await largeBodies(target, noisyKey, view.residentBytes)
   const results: Array<OverloadResult> = []
   for (const kind of kinds) {
     process.stderr.write(`${kind} ...\n`)
-    results.push(await overload(kind, { ...load, target, noisyKey, quietKey }))
+    results.push(await overload(kind, { ...load, target, view, noisyKey, quietKey }))
   }
   return reportOf({ bodies, results }, load, command.join(" "), machine)
 }
@@ -166,11 +169,15 @@ const overloadTable = (results: ReadonlyArray<OverloadResult>): SuiteReport["tab
     "its idle p99",
     "its refused",
     "health p99",
+    "generator's lag p99",
+    "event loop delay p99",
+    "CPU of one served, us",
+    "of a refusal, us",
     "normal after, s",
     "other answers"
   ],
-  rows: results.flatMap(({ capacity, idleP99, kind, rounds }) =>
-    rounds.map(({ factor, healthP99, noisy, quiet, recoverySeconds }) => [
+  rows: results.flatMap(({ capacity, idleP99, kind, rounds, servedMicros }) =>
+    rounds.map(({ factor, healthP99, loopDelayMillis, noisy, quiet, recoverySeconds, refusalMicros }) => [
       kind,
       capacity,
       factor,
@@ -184,6 +191,10 @@ const overloadTable = (results: ReadonlyArray<OverloadResult>): SuiteReport["tab
       idleP99,
       quiet.refusedMillis.length,
       healthP99,
+      p99(noisy.lagMillis),
+      loopDelayMillis,
+      servedMicros,
+      refusalMicros,
       recoverySeconds,
       [...noisy.others].map(([status, count]) => `${count} x ${status}`).join(", ")
     ])
@@ -253,7 +264,8 @@ const main = async (): Promise<void> => {
 const givenService = (url: string, noisyKey: string | undefined, quietKey: string | undefined): Service => {
   if (noisyKey === undefined || quietKey === undefined) throw new Error("--url needs --key and --second-key")
   const { hostname, port } = new URL(url)
-  return { target: { host: hostname, port: Number(port || 80) }, noisyKey, quietKey, residentBytes: undefined }
+  const target = { host: hostname, port: Number(port || 80) }
+  return { target, noisyKey, quietKey, view: viewOf(target, undefined) }
 }
 
 if (import.meta.main) await main()

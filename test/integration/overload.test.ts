@@ -1,16 +1,18 @@
 /** More than the service can do (contract: Overload), on the running service. */
 import { connect } from "node:net"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import { type Answer, startServer, type TestServer } from "../support/TestServer.ts"
+import { type Answer, patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 let server: TestServer
 let noisy: string
 let quiet: string
 
 beforeAll(async () => {
-  server = await startServer({ environment: { ...withoutModel, MUNIMENT_QUEUE_WAIT_MILLIS: "1000" } })
+  server = await startServer({
+    environment: { ...withoutModel, MUNIMENT_QUEUE_WAIT_MILLIS: "1000", MUNIMENT_REQUEST_LOG: "on" }
+  })
   noisy = await server.newAccount("noisy")
   quiet = await server.newAccount("quiet")
 })
@@ -43,7 +45,12 @@ describe("a crowd of one account's requests", () => {
       expect(headers.get("x-request-id")).toMatch(/\S/)
       expect(["share", "wait"]).toContain(body.details[0].path)
     }
-    expect(sumOf(await metrics(), "admission_refused_total")).toBe(refused.length)
+    const text = await metrics()
+    expect(sumOf(text, "admission_refused_total")).toBe(refused.length)
+    expect(sumOf(text, 'http_requests_total\\{route="/v1/memories",status="(?:429|503)"\\}')).toBe(refused.length)
+    const logged = () => server.output().match(/"status":(?:429|503)/g)?.length ?? 0
+    const listed = Math.min(refused.length, 1)
+    await vi.waitFor(() => expect(logged()).toBeGreaterThanOrEqual(listed), patienceMillis)
   })
 
   it("leaves nothing in work when its clients leave", async () => {

@@ -9,6 +9,7 @@ export const Limits = {
   headerTimeoutMillis: 5_000,
   requestTimeoutMillis: 15_000,
   connectionsPerAddressMax: 1_024,
+  connectionBacklog: 4_096,
   queueWaitMillis: 1_000,
   queueWaitMillisMax: 1_500,
   workMin: 4,
@@ -18,6 +19,7 @@ export const Limits = {
   accountBodiesBytesMax: 2_097_152,
   bodiesBytesMax: 4_194_304,
   slowBodyMillis: 3_000,
+  refusalLinesMax: 20,
   shutdownDrainMillis: 20_000,
 
   errorDetailsMax: 20,

@@ -31,6 +31,8 @@ import { moneyAdminHandlers } from "./http/MoneyAdminHandlers.ts"
 import { originRoutes } from "./http/Origin.ts"
 import { RateLimits, rateLimiting } from "./http/RateLimits.ts"
 import { refusalHeaders } from "./http/refusalHeaders.ts"
+import { logRequest } from "./http/RequestLog.ts"
+import { routePattern } from "./http/Routes.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
 import { validation, wellFormedRequest } from "./http/Validation.ts"
 import { trustedProxies } from "./identity/ClientAddress.ts"
@@ -38,6 +40,7 @@ import { SignatureBudget } from "./identity/SignatureBudget.ts"
 import { WalletSignUp } from "./identity/WalletSignUp.ts"
 import { mcpRoutes } from "./mcp/McpRoutes.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
+import { pathOf } from "./paths.ts"
 import { serverLayer } from "./ServerLayer.ts"
 
 /** State of the service once it listens. */
@@ -151,6 +154,8 @@ const serve = Effect.fnUntraced(function* (config: ServerConfig, startedNanos: b
     Layer.provideMerge(
       Admission.layer({
         headersFor: refusalHeaders(config.corsOrigins),
+        routeOf: ({ method = "", url = "" }) => routePattern(method, pathOf(url)),
+        logRequest: config.requestLog === "on" ? logRequest : undefined,
         trustedProxies: trustedProxies(config.trustedProxies),
         host: config.host,
         queueWaitMillis: config.queueWaitMillis

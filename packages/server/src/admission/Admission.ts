@@ -10,10 +10,15 @@ import { DataDirectory } from "../DataDirectory.ts"
 import { clientOf, type TrustedProxies } from "../identity/ClientAddress.ts"
 import { isLocalCaller } from "../identity/LocalCaller.ts"
 import { Gate, type Sender } from "./Gate.ts"
+import type { RefusedLine } from "./Refusals.ts"
 
 export interface AdmissionOptions {
   /** Of refusals, beside those that all have. */
   readonly headersFor: (request: IncomingMessage, randomUUID: () => string) => Readonly<Record<string, string>>
+  /** The contract's pattern of a request's path. */
+  readonly routeOf: (request: IncomingMessage) => string
+  /** Writes a line of the request log; undefined if there is none. */
+  readonly logRequest: ((line: RefusedLine) => Effect.Effect<void>) | undefined
   readonly trustedProxies: TrustedProxies
   /** As in `MUNIMENT_HOST`. */
   readonly host: string
@@ -36,6 +41,7 @@ export class Admission extends Context.Service<Admission, Gate>()("muniment/serv
             healthPaths.has(path) ||
             (isOperatorRequest(sender, path, Redacted.value(operatorToken)) && isLocalCaller(sender, options.host)),
           queueWaitMillis: options.queueWaitMillis,
+          routeOf: options.routeOf,
           headersFor: (request) => options.headersFor(request, () => webCrypto.randomUUID())
         })
         yield* Effect.sleep(overdueRoundMillis).pipe(
@@ -43,12 +49,27 @@ export class Admission extends Context.Service<Admission, Gate>()("muniment/serv
           Effect.forever,
           Effect.forkScoped
         )
+        if (options.logRequest !== undefined) yield* Effect.forkScoped(logRefused(gate, options.logRequest))
         return gate
       })
     )
 }
 
 const overdueRoundMillis = 100
+
+/** Once a second: a line each up to the bound, and how many more there were. */
+const logRefused = (gate: Gate, logRequest: (line: RefusedLine) => Effect.Effect<void>) =>
+  Effect.sleep("1 second").pipe(
+    Effect.andThen(
+      Effect.suspend(() => {
+        const { lines, unlisted } = gate.takeRefusedLines()
+        const rest =
+          unlisted === 0 ? Effect.void : Effect.logInfo("requests refused without a line", { count: unlisted })
+        return Effect.andThen(Effect.forEach(lines, logRequest, { discard: true }), rest)
+      })
+    ),
+    Effect.forever
+  )
 
 const healthPaths: ReadonlySet<string> = new Set(["/health/live", "/health/ready"])
 

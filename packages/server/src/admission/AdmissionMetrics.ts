@@ -19,8 +19,10 @@ const bodyBytes = Metric.gauge("admission_body_bytes", { description: "Bytes of 
 /** Counted at the last reading; the counter takes what has come since. */
 const counted = new WeakMap<object, Map<string, number>>()
 
-/** Brings them up to date. */
-export const refreshAdmission: Effect.Effect<void, never, Admission> = Effect.gen(function* () {
+/** Brings them up to date. `countRequests` counts refused ones among all requests. */
+export const refreshAdmission = Effect.fnUntraced(function* (
+  countRequests: (route: string, status: number, count: number) => Effect.Effect<void>
+): Effect.fn.Return<void, never, Admission> {
   const gate = yield* Admission
   const { bodyBytes: bytes, lanes, refused: refusals } = gate.state
   for (const [work, state] of lanes) {
@@ -32,9 +34,11 @@ export const refreshAdmission: Effect.Effect<void, never, Admission> = Effect.ge
   yield* Metric.update(bodyBytes, bytes)
   const before = counted.get(gate) ?? new Map<string, number>()
   counted.set(gate, before)
-  for (const { bound, count, work } of refusals) {
-    const key = `${work} ${bound}`
-    yield* Metric.update(Metric.withAttributes(refused, { work, bound }), count - (before.get(key) ?? 0))
+  for (const { bound, count, route, status, work } of refusals) {
+    const key = `${work} ${bound} ${status} ${route}`
+    const since = count - (before.get(key) ?? 0)
+    yield* Metric.update(Metric.withAttributes(refused, { work, bound }), since)
+    yield* countRequests(route, status, since)
     before.set(key, count)
   }
 })

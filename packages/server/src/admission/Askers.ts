@@ -9,8 +9,11 @@ import { Limits } from "@muniment/domain/Limits"
 import { turnWeights } from "@muniment/domain/Plans"
 
 export interface Asker {
+  /** Whose turn it takes: an account, or an address. */
   readonly account: string
   readonly weight: number
+  /** Whether its claim has passed the checks. */
+  readonly isKnown: boolean
 }
 
 /** By lower-case name. */
@@ -25,7 +28,9 @@ export class Askers {
   of(headers: Headers, address: string): Asker {
     const claim = claimOf(headers, address)
     const known = claim === undefined ? undefined : this.#known.get(claim)
-    if (claim === undefined || known === undefined) return { account: `address:${address}`, weight: strangerWeight }
+    if (claim === undefined || known === undefined) {
+      return { account: `address:${address}`, weight: strangerWeight, isKnown: false }
+    }
     this.#known.delete(claim)
     this.#known.set(claim, known)
     return known
@@ -36,7 +41,7 @@ export class Askers {
     const claim = claimOf(headers, address)
     if (claim === undefined) return
     this.#known.delete(claim)
-    this.#known.set(claim, { account: id, weight: turnWeights[plan] })
+    this.#known.set(claim, { account: id, weight: turnWeights[plan], isKnown: true })
     if (this.#known.size <= Limits.rateLimitedCallersMax) return
     const [oldest] = this.#known.keys()
     if (oldest !== undefined) this.#known.delete(oldest)

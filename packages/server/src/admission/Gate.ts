@@ -13,10 +13,11 @@ import { Option } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import { Limits } from "@muniment/domain/Limits"
 import { pathOf } from "../paths.ts"
-import { Askers } from "./Askers.ts"
+import { type Asker, Askers } from "./Askers.ts"
 import { Bytes } from "./Bytes.ts"
 import { Lane, type LaneState, type Visit } from "./Lane.ts"
-import { type Refusal, type RefusalBound, sendRefusal, wireRefusal } from "./Refusal.ts"
+import { type Refusal, sendRefusal, wireRefusal } from "./Refusal.ts"
+import { Refusals, type RefusedCount, type RefusedLines } from "./Refusals.ts"
 import { announcedBytes, receiveBody } from "./RequestBody.ts"
 import { Turnstile } from "./Turnstile.ts"
 import { WorkLimit } from "./WorkLimit.ts"
@@ -35,6 +36,8 @@ export interface GateOptions {
   readonly isExempt: (sender: Sender, path: string) => boolean
   /** The longest expected wait of a request that is let in; default `Limits.queueWaitMillis`. */
   readonly queueWaitMillis?: number | undefined
+  /** The contract's pattern of a request's path. */
+  readonly routeOf: (request: IncomingMessage) => string
   /** Of refusals: request id, those for web pages. */
   readonly headersFor: (request: IncomingMessage) => Readonly<Record<string, string>>
 }
@@ -42,7 +45,7 @@ export interface GateOptions {
 export interface GateState {
   readonly lanes: ReadonlyMap<WorkKind, LaneState>
   readonly bodyBytes: number
-  readonly refused: ReadonlyArray<{ readonly work: string; readonly bound: RefusalBound; readonly count: number }>
+  readonly refused: ReadonlyArray<RefusedCount>
 }
 
 /** Messages that count in an MCP batch. */
@@ -58,7 +61,7 @@ export class Gate {
   readonly #turnstile: Turnstile
   /** Bodies that have not arrived, and since when; oldest first. */
   readonly #receiving = new Map<Passage, number>()
-  readonly #refused = new Map<string, number>()
+  readonly #refusals = new Refusals()
 
   constructor(options: GateOptions) {
     this.#options = options
@@ -76,24 +79,25 @@ export class Gate {
     return {
       lanes: new Map([...this.#lanes].map(([kind, lane]) => [kind, lane.state])),
       bodyBytes: this.#bytes.inFlight,
-      refused: [...this.#refused].map(([key, count]) => {
-        const [work, bound] = key.split(" ") as [string, RefusalBound]
-        return { work, bound, count }
-      })
+      refused: this.#refusals.counts
     }
+  }
+
+  /** The listener has accepted a connection. */
+  connected(): void {
+    this.#turnstile.connected()
   }
 
   /** Calls `proceed` when the request may be worked on, or answers it. */
   enter(request: IncomingMessage, response: ServerResponse<IncomingMessage>, proceed: () => void): void {
     const sender = senderOf(request)
     if (this.#options.isExempt(sender, pathOf(request.url ?? ""))) return proceed()
-    const { account, weight } = this.#askers.of(sender.headers, this.#options.clientOf(sender))
     const passage: Passage = {
       request,
       response,
       proceed,
-      account,
-      weight,
+      ...this.#askers.of(sender.headers, this.#options.clientOf(sender)),
+      arrivedMillis: this.#options.nowMillis(),
       bytes: 0,
       visit: undefined,
       lane: undefined
@@ -113,6 +117,11 @@ export class Gate {
   /** The credentials were wrong. */
   forget(sender: Sender): void {
     this.#askers.forget(sender.headers, this.#options.clientOf(sender))
+  }
+
+  /** For the request log. */
+  takeRefusedLines(): RefusedLines {
+    return this.#refusals.takeLines()
   }
 
   /** For a round in the background. */
@@ -181,10 +190,18 @@ export class Gate {
   }
 
   #refuse(passage: Passage, refusal: Refusal): void {
-    const key = `${refusal.work} ${refusal.bound}`
-    this.#refused.set(key, (this.#refused.get(key) ?? 0) + 1)
+    const { account, arrivedMillis, isKnown, request, response } = passage
+    const { headersFor, nowMillis, routeOf } = this.#options
+    const answer = wireRefusal(refusal)
+    this.#refusals.add(refusal.work, refusal.bound, {
+      method: request.method ?? "",
+      route: routeOf(request),
+      status: answer.status,
+      millis: nowMillis() - arrivedMillis,
+      account: isKnown ? account : undefined
+    })
     this.#giveBack(passage)
-    sendRefusal(passage.response, wireRefusal(refusal), this.#options.headersFor(passage.request))
+    sendRefusal(response, answer, headersFor(request))
   }
 
   /** The response has closed: answered, or the client is gone. */
@@ -202,12 +219,11 @@ export class Gate {
 }
 
 /** One request. */
-interface Passage {
+interface Passage extends Asker {
   readonly request: IncomingMessage
   readonly response: ServerResponse<IncomingMessage>
   readonly proceed: () => void
-  readonly account: string
-  readonly weight: number
+  readonly arrivedMillis: number
   /** Room that it holds. */
   bytes: number
   visit: Visit | undefined

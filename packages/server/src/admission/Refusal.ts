@@ -1,10 +1,8 @@
 /**
- * The answer to a request that is not let in (contract: Overload), written without the rest of the service: at five times the capacity four
- * of five requests get it, on the thread that serves the fifth.
+ * The answer to a request that is not let in (contract: Overload), written without the rest of the service, and without
+ * its schemas: at five times the capacity four of five requests get it, on the thread that serves the fifth.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { Schema } from "effect"
-import { RateLimited, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 
 /**
@@ -44,21 +42,9 @@ export const wireRefusal = ({ bound, waitMillis, work }: Refusal): WireRefusal =
   const retryAfterSeconds = Math.min(retryAfterSecondsMax, Math.max(1, Math.ceil(waitMillis / 1_000)))
   const error = `${explanations[bound]}; try again in ${retryAfterSeconds} s`
   const details = [{ path: bound, message: `${work}: a wait of ${Math.round(waitMillis)} ms was expected` }]
-  return ofAccount.has(bound)
-    ? {
-        status: 429,
-        retryAfterSeconds,
-        body: encodeLimited(new RateLimited({ code: "rate_limited", error, details }))
-      }
-    : {
-        status: 503,
-        retryAfterSeconds,
-        body: encodeFull(new Unavailable({ code: "overloaded", error, details }))
-      }
+  const [status, code] = ofAccount.has(bound) ? ([429, "rate_limited"] as const) : ([503, "overloaded"] as const)
+  return { status, retryAfterSeconds, body: JSON.stringify({ success: false, error, code, details }) }
 }
-
-const encodeLimited = (failure: RateLimited): string => JSON.stringify(Schema.encodeSync(RateLimited)(failure))
-const encodeFull = (failure: Unavailable): string => JSON.stringify(Schema.encodeSync(Unavailable)(failure))
 
 /** Sends it; what is left of the body is read and dropped, so that the caller gets to see the answer. */
 export const sendRefusal = (

@@ -139,8 +139,11 @@ const requestTime = Metric.histogram("http_request_seconds", {
 })
 
 /** `route` is the pattern of the route, never the path of the request. */
+export const countRequests = (route: string, status: number, count: number): Effect.Effect<void> =>
+  Metric.update(Metric.withAttributes(requestCount, { route, status: String(status) }), count)
+
 const countRequest = (route: string, status: number, millis: number): Effect.Effect<void> =>
   Effect.andThen(
-    Metric.update(Metric.withAttributes(requestCount, { route, status: String(status) }), 1),
+    countRequests(route, status, 1),
     Metric.update(Metric.withAttributes(requestTime, { route }), millis / 1_000)
   )

@@ -56,6 +56,7 @@ export const listener = (options: Address) =>
       httpServerLayer(() => boundedServer(gate), {
         host: options.host,
         port: options.port,
+        backlog: Limits.connectionBacklog,
         gracefulShutdownTimeout: Limits.shutdownDrainMillis - closingMillis
       })
     )
@@ -91,6 +92,7 @@ export const boundedServer = (gate: Gate): Server => {
   const server = new GatedServer(gate)
   const open = new Map<string, number>()
   server.on("connection", (socket) => {
+    gate.connected()
     const address = socket.remoteAddress ?? ""
     const count = (open.get(address) ?? 0) + 1
     if (count > Limits.connectionsPerAddressMax) {

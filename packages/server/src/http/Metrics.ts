@@ -13,6 +13,7 @@ import { paymentHealth } from "../credits/PaymentHealth.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { type Admission } from "../admission/Admission.ts"
 import { refreshAdmission } from "../admission/AdmissionMetrics.ts"
+import { countRequests } from "./Envelope.ts"
 import { refreshCharges } from "../credits/ChargedCalls.ts"
 
 const residentBytes = Metric.gauge("process_resident_bytes", { description: "Resident memory of the process." })
@@ -73,7 +74,7 @@ export class ProcessGauges {
       yield* Metric.update(conversationsPending, conversations.count)
       yield* Metric.update(conversationsAge, conversations.ageMillis / 1e3)
       yield* refreshCharges
-      yield* refreshAdmission
+      yield* refreshAdmission(countRequests)
       for (const [state, count] of Object.entries(yield* (yield* PaymentJournal).countByState)) {
         yield* Metric.update(Metric.withAttributes(paymentsInState, { state }), count)
       }

@@ -48,6 +48,10 @@ export const allowedMethods = (path: string): ReadonlyArray<string> => {
   return [...new Set(found.map((route) => route.method))]
 }
 
+const literals: ReadonlySet<string> = new Set(routes.map(({ method, path }) => `${method} ${path}`))
+
 /** The pattern that a request falls under, as a label of metrics. */
 export const routePattern = (method: string, path: string): string =>
-  routes.find((route) => route.method === method && route.pattern.test(path))?.path ?? "unknown"
+  literals.has(`${method} ${path}`)
+    ? path
+    : (routes.find((route) => route.method === method && route.pattern.test(path))?.path ?? "unknown")

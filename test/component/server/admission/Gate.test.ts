@@ -35,6 +35,7 @@ beforeEach(async () => {
     nowMillis: () => nowMillis,
     clientOf: () => "client",
     isExempt: (_sender, path) => path === "/health/live",
+    routeOf: ({ url }) => url ?? "",
     headersFor: () => ({ "x-request-id": "id" })
   })
   for (const name of ["noisy", "quiet"]) {
@@ -144,7 +145,14 @@ describe("places", () => {
       error: expect.stringMatching(/try again in \d+ s/),
       details: [{ path: "wait", message: expect.stringMatching(/^read: a wait of \d+ ms was expected$/) }]
     })
-    expect(gate.state.refused).toEqual([{ work: "read", bound: "wait", count: 1 }])
+    const refused = { work: "read", bound: "wait", status: 503, route: "/v1/memories" }
+    expect(gate.state.refused).toEqual([{ ...refused, count: 1 }])
+    const millis = nowMillis
+    expect(gate.takeRefusedLines()).toEqual({
+      lines: [{ method: "GET", route: "/v1/memories", status: 503, millis, account: "noisy" }],
+      unlisted: 0
+    })
+    expect(gate.takeRefusedLines()).toEqual({ lines: [], unlisted: 0 })
   })
 
   it("are not taken by clients that left", async () => {
@@ -269,4 +277,29 @@ it("an upgrade does not go around the gate", async () => {
   socket.write("GET /v1/memories HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
   await until(() => lane().waiting === 1)
   socket.destroy()
+})
+
+it("a crowd of new connections does not wait in the kernel behind work", async () => {
+  // Each takes longer than a slice of work, and its sender asks again at once.
+  onBegin = () => {
+    nowMillis += 10
+    begun.at(-1)!.response.end("served")
+  }
+  const ask = "GET /v1/memories HTTP/1.1\r\nHost: x\r\n\r\n"
+  const busy = Array.from({ length: 4 }, () => {
+    const socket = connect(port, "127.0.0.1")
+    socket.on("error", () => socket.destroy())
+    socket.on("data", () => socket.write(ask))
+    socket.write(ask)
+    return socket
+  })
+  await until(() => begun.length > 20)
+  let accepted = 0
+  server.on("connection", () => (accepted += 1))
+  const before = begun.length
+  const crowd = Array.from({ length: 60 }, () => connect(port, "127.0.0.1"))
+  await until(() => accepted === crowd.length)
+  // One connection was accepted for each request that was begun.
+  expect(begun.length - before).toBeLessThan(crowd.length / 2)
+  for (const socket of [...busy, ...crowd]) socket.destroy()
 })

@@ -11,7 +11,7 @@ describe("a claim", () => {
     const askers = new Askers()
     expect(askers.of(withKey, "10.0.0.1").account).toBe("address:10.0.0.1")
     askers.learn(withKey, "10.0.0.1", account)
-    expect(askers.of(withKey, "10.0.0.2")).toEqual({ account: "acc_1", weight: 4 })
+    expect(askers.of(withKey, "10.0.0.2")).toEqual({ account: "acc_1", weight: 4, isKnown: true })
     expect(askers.of({ authorization: "Bearer mun_other" }, "10.0.0.1").account).toBe("address:10.0.0.1")
   })
 

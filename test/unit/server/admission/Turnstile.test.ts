@@ -39,3 +39,24 @@ it("begins at least one, however long it takes", () => {
   rounds.shift()!()
   expect(begun).toBe(1)
 })
+
+it("lets turns go by without work while each brings a connection, but not for ever", () => {
+  const rounds: Array<() => void> = []
+  const turnstile = new Turnstile(
+    () => 0,
+    (run) => void rounds.push(run)
+  )
+  let begun = 0
+  const turn = (hasConnection: boolean): number => {
+    if (hasConnection) turnstile.connected()
+    rounds.shift()!()
+    return begun
+  }
+  turnstile.pass(() => (begun += 1))
+  expect([turn(true), turn(true), turn(false)]).toEqual([0, 0, 1])
+  turnstile.pass(() => (begun += 1))
+  let turns = 1
+  while (turn(true) === 1) turns += 1
+  expect(turns).toBeGreaterThan(8)
+  expect(turns).toBeLessThan(100)
+})
