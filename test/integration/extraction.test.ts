@@ -19,6 +19,7 @@ beforeAll(async () => {
 interface Message {
   readonly id?: string
   readonly role: string
+  readonly name?: string
   readonly content: string
 }
 
@@ -221,6 +222,23 @@ describe("a value that changes", () => {
       "The user lives in Faro",
       "The user's name is Ines"
     ])
+  })
+
+  it("is of whom the message names, when two people share a thread", async () => {
+    const rest = { threadId: "t" }
+    const said = (name: string, content: string, id: string) => ({ ...user(content, id), name })
+    const both = [said("Ines", "I live in Lisbon.", "a"), said("Tomas", "I live in Lagos.", "b")]
+    await extracted("pair", both, rest)
+    const { created } = await extracted("pair", [said("Ines", "Actually, Porto.", "c")], rest)
+    expect([textsOf(created).length, created[0].metadata.supersedes]).toEqual([1, expect.stringMatching(/^mem_/)])
+    await extracted("pair", [said("Tomas", "I moved to Braga.", "d")], rest)
+    expect((await facts("pair")).toSorted()).toEqual(["Ines lives in Porto", "Tomas moved to Braga"])
+  })
+
+  it("is the user's where a message names the speaker as the user did before", async () => {
+    await extracted("named-later", [user("My name is Ines and I live in Lisbon.", "a")])
+    const { created } = await extracted("named-later", [{ ...user("I moved to Porto.", "b"), name: "Ines" }])
+    expect(created[0].metadata.supersedes).toMatch(/^mem_/)
   })
 
   it.each([

@@ -61,6 +61,14 @@ describe("an extraction", () => {
     }).pipe(engine())
   )
 
+  it.effect("keeps who said a turn and when", () =>
+    Effect.gen(function* () {
+      const turns = [{ ...turnOf(1), name: "Ines", sentAt: "2026-03-04T05:06:07Z" }, turnOf(2)]
+      yield* ask(extracting([1, 2], [], { turns }))
+      expect((yield* contextOf()).turns).toEqual(turns)
+    }).pipe(engine())
+  )
+
   it.effect("commits marks, turns and summary also without memories", () => {
     const directory = temporaryDirectory()
     return Effect.gen(function* () {

@@ -22,7 +22,11 @@ export interface ConversationTurn {
   /** Key under which the message counts as processed. */
   readonly key: string
   readonly role: "user" | "assistant" | "system"
+  /** Who said it, if the request names them. */
+  readonly name?: string | undefined
   readonly content: string
+  /** ISO 8601, if the request tells it. */
+  readonly sentAt?: string | undefined
 }
 
 /** An extraction that is to follow a commit of messages: what it needs beside the messages. */

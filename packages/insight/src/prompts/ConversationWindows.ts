@@ -17,6 +17,7 @@ const turnOverhead = 40
 export interface Piece {
   readonly number: number
   readonly role: Turn["role"]
+  readonly name?: string | undefined
   readonly content: string
   readonly sentAt?: string | undefined
 }
@@ -41,22 +42,22 @@ export const conversationWindows = (
       if (length > windowLengthMax && end > start) break
       end += 1
     }
-    const earlier = [...request.context, ...pieces.slice(0, start).map(({ role, content }) => ({ role, content }))]
+    const earlier = [...request.context, ...pieces.slice(0, start)]
     windows.push({ pieces: pieces.slice(start, end), context: lastTurns(earlier) })
     start = end
   }
   return windows
 }
 
-const piecesOf = ({ role, content, sentAt }: Turn, index: number): ReadonlyArray<Piece> => {
+const piecesOf = ({ content, name, role, sentAt }: Turn, index: number): ReadonlyArray<Piece> => {
   const pieces: Array<Piece> = []
   let rest = content
   while (rest.length > windowLengthMax) {
     const end = breakBefore(rest, windowLengthMax)
-    pieces.push({ number: index + 1, role, sentAt, content: rest.slice(0, end) })
+    pieces.push({ number: index + 1, role, name, sentAt, content: rest.slice(0, end) })
     rest = rest.slice(end)
   }
-  return [...pieces, { number: index + 1, role, sentAt, content: rest }]
+  return [...pieces, { number: index + 1, role, name, sentAt, content: rest }]
 }
 
 /** Where to split, within `lengthMax` characters: after a line, else a sentence, else a word, else anywhere. */
@@ -79,7 +80,7 @@ const lastTurns = (turns: ReadonlyArray<Turn>): ReadonlyArray<Turn> => {
   for (const turn of turns.toReversed()) {
     if (spare <= turnOverhead) break
     const content = turn.content.slice(-(spare - turnOverhead))
-    kept.push({ role: turn.role, content })
+    kept.push({ role: turn.role, name: turn.name, content })
     spare -= content.length + turnOverhead
   }
   return kept.reverse()

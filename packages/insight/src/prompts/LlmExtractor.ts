@@ -153,7 +153,8 @@ const shownOf = Effect.fnUntraced(function* (
   const ordering = new Set<number>()
   for (const [number, content] of messages) if (yield* givesOrders(content)) ordering.add(number)
   const believed = [...messages].flatMap(([number, content]) => (ordering.has(number) ? [] : [content]))
-  const earlier = [...window.context.map(({ content }) => content), request.summary ?? ""]
+  const names = [...window.pieces, ...window.context].flatMap(({ name }) => name ?? [])
+  const earlier = [...window.context.map(({ content }) => content), request.summary ?? "", ...new Set(names)]
   for (const text of earlier) if (!(yield* givesOrders(text))) believed.push(text)
   const lastBefore = window.context.at(-1)?.content ?? ""
   return {

@@ -42,8 +42,8 @@ export const readConversation = (task: RulesTask): Extraction => {
   if (task.summary !== undefined) peopleOfSummary(task.summary, people)
   const context = task.context.slice(-rulesLimits.contextMessagesMax)
   learnNames([...context, ...task.messages.slice(0, rulesLimits.messagesMax)], people)
-  for (const turn of context) if (turn.role === "user") learnPeople(turn, people)
   const reader = new Reader(task, people)
+  for (const turn of context) if (turn.role === "user") reader.learnPeople(turn)
   task.messages.slice(0, rulesLimits.messagesMax).forEach((turn, source) => reader.read(turn, source))
   const { candidates, dropped } = candidatesOf(reader.findings, reader.entities.all(people.speakerName), task.kinds)
   return {
@@ -57,10 +57,6 @@ const unread = ({ messages }: RulesTask): ReadonlyArray<DroppedCandidate> =>
   messages.length <= rulesLimits.messagesMax
     ? []
     : [{ reason: "unsupported", message: "more messages than are read at once", sources: [rulesLimits.messagesMax] }]
-
-const learnPeople = (turn: Turn, people: People): void => {
-  for (const sentence of messageText(turn.content).sentences) relationFindings(writtenOut(sentence), people)
-}
 
 class Reader {
   readonly findings: Array<SourcedFinding> = []
@@ -92,6 +88,12 @@ class Reader {
     this.#people = people
     this.#day = task.conversationDate
     this.#question = lastQuestion(task.context.at(-1))
+  }
+
+  /** Those whom a turn of the context names. */
+  learnPeople(turn: Turn): void {
+    const people = this.#speaking(turn)
+    for (const sentence of messageText(turn.content).sentences) relationFindings(writtenOut(sentence), people)
   }
 
   read(turn: Turn, source: number): void {
@@ -174,7 +176,9 @@ class Reader {
       const correct = (said: SourcedFinding) =>
         isNear(said) && passesGate(said.finding) ? correctedBy(correction, said.finding, this.#day) : undefined
       const at = this.findings.findLastIndex((said) => said.people === this.#people && correct(said) !== undefined)
-      const said = this.findings[at] ?? this.#saidBefore().findLast((earlier) => correct(earlier) !== undefined)
+      const isOwn = ({ people }: SourcedFinding) => people.speakerId === this.#people.speakerId
+      const said =
+        this.findings[at] ?? this.#saidBefore().findLast((earlier) => isOwn(earlier) && correct(earlier) !== undefined)
       const corrected = said === undefined ? undefined : correct(said)
       if (said === undefined || corrected === undefined) continue
       const finding = { ...corrected, attribute: said.finding.attribute ?? asSaid(said.finding) }
@@ -191,14 +195,14 @@ class Reader {
     return false
   }
 
-  /** What the user said in the context; it is read once, and only for a correction. */
+  /** What users said in the context; it is read once, and only for a correction. */
   #saidBefore(): ReadonlyArray<SourcedFinding> {
     if (this.#before !== undefined) return this.#before
-    const people = new People(this.#people.speakerId)
-    people.speakerName = this.#people.speakerName
+    const people = new People()
+    people.speakerName = this.#unnamed.speakerName
     const messages = this.#task.context.slice(-rulesLimits.contextMessagesMax)
     const reader = new Reader({ ...this.#task, kinds: [], messages, context: [] }, people)
-    messages.forEach(({ content, role, sentAt }, at) => reader.read({ content, role, sentAt }, at - messages.length))
+    messages.forEach((turn, at) => reader.read(turn, at - messages.length))
     return (this.#before = reader.findings)
   }
 

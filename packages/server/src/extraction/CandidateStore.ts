@@ -127,10 +127,12 @@ const conversationCommit = Effect.fnUntraced(function* (
     scope: { subjectId: request.subjectId, threadId: request.threadId },
     processed: messages.map(({ readKey }) => readKey),
     isForced: request.force === true,
-    turns: messages.map(({ content, key, role }) => ({
+    turns: messages.map(({ content, key, name, role, sentAt }) => ({
       key,
       role,
-      content: content.slice(0, Limits.contextMessageLengthMax)
+      name,
+      content: content.slice(0, Limits.contextMessageLengthMax),
+      sentAt
     })),
     summary,
     reads,

@@ -3,7 +3,8 @@
  * Porto` supersedes the home of the person who said so.
  *
  * The speaker is the request's subject. Without one, an agent has one user until somebody with another name speaks:
- * that person's attributes have keys of their own. Messages that name their speaker decide by that name.
+ * that person's attributes have keys of their own. Messages that name their speaker decide by that name, which is the
+ * user's if the user told it.
  */
 import { Effect } from "effect"
 import type { JsonObject } from "@muniment/domain/Memory"
@@ -44,9 +45,9 @@ export const slotKeys = Effect.fn("SlotKeys.keys")(function* (
   return candidates.map(({ slot, sources }) => {
     if (slot === undefined) return undefined
     const said = messages[sources[0] ?? -1]?.name
-    const isUser = said === undefined && isKnownUser(slot, name, scope)
+    const isUser = said === undefined ? isKnownUser(slot, name, scope) : said.toLowerCase() === name?.toLowerCase()
     if (isUser && slot.person === undefined && slot.attribute === "name") name = slot.speaker
-    const speaker = said ?? (isUser ? user : (slot.speaker ?? user))
+    const speaker = isUser ? user : (said ?? slot.speaker ?? user)
     return keyOf(scope, slot.person === undefined ? speaker : `${speaker} ${slot.person}`, slot.attribute)
   })
 })

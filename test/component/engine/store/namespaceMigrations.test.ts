@@ -1,5 +1,5 @@
 /**
- * Files of versions 1 and 3, written with the SQL of that time, opened by this release: nothing is lost, and later
+ * Files of versions 1, 3 and 6, written with the SQL of that time, opened by this release: nothing is lost, and later
  * features work on them.
  */
 import { describe, expect, it } from "@effect/vitest"
@@ -161,6 +161,34 @@ describe("a namespace file of version 3", () => {
       const ids = [message.id]
       yield* host.ask(key, { _tag: "RemoveMemories", ids, idempotency: undefined })
       expect([...(yield* allOf(key)).keys()]).not.toContain(records[2]!.id)
+    }).pipe(Effect.provide(engineOf(directory)))
+  })
+})
+
+/** A message of Ines that is stored and kept as a turn, beside a turn whose message is not stored. */
+const writeSixthVersion = (directory: string): void => {
+  writeThirdVersion(directory)
+  const database = new Database({ filename: join(directory, "namespaces", `${key.tag}.db`) })
+  for (const { up } of namespaceMigrations.slice(3, 6)) up(database)
+  const data = JSON.stringify({ role: "user", name: "Ines", text: "an ibex", sentAt: "2026-03-04T05:06:07Z" })
+  database.prepare("UPDATE memory SET data = ? WHERE id = ?").run(data, records[2]!.id)
+  database.prepare("UPDATE conversation_mark SET memory = ?").run(records[2]!.id)
+  const turn = database.prepare(
+    "INSERT INTO conversation_turn (conversation, key, role, content, created_at) VALUES (1, ?, ?, ?, 0)"
+  )
+  for (const { content, key: message, role } of [turnOf(1), turnOf(2)]) turn.run(message, role, content)
+  database.exec("PRAGMA user_version=6")
+  database.close()
+}
+
+describe("a namespace file of version 6", () => {
+  it.effect("learns who said a kept turn from its message", () => {
+    const directory = temporaryDirectory()
+    writeSixthVersion(directory)
+    return Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      const { turns } = yield* host.readRecords(key, (reader, now) => reader.conversation({}, now))
+      expect(turns).toEqual([{ ...turnOf(1), name: "Ines", sentAt: "2026-03-04T05:06:07Z" }, turnOf(2)])
     }).pipe(Effect.provide(engineOf(directory)))
   })
 })

@@ -92,6 +92,20 @@ describe("a correction", () => {
     expect(read({ messages }).candidates.map(brief)).toEqual(["Ines: Ines lives in Lisbon"])
   })
 
+  it("of an earlier request is of whom it names, not of the other person", () => {
+    const context = [
+      { role: "user", name: "Ines", content: "I live in Lisbon." },
+      { role: "user", name: "Tomas", content: "I live in Lagos." }
+    ] as const
+    const correcting = (name: string) =>
+      read({ context, messages: [{ role: "user", name, content: "Actually, Porto." }] }).candidates.map(brief)
+    expect([correcting("Ines"), correcting("Tomas"), correcting("Bo")]).toEqual([
+      ["Ines: Ines lives in Porto"],
+      ["Tomas: Tomas lives in Porto"],
+      []
+    ])
+  })
+
   it("takes `4 days a week` for no day", () => {
     expect(briefs("I start at the new lab on 9 March.", "It's 4 days a week.")).toEqual([
       "user @ 2026-03-09: The user starts at the new lab"

@@ -190,8 +190,8 @@ export class SqliteConversations implements Conversations {
     const mark = database.prepare(markReadSql)
     for (const key of processed) mark.run(conversation, key)
     const append = database.prepare(appendSql)
-    for (const { key, role, content } of turns.slice(-Limits.conversationContextMax)) {
-      append.run(conversation, key, role, content, atMillis, expiresAt ?? null)
+    for (const { content, key, name, role, sentAt } of turns.slice(-Limits.conversationContextMax)) {
+      append.run(conversation, key, role, name ?? null, content, sentAt ?? null, atMillis, expiresAt ?? null)
     }
     database.prepare(trimSql).run(conversation, conversation, Limits.conversationContextMax)
     if (summary !== undefined) {
@@ -235,7 +235,9 @@ const turnOf = (columns: Readonly<Record<string, unknown>>): KeptTurn => {
   return {
     key: String(columns["key"]),
     role: role === "assistant" || role === "system" ? role : "user",
+    name: textOf(columns["name"]),
     content: String(columns["content"]),
+    sentAt: textOf(columns["sent_at"]),
     expiresAt: timeOf(columns["expires_at"])
   }
 }
@@ -271,11 +273,11 @@ const markStoredSql = `INSERT INTO conversation_mark (conversation, key, is_read
 const countPositionSql = "UPDATE conversation SET next_position = max(next_position, ?) WHERE id = ?"
 const storedSql = `SELECT memory.id AS id FROM conversation_mark LEFT JOIN memory ON memory.id = conversation_mark.memory
   WHERE conversation = ? AND key = ? AND conversation_mark.memory IS NOT NULL`
-const turnsSql = `SELECT key, role, content, expires_at FROM conversation_turn
+const turnsSql = `SELECT key, role, name, content, sent_at, expires_at FROM conversation_turn
   WHERE conversation = (SELECT id FROM conversation WHERE scope = ?1) AND (expires_at IS NULL OR expires_at > ?2)
   ORDER BY turn`
-const appendSql = `INSERT OR REPLACE INTO conversation_turn (conversation, key, role, content, created_at, expires_at)
-  VALUES (?, ?, ?, ?, ?, ?)`
+const appendSql = `INSERT OR REPLACE INTO conversation_turn (conversation, key, role, name, content, sent_at, created_at,
+  expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 const trimSql = `DELETE FROM conversation_turn WHERE conversation = ? AND turn NOT IN
   (SELECT turn FROM conversation_turn WHERE conversation = ? ORDER BY turn DESC LIMIT ?)`
 const findsOldSql = `SELECT 1 WHERE EXISTS (SELECT 1 FROM conversation_turn WHERE created_at < ?1)

@@ -159,5 +159,18 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
           SELECT json_extract(source.value, '$.key'), memory.slot FROM memory, json_each(memory.sources) AS source
           WHERE memory.origin = 'extraction';
       `)
+  },
+  {
+    version: 7,
+    name: "who said a kept turn, and when",
+    // A turn of an earlier version takes both from its message, where that is stored.
+    up: (database) =>
+      database.exec(`
+        ALTER TABLE conversation_turn ADD COLUMN name TEXT;
+        ALTER TABLE conversation_turn ADD COLUMN sent_at TEXT;
+        UPDATE conversation_turn SET name = json_extract(memory.data, '$.name'), sent_at = json_extract(memory.data, '$.sentAt')
+          FROM conversation_mark JOIN memory ON memory.id = conversation_mark.memory
+          WHERE conversation_mark.conversation = conversation_turn.conversation AND conversation_mark.key = conversation_turn.key;
+      `)
   }
 ]
