@@ -206,6 +206,7 @@ const paymentRows: Readonly<Record<string, () => Promise<Answer>>> = {
 const elsewhere: Readonly<Record<string, string>> = {
   payment_pending: "needs a chain: test/integration/payments-faults.test.ts",
   payment_already_used: "needs a chain: test/integration/payments-faults.test.ts",
+  clock_step: "needs a clock of its own: test/integration/storage-insurance.test.ts",
   insufficient_storage: "needs a disk of its own: test/crash/FullDisk.test.ts"
 }
 

@@ -24,6 +24,7 @@ describe("health", () => {
     expect(body).toEqual({
       status: "ready",
       checks: {
+        clock: "ok",
         control: "ok",
         embedding: {
           state: "ready",

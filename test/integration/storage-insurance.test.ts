@@ -1,7 +1,7 @@
 /**
  * The daily job over HTTP (contract: Plans and the daily job): of two free accounts with the same memories, the insured
- * one pays 3,330 millionths a memory and keeps them, the other loses those older than a week. The day is made due by
- * giving the job's last day back to the day before, while nobody serves.
+ * one pays 3,330 millionths a memory and keeps them, the other loses those older than a week by two runs. Days are made
+ * due by moving the rows of the job a day back, while nobody serves.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -56,14 +56,25 @@ const importMemories = async ({ name }: Tenant, letters: string) => {
 
 const dayBefore = (day: string) => new Date(Date.parse(day) - dayMillis).toISOString().slice(0, 10)
 
-/** The day that was marked last is due again at the next start. */
-const giveDayBack = () => {
+const inControl = (work: (control: DatabaseSync) => void) => {
   const control = new DatabaseSync(join(directory, "control.db"))
+  work(control)
+  control.close()
+}
+
+/** The day that was settled last is due again at the next start, for accounts that it has no row of. */
+const giveDayBack = (control: DatabaseSync) => {
   const row = control.prepare("SELECT last_day FROM job_state").get() as { last_day: string }
   control.prepare("UPDATE job_state SET last_day = ?").run(dayBefore(row.last_day))
   // Accounts that did not exist at the day's moment are not its business.
   control.prepare("UPDATE account SET created_at = created_at - ?").run(30 * dayMillis)
-  control.close()
+}
+
+/** The same for the uninsured account, whose mark is a day older. */
+const giveMarkedDayBack = (control: DatabaseSync) => {
+  giveDayBack(control)
+  control.prepare("DELETE FROM job_run WHERE insured = 0").run()
+  control.prepare("UPDATE purge_mark SET run_at = run_at - ?").run(dayMillis)
 }
 
 const search = async ({ call }: Tenant) => (await call("GET", "/v1/memories/search?query=tortoise")).body.memories
@@ -112,24 +123,39 @@ describe("before the daily job", () => {
       purged: 0,
       chargedMicro: 3 * microCreditsPerMemoryDay
     })
-    expect(told("uninsured")).toMatchObject({ live: 3, insured: 0, purged: 2, chargedMicro: 0 })
+    expect(told("uninsured")).toMatchObject({ live: 3, insured: 0, marked: 2, purged: 0, chargedMicro: 0 })
     expect(await search(uninsured)).toHaveLength(3)
     expect(await balanceMicro(insured)).toBe(1_000_000)
   })
 })
 
+const restart = async (between: (control: DatabaseSync) => void) => {
+  await server.stop()
+  inControl(between)
+  server = await startServer({ dataDirectory: directory, environment })
+}
+
 describe("the daily job, caught up at the start", () => {
-  beforeAll(async () => {
-    await server.stop()
-    giveDayBack()
-    server = await startServer({ dataDirectory: directory, environment })
-  })
+  beforeAll(() => restart(giveDayBack))
 
   it("charged the insured account exactly, and left its memories", async () => {
     expect(await balanceMicro(insured)).toBe(1_000_000 - 3 * microCreditsPerMemoryDay)
     expect(idsOf(await search(insured)).toSorted()).toEqual(["A", "B", "C"].map(idOf))
     expect(await attested(insured)).toMatchObject({ satisfied: true, matchCount: 3 })
   })
+
+  it("warned the other, and removed nothing yet", async () => {
+    expect(await search(uninsured)).toHaveLength(3)
+    const { purgeNotice } = (await uninsured.call("GET", "/v1/credits")).body
+    expect(purgeNotice).toMatchObject({ memories: 2 })
+    expect(purgeNotice.from % dayMillis).toBe(600_000)
+    expect(purgeNotice.from).toBeGreaterThan(Date.now() + dayMillis / 2)
+    expect((await insured.call("GET", "/v1/credits")).body.purgeNotice).toBeUndefined()
+  })
+})
+
+describe("the daily job a day later", () => {
+  beforeAll(() => restart(giveMarkedDayBack))
 
   it("removed what was older than a week from the other: search, get, counts and attestations agree", async () => {
     expect(idsOf(await search(uninsured))).toEqual([idOf("F")])
@@ -153,5 +179,43 @@ describe("the daily job, caught up at the start", () => {
     const storage = body.transactions.filter(({ kind }: { readonly kind: string }) => kind === "storage")
     expect(storage).toMatchObject([{ purse: "balance", credits: -0.00999 }])
     expect((await asOperator("GET", "/admin/ledger/check")).body).toMatchObject({ ok: true, problems: [] })
+  })
+})
+
+describe("a clock that has stepped by more than a day while nobody served", () => {
+  beforeAll(() =>
+    restart((control) => {
+      giveMarkedDayBack(control)
+      control.prepare("UPDATE job_clock SET seen_at = seen_at - ?").run(40 * dayMillis)
+    })
+  )
+
+  const metric = async () =>
+    /^muniment_jobs_clock_stepped (\d)$/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]
+
+  it("is told by health, status and metrics; nothing is charged, and a run is refused", async () => {
+    const before = await balanceMicro(insured)
+    const { body: health } = await server.call("GET", "/health/ready")
+    expect(health).toMatchObject({ status: "degraded", checks: { clock: expect.stringContaining("stepped") } })
+    const { body: status } = await asOperator("GET", "/admin/status")
+    expect(status.clockStep.now - status.clockStep.seenAt).toBeGreaterThan(39 * dayMillis)
+    expect(status.warnings).toContainEqual(expect.stringContaining("jobs run --accept-clock"))
+    expect(await metric()).toBe("1")
+    const refused = await asOperator("POST", "/admin/jobs/run", {})
+    expect([refused.status, refused.body.code]).toEqual([409, "clock_step"])
+    expect((await asOperator("GET", "/admin/jobs")).body.clockStep).toEqual(
+      expect.objectContaining({ seenAt: expect.any(Number) })
+    )
+    expect(await balanceMicro(insured)).toBe(before)
+  })
+
+  it("is believed once the operator says so", async () => {
+    const before = await balanceMicro(insured)
+    const { body } = await asOperator("POST", "/admin/jobs/run", { acceptClock: true })
+    expect(body.days).toHaveLength(1)
+    expect(await metric()).toBe("0")
+    expect((await asOperator("GET", "/admin/status")).body.clockStep).toBeNull()
+    expect((await asOperator("POST", "/admin/jobs/run", {})).body).toMatchObject({ dryRun: false, days: [] })
+    expect(await balanceMicro(insured)).toBe(before)
   })
 })

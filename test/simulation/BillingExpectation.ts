@@ -33,11 +33,13 @@ interface Stored {
 }
 
 const retentionMillis = 7 * dayMillis
+const runsApartMillis = dayMillis - 3_600_000
 
 /** One account, followed through its events and the moments of the job. */
 export class ExpectedAccount {
   readonly #options: ExpectationOptions
   readonly #events: ReadonlyArray<BillingEvent>
+  readonly #outages: ReadonlyArray<BillingEvent & { readonly _tag: "Outage" }>
   readonly #stored = new Map<number, Stored>()
   #plan: Plan = "free"
   #openedAt = Infinity
@@ -51,11 +53,14 @@ export class ExpectedAccount {
   #deposited = 0
   #wasInsuredThroughout = true
   #purged = 0
+  /** What a run found to purge, and when. */
+  #mark: { readonly runAt: number; readonly createdBefore: number } | undefined
   #at = 0
   #day = 1
 
   constructor(events: ReadonlyArray<BillingEvent>, account: number, options: ExpectationOptions) {
     this.#events = events.filter((event) => "account" in event && event.account === account)
+    this.#outages = events.flatMap((event) => (event._tag === "Outage" ? [event] : []))
     this.#options = options
   }
 
@@ -130,6 +135,7 @@ export class ExpectedAccount {
         for (const { number } of event.memories) this.#remove(number, event.at)
         return
       case "Deposit":
+        this.#mark = undefined
         this.#balance += event.units * microCreditsPerUsdcUnit
         this.#deposited += event.units * microCreditsPerUsdcUnit
         return
@@ -151,6 +157,11 @@ export class ExpectedAccount {
     this.#spent += price - fromAllowance
   }
 
+  /** When the run began that settled this moment: after an outage, with its end. */
+  #runOf(moment: number): number {
+    return this.#outages.find(({ at, until }) => at < moment && moment <= until)?.until ?? moment
+  }
+
   #settle(moment: number): void {
     if (this.#openedAt > moment) return
     const live = this.#liveAt(moment)
@@ -164,13 +175,29 @@ export class ExpectedAccount {
       this.#balance -= paid
       this.#storagePaid += paid
       if (paid < price) this.#wasInsuredThroughout = false
+      this.#mark = undefined
     } else {
       if (live.length > 0) this.#wasInsuredThroughout = false
-      for (const { memory } of live) {
-        if (memory.createdAt >= moment - retentionMillis) continue
-        this.#remove(memory.number, moment)
-        this.#purged++
-      }
+      this.#purge(moment, live)
+    }
+  }
+
+  /** What two runs a day apart have found. */
+  #purge(moment: number, live: ReadonlyArray<Stored>): void {
+    const runAt = this.#runOf(moment)
+    const earlier = this.#mark
+    const createdBefore = moment - retentionMillis
+    const isOld = live.some(({ memory }) => memory.createdAt < createdBefore)
+    if (earlier !== undefined && earlier.runAt !== runAt && runAt - earlier.runAt < runsApartMillis) {
+      if (!isOld) this.#mark = undefined
+      return
+    }
+    this.#mark = isOld ? { runAt, createdBefore } : undefined
+    if (earlier === undefined || earlier.runAt === runAt) return
+    for (const { memory } of live) {
+      if (memory.createdAt >= earlier.createdBefore) continue
+      this.#remove(memory.number, runAt)
+      this.#purged++
     }
   }
 

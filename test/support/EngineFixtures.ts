@@ -192,6 +192,7 @@ export interface EngineOptions {
   readonly probe?: StoreProbe
   readonly index?: IndexSettings
   readonly openMax?: number
+  readonly expiresBy?: Effect.Effect<number>
 }
 
 /** Host and search over a directory; providing it again is a restart. */
@@ -201,7 +202,8 @@ export const engineOf = (directory: string, options: EngineOptions = {}) =>
       NamespaceHost.layer({
         dataDirectory: directory,
         index: options.index ?? exactOnly,
-        ...(options.openMax !== undefined && { openMax: options.openMax })
+        ...(options.openMax !== undefined && { openMax: options.openMax }),
+        ...(options.expiresBy !== undefined && { expiresBy: options.expiresBy })
       })
     ),
     Layer.provide(probedStore(directory, options.probe ?? new StoreProbe())),

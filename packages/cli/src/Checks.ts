@@ -3,6 +3,7 @@
  * so that every finding can be tested.
  */
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
+import { timeText } from "./Table.ts"
 
 export type Verdict = "ok" | "warn" | "fail"
 
@@ -26,6 +27,7 @@ export const statusChecks = (status: ServiceStatus): ReadonlyArray<Check> => [
   indexCheck(status.index),
   storeCheck(status),
   ...paymentChecks(status.payments),
+  clockCheck(status),
   diskCheck(status.disk),
   ...configurationChecks(status.warnings)
 ]
@@ -69,6 +71,16 @@ const networkCheck = (status: ServiceStatus["payments"]["networks"][number]): Ch
   const held = payeeUsd === null ? "" : `; the books have received ${booksUsd} USD, the payee holds ${payeeUsd}`
   return { name, verdict: "ok", detail: `offered${held}` }
 }
+
+const clockCheck = ({ clockStep }: ServiceStatus): Check =>
+  clockStep === null
+    ? { name: "clock", verdict: "ok", detail: "the daily job runs by it" }
+    : {
+        name: "clock",
+        verdict: "warn",
+        detail: `it stepped from ${timeText(clockStep.seenAt)} to ${timeText(clockStep.now)} UTC; the daily job waits`,
+        remedy: 'if the clock is right, as after a long switch-off: "muniment jobs run --accept-clock"'
+      }
 
 const modelCheck = ({ model, ready, detail }: ServiceStatus["embedding"]): Check =>
   ready

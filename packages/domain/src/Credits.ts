@@ -42,6 +42,13 @@ export const CreditAccount = Schema.Struct({
     Schema.Int.annotate({
       description: "Milliseconds: the first daily run that finds the balance used up, if nothing changes."
     })
+  ),
+  purgeNotice: Schema.optionalKey(
+    Schema.Struct({
+      memories: Schema.Int,
+      createdBefore: Schema.Int,
+      from: Schema.Int.annotate({ description: "Milliseconds: the first daily run that may remove them." })
+    }).annotate({ description: "Memories that no balance keeps: a deposit before that run saves them." })
   )
 })
 

@@ -147,7 +147,8 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
     "id_conflict",
     "account_exists",
     "payment_already_used",
-    "insufficient_balance"
+    "insufficient_balance",
+    "clock_step"
   ]),
   { httpApiStatus: 409, description: "The request contradicts what is stored." }
 ) {

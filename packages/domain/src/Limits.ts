@@ -117,6 +117,7 @@ export const Limits = {
   signaturesUnderWayOfClientMax: 256,
   jobAccountsConcurrent: 4,
   jobCatchUpDaysMax: 31,
+  clockSeenMillis: 1_800_000,
 
   keysPerAccountMax: 1_000,
   keyBindingsMax: 100,

@@ -39,11 +39,19 @@ export const JobAccount = Schema.Struct({
   live: Schema.Int,
   expired: Schema.Int,
   purged: Schema.Int,
+  marked: Schema.Int.annotate({ description: "Found to be purged; removed by a run a day later that finds the same." }),
   insured: Schema.Int,
   chargedMicro: Schema.Int,
   meteredMicro: Schema.Int,
   problem: Schema.optionalKey(Schema.String)
 })
+
+/** The clock has stepped by more than a day since the service last saw it; jobs wait until an operator confirms. */
+export const ClockStep = Schema.Struct({
+  seenAt: Schema.Int.annotate({ description: "Milliseconds: the last time that the service saw." }),
+  now: Schema.Int.annotate({ description: "Milliseconds: what the clock says." })
+})
+export type ClockStep = typeof ClockStep.Type
 
 export const JobReport = Schema.Struct({
   dryRun: Schema.Boolean,

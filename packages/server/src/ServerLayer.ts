@@ -44,6 +44,7 @@ import { ConversationExtraction } from "./extraction/ConversationExtraction.ts"
 import { extractionDeadline, extractorChoice } from "./extraction/ExtractorChoice.ts"
 import { demandFreeAddress } from "./http/Listener.ts"
 import { CallsUnderWay } from "./identity/CallsUnderWay.ts"
+import { JobClock } from "./jobs/JobClock.ts"
 import { Housekeeping } from "./jobs/Housekeeping.ts"
 import { PendingConversations } from "./jobs/PendingConversations.ts"
 import { VectorBacklog } from "./jobs/VectorBacklog.ts"
@@ -127,7 +128,7 @@ const controlLayer = (config: ServerConfig) =>
           monthlyAllowance: credits(config.monthlyAllowanceCredits),
           walletAllowance: signUpOf(config).allowance
         }),
-        JobLog.layer,
+        JobClock.layer.pipe(Layer.provideMerge(JobLog.layer)),
         ModelUsage.layer
       )
     ),
@@ -146,9 +147,12 @@ const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =
   MemorySearch.layer.pipe(
     Layer.provideMerge(
       Layer.unwrap(
-        Effect.map(indexSettings(config, hnswlib), (index) =>
-          NamespaceHost.layer({ dataDirectory: config.dataDirectory, index, openMax: config.openNamespacesMax })
-        )
+        Effect.gen(function* () {
+          const { expiresBy } = yield* JobClock
+          const index = yield* indexSettings(config, hnswlib)
+          const { dataDirectory, openNamespacesMax: openMax } = config
+          return NamespaceHost.layer({ dataDirectory, index, openMax, expiresBy })
+        })
       )
     ),
     Layer.provide(sqliteNamespaceStore(config.dataDirectory, { commitsOn: "thread" }))

@@ -135,6 +135,7 @@ describe("doctor's findings", () => {
       "payments on base",
       "fail"
     ],
+    ["clock that has stepped", { clockStep: { seenAt: 0, now: 1e9 } }, "clock", "warn"],
     ["disk that is getting full", { disk: { freeBytes: 2 ** 29, ballastBytes: 0 } }, "disk", "warn"],
     ["full disk", { disk: { freeBytes: 2 ** 20, ballastBytes: 0 } }, "disk", "fail"],
     ["warning of the configuration", { warnings: ["host is 0.0.0.0"] }, "configuration", "warn"]

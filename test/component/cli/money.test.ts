@@ -163,6 +163,7 @@ describe("jobs", () => {
     live: 1_000,
     expired: 1,
     purged: 2,
+    marked: 5,
     insured: 1_000,
     chargedMicro: 3_330_000,
     meteredMicro: 0
@@ -173,9 +174,9 @@ describe("jobs", () => {
   ]
 
   it("list shows runs and the next one", async () => {
-    const { live: _, account: __, plan: ___, ...figures } = account
+    const { live: _, account: __, plan: ___, marked: ____, ...figures } = account
     const run = await runCli(["jobs", "list"], () =>
-      ok({ nextRunAt: at, runs: [{ ...figures, day: "2026-11-20", accounts: 1, at }] })
+      ok({ nextRunAt: at, clockStep: null, runs: [{ ...figures, day: "2026-11-20", accounts: 1, at }] })
     )
     expect(run.out).toMatch(/2026-11-20 +1 +1 +2 +1000 +3.33 +0 +2025-11-21 09:14/)
     expect(run.out).toContain("Next run: 2025-11-21 09:14 UTC.")
@@ -184,9 +185,17 @@ describe("jobs", () => {
   it("run --dry-run tells what would be done, by day and account, with sums", async () => {
     const run = await runCli(["jobs", "run", "--dry-run"], () => ok({ dryRun: true, days }))
     expect(run.requests[0]).toMatchObject({ url: "/admin/jobs/run", body: { dryRun: true } })
-    expect(run.out).toMatch(/2026-11-21 +alice +free +1000 +1 +2 +1000 +3.33 +0/)
+    expect(run.out).toMatch(/2026-11-21 +alice +free +1000 +5 +1 +2 +1000 +3.33 +0/)
     expect(run.out).toMatch(/sum +2 +4 +2000 +6.66 +0/)
     expect(run.out).toContain("6.66 credits would be charged")
+  })
+
+  it("list says that the clock has stepped, and run --accept-clock confirms it", async () => {
+    const clockStep = { seenAt: at, now: at + 40 * 86_400_000 }
+    const listed = await runCli(["jobs", "list"], () => ok({ nextRunAt: at, clockStep, runs: [] }))
+    expect(listed.out).toContain("The clock stepped from 2025-11-21 09:14 to 2025-12-31 09:14 UTC")
+    const run = await runCli(["jobs", "run", "--accept-clock"], () => ok({ dryRun: false, days: [] }))
+    expect(run.requests[0]).toMatchObject({ url: "/admin/jobs/run", body: { acceptClock: true } })
   })
 
   it("run says so when no day is due", async () => {

@@ -82,6 +82,7 @@ export const healthy: ServiceStatus & { readonly success: true } = {
   namespaces: { total: 2, open: 1 },
   quarantined: [],
   payments: { oldestOpenSeconds: 0, networks: [] },
+  clockStep: null,
   disk: { freeBytes: 2 ** 40, ballastBytes: 2 ** 23 },
   warnings: []
 }

@@ -86,7 +86,7 @@ describe("the contract page", () => {
   it("lists the limits that its other sections name", () => {
     const listed = new Set(rowsOf(section("Limits")).map(([name]) => code(name)))
     const named = new Set(Array.from(page.matchAll(/`(Limits\.(?!ts)\w+)`/g), ([, name]) => name!))
-    const inside = ["Limits.expirySweepMillis", "Limits.jobCatchUpDaysMax"]
+    const inside = ["Limits.clockSeenMillis", "Limits.expirySweepMillis", "Limits.jobCatchUpDaysMax"]
     expect([...named].filter((name) => !listed.has(name)).toSorted()).toEqual(inside)
   })
 

@@ -54,7 +54,7 @@ const credentialsOf = Effect.fnUntraced(function* (
   return yield* new CommandFailed({ reason: "No account: give --api-key or --key-file." })
 })
 
-const accountText = ({ allowance, balance, insuredUntil, plan }: Answer<"credits">): string =>
+const accountText = ({ allowance, balance, insuredUntil, plan, purgeNotice }: Answer<"credits">): string =>
   table([
     ["balance", `${balance.credits} credits (${balance.usd} USD)`],
     [
@@ -64,7 +64,10 @@ const accountText = ({ allowance, balance, insuredUntil, plan }: Answer<"credits
         : `${allowance.credits} of ${allowance.monthly} credits, renewed ${timeText(allowance.renewsAt)} UTC`
     ],
     ["plan", plan],
-    ...(insuredUntil === undefined ? [] : [["insured", `until ${timeText(insuredUntil)} UTC, if nothing changes`]])
+    ...(insuredUntil === undefined ? [] : [["insured", `until ${timeText(insuredUntil)} UTC, if nothing changes`]]),
+    ...(purgeNotice === undefined
+      ? []
+      : [["purge", `${purgeNotice.memories} memories from ${timeText(purgeNotice.from)} UTC on, unless you deposit`]])
   ])
 
 const transactionsText = ({ transactions, nextCursor }: Answer<"transactions">): string => {

@@ -13,9 +13,12 @@ const list = Command.make(
   "list",
   { json: flags.json },
   Effect.fn("jobs.list")(function* ({ json }) {
-    const { nextRunAt, runs } = yield* withMoneyOperator((operator) => operator.listJobs())
-    if (json) return yield* Console.log(JSON.stringify({ nextRunAt, runs }))
-    const next = `Next run: ${timeText(nextRunAt)} UTC.`
+    const { clockStep, nextRunAt, runs } = yield* withMoneyOperator((operator) => operator.listJobs())
+    if (json) return yield* Console.log(JSON.stringify({ nextRunAt, clockStep, runs }))
+    const next =
+      clockStep === null
+        ? `Next run: ${timeText(nextRunAt)} UTC.`
+        : `The clock stepped from ${timeText(clockStep.seenAt)} to ${timeText(clockStep.now)} UTC; "muniment jobs run --accept-clock" goes on.`
     return yield* Console.log(
       [runs.length === 0 ? "No runs yet." : table([runHeading, ...runs.map(runRow)]), next].join("\n")
     )
@@ -32,10 +35,15 @@ const run = Command.make(
       Flag.withDescription("Change nothing; show what would be done (of the next run if none is due)"),
       Flag.withDefault(false)
     ),
+    acceptClock: Flag.Boolean("accept-clock").pipe(
+      Flag.withDescription("The clock is right although it has stepped by more than a day: run by it"),
+      Flag.withDefault(false)
+    ),
     json: flags.json
   },
-  Effect.fn("jobs.run")(function* ({ dryRun, json }) {
-    const { success: _, ...report } = yield* withMoneyOperator((operator) => operator.runJobs({ payload: { dryRun } }))
+  Effect.fn("jobs.run")(function* ({ acceptClock, dryRun, json }) {
+    const payload = { dryRun, acceptClock }
+    const { success: _, ...report } = yield* withMoneyOperator((operator) => operator.runJobs({ payload }))
     yield* Console.log(json ? JSON.stringify(report) : reportText(report))
     const troubled = accountsOf(report).filter(({ problem }) => problem !== undefined).length
     if (troubled > 0) return yield* new CommandFailed({ reason: `${troubled} accounts could not be served.` })
@@ -54,7 +62,19 @@ type JobAccount = JobReport["days"][number]["accounts"][number]
 type Sums = Pick<JobAccount, "expired" | "purged" | "insured" | "chargedMicro" | "meteredMicro">
 
 const runHeading = ["DAY", "ACCOUNTS", "EXPIRED", "PURGED", "INSURED", "CHARGED", "METERED", "AT"]
-const dayHeading = ["DAY", "ACCOUNT", "PLAN", "LIVE", "EXPIRED", "PURGED", "INSURED", "CHARGED", "METERED", "PROBLEM"]
+const dayHeading = [
+  "DAY",
+  "ACCOUNT",
+  "PLAN",
+  "LIVE",
+  "MARKED",
+  "EXPIRED",
+  "PURGED",
+  "INSURED",
+  "CHARGED",
+  "METERED",
+  "PROBLEM"
+]
 
 const runRow = ({ accounts, at, chargedMicro, day, expired, insured, meteredMicro, purged }: JobRun) => [
   day,
@@ -74,13 +94,14 @@ const reportText = (report: JobReport): string => {
       each.account,
       each.plan,
       String(each.live),
+      String(each.marked),
       ...figures(each),
       shownText(each.problem ?? "")
     ])
   )
   const sums = accountsOf(report).reduce(plus, nothing)
   return [
-    table([dayHeading, ...rows, ["sum", "", "", "", ...figures(sums), ""]]),
+    table([dayHeading, ...rows, ["sum", "", "", "", "", ...figures(sums), ""]]),
     `${sums.expired} memories ${verb} removed because they expired, ${sums.purged} because they are older than the plan keeps them; ${toCredits(sums.chargedMicro)} credits ${verb} charged.`
   ].join("\n")
 }

@@ -1,6 +1,6 @@
 /**
- * Storage charges, once per account and UTC day (contract: Plans and the daily job). The charge and the row of the run
- * are one transaction, so a rerun after a crash changes nothing.
+ * Storage charges, once per account and UTC day (contract: Plans and the daily job). The charge, the row of the run and
+ * the mark of what is to be purged are one transaction, so a rerun after a crash changes nothing.
  */
 import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -8,7 +8,7 @@ import type { Account } from "@muniment/domain/Account"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { type MicroCredits, storageMicroCreditsPerMemoryDay } from "@muniment/domain/Money"
 import type { Books } from "./Books.ts"
-import { storageJob } from "../jobs/JobLog.ts"
+import { type PurgeMark, storageJob } from "../jobs/JobLog.ts"
 import { accountName, incomeFromStorage } from "./LedgerAccounts.ts"
 import { type NewTransfer, postTransfers } from "./Transfers.ts"
 
@@ -21,6 +21,8 @@ export interface RunFacts {
   readonly memories: number
   readonly expired?: number | undefined
   readonly purged?: number | undefined
+  /** What is marked from now on; undefined: nothing. */
+  readonly mark?: PurgeMark | undefined
 }
 
 export interface StorageCharge extends RunFacts {
@@ -115,6 +117,12 @@ const record = Effect.fnUntraced(function* (
     insured,
     at
   })}`
+  yield* sql`DELETE FROM purge_mark WHERE account = ${run.account.id}`
+  if (run.mark !== undefined) {
+    const { createdBefore, memories, runAt } = run.mark
+    const mark = { account: run.account.id, run_at: runAt, created_before: createdBefore, memories }
+    yield* sql`INSERT INTO purge_mark ${sql.insert(mark)}`
+  }
   if (charged + metered > 0) yield* postTransfers(sql, [transferAt(at)])
   return { charged, metered, isRepeat: false }
 })

@@ -1,6 +1,7 @@
 /**
- * Log of the daily job by (job, UTC day, account), and the last day it finished. Rows are written by
- * `Ledger.chargeStorage` and `Ledger.recordRun` in the transaction that charges, and read here.
+ * Log of the daily job by (job, UTC day, account), the last day it finished, what is marked to be purged, and the last
+ * time that the service saw. Rows and marks are written by `Ledger.chargeStorage` and `Ledger.recordRun` in the
+ * transaction that charges, and read here.
  */
 import { Context, Effect, Layer } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
@@ -26,6 +27,16 @@ export interface DaySums {
   readonly at: number
 }
 
+/** What a run found to purge. */
+export interface PurgeMark {
+  /** When that run began. */
+  readonly runAt: number
+  /** What was created before this time is removed by the first run a day later, if nothing changes. */
+  readonly createdBefore: number
+  /** Their number, superseded versions included. */
+  readonly memories: number
+}
+
 export class JobLog extends Context.Service<
   JobLog,
   {
@@ -33,6 +44,12 @@ export class JobLog extends Context.Service<
     /** Marks the day as finished for all accounts; an earlier day changes nothing. */
     readonly markDay: (job: string, day: string) => Effect.Effect<void, InsufficientStorage>
     readonly isDone: (job: string, day: string, accountId: string) => Effect.Effect<boolean>
+    readonly purgeMark: (accountId: string) => Effect.Effect<PurgeMark | undefined>
+    /** Milliseconds; undefined in a new directory. */
+    readonly clockSeenAt: Effect.Effect<number | undefined>
+    readonly noteClock: (seenAt: number) => Effect.Effect<void, InsufficientStorage>
+    /** Notes the time as right: a job goes on from `newestDay`, if it had come further. */
+    readonly acceptClock: (seenAt: number, newestDay: string) => Effect.Effect<void, InsufficientStorage>
     /** Newest day first. */
     readonly runs: (page: { readonly limit: number }) => Effect.Effect<ReadonlyArray<DaySums>>
   }
@@ -41,6 +58,8 @@ export class JobLog extends Context.Service<
     JobLog,
     Effect.gen(function* () {
       const { read, sql, write } = yield* ControlDatabase
+      const noteClock = (seenAt: number) => sql`INSERT INTO job_clock (id, seen_at) VALUES (1, ${seenAt})
+        ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`
       return JobLog.of({
         lastDay: (job) =>
           read(
@@ -60,6 +79,25 @@ export class JobLog extends Context.Service<
               (rows) => rows.length > 0
             )
           ),
+        purgeMark: (accountId) =>
+          read(
+            Effect.map(
+              sql<PurgeMark>`SELECT run_at AS runAt, created_before AS createdBefore, memories FROM purge_mark
+                WHERE account = ${accountId}`,
+              ([mark]) => mark
+            )
+          ),
+        clockSeenAt: read(
+          Effect.map(sql<{ readonly seen_at: number }>`SELECT seen_at FROM job_clock`, ([row]) => row?.seen_at)
+        ),
+        noteClock: Effect.fn("JobLog.noteClock")(function* (seenAt) {
+          yield* write(noteClock(seenAt))
+        }),
+        acceptClock: Effect.fn("JobLog.acceptClock")(function* (seenAt, newestDay) {
+          yield* write(
+            Effect.andThen(noteClock(seenAt), sql`UPDATE job_state SET last_day = min(last_day, ${newestDay})`)
+          )
+        }),
         runs: ({ limit }) =>
           read(sql<DaySums>`SELECT job, day, count(*) AS accounts, sum(memories) AS memories, sum(expired) AS expired,
               sum(purged) AS purged, sum(insured) AS insured, sum(charged) AS charged, sum(metered) AS metered,

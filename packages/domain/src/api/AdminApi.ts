@@ -11,6 +11,7 @@ import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } 
 import { Limits } from "../Limits.ts"
 import { ExportedMemory, OnDuplicate, Remember } from "../Memory.ts"
 import { MemorySchema } from "../MemorySchema.ts"
+import { ClockStep } from "../Operations.ts"
 import { PaymentNetwork } from "../Payment.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -80,6 +81,7 @@ export const ServiceStatus = Schema.Struct({
       })
     )
   }),
+  clockStep: Schema.NullOr(ClockStep).annotate({ description: "Not null: jobs wait until an operator confirms." }),
   disk: Schema.Struct({ freeBytes: Schema.Finite, ballastBytes: Schema.Finite }),
   warnings: Schema.Array(Schema.String)
 })

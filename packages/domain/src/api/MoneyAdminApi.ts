@@ -8,7 +8,15 @@ import { Plan } from "../Account.ts"
 import { CalendarDay } from "../CalendarDay.ts"
 import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
-import { JobReport, JobRun, LedgerReport, ModelUsageDay, PaymentRecord, PaymentState } from "../Operations.ts"
+import {
+  ClockStep,
+  JobReport,
+  JobRun,
+  LedgerReport,
+  ModelUsageDay,
+  PaymentRecord,
+  PaymentState
+} from "../Operations.ts"
 import { AccountName, AccountRecord } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -62,15 +70,26 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
       error: [NotFound, InsufficientStorage]
     }).annotateMerge(operation("Change an account's plan", { description: "Acts on the next request." })),
     HttpApiEndpoint.get("listJobs", "/jobs", {
-      success: Schema.Struct({ success, nextRunAt: Schema.Int, runs: Schema.Array(JobRun) })
+      success: Schema.Struct({
+        success,
+        nextRunAt: Schema.Int,
+        clockStep: Schema.NullOr(ClockStep),
+        runs: Schema.Array(JobRun)
+      })
     }).annotateMerge(operation("Runs of the daily job", { description: "Newest first." })),
     HttpApiEndpoint.post("runJobs", "/jobs/run", {
-      payload: Schema.Struct({ dryRun: Schema.optionalKey(Schema.Boolean) }).annotate({ examples: [{ dryRun: true }] }),
+      payload: Schema.Struct({
+        dryRun: Schema.optionalKey(Schema.Boolean),
+        acceptClock: Schema.optionalKey(
+          Schema.Boolean.annotate({ description: "The clock is right although it has stepped by more than a day." })
+        )
+      }).annotate({ examples: [{ dryRun: true }] }),
       success: Schema.Struct({ success, ...JobReport.fields }),
-      error: [InsufficientStorage, Unavailable]
+      error: [Conflict, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Run the daily job for the days that are due", {
-        description: "Repeating changes nothing. A dry run shows what would be done (of the next run if none is due)."
+        description:
+          "Repeating changes nothing. A dry run shows what would be done (of the next run if none is due). 409 `clock_step` while the clock is not believed."
       })
     ),
     HttpApiEndpoint.get("modelUsage", "/models/usage", {

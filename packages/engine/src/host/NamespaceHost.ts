@@ -32,6 +32,8 @@ export interface HostOptions {
   readonly index: IndexSettings
   /** Default `Limits.openNamespacesMax`. */
   readonly openMax?: number
+  /** Milliseconds: what expired by then is removed by housekeeping; default: the clock's time. */
+  readonly expiresBy?: Effect.Effect<number>
 }
 
 export class NamespaceHost extends Context.Service<
@@ -74,7 +76,7 @@ const makeHost = Effect.fn("NamespaceHost.make")(function* (options: HostOptions
   const guard = new FileGuard(options.dataDirectory)
   yield* guard.restoreBallast
   const registry = yield* openRegistry(options, guard)
-  const host = new Host(registry, guard, yield* NamespaceStore)
+  const host = new Host(registry, guard, yield* NamespaceStore, options.expiresBy ?? Clock.currentTimeMillis)
   yield* host.maintain.pipe(Effect.delay(Limits.expirySweepMillis), Effect.forever, Effect.forkScoped)
   return host satisfies NamespaceHost["Service"]
 })
@@ -102,11 +104,18 @@ class Host {
   readonly #registry: Registry
   readonly #guard: FileGuard
   readonly #store: NamespaceStore["Service"]
+  readonly #expiresBy: Effect.Effect<number>
 
-  constructor(registry: Registry, guard: FileGuard, store: NamespaceStore["Service"]) {
+  constructor(
+    registry: Registry,
+    guard: FileGuard,
+    store: NamespaceStore["Service"],
+    expiresBy: Effect.Effect<number>
+  ) {
     this.#registry = registry
     this.#guard = guard
     this.#store = store
+    this.#expiresBy = expiresBy
   }
 
   ask<C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> {
@@ -182,17 +191,21 @@ class Host {
   }
 
   get maintain(): Effect.Effect<void> {
+    return Effect.flatMap(this.#expiresBy, (expiresBy) => this.#maintainAll(expiresBy))
+  }
+
+  #maintainAll(expiresBy: number): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const nowMillis = yield* Clock.currentTimeMillis
       // `whileOpen`: housekeeping neither reopens a namespace nor keeps it from becoming idle.
       for (const key of this.#registry.openKeys()) {
-        const maintained = this.#registry.whileOpen(key, (namespace) => this.#maintainOne(namespace, nowMillis))
+        const maintained = this.#registry.whileOpen(key, (namespace) => this.#maintainOne(namespace, expiresBy))
         yield* this.#logFailure(key, Effect.mapError(maintained, toClientErrors))
       }
-      for (const key of this.#guard.dueToExpire(nowMillis)) {
+      for (const key of this.#guard.dueToExpire(expiresBy)) {
         yield* this.#logFailure(
           key,
-          this.#use(key, (namespace) => this.#maintainOne(namespace, nowMillis))
+          this.#use(key, (namespace) => this.#maintainOne(namespace, expiresBy))
         )
       }
       yield* this.#registry.closeIdle(nowMillis - Limits.namespaceIdleMillis)
@@ -209,18 +222,19 @@ class Host {
   }
 
   /** Removes expired memories, then runs the namespace's housekeeping. */
-  #maintainOne(namespace: Namespace, nowMillis: number): Effect.Effect<void, CommandError> {
-    const sweep: Effect.Effect<void, CommandError> = Effect.flatMap(namespace.ask({ _tag: "Sweep" }), (removed) =>
-      removed === Limits.removalsPerCommitMax ? sweep : Effect.void
+  #maintainOne(namespace: Namespace, expiresBy: number): Effect.Effect<void, CommandError> {
+    const sweep: Effect.Effect<void, CommandError> = Effect.flatMap(
+      namespace.ask({ _tag: "Sweep", expiredBy: expiresBy }),
+      (removed) => (removed === Limits.removalsPerCommitMax ? sweep : Effect.void)
     )
-    const swept = Effect.suspend(() => (namespace.reader.counts(nowMillis).expired > 0 ? sweep : Effect.void))
+    const swept = Effect.suspend(() => (namespace.reader.counts(expiresBy).expired > 0 ? sweep : Effect.void))
     const sweptOrRoomMade = Effect.tapError(swept, (error) =>
       // The failed commit has stopped the actor; the next round reopens the file and uses this space.
       Effect.sync(() => (error._tag === "InsufficientStorage" ? this.#guard.releaseBallast() : false))
     )
     return this.#retireIfStopped(
       namespace,
-      Effect.andThen(sweptOrRoomMade, this.#toReadError(namespace.key, namespace.runHousekeeping(nowMillis)))
+      Effect.andThen(sweptOrRoomMade, this.#toReadError(namespace.key, namespace.runHousekeeping(expiresBy)))
     )
   }
 

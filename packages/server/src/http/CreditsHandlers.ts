@@ -50,6 +50,7 @@ export const creditsHandlers = (options: BooksOptions) =>
             newcomer === undefined ? yield* ledger.purses(account) : { allowance: newcomer.allowance, balance: 0 }
           const { isUnlimited } = plans[account.plan]
           const insuredUntil = newcomer === undefined ? yield* insurance.insuredUntil(account) : undefined
+          const purgeNotice = newcomer === undefined ? yield* insurance.purgeNotice(account) : undefined
           return {
             success: true as const,
             balance: balanceOf(balance),
@@ -59,7 +60,8 @@ export const creditsHandlers = (options: BooksOptions) =>
               renewsAt: nextMonth(yield* Clock.currentTimeMillis)
             },
             plan: account.plan,
-            ...(insuredUntil !== undefined && { insuredUntil })
+            ...(insuredUntil !== undefined && { insuredUntil }),
+            ...(purgeNotice !== undefined && { purgeNotice })
           }
         }),
         transactions: Effect.fnUntraced(function* ({ query }) {

@@ -6,6 +6,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Effect, Metric } from "effect"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import { JobClock } from "../jobs/JobClock.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
 import type { Ledger } from "@muniment/control/credits/Ledger"
 import type { Payments } from "@muniment/payments/Payments"
@@ -44,6 +45,9 @@ const feeBalance = Metric.gauge("payment_fee_balance", {
 const booksMinusPayee = Metric.gauge("payment_books_minus_payee_usd", {
   description: "USDC that the ledger has received, less what the configured payee holds. Withdrawals increase it."
 })
+const clockStepped = Metric.gauge("jobs_clock_stepped", {
+  description: "1 while jobs wait because the clock has stepped by more than a day."
+})
 const loopDelay = Metric.gauge("event_loop_delay_p99_seconds", {
   description: "99th percentile since the last reading."
 })
@@ -62,7 +66,7 @@ export class ProcessGauges {
   get refresh(): Effect.Effect<
     void,
     never,
-    Admission | NamespaceHost | PaymentJournal | Payments | Ledger | PendingConversations | VectorBacklog
+    Admission | JobClock | NamespaceHost | PaymentJournal | Payments | Ledger | PendingConversations | VectorBacklog
   > {
     return Effect.gen({ self: this }, function* () {
       const { open, quarantined } = yield* (yield* NamespaceHost).status
@@ -79,6 +83,7 @@ export class ProcessGauges {
         yield* Metric.update(Metric.withAttributes(paymentsInState, { state }), count)
       }
       yield* refreshPayments
+      yield* Metric.update(clockStepped, Number((yield* (yield* JobClock).step) !== undefined))
       yield* Metric.update(loopDelay, secondsLate(this.#delay.percentile(99)))
       yield* Metric.update(loopDelayMax, secondsLate(this.#delay.max))
       this.#delay.reset()

@@ -16,6 +16,7 @@ import { checkLedger } from "@muniment/control/LedgerCheck"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import { type JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { Payments } from "@muniment/payments/Payments"
+import { JobClock } from "../jobs/JobClock.ts"
 import { nextRunMillis, StorageInsurance } from "../jobs/StorageInsurance.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
 
@@ -39,6 +40,7 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
     const payments = yield* Payments
     const insurance = yield* StorageInsurance
     const jobs = yield* JobLog
+    const clock = yield* JobClock
     const models = yield* ModelUsage
     const operator = yield* OperatorService
     const context = yield* Effect.context<Ledger | PaymentJournal | ControlDatabase>()
@@ -70,10 +72,10 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
       }),
       listJobs: Effect.fnUntraced(function* () {
         const nextRunAt = nextRunMillis(yield* Clock.currentTimeMillis)
-        return { success, nextRunAt, runs: (yield* jobs.runs({ limit: jobRunsShown })).map(jobRun) }
+        const clockStep = (yield* clock.step) ?? null
+        return { success, nextRunAt, clockStep, runs: (yield* jobs.runs({ limit: jobRunsShown })).map(jobRun) }
       }),
-      runJobs: ({ payload }) =>
-        Effect.map(insurance.run({ dryRun: payload.dryRun ?? false }), (report) => ({ success, ...report })),
+      runJobs: ({ payload }) => Effect.map(insurance.run(payload), (report) => ({ success, ...report })),
       modelUsage: Effect.fnUntraced(function* ({ query }) {
         const account = query.account === undefined ? undefined : (yield* operator.account(query.account)).id
         const nowMillis = yield* Clock.currentTimeMillis

@@ -9,6 +9,7 @@ import { openApiDocument } from "@muniment/domain/api/OpenApiDocument"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { Embedder } from "@muniment/models/Embedder"
+import { JobClock } from "../jobs/JobClock.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { docsRoutes } from "../docs/DocsRoutes.ts"
@@ -32,10 +33,12 @@ const ready = HttpRouter.add(
     const { quarantined } = yield* host.status
     const { pending } = yield* (yield* VectorBacklog).progress
     const conversations = yield* (yield* PendingConversations).total
+    const clockStep = yield* (yield* JobClock).step
     const isReady = control._tag === "Success"
+    const isWhole = state === "ready" && quarantined.length === 0 && clockStep === undefined
     return HttpServerResponse.jsonUnsafe(
       {
-        status: !isReady ? "unavailable" : state === "ready" && quarantined.length === 0 ? "ready" : "degraded",
+        status: !isReady ? "unavailable" : isWhole ? "ready" : "degraded",
         checks: {
           control: isReady ? "ok" : "failed",
           embedding: {
@@ -49,7 +52,8 @@ const ready = HttpRouter.add(
             pending: conversations.count,
             oldestSeconds: Math.round(conversations.ageMillis / 1_000)
           },
-          quarantined: quarantined.length
+          quarantined: quarantined.length,
+          clock: clockStep === undefined ? "ok" : "stepped: the daily job waits for its operator"
         }
       },
       { status: isReady ? 200 : 503 }

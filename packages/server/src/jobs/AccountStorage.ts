@@ -1,7 +1,7 @@
 /**
  * The storage of one account on one day (contract: Plans and the daily job), in this order: expired memories are
- * removed on every plan; a plan with a retention is insured from the balance, or loses what is older; a plan
- * with an included number has the rest metered. Only a settled deposit insures.
+ * removed on every plan; a plan with a retention is insured from the balance, or what is older is marked and removed by a
+ * run a day later; a plan with an included number has the rest metered. Only a settled deposit insures.
  *
  * Invariants: counts are of the day's moment, superseded versions included; a rerun after a crash ends as if there
  * had been none: removals repeat, and the charge is one transaction with the row that says it is done. A
@@ -19,19 +19,35 @@ import type { CommandError } from "@muniment/engine/namespace/toClientError"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { CensusOptions, NamespaceCensus, NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { Ledger } from "@muniment/control/credits/Ledger"
+import { JobLog, type PurgeMark } from "@muniment/control/jobs/JobLog"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import type { RunFacts } from "@muniment/control/credits/StorageCharges"
-import { momentOf } from "./JobDays.ts"
+import { momentOf, nextRunMillis } from "./JobDays.ts"
 
 /** Report of one account on one day. */
 export type AccountDay = JobReport["days"][number]["accounts"][number]
 
 export type PlanTable = Readonly<Record<Plan, PlanTerms>>
 
+/** A day that a run settles. */
+export interface DayOfRun {
+  readonly day: string
+  /** When the run began: a run settles several days if some were missed. */
+  readonly runAt: number
+}
+
 /** State of an account after the days of a dry run. */
 export interface Rehearsed {
   readonly balance: MicroCredits
   readonly without: CensusOptions["without"]
+  readonly mark: PurgeMark | undefined
+}
+
+/** `from`: the first run that may purge them. */
+export interface PurgeNotice {
+  readonly memories: number
+  readonly createdBefore: number
+  readonly from: number
 }
 
 /** Problems of one account that its report names. */
@@ -44,13 +60,15 @@ interface Counted {
 
 export interface AccountStorage {
   /** Settles the day of an account. */
-  readonly carryOut: (account: Account, day: string) => Effect.Effect<AccountDay, InsufficientStorage>
+  readonly carryOut: (account: Account, day: DayOfRun) => Effect.Effect<AccountDay, InsufficientStorage>
   /** What `carryOut` would answer after the days that `before` has seen, and what it would leave. Changes nothing. */
   readonly rehearse: (
     account: Account,
-    day: string,
+    day: DayOfRun,
     before: Rehearsed | undefined
   ) => Effect.Effect<{ readonly report: AccountDay; readonly after: Rehearsed }>
+  /** What a later run will purge, unless a deposit comes in before. */
+  readonly purgeNotice: (account: Account) => Effect.Effect<PurgeNotice | undefined>
   /** Days that the balance pays for; undefined where nothing is insured. */
   readonly insuredDays: (account: Account, atMillis: number) => Effect.Effect<number | undefined>
 }
@@ -60,9 +78,11 @@ export const makeAccountStorage = Effect.fnUntraced(function* (plans: PlanTable)
     plans,
     host: yield* NamespaceHost,
     directory: yield* NamespaceDirectory,
-    ledger: yield* Ledger
+    ledger: yield* Ledger,
+    jobs: yield* JobLog
   }
   return {
+    purgeNotice: (account) => Effect.map(parts.jobs.purgeMark(account.id), noticeOf),
     carryOut: (account, day) => carryOut(parts, account, day),
     rehearse: (account, day, before) => rehearse(parts, account, day, before),
     insuredDays: (account, atMillis) => insuredDays(parts, account, atMillis)
@@ -74,9 +94,14 @@ interface Parts {
   readonly host: NamespaceHost["Service"]
   readonly directory: NamespaceDirectory["Service"]
   readonly ledger: Ledger["Service"]
+  readonly jobs: JobLog["Service"]
 }
 
-const carryOut = Effect.fn("AccountStorage.carryOut")(function* (parts: Parts, account: Account, day: string) {
+const carryOut = Effect.fn("AccountStorage.carryOut")(function* (
+  parts: Parts,
+  account: Account,
+  { day, runAt }: DayOfRun
+) {
   const problems: Array<string> = []
   const { atMillis, createdBefore } = boundsOf(parts.plans[account.plan], day)
   const counted = yield* count(parts, account, { atMillis, createdBefore }, problems)
@@ -88,39 +113,78 @@ const carryOut = Effect.fn("AccountStorage.carryOut")(function* (parts: Parts, a
   )
   const live = liveIn(counted)
   const verdict = verdictOf(parts, account, live, yield* balanceOf(parts, account))
-  const purged = verdict === "purge" ? yield* purge(parts, account, counted, createdBefore, problems) : 0
-  const { charged, metered } = yield* record(parts, verdict, { account, day, live, expired, purged })
-  return reportOf(account, verdict, { live, expired, purged, charged, metered }, problems)
+  const earlier = verdict === "purge" ? yield* parts.jobs.purgeMark(account.id) : undefined
+  const agreed = isAgreed(earlier, runAt) ? earlier.createdBefore : undefined
+  const purged = agreed === undefined ? 0 : yield* purge(parts, account, { atMillis, createdBefore: agreed }, problems)
+  const mark = verdict === "purge" ? markOf(earlier, { runAt, createdBefore }, counted, purged) : undefined
+  const { charged, metered } = yield* record(parts, verdict, { account, day, live, expired, purged, mark })
+  return reportOf(account, verdict, { live, expired, purged, mark, charged, metered }, problems)
 })
+
+/** A run of the clock's next day may begin a moment earlier than this one did. */
+const runsApartMillis = dayMillis - 3_600_000
+
+/** An earlier run found the same, at least a day ago. */
+const isAgreed = (earlier: PurgeMark | undefined, runAt: number): earlier is PurgeMark =>
+  earlier !== undefined && runAt - earlier.runAt >= runsApartMillis
+
+/** What a later run may purge: what this run has found, or what an earlier one of less than a day ago. */
+const markOf = (
+  earlier: PurgeMark | undefined,
+  now: Omit<PurgeMark, "memories">,
+  counted: ReadonlyArray<Counted>,
+  purged: number
+): PurgeMark | undefined => {
+  if (!counted.some(({ census }) => census.liveBefore > 0 || census.turnsBefore > 0)) return undefined
+  const isKept = earlier !== undefined && earlier.runAt !== now.runAt && !isAgreed(earlier, now.runAt)
+  return isKept ? earlier : { ...now, memories: sum(counted, ({ liveBefore }) => liveBefore) - purged }
+}
 
 const rehearse = Effect.fn("AccountStorage.rehearse")(function* (
   parts: Parts,
   account: Account,
-  day: string,
+  { day, runAt }: DayOfRun,
   before: Rehearsed | undefined
 ) {
   const problems: Array<string> = []
   const terms = parts.plans[account.plan]
   const { atMillis, createdBefore } = boundsOf(terms, day)
-  const counted = yield* count(parts, account, { atMillis, createdBefore, without: before?.without }, problems)
+  const without = before?.without
+  const counted = yield* count(parts, account, { atMillis, createdBefore, without }, problems)
   const live = liveIn(counted)
   const balance = before?.balance ?? (yield* balanceOf(parts, account))
   const verdict = verdictOf(parts, account, live, balance)
   const charged = verdict === "insure" ? Math.min(balance, priceOf(live)) : 0
-  const figures = {
-    live,
-    expired: sum(counted, ({ expired }) => expired),
-    purged: verdict === "purge" ? sum(counted, ({ liveBefore }) => liveBefore) : 0,
-    charged,
-    metered: verdict === "meter" ? priceOf(overIncluded(terms, live)) : 0
-  }
-  const removedBefore = verdict === "purge" ? createdBefore : (before?.without?.createdBefore ?? -Infinity)
+  const known = before === undefined ? yield* parts.jobs.purgeMark(account.id) : before.mark
+  const earlier = verdict === "purge" ? known : undefined
+  const agreed = isAgreed(earlier, runAt) ? earlier.createdBefore : undefined
+  const purged =
+    agreed === undefined
+      ? 0
+      : sum(
+          yield* count(parts, account, { atMillis, createdBefore: agreed, without }, problems),
+          ({ liveBefore }) => liveBefore
+        )
+  const mark = verdict === "purge" ? markOf(earlier, { runAt, createdBefore }, counted, purged) : undefined
+  const metered = verdict === "meter" ? priceOf(overIncluded(terms, live)) : 0
+  const figures = { live, expired: sum(counted, ({ expired }) => expired), purged, mark, charged, metered }
+  const removedBefore = Math.max(agreed ?? -Infinity, without?.createdBefore ?? -Infinity)
   const after: Rehearsed = {
     balance: balance - charged,
-    without: { createdBefore: removedBefore, expiredBy: atMillis }
+    without: { createdBefore: removedBefore, expiredBy: atMillis },
+    mark
   }
   return { report: reportOf(account, verdict, figures, problems), after }
 })
+
+const noticeOf = (mark: PurgeMark | undefined): PurgeNotice | undefined =>
+  mark === undefined || mark.memories === 0
+    ? undefined
+    : {
+        memories: mark.memories,
+        createdBefore: mark.createdBefore,
+        from: nextRunMillis(mark.runAt + runsApartMillis - 1)
+      }
 
 /** The first run that finds the balance used up is this many days after the next one. */
 const insuredDays = Effect.fn("AccountStorage.insuredDays")(function* (
@@ -163,14 +227,19 @@ const count = Effect.fnUntraced(function* (
 const purge = Effect.fnUntraced(function* (
   parts: Parts,
   account: Account,
-  counted: ReadonlyArray<Counted>,
-  beforeMillis: number,
+  options: CensusOptions,
   problems: Array<string>
 ) {
+  const counted = yield* count(parts, account, options, problems)
   let purged = 0
   for (const one of counted.filter(({ census }) => census.liveBefore > 0 || census.turnsBefore > 0)) {
     if ((yield* balanceOf(parts, account)) > 0) break
-    purged += yield* remove(parts, [one], { _tag: "RemoveCreatedBefore", beforeMillis }, problems)
+    purged += yield* remove(
+      parts,
+      [one],
+      { _tag: "RemoveCreatedBefore", beforeMillis: options.createdBefore },
+      problems
+    )
   }
   return purged
 })
@@ -242,6 +311,7 @@ interface Figures {
   readonly live: number
   readonly expired: number
   readonly purged: number
+  readonly mark: PurgeMark | undefined
   readonly charged: MicroCredits
   readonly metered: MicroCredits
 }
@@ -249,7 +319,7 @@ interface Figures {
 const reportOf = (
   account: Account,
   verdict: Verdict,
-  { charged, expired, live, metered, purged }: Figures,
+  { charged, expired, live, mark, metered, purged }: Figures,
   problems: ReadonlyArray<string>
 ): AccountDay => ({
   account: account.name,
@@ -257,6 +327,7 @@ const reportOf = (
   live,
   expired,
   purged,
+  marked: mark?.memories ?? 0,
   insured: verdict === "insure" ? live : 0,
   chargedMicro: charged,
   meteredMicro: metered,

@@ -4,12 +4,13 @@
  *
  * Invariants: each (UTC day, account) is settled once, whatever crashes, reruns and downtime there are; days are
  * settled in order, missed ones at the next start, before the server listens; one run at a time; nothing
- * is charged for days before the first start of a data directory.
+ * is charged for days before the first start of a data directory; nothing is done by a clock that has stepped
+ * (`JobClock`).
  */
 import { Cause, Clock, Context, Effect, Layer, Schedule, Semaphore } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { Account } from "@muniment/domain/Account"
-import type { InsufficientStorage } from "@muniment/domain/Errors"
+import { Conflict, type InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { JobReport } from "@muniment/domain/Operations"
 import { plans } from "@muniment/domain/Plans"
@@ -18,10 +19,13 @@ import { JobLog, storageJob } from "@muniment/control/jobs/JobLog"
 import {
   type AccountDay,
   type AccountStorage,
+  type DayOfRun,
   makeAccountStorage,
   type PlanTable,
+  type PurgeNotice,
   type Rehearsed
 } from "./AccountStorage.ts"
+import { clockStepText, JobClock } from "./JobClock.ts"
 import { dayAfter, dueDays, jobSchedule, lastDueDay, momentOf } from "./JobDays.ts"
 import { countDay, daySums } from "./StorageMetrics.ts"
 
@@ -32,14 +36,21 @@ const lastMillis = 8.64e15
 /** Interval of progress messages of a long catch-up. */
 const progressMillis = 1_000
 
+export interface RunOptions {
+  readonly dryRun?: boolean
+  readonly acceptClock?: boolean
+}
+
 export class StorageInsurance extends Context.Service<
   StorageInsurance,
   {
     /**
      * Settles every day that is due; waits for a run in progress. A dry run answers the same and changes
-     * nothing; when no day is due it rehearses the next one.
+     * nothing; when no day is due it rehearses the next one. Fails as `clock_step` while the clock is not believed;
+     * `acceptClock` believes it.
      */
-    readonly run: (options?: { readonly dryRun?: boolean }) => Effect.Effect<JobReport, InsufficientStorage>
+    readonly run: (options?: RunOptions) => Effect.Effect<JobReport, Conflict | InsufficientStorage>
+    readonly purgeNotice: (account: Account) => Effect.Effect<PurgeNotice | undefined>
     /**
      * Time of the first run that finds the balance used up, if nothing changes. Undefined on plans that
      * keep memories for good, and when nothing is stored or paid.
@@ -68,18 +79,22 @@ interface Parts {
   readonly accounts: Accounts["Service"]
   readonly jobs: JobLog["Service"]
   readonly storage: AccountStorage
+  readonly clock: JobClock["Service"]
 }
 
 const make = Effect.fnUntraced(function* (planTable: PlanTable) {
   const parts: Parts = {
     accounts: yield* Accounts,
     jobs: yield* JobLog,
-    storage: yield* makeAccountStorage(planTable)
+    storage: yield* makeAccountStorage(planTable),
+    clock: yield* JobClock
   }
   const turns = yield* Semaphore.make(1)
 
-  const run = Effect.fn("StorageInsurance.run")(function* ({ dryRun = false }: { readonly dryRun?: boolean } = {}) {
-    return yield* turns.withPermit(dryRun ? rehearsal(parts) : settlement(parts))
+  const run = Effect.fn("StorageInsurance.run")(function* ({ acceptClock = false, dryRun = false }: RunOptions = {}) {
+    if (dryRun) return yield* turns.withPermit(rehearsal(parts))
+    if (acceptClock) yield* parts.clock.accept
+    return yield* turns.withPermit(Effect.andThen(demandClock(parts), settlement(parts)))
   })
 
   const insuredUntil = Effect.fn("StorageInsurance.insuredUntil")(function* (account: Account) {
@@ -89,15 +104,20 @@ const make = Effect.fnUntraced(function* (planTable: PlanTable) {
     return Math.min(momentOf(dayAfter(lastDay)) + days * dayMillis, lastMillis)
   })
 
-  return StorageInsurance.of({ run, insuredUntil })
+  return StorageInsurance.of({ run, insuredUntil, purgeNotice: parts.storage.purgeNotice })
+})
+
+const demandClock = Effect.fnUntraced(function* ({ clock }: Parts) {
+  const step = yield* clock.step
+  if (step !== undefined) return yield* new Conflict({ code: "clock_step", error: clockStepText(step) })
 })
 
 const settlement = Effect.fnUntraced(function* (parts: Parts) {
-  const lastDay = yield* lastDayOrFirst(parts)
-  const { days, skipped } = dueDays(lastDay, yield* Clock.currentTimeMillis)
+  const runAt = yield* Clock.currentTimeMillis
+  const { days, skipped } = dueDays(yield* lastDayOrFirst(parts), runAt)
   if (skipped > 0) yield* Effect.logWarning("daily storage job skips days that are too long ago", { days: skipped })
   const reports: Array<JobReport["days"][number]> = []
-  for (const day of days) reports.push({ day, accounts: yield* settleDay(parts, day) })
+  for (const day of days) reports.push({ day, accounts: yield* settleDay(parts, { day, runAt }) })
   return { dryRun: false, days: reports }
 })
 
@@ -110,13 +130,13 @@ const lastDayOrFirst = Effect.fnUntraced(function* ({ jobs }: Parts) {
   return newest
 })
 
-const settleDay = Effect.fn("StorageInsurance.day")(function* (parts: Parts, day: string) {
+const settleDay = Effect.fn("StorageInsurance.day")(function* (parts: Parts, { day, runAt }: DayOfRun) {
   const due = yield* accountsOf(parts, day)
   let done = 0
   const settled = yield* Effect.forEach(
     due,
     (account) =>
-      Effect.tap(parts.storage.carryOut(account, day), () =>
+      Effect.tap(parts.storage.carryOut(account, { day, runAt }), () =>
         Effect.sync(() => {
           done++
         })
@@ -138,7 +158,8 @@ const rehearsal = Effect.fnUntraced(function* (parts: Parts) {
   for (const day of days.length > 0 ? days : [dayAfter(lastDay)]) {
     const rehearsed: Array<AccountDay> = []
     for (const account of yield* accountsOf(parts, day)) {
-      const { after, report } = yield* parts.storage.rehearse(account, day, left.get(account.id))
+      const runAt = Math.max(now, momentOf(day))
+      const { after, report } = yield* parts.storage.rehearse(account, { day, runAt }, left.get(account.id))
       left.set(account.id, after)
       rehearsed.push(report)
     }
@@ -155,15 +176,18 @@ const accountsOf = Effect.fnUntraced(function* ({ accounts, jobs }: Parts, day: 
 
 const newestDueDay = Effect.map(Clock.currentTimeMillis, lastDueDay)
 
-/** A failure is logged; the next run resumes the job. */
-const unattended = (run: Effect.Effect<JobReport, InsufficientStorage>): Effect.Effect<void> =>
-  Effect.matchCauseEffect(run, {
-    onSuccess: () => Effect.void,
-    onFailure: (cause) =>
-      Cause.hasInterruptsOnly(cause)
-        ? Effect.interrupt
-        : Effect.logError("daily storage job failed; the next run resumes it", { cause })
-  })
+/** A failure is logged; the next run resumes the job. That the clock is not believed was said by `JobClock`. */
+const unattended = (run: Effect.Effect<JobReport, Conflict | InsufficientStorage>): Effect.Effect<void> =>
+  Effect.matchCauseEffect(
+    Effect.catchTag(run, "Conflict", () => Effect.void),
+    {
+      onSuccess: () => Effect.void,
+      onFailure: (cause) =>
+        Cause.hasInterruptsOnly(cause)
+          ? Effect.interrupt
+          : Effect.logError("daily storage job failed; the next run resumes it", { cause })
+    }
+  )
 
 /** Logs the progress every `progressMillis`. */
 const withProgress =

@@ -14,6 +14,7 @@ import {
   type Unavailable
 } from "@muniment/domain/Errors"
 import { namespaceTagOf } from "@muniment/domain/Ids"
+import type { ClockStep } from "@muniment/domain/Operations"
 import { Limits } from "@muniment/domain/Limits"
 import type { ExportedMemory, MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
@@ -32,6 +33,7 @@ import type { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import type { Payments } from "@muniment/payments/Payments"
 import { type PaymentHealth, paymentHealth } from "../credits/PaymentHealth.ts"
 import { DataDirectory } from "../DataDirectory.ts"
+import { clockStepText, JobClock } from "../jobs/JobClock.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
@@ -86,6 +88,7 @@ interface Parts {
   readonly extractor: Extractor["Service"]
   readonly conversations: PendingConversations["Service"]
   readonly payments: Effect.Effect<PaymentHealth>
+  readonly clock: JobClock["Service"]
   /** Data directory. */
   readonly path: string
   readonly index: IndexPin
@@ -107,6 +110,7 @@ const make = Effect.fnUntraced(function* (options: {
     extractor: yield* Extractor,
     conversations: yield* PendingConversations,
     payments: Effect.provide(paymentHealth, yield* Effect.context<Ledger | PaymentJournal | Payments>()),
+    clock: yield* JobClock,
     path: (yield* DataDirectory).path,
     index: options.index,
     isHnswMissing: options.index === "hnsw" && options.hnswlib === undefined
@@ -135,6 +139,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
   const { open, quarantined, ballastBytes } = yield* host.status
   const { pending } = yield* backlog.progress
   const waiting = yield* parts.conversations.total
+  const clockStep = yield* parts.clock.step
   const { bavail, bsize } = statfsSync(path)
   const freeBytes = bavail * bsize
   return {
@@ -152,12 +157,14 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
     namespaces: { total: directory.all().length, open },
     quarantined,
     payments: yield* parts.payments,
+    clockStep: clockStep ?? null,
     disk: { freeBytes, ballastBytes },
     warnings: warningsOf({
       wordsOnly: state === "unavailable" ? (reason ?? "no embedding model") : undefined,
       isHnswMissing,
       quarantined: quarantined.length,
-      freeBytes
+      freeBytes,
+      clockStep
     })
   } satisfies ServiceStatus
 })
@@ -171,7 +178,9 @@ const warningsOf = (state: {
   readonly isHnswMissing: boolean
   readonly quarantined: number
   readonly freeBytes: number
+  readonly clockStep: ClockStep | undefined
 }): ReadonlyArray<string> => [
+  ...(state.clockStep === undefined ? [] : [clockStepText(state.clockStep)]),
   ...(state.wordsOnly === undefined
     ? []
     : [`search is by words alone: ${state.wordsOnly}; mend it with: npm run setup`]),

@@ -22,7 +22,8 @@ const detailFields = [
   "credits",
   "reason",
   "key",
-  "dryRun"
+  "dryRun",
+  "acceptClock"
 ] as const
 
 /** `handler`, and after its success the event. A failure of the log is reported and fails nothing: the change is made. */

@@ -4,7 +4,6 @@ import { truncateSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, References } from "effect"
 import { TestClock } from "effect/testing"
-import type { Account } from "@muniment/domain/Account"
 import { Limits } from "@muniment/domain/Limits"
 import { credits, storageMicroCreditsPerMemoryDay as price } from "@muniment/domain/Money"
 import type { JobReport } from "@muniment/domain/Operations"
@@ -20,7 +19,6 @@ import { messageRecord, newMemory, StoreProbe } from "../../../support/EngineFix
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import {
   balanceOf,
-  crashed,
   dayMillis,
   dayName,
   deposit,
@@ -36,6 +34,8 @@ import {
 } from "./StorageWorld.ts"
 
 const run = StorageInsurance.use((insurance) => insurance.run())
+/** After a start more than a day later: the operator says that the clock is right. */
+const accept = StorageInsurance.use((insurance) => insurance.run({ acceptClock: true }))
 const dryRun = StorageInsurance.use((insurance) => insurance.run({ dryRun: true }))
 const total = ({ days }: JobReport, of: (account: AccountDay) => number): number =>
   days.flatMap(({ accounts }) => accounts).reduce((sum, account) => sum + of(account), 0)
@@ -52,7 +52,7 @@ const world = <A, E, R>(work: Effect.Effect<A, E, R>, options?: WorldOptions) =>
   start(temporaryDirectory(), noon, work, options)
 
 describe("a free account without balance", () => {
-  it.effect("loses what is older than seven days, every version; searches, counts and claims agree at once", () =>
+  it.effect("loses what two runs found older than seven days, every version; searches and counts agree at once", () =>
     world(
       Effect.gen(function* () {
         const account = yield* makeAccount("free", "free")
@@ -67,7 +67,14 @@ describe("a free account without balance", () => {
         expect(yield* numbersOf(account)).toEqual([1, 2, 3, 4])
         yield* TestClock.setTime(moment(1))
         yield* run
+        expect(yield* numbersOf(account)).toEqual([1, 2, 3, 4])
+        const notice = StorageInsurance.use((insurance) => insurance.purgeNotice(account))
+        expect(yield* notice).toEqual({ memories: 2, createdBefore: bound, from: moment(2) })
+        yield* TestClock.setTime(moment(2))
+        yield* run
+        // The third is a day too old by now, and found by this run alone.
         expect(yield* numbersOf(account)).toEqual([3, 4])
+        expect(yield* notice).toEqual({ memories: 1, createdBefore: bound + dayMillis, from: moment(3) })
         const key = yield* namespaceOf(account)
         const query = { text: "zebra number", vectors: new Map(), filter: {}, limit: 10, minRelevance: 0 }
         const search = yield* MemorySearch
@@ -79,7 +86,7 @@ describe("a free account without balance", () => {
           latest: 2,
           rows: 2
         })
-        expect(yield* JobLog.use((log) => log.runs({ limit: 1 }))).toMatchObject([{ day: dayName(1), purged: 2 }])
+        expect(yield* JobLog.use((log) => log.runs({ limit: 1 }))).toMatchObject([{ day: dayName(2), purged: 2 }])
         expect(yield* balanceOf(account)).toBe(0)
         yield* proof
       })
@@ -91,8 +98,10 @@ describe("a free account without balance", () => {
       Effect.gen(function* () {
         const account = yield* makeAccount("free", "free")
         yield* store(account, [memory(1, noon - 8 * dayMillis)])
-        yield* TestClock.setTime(moment(1))
-        yield* run
+        for (const day of [1, 2]) {
+          yield* TestClock.setTime(moment(day))
+          yield* run
+        }
         expect(yield* numbersOf(account)).toEqual([])
         expect(yield* Ledger.use((ledger) => ledger.purses(account))).toMatchObject({ allowance: credits(1_000) })
       })
@@ -128,6 +137,7 @@ describe("a free account with a balance", () => {
                   live: 4,
                   expired: 1,
                   purged: 0,
+                  marked: 0,
                   insured: 4,
                   chargedMicro: 4 * price,
                   meteredMicro: 0
@@ -144,21 +154,26 @@ describe("a free account with a balance", () => {
       )
   )
 
-  it.effect("that is too small pays what it has, keeps everything that day, and loses it on the next", () =>
-    world(
-      Effect.gen(function* () {
-        const account = yield* makeAccount("free", "free")
-        yield* deposit(account, price + 1, "little")
-        yield* store(account, [memory(1, noon - 8 * dayMillis), memory(2, noon - 8 * dayMillis)])
-        yield* TestClock.setTime(moment(1))
-        yield* run
-        expect([yield* balanceOf(account), yield* numbersOf(account)]).toEqual([0, [1, 2]])
-        yield* TestClock.setTime(moment(2))
-        yield* run
-        expect(yield* numbersOf(account)).toEqual([])
-        yield* proof
-      })
-    )
+  it.effect(
+    "that is too small pays what it has, keeps everything that day, is warned on the next, and then loses it",
+    () =>
+      world(
+        Effect.gen(function* () {
+          const account = yield* makeAccount("free", "free")
+          yield* deposit(account, price + 1, "little")
+          yield* store(account, [memory(1, noon - 8 * dayMillis), memory(2, noon - 8 * dayMillis)])
+          yield* TestClock.setTime(moment(1))
+          yield* run
+          expect([yield* balanceOf(account), yield* numbersOf(account)]).toEqual([0, [1, 2]])
+          yield* TestClock.setTime(moment(2))
+          yield* run
+          expect(yield* numbersOf(account)).toEqual([1, 2])
+          yield* TestClock.setTime(moment(3))
+          yield* run
+          expect(yield* numbersOf(account)).toEqual([])
+          yield* proof
+        })
+      )
   )
 
   it.effect("that has far more money than memories is insured until the last time that a date can hold", () =>
@@ -317,7 +332,7 @@ describe("the days of the job", () => {
     )
   )
 
-  it.effect("that were missed are settled at the next start, each by what was live then", () => {
+  it.effect("that were missed are settled when the clock is confirmed, each by what was live then", () => {
     const directory = temporaryDirectory()
     const account = start(
       directory,
@@ -335,7 +350,8 @@ describe("the days of the job", () => {
         moment(9),
         Effect.gen(function* () {
           const log = yield* JobLog
-          // Two memories on days 1 and 2, one on day 3 uses the balance up; a week is over on day 8.
+          yield* accept
+          // Two memories on days 1 and 2, one on day 3 uses the balance up; a week is over on day 8, which marks it.
           const runs = (yield* log.runs({ limit: 20 })).map(({ charged, expired, purged }) => [
             charged / price,
             expired,
@@ -346,12 +362,16 @@ describe("the days of the job", () => {
             [2, 0, 0],
             [1, 1, 0],
             ...Array.from({ length: 4 }, () => [0, 0, 0]),
-            [0, 0, 1],
+            [0, 0, 0],
             [0, 0, 0]
           ])
           expect(yield* balanceOf(account)).toBe(0)
-          expect(yield* numbersOf(account)).toEqual([])
+          // One run has settled all these days.
+          expect(yield* numbersOf(account)).toEqual([1])
           expect((yield* run).days).toEqual([])
+          yield* TestClock.setTime(moment(10))
+          yield* run
+          expect(yield* numbersOf(account)).toEqual([])
           yield* proof
         })
       )
@@ -371,6 +391,7 @@ describe("the days of the job", () => {
         directory,
         moment(100),
         Effect.gen(function* () {
+          yield* accept
           expect(yield* balanceOf(account)).toBe(credits(10) - Limits.jobCatchUpDaysMax * price)
           expect((yield* JobLog.use((log) => log.runs({ limit: 1 })))[0]?.day).toBe(dayName(100))
         })
@@ -421,23 +442,22 @@ describe("a dry run", () => {
     const directory = temporaryDirectory()
     return Effect.gen(function* () {
       yield* start(directory, noon, fill, { plans: few })
-      // The catch-up of this start dies at its first durable step, so the days are still due.
-      let isBroken = true
-      const step = Effect.suspend(() => (isBroken ? Effect.die(new Error("crash")) : Effect.void))
+      yield* start(directory, moment(1), Effect.void, { plans: few })
+      // The clock of this start is not believed, so the days are still due.
       const work = Effect.gen(function* () {
         const before = yield* Ledger.use((ledger) => ledger.balances)
         const rehearsed = yield* dryRun
-        expect(rehearsed.days.map(({ day }) => day)).toEqual([1, 2, 3, 4, 5, 6].map(dayName))
+        expect(rehearsed.days.map(({ day }) => day)).toEqual([2, 3, 4, 5, 6].map(dayName))
         expect(yield* dryRun).toEqual(rehearsed)
         expect(yield* Ledger.use((ledger) => ledger.balances)).toEqual(before)
-        expect(yield* JobLog.use((log) => log.runs({ limit: 100 }))).toEqual([])
-        isBroken = false
-        expect(yield* run).toEqual({ ...rehearsed, dryRun: false })
-        expect(total(rehearsed, ({ chargedMicro }) => chargedMicro)).toBe(7 * price)
+        expect(yield* JobLog.use((log) => log.runs({ limit: 100 }))).toHaveLength(1)
+        expect(yield* accept).toEqual({ ...rehearsed, dryRun: false })
+        // Four memories on the first day.
+        expect(total(rehearsed, ({ chargedMicro }) => chargedMicro)).toBe(3 * price)
         expect(total(rehearsed, ({ expired }) => expired)).toBe(3)
-        expect(total(rehearsed, ({ purged }) => purged)).toBe(6)
+        expect(total(rehearsed, ({ purged }) => purged)).toBe(1)
       })
-      yield* start(directory, moment(6), work, { plans: few, step })
+      yield* start(directory, moment(6), work, { plans: few })
     })
   })
 
@@ -448,7 +468,9 @@ describe("a dry run", () => {
         const rehearsed = yield* dryRun
         expect((yield* run).days).toEqual([])
         yield* TestClock.setTime(moment(1))
-        expect(rehearsed.days).toMatchObject([{ day: dayName(1), accounts: [{ account: "a" }, { purged: 1 }, {}] }])
+        expect(rehearsed.days).toMatchObject([
+          { day: dayName(1), accounts: [{ account: "a" }, { purged: 0, marked: 1 }, {}] }
+        ])
         expect((yield* JobLog.use((log) => log.runs({ limit: 1 })))[0]).toMatchObject({ day: dayName(1) })
       }),
       { plans: few }
@@ -504,84 +526,10 @@ describe("a namespace with nothing to remove", () => {
       })
       yield* start(directory, noon, fill)
       yield* start(directory, moment(1), Effect.void, { probe })
-      expect([probe.count("census"), probe.count("open")]).toEqual([3, 2])
+      expect([probe.count("census"), probe.count("open")]).toEqual([3, 1])
+      yield* start(directory, moment(2), Effect.void, { probe })
+      // The bound of the mark is counted too.
+      expect([probe.count("census"), probe.count("open")]).toEqual([9, 2])
     })
   })
-})
-
-describe("a crash anywhere in the job", () => {
-  const fill = Effect.gen(function* () {
-    const accounts = [
-      yield* makeAccount("insured", "free"),
-      yield* makeAccount("poor", "free"),
-      yield* makeAccount("nearly", "free"),
-      yield* makeAccount("starter", "starter")
-    ]
-    yield* deposit(accounts[0]!, credits(1), "one")
-    yield* deposit(accounts[2]!, 3 * price, "some")
-    for (const account of accounts) {
-      yield* store(account, [
-        memory(1, noon - 8 * dayMillis),
-        memory(2, noon - 6 * dayMillis),
-        memory(3, noon, { expiresAt: noon + 1 })
-      ])
-      yield* store(account, [memory(4, noon - 8 * dayMillis)], "another agent")
-    }
-    return accounts
-  })
-  const few = { ...plans, starter: { ...plans.starter, memoriesIncluded: 1 } }
-  /** Everything that must not depend on crashes. */
-  const outcome = (accounts: ReadonlyArray<Account>) =>
-    Effect.gen(function* () {
-      yield* proof
-      return yield* Effect.forEach(accounts, (account) =>
-        Effect.gen(function* () {
-          const moves = yield* Ledger.use((ledger) => ledger.transactions(account.id, { limit: 100 }))
-          return {
-            balance: yield* balanceOf(account),
-            // The allowance is granted when somebody first asks for it, which is none of the job's affairs.
-            moves: moves
-              .filter(({ kind }) => kind !== "allowance")
-              .map(({ amount, kind, purse }) => ({ amount, kind, purse })),
-            memories: [yield* numbersOf(account), yield* numbersOf(account, "another agent")]
-          }
-        })
-      )
-    })
-  const rerunMillis = 60_000
-
-  it.effect(
-    "and a rerun give the balances and the memories of a run without one",
-    () =>
-      Effect.gen(function* () {
-        const filled = temporaryDirectory()
-        const accounts = yield* start(filled, noon, fill, { plans: few })
-        const expected = yield* start(crashed(filled), moment(1), outcome(accounts), { plans: few })
-        // What was insured with the last of a balance must not be purged by the rerun, which finds none.
-        expect(expected[2]!.memories).toEqual([[1, 2], [4]])
-        expect(expected.map(({ balance }) => balance)).toEqual([credits(1) - 3 * price, 0, 0, 0])
-        let hasCrashed = true
-        let crashes = 0
-        for (; hasCrashed; crashes++) {
-          const directory = crashed(filled)
-          hasCrashed = false
-          let left = crashes
-          const step = Effect.suspend(() => {
-            if (left-- > 0) return Effect.void
-            hasCrashed = true
-            return Effect.die(new Error("crash"))
-          })
-          const image = yield* start(
-            directory,
-            moment(1),
-            Effect.sync(() => crashed(directory)),
-            { plans: few, step }
-          )
-          const reached = yield* start(image, moment(1), outcome(accounts), { plans: few })
-          expect(reached, `after step ${crashes}`).toEqual(expected)
-        }
-        expect(crashes).toBeGreaterThan(20)
-      }),
-    rerunMillis
-  )
 })

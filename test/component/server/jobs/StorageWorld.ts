@@ -18,6 +18,7 @@ import { Ledger } from "@muniment/control/credits/Ledger"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import type { PlanTable } from "@muniment/server/jobs/AccountStorage"
+import { JobClock } from "@muniment/server/jobs/JobClock"
 import { StorageInsurance } from "@muniment/server/jobs/StorageInsurance"
 import { axisVector, creating, engineOf, memoryRecord, newMemory, StoreProbe } from "../../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
@@ -50,9 +51,11 @@ export const storageWorld = (directory: string, options: WorldOptions = {}) => {
     Layer.provideMerge(ControlDatabase.layer(directory)),
     Layer.provide(SecureRandom.layerWebCrypto)
   )
+  const engine = Layer.unwrap(Effect.map(JobClock, ({ expiresBy }) => engineOf(directory, { probe, expiresBy })))
   return StorageInsurance.layerWith({ plans: options.plans ?? plans }).pipe(
     Layer.provide(steppedLedger(options.step ?? Effect.void)),
-    Layer.provideMerge(engineOf(directory, { probe })),
+    Layer.provideMerge(engine),
+    Layer.provideMerge(JobClock.layer),
     Layer.provideMerge(records),
     Layer.fresh
   )

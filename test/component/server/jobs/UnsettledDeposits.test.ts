@@ -21,8 +21,10 @@ describe("memories", () => {
             yield* journal.broadcasting(account.id, { hash: "0x1", raw: "0x2" })
           }
           yield* PaymentJournal.use((journal) => journal.settled(paying.id, "0x1"))
-          yield* TestClock.setTime(moment(9))
-          yield* StorageInsurance.use((insurance) => insurance.run())
+          for (const day of [8, 9]) {
+            yield* TestClock.setTime(moment(day))
+            yield* StorageInsurance.use((insurance) => insurance.run())
+          }
           expect([yield* numbersOf(waiting), yield* numbersOf(paying)]).toEqual([[], [1]])
         }).pipe(Effect.provide(storageWorld(temporaryDirectory())))
       )

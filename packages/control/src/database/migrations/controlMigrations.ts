@@ -10,6 +10,7 @@ import { accountErasure } from "./0007_accountErasure.ts"
 import { keyScopes } from "./0008_keyScopes.ts"
 import { paymentReverts } from "./0009_paymentReverts.ts"
 import { audit } from "./0010_audit.ts"
+import { jobClock } from "./0011_jobClock.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -21,5 +22,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   accountErasure,
   keyScopes,
   paymentReverts,
-  audit
+  audit,
+  jobClock
 ]
