@@ -4,7 +4,15 @@ import { Effect } from "effect"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { MemorySearch, type MemoryQuery } from "@muniment/engine/search/MemorySearch"
 import type { MemoryVector } from "@muniment/engine/store/Commit"
-import { creating, engineOf, messageRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
+import {
+  creating,
+  engineOf,
+  memoryRecord,
+  messageRecord,
+  namespaceKey,
+  newMemory,
+  turnOf
+} from "../../support/EngineFixtures.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
 const engine = () => Effect.provide(engineOf(temporaryDirectory()))
@@ -131,6 +139,36 @@ describe("a search over messages", () => {
       expect((yield* find("Where do I work?", { vectors, newerFirst: true }))[0]).toBe(first)
       expect((yield* find("Where do I work?", { vectors, newerFirst: true, limit: 1 }))[0]).toBe(first)
       expect((yield* find("Where do I work?", { vectors }))[0]).toBe("I work at the mill as a clerk")
+    }).pipe(engine())
+  )
+
+  it.effect("gives no place to what was extracted from messages that are hits themselves", () =>
+    Effect.gen(function* () {
+      yield* store([
+        { text: "the kiln is hot" },
+        { text: "the kiln was dear" },
+        { text: "clay for the kiln and the oven" }
+      ])
+      const taken = (number: number, text: string, from: ReadonlyArray<number>) =>
+        memoryRecord(number, text, {
+          data: { text },
+          threadId: String(from[0]),
+          sources: from.map((one) => ({ key: turnOf(one).key }))
+        })
+      const host = yield* NamespaceHost
+      const facts = [taken(3, "the user's kiln: kiln kiln", [1]), taken(4, "the kiln, of clay", [0, 7])]
+      yield* host.ask(namespaceKey(), creating(facts.map((record) => newMemory(record))))
+      const ofFact = { filter: { include: "extracted" } } as const
+      expect(yield* find("kiln", ofFact)).toHaveLength(2)
+      const all = yield* find("kiln", { oncePerMessage: true })
+      expect(all).toHaveLength(5)
+      expect(yield* find("kiln", { limit: 3 })).toEqual(all.slice(0, 3))
+      expect(all.indexOf("the user's kiln: kiln kiln")).toBeLessThan(all.indexOf("the kiln was dear"))
+      // Its message has its place; the fact of which one message is not found stays.
+      const page = yield* find("kiln", { limit: 3, oncePerMessage: true })
+      expect(page).toContain("the kiln was dear")
+      expect(page).not.toContain("the user's kiln: kiln kiln")
+      expect(page.indexOf("the kiln was dear")).toBe(all.indexOf("the user's kiln: kiln kiln"))
     }).pipe(engine())
   )
 })

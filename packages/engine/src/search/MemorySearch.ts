@@ -16,6 +16,7 @@ import type { ScoredQuery } from "../ranking/Evidence.ts"
 import { NEWER_FIRST_HITS } from "../ranking/NewerFirst.ts"
 import { fuse, newerFirst, withCosines, type Ranked } from "../ranking/Fusion.ts"
 import { mayName, namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/QuestionTraits.ts"
+import { oncePerMessage } from "./oncePerMessage.ts"
 import { presentFirst } from "./presentFirst.ts"
 import { lookAtAll, vectorsAt, versionsAt } from "./readNamespaces.ts"
 import { timed } from "./SearchMetrics.ts"
@@ -35,6 +36,8 @@ export interface MemoryQuery {
   readonly timeZone?: string | undefined
   /** Whether a newer message that tells of a change goes first. */
   readonly newerFirst?: boolean | undefined
+  /** Whether what was extracted from messages among the hits takes no place of other hits. */
+  readonly oncePerMessage?: boolean | undefined
   /** Candidates by words, and by meaning, of each namespace; default `Limits.searchCandidatesMax`. */
   readonly candidates?: number | undefined
   /** The part of a namespace that a grant shows; undefined for the caller's own namespace: all of it. */
@@ -117,6 +120,7 @@ const search = Effect.fn("MemorySearch.search")(function* (
   const plans = looked.flatMap((part) => part.plans)
   yield* Effect.logDebug("vectors were searched", { plans })
   const isReordered = query.newerFirst === true && traits.isPresent
+  const wanted = isReordered ? Math.max(query.limit, NEWER_FIRST_HITS) : query.limit
   const fused = yield* timed(
     "fusion",
     Effect.sync(() =>
@@ -124,7 +128,7 @@ const search = Effect.fn("MemorySearch.search")(function* (
         looked.flatMap((part) => part.candidates),
         fusion,
         {
-          limit: isReordered ? Math.max(query.limit, NEWER_FIRST_HITS) : query.limit,
+          limit: query.oncePerMessage === true ? 2 * wanted : wanted,
           minRelevance: query.minRelevance,
           // A single namespace has already cut its lists.
           candidatesMax: looked.length === 1 ? Infinity : query.candidates
@@ -132,12 +136,17 @@ const search = Effect.fn("MemorySearch.search")(function* (
       )
     )
   )
-  const places = fused.map(({ candidate }) => candidate)
+  const page = fused.slice(0, wanted)
+  // Only what stands beside messages can repeat them.
+  const isMixed = new Set(page.map(({ candidate }) => candidate.message === undefined)).size === 2
+  const shown = isMixed ? fused : page
+  const places = shown.map(({ candidate }) => candidate)
   const memories = yield* timed("records", versionsAt(host, namespaces, places))
-  const ranked = fused.flatMap((one): ReadonlyArray<MemoryHit> => {
+  const found = shown.flatMap((one): ReadonlyArray<MemoryHit> => {
     const memory = memories.get(one.candidate.id)
     return memory === undefined ? [] : [{ memory, ranked: one }]
   })
+  const ranked = oncePerMessage(found, wanted)
   const hits = isReordered ? (yield* presentFirst(host, namespaces, ranked, query.text)).slice(0, query.limit) : ranked
   return { hits, plans }
 })

@@ -157,6 +157,7 @@ const find = Effect.fnUntraced(function* (
   const vectors = yield* embedding.query(text)
   const { hits, plans } = yield* searcher.search(namespaces, {
     ...query,
+    oncePerMessage: query.mode === "llm",
     vectors,
     scopeOf: ({ tag }) => scopes.get(tag) ?? ownParts
   })

@@ -1,0 +1,41 @@
+/**
+ * What was extracted from messages that are hits themselves repeats them, so it takes no place of another hit: among
+ * more hits than are wanted it is left out, and the best of its messages has its place. Without this, extracted
+ * memories push messages with an answer of their own off a page.
+ */
+import type { MemoryVersion } from "@muniment/domain/Memory"
+import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
+
+interface PlacedHit {
+  readonly memory: MemoryVersion
+  readonly ranked: { readonly candidate: Pick<PlacedCandidate, "message" | "namespace"> }
+}
+
+/** `hits`: best first, more than `limit` where there are more. Returns at most `limit`. */
+export const oncePerMessage = <A extends PlacedHit>(hits: ReadonlyArray<A>, limit: number): ReadonlyArray<A> => {
+  if (hits.length <= limit) return hits
+  const messages = new Map(
+    hits.flatMap((hit, place) => (isMessage(hit) ? keysOf(hit).map((key) => [key, place] as const) : []))
+  )
+  const repeats = hits.filter((hit) => !isMessage(hit) && isSaidBy(hit, messages))
+  // Where there is nothing else for a place, the best of them keep theirs.
+  const left = new Set(repeats.slice(Math.max(0, limit - (hits.length - repeats.length))))
+  const page = new Set<A>()
+  for (const hit of hits) page.add(left.has(hit) ? hits[bestOf(hit, messages)]! : hit)
+  return [...page].slice(0, limit)
+}
+
+const isMessage = ({ ranked }: PlacedHit): boolean => ranked.candidate.message !== undefined
+
+/** Of its messages; a key is unique in a conversation. */
+const keysOf = ({ memory: { sources = [], subjectId, threadId }, ranked }: PlacedHit): ReadonlyArray<string> =>
+  sources.map(({ key }) => JSON.stringify([ranked.candidate.namespace, subjectId, threadId, key]))
+
+const isSaidBy = (hit: PlacedHit, messages: ReadonlyMap<string, number>): boolean => {
+  const keys = keysOf(hit)
+  return keys.length > 0 && keys.every((key) => messages.has(key))
+}
+
+/** Place of the first of its messages. */
+const bestOf = (hit: PlacedHit, messages: ReadonlyMap<string, number>): number =>
+  Math.min(...keysOf(hit).map((key) => messages.get(key)!))
