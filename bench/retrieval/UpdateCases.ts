@@ -1,13 +1,16 @@
 /**
  * Facts that change in the course of a chat, of our own writing: what was said first, what was said later, and a
- * question about today, among everyday messages; beside them controls, where the older message is the right one. Part
- * `tune` was looked at while rules were written, part `held` only when they were done.
+ * question about today, among everyday messages; beside them controls, where the older message is the right one. Parts
+ * `tune` were looked at while rules were written, parts `held` only when they were done. In `threads`, the newer value
+ * is said in a few words within a talk about the matter ("it's 1,050 now").
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { neighboursOf, type Corpus } from "./Locomo.ts"
 
-export const updateParts = ["tune", "held"] as const
+export const updateParts = ["tune", "held", "threads-tune", "threads-held"] as const
+/** Parts of which everyday chats with many facts are made. */
+export const mixedParts = ["tune", "held"] as const
 export type UpdatePart = (typeof updateParts)[number]
 
 interface Said {
@@ -18,7 +21,12 @@ interface Said {
 interface WrittenCase {
   readonly question: string
   /** In order; by the first speaker, unless it says by whom. */
-  readonly said: ReadonlyArray<string | Said>
+  readonly said?: ReadonlyArray<string | Said>
+  /**
+   * In place of `said`: talks in order, each with its messages. Before the first space stands who says it (a name, or U
+   * for the user and A for the assistant), with a `*` if it tells a value.
+   */
+  readonly scenes?: ReadonlyArray<ReadonlyArray<string>>
   /** A chat between these two; without it, one with an assistant. */
   readonly by?: readonly [string, string]
 }
@@ -29,6 +37,8 @@ interface Written {
   /** What is said in between, and the answer to it. */
   readonly fillers: ReadonlyArray<readonly [string, string]>
 }
+
+type SpokenTurn = Omit<ChatTurn, "session" | "when">
 
 export interface UpdateCase {
   readonly isControl: boolean
@@ -62,25 +72,28 @@ export const readUpdateCases = (part: UpdatePart): ReadonlyArray<UpdateCase> => 
   ]
 }
 
-const readWritten = (part: UpdatePart): Written =>
-  JSON.parse(
+/** Talks have the everyday messages of the other part of the same half. */
+const readWritten = (part: UpdatePart): Written => ({
+  ...(part.startsWith("threads-") && { fillers: readWritten(part.endsWith("tune") ? "tune" : "held").fillers }),
+  ...JSON.parse(
     readFileSync(join(import.meta.dirname, "..", "..", "test", "vectors", "recall", `updates-${part}.json`), "utf8")
   )
+})
 
 /** Everyday messages differ in number and order from case to case; what was said is spread evenly among them. */
-const caseOf = (
-  { by, question, said }: WrittenCase,
-  number: number,
-  fillers: Written["fillers"],
-  isControl: boolean
-): UpdateCase => {
+const caseOf = (written: WrittenCase, number: number, fillers: Written["fillers"], isControl: boolean): UpdateCase => {
+  const { by, question } = written
+  const scenes = scenesOf(written)
   const count = fillersMin + ((number * 7) % (fillersMax - fillersMin + 1))
-  const turns: Array<Omit<ChatTurn, "session" | "when">> = []
+  const turns: Array<SpokenTurn> = []
   const places: Array<number> = []
+  let begun = 0
   for (let at = 0; at < count; at++) {
-    while (places.length < said.length && at === Math.round(((places.length + 0.5) * count) / said.length)) {
-      places.push(turns.length)
-      turns.push(saidBy(said[places.length - 1]!, by))
+    while (begun < scenes.length && at === Math.round(((begun + 0.5) * count) / scenes.length)) {
+      for (const { holds, ...turn } of scenes[begun++]!) {
+        if (holds) places.push(turns.length)
+        turns.push(turn)
+      }
     }
     const [asks, answers] = fillers[(number * 11 + at) % fillers.length]!
     turns.push({ role: "user", name: by?.[at % 2], text: asks })
@@ -91,17 +104,33 @@ const caseOf = (
   return { isControl, corpus, said: places }
 }
 
-const saidBy = (said: string | Said, by: WrittenCase["by"]): Omit<ChatTurn, "session" | "when"> =>
+interface SceneTurn extends SpokenTurn {
+  /** Whether it tells a value. */
+  readonly holds: boolean
+}
+
+const scenesOf = ({ by, said = [], scenes }: WrittenCase): ReadonlyArray<ReadonlyArray<SceneTurn>> =>
+  scenes?.map((lines) => lines.map((line) => spoken(line, by))) ??
+  said.map((one) => [{ ...saidBy(one, by), holds: true }])
+
+const spoken = (line: string, by: WrittenCase["by"]): SceneTurn => {
+  const [, who = "", mark, text = ""] = /^(\S+?)(\*?) (.*)$/s.exec(line) ?? []
+  const isAssistant = by === undefined && who === "A"
+  return {
+    role: isAssistant ? "assistant" : "user",
+    name: by === undefined ? undefined : who,
+    text,
+    holds: mark === "*"
+  }
+}
+
+const saidBy = (said: string | Said, by: WrittenCase["by"]): SpokenTurn =>
   typeof said === "string"
     ? { role: "user", name: by?.[0], text: said }
     : { role: "user", name: said.by, text: said.text }
 
 /** Messages of a chat, some of them on each day, as memories. */
-export const chatCorpus = (
-  name: string,
-  chat: ReadonlyArray<Omit<ChatTurn, "session" | "when">>,
-  questions: Corpus["questions"]
-): Corpus => {
+export const chatCorpus = (name: string, chat: ReadonlyArray<SpokenTurn>, questions: Corpus["questions"]): Corpus => {
   const turns = chat.map((turn, at): ChatTurn => {
     const session = Math.floor(at / turnsPerDay)
     const sentAt = firstDay + session * dayMillis + (at % turnsPerDay) * 60_000
@@ -124,8 +153,10 @@ export const mixedChats = (part: UpdatePart): ReadonlyArray<MixedChat> => {
   const cases = updates.filter(({ by }) => by === undefined)
   return Array.from({ length: quarters }, (_, quarter) => {
     const own = cases.filter((__, at) => at % quarters === quarter)
-    const said = [0, 1].flatMap((state) => own.map(({ said: states }, at) => ({ at, text: String(states.at(-state)) })))
-    const turns: Array<Omit<ChatTurn, "session" | "when">> = []
+    const said = [0, 1].flatMap((state) =>
+      own.map(({ said: states = [] }, at) => ({ at, text: String(states.at(-state)) }))
+    )
+    const turns: Array<SpokenTurn> = []
     const evidence = own.map(() => new Set<number>())
     const pairs = Math.round((mixedSize - said.length) / 2)
     for (let pair = 0; pair < pairs; pair++) {

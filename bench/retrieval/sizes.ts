@@ -11,7 +11,7 @@ import { dataDirOf, readOptions } from "./Options.ts"
 import { binNames, firstHits, reliabilityOf, type Hit } from "./Reliability.ts"
 import { askedOfCuts, chatSizes, cutAll } from "./ShortChats.ts"
 import { defaultModels } from "./suite.ts"
-import { mixedChats, updateParts } from "./UpdateCases.ts"
+import { mixedChats, mixedParts } from "./UpdateCases.ts"
 
 const row = (name: string, hits: ReadonlyArray<Hit>): ReadonlyArray<string> => {
   const found = reliabilityOf(hits)
@@ -44,7 +44,7 @@ for (const size of chatSizes) {
   const name = size === 0 ? "whole" : `about ${size}`
   rows.push(row(`${name}, 1 3 5 7 9`, firstHits(half(0))), row(`${name}, 2 4 6 8 10`, firstHits(half(1))))
 }
-for (const part of updateParts) {
+for (const part of mixedParts) {
   const chats = mixedChats(part)
   const asked = chats.flatMap(({ corpus, foreign }, at) => [
     ...corpus.questions.map(({ evidence, text }) => ({ corpus: at, text, evidence })),

@@ -52,19 +52,24 @@ const rankAll = async (corpora: ReadonlyArray<Corpus>): Promise<ReadonlyArray<Ra
   })
 }
 
+const shownHits = 10
+
 const updatesRow = (
   name: string,
   cases: ReadonlyArray<UpdateCase>,
   rankings: ReadonlyArray<Ranking>,
   slotsOf: (ranking: Ranking) => ReadonlyArray<number>
 ): ReadonlyArray<string> => {
-  const counts = { newest: 0, older: 0, neither: 0, wrong: 0, made: 0 }
+  const counts = { newest: 0, older: 0, neither: 0, above: 0, wrong: 0, made: 0 }
   for (const ranking of rankings) {
     const { isControl, said } = cases[ranking.corpus]!
-    const top = slotsOf(ranking)[0]!
+    const slots = slotsOf(ranking)
+    const top = slots[0]!
     const isRight = ranking.evidence.has(top)
-    if (!isControl) counts[isRight ? "newest" : said.includes(top) ? "older" : "neither"]++
-    else if (!isRight) {
+    if (!isControl) {
+      counts[isRight ? "newest" : said.includes(top) ? "older" : "neither"]++
+      if (slots.slice(0, shownHits).find((slot) => said.includes(slot)) === said.at(-1)) counts.above++
+    } else if (!isRight) {
       counts.wrong++
       if (ranking.evidence.has(ranking.plain[0]!)) counts.made++
     }
@@ -84,6 +89,7 @@ const heads = [
   "newest first",
   "older first",
   "neither",
+  "newest above older of 10",
   "controls wrong",
   "of them by newerFirst"
 ]
