@@ -28,7 +28,8 @@ describe("GET /v1/account", () => {
         plan: "free",
         createdAt: expect.any(Number)
       },
-      agents: expect.any(Array)
+      agents: expect.any(Array),
+      quotas: expect.any(Array)
     })
     expect(body.agents).toHaveLength(2)
     expect(body.agents).toContainEqual({ agentId: "one", memories: 2 })

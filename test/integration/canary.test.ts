@@ -190,6 +190,8 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "accounts.resume": ({ agentId }) => [["/admin/accounts/resume", { body: { account: agentId } }]],
   "accounts.erase": ({ agentId }) => [["/admin/accounts/erase", { body: { account: agentId } }]],
   "accounts.audit": () => [["/admin/audit"]],
+  "accounts.quotas": ({ agentId }) => [["/admin/quotas"], [`/admin/quotas?account=${agentId}`]],
+  "accounts.setQuotas": ({ agentId }) => [["/admin/quotas", { body: { account: agentId, limits: { keys: 0 } } }]],
   "accounts.unlinkWallet": ({ grant }) => [["/admin/wallets/unlink", { body: { address: grant.p.f } }]],
   "admin.status": () => [["/admin/status"]],
   "admin.setRemember": ({ agentId }) => [["/admin/accounts/remember", { body: { account: agentId, remember: null } }]],

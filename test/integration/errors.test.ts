@@ -56,6 +56,12 @@ const tooOften = async () => {
 const asNewcomer = async (own: TestServer, name: string) =>
   own.call("GET", "/v1/memories", { key: null, headers: await walletHeaders(evmWallet(name), "GET", "/v1/memories") })
 
+const beyondQuota = async () => {
+  const key = await server.newAccount("full")
+  await asOperator("POST", "/admin/quotas", { account: "full", limits: { schemas: 0 } })
+  return server.call("POST", "/v1/schemas", { key, body: contact })
+}
+
 const readOnlyWrite = async () => {
   const made = await asOperator("POST", "/admin/keys", { account: "reader", readOnly: true })
   return server.call("DELETE", `/v1/memories/${unknownId}`, { key: made.body.secret })
@@ -171,6 +177,7 @@ const rows: Readonly<Record<string, Row>> = {
     status: 413,
     provoke: () => alice.call("POST", "/v1/memories", { rawBody: "x".repeat(1_048_577) })
   },
+  quota_exceeded: { status: 413, provoke: () => beyondQuota() },
   invalid_amount: { status: 400, provoke: () => alice.post("/v1/credits/deposit?amount_usd=0.09", {}) },
   insufficient_balance: { status: 409, provoke: taken },
   rate_limited: { status: 429, provoke: tooOften },
@@ -204,6 +211,8 @@ const paymentRows: Readonly<Record<string, () => Promise<Answer>>> = {
 
 /** Codes that no request of this issue can provoke here, and why. */
 const elsewhere: Readonly<Record<string, string>> = {
+  // The row above is its 413.
+  quota_exceeded: "as 429 needs open requests: test/integration/quotas.test.ts",
   payment_pending: "needs a chain: test/integration/payments-faults.test.ts",
   payment_already_used: "needs a chain: test/integration/payments-faults.test.ts",
   clock_step: "needs a clock of its own: test/integration/storage-insurance.test.ts",
@@ -226,7 +235,7 @@ describe("the error catalogue", () => {
       const { status: answered, headers, body } = await provoke()
       expect([answered, body.code]).toEqual([status, code])
       expect(body).toMatchObject({ success: false, error: expect.stringMatching(/\S/) })
-      expect(["success", "error", "code", "details"]).toEqual(expect.arrayContaining(Object.keys(body)))
+      expect(["success", "error", "code", "details", "quota"]).toEqual(expect.arrayContaining(Object.keys(body)))
       for (const detail of body.details ?? []) {
         expect(detail.message).toMatch(/\S/)
         expect(["index", "path", "message"]).toEqual(expect.arrayContaining(Object.keys(detail)))

@@ -158,11 +158,17 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
   }
 }
 
-/** 413: the body is above the limit. */
-export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(wire(["payload_too_large"]), {
-  httpApiStatus: 413,
-  description: "The body is above 1 MiB."
-}) {
+/** Which quota is used up, how much of it is used, and its limit. */
+const quota = Schema.optionalKey(Schema.Struct({ name: Schema.String, used: Schema.Int, limit: Schema.Int }))
+
+/** 413: the body is above the limit, or the account would hold more than its quota. */
+export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(
+  { ...wire(["payload_too_large", "quota_exceeded"]), quota },
+  {
+    httpApiStatus: 413,
+    description: "The body is above 1 MiB, or the account would hold more than its quota, which `quota` names."
+  }
+) {
   readonly _tag = "PayloadTooLarge"
   override get message(): string {
     return this.error
@@ -182,7 +188,7 @@ export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("Un
 
 /** 429: more requests, or more of the language model, than the account may have; `Retry-After` says when to retry. */
 export class RateLimited extends Schema.Error<RateLimited>("RateLimited")(
-  wire(["rate_limited", "model_budget_exhausted", "sign_up_limited"]),
+  { ...wire(["rate_limited", "model_budget_exhausted", "sign_up_limited", "quota_exceeded"]), quota },
   { httpApiStatus: 429, description: "More than the account may have now; see Retry-After." }
 ) {
   readonly _tag = "RateLimited"

@@ -24,6 +24,7 @@ import { Ledger } from "@muniment/control/credits/Ledger"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { Quotas } from "@muniment/control/accounts/Quotas"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
 import { Wallets } from "@muniment/control/accounts/Wallets"
@@ -43,6 +44,7 @@ import { DataDirectory } from "./DataDirectory.ts"
 import { ConversationExtraction } from "./extraction/ConversationExtraction.ts"
 import { extractionDeadline, extractorChoice } from "./extraction/ExtractorChoice.ts"
 import { demandFreeAddress } from "./http/Listener.ts"
+import { AccountQuotas } from "./identity/AccountQuotas.ts"
 import { CallsUnderWay } from "./identity/CallsUnderWay.ts"
 import { JobClock } from "./jobs/JobClock.ts"
 import { Housekeeping } from "./jobs/Housekeeping.ts"
@@ -94,6 +96,7 @@ const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
     // Likewise before an erasure closes the ledger of its account.
     AccountEraser.layer.pipe(Layer.provide(OpenCharges.layer))
   ).pipe(
+    Layer.provideMerge(AccountQuotas.layer),
     Layer.provideMerge(CallsUnderWay.layer),
     Layer.provideMerge(PendingConversations.layer),
     Layer.provideMerge(
@@ -132,6 +135,7 @@ const controlLayer = (config: ServerConfig) =>
         ModelUsage.layer
       )
     ),
+    Layer.provideMerge(Quotas.layer),
     Layer.provideMerge(ControlDatabase.layer(config.dataDirectory))
   )
 

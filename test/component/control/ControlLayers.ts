@@ -7,6 +7,7 @@ import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { Quotas } from "@muniment/control/accounts/Quotas"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { Wallets } from "@muniment/control/accounts/Wallets"
 
@@ -21,6 +22,7 @@ export const controlLayerOf = (dataDirectory: string) =>
     Wallets.layer,
     GrantRevocations.layer
   ).pipe(
+    Layer.provideMerge(Quotas.layer),
     Layer.provideMerge(ControlDatabase.layer(dataDirectory)),
     Layer.provide(SecureRandom.layerWebCrypto),
     Layer.fresh

@@ -49,6 +49,7 @@ const cited = [
   "Attestations",
   "Credits",
   "Plans and the daily job",
+  "Quotas",
   "Rate limits",
   "Overload",
   "Payments",

@@ -2,13 +2,21 @@
  * `muniment accounts`: create, list and change the accounts that own memories, schemas and keys; suspend and erase them.
  * Accounts are named as the operator named them.
  */
-import { Console, Effect, Option } from "effect"
+import { Console, Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { Plan } from "@muniment/domain/Account"
 import { Remember } from "@muniment/domain/Memory"
+import { QuotaTier } from "@muniment/domain/Quotas"
 import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
 import { withAccountOperator, withMoneyOperator, withOperator } from "./operator.ts"
+
+const limitFlag = (name: string, what: string) =>
+  Flag.String(name).pipe(
+    Flag.withSchema(Schema.String.check(Schema.isPattern(/^(?:\d{1,15}|none|default)$/))),
+    Flag.withDescription(`${what}: a number, none, or default`),
+    Flag.optional
+  )
 
 const accountName = Argument.String("name").pipe(Argument.withDescription("Name of the account"))
 
@@ -89,6 +97,60 @@ const remember = Command.make(
   ])
 )
 
+const limitFlags = {
+  bytes: limitFlag("bytes", "Bytes of memories"),
+  schemas: limitFlag("schemas", "Schemas"),
+  schemaBytes: limitFlag("schema-bytes", "Bytes of schemas"),
+  agents: limitFlag("agents", "Agents"),
+  keys: limitFlag("keys", "Working keys"),
+  openRequests: limitFlag("open-requests", "Requests at the same time")
+}
+
+const quotas = Command.make(
+  "quotas",
+  {
+    name: Argument.optional(accountName),
+    tier: Flag.Literals("tier", QuotaTier.literals).pipe(
+      Flag.withDescription("Instead of an account: a plan, or `wallet`, free accounts that wallets opened"),
+      Flag.optional
+    ),
+    ...limitFlags,
+    json: flags.json
+  },
+  Effect.fn("accounts.quotas")(function* ({ json, name, tier, ...given }) {
+    const subject = {
+      ...(Option.isSome(name) && { account: name.value }),
+      ...(Option.isSome(tier) && { tier: tier.value })
+    }
+    const limits = Object.fromEntries(
+      Object.entries(given).flatMap(([quota, value]) => (Option.isSome(value) ? [[quota, limitOf(value.value)]] : []))
+    )
+    const shown = yield* withAccountOperator((operator) =>
+      Object.keys(limits).length === 0
+        ? operator.quotas({ query: { ...(Option.isSome(name) && { account: name.value }) } })
+        : operator.setQuotas({ payload: { ...subject, limits } })
+    )
+    const { account, tiers } = shown
+    if (json) return yield* Console.log(JSON.stringify({ account, tiers }))
+    if (account === undefined) {
+      const names = tiers[0]?.limits.map((limit) => limit.name) ?? []
+      const rows = tiers.map((each) => [each.tier, ...each.limits.map(({ limit }) => limitText(limit))])
+      return yield* Console.log(table([["TIER", ...names], ...rows]))
+    }
+    const rows = account.quotas.map(({ limit, name: quota, used }) => [quota, String(used), limitText(limit)])
+    return yield* Console.log(
+      [`Account ${account.name}, tier ${account.tier}:`, table([["QUOTA", "USED", "LIMIT"], ...rows])].join("\n")
+    )
+  })
+).pipe(
+  Command.withDescription("Show what an account holds and may hold, or what the tiers may; set it with the flags"),
+  Command.withExamples([
+    { command: "muniment accounts quotas alice --bytes 1073741824", description: "A gibibyte for alice" },
+    { command: "muniment accounts quotas alice --bytes default --keys none", description: "As her tier; no limit" },
+    { command: "muniment accounts quotas --tier wallet --agents 100", description: "For accounts that wallets opened" }
+  ])
+)
+
 const suspend = Command.make(
   "suspend",
   { name: accountName, json: flags.json },
@@ -158,6 +220,12 @@ const unlink = Command.make(
   })
 ).pipe(Command.withDescription("Part a wallet from its account; `wallets link` lets it in again"))
 
+/** The text of a flag as the contract has it; what is no number is refused by the service. */
+const limitOf = (text: string): number | null | "default" =>
+  text === "none" ? null : text === "default" ? text : Number(text)
+
+const limitText = (limit: number | null): string => (limit === null ? "none" : String(limit))
+
 const rememberText = (remembered: Remember | undefined): string => {
   if (remembered === undefined) return "what the installation says"
   return remembered === "messages" ? "their messages and what is extracted" : "what is extracted"
@@ -165,5 +233,5 @@ const rememberText = (remembered: Remember | undefined): string => {
 
 export const accounts = Command.make("accounts").pipe(
   Command.withDescription("Accounts"),
-  Command.withSubcommands([create, list, plan, remember, suspend, resume, unlink, erase])
+  Command.withSubcommands([create, list, plan, quotas, remember, suspend, resume, unlink, erase])
 )

@@ -100,7 +100,15 @@ export class AccountErasures extends Context.Service<
 }
 
 /** Tables whose rows go with their account. */
-const ownedTables = ["api_key", "wallet", "memory_schema", "idempotency", "model_usage", "purge_mark"] as const
+const ownedTables = [
+  "api_key",
+  "wallet",
+  "memory_schema",
+  "idempotency",
+  "model_usage",
+  "purge_mark",
+  "account_quota"
+] as const
 
 const countRows = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string) {
   const [counts] = yield* sql<AccountRows>`SELECT

@@ -11,12 +11,20 @@ import type { SqlClient, Statement } from "effect/sql"
 import type { Account } from "@muniment/domain/Account"
 import type { Identity } from "@muniment/domain/Identity"
 import type { KeyRecord } from "@muniment/domain/api/AdminApi"
-import { Conflict, type InsufficientStorage, InvalidRequest, NotFound } from "@muniment/domain/Errors"
+import {
+  Conflict,
+  type InsufficientStorage,
+  InvalidRequest,
+  NotFound,
+  type PayloadTooLarge
+} from "@muniment/domain/Errors"
 import type { KeyScope } from "@muniment/domain/KeyScope"
 import { Limits } from "@muniment/domain/Limits"
+import { type QuotaLimits, requireQuota } from "@muniment/domain/Quotas"
 import { apiKeyBytes, displayPrefix, hashApiKey, isUsableSecret, makeApiKey } from "@muniment/trust/ApiKeys"
 import { accountOf, type AccountRow } from "./Accounts.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { Quotas } from "./Quotas.ts"
 
 /** How often last uses are written; a kill loses at most this much of them. */
 export const lastUseFlushMillis = 60_000
@@ -48,11 +56,13 @@ export class ApiKeyStore extends Context.Service<
       label: string,
       secret?: string,
       bounds?: KeyBounds
-    ) => Effect.Effect<CreatedKey, InvalidRequest | Conflict | InsufficientStorage>
+    ) => Effect.Effect<CreatedKey, InvalidRequest | Conflict | PayloadTooLarge | InsufficientStorage>
     /** Owner of the secret; undefined if it is unknown or revoked. */
     readonly authenticate: (secret: string) => Effect.Effect<Identity | undefined>
     /** Oldest first, of one account or of all, revoked ones included. */
     readonly list: (accountId?: string) => Effect.Effect<ReadonlyArray<KeyRecord>>
+    /** Keys of the account that work now. */
+    readonly working: (accountId: string) => Effect.Effect<number>
     /** Revoking twice keeps the first time. */
     readonly revoke: (id: string) => Effect.Effect<KeyRecord, NotFound | InsufficientStorage>
   }
@@ -68,6 +78,7 @@ export class ApiKeyStore extends Context.Service<
 const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
   const { read, sql, write } = yield* ControlDatabase
   const random = yield* SecureRandom.SecureRandom
+  const quotas = yield* Quotas
   const lastUses = yield* makeLastUses
 
   /** Keys with the name of their account, oldest first. */
@@ -81,7 +92,7 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
   const insert = Effect.fnUntraced(function* (account: Account, label: string, secret: string, bounds: KeyBounds) {
     const [known] = yield* select(sql`api_key.hash = ${hashApiKey(secret)}`)
     if (known !== undefined) return yield* knownKey(account, known)
-    return yield* insertNew(sql, random, account, { label, secret, keyPrefix, ...bounds })
+    return yield* insertNew(sql, random, account, { label, secret, keyPrefix, limits: quotas.of(account), ...bounds })
   })
 
   return ApiKeyStore.of({
@@ -111,6 +122,9 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
       const condition = accountId === undefined ? sql`TRUE` : sql`api_key.account = ${accountId}`
       return (yield* read(select(condition))).map(({ record }) => record)
     }),
+    working: Effect.fn("ApiKeyStore.working")(function* (accountId) {
+      return yield* read(workingKeys(sql, accountId, yield* Clock.currentTimeMillis))
+    }),
     revoke: Effect.fn("ApiKeyStore.revoke")(function* (id) {
       const now = yield* Clock.currentTimeMillis
       return yield* write(
@@ -129,7 +143,15 @@ interface NewKey extends KeyBounds {
   readonly label: string
   readonly secret: string
   readonly keyPrefix: string
+  readonly limits: QuotaLimits
 }
+
+const workingKeys = (sql: SqlClient.SqlClient, accountId: string, now: number) =>
+  Effect.map(
+    sql<{ readonly working: number }>`SELECT count(*) AS working FROM api_key WHERE account = ${accountId}
+      AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`,
+    ([count]) => count!.working
+  )
 
 interface UsedKey {
   readonly key_id: string
@@ -144,7 +166,7 @@ const insertNew = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   random: SecureRandom.SecureRandom["Service"],
   account: Account,
-  { expiresAt, keyPrefix, label, scope, secret }: NewKey
+  { expiresAt, keyPrefix, label, limits, scope, secret }: NewKey
 ) {
   const [count] = yield* sql<{ readonly working: number }>`SELECT count(*) AS working FROM api_key
     WHERE account = ${account.id} AND revoked_at IS NULL`
@@ -154,12 +176,14 @@ const insertNew = Effect.fnUntraced(function* (
       error: `an account can have at most ${Limits.keysPerAccountMax} working keys; revoke one first`
     })
   }
+  const createdAt = yield* Clock.currentTimeMillis
+  yield* requireQuota("keys", limits, yield* workingKeys(sql, account.id, createdAt), 1)
   const record: KeyRecord = {
     id: `key_${yield* random.ulid}`,
     account: account.name,
     label,
     prefix: displayPrefix(secret, keyPrefix),
-    createdAt: yield* Clock.currentTimeMillis,
+    createdAt,
     ...scope,
     ...(expiresAt !== undefined && { expiresAt })
   }

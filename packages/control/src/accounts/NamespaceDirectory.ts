@@ -8,10 +8,12 @@
  */
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import type { SqlClient } from "effect/sql"
-import { Conflict, type InsufficientStorage } from "@muniment/domain/Errors"
+import { Conflict, type InsufficientStorage, type PayloadTooLarge } from "@muniment/domain/Errors"
 import { namespaceTagOf, type NamespaceTag } from "@muniment/domain/Ids"
+import { requireQuota } from "@muniment/domain/Quotas"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { limitsOf, Quotas } from "./Quotas.ts"
 
 /** One object per namespace for the life of the directory: entries may be compared by identity. */
 export interface NamespaceEntry {
@@ -36,8 +38,11 @@ export class NamespaceDirectory extends Context.Service<
     /** Namespaces of an account, or of one of its agents; oldest first. */
     readonly list: (accountId: string, agentId?: string | undefined) => ReadonlyArray<NamespaceEntry>
     readonly all: () => ReadonlyArray<NamespaceEntry>
-    /** The namespace, created if there is none. An unknown account is a defect. */
-    readonly ensure: (accountId: string, agentId: string) => Effect.Effect<NamespaceEntry, InsufficientStorage>
+    /** The namespace, created if there is none and the account may have another. An unknown account is a defect. */
+    readonly ensure: (
+      accountId: string,
+      agentId: string
+    ) => Effect.Effect<NamespaceEntry, PayloadTooLarge | InsufficientStorage>
     /** Removes all namespaces of an account, whose files are gone. */
     readonly forget: (accountId: string) => Effect.Effect<void, InsufficientStorage>
     /** Lets `tag` name the namespace of `namespaceTag` too; fails when it names another. */
@@ -51,6 +56,7 @@ export class NamespaceDirectory extends Context.Service<
     NamespaceDirectory,
     Effect.gen(function* () {
       const { read, sql, write } = yield* ControlDatabase
+      const quotas = yield* Quotas
       const known = new KnownNamespaces()
       const rows = yield* read(sql<EntryRow>`SELECT tag, account, agent_id FROM namespace ORDER BY created_at, rowid`)
       for (const row of rows) known.add({ tag: row.tag, account: row.account, agentId: row.agent_id })
@@ -64,6 +70,8 @@ export class NamespaceDirectory extends Context.Service<
       const create = Effect.fnUntraced(function* (accountId: string, agentId: string) {
         const existing = known.find(accountId, agentId)
         if (existing !== undefined) return existing
+        const limits = yield* read(limitsOf(sql, quotas, accountId))
+        yield* requireQuota("agents", limits, known.list(accountId).length, 1)
         const tag = yield* freeTag(known, accountId, agentId)
         const now = yield* Clock.currentTimeMillis
         yield* write(

@@ -2,7 +2,8 @@
  * Registered schemas of accounts (contract: Schemas). The caller has checked that the text is a valid JSON Schema and that
  * the name is not built in.
  *
- * Invariants: a name is unique within an account; `uniqueOn` is absent or not empty.
+ * Invariants: a name is unique within an account; `uniqueOn` is absent or not empty; an account never holds more than its
+ * quotas, however many requests come at once.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import {
@@ -10,11 +11,20 @@ import {
   type InsufficientStorage,
   InvalidRequest,
   type NotFound,
+  type PayloadTooLarge,
   schemaNotFound
 } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemorySchema, PatchSchema, RegisterSchema } from "@muniment/domain/MemorySchema"
+import { requireQuota } from "@muniment/domain/Quotas"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { limitsOf, Quotas } from "./Quotas.ts"
+
+export interface SchemaTotals {
+  readonly schemas: number
+  /** UTF-8 bytes of names, descriptions and texts. */
+  readonly bytes: number
+}
 
 export class SchemaRegistry extends Context.Service<
   SchemaRegistry,
@@ -23,7 +33,7 @@ export class SchemaRegistry extends Context.Service<
     readonly register: (
       accountId: string,
       schema: RegisterSchema
-    ) => Effect.Effect<MemorySchema, Conflict | InvalidRequest | InsufficientStorage>
+    ) => Effect.Effect<MemorySchema, Conflict | InvalidRequest | PayloadTooLarge | InsufficientStorage>
     /** By name, in the order of its code units. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<MemorySchema>>
     readonly find: (accountId: string, name: string) => Effect.Effect<MemorySchema | undefined>
@@ -34,14 +44,22 @@ export class SchemaRegistry extends Context.Service<
       accountId: string,
       name: string,
       patch: PatchSchema
-    ) => Effect.Effect<MemorySchema, NotFound | InsufficientStorage>
+    ) => Effect.Effect<MemorySchema, NotFound | PayloadTooLarge | InsufficientStorage>
     readonly remove: (accountId: string, name: string) => Effect.Effect<void, NotFound | InsufficientStorage>
+    readonly totals: (accountId: string) => Effect.Effect<SchemaTotals>
   }
 >()("muniment/control/SchemaRegistry") {
   static readonly layer = Layer.effect(
     SchemaRegistry,
     Effect.gen(function* () {
       const { read, sql, write } = yield* ControlDatabase
+      const quotas = yield* Quotas
+      const totalsOf = (accountId: string) =>
+        Effect.map(
+          sql<SchemaTotals>`SELECT count(*) AS schemas, coalesce(sum(octet_length(name) + octet_length(description)
+            + octet_length(schema)), 0) AS bytes FROM memory_schema WHERE account = ${accountId}`,
+          ([totals]) => totals!
+        )
       const find = (accountId: string, name: string) =>
         Effect.map(
           sql<SchemaRow>`SELECT * FROM memory_schema WHERE account = ${accountId} AND name = ${name}`,
@@ -55,9 +73,11 @@ export class SchemaRegistry extends Context.Service<
       const insert = Effect.fnUntraced(
         function* (accountId: string, wanted: RegisterSchema) {
           if ((yield* find(accountId, wanted.name)) !== undefined) return yield* schemaExists(wanted.name)
-          const [count] = yield* sql<{ readonly schemas: number }>`SELECT count(*) AS schemas FROM memory_schema
-          WHERE account = ${accountId}`
-          if (count!.schemas >= Limits.schemasPerAccountMax) return yield* tooManySchemas()
+          const { bytes, schemas } = yield* totalsOf(accountId)
+          if (schemas >= Limits.schemasPerAccountMax) return yield* tooManySchemas()
+          const limits = yield* limitsOf(sql, quotas, accountId)
+          yield* requireQuota("schemas", limits, schemas, 1)
+          yield* requireQuota("schemaBytes", limits, bytes, bytesOf(wanted))
           const now = yield* Clock.currentTimeMillis
           const { description, name, schema } = wanted
           yield* sql`INSERT INTO memory_schema (account, name, description, unique_on, schema, created_at, updated_at)
@@ -70,8 +90,10 @@ export class SchemaRegistry extends Context.Service<
       const change = Effect.fnUntraced(function* (accountId: string, name: string, patch: PatchSchema) {
         const old = yield* demand(accountId, name)
         const uniqueOn = patch.uniqueOn === undefined ? old.uniqueOn : patch.uniqueOn
-        yield* sql`UPDATE memory_schema SET description = ${patch.description ?? old.description},
-          schema = ${patch.schema ?? old.schema}, unique_on = ${uniqueOnText(uniqueOn)},
+        const next = { name, description: patch.description ?? old.description, schema: patch.schema ?? old.schema }
+        const { bytes } = yield* totalsOf(accountId)
+        yield* requireQuota("schemaBytes", yield* limitsOf(sql, quotas, accountId), bytes, bytesOf(next) - bytesOf(old))
+        yield* sql`UPDATE memory_schema SET description = ${next.description}, schema = ${next.schema}, unique_on = ${uniqueOnText(uniqueOn)},
           updated_at = ${yield* Clock.currentTimeMillis} WHERE account = ${accountId} AND name = ${name}`
         return yield* demand(accountId, name)
       })
@@ -95,11 +117,15 @@ export class SchemaRegistry extends Context.Service<
               Effect.asVoid(sql`DELETE FROM memory_schema WHERE account = ${accountId} AND name = ${name}`)
             )
           )
-        )
+        ),
+        totals: (accountId) => read(totalsOf(accountId))
       })
     })
   )
 }
+
+const bytesOf = ({ description, name, schema }: Pick<MemorySchema, "description" | "name" | "schema">): number =>
+  Buffer.byteLength(name) + Buffer.byteLength(description) + Buffer.byteLength(schema)
 
 const schemaExists = (name: string) =>
   new Conflict({ code: "schema_exists", error: `a schema named "${name}" is already registered` })

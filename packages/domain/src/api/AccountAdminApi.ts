@@ -3,16 +3,44 @@
  * other operator routes.
  */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { AccountErasureReport } from "../AccountErasure.ts"
 import { InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
 import { AuditEvent } from "../Operations.ts"
+import { QuotaName, QuotaTier, QuotaUse } from "../Quotas.ts"
 import { AccountName, AccountRecord, LinkedWallet } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
+
+/** What the operator sets. */
+const QuotaSetting = Schema.Union([
+  Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
+  Schema.Null,
+  Schema.Literal("default")
+])
+
+const QuotaSettings = Schema.Struct({
+  bytes: Schema.optionalKey(QuotaSetting),
+  schemas: Schema.optionalKey(QuotaSetting),
+  schemaBytes: Schema.optionalKey(QuotaSetting),
+  agents: Schema.optionalKey(QuotaSetting),
+  keys: Schema.optionalKey(QuotaSetting),
+  openRequests: Schema.optionalKey(QuotaSetting)
+})
+
+const ShownQuotas = Schema.Struct({
+  success,
+  tiers: Schema.Array(
+    Schema.Struct({
+      tier: QuotaTier,
+      limits: Schema.Array(Schema.Struct({ name: QuotaName, limit: Schema.NullOr(Schema.Int) }))
+    })
+  ),
+  account: Schema.optionalKey(Schema.Struct({ name: Schema.String, tier: QuotaTier, quotas: Schema.Array(QuotaUse) }))
+})
 
 const OneAccount = Schema.Struct({ account: AccountName }).annotate({ examples: [{ account: "research" }] })
 
@@ -57,6 +85,31 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
           "It opens no account until it is linked again, and grants that it signed open nothing. The answer names the account that it opened."
       })
     ),
+    HttpApiEndpoint.get("quotas", "/quotas", {
+      query: { account: Schema.optionalKey(AccountName) },
+      success: ShownQuotas,
+      error: NotFound
+    }).annotateMerge(
+      operation("Quotas of the tiers, and of an account", {
+        description: "Null: no limit. With what the account uses."
+      })
+    ),
+    HttpApiEndpoint.post("setQuotas", "/quotas", {
+      payload: Schema.Struct({
+        account: Schema.optionalKey(AccountName),
+        tier: Schema.optionalKey(QuotaTier),
+        limits: QuotaSettings
+      }).annotate({ examples: [{ account: "research", limits: { bytes: 1_073_741_824, keys: "default" } }] }),
+      success: ShownQuotas,
+      error: [InvalidRequest, NotFound, InsufficientStorage]
+    })
+      .annotateMerge(
+        operation("Set quotas of a tier or of an account", {
+          description:
+            "A number; null: no limit; `default`: as the tier, or this service, has it. What is not named stays. Counts from the next request on; what an account holds above a lower limit stays."
+        })
+      )
+      .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" }),
     HttpApiEndpoint.get("audit", "/audit", {
       query: {
         before: Schema.optionalKey(Schema.Int.annotate({ description: "Only events with a smaller id." })),

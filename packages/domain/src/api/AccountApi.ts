@@ -4,6 +4,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
 import { InsufficientStorage, Unavailable } from "../Errors.ts"
 import { Authorization, RateLimiting, Validation, WellFormedRequest } from "./Middleware.ts"
+import { QuotaUse } from "../Quotas.ts"
 import { operation } from "./Operation.ts"
 
 export class AccountApi extends HttpApiGroup.make("account")
@@ -18,6 +19,11 @@ export class AccountApi extends HttpApiGroup.make("account")
             memories: Schema.NullOr(Schema.Int).annotate({
               description: "Live memories; null while the agent's file cannot be read."
             })
+          })
+        ),
+        quotas: Schema.optionalKey(
+          Schema.Array(QuotaUse).annotate({
+            description: "What the account holds and may hold; not for keys that are bound to agents or subjects."
           })
         )
       }),

@@ -11,7 +11,13 @@
 import { Clock, Context, Deferred, Effect, Layer } from "effect"
 import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import { dayOf } from "@muniment/domain/CalendarDay"
-import { InvalidRequest, type NotFound, type RateLimited, Unavailable } from "@muniment/domain/Errors"
+import {
+  InvalidRequest,
+  type NotFound,
+  type PayloadTooLarge,
+  type RateLimited,
+  Unavailable
+} from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { type CreatedMemories, type CreateMemories, type Remember, waitsFor } from "@muniment/domain/Memory"
 import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
@@ -40,7 +46,7 @@ export class ConversationExtraction extends Context.Service<
     readonly remember: (
       call: PricedCall,
       request: ConversationRequest
-    ) => Effect.Effect<CreatedMemories, InvalidRequest | NotFound | RateLimited | ChargeFailure>
+    ) => Effect.Effect<CreatedMemories, InvalidRequest | NotFound | PayloadTooLarge | RateLimited | ChargeFailure>
     /** Reads a portion of what is due in a namespace, and says what stays pending. */
     readonly resume: (key: NamespaceKey) => Effect.Effect<PendingState, ReadError>
     /** Waits until a request has left a reading behind. */

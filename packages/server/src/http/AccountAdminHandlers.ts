@@ -3,8 +3,12 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
+import { InvalidRequest } from "@muniment/domain/Errors"
+import { QuotaName, QuotaTier } from "@muniment/domain/Quotas"
 import { Accounts } from "@muniment/control/accounts/Accounts"
+import { Quotas, quotaTierOf } from "@muniment/control/accounts/Quotas"
 import { Wallets } from "@muniment/control/accounts/Wallets"
+import { AccountQuotas } from "../identity/AccountQuotas.ts"
 import { AccountEraser } from "../operator/AccountEraser.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
 import { walletAddress } from "./AdminHandlers.ts"
@@ -20,7 +24,20 @@ export const accountAdminHandlers = HttpApiBuilder.group(
     const operator = yield* OperatorService
     const eraser = yield* AccountEraser
     const log = yield* AuditLog
+    const limits = yield* Quotas
+    const held = yield* AccountQuotas
     const success = true as const
+
+    const shownQuotas = Effect.fnUntraced(function* (named: string | undefined) {
+      const account = named === undefined ? undefined : yield* operator.account(named)
+      const tiers = QuotaTier.literals.map((tier) => {
+        const ofTier = limits.ofTier(tier)
+        return { tier, limits: QuotaName.literals.map((name) => ({ name, limit: ofTier[name] ?? null })) }
+      })
+      if (account === undefined) return { success, tiers }
+      const quotas = yield* held.of(account)
+      return { success, tiers, account: { name: account.name, tier: quotaTierOf(account), quotas } }
+    })
 
     return handlers.handleAll({
       suspend: Effect.fnUntraced(function* ({ payload }) {
@@ -33,6 +50,15 @@ export const accountAdminHandlers = HttpApiBuilder.group(
       }),
       erase: ({ payload }) =>
         Effect.map(eraser.erase(payload.account, payload.dryRun ?? false), (erasure) => ({ success, erasure })),
+      quotas: ({ query }) => shownQuotas(query.account),
+      setQuotas: Effect.fnUntraced(function* ({ payload: { account, limits: changes, tier } }) {
+        if (account !== undefined && tier === undefined) {
+          const { id } = yield* operator.account(account)
+          yield* limits.change({ account: id }, changes)
+        } else if (tier !== undefined && account === undefined) yield* limits.change({ tier }, changes)
+        else return yield* new InvalidRequest({ code: "invalid_request", error: "give either `account` or `tier`" })
+        return yield* shownQuotas(account)
+      }),
       audit: ({ query }) =>
         Effect.map(log.list({ before: query.before, limit: query.limit ?? eventsShownDefault }), (events) => ({
           success,

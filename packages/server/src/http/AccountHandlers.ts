@@ -3,6 +3,8 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { AccountQuotas } from "../identity/AccountQuotas.ts"
+import { isBound } from "../identity/KeyScopes.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 
 export const accountHandlers = HttpApiBuilder.group(
@@ -10,11 +12,17 @@ export const accountHandlers = HttpApiBuilder.group(
   "account",
   Effect.fnUntraced(function* (handlers) {
     const memories = yield* MemoryService
+    const quotas = yield* AccountQuotas
     return handlers.handleAll({
       whoami: Effect.fnUntraced(function* () {
         const caller = yield* Caller
         const { account } = caller
-        return { success: true as const, account, agents: yield* memories.agents(caller) }
+        return {
+          success: true as const,
+          account,
+          agents: yield* memories.agents(caller),
+          ...(!isBound(caller) && { quotas: yield* quotas.of(account) })
+        }
       })
     })
   })

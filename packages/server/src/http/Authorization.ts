@@ -81,7 +81,7 @@ export const authorization = Layer.effect(
           if (identity.account.suspendedAt !== undefined) return yield* suspended()
           const known = yield* RequestAccount
           known.accountId = identity.account.id
-          return yield* calls.during(identity.account.id, Effect.provideService(handler, Caller, identity))
+          return yield* calls.during(identity.account, Effect.provideService(handler, Caller, identity))
         })
     }
   })

@@ -1,40 +1,72 @@
 /**
  * Calls of each account that have passed their credentials and are not answered yet. Who takes an account away waits
- * for them: new ones are refused already.
+ * for them: new ones are refused already. An account has no more of them than its quota.
  */
 import { Context, Effect, Layer } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import type { Account } from "@muniment/domain/Account"
+import type { RateLimited } from "@muniment/domain/Errors"
+import { tooManyOpen } from "@muniment/domain/Quotas"
+import { Quotas } from "@muniment/control/accounts/Quotas"
+import { answerHeaders } from "../answerHeaders.ts"
 
 const pollMillis = 20
+const retryAfterSeconds = "1"
 
 export class CallsUnderWay extends Context.Service<
   CallsUnderWay,
   {
-    readonly during: <A, E, R>(accountId: string, call: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /** Runs the call, unless as many are under way as the account may have. */
+    readonly during: <A, E, R>(
+      account: Account,
+      call: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | RateLimited, R | HttpServerRequest.HttpServerRequest>
+    readonly count: (accountId: string) => number
     /** Succeeds once no call of the account is under way. */
     readonly ended: (accountId: string) => Effect.Effect<void>
   }
 >()("muniment/server/CallsUnderWay") {
-  static readonly layer = Layer.sync(this, () => {
-    /** Accounts with calls only. */
-    const counts = new Map<string, number>()
-    const add = (accountId: string, change: 1 | -1) =>
-      Effect.sync(() => {
-        const count = (counts.get(accountId) ?? 0) + change
-        if (count === 0) counts.delete(accountId)
-        else counts.set(accountId, count)
-      })
-    const ended = (accountId: string): Effect.Effect<void> =>
-      Effect.suspend(() =>
-        counts.has(accountId) ? Effect.andThen(Effect.sleep(pollMillis), ended(accountId)) : Effect.void
-      )
-    return CallsUnderWay.of({
-      during: (accountId, call) =>
-        Effect.acquireUseRelease(
-          add(accountId, 1),
-          () => call,
-          () => add(accountId, -1)
-        ),
-      ended
+  static readonly layer = Layer.effect(
+    this,
+    Effect.map(Quotas, (quotas) => make(quotas))
+  )
+}
+
+const make = (quotas: Quotas["Service"]): CallsUnderWay["Service"] => {
+  /** Accounts with calls only. */
+  const counts = new Map<string, number>()
+  const countOf = (accountId: string) => counts.get(accountId) ?? 0
+  const enter = (account: Account) =>
+    Effect.suspend(() => {
+      const count = countOf(account.id)
+      const limit = quotas.of(account).openRequests
+      if (limit !== undefined && count >= limit) {
+        return Effect.andThen(
+          answerHeaders({ "retry-after": retryAfterSeconds }),
+          Effect.fail(tooManyOpen(count, limit))
+        )
+      }
+      counts.set(account.id, count + 1)
+      return Effect.void
     })
-  })
+  const leave = (accountId: string) =>
+    Effect.sync(() => {
+      const count = countOf(accountId) - 1
+      if (count === 0) counts.delete(accountId)
+      else counts.set(accountId, count)
+    })
+  const ended = (accountId: string): Effect.Effect<void> =>
+    Effect.suspend(() =>
+      counts.has(accountId) ? Effect.andThen(Effect.sleep(pollMillis), ended(accountId)) : Effect.void
+    )
+  return {
+    during: (account, call) =>
+      Effect.acquireUseRelease(
+        enter(account),
+        () => call,
+        () => leave(account.id)
+      ),
+    count: countOf,
+    ended
+  }
 }

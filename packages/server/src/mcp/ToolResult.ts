@@ -9,6 +9,7 @@ import type {
   InsufficientStorage,
   InvalidRequest,
   NotFound,
+  PayloadTooLarge,
   PaymentPending,
   PaymentRequired,
   RateLimited,
@@ -22,6 +23,7 @@ import type { PaymentNews } from "../credits/PaymentCarrier.ts"
 export type ToolFailure =
   | InvalidRequest
   | NotFound
+  | PayloadTooLarge
   | Forbidden
   | Conflict
   | PaymentRequired
@@ -64,6 +66,7 @@ export const failureResult = (failure: ToolFailure, news: ReadonlyArray<PaymentN
       error,
       code,
       ...(failure.details !== undefined && { details: failure.details }),
+      ...("quota" in failure && failure.quota !== undefined && { quota: failure.quota }),
       ...(later !== undefined && { retryAfterSeconds: later.retryAfterSeconds })
     }),
     ...(Object.keys(settled).length > 0 && { _meta: settled })

@@ -11,6 +11,7 @@ import {
   memoryNotFound,
   type InsufficientStorage,
   type NotFound,
+  type PayloadTooLarge,
   type Unavailable
 } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
@@ -38,7 +39,7 @@ import { memoryEntry } from "./MemoryViews.ts"
 import { TextEmbedding } from "./TextEmbedding.ts"
 
 type ReadFailure = Unavailable | InsufficientStorage
-type WriteFailure = InvalidRequest | NotFound | ChargeFailure
+type WriteFailure = InvalidRequest | NotFound | PayloadTooLarge | ChargeFailure
 
 export class MemoryService extends Context.Service<
   MemoryService,

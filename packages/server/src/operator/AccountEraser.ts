@@ -15,6 +15,7 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { AccountErasures, type OpenErasure } from "@muniment/control/accounts/AccountErasures"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { Quotas } from "@muniment/control/accounts/Quotas"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { CallsUnderWay } from "../identity/CallsUnderWay.ts"
 
@@ -41,6 +42,7 @@ interface Parts {
   readonly host: NamespaceHost["Service"]
   readonly ledger: Ledger["Service"]
   readonly calls: CallsUnderWay["Service"]
+  readonly quotas: Quotas["Service"]
 }
 
 const make = Effect.gen(function* () {
@@ -50,7 +52,8 @@ const make = Effect.gen(function* () {
     directory: yield* NamespaceDirectory,
     host: yield* NamespaceHost,
     ledger: yield* Ledger,
-    calls: yield* CallsUnderWay
+    calls: yield* CallsUnderWay,
+    quotas: yield* Quotas
   }
   for (const erasure of yield* parts.erasures.open) {
     yield* finish(parts, erasure).pipe(
@@ -143,6 +146,7 @@ const finish = Effect.fnUntraced(function* (parts: Parts, erasure: OpenErasure) 
     ledger: { closed: closed.map(closedOf), total: totalOf(yield* ledger.owned(accountId)) }
   }
   yield* erasures.finish(report)
+  parts.quotas.forget(accountId)
   return report
 })
 

@@ -11,6 +11,7 @@ import {
   InvalidRequest,
   NotFound,
   type InsufficientStorage,
+  type PayloadTooLarge,
   type Unavailable
 } from "@muniment/domain/Errors"
 import { namespaceTagOf } from "@muniment/domain/Ids"
@@ -53,7 +54,7 @@ export interface ExportPosition {
   readonly afterSeq: number
 }
 
-type MoveFailure = InvalidRequest | NotFound | Conflict | InsufficientStorage | Unavailable
+type MoveFailure = InvalidRequest | NotFound | PayloadTooLarge | Conflict | InsufficientStorage | Unavailable
 
 export class OperatorService extends Context.Service<
   OperatorService,

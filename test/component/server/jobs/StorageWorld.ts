@@ -15,6 +15,7 @@ import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { JobLog } from "@muniment/control/jobs/JobLog"
 import { Ledger } from "@muniment/control/credits/Ledger"
+import { Quotas } from "@muniment/control/accounts/Quotas"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import type { PlanTable } from "@muniment/server/jobs/AccountStorage"
@@ -47,6 +48,7 @@ export const storageWorld = (directory: string, options: WorldOptions = {}) => {
     probe.after = probe.before
   }
   const records = Layer.mergeAll(Accounts.layer, NamespaceDirectory.layer, PaymentJournal.layer, JobLog.layer).pipe(
+    Layer.provideMerge(Quotas.layer),
     Layer.provideMerge(Ledger.layer({ monthlyAllowance: options.monthlyAllowance ?? credits(1_000) })),
     Layer.provideMerge(ControlDatabase.layer(directory)),
     Layer.provide(SecureRandom.layerWebCrypto)

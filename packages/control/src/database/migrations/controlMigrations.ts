@@ -11,6 +11,7 @@ import { keyScopes } from "./0008_keyScopes.ts"
 import { paymentReverts } from "./0009_paymentReverts.ts"
 import { audit } from "./0010_audit.ts"
 import { jobClock } from "./0011_jobClock.ts"
+import { quotas } from "./0012_quotas.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -23,5 +24,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   keyScopes,
   paymentReverts,
   audit,
-  jobClock
+  jobClock,
+  quotas
 ]

@@ -1,0 +1,43 @@
+/** What accounts hold, beside what they may hold (contract: Quotas). */
+import { Context, Effect, Layer } from "effect"
+import type { Account } from "@muniment/domain/Account"
+import { QuotaName, type QuotaUse } from "@muniment/domain/Quotas"
+import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { Quotas } from "@muniment/control/accounts/Quotas"
+import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
+import { CallsUnderWay } from "./CallsUnderWay.ts"
+
+export class AccountQuotas extends Context.Service<
+  AccountQuotas,
+  {
+    readonly of: (account: Account) => Effect.Effect<ReadonlyArray<QuotaUse>>
+  }
+>()("muniment/server/AccountQuotas") {
+  static readonly layer = Layer.effect(
+    this,
+    Effect.gen(function* () {
+      const quotas = yield* Quotas
+      const registry = yield* SchemaRegistry
+      const keys = yield* ApiKeyStore
+      const directory = yield* NamespaceDirectory
+      const calls = yield* CallsUnderWay
+      return AccountQuotas.of({
+        of: Effect.fn("AccountQuotas.of")(function* (account) {
+          const { id } = account
+          const { bytes: schemaBytes, schemas } = yield* registry.totals(id)
+          const used: Record<QuotaName, number> = {
+            bytes: 0,
+            schemas,
+            schemaBytes,
+            agents: directory.list(id).length,
+            keys: yield* keys.working(id),
+            openRequests: calls.count(id)
+          }
+          const limits = quotas.of(account)
+          return QuotaName.literals.map((name) => ({ name, used: used[name], limit: limits[name] ?? null }))
+        })
+      })
+    })
+  )
+}
