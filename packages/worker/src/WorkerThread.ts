@@ -64,13 +64,15 @@ export class WorkerFailure extends Data.TaggedError("WorkerFailure")<{
 
 /** After so many urgent requests one of the others is sent. */
 const urgentInARowMax = 8
+/** Losses that wait for the log; beyond it the oldest are dropped. */
+const lossesLoggedMax = 16
 /** From its start until the thread is ready, on a machine with no processor time to spare. */
 const startMillisMax = 30_000
 
 export const openWorkerThread = Effect.fn("WorkerThread.open")(function* <Request, Reply>(
   options: WorkerOptions
 ): Effect.fn.Return<WorkerThread<Request, Reply>, never, Scope.Scope> {
-  const losses = yield* Queue.unbounded<WorkerFailure>()
+  const losses = yield* Queue.sliding<WorkerFailure>(lossesLoggedMax)
   const thread = yield* Effect.acquireRelease(
     Effect.sync(() => new WorkerThread<Request, Reply>(options, (failure) => Queue.offerUnsafe(losses, failure))),
     (opened) => opened.close

@@ -5,6 +5,9 @@
 import { Effect, Exit } from "effect"
 import { type CircuitBreaker, type CircuitOptions, makeCircuitBreaker } from "./CircuitBreaker.ts"
 
+/** Of accounts whose last call failed; beyond it the oldest are forgotten. */
+const circuitsMax = 4_096
+
 export interface AccountCircuits<E> {
   readonly of: (account: string) => CircuitBreaker<E>
 }
@@ -17,6 +20,8 @@ export const makeAccountCircuits = <E>(options: CircuitOptions<E>): AccountCircu
     if (known !== undefined) return known
     const made = makeCircuitBreaker(options)
     circuits.set(account, made)
+    const [oldest] = circuits.keys()
+    if (circuits.size > circuitsMax && oldest !== undefined) circuits.delete(oldest)
     return made
   }
 

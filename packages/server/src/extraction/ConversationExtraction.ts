@@ -50,7 +50,7 @@ export class ConversationExtraction extends Context.Service<
     /** Reads a portion of what is due in a namespace, and says what stays pending. */
     readonly resume: (key: NamespaceKey) => Effect.Effect<PendingState, ReadError>
     /** Waits until a request has left a reading behind. */
-    readonly untilPending: Effect.Effect<NamespaceKey>
+    readonly untilPending: Effect.Effect<ReadonlyArray<NamespaceKey>>
   }
 >()("muniment/server/ConversationExtraction") {
   static readonly layer = (options: ConversationOptions = {}) =>

@@ -5,6 +5,7 @@
  */
 import { Effect, Fiber, Queue, Scope } from "effect"
 import { Limits } from "@muniment/domain/Limits"
+import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 
 export type RequestReadings = Effect.Success<typeof makeRequestReadings>
@@ -15,9 +16,16 @@ export const readingKey = ({ account, agentId }: Pick<NamespaceKey, "account" | 
 
 export const makeRequestReadings = Effect.gen(function* () {
   const scope = yield* Scope.Scope
-  const left = yield* Queue.unbounded<NamespaceKey>()
+  const wake = yield* Queue.sliding<void>(1)
+  /** One entry a namespace, however many of its readings were left. */
+  const left = new Map<NamespaceTag, NamespaceKey>()
   const underWay = new Map<string, Fiber.Fiber<unknown, unknown>>()
   const paid = new Set<string>()
+
+  const note = (namespace: NamespaceKey): void => {
+    left.set(namespace.tag, namespace)
+    Queue.offerUnsafe(wake, undefined)
+  }
 
   return {
     /** The result of `reading`; "left" if `patience` ends first, while the reading goes on. */
@@ -33,11 +41,17 @@ export const makeRequestReadings = Effect.gen(function* () {
     leave: (namespace: NamespaceKey, key: string, isPaid: boolean) =>
       Effect.sync(() => {
         if (isPaid) paid.add(key)
-        Queue.offerUnsafe(left, namespace)
-        underWay.get(key)?.addObserver(() => Queue.offerUnsafe(left, namespace))
+        note(namespace)
+        underWay.get(key)?.addObserver(() => note(namespace))
       }),
-    /** Waits until a request has left a reading. */
-    untilLeft: Queue.take(left),
+    /** Waits until requests have left readings; their namespaces. */
+    untilLeft: Queue.take(wake).pipe(
+      Effect.map(() => {
+        const namespaces = [...left.values()]
+        left.clear()
+        return namespaces
+      })
+    ),
     isUnderWay: (key: string) => underWay.has(key),
     isPaid: (key: string) => paid.has(key),
     /** Whether a reading that was left is over, after a wait for it. */

@@ -50,11 +50,13 @@ const make = Effect.gen(function* () {
   const wake = yield* Queue.sliding<void>(1)
 
   const listen = Effect.gen(function* () {
-    const key = yield* untilPending
+    const keys = yield* untilPending
     const nextMillis = yield* Clock.currentTimeMillis
-    const { count = 0, sinceMillis = nextMillis } = waiting.get(key.tag) ?? {}
-    waiting.set(key.tag, { key, count: count + 1, sinceMillis, nextMillis })
-    left.add(key.tag)
+    for (const key of keys) {
+      const { count = 0, sinceMillis = nextMillis } = waiting.get(key.tag) ?? {}
+      waiting.set(key.tag, { key, count: count + 1, sinceMillis, nextMillis })
+      left.add(key.tag)
+    }
     yield* Queue.offer(wake, undefined)
   })
   const look = Effect.fnUntraced(function* (key: NamespaceKey) {
@@ -87,7 +89,7 @@ const make = Effect.gen(function* () {
     const nowMillis = yield* Clock.currentTimeMillis
     const due = waiting.values().find(({ nextMillis }) => nextMillis <= nowMillis)
     if (due !== undefined) return yield* turn(due)
-    const first = Math.min(...waiting.values().map(({ nextMillis }) => nextMillis))
+    const first = leastOf(waiting.values().map(({ nextMillis }) => nextMillis))
     const untilDue = first === Infinity ? Effect.never : Effect.sleep(first - nowMillis)
     yield* Effect.raceFirst(Queue.take(wake), untilDue)
   })
@@ -99,7 +101,7 @@ const make = Effect.gen(function* () {
   )
   const total = Effect.map(Clock.currentTimeMillis, (nowMillis): PendingTotal => {
     const seen = [...waiting.values()]
-    const since = Math.min(...seen.map(({ sinceMillis }) => sinceMillis ?? nowMillis))
+    const since = leastOf(seen.map(({ sinceMillis }) => sinceMillis ?? nowMillis))
     return {
       count: seen.reduce((sum, { count }) => sum + count, 0),
       ageMillis: since === Infinity ? 0 : Math.max(0, nowMillis - since)
@@ -107,3 +109,10 @@ const make = Effect.gen(function* () {
   })
   return PendingConversations.of({ total })
 })
+
+/** `Math.min` takes as many arguments as the stack has room for. */
+const leastOf = (values: Iterable<number>): number => {
+  let least = Infinity
+  for (const value of values) if (value < least) least = value
+  return least
+}

@@ -13,6 +13,7 @@ import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Embedder } from "@muniment/models/Embedder"
 import { TextEmbedding, vectorsOf } from "../memories/TextEmbedding.ts"
+import { BacklogCounts } from "./BacklogCounts.ts"
 
 export interface BacklogState {
   readonly model: string | null
@@ -48,7 +49,7 @@ const make = Effect.gen(function* () {
     embedder,
     embedding: yield* TextEmbedding,
     model: embedder.defaultModel,
-    counts: new Map(),
+    counts: new BacklogCounts(),
     due: new Map()
   }
   const wake = yield* Queue.sliding<void>(1)
@@ -64,17 +65,9 @@ interface Work {
   readonly embedder: Embedder["Service"]
   readonly embedding: TextEmbedding["Service"]
   readonly model: string | undefined
-  /** As last seen. */
-  readonly counts: Map<NamespaceTag, Counted>
+  readonly counts: BacklogCounts
   /** Namespaces that have something to embed, next one first. */
   readonly due: Map<NamespaceTag, Turn>
-}
-
-interface Counted {
-  readonly key: NamespaceKey
-  readonly missing: number
-  readonly rows: number
-  readonly models: ReadonlyArray<string>
 }
 
 interface Turn {
@@ -84,13 +77,8 @@ interface Turn {
 }
 
 const progressOf = ({ counts, embedding, model }: Work): BacklogState => {
-  let pending = embedding.missingCount()
-  let total = pending
-  for (const { missing, rows } of counts.values()) {
-    pending += missing
-    total += rows
-  }
-  return { model: model ?? null, pending, total }
+  const noted = embedding.missingCount()
+  return { model: model ?? null, pending: noted + counts.missing, total: noted + counts.rows }
 }
 
 /** Counts once, then embeds whatever is due; never ends. */
@@ -110,7 +98,7 @@ const inBackground = (work: Work, wake: Queue.Dequeue<void>) => {
         ),
       step: () => undefined
     })
-  const isWaiting = () => counts.values().some(({ missing }) => missing > 0)
+  const isWaiting = () => counts.missing > 0
   const untilDue = Effect.suspend(() =>
     Effect.raceAllFirst([
       Queue.take(wake),
@@ -120,13 +108,24 @@ const inBackground = (work: Work, wake: Queue.Dequeue<void>) => {
   )
   const round = Effect.suspend(() => {
     takeNotes(work)
-    // Of accounts that were erased meanwhile.
-    for (const [tag, { key }] of counts) if (work.directory.byTag(tag) !== key) counts.delete(tag)
-    for (const { key, missing } of counts.values()) if (missing > 0) begin(work, key)
+    for (const key of counts.lacking) {
+      if (isErased(work, key)) counts.delete(key.tag)
+      else begin(work, key)
+    }
     return model === undefined || due.size === 0 ? Effect.void : Effect.andThen(untilReady, turns(model))
   })
-  return countAll(work).pipe(Effect.andThen(round), Effect.andThen(Effect.forever(Effect.andThen(untilDue, round))))
+  const forgetErased = Effect.sync(() => {
+    for (const { key } of counts.all) if (isErased(work, key)) counts.delete(key.tag)
+  })
+  const rounds = Effect.forever(Effect.andThen(untilDue, round))
+  return countAll(work).pipe(
+    Effect.andThen(round),
+    Effect.andThen(Effect.raceFirst(rounds, Effect.forever(Effect.delay(forgetErased, retryMillis))))
+  )
 }
+
+/** Its account was erased meanwhile. */
+const isErased = ({ directory }: Work, key: NamespaceKey): boolean => directory.byTag(key.tag) !== key
 
 const begin = ({ due }: Work, key: NamespaceKey): void => {
   if (!due.has(key.tag)) due.set(key.tag, { key, afterSlot: -1 })
@@ -136,7 +135,7 @@ const begin = ({ due }: Work, key: NamespaceKey): void => {
 const takeNotes = (work: Work): void => {
   for (const { count, key } of work.embedding.takeMissing()) {
     const { missing = 0, models = [], rows = 0 } = work.counts.get(key.tag) ?? {}
-    work.counts.set(key.tag, { key, missing: missing + count, rows: rows + count, models })
+    work.counts.set({ key, missing: missing + count, rows: rows + count, models })
     begin(work, key)
   }
 }
@@ -153,8 +152,8 @@ const look = Effect.fnUntraced(function* ({ counts, embedding, host, model }: Wo
     rows: reader.counts(now).rows
   }))
   const missing = model === undefined ? 0 : yield* host.readRecords(key, (reader) => reader.countWithoutVector(model))
-  counts.set(key.tag, { key, models, rows, missing })
-  embedding.setOlderModels(counts.values().flatMap((seen) => seen.models))
+  counts.set({ key, models, rows, missing })
+  embedding.setOlderModels(counts.models)
 })
 
 /** Embeds one batch of the first namespace that is due, which then goes to the end, or is done. */
@@ -193,7 +192,7 @@ const embedBatch = Effect.fn("VectorBacklog.batch")(function* (
     }))
   })
   const counted = counts.get(key.tag)
-  if (counted !== undefined) counts.set(key.tag, { ...counted, missing: Math.max(0, counted.missing - stored) })
+  if (counted !== undefined) counts.set({ ...counted, missing: Math.max(0, counted.missing - stored) })
   return found[texts.length - 1]!.slot
 })
 

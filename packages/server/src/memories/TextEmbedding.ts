@@ -60,6 +60,7 @@ const make = Effect.gen(function* () {
   const model = embedder.defaultModel
   let inUse = model === undefined ? [] : [model]
   const notes = new Map<string, MissingVectors>()
+  let notedCount = 0
   const noted = yield* Queue.sliding<void>(1)
 
   const query = Effect.fn("TextEmbedding.query")(
@@ -96,6 +97,7 @@ const make = Effect.gen(function* () {
     const count = vectors.filter((vector) => vector === undefined).length
     if (model === undefined || count === 0) return
     notes.set(key.tag, { key, count: count + (notes.get(key.tag)?.count ?? 0) })
+    notedCount += count
     Queue.offerUnsafe(noted, undefined)
   }
 
@@ -117,9 +119,10 @@ const make = Effect.gen(function* () {
     takeMissing: () => {
       const taken = [...notes.values()]
       notes.clear()
+      notedCount = 0
       return taken
     },
-    missingCount: () => notes.values().reduce((sum, { count }) => sum + count, 0)
+    missingCount: () => notedCount
   })
 })
 
