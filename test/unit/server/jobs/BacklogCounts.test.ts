@@ -1,10 +1,8 @@
 /** Sums over all namespaces that cost nothing to read. */
 import fc from "fast-check"
 import { expect, it } from "vitest"
-import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { BacklogCounts, type Counted } from "@muniment/server/jobs/BacklogCounts"
-
-const keyOf = (tag: string) => ({ tag, account: "acc_1", agentId: tag }) as unknown as NamespaceKey
+import { namespaceKey } from "../../../support/EngineFixtures.ts"
 
 const change = fc.record({
   tag: fc.constantFrom("a", "b", "c", "d"),
@@ -23,7 +21,7 @@ it("equal the sums of what was last seen of each namespace", () => {
       const counts = new BacklogCounts()
       const seen = new Map<string, Counted>()
       for (const { tag, to } of changes) {
-        const key = keyOf(tag)
+        const key = namespaceKey(tag)
         if (to === null) counts.delete(key.tag)
         else counts.set({ key, ...to })
         if (to === null) seen.delete(tag)
@@ -44,7 +42,7 @@ it("look at no namespace when they are read", () => {
   let looks = 0
   for (let at = 0; at < 1_000; at++) {
     counts.set({
-      key: keyOf(`tag ${at}`),
+      key: namespaceKey(`tag ${at}`),
       models: ["one"],
       rows: 2,
       get missing() {
