@@ -7,6 +7,7 @@ import {
   type Depositor,
   depositor,
   expectMoneyConserved,
+  expectUnknown,
   newDepositor,
   newPayer,
   paymentsOf,
@@ -90,9 +91,45 @@ describe.skipIf(missingChains !== "")(`payments made before the operator changed
     await chains.evm.mine(finalBlocks)
     await reconcile(mortal.now())
     expect(await states()).toMatchObject({ "base-sepolia 3": "broadcasting" })
+    // The journal answers: a 402 would make its payer sign another one.
+    expectUnknown(await again(who).deposit(3, payment))
+    const stranger = await newDepositor(mortal.now())
+    expect((await stranger.deposit(3, payment)).body).toMatchObject({ code: "payment_already_used" })
     await restart({ MUNIMENT_PAYMENT_NETWORKS: testNetworks.join(",") })
     expect((await repeatUntilKnown(() => again(who).deposit(3, payment))).status).toBe(200)
     expect(await again(who).balance()).toBe(3_000)
+    await expectMoneyConserved(mortal.now(), chains)
+  })
+
+  it("are answered by the journal when their network is not served, and new ones are refused", async () => {
+    await restart({ MUNIMENT_PAYMENT_NETWORKS: testNetworks.join(","), ...chains.rotations[0] })
+    const who = await newDepositor(mortal.now())
+    const paid = await Promise.all(
+      testNetworks.map(async (network) => ({
+        network,
+        payment: await who.sign(await newPayer(chains, network), 5),
+        unused: await who.sign(await newPayer(chains, network), 5)
+      }))
+    )
+    for (const { payment } of paid) expect((await repeatUntilKnown(() => who.deposit(5, payment))).status).toBe(200)
+    for (const { network, payment, unused } of paid) {
+      const other = testNetworks.find((one) => one !== network)!
+      for (const served of [other, ""]) {
+        await restart({ MUNIMENT_PAYMENT_NETWORKS: served })
+        expect(await again(who).deposit(5, payment)).toMatchObject({ status: 200, body: { replayed: true } })
+        const refused = await again(who).deposit(5, unused)
+        const { code, error } = refused.body
+        if (served === "") expect([refused.status, code]).toEqual([503, "payment_unavailable"])
+        else
+          expect([refused.status, code, error]).toEqual([
+            402,
+            "payment_invalid",
+            expect.stringContaining("not accepted")
+          ])
+      }
+    }
+    await restart({ MUNIMENT_PAYMENT_NETWORKS: testNetworks.join(",") })
+    expect(await again(who).balance()).toBe(10_000)
     await expectMoneyConserved(mortal.now(), chains)
   })
 })

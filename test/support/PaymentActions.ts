@@ -40,7 +40,13 @@ export interface Played {
   /** Its blockhash has run out, or the operator whom it names is gone: it may fail with nobody to blame. */
   isExpired: boolean
   /** Answers to deposits of the right amount, to whichever account. */
-  readonly told: Array<{ readonly account: string; readonly status: number; readonly body: Answer["body"] }>
+  readonly told: Array<{
+    readonly account: string
+    readonly status: number
+    readonly body: Answer["body"]
+    /** Milliseconds. */
+    readonly at: number
+  }>
 }
 
 /** One interleaving under way. */
@@ -85,7 +91,7 @@ export const send = (play: Play, payment: Played, account: AccountName): Promise
   const sent = depositor(server, account.name, account.secret)
     .deposit(payment.cents / 100, payment.headers)
     .then(
-      ({ body, status }) => void payment.told.push({ account: account.name, status, body }),
+      ({ body, status }) => void payment.told.push({ account: account.name, status, body, at: Date.now() }),
       // Cut off by a kill: nothing was told.
       () => undefined
     )
@@ -111,11 +117,8 @@ const pay: Action = async (play) => {
   void send(play, payment, account)
 }
 
-/** On a network that is not served, no payment is looked at. */
-const payable = ({ payments, world }: Play) => payments.filter(({ network }) => world.served.includes(network))
-
 const repeat: Action = async (play) => {
-  const payment = play.random.pick(payable(play))
+  const payment = play.random.pick(play.payments)
   if (payment === undefined) return
   const times = play.random.between(1, duplicatesMax)
   play.trace.push(`${payment.cents} again, ${times} times`)
@@ -123,7 +126,7 @@ const repeat: Action = async (play) => {
 }
 
 const bringAnothers: Action = async (play) => {
-  const payment = play.random.pick(payable(play))
+  const payment = play.random.pick(play.payments)
   const account = play.random.pick(play.world.accounts)
   if (payment === undefined || account === undefined) return
   play.trace.push(`${payment.cents} by ${account.name}`)

@@ -198,6 +198,7 @@ export interface PaymentRow {
   readonly amountUsd: number
   readonly state: string
   readonly transaction: string | null
+  readonly createdAt: number
 }
 
 const shownPaymentsMax = 1_000

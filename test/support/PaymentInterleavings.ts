@@ -4,7 +4,7 @@
  * each everything works again, some clients come back, and the books must agree with the chains: every
  * good payment that was taken or repeated is credited, once.
  */
-import { newPayer, paymentsOf, reconcile, expectMoneyConserved, depositor } from "./PaymentCalls.ts"
+import { newPayer, type PaymentRow, paymentsOf, reconcile, expectMoneyConserved, depositor } from "./PaymentCalls.ts"
 import { type PaymentChains, startPaymentChains, type TestNetwork, testNetworks } from "./PaymentChains.ts"
 import {
   actions,
@@ -29,8 +29,8 @@ export interface InterleavingReport {
   readonly kills: number
   /** Payments that a reorganised chain took back, for a while or for good. */
   readonly undone: number
-  /** Statuses of all answers to payments. */
-  readonly answers: ReadonlyArray<number>
+  /** Statuses and codes of all answers to payments. */
+  readonly answers: ReadonlyArray<string>
   /** Empty, or what is wrong; the trace is what led to it. */
   readonly problems: ReadonlyArray<string>
   readonly trace: ReadonlyArray<string>
@@ -85,7 +85,7 @@ export const playInterleaving = async (world: PaymentWorld, seed: number): Promi
     payments: play.payments.length,
     kills: play.trace.filter((line) => line.startsWith("kill")).length,
     undone: play.trace.filter((line) => line.includes("is undone")).length,
-    answers: play.payments.flatMap(({ told }) => told.map(({ status }) => status)),
+    answers: play.payments.flatMap(({ told }) => told.map(({ body, status }) => `${status} ${body.code ?? ""}`.trim())),
     ...counts,
     problems: play.problems,
     trace: play.trace
@@ -120,7 +120,7 @@ const comeBack = async (play: Play): Promise<void> => {
     const account = depositor(play.world.mortal.now(), name, secret)
     const { body, status } = await repeatUntilKnown(() => account.deposit(cents / 100, headers))
     play.trace.push(`${cents} comes back: ${status}`)
-    told.push({ account: name, status, body })
+    told.push({ account: name, status, body, at: Date.now() })
   }
 }
 
@@ -163,30 +163,61 @@ const judge = async (play: Play): Promise<{ readonly credited: number; readonly 
     const row = await rowOf(play.world, payment)
     if (row !== undefined && isKept(row.state)) credited++
     if (row?.state === "reversed") reversed++
-    play.problems.push(...problemsOf(payment, row?.state).map((text) => `${payment.cents}: ${text}`))
+    play.problems.push(...problemsOf(payment, row).map((text) => `${payment.cents}: ${text}`))
   }
   return { credited, reversed }
 }
 
-const problemsOf = ({ isExpired, told }: Played, state: string | undefined): ReadonlyArray<string> => {
+const problemsOf = ({ account, isExpired, told }: Played, row: PaymentRow | undefined): ReadonlyArray<string> => {
+  const state = row?.state
   const statuses = told.map(({ status }) => status)
   const wasCredited = state !== undefined && (isKept(state) || state === "reversed")
   const bearers = new Set(told.filter(({ status }) => status === 200).map(({ account }) => account))
+  const refused = told.filter(
+    (answer) =>
+      answer.body.code === "payment_invalid" && !(isUnserved(answer) && (row?.createdAt ?? Infinity) >= answer.at)
+  )
+  const others = told.filter(({ body }) => body.code === "payment_already_used")
   return [
-    ...(statuses.some((status) => !knownStatuses.has(status)) ? [`answers ${statuses.join(", ")}`] : []),
+    ...told.filter((answer) => !isLegitimate(answer)).map(({ body, status }) => `${status}: ${JSON.stringify(body)}`),
     ...(statuses.includes(200) && !wasCredited ? [`answered 200 and it is ${state ?? "unknown"}`] : []),
     ...(bearers.size > 1 ? [`answered 200 to ${[...bearers].join(" and ")}`] : []),
-    ...(statuses.includes(402) && !isExpired
-      ? [
-          `good, and refused: ${told
-            .map(({ body }) => body.error)
-            .filter(Boolean)
-            .join("; ")}`
-        ]
+    ...(refused.length > 0 && !isExpired
+      ? [`good, and refused: ${refused.map(({ body }) => body.error).join("; ")}`]
+      : []),
+    // Whoever brings a payment first has it; the others are told so, and the first one never is.
+    ...(bearers.has(account.name) && others.some((other) => other.account === account.name)
+      ? ["credited to an account that was told that it is another's"]
       : []),
     ...((state === "failed" || state === "reversed") && !isExpired ? [`good, and ${state}`] : [])
   ]
 }
 
-/** Credited, not known yet, refused, another's, more than the account's share, the network cannot be asked. */
-const knownStatuses = new Set([200, 202, 402, 409, 429, 503])
+type Told = Played["told"][number]
+
+/** A payment that was not claimed before its network was given up. */
+const isUnserved = ({ body }: Told): boolean => String(body.error).includes("are not accepted; accepted are:")
+
+/** What a bearer of a payment may be told, by status and code, and of refusals under load the bound. */
+const isLegitimate = ({ body, status }: Told): boolean => {
+  const bound = body.details?.[0]?.path
+  switch (status) {
+    case 200:
+      return body.success === true
+    case 202:
+      return body.code === "payment_pending"
+    case 402:
+      return body.code === "payment_invalid"
+    case 409:
+      return body.code === "payment_already_used"
+    case 429:
+      // The account's share, or the daily budget of payments that chains revert, which front-runs use up.
+      return body.code === "rate_limited" && (bound === "share" || String(body.error).startsWith(revertsText))
+    case 503:
+      return body.code === "payment_unavailable" || (body.code === "overloaded" && bound === "wait")
+    default:
+      return false
+  }
+}
+
+const revertsText = "too many payments of this payer or account failed on their chain"

@@ -5,7 +5,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { PaymentNetwork, PaymentRequirement } from "@muniment/domain/Payment"
 import type { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
-import { PaymentInvalid } from "./chain/PaymentChain.ts"
 import type { PaymentsConfig, PaymentsMisconfigured } from "./PaymentsConfig.ts"
 import { quote, type QuoteRequest } from "./Quote.ts"
 import { type NetworkStatus, NetworkWatch } from "./settlement/NetworkWatch.ts"
@@ -43,16 +42,8 @@ export class Payments extends Context.Service<
       Effect.suspend(() => make(options))
     ).pipe(Layer.provide(Reconcile.layer), Layer.provide(Settlement.layer(options)))
 
-  /** Accepts no payments. */
-  static readonly layerNone: Layer.Layer<Payments> = Layer.succeed(Payments, {
-    isConfigured: false,
-    networks: [],
-    quote: () => Effect.succeed([]),
-    statuses: Effect.succeed([]),
-    look: Effect.void,
-    pay: () => Effect.fail(new PaymentInvalid({ reason: "this service does not accept payments" })),
-    reconcile: Effect.succeed(0)
-  })
+  /** Accepts no payments; those of earlier configurations are answered by the journal. */
+  static readonly layerNone = Payments.layerOf({ chains: new Map(), confirmations: 1 })
 }
 
 const make = Effect.fnUntraced(function* ({ chains }: SettlementOptions) {
@@ -62,7 +53,7 @@ const make = Effect.fnUntraced(function* ({ chains }: SettlementOptions) {
   yield* watch.run
   const statuses = Effect.map(Clock.currentTimeMillis, (now) => watch.statuses(now))
   return Payments.of({
-    isConfigured: true,
+    isConfigured: chains.size > 0,
     networks: [...chains.keys()],
     quote: (request) =>
       Effect.map(statuses, (all) => {

@@ -124,6 +124,6 @@ describe("Payments that are not configured", () => {
         _tag: "PaymentInvalid"
       })
       expect(yield* payments.reconcile).toBe(0)
-    }).pipe(Effect.provide(Payments.layerNone))
+    }).pipe(Effect.provide(Payments.layerNone.pipe(Layer.provide(moneyLayerOf(temporaryDirectory())))))
   )
 })

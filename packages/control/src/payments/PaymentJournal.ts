@@ -63,6 +63,7 @@ export class PaymentJournal extends Context.Service<
   PaymentJournal,
   {
     readonly find: (id: string) => Effect.Effect<JournalledPayment | undefined>
+    readonly hasAnyOn: (network: PaymentNetwork) => Effect.Effect<boolean>
     /** `Taken`: the id was claimed before; `payment` is its current state. */
     readonly claim: (
       payment: NewPayment
@@ -114,6 +115,7 @@ const make = Effect.gen(function* () {
 
   return PaymentJournal.of({
     find: (id) => read(rows.find(id)),
+    hasAnyOn: (network) => read(rows.hasAnyOn(network)),
     claim: Effect.fn("PaymentJournal.claim")((payment) => write(rows.claim(payment))),
     broadcasting: Effect.fn("PaymentJournal.broadcasting")(function* (id, { hash, raw }) {
       const allowed = rows.standing(id, "broadcasting", ["verified", "broadcasting"])
@@ -165,6 +167,10 @@ class PaymentRows {
 
   find(id: string) {
     return Effect.map(this.#sql<PaymentRow>`SELECT * FROM payment WHERE id = ${id}`, ([row]) => row && paymentOf(row))
+  }
+
+  hasAnyOn(network: PaymentNetwork) {
+    return Effect.map(this.#sql`SELECT 1 FROM payment WHERE network = ${network} LIMIT 1`, (found) => found.length > 0)
   }
 
   /** The payment, if `step` is allowed from its state; otherwise a defect. */

@@ -5,18 +5,18 @@
  *
  * The id does not contain the signature: one nonce of one payer moves money once, whatever the signature.
  */
-import { Result } from "effect"
+import { Effect, Result } from "effect"
 import { encodeFunctionData, getAddress, hashTypedData, hexToNumber, maxUint256, size, slice } from "viem"
 import type { Address, Hex } from "viem"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
-import { PaymentInvalid } from "../chain/PaymentChain.ts"
+import { type PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
 import { transferByBytes, transferByParts } from "./UsdcAbi.ts"
 
 export type EvmNetwork = Extract<PaymentNetwork, "base" | "base-sepolia">
 
 /** USDC on one chain. */
 export interface EvmToken {
-  readonly network: EvmNetwork
+  readonly network: PaymentNetwork
   readonly address: Address
   readonly domain: { readonly name: string; readonly version: string; readonly chainId: number }
 }
@@ -43,7 +43,7 @@ const noncePattern = /^0x[0-9a-fA-F]{64}$/
 const signaturePattern = /^0x(?:[0-9a-fA-F]{2})+$/
 const decimalPattern = /^(?:0|[1-9][0-9]{0,77})$/
 
-export const evmToken = (network: EvmNetwork): EvmToken => {
+export const evmToken = (network: PaymentNetwork): EvmToken => {
   const { domain, usdc } = paymentNetworks[network]
   if (domain === undefined) throw new Error(`${network} has no EIP-712 domain`)
   return { network, address: getAddress(usdc), domain }
@@ -96,6 +96,16 @@ export const payloadOf = ({ signature, ...signed }: EvmAuthorization): Readonly<
 /** `evm:<chain id>:<asset>:<from>:<nonce>`, lower case. */
 export const paymentId = ({ address, domain }: EvmToken, { from, nonce }: EvmAuthorization): string =>
   `evm:${domain.chainId}:${address}:${from}:${nonce}`.toLowerCase()
+
+/** The payment's own claims. */
+export const evmClaim = (network: PaymentNetwork, payload: unknown): Effect.Effect<PaymentClaim, PaymentInvalid> =>
+  Effect.map(Effect.fromResult(readAuthorization(payload)), (authorization) => ({
+    id: paymentId(evmToken(network), authorization),
+    network,
+    payer: authorization.from,
+    payTo: authorization.to,
+    payload: payloadOf(authorization)
+  }))
 
 /** Hash signed by the payer: EIP-712, 32 bytes. */
 export const authorizationDigest = (token: EvmToken, message: Omit<EvmAuthorization, "signature">): Hex =>

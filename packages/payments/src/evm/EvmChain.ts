@@ -11,14 +11,7 @@ import type { PrivateKeyAccount } from "viem/accounts"
 import { Limits } from "@muniment/domain/Limits"
 import type { PaymentRequirement } from "@muniment/domain/Payment"
 import { ChainUnavailable, type PaymentChain, type PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
-import {
-  type EvmNetwork,
-  type EvmToken,
-  evmToken,
-  payloadOf,
-  paymentId,
-  readAuthorization
-} from "./EvmAuthorization.ts"
+import { evmClaim, type EvmNetwork, type EvmToken, evmToken, readAuthorization } from "./EvmAuthorization.ts"
 import { evmHealth } from "./EvmHealth.ts"
 import { evmRpc } from "./EvmRpc.ts"
 import { broadcast, sign } from "./EvmSettle.ts"
@@ -53,14 +46,7 @@ export const evmChain = (options: EvmChainOptions): PaymentChain => {
         ? undefined
         : Effect.flatMap(rpc, (node) => evmHealth(node, { payTo, operator: operator?.address })),
     requirement: (quote) => requirement(token, payTo, quote),
-    claim: (payload) =>
-      Effect.map(Effect.fromResult(readAuthorization(payload)), (authorization) => ({
-        id: paymentId(token, authorization),
-        network,
-        payer: authorization.from,
-        payTo: authorization.to,
-        payload: payloadOf(authorization)
-      })),
+    claim: (payload) => evmClaim(network, payload),
     verify: Effect.fnUntraced(function* (claim, units, { committed = 0, isJournalled = false } = {}) {
       const authorization = yield* authorizationOf(claim)
       const nowSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)

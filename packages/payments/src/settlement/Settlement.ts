@@ -26,6 +26,7 @@ import {
 } from "./PaymentOutcome.ts"
 import { openPaymentRuns, type PaymentRun, type PaymentRuns } from "./PaymentRuns.ts"
 import { PendingPayments } from "./PendingPayments.ts"
+import { claimUnserved } from "./UnservedClaims.ts"
 
 export interface SettlementOptions {
   /** By network served. */
@@ -84,10 +85,21 @@ class Settler {
 
   pay(request: PaymentRequest): Effect.Effect<PaymentOutcome, PaymentFailure> {
     const chain = this.#chains.get(request.wire.network)
-    if (chain === undefined) return Effect.fail(notServed(request.wire.network, this.#chains))
+    if (chain === undefined) return this.#answerUnserved(request)
     return Effect.flatMap(chain.claim(request.wire.payload), (claim) => this.#enter(chain, claim, request)).pipe(
       Effect.onExit((exit) => countAnswer(chain.network, outcomeOf(exit)))
     )
+  }
+
+  /** On a network that is not served: known payments are answered by the journal, and new ones are refused. */
+  #answerUnserved(request: PaymentRequest): Effect.Effect<PaymentOutcome, PaymentFailure> {
+    return Effect.gen({ self: this }, function* () {
+      const { network, payload } = request.wire
+      const refusal = notServed(network, this.#chains)
+      if (!(yield* this.#journal.hasAnyOn(network))) return yield* refusal
+      const known = yield* this.#journal.find((yield* claimUnserved(network, payload)).id)
+      return known === undefined ? yield* refusal : ((yield* standingOf(known, request)) ?? pending)
+    }).pipe(Effect.onExit((exit) => countAnswer(request.wire.network, outcomeOf(exit))))
   }
 
   /** Joins the run of this payment, or starts it. */
@@ -271,7 +283,8 @@ const settledOf = ({ id, network, payer }: JournalledPayment, hash: string, repl
 
 const notServed = (network: PaymentNetwork, chains: ReadonlyMap<PaymentNetwork, PaymentChain>) => {
   const served = [...chains.keys()].join(", ")
-  return new PaymentInvalid({ reason: `payments on ${network} are not accepted; accepted are: ${served}` })
+  const accepted = served === "" ? "none are" : `accepted are: ${served}`
+  return new PaymentInvalid({ reason: `payments on ${network} are not accepted; ${accepted}` })
 }
 
 const overloaded = (network: PaymentNetwork) =>

@@ -17,7 +17,7 @@ import { svmHealth } from "./SvmHealth.ts"
 import { SvmLifetimes } from "./SvmLifetimes.ts"
 import { svmRpc, type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
 import { broadcastSvm, signSvm } from "./SvmSettle.ts"
-import { decodeSvmPayload, paymentIdOf } from "./SvmTransaction.ts"
+import { decodeSvmPayload, svmClaim } from "./SvmTransaction.ts"
 import { verifySvmOffline, verifySvmOnChain } from "./SvmVerify.ts"
 import { lookAtSvm, type SvmConfirmations } from "./SvmView.ts"
 
@@ -80,14 +80,7 @@ export const svmChain = (options: SvmChainOptions): SvmChain => {
       asset: mint,
       extra: feePayer === undefined ? {} : { feePayer }
     }),
-    claim: (payload) =>
-      Effect.map(decodeSvmPayload(payload), (transaction) => ({
-        id: paymentIdOf(network, transaction),
-        network,
-        payer: transaction.transfer.authority,
-        payTo: transaction.transfer.destination,
-        payload: { transaction: transaction.wire }
-      })),
+    claim: (payload) => svmClaim(network, payload),
     verifyOffline: Effect.fn("SvmChain.verifyOffline")(function* (claim, units) {
       yield* verifySvmOffline(network, yield* read(claim, units, false))
     }),

@@ -20,7 +20,7 @@ import {
 } from "@solana/kit"
 import { getTransferCheckedInstructionDataDecoder, TOKEN_PROGRAM_ADDRESS } from "@solana-program/token"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
-import { PaymentInvalid } from "../chain/PaymentChain.ts"
+import { type PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
 import type { SolanaKey } from "./SolanaKey.ts"
 
 export interface SvmInstruction {
@@ -83,6 +83,16 @@ export const decodeSvmPayload = (payload: unknown): Effect.Effect<SvmTransaction
 
 export const paymentIdOf = (network: PaymentNetwork, { messageHash }: SvmTransaction): string =>
   `svm:${network === "solana" ? "mainnet" : "devnet"}:${messageHash}`
+
+/** The payment's own claims. */
+export const svmClaim = (network: PaymentNetwork, payload: unknown): Effect.Effect<PaymentClaim, PaymentInvalid> =>
+  Effect.map(decodeSvmPayload(payload), (transaction) => ({
+    id: paymentIdOf(network, transaction),
+    network,
+    payer: transaction.transfer.authority,
+    payTo: transaction.transfer.destination,
+    payload: { transaction: transaction.wire }
+  }))
 
 /** The payer's message with the fee payer's signature added; all other bytes are unchanged. */
 export const signAsFeePayer = ({ transaction, messageBytes, accounts }: SvmTransaction, key: SolanaKey) => {

@@ -28,10 +28,12 @@ export const creditsHandlers = (options: BooksOptions) =>
       return handlers.handleAll({
         deposit: Effect.fnUntraced(function* ({ query, request }) {
           const { account, newcomer } = yield* Caller
-          if (!desk.isOpen) return yield* notConfigured
           const units = depositUnits(query.amount_usd ?? depositUsdDefault)
           if (units === undefined) return yield* Effect.die(new Error("an amount outside the contract"))
-          const { replayed } = yield* desk.take({ account, units, purpose: "deposit" }, httpCarrier(request))
+          // Without networks too: a payment of an earlier configuration is answered by the journal.
+          const { replayed } = yield* desk
+            .take({ account, units, purpose: "deposit" }, httpCarrier(request))
+            .pipe(Effect.catchIf(() => !desk.isOpen, answerClosed))
           yield* newcomer?.open("paid") ?? Effect.void
           const { balance } = yield* ledger.purses(account)
           const credited = creditsOfUnits(units)
@@ -87,6 +89,9 @@ const notConfigured = new Unavailable({
   error:
     "deposits are not configured on this service: its operator sets MUNIMENT_PAYMENT_NETWORKS (/docs/handbook/money)"
 })
+
+const answerClosed = <E extends { readonly _tag: string }>(refusal: E): Effect.Effect<never, E | Unavailable> =>
+  Effect.fail(refusal._tag === "Forbidden" ? notConfigured : refusal)
 
 const balanceOf = (balance: MicroCredits) => ({ credits: toCredits(balance), usd: toUsd(balance) })
 
