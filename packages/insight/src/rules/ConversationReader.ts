@@ -29,7 +29,7 @@ import { People } from "./People.ts"
 import { belovedThing, preferenceRules } from "./PreferenceRules.ts"
 import { presupposed, relationFindings } from "./RelationRules.ts"
 import { rulesLimits, type RulesTask } from "./RulesProtocol.ts"
-import { barred, gate, startsRolePlay, type Stop } from "./SentenceGate.ts"
+import { barred, gate, isWithdrawal, startsRolePlay, type Stop } from "./SentenceGate.ts"
 import { statementsOf } from "./Statements.ts"
 import { nextSummary, peopleOfSummary } from "./Summary.ts"
 import { type Word, wordsOf, writtenOut } from "./Words.ts"
@@ -59,11 +59,13 @@ const unread = ({ messages }: RulesTask): ReadonlyArray<DroppedCandidate> =>
     : [{ reason: "unsupported", message: "more messages than are read at once", sources: [rulesLimits.messagesMax] }]
 
 class Reader {
-  readonly findings: Array<SourcedFinding> = []
+  findings: Array<SourcedFinding> = []
   readonly dropped: Array<DroppedCandidate> = []
   readonly entities = new Entities()
   readonly #task: RulesTask
   readonly #unnamed: People
+  /** The last message of each speaker. */
+  readonly #lastOf = new Map<People, number>()
   /** Of those whom the request names; each has relatives of their own. */
   readonly #named = new Map<string, People>()
   #people: People
@@ -110,9 +112,20 @@ class Reader {
     const last = sentences.length - 1
     const answer = question === undefined ? undefined : bareAnswer(question, sentences[0])
     if (answer !== undefined) this.#sentence(answer, source, "shortAnswer")
+    const earlier = this.#lastOf.get(this.#people)
+    this.#lastOf.set(this.#people, source)
     sentences.forEach((sentence, at) => {
+      if (isWithdrawal(sentence)) this.#withdraw(at === 0 ? earlier : source)
       if (at > 0 || answer === undefined) this.#sentence(at > 0 && at === last ? signed(sentence) : sentence, source)
     })
+  }
+
+  /** `Just kidding`: nothing that the speaker said in that message is meant. */
+  #withdraw(message: number | undefined): void {
+    const jokes = this.findings.filter(({ people, source }) => people === this.#people && source === message)
+    for (const { finding, source } of jokes)
+      if (finding.entity !== undefined) this.entities.correct(finding.entity, undefined, undefined, source)
+    this.findings = this.findings.filter((said) => !jokes.includes(said))
   }
 
   #begin(day: string): void {

@@ -26,10 +26,11 @@ export const eventDates = (
   if (hanging.length > 0) return hanging
   if (!hints.test(text)) return []
   const found = [
+    // Before the weekday that chrono finds at the same place: `Thursday the 25th`.
+    ...bareDays(text, anchor !== undefined && anchor > conversationDate ? anchor : conversationDate, side),
     ...spokenDates(text, conversationDate, side),
     ...seasons(text),
-    ...daysBeside(text, anchor),
-    ...bareDays(text, anchor !== undefined && anchor > conversationDate ? anchor : conversationDate, side)
+    ...daysBeside(text, anchor)
   ]
   const sorted = found.sort((one, other) => one.index - other.index)
   return sorted
@@ -199,16 +200,17 @@ const withHolidays = (text: string): string =>
 const bareDays = (text: string, anchor: string, side: DateSide): Array<EventDate> =>
   [
     ...text.matchAll(
-      /\b(?:on|by|from) the (\d{1,2})(?:st|nd|rd|th)\b(?! (?:of|floor|street|avenue|century|grade|birthday|anniversary|[A-Z]))/g
+      /\b(?:(?:(?:on|by|from|to) )?([A-Za-z]{3,6})day,? the|(?:on|by|from) the) (\d{1,2})(?:st|nd|rd|th)\b(?! (?:of|floor|street|avenue|century|grade|birthday|anniversary|[A-Z]))/g
     )
   ].map((match) => {
-    const day = Number(match[1])
+    const day = Number(match[2])
     const date = new Date(`${anchor.slice(0, 10)}T12:00:00Z`)
     const step = side === "past" ? -1 : 1
     const isPassed = side === "past" ? day > date.getUTCDate() : day < date.getUTCDate()
     if (isPassed) date.setUTCMonth(date.getUTCMonth() + step, 1)
     date.setUTCDate(day)
-    const start = date.getUTCDate() === day ? dayOf(date) : undefined
+    const isSaid = match[1] === undefined || weekdays.format(date).toLowerCase() === `${match[1]}day`.toLowerCase()
+    const start = date.getUTCDate() === day && isSaid ? dayOf(date) : undefined
     return {
       text: match[0],
       index: match.index,
@@ -217,6 +219,8 @@ const bareDays = (text: string, anchor: string, side: DateSide): Array<EventDate
       absolute: start === undefined ? match[0] : `on ${start}`
     }
   })
+
+const weekdays = new Intl.DateTimeFormat("en", { weekday: "long", timeZone: "UTC" })
 
 /** `that day`, `the day after`: beside the day spoken of last, when there is one. */
 const daysBeside = (text: string, anchor: string | undefined): Array<EventDate> =>

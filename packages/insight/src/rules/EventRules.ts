@@ -25,6 +25,7 @@ const habit = anywhere(`\\b(?:${habits})\\b`)
 const lastingPattern = pattern(lasting)
 const plan = new RegExp(`^(?:${expanded(plans)})`)
 const recurring = /(?:birthday|birth|anniversary|name day)$/i
+const moving = pattern("(?:{have} )?{movedDate} (?:{det}) .* to")
 const comingsPattern = pattern(comings)
 const movedTo = pattern("(?:(?:is|are|was|has|have|got|had|been|being|will|be|now) )+{movedDate}")
 
@@ -39,12 +40,14 @@ export const eventRules: RuleFamily = (scene) => {
     return [{ ...eventOf(scene, dates, text, "datedEvent"), attribute: `date ${attributeName(subject.noun)}` }]
   }
   if (/\b(?:not|never|no longer)\b/.test(predicate) || lastingPattern.test(predicate)) return undefined
+  // The verb is of the past, the day is not.
+  if (moving.test(predicate)) return []
   const act = predicate.replace(plan, "")
   const words = withoutDates(act, scene.dates)
     .toLowerCase()
     .split(/[^\p{L}'-]+/u)
   const verb = words.find((word) => !/^(?:am|is|are|was|were|be|been|have|has|had|got|just|also)$/.test(word)) ?? ""
-  const hasOccasion = /^(?:have|has|had|got|booked|am|is|are) /.test(predicate) && occasionPattern.test(act)
+  const hasOccasion = /^(?:have|has|had|got|booked|am|is|are) (?!\p{Lu})/u.test(predicate) && occasionPattern.test(act)
   const isOuting =
     /^(?:have |has |am |is )?(?:took|take|takes|taking|comes?|coming|came) .*\b(?:to|on|out|over|home)\b /.test(act)
   if (!hasOccasion && !isOuting && !happenings.has(verb)) return undefined
@@ -73,12 +76,11 @@ export const occasionNamed = (text: string): string | undefined => named.exec(te
 
 /** `it is on 31 May` as a statement of the occasion named before. */
 export const withOccasion = (text: string, known: string | undefined): string =>
-  known === undefined
-    ? text
-    : text.replace(
-        /^(?:(?:and|but|so) )?it (?=(?:is|was|will be|starts|begins) (?:now |actually )?(?:on|at|in) )/i,
-        `My ${known} `
-      )
+  known === undefined ? text : text.replace(itHappens, `My ${known} `)
+
+const itHappens = anywhere(
+  "^(?:(?:and|but|so) )?it (?=(?:is|was|will be|starts|begins) (?:now |actually )?(?:on|at|in) |{drift} (?:cancelled|canceled|called off|{movedDate}))"
+)
 
 const occasionWordsMax = 16
 
@@ -91,8 +93,14 @@ export const occasionIn = (
 ): ReadonlyArray<Finding> | undefined => {
   const known = dates.filter(({ start }) => start !== undefined)
   const isAhead = known.some(({ start = "" }) => start.slice(0, 10) >= conversationDate)
-  const [statement = ""] = text.split(/, (?=(?:I|we|they|he|she|it) )/)
-  if (!isAhead || habit.test(statement) || statement.split(" ").length > occasionWordsMax) return undefined
+  const [statement = ""] = text.split(/, (?=(?:I|we|they|he|she|it|(?!my|with)\p{Ll}+ \p{Ll}+) )/u)
+  if (
+    !isAhead ||
+    /^(?:I|[Ww]e)\b/.test(statement) ||
+    habit.test(statement) ||
+    statement.split(" ").length > occasionWordsMax
+  )
+    return undefined
   if (!happening.test(statement) && !fragment.test(statement)) return undefined
   // `The council starts the roadworks`, `The garage where I work opens`.
   if (

@@ -9,7 +9,8 @@ import { oneOf } from "./OneOf.ts"
 import { entityOf, factOf, type RuleFamily, type Scene } from "./Finding.ts"
 import { anywhere, pattern } from "./Pattern.ts"
 
-const rows = factForms.map(({ attribute, rule, says, unless }) => ({
+const rows = factForms.map(({ attribute, isOfPets, rule, says, unless }) => ({
+  isOfPets,
   rule,
   attribute,
   says: pattern(says),
@@ -19,7 +20,9 @@ const rows = factForms.map(({ attribute, rule, says, unless }) => ({
 export const factRules: RuleFamily = (scene) => {
   const { predicate, subject } = scene.clause
   if (subject.type === "attribute" || (subject.type === "speaker" && technical.test(predicate))) return undefined
-  for (const { attribute, rule, says, unless } of rows) {
+  const isPet = subject.type === "person" && subject.person.isPet
+  for (const { attribute, isOfPets, rule, says, unless } of rows) {
+    if (isOfPets === true && !isPet) continue
     const match = says.exec(predicate)
     if (match === null || unless?.test(predicate) === true) continue
     const occupation = occupationIn(predicate)

@@ -29,7 +29,7 @@ export const identityRules: RuleFamily = (scene) => {
     if (told !== undefined && isPerson) return [nameFinding(scene, told.trim())]
   }
   const named = /^(?:is|are|was) (?:called|named) (\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*)?)/u.exec(predicate)?.[1]
-  if (named !== undefined && subject.type === "person") return [nameFinding(scene, named)]
+  if (named !== undefined && subject.type === "person" && !subject.person.isPlural) return [nameFinding(scene, named)]
   return undefined
 }
 
@@ -97,6 +97,7 @@ const attributeOf = (
   if (
     !attributes.has(noun.replace(/^(?:new|old|current|own) /, "")) ||
     moods.has(/^\S+/.exec(value)?.[0] ?? "") ||
+    !(forms.find(([nouns]) => nouns.test(noun))?.[1].test(value) ?? true) ||
     /^(?:been |being )?\w+ing\b/.test(value)
   )
     return undefined
@@ -116,6 +117,20 @@ const attributeOf = (
     }
   ]
 }
+
+/** What a value of some attributes has: `my rent is insane` tells none. */
+const forms: ReadonlyArray<readonly [RegExp, RegExp]> = [
+  [/mail/, /@/],
+  [/birth|anniversary/, /\d|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)|day$/i],
+  [
+    /\b(?:age|rent|salary|budget|weight|height|phone|number|cell|mobile|size|dose)$/,
+    /\d|teen\b|ty\b|size|hundred|thousand/
+  ],
+  [
+    /\b(?:address|home|hometown|employer|company|boss|landlord|doctor|dentist|therapist|bank|insurer|school|university|handle|username)$/,
+    /\p{Lu}|\d|@/u
+  ]
+]
 
 const sentenceTail = (scene: Scene): string => factOf(scene, "attribute").text.slice(headOf(scene).length + 1)
 

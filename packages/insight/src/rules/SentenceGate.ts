@@ -56,10 +56,15 @@ export const gate = (sentence: string): Verdict => {
 /** What binds all statements that a sentence strings together: irony, stories, role play. */
 export const barred = (text: string): Stop | undefined => {
   if (/(?:^|\s)\/s\b|\(sarcasm\)|\bas if\b/i.test(text) || mockery.test(text)) return sarcasm
-  if (/\b(?:just|only) (?:kidding|joking)\b/i.test(text)) return stop("small_talk", "small talk")
+  if (isWithdrawal(text) || /\b(?:just|only) (?:kidding|joking)\b|,\s(?:kidding|joking|jk|not)[.!]*$/i.test(text))
+    return stop("small_talk", "small talk")
   if (story.test(text)) return stop("unsupported", "of a story or a specification")
   return rolePlay.test(text) ? stop("unsupported", "role play") : undefined
 }
+
+/** `Kidding`, `jk, mostly`: what was said before was a joke. */
+export const isWithdrawal = (text: string): boolean =>
+  /^(?:(?:lol|haha|ok|no|nah|nope|I am|I'm|im|just|only|totally),? )*(?:kidding|joking|jk)\b/i.test(text)
 
 /** Starts role play, which lasts until a message ends it. */
 export const startsRolePlay = (sentence: string): boolean => lastingPlay.test(sentence)

@@ -14,6 +14,25 @@ const text = { type: "string" }
 const dataOf = (kinds: ReadonlyArray<ReturnType<typeof kind>>, ...contents: ReadonlyArray<string>) =>
   read({ kinds, messages: said(...contents) }).candidates.map(({ data }) => data)
 
+describe("a joke that is taken back in the next message", () => {
+  it("leaves nothing of what the same person said before, and all of others", () => {
+    const messages = [
+      { role: "user", name: "Ines", content: "I live in Lisbon." },
+      { role: "user", name: "Tomas", content: "I bought a boat in May." },
+      { role: "user", name: "Tomas", content: "joking. mostly" }
+    ] as const
+    expect(read({ messages }).candidates.map(brief)).toEqual(["Ines: Ines lives in Lisbon"])
+  })
+})
+
+describe("a weekday with the day of the month", () => {
+  it("is that day, or none if the two disagree", () => {
+    const days = (text: string) => read({ messages: said(text) }).candidates.map(({ data }) => data["eventDate"])
+    expect(days("The release moved to Thursday the 26th, legal needs two more days.")).toEqual(["2026-03-26"])
+    expect(days("My exam is on Thursday the 25th.")).toEqual([])
+  })
+})
+
 describe("a conversation read by rules", () => {
   it("gives name and home of the sentence that every client tries first", () => {
     const { candidates, summary } = read({ messages: said("My name is Alice and I live in Seattle.") })

@@ -22,13 +22,13 @@ const commaList = (text: string): ReadonlyArray<string> =>
 export const occasions =
   commaList(`appointments?, interviews?, flights?, exams?, tests?, finals?, weddings?, surgery, operation,
   meetings?, party, parties, graduation, deadlines?, trips?, vacation, holidays?, half[- ]marathon, marathon, race, concerts?, gig,
-  move, due date, check-?up, presentations?, conferences?, anniversary, recital, game, match, tournament, dinner, lunch, brunch,
+  move, due date, check-?up, presentations?, conferences?, anniversary, recital, gala, game, match, tournament, dinner, lunch, brunch,
   breakfast, reunion, audition, performance, visit, class, course, workshop, lesson, session, webinar, call, review,
   hearing, funeral, baptism, christening, bar mitzvah, baby shower, bachelorette, festival, show, exhibition, launch, release,
   demo, completion, off-?site, physio, results, last day, first day, start date, end date, kick-?off, stand-?up,
   catch-?up, sync, move-in, check-in, ceremony, defen[cs]e, viva, scan, ultrasound, mri, haircut, bbq, barbecue, retreat,
   road trip, cruise, hike, camping trip, picnic, sleepover, orientation, closing, inspection, train, bus, ferry, fundraiser,
-  competition, rehearsal, dentist, therapy, screening, premiere, delivery, race, parade, reading, seminar, date`)
+  competition, rehearsal, dentist, therapy, clinic, screening, premiere, delivery, race, parade, reading, seminar, date`)
 
 /** Happens again and again. */
 export const habits = `every|each|daily|weekly|monthly|yearly|annually|usually|always|(?:once|twice|\\w+ times) an? (?:day|week|month|year)|\\w+days|weekends|mornings|evenings`
@@ -37,7 +37,7 @@ export const habits = `every|each|daily|weekly|monthly|yearly|annually|usually|a
 export const lasting = `(?:{have} )?(?:just )?(?:moved (?:to|in|into|out|from|here|back)|quit|left my|left the|lost my job|lost the job|retired|bought|sold|adopted|gave up|stopped|switched|resigned|{was} born|{was} diagnosed|got (?:engaged|married|divorced|laid|fired|promoted)|{was} (?:laid|fired|promoted|hired)|started (?:at|with|as|working)|started (?:a new|my new|an?) (?:\\w+ )?(?:job|role|position)|used to|live|lives|lived|work|works|worked|broke (?:my|her|his|up)|died|passed away|became|turned|own|owns|speak|love|like|hate|prefer)`
 
 /** Leads of plans. */
-export const plans = `(?:will|shall) (?:be )?|{be} (?:going|planning|about|set|due|scheduled|supposed|booked|hoping|expecting) (?:to|on|of|for) |plans? (?:to|on) |have to |has to |need to |needs to |want to |wants to `
+export const plans = `(?:will|shall) (?:be )?|{be} (?:going|planning|about|set|due|scheduled|supposed|booked|hoping|expecting) (?:to|on|of|for) |plans? (?:to|on) |have to |has to |need to |needs to `
 
 /** Things that begin, arrive and end by themselves. */
 export const comings = `(?:is|are) (?:coming|arriving|due|starting|moving|visiting)|comes?|arrives?|starts?|begins?|ends?|opens?|closes?|leaves?|expires?|(?:is|are|was|got|has been|have been) (?:{movedDate})`

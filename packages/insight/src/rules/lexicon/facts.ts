@@ -9,6 +9,8 @@ export interface FactForm extends FormRow {
   readonly rule: RuleName
   readonly attribute?: string
   readonly unless?: string
+  /** Said of pets alone: a boss may be a snake. */
+  readonly isOfPets?: boolean
 }
 
 const form = (
@@ -16,7 +18,7 @@ const form = (
   says: string,
   example: string,
   counterexample: string,
-  more: Pick<FactForm, "attribute" | "unless"> = {}
+  more: Pick<FactForm, "attribute" | "unless" | "isOfPets"> = {}
 ): FactForm => ({ rule, says, example, counterexample, ...more })
 
 const who: ReadonlyArray<FactForm> = [
@@ -36,9 +38,9 @@ const who: ReadonlyArray<FactForm> = [
   }),
   form(
     "language",
-    "(?:speaks?|can speak|{be} fluent in|{be} a native speaker of) (?!(?:to|with|for|up|of|about)\\b)\\w+",
+    "(?:speaks?|can speak|{be} fluent in|{be} a native speaker of) (?:\\w+ ){0,2}?(?:\\p{Lu}\\w+|(?:engl|span|turk|pol|dan|finn|swed|ir)ish|german|french|arabic|hindi|dutch|greek)",
     "I speak Tagalog.",
-    "I speak to my mum often."
+    "I speak fluent sarcasm."
   )
 ]
 
@@ -66,22 +68,21 @@ const homes: ReadonlyArray<FactForm> = [
   ),
   form(
     "home",
-    "{live} (?:in|on|near|outside|above|at) (?:an?|the|my) \\w+",
+    "{live} (?:in|on|near|outside|above|at) (?:an?|the|my) (?:[\\w-]+ ){0,3}{dwelling}",
     "I live on a narrowboat.",
-    "I live in hope.",
-    { unless: "moment|present|past|future|edge|now" }
+    "I live at the gym."
   ),
   form(
     "home",
-    "(?:rents?|owns?|shares?|bought) (?:an?|the|my|our|{number}) (?:[\\w-]+ ){0,3}(?:flat|house|apartment|home|cottage|studio|room|condo|farm)",
+    "(?:rents?|owns?|shares?|bought) (?:an?|the|my|our|{number}) (?:[\\w-]+ ){0,3}{dwelling}",
     "I rent a small flat near the park.",
     "I rent a car."
   ),
   form(
     "change",
-    "(?:{have} )?(?:moved|relocated|emigrated|immigrated)(?: [\\w',-]+){0,6}? to <city>",
+    "(?:{have} )?(?:moved|relocated|emigrated|immigrated)(?! (?:{det}|some|it|them|him|money)\\b)(?: [\\w',-]+){0,6}? to <city>",
     "I moved to Porto.",
-    "I moved to the sofa.",
+    "I moved my savings to Revolut.",
     { attribute: "home" }
   ),
   form(
@@ -140,7 +141,7 @@ const work: ReadonlyArray<FactForm> = [
   form("work", "joined <employer>", "I joined Equinor.", "I joined in.", { attribute: "employer" }),
   form(
     "work",
-    "{work} (?:in|at|for|from) (?:an?|the|my|our|home|[a-z]+|\\p{Lu}[\\p{L}'-]+(?: as an? \\w+)?)",
+    "{work} (?:from home|in (?:[a-z]+|\\p{Lu}\\p{L}+)|(?:at|for) (?:an?|the|my|our) \\w+)",
     "I work in marketing.",
     "I work in my dreams.",
     { unless: "dreams|progress|on (?:it|that)|for (?:me|it)|together|out" }
@@ -275,7 +276,7 @@ const family: ReadonlyArray<FactForm> = [
     "(?:{be}|got|{been}|{be} getting) (?:{soft} )*{status}",
     "I'm married to Helen.",
     "I'm single-minded.",
-    { attribute: "relationship", unless: "single-|dating app|engaged (?:in|with)" }
+    { attribute: "relationship", unless: "single-|dating app|engaged (?:in|with)|married to (?:my|the|our)" }
   ),
   form(
     "status",
@@ -298,8 +299,8 @@ const family: ReadonlyArray<FactForm> = [
     "I have a bird's-eye view.",
     { unless: "view|nap|walk|love|dream|photo|picture|video" }
   ),
-  form("family", "{be} an? (?:[\\w-]+ ){0,2}{pet}", "My dog Bella is a beagle.", "I'm a cat person.", {
-    unless: "person|lover"
+  form("family", "{be} an? (?:[\\w-]+ ){0,2}{pet}", "My dog Bella is a beagle.", "My dog Bella is a joy.", {
+    isOfPets: true
   }),
   form(
     "family",
@@ -324,7 +325,12 @@ const family: ReadonlyArray<FactForm> = [
 
 const body: ReadonlyArray<FactForm> = [
   form("health", "had an? (?:[\\w-]+ ){0,2}{operation}", "I had a bypass in November 2024.", "I had a good laugh."),
-  form("health", "(?:{be}|{been}|{was}|became) (?:{soft} )*allergic to \\w+", "I'm allergic to cats.", "I'm allergic."),
+  form(
+    "health",
+    "(?:{be}|{been}|{was}|became) (?:{soft} )*allergic to (?!(?:\\w+ )?{noAllergen}\\b)\\w+",
+    "I'm allergic to cats.",
+    "I'm allergic to Mondays."
+  ),
   form(
     "health",
     "(?:{be}|{been}|{was}|became) (?:{soft} )*{condition}",
@@ -360,15 +366,15 @@ const body: ReadonlyArray<FactForm> = [
     "health",
     "(?:do|does) not smoke|smokes?$|(?:quit|stopped|gave up|{have} (?:quit|stopped|given up)) (?:smoking|drinking|alcohol|sugar|meat|coffee|caffeine)",
     "I quit smoking.",
-    "I quit trying.",
-    { unless: "quit trying" }
+    "I quit smoking for two days.",
+    { unless: "for \\w+ (?:days?|weeks?|hours?)" }
   ),
   form(
     "diet",
-    "(?:{be}|went|{been}|became|turned|eats?|follows?|keeps?|{be} on|{be} following|{have} gone) (?:an? |the )?(?:{soft} )*{diet}",
+    "(?:{be}|went|{been}|became|turned|eats?|follows?|keeps?|{be} on|{be} following|{have} gone) (?:{soft} )*(?:an? |the )?(?:{soft} )*{diet}",
     "I'm on a keto diet.",
-    "I'm on a roll.",
-    { attribute: "diet" }
+    "I'm a vegetarian between meals.",
+    { attribute: "diet", unless: "between|for an? (?:day|week|month|year)|this (?:week|month)" }
   ),
   form(
     "diet",
@@ -383,7 +389,7 @@ const body: ReadonlyArray<FactForm> = [
   form("diet", "avoids? (?:\\w+ )?{food}|only (?:drinks?|eats?) {food}", "I avoid gluten.", "I avoid conflict."),
   form(
     "health",
-    "{be} (?:scared|afraid|terrified|frightened) of (?!(?:what|how|losing|missing|failing|not|being)\\b)\\w+",
+    "(?:{be} (?:scared|afraid|terrified|frightened)|{have} a (?:\\w+ )?(?:fear|phobia)) of (?!(?:what|how|losing|missing|failing|not|being)\\b)\\w+",
     "I'm scared of spiders.",
     "I'm scared of failing."
   )
@@ -475,12 +481,6 @@ const life: ReadonlyArray<FactForm> = [
     { unless: "ticket|round|story|few|lot|some|bunch|drinks?\\b" }
   ),
   form(
-    "possession",
-    "{have} (?:an?|my own|our own|{number}|several) (?!(?:[\\w-]+ ){0,3}{passing}\\b)(?:[\\w-]+ ){0,3}[\\w-]+$",
-    "I have an old Volvo.",
-    "I have a question."
-  ),
-  form(
     "skill",
     "(?:plays?|played|can play|{be} learning) (?:the |on the )?(?:[\\w-]+ )?(?:{instrument}|{sport})",
     "I play the guitar.",
@@ -539,9 +539,9 @@ const life: ReadonlyArray<FactForm> = [
   ),
   form(
     "habit",
-    "(?:watch|watches|reads?|listens? to|follows?|supports?|uses?) (?:a lot of |lots of |mostly |mainly )?(?!(?:the|my|our|it|to|for|each|and|your|a)\\b)[\\w-]+(?: [\\w-]+){0,3}$",
+    "(?:watch|watches|reads?|listens? to|follows?|supports?|uses?) (?:(?:a lot of|lots of|mostly|mainly) [\\w-]+|\\p{Lu}[\\w-]+)(?: [\\w-]+){0,3}$",
     "I support Liverpool.",
-    "I use the stairs."
+    "I read minds."
   ),
   form(
     "habit",

@@ -36,8 +36,11 @@ export const lists: Readonly<Record<string, ReadonlyArray<string>>> = {
     "bypass, knee replacement, hip replacement, stroke, heart attack, c-section, transplant, miscarriage, concussion, operation, hysterectomy"
   ),
   place: list(
-    "plot, allotment, garden, balcony, cabin, cottage, holiday home, houseboat, caravan, boat, studio, workshop, farm"
+    "plot, allotment, house, garden, balcony, cabin, cottage, holiday home, houseboat, caravan, boat, studio, workshop, farm, car, van, truck, bike, e-bike, motorbike, motorcycle, scooter, piano, Volvo, Tesla, Honda, Toyota, Subaru"
   ),
+  dwelling:
+    list(`flat, house, apartment, home, cottage, studio, room, condo, farm, village, town, city, suburbs?, countryside,
+    country, [a-z]*boat, dorm, caravan, basement, attic, bungalow, loft, island, coast, street, building, duplex`),
   span: list("years?, months?, weeks?, decades?"),
   often: list(`every day, every morning, every night, every evening, every week, every month, every year, every weekend,
     every summer, every winter, every other day, each day, each morning, each night, each week, daily, weekly, once a week,
@@ -54,6 +57,9 @@ export const lists: Readonly<Record<string, ReadonlyArray<string>>> = {
     list(`school, high school, college, university, uni, kindergarten, preschool, nursery, law school, medical school,
     grad school, night school, community college, middle school, primary school, elementary school`),
   degree: list("degree, phd, PhD, master's, masters, bachelor's, mba, MBA, diploma, doctorate, thesis, apprenticeship"),
+  noAllergen: list(
+    "mornings?, mondays?, Mondays?, people, work, exercise, drama, nonsense, effort, commitment, fun, money, change, \\\\w+ing"
+  ),
   illness:
     list(`allerg\\w+, asthma, diabetes, adhd, ADHD, autism, anxiety, depression, migraines?, celiac, coeliac, arthritis,
     epilepsy, hypertension, high blood pressure, insomnia, eczema, psoriasis, ibs, IBS, crohn's, Crohn's, cancer, dyslexia,
@@ -94,8 +100,7 @@ export const lists: Readonly<Record<string, ReadonlyArray<string>>> = {
     Malaysian, Mexican, Brazilian, Argentinian, Colombian, Chilean, Peruvian, Nigerian, Kenyan, Ghanaian, Egyptian, Moroccan,
     South African, Ethiopian, Iranian, Persian, Israeli, Lebanese, Hungarian, Romanian, Bulgarian, Croatian, Serbian,
     Estonian, Latvian, Lithuanian, Cuban, Jamaican, Kiwi`),
-  character:
-    list(`morning person, night owl, early bird, only child, oldest, youngest, eldest, orphan, vegan, vegetarian,
+  character: list(`morning person, night owl, early bird, only child, oldest, youngest, eldest, orphan,
     introvert, extrovert, perfectionist, dog person, cat person, people person, homebody, smoker, non-smoker, veteran,
     immigrant, refugee, native speaker, minimalist, lefty`),
   instrument:
@@ -118,16 +123,6 @@ export const lists: Readonly<Record<string, ReadonlyArray<string>>> = {
     volunteering, teaching, coaching, fostering, homeschooling, rehearsing, recording, saving for, saving up for, researching,
     applying for, applying to, planning, preparing for, practi[cs]ing, playing, using, growing, raising, running, selling,
     organi[sz]ing, knitting, painting, reading, hosting, taking, taking up, doing, working on, attending`),
-  passing:
-    list(`question, idea, ideas, feeling, problem, problems, issue, issues, time, times, fun, trouble, doubt, look, go,
-    chat, cold, headache, day, days, weekend, week, month, year, request, point, clue, choice, chance, plan, plans,
-    thought, thoughts, favou?r, luck, sense, lunch, dinner, breakfast, blast, bug, error, typo, lot, lots, bit, way, ways,
-    love, passion, interest, desire, need, hope, goal, talent, experience, moment, moments, opportunity, opportunities,
-    reason, reasons, break, surprise, energy, connection, bond, impact, effect, memory, memories, story, stories, sort,
-    good, great, nice, bad, hard, amazing, awesome, wonderful, tough, rough, crazy, busy, huge, big, few, couple, similar,
-    special, appreciation, respect, support, strength, courage, stuff, thing, things, drink, drinks, nap, meal, laugh, crush,
-    vision, mission, perspective, mindset, attitude, outlook, place, spot, conversation, talk, update, news, photo, pic,
-    picture, pictures, photos, video, call, message, email, text, tip, tips, advice, suggestion, recommendation, deadline`),
   fan: list(`fan of, lover of, into, keen on, fond of, obsessed with, crazy about, mad about, passionate about, addicted to,
     hooked on, in love with, partial to, interested in, a sucker for, sucker for, fascinated by, enthusiastic about, all about,
     big on, drawn to, devoted to, wild about, nuts about`),

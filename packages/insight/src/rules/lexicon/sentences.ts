@@ -142,5 +142,6 @@ export const suppositions = phrases(String.raw`
   hypothetical(?:ly)? / what if / as if / if only / in theory / let's say / let us say / say I / suppose / supposing
   assuming / imagine / unless / in case / were to / wish(?:es|ed)? / might / maybe / perhaps / possibly / could have
   should have / would have / not sure (?:if|whether|that) / considering whether / thinking (?:of|about)
-  dream(?:ed|t) (?:that|I)
+  dream(?:ed|t) (?:that|I) / in (?:my|the|a|his|her) (?:dreams?|imagination)
+  I am (?:basically|literally|practically|legally an?)
 `)
