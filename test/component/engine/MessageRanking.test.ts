@@ -142,6 +142,33 @@ describe("a search over messages", () => {
     }).pipe(engine())
   )
 
+  it.effect("puts a new value of a few words first where the visible messages before it are about the matter", () =>
+    Effect.gen(function* () {
+      const talk = [
+        { text: "I pay 980 a month for the flat", direction: 5 },
+        { text: "Good morning", direction: 120 },
+        { role: "assistant", text: "How much is the flat?", direction: 20 },
+        { text: "It's 1,050 now", direction: 70 }
+      ] as const
+      const host = yield* NamespaceHost
+      const memories = talk.map((said, number) => {
+        const { text } = said
+        const data = { role: "role" in said ? said.role : "user", text }
+        const tags = said.direction === 20 ? ["hidden"] : ["shown"]
+        return newMemory(
+          messageRecord(number, text, { threadId: "flat", position: number, data, tags }),
+          vectorAt(said.direction)
+        )
+      })
+      yield* host.ask(namespaceKey(), creating(memories))
+      const present = { vectors: new Map([[model, vectorAt(0).values]]), newerFirst: true }
+      expect((yield* find("How much is my rent?", present))[0]).toBe("It's 1,050 now")
+      expect((yield* find("How much is my rent?", { ...present, newerFirst: false }))[0]).toBe(talk[0].text)
+      // What the filter hides tells nothing.
+      expect((yield* find("How much is my rent?", { ...present, filter: { tags: ["shown"] } }))[0]).toBe(talk[0].text)
+    }).pipe(engine())
+  )
+
   it.effect("gives no place to what was extracted from messages that are hits themselves", () =>
     Effect.gen(function* () {
       yield* store([

@@ -152,11 +152,7 @@ export class NamespaceReader {
   list(filter: MemoryFilter, after: ListPosition | undefined, limit: number, nowMillis: number) {
     const table = this.#at(nowMillis)
     const allowed = table.allowed(filter)
-    const namespace = this.#store.key.tag
-    const places = firstAfter(allowed, after, limit, newerFirst, (slot): ListedMemory => {
-      const { id, createdAt } = table.row(slot)!
-      return { id, createdAt, slot, namespace }
-    })
+    const places = firstAfter(allowed, after, limit, newerFirst, (slot) => this.#placeOf(table, slot))
     return { places, total: allowed.count() }
   }
 
@@ -184,6 +180,18 @@ export class NamespaceReader {
       )
       return current.map((stored) => this.#state.version(stored))
     })
+  }
+
+  /** Places of the visible messages directly before others in their conversations, by the id of these, in order. */
+  messagesBefore(places: ReadonlyArray<MemoryPlace>, count: number, filter: MemoryFilter, nowMillis: number) {
+    const table = this.#at(nowMillis)
+    const allowed = table.allowed(filter)
+    return new Map(
+      places.map(({ id, slot }): [string, ReadonlyArray<ListedMemory>] => {
+        const before = table.row(slot)?.id === id ? table.messagesBefore(slot, count) : []
+        return [id, before.filter((one) => allowed.has(one)).map((one) => this.#placeOf(table, one))]
+      })
+    )
   }
 
   /** Copies of the vectors at places found before, by id; leaves out memories that have gone or have no vector. */
@@ -337,6 +345,11 @@ export class NamespaceReader {
       })
     }
     return cosines
+  }
+
+  #placeOf(table: MemoryTable, slot: number): ListedMemory {
+    const { createdAt, id } = table.row(slot)!
+    return { id, createdAt, slot, namespace: this.#store.key.tag }
   }
 
   #at(nowMillis: number) {

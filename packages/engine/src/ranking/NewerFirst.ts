@@ -7,11 +7,13 @@
 import { asksWho, hasAskedValue, otherPeople } from "./AskedValue.ts"
 import { changeSigns } from "./ChangeSigns.ts"
 import type { CandidateMessage } from "./Evidence.ts"
+import { isOfOthers, replyOdds, type SaidBefore } from "./ReplyInThread.ts"
 import { messageTraits } from "../text/MessageText.ts"
 import { queryTerms } from "../text/Tokenizer.ts"
 
-/** How many of the first hits may change places. */
-export const NEWER_FIRST_HITS = 10
+/** How many of the first hits may change places; those from `FAR_PLACE` on only as replies in a talk about the matter. */
+export const NEWER_FIRST_HITS = 20
+const FAR_PLACE = 10
 /** From this cosine on two messages say nearly the same, and the newer needs no word of change. Scale of e5-small-v2. */
 export const SAME_MATTER_COSINE_MIN = 0.9
 
@@ -32,6 +34,8 @@ const weights = {
   lacksValue: -2.2,
   /** It is about somebody, or something of the speaker, that neither the question nor the older message names. */
   ofOther: -1.6,
+  /** It speaks of another person's state or of what is not so. */
+  notSo: -1.5,
   asks: -0.8,
   addresses: -0.7,
   /** Of the share of the question's terms in it: what changes is seldom called by its name again. */
@@ -48,6 +52,8 @@ export interface DatedHit {
   readonly text: string
   /** Keys of the messages that it is, or was taken from. */
   readonly sources: ReadonlyArray<string>
+  /** The messages directly before it in its conversation, in order; of a long message none. */
+  readonly before?: ReadonlyArray<SaidBefore> | undefined
 }
 
 /**
@@ -87,10 +93,12 @@ const bestUpdate = <A extends DatedHit>(
   let most = 0
   for (const [place, hit] of messages.entries()) {
     if (!areComparable(top, hit) || !isNewer(hit, top)) continue
-    if (isFarBelow(hit, messages.slice(0, place)) && !(hasAskedValue(question, hit.text) && tellsChange(hit.text)))
-      continue
-    const cosine = cosineOf(top, hit)
-    const odds = cosine === undefined ? -Infinity : updateOdds(top.text, hit.text, cosine, place, question, asked)
+    const odds = Math.max(
+      replyOdds(question, top.text, hit.text, hit.before ?? [], place),
+      place < FAR_PLACE && !isHidden(question, hit, messages.slice(0, place))
+        ? updateOdds(top.text, hit.text, cosineOf(top, hit), place, question, asked)
+        : -Infinity
+    )
     if (odds < most) continue
     best = hit
     most = odds
@@ -98,9 +106,11 @@ const bestUpdate = <A extends DatedHit>(
   return best
 }
 
-/** Hardly relevant, behind one that nearly surely is. */
-const isFarBelow = (hit: DatedHit, before: ReadonlyArray<DatedHit>): boolean =>
-  (hit.relevance ?? 1) < HARDLY_RELEVANT_MAX && before.some(({ relevance = 0 }) => relevance >= SURELY_RELEVANT_MIN)
+/** Hardly relevant, behind one that nearly surely is, and without a change of what is asked. */
+const isHidden = (question: string, hit: DatedHit, before: ReadonlyArray<DatedHit>): boolean =>
+  (hit.relevance ?? 1) < HARDLY_RELEVANT_MAX &&
+  before.some(({ relevance = 0 }) => relevance >= SURELY_RELEVANT_MIN) &&
+  !(hasAskedValue(question, hit.text) && tellsChange(hit.text))
 const HARDLY_RELEVANT_MAX = 0.1
 const SURELY_RELEVANT_MIN = 0.7
 
@@ -117,11 +127,12 @@ const isStatement = ({ message }: DatedHit): boolean =>
 const updateOdds = (
   older: string,
   text: string,
-  cosine: number,
+  cosine: number | undefined,
   place: number,
   question: string,
   asked: ReadonlySet<string>
 ): number => {
+  if (cosine === undefined) return -Infinity
   const { begun, ended, holdsNow, owned, shifted } = changeSigns(text)
   if (!tellsChange(text) && cosine < SAME_MATTER_COSINE_MIN) return -Infinity
   const named = new Set(queryTerms(text))
@@ -136,6 +147,7 @@ const updateOdds = (
     weights.place * Math.log(place) +
     (hasAskedValue(question, text) ? 0 : weights.lacksValue) +
     (isOfOther(text, question, older) ? weights.ofOther : 0) +
+    (isOfOthers(question, older, text, []) ? weights.notSo : 0) +
     (text.includes("?") ? weights.asks : 0) +
     (addressed.test(text) ? weights.addresses : 0) +
     weights.asked * (asked.size > 0 ? asked.intersection(named).size / asked.size : 0)

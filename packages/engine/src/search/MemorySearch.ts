@@ -147,7 +147,8 @@ const search = Effect.fn("MemorySearch.search")(function* (
     return memory === undefined ? [] : [{ memory, ranked: one }]
   })
   const ranked = oncePerMessage(found, wanted)
-  const hits = isReordered ? (yield* presentFirst(host, namespaces, ranked, query.text)).slice(0, query.limit) : ranked
+  const asked = { text: query.text, vectors: query.vectors, filterFor: (key: NamespaceKey) => filterFor(query, key) }
+  const hits = isReordered ? (yield* presentFirst(host, namespaces, ranked, asked)).slice(0, query.limit) : ranked
   return { hits, plans }
 })
 
