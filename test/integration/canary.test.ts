@@ -163,6 +163,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "schemas.updateSchema": ({ schemaName }) => [[`/v1/schemas/${schemaName}`, { body: { description: "taken" } }]],
   "schemas.deleteSchema": ({ schemaName }) => [[`/v1/schemas/${schemaName}`]],
   "account.whoami": () => [["/v1/account"]],
+  "account.statement": () => [["/v1/account/statement"], ["/v1/account/statement?format=csv"]],
   "attestations.attest": (names, word) =>
     [
       ...[{ agentId: names.agentId }, { subjectId: names.subjectId }, { kind: names.schemaName }].flatMap((filters) => [
@@ -181,6 +182,8 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
     ["/admin/ledger/adjustments", { body: { account: agentId, credits: 1, reason: "r", key: "k" } }]
   ],
   "money.listPayments": ({ agentId }) => [["/admin/payments"], [`/admin/payments?account=${agentId}`]],
+  "money.statement": ({ agentId }) => [[`/admin/statement?account=${agentId}`]],
+  "money.revenue": () => [["/admin/revenue"]],
   "money.reconcile": () => [["/admin/payments/reconcile"]],
   "money.setPlan": ({ agentId }) => [["/admin/accounts/plan", { body: { account: agentId, plan: "pro" } }]],
   "money.listJobs": () => [["/admin/jobs"]],

@@ -16,9 +16,11 @@ import { mcp } from "./commands/mcp.ts"
 import { models } from "./commands/models.ts"
 import { payments } from "./commands/payments.ts"
 import { reembed } from "./commands/reembed.ts"
+import { revenue } from "./commands/revenue.ts"
 import { serve } from "./commands/serve.ts"
 import { share } from "./commands/share.ts"
 import { sign } from "./commands/sign.ts"
+import { statement } from "./commands/statement.ts"
 import { wallet } from "./commands/wallet.ts"
 import { wallets } from "./commands/wallets.ts"
 
@@ -45,6 +47,8 @@ export const cli = Command.make("muniment").pipe(
     credits,
     ledger,
     payments,
+    statement,
+    revenue,
     jobs,
     models
   ])

@@ -159,6 +159,11 @@ export class Muniment implements ContractClient {
     return this.#read("transactions", { method: "GET", path: "/credits/transactions", query }, options)
   }
 
+  /** One page of the movements of a period, oldest first, with what stood in the purses before and after. */
+  statement(query: Omit<Query<"statement">, "format"> = {}, options?: CallOptions): Promise<Answer<"statement">> {
+    return this.#read("statement", { method: "GET", path: "/account/statement", query }, options)
+  }
+
   /** Keys that attestations of the service verify with; fetched once, and again with `refresh`. */
   async publicKeys(options: CallOptions & { readonly refresh?: boolean } = {}): Promise<PublishedKeys> {
     if (this.#publicKeys !== undefined && options.refresh !== true) return this.#publicKeys

@@ -110,6 +110,7 @@ export const Limits = {
   reservationRetentionMillis: 86_400_000,
   transactionsPageDefault: 50,
   transactionsPageMax: 100,
+  statementPageMax: 1_000,
   rateLimitedCallersMax: 50_000,
   signUpsPerClientHour: 20,
   signUpsPerHour: 500,

@@ -21,6 +21,8 @@ import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { JobLog } from "@muniment/control/jobs/JobLog"
 import { Ledger } from "@muniment/control/credits/Ledger"
+import { Revenue } from "@muniment/control/credits/Revenue"
+import { Statements } from "@muniment/control/credits/Statements"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
@@ -115,7 +117,7 @@ const trustServicesLayer = ({ grantPrefixes, issuer, serviceName }: ServerConfig
 
 /** Everything that is kept in control.db. */
 const controlLayer = (config: ServerConfig) =>
-  PaymentJournal.layer.pipe(
+  Layer.mergeAll(PaymentJournal.layer, Statements.layer, Revenue.layer).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
         Accounts.layer,

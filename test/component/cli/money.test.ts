@@ -244,3 +244,48 @@ describe("models usage", () => {
     expect((await runCli(["models", "usage"], () => ok({ usage: [] }))).out).toContain("was not used")
   })
 })
+
+describe("statement", () => {
+  const purses = { balance: 65, allowance: 0, receivable: 0 }
+  const entry = { id: 1, at, kind: "adjustment", operation: "=1+1", purse: "balance", calls: 1, credits: -30 }
+  const page = { account: "alice", from: "2026-11-01", to: "2026-11-22", opening: purses, closing: purses }
+  const service = (request: { readonly url: string }) =>
+    request.url.includes("cursor=c2")
+      ? ok({ ...page, entries: [{ ...entry, id: 2 }] })
+      : ok({ ...page, entries: [entry], nextCursor: "c2" })
+
+  it("shows all pages as one, with the purses before and after", async () => {
+    const run = await runCli(["statement", "alice", "--from", "2026-11-01"], service)
+    expect(run.requests.map(({ url }) => url.split("?")[0])).toEqual(["/admin/statement", "/admin/statement"])
+    expect(run.out).toContain("alice, 2026-11-01 to 2026-11-22")
+    expect(run.out.match(/-30/g)).toHaveLength(2)
+    expect(run.out).toContain("after:  balance 65, allowance 0")
+  })
+
+  it("prints CSV whose texts are no formulas", async () => {
+    const run = await runCli(["statement", "alice", "--csv"], service)
+    expect(run.out).toContain("at,id,kind,operation,purse,calls,credits\r\n2026-11-01,,opening,,balance,,65")
+    expect(run.out).toContain(",adjustment,'=1+1,balance,1,-30")
+  })
+})
+
+describe("revenue", () => {
+  it("shows sums by period, or CSV", async () => {
+    const row = {
+      period: "2026-11",
+      kind: "received",
+      network: "base",
+      asset: "USDC",
+      operation: null,
+      purse: null,
+      count: 2,
+      credits: 5_000,
+      usd: 5
+    }
+    const service = () => ok({ from: "2026-11-01", to: "2026-11-22", by: "month", rows: [row] })
+    const run = await runCli(["revenue", "--by", "week"], service)
+    expect(run.requests[0]?.url).toContain("by=week")
+    expect(run.out).toMatch(/2026-11 +received +base +USDC +- +- +2 +5000 +5/)
+    expect((await runCli(["revenue", "--csv"], service)).out).toContain("2026-11,received,base,USDC,,,2,5000,5")
+  })
+})

@@ -28,4 +28,13 @@ const apiKey = Flag.String("api-key").pipe(
   Flag.optional
 )
 
-export const flags = { account, plan, json, keyFile, service, url, apiKey }
+const from = Flag.String("from").pipe(
+  Flag.withDescription("First day, YYYY-MM-DD, UTC; default the first of this month"),
+  Flag.optional
+)
+
+const to = Flag.String("to").pipe(Flag.withDescription("Last day, YYYY-MM-DD, UTC; default today"), Flag.optional)
+
+const csv = Flag.Boolean("csv").pipe(Flag.withDescription("Print CSV for spreadsheets"), Flag.withDefault(false))
+
+export const flags = { account, plan, json, keyFile, service, url, apiKey, from, to, csv }

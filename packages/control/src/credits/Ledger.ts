@@ -15,30 +15,16 @@ import { type Adjustment, makeAdjustments } from "./Adjustments.ts"
 import { makeClosing, ownedTotals, type OwnedTotal } from "./AccountClosing.ts"
 import { Books, type BooksOptions } from "./Books.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
-import { type PurseName, purseOfName } from "./LedgerAccounts.ts"
+import { entriesOf, entryOf, type EntryRow, type LedgerEntry } from "./LedgerEntries.ts"
 import type { Purses } from "./Purses.ts"
 import type { Reservation, ReserveOptions } from "./Reservation.ts"
 import { type InsufficientCredits, makeReservations, type Settled } from "./Reservations.ts"
 import { makeStorageCharges, type RunFacts, type RunRecorded, type StorageCharge } from "./StorageCharges.ts"
-import type { TransferKind } from "./Transfers.ts"
 
+export type { LedgerEntry } from "./LedgerEntries.ts"
 export type { Purses } from "./Purses.ts"
 export type { Reservation, ReserveOptions } from "./Reservation.ts"
 export { InsufficientCredits } from "./Reservations.ts"
-
-/** A movement as the account's owner sees it. */
-export interface LedgerEntry {
-  readonly id: number
-  readonly at: number
-  readonly kind: TransferKind
-  /** The operation charged; of an adjustment, its reason. */
-  readonly operation?: string
-  readonly purse: PurseName
-  /** Calls in a charge: reads of the same moment and operation are one movement. */
-  readonly calls: number
-  /** Positive in favour of the account. */
-  readonly amount: MicroCredits
-}
 
 export interface TransactionsPage {
   /** Only entries older than this one. */
@@ -116,11 +102,8 @@ const make = Effect.fnUntraced(function* () {
     transactions: Effect.fn("Ledger.transactions")(function* (accountId, { before, limit }) {
       // On a full disk the newest charges are missing from the file; the older ones are listed.
       yield* Effect.catchTag(books.queue.flush, "InsufficientStorage", () => Effect.void)
-      const rows = yield* read(sql<EntryRow>`SELECT transfer.id, transfer.at, transfer.kind, transfer.operation,
-          transfer.calls, transfer.amount, debited.name AS debited, credited.name AS credited
-        FROM transfer JOIN ledger_account AS debited ON debited.id = transfer.debit
-          JOIN ledger_account AS credited ON credited.id = transfer.credit
-        WHERE transfer.account = ${accountId} AND transfer.id < ${before ?? Number.MAX_SAFE_INTEGER}
+      const rows =
+        yield* read(sql<EntryRow>`${entriesOf(sql)} WHERE transfer.account = ${accountId} AND transfer.id < ${before ?? Number.MAX_SAFE_INTEGER}
         ORDER BY transfer.id DESC LIMIT ${limit}`)
       return rows.map(entryOf)
     }),
@@ -140,29 +123,3 @@ const make = Effect.fnUntraced(function* () {
     balances: read(sql<AccountTotals>`SELECT name, debits, credits FROM ledger_account ORDER BY name`)
   })
 })
-
-interface EntryRow {
-  readonly id: number
-  readonly at: number
-  readonly kind: TransferKind
-  readonly operation: string | null
-  readonly calls: number
-  readonly amount: number
-  readonly debited: string
-  readonly credited: string
-}
-
-/** A purse is on one side of each movement: a debit decreases it, a credit increases it. */
-const entryOf = ({ amount, at, calls, credited, debited, id, kind, operation }: EntryRow): LedgerEntry => {
-  const lost = purseOfName(debited)
-  const won = purseOfName(credited)
-  return {
-    id,
-    at,
-    kind,
-    ...(operation !== null && { operation }),
-    purse: (lost ?? won)!.purse,
-    calls,
-    amount: lost === undefined ? amount : -amount
-  }
-}

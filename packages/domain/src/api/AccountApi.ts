@@ -2,9 +2,10 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
-import { InsufficientStorage, Unavailable } from "../Errors.ts"
+import { InsufficientStorage, InvalidRequest, Unavailable } from "../Errors.ts"
 import { Authorization, RateLimiting, Validation, WellFormedRequest } from "./Middleware.ts"
 import { QuotaUse } from "../Quotas.ts"
+import { Statement, StatementQuery } from "../Statement.ts"
 import { operation } from "./Operation.ts"
 
 export class AccountApi extends HttpApiGroup.make("account")
@@ -30,6 +31,18 @@ export class AccountApi extends HttpApiGroup.make("account")
       error: [InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Who the credentials belong to", { description: "With the live memories of each agent." })
+    )
+  )
+  .add(
+    HttpApiEndpoint.get("statement", "/account/statement", {
+      query: StatementQuery,
+      success: Schema.Struct({ success: Schema.Literal(true), ...Statement.fields }),
+      error: InvalidRequest
+    }).annotateMerge(
+      operation("Statement of the account's credits", {
+        description:
+          "Movements of a period, oldest first, in pages, with what stood in the purses before and after. As CSV with `format=csv` or `Accept: text/csv`; the header `x-next-cursor` then leads to the next page."
+      })
     )
   )
   .middleware(Validation)

@@ -17,6 +17,7 @@ import {
   PaymentRecord,
   PaymentState
 } from "../Operations.ts"
+import { Revenue, RevenueQuery, Statement, StatementQuery } from "../Statement.ts"
 import { AccountName, AccountRecord } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -62,6 +63,23 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
       success: Schema.Struct({ success, looked: Schema.Int }),
       error: [InsufficientStorage, Unavailable]
     }).annotateMerge(operation("Ask the chains about unfinished payments now", {})),
+    HttpApiEndpoint.get("statement", "/statement", {
+      query: { account: AccountName, ...StatementQuery },
+      success: Schema.Struct({ success, ...Statement.fields }),
+      error: [InvalidRequest, NotFound]
+    }).annotateMerge(
+      operation("Statement of any account's credits", { description: "As the account itself gets it." })
+    ),
+    HttpApiEndpoint.get("revenue", "/revenue", {
+      query: RevenueQuery,
+      success: Schema.Struct({ success, ...Revenue.fields }),
+      error: [InvalidRequest, InsufficientStorage]
+    }).annotateMerge(
+      operation("Revenue by period", {
+        description:
+          "By day, week or month: USDC by network, and what was charged by operation and purse. As CSV with `format=csv` or `Accept: text/csv`."
+      })
+    ),
     HttpApiEndpoint.post("setPlan", "/accounts/plan", {
       payload: Schema.Struct({ account: AccountName, plan: Plan }).annotate({
         examples: [{ account: "research", plan: "starter" }]

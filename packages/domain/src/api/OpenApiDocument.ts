@@ -42,6 +42,10 @@ const correct = (operation: Operation, endpoint: HttpApiEndpoint.Top): void => {
     const type = parameter.in === "query" ? types[parameter.name] : undefined
     if (type !== undefined) Object.assign(parameter, { schema: type })
   }
+  if ("format" in types) {
+    const answer = operation.responses[200]
+    if (answer?.content !== undefined) Object.assign(answer.content, { "text/csv": { schema: { type: "string" } } })
+  }
   for (const media of Object.values(operation.requestBody?.content ?? {})) {
     const isClosed =
       Context.getOrUndefined(endpoint.annotations, HttpApi.PayloadParseOptions)?.onExcessProperty === "error"

@@ -1,10 +1,12 @@
-/** GET /account: who the credentials belong to. */
+/** GET /account: who the credentials belong to, and the statement of their credits. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { AccountQuotas } from "../identity/AccountQuotas.ts"
 import { isBound } from "../identity/KeyScopes.ts"
+import { Statements } from "@muniment/control/credits/Statements"
+import { statementCsv, statementOf, wantsCsv } from "./StatementAnswers.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 
 export const accountHandlers = HttpApiBuilder.group(
@@ -13,6 +15,7 @@ export const accountHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const memories = yield* MemoryService
     const quotas = yield* AccountQuotas
+    const statements = yield* Statements
     return handlers.handleAll({
       whoami: Effect.fnUntraced(function* () {
         const caller = yield* Caller
@@ -23,6 +26,10 @@ export const accountHandlers = HttpApiBuilder.group(
           agents: yield* memories.agents(caller),
           ...(!isBound(caller) && { quotas: yield* quotas.of(account) })
         }
+      }),
+      statement: Effect.fnUntraced(function* ({ query, request }) {
+        const answer = yield* statementOf(statements, (yield* Caller).account, query)
+        return wantsCsv(request, query) ? statementCsv(answer) : { success: true as const, ...answer.statement }
       })
     })
   })

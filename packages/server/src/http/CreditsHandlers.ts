@@ -10,9 +10,10 @@ import { type MicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
 import { creditsOfUnits, depositUnits } from "@muniment/domain/Payment"
 import { plans } from "@muniment/domain/Plans"
 import { allowanceOf, type BooksOptions } from "@muniment/control/credits/Books"
-import { type LedgerEntry, Ledger } from "@muniment/control/credits/Ledger"
+import { Ledger } from "@muniment/control/credits/Ledger"
 import { httpCarrier } from "../credits/PaymentCarrier.ts"
 import { PaymentDesk } from "../credits/PaymentDesk.ts"
+import { transactionOf } from "./StatementAnswers.ts"
 import { StorageInsurance } from "../jobs/StorageInsurance.ts"
 import { transactionCursor } from "./Cursor.ts"
 
@@ -99,16 +100,6 @@ const depositMessage = (credits: number, replayed: boolean): string =>
   replayed
     ? "This payment was credited before; nothing was added. Storage insurance is active while the balance is positive."
     : `${credits} credits were added. Storage insurance is active: free-plan memories are kept while the balance is positive.`
-
-const transactionOf = ({ amount, operation, ...entry }: LedgerEntry) => ({
-  id: entry.id,
-  at: entry.at,
-  kind: entry.kind,
-  ...(operation !== undefined && { operation }),
-  purse: entry.purse,
-  calls: entry.calls,
-  credits: toCredits(amount)
-})
 
 /** The first millisecond of the month after `nowMillis`, UTC. */
 const nextMonth = (nowMillis: number): number => {

@@ -11,6 +11,7 @@ const exposedHeaders = [
   "x-ignored-fields",
   "x-credits-charged",
   "x-credits-remaining",
+  "x-next-cursor",
   "x-ratelimit-limit",
   "x-ratelimit-remaining",
   "x-ratelimit-reset",

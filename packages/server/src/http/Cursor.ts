@@ -24,3 +24,6 @@ export const exportCursor = cursorOver(Schema.Struct({ namespace: Schema.String,
 
 /** Where the next page of an account's transactions begins. */
 export const transactionCursor = cursorOver(Schema.Struct({ before: Schema.Int }))
+
+/** Where the next page of a statement begins. */
+export const statementCursor = cursorOver(Schema.Struct({ at: Schema.Int, id: Schema.Int }))

@@ -8,14 +8,18 @@ import { Limits } from "@muniment/domain/Limits"
 import { creditsPerUsd, type MicroCredits, microCreditsPerCredit, toCredits, toUsd } from "@muniment/domain/Money"
 import type { JobRun, PaymentRecord } from "@muniment/domain/Operations"
 import { creditsOfUnits } from "@muniment/domain/Payment"
+import { revenueCells, revenueHeading } from "@muniment/domain/Statement"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import type { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { type DaySums, JobLog } from "@muniment/control/jobs/JobLog"
 import { Ledger } from "@muniment/control/credits/Ledger"
+import { Revenue } from "@muniment/control/credits/Revenue"
+import { Statements } from "@muniment/control/credits/Statements"
 import { checkLedger } from "@muniment/control/LedgerCheck"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import { type JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { Payments } from "@muniment/payments/Payments"
+import { csvResponse, daysOf, statementCsv, statementOf, wantsCsv } from "./StatementAnswers.ts"
 import { JobClock } from "../jobs/JobClock.ts"
 import { nextRunMillis, StorageInsurance } from "../jobs/StorageInsurance.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
@@ -41,6 +45,8 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
     const insurance = yield* StorageInsurance
     const jobs = yield* JobLog
     const clock = yield* JobClock
+    const statements = yield* Statements
+    const revenue = yield* Revenue
     const models = yield* ModelUsage
     const operator = yield* OperatorService
     const context = yield* Effect.context<Ledger | PaymentJournal | ControlDatabase>()
@@ -66,6 +72,18 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
         return { success, payments: found.map(paymentRecord) }
       }),
       reconcile: () => Effect.map(payments.reconcile, (looked) => ({ success, looked })),
+      statement: Effect.fnUntraced(function* ({ query, request }) {
+        const answer = yield* statementOf(statements, yield* operator.account(query.account), query)
+        return wantsCsv(request, query) ? statementCsv(answer) : { success, ...answer.statement }
+      }),
+      revenue: Effect.fnUntraced(function* ({ query, request }) {
+        const { from, period, to } = yield* daysOf(query)
+        const { by = "month" } = query
+        const rows = yield* revenue.rows(period, by)
+        return wantsCsv(request, query)
+          ? csvResponse([revenueHeading, ...rows.map(revenueCells)])
+          : { success, from, to, by, rows }
+      }),
       setPlan: Effect.fnUntraced(function* ({ payload }) {
         const { id } = yield* operator.account(payload.account)
         return { success, account: yield* accounts.setPlan(id, payload.plan) }

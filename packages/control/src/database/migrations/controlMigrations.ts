@@ -12,6 +12,7 @@ import { paymentReverts } from "./0009_paymentReverts.ts"
 import { audit } from "./0010_audit.ts"
 import { jobClock } from "./0011_jobClock.ts"
 import { quotas } from "./0012_quotas.ts"
+import { statements } from "./0013_statements.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -25,5 +26,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   paymentReverts,
   audit,
   jobClock,
-  quotas
+  quotas,
+  statements
 ]

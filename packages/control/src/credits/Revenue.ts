@@ -1,0 +1,117 @@
+/**
+ * Sums of the ledger by period: what came in on which network, and what calls and storage took (contract: Operator
+ * routes). Reads in pages, and other fibers run in between.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { InsufficientStorage } from "@muniment/domain/Errors"
+import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
+import { toCredits, toUsd } from "@muniment/domain/Money"
+import { PaymentNetwork } from "@muniment/domain/Payment"
+import type { RevenuePeriod, RevenueRow } from "@muniment/domain/Statement"
+import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { Ledger } from "./Ledger.ts"
+import { purseOfName, usdcOn } from "./LedgerAccounts.ts"
+import type { Period } from "./Statements.ts"
+import type { TransferKind } from "./Transfers.ts"
+
+export class Revenue extends Context.Service<
+  Revenue,
+  {
+    readonly rows: (period: Period, by: RevenuePeriod) => Effect.Effect<ReadonlyArray<RevenueRow>, InsufficientStorage>
+  }
+>()("muniment/control/Revenue") {
+  static readonly layer: Layer.Layer<Revenue, never, ControlDatabase | Ledger> = Layer.effect(
+    Revenue,
+    Effect.suspend(() => make)
+  )
+}
+
+/** Transfers read before other fibers run. */
+const pageRows = 5_000
+
+const make = Effect.gen(function* () {
+  const { read, sql } = yield* ControlDatabase
+  const ledger = yield* Ledger
+
+  return Revenue.of({
+    rows: Effect.fn("Revenue.rows")(function* ({ from, until }, by) {
+      yield* ledger.flush
+      const [newest] = yield* read(sql<{ readonly last: number }>`SELECT coalesce(max(id), 0) AS last FROM transfer`)
+      const sums = new Map<string, Sum>()
+      for (let after = 0; after < newest!.last; after += pageRows) {
+        const page = yield* read(
+          sql<TransferRow>`SELECT transfer.at, transfer.kind, transfer.operation, transfer.calls, transfer.amount,
+              debited.name AS debited, credited.name AS credited
+            FROM transfer JOIN ledger_account AS debited ON debited.id = transfer.debit
+              JOIN ledger_account AS credited ON credited.id = transfer.credit
+            WHERE transfer.id > ${after} AND transfer.id <= ${after + pageRows}
+              AND transfer.at >= ${from} AND transfer.at < ${until}
+              AND transfer.kind NOT IN ('allowance', 'allowance_expired')`
+        )
+        for (const row of page) add(sums, periodOf(row.at, by), row)
+        yield* Effect.yieldNow
+      }
+      return [...sums.entries()]
+        .toSorted(([one], [other]) => (one < other ? -1 : 1))
+        .map(([, { count, micro, of }]) => ({ ...of, count, credits: toCredits(micro), usd: toUsd(micro) }))
+    })
+  })
+})
+
+interface TransferRow {
+  readonly at: number
+  readonly kind: TransferKind
+  readonly operation: string | null
+  readonly calls: number
+  readonly amount: number
+  readonly debited: string
+  readonly credited: string
+}
+
+type Line = Omit<RevenueRow, "count" | "credits" | "usd">
+
+interface Sum {
+  readonly of: Line
+  count: number
+  micro: number
+}
+
+const add = (sums: Map<string, Sum>, period: string, row: TransferRow): void => {
+  const of: Line = { period, ...lineOf(row) }
+  const key = JSON.stringify(Object.values(of))
+  const sum = sums.get(key) ?? { of, count: 0, micro: 0 }
+  sum.count += row.calls
+  sum.micro += row.amount * signOf(row)
+  sums.set(key, sum)
+}
+
+const lineOf = ({ credited, debited, kind, operation }: TransferRow): Omit<Line, "period"> => {
+  const network = networkOf(kind === "deposit" ? debited : credited)
+  const isMoney = network !== undefined
+  const moneyKind = kind === "deposit" ? "received" : kind === "reversal" ? "reversed" : "refunded"
+  if (isMoney) return { kind: moneyKind, network, asset: "USDC", operation: null, purse: null }
+  const common = { network: null, asset: null, purse: purseOfName(debited)?.purse ?? null }
+  // The reason of a correction is a text of its own each time.
+  if (kind === "adjustment") return { ...common, kind: "adjusted", operation: null, purse: null }
+  return { ...common, kind: "charged", operation: kind === "charge" ? operation : "storage" }
+}
+
+/** Money that went back, and what operators gave, is negative. */
+const signOf = ({ credited, kind }: TransferRow): 1 | -1 => {
+  if (kind === "reversal") return -1
+  if (kind !== "adjustment") return 1
+  return networkOf(credited) !== undefined || purseOfName(credited) !== undefined ? -1 : 1
+}
+
+const networkByName = new Map<string, PaymentNetwork>(
+  PaymentNetwork.literals.map((network) => [usdcOn(network), network])
+)
+const networkOf = (name: string): PaymentNetwork | undefined => networkByName.get(name)
+
+/** The day, the Monday of the week, or the month. */
+const periodOf = (atMillis: number, by: RevenuePeriod): string => {
+  const day = dayOf(atMillis)
+  if (by === "day") return day
+  if (by === "month") return day.slice(0, "2026-01".length)
+  return dayOf(atMillis - ((new Date(atMillis).getUTCDay() + 6) % 7) * dayMillis)
+}

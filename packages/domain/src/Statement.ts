@@ -1,0 +1,128 @@
+/**
+ * Statements of an account and revenue of the service (contract: Credits, Operator routes), as JSON and as rows of CSV.
+ * Days are UTC, both ends of a period included; amounts are credits.
+ */
+import { Schema } from "effect"
+import { CalendarDay } from "./CalendarDay.ts"
+import { CreditTransaction } from "./Credits.ts"
+import type { CsvCell } from "./Csv.ts"
+import { Limits } from "./Limits.ts"
+import { PaymentNetwork } from "./Payment.ts"
+
+const format = Schema.optionalKey(
+  Schema.Literals(["json", "csv"]).annotate({ description: "Default: `csv` if `Accept` is `text/csv`, else `json`." })
+)
+
+export const StatementQuery = {
+  from: Schema.optionalKey(CalendarDay.annotate({ description: "First day, UTC; default the first of this month." })),
+  to: Schema.optionalKey(CalendarDay.annotate({ description: "Last day, UTC; default today." })),
+  limit: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.statementPageMax })).annotate({
+      description: `Entries of a page, 1 to ${Limits.statementPageMax}; default ${Limits.statementPageMax}.`
+    })
+  ),
+  cursor: Schema.optionalKey(
+    Schema.NonEmptyString.annotate({ description: "`nextCursor` of the page before; opaque." })
+  ),
+  format
+}
+
+/** What stands in each purse; `receivable` is metered storage that is owed. */
+export const PurseTotals = Schema.Struct({
+  balance: Schema.Finite,
+  allowance: Schema.Finite,
+  receivable: Schema.Finite
+})
+
+export const Statement = Schema.Struct({
+  account: Schema.String,
+  from: CalendarDay,
+  to: CalendarDay,
+  opening: PurseTotals.annotate({ description: "Before the first entry of the period, whatever the page." }),
+  closing: PurseTotals.annotate({ description: "After the last one." }),
+  entries: Schema.Array(CreditTransaction).annotate({ description: "Oldest first." }),
+  nextCursor: Schema.optionalKey(Schema.String)
+})
+export type Statement = typeof Statement.Type
+
+export const statementHeading: ReadonlyArray<CsvCell> = ["at", "id", "kind", "operation", "purse", "calls", "credits"]
+
+/** `what`: opening balances before the first page's entries, closing ones after the last page's. */
+export const purseRows = (what: "opening" | "closing", day: string, totals: Statement["opening"]) =>
+  (["balance", "allowance", "receivable"] as const).map((purse): ReadonlyArray<CsvCell> => [
+    day,
+    null,
+    what,
+    null,
+    purse,
+    null,
+    totals[purse]
+  ])
+
+export const entryRow = (entry: Statement["entries"][number]): ReadonlyArray<CsvCell> => [
+  new Date(entry.at).toISOString(),
+  entry.id,
+  entry.kind,
+  entry.operation ?? null,
+  entry.purse,
+  entry.calls,
+  entry.credits
+]
+
+export const RevenuePeriod = Schema.Literals(["day", "week", "month"])
+export type RevenuePeriod = typeof RevenuePeriod.Type
+
+export const RevenueQuery = {
+  from: Schema.optionalKey(CalendarDay.annotate({ description: "First day, UTC; default the first of this month." })),
+  to: Schema.optionalKey(CalendarDay.annotate({ description: "Last day, UTC; default today." })),
+  by: Schema.optionalKey(RevenuePeriod.annotate({ description: "Default `month`." })),
+  format
+}
+
+/**
+ * Sums of one period. `received`, `reversed` and `refunded` are of USDC on a network; `charged` is what calls and storage
+ * took: from balances that were paid, from allowances, or metered and owed; `adjusted` is what operators gave and took.
+ */
+export const RevenueRow = Schema.Struct({
+  period: Schema.String.annotate({ description: "The day, the Monday of the week, or YYYY-MM." }),
+  kind: Schema.Literals(["received", "reversed", "refunded", "charged", "adjusted"]),
+  network: Schema.NullOr(PaymentNetwork),
+  asset: Schema.NullOr(Schema.Literal("USDC")),
+  operation: Schema.NullOr(Schema.String),
+  purse: Schema.NullOr(Schema.Literals(["balance", "allowance", "receivable", "own-use"])),
+  count: Schema.Int,
+  credits: Schema.Finite,
+  usd: Schema.Finite
+})
+export type RevenueRow = typeof RevenueRow.Type
+
+export const Revenue = Schema.Struct({
+  from: CalendarDay,
+  to: CalendarDay,
+  by: RevenuePeriod,
+  rows: Schema.Array(RevenueRow)
+})
+
+export const revenueHeading: ReadonlyArray<CsvCell> = [
+  "period",
+  "kind",
+  "network",
+  "asset",
+  "operation",
+  "purse",
+  "count",
+  "credits",
+  "usd"
+]
+
+export const revenueCells = (row: RevenueRow): ReadonlyArray<CsvCell> => [
+  row.period,
+  row.kind,
+  row.network,
+  row.asset,
+  row.operation,
+  row.purse,
+  row.count,
+  row.credits,
+  row.usd
+]
