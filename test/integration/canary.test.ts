@@ -205,6 +205,10 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "admin.revokeKey": ({ agentId }) => [[`/admin/keys/${agentId}`]],
   "admin.linkWallet": ({ agentId, grant }) => [["/admin/wallets", { body: { account: agentId, address: grant.p.f } }]],
   "admin.rotateAttestationKey": () => [["/admin/attestation-keys/rotate"]],
+  "admin.listAttestationKeys": () => [["/admin/attestation-keys"]],
+  "admin.revokeAttestationKey": () => [
+    ["/admin/attestation-keys/revoke", { body: { publicKey: `0x${"0".repeat(64)}` } }]
+  ],
   "admin.exportMemories": ({ agentId }) => [[`/admin/export?account=${agentId}`]],
   "admin.importMemories": ({ agentId }) => [["/admin/import", { body: { account: agentId, records: [] } }]],
   "admin.reembedProgress": () => [["/admin/reembed"]],

@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { verifyAttestation } from "@muniment/client/Attestation"
 import { fact } from "../support/MemoryCalls.ts"
 import { startServer, type Answer, type TestServer } from "../support/TestServer.ts"
 import {
@@ -152,5 +153,39 @@ describe("attestations", () => {
     expect(await published()).toEqual(after)
     expect(statSync(keyFile).mode & 0o777).toBe(0o600)
     expect(isVerifiedOffline(await attest(), after.attestationPublicKey)).toBe(true)
+  })
+
+  it("by a key that others may know are withdrawn by the operator, who finds that in the audit log", async () => {
+    const before = await published()
+    const signed = await attest()
+    const revoke = (publicKey: string, key: string | null = server.operatorToken) =>
+      server.call("POST", "/admin/attestation-keys/revoke", { key, body: { publicKey } })
+    expect((await revoke(before.attestationPublicKey, null)).status).toBe(401)
+    expect((await revoke(before.attestationPublicKey, "mun_nobody")).status).toBe(403)
+    const unknown = await revoke(`0x${"0".repeat(64)}`)
+    expect([unknown.status, unknown.body.code]).toEqual([404, "key_not_found"])
+    expect((await revoke("0x00")).status).toBe(400)
+    expect(await published()).toEqual(before)
+
+    expect((await revoke(before.attestationPublicKey)).status).toBe(200)
+    const after = await published()
+    expect(after.previousKeys[0]).toEqual({
+      publicKey: before.attestationPublicKey,
+      issuedAt: before.issuedAt,
+      retiredAt: after.issuedAt,
+      revokedAt: expect.any(Number)
+    })
+    const { body: listed } = await server.call("GET", "/admin/attestation-keys", { key: server.operatorToken })
+    expect(listed).toEqual({ success: true, ...after })
+    const nowSeconds = Date.now() / 1_000
+    expect(await verifyAttestation(signed, before, nowSeconds)).toEqual({ valid: true })
+    expect(await verifyAttestation(signed, after, nowSeconds)).toEqual({ valid: false, reason: "revoked_key" })
+    expect(await verifyAttestation(await attest(), after, nowSeconds)).toEqual({ valid: true })
+    const { body: log } = await server.call("GET", "/admin/audit", { key: server.operatorToken })
+    expect(log.events[0]).toMatchObject({
+      action: "admin.revokeAttestationKey",
+      subject: before.attestationPublicKey,
+      detail: { publicKey: before.attestationPublicKey }
+    })
   })
 })

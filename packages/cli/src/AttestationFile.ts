@@ -8,7 +8,12 @@
 import { Result, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { Attestation } from "@muniment/domain/Attestation"
-import { sharedMemoriesClaim, verifyAttestation } from "@muniment/trust/Attestation"
+import {
+  sharedMemoriesClaim,
+  type VerificationFault,
+  type VerificationKey,
+  verifyAttestation
+} from "@muniment/trust/Attestation"
 import { contentHash, NotCanonical } from "@muniment/trust/CanonicalJson"
 import { inspectJson } from "@muniment/trust/JsonText"
 import { timeText } from "./Table.ts"
@@ -71,11 +76,11 @@ export const statementsOf = (text: string): Result.Result<ReadonlyArray<Statemen
   return statements.length === 0 ? Result.fail("its sourceAttestations are empty") : Result.succeed(statements)
 }
 
-/** With the first of `publicKeys` that signed; `nowSeconds` decides about expiry. */
-export const verdictOf = (statement: Statement, publicKeys: ReadonlyArray<string>, nowSeconds: number): Verdict => {
-  const verifications = publicKeys.map((key) => verifyAttestation(statement, key, nowSeconds))
+/** With the first of `keys` that signed; `nowSeconds` decides about expiry. */
+export const verdictOf = (statement: Statement, keys: ReadonlyArray<VerificationKey>, nowSeconds: number): Verdict => {
+  const verifications = keys.map((key) => verifyAttestation(statement, key, nowSeconds))
   const decisive =
-    verifications.find((each) => each.valid || each.reason === "expired") ??
+    verifications.find((each) => each.valid || isOutdated(each.reason)) ??
     verifications.find((each) => !each.valid && each.reason !== "bad_signature") ??
     verifications[0]
   if (decisive === undefined) return { valid: false, text: "there is no key to verify it with" }
@@ -86,11 +91,17 @@ export const verdictOf = (statement: Statement, publicKeys: ReadonlyArray<string
   return fault === undefined ? { valid: true, text: summary(attestation) } : { valid: false, text: fault }
 }
 
+/** The key signed, and it no longer counts. */
+const isOutdated = (reason: VerificationFault): boolean =>
+  reason === "expired" || reason === "retired_key" || reason === "revoked_key"
+
 const faults = {
   malformed_public_key: "the public key is not 0x and 64 hex digits",
   malformed_signature: "the signature is not 0x and 128 hex digits",
   malformed_attestation: "the attestation lacks a field, or cannot be written as canonical JSON",
   bad_signature: "the signature is not by this key over this attestation: it was altered, or another signed it",
+  retired_key: "it is dated after the end of the key that signed it",
+  revoked_key: "the key that signed it was revoked",
   expired: "it has expired"
 } as const
 

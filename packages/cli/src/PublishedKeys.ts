@@ -1,8 +1,9 @@
 /**
  * Public keys for the verification of attestations: from a service's key file, from its URL, or one key given directly.
- * Retired keys in the file are accepted too.
+ * Earlier keys in the file come with their ends.
  */
 import { Effect, Schema } from "effect"
+import { type VerificationKey, verificationKeys } from "@muniment/trust/Attestation"
 import { CommandFailed } from "./CommandFailed.ts"
 import { readInput, readUrl, textOf } from "./InputFile.ts"
 
@@ -13,16 +14,24 @@ const KeyFileContent = Schema.fromJsonString(
   Schema.Struct({
     attestationPublicKey: Schema.String,
     algorithm: Schema.Literal("Ed25519"),
-    previousKeys: Schema.optionalKey(Schema.Array(Schema.Struct({ publicKey: Schema.String })))
+    previousKeys: Schema.optionalKey(
+      Schema.Array(
+        Schema.Struct({
+          publicKey: Schema.String,
+          retiredAt: Schema.optionalKey(Schema.Int),
+          revokedAt: Schema.optionalKey(Schema.Int)
+        })
+      )
+    )
   })
 )
 
 /** `source` is a key in hex, a URL, or a file; `-` is standard input. */
 export const readPublishedKeys = Effect.fnUntraced(function* (source: string) {
-  if (keyPattern.test(source)) return [source]
+  if (keyPattern.test(source)) return [{ publicKey: source }] satisfies ReadonlyArray<VerificationKey>
   const bytes = yield* urlPattern.test(source) ? readUrl(source) : readInput(source)
-  const { attestationPublicKey, previousKeys = [] } = yield* Schema.decodeUnknownEffect(KeyFileContent)(
-    yield* textOf(bytes, source)
-  ).pipe(Effect.mapError(() => new CommandFailed({ reason: `${source} is not a key file of a service` })))
-  return [attestationPublicKey, ...previousKeys.map(({ publicKey }) => publicKey)]
+  const published = yield* Schema.decodeUnknownEffect(KeyFileContent)(yield* textOf(bytes, source)).pipe(
+    Effect.mapError(() => new CommandFailed({ reason: `${source} is not a key file of a service` }))
+  )
+  return verificationKeys(published)
 })

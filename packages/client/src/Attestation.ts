@@ -16,7 +16,10 @@ export interface PublishedKeys {
   readonly previousKeys?: ReadonlyArray<{
     readonly publicKey: string
     readonly issuedAt: number
+    /** The key signed nothing from then on. */
     readonly retiredAt: number
+    /** Nothing by the key counts: its secret may be known to others. */
+    readonly revokedAt?: number
   }>
 }
 
@@ -25,6 +28,8 @@ export type VerificationFault =
   | "malformed_signature"
   | "malformed_attestation"
   | "bad_signature"
+  | "retired_key"
+  | "revoked_key"
   | "expired"
 
 export type Verification = { readonly valid: true } | { readonly valid: false; readonly reason: VerificationFault }
@@ -42,24 +47,32 @@ export const verifyAttestation = async (
   keys: string | PublishedKeys,
   nowSeconds: number
 ): Promise<Verification> => {
-  const publicKeys = keysOf(keys).map((key) => bytesOf(key, keyBytes))
+  const publicKeys = keysOf(keys).map((key) => ({ ...key, bytes: bytesOf(key.publicKey, keyBytes) }))
   const signature = bytesOf(signed.signature, signatureBytes)
   const { attestation } = signed
   const text = canonicalTextOf(attestation)
-  if (publicKeys.includes(undefined)) return invalid("malformed_public_key")
+  if (publicKeys.some(({ bytes }) => bytes === undefined)) return invalid("malformed_public_key")
   if (signature === undefined) return invalid("malformed_signature")
   if (text === undefined || !isAttestation(attestation)) return invalid("malformed_attestation")
-  for (const publicKey of publicKeys) {
-    if (publicKey === undefined || !(await isSignedBy(publicKey, signature, utf8(text)))) continue
+  for (const { bytes, retiredAt, revokedAt } of publicKeys) {
+    if (bytes === undefined || !(await isSignedBy(bytes, signature, utf8(text)))) continue
+    if (revokedAt !== undefined) return invalid("revoked_key")
+    if (retiredAt !== undefined && attestation.issuedAt * 1_000 >= retiredAt) return invalid("retired_key")
     return attestation.expiresAt > nowSeconds ? { valid: true } : invalid("expired")
   }
   return invalid("bad_signature")
 }
 
-const keysOf = (keys: string | PublishedKeys): ReadonlyArray<string> =>
+interface VerificationKey {
+  readonly publicKey: string
+  readonly retiredAt?: number
+  readonly revokedAt?: number
+}
+
+const keysOf = (keys: string | PublishedKeys): ReadonlyArray<VerificationKey> =>
   typeof keys === "string"
-    ? [keys]
-    : [keys.attestationPublicKey, ...(keys.previousKeys ?? []).map(({ publicKey }) => publicKey)]
+    ? [{ publicKey: keys }]
+    : [{ publicKey: keys.attestationPublicKey }, ...(keys.previousKeys ?? [])]
 
 type Bytes = Uint8Array<ArrayBuffer>
 
@@ -92,7 +105,7 @@ const canonicalTextOf = (value: unknown): string | undefined => {
   }
 }
 
-const isAttestation = (value: unknown): value is { readonly expiresAt: number } => {
+const isAttestation = (value: unknown): value is { readonly issuedAt: number; readonly expiresAt: number } => {
   if (!isObject(value) || !isObject(value["params"]) || !isObject(value["result"])) return false
   const { claim, expiresAt, issuedAt, issuer, result } = value
   const { matchCount, namespace, satisfied } = result as Readonly<Record<string, unknown>>

@@ -36,7 +36,18 @@ export type VerificationFault =
   | "malformed_signature"
   | "malformed_attestation"
   | "bad_signature"
+  | "retired_key"
+  | "revoked_key"
   | "expired"
+
+/** A published key (contract: Attestations); times in milliseconds. */
+export interface VerificationKey {
+  readonly publicKey: string
+  /** The key was replaced: it signed nothing from then on. */
+  readonly retiredAt?: number | undefined
+  /** The key is not to be trusted: whoever has it may date a statement back, so nothing by it counts. */
+  readonly revokedAt?: number | undefined
+}
 
 export type Verification = { readonly valid: true } | { readonly valid: false; readonly reason: VerificationFault }
 
@@ -88,12 +99,20 @@ export const signAttestation = (attestation: Attestation, seed: Uint8Array): Sig
   signature: hexOf(ed25519Sign(new TextEncoder().encode(canonicalJson(attestation)), seed))
 })
 
-/** Offline verification; `publicKey` is `0x` hex from the published key file. */
+/** The keys of a published key file, the current one first. */
+export const verificationKeys = (published: {
+  readonly attestationPublicKey: string
+  readonly previousKeys?: ReadonlyArray<VerificationKey>
+}): ReadonlyArray<VerificationKey> => [{ publicKey: published.attestationPublicKey }, ...(published.previousKeys ?? [])]
+
+/** Offline verification; `verificationKey` is from the published key file, or its `0x` hex alone. */
 export const verifyAttestation = (
   signed: { readonly attestation: unknown; readonly signature: string },
-  publicKey: string,
+  verificationKey: string | VerificationKey,
   nowSeconds: number
 ): Verification => {
+  const { publicKey, retiredAt, revokedAt } =
+    typeof verificationKey === "string" ? ({ publicKey: verificationKey } as VerificationKey) : verificationKey
   const key = bytesOf(publicKey, ed25519KeyBytes)
   if (key === undefined) return invalid("malformed_public_key")
   const signature = bytesOf(signed.signature, ed25519SignatureBytes)
@@ -102,6 +121,8 @@ export const verifyAttestation = (
   const text = canonicalTextOf(attestation)
   if (text === undefined || !isAttestation(attestation)) return invalid("malformed_attestation")
   if (!ed25519Verify(signature, new TextEncoder().encode(text), key)) return invalid("bad_signature")
+  if (revokedAt !== undefined) return invalid("revoked_key")
+  if (retiredAt !== undefined && attestation.issuedAt * 1_000 >= retiredAt) return invalid("retired_key")
   return attestation.expiresAt > nowSeconds ? { valid: true } : invalid("expired")
 }
 

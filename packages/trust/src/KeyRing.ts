@@ -3,7 +3,8 @@
  *
  * Invariants: concurrent starts create the file once, complete and synced; an unreadable or inconsistent file stops the
  * start and is never replaced by a new key, which would invalidate every attestation made; a rotation keeps the public
- * halves of earlier keys published and drops their secrets.
+ * halves of earlier keys published and drops their secrets. A retired key's attestations stay valid if they were made
+ * before its end; nothing by a revoked key counts, because whoever has its secret may date a statement back.
  */
 import { Clock, Context, Effect, Layer, Schema, Semaphore } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -27,7 +28,12 @@ export interface PublishedKeys {
   readonly previousKeys: ReadonlyArray<PreviousKey>
 }
 
-const PreviousKey = Schema.Struct({ publicKey: Schema.String, issuedAt: Schema.Int, retiredAt: Schema.Int })
+const PreviousKey = Schema.Struct({
+  publicKey: Schema.String,
+  issuedAt: Schema.Int,
+  retiredAt: Schema.Int,
+  revokedAt: Schema.optionalKey(Schema.Int)
+})
 export type PreviousKey = typeof PreviousKey.Type
 
 /** Failure of the key file: `io` if the system refuses, `damaged` if its content is inconsistent. */
@@ -50,6 +56,8 @@ export class KeyRing extends Context.Service<
     readonly publicKeys: () => PublishedKeys
     /** Replaces the signing key. */
     readonly rotate: Effect.Effect<PublishedKeys, KeyFileFault>
+    /** Marks a published key, `0x` hex, as not to be trusted; the signing key is replaced first. Undefined: not published. */
+    readonly revoke: (publicKey: string) => Effect.Effect<PublishedKeys | undefined, KeyFileFault>
   }
 >()("muniment/trust/KeyRing") {
   /** The directory must exist. */
@@ -76,6 +84,12 @@ export class KeyRing extends Context.Service<
         if (!(yield* attempt(path, () => existsSync(path)))) yield* create
         let keys = yield* readKeys(path)
         const turns = yield* Semaphore.make(1)
+        const replaceBy = Effect.fnUntraced(function* (next: KeyFile) {
+          const aside = yield* draft
+          yield* attempt(path, () => replacePrivateFile(path, textOf(next), aside))
+          keys = next
+          return published(keys)
+        })
 
         return KeyRing.of({
           sign: (attestation) => ({
@@ -84,12 +98,14 @@ export class KeyRing extends Context.Service<
           }),
           publicKeys: () => published(keys),
           rotate: Effect.gen(function* () {
-            const next = rotated(keys, yield* makeKey)
-            const aside = yield* draft
-            yield* attempt(path, () => replacePrivateFile(path, textOf(next), aside))
-            keys = next
-            return published(keys)
-          }).pipe(Effect.uninterruptible, turns.withPermit, Effect.withSpan("KeyRing.rotate"))
+            return yield* replaceBy(rotated(keys, yield* makeKey))
+          }).pipe(Effect.uninterruptible, turns.withPermit, Effect.withSpan("KeyRing.rotate")),
+          revoke: (publicKey) =>
+            Effect.gen(function* () {
+              const kept = keys.current.publicKey === publicKey ? rotated(keys, yield* makeKey) : keys
+              if (kept.previous.every((key) => key.publicKey !== publicKey)) return undefined
+              return yield* replaceBy(revoked(kept, publicKey, yield* Clock.currentTimeMillis))
+            }).pipe(Effect.uninterruptible, turns.withPermit, Effect.withSpan("KeyRing.revoke"))
         })
       })
     )
@@ -119,6 +135,12 @@ const rotated = ({ current, previous }: KeyFile, next: KeyFile["current"]): KeyF
     0,
     previousKeysMax
   )
+})
+
+/** A second revocation keeps the time of the first. */
+const revoked = (keys: KeyFile, publicKey: string, atMillis: number): KeyFile => ({
+  ...keys,
+  previous: keys.previous.map((key) => (key.publicKey === publicKey ? { revokedAt: atMillis, ...key } : key))
 })
 
 const seedOf = ({ current }: KeyFile): Uint8Array => {

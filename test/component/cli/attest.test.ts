@@ -19,8 +19,10 @@ const published = {
   attestationPublicKey: otherKey,
   algorithm: "Ed25519",
   issuedAt: 2,
-  previousKeys: [{ publicKey, issuedAt: 1, retiredAt: 2 }]
+  previousKeys: [{ publicKey, issuedAt: 1, retiredAt: Date.now() + 86_400_000 }]
 }
+/** The end of the key that signed is before what it signed; and it was revoked. */
+const endedBy = (end: object) => ({ ...published, previousKeys: [{ ...published.previousKeys[0], ...end }] })
 
 const sign = (
   claim: string,
@@ -60,11 +62,13 @@ describe("attest verify", () => {
 
   it("gives the verdict of every vector at its time", () => {
     const vectors = JSON.parse(readFileSync("test/vectors/attestations.json", "utf8"))
-    for (const { expected, name, ...signed } of vectors.cases) {
+    const told: Record<string, string> = { retired_key: "after the end of the key", revoked_key: "was revoked" }
+    for (const { expected, key, name, ...signed } of vectors.cases) {
       const [statement] = Result.getOrThrow(statementsOf(JSON.stringify(signed)))
-      const { text, valid } = verdictOf(statement!, [otherKey, vectors.publicKey], vectors.nowSeconds)
+      const keys = [{ publicKey: otherKey }, { publicKey: vectors.publicKey, ...key }]
+      const { text, valid } = verdictOf(statement!, keys, vectors.nowSeconds)
       expect([name, valid]).toEqual([name, expected === "valid"])
-      if (!valid) expect(text).toContain(expected === "expired" ? "expired" : "altered")
+      if (!valid) expect(text).toContain(expected === "expired" ? "expired" : (told[expected] ?? "altered"))
     }
   })
 
@@ -77,6 +81,18 @@ describe("attest verify", () => {
       true
     )
     expect(server.requests[0]?.url).toBe("/.well-known/x-keys.json")
+  })
+
+  it("refuses what an earlier key signed after its end, or before it was revoked", async () => {
+    using files = new KeyFiles()
+    const file = files.write("answer", answer)
+    for (const [keys, told] of [
+      [endedBy({ retiredAt: 2 }), "after the end of the key"],
+      [endedBy({ revokedAt: 3 }), "was revoked"]
+    ] as const) {
+      const shown = await run("attest", "verify", file, "--keys", files.write("keys", keys))
+      expect([shown.isSuccess, shown.out]).toEqual([false, expect.stringContaining(told)])
+    }
   })
 
   it("warns when only the file's own key vouches for it", async () => {
@@ -190,6 +206,27 @@ describe("the operator's commands of trust", () => {
     })
     expect(shown.out).toContain(otherKey)
     expect(shown.out).toContain("stay published: 1")
+  })
+
+  it("attest keys list shows each key with its end, revoke names the key that signs from then on", async () => {
+    const ended = endedBy({ retiredAt: 1_700_000_000_000, revokedAt: 1_700_000_060_000 })
+    const listed = await runCli(["attest", "keys", "list"], () => ok(ended))
+    expect(listed.requests[0]).toMatchObject({ method: "GET", url: "/admin/attestation-keys" })
+    expect(listed.out.split("\n").slice(1)).toEqual([
+      expect.stringMatching(new RegExp(`^${otherKey} +1970-01-01 00:00 +- +-$`)),
+      expect.stringMatching(new RegExp(`^${publicKey} +1970-01-01 00:00 +2023-11-14 22:13 +2023-11-14 22:14$`))
+    ])
+    const revoked = await runCli(["attest", "keys", "revoke", publicKey], () => ok(ended))
+    expect(revoked.requests[0]).toMatchObject({
+      method: "POST",
+      url: "/admin/attestation-keys/revoke",
+      body: { publicKey },
+      headers: { authorization: `Bearer ${operatorToken}` }
+    })
+    expect(revoked.out).toContain(`Nothing that ${publicKey} signed is valid any more.`)
+    expect(revoked.out).toContain(`signed by ${otherKey}`)
+    const unknown = await runCli(["attest", "keys", "revoke", publicKey], () => refused(404, "key_not_found", "no key"))
+    expect([unknown.isSuccess, unknown.err]).toEqual([false, expect.stringContaining("no key")])
   })
 
   it("wallets link names account and address, and passes on the service's refusal", async () => {

@@ -87,6 +87,31 @@ describe("KeyRing", () => {
     })
   )
 
+  it.effect("revokes an earlier key, or the current one after replacing it, also over a restart and a rotation", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const first = yield* Effect.gen(function* () {
+        const ring = yield* KeyRing
+        const before = ring.publicKeys()
+        yield* TestClock.setTime(1_700_000_000_000)
+        const once = (yield* ring.revoke(before.attestationPublicKey))!
+        expect(once.attestationPublicKey).not.toBe(before.attestationPublicKey)
+        const [key] = once.previousKeys
+        expect(key).toMatchObject({ publicKey: before.attestationPublicKey, retiredAt: once.issuedAt })
+        expect(key!.revokedAt).toBe(1_700_000_000_000)
+        yield* TestClock.adjust("1 day")
+        expect(yield* ring.revoke(before.attestationPublicKey)).toEqual(once)
+        expect(yield* ring.revoke(`0x${"0".repeat(64)}`)).toBeUndefined()
+        const after = yield* ring.rotate
+        expect((yield* ring.revoke(once.attestationPublicKey))!.attestationPublicKey).toBe(after.attestationPublicKey)
+        return before.attestationPublicKey
+      }).pipe(Effect.provide(ringOf(directory)))
+      const { previousKeys } = yield* publicKeysOf(directory)
+      expect(previousKeys.map(({ revokedAt }) => revokedAt)).toEqual([1_700_086_400_000, 1_700_000_000_000])
+      expect(previousKeys[1]!.publicKey).toBe(first)
+    })
+  )
+
   it.effect("keeps the newest of very many keys", () =>
     Effect.gen(function* () {
       const ring = yield* KeyRing

@@ -10,6 +10,7 @@ interface Case {
   readonly attestation: { readonly expiresAt: number; readonly [key: string]: unknown }
   readonly signature: string
   readonly expected: string
+  readonly key?: { readonly retiredAt: number; readonly revokedAt?: number }
 }
 
 const {
@@ -25,16 +26,21 @@ const published: PublishedKeys = {
   attestationPublicKey: otherKey,
   algorithm: "Ed25519",
   issuedAt: 2,
-  previousKeys: [{ publicKey, issuedAt: 1, retiredAt: 2 }]
+  previousKeys: [{ publicKey, issuedAt: 1, retiredAt: nowSeconds * 1_000 }]
 }
+/** The published keys, the one of the vectors with another end. */
+const ended = (end: { readonly retiredAt?: number; readonly revokedAt?: number }): PublishedKeys => ({
+  ...published,
+  previousKeys: [{ ...published.previousKeys![0]!, ...end }]
+})
 const refusal = (reason: string) => ({ valid: false, reason })
 
 describe("the client verifies attestations", () => {
   for (const signed of cases) {
     it(`as the vector says: ${signed.name}`, async () => {
-      const verdict = await verifyAttestation(signed, publicKey, nowSeconds)
+      const verdict = await verifyAttestation(signed, ended({ ...signed.key }), nowSeconds)
       expect(verdict).toEqual(signed.expected === "valid" ? { valid: true } : refusal(signed.expected))
-      expect(verdict).toEqual(verifyInService(signed, publicKey, nowSeconds))
+      expect(verdict).toEqual(verifyInService(signed, { publicKey, ...signed.key }, nowSeconds))
     })
   }
 
@@ -49,6 +55,15 @@ describe("the client verifies attestations", () => {
     expect(await verifyAttestation(first, { ...published, previousKeys: [] }, nowSeconds)).toEqual(
       refusal("bad_signature")
     )
+  })
+
+  it("never with a key that was retired before, or revoked since", async () => {
+    const madeMillis = Number(first.attestation["issuedAt"]) * 1_000
+    const valid = { valid: true }
+    expect(await verifyAttestation(first, ended({ retiredAt: madeMillis + 1 }), nowSeconds)).toEqual(valid)
+    expect(await verifyAttestation(first, ended({ retiredAt: madeMillis }), nowSeconds)).toEqual(refusal("retired_key"))
+    const revoked = ended({ retiredAt: madeMillis + 1, revokedAt: madeMillis + 2 })
+    expect(await verifyAttestation(first, revoked, nowSeconds)).toEqual(refusal("revoked_key"))
   })
 
   for (const [name, signed, key] of [

@@ -4,11 +4,12 @@
  */
 import { Clock, Console, Effect, Option, Result } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import type { VerificationKey } from "@muniment/trust/Attestation"
 import type { Statement } from "../AttestationFile.ts"
 import { CommandFailed } from "../CommandFailed.ts"
 import { readInput, textOf } from "../InputFile.ts"
 import { readPublishedKeys } from "../PublishedKeys.ts"
-import { timeText } from "../Table.ts"
+import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
 import { withOperator } from "./operator.ts"
 
@@ -66,9 +67,60 @@ const rotate = Command.make(
   })
 ).pipe(Command.withDescription("Sign with a new key; what the earlier ones signed still verifies"))
 
+const list = Command.make(
+  "list",
+  { json: flags.json },
+  Effect.fn("attest.keys.list")(function* ({ json }) {
+    const { success: _, ...keys } = yield* withOperator((operator) => operator.listAttestationKeys())
+    if (json) return yield* Console.log(JSON.stringify(keys))
+    return yield* Console.log(
+      table([
+        ["KEY", "SINCE", "RETIRED", "REVOKED"],
+        [keys.attestationPublicKey, timeText(keys.issuedAt), "-", "-"],
+        ...keys.previousKeys.map(({ issuedAt, publicKey, retiredAt, revokedAt }) => [
+          publicKey,
+          timeText(issuedAt),
+          timeText(retiredAt),
+          timeText(revokedAt)
+        ])
+      ])
+    )
+  })
+).pipe(Command.withDescription("The keys that sign and signed attestations, the current one first; times in UTC"))
+
+const revoke = Command.make(
+  "revoke",
+  {
+    key: Argument.String("key").pipe(
+      Argument.withDescription("The public key, 0x and 64 hex digits, as `list` shows it")
+    ),
+    json: flags.json
+  },
+  Effect.fn("attest.keys.revoke")(function* ({ json, key }) {
+    const { success: _, ...keys } = yield* withOperator((operator) =>
+      operator.revokeAttestationKey({ payload: { publicKey: key } })
+    )
+    if (json) return yield* Console.log(JSON.stringify(keys))
+    return yield* Console.log(
+      [
+        `Nothing that ${key} signed is valid any more.`,
+        `Attestations are signed by ${keys.attestationPublicKey}.`,
+        "Verifiers that keep the key file learn of it within an hour."
+      ].join("\n")
+    )
+  })
+).pipe(
+  Command.withDescription(
+    "For a secret that others may know: what the key signed is no longer valid, whatever its date"
+  ),
+  Command.withExamples([
+    { command: "muniment attest keys revoke 0x...", description: "The current key is replaced by a new one first" }
+  ])
+)
+
 const keyRing = Command.make("keys").pipe(
-  Command.withDescription("The key that signs attestations"),
-  Command.withSubcommands([rotate])
+  Command.withDescription("The keys that sign attestations"),
+  Command.withSubcommands([list, rotate, revoke])
 )
 
 export const attest = Command.make("attest").pipe(
@@ -76,7 +128,8 @@ export const attest = Command.make("attest").pipe(
   Command.withSubcommands([verify, keyRing])
 )
 
-const ownKeys = ({ publicKey }: Statement): ReadonlyArray<string> => (publicKey === undefined ? [] : [publicKey])
+const ownKeys = ({ publicKey }: Statement): ReadonlyArray<VerificationKey> =>
+  publicKey === undefined ? [] : [{ publicKey }]
 
 const warnOfOwnKey = (statements: ReadonlyArray<Statement>) =>
   statements.some((statement) => ownKeys(statement).length === 0)

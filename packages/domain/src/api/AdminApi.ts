@@ -108,7 +108,18 @@ export const AttestationKeys = Schema.Struct({
   attestationPublicKey: Schema.String,
   algorithm: Schema.Literal("Ed25519"),
   issuedAt: Schema.Int,
-  previousKeys: Schema.Array(Schema.Struct({ publicKey: Schema.String, issuedAt: Schema.Int, retiredAt: Schema.Int }))
+  previousKeys: Schema.Array(
+    Schema.Struct({
+      publicKey: Schema.String,
+      issuedAt: Schema.Int,
+      retiredAt: Schema.Int.annotate({
+        description: "It signed nothing from then on; what it signed before is valid."
+      }),
+      revokedAt: Schema.optionalKey(
+        Schema.Int.annotate({ description: "The key is not to be trusted: nothing that it signed is valid." })
+      )
+    })
+  )
 })
 
 const exportedExample: ExportedMemory = {
@@ -196,6 +207,23 @@ export class AdminApi extends HttpApiGroup.make("admin")
     }).annotateMerge(
       operation("Sign attestations with a new key", {
         description: "The public half of the earlier key stays published, so that what it signed still verifies."
+      })
+    ),
+    HttpApiEndpoint.get("listAttestationKeys", "/attestation-keys", {
+      success: Schema.Struct({ success, ...AttestationKeys.fields })
+    }).annotateMerge(operation("List the keys that sign attestations, and earlier ones", {})),
+    HttpApiEndpoint.post("revokeAttestationKey", "/attestation-keys/revoke", {
+      payload: Schema.Struct({
+        publicKey: Schema.String.check(Schema.isPattern(/^0x[0-9a-f]{64}$/)).annotate({
+          description: "Of the key file: 0x and 64 hex digits in lower case."
+        })
+      }).annotate({ examples: [{ publicKey: `0x${"5a".repeat(32)}` }] }),
+      success: Schema.Struct({ success, ...AttestationKeys.fields }),
+      error: [NotFound, InsufficientStorage]
+    }).annotateMerge(
+      operation("Revoke a key that signed attestations", {
+        description:
+          "For a secret that others may know: nothing that the key signed verifies any more, whatever its date. The current key is replaced first."
       })
     ),
     HttpApiEndpoint.get("exportMemories", "/export", {

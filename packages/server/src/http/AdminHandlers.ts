@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { durationMillis } from "@muniment/domain/Durations"
-import { InsufficientStorage, InvalidRequest } from "@muniment/domain/Errors"
+import { InsufficientStorage, InvalidRequest, NotFound } from "@muniment/domain/Errors"
 import type { KeyScope } from "@muniment/domain/KeyScope"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
@@ -55,9 +55,14 @@ export const adminHandlers = HttpApiBuilder.group(
       }),
       rotateAttestationKey: () =>
         attestationKeys.rotate.pipe(
-          Effect.catch(rotationFailure),
+          Effect.catch(keyFileFailure),
           Effect.map((keys) => ({ success, ...keys }))
         ),
+      listAttestationKeys: () => Effect.sync(() => ({ success, ...attestationKeys.publicKeys() })),
+      revokeAttestationKey: Effect.fnUntraced(function* ({ payload }) {
+        const keys = yield* attestationKeys.revoke(payload.publicKey).pipe(Effect.catch(keyFileFailure))
+        return keys === undefined ? yield* notPublished() : { success, ...keys }
+      }),
       exportMemories: Effect.fnUntraced(function* ({ query }) {
         const from = query.cursor === undefined ? undefined : yield* exportCursor.decode(query.cursor)
         const page = yield* operator.exportPage(query.account, from)
@@ -106,6 +111,9 @@ export const walletAddress = (text: string): Effect.Effect<WalletAddress, Invali
   return wallet === undefined ? Effect.fail(notAnAddress()) : Effect.succeed(wallet)
 }
 
+const notPublished = () =>
+  new NotFound({ code: "key_not_found", error: "no published key of attestations is this one" })
+
 const notAnAddress = () =>
   new InvalidRequest({
     code: "invalid_request",
@@ -115,7 +123,7 @@ const notAnAddress = () =>
 const fullDiskCodes: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"])
 
 /** The earlier key still signs. Any fault but a full disk is a defect. */
-const rotationFailure = (fault: KeyFileFault): Effect.Effect<never, InsufficientStorage> =>
+const keyFileFailure = (fault: KeyFileFault): Effect.Effect<never, InsufficientStorage> =>
   fault.cause instanceof Error && "code" in fault.cause && fullDiskCodes.has(fault.cause.code)
     ? Effect.fail(new InsufficientStorage({ code: "insufficient_storage", error: "the disk is full" }))
     : Effect.die(fault)

@@ -9,7 +9,7 @@ import type { AuditDetail } from "@muniment/domain/Operations"
 import { pathOf } from "../paths.ts"
 
 /** Fields of bodies that are kept; a request names its subject by the first of them. */
-const subjectFields = ["account", "name", "address", "tier"] as const
+const subjectFields = ["account", "name", "address", "tier", "publicKey"] as const
 const detailFields = [
   ...subjectFields,
   "plan",
