@@ -33,6 +33,8 @@ describe("a wrong setting", () => {
     ["MUNIMENT_SERVICE_NAME", "My Service", "expected lower-case letters"],
     ["MUNIMENT_LLM_PROVIDER", "openai", 'expected "none" | "openai-compatible"'],
     ["MUNIMENT_WALLET_SIGNUP", "paid", "paid needs deposits: set MUNIMENT_PAYMENT_NETWORKS"],
+    ["MUNIMENT_REQUIRE_AUDIENCE", "yes", 'expected "off" | "requests"'],
+    ["MUNIMENT_ERC1271", "on", "on needs a node: set MUNIMENT_EVM_RPC_URL"],
     ["MUNIMENT_TRUSTED_PROXIES", "10.0.0.0/33", "expected addresses or ranges such as 10.0.0.0/8"],
     ["MUNIMENT_PAYMENT_NETWORKS", "base-mainnet", 'unknown network "base-mainnet"']
   ])("is named, with what is expected: %s=%s", async (name, value, expected) => {

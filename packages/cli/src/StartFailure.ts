@@ -43,6 +43,7 @@ const textOf = ({ _tag, message, reason, cause }: Failure): string | undefined =
     case "PaymentsMisconfigured":
     case "LanguageModelMisconfigured":
     case "SignUpMisconfigured":
+    case "ContractWalletsMisconfigured":
       return sentence(`A setting is wrong: ${String(message)}`)
     case "ConfigError":
       return sentence(`A setting is wrong: ${settingText(messageOf(cause))}`)
