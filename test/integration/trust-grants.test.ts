@@ -173,9 +173,47 @@ describe.each([
     for (const filters of [{ agentId: "work" }, { subjectId: "lee" }, { agentId: "none" }, { threadId: "t" }]) {
       expect(await shared(filters)).toEqual([])
     }
-    // Beyond the grant's agent and subject nothing opens, whatever B asks for.
-    expect(await shared({ includeSuperseded: "true" })).toEqual([...granted, superseded].toSorted())
     expect(await shared({ subjectId: "kim", minRelevance: "1" })).toEqual([])
+  })
+
+  it("without earlier versions, whatever B asks for and in whatever way", async () => {
+    const [grant, withHistory] = [await toB(), await toB({ h: true })]
+    const asked = { scope: "shared", includeSuperseded: "true" }
+    expect(await seen(b, [grant], asked)).toEqual(granted)
+    expect(await seen(b, [await toB({ h: false })], asked)).toEqual(granted)
+    expect(await seen(b, [withHistory], { scope: "shared" })).toEqual(granted)
+    expect(await seen(b, [withHistory], asked)).toEqual([...granted, superseded].toSorted())
+    expect(await seen(b, [grant, withHistory], asked)).toEqual([...granted, superseded].toSorted())
+
+    const headers = grantsHeader([grant])
+    const query = { query: "tea at noon", limit: 100, filters: { includeSuperseded: true } }
+    const batch = await b.post("/v1/memories/batch/search", { queries: [query], scope: "shared" }, headers)
+    expect(idsOf(batch.body.results[0].memories).toSorted()).toEqual(granted)
+    for (const mode of ["answer", "map"]) {
+      const path = searchPath({ query: "tea at noon", mode, limit: "100", ...asked })
+      const { body } = await b.call("GET", path, { headers })
+      expect([mode, body.success]).toEqual([mode, true])
+      expect(JSON.stringify(body)).not.toContain("tea at noon")
+      expect(JSON.stringify(body)).not.toContain(superseded)
+    }
+    const message = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "memory_search", arguments: { ...asked, query: "tea at noon", includeSuperseded: true } }
+    }
+    const mcp = await b.call("POST", "/mcp", { body: message, headers })
+    expect(mcp.status).toBe(200)
+    expect(JSON.stringify(mcp.body)).not.toContain(superseded)
+    expect(JSON.stringify(mcp.body)).toContain(granted[0])
+  })
+
+  it("at the service that it names alone", async () => {
+    const own = { scope: "shared" }
+    expect(await seen(b, [await toB({ o: server.url })], own)).toEqual(granted)
+    for (const o of ["https://other.example", `${server.url}/`, server.url.replace("http:", "https:")]) {
+      expect(await seen(b, [await toB({ o })], own), o).toEqual([])
+    }
   })
 
   it("and leaves out what was superseded or has expired", async () => {

@@ -42,6 +42,26 @@ export const walletHeaders = async (
   }
 }
 
+/** Headers of the full text, which names the service and binds headers; `bound` by lower-case name. */
+export const fullHeaders = async (
+  { sign, wallet }: WalletSigner,
+  method: string,
+  path: string,
+  rest: { readonly audience: string; readonly body?: string; readonly bound?: Readonly<Record<string, string>> }
+): Promise<Record<string, string>> => {
+  const timestamp = String(Date.now())
+  const lines = Object.entries(rest.bound ?? {})
+    .toSorted(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, value]) => `${name}:${value}\n`)
+  const plain = `${method}|${path}|${sha256Text(rest.body ?? "")}|${timestamp}`
+  return {
+    "x-wallet-address": wallet.address,
+    "x-wallet-timestamp": timestamp,
+    "x-wallet-audience": rest.audience,
+    "x-wallet-signature": await sign(`${plain}|${rest.audience}|${sha256Text(lines.join(""))}`)
+  }
+}
+
 /** Calls signed by a wallet; `search` and `create` as those of an account with a key. */
 export const walletCalls = (server: ServerCalls, signer: WalletSigner): Omit<MemoryCalls, "key"> => {
   const call: MemoryCalls["call"] = async (method, path, options = {}) => {

@@ -16,7 +16,7 @@ import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"
 import { ed25519PublicKey } from "@muniment/trust/Ed25519"
 import { grantId, grantMessage, grantPrefix, signGrant } from "@muniment/trust/Grant"
 import { encodeGrantsHeader, encodeShareCode } from "@muniment/trust/GrantEnvelope"
-import { signWalletRequest, walletRequestText } from "@muniment/trust/WalletRequest"
+import { type BoundText, signWalletRequest, walletRequestText } from "@muniment/trust/WalletRequest"
 import { evmSigner, solanaSigner, type WalletSigner } from "@muniment/trust/WalletSigner"
 
 /** A whole second, so that boundaries are easy to name. */
@@ -30,12 +30,24 @@ export const otherSolWallet = solanaSigner(new Uint8Array(32).fill(0x4f))
 export const attestationSeed = new Uint8Array(32).fill(0x5a)
 export const prefixes = [grantPrefix("muniment"), grantPrefix("elder")]
 
+/** The service that requests and grants of the vectors name, if they name one. */
+export const audience = {
+  name: "https://memory.example",
+  isOwn: (origin: string) => origin === "https://memory.example",
+  isRequired: false
+}
+
 export const setVectorTime = TestClock.setTime(vectorTimeMillis)
 
 export const makeTrustVectors = async (): Promise<Readonly<Record<string, unknown>>> => ({
   "canonical-json.json": { accepted: canonicalCases(), refused: refusedTexts },
   "grants.json": { prefixes, nowSeconds: now, cases: await grantCases() },
-  "wallet-requests.json": { versionPrefix: "/v1", nowMillis: vectorTimeMillis, cases: await requestCases() },
+  "wallet-requests.json": {
+    versionPrefix: "/v1",
+    nowMillis: vectorTimeMillis,
+    audience: audience.name,
+    cases: await requestCases()
+  },
   "attestations.json": {
     algorithm: attestationAlgorithm,
     publicKey: hexOf(ed25519PublicKey(attestationSeed)),
@@ -107,6 +119,9 @@ const grantCases = async () => {
     ["evm, addresses in another case", await signed(evmWallet, mixed), "Usable"],
     ["evm, under an older service name", await signed(evmWallet, plain, elder), "Usable", elder],
     ["sol, in its last second", validSolana, "Usable"],
+    ["evm, for this service", await signed(evmWallet, { ...plain, o: audience.name }), "Usable"],
+    ["evm, with superseded versions", await signed(evmWallet, { ...plain, h: true }), "Usable"],
+    ["for another service", await signed(evmWallet, { ...plain, o: "https://other.example" }), "wrong_audience"],
     ["expired this second", await signed(evmWallet, { ...plain, e: now }), "expired"],
     ["to somebody else", await signed(evmWallet, { ...plain, g: solWallet.wallet.address }), "not_for_caller"],
     ["from the caller", await signed(otherEvmWallet, { ...plain, f: caller }), "self_grant"],
@@ -139,9 +154,20 @@ const requestCases = async () => {
   const search = { method: "GET", url: "/v1/memories/search?query=caf%C3%A9&limit=3", body: "" }
   const create = { method: "POST", url: "/v1/memories", body: '{"agentId":"agent-1","memories":[]}' }
   const mcp = { method: "POST", url: "/mcp", body: '{"jsonrpc":"2.0"}' }
+  const here = { audience: audience.name, headers: {} }
+  const write = { "idempotency-key": "order 17", "content-type": "application/json" }
+  const scoped = { "x-agent-id": "agent-1", "x-subject-id": "kim", "x-thread-id": "t", "x-grants": "W10=" }
   const at = vectorTimeMillis
   const rows: ReadonlyArray<
-    readonly [name: string, signer: WalletSigner, request: typeof search, path: string, time: number, expected: string]
+    readonly [
+      name: string,
+      signer: WalletSigner,
+      request: typeof search,
+      path: string,
+      time: number,
+      expected: string,
+      bound?: BoundText
+    ]
   > = [
     ["evm, below the prefix, with query", evmWallet, search, search.url.slice(3), at, "Verified"],
     ["evm, below the prefix, without query", evmWallet, search, "/memories/search", at, "Verified"],
@@ -153,12 +179,35 @@ const requestCases = async () => {
     ["too old by a millisecond", evmWallet, create, "/memories", at - 120_001, "timestamp_out_of_range"],
     ["too new by a millisecond", evmWallet, create, "/memories", at + 120_001, "timestamp_out_of_range"],
     ["signed for another path", solWallet, create, "/memories/batch/delete", at, "invalid_signature"],
-    ["signed with another query", evmWallet, search, "/memories/search?query=tea", at, "invalid_signature"]
+    ["signed with another query", evmWallet, search, "/memories/search?query=tea", at, "invalid_signature"],
+    ["evm, the full text", evmWallet, search, search.url, at, "Verified", here],
+    ["sol, the full text, a write", solWallet, create, create.url, at, "Verified", { ...here, headers: write }],
+    ["evm, the full text, every bound header", evmWallet, mcp, mcp.url, at, "Verified", { ...here, headers: scoped }],
+    ["the full text without its query", evmWallet, search, "/v1/memories/search", at, "invalid_signature", here],
+    ["the full text below the prefix", evmWallet, create, "/memories", at, "invalid_signature", here],
+    [
+      "for another service",
+      evmWallet,
+      create,
+      create.url,
+      at,
+      "wrong_audience",
+      { ...here, audience: "https://a.example" }
+    ],
+    [
+      "for this service without its scheme",
+      evmWallet,
+      mcp,
+      mcp.url,
+      at,
+      "wrong_audience",
+      { ...here, audience: "memory.example" }
+    ]
   ]
   return Promise.all(
-    rows.map(async ([name, signer, request, path, timestampMillis, expected]) => {
-      const text = { method: request.method, path, body: request.body, timestampMillis }
-      const headers = await signWalletRequest(signer, text)
+    rows.map(async ([name, signer, request, path, timestampMillis, expected, bound]) => {
+      const text = { method: request.method, path, body: request.body, timestampMillis, bound }
+      const headers = { ...bound?.headers, ...(await signWalletRequest(signer, text)) }
       return { name, family: signer.wallet.family, ...request, path, text: walletRequestText(text), headers, expected }
     })
   )
@@ -179,6 +228,8 @@ const attestationCases = () => {
       validSeconds,
       issuer: "muniment.example"
     })
+  /** Attestations have whole seconds. */
+  const madeMillis = vectorTimeMillis - 1_000
   const hashes = ["a", "b"].map((text) => `0x${sha256Hex(text)}`)
   const cases = [
     ["a count", make("memory_count_gte", { threshold: 3 })],
@@ -189,10 +240,19 @@ const attestationCases = () => {
       make("shared_memories_from", { grantor: solWallet.wallet.address, memoryHashes: hashes })
     ],
     ["in its last second", make("memory_count_gte", { threshold: 0 }, 2)],
-    ["expired this second", make("memory_count_gte", { threshold: 0 }, 1), "expired"]
+    ["expired this second", make("memory_count_gte", { threshold: 0 }, 1), "expired"],
+    ["in the last second of its key", make("has_schema", { schemaName: "a" }), "valid", { retiredAt: madeMillis + 1 }],
+    ["dated at the end of its key", make("has_schema", { schemaName: "a" }), "retired_key", { retiredAt: madeMillis }],
+    [
+      "before the end of a key that was revoked",
+      make("has_schema", { schemaName: "a" }),
+      "revoked_key",
+      { retiredAt: madeMillis + 1_000, revokedAt: madeMillis + 2_000 }
+    ]
   ] as const
-  const signed = cases.map(([name, attestation, expected = "valid"]) => ({
+  const signed = cases.map(([name, attestation, expected = "valid", key]) => ({
     name,
+    ...(key !== undefined && { key }),
     canonical: canonicalJson(attestation),
     ...signAttestation(attestation, attestationSeed),
     expected

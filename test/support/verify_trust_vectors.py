@@ -219,6 +219,10 @@ def check_wallet_requests():
     for case in loaded("wallet-requests.json")["cases"]:
         headers, name = case["headers"], case["name"]
         parts = [case["method"], case["path"], sha256(case["body"]), headers["x-wallet-timestamp"]]
+        if "x-wallet-audience" in headers:
+            bound = ["idempotency-key", "x-agent-id", "x-grants", "x-subject-id", "x-thread-id"]
+            lines = "".join(f"{header}:{headers[header]}\n" for header in bound if header in headers)
+            parts += [headers["x-wallet-audience"], sha256(lines)]
         check("|".join(parts) == case["text"], name)
         if case["family"] == "evm":
             check(evm_address(case["text"], headers["x-wallet-signature"]) == headers["x-wallet-address"], name)
@@ -228,6 +232,9 @@ def check_attestations():
     vectors = loaded("attestations.json")
     for case in vectors["cases"]:
         check(canonical(case["attestation"]) == case["canonical"], case["name"])
+        key, issued_at = case.get("key", {}), case["attestation"]["issuedAt"] * 1000
+        is_outdated = "revokedAt" in key or issued_at >= key.get("retiredAt", issued_at + 1)
+        check(is_outdated == case["expected"].endswith("_key"), case["name"])
     for case in vectors["namespaces"]:
         check("0x" + sha256(f"{case['service']}:ns:v1:{case['account']}") == case["namespace"], case["account"])
 

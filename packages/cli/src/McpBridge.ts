@@ -68,7 +68,7 @@ export class McpBridge {
     const signed =
       "apiKey" in credentials
         ? { authorization: `Bearer ${credentials.apiKey}` }
-        : yield* signatureOf(credentials.signer, url, line)
+        : yield* signatureOf(credentials.signer, url, line, headers)
     return yield* Effect.tryPromise({
       try: async (signal) => {
         const response = await fetch(url, {
@@ -104,11 +104,22 @@ export class McpBridge {
   }
 }
 
-const signatureOf = Effect.fnUntraced(function* (signer: WalletSigner, { pathname }: URL, body: Uint8Array) {
+const signatureOf = Effect.fnUntraced(function* (
+  signer: WalletSigner,
+  { origin: audience, pathname: path, search }: URL,
+  body: Uint8Array,
+  headers: Readonly<Record<string, string>>
+) {
   const { signWalletRequest } = yield* Effect.promise(() => import("@muniment/trust/WalletRequest"))
   const timestampMillis = yield* Clock.currentTimeMillis
   return yield* Effect.promise(() =>
-    signWalletRequest(signer, { method: "POST", path: pathname, body, timestampMillis })
+    signWalletRequest(signer, {
+      method: "POST",
+      path: `${path}${search}`,
+      body,
+      timestampMillis,
+      bound: { audience, headers }
+    })
   )
 })
 

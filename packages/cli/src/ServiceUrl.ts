@@ -3,13 +3,19 @@
  * configured data directory noted, if it answers there; else the configured host and port.
  */
 import { Effect, Option } from "effect"
-import { commandFailed } from "./CommandFailed.ts"
+import { CommandFailed, commandFailed } from "./CommandFailed.ts"
 
 const probeMillisMax = 2_000
 
 /** What `--url` says, else the service of this machine; an origin without a slash at its end. */
 export const serviceUrl = (given: Option.Option<string>) =>
   Option.match(given, { onNone: () => ownService, onSome: (url) => Effect.succeed(url.replace(/\/+$/, "")) })
+
+/** `scheme://host[:port]` of a service's URL. */
+export const originOf = (url: string): Effect.Effect<string, CommandFailed> =>
+  URL.canParse(url) && /^https?:/.test(url)
+    ? Effect.succeed(new URL(url).origin)
+    : Effect.fail(new CommandFailed({ reason: `${url} is no http or https URL` }))
 
 const ownService = Effect.gen(function* () {
   const { localOrigin, ServiceAddress } = yield* Effect.promise(() => import("@muniment/server/Config"))

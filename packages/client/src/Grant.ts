@@ -44,13 +44,13 @@ const checked = (value: unknown): ReadonlyArray<Grant> => {
   if (value.length > grantsMax) {
     throw new MunimentError({ status: 0, code: "too_many_grants", message: `at most ${grantsMax} grants per request` })
   }
-  if (!value.every(isGrant)) throw malformed("holds an element that is not {p: {f, g, e, a?, u?}, s, c}")
+  if (!value.every(isGrant)) throw malformed("holds an element that is not {p: {f, g, e, a?, u?, o?, h?}, s, c}")
   return value
 }
 
 const isGrant = (value: unknown): value is Grant => {
   if (!isObject(value) || !isObject(value["p"])) return false
-  const { f, g, e, a, u } = value["p"]
+  const { f, g, e, a, u, o, h } = value["p"]
   const isScope = (name: unknown) => name === undefined || isName(name)
   return (
     isName(f) &&
@@ -58,6 +58,8 @@ const isGrant = (value: unknown): value is Grant => {
     Number.isSafeInteger(e) &&
     isScope(a) &&
     isScope(u) &&
+    isScope(o) &&
+    (h === undefined || typeof h === "boolean") &&
     isText(value["s"]) &&
     isText(value["c"])
   )

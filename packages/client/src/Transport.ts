@@ -15,7 +15,15 @@ import { type Wallet, walletHeaders } from "./Wallet.ts"
 /** An API key, or a wallet that signs each request; its first one makes its account. */
 export type Credentials =
   | { readonly apiKey: string; readonly wallet?: undefined }
-  | { readonly wallet: Wallet; readonly apiKey?: undefined }
+  | {
+      readonly wallet: Wallet
+      readonly apiKey?: undefined
+      /**
+       * What signatures name: the service's public URL where `baseUrl` is not it, as behind a proxy. `false` signs the
+       * plain text, for a service that does not know the full one; any other of its kind could use the signature too.
+       */
+      readonly audience?: string | false | undefined
+    }
 
 export type TransportOptions = Credentials & TransportSettings
 
@@ -111,7 +119,7 @@ export class Transport {
   async #attempt(call: Call, { body, headers, path }: Prepared, payment: Payment | undefined): Promise<Answered> {
     call.signal?.throwIfAborted()
     // Outside the time limit: a person may have to approve the signature.
-    const credentials = call.isPublic === true ? {} : await this.#credentials(call.method, path, body)
+    const credentials = call.isPublic === true ? {} : await this.#credentials(call.method, { body, headers, path })
     const timeout = AbortSignal.timeout(this.#options.timeoutMillis ?? timeoutMillisDefault)
     const send = this.#options.fetch ?? globalThis.fetch
     try {
@@ -131,11 +139,12 @@ export class Transport {
     }
   }
 
-  async #credentials(method: string, path: string, body: string | undefined): Promise<Record<string, string>> {
-    const { apiKey, now = Date.now, wallet } = this.#options
-    return wallet === undefined
-      ? { authorization: `Bearer ${apiKey}` }
-      : walletHeaders(wallet, { method, path, body, timestampMillis: now() })
+  async #credentials(method: string, { body, headers, path }: Prepared): Promise<Record<string, string>> {
+    const options = this.#options
+    if (options.wallet === undefined) return { authorization: `Bearer ${options.apiKey}` }
+    const { audience = this.#origin, now = Date.now, wallet } = options
+    const bound = audience === false ? undefined : { audience: new URL(audience).origin, headers }
+    return walletHeaders(wallet, { method, path: `/v1${path}`, body, timestampMillis: now(), bound })
   }
 }
 

@@ -56,7 +56,14 @@ export class InvalidRequest extends Schema.Error<InvalidRequest>("InvalidRequest
 
 /** 401: no usable credentials. */
 export class Unauthenticated extends Schema.Error<Unauthenticated>("Unauthenticated")(
-  wire(["missing_credentials", "invalid_api_key", "invalid_signature", "timestamp_out_of_range"]),
+  wire([
+    "missing_credentials",
+    "invalid_api_key",
+    "invalid_signature",
+    "timestamp_out_of_range",
+    "audience_required",
+    "wrong_audience"
+  ]),
   { httpApiStatus: 401, description: "No credentials, or credentials that are unknown or revoked." }
 ) {
   readonly _tag = "Unauthenticated"

@@ -4,13 +4,18 @@
  */
 import { Schema } from "effect"
 
-/** `f` grantor, `g` grantee, `e` expiry in seconds; `a` and `u` narrow it to an agent and a subject. */
+/**
+ * `f` grantor, `g` grantee, `e` expiry in seconds; `a` and `u` narrow it to an agent and a subject, `o` to the service of
+ * an origin (`scheme://host[:port]`); with `h` it opens superseded versions too.
+ */
 export const GrantPayload = Schema.Struct({
   f: Schema.NonEmptyString,
   g: Schema.NonEmptyString,
   e: Schema.Int,
   a: Schema.optionalKey(Schema.NonEmptyString),
-  u: Schema.optionalKey(Schema.NonEmptyString)
+  u: Schema.optionalKey(Schema.NonEmptyString),
+  o: Schema.optionalKey(Schema.NonEmptyString),
+  h: Schema.optionalKey(Schema.Boolean)
 })
 export type GrantPayload = typeof GrantPayload.Type
 

@@ -36,6 +36,7 @@ import { routePattern } from "./http/Routes.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
 import { validation, wellFormedRequest } from "./http/Validation.ts"
 import { trustedProxies } from "./identity/ClientAddress.ts"
+import { serviceAudience } from "./identity/ServiceAudience.ts"
 import { SignatureBudget } from "./identity/SignatureBudget.ts"
 import { WalletSignUp } from "./identity/WalletSignUp.ts"
 import { mcpRoutes } from "./mcp/McpRoutes.ts"
@@ -100,7 +101,7 @@ const routesOf = (config: ServerConfig) => {
   const proxies = trustedProxies(config.trustedProxies)
   const middleware = Layer.mergeAll(
     bodyLimit,
-    authorization.pipe(
+    authorization(serviceAudience(config)).pipe(
       Layer.provide(WalletSignUp.layer({ ...signUp, plan: config.walletPlan, isLimited, trustedProxies: proxies })),
       Layer.provide(SignatureBudget.layer(proxies))
     ),

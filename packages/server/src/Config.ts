@@ -10,6 +10,8 @@ import { credits, type MicroCredits } from "@muniment/domain/Money"
 import { indexPins } from "@muniment/engine/vectors/planner/Planner"
 import { modelIds } from "@muniment/models/ModelCatalog"
 import { isAddressRange } from "./identity/ClientAddress.ts"
+import { anyHosts } from "./identity/LocalCaller.ts"
+import { audienceRules } from "./identity/ServiceAudience.ts"
 import { type SignUpMode, signUpModes } from "./identity/WalletSignUp.ts"
 
 /** `expected` completes the sentence "expected ...". */
@@ -96,9 +98,6 @@ const address = {
 
 export const ServiceAddress = Config.all(address)
 
-/** Hosts that mean every address of the machine. */
-const anyHosts: ReadonlySet<string> = new Set(["0.0.0.0", "::"])
-
 /** The origin at which this machine reaches a service that listens there. */
 export const localOrigin = (host: string, port: number): string => {
   const reached = anyHosts.has(host) ? "127.0.0.1" : host
@@ -163,7 +162,11 @@ export const ServerConfig = Config.all({
     { test: isAddressRange },
     "addresses or ranges such as 10.0.0.0/8, separated by commas"
   ),
-  /** EVM chain: payments, and where contract wallets are asked (ERC-1271); without it they cannot sign. */
+  /** What has to name this service: signed requests, grants. */
+  requireAudience: Config.Literals(audienceRules, "MUNIMENT_REQUIRE_AUDIENCE").pipe(Config.withDefault("off")),
+  /** Whether contract wallets may sign (ERC-1271): the EVM node is asked. */
+  erc1271: Config.Literals(["off", "on"], "MUNIMENT_ERC1271").pipe(Config.withDefault("off")),
+  /** EVM chain: payments, and where contract wallets are asked. */
   evmRpcUrl: httpUrl("MUNIMENT_EVM_RPC_URL"),
   /** What the world calls the service, as in https://memory.example.com; default: the Host header. */
   publicUrl: httpUrl("MUNIMENT_PUBLIC_URL").pipe(Config.map(Option.map((url) => url.replace(/\/+$/, "")))),

@@ -2,7 +2,7 @@
  * The layer graph of one server without its listener: the only place that combines engine, control, models and trust.
  * Layers from top to bottom; each uses the ones below it.
  */
-import { Clock, Effect, Layer, Option } from "effect"
+import { Clock, Data, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { credits } from "@muniment/domain/Money"
 import { type HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
@@ -49,6 +49,7 @@ import { demandFreeAddress } from "./http/Listener.ts"
 import { AccountQuotas } from "./identity/AccountQuotas.ts"
 import { CallsUnderWay } from "./identity/CallsUnderWay.ts"
 import { JobClock } from "./jobs/JobClock.ts"
+import { serviceAudience } from "./identity/ServiceAudience.ts"
 import { Housekeeping } from "./jobs/Housekeeping.ts"
 import { PendingConversations } from "./jobs/PendingConversations.ts"
 import { VectorBacklog } from "./jobs/VectorBacklog.ts"
@@ -109,10 +110,13 @@ const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
 const moneyLayer = ({ payments, publicUrl }: ServerConfig) =>
   PaymentDesk.layer({ publicUrl: Option.getOrUndefined(publicUrl) }).pipe(Layer.provideMerge(paymentsLayer(payments)))
 
-const trustServicesLayer = ({ grantPrefixes, issuer, serviceName }: ServerConfig) =>
+const trustServicesLayer = ({ grantPrefixes, issuer, serviceName, ...config }: ServerConfig) =>
   Layer.mergeAll(
     AttestationService.layer({ serviceName, issuer: Option.getOrElse(issuer, () => serviceName) }),
-    SharedAccess.layer({ grantPrefixes: [grantPrefix(serviceName), ...grantPrefixes] })
+    SharedAccess.layer({
+      grantPrefixes: [grantPrefix(serviceName), ...grantPrefixes],
+      audience: serviceAudience(config).ofGrants
+    })
   )
 
 /** Everything that is kept in control.db. */
@@ -141,13 +145,25 @@ const controlLayer = (config: ServerConfig) =>
     Layer.provideMerge(ControlDatabase.layer(config.dataDirectory))
   )
 
-const trustLayer = ({ dataDirectory, evmRpcUrl }: ServerConfig) =>
+const trustLayer = ({ dataDirectory, erc1271, evmRpcUrl }: ServerConfig) =>
   Layer.mergeAll(
     KeyRing.layer(dataDirectory),
     SignatureVerifier.layer.pipe(
-      Layer.provide(Option.match(evmRpcUrl, { onNone: () => Layer.empty, onSome: layerRpc }))
+      Layer.provide(
+        erc1271 === "off"
+          ? Layer.empty
+          : Option.match(evmRpcUrl, {
+              onNone: () => Layer.effectDiscard(new ContractWalletsMisconfigured()),
+              onSome: layerRpc
+            })
+      )
     )
   )
+
+/** There is nobody to ask. */
+export class ContractWalletsMisconfigured extends Data.TaggedError("ContractWalletsMisconfigured") {
+  override readonly message = "MUNIMENT_ERC1271: on needs a node: set MUNIMENT_EVM_RPC_URL"
+}
 
 const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
   MemorySearch.layer.pipe(

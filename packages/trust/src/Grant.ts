@@ -7,6 +7,7 @@
  */
 import { Clock, Effect } from "effect"
 import type { Grant, GrantPayload } from "@muniment/domain/Grant"
+import type { Audience } from "./Audience.ts"
 import { canonicalJson, sha256Hex } from "./CanonicalJson.ts"
 import { SignatureVerifier } from "./SignatureVerifier.ts"
 import { isSameAddress, parseWalletAddress, type WalletAddress } from "./WalletAddress.ts"
@@ -19,6 +20,7 @@ export type UnusableReason =
   | "expired"
   | "not_for_caller"
   | "self_grant"
+  | "wrong_audience"
   | "revoked"
   | "bad_signature"
 
@@ -38,6 +40,8 @@ export interface GrantCheck {
   readonly prefixes: ReadonlyArray<string>
   /** By `grantId`. */
   readonly isRevoked: (grantId: string) => boolean
+  /** Of the service; one that requires itself refuses grants without an origin. */
+  readonly audience: Pick<Audience, "isOwn" | "isRequired">
 }
 
 /** `<service>:grant:v1:` */
@@ -66,12 +70,12 @@ export const checkGrants = Effect.fn("Grant.checkGrants")(function* (grants: Rea
   return yield* Effect.forEach(grants, (grant) => checkGrant(grant, check, nowSeconds))
 })
 
-const payloadFields = new Set(["f", "g", "e", "a", "u"])
+const payloadFields = new Set(["f", "g", "e", "a", "u", "o", "h"])
 
 /** The signature last, because everything else is cheap. */
 const checkGrant = Effect.fnUntraced(function* (
   { c, p, s }: Grant,
-  { identities, isRevoked, prefixes }: GrantCheck,
+  { audience, identities, isRevoked, prefixes }: GrantCheck,
   nowSeconds: number
 ): Effect.fn.Return<CheckedGrant, never, SignatureVerifier> {
   if (Object.keys(p).some((key) => !payloadFields.has(key))) return unusable("unknown_payload_field")
@@ -79,6 +83,7 @@ const checkGrant = Effect.fnUntraced(function* (
   const grantor = parseWalletAddress(p.f)
   if (grantor?.family !== c) return unusable("bad_grantor")
   if (p.e <= nowSeconds) return unusable("expired")
+  if (p.o === undefined ? audience.isRequired : !audience.isOwn(p.o)) return unusable("wrong_audience")
   if (!isNamed(p.g, identities)) return unusable("not_for_caller")
   if (isGrantor(p, identities)) return unusable("self_grant")
   const id = grantId(p)

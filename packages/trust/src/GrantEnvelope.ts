@@ -61,7 +61,7 @@ const grantsOf = (bytes: Uint8Array): Result.Result<ReadonlyArray<Grant>, Invali
   }
   return isGrants(value)
     ? Result.succeed(value)
-    : malformed("holds an element that is not {p: {f, g, e, a?, u?}, s, c}")
+    : malformed("holds an element that is not {p: {f, g, e, a?, u?, o?, h?}, s, c}")
 }
 
 /** Undefined for everything that `JSON.parse` refuses or would change. */

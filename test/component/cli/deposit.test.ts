@@ -157,7 +157,12 @@ describe("deposit with an EVM key", () => {
           url,
           body: new Uint8Array(),
           headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
-          versionPrefix: "/v1"
+          versionPrefix: "/v1",
+          audience: {
+            name: undefined,
+            isOwn: (origin) => origin === `http://${String(headers["host"])}`,
+            isRequired: true
+          }
         }).pipe(Effect.provide(SignatureVerifier.layer))
       )
       expect(outcome).toEqual({ _tag: "Verified", wallet: evm.wallet })

@@ -17,7 +17,8 @@ const checked = (code: string, service = "muniment", identity = to) =>
     checkGrants(Result.getOrThrow(decodeShareCode(code)), {
       identities: [identity],
       prefixes: [grantPrefix(service)],
-      isRevoked: () => false
+      isRevoked: () => false,
+      audience: { isOwn: (origin) => origin === "https://memory.example", isRequired: false }
     }).pipe(Effect.provide(SignatureVerifier.layer))
   )
 

@@ -11,26 +11,74 @@ import { runCli } from "./runCli.ts"
 
 const run = (...args: ReadonlyArray<string>) => runCli(args, () => undefined)
 
-const verified = (method: string, url: string, body: string, headers: Record<string, string>) =>
+/** By a service that every signature has to name. */
+const serviceAt = (origin: string) => ({ name: origin, isOwn: (named: string) => named === origin, isRequired: true })
+const usual = serviceAt("http://127.0.0.1:8787")
+
+const verified = (method: string, url: string, body: string, headers: Record<string, string>, audience = usual) =>
   Effect.runPromise(
-    verifyWalletRequest({ method, url, body: new TextEncoder().encode(body), headers, versionPrefix: "/v1" }).pipe(
-      Effect.provide(SignatureVerifier.layer)
-    )
+    verifyWalletRequest({
+      method,
+      url,
+      body: new TextEncoder().encode(body),
+      headers,
+      versionPrefix: "/v1",
+      audience
+    }).pipe(Effect.provide(SignatureVerifier.layer))
   )
 const headersOf = (lines: ReadonlyArray<string>): Record<string, string> =>
   Object.fromEntries(lines.map((line) => line.split(": ") as [string, string]))
 
 describe("sign request", () => {
-  it("prints the three headers that the service verifies", async () => {
+  it("prints the headers that the service verifies, and no other does", async () => {
     using files = new KeyFiles()
     const key = files.write("key", solanaKey)
     const url = "/v1/memories/search?query=caf%C3%A9"
-    for (const path of [url, "/memories/search?query=caf%C3%A9", "/memories/search"]) {
+    for (const path of [url, "/memories/search?query=caf%C3%A9"]) {
       const signed = await run("sign", "request", "--key-file", key, "get", path)
       const lines = signed.out.split("\n")
-      expect(lines).toHaveLength(3)
+      expect(lines).toHaveLength(4)
       expect(await verified("GET", url, "", headersOf(lines))).toEqual({ _tag: "Verified", wallet: solana.wallet })
+      const other = await verified("GET", url, "", headersOf(lines), serviceAt("https://memory.example"))
+      expect(other).toMatchObject({ code: "wrong_audience" })
     }
+  })
+
+  it("names the service of --url, or of --audience, or none", async () => {
+    using files = new KeyFiles()
+    const signedFor = async (...flags: ReadonlyArray<string>) => {
+      const key = files.write("key", evmKey)
+      const signed = await run("sign", "request", "--key-file", key, ...flags, "POST", "/mcp")
+      return headersOf(signed.out.split("\n"))
+    }
+    const inside = ["--url", "http://10.0.0.1:8787/memory/"]
+    const outside = [...inside, "--audience", "https://memory.example/path"]
+    for (const [flags, origin] of [
+      [inside, "http://10.0.0.1:8787"],
+      [outside, "https://memory.example"]
+    ] as const) {
+      const headers = await signedFor(...flags)
+      expect(headers["x-wallet-audience"]).toBe(origin)
+      expect(await verified("POST", "/mcp", "", headers, serviceAt(origin))).toMatchObject({ _tag: "Verified" })
+    }
+    const plain = await signedFor("--plain")
+    expect(plain["x-wallet-audience"]).toBeUndefined()
+    expect(await verified("POST", "/mcp", "", plain)).toMatchObject({ code: "audience_required" })
+    expect(await verified("POST", "/mcp", "", plain, { ...usual, isRequired: false })).toMatchObject({
+      _tag: "Verified"
+    })
+  })
+
+  it("covers the headers that choose what happens, which it prints too", async () => {
+    using files = new KeyFiles()
+    const args = ["--key-file", files.write("key", evmKey), "--header", "Idempotency-Key:  order 17 ", "POST", "/mcp"]
+    const headers = headersOf((await run("sign", "request", ...args)).out.split("\n"))
+    expect(headers["idempotency-key"]).toBe("order 17")
+    expect(await verified("POST", "/mcp", "", headers)).toMatchObject({ _tag: "Verified" })
+    const other = { ...headers, "idempotency-key": "order 18" }
+    expect(await verified("POST", "/mcp", "", other)).toMatchObject({ code: "invalid_signature" })
+    const wrong = await run("sign", "request", ...args.with(3, "no header"))
+    expect([wrong.isSuccess, wrong.err]).toEqual([false, expect.stringContaining("no header is no header")])
   })
 
   it("covers the exact bytes of the body", async () => {
@@ -56,7 +104,8 @@ describe("sign request", () => {
     expect(rest.slice(-4)).toEqual(["-H", "content-type: application/json", "--data-binary", `@${body}`])
     const headers = headersOf(rest.filter((line) => line.startsWith("x-wallet")))
     const { pathname, search } = new URL(url)
-    expect(await verified("POST", `${pathname}${search}`, "{}", headers)).toMatchObject({ _tag: "Verified" })
+    const service = serviceAt("http://127.0.0.1:1")
+    expect(await verified("POST", `${pathname}${search}`, "{}", headers, service)).toMatchObject({ _tag: "Verified" })
     expect(`${signed.out}${signed.err}`).not.toContain(evmKey.slice(2))
   })
 

@@ -22,15 +22,16 @@ const walletOf = ({ sign, wallet }: WalletSigner) => ({ address: wallet.address,
 const clientOf = (baseUrl: string, signer: WalletSigner, now?: () => number): Muniment =>
   new Muniment({ baseUrl, wallet: walletOf(signer), pause: async () => {}, now })
 
-/** What the service makes of a request as it came over the wire. */
-const verified = ({ body, headers, method, url }: WireRequest) =>
+/** What the service makes of a request as it came over the wire; `origin`: where it is, which signatures have to name. */
+const verified = ({ body, headers, method, url }: WireRequest, origin: string, isRequired = true) =>
   Effect.runPromise(
     verifyWalletRequest({
       method,
       url,
       body: new TextEncoder().encode(body === undefined ? "" : JSON.stringify(body)),
       headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
-      versionPrefix: "/v1"
+      versionPrefix: "/v1",
+      audience: { name: origin, isOwn: (named) => named === origin, isRequired }
     }).pipe(Effect.provide(SignatureVerifier.layer))
   )
 
@@ -48,12 +49,40 @@ describe("a client with a wallet", () => {
       await client.search({ query: "who's at the café? 🧠", tags: "a,b" })
       await client.create({ agentId: "a", memories: [{ kind: "factual_memory", data: { fact: "Łódź" } }] })
       await client.get("x/y z")
+      await client.search({ query: "q", scope: "shared" }, { grants: [grant] })
       for (const request of server.requests) {
-        expect(await verified(request)).toEqual({ _tag: "Verified", wallet: signer.wallet })
+        expect(await verified(request, server.url)).toEqual({ _tag: "Verified", wallet: signer.wallet })
+        expect(await verified(request, "https://other.example")).toMatchObject({ code: "wrong_audience" })
         expect(request.headers["authorization"]).toBeUndefined()
       }
     })
   }
+
+  it("binds the headers that choose what happens", async () => {
+    await using server = await startWireServer(() => ok({ memories: [] }))
+    await clientOf(server.url, evm).search({ query: "q" }, { grants: [grant] })
+    await clientOf(server.url, evm).delete("m", { idempotencyKey: "once" })
+    const [search, deletion] = server.requests as [WireRequest, WireRequest]
+    for (const [request, name] of [
+      [search, "x-grants"],
+      [deletion, "idempotency-key"]
+    ] as const) {
+      const altered = { ...request, headers: { ...request.headers, [name]: "W10=" } }
+      expect(await verified(altered, server.url)).toMatchObject({ code: "invalid_signature" })
+    }
+  })
+
+  it("names the public URL that it is told, or signs the plain text where it is told to", async () => {
+    await using server = await startWireServer(() => ok({}))
+    const wallet = walletOf(evm)
+    await new Muniment({ baseUrl: server.url, wallet, audience: "https://memory.example/v1" }).whoami()
+    await new Muniment({ baseUrl: server.url, wallet, audience: false }).whoami()
+    const [named, plain] = server.requests as [WireRequest, WireRequest]
+    expect(await verified(named, "https://memory.example")).toMatchObject({ _tag: "Verified" })
+    expect(plain.headers["x-wallet-audience"]).toBeUndefined()
+    expect(await verified(plain, server.url)).toMatchObject({ code: "audience_required" })
+    expect(await verified(plain, server.url, false)).toMatchObject({ _tag: "Verified" })
+  })
 
   it("signs each attempt anew, under one idempotency key", async () => {
     await using server = await startWireServer((_, index) => (index === 0 ? busy : ok({})))
@@ -76,7 +105,9 @@ describe("a client with a wallet", () => {
     const { cases } = JSON.parse(readFileSync("test/vectors/wallet-requests.json", "utf8"))
     for (const { body, headers, method, path, text } of cases) {
       const timestampMillis = Number(headers["x-wallet-timestamp"])
-      expect(await walletRequestText({ method, path, body, timestampMillis })).toBe(text)
+      const audience = headers["x-wallet-audience"]
+      const bound = audience === undefined ? undefined : { audience, headers }
+      expect(await walletRequestText({ method, path, body, timestampMillis, bound })).toBe(text)
     }
   })
 })

@@ -15,7 +15,7 @@ import { canonicalJson, sha256Hex } from "@muniment/trust/CanonicalJson"
 import { inspectJson } from "@muniment/trust/JsonText"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { verifyWalletRequest } from "@muniment/trust/WalletRequest"
-import { attestationSeed, makeTrustVectors, setVectorTime } from "../../support/TrustVectors.ts"
+import { attestationSeed, audience, makeTrustVectors, setVectorTime } from "../../support/TrustVectors.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 
 const directory = join(import.meta.dirname, "..", "..", "vectors")
@@ -71,7 +71,14 @@ const attestationVectors = load(
     publicKey: Text,
     nowSeconds: Schema.Int,
     cases: Schema.Array(
-      Schema.Struct({ name: Text, canonical: Text, attestation: Attestation, signature: Text, expected: Text })
+      Schema.Struct({
+        name: Text,
+        canonical: Text,
+        attestation: Attestation,
+        signature: Text,
+        key: Schema.optionalKey(Schema.Struct({ retiredAt: Schema.Int, revokedAt: Schema.optionalKey(Schema.Int) })),
+        expected: Text
+      })
     )
   })
 )
@@ -108,7 +115,7 @@ describe("trust vectors", () => {
         const grants = Result.getOrThrow(decodeGrantsHeader(header))
         expect(grants, name).toEqual([grant])
         expect(Result.getOrThrow(decodeShareCode(shareCode)), name).toEqual([grant])
-        const check = { identities, prefixes: grantVectors.prefixes, isRevoked: () => false }
+        const check = { identities, prefixes: grantVectors.prefixes, isRevoked: () => false, audience }
         const [checked] = yield* checkGrants(grants, check)
         expect(checked?._tag === "Unusable" ? checked.reason : checked?._tag, name).toBe(expected)
       }
@@ -120,7 +127,8 @@ describe("trust vectors", () => {
       yield* setVectorTime
       for (const { body, expected, headers, method, name, url } of requestVectors.cases) {
         const { versionPrefix } = requestVectors
-        const outcome = yield* verifyWalletRequest({ method, url, headers, versionPrefix, body: Buffer.from(body) })
+        const request = { method, url, headers, versionPrefix, body: Buffer.from(body), audience }
+        const outcome = yield* verifyWalletRequest(request)
         expect(outcome._tag === "Refused" ? outcome.code : outcome._tag, name).toBe(expected)
       }
     }).pipe(Effect.provide(SignatureVerifier.layer))
@@ -128,8 +136,8 @@ describe("trust vectors", () => {
 
   it("hold for attestations", () => {
     const { nowSeconds, publicKey } = attestationVectors
-    for (const { expected, name, ...signed } of attestationVectors.cases) {
-      const verdict = verifyAttestation(signed, publicKey, nowSeconds)
+    for (const { expected, key, name, ...signed } of attestationVectors.cases) {
+      const verdict = verifyAttestation(signed, { publicKey, ...key }, nowSeconds)
       expect(verdict.valid ? "valid" : verdict.reason, name).toBe(expected)
     }
   })

@@ -9,7 +9,7 @@ import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { parseWalletAddress } from "@muniment/trust/WalletAddress"
 import { verifyWalletRequest } from "@muniment/trust/WalletRequest"
 import { verifyWalletSignature } from "@muniment/trust/WalletSignature"
-import { evmWallet, solWallet } from "../../support/TrustVectors.ts"
+import { audience, evmWallet, solWallet } from "../../support/TrustVectors.ts"
 import { repetitions } from "../../support/Repetitions.ts"
 
 const anyText = fc.oneof(
@@ -73,7 +73,7 @@ describe("arbitrary text", () => {
   it.effect("is no signature, and no signed request", () =>
     Effect.gen(function* () {
       const run = Effect.runPromiseWith(yield* Effect.context<SignatureVerifier>())
-      const request = { url: "/v1/x", method: "GET", body: new Uint8Array(), versionPrefix: "/v1" }
+      const request = { url: "/v1/x", method: "GET", body: new Uint8Array(), versionPrefix: "/v1", audience }
       const test = Effect.fnUntraced(function* (text: string, other: string) {
         for (const { wallet } of [evmWallet, solWallet]) {
           expect(yield* verifyWalletSignature({ wallet, message: other, signature: text })).toBe(false)

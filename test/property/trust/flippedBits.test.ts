@@ -15,6 +15,7 @@ import { decodeGrantsHeader } from "@muniment/trust/GrantEnvelope"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { signWalletRequest, type SignedRequest, verifyWalletRequest } from "@muniment/trust/WalletRequest"
 import {
+  audience,
   attestationSeed,
   evmWallet,
   otherEvmWallet,
@@ -42,7 +43,7 @@ const isSameValue = (one: string, other: string): boolean =>
 
 const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 const wallets = fc.constantFrom(evmWallet, solWallet)
-const check = { identities: [otherEvmWallet.wallet.address], prefixes, isRevoked: () => false }
+const check = { identities: [otherEvmWallet.wallet.address], prefixes, isRevoked: () => false, audience }
 
 /** Fast-check drives promises; the clock stands at the time of the vectors. */
 const property = <A>(arbitrary: fc.Arbitrary<A>, test: (value: A) => Effect.Effect<void, never, SignatureVerifier>) =>
@@ -100,15 +101,21 @@ describe("one flipped bit", () => {
   )
 
   it.effect("in any part of a request refuses it", () => {
-    const parts = ["method", "url", "body", "x-wallet-address", "x-wallet-timestamp", "x-wallet-signature"] as const
+    const plain = ["method", "url", "body", "x-wallet-address", "x-wallet-timestamp", "x-wallet-signature"] as const
+    const full = [...plain, "x-wallet-audience", "x-agent-id"] as const
+    const bound = { audience: audience.name, headers: { "x-agent-id": "agent-1" } }
     return property(
-      fc.record({ signer: wallets, part: fc.constantFrom(...parts), fraction }),
-      ({ fraction, part, signer }) =>
+      fc.oneof(
+        fc.record({ signer: wallets, part: fc.constantFrom(...plain), fraction, bound: fc.constant(undefined) }),
+        fc.record({ signer: wallets, part: fc.constantFrom(...full), fraction, bound: fc.constant(bound) })
+      ),
+      ({ bound, fraction, part, signer }) =>
         Effect.gen(function* () {
           const [method, url, body] = ["POST", "/v1/memories/batch?a=1", '{"ids":["1"]}']
-          const text = { method, path: url, body, timestampMillis: vectorTimeMillis }
-          const headers = yield* Effect.promise(() => signWalletRequest(signer, text))
-          const request: SignedRequest = { method, url, body: bytesOf(body), headers, versionPrefix: "/v1" }
+          const text = { method, path: url, body, timestampMillis: vectorTimeMillis, bound }
+          const signed = yield* Effect.promise(() => signWalletRequest(signer, text))
+          const headers: Record<string, string> = { ...bound?.headers, ...signed }
+          const request: SignedRequest = { method, url, body: bytesOf(body), headers, versionPrefix: "/v1", audience }
           const altered: SignedRequest =
             part === "body"
               ? { ...request, body: flipped(request.body, fraction) }

@@ -6,6 +6,7 @@ import type { Grant, GrantPayload } from "@muniment/domain/Grant"
 import { checkGrants, grantId, grantMessage, grantPrefix, isGrantor, signGrant } from "@muniment/trust/Grant"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import {
+  audience,
   evmWallet,
   otherEvmWallet,
   prefixes,
@@ -21,8 +22,9 @@ const signed = (grant: GrantPayload, signer = evmWallet, prefix = prefixes[0]!) 
   Effect.promise(() => signGrant(signer, prefix, grant))
 
 const verdicts = (grants: ReadonlyArray<Grant>, check: Partial<Parameters<typeof checkGrants>[1]> = {}) =>
-  Effect.map(checkGrants(grants, { identities: [caller], prefixes, isRevoked: () => false, ...check }), (checked) =>
-    checked.map((one) => (one._tag === "Unusable" ? one.reason : one._tag))
+  Effect.map(
+    checkGrants(grants, { identities: [caller], prefixes, isRevoked: () => false, audience, ...check }),
+    (checked) => checked.map((one) => (one._tag === "Unusable" ? one.reason : one._tag))
   )
 
 describe("Grant", () => {
@@ -58,7 +60,8 @@ describe("Grant", () => {
       const checked = yield* checkGrants([usable, forged, other], {
         identities: [caller],
         prefixes,
-        isRevoked: () => false
+        isRevoked: () => false,
+        audience
       })
       expect(checked).toEqual([
         { _tag: "Usable", grantId: grantId(payload), grantor: evmWallet.wallet, payload },
@@ -103,6 +106,18 @@ describe("Grant", () => {
       yield* setVectorTime
       const wider = { ...payload, k: "contact" }
       expect(yield* verdicts([yield* signed(wider)])).toEqual(["unknown_payload_field"])
+    }).pipe(Effect.provide(SignatureVerifier.layer))
+  )
+
+  it.effect("opens nothing at another service than it names, and where one must be named nothing without", () =>
+    Effect.gen(function* () {
+      yield* setVectorTime
+      const names = [undefined, audience.name, "https://other.example", `${audience.name}/`, "memory.example"]
+      const grants = yield* Effect.forEach(names, (o) => signed(o === undefined ? payload : { ...payload, o }))
+      const others = ["wrong_audience", "wrong_audience", "wrong_audience"]
+      expect(yield* verdicts(grants)).toEqual(["Usable", "Usable", ...others])
+      const requiring = { audience: { ...audience, isRequired: true } }
+      expect(yield* verdicts(grants, requiring)).toEqual(["wrong_audience", "Usable", ...others])
     }).pipe(Effect.provide(SignatureVerifier.layer))
   )
 

@@ -2,21 +2,27 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { readFileSync } from "node:fs"
+import { Limits } from "@muniment/domain/Limits"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import {
+  boundHeaders,
   hasWalletHeaders,
   pathSpellings,
   signWalletRequest,
   verifyWalletRequest,
-  walletRequestText,
-  walletWindowMillis
+  walletRequestText
 } from "@muniment/trust/WalletRequest"
-import { evmWallet, otherEvmWallet, solWallet, vectorTimeMillis } from "../../support/TrustVectors.ts"
+import { sha256Hex } from "@muniment/trust/CanonicalJson"
+import { audience, evmWallet, otherEvmWallet, solWallet, vectorTimeMillis } from "../../support/TrustVectors.ts"
 
 const body = '{"agentId":"agent-1"}'
-const request = { method: "POST", url: "/v1/memories?x=1", body: Buffer.from(body), versionPrefix: "/v1" }
+const request = { method: "POST", url: "/v1/memories?x=1", body: Buffer.from(body), versionPrefix: "/v1", audience }
 const signedBy = (signer = evmWallet, timestampMillis = vectorTimeMillis) =>
   Effect.promise(() => signWalletRequest(signer, { method: "post", path: "/memories?x=1", body, timestampMillis }))
+
+/** The page shows the bytes. */
+const workedExample = readFileSync("packages/domain/README.md", "utf8").replaceAll("\\|", "|")
 
 describe("WalletRequest", () => {
   it("signs method, path, hash of the body and time", () => {
@@ -24,6 +30,22 @@ describe("WalletRequest", () => {
     expect(text).toBe(
       "GET|/memories/search?query=a|e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855|17"
     )
+  })
+
+  it("signs in a full text also the service and the headers that choose what happens, as in the contract's example", () => {
+    const text = walletRequestText({
+      method: "POST",
+      path: "/v1/memories",
+      body: "{}",
+      timestampMillis: 1_800_000_000_000,
+      bound: {
+        audience: "https://memory.example",
+        headers: { "x-agent-id": " assistant", "idempotency-key": "order-17", "content-type": "application/json" }
+      }
+    })
+    const lines = "idempotency-key:order-17\nx-agent-id:assistant\n"
+    expect(text).toBe(`POST|/v1/memories|${sha256Hex("{}")}|1800000000000|https://memory.example|${sha256Hex(lines)}`)
+    expect(workedExample).toContain(text)
   })
 
   it("accepts four spellings of a path below the version prefix, two of another, and none twice", () => {
@@ -48,12 +70,12 @@ describe("WalletRequest", () => {
           return outcome._tag === "Refused" ? outcome.code : outcome.wallet.address
         })
       const { address } = evmWallet.wallet
-      expect(yield* codeAt(-walletWindowMillis - 1)).toBe("timestamp_out_of_range")
-      expect(yield* codeAt(-walletWindowMillis)).toBe(address)
+      expect(yield* codeAt(-Limits.signatureWindowMillis - 1)).toBe("timestamp_out_of_range")
+      expect(yield* codeAt(-Limits.signatureWindowMillis)).toBe(address)
       expect(yield* codeAt(0)).toBe(address)
       expect(yield* codeAt(0)).toBe(address)
-      expect(yield* codeAt(walletWindowMillis)).toBe(address)
-      expect(yield* codeAt(walletWindowMillis + 1)).toBe("timestamp_out_of_range")
+      expect(yield* codeAt(Limits.signatureWindowMillis)).toBe(address)
+      expect(yield* codeAt(Limits.signatureWindowMillis + 1)).toBe("timestamp_out_of_range")
     }).pipe(Effect.provide(SignatureVerifier.layer))
   )
 
@@ -121,4 +143,80 @@ describe("WalletRequest", () => {
       }
     }).pipe(Effect.provide(SignatureVerifier.layer))
   )
+
+  describe("with a full text", () => {
+    const bound = { audience: audience.name, headers: { "x-agent-id": "a", "idempotency-key": "k" } }
+    const sent = (change: Partial<typeof bound> = {}) =>
+      Effect.map(
+        Effect.promise(() =>
+          signWalletRequest(evmWallet, {
+            method: "POST",
+            path: request.url,
+            body,
+            timestampMillis: vectorTimeMillis,
+            bound: { ...bound, ...change }
+          })
+        ),
+        (headers) => ({ ...request, headers: { ...bound.headers, ...change.headers, ...headers } })
+      )
+    const codeOf = (sent: Parameters<typeof verifyWalletRequest>[0]) =>
+      Effect.map(verifyWalletRequest(sent), (outcome) => (outcome._tag === "Refused" ? outcome.code : outcome._tag))
+
+    it.effect("is refused under any other header that chooses what happens, and under another service's name", () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(vectorTimeMillis)
+        const good = yield* sent()
+        expect(yield* codeOf(good)).toBe("Verified")
+        expect(yield* codeOf({ ...good, headers: { ...good.headers, "x-payment": "p", accept: "x" } })).toBe("Verified")
+        for (const name of boundHeaders) {
+          for (const value of [undefined, "", "other"]) {
+            if (value === undefined && good.headers[name as "x-agent-id"] === undefined) continue
+            const headers = { ...good.headers, [name]: value }
+            expect(yield* codeOf({ ...good, headers }), `${name}: ${value}`).toBe("invalid_signature")
+          }
+        }
+        const swapped = { ...good.headers, "x-agent-id": "k", "idempotency-key": "a" }
+        expect(yield* codeOf({ ...good, headers: swapped })).toBe("invalid_signature")
+        for (const other of ["https://other.example", `${audience.name}/`, "", "memory.example"]) {
+          expect(yield* codeOf(yield* sent({ audience: other })), other).toBe("wrong_audience")
+        }
+      }).pipe(Effect.provide(SignatureVerifier.layer))
+    )
+
+    it.effect("cannot be passed on as a plain one, nor a plain one as full", () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(vectorTimeMillis)
+        const full = yield* sent()
+        const stripped = { ...full, headers: { ...full.headers, "x-wallet-audience": undefined } }
+        expect(yield* codeOf(stripped)).toBe("invalid_signature")
+        const plain = yield* signedBy()
+        expect(yield* codeOf({ ...request, headers: plain })).toBe("Verified")
+        const named = { ...plain, "x-wallet-audience": audience.name }
+        expect(yield* codeOf({ ...request, headers: named })).toBe("invalid_signature")
+      }).pipe(Effect.provide(SignatureVerifier.layer))
+    )
+
+    it.effect("is demanded where the service says so, with what to sign", () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(vectorTimeMillis)
+        const requiring = { ...audience, isRequired: true }
+        expect(yield* codeOf({ ...(yield* sent()), audience: requiring })).toBe("Verified")
+        const refusal = yield* verifyWalletRequest({ ...request, headers: yield* signedBy(), audience: requiring })
+        expect(refusal).toMatchObject({ _tag: "Refused", code: "audience_required" })
+        for (const word of ["METHOD|PATH|BODYHASH|TIMESTAMP|ORIGIN|HEADERSHASH", "x-wallet-audience", audience.name]) {
+          expect(refusal).toMatchObject({ error: expect.stringContaining(word) })
+        }
+      }).pipe(Effect.provide(SignatureVerifier.layer))
+    )
+
+    it.effect("tells the text that was expected", () =>
+      Effect.gen(function* () {
+        yield* TestClock.setTime(vectorTimeMillis)
+        const good = yield* sent()
+        const outcome = yield* verifyWalletRequest({ ...good, body: Buffer.from("other") })
+        const error = `|/v1/memories?x=1|${sha256Hex("other")}|${vectorTimeMillis}|${audience.name}|`
+        expect(outcome).toMatchObject({ error: expect.stringContaining(error) })
+      }).pipe(Effect.provide(SignatureVerifier.layer))
+    )
+  })
 })

@@ -8,6 +8,7 @@ import { durationMillis } from "@muniment/domain/Durations"
 import type { Grant, GrantPayload } from "@muniment/domain/Grant"
 import { CommandFailed } from "../CommandFailed.ts"
 import { readSigner } from "../KeyFile.ts"
+import { originOf } from "../ServiceUrl.ts"
 import { shownText } from "../ShownText.ts"
 import { timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
@@ -23,10 +24,18 @@ const create = Command.make(
       Flag.withDescription("Validity: a number and a unit, s m h d w"),
       Flag.withDefault("7d")
     ),
+    audience: Flag.String("audience").pipe(
+      Flag.withDescription("Only at the service with this public URL, as in https://memory.example"),
+      Flag.optional
+    ),
+    history: Flag.Boolean("history").pipe(
+      Flag.withDescription("Superseded versions too, where a search asks for them"),
+      Flag.withDefault(false)
+    ),
     service: flags.service,
     json: flags.json
   },
-  Effect.fn("share.create")(function* ({ keyFile, to, agent, subject, expiresIn, service, json }) {
+  Effect.fn("share.create")(function* ({ keyFile, to, expiresIn, service, json, ...narrow }) {
     const validMillis = durationMillis(expiresIn)
     if (validMillis === undefined)
       return yield* failed(`--expires-in ${expiresIn} is no duration; it is like 12h or 7d`)
@@ -41,8 +50,10 @@ const create = Command.make(
       f: from,
       g: to,
       e: Math.floor(((yield* Clock.currentTimeMillis) + validMillis) / 1_000),
-      ...(Option.isSome(agent) && { a: agent.value }),
-      ...(Option.isSome(subject) && { u: subject.value })
+      ...(Option.isSome(narrow.agent) && { a: narrow.agent.value }),
+      ...(Option.isSome(narrow.subject) && { u: narrow.subject.value }),
+      ...(Option.isSome(narrow.audience) && { o: yield* originOf(narrow.audience.value) }),
+      ...(narrow.history && { h: true })
     }
     const { grantId, grantPrefix, signGrant } = yield* Effect.promise(() => import("@muniment/trust/Grant"))
     const { encodeShareCode } = yield* Effect.promise(() => import("@muniment/trust/GrantEnvelope"))
@@ -114,9 +125,10 @@ const reportOf = ({ grant: { c, p }, grantId, isExpired, isSignatureValid }: Gra
     `signature  ${isSignatureValid ? "valid" : "INVALID: not by that wallet for this service"}`
   ].join("\n")
 
-const scopeText = ({ a, u }: GrantPayload): string => {
+const scopeText = ({ a, h, o, u }: GrantPayload): string => {
   const scopes = [...named("agent", a), ...named("subject", u)]
-  return scopes.length === 0 ? "all memories" : `memories of ${scopes.join(" and ")}`
+  const memories = scopes.length === 0 ? "all memories" : `memories of ${scopes.join(" and ")}`
+  return `${memories}${h === true ? " with superseded versions" : ""}${o === undefined ? "" : ` at ${shownText(o)}`}`
 }
 
 const named = (what: string, name: string | undefined): ReadonlyArray<string> =>

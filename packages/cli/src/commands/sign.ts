@@ -1,17 +1,18 @@
 /**
  * `muniment sign`: the headers of a request signed by a wallet, for curl and the like. They are valid for two minutes,
- * for that method, path and body only.
+ * for that service, method, path, body and those headers only.
  */
 import { Clock, Console, Effect, Option, Result } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { CommandFailed } from "../CommandFailed.ts"
 import { readInput } from "../InputFile.ts"
 import { readSigner } from "../KeyFile.ts"
-import { serviceUrl } from "../ServiceUrl.ts"
+import { originOf, serviceUrl } from "../ServiceUrl.ts"
 import { flags } from "./flags.ts"
 
 const versionPrefix = "/v1"
 const methodPattern = /^[A-Z]+$/
+const headerPattern = /^([A-Za-z0-9-]+):[ \t]*([\x20-\x7e]*?)[ \t]*$/
 
 const request = Command.make(
   "request",
@@ -25,6 +26,20 @@ const request = Command.make(
       Flag.withDescription("Print a curl command instead of the headers"),
       Flag.withDefault(false)
     ),
+    headers: Flag.String("header").pipe(
+      Flag.withDescription(
+        'Header of the request, "name: value"; may be given again. Signed: idempotency-key, x-agent-id, x-subject-id, x-thread-id'
+      ),
+      Flag.atLeast(0)
+    ),
+    plain: Flag.Boolean("plain").pipe(
+      Flag.withDescription("Sign neither the service nor headers, for a service that does not know them"),
+      Flag.withDefault(false)
+    ),
+    audience: Flag.String("audience").pipe(
+      Flag.withDescription("Public URL of the service, where it differs from --url"),
+      Flag.optional
+    ),
     grants: Flag.String("grants").pipe(
       Flag.withDescription("Share code of grants to search with; adds the x-grants header"),
       Flag.optional
@@ -35,38 +50,40 @@ const request = Command.make(
       Argument.withDescription("Path with its query, encoded, with or without /v1: /memories/search?query=tea")
     )
   },
-  Effect.fn("sign.request")(function* ({ keyFile, body, curl, grants, url, method: given, path }) {
-    const method = given.toUpperCase()
-    if (!methodPattern.test(method))
-      return yield* new CommandFailed({ reason: `${given} is not an HTTP method: give GET, POST, PATCH or DELETE` })
-    const encoded = encodedPath(path)
-    if (encoded !== path) {
-      return yield* new CommandFailed({
-        reason: `The path would be sent in another form than signed; ${encoded === undefined ? "it must begin with one /" : `write ${encoded}`}`
-      })
-    }
+  Effect.fn("sign.request")(function* ({ keyFile, body, curl, headers: given, plain, url, path, ...flag }) {
+    const method = yield* methodOf(flag.method)
+    yield* requireEncoded(path)
     const { signWalletRequest } = yield* Effect.promise(() => import("@muniment/trust/WalletRequest"))
     const signer = yield* readSigner(keyFile)
     const bytes = Option.isSome(body) ? yield* readInput(body.value) : new Uint8Array()
+    const sent = {
+      ...(yield* headersOf(given)),
+      ...(Option.isSome(flag.grants) && (yield* grantsHeader(flag.grants.value)))
+    }
+    const service = yield* serviceUrl(url)
+    const bound = plain
+      ? undefined
+      : { audience: yield* originOf(Option.getOrElse(flag.audience, () => service)), headers: sent }
     const timestampMillis = yield* Clock.currentTimeMillis
     const headers = yield* Effect.promise(() =>
-      signWalletRequest(signer, { method, path, body: bytes, timestampMillis })
+      signWalletRequest(signer, { method, path: plain ? path : fullPath(path), body: bytes, timestampMillis, bound })
     )
-    const lines = Object.entries({ ...headers, ...(Option.isSome(grants) && (yield* grantsHeader(grants.value))) }).map(
-      ([name, value]) => `${name}: ${value}`
-    )
+    const lines = Object.entries({ ...headers, ...sent }).map(([name, value]) => `${name}: ${value}`)
     return yield* Console.log(
-      curl
-        ? curlCommand({ method, url: yield* serviceUrl(url), path, lines, body: Option.getOrUndefined(body) })
-        : lines.join("\n")
+      curl ? curlCommand({ method, url: service, path, lines, body: Option.getOrUndefined(body) }) : lines.join("\n")
     )
   })
 ).pipe(
-  Command.withDescription("Sign one request with a wallet's key and print its three headers"),
+  Command.withDescription("Sign one request with a wallet's key and print its headers"),
   Command.withExamples([
     {
       command: 'muniment sign request --key-file alice.key --curl GET "/memories/search?query=tea"',
       description: "A search as a curl command"
+    },
+    {
+      command:
+        "muniment sign request --key-file alice.key --url https://memory.example --body b.json --header 'idempotency-key: 1' POST /memories",
+      description: "Headers for one service, and for one write that may be repeated"
     }
   ])
 )
@@ -84,12 +101,38 @@ const grantsHeader = Effect.fnUntraced(function* (shareCode: string) {
     : yield* new CommandFailed({ reason: grants.failure.message })
 })
 
-/** The path as an HTTP client sends it; undefined if it is not a path. */
-const encodedPath = (path: string): string | undefined => {
-  if (!path.startsWith("/") || path.startsWith("//")) return undefined
-  const { pathname, search } = new URL(path, "http://localhost")
-  return `${pathname}${search}`
-}
+const methodOf = Effect.fnUntraced(function* (given: string) {
+  const method = given.toUpperCase()
+  return methodPattern.test(method)
+    ? method
+    : yield* new CommandFailed({ reason: `${given} is not an HTTP method: give GET, POST, PATCH or DELETE` })
+})
+
+/** The path has to be one, written as an HTTP client sends it. */
+const requireEncoded = Effect.fnUntraced(function* (path: string) {
+  const isPath = path.startsWith("/") && !path.startsWith("//")
+  const { pathname, search } = new URL(isPath ? path : "/", "http://localhost")
+  if (path === `${pathname}${search}`) return
+  return yield* new CommandFailed({
+    reason: `The path would be sent in another form than signed; ${isPath ? `write ${pathname}${search}` : "it must begin with one /"}`
+  })
+})
+
+/** By lower-case name. */
+const headersOf = Effect.fnUntraced(function* (lines: ReadonlyArray<string>) {
+  const headers: Record<string, string> = {}
+  for (const line of lines) {
+    const [, name, value] = headerPattern.exec(line) ?? []
+    if (name === undefined || value === undefined)
+      return yield* new CommandFailed({ reason: `--header ${line} is no header; it is like "idempotency-key: 1"` })
+    headers[name.toLowerCase()] = value
+  }
+  return headers
+})
+
+/** Operations of the version stand below its prefix, MCP does not. */
+const fullPath = (path: string): string =>
+  path.startsWith(`${versionPrefix}/`) || /^\/mcp(?:\?|$)/.test(path) ? path : `${versionPrefix}${path}`
 
 const curlCommand = (call: {
   readonly method: string
@@ -98,7 +141,7 @@ const curlCommand = (call: {
   readonly lines: ReadonlyArray<string>
   readonly body: string | undefined
 }): string => {
-  const path = call.path.startsWith(`${versionPrefix}/`) ? call.path : `${versionPrefix}${call.path}`
+  const path = fullPath(call.path)
   const headers = [...call.lines, ...(call.body === undefined ? [] : ["content-type: application/json"])]
   return [
     "curl -sS",

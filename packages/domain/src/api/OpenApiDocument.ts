@@ -64,7 +64,9 @@ const walletScheme = {
   name: "x-wallet-signature",
   description:
     "Signature by the wallet of x-wallet-address over METHOD|PATH|BODYHASH|TIMESTAMP, the time of x-wallet-timestamp " +
-    "(milliseconds, within 120 s): EVM EIP-191 in hex, or Solana Ed25519 in Base64. A bearer on the same request wins."
+    "(milliseconds, within 120 s): EVM EIP-191 in hex, or Solana Ed25519 in Base64. With the service's origin in " +
+    "x-wallet-audience over METHOD|PATH|BODYHASH|TIMESTAMP|ORIGIN|HEADERSHASH, which no other service accepts. " +
+    "A bearer on the same request wins."
 } satisfies OpenApi.OpenAPISecurityScheme
 
 const ignoredFieldsHeader = {

@@ -19,73 +19,73 @@ import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { auditedAction } from "../operator/auditedAction.ts"
 import { RequestAccount } from "./RequestLog.ts"
 import { CallsUnderWay } from "../identity/CallsUnderWay.ts"
+import type { ServiceAudience } from "../identity/ServiceAudience.ts"
 import { SignatureBudget } from "../identity/SignatureBudget.ts"
 import { isLocalCaller } from "../identity/LocalCaller.ts"
 import { WalletSignUp } from "../identity/WalletSignUp.ts"
 
-export const authorization = Layer.effect(
-  Authorization,
-  Effect.gen(function* () {
-    const keys = yield* ApiKeyStore
-    const signUp = yield* WalletSignUp
-    const desk = yield* PaymentDesk
-    const calls = yield* CallsUnderWay
-    if (signUp.mode === "paid" && !desk.isOpen) return yield* new SignUpMisconfigured()
-    const verifier = yield* SignatureVerifier
-    const gate = yield* Admission
-    const signatures = yield* SignatureBudget
+export const authorization = (audience: ServiceAudience) =>
+  Layer.effect(
+    Authorization,
+    Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      const signUp = yield* WalletSignUp
+      const desk = yield* PaymentDesk
+      const calls = yield* CallsUnderWay
+      if (signUp.mode === "paid" && !desk.isOpen) return yield* new SignUpMisconfigured()
+      const verifier = yield* SignatureVerifier
+      const gate = yield* Admission
+      const signatures = yield* SignatureBudget
 
-    const byKey = Effect.fnUntraced(function* (secret: string) {
-      if (secret === "") return yield* missingCredentials()
-      const identity = yield* keys.authenticate(secret)
-      if (identity !== undefined) return identity
-      return yield* new Unauthenticated({
-        code: "invalid_api_key",
-        error: "the API key is unknown, expired or revoked"
-      })
-    })
-
-    const byWallet = Effect.fnUntraced(function* (operation: string) {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const body = HttpMethod.hasBody(request.method)
-        ? new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
-        : new Uint8Array()
-      const { method, url, headers } = request
-      const outcome = yield* signatures.through(
-        Effect.provideService(
-          verifyWalletRequest({ method, url, body, headers, versionPrefix: "/v1" }),
-          SignatureVerifier,
-          verifier
-        ),
-        ({ _tag }) => _tag === "Refused"
-      )
-      if (outcome._tag === "Refused") return yield* new Unauthenticated({ code: outcome.code, error: outcome.error })
-      const identity = yield* signUp.identify(outcome.wallet)
-      return signUp.mode === "paid" && operation !== depositOperation
-        ? yield* settledIn(desk, identity, request)
-        : identity
-    })
-
-    return {
-      // A bearer key takes precedence over wallet headers.
-      bearer: (handler, { credential, endpoint }) =>
-        Effect.gen(function* () {
-          const secret = Redacted.value(credential)
-          const request = yield* HttpServerRequest.HttpServerRequest
-          const isWallet = secret === "" && hasWalletHeaders(request.headers)
-          const identity: Identity = yield* Effect.tapError(
-            isWallet ? byWallet(endpoint.identifier) : byKey(secret),
-            () => Effect.sync(() => gate.forget(request))
-          )
-          if (identity.newcomer === undefined) gate.recognise(request, identity.account)
-          if (identity.account.suspendedAt !== undefined) return yield* suspended()
-          const known = yield* RequestAccount
-          known.accountId = identity.account.id
-          return yield* calls.during(identity.account, Effect.provideService(handler, Caller, identity))
+      const byKey = Effect.fnUntraced(function* (secret: string) {
+        if (secret === "") return yield* missingCredentials()
+        const identity = yield* keys.authenticate(secret)
+        if (identity !== undefined) return identity
+        return yield* new Unauthenticated({
+          code: "invalid_api_key",
+          error: "the API key is unknown, expired or revoked"
         })
-    }
-  })
-)
+      })
+
+      const byWallet = Effect.fnUntraced(function* (operation: string) {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const verification = Effect.provideService(verified(request, audience), SignatureVerifier, verifier)
+        const outcome = yield* signatures.through(verification, ({ _tag }) => _tag === "Refused")
+        if (outcome._tag === "Refused") return yield* new Unauthenticated({ code: outcome.code, error: outcome.error })
+        const identity = yield* signUp.identify(outcome.wallet)
+        return signUp.mode === "paid" && operation !== depositOperation
+          ? yield* settledIn(desk, identity, request)
+          : identity
+      })
+
+      return {
+        // A bearer key takes precedence over wallet headers.
+        bearer: (handler, { credential, endpoint }) =>
+          Effect.gen(function* () {
+            const secret = Redacted.value(credential)
+            const request = yield* HttpServerRequest.HttpServerRequest
+            const isWallet = secret === "" && hasWalletHeaders(request.headers)
+            const identity: Identity = yield* Effect.tapError(
+              isWallet ? byWallet(endpoint.identifier) : byKey(secret),
+              () => Effect.sync(() => gate.forget(request))
+            )
+            if (identity.newcomer === undefined) gate.recognise(request, identity.account)
+            if (identity.account.suspendedAt !== undefined) return yield* suspended()
+            const known = yield* RequestAccount
+            known.accountId = identity.account.id
+            const answer = signatures.bounded(Effect.provideService(handler, Caller, identity))
+            return yield* calls.during(identity.account, answer)
+          })
+      }
+    })
+  )
+
+const verified = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, audience: ServiceAudience) {
+  const { headers, method, url } = request
+  const body = HttpMethod.hasBody(method) ? new Uint8Array(yield* Effect.orDie(request.arrayBuffer)) : new Uint8Array()
+  const signed = { method, url, body, headers, versionPrefix: "/v1", audience: audience.ofRequest(request) }
+  return yield* verifyWalletRequest(signed)
+})
 
 /** No wallet could ever sign up. */
 export class SignUpMisconfigured extends Data.TaggedError("SignUpMisconfigured") {

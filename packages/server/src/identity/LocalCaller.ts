@@ -29,6 +29,9 @@ const isOwnName = (host: string, ownHost: string): boolean => {
   return isFixedName(hostname) || hostname === ownHost.toLowerCase()
 }
 
+/** Hosts to listen on that mean every address of the machine. */
+export const anyHosts: ReadonlySet<string> = new Set(["0.0.0.0", "::"])
+
 /** Names that are not resolved by DNS. */
 export const isFixedName = (hostname: string): boolean =>
   hostname === "localhost" || isIP(hostname.replace(/^\[(.*)\]$/, "$1")) !== 0

@@ -4,7 +4,7 @@
  * part in ranking or statistics.
  *
  * Invariants: an unusable grant opens nothing and is not reported; grants of one grantor unite; a grant
- * opens search only, never reads by id or changes.
+ * opens search only, never reads by id or changes, and latest versions only, unless it says `h`.
  */
 import { Context, Effect, Layer, Result } from "effect"
 import type { Identity } from "@muniment/domain/Identity"
@@ -15,6 +15,7 @@ import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Wallets } from "@muniment/control/accounts/Wallets"
+import type { Audience } from "@muniment/trust/Audience"
 import { checkGrants, grantId, isGrantor, type CheckedGrant } from "@muniment/trust/Grant"
 import { decodeGrantsHeader } from "@muniment/trust/GrantEnvelope"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
@@ -36,6 +37,11 @@ export interface OpenedGrants {
   readonly namespaces: ReadonlyArray<SharedNamespace>
 }
 
+export interface SharedAccessOptions {
+  readonly grantPrefixes: ReadonlyArray<string>
+  readonly audience: Audience
+}
+
 export class SharedAccess extends Context.Service<
   SharedAccess,
   {
@@ -48,11 +54,10 @@ export class SharedAccess extends Context.Service<
     ) => Effect.Effect<void, Forbidden | InvalidRequest | RateLimited | InsufficientStorage>
   }
 >()("muniment/server/SharedAccess") {
-  static readonly layer = (options: { readonly grantPrefixes: ReadonlyArray<string> }) =>
-    Layer.effect(this, make(options.grantPrefixes))
+  static readonly layer = (options: SharedAccessOptions) => Layer.effect(this, make(options))
 }
 
-const make = Effect.fnUntraced(function* (prefixes: ReadonlyArray<string>) {
+const make = Effect.fnUntraced(function* ({ audience, grantPrefixes: prefixes }: SharedAccessOptions) {
   const verifier = yield* SignatureVerifier
   const revocations = yield* GrantRevocations
   const directory = yield* NamespaceDirectory
@@ -73,6 +78,7 @@ const make = Effect.fnUntraced(function* (prefixes: ReadonlyArray<string>) {
     const checked = yield* checkGrants(decoded.success, {
       identities: yield* identitiesOf(caller),
       prefixes,
+      audience,
       isRevoked: revocations.isRevoked
     }).pipe(Effect.provideService(SignatureVerifier, verifier))
     const namespaces = new Map<string, SharedNamespace>()
@@ -90,7 +96,7 @@ const make = Effect.fnUntraced(function* (prefixes: ReadonlyArray<string>) {
     const owner = yield* wallets.accountOf(grantor.address)
     // A grant to oneself: these memories are searched as the caller's own.
     if (owner === undefined || owner.id === caller.account.id || owner.suspendedAt !== undefined) return
-    const scope: MemoryFilter = { subjectId: payload.u }
+    const scope: MemoryFilter = { subjectId: payload.u, includeSuperseded: payload.h === true }
     for (const key of directory.list(owner.id)) {
       if (payload.a !== undefined && key.agentId !== payload.a) continue
       const known = namespaces.get(key.tag)
