@@ -5,7 +5,7 @@ import { blockedMillisMax } from "../support/LivenessProbe.ts"
 import { chosenSeed } from "../support/SeededRandom.ts"
 import { startServer } from "../support/TestServer.ts"
 
-describe("50,000 requests made up from the contract", () => {
+describe("50,000 requests made up from the contract, and frames that no client sends", () => {
   it("get no 5xx, leave nothing when they are refused, and block nobody", async () => {
     const seed = chosenSeed()
     const server = await startServer()

@@ -1,17 +1,18 @@
 /**
- * Sends made-up requests to a server and watches it: no 5xx, nothing stored by what was refused, the
+ * Sends made-up requests to a server and watches it: no 5xx but a 503 that says when to come again, nothing stored by what was refused, the
  * process alive, its event loop free.
  */
 import fc from "fast-check"
+import { type HostileFrame, hostileFrame, sendFrame } from "./HostileFrames.ts"
 import { hostileRequest, type HostileRequest } from "./HostileRequests.ts"
 import { blockedMillisMax, longestMillis, whileProbing, withoutBlocking } from "./LivenessProbe.ts"
-import { operatorKey, type Answer, type TestServer } from "./TestServer.ts"
+import { operatorKey, type TestServer } from "./TestServer.ts"
 
 export interface HostileReport {
   readonly requests: number
   /** Number of answers by status. */
   readonly statuses: Readonly<Record<string, number>>
-  /** Answers above 499, but for what this version says it does not serve. */
+  /** Answers above 499, but for a 503 that says when to come again. */
   readonly failures: ReadonlyArray<string>
   /** Refused requests after which the account held something else than before. */
   readonly leftovers: ReadonlyArray<string>
@@ -23,35 +24,41 @@ export interface HostileReport {
 
 /** So that what is stored stays small, whatever the run's length. */
 const requestsBetweenCleanups = 500
+const requestsMadeAtOnce = 25
 
 export const runHostileRequests = async (server: TestServer, count: number, seed: number): Promise<HostileReport> => {
-  const arbitrary = hostileRequest(await knownStrings(server))
+  const known = await knownStrings(server)
+  const arbitrary = fc.oneof(
+    { weight: 3, arbitrary: hostileRequest(known) },
+    { weight: 1, arbitrary: hostileFrame(known) }
+  )
   // A part at a time: making all of them at once would let the connections to the server grow stale.
   const requests = function* () {
-    for (let from = 0; from < count; from += requestsBetweenCleanups) {
-      const numRuns = Math.min(requestsBetweenCleanups, count - from)
+    for (let from = 0; from < count; from += requestsMadeAtOnce) {
+      const numRuns = Math.min(requestsMadeAtOnce, count - from)
       yield* fc.sample(arbitrary, { numRuns, seed: seed + from })
     }
   }
   const statuses: Record<string, number> = {}
   const failures: Array<string> = []
   const leftovers: Array<string> = []
-  const sent: Array<{ readonly request: HostileRequest; readonly fromMillis: number; readonly toMillis: number }> = []
+  const sent: Array<{ readonly request: Hostile; readonly fromMillis: number; readonly toMillis: number }> = []
   const { waits } = await whileProbing(server, async () => {
     let before = await holdings(server)
     let at = 0
     for (const request of requests()) {
       const fromMillis = nowMillis()
-      const answer = await send(server, request)
+      const answers = await send(server, request)
       sent.push({ request, fromMillis, toMillis: nowMillis() })
-      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
-      // This server takes no deposits, and says so as the interface has it.
-      const isUnpayable = answer.status === 503 && answer.body.code === "payment_unavailable"
-      if (answer.status >= 500 && !isUnpayable) failures.push(`${textOf(request)} -> ${answer.status}`)
+      for (const { isFailure, status } of answers) {
+        statuses[status] = (statuses[status] ?? 0) + 1
+        if (isFailure) failures.push(`${textOf(request)} -> ${status}`)
+      }
       if (++at % requestsBetweenCleanups === 0) before = await cleanUp(server)
-      if (request.route.method === "GET" || at % requestsBetweenCleanups === 0) continue
+      if (isRead(request) || at % requestsBetweenCleanups === 0) continue
       const after = await holdings(server)
-      if (answer.status >= 400 && after !== before) leftovers.push(`${textOf(request)} -> ${answer.status}`)
+      const isRefused = answers.every(({ status }) => status >= 400)
+      if (isRefused && after !== before) leftovers.push(`${textOf(request)} -> ${answers[0]?.status}`)
       before = after
     }
   })
@@ -81,8 +88,12 @@ export const hostileSummary = (
   `${failures.length} failures, ${leftovers.length} leftovers, ${blockers.length} blockers, live p99 ${waitMillis.p99.toFixed(1)} ms, ` +
   `max ${waitMillis.max.toFixed(1)} ms`
 
-/** One memory, one schema and what leads to them, so that requests meet something. */
+/**
+ * One memory, one schema and what leads to them, so that requests meet something. An account that operators' requests
+ * may suspend and erase: with their token they could do so to the one that sends them.
+ */
 const knownStrings = async (server: TestServer): Promise<ReadonlyArray<string>> => {
+  await server.newAccount("somebody")
   const schema = JSON.stringify({ type: "object", properties: { key: { type: "string" } }, required: ["key"] })
   const registered = { name: "note", description: "d", uniqueOn: ["key"], schema }
   await server.call("POST", "/v1/schemas", { body: registered })
@@ -97,7 +108,7 @@ const knownStrings = async (server: TestServer): Promise<ReadonlyArray<string>> 
     "note",
     "factual_memory",
     "temporal_event",
-    "operator",
+    "somebody",
     "subject",
     "fact",
     "key"
@@ -105,14 +116,37 @@ const knownStrings = async (server: TestServer): Promise<ReadonlyArray<string>> 
   return [...ids, ...words, page.body.nextCursor, schema, "2026-01-01", "1h", "7d"]
 }
 
-const send = (server: TestServer, { route, path, rawBody, headers, credentials }: HostileRequest): Promise<Answer> => {
+type Hostile = HostileRequest | HostileFrame
+
+interface Verdict {
+  readonly status: number
+  readonly isFailure: boolean
+}
+
+const verdictOf = (status: number, hasRetryAfter: boolean): Verdict => ({
+  status,
+  isFailure: status >= 500 && !(status === 503 && hasRetryAfter)
+})
+
+const isRead = (request: Hostile): boolean =>
+  "bytes" in request ? request.bytes.subarray(0, 4).equals(readStart) : request.route.method === "GET"
+const readStart = Buffer.from("GET ")
+
+/** None if the connection was closed without an answer. */
+const send = async (server: TestServer, request: Hostile): Promise<ReadonlyArray<Verdict>> => {
+  if ("bytes" in request) {
+    const answers = await sendFrame(server.url, request)
+    return answers.map((text) => verdictOf(Number(text.slice(9, 12)), /\r\nretry-after: \d/i.test(text)))
+  }
+  const { credentials, headers, path, rawBody, route } = request
   const right = route.isOperators ? server.operatorToken : operatorKey
-  return server.call(route.method, path, {
+  const { headers: got, status } = await server.call(route.method, path, {
     // fetch refuses to send a body with GET.
     ...(rawBody !== undefined && route.method !== "GET" && { rawBody }),
     headers,
     key: credentials === "right" ? right : credentials === "none" ? null : "mun_wrong_key_0123456789abcdef0123456789"
   })
+  return [verdictOf(status, got.has("retry-after"))]
 }
 
 /** What the account holds, as one text: agents, schemas, the newest memories whole. */
@@ -134,7 +168,9 @@ const cleanUp = async (server: TestServer): Promise<string> => {
   return holdings(server)
 }
 
-const textOf = ({ route, path, rawBody, headers }: HostileRequest): string => {
+const textOf = (request: Hostile): string => {
+  if ("bytes" in request) return request.bytes.toString("latin1").slice(0, 1_000)
+  const { headers, path, rawBody, route } = request
   const body = typeof rawBody === "string" ? rawBody : rawBody === undefined ? "" : `bytes ${rawBody.join(" ")}`
   return `${route.method} ${path} ${JSON.stringify(headers)} ${body.slice(0, 600)}`
 }

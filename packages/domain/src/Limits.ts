@@ -58,7 +58,7 @@ export const Limits = {
   searchResultsMax: 100,
   mapMemoriesDefault: 50,
   mapMemoriesMax: 5_000,
-  answerEvidenceDefault: 30,
+  answerEvidenceDefault: 20,
   answerHitsMax: 5,
   batchQueriesMax: 10,
   batchIdsMax: 100,
