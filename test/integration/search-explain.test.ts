@@ -49,6 +49,29 @@ describe("explain=true", () => {
     expect((await answer(alice, { query: "Ann", agentId: "nobody", explain: "true" })).explain).toEqual({ index: [] })
   })
 
+  it("says in words why a hit stands higher or lower than its score", async () => {
+    const conversation = [
+      { role: "user", content: "I pay 980 a month for the flat" },
+      { role: "assistant", content: "And how much do you pay for the flat from June on?" },
+      { role: "user", content: "It's 1,050 then" }
+    ]
+    const said = { agentId: "rent", threadId: "rent", conversation, wait: "vectors" }
+    expect((await alice.post("/v1/memories", said)).status).toBe(200)
+    const asked = { query: "How much do I pay for the flat?", agentId: "rent", explain: "true" }
+    const { memories } = await answer(alice, { ...asked, include: "messages" })
+    const movedBy = new Map(
+      memories.map(({ data, explain }: { data: { text: string }; explain: { moved?: string } }) => [
+        data.text,
+        explain.moved
+      ])
+    )
+    expect(memories[0].data.text).toBe("It's 1,050 then")
+    expect(movedBy.get("It's 1,050 then")).toMatch(/^newer: a reply/)
+    expect(movedBy.get("I pay 980 a month for the flat")).toMatch(/^older/)
+    const still = await answer(alice, { ...asked, include: "messages", newerFirst: "false" })
+    expect(JSON.stringify(still)).not.toContain("moved")
+  })
+
   it("is told to nobody who did not ask", async () => {
     for (const mode of ["llm", "answer", "map"])
       expect(await answer(alice, { query: "Ann", mode })).not.toHaveProperty("explain")

@@ -324,7 +324,10 @@ export const HitExplanation = Schema.Struct({
   score: Schema.Finite.annotate({
     description: "What hits are ordered by: log-odds of the sum of the terms, comparable between kinds."
   }),
-  terms: Schema.Array(ExplainedTerm).annotate({ description: "What the score is the sum of." })
+  terms: Schema.Array(ExplainedTerm).annotate({ description: "What the score is the sum of." }),
+  moved: Schema.optionalKey(
+    Schema.String.annotate({ description: "Why the hit stands higher or lower than its score, in words." })
+  )
 })
 export type HitExplanation = typeof HitExplanation.Type
 

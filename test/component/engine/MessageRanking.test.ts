@@ -164,6 +164,16 @@ describe("a search over messages", () => {
       const present = { vectors: new Map([[model, vectorAt(0).values]]), newerFirst: true }
       expect((yield* find("How much is my rent?", present))[0]).toBe("It's 1,050 now")
       expect((yield* find("How much is my rent?", { ...present, newerFirst: false }))[0]).toBe(talk[0].text)
+      const search = yield* MemorySearch
+      const asked = { text: "How much is my rent?", filter: {}, limit: 10, minRelevance: 0, ...present }
+      const moved = (yield* search.search([namespaceKey()], asked)).hits
+      const still = (yield* search.search([namespaceKey()], { ...asked, newerFirst: false })).hits
+      expect(moved.map(({ move }) => move)).toEqual(["reply", "outdated", undefined, undefined])
+      expect(still.every(({ move }) => move === undefined)).toBe(true)
+      const relevanceOf = (hits: typeof moved, text: string) =>
+        hits.find(({ memory }) => memory.data["text"] === text)!.ranked.relevance
+      expect(relevanceOf(moved, talk[0].text)).toBeLessThan(relevanceOf(still, talk[0].text) / 2)
+      expect(relevanceOf(moved, "It's 1,050 now")).toBeGreaterThan(relevanceOf(moved, talk[0].text))
       // What the filter hides tells nothing.
       expect((yield* find("How much is my rent?", { ...present, filter: { tags: ["shown"] } }))[0]).toBe(talk[0].text)
     }).pipe(engine())
@@ -195,6 +205,16 @@ describe("a search over messages", () => {
       const page = yield* find("kiln", { limit: 3, oncePerMessage: true })
       expect(page).toContain("the kiln was dear")
       expect(page).not.toContain("the user's kiln: kiln kiln")
+      const search = yield* MemorySearch
+      const { hits } = yield* search.search([namespaceKey()], {
+        text: "kiln",
+        vectors: new Map(),
+        filter: {},
+        limit: 3,
+        minRelevance: 0,
+        oncePerMessage: true
+      })
+      expect(hits.find(({ memory }) => memory.data["text"] === "the kiln was dear")?.move).toBe("source")
       expect(page.indexOf("the kiln was dear")).toBe(all.indexOf("the user's kiln: kiln kiln"))
     }).pipe(engine())
   )

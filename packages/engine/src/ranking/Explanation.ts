@@ -1,6 +1,7 @@
 /** The ranking score of a hit, term by term, for developers (contract: Search, `explain`). */
 import type { TraitName } from "./Calibration.ts"
 import type { Evidence } from "./Evidence.ts"
+import type { MoveReason } from "./NewerFirst.ts"
 
 export interface ExplainedTerm {
   readonly term: "words" | "meaning" | TraitName
@@ -47,3 +48,14 @@ export const explainedTerms = (evidence: Evidence): ReadonlyArray<ExplainedTerm>
 }
 
 const rounded = (value: number): number => Math.round(value * 1e4) / 1e4
+
+/** Why a hit does not stand where its score puts it; `source`: it has the place of what was extracted from it. */
+export type Move = MoveReason | "outdated" | "source"
+
+export const moveMeanings: Readonly<Record<Move, string>> = {
+  reply: "newer: a reply of a few words, in a talk about the matter, with the sort of value that is asked for",
+  change: "newer: by its words it tells of a change of what an older message says",
+  same: "newer: says nearly the same as an older message",
+  outdated: "older: a message before it tells a newer state",
+  source: "stands for a memory that was extracted from it and scores higher"
+}

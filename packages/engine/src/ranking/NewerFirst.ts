@@ -56,14 +56,19 @@ export interface DatedHit {
   readonly before?: ReadonlyArray<SaidBefore> | undefined
 }
 
+/** Why a hit changed its place. */
+export type MoveReason = "reply" | "change" | "same"
+
 /**
  * `cosineOf`: of the vectors of two messages, on the scale of e5-small-v2; undefined where they cannot be compared.
- * Returns the same array if nothing changes places.
+ * `onMove` is told of each hit that goes up, of the one before which it goes, and how probable it is that the one is a
+ * later state of the other. Returns the same array if nothing changes places.
  */
 export const newerUp = <A extends DatedHit>(
   ranking: ReadonlyArray<A>,
   question: string,
-  cosineOf: (one: A, other: A) => number | undefined
+  cosineOf: (one: A, other: A) => number | undefined,
+  onMove: (hit: A, reason: MoveReason, older: A, chance: number) => void = () => {}
 ): ReadonlyArray<A> => {
   const first = ranking.slice(0, NEWER_FIRST_HITS)
   const asked = new Set(queryTerms(question))
@@ -71,13 +76,21 @@ export const newerUp = <A extends DatedHit>(
   // The newer one may have a newer one; every round takes the top to a later time.
   for (let round = 1; round < first.length; round++) {
     const top = first.find(isStatement)
-    const newer = top && bestUpdate(first, top, question, asked, cosineOf)
-    if (newer === undefined) break
+    const update = top && bestUpdate(first, top, question, asked, cosineOf)
+    if (update === undefined) break
+    const { hit: newer, odds, reason } = update
     first.splice(first.indexOf(newer), 1)
     first.splice(placeBefore(first, top!, newer), 0, newer)
+    onMove(newer, reason, top!, 1 / (1 + Math.exp(-odds)))
     isChanged = true
   }
   return isChanged ? [...first, ...ranking.slice(NEWER_FIRST_HITS)] : ranking
+}
+
+interface Update<A> {
+  readonly hit: A
+  readonly reason: MoveReason
+  readonly odds: number
 }
 
 /** The hit most probably an update of `top`; undefined where none is more probable than not. */
@@ -87,21 +100,19 @@ const bestUpdate = <A extends DatedHit>(
   question: string,
   asked: ReadonlySet<string>,
   cosineOf: (one: A, other: A) => number | undefined
-): A | undefined => {
+): Update<A> | undefined => {
   const messages = hits.slice(hits.indexOf(top)).filter(({ message }) => message !== undefined)
-  let best: A | undefined
-  let most = 0
+  let best: Update<A> | undefined
   for (const [place, hit] of messages.entries()) {
     if (!areComparable(top, hit) || !isNewer(hit, top)) continue
-    const odds = Math.max(
-      replyOdds(question, top.text, hit.text, hit.before ?? [], place),
+    const asReply = replyOdds(question, top.text, hit.text, hit.before ?? [], place)
+    const asChange =
       place < FAR_PLACE && !isHidden(question, hit, messages.slice(0, place))
         ? updateOdds(top.text, hit.text, cosineOf(top, hit), place, question, asked)
         : -Infinity
-    )
-    if (odds < most) continue
-    best = hit
-    most = odds
+    const odds = Math.max(asReply, asChange)
+    if (odds < (best?.odds ?? 0)) continue
+    best = { hit, odds, reason: asReply >= asChange ? "reply" : tellsChange(hit.text) ? "change" : "same" }
   }
   return best
 }

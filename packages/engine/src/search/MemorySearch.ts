@@ -13,6 +13,7 @@ import type { ListPosition, NamespacePlan, QueryVectors } from "../namespace/Nam
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
 import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
+import type { Move } from "../ranking/Explanation.ts"
 import { NEWER_FIRST_HITS } from "../ranking/NewerFirst.ts"
 import { fuse, newerFirst, withCosines, type Ranked } from "../ranking/Fusion.ts"
 import { mayName, namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/QuestionTraits.ts"
@@ -47,6 +48,8 @@ export interface MemoryQuery {
 export interface MemoryHit {
   readonly memory: MemoryVersion
   readonly ranked: Ranked<PlacedCandidate>
+  /** Why it does not stand where its score puts it. */
+  readonly move?: Move | undefined
 }
 
 export interface SearchResult {

@@ -4,11 +4,13 @@
  * memories push messages with an answer of their own off a page.
  */
 import type { MemoryVersion } from "@muniment/domain/Memory"
+import type { Move } from "../ranking/Explanation.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
 
 interface PlacedHit {
   readonly memory: MemoryVersion
   readonly ranked: { readonly candidate: Pick<PlacedCandidate, "message" | "namespace"> }
+  readonly move?: Move | undefined
 }
 
 /** `hits`: best first, more than `limit` where there are more. Returns at most `limit`. */
@@ -21,8 +23,13 @@ export const oncePerMessage = <A extends PlacedHit>(hits: ReadonlyArray<A>, limi
   // Where there is nothing else for a place, the best of them keep theirs.
   const left = new Set(repeats.slice(Math.max(0, limit - (hits.length - repeats.length))))
   const page = new Set<A>()
-  for (const hit of hits) page.add(left.has(hit) ? hits[bestOf(hit, messages)]! : hit)
-  return [...page].slice(0, limit)
+  const raised = new Set<A>()
+  for (const hit of hits) {
+    const shown = left.has(hit) ? hits[bestOf(hit, messages)]! : hit
+    if (shown !== hit && !page.has(shown)) raised.add(shown)
+    page.add(shown)
+  }
+  return [...page].slice(0, limit).map((hit) => (raised.has(hit) ? { ...hit, move: "source" as const } : hit))
 }
 
 const isMessage = ({ ranked }: PlacedHit): boolean => ranked.candidate.message !== undefined

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { NamespaceHost } from "../host/NamespaceHost.ts"
+import type { Move } from "../ranking/Explanation.ts"
 import type { QueryVectors } from "../namespace/NamespaceReader.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
 import { cosineScaleOf } from "../ranking/Calibration.ts"
@@ -17,6 +18,8 @@ import { lookAtAll, vectorsAt, versionsAt } from "./readNamespaces.ts"
 interface PlacedHit {
   readonly memory: MemoryVersion
   readonly ranked: Ranked<PlacedCandidate>
+  /** Why it changed its place. */
+  readonly move?: Move | undefined
 }
 
 interface FirstHit<A> extends DatedHit {
@@ -29,6 +32,14 @@ export interface Asked {
   readonly vectors: QueryVectors
   readonly filterFor: (namespace: NamespaceKey) => MemoryFilter
 }
+
+/**
+ * Of the relevance of an older state, what the newer takes over, times how probable it is that it is one: of two
+ * answers to a question about the present one is right. Less than 1, since that chance is too high on chats in which
+ * little changes.
+ */
+const SHARE_TAKEN = 0.8
+const rounded = (relevance: number): number => Math.round(relevance * 1e4) / 1e4
 
 export const presentFirst = Effect.fnUntraced(function* <A extends PlacedHit>(
   host: NamespaceHost["Service"],
@@ -47,9 +58,17 @@ export const presentFirst = Effect.fnUntraced(function* <A extends PlacedHit>(
   const cosineOf = (one: FirstHit<A>, other: FirstHit<A>): number | undefined =>
     comparableCosine(vectors.get(one.hit.memory.id), vectors.get(other.hit.memory.id))
   const told = yield* withBefore(host, namespaces, first, compared, asked)
-  return newerUp(told, asked.text, cosineOf)
-    .map(({ hit }) => hit)
-    .concat(hits.slice(NEWER_FIRST_HITS))
+  const changed = new Map<string, Pick<PlacedHit, "move"> & { readonly relevance: number }>()
+  const relevanceOf = ({ memory, ranked }: A): number => changed.get(memory.id)?.relevance ?? ranked.relevance
+  const up = newerUp(told, asked.text, cosineOf, ({ hit: newer }, move, { hit: older }, chance) => {
+    const taken = SHARE_TAKEN * chance * relevanceOf(older)
+    changed.set(newer.memory.id, { move, relevance: Math.max(relevanceOf(newer), taken) })
+    changed.set(older.memory.id, { move: "outdated", relevance: relevanceOf(older) - taken })
+  })
+  return [...up.map(({ hit }) => hit), ...hits.slice(NEWER_FIRST_HITS)].map((hit) => {
+    const { move, relevance } = changed.get(hit.memory.id) ?? {}
+    return relevance === undefined ? hit : { ...hit, move, ranked: { ...hit.ranked, relevance: rounded(relevance) } }
+  })
 })
 
 /** The hits, those of a few words among `compared` with what was said before them. */

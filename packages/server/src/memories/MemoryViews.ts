@@ -10,7 +10,7 @@ import type {
   MemoryView,
   SearchHit
 } from "@muniment/domain/Memory"
-import { explainedTerms } from "@muniment/engine/ranking/Explanation"
+import { explainedTerms, moveMeanings } from "@muniment/engine/ranking/Explanation"
 import type { MemoryHit } from "@muniment/engine/search/MemorySearch"
 
 export const memoryEntry = (memory: MemoryVersion): MemoryEntry => ({
@@ -28,7 +28,7 @@ export const memoryView = (memory: MemoryVersion): MemoryView => ({
 
 /** `grantor` is given for a shared memory, whose view names its source. */
 export const searchHit = (
-  { memory, ranked }: MemoryHit,
+  { memory, move, ranked }: MemoryHit,
   rank: number,
   explain: boolean,
   grantor: string | undefined
@@ -47,7 +47,8 @@ export const searchHit = (
       fused: ranked.relevance,
       rank,
       score: Math.round(ranked.order * 1e4) / 1e4,
-      terms: explainedTerms(ranked.evidence)
+      terms: explainedTerms(ranked.evidence),
+      ...(move !== undefined && { moved: moveMeanings[move] })
     }
   })
 })
