@@ -58,7 +58,7 @@ export const Limits = {
   searchResultsMax: 100,
   mapMemoriesDefault: 50,
   mapMemoriesMax: 5_000,
-  answerEvidenceDefault: 20,
+  answerEvidenceDefault: 30,
   answerHitsMax: 5,
   batchQueriesMax: 10,
   batchIdsMax: 100,

@@ -8,7 +8,7 @@ import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import { isUser, type MemoryStatement } from "./MemoryStatement.ts"
 import type { PartName } from "./PartName.ts"
-import { withoutDates } from "./PlainPart.ts"
+import { statesPlainly, withoutDates } from "./PlainPart.ts"
 
 interface AnswerPartRow {
   readonly name: PartName
@@ -35,7 +35,11 @@ export const partAsked = (lower: string): PartName => {
 
 /** `asked`: stems of the question. */
 export const hasPart = (part: PartName, statement: HeldIn, asked: ReadonlySet<string>): boolean =>
-  byName.get(part)?.(statement, asked) ?? true
+  (byName.get(part)?.(statement, asked) ?? true) ||
+  (alsoPlain.has(part) && statesPlainly(part, statement.text, { topic: [], counted: [] }))
+
+/** Their plain forms have more: "the 16th", "9 march", "40 min". */
+const alsoPlain: ReadonlySet<PartName> = new Set(["age", "date", "duration"])
 
 const matches =
   (pattern: RegExp) =>
@@ -270,7 +274,7 @@ export const answerParts: ReadonlyArray<AnswerPartRow> = [
   },
   {
     name: "thing",
-    asked: /\bwhat\b|\bwhich\b|\bwhat's\b|\bhow\b|\b(?:list|name)\b/,
+    asked: /\bwhat\b|\bwhich\b|\bwhat's\b|\bhow\b|^(?:please )?(?:list|name)\b/,
     held: undefined,
     question: "What did Ann bake?",
     example: "I baked a pie.",

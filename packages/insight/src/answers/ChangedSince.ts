@@ -11,15 +11,16 @@ import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { isInstruction } from "../prompts/InstructionText.ts"
 import { hasPart } from "./AnswerPart.ts"
-import type { Quote } from "./GroundedGate.ts"
+import type { Quote } from "./Quote.ts"
 import type { PartName } from "./PartName.ts"
 import { isHedged, isPlainPart, statesPlainly, tellsChange, tellsSwitch, withoutDates } from "./PlainPart.ts"
 import type { Question } from "./Question.ts"
 import { asksOnly } from "./QuotedSentence.ts"
+import { countsSaid, valuesSaid } from "./SaidValue.ts"
 import { saidAt, speakerOf } from "./QuoteSource.ts"
 
 /** Hits that are compared with a quote. */
-const COMPARED_HITS = 20
+const COMPARED_HITS = 40
 /** Of them, those that may change a thing without naming it. */
 const FIRST_HITS = 10
 
@@ -31,8 +32,9 @@ export const changesOf = (question: Question, quote: Quote, quotes: ReadonlyArra
   const speaker = speakerOf(quote, quotes)
   return quotes.slice(0, COMPARED_HITS).filter((other, at) => {
     if (other.statement.speaker === undefined || asksOnly(other.text)) return false
-    if (speakerOf(other, quotes) !== speaker || saidAt(other, quotes) <= time) return false
-    return isRival(question, quote, other, at, place)
+    if (saidAt(other, quotes) <= time) return false
+    if (restatesValue(question, quote, other)) return true
+    return speakerOf(other, quotes) === speaker && isRival(question, quote, other, at, place)
   })
 }
 
@@ -50,6 +52,7 @@ export const isNewState = (question: Question, older: Quote, newer: Quote): bool
     statesPlainly(question.part, text, { topic: question.topic, counted: [] }) &&
     tellsOfOtherValue(text) &&
     !namesOther(question, older, newer) &&
+    (movesIt(text) || sharesMatter(question, newer) || sharesMore(question, older, newer)) &&
     !isHedged(text) &&
     // Quoting what gives orders would pass them on.
     !isInstruction(text)
@@ -67,12 +70,27 @@ const isRival = (question: Question, quote: Quote, other: Quote, at: number, pla
   const isLifted = other.memory.relevance < quote.memory.relevance
   // The search puts a newer message first where it takes it for a later state.
   const isSame = sharesMatter(question, other)
-  if (at < place) return hasValue || (isChange && (isSame || isLifted || !hasSort(question.part)))
+  if (at < place)
+    return hasValue || hasNamedPart(question, other) || (isChange && (isSame || isLifted || !hasSort(question.part)))
   if (!isChange || !hasValue || valuesIn(other).isSubsetOf(valuesIn(quote))) return false
   if (isSame) return true
+  if (movesIt(other.text) && !namesOther(question, quote, other)) return true
   return (
     at < FIRST_HITS && !tellsChange(quote.text) && tellsOfOtherValue(other.text) && !namesOther(question, quote, other)
   )
+}
+
+/** Counts the same thing, or names the value of the quote beside another one: "the 22nd instead of the 15th". */
+const restatesValue = (question: Question, quote: Quote, other: Quote): boolean => {
+  if (!tellsOfChange(other.text) || !saysValue(question, other)) return false
+  const counts = countsSaid(quote.text)
+  const isCounted = countsSaid(other.text)
+    .entries()
+    .some(([stem, number]) => counts.has(stem) && counts.get(stem) !== number)
+  const asked = valuesSaid(question.terms.join(" "))
+  const before = valuesSaid(quote.text).difference(asked)
+  const after = valuesSaid(other.text).difference(asked)
+  return isCounted || (!before.isDisjointFrom(after) && !after.isSubsetOf(before))
 }
 
 /** The sort of value that is asked for, in its plain form or as a number alone. */
@@ -80,6 +98,11 @@ const saysValue = ({ part, terms, topic }: Question, { statement, text }: Quote)
   if (bareSorts.has(part)) return hasPart(part, { ...statement, text, date: undefined }, new Set(terms))
   return statesPlainly(part, text, { topic, counted: [] }) || (countedSorts.has(part) && /\d/.test(withoutDates(text)))
 }
+
+/** A place or a person in any form. */
+const hasNamedPart = ({ part, terms }: Question, { statement, text }: Quote): boolean =>
+  namedSorts.has(part) && hasPart(part, { ...statement, text, date: undefined, subject: undefined }, new Set(terms))
+const namedSorts: ReadonlySet<PartName> = new Set(["place", "person", "name"])
 
 const hasSort = (part: PartName): boolean => isPlainPart(part) || bareSorts.has(part)
 /** Sorts without a plain form. */
@@ -91,6 +114,11 @@ const tellsOfChange = (text: string): boolean => {
   return tellsChange(text) || begun + ended + holdsNow + owned + shifted > 0
 }
 
+/** Moves what it does not name: "we pushed it to the 29th", "make that two". */
+const movesIt = (text: string): boolean => MOVED_IT.test(text)
+const MOVED_IT =
+  /\b(?:push|mov|chang|mak|made|put|shift|bring|brought|bump|want|set|rais|cut|extend|delay|postpon|need)\p{L}* (?:it|that|them|this|me|us)\b|\b(?:it|that|they)(?:['’](?:s|ll|re)| is| are| will be| takes?| starts?| costs?| needs?)?(?: \p{L}+){0,3} (?:now|instead|then|already|after all|from now on)\b/iu
+
 const valuesIn = ({ text }: Quote): ReadonlySet<string> =>
   new Set(tokenize(text).filter((term) => !stopWords.has(term)))
 
@@ -99,6 +127,12 @@ const sharesMatter = ({ names, topic }: Question, other: Quote): boolean => {
   const named = new Set(names.flat())
   return topic.some((term) => !named.has(term) && other.terms.has(term))
 }
+
+/** A word of the older quote that the question lacks. */
+const sharesMore = ({ names, terms }: Question, older: Quote, newer: Quote): boolean =>
+  !valuesIn(older)
+    .difference(new Set([...terms, ...names.flat()]))
+    .isDisjointFrom(valuesIn(newer))
 
 /** The state before has ended or moved. */
 const tellsOfOtherValue = (text: string): boolean => {

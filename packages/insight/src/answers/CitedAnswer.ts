@@ -7,8 +7,9 @@
  */
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { changesOf } from "./ChangedSince.ts"
-import { hasPartAsked, hitListOf, isOfQuestion, type Quote, readQuotes } from "./GroundedGate.ts"
+import { hasPartAsked, hitListOf, isOfQuestion } from "./GroundedGate.ts"
 import { type Question, readQuestion } from "./Question.ts"
+import { type Quote, readQuotes } from "./Quote.ts"
 import { asksOnly } from "./QuotedSentence.ts"
 import { saidAt } from "./QuoteSource.ts"
 import { spokenDates } from "./SpokenDate.ts"

@@ -6,7 +6,8 @@
  */
 import { mayHaveChanged } from "./ChangedSince.ts"
 import { dateText } from "./DateText.ts"
-import { isGrounded, type Quote, readQuotes, type Weighed, weighQuotes } from "./GroundedGate.ts"
+import { isGrounded, type Weighed, weighQuotes } from "./GroundedGate.ts"
+import { type Quote, readQuotes } from "./Quote.ts"
 import type { MemoryStatement } from "./MemoryStatement.ts"
 import { withNewerAnswers } from "./NewerAnswer.ts"
 import { withNewestValues } from "./SlotValue.ts"
@@ -26,7 +27,10 @@ export const extractiveAnswer = (question: string, evidence: ReadonlyArray<Evide
   const chosen = best.statement.speaker === undefined ? [best, ...furtherStatements(asked, best, others)] : [best]
   return {
     answer: chosen.map((quote) => said(asked, quote)).join(" "),
-    citations: chosen.map(({ memory }) => memory.id),
+    citations: chosen.flatMap(({ memory, replyTo }) => [
+      ...(replyTo === undefined ? [] : [replyTo.memory.id]),
+      memory.id
+    ]),
     grounded: true,
     method: "extractive"
   }
@@ -72,16 +76,20 @@ const isSame = (left: Quote, right: Quote): boolean => {
   return smaller!.intersection(larger!).size >= SAME_MIN * larger!.size
 }
 
-const said = (asked: Question, { statement, text }: Quote): string =>
-  statement.speaker === undefined ? statementSaid(asked, statement, text) : messageSaid(asked, statement, text)
+const said = (asked: Question, { replyTo, statement, text }: Quote): string => {
+  if (statement.speaker === undefined) return statementSaid(asked, statement, text)
+  const told = messageSaid(asked, statement, text)
+  return replyTo === undefined ? told : `${nameOf(replyTo.statement)}: "${replyTo.text}" ${told}`
+}
 
 /** For "when": appends the date that the memory has outside of its text. */
 const statementSaid = ({ part }: Question, { date }: MemoryStatement, text: string): string =>
   part === "date" && date !== undefined ? `${text.replace(/\.$/, "")} (${date}).` : text
 
 /** `Ann (2 January 2024): "..."`; for "when" the date first: the day it was said, or the one that the words give. */
-const messageSaid = ({ part }: Question, { speaker }: MemoryStatement, text: string): string => {
-  const name = speaker?.name ?? (speaker?.role === "assistant" ? "Assistant" : "User")
+const messageSaid = ({ part }: Question, statement: MemoryStatement, text: string): string => {
+  const { speaker } = statement
+  const name = nameOf(statement)
   const saidOn = speaker?.saidOn
   const day = saidOn === undefined ? undefined : dateText(saidOn.slice(0, "2024-01-02".length))
   const quote = `"${withResolvedDates(text, saidOn)}"`
@@ -90,3 +98,6 @@ const messageSaid = ({ part }: Question, { speaker }: MemoryStatement, text: str
   if (part === "date" && told === undefined && !hasWrittenDate(text)) return `${day}, ${name}: ${quote}`
   return `${told === undefined ? "" : `${told}. `}${name} (${day}): ${quote}`
 }
+
+const nameOf = ({ speaker }: MemoryStatement): string =>
+  speaker?.name ?? (speaker?.role === "assistant" ? "Assistant" : "User")

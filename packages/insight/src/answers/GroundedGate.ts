@@ -10,49 +10,14 @@ import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { isInstruction } from "../prompts/InstructionText.ts"
 import { hasPart } from "./AnswerPart.ts"
 import { type Identities, readIdentities } from "./Identities.ts"
-import { isUser, type MemoryStatement, readStatement, type Speaker } from "./MemoryStatement.ts"
+import { isUser, type MemoryStatement, type Speaker } from "./MemoryStatement.ts"
 import type { PartName } from "./PartName.ts"
 import { isHedged, isPlainPart, statesPlainly } from "./PlainPart.ts"
 import type { Question } from "./Question.ts"
-import { asksOnly, quotedSentence, sentencesOf } from "./QuotedSentence.ts"
+import type { Quote } from "./Quote.ts"
+import { asksOnly } from "./QuotedSentence.ts"
 import { isOfPast, slotStated } from "./SlotValue.ts"
 import { hasWrittenDate, isAhead, spokenDates } from "./SpokenDate.ts"
-import type { Evidence } from "./WrittenAnswer.ts"
-
-/** What is known of one quote. */
-export interface Quote {
-  readonly memory: Evidence
-  readonly statement: MemoryStatement
-  readonly text: string
-  /** Stems of the quote, of the subject, and of words that match a question without being said. */
-  readonly terms: ReadonlySet<string>
-  readonly sentences: ReadonlyArray<QuotedClause>
-}
-
-interface QuotedClause {
-  readonly text: string
-  readonly terms: ReadonlySet<string>
-}
-
-/** Hits that are read, and characters of them together: bound the cost of a question. */
-const EVIDENCE_MAX = 100
-const EVIDENCE_LENGTH_MAX = 24_000
-
-/** In the order of the evidence, best first. */
-export const readQuotes = (asked: Question, evidence: ReadonlyArray<Evidence>): ReadonlyArray<Quote> => {
-  const words = new Set([...asked.terms, ...asked.names.flat()])
-  let length = 0
-  return evidence.slice(0, EVIDENCE_MAX).flatMap((memory): ReadonlyArray<Quote> => {
-    const statement = readStatement(memory)
-    if (statement.text === "" || length + statement.text.length > EVIDENCE_LENGTH_MAX) return []
-    length += statement.text.length
-    const text = quotedSentence(statement.text, words)
-    const sentences = sentencesOf(text).map((one) => ({ text: one, terms: new Set(tokenize(one)) }))
-    const unsaid = new Set(tokenize(`${statement.subject ?? ""} ${statement.unsaid}`))
-    const terms = sentences.reduce((all, one) => all.union(one.terms), unsaid)
-    return [{ memory, statement, text, terms, sentences }]
-  })
-}
 
 /** What the hits have in common. */
 export interface HitList {
@@ -67,13 +32,14 @@ export interface HitList {
   readonly weightOf: (term: string) => number
 }
 
-/** Hits that are compared: a list of any length is judged by its first. */
+/** Hits that may be quoted, and that a hit is compared with; what follows only tells what has changed since. */
 const COMPARED_HITS = 20
 /** Of a hit that a short list does not have. */
 const BACKGROUND_RELEVANCE = 0.02
 
-export const hitListOf = (quotes: ReadonlyArray<Quote>): HitList => {
-  const relevances = quotes.slice(0, COMPARED_HITS).map(({ memory }) => memory.relevance)
+export const hitListOf = (all: ReadonlyArray<Quote>): HitList => {
+  const quotes = all.slice(0, COMPARED_HITS)
+  const relevances = quotes.map(({ memory }) => memory.relevance)
   const background = quotes.length < COMPARED_HITS ? BACKGROUND_RELEVANCE : 1
   return {
     identities: readIdentities(quotes.map(({ statement }) => statement)),
@@ -115,7 +81,8 @@ export const gateFeatures = [
   "near",
   "plain",
   "plainNear",
-  "hedged"
+  "hedged",
+  "replies"
 ] as const
 export type GateFeatures = Readonly<Record<(typeof gateFeatures)[number], number>>
 
@@ -124,7 +91,7 @@ const measures: ReadonlySet<PartName> = new Set(["age", "amount", "contact", "co
 
 /** Undefined: a hard condition fails. */
 export const readGate = (question: Question, quote: Quote, list: HitList): GateFeatures | undefined => {
-  const { memory, statement, text, terms } = quote
+  const { relevance, statement, text, terms } = quote
   const { speakers } = list.identities
   const asked = wordsOf(question)
   if (asksOnly(text) || !isOfQuestion(question, quote, list)) return undefined
@@ -140,9 +107,9 @@ export const readGate = (question: Question, quote: Quote, list: HitList): GateF
   const isWhen = question.part === "date"
   const isYesNo = Number(question.part === "yesNo")
   const alone = Number(list.isAlone)
-  const ahead = logit(memory.relevance) - logit(list.lastRelevance)
+  const ahead = logit(relevance) - logit(list.lastRelevance)
   return {
-    relevance: logit(memory.relevance),
+    relevance: logit(relevance),
     aheadOfLast: ahead,
     speaker: agreement(question, quote, list),
     coverage,
@@ -160,7 +127,8 @@ export const readGate = (question: Question, quote: Quote, list: HitList): GateF
     near,
     plain: Number(isPlain),
     plainNear,
-    hedged: Number(isHedged(text))
+    hedged: Number(isHedged(text)),
+    replies: quote.replyTo?.part === question.part ? shareIn(quote.replyTo.terms) : 0
   }
 }
 
@@ -195,17 +163,18 @@ interface Nearness {
 /** Shares of the question's words in one sentence and the one before it: in any, and where it states the part plainly. */
 const nearness = (
   question: Question,
-  { sentences }: Quote,
+  quote: Quote,
   shareIn: (held: ReadonlySet<string>) => number
 ): Nearness & { readonly plainNear: number } => {
   let isPlain = false
   let near = 0
   let plainNear = 0
+  const { sentences } = quote
   for (const [at, { terms, text }] of sentences.entries()) {
     if (/\?["'”’)]?$/u.test(text)) continue
     const share = shareIn(at === 0 ? terms : terms.union(sentences[at - 1]!.terms))
     near = Math.max(near, share)
-    if (!statesPlainly(question.part, text, question)) continue
+    if (!(givesReason(question, quote) || statesPlainly(question.part, text, question))) continue
     isPlain = true
     plainNear = Math.max(plainNear, share)
   }
@@ -215,8 +184,14 @@ const nearness = (
 const wordsOf = ({ names, terms }: Question): ReadonlySet<string> => new Set([...terms, ...names.flat()])
 
 /** `text`: what is looked at instead of the quote's own. */
-export const hasPartAsked = (question: Question, { statement }: Quote, text: string): boolean =>
+export const hasPartAsked = (question: Question, quote: Quote, text: string): boolean =>
+  givesReason(question, quote) || hasPartOf(question, quote, text)
+
+const hasPartOf = (question: Question, { statement }: Quote, text: string): boolean =>
   hasPart(question.part, { ...statement, text, date: dateAsked(question, statement) }, wordsOf(question))
+
+/** "How come?" "The boiler broke": a reason in any form. */
+const givesReason = ({ part }: Question, { replyTo }: Quote): boolean => part === "reason" && replyTo?.part === "reason"
 
 /** The right speaker or subject, year and liking. */
 export const isOfQuestion = (question: Question, quote: Quote, list: HitList): boolean => {
@@ -243,10 +218,10 @@ const shareOf = (
   return words.length === 0 ? 1 : sumOf(words.filter(isHeld)) / sumOf(words)
 }
 
-/** A stored statement holds the subject of the question, and any quote the thing whose name is asked for. */
-const isAbout = ({ focus, part }: Question, quote: Quote, identities: Identities): boolean =>
+/** A stored statement holds the subject of the question, and any quote the thing whose name or day is asked for. */
+const isAbout = ({ focus, isWhenDue, part }: Question, quote: Quote, identities: Identities): boolean =>
   focus.length === 0 ||
-  (quote.statement.speaker !== undefined && part !== "name") ||
+  (quote.statement.speaker !== undefined && part !== "name" && !isWhenDue) ||
   focus.some((term) => quote.terms.has(term) || isHeldByName(term, quote, identities))
 
 /** The user by name, a speaker, or a relative by relation. */
@@ -376,8 +351,13 @@ const unfit: Weighed = { chance: 0, near: 0 }
 export const weighQuotes = (question: Question, quotes: ReadonlyArray<Quote>): ReadonlyArray<Weighed> => {
   const list = hitListOf(quotes)
   let eligible = 0
-  return quotes.map((quote) => {
-    if (question.terms.length === 0 || (question.open !== undefined && !isListed(question, quote))) return unfit
+  return quotes.map((quote, at) => {
+    if (
+      at >= COMPARED_HITS ||
+      question.terms.length === 0 ||
+      (question.open !== undefined && !isListed(question, quote))
+    )
+      return unfit
     const read = readGate(question, quote, list)
     // What gives orders is no statement: quoting it would pass it on.
     if (read === undefined || isInstruction(quote.text)) return unfit
@@ -433,28 +413,29 @@ interface Gate {
 }
 
 const messages: Gate = {
-  least: 0.6,
+  least: 0.63,
   weights: {
-    bias: -3.93,
+    bias: -4.02,
     speaker: 1.8,
-    relevance: 0.65,
-    aheadOfLast: 0.51,
-    coverage: -1.21,
-    coverageOfWhen: 0.45,
-    newWords: 0.78,
-    when: -1.55,
-    whenDated: 1.85,
-    place: -0.18,
-    person: 0.45,
-    reason: -0.43,
-    measure: 0.08,
-    manner: -0.64,
-    yesNo: 0.18,
-    alone: -0.21,
-    near: 2.29,
-    plain: 0.47,
-    plainNear: 1.42,
-    hedged: -0.41
+    relevance: 0.53,
+    aheadOfLast: 0.52,
+    coverage: -0.46,
+    coverageOfWhen: 1,
+    newWords: 0.54,
+    when: -1.75,
+    whenDated: 2.04,
+    place: -0.5,
+    person: -0.51,
+    reason: -0.73,
+    measure: -0.35,
+    manner: -0.75,
+    yesNo: 1.38,
+    alone: 0.66,
+    near: 1.54,
+    plain: 1.28,
+    plainNear: 0.98,
+    hedged: -0.59,
+    replies: 2.41
   }
 }
 

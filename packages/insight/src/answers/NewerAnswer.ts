@@ -6,7 +6,8 @@
  * asked for and holds as many words of the question beside it; or that the search put first as the new state.
  */
 import { isNewState } from "./ChangedSince.ts"
-import type { Quote, Weighed } from "./GroundedGate.ts"
+import type { Weighed } from "./GroundedGate.ts"
+import type { Quote } from "./Quote.ts"
 import { isPlainPart, tellsChange, tellsSwitch } from "./PlainPart.ts"
 import type { Question } from "./Question.ts"
 import { saidAt, speakerOf } from "./QuoteSource.ts"

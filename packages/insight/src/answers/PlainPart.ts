@@ -3,6 +3,7 @@
  * "is called" rather than any capital. Weaker forms are in `AnswerPart.ts`; this is a weight of the gate, no condition. Rows
  * are data: the tests run their examples and counterexamples.
  */
+import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
 import { monthNames, weekdayNames } from "../calendar/CalendarWords.ts"
 import type { PartName } from "./PartName.ts"
@@ -43,7 +44,7 @@ export const plainParts: ReadonlyArray<PlainPartRow> = [
   },
   {
     part: "duration",
-    pattern: new RegExp(`\\b${COUNT}[ -]?(?:\\p{Ll}+ )?${TIME_UNIT}\\b(?! ago)`, "iu"),
+    pattern: new RegExp(`(?<!\\d )\\b${COUNT}[ -]?(?:(?!an? )\\p{Ll}+ )?${TIME_UNIT}\\b(?! ago)`, "iu"),
     example: "It takes 25 min.",
     counterexample: "I met her three years ago."
   },
@@ -63,8 +64,10 @@ export const plainParts: ReadonlyArray<PlainPartRow> = [
   },
   {
     part: "place",
-    pattern:
-      /\b(?:in|at|from|near|to|on|around|behind)(?: (?:the|a|an|our|my|her|his|their))?(?: \p{Ll}+)? \p{Lu}\p{L}+/u,
+    pattern: new RegExp(
+      `\\b(?:in|at|from|near|to|on|around|behind)(?: (?:the|a|an|our|my|her|his|their))?(?: \\p{Ll}+)? (?!${WEEKDAY}|${DAY}\\b)\\p{Lu}\\p{L}+`,
+      "u"
+    ),
     example: "We found a flat on Larkspur Road.",
     counterexample: "We found a flat in the end."
   },
@@ -78,6 +81,7 @@ export const plainParts: ReadonlyArray<PlainPartRow> = [
     part: "person",
     pattern: new RegExp(
       "\\b(?:called|named|name['’]s|name is) \\p{L}|" +
+        "\\b(?:is|was|be|will be) (?:now )?\\p{Lu}\\p{Ll}+ ?(?:\\p{Lu}|[.,!]|$)|" +
         "\\b(?:my|our|his|her|their|by|with|to|from|and|the|an?) (?:\\p{Ll}+[ -]){0,3}\\p{Lu}\\p{L}+|" +
         `(?:^|[.,!] )${NOT_NAME}\\p{Lu}\\p{L}+(?: \\p{Lu}\\p{L}+)?(?:['’]s)? (?:is|was|has|had|will|and|[\\p{Ll}]+(?:ed|s|ly))\\b`,
       "u"
@@ -120,11 +124,24 @@ export interface AskedTerms {
 export const statesPlainly = (part: PartName, sentence: string, { counted, topic }: AskedTerms): boolean => {
   const pattern = byPart.get(part)
   if (pattern === undefined) return false
-  if (part === "name") return pattern.test(sentence) || isNamedBeside(sentence, topic)
+  if (part === "name") return (pattern.test(sentence) && !callsOther(sentence, topic)) || isNamedBeside(sentence, topic)
+  if (part === "age") return pattern.test(withoutDates(sentence))
   if (part !== "amount") return pattern.test(sentence)
   const rest = withoutDates(sentence)
   return counted.length === 0 ? pattern.test(rest) : isCounted(rest, counted)
 }
+
+/** "A helper called Oksana" names no gran; "she's called" and "a woman called" may. */
+const callsOther = (text: string, topic: ReadonlyArray<string>): boolean => {
+  const called = [...text.matchAll(CALLED)].map(([, word = ""]) => word.toLowerCase())
+  const isOther = (word: string): boolean =>
+    !stopWords.has(word) && !anyone.has(word) && !tokenize(word).some((stem) => topic.includes(stem))
+  return topic.length > 0 && called.length > 0 && called.every(isOther)
+}
+const CALLED = /(?<![\p{L}'’])([\p{L}-]+)(?:,? (?:is|was|are|who is))? (?:called|named|nicknamed) /giu
+const anyone: ReadonlySet<string> = new Set(
+  "shes hes its guy man woman girl boy person one thing place somebody someone".split(" ")
+)
 
 const NOUN_NAME = /((?:\p{Ll}[\p{L}-]* ){1,2})["“]?\p{Lu}\p{L}+/gu
 const NAME_NOUN = /\p{Lu}\p{L}+(?:,| is| was) (?:my|our|his|her|their|an?|the) ((?:[\p{L}-]+ ?){1,3})/gu
@@ -158,6 +175,6 @@ const CHANGE =
 
 /** What is weighed, feared or asked rather than stated. */
 export const isHedged = (text: string): boolean =>
-  /\b(?:if|might|maybe|perhaps|probably|could|would|should|wonder(?:ing)?|thinking (?:of|about)|not sure|hope(?:fully)?|do i|shall i)\b|\?["'”’)]?$/i.test(
+  /\b(?:if|might|maybe|perhaps|probably|could|would(?! (?:have|rather))|should|wonder(?:ing)?|thinking (?:of|about)|not sure|hope(?:fully)?|do i|shall i)\b|\?["'”’)]?$/i.test(
     text
   )

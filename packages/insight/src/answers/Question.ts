@@ -98,7 +98,7 @@ export const readQuestion = (raw: string): Question => {
     liking,
     isOfAsker,
     isOfPast: PAST.test(lower),
-    isOfPresent: asksPresent(lower),
+    isOfPresent: asksPresent(lower) || (!PAST.test(lower) && /\b(?:may|must|need)\b/.test(lower)),
     isWhenDone: part === "date" && /\bwhen (?:did|was|were|has|had)\b/.test(lower),
     isWhenDue: part === "date" && !/\b(?:did|was|were|has|have|had)\b/.test(lower),
     isOfAssistant: /\b(?:you|your|yours|assistant)\b(?! (?:know|remember|tell))/.test(lower),

@@ -1,5 +1,5 @@
 /** Whose words a quote is and when they were said; what was extracted goes back to its message. */
-import type { Quote } from "./GroundedGate.ts"
+import type { Quote } from "./Quote.ts"
 
 /** Of the words of a memory: so many are in the message that it was extracted from. */
 const SOURCE_SHARE_MIN = 0.7

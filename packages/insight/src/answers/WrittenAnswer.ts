@@ -15,6 +15,8 @@ export interface Evidence {
   readonly createdAt: number
   /** 0..1, comparable between questions. */
   readonly relevance: number
+  /** Of a message: its conversation, and its number in it. */
+  readonly turn?: { readonly conversation: string; readonly position: number } | undefined
   /** The part of a long message that was found: UTF-16 units of its text. */
   readonly passage?: { readonly start: number; readonly end: number } | undefined
 }

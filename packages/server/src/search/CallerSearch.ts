@@ -19,6 +19,7 @@ import type { NamespacePlan } from "@muniment/engine/namespace/NamespaceReader"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
+import type { Evidence } from "@muniment/insight/answers/WrittenAnswer"
 import { MemoryMap } from "@muniment/insight/map/MemoryMap"
 import { AttestationService, type SharedSource } from "../attestations/AttestationService.ts"
 import { seesAgent, visibleParts } from "../identity/KeyScopes.ts"
@@ -186,15 +187,7 @@ const answer = Effect.fnUntraced(function* (
   const written = yield* parts.writer.write({
     account: caller.account.id,
     question: text,
-    evidence: hits.map(({ memory: { createdAt, data, id, kind, when }, ranked: { candidate, evidence } }) => ({
-      id,
-      kind,
-      data,
-      when,
-      createdAt,
-      relevance: answerableOf(evidence),
-      passage: candidate.passage
-    }))
+    evidence: hits.map(evidenceOf)
   })
   const used = new Set(written.citations)
   const chosen = written.grounded
@@ -203,6 +196,23 @@ const answer = Effect.fnUntraced(function* (
   const { memories, ...attested } = yield* shownWithSources(parts, chosen, owners, explain)
   return { ...written, ...(written.grounded ? { memories } : { memories: [], hits: memories }), ...attested }
 })
+
+const evidenceOf = (hit: MemoryHit): Evidence => {
+  const { memory, ranked } = hit
+  const { createdAt, data, id, kind, position, subjectId, threadId, when } = memory
+  return {
+    id,
+    kind,
+    data,
+    when,
+    createdAt,
+    relevance: answerableOf(ranked.evidence),
+    passage: ranked.candidate.passage,
+    ...(position !== undefined && {
+      turn: { conversation: JSON.stringify([namespaceOf(hit), subjectId, threadId]), position }
+    })
+  }
+}
 
 const drawMap = Effect.fnUntraced(function* (parts: Parts, { hits }: Found, owners: Owners) {
   const { directory, maps, searcher } = parts

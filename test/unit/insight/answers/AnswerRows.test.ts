@@ -18,6 +18,13 @@ describe("each part of an answer", () => {
     if (counterexample !== undefined) expect(hasPart(name, held(counterexample), asked), counterexample).toBe(false)
   })
 
+  it("is also a day of the month and a short unit", () => {
+    expect(hasPart("date", held("studio moved it, im starting on the 16th now"), new Set())).toBe(true)
+    expect(hasPart("date", held("my start date is 9 march btw"), new Set())).toBe(true)
+    expect(hasPart("duration", held("40 min by train"), new Set())).toBe(true)
+    expect(partAsked("do i have a waiting list?")).toBe("yesNo")
+  })
+
   it("is not what the question itself names", () => {
     expect(hasPart("name", held("My dog Rex is a greyhound."), new Set(tokenize("name of Rex the dog")))).toBe(false)
     expect(hasPart("place", held("I live in Oslo."), new Set(tokenize("where in Oslo")))).toBe(false)

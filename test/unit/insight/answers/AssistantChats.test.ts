@@ -102,6 +102,15 @@ describe("the plain form of a part", () => {
     expect(statesPlainly("name", "My sister lives in Oslo.", { ...asked, topic: ["sister"] })).toBe(false)
   })
 
+  it("of a name is of the one who is named, of an age no day, of a duration no price, of a place no day", () => {
+    const gran = { ...asked, topic: ["gran"] }
+    expect(statesPlainly("name", "Gran is home, with a helper called Oksana.", gran)).toBe(false)
+    expect(statesPlainly("name", "My gran is a woman called Oksana.", gran)).toBe(true)
+    expect(statesPlainly("age", "The return is 30 October now.", asked)).toBe(false)
+    expect(statesPlainly("duration", "It is 61 a month.", asked)).toBe(false)
+    expect(statesPlainly("place", "We moved pottery to Wednesdays.", asked)).toBe(false)
+  })
+
   it("tells changes and hedges by their words", () => {
     expect(tellsChange("The rent is now 1,250.")).toBe(true)
     expect(tellsChange("The rent is 1,250.")).toBe(false)
