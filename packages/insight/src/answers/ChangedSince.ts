@@ -64,14 +64,19 @@ const isLasting = ({ part, terms }: Question): boolean => lasting.has(part) || t
 const lasting: ReadonlySet<PartName> = new Set(["reason", "surname", "breed"])
 const births: ReadonlySet<string> = new Set(tokenize("born birth birthday"))
 
+/** Less relevant than this share of the quote's it was lifted by words of change alone. */
+const LIFTED_MIN = 0.02
+
 const isRival = (question: Question, quote: Quote, other: Quote, at: number, place: number): boolean => {
   const hasValue = saysValue(question, other)
   const isChange = tellsOfChange(other.text)
-  const isLifted = other.memory.relevance < quote.memory.relevance
+  const isLifted =
+    other.memory.relevance < quote.memory.relevance && other.memory.relevance > LIFTED_MIN * quote.memory.relevance
   // The search puts a newer message first where it takes it for a later state.
   const isSame = sharesMatter(question, other)
-  if (at < place)
-    return hasValue || hasNamedPart(question, other) || (isChange && (isSame || isLifted || !hasSort(question.part)))
+  if (at < place) {
+    return hasSort(question.part) ? hasValue || hasNamedPart(question, other) : isChange && (isSame || isLifted)
+  }
   if (!isChange || !hasValue || valuesIn(other).isSubsetOf(valuesIn(quote))) return false
   if (isSame) return true
   if (movesIt(other.text) && !namesOther(question, quote, other)) return true

@@ -10,6 +10,7 @@ import { isGrounded, type Weighed, weighQuotes } from "./GroundedGate.ts"
 import { type Quote, readQuotes } from "./Quote.ts"
 import type { MemoryStatement } from "./MemoryStatement.ts"
 import { withNewerAnswers } from "./NewerAnswer.ts"
+import { polarityOf } from "./Polarity.ts"
 import { withNewestValues } from "./SlotValue.ts"
 import { type Question, readQuestion } from "./Question.ts"
 import { hasWrittenDate, onlySpokenDate, withResolvedDates } from "./SpokenDate.ts"
@@ -76,9 +77,11 @@ const isSame = (left: Quote, right: Quote): boolean => {
   return smaller!.intersection(larger!).size >= SAME_MIN * larger!.size
 }
 
-const said = (asked: Question, { replyTo, statement, text }: Quote): string => {
+const said = (asked: Question, quote: Quote): string => {
+  const { replyTo, statement, text } = quote
   if (statement.speaker === undefined) return statementSaid(asked, statement, text)
-  const told = messageSaid(asked, statement, text)
+  const polarity = polarityOf(asked, quote)
+  const told = `${polarity === undefined ? "" : `${polarity}. `}${messageSaid(asked, statement, text)}`
   return replyTo === undefined ? told : `${nameOf(replyTo.statement)}: "${replyTo.text}" ${told}`
 }
 

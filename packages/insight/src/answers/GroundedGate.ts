@@ -101,8 +101,9 @@ export const readGate = (question: Question, quote: Quote, list: HitList): GateF
   const shareIn = (held: ReadonlySet<string>): number =>
     shareOf(telling, (term) => held.has(term) || isHeldByName(term, quote, list.identities), list.weightOf)
   const coverage = shareIn(terms)
-  const { isPlain, near, plainNear } = nearness(question, quote, shareIn)
-  if (!isStated(question, quote, list, { isPlain, near })) return undefined
+  const { plainNear, ...nearest } = nearness(question, quote, shareIn)
+  const { isPlain, near } = nearest
+  if (!isStated(question, quote, list, nearest)) return undefined
   const news = new Set(tokenize(text).filter((term) => !asked.has(term) && !stopWords.has(term))).size
   const isWhen = question.part === "date"
   const isYesNo = Number(question.part === "yesNo")
@@ -140,7 +141,7 @@ const isStated = (
   question: Question,
   quote: Quote,
   { identities, isOfChat }: HitList,
-  { isPlain, near }: Nearness
+  { isPlain, isDoubtful, near }: Nearness
 ): boolean => {
   const { part } = question
   if (quote.statement.speaker === undefined) {
@@ -148,7 +149,7 @@ const isStated = (
       !isOfChat || isOfSlot(question, quote, identities) || (near >= EXTRACTED_NEAR_MIN && (isPlain || part !== "name"))
     )
   }
-  if (part === "yesNo") return near >= YES_NO_NEAR_MIN && !isHedged(quote.text)
+  if (part === "yesNo") return near >= YES_NO_NEAR_MIN && !isDoubtful
   return isPlain || (part !== "name" && part !== "reason")
 }
 
@@ -157,6 +158,8 @@ const YES_NO_NEAR_MIN = 0.75
 
 interface Nearness {
   readonly isPlain: boolean
+  /** The nearest sentence weighs or fears something, or follows a question of the same speaker. */
+  readonly isDoubtful: boolean
   readonly near: number
 }
 
@@ -167,18 +170,20 @@ const nearness = (
   shareIn: (held: ReadonlySet<string>) => number
 ): Nearness & { readonly plainNear: number } => {
   let isPlain = false
+  let isDoubtful = false
   let near = 0
   let plainNear = 0
   const { sentences } = quote
   for (const [at, { terms, text }] of sentences.entries()) {
     if (/\?["'”’)]?$/u.test(text)) continue
     const share = shareIn(at === 0 ? terms : terms.union(sentences[at - 1]!.terms))
-    near = Math.max(near, share)
+    const ownBefore = at > (quote.replyTo === undefined ? 0 : 1) ? sentences[at - 1]!.text : ""
+    if (share > near) [near, isDoubtful] = [share, isHedged(text) || ownBefore.endsWith("?")]
     if (!(givesReason(question, quote) || statesPlainly(question.part, text, question))) continue
     isPlain = true
     plainNear = Math.max(plainNear, share)
   }
-  return { isPlain, near, plainNear }
+  return { isDoubtful, isPlain, near, plainNear }
 }
 
 const wordsOf = ({ names, terms }: Question): ReadonlySet<string> => new Set([...terms, ...names.flat()])
