@@ -22,7 +22,7 @@ export const factRules: RuleFamily = (scene) => {
   if (subject.type === "attribute" || (subject.type === "speaker" && technical.test(predicate))) return undefined
   const isPet = subject.type === "person" && subject.person.isPet
   for (const { attribute, isOfPets, rule, says, unless } of rows) {
-    if (isOfPets === true && !isPet) continue
+    if (isOfPets && !isPet) continue
     const match = says.exec(predicate)
     if (match === null || unless?.test(predicate) === true) continue
     const occupation = occupationIn(predicate)

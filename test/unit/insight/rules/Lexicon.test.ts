@@ -50,7 +50,7 @@ const predicatesOf = (sentence: string): ReadonlyArray<string> => {
   return clausesOf(wordsOf(verdict.text), new People()).clauses.map(({ predicate }) => predicate)
 }
 
-const has = ({ says, unless }: FormRow & { readonly unless?: string }, sentence: string): boolean =>
+const has = ({ says, unless }: FormRow & { readonly unless?: string | undefined }, sentence: string): boolean =>
   predicatesOf(sentence).some(
     (predicate) =>
       pattern(says).test(predicate) && (unless === undefined || !anywhere(`\\b(?:${unless})`).test(predicate))

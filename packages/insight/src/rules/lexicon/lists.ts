@@ -116,13 +116,13 @@ export const lists: Readonly<Record<string, ReadonlyArray<string>>> = {
   activity:
     list(`run, runs, jog, jogs, swim, swims, cycle, cycles, bike, bikes, walk, walks, hike, hikes, meditate, meditates,
     journal, journals, work out, works out, read, reads, watch, watches, drink, drinks, eat, eats, listen to, listens to,
-    cook, cooks, bake, bakes, play, plays, practi[cs]es?, train, trains, go, goes, take, takes, have, has, do, does,
+    cook, cooks, bake, bakes, play, plays, practi[cs]es?, train, trains, dance, dances, sing, sings, go, goes, take, takes, have, has, do, does,
     visit, visits, call, calls, volunteer, volunteers, tutor, tutors, commute, commutes, use, uses, surf, surfs`),
   undertaking:
-    list(`learning, studying, training for, training to be, writing, building, developing, designing, renovating, restoring, remodeling,
-    volunteering, teaching, coaching, fostering, homeschooling, rehearsing, recording, saving for, saving up for, researching,
-    applying for, applying to, planning, preparing for, practi[cs]ing, playing, using, growing, raising, running, selling,
-    organi[sz]ing, knitting, painting, reading, hosting, taking, taking up, doing, working on, attending`),
+    list(`learning, studying, training for, training to be, writing, building, developing, designing, renovating, restoring,
+    remodeling, volunteering, teaching, coaching, fostering, homeschooling, rehearsing, recording, saving for, saving up for,
+    researching, applying for, applying to, preparing for, practi[cs]ing, organi[sz]ing, knitting, painting, reading, raising,
+    working on`),
   fan: list(`fan of, lover of, into, keen on, fond of, obsessed with, crazy about, mad about, passionate about, addicted to,
     hooked on, in love with, partial to, interested in, a sucker for, sucker for, fascinated by, enthusiastic about, all about,
     big on, drawn to, devoted to, wild about, nuts about`),

@@ -1,74 +1,32 @@
 /** Forms of tastes up to their object, in the order in which they are tried (Pattern.ts), and the domains of objects. */
 import type { FormRow } from "../Pattern.ts"
-import { wordSet } from "./wordSet.ts"
+import { rowsOf, wordSet } from "./wordSet.ts"
 
 export interface TasteForm extends FormRow {
   readonly type: "likes" | "dislikes" | "prefers"
 }
 
-const taste = (type: TasteForm["type"], says: string, example: string, counterexample: string): TasteForm => ({
-  type,
-  says,
-  example,
-  counterexample
-})
+/** `type :: form :: example :: counterexample`. */
+const table = String.raw`
+  dislikes :: {not} (?:{soft} )*(?:{like}|care for|dig)(?: (?:eating|drinking))? :: I don't like horror movies. :: I do not like it.
+  dislikes :: (?:am|is|are) (?:not|no longer|never) (?:{soft} )*(?:an? )?(?:big |huge |great )?{fan} :: I'm not a fan of spicy food. :: I'm not into it.
+  dislikes :: (?:have|has) never (?:{soft} )*(?:liked|enjoyed|cared for|been (?:into|keen on|fond of|a fan of)) :: I've never liked olives. :: I've never liked that.
+  dislikes :: (?:{have} )?(?:{soft} )*{dislike}|can not (?:stand|bear|tolerate)|{be} (?:sick of|fed up with|put off by|not one for|no fan of)|went off|{have} gone off :: I can't stand loud music. :: I hate to say it.
+  prefers :: (?:would )?(?:{soft} )*(?:prefers?|preferred|favou?rs?)|would (?:much )?rather(?! not)|(?:would )?(?:always|usually) (?:choose|go for|pick)|opts? for :: I prefer tea over coffee. :: I would rather not.
+  likes :: (?:{be}|{been}|was) (?:{soft} )*(?:such |kind of )?(?:an? )?(?:big |huge |massive |great |lifelong |avid |die-hard |real )*{fan} :: I'm a big fan of Radiohead. :: I'm into it.
+  likes :: (?:{have} )?(?:{soft} )*{like}|can not (?:get enough of|live without) :: I love jazz. :: I would love to go.
+  likes :: {have} an? (?:soft spot|sweet tooth|weakness|passion) for|(?:{have} )?(?:fell|fallen) in love with|(?:{have} )?(?:got|gotten) into :: I have a soft spot for pugs. :: I have a thing tomorrow.
+  likes :: {have} (?:grown|come|learned|learnt) to (?:like|love|enjoy)|gets? a kick out of|thrives? on|never gets? (?:tired|bored) of :: I've come to love olives. :: I have come to see you.
+`
 
-export const tasteForms: ReadonlyArray<TasteForm> = [
-  taste(
-    "dislikes",
-    "{not} (?:{soft} )*(?:{like}|care for|dig)(?: (?:eating|drinking))?",
-    "I don't like horror movies.",
-    "I do not like it."
-  ),
-  taste(
-    "dislikes",
-    "(?:am|is|are) (?:not|no longer|never) (?:{soft} )*(?:an? )?(?:big |huge |great )?{fan}",
-    "I'm not a fan of spicy food.",
-    "I'm not into it."
-  ),
-  taste(
-    "dislikes",
-    "(?:have|has) never (?:{soft} )*(?:liked|enjoyed|cared for|been (?:into|keen on|fond of|a fan of))",
-    "I've never liked olives.",
-    "I've never liked that."
-  ),
-  taste(
-    "dislikes",
-    "(?:{have} )?(?:{soft} )*{dislike}|can not (?:stand|bear|tolerate)|{be} (?:sick of|fed up with|put off by|not one for|no fan of)|went off|{have} gone off",
-    "I can't stand loud music.",
-    "I hate to say it."
-  ),
-  taste(
-    "prefers",
-    "(?:would )?(?:{soft} )*(?:prefers?|preferred|favou?rs?)|would (?:much )?rather(?! not)|(?:would )?(?:always|usually) (?:choose|go for|pick)|opts? for",
-    "I prefer tea over coffee.",
-    "I would rather not."
-  ),
-  taste(
-    "likes",
-    "(?:{be}|{been}|was) (?:{soft} )*(?:such |kind of )?(?:an? )?(?:big |huge |massive |great |lifelong |avid |die-hard |real )*{fan}",
-    "I'm a big fan of Radiohead.",
-    "I'm into it."
-  ),
-  taste(
-    "likes",
-    "(?:{have} )?(?:{soft} )*{like}|can not (?:get enough of|live without)",
-    "I love jazz.",
-    "I would love to go."
-  ),
-  taste(
-    "likes",
-    "{have} an? (?:soft spot|sweet tooth|weakness|passion) for|(?:{have} )?(?:fell|fallen) in love with|(?:{have} )?(?:got|gotten) into",
-    "I have a soft spot for pugs.",
-    "I have a thing tomorrow."
-  ),
-  taste(
-    "likes",
-    "{have} (?:grown|come|learned|learnt) to (?:like|love|enjoy)|gets? a kick out of|thrives? on|never gets? (?:tired|bored) of",
-    "I've come to love olives.",
-    "I have come to see you."
-  )
-]
+export const tasteForms: ReadonlyArray<TasteForm> = rowsOf(table).map(
+  ([type, says = "", example = "", counterexample = ""]) => ({
+    type: type as TasteForm["type"],
+    says,
+    example,
+    counterexample
+  })
+)
 
 /** What follows the object says how or why, not what. */
 export const objectEnds =

@@ -3,18 +3,12 @@
  * Rows are tried in this order, each once.
  */
 import type { FormRow } from "../Pattern.ts"
+import { rowsOf } from "./wordSet.ts"
 
 /** `$1` and names in angle brackets stand for what was matched. */
 export interface Rewrite extends FormRow {
   readonly becomes: string
 }
-
-const rewrite = (says: string, becomes: string, example: string, counterexample: string): Rewrite => ({
-  says,
-  becomes,
-  example,
-  counterexample
-})
 
 /** The speaker is left out: what follows is theirs. */
 export const pastHeads =
@@ -36,80 +30,26 @@ export const stateHeads =
   allergic|lactose|gluten intolerant|left-handed|self-employed|based|from \\p{Lu}|born|obsessed with|addicted to|hooked on|
   partial to|fluent in|colou?r-?blind|diabetic|a fan of`.replace(/\s*\n\s*/g, "")
 
-export const rewrites: ReadonlyArray<Rewrite> = [
-  rewrite(
-    "^(?:please )?sign it (?:as |with )?(?=\\p{Lu}\\p{L}+ \\p{Lu}\\p{L}+[.!]?$)",
-    "My name is ",
-    "Sign it Dario Conti.",
-    "Sign it here."
-  ),
-  rewrite(
-    "^(?:they|the doctors?|my doctor) (?:just )?(?:found out|told me|discovered|diagnosed)(?: that)? I am ([\\p{L} -]+?)(?: (?:in|on|last|this) [\\p{L}\\d ]+)?[.!]?$",
-    "I am $1",
-    "They found out I'm coeliac.",
-    "They found out I was there."
-  ),
-  rewrite(
-    "^(?:on |every )?((?:\\p{L}+day|weekend)s?) I (?=(?:usually |always )?(?:play|swim|run|train|work|go|do|sing|dance|teach|volunteer|cook)\\b)(.+?)[.!]?$",
-    "I $2 on $1",
-    "On Sundays I play five-a-side.",
-    "On Sunday it rains."
-  ),
-  rewrite("^(?:{big} )(?=(?:fan|lover) of\\b)", "I am a $&", "Huge fan of opera.", "A huge fan broke."),
-  rewrite(
-    "^((?:single |proud |working |stay-at-home )*(?:mum|mom|dad|mother|father|parent) (?:of|to) (?:{number}|an? |twins|triplets)[\\w -]*?)(?: here)?[.!]?$",
-    "I am a $1",
-    "Proud mum of two here.",
-    "Mum of course said no to me."
-  ),
-  rewrite(
-    "^((?:{number}|an?|no) (?:[\\w-]+ ){0,2}(?:kids|children|sons?|daughters?|brothers?|sisters?|siblings|dogs?|cats?)(?=[,:.!]|$))",
-    "I have $1",
-    "Two kids, Tom and Lucy.",
-    "Two kids ran past."
-  ),
-  rewrite(
-    "\\bI am (?:(?:now|currently|back) )?in (?=\\p{Lu}[\\p{L}' -]+ (?:now|these days|nowadays|for good)\\b)",
-    "I live in ",
-    "I'm in York now.",
-    "I'm in Paris today."
-  ),
-  rewrite("\\bI am now in (?=\\p{Lu})", "I live in ", "I'm now in York.", "I am now in trouble."),
-  rewrite("\\b(?:I am|we are) renting\\b", "I rent", "I'm renting a flat.", "I was renting a flat."),
-  rewrite("\\bI do not do (?={food}\\b)", "I do not eat ", "I don't do dairy.", "I don't do mornings."),
-  rewrite("^they (?:have )?laid me off\\b", "I was laid off", "They laid me off.", "They laid the table."),
-  rewrite("^they (?:have )?(promoted|hired|fired) me\\b", "I was $1", "They promoted me.", "They promoted him."),
-  rewrite(
-    "\\b(?:have|has) gone (?=(?:fully |completely )?(?:vegan|vegetarian|gluten-free|keto)\\b)",
-    "became ",
-    "I've gone vegan.",
-    "I have gone home."
-  ),
-  rewrite("^nothing (?:beats|is better than) (.+)$", "I love $1", "Nothing beats fresh bread.", "Nothing works."),
-  rewrite(
-    "^<thing> (?:is|are) not (?:really )?(?:my thing|my cup of tea|for me)[.!]?$",
-    "I do not like $1",
-    "Jazz is not my thing.",
-    "It is not my thing."
-  ),
-  rewrite(
-    "^<thing> (?:makes? me (?:ill|sick|sneeze)|does not agree with me|gives? me (?:hives|migraines|heartburn))\\b.*$",
-    "I do not tolerate $1",
-    "Gluten makes me ill.",
-    "It makes me ill."
-  ),
-  rewrite(
-    "\\bI am (?:on|in) (?=(?:UTC|GMT|CET|CEST|EST|PST|EDT|PDT|BST|IST|JST)\\b)",
-    "My timezone is ",
-    "I'm on UTC+2.",
-    "I am on time."
-  ),
-  rewrite(
-    "\\b(?:the doctor|the gp|my doctor|my gp|they) (?:has |have |just )?(?:put|started) me on(?! hold)\\b",
-    "I take",
-    "The doctor put me on metformin, 500 mg.",
-    "The doctor put me on hold."
-  ),
-  rewrite("\\bI no longer do\\b", "I stopped", "I no longer do yoga.", "I no longer know."),
-  rewrite("\\bfolks call me\\b", "people call me", "Folks call me Mac.", "Folks call us Mac.")
-]
+/** `form :: what it becomes :: example :: counterexample`. */
+const table = String.raw`
+  ^(?:please )?sign it (?:as |with )?(?=\p{Lu}\p{L}+ \p{Lu}\p{L}+[.!]?$) :: My name is  :: Sign it Dario Conti. :: Sign it here.
+  ^(?:they|the doctors?|my doctor) (?:just )?(?:found out|told me|discovered|diagnosed)(?: that)? I am ([\p{L} -]+?)(?: (?:in|on|last|this) [\p{L}\d ]+)?[.!]?$ :: I am $1 :: They found out I'm coeliac. :: They found out I was there.
+  ^(?:on |every )?((?:\p{L}+day|weekend)s?) I (?=(?:usually |always )?(?:play|swim|run|train|work|go|do|sing|dance|teach|volunteer|cook)\b)(.+?)[.!]?$ :: I $2 on $1 :: On Sundays I play five-a-side. :: On Sunday it rains.
+  ^(?:{big} )(?=(?:fan|lover) of\b) :: I am a $& :: Huge fan of opera. :: A huge fan broke.
+  ^((?:single |proud |working |stay-at-home )*(?:mum|mom|dad|mother|father|parent) (?:of|to) (?:{number}|an? |twins|triplets)[\w -]*?)(?: here)?[.!]?$ :: I am a $1 :: Proud mum of two here. :: Mum of course said no to me.
+  ^((?:{number}|an?|no) (?:[\w-]+ ){0,2}(?:kids|children|sons?|daughters?|brothers?|sisters?|siblings|dogs?|cats?)(?=[,:.!]|$)) :: I have $1 :: Two kids, Tom and Lucy. :: Two kids ran past.
+  \bI am (?:(?:now|currently|back) )?in (?=\p{Lu}[\p{L}' -]+ (?:now|these days|nowadays|for good)\b) :: I live in  :: I'm in York now. :: I'm in Paris today.
+  \bI am now in (?=\p{Lu}) :: I live in  :: I'm now in York. :: I am now in trouble.
+  \b(?:I am|we are) renting\b :: I rent :: I'm renting a flat. :: I was renting a flat.
+  \bI do not do (?={food}\b) :: I do not eat  :: I don't do dairy. :: I don't do mornings.
+  ^they (?:have )?laid me off\b :: I was laid off :: They laid me off. :: They laid the table.
+  \b(?:have|has) gone (?=(?:fully |completely )?(?:vegan|vegetarian|gluten-free|keto)\b) :: became  :: I've gone vegan. :: I have gone home.
+  ^nothing (?:beats|is better than) (.+)$ :: I love $1 :: Nothing beats fresh bread. :: Nothing works.
+  ^<thing> (?:is|are) not (?:really )?(?:my thing|my cup of tea|for me)[.!]?$ :: I do not like $1 :: Jazz is not my thing. :: It is not my thing.
+  ^<thing> (?:makes? me (?:ill|sick|sneeze)|does not agree with me|gives? me (?:hives|migraines|heartburn))\b.*$ :: I do not tolerate $1 :: Gluten makes me ill. :: It makes me ill.
+  \b(?:the doctor|the gp|my doctor|my gp|they) (?:has |have |just )?(?:put|started) me on(?! hold)\b :: I take :: The doctor put me on metformin, 500 mg. :: The doctor put me on hold.
+`
+
+export const rewrites: ReadonlyArray<Rewrite> = rowsOf(table).map(
+  ([says = "", becomes = "", example = "", counterexample = ""]) => ({ says, becomes, example, counterexample })
+)
