@@ -27,7 +27,7 @@ import { signed } from "./Paraphrases.ts"
 import { passesGate } from "./OutputGate.ts"
 import { People } from "./People.ts"
 import { belovedThing, preferenceRules } from "./PreferenceRules.ts"
-import { presupposed, relationFindings } from "./RelationRules.ts"
+import { mentionRelatives, presupposed, relationFindings } from "./RelationRules.ts"
 import { rulesLimits, type RulesTask } from "./RulesProtocol.ts"
 import { barred, gate, isWithdrawal, startsRolePlay, type Stop } from "./SentenceGate.ts"
 import { statementsOf } from "./Statements.ts"
@@ -144,6 +144,7 @@ class Reader {
   #sentence(sentence: string, source: number, as?: RuleName): void {
     this.#people.nextSentence()
     const written = writtenOut(sentence)
+    mentionRelatives(written, this.#people)
     if (startsRolePlay(written)) this.#plays = true
     if (realAgain.test(written)) this.#plays = false
     if (this.#plays) return this.#drop("unsupported", "role play", source)

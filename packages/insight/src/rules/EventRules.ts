@@ -113,6 +113,8 @@ export const occasionIn = (
   const spoken = known.filter((date) => statement.includes(date.text))
   // `Saturday dinner is now on Sunday`
   const own = / (?:is|are) now /.test(statement) ? spoken.slice(-1) : spoken
+  // `Blood test on Monday and the dentist on Friday`: two of them.
+  if (new Set(own.map(({ start }) => start)).size > 1) return undefined
   // `Friday night's game was nice`: nothing that is to come.
   if (own.some(({ text: day }) => statement.includes(`${day}'s`)) || /\b(?:was|were)\b/.test(statement))
     return undefined

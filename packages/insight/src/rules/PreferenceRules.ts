@@ -24,6 +24,8 @@ export const preferenceRules: RuleFamily = (scene) => {
   const lead = row.lead.exec(predicate)?.[0] ?? ""
   const rest = scene.dates.reduce((text, { text: date }) => text.replace(date, ""), predicate.slice(lead.length).trim())
   if (/^to (?!\p{Ll}+ \p{L}|the\b|my\b)|^to (?:say|see|hear|know|think|admit|be)\b/u.test(rest)) return []
+  // `I would rather eat glass`: not said of what is preferred.
+  if (/\brather$/.test(lead) && !/ than /.test(rest)) return []
   const object = objectOf(/\brather$/.test(lead) ? rest.replace(/ than /, " rather than ") : rest)
   if (object === undefined) return []
   const items = row.type === "prefers" ? [object] : listItems(object)

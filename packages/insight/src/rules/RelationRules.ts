@@ -59,6 +59,12 @@ export const presupposed = (text: string, people: People): ReadonlyArray<Finding
       : []
   )
 
+/** `the joke about my mother`: whom `she` may mean from here on, though the sentence says nothing of her. */
+export const mentionRelatives = (text: string, people: People): void => {
+  for (const [, relation = ""] of text.matchAll(/\b(?:my|our) ([a-z-]+)\b(?!')/gi))
+    if (isRelation(relation)) people.mention(people.related(relation) ?? people.meet(undefined, relation.toLowerCase()))
+}
+
 const ownChildren = /\b(?:I|[Ww]e) have (?:\w+ )?(kids|children|twins|baby)\b/
 
 const apposed = new RegExp(`\\b(?:[Mm]y|[Oo]ur) ((?:[a-z-]+ )?)([a-z-]+) ${name}`, "gu")

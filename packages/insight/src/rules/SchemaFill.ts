@@ -129,6 +129,9 @@ const keysOf: ReadonlyArray<readonly [RegExp, ReadonlyArray<string>]> = [
   [/pet/, ["name"]]
 ]
 
+/** Fields of a key that say whose the record is. */
+const owners = /^(?:user|owner|speaker|subject|who|customer|client|member)(?: id| name)?$/
+
 const filled = (
   entity: KnownEntity,
   { fields, required }: Shape,
@@ -144,8 +147,8 @@ const filled = (
     // A schema may declare a property such as "constructor", which every object inherits.
     const key = keys.find((candidate) => Object.hasOwn(entity.fields, candidate))
     // A speaker who gave no name is `user`, as in built-in kinds: a key that names whose the record is does not reject it.
-    const isUser = key === undefined && entity.type === "speaker" && uniqueOn.includes(name) && keys.includes("name")
-    const told = isUser ? "user" : entity.fields[key ?? ""]
+    const isWho = entity.type === "speaker" && uniqueOn.includes(name) && (keys.includes("name") || owners.test(text))
+    const told = key === undefined && isWho ? (entity.fields["name"] ?? "user") : entity.fields[key ?? ""]
     const value = told === undefined ? undefined : fieldValue(told, schema)
     if (value !== undefined) data[name] = value
   }
