@@ -64,6 +64,19 @@ describe("a data directory of the first build", () => {
     }
   })
 
+  it("counts what these take for quotas", async () => {
+    for (const { key } of expected.accounts) {
+      const { memories } = await bodyOf("/v1/memories?limit=100&includeSuperseded=true", key)
+      const bytes: ReadonlyArray<number> = memories.map(
+        ({ context, data }: { readonly context: { readonly tags: object }; readonly data: object }) =>
+          1_024 + Buffer.byteLength(JSON.stringify(data)) + Buffer.byteLength(JSON.stringify(context.tags))
+      )
+      const { quotas } = await bodyOf("/v1/account", key)
+      const used = quotas.find(({ name }: { readonly name: string }) => name === "bytes").used
+      expect(used).toBe(bytes.reduce((sum, each) => sum + each, 0))
+    }
+  })
+
   it("finds what it stored, by words and by meaning", async () => {
     for (const [query, fact, key] of [
       ["oboe", "Kai plays the oboe", operator.key],

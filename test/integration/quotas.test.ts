@@ -119,6 +119,116 @@ describe("a quota of what is stored", () => {
   })
 })
 
+/** What the contract says that the account's memories take. */
+const bytesOf = async (key: string): Promise<number> => {
+  let bytes = 0
+  let cursor = ""
+  do {
+    const path = `/v1/memories?limit=100&includeSuperseded=true${cursor}`
+    const { body } = await server.call("GET", path, { key })
+    for (const { context, data } of body.memories) {
+      bytes += 1_024 + Buffer.byteLength(JSON.stringify(data)) + Buffer.byteLength(JSON.stringify(context.tags))
+    }
+    cursor = body.nextCursor === undefined ? "" : `&cursor=${encodeURIComponent(body.nextCursor)}`
+  } while (cursor !== "")
+  return bytes
+}
+
+const store = (key: string, agentId: string, rest: object) =>
+  server.call("POST", "/v1/memories", { key, body: { agentId, ...rest } })
+const tea = fact("tea", "grün")
+/** Of `tea`, without tags. */
+const teaBytes = 1_024 + Buffer.byteLength(JSON.stringify(tea.data)) + 2
+
+describe("the quota of bytes", () => {
+  it("is never exceeded by writes of many agents at once, and is full then", async () => {
+    const key = await server.newAccount("bytes")
+    await setQuotas({ account: "bytes", limits: { bytes: 5 * teaBytes } })
+    const writes = many((at) => () => store(key, `a${at % 7}`, { memories: [tea] }))
+    expect(await admitted(writes, "bytes", 5 * teaBytes)).toBe(5)
+    expect((await useOf(key, "bytes")).used).toBe(5 * teaBytes)
+    expect(await bytesOf(key)).toBe(5 * teaBytes)
+  })
+
+  it("falls with deletions, replacements and shorter tags, and counts what grows", async () => {
+    const key = await server.newAccount("shrinking")
+    await setQuotas({ account: "shrinking", limits: { bytes: 2 * teaBytes + 10 } })
+    const made = await store(key, "a", { memories: [tea, tea] })
+    const [first, second] = made.body.created
+    expect((await store(key, "a", { memories: [tea] })).body.quota.used).toBe(2 * teaBytes)
+    const tagged = (tags: ReadonlyArray<string>) =>
+      server.call("PATCH", `/v1/memories/${first.id}`, { key, body: { tags } })
+    expect((await tagged(["more than ten"])).body.code).toBe("quota_exceeded")
+    expect((await tagged(["ten"])).status).toBe(200)
+    expect((await useOf(key, "bytes")).used).toBe(2 * teaBytes + 5)
+    const longer = { ...fact("tea", "grün and much longer than before"), id: second.id }
+    expect((await store(key, "a", { memories: [longer] })).body.code).toBe("quota_exceeded")
+    expect((await store(key, "a", { memories: [{ ...fact("tea", "g"), id: second.id }] })).status).toBe(200)
+    expect((await useOf(key, "bytes")).used).toBe(await bytesOf(key))
+    const filters = { kind: "factual_memory" }
+    expect((await server.call("POST", "/v1/memories/batch/delete", { key, body: { filters } })).body.deleted).toBe(2)
+    expect((await useOf(key, "bytes")).used).toBe(0)
+    expect((await store(key, "b", { memories: [tea, tea] })).status).toBe(200)
+  })
+
+  it("refuses nothing that stores nothing", async () => {
+    const key = await server.newAccount("known")
+    await setQuotas({ account: "known", limits: { bytes: teaBytes } })
+    expect((await store(key, "a", { memories: [tea] })).status).toBe(200)
+    const again = await store(key, "a", { memories: [tea], onDuplicate: "return" })
+    expect([again.status, again.body.existing.length]).toEqual([200, 1])
+  })
+
+  it("counts messages and what is extracted, which waits for room", async () => {
+    const key = await server.newAccount("talking")
+    const conversation = [{ role: "user", content: "My name is Ann and I live in Porto." }]
+    const messageBytes = 1_024 + Buffer.byteLength(JSON.stringify({ role: "user", text: conversation[0]!.content })) + 2
+    await setQuotas({ account: "talking", limits: { bytes: messageBytes } })
+    const talk = (content = conversation[0]!.content) =>
+      store(key, "a", { conversation: [{ role: "user", content }], wait: "extraction" })
+    const told = await talk()
+    expect([told.status, told.body.extraction], JSON.stringify(told.body)).toEqual([200, "pending"])
+    expect((await useOf(key, "bytes")).used).toBe(messageBytes)
+    expect((await talk("I moved to Braga.")).body.code).toBe("quota_exceeded")
+    await setQuotas({ account: "talking", limits: { bytes: null } })
+    expect((await talk()).body.extraction).toBe("done")
+    expect((await useOf(key, "bytes")).used).toBe(await bytesOf(key))
+    expect(await bytesOf(key)).toBeGreaterThan(messageBytes)
+  })
+
+  it("binds an import, which may be repeated", async () => {
+    const key = await server.newAccount("importing")
+    await store(key, "a", { memories: [tea, tea] })
+    const { records } = (await asOperator("GET", "/admin/export?account=importing")).body
+    const filters = { agentId: "a" }
+    expect((await server.call("POST", "/v1/memories/batch/delete", { key, body: { filters } })).body.deleted).toBe(2)
+    const restore = () => asOperator("POST", "/admin/import", { account: "importing", records })
+    await setQuotas({ account: "importing", limits: { bytes: 2 * teaBytes - 1 } })
+    expect((await restore()).body.code).toBe("quota_exceeded")
+    await setQuotas({ account: "importing", limits: { bytes: 2 * teaBytes } })
+    expect((await restore()).body).toMatchObject({ imported: 2, skipped: 0 })
+    expect((await restore()).body).toMatchObject({ imported: 0, skipped: 2 })
+    expect((await useOf(key, "bytes")).used).toBe(2 * teaBytes)
+  })
+
+  it("is counted anew for an account that comes again after its erasure", async () => {
+    const { address } = evmWallet("erased").wallet
+    const settle = async () => {
+      expect((await asOperator("POST", "/admin/accounts", { name: "again", id: address, plan: "pro" })).status).toBe(
+        200
+      )
+      const made = await asOperator("POST", "/admin/keys", { account: "again" })
+      await asOperator("POST", "/admin/accounts/plan", { account: "again", plan: "owner" })
+      return made.body.secret
+    }
+    await store(await settle(), "a", { memories: [tea, tea] })
+    expect((await asOperator("POST", "/admin/accounts/erase", { account: "again" })).status).toBe(200)
+    const key = await settle()
+    await store(key, "a", { memories: [tea] })
+    expect((await useOf(key, "bytes")).used).toBe(teaBytes)
+  })
+})
+
 describe("the operator", () => {
   it("sets quotas of tiers and of accounts, which win, lifts them and gives them back", async () => {
     await server.newAccount("settled", "starter")
@@ -170,10 +280,18 @@ describe("after a restart", () => {
     await setQuotas({ account: "kept", limits: { schemas: 1 } })
     const register = (name: string) => server.call("POST", "/v1/schemas", { key, body: schema(name) })
     expect((await register("one")).status).toBe(200)
+    await setQuotas({ account: "kept", limits: { bytes: 3 * teaBytes } })
+    for (const agentId of ["a", "b"]) expect((await store(key, agentId, { memories: [tea] })).status).toBe(200)
     const before = (await server.call("GET", "/v1/account", { key })).body.quotas
     await server.kill()
     server = await startServer({ environment, dataDirectory })
     expect((await server.call("GET", "/v1/account", { key })).body.quotas).toEqual(before)
+    expect((await store(key, "b", { memories: [tea, tea] })).body.code).toBe("quota_exceeded")
+    await server.stop()
+    server = await startServer({ environment, dataDirectory })
+    expect((await store(key, "c", { memories: [tea, tea] })).body.quota.used).toBe(2 * teaBytes)
+    expect((await store(key, "c", { memories: [tea] })).status).toBe(200)
+    expect((await useOf(key, "bytes")).used).toBe(await bytesOf(key))
     expect((await register("two")).body.quota).toEqual({ name: "schemas", used: 1, limit: 1 })
   })
 })

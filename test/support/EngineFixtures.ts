@@ -157,6 +157,7 @@ export const probedStore = (directory: string, probe: StoreProbe): Layer.Layer<N
         Effect.map(probe.around({ name: "open", key }, store.open(key)), (file) => probedFile(file, probe)),
       census: (key: NamespaceKey, options: CensusOptions) =>
         probe.around({ name: "census", key }, store.census(key, options)),
+      storedBytes: store.storedBytes,
       files: store.files,
       remove: store.remove
     }))
@@ -167,6 +168,7 @@ const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
   return {
     key,
     lastSeq: file.lastSeq,
+    bytes: () => file.bytes(),
     postings: file.postings,
     conversations: file.conversations,
     snapshotPath: file.snapshotPath,

@@ -31,6 +31,7 @@ export const Limits = {
   tagsPerMemoryMax: 32,
   memoryDataBytesMax: 65_536,
   memoryDataDepthMax: 16,
+  memoryOverheadBytes: 1_024,
   memoriesPerRequestMax: 100,
   messagesPerConversationMax: 200,
   messageLengthMax: 32_000,

@@ -46,7 +46,7 @@ import { DataDirectory } from "./DataDirectory.ts"
 import { ConversationExtraction } from "./extraction/ConversationExtraction.ts"
 import { extractionDeadline, extractorChoice } from "./extraction/ExtractorChoice.ts"
 import { demandFreeAddress } from "./http/Listener.ts"
-import { AccountQuotas } from "./identity/AccountQuotas.ts"
+import { AccountQuotas } from "./memories/AccountQuotas.ts"
 import { CallsUnderWay } from "./identity/CallsUnderWay.ts"
 import { JobClock } from "./jobs/JobClock.ts"
 import { serviceAudience } from "./identity/ServiceAudience.ts"
@@ -55,6 +55,7 @@ import { PendingConversations } from "./jobs/PendingConversations.ts"
 import { VectorBacklog } from "./jobs/VectorBacklog.ts"
 import { StorageInsurance } from "./jobs/StorageInsurance.ts"
 import { KnownKinds } from "./memories/KnownKinds.ts"
+import { StorageUse } from "./memories/StorageUse.ts"
 import { MemoryService } from "./memories/MemoryService.ts"
 import { TextEmbedding } from "./memories/TextEmbedding.ts"
 import { AccountEraser } from "./operator/AccountEraser.ts"
@@ -177,6 +178,7 @@ const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =
         })
       )
     ),
+    Layer.provideMerge(StorageUse.layer),
     Layer.provide(sqliteNamespaceStore(config.dataDirectory, { commitsOn: "thread" }))
   )
 

@@ -43,6 +43,11 @@ export class NamespaceDirectory extends Context.Service<
       accountId: string,
       agentId: string
     ) => Effect.Effect<NamespaceEntry, PayloadTooLarge | InsufficientStorage>
+    /** What the memories of a namespace took when it was saved; undefined: not counted, or changed since. */
+    readonly bytesOf: (tag: NamespaceTag) => number | undefined
+    readonly saveBytes: (
+      bytes: ReadonlyMap<NamespaceTag, number | undefined>
+    ) => Effect.Effect<void, InsufficientStorage>
     /** Removes all namespaces of an account, whose files are gone. */
     readonly forget: (accountId: string) => Effect.Effect<void, InsufficientStorage>
     /** Lets `tag` name the namespace of `namespaceTag` too; fails when it names another. */
@@ -58,8 +63,11 @@ export class NamespaceDirectory extends Context.Service<
       const { read, sql, write } = yield* ControlDatabase
       const quotas = yield* Quotas
       const known = new KnownNamespaces()
-      const rows = yield* read(sql<EntryRow>`SELECT tag, account, agent_id FROM namespace ORDER BY created_at, rowid`)
+      const rows = yield* read(
+        sql<EntryRow>`SELECT tag, account, agent_id, bytes FROM namespace ORDER BY created_at, rowid`
+      )
       for (const row of rows) known.add({ tag: row.tag, account: row.account, agentId: row.agent_id })
+      known.setBytes(new Map(rows.map(({ bytes, tag }) => [tag, bytes ?? undefined])))
       const aliases = yield* read(sql<AliasRow>`SELECT tag, namespace_tag FROM namespace_alias`)
       for (const row of aliases) known.addAlias(row.tag, row.namespace_tag)
 
@@ -107,6 +115,10 @@ export class NamespaceDirectory extends Context.Service<
         ensure: Effect.fn("NamespaceDirectory.ensure")(function* (accountId, agentId) {
           return known.find(accountId, agentId) ?? (yield* inTurn(create(accountId, agentId)))
         }),
+        bytesOf: (tag) => known.bytesOf(tag),
+        saveBytes: Effect.fn("NamespaceDirectory.saveBytes")((counted) =>
+          Effect.uninterruptible(Effect.map(write(updateBytes(sql, counted)), () => known.setBytes(counted)))
+        ),
         forget: Effect.fn("NamespaceDirectory.forget")((accountId) =>
           inTurn(Effect.map(write(deleteEntries(sql, accountId)), () => known.forget(accountId)))
         ),
@@ -115,6 +127,11 @@ export class NamespaceDirectory extends Context.Service<
     })
   )
 }
+
+const updateBytes = (sql: SqlClient.SqlClient, counted: ReadonlyMap<NamespaceTag, number | undefined>) =>
+  Effect.forEach(counted, ([tag, count]) => sql`UPDATE namespace SET bytes = ${count ?? null} WHERE tag = ${tag}`, {
+    discard: true
+  })
 
 const deleteEntries = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string) {
   yield* sql`DELETE FROM namespace_alias
@@ -135,6 +152,7 @@ const freeTag = (known: KnownNamespaces, accountId: string, agentId: string): Ef
 }
 
 interface EntryRow {
+  readonly bytes: number | null
   readonly tag: string
   readonly account: string
   readonly agent_id: string
@@ -150,6 +168,7 @@ class KnownNamespaces {
   readonly #byTag = new Map<NamespaceTag, NamespaceEntry>()
   readonly #aliases = new Map<NamespaceTag, NamespaceTag>()
   readonly #byAccount = new Map<string, Map<string, NamespaceEntry>>()
+  readonly #bytes = new Map<NamespaceTag, number>()
 
   find(accountId: string, agentId: string): NamespaceEntry | undefined {
     return this.#byAccount.get(accountId)?.get(agentId)
@@ -177,9 +196,23 @@ class KnownNamespaces {
     else agents.set(entry.agentId, entry)
   }
 
+  bytesOf(tag: NamespaceTag): number | undefined {
+    return this.#bytes.get(tag)
+  }
+
+  setBytes(counted: ReadonlyMap<NamespaceTag, number | undefined>): void {
+    for (const [tag, bytes] of counted) {
+      if (bytes === undefined) this.#bytes.delete(tag)
+      else this.#bytes.set(tag, bytes)
+    }
+  }
+
   forget(accountId: string): void {
     const tags = new Set(this.list(accountId).map(({ tag }) => tag))
-    for (const tag of tags) this.#byTag.delete(tag)
+    for (const tag of tags) {
+      this.#byTag.delete(tag)
+      this.#bytes.delete(tag)
+    }
     for (const [alias, tag] of this.#aliases) if (tags.has(tag)) this.#aliases.delete(alias)
     this.#byAccount.delete(accountId)
   }

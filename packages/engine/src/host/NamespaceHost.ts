@@ -13,6 +13,7 @@ import { FileGuard } from "./FileGuard.ts"
 import { makeNamespaceRegistry, type NamespaceRegistry } from "./NamespaceRegistry.ts"
 import type { Command, PortionedRemoval, ReplyOf } from "../namespace/Commands.ts"
 import { openNamespace, type Namespace } from "../namespace/Namespace.ts"
+import { StorageMeter, type StorageMeterService } from "../namespace/StorageMeter.ts"
 import type { NamespaceReader } from "../namespace/NamespaceReader.ts"
 import type { IndexSettings } from "../namespace/NamespaceVectors.ts"
 import { toClientError, type CommandError } from "../namespace/toClientError.ts"
@@ -76,7 +77,10 @@ const makeHost = Effect.fn("NamespaceHost.make")(function* (options: HostOptions
   const guard = new FileGuard(options.dataDirectory)
   yield* guard.restoreBallast
   const registry = yield* openRegistry(options, guard)
-  const host = new Host(registry, guard, yield* NamespaceStore, options.expiresBy ?? Clock.currentTimeMillis)
+  const host = new Host(registry, guard, yield* NamespaceStore, {
+    expiresBy: options.expiresBy ?? Clock.currentTimeMillis,
+    meter: yield* StorageMeter
+  })
   yield* host.maintain.pipe(Effect.delay(Limits.expirySweepMillis), Effect.forever, Effect.forkScoped)
   return host satisfies NamespaceHost["Service"]
 })
@@ -105,17 +109,19 @@ class Host {
   readonly #guard: FileGuard
   readonly #store: NamespaceStore["Service"]
   readonly #expiresBy: Effect.Effect<number>
+  readonly #meter: StorageMeterService
 
   constructor(
     registry: Registry,
     guard: FileGuard,
     store: NamespaceStore["Service"],
-    expiresBy: Effect.Effect<number>
+    around: { readonly expiresBy: Effect.Effect<number>; readonly meter: StorageMeterService }
   ) {
     this.#registry = registry
     this.#guard = guard
     this.#store = store
-    this.#expiresBy = expiresBy
+    this.#expiresBy = around.expiresBy
+    this.#meter = around.meter
   }
 
   ask<C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> {
@@ -184,7 +190,12 @@ class Host {
       this.#guard.erase(key)
       return this.#registry.close(key).pipe(
         Effect.andThen(this.#store.remove(key.tag)),
-        Effect.tap(() => Effect.sync(() => this.#guard.forget(key))),
+        Effect.tap(() =>
+          Effect.sync(() => {
+            this.#guard.forget(key)
+            this.#meter.forget(key)
+          })
+        ),
         Effect.mapError(toClientError)
       )
     })

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
-import { Conflict, memoryNotFound, type NotFound } from "@muniment/domain/Errors"
+import { Conflict, memoryNotFound, type NotFound, type PayloadTooLarge } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
@@ -24,6 +24,7 @@ import type {
   Sweep
 } from "./Commands.ts"
 import type { Draft } from "./Draft.ts"
+import { memoryBytes, tagBytes } from "./StorageMeter.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import type { StoredRecord } from "../store/Commit.ts"
 import { scopeText } from "../store/Conversations.ts"
@@ -32,13 +33,18 @@ import type { StoreError } from "../store/StoreError.ts"
 /** Makes the reply; called after the commit is applied to the image. */
 export type Reply<A> = () => A
 
-type Plan<A> = Effect.Effect<Reply<A>, NotFound | Conflict | StoreError>
+type Plan<A> = Effect.Effect<Reply<A>, NotFound | Conflict | PayloadTooLarge | StoreError>
+
+/** Holds room for so many bytes more; answers how many it holds. */
+type HoldRoom = (growth: () => number) => Effect.Effect<number, PayloadTooLarge>
 
 export class CommandPlanner {
   readonly #state: NamespaceState
+  readonly #hold: HoldRoom
 
-  constructor(state: NamespaceState) {
+  constructor(state: NamespaceState, hold: HoldRoom) {
     this.#state = state
+    this.#hold = hold
   }
 
   plan(command: Command, draft: Draft): Plan<Replies[Command["_tag"]]> {
@@ -58,7 +64,7 @@ export class CommandPlanner {
       case "StoreVectors":
         return storeVectors(command, draft)
       case "ImportRecords":
-        return importRecords(command, draft)
+        return importRecords(command, draft, this.#hold)
       case "Sweep":
         return this.#sweep(command, draft)
       case "RemoveCreatedBefore":
@@ -68,14 +74,21 @@ export class CommandPlanner {
 
   #store({ conversation, memories, skipsDuplicates = false }: StoreMemories, draft: Draft) {
     const state = this.#state
+    const hold = this.#hold
     return Effect.gen(function* () {
       if (conversation !== undefined && (yield* isStale(conversation, draft)))
         return { reply: () => staleReply, result: undefined }
       // All or nothing: every replacement must be possible before the first change is drafted.
-      yield* Effect.forEach(
+      const replaced = yield* Effect.forEach(
         memories.filter(({ isReplacement }) => isReplacement),
-        (memory) => requireReplaceable(memory, draft)
+        (memory) => Effect.map(requireReplaceable(memory, draft), ({ record }) => growth(record, memory.record))
       )
+      const added = memories.filter(({ isReplacement }) => !isReplacement)
+      const isKnown = ({ record }: PreparedMemory) =>
+        skipsDuplicates && record.origin !== "conversation"
+          ? Effect.map(draft.duplicateOf(record), (known) => known !== undefined)
+          : Effect.succeed(false)
+      draft.held += yield* holdFor(added, isKnown, sum(replaced), hold)
       const created: Array<StoredRecord> = []
       const updated: Array<StoredRecord> = []
       const duplicates: Array<StoredMemories["duplicates"][number]> = []
@@ -117,7 +130,14 @@ export class CommandPlanner {
   #patch(command: PatchMemories, draft: Draft) {
     const { patch, atMillis } = command
     const state = this.#state
+    const hold = this.#hold
     return Effect.gen(function* () {
+      const { tags } = patch
+      if (tags !== undefined) {
+        const found = yield* Effect.forEach(new Set(command.ids), (id) => draft.find(id))
+        const grown = () => sum(found.map((stored) => (stored === undefined ? 0 : tagGrowth(stored.record, tags))))
+        draft.held += yield* hold(grown)
+      }
       const patched: Array<StoredRecord> = []
       for (const id of new Set(command.ids)) {
         const found = yield* draft.find(id)
@@ -205,7 +225,7 @@ const once = Effect.fnUntraced(function* <A>(
   token: IdempotencyToken | undefined,
   fresh: Effect.Effect<
     { readonly reply: Reply<A>; readonly result: string | undefined },
-    NotFound | Conflict | StoreError
+    NotFound | Conflict | PayloadTooLarge | StoreError
   >,
   again: (result: string) => Effect.Effect<Reply<A>, StoreError>
 ) {
@@ -255,7 +275,8 @@ const storeVectors = Effect.fnUntraced(function* (command: StoreVectors, draft: 
   return () => stored
 })
 
-const importRecords = Effect.fnUntraced(function* (command: ImportRecords, draft: Draft) {
+const importRecords = Effect.fnUntraced(function* (command: ImportRecords, draft: Draft, hold: HoldRoom) {
+  draft.held += yield* holdFor(command.records, ({ record }) => draft.has(record.id), 0, hold)
   let imported = 0
   for (const [index, { record: given, vector }] of command.records.entries()) {
     yield* yieldAfter(index)
@@ -269,6 +290,30 @@ const importRecords = Effect.fnUntraced(function* (command: ImportRecords, draft
   draft.endCommand(undefined)
   return () => imported
 })
+
+/** Holds room for records; where there is none for all, for those that are not known. */
+const holdFor = <A extends { readonly record: MemoryRecord }>(
+  added: ReadonlyArray<A>,
+  isKnown: (added: A) => Effect.Effect<boolean, StoreError>,
+  more: number,
+  hold: HoldRoom
+): Effect.Effect<number, PayloadTooLarge | StoreError> => {
+  const bytesOf = (some: ReadonlyArray<A>) => () => sum(some.map(({ record }) => memoryBytes(record))) + more
+  return Effect.catchTag(hold(bytesOf(added)), "PayloadTooLarge", (refusal) =>
+    Effect.flatMap(
+      Effect.filter(added, (each) => Effect.map(isKnown(each), (known) => !known)),
+      (fresh) => (fresh.length < added.length ? hold(bytesOf(fresh)) : Effect.fail(refusal))
+    )
+  )
+}
+
+const growth = (before: MemoryRecord, after: MemoryRecord): number =>
+  Math.max(0, memoryBytes({ ...before, data: after.data }) - memoryBytes(before))
+
+const tagGrowth = ({ tags: before }: MemoryRecord, tags: ReadonlyArray<string>): number =>
+  Math.max(0, tagBytes([...new Set(tags)]) - tagBytes(before))
+
+const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, each) => total + each, 0)
 
 /** Result of `StoreMemories` under its idempotency key; files of version 1 have no `duplicates`. */
 interface StoreResult {

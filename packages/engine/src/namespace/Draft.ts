@@ -34,6 +34,8 @@ export class Draft {
   readonly #messages: MessageDraft
   /** Further passages of the messages that the group has put or removed, by the slot of the message. */
   readonly #passages = new Map<number, ReadonlyArray<PassageRow>>()
+  /** Bytes of the account's quota that are held for the commands. */
+  held = 0
   #group: Array<CommandChanges> = []
   #changes: Array<MemoryChange> = []
   #conversation: ConversationChange | undefined

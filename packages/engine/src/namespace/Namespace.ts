@@ -13,6 +13,7 @@ import type { Command, ReplyOf } from "./Commands.ts"
 import { Draft } from "./Draft.ts"
 import { NamespaceReader } from "./NamespaceReader.ts"
 import { NamespaceState } from "./NamespaceState.ts"
+import { StorageMeter, type StorageMeterService } from "./StorageMeter.ts"
 import type { IndexSettings } from "./NamespaceVectors.ts"
 import { SavedIndexes } from "./SavedIndexes.ts"
 import { toClientError, type CommandError } from "./toClientError.ts"
@@ -45,7 +46,10 @@ export const openNamespace: (
       Effect.sync(() => loaded.close())
     )
     const mailbox = yield* Queue.bounded<MailboxEntry>(Limits.mailboxCapacity)
-    const actor = new Actor(store, state, mailbox, yield* Queue.sliding<void>(1))
+    const meter = yield* StorageMeter
+    meter.settle(key, Infinity, store.bytes())
+    yield* Effect.addFinalizer(() => Effect.sync(() => meter.settle(key, Infinity, undefined)))
+    const actor = new Actor(store, state, mailbox, yield* Queue.sliding<void>(1), meter)
     yield* Effect.addFinalizer(() => actor.prepareToClose)
     yield* Effect.forkScoped(actor.run, { startImmediately: true })
     yield* Effect.forkScoped(actor.buildIndexes(buildTurns))
@@ -76,6 +80,7 @@ class Actor implements Namespace {
   readonly #mailbox: Queue.Queue<MailboxEntry>
   /** Holds an element when an index may have something to build. */
   readonly #buildDue: Queue.Queue<void>
+  readonly #meter: StorageMeterService
   readonly #waiting = new Set<MailboxEntry>()
   #stopReason: StoreError | undefined
   /** True at first: after a kill the log may still hold what was erased before it. */
@@ -87,12 +92,14 @@ class Actor implements Namespace {
     store: OpenNamespace,
     state: NamespaceState,
     mailbox: Queue.Queue<MailboxEntry>,
-    buildDue: Queue.Queue<void>
+    buildDue: Queue.Queue<void>,
+    meter: StorageMeterService
   ) {
     this.key = store.key
     this.#store = store
     this.#state = state
-    this.#planner = new CommandPlanner(state)
+    this.#meter = meter
+    this.#planner = new CommandPlanner(state, (growth) => meter.hold(store.key, growth))
     this.#saved = new SavedIndexes(store, state)
     this.#housekeptSeq = state.lastSeq
     this.#mailbox = mailbox
@@ -234,6 +241,7 @@ class Actor implements Namespace {
         yield* this.#saved.discardOutdatedBy(draft)
         if (draft.outdatesCopies) yield* this.#store.discardCopies
         const firstSeq = this.#state.lastSeq + 1
+        yield* this.#meter.changing(this.key)
         yield* this.#store.commit(this.#state.lastSeq, draft.group, draft.nowMillis)
         this.#isLogErasureDue ||= draft.tracesInLog
         this.#state.apply(
@@ -243,6 +251,7 @@ class Actor implements Namespace {
         this.#state.table.advance(draft.nowMillis)
         yield* Queue.offer(this.#buildDue, undefined)
       }
+      this.#meter.settle(this.key, draft.held, this.#store.bytes())
       for (const { entry, reply } of planned) yield* Deferred.succeed(entry.reply, reply())
     }).pipe(Effect.uninterruptible)
   }
@@ -260,6 +269,7 @@ class Actor implements Namespace {
   /** Fails every waiting command: of the group, in the mailbox, and in senders suspended by a full mailbox. */
   #stop(error: StoreError): Effect.Effect<void> {
     this.#stopReason = error
+    this.#meter.settle(this.key, Infinity, undefined)
     return Effect.logError("namespace stopped; its next use reopens the file", {
       namespace: this.key.tag,
       error: error._tag,

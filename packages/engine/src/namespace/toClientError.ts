@@ -1,8 +1,14 @@
 /** Failures of a command as a client sees them. */
-import { InsufficientStorage, Unavailable, type Conflict, type NotFound } from "@muniment/domain/Errors"
+import {
+  InsufficientStorage,
+  Unavailable,
+  type Conflict,
+  type NotFound,
+  type PayloadTooLarge
+} from "@muniment/domain/Errors"
 import type { StoreError } from "../store/StoreError.ts"
 
-export type CommandError = NotFound | Conflict | InsufficientStorage | Unavailable
+export type CommandError = NotFound | Conflict | PayloadTooLarge | InsufficientStorage | Unavailable
 
 export const toClientError = (error: StoreError): InsufficientStorage | Unavailable => {
   switch (error._tag) {

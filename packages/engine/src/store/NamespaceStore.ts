@@ -29,6 +29,8 @@ export class NamespaceStore extends Context.Service<
     readonly open: (key: NamespaceKey) => Effect.Effect<OpenNamespace, StoreError, Scope.Scope>
     /** Counts the rows of the committed file, open or not. Claims and creates nothing. */
     readonly census: (key: NamespaceKey, options: CensusOptions) => Effect.Effect<NamespaceCensus, StoreError>
+    /** What the memories of the committed file take (contract: Quotas), open or not. Claims and creates nothing. */
+    readonly storedBytes: (key: NamespaceKey) => Effect.Effect<number, StoreError>
     /** Names of all files of these namespaces, logs, snapshots and copies included. */
     readonly files: (tags: ReadonlyArray<NamespaceTag>) => Effect.Effect<ReadonlyArray<string>, StoreError>
     /** Deletes all files of a namespace that is closed; returns their names. */
@@ -40,6 +42,8 @@ export interface OpenNamespace {
   readonly key: NamespaceKey
   /** Sequence number of the last change when the file was opened. */
   readonly lastSeq: number
+  /** What the memories take (contract: Quotas), as of the last commit. */
+  readonly bytes: () => number
   readonly postings: Postings
   readonly conversations: Conversations
   readonly segments: StoredSegments

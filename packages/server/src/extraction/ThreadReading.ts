@@ -7,7 +7,7 @@
  */
 import { Data, Effect } from "effect"
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
-import { type InvalidRequest, type RateLimited, Unavailable } from "@muniment/domain/Errors"
+import { type InvalidRequest, type PayloadTooLarge, type RateLimited, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -44,7 +44,7 @@ export interface Reading<E> {
 /** The messages could not be read now. Nothing is stored or marked by this reading. */
 export class ReadingFailed extends Data.TaggedError("ReadingFailed")<{
   /** What a caller is told who wanted nothing but the reading. */
-  readonly refusal: Effect.Effect<never, InvalidRequest | RateLimited | Unavailable>
+  readonly refusal: Effect.Effect<never, InvalidRequest | PayloadTooLarge | RateLimited | Unavailable>
   /** Too many are read at this time; nothing is wrong with these messages. */
   readonly isBusy: boolean
 }> {}
@@ -104,7 +104,10 @@ const read = Effect.fn("ThreadReading.read")(function* <E>(parts: Parts, reading
     const namespace = yield* directory.ensure(account, request.agentId)
     const scope: ExtractionScope = { ...reading, namespace, before, context, messages: isRepeat ? [] : fresh }
     const stored = yield* store(scope, extraction).pipe(
-      Effect.catchTag("Unavailable", (busy) => Effect.fail(busy.code === "overloaded" ? failedBy(busy) : busy))
+      Effect.catchTag("Unavailable", (busy) => Effect.fail(busy.code === "overloaded" ? failedBy(busy) : busy)),
+      Effect.catchTag("PayloadTooLarge", (full) =>
+        Effect.fail(new ReadingFailed({ refusal: Effect.fail(full), isBusy: false }))
+      )
     )
     if (stored === undefined) continue
     const { rejected, reply } = stored

@@ -59,6 +59,7 @@ describe("a namespace file", () => {
       expect(meta.map((row) => ({ ...row }))).toEqual([
         { key: "account", value: key.account },
         { key: "agent", value: key.agentId },
+        { key: "bytes", value: expect.any(Number) },
         { key: "epoch", value: 1 },
         { key: "seq", value: 2 }
       ])

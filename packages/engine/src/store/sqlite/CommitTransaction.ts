@@ -29,7 +29,7 @@ export interface CommitOrder {
 }
 
 export type CommitOutcome =
-  | { readonly _tag: "Committed"; readonly seq: number; readonly epoch: number }
+  | { readonly _tag: "Committed"; readonly seq: number; readonly epoch: number; readonly bytes: number }
   | { readonly _tag: "Fenced"; readonly epoch: number }
 
 export class CommitTransaction {
@@ -64,7 +64,8 @@ export class CommitTransaction {
     }
     deleteTouchedSegments(this.#database, group)
     this.#setMeta("seq", seq)
-    return { _tag: "Committed", seq, epoch: isClaim ? epoch + 1 : epoch }
+    const bytes = Number(metaOf(this.#database, "bytes"))
+    return { _tag: "Committed", seq, epoch: isClaim ? epoch + 1 : epoch, bytes }
   }
 
   #change(change: MemoryChange, seq: number): void {

@@ -42,6 +42,7 @@ export class NamespaceFile implements OpenNamespace {
   readonly #exclusively: WriteLock
   readonly #epochSeen: number
   #claimedEpoch: number | undefined
+  #bytes: number
   #mayHaveCopies = true
 
   /** `thread` runs the commits; undefined: the event loop does. */
@@ -54,10 +55,15 @@ export class NamespaceFile implements OpenNamespace {
     this.postings = new SqlitePostings(database.handle)
     this.lastSeq = this.#meta("seq")
     this.#epochSeen = this.#meta("epoch")
+    this.#bytes = this.#meta("bytes")
     requireOwner(database, key)
     this.conversations = new SqliteConversations(database, { exclusively: this.#exclusively })
     this.segments = new SqliteSegments(database, (seq) => this.#isCurrent(this.#meta("epoch"), seq), this.#exclusively)
     this.#transaction = new CommitTransaction(database, this.postings, this.conversations)
+  }
+
+  bytes(): number {
+    return this.#bytes
   }
 
   eachRow(visit: (row: MemoryRow) => void): Effect.Effect<void, StoreError> {
@@ -102,6 +108,7 @@ export class NamespaceFile implements OpenNamespace {
       return Effect.flatMap(this.#run(order), (outcome) => {
         if (outcome._tag === "Fenced") return Effect.fail(new StoreFenced({ epoch: outcome.epoch }))
         this.#claimedEpoch = outcome.epoch
+        this.#bytes = outcome.bytes
         return Effect.succeed(outcome.seq)
       })
     })
@@ -211,7 +218,7 @@ export class NamespaceFile implements OpenNamespace {
     return epoch === (this.#claimedEpoch ?? this.#epochSeen) && this.#meta("seq") === seq
   }
 
-  #meta(key: "seq" | "epoch"): number {
+  #meta(key: "seq" | "epoch" | "bytes"): number {
     return Number(metaOf(this.#database, key) ?? 0)
   }
 

@@ -6,10 +6,11 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
+import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind } from "@muniment/domain/Memory"
 import { Database } from "@muniment/sqlite/Database"
 import { NewerDatabase } from "@muniment/sqlite/Migrate"
-import { requireOwner } from "./namespaceMeta.ts"
+import { metaOf, requireOwner } from "./namespaceMeta.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
 import type { CensusOptions, NamespaceCensus, NamespaceKey } from "../NamespaceStore.ts"
 import { guarded } from "./storeErrorOf.ts"
@@ -32,6 +33,27 @@ export const takeCensus = Effect.fn("NamespaceStore.census")(function* (
     (database) => Effect.sync(() => database?.close())
   )
 })
+
+/** First schema version that counts the bytes of the memories itself. */
+const bytesSince = 8
+
+/** A file of an earlier version is counted here: the lengths of its columns, without their content. */
+export const storedBytes = (directory: string, key: NamespaceKey) => {
+  const filename = join(directory, `${key.tag}.db`)
+  return Effect.acquireUseRelease(
+    guarded(() => (existsSync(filename) ? new Database({ filename }) : undefined)),
+    (database) => guarded(() => (database === undefined ? 0 : bytesIn(database, key))),
+    (database) => Effect.sync(() => database?.close())
+  )
+}
+
+const bytesIn = (database: Database, key: NamespaceKey): number => {
+  if (slotsOf(database, key) === 0) return 0
+  const isCounted = Number(database.value("PRAGMA user_version")) >= bytesSince
+  return Number(isCounted ? metaOf(database, "bytes") : database.value(rowBytesSql))
+}
+
+const rowBytesSql = `SELECT sum(${Limits.memoryOverheadBytes} + octet_length(data) + octet_length(tags)) FROM memory`
 
 const nothing = { createdBefore: -Infinity, expiredBy: -Infinity }
 

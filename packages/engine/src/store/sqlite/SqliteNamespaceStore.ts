@@ -11,7 +11,7 @@ import { migrate } from "@muniment/sqlite/Migrate"
 import { openCommitThread, type CommitThread } from "./CommitThread.ts"
 import { copyPath, NamespaceFile } from "./NamespaceFile.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
-import { takeCensus } from "./SqliteCensus.ts"
+import { storedBytes, takeCensus } from "./SqliteCensus.ts"
 import { guarded } from "./storeErrorOf.ts"
 import { NamespaceStore, type CensusOptions, type NamespaceKey, type OpenNamespace } from "../NamespaceStore.ts"
 
@@ -32,6 +32,7 @@ export const sqliteNamespaceStore = (
       return {
         open: (key: NamespaceKey) => openNamespace(directory, key, thread),
         census: (key: NamespaceKey, options: CensusOptions) => takeCensus(directory, key, options),
+        storedBytes: (key: NamespaceKey) => storedBytes(directory, key),
         files: (tags: ReadonlyArray<NamespaceTag>) => guarded(() => tags.flatMap((tag) => filesOf(directory, tag))),
         remove: (tag: NamespaceTag) => guarded(() => removeFiles(directory, tag))
       }

@@ -172,5 +172,22 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
           FROM conversation_mark JOIN memory ON memory.id = conversation_mark.memory
           WHERE conversation_mark.conversation = conversation_turn.conversation AND conversation_mark.key = conversation_turn.key;
       `)
+  },
+  {
+    version: 8,
+    name: "bytes of the memories, counted by triggers",
+    up: (database) => database.exec(countBytes)
   }
 ]
+
+/** What a row of `memory` takes: 1,024 bytes, its data and its tags. */
+const rowBytes = (row: string): string => `1024 + octet_length(${row}data) + octet_length(${row}tags)`
+const addBytes = (difference: string): string => `UPDATE meta SET value = value + ${difference} WHERE key = 'bytes';`
+
+const countBytes = `
+  INSERT INTO meta (key, value) SELECT 'bytes', coalesce(sum(${rowBytes("")}), 0) FROM memory;
+  CREATE TRIGGER memory_bytes_insert AFTER INSERT ON memory BEGIN ${addBytes(rowBytes("new."))} END;
+  CREATE TRIGGER memory_bytes_update AFTER UPDATE OF data, tags ON memory
+    BEGIN ${addBytes(`(${rowBytes("new.")}) - (${rowBytes("old.")})`)} END;
+  CREATE TRIGGER memory_bytes_delete AFTER DELETE ON memory BEGIN ${addBytes(`-(${rowBytes("old.")})`)} END;
+`

@@ -6,7 +6,8 @@ import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Quotas } from "@muniment/control/accounts/Quotas"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
-import { CallsUnderWay } from "./CallsUnderWay.ts"
+import { StorageUse } from "./StorageUse.ts"
+import { CallsUnderWay } from "../identity/CallsUnderWay.ts"
 
 export class AccountQuotas extends Context.Service<
   AccountQuotas,
@@ -22,12 +23,13 @@ export class AccountQuotas extends Context.Service<
       const keys = yield* ApiKeyStore
       const directory = yield* NamespaceDirectory
       const calls = yield* CallsUnderWay
+      const storage = yield* StorageUse
       return AccountQuotas.of({
         of: Effect.fn("AccountQuotas.of")(function* (account) {
           const { id } = account
           const { bytes: schemaBytes, schemas } = yield* registry.totals(id)
           const used: Record<QuotaName, number> = {
-            bytes: 0,
+            bytes: yield* storage.usedBy(id),
             schemas,
             schemaBytes,
             agents: directory.list(id).length,

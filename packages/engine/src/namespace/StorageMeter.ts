@@ -1,0 +1,36 @@
+/**
+ * Port of the quota of bytes: what all namespaces of an account take, and whether there is room for more. The actor of a
+ * namespace asks before it drafts a command, and says after each commit what its file holds.
+ */
+import { Context, Effect } from "effect"
+import type { PayloadTooLarge } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import type { MemoryRecord } from "@muniment/domain/Memory"
+import type { NamespaceKey } from "../store/NamespaceStore.ts"
+
+export interface StorageMeterService {
+  /** Holds room for `growth` bytes, if the account has a quota; the number of bytes held. */
+  readonly hold: (key: NamespaceKey, growth: () => number) => Effect.Effect<number, PayloadTooLarge>
+  /** A commit follows: a count that is kept elsewhere is outdated. */
+  readonly changing: (key: NamespaceKey) => Effect.Effect<void>
+  /** Ends `held` bytes of holds; `bytes`: what the namespace takes now, undefined: as before. */
+  readonly settle: (key: NamespaceKey, held: number, bytes: number | undefined) => void
+  /** The namespace is erased. */
+  readonly forget: (key: NamespaceKey) => void
+}
+
+/** Without a meter nothing is bounded. */
+export const StorageMeter = Context.Reference<StorageMeterService>("muniment/engine/StorageMeter", {
+  defaultValue: () => ({
+    hold: () => Effect.succeed(0),
+    changing: () => Effect.void,
+    settle: () => undefined,
+    forget: () => undefined
+  })
+})
+
+/** What a memory takes (contract: Quotas), as the triggers of its file count it. */
+export const memoryBytes = ({ data, tags }: Pick<MemoryRecord, "data" | "tags">): number =>
+  Buffer.byteLength(JSON.stringify(data)) + tagBytes(tags) + Limits.memoryOverheadBytes
+
+export const tagBytes = (tags: ReadonlyArray<string>): number => Buffer.byteLength(JSON.stringify(tags))

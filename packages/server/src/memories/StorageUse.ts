@@ -1,0 +1,168 @@
+/**
+ * What the memories of accounts take, and the quota of it (contract: Quotas).
+ *
+ * Each namespace's file counts its own bytes in its commits. Here are the sums by account: a number of `control.db` for
+ * each namespace at the start, then what the actors say after each commit. Before the first commit of a process the
+ * number in `control.db` is removed, and written again when the process stops; what a kill left without one is read
+ * from its file when the account is next asked about. So a sum is exact after a kill, and a write looks at one number.
+ *
+ * Invariant: bytes in the files and bytes held for commands under way never exceed the quota together.
+ */
+import { Context, Effect, Layer, Semaphore } from "effect"
+import type { NamespaceTag } from "@muniment/domain/Ids"
+import { requireQuota } from "@muniment/domain/Quotas"
+import { Accounts } from "@muniment/control/accounts/Accounts"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { Quotas } from "@muniment/control/accounts/Quotas"
+import { StorageMeter, type StorageMeterService } from "@muniment/engine/namespace/StorageMeter"
+import { type NamespaceKey, NamespaceStore } from "@muniment/engine/store/NamespaceStore"
+
+export class StorageUse extends Context.Service<
+  StorageUse,
+  {
+    /** Bytes of an account's memories. */
+    readonly usedBy: (accountId: string) => Effect.Effect<number>
+  }
+>()("muniment/server/StorageUse") {
+  static readonly layer = Layer.effectContext(
+    Effect.gen(function* () {
+      const parts: Parts = {
+        accounts: yield* Accounts,
+        directory: yield* NamespaceDirectory,
+        quotas: yield* Quotas,
+        store: yield* NamespaceStore,
+        sums: new Map(),
+        turns: yield* Semaphore.make(1)
+      }
+      yield* Effect.addFinalizer(() => save(parts))
+      return Context.make(StorageUse, {
+        usedBy: (accountId) => Effect.map(counted(parts, accountId), ({ total }) => total)
+      }).pipe(Context.add(StorageMeter, meterOf(parts)))
+    })
+  )
+}
+
+interface Parts {
+  readonly accounts: Accounts["Service"]
+  readonly directory: NamespaceDirectory["Service"]
+  readonly quotas: Quotas["Service"]
+  readonly store: NamespaceStore["Service"]
+  /** By account. */
+  readonly sums: Map<string, AccountSum>
+  /** One account is counted at a time. */
+  readonly turns: Semaphore.Semaphore
+}
+
+class AccountSum {
+  /** All namespaces are in it. */
+  isWhole = false
+  total = 0
+  held = 0
+  readonly byTag = new Map<NamespaceTag, number>()
+  readonly heldByTag = new Map<NamespaceTag, number>()
+
+  set(tag: NamespaceTag, bytes: number): void {
+    this.total += bytes - (this.byTag.get(tag) ?? 0)
+    this.byTag.set(tag, bytes)
+  }
+
+  /** Ends holds where `bytes` is negative. */
+  hold(tag: NamespaceTag, bytes: number): void {
+    const before = this.heldByTag.get(tag) ?? 0
+    const after = Math.max(0, before + bytes)
+    this.held += after - before
+    if (after === 0) this.heldByTag.delete(tag)
+    else this.heldByTag.set(tag, after)
+  }
+
+  forget(tag: NamespaceTag): void {
+    this.set(tag, 0)
+    this.byTag.delete(tag)
+    this.hold(tag, -Infinity)
+  }
+}
+
+const sumOf = ({ sums }: Parts, accountId: string): AccountSum => {
+  const known = sums.get(accountId)
+  if (known !== undefined) return known
+  const made = new AccountSum()
+  sums.set(accountId, made)
+  return made
+}
+
+const meterOf = (parts: Parts): StorageMeterService => ({
+  hold: Effect.fnUntraced(function* (key, growth) {
+    const account = yield* parts.accounts.byId(key.account)
+    const limits = account === undefined ? {} : parts.quotas.of(account)
+    if (limits.bytes === undefined) return 0
+    const sum = yield* counted(parts, key.account)
+    const more = growth()
+    // No other fiber runs between the check and the hold.
+    return yield* Effect.suspend(() =>
+      Effect.map(requireQuota("bytes", limits, sum.total + sum.held, more), () => {
+        sum.hold(key.tag, more)
+        return more
+      })
+    )
+  }),
+  changing: ({ tag }) =>
+    parts.directory.bytesOf(tag) === undefined
+      ? Effect.void
+      : parts.directory.saveBytes(new Map([[tag, undefined]])).pipe(
+          // An erasure goes on: the file's own count is read when it is next opened.
+          Effect.catch(() => Effect.logWarning("the disk is full: a count of bytes is outdated", { namespace: tag }))
+        ),
+  settle: ({ account, tag }, held, bytes) => {
+    const sum = sumOf(parts, account)
+    sum.hold(tag, -held)
+    if (bytes !== undefined) sum.set(tag, bytes)
+  },
+  forget: ({ account, tag }) => {
+    const sum = sumOf(parts, account)
+    sum.forget(tag)
+    if (sum.byTag.size === 0) parts.sums.delete(account)
+  }
+})
+
+/** The account's sum with all its namespaces. */
+const counted = (parts: Parts, accountId: string): Effect.Effect<AccountSum> =>
+  Effect.suspend(() => {
+    const sum = sumOf(parts, accountId)
+    return sum.isWhole ? Effect.succeed(sum) : parts.turns.withPermit(Effect.as(count(parts, accountId, sum), sum))
+  })
+
+const count = Effect.fn("StorageUse.count")(function* (parts: Parts, accountId: string, sum: AccountSum) {
+  if (sum.isWhole) return
+  const { directory } = parts
+  const read = new Map<NamespaceTag, number>()
+  for (const key of directory.list(accountId)) {
+    const known = directory.bytesOf(key.tag)
+    const bytes = sum.byTag.has(key.tag) || known !== undefined ? known : yield* bytesIn(parts, key)
+    // An actor that has spoken meanwhile knows better.
+    if (bytes === undefined || sum.byTag.has(key.tag)) continue
+    sum.set(key.tag, bytes)
+    if (known === undefined) read.set(key.tag, bytes)
+  }
+  sum.isWhole = true
+  for (const [tag, bytes] of read) if (sum.byTag.get(tag) !== bytes) read.delete(tag)
+  yield* Effect.ignore(directory.saveBytes(read))
+})
+
+/** Undefined if the file cannot be read: it counts from its next open on. */
+const bytesIn = ({ store }: Parts, key: NamespaceKey) =>
+  Effect.catch(store.storedBytes(key), (error) =>
+    Effect.as(
+      Effect.logWarning("the bytes of a namespace cannot be counted now", { namespace: key.tag, error: error._tag }),
+      undefined
+    )
+  )
+
+/** When the process stops: what is known and differs from what is saved. The actors have ended. */
+const save = ({ directory, sums }: Parts): Effect.Effect<void> => {
+  const changed = [...sums.values()].flatMap(({ byTag }) =>
+    [...byTag].filter(([tag, bytes]) => directory.bytesOf(tag) !== bytes)
+  )
+  return directory
+    .saveBytes(new Map(changed))
+    .pipe(Effect.catch(() => Effect.logWarning("the disk is full: bytes are counted again at the next start")))
+}
