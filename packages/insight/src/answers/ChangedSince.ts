@@ -52,6 +52,8 @@ export const isNewState = (question: Question, older: Quote, newer: Quote): bool
     statesPlainly(question.part, text, { topic: question.topic, counted: [] }) &&
     tellsOfOtherValue(text) &&
     !namesOther(question, older, newer) &&
+    // What tells a change is a new state itself: another one names the thing.
+    (!tellsChange(older.text) || sharesMatter(question, newer)) &&
     (movesIt(text) || sharesMatter(question, newer) || sharesMore(question, older, newer)) &&
     !isHedged(text) &&
     // Quoting what gives orders would pass them on.
@@ -87,7 +89,7 @@ const isRival = (question: Question, quote: Quote, other: Quote, at: number, pla
 
 /** Counts the same thing, or names the value of the quote beside another one: "the 22nd instead of the 15th". */
 const restatesValue = (question: Question, quote: Quote, other: Quote): boolean => {
-  if (!tellsOfChange(other.text) || !saysValue(question, other)) return false
+  if (!(tellsOfChange(other.text) || movesIt(other.text)) || !saysValue(question, other)) return false
   const counts = countsSaid(quote.text)
   const isCounted = countsSaid(other.text)
     .entries()
@@ -122,7 +124,7 @@ const tellsOfChange = (text: string): boolean => {
 /** Moves what it does not name: "we pushed it to the 29th", "make that two". */
 const movesIt = (text: string): boolean => MOVED_IT.test(text)
 const MOVED_IT =
-  /\b(?:push|mov|chang|mak|made|put|shift|bring|brought|bump|want|set|rais|cut|extend|delay|postpon|need)\p{L}* (?:it|that|them|this|me|us)\b|\b(?:it|that|they)(?:['’](?:s|ll|re)| is| are| will be| takes?| starts?| costs?| needs?)?(?: \p{L}+){0,3} (?:now|instead|then|already|after all|from now on)\b/iu
+  /\bso (?:it|that|they)(?:['’]?s|['’]re| is| are)\b|\b(?:push|do|doing|mov|chang|mak|made|put|shift|bring|brought|bump|want|set|rais|cut|extend|delay|postpon|need)\p{L}* (?:it|that|them|this|me|us)\b|\b(?:it|that|they)(?:['’](?:s|ll|re)| is| are| will be| takes?| starts?| costs?| needs?)?(?: \p{L}+){0,3} (?:now|instead|then|already|after all|from now on)\b/iu
 
 const valuesIn = ({ text }: Quote): ReadonlySet<string> =>
   new Set(tokenize(text).filter((term) => !stopWords.has(term)))

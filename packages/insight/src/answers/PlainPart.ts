@@ -92,7 +92,7 @@ export const plainParts: ReadonlyArray<PlainPartRow> = [
   {
     part: "date",
     pattern: new RegExp(
-      `\\b\\d{1,2}(?:st|nd|rd|th)?(?: of)? ${DAY}|\\b${DAY} \\d|\\b(?:in|since|until|till|by|from) ${DAY}\\b|\\b${WEEKDAY}\\b|` +
+      `\\b\\d{1,2}(?:st|nd|rd|th)?(?: of)? ${DAY}|\\b${DAY} \\d|\\b(?:in|since|until|till|by|from) ${DAY}\\b|\\b(?:at|until|till|by|before|after) (?:Christmas|Easter)\\b|\\b${WEEKDAY}\\b|` +
         "\\bthe \\d{1,2}(?:st|nd|rd|th)\\b|\\b\\d{1,2}(?::\\d\\d| ?[ap]\\.?m\\b)|\\b(?:in|since) (?:19|20)\\d\\d\\b",
       "iu"
     ),

@@ -4,9 +4,14 @@ import type { Quote } from "./Quote.ts"
 /** Of the words of a memory: so many are in the message that it was extracted from. */
 const SOURCE_SHARE_MIN = 0.7
 
-/** What was extracted from a message that is among the quotes. */
+/** What was extracted from a message that is among the quotes: by its key, else by its words. */
 const sourceOf = (quote: Quote, quotes: ReadonlyArray<Quote>): Quote | undefined => {
   if (quote.statement.speaker !== undefined) return quote
+  const keys = quote.memory.sources ?? []
+  const known = quotes.find(
+    ({ memory, statement }) => statement.speaker !== undefined && memory.sources?.some((key) => keys.includes(key))
+  )
+  if (known !== undefined) return known
   const own = new Set([...quote.terms].filter((term) => !/^\d|^(?:user|utc)$/.test(term)))
   const shareIn = ({ terms }: Quote): number => own.intersection(terms).size / Math.max(1, own.size)
   const messages = quotes.filter(({ statement }) => statement.speaker !== undefined)

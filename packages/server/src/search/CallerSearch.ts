@@ -199,7 +199,7 @@ const answer = Effect.fnUntraced(function* (
 
 const evidenceOf = (hit: MemoryHit): Evidence => {
   const { memory, ranked } = hit
-  const { createdAt, data, id, kind, position, subjectId, threadId, when } = memory
+  const { createdAt, data, id, kind, position, sources, subjectId, threadId, when } = memory
   return {
     id,
     kind,
@@ -208,6 +208,7 @@ const evidenceOf = (hit: MemoryHit): Evidence => {
     createdAt,
     relevance: answerableOf(ranked.evidence),
     passage: ranked.candidate.passage,
+    sources: sources?.map(({ key }) => key),
     ...(position !== undefined && {
       turn: { conversation: JSON.stringify([namespaceOf(hit), subjectId, threadId]), position }
     })

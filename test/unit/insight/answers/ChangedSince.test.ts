@@ -80,6 +80,7 @@ const below: ReadonlyArray<readonly [string, string, string]> = [
     "We will be 12 people at the barbecue.",
     "Scratch that, 8. The others cannot make it."
   ],
+  ["What day is the maths lesson?", "The maths lesson is on Thursdays.", "Hockey is on Thursdays, so it's Tuesdays."],
   ["How long may I practise a day?", "I may practise for one hour a day.", "The doctor allowed me two hours now."],
   [
     "How much is the parking permit?",
@@ -143,6 +144,29 @@ describe("a value that may have changed", () => {
     ]
   ])("is not quoted where it is about something else or in doubt: %s", (question, first, later) => {
     expect(answered(question, newer(later), older(first)).grounded).toBe(false)
+  })
+
+  it("is of the time of the message that it was extracted from, whenever it was stored", () => {
+    const said = (id: string, text: string, day: string) => ({
+      id,
+      kind: "conversation_message",
+      data: { role: "user", text, sentAt: `2026-06-${day}T19:00:00Z` },
+      sources: [`key ${id}`],
+      createdAt: 0,
+      relevance: 0.05
+    })
+    const extracted = {
+      id: "e",
+      kind: "factual_memory",
+      data: { subject: "user", fact: "The wedding is in Porto on 12 September" },
+      sources: ["key older"],
+      createdAt: Date.parse("2026-11-22T10:00:00Z"),
+      relevance: 0.9
+    }
+    const older = said("older", "sept 12 in Porto, hotel called Casa Verde", "01")
+    const newer = said("newer", "priest is away on the 12th so were doing it the week after, 19th", "20")
+    expect(extractiveAnswer("When is my wedding?", [extracted, older]).grounded).toBe(true)
+    expect(extractiveAnswer("When is my wedding?", [extracted, older, newer]).answer).not.toContain("12 September")
   })
 
   it("is quoted of what was said first where the past is asked for", () => {
