@@ -58,7 +58,7 @@ const rankAll = async (corpora: ReadonlyArray<Corpus>, isInSittings: boolean): P
     const plain = hits.map(({ slot }) => slot)
     if (!questionTraits(text, { nowMillis: 0 }).isPresent) return { corpus, evidence, plain, newerFirst: plain }
     const vectorOf = (slot: number): Float32Array => vectors[corpus]![slot]!
-    const up = newerUp(hits, text, (one, other) => cosineOf(vectorOf(one.slot), vectorOf(other.slot)))
+    const up = newerUp(hits, text, { cosineOf: (one, other) => cosineOf(vectorOf(one.slot), vectorOf(other.slot)) })
     return { corpus, evidence, plain, newerFirst: up.map(({ slot }) => slot) }
   })
 }

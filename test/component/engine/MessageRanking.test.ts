@@ -179,6 +179,28 @@ describe("a search over messages", () => {
     }).pipe(engine())
   )
 
+  it.effect("puts a message first whose extracted memory superseded that of an older one, both visible", () =>
+    Effect.gen(function* () {
+      yield* store([{ text: "my flat is in Cork, as you know" }, { text: "the flat in Galway has a balcony" }])
+      const home = (number: number, text: string, uniqueKey = "home") =>
+        memoryRecord(number + 2, text, {
+          uniqueKey,
+          threadId: String(number),
+          sources: [{ key: turnOf(number).key }],
+          origin: "extraction"
+        })
+      const host = yield* NamespaceHost
+      const asked = { newerFirst: true, filter: { include: "all" } } as const
+      const question = "Where is my flat, as you know?"
+      yield* host.ask(namespaceKey(), creating([newMemory(home(0, "lives in Cork"))]))
+      expect((yield* find(question, asked))[0]).toBe("my flat is in Cork, as you know")
+      yield* host.ask(namespaceKey(), creating([newMemory(home(1, "lives in Galway"))]))
+      expect((yield* find(question, asked))[0]).toBe("the flat in Galway has a balcony")
+      expect((yield* find(question, { newerFirst: true, filter: { include: "messages" } }))[0]).toContain("Cork")
+      expect((yield* find(question, { ...asked, newerFirst: false }))[0]).toContain("Cork")
+    }).pipe(engine())
+  )
+
   it.effect("gives no place to what was extracted from messages that are hits themselves", () =>
     Effect.gen(function* () {
       yield* store([

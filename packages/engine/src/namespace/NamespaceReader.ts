@@ -270,6 +270,29 @@ export class NamespaceReader {
     })
   }
 
+  /** Visible memories that were taken from messages of a conversation and superseded, each with its latest version. */
+  laterVersions(scope: ConversationScope, keys: ReadonlyArray<string>, filter: MemoryFilter, nowMillis: number) {
+    return Effect.flatMap(this.#store.slotsTakenFrom(scope, keys), (slots) => {
+      const table = this.#at(nowMillis)
+      const allowed = table.allowed({ ...filter, includeSuperseded: true })
+      const latestOf = (slot: number): number | undefined => table.latestOf(table.row(slot)?.uniqueKey ?? "")
+      const pairs = slots.flatMap((slot) => {
+        const latest = latestOf(slot)
+        return latest === undefined || latest === slot || !allowed.has(slot) || !allowed.has(latest)
+          ? []
+          : [[this.#placeOf(table, slot), this.#placeOf(table, latest)] as const]
+      })
+      return Effect.map(this.versions(pairs.flat()), (versions) => {
+        const byId = new Map(versions.map((version) => [version.id, version]))
+        return pairs.flatMap(([older, latest]) => {
+          const one = byId.get(older.id)
+          const other = byId.get(latest.id)
+          return one === undefined || other === undefined ? [] : [[one, other] as const]
+        })
+      })
+    })
+  }
+
   /** Extractions that are to follow a commit of messages, oldest first, beginning behind a place. */
   pendingReadings(limit: number, after?: number): Effect.Effect<ReadonlyArray<ScopedReading>, StoreError> {
     return this.#store.conversations.pendingReadings(limit, after)

@@ -57,17 +57,27 @@ export interface DatedHit {
 }
 
 /** Why a hit changed its place. */
-export type MoveReason = "reply" | "change" | "same"
+export type MoveReason = "slot" | "reply" | "change" | "same"
+
+/** What is known of two messages. */
+export interface Pairs<A> {
+  /** Of their vectors, on the scale of e5-small-v2; undefined where they cannot be compared. */
+  readonly cosineOf: (one: A, other: A) => number | undefined
+  /** Whether what was extracted of `newer` superseded what was extracted of `older`. */
+  readonly isLater?: (older: A, newer: A) => boolean
+}
+
+/** Log-odds of what a slot says: one of ten is wrong. */
+const SLOT_ODDS = 2.2
 
 /**
- * `cosineOf`: of the vectors of two messages, on the scale of e5-small-v2; undefined where they cannot be compared.
  * `onMove` is told of each hit that goes up, of the one before which it goes, and how probable it is that the one is a
  * later state of the other. Returns the same array if nothing changes places.
  */
 export const newerUp = <A extends DatedHit>(
   ranking: ReadonlyArray<A>,
   question: string,
-  cosineOf: (one: A, other: A) => number | undefined,
+  pairs: Pairs<A>,
   onMove: (hit: A, reason: MoveReason, older: A, chance: number) => void = () => {}
 ): ReadonlyArray<A> => {
   const first = ranking.slice(0, NEWER_FIRST_HITS)
@@ -76,7 +86,7 @@ export const newerUp = <A extends DatedHit>(
   // The newer one may have a newer one; every round takes the top to a later time.
   for (let round = 1; round < first.length; round++) {
     const top = first.find(isStatement)
-    const update = top && bestUpdate(first, top, question, asked, cosineOf)
+    const update = top && bestUpdate(first, top, question, asked, pairs)
     if (update === undefined) break
     const { hit: newer, odds, reason } = update
     first.splice(first.indexOf(newer), 1)
@@ -99,7 +109,7 @@ const bestUpdate = <A extends DatedHit>(
   top: A,
   question: string,
   asked: ReadonlySet<string>,
-  cosineOf: (one: A, other: A) => number | undefined
+  { cosineOf, isLater }: Pairs<A>
 ): Update<A> | undefined => {
   const messages = hits.slice(hits.indexOf(top)).filter(({ message }) => message !== undefined)
   let best: Update<A> | undefined
@@ -110,9 +120,11 @@ const bestUpdate = <A extends DatedHit>(
       place < FAR_PLACE && !isHidden(question, hit, messages.slice(0, place))
         ? updateOdds(top.text, hit.text, cosineOf(top, hit), place, question, asked)
         : -Infinity
-    const odds = Math.max(asReply, asChange)
+    const bySlot = isLater?.(top, hit) === true ? SLOT_ODDS : -Infinity
+    const odds = Math.max(bySlot, asReply, asChange)
     if (odds < (best?.odds ?? 0)) continue
-    best = { hit, odds, reason: asReply >= asChange ? "reply" : tellsChange(hit.text) ? "change" : "same" }
+    const byWords = asReply >= asChange ? "reply" : tellsChange(hit.text) ? "change" : "same"
+    best = { hit, odds, reason: bySlot === odds ? "slot" : byWords }
   }
   return best
 }

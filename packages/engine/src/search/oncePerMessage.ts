@@ -6,6 +6,7 @@
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { Move } from "../ranking/Explanation.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
+import { messageKeys } from "./laterStates.ts"
 
 interface PlacedHit {
   readonly memory: MemoryVersion
@@ -34,9 +35,7 @@ export const oncePerMessage = <A extends PlacedHit>(hits: ReadonlyArray<A>, limi
 
 const isMessage = ({ ranked }: PlacedHit): boolean => ranked.candidate.message !== undefined
 
-/** Of its messages; a key is unique in a conversation. */
-const keysOf = ({ memory: { sources = [], subjectId, threadId }, ranked }: PlacedHit): ReadonlyArray<string> =>
-  sources.map(({ key }) => JSON.stringify([ranked.candidate.namespace, subjectId, threadId, key]))
+const keysOf = ({ memory, ranked }: PlacedHit): ReadonlyArray<string> => messageKeys(ranked.candidate.namespace, memory)
 
 const isSaidBy = (hit: PlacedHit, messages: ReadonlyMap<string, number>): boolean => {
   const keys = keysOf(hit)

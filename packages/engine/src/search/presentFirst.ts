@@ -13,6 +13,7 @@ import { mayReply, SAID_BEFORE, type SaidBefore } from "../ranking/ReplyInThread
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
 import { messageOf } from "../text/MessageText.ts"
+import { laterStates } from "./laterStates.ts"
 import { lookAtAll, vectorsAt, versionsAt } from "./readNamespaces.ts"
 
 interface PlacedHit {
@@ -38,7 +39,7 @@ export interface Asked {
  * answers to a question about the present one is right. Less than 1, since that chance is too high on chats in which
  * little changes.
  */
-const SHARE_TAKEN = 0.8
+const SHARE_TAKEN = 0.65
 const rounded = (relevance: number): number => Math.round(relevance * 1e4) / 1e4
 
 export const presentFirst = Effect.fnUntraced(function* <A extends PlacedHit>(
@@ -57,10 +58,17 @@ export const presentFirst = Effect.fnUntraced(function* <A extends PlacedHit>(
   )
   const cosineOf = (one: FirstHit<A>, other: FirstHit<A>): number | undefined =>
     comparableCosine(vectors.get(one.hit.memory.id), vectors.get(other.hit.memory.id))
+  const isLater = yield* laterStates(
+    host,
+    namespaces,
+    compared.map(({ hit }) => hit),
+    asked.filterFor
+  )
   const told = yield* withBefore(host, namespaces, first, compared, asked)
   const changed = new Map<string, Pick<PlacedHit, "move"> & { readonly relevance: number }>()
   const relevanceOf = ({ memory, ranked }: A): number => changed.get(memory.id)?.relevance ?? ranked.relevance
-  const up = newerUp(told, asked.text, cosineOf, ({ hit: newer }, move, { hit: older }, chance) => {
+  const pairs = { cosineOf, isLater: (one: FirstHit<A>, other: FirstHit<A>) => isLater(one.hit, other.hit) }
+  const up = newerUp(told, asked.text, pairs, ({ hit: newer }, move, { hit: older }, chance) => {
     const taken = SHARE_TAKEN * chance * relevanceOf(older)
     changed.set(newer.memory.id, { move, relevance: Math.max(relevanceOf(newer), taken) })
     changed.set(older.memory.id, { move: "outdated", relevance: relevanceOf(older) - taken })

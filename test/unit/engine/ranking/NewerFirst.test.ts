@@ -18,7 +18,7 @@ const hit = (
 
 /** Texts in the new order; every pair of messages has this cosine. */
 const up = (question: string, hits: ReadonlyArray<DatedHit>, cosine: number | undefined = 0.85) =>
-  newerUp(hits, question, () => cosine).map(({ text }) => text)
+  newerUp(hits, question, { cosineOf: () => cosine }).map(({ text }) => text)
 
 const work = "Where does Ann work?"
 const mill = hit("I work at the mill", 1)
@@ -87,7 +87,7 @@ describe("newerUp", () => {
       mill.text
     )
     expect(up(work, [mill, { ...bank, message: undefined }])[0]).toBe(mill.text)
-    expect(newerUp([mill, bank], work, () => undefined)).toEqual([mill, bank])
+    expect(newerUp([mill, bank], work, { cosineOf: () => undefined })).toEqual([mill, bank])
   })
 
   it("passes what was taken from older messages, and questions, directly before them", () => {
