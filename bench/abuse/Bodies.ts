@@ -13,10 +13,15 @@ const memories = 17
 const factLength = 61_000
 const sampleMillis = 20
 
-export const largeBodies = async (target: Target, key: string, residentBytes: () => number): Promise<BodiesResult> => {
+/** From one account, or from several in turn. */
+export const largeBodies = async (
+  target: Target,
+  keys: ReadonlyArray<string>,
+  residentBytes: () => number
+): Promise<BodiesResult> => {
   const memory = { kind: "factual_memory", data: { subject: "Ann", fact: "x ".repeat(factLength / 2) } }
   const body = JSON.stringify({ agentId: "large", memories: Array.from({ length: memories }, () => memory) })
-  const bytes = requestBytes(target, "POST", "/v1/memories", { key, body })
+  const requests = keys.map((key) => requestBytes(target, "POST", "/v1/memories", { key, body }))
   const wire = new Wire(target)
   const before = residentBytes()
   let most = before
@@ -27,7 +32,9 @@ export const largeBodies = async (target: Target, key: string, residentBytes: ()
       await pause(sampleMillis)
     }
   })()
-  const replies = await Promise.all(Array.from({ length: bodiesAtOnce }, () => wire.send(bytes)))
+  const replies = await Promise.all(
+    Array.from({ length: bodiesAtOnce }, (_, at) => wire.send(requests[at % requests.length]!))
+  )
   run.isOver = true
   await sampling
   wire.close()

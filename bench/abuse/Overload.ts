@@ -29,6 +29,8 @@ export interface Round {
   readonly recoverySeconds: number
   /** Of the service's event loop; NaN where it cannot be asked. */
   readonly loopDelayMillis: number
+  /** Share of the time in which the service's main thread was ready and had no processor; NaN if not known. */
+  readonly starved: number
   /** Processor time of a refusal on the service's main thread, once what was served is taken off; NaN if not known. */
   readonly refusalMicros: number
 }
@@ -109,12 +111,15 @@ const oneRound = async (plan: RoundPlan, factor: number, options: OverloadOption
   const live = requestBytes(target, "GET", "/health/live")
   await view.loopDelayMillis()
   const before = view.mainThreadMillis()
+  const starvedBefore = view.starvedMillis()
+  const startedMillis = performance.now()
   const [noisy, beside, probes] = await Promise.all([
     generator.run({ kind, key, seconds, arrivals: { perSecond: capacity * factor } }),
     openLoop(wire, quiet, quietRate, seconds),
     openLoop(health, () => live, healthPerSecond, seconds)
   ])
   const spentMicros = (view.mainThreadMillis() - before) * 1_000
+  const starved = (view.starvedMillis() - starvedBefore) / (performance.now() - startedMillis)
   const recoverySeconds = await untilNormal(wire, quiet, idleP99)
   health.close()
   const served = noisy.servedMillis.length + beside.servedMillis.length
@@ -124,6 +129,7 @@ const oneRound = async (plan: RoundPlan, factor: number, options: OverloadOption
     quiet: beside,
     healthP99: p99(probes.servedMillis),
     recoverySeconds,
+    starved,
     loopDelayMillis: await view.loopDelayMillis(),
     refusalMicros: (spentMicros - served * servedMicros) / noisy.refusedMillis.length
   }

@@ -5,6 +5,8 @@ import type { Target } from "./Wire.ts"
 export interface ServiceView {
   /** Processor time of the main thread since its start; NaN of a process that cannot be seen. */
   readonly mainThreadMillis: () => number
+  /** Time in which the main thread was ready to run and had no processor, since its start; NaN likewise. */
+  readonly starvedMillis: () => number
   /** Resident memory; NaN likewise. */
   readonly residentBytes: () => number
   /** p99 of the event loop's delay since the last call; NaN where `/metrics` does not answer. */
@@ -13,6 +15,7 @@ export interface ServiceView {
 
 export const viewOf = (target: Target, server: BenchServer | undefined): ServiceView => ({
   mainThreadMillis: () => server?.processorTime().mainMillis ?? Number.NaN,
+  starvedMillis: () => server?.queuedMillis() ?? Number.NaN,
   residentBytes: () => server?.residentBytes() ?? Number.NaN,
   loopDelayMillis: async () => {
     const metrics = await metricsOf(target)

@@ -29,12 +29,17 @@ export const requestBytes = (
   { host, port }: Target,
   method: string,
   path: string,
-  options: { readonly key?: string; readonly body?: string } = {}
+  options: {
+    readonly key?: string
+    readonly body?: string
+    readonly headers?: Readonly<Record<string, string>>
+  } = {}
 ): Buffer => {
-  const { body, key } = options
+  const { body, headers = {}, key } = options
   const head = [
     `${method} ${path} HTTP/1.1`,
     `Host: ${host}:${port}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ...(key === undefined ? [] : [`Authorization: Bearer ${key}`]),
     ...(body === undefined ? [] : ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`])
   ]
@@ -114,10 +119,13 @@ export class Wire {
   readonly #free: Array<Connection> = []
   readonly #all = new Set<Connection>()
   readonly #waiting: Array<() => void> = []
+  readonly #localAddress: string | undefined
   #opened = 0
 
-  constructor(target: Target, connectionsMax = connectionsPerAddress) {
+  /** From `localAddress`, an address of this machine, or as the system chooses. */
+  constructor(target: Target, connectionsMax = connectionsPerAddress, localAddress?: string) {
     this.target = target
+    this.#localAddress = hasManyAddresses(target) ? localAddress : undefined
     this.#connectionsMax = hasManyAddresses(target) ? connectionsMax : Math.min(connectionsMax, connectionsPerAddress)
   }
 
@@ -153,7 +161,7 @@ export class Wire {
   /** In turn, so that none has more than its share. */
   #nextAddress(): string | undefined {
     const addresses = Math.ceil(this.#connectionsMax / connectionsPerAddress)
-    return addresses === 1 ? undefined : `127.0.0.${2 + (this.#opened++ % addresses)}`
+    return addresses === 1 ? this.#localAddress : `127.0.0.${2 + (this.#opened++ % addresses)}`
   }
 }
 

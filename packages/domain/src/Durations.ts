@@ -16,10 +16,26 @@ export const durationMillis = (text: string): number | undefined => {
   return millis <= Limits.durationDaysMax * unitMillis.d ? millis : undefined
 }
 
+/** Regular expression of the integers from 1 to `max`. */
+const upTo = (max: number): string => {
+  const digits = String(max)
+  const shorter = digits.length === 1 ? [] : [`[1-9][0-9]{0,${digits.length - 2}}`]
+  const smaller = [...digits].flatMap((digit, at) => {
+    const [low, high] = [at === 0 ? 1 : 0, Number(digit) - 1]
+    return high < low ? [] : [`${digits.slice(0, at)}[${low}-${high}][0-9]{${digits.length - at - 1}}`]
+  })
+  return [...shorter, ...smaller, digits].join("|")
+}
+
+/** What `durationMillis` accepts, for those who read the document of the API. */
+const documentedPattern = `^(?:${Object.entries(unitMillis)
+  .map(([unit, millis]) => `(?:${upTo(Math.floor((Limits.durationDaysMax * unitMillis.d) / millis))})${unit}`)
+  .join("|")})$`
+
 /** A duration text that `durationMillis` accepts. */
 export const DurationText = Schema.String.check(
   Schema.makeFilter((text: string) => durationMillis(text) !== undefined, {
     expected: `a number and a unit (s, m, h, d, w), above zero and at most ${Limits.durationDaysMax} days, as in 24h`,
-    toJsonSchema: () => ({ pattern: "^[1-9][0-9]*[smhdw]$" })
+    toJsonSchema: () => ({ pattern: documentedPattern })
   })
 ).annotate({ description: "Duration: a number and a unit (s, m, h, d, w).", examples: ["24h"] })
