@@ -58,9 +58,11 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
   ],
   "packages/server/docs/money.md": [
     /"plan":"owner"[^]*0 credits would be charged/,
+    /No day is due/,
     /Two payment chains/,
     /Muniment is ready/,
     /balance +500 credits[^]*1 settled\.\s+Everything adds up/,
+    /operator, [\d-]+ to [\d-]+, in credits[^]*opening,,balance,,0[^]*received +base-sepolia +USDC[^]*0\.5/,
     /base-sepolia[^]*settled[^]*Everything adds up/
   ]
 }

@@ -209,12 +209,14 @@ const paymentRows: Readonly<Record<string, () => Promise<Answer>>> = {
   insufficient_credits: () => withPayments(withEmptyPurses)
 }
 
-/** Codes that no request of this issue can provoke here, and why. */
+/** Codes that no request of this file can provoke here, and why. */
 const elsewhere: Readonly<Record<string, string>> = {
   // The row above is its 413.
   quota_exceeded: "as 429 needs open requests: test/integration/quotas.test.ts",
   payment_pending: "needs a chain: test/integration/payments-faults.test.ts",
   payment_already_used: "needs a chain: test/integration/payments-faults.test.ts",
+  audience_required: "needs a setting of its own: test/integration/trust-audience.test.ts",
+  wrong_audience: "needs the extended text: test/integration/trust-audience.test.ts",
   clock_step: "needs a clock of its own: test/integration/storage-insurance.test.ts",
   insufficient_storage: "needs a disk of its own: test/crash/FullDisk.test.ts"
 }
