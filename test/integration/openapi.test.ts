@@ -305,7 +305,8 @@ describe("what generators of clients need", () => {
       "PATCH /v1/memories/{id}",
       "POST /v1/memories/batch/update",
       "PATCH /v1/schemas/{name}",
-      "POST /admin/quotas"
+      "POST /admin/quotas",
+      "POST /v1/keys"
     ])
     expect(listing.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(
       taking

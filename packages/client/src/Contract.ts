@@ -7,6 +7,7 @@
 import type { AccountApi } from "@muniment/domain/api/AccountApi"
 import type { AttestationsApi } from "@muniment/domain/api/AttestationsApi"
 import type { CreditsApi } from "@muniment/domain/api/CreditsApi"
+import type { KeysApi } from "@muniment/domain/api/KeysApi"
 import type { MemoriesApi } from "@muniment/domain/api/MemoriesApi"
 import type { SchemasApi } from "@muniment/domain/api/SchemasApi"
 import type { GrantsInput } from "./Grant.ts"
@@ -16,7 +17,8 @@ type Endpoints = (typeof MemoriesApi)["endpoints"] &
   (typeof SchemasApi)["endpoints"] &
   (typeof AttestationsApi)["endpoints"] &
   (typeof CreditsApi)["endpoints"] &
-  (typeof AccountApi)["endpoints"]
+  (typeof AccountApi)["endpoints"] &
+  (typeof KeysApi)["endpoints"]
 
 export type EndpointName = keyof Endpoints
 

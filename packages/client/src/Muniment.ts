@@ -184,6 +184,20 @@ export class Muniment implements ContractClient {
     return this.#read("whoami", { method: "GET", path: "/account" }, options)
   }
 
+  /** Keys of the account that are not revoked, without secrets. */
+  listKeys(options?: CallOptions): Promise<Answer<"listKeys">> {
+    return this.#read("listKeys", { method: "GET", path: "/keys" }, options)
+  }
+
+  /** A key with no more rights than this one; its secret is shown once. */
+  createKey(body: Body<"createKey">, options?: CallOptions): Promise<Answer<"createKey">> {
+    return this.#write("createKey", "POST", "/keys", body, options)
+  }
+
+  revokeKey(id: string, options?: CallOptions): Promise<Answer<"revokeKey">> {
+    return this.#write("revokeKey", "DELETE", `/keys/${encodeURIComponent(id)}`, undefined, options)
+  }
+
   #read<Name extends EndpointName>(
     _name: Name,
     call: Pick<Call, "method" | "path" | "query" | "body">,

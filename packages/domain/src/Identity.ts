@@ -14,6 +14,8 @@ export interface Identity {
   readonly keyId: string | undefined
   /** What the key may do; undefined: all. */
   readonly scope?: KeyScope | undefined
+  /** When the key ends, milliseconds; undefined: without end. */
+  readonly keyExpiresAt?: number | undefined
   /** The wallet that signed the request, normalised; undefined with a key. */
   readonly walletAddress?: string | undefined
   /** Of a wallet without an account: `account` is the one that it would get, and nothing is stored for it. */

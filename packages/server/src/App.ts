@@ -26,6 +26,7 @@ import { creditsHandlers } from "./http/CreditsHandlers.ts"
 import { bodyLimit, charging, idempotency, maxBodySize } from "./http/Middleware.ts"
 import { envelope } from "./http/Envelope.ts"
 import { listener } from "./http/Listener.ts"
+import { keysHandlers } from "./http/KeysHandlers.ts"
 import { memoriesHandlers } from "./http/MemoriesHandlers.ts"
 import { moneyAdminHandlers } from "./http/MoneyAdminHandlers.ts"
 import { originRoutes } from "./http/Origin.ts"
@@ -117,6 +118,7 @@ const routesOf = (config: ServerConfig) => {
     schemasHandlers,
     attestationsHandlers,
     accountHandlers,
+    keysHandlers,
     creditsHandlers({
       monthlyAllowance: credits(config.monthlyAllowanceCredits),
       walletAllowance: signUp.allowance

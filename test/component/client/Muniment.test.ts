@@ -49,7 +49,10 @@ const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Prom
   credits: (client) => client.credits(),
   transactions: (client) => client.transactions({ limit: 10 }),
   statement: (client) => client.statement({ from: "2026-11-01", limit: 10 }),
-  whoami: (client) => client.whoami()
+  whoami: (client) => client.whoami(),
+  listKeys: (client) => client.listKeys(),
+  createKey: (client) => client.createKey({ readOnly: true }),
+  revokeKey: (client) => client.revokeKey("x/y")
 }
 
 /** Names of the headers that an endpoint declares. */
@@ -59,8 +62,8 @@ const namesOf = ({ ast }: Schema.Top): ReadonlyArray<PropertyKey> =>
 const byName: Readonly<Record<string, (client: ContractClient) => Promise<unknown>>> = calls
 
 describe("the client follows the contract", () => {
-  const { memories, schemas, attestations, credits, account } = MunimentApi.groups
-  for (const endpoint of [memories, schemas, attestations, credits, account].flatMap((group) =>
+  const { memories, schemas, attestations, credits, account, keys } = MunimentApi.groups
+  for (const endpoint of [memories, schemas, attestations, credits, account, keys].flatMap((group) =>
     Object.values(group.endpoints)
   )) {
     it(`${endpoint.identifier} calls ${endpoint.method} ${endpoint.path}`, async () => {

@@ -1,12 +1,22 @@
 /** The client of a user's commands: with an API key or with a wallet's signatures. */
-import { Console, Effect } from "effect"
+import { Console, Effect, Option } from "effect"
 import { Muniment } from "@muniment/client/Muniment"
-import { commandFailed } from "../CommandFailed.ts"
-import type { WalletKey } from "../KeyFile.ts"
+import { CommandFailed, commandFailed } from "../CommandFailed.ts"
+import { readWalletKey, type WalletKey } from "../KeyFile.ts"
 
 export type CallerCredentials =
   | { readonly apiKey: string; readonly key?: undefined }
   | { readonly key: WalletKey; readonly apiKey?: undefined }
+
+/** Of the flags `--api-key` and `--key-file`. */
+export const credentialsOf = Effect.fnUntraced(function* (
+  apiKey: Option.Option<string>,
+  keyFile: Option.Option<string>
+): Effect.fn.Return<CallerCredentials, CommandFailed, Effect.Services<ReturnType<typeof readWalletKey>>> {
+  if (Option.isSome(apiKey)) return { apiKey: apiKey.value }
+  if (Option.isSome(keyFile)) return { key: yield* readWalletKey(keyFile.value) }
+  return yield* new CommandFailed({ reason: "No account: give --api-key or --key-file." })
+})
 
 /** Prints a line before each repeated call. */
 export const callerOf = Effect.fnUntraced(function* (url: string, { apiKey, key }: CallerCredentials) {

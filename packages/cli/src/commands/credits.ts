@@ -1,14 +1,12 @@
 /** `muniment credits`: balance and transactions of an account, by its API key or its wallet. */
-import { Console, Effect, Option } from "effect"
+import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { Answer } from "@muniment/client/Contract"
 import { Limits } from "@muniment/domain/Limits"
-import { CommandFailed } from "../CommandFailed.ts"
-import { readWalletKey } from "../KeyFile.ts"
 import { serviceUrl } from "../ServiceUrl.ts"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
-import { ask, type CallerCredentials, callerOf } from "./caller.ts"
+import { ask, callerOf, credentialsOf } from "./caller.ts"
 import { flags } from "./flags.ts"
 
 const transactionsShown = 20
@@ -44,15 +42,6 @@ export const credits = Command.make(
     { command: "muniment credits --key-file alice.key --transactions", description: "Of the wallet's own account" }
   ])
 )
-
-const credentialsOf = Effect.fnUntraced(function* (
-  apiKey: Option.Option<string>,
-  keyFile: Option.Option<string>
-): Effect.fn.Return<CallerCredentials, CommandFailed, Effect.Services<ReturnType<typeof readWalletKey>>> {
-  if (Option.isSome(apiKey)) return { apiKey: apiKey.value }
-  if (Option.isSome(keyFile)) return { key: yield* readWalletKey(keyFile.value) }
-  return yield* new CommandFailed({ reason: "No account: give --api-key or --key-file." })
-})
 
 const accountText = ({ allowance, balance, insuredUntil, plan, purgeNotice }: Answer<"credits">): string =>
   table([

@@ -1,27 +1,18 @@
 /** `muniment keys`: create, list and revoke API keys. A secret is printed once and stored as a hash. */
-import { Array, Console, Effect, Option } from "effect"
+import { Array, Console, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { KeyRecord } from "@muniment/domain/api/AdminApi"
-import { table, timeText } from "../Table.ts"
+import { table } from "../Table.ts"
 import { flags } from "./flags.ts"
+import { given, keyHeading, keyRow, restrictionFlags } from "./keyTexts.ts"
 import { withOperator } from "./operator.ts"
+import { ownKeys } from "./ownKeys.ts"
 
 const create = Command.make(
   "create",
   {
     account: flags.account,
     plan: flags.plan,
-    label: Flag.String("label").pipe(Flag.withDescription("What the key is for"), Flag.optional),
-    readOnly: Flag.Boolean("read-only").pipe(Flag.withDescription("The key only reads"), Flag.withDefault(false)),
-    agents: Flag.String("agent").pipe(
-      Flag.withDescription("Agent that the key is bound to; may be given again"),
-      Flag.atLeast(0)
-    ),
-    subjects: Flag.String("subject").pipe(
-      Flag.withDescription("Subject that the key is bound to; may be given again"),
-      Flag.atLeast(0)
-    ),
-    expires: Flag.String("expires").pipe(Flag.withDescription("How long the key works, as in 30d"), Flag.optional),
+    ...restrictionFlags,
     json: flags.json
   },
   Effect.fn("keys.create")(function* ({ account, agents, expires, json, label, plan, readOnly, subjects }) {
@@ -58,7 +49,7 @@ const list = Command.make(
     const query = given("account", account)
     const { keys } = yield* withOperator((operator) => operator.listKeys({ query }))
     if (json) return yield* Console.log(JSON.stringify({ keys }))
-    return yield* Console.log(keys.length === 0 ? "No keys." : table([heading, ...keys.map(rowOf)]))
+    return yield* Console.log(keys.length === 0 ? "No keys." : table([keyHeading, ...keys.map(keyRow)]))
   })
 ).pipe(Command.withDescription("List keys; secrets cannot be shown again"))
 
@@ -76,37 +67,5 @@ const revoke = Command.make(
 
 export const keys = Command.make("keys").pipe(
   Command.withDescription("API keys"),
-  Command.withSubcommands([create, list, revoke])
+  Command.withSubcommands([create, list, revoke, ownKeys])
 )
-
-const heading = ["ID", "ACCOUNT", "KEY", "CREATED", "LAST USED", "STATE", "MAY", "LABEL"]
-
-const rowOf = (key: KeyRecord): ReadonlyArray<string> => [
-  key.id,
-  key.account,
-  `${key.prefix}…`,
-  timeText(key.createdAt),
-  timeText(key.lastUsedAt),
-  stateOf(key),
-  mayText(key),
-  key.label
-]
-
-const stateOf = ({ expiresAt, revokedAt }: KeyRecord): string => {
-  if (revokedAt !== undefined) return `revoked ${timeText(revokedAt)}`
-  return expiresAt === undefined ? "active" : `until ${timeText(expiresAt)}`
-}
-
-const mayText = ({ agents, readOnly, subjects }: KeyRecord): string =>
-  [
-    readOnly === true ? "read" : "all",
-    ...(agents === undefined ? [] : [`agents ${agents.join(", ")}`]),
-    ...(subjects === undefined ? [] : [`subjects ${subjects.join(", ")}`])
-  ].join("; ")
-
-/** `{name: value}` when the flag was given, else nothing. */
-const given = <const Name extends string, Value>(
-  name: Name,
-  value: Option.Option<Value>
-): { readonly [Key in Name]?: Value } =>
-  Option.isSome(value) ? ({ [name]: value.value } as { [Key in Name]: Value }) : {}

@@ -109,14 +109,19 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
     authenticate: Effect.fn("ApiKeyStore.authenticate")(function* (secret) {
       const now = yield* Clock.currentTimeMillis
       const [row] = yield* read(
-        sql<AccountRow & UsedKey>`SELECT account.*, api_key.id AS key_id, api_key.scope
+        sql<AccountRow & UsedKey>`SELECT account.*, api_key.id AS key_id, api_key.scope, api_key.expires_at
           FROM api_key JOIN account ON account.id = api_key.account
           WHERE api_key.hash = ${hashApiKey(secret)} AND api_key.revoked_at IS NULL
             AND (api_key.expires_at IS NULL OR api_key.expires_at > ${now})`
       )
       if (row === undefined) return undefined
       yield* lastUses.note(row.key_id, now)
-      return { account: accountOf(row), keyId: row.key_id, scope: scopeOf(row.scope) }
+      return {
+        account: accountOf(row),
+        keyId: row.key_id,
+        scope: scopeOf(row.scope),
+        ...(row.expires_at !== null && { keyExpiresAt: row.expires_at })
+      }
     }),
     list: Effect.fn("ApiKeyStore.list")(function* (accountId) {
       const condition = accountId === undefined ? sql`TRUE` : sql`api_key.account = ${accountId}`
@@ -155,6 +160,7 @@ const workingKeys = (sql: SqlClient.SqlClient, accountId: string, now: number) =
 
 interface UsedKey {
   readonly key_id: string
+  readonly expires_at: number | null
   readonly scope: string | null
 }
 

@@ -8,6 +8,7 @@ import { AccountApi } from "./AccountApi.ts"
 import { AdminApi } from "./AdminApi.ts"
 import { AttestationsApi } from "./AttestationsApi.ts"
 import { CreditsApi } from "./CreditsApi.ts"
+import { KeysApi } from "./KeysApi.ts"
 import { MemoriesApi } from "./MemoriesApi.ts"
 import { MoneyAdminApi } from "./MoneyAdminApi.ts"
 import { SchemasApi } from "./SchemasApi.ts"
@@ -18,6 +19,7 @@ export class MunimentApi extends HttpApi.make("muniment")
   .add(AttestationsApi)
   .add(CreditsApi)
   .add(AccountApi)
+  .add(KeysApi)
   .add(AdminApi)
   .add(AccountAdminApi)
   .add(MoneyAdminApi)

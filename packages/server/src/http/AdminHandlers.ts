@@ -87,7 +87,7 @@ export const adminHandlers = HttpApiBuilder.group(
 )
 
 /** A key without any restriction has no scope. */
-const boundsOf = Effect.fnUntraced(function* ({
+export const boundsOf = Effect.fnUntraced(function* ({
   agents,
   expiresIn,
   readOnly,

@@ -9,6 +9,7 @@
 import { Effect } from "effect"
 import { Forbidden } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
+import type { KeyScope } from "@muniment/domain/KeyScope"
 import type { MemoryFilter } from "@muniment/domain/Search"
 
 /** Where a memory is. */
@@ -74,6 +75,30 @@ export const requireUnbound = (caller: Identity): Effect.Effect<void, Forbidden>
   isBound(caller)
     ? refuse("this key is bound to agents or subjects and cannot speak for the whole account")
     : Effect.void
+
+/** Whether all that a key with the scope `inner` may do, one with the scope `outer` may do too. */
+export const isWithin = (inner: KeyScope, outer: KeyScope | undefined): boolean =>
+  outer === undefined ||
+  ((outer.readOnly !== true || inner.readOnly === true) &&
+    isPartOf(inner.agents, outer.agents) &&
+    isPartOf(inner.subjects, outer.subjects))
+
+const isPartOf = (part: ReadonlyArray<string> | undefined, whole: ReadonlyArray<string> | undefined): boolean =>
+  whole === undefined || (part?.every((name) => whole.includes(name)) ?? false)
+
+/** A new key may not do more, or live longer, than the one that makes it. */
+export const requireNarrower = (
+  { keyExpiresAt, scope }: Identity,
+  made: { readonly scope: KeyScope | undefined; readonly expiresAt: number | undefined }
+): Effect.Effect<void, Forbidden> => {
+  if (scope?.readOnly === true) return refuse("this key only reads")
+  if (!isWithin(made.scope ?? {}, scope)) {
+    return refuse("this key is bound to agents or subjects: name some of them for the new key")
+  }
+  return keyExpiresAt !== undefined && (made.expiresAt ?? Infinity) > keyExpiresAt
+    ? refuse("this key ends: give the new key an `expiresIn` that ends no later")
+    : Effect.void
+}
 
 const refuse = (error: string): Effect.Effect<never, Forbidden> =>
   Effect.fail(new Forbidden({ code: "key_scope", error }))

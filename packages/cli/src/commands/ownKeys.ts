@@ -1,0 +1,63 @@
+/** `muniment keys own`: an account's own keys, by one of its keys or its wallet, on any service. */
+import { Array, Console, Effect } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { serviceUrl } from "../ServiceUrl.ts"
+import { table } from "../Table.ts"
+import { ask, callerOf, credentialsOf } from "./caller.ts"
+import { flags } from "./flags.ts"
+import { given, keyHeading, keyRow, restrictionFlags } from "./keyTexts.ts"
+
+const callerFlags = { apiKey: flags.apiKey, keyFile: Flag.optional(flags.keyFile), url: flags.url }
+
+const list = Command.make(
+  "list",
+  { ...callerFlags, json: flags.json },
+  Effect.fn("keys.own.list")(function* ({ apiKey, json, keyFile, url }) {
+    const muniment = yield* callerOf(yield* serviceUrl(url), yield* credentialsOf(apiKey, keyFile))
+    const { keys } = yield* ask((signal) => muniment.listKeys({ signal }))
+    if (json) return yield* Console.log(JSON.stringify({ keys }))
+    return yield* Console.log(keys.length === 0 ? "No keys." : table([keyHeading, ...keys.map(keyRow)]))
+  })
+).pipe(Command.withDescription("List the keys of the account that these credentials open"))
+
+const create = Command.make(
+  "create",
+  { ...callerFlags, ...restrictionFlags, json: flags.json },
+  Effect.fn("keys.own.create")(function* ({ agents, apiKey, expires, json, keyFile, label, readOnly, subjects, url }) {
+    const muniment = yield* callerOf(yield* serviceUrl(url), yield* credentialsOf(apiKey, keyFile))
+    const body = {
+      ...given("label", label),
+      ...(readOnly && { readOnly }),
+      ...(Array.isReadonlyArrayNonEmpty(agents) && { agents }),
+      ...(Array.isReadonlyArrayNonEmpty(subjects) && { subjects }),
+      ...given("expiresIn", expires)
+    }
+    const { key, secret } = yield* ask((signal) => muniment.createKey(body, { signal }))
+    if (json) return yield* Console.log(JSON.stringify({ key, secret }))
+    return yield* Console.log(`Key ${key.id}; it is shown once, only its hash is stored:\n  ${secret}`)
+  })
+).pipe(
+  Command.withDescription("Create a key with no more rights than these credentials have"),
+  Command.withExamples([
+    { command: "muniment keys own create --key-file alice.key --read-only", description: "One that only reads" }
+  ])
+)
+
+const revoke = Command.make(
+  "revoke",
+  {
+    id: Argument.String("id").pipe(Argument.withDescription("Id of the key, as `keys own list` shows it")),
+    ...callerFlags,
+    json: flags.json
+  },
+  Effect.fn("keys.own.revoke")(function* ({ apiKey, id, json, keyFile, url }) {
+    const muniment = yield* callerOf(yield* serviceUrl(url), yield* credentialsOf(apiKey, keyFile))
+    const { key } = yield* ask((signal) => muniment.revokeKey(id, { signal }))
+    return yield* Console.log(json ? JSON.stringify({ key }) : `Key ${key.id} is revoked.`)
+  })
+).pipe(Command.withDescription("Revoke a key, at once and for good"))
+
+export const ownKeys = Command.make("own").pipe(
+  Command.withDescription("Keys of your own account, with an API key or a wallet"),
+  Command.withSubcommands([list, create, revoke])
+)
