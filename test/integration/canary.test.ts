@@ -188,6 +188,8 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
     ["/admin/ledger/adjustments", { body: { account: agentId, credits: 1, reason: "r", key: "k" } }]
   ],
   "money.listPayments": ({ agentId }) => [["/admin/payments"], [`/admin/payments?account=${agentId}`]],
+  "money.refundOffer": ({ agentId }) => [[`/admin/refunds?payment=${agentId}`]],
+  "money.refund": ({ agentId }) => [["/admin/refunds", { body: { payment: agentId, authorization: "e30=" } }]],
   "money.statement": ({ agentId }) => [[`/admin/statement?account=${agentId}`]],
   "money.revenue": () => [["/admin/revenue"]],
   "money.reconcile": () => [["/admin/payments/reconcile"]],

@@ -217,6 +217,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   payment_already_used: "needs a chain: test/integration/payments-faults.test.ts",
   audience_required: "needs a setting of its own: test/integration/trust-audience.test.ts",
   wrong_audience: "needs the extended text: test/integration/trust-audience.test.ts",
+  not_refundable: "needs a chain: test/integration/payments-refund.test.ts",
+  payment_not_found: "needs a chain: test/integration/payments-refund.test.ts",
   clock_step: "needs a clock of its own: test/integration/storage-insurance.test.ts",
   insufficient_storage: "needs a disk of its own: test/crash/FullDisk.test.ts"
 }

@@ -16,6 +16,7 @@ import { mcp } from "./commands/mcp.ts"
 import { models } from "./commands/models.ts"
 import { payments } from "./commands/payments.ts"
 import { reembed } from "./commands/reembed.ts"
+import { refund } from "./commands/refund.ts"
 import { revenue } from "./commands/revenue.ts"
 import { serve } from "./commands/serve.ts"
 import { share } from "./commands/share.ts"
@@ -47,6 +48,7 @@ export const cli = Command.make("muniment").pipe(
     credits,
     ledger,
     payments,
+    refund,
     statement,
     revenue,
     jobs,

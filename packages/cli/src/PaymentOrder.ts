@@ -30,7 +30,7 @@ const usdcDecimals = 6
 
 /** The order for `network`; or why nothing is signed. */
 export const paymentOrder = (
-  demand: PaymentDemand,
+  demand: Pick<PaymentDemand, "accepts">,
   { network, unitsMax }: { readonly network: PaymentNetwork; readonly unitsMax: number }
 ): Result.Result<PaymentOrder, string> => {
   const offered = demand.accepts.filter(isRequirement)

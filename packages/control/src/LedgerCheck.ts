@@ -13,6 +13,7 @@ import { storageJob } from "./jobs/JobLog.ts"
 import { type AccountTotals, Ledger } from "./credits/Ledger.ts"
 import type { PaymentState } from "@muniment/domain/Operations"
 import { PaymentJournal } from "./payments/PaymentJournal.ts"
+import { refundsWithoutTransfers } from "./payments/RefundJournal.ts"
 
 export interface LedgerReport {
   readonly ok: boolean
@@ -131,7 +132,7 @@ const rowProblems = Effect.fnUntraced(function* (read: Read, sql: SqlClient.SqlC
   yield* inPages("payment", (after, last) => read(paymentsWithoutTransfers(sql, after, last)))
   yield* inPages("transfer", (after, last) => read(transfersWithoutOrigin(sql, after, last)))
   yield* inPages("job_run", (after, last) => read(runsWithoutTransfers(sql, after, last)))
-  problems.push(...(yield* read(openAndCharged(sql))))
+  problems.push(...(yield* read(openAndCharged(sql))), ...(yield* read(refundsWithoutTransfers(sql))))
   return problems
 })
 

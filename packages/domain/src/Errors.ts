@@ -125,7 +125,8 @@ export class NotFound extends Schema.Error<NotFound>("NotFound")(
     "route_not_found",
     "account_not_found",
     "key_not_found",
-    "wallet_not_found"
+    "wallet_not_found",
+    "payment_not_found"
   ]),
   { httpApiStatus: 404, description: "There is nothing here for these credentials." }
 ) {
@@ -155,7 +156,8 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
     "account_exists",
     "payment_already_used",
     "insufficient_balance",
-    "clock_step"
+    "clock_step",
+    "not_refundable"
   ]),
   { httpApiStatus: 409, description: "The request contradicts what is stored." }
 ) {

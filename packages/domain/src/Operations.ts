@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { Plan } from "./Account.ts"
-import { PaymentNetwork } from "./Payment.ts"
+import { PaymentNetwork, PaymentRequirement } from "./Payment.ts"
 
 export const PaymentState = Schema.Literals(["verified", "broadcasting", "settled", "finalized", "failed", "reversed"])
 export type PaymentState = typeof PaymentState.Type
@@ -31,6 +31,30 @@ export const PaymentRecord = Schema.Struct({
   updatedAt: Schema.Int
 })
 export type PaymentRecord = typeof PaymentRecord.Type
+
+/** A refund of a payment on its chain; `from` is the wallet that signed it. */
+export const RefundRecord = Schema.Struct({
+  id: Schema.String,
+  payment: Schema.String,
+  from: Schema.String,
+  amountUsd: Schema.Finite,
+  state: PaymentState,
+  transaction: Schema.NullOr(Schema.String),
+  reason: Schema.NullOr(Schema.String),
+  createdAt: Schema.Int,
+  updatedAt: Schema.Int
+})
+export type RefundRecord = typeof RefundRecord.Type
+
+/** What could be refunded now, or the refund that the payment has. */
+export const RefundOffer = Schema.Struct({
+  payment: PaymentRecord,
+  refund: Schema.NullOr(RefundRecord),
+  requirement: Schema.NullOr(PaymentRequirement).annotate({
+    description: "To be signed by the wallet that holds the money; null if there is a refund."
+  })
+})
+export type RefundOffer = typeof RefundOffer.Type
 
 /** What the daily job did, or would do, for one account on one day. */
 export const JobAccount = Schema.Struct({

@@ -4,9 +4,10 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { PaymentNetwork, PaymentRequirement } from "@muniment/domain/Payment"
-import type { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import type { PaymentsConfig, PaymentsMisconfigured } from "./PaymentsConfig.ts"
 import { quote, type QuoteRequest } from "./Quote.ts"
+import { Refunds } from "./refund/Refunds.ts"
 import { type NetworkStatus, NetworkWatch } from "./settlement/NetworkWatch.ts"
 import { Reconcile } from "./settlement/Reconcile.ts"
 import type { PaymentFailure, PaymentOutcome, PaymentRequest } from "./settlement/PaymentOutcome.ts"
@@ -23,8 +24,9 @@ export class Payments extends Context.Service<
     /** Asks the nodes for their status now. */
     readonly look: Effect.Effect<void>
     readonly pay: (request: PaymentRequest) => Effect.Effect<PaymentOutcome, PaymentFailure>
-    /** One additional round over the unfinished payments; returns their number. */
+    /** One additional round over the unfinished payments and refunds; returns the number of the former. */
     readonly reconcile: Effect.Effect<number>
+    readonly refunds: Pick<Refunds, "offer" | "send">
   }
 >()("muniment/payments/Payments") {
   static readonly layer = (config: PaymentsConfig): Layer.Layer<Payments, PaymentsMisconfigured, PaymentJournal> =>
@@ -36,19 +38,23 @@ export class Payments extends Context.Service<
     )
 
   /** With given chains. */
-  static readonly layerOf = (options: SettlementOptions): Layer.Layer<Payments, never, PaymentJournal> =>
-    Layer.effect(
+  static readonly layerOf = (given: SettlementOptions): Layer.Layer<Payments, never, PaymentJournal> => {
+    const options = { lanes: new Map(), ...given }
+    return Layer.effect(
       Payments,
       Effect.suspend(() => make(options))
     ).pipe(Layer.provide(Reconcile.layer), Layer.provide(Settlement.layer(options)))
+  }
 
   /** Accepts no payments; those of earlier configurations are answered by the journal. */
   static readonly layerNone = Payments.layerOf({ chains: new Map(), confirmations: 1 })
 }
 
-const make = Effect.fnUntraced(function* ({ chains }: SettlementOptions) {
+const make = Effect.fnUntraced(function* ({ chains, confirmations, lanes }: Required<SettlementOptions>) {
   const settlement = yield* Settlement
   const { round } = yield* Reconcile
+  const refunds = new Refunds(yield* PaymentJournal, { chains, confirmations, lanes })
+  yield* refunds.run
   const watch = new NetworkWatch(chains)
   yield* watch.run
   const statuses = Effect.map(Clock.currentTimeMillis, (now) => watch.statuses(now))
@@ -66,6 +72,7 @@ const make = Effect.fnUntraced(function* ({ chains }: SettlementOptions) {
     statuses,
     look: watch.look,
     pay: settlement.pay,
-    reconcile: round
+    reconcile: Effect.tap(round, () => refunds.round),
+    refunds
   })
 })

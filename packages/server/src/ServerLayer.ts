@@ -42,6 +42,7 @@ import { type ServerConfig, signUpOf } from "./Config.ts"
 import { ChargedCalls } from "./credits/ChargedCalls.ts"
 import { OpenCharges } from "./credits/OpenCharges.ts"
 import { PaymentDesk } from "./credits/PaymentDesk.ts"
+import { RefundDesk } from "./credits/RefundDesk.ts"
 import { DataDirectory } from "./DataDirectory.ts"
 import { ConversationExtraction } from "./extraction/ConversationExtraction.ts"
 import { extractionDeadline, extractorChoice } from "./extraction/ExtractorChoice.ts"
@@ -109,7 +110,9 @@ const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
   )
 
 const moneyLayer = ({ payments, publicUrl }: ServerConfig) =>
-  PaymentDesk.layer({ publicUrl: Option.getOrUndefined(publicUrl) }).pipe(Layer.provideMerge(paymentsLayer(payments)))
+  Layer.mergeAll(PaymentDesk.layer({ publicUrl: Option.getOrUndefined(publicUrl) }), RefundDesk.layer).pipe(
+    Layer.provideMerge(paymentsLayer(payments))
+  )
 
 const trustServicesLayer = ({ grantPrefixes, issuer, serviceName, ...config }: ServerConfig) =>
   Layer.mergeAll(

@@ -1,5 +1,6 @@
 /** Commands about money but `deposit`: what they ask of the service, what they print, how they end. */
 import { describe, expect, it } from "vitest"
+import { evmAddresses, evmKeys } from "../../../scripts/devchains/Wallets.ts"
 import { evm, evmKey, KeyFiles } from "./KeyFiles.ts"
 import { ok, operatorToken, refused, runCli } from "./runCli.ts"
 
@@ -287,5 +288,73 @@ describe("revenue", () => {
     expect(run.requests[0]?.url).toContain("by=week")
     expect(run.out).toMatch(/2026-11 +received +base +USDC +- +- +2 +5000 +5/)
     expect((await runCli(["revenue", "--csv"], service)).out).toContain("2026-11,received,base,USDC,,,2,5000,5")
+  })
+})
+
+describe("refund", () => {
+  const payment = {
+    id: "evm:84532:0xa:0xb:0x1",
+    account: "alice",
+    network: "base-sepolia",
+    payer: evmAddresses.payer,
+    amountUsd: 5,
+    state: "finalized",
+    transaction: "0x1",
+    reason: null,
+    createdAt: at,
+    updatedAt: at
+  }
+  const requirement = {
+    scheme: "exact",
+    network: "base-sepolia",
+    maxAmountRequired: "4985000",
+    resource: "refund",
+    description: "refund",
+    mimeType: "application/json",
+    payTo: evmAddresses.payer,
+    maxTimeoutSeconds: 60,
+    asset: "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
+    extra: { name: "USDC", version: "2" }
+  }
+  const refund = {
+    id: "evm:84532:0xa:0xc:0x2",
+    payment: payment.id,
+    from: evmAddresses.payTo,
+    amountUsd: 4.985,
+    state: "settled",
+    transaction: "0x2",
+    reason: null,
+    createdAt: at,
+    updatedAt: at
+  }
+  const service = (request: { readonly method: string }) =>
+    request.method === "GET" ? ok({ payment, refund: null, requirement }) : ok({ refund })
+
+  it("shows with --dry-run how much would go back and to whom, and sends nothing", async () => {
+    const run = await runCli(["refund", payment.id, "--dry-run"], service)
+    expect(run.out).toContain(`4.985 of 5 USD would go back to ${evmAddresses.payer} on base-sepolia.`)
+    expect(run.requests.map(({ method }) => method)).toEqual(["GET"])
+  })
+
+  it("signs the offer with the key of the file, and sends no key", async () => {
+    using files = new KeyFiles()
+    const keyFile = files.write("payee.key", evmKeys.payTo)
+    const run = await runCli(["refund", payment.id, "--key-file", keyFile], service)
+    const { authorization } = run.requests[1]!.body as { readonly authorization: string }
+    const { payload } = JSON.parse(Buffer.from(authorization, "base64").toString("utf8"))
+    expect(payload.authorization).toMatchObject({ from: evmAddresses.payTo, to: evmAddresses.payer, value: "4985000" })
+    expect(JSON.stringify(run.requests)).not.toContain(evmKeys.payTo.slice(2))
+    expect(run.out).toMatch(/refund +4.985 USD/)
+  })
+
+  it("goes on with a refund that the payment has, and signs nothing", async () => {
+    const run = await runCli(["refund", payment.id], () => ok({ payment, refund, requirement: null }))
+    expect(run.out).toMatch(/state +settled/)
+    expect(run.requests.map(({ method }) => method)).toEqual(["GET"])
+  })
+
+  it("needs the key of the wallet that has the money", async () => {
+    const run = await runCli(["refund", payment.id], service)
+    expect(run.isSuccess).toBe(false)
   })
 })

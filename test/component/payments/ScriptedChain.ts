@@ -36,6 +36,7 @@ export class ScriptedChain implements PaymentChain {
     this.sendsInParallel = options.sendsInParallel ?? false
   }
 
+  readonly receiverOf: PaymentChain["receiverOf"] = (address) => Effect.succeed(address)
   readonly requirement: PaymentChain["requirement"] = ({ description, resource, units }) => ({
     scheme: "exact",
     network: this.network,

@@ -86,7 +86,7 @@ const add = (sums: Map<string, Sum>, period: string, row: TransferRow): void => 
 }
 
 const lineOf = ({ credited, debited, kind, operation }: TransferRow): Omit<Line, "period"> => {
-  const network = networkOf(kind === "deposit" ? debited : credited)
+  const network = networkOf(debited) ?? networkOf(credited)
   const isMoney = network !== undefined
   const moneyKind = kind === "deposit" ? "received" : kind === "reversal" ? "reversed" : "refunded"
   if (isMoney) return { kind: moneyKind, network, asset: "USDC", operation: null, purse: null }

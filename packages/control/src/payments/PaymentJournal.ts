@@ -19,38 +19,13 @@ import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { accountName, uncollected, usdcOn } from "../credits/LedgerAccounts.ts"
 import { type Purses, spendable } from "../credits/Purses.ts"
 import { type NewTransfer, postTransfers } from "../credits/Transfers.ts"
+import type { JournalledPayment, NewPayment, PaymentTransaction } from "./JournalledPayment.ts"
+import { makeRefundJournal, type RefundJournal } from "./RefundJournal.ts"
+
+export type { JournalledPayment, NewPayment, PaymentTransaction } from "./JournalledPayment.ts"
 
 /** Rows of one page of reconciliation. */
 export const unfinishedPageMax = 1_000
-
-export interface PaymentTransaction {
-  readonly hash: string
-  /** The signed bytes, to be sent again. */
-  readonly raw: string
-}
-
-export interface NewPayment {
-  /** Identifies the authorisation, not the text of the header. */
-  readonly id: string
-  /** Id of the account that is credited. */
-  readonly account: string
-  readonly network: PaymentNetwork
-  readonly payer: string
-  /** Of USDC, 6 decimals. */
-  readonly units: number
-  /** JSON, as signed by the payer. */
-  readonly payload: unknown
-}
-
-export interface JournalledPayment extends NewPayment {
-  readonly state: PaymentState
-  readonly transaction: PaymentTransaction | undefined
-  readonly reason?: string
-  /** When its chain included a transaction of it and reverted it; the operator paid the fee. */
-  readonly revertedAt?: number
-  readonly createdAt: number
-  readonly updatedAt: number
-}
 
 export interface PaymentFilter {
   readonly state?: PaymentState | undefined
@@ -100,6 +75,7 @@ export class PaymentJournal extends Context.Service<
     /** When the oldest payment without an outcome (verified, broadcasting) was claimed. */
     readonly oldestOpenAt: Effect.Effect<number | undefined>
     readonly countByState: Effect.Effect<Record<PaymentState, number>>
+    readonly refunds: RefundJournal
   }
 >()("muniment/control/PaymentJournal") {
   static readonly layer: Layer.Layer<PaymentJournal, never, Books | ControlDatabase> = Layer.effect(
@@ -110,7 +86,8 @@ export class PaymentJournal extends Context.Service<
 
 const make = Effect.gen(function* () {
   const books = yield* Books
-  const { read, sql, write } = yield* ControlDatabase
+  const database = yield* ControlDatabase
+  const { read, sql, write } = database
   const rows = new PaymentRows(sql)
 
   return PaymentJournal.of({
@@ -153,7 +130,8 @@ const make = Effect.gen(function* () {
     list: (filter) => read(rows.list(filter)),
     openOf: (network, payer) => read(rows.openOf(network, payer)),
     oldestOpenAt: read(rows.oldestOpenAt),
-    countByState: read(rows.countByState)
+    countByState: read(rows.countByState),
+    refunds: makeRefundJournal(books, database)
   })
 })
 

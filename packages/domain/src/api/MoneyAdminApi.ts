@@ -15,6 +15,8 @@ import {
   LedgerReport,
   ModelUsageDay,
   PaymentRecord,
+  RefundOffer,
+  RefundRecord,
   PaymentState
 } from "../Operations.ts"
 import { Revenue, RevenueQuery, Statement, StatementQuery } from "../Statement.ts"
@@ -23,6 +25,9 @@ import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from 
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
+/** The longest, of an EVM authorisation, has about 170 characters. */
+const paymentIdLengthMax = 256
+const PaymentId = Schema.NonEmptyString.check(Schema.isMaxLength(paymentIdLengthMax))
 
 export class MoneyAdminApi extends HttpApiGroup.make("money")
   .add(
@@ -63,6 +68,32 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
       success: Schema.Struct({ success, looked: Schema.Int }),
       error: [InsufficientStorage, Unavailable]
     }).annotateMerge(operation("Ask the chains about unfinished payments now", {})),
+    HttpApiEndpoint.get("refundOffer", "/refunds", {
+      query: { payment: PaymentId },
+      success: Schema.Struct({ success, ...RefundOffer.fields }),
+      error: [NotFound, Conflict]
+    }).annotateMerge(
+      operation("What of a payment can be refunded", {
+        description: "Only what is final on its chain and not spent. Changes nothing."
+      })
+    ),
+    HttpApiEndpoint.post("refund", "/refunds", {
+      payload: Schema.Struct({
+        payment: PaymentId,
+        authorization: Schema.NonEmptyString.check(Schema.isMaxLength(Limits.paymentHeaderBytesMax)).annotate({
+          description: "The offer, signed as an x402 payment, version 2: Base64 JSON."
+        })
+      }).annotate({
+        examples: [{ payment: "evm:8453:0x8335:0x1950:0x01", authorization: "eyJ4NDAyVmVyc2lvbiI6Mn0=" }]
+      }),
+      success: Schema.Struct({ success, refund: RefundRecord }),
+      error: [InvalidRequest, NotFound, Conflict, Unavailable, InsufficientStorage]
+    }).annotateMerge(
+      operation("Refund a payment on its chain", {
+        description:
+          "Takes the credits, journals what was signed, sends it. A repeat, also after a kill, goes on with the first one."
+      })
+    ),
     HttpApiEndpoint.get("statement", "/statement", {
       query: { account: AccountName, ...StatementQuery },
       success: Schema.Struct({ success, ...Statement.fields }),

@@ -91,6 +91,8 @@ export interface PaymentChain {
     readonly resource: string
     readonly description: string
   }) => PaymentRequirement
+  /** Where money for an address arrives, as claims name it: the address (EVM), its token account (Solana). */
+  readonly receiverOf: (address: string) => Effect.Effect<string>
   /** Reads the scheme's payload: shapes and sizes only. */
   readonly claim: (payload: unknown) => Effect.Effect<PaymentClaim, PaymentInvalid>
   /** Every verification rule, for exactly `units` of USDC to us. */

@@ -46,6 +46,7 @@ export const evmChain = (options: EvmChainOptions): PaymentChain => {
         ? undefined
         : Effect.flatMap(rpc, (node) => evmHealth(node, { payTo, operator: operator?.address })),
     requirement: (quote) => requirement(token, payTo, quote),
+    receiverOf: (address) => Effect.sync(() => getAddress(address)),
     claim: (payload) => evmClaim(network, payload),
     verify: Effect.fnUntraced(function* (claim, units, { committed = 0, isJournalled = false } = {}) {
       const authorization = yield* authorizationOf(claim)

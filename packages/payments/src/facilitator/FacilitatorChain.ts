@@ -95,6 +95,7 @@ export const facilitatorChain = (
     sendsInParallel: true,
     health: inner().health,
     requirement: (quote) => inner().requirement(quote),
+    receiverOf: (address) => inner().receiverOf(address),
     claim: (payload) => inner().claim(payload),
     verify,
     sign: () => Effect.map(Clock.currentTimeMillis, (now) => ({ hash: "", raw: `${unsettledMark}${now}` })),

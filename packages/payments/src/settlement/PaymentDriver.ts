@@ -13,7 +13,6 @@ import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import type { JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { Doubts } from "./Doubts.ts"
 import type { Outages } from "./Outages.ts"
-import { countPayment } from "./PaymentMetrics.ts"
 import type {
   ChainUnavailable,
   ChainView,
@@ -39,18 +38,40 @@ export interface StepOptions {
   readonly mayResend: boolean
 }
 
+/** What a step writes: of payments, or of refunds. */
+export interface DrivenJournal {
+  readonly broadcasting: PaymentJournal["Service"]["broadcasting"]
+  readonly settled: (id: string, hash: string) => Effect.Effect<unknown, InsufficientStorage>
+  readonly resettled: PaymentJournal["Service"]["resettled"]
+  readonly finalized: PaymentJournal["Service"]["finalized"]
+  readonly failed: PaymentJournal["Service"]["failed"]
+  readonly reverted: PaymentJournal["Service"]["reverted"]
+}
+
+/** One for all that send with the operator's key: transactions of a network are numbered. */
+export type SendingLanes = Map<PaymentNetwork, Semaphore.Semaphore>
+
+export interface DriverOptions {
+  /** Required before a payment is credited. */
+  readonly confirmations: number
+  readonly lanes: SendingLanes
+  readonly count: (network: PaymentNetwork, outcome: "settled" | "failed") => Effect.Effect<void>
+}
+
 export class PaymentDriver {
-  readonly #journal: PaymentJournal["Service"]
+  readonly #journal: DrivenJournal
   readonly #outages: Outages
   readonly #confirmations: number
   readonly #doubts = new Doubts()
-  readonly #lanes = new Map<PaymentNetwork, Semaphore.Semaphore>()
+  readonly #lanes: SendingLanes
+  readonly #count: DriverOptions["count"]
 
-  /** `confirmations` are required before a payment is credited. */
-  constructor(journal: PaymentJournal["Service"], outages: Outages, confirmations: number) {
+  constructor(journal: DrivenJournal, outages: Outages, { confirmations, count, lanes }: DriverOptions) {
     this.#journal = journal
     this.#outages = outages
     this.#confirmations = confirmations
+    this.#lanes = lanes
+    this.#count = count
   }
 
   step(
@@ -132,7 +153,7 @@ export class PaymentDriver {
         const isDeep = view.confirmations >= this.#confirmations && payment.transaction?.raw !== submittedByOthers
         if (!isFinal && !isDeep) return open
         yield* this.#journal.settled(payment.id, hash)
-        yield* countPayment(payment.network, "settled")
+        yield* this.#count(payment.network, "settled")
       }
       if (isFinal) yield* this.#journal.finalized(payment.id)
       return { _tag: "Settled", hash } as const
@@ -165,7 +186,7 @@ export class PaymentDriver {
   #fail(payment: JournalledPayment, reason: string) {
     return this.#journal
       .failed(payment.id, reason)
-      .pipe(Effect.andThen(countPayment(payment.network, "failed")), Effect.as({ _tag: "Failed", reason } as const))
+      .pipe(Effect.andThen(this.#count(payment.network, "failed")), Effect.as({ _tag: "Failed", reason } as const))
   }
 
   /** Signs, journals, sends; -> what is journalled. One at a time where the operator's transactions are numbered. */

@@ -13,7 +13,14 @@ import type { PaymentNetwork } from "@muniment/domain/Payment"
 import { type JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { Outages } from "./Outages.ts"
 import { ChainUnavailable, type PaymentChain, type PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
-import { nothingSigned, PaymentDriver, type PaymentStep, type StepOptions, submittedByOthers } from "./PaymentDriver.ts"
+import {
+  nothingSigned,
+  PaymentDriver,
+  type PaymentStep,
+  type SendingLanes,
+  type StepOptions,
+  submittedByOthers
+} from "./PaymentDriver.ts"
 import { countPayment, type PaymentCount } from "./PaymentMetrics.ts"
 import {
   PaymentConflict,
@@ -33,6 +40,8 @@ export interface SettlementOptions {
   readonly chains: ReadonlyMap<PaymentNetwork, PaymentChain>
   /** Confirmations required before the payment is credited. */
   readonly confirmations: number
+  /** Shared with others that send with the operator's key. */
+  readonly lanes?: SendingLanes
 }
 
 export class Settlement extends Context.Service<
@@ -75,11 +84,15 @@ class Settler {
   readonly #outages = new Outages()
   readonly #pendingPayments: PendingPayments
 
-  constructor(journal: PaymentJournal["Service"], runs: PaymentRuns, { chains, confirmations }: SettlementOptions) {
+  constructor(
+    journal: PaymentJournal["Service"],
+    runs: PaymentRuns,
+    { chains, confirmations, lanes = new Map() }: SettlementOptions
+  ) {
     this.#journal = journal
     this.#runs = runs
     this.#chains = chains
-    this.#driver = new PaymentDriver(journal, this.#outages, confirmations)
+    this.#driver = new PaymentDriver(journal, this.#outages, { confirmations, lanes, count: countPayment })
     this.#pendingPayments = new PendingPayments(journal)
   }
 

@@ -80,6 +80,7 @@ export const svmChain = (options: SvmChainOptions): SvmChain => {
       asset: mint,
       extra: feePayer === undefined ? {} : { feePayer }
     }),
+    receiverOf: (owner) => holdingOf(address(owner)),
     claim: (payload) => svmClaim(network, payload),
     verifyOffline: Effect.fn("SvmChain.verifyOffline")(function* (claim, units) {
       yield* verifySvmOffline(network, yield* read(claim, units, false))

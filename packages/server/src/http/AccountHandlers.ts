@@ -6,7 +6,7 @@ import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { AccountQuotas } from "../memories/AccountQuotas.ts"
 import { isBound } from "../identity/KeyScopes.ts"
 import { Statements } from "@muniment/control/credits/Statements"
-import { statementCsv, statementOf, wantsCsv } from "./StatementAnswers.ts"
+import { statementAnswer } from "./StatementAnswers.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 
 export const accountHandlers = HttpApiBuilder.group(
@@ -27,10 +27,8 @@ export const accountHandlers = HttpApiBuilder.group(
           ...(!isBound(caller) && { quotas: yield* quotas.of(account) })
         }
       }),
-      statement: Effect.fnUntraced(function* ({ query, request }) {
-        const answer = yield* statementOf(statements, (yield* Caller).account, query)
-        return wantsCsv(request, query) ? statementCsv(answer) : { success: true as const, ...answer.statement }
-      })
+      statement: ({ query, request }) =>
+        Effect.flatMap(Caller, ({ account }) => statementAnswer(statements, account, query, request))
     })
   })
 )

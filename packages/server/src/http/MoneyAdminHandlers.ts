@@ -1,14 +1,15 @@
-/** Operator routes of money (contract: Operator routes): check, adjustments, payments, plans, daily job, model use. */
+/**
+ * Operator routes of money (contract: Operator routes): check, adjustments, payments, refunds, statements, revenue, plans,
+ * daily job, model use.
+ */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import { creditsPerUsd, type MicroCredits, microCreditsPerCredit, toCredits, toUsd } from "@muniment/domain/Money"
-import type { JobRun, PaymentRecord } from "@muniment/domain/Operations"
-import { creditsOfUnits } from "@muniment/domain/Payment"
-import { revenueCells, revenueHeading } from "@muniment/domain/Statement"
+import { creditsPerUsd, type MicroCredits, microCreditsPerCredit, toCredits } from "@muniment/domain/Money"
+import type { JobRun } from "@muniment/domain/Operations"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import type { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { type DaySums, JobLog } from "@muniment/control/jobs/JobLog"
@@ -17,9 +18,11 @@ import { Revenue } from "@muniment/control/credits/Revenue"
 import { Statements } from "@muniment/control/credits/Statements"
 import { checkLedger } from "@muniment/control/LedgerCheck"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
-import { type JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { Payments } from "@muniment/payments/Payments"
-import { csvResponse, daysOf, statementCsv, statementOf, wantsCsv } from "./StatementAnswers.ts"
+import { paymentRecord, refundHandlers } from "./RefundAnswers.ts"
+import { revenueAnswer, statementAnswer } from "./StatementAnswers.ts"
+import { RefundDesk } from "../credits/RefundDesk.ts"
 import { JobClock } from "../jobs/JobClock.ts"
 import { nextRunMillis, StorageInsurance } from "../jobs/StorageInsurance.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
@@ -46,6 +49,7 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
     const jobs = yield* JobLog
     const clock = yield* JobClock
     const statements = yield* Statements
+    const refunds = yield* RefundDesk
     const revenue = yield* Revenue
     const models = yield* ModelUsage
     const operator = yield* OperatorService
@@ -72,18 +76,12 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
         return { success, payments: found.map(paymentRecord) }
       }),
       reconcile: () => Effect.map(payments.reconcile, (looked) => ({ success, looked })),
-      statement: Effect.fnUntraced(function* ({ query, request }) {
-        const answer = yield* statementOf(statements, yield* operator.account(query.account), query)
-        return wantsCsv(request, query) ? statementCsv(answer) : { success, ...answer.statement }
-      }),
-      revenue: Effect.fnUntraced(function* ({ query, request }) {
-        const { from, period, to } = yield* daysOf(query)
-        const { by = "month" } = query
-        const rows = yield* revenue.rows(period, by)
-        return wantsCsv(request, query)
-          ? csvResponse([revenueHeading, ...rows.map(revenueCells)])
-          : { success, from, to, by, rows }
-      }),
+      ...refundHandlers(refunds),
+      statement: ({ query, request }) =>
+        Effect.flatMap(operator.account(query.account), (account) =>
+          statementAnswer(statements, account, query, request)
+        ),
+      revenue: ({ query, request }) => revenueAnswer(revenue, query, request),
       setPlan: Effect.fnUntraced(function* ({ payload }) {
         const { id } = yield* operator.account(payload.account)
         return { success, account: yield* accounts.setPlan(id, payload.plan) }
@@ -128,17 +126,4 @@ const jobRun = ({ accounts, at, charged, day, expired, insured, metered, purged 
   chargedMicro: charged,
   meteredMicro: metered,
   at
-})
-
-const paymentRecord = (payment: JournalledPayment): PaymentRecord => ({
-  id: payment.id,
-  account: payment.account,
-  network: payment.network,
-  payer: payment.payer,
-  amountUsd: toUsd(creditsOfUnits(payment.units)),
-  state: payment.state,
-  transaction: payment.transaction?.hash ?? null,
-  reason: payment.reason ?? null,
-  createdAt: payment.createdAt,
-  updatedAt: payment.updatedAt
 })

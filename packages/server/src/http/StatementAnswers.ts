@@ -10,23 +10,62 @@ import { type CsvCell, csvOf } from "@muniment/domain/Csv"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { toCredits } from "@muniment/domain/Money"
-import { entryRow, purseRows, type Statement, statementHeading } from "@muniment/domain/Statement"
+import {
+  entryRow,
+  purseRows,
+  revenueCells,
+  revenueHeading,
+  type RevenuePeriod,
+  type Statement,
+  statementHeading
+} from "@muniment/domain/Statement"
 import type { LedgerEntry } from "@muniment/control/credits/Ledger"
+import type { Revenue } from "@muniment/control/credits/Revenue"
 import type { Period, Statements, StatementTotals } from "@muniment/control/credits/Statements"
 import { statementCursor } from "./Cursor.ts"
 
-export interface DaysQuery {
+interface DaysQuery {
   readonly from?: string
   readonly to?: string
+  readonly format?: "json" | "csv"
 }
 
-export interface StatementQueried extends DaysQuery {
+interface RevenueQueried extends DaysQuery {
+  readonly by?: RevenuePeriod
+}
+
+interface StatementQueried extends DaysQuery {
   readonly limit?: number
   readonly cursor?: string
 }
 
+const success = true as const
+
+export const statementAnswer = Effect.fn("StatementAnswers.statement")(function* (
+  statements: Statements["Service"],
+  account: Account,
+  query: StatementQueried,
+  request: HttpServerRequest.HttpServerRequest
+) {
+  const answer = yield* statementOf(statements, account, query)
+  return wantsCsv(request, query) ? statementCsv(answer) : { success, ...answer.statement }
+})
+
+export const revenueAnswer = Effect.fn("StatementAnswers.revenue")(function* (
+  revenue: Revenue["Service"],
+  query: RevenueQueried,
+  request: HttpServerRequest.HttpServerRequest
+) {
+  const { from, period, to } = yield* daysOf(query)
+  const { by = "month" } = query
+  const rows = yield* revenue.rows(period, by)
+  return wantsCsv(request, query)
+    ? csvResponse([revenueHeading, ...rows.map(revenueCells)])
+    : { success, from, to, by, rows }
+})
+
 /** Default: this month up to today. */
-export const daysOf = Effect.fnUntraced(function* (query: DaysQuery) {
+const daysOf = Effect.fnUntraced(function* (query: DaysQuery) {
   const today = dayOf(yield* Clock.currentTimeMillis)
   const { to = today } = query
   const { from = `${to.slice(0, "2026-01".length)}-01` } = query
@@ -34,7 +73,7 @@ export const daysOf = Effect.fnUntraced(function* (query: DaysQuery) {
   return { from, to, period: { from: Date.parse(from), until: Date.parse(to) + dayMillis } satisfies Period }
 })
 
-export const statementOf = Effect.fn("StatementAnswers.statement")(function* (
+const statementOf = Effect.fnUntraced(function* (
   statements: Statements["Service"],
   account: Account,
   query: StatementQueried
@@ -58,7 +97,7 @@ export const statementOf = Effect.fn("StatementAnswers.statement")(function* (
 })
 
 /** The statement's page as CSV: opening balances before the first page, closing ones after the last. */
-export const statementCsv = ({ isFirst, statement }: Effect.Success<ReturnType<typeof statementOf>>) => {
+const statementCsv = ({ isFirst, statement }: Effect.Success<ReturnType<typeof statementOf>>) => {
   const { closing, entries, from, nextCursor, opening, to } = statement
   const rows = [
     ...(isFirst ? [statementHeading, ...purseRows("opening", from, opening)] : []),
@@ -68,13 +107,11 @@ export const statementCsv = ({ isFirst, statement }: Effect.Success<ReturnType<t
   return csvResponse(rows, nextCursor === undefined ? {} : { "x-next-cursor": nextCursor })
 }
 
-export const csvResponse = (
-  rows: ReadonlyArray<ReadonlyArray<CsvCell>>,
-  headers: Readonly<Record<string, string>> = {}
-) => HttpServerResponse.text(csvOf(rows), { contentType: "text/csv; charset=utf-8; header=present", headers })
+const csvResponse = (rows: ReadonlyArray<ReadonlyArray<CsvCell>>, headers: Readonly<Record<string, string>> = {}) =>
+  HttpServerResponse.text(csvOf(rows), { contentType: "text/csv; charset=utf-8; header=present", headers })
 
 /** The query has the last word. */
-export const wantsCsv = (
+const wantsCsv = (
   request: HttpServerRequest.HttpServerRequest,
   { format }: { readonly format?: "json" | "csv" }
 ): boolean => (format ?? (/^text\/csv\b/i.test(request.headers["accept"] ?? "") ? "csv" : "json")) === "csv"

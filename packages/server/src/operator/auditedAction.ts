@@ -23,7 +23,8 @@ const detailFields = [
   "reason",
   "key",
   "dryRun",
-  "acceptClock"
+  "acceptClock",
+  "payment"
 ] as const
 
 /** `handler`, and after its success the event. A failure of the log is reported and fails nothing: the change is made. */

@@ -13,6 +13,7 @@ import { audit } from "./0010_audit.ts"
 import { jobClock } from "./0011_jobClock.ts"
 import { quotas } from "./0012_quotas.ts"
 import { statements } from "./0013_statements.ts"
+import { refunds } from "./0014_refunds.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -27,5 +28,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   audit,
   jobClock,
   quotas,
-  statements
+  statements,
+  refunds
 ]

@@ -1,0 +1,181 @@
+/**
+ * Refunds of payments and their states: `verified` -> `broadcasting` -> `settled` -> `finalized`; or `failed`.
+ *
+ * Invariants: a payment has one refund that has not failed; the credits leave the balance in the transaction that
+ * journals the refund, before anything is sent, and come back in the one that fails it.
+ */
+import { Clock, Effect } from "effect"
+import type { SqlClient, Statement } from "effect/sql"
+import { Conflict, type InsufficientStorage } from "@muniment/domain/Errors"
+import type { PaymentState } from "@muniment/domain/Operations"
+import { creditsOfUnits, type PaymentNetwork } from "@muniment/domain/Payment"
+import type { Books } from "../credits/Books.ts"
+import { accountName, usdcOn } from "../credits/LedgerAccounts.ts"
+import { type NewTransfer, postTransfers } from "../credits/Transfers.ts"
+import type { ControlDatabase } from "../database/ControlDatabase.ts"
+import type { JournalledPayment, NewPayment, PaymentTransaction } from "./JournalledPayment.ts"
+
+/** `payer` is who sends the refund; `account` and `network` are those of the payment. */
+export interface NewRefund extends NewPayment {
+  /** Id of the payment. */
+  readonly payment: string
+}
+
+export interface JournalledRefund extends JournalledPayment {
+  readonly payment: string
+}
+
+export interface RefundJournal {
+  /** The one that has not failed. */
+  readonly of: (paymentId: string) => Effect.Effect<JournalledRefund | undefined>
+  readonly find: (id: string) => Effect.Effect<JournalledRefund | undefined>
+  readonly unfinished: Effect.Effect<ReadonlyArray<JournalledRefund>>
+  /** Takes the credits; -> the refund, or the one that the payment has. Fails as `insufficient_balance` if they are spent. */
+  readonly claim: (refund: NewRefund) => Effect.Effect<JournalledRefund, Conflict | InsufficientStorage>
+  readonly broadcasting: (id: string, transaction: PaymentTransaction) => Effect.Effect<void, InsufficientStorage>
+  readonly settled: (id: string, hash: string) => Effect.Effect<void, InsufficientStorage>
+  readonly resettled: (id: string, hash: string) => Effect.Effect<void, InsufficientStorage>
+  readonly finalized: (id: string) => Effect.Effect<void, InsufficientStorage>
+  /** Gives the credits back. */
+  readonly failed: (id: string, reason: string) => Effect.Effect<void, InsufficientStorage>
+  /** Nothing is counted: the operator paid for a transaction of their own. */
+  readonly reverted: (id: string) => Effect.Effect<void>
+}
+
+export const makeRefundJournal = (
+  books: Books["Service"],
+  { read, sql, write }: ControlDatabase["Service"]
+): RefundJournal => {
+  const select = (condition: Statement.Fragment) =>
+    Effect.map(sql<RefundRow>`SELECT * FROM refund WHERE ${condition} ORDER BY created_at`, (rows) =>
+      rows.map(refundOf)
+    )
+  const of = (paymentId: string) =>
+    Effect.map(select(sql`payment = ${paymentId} AND state <> 'failed'`), ([refund]) => refund)
+  const find = (id: string) => Effect.map(select(sql`id = ${id}`), ([refund]) => refund)
+  const move = (id: string, state: PaymentState, columns: Readonly<Record<string, string>> = {}) =>
+    Effect.flatMap(
+      Clock.currentTimeMillis,
+      (now) =>
+        sql`UPDATE refund SET ${sql.update({ ...columns, state, updated_at: now })} WHERE id = ${id} AND state <> 'failed'`
+    )
+  const post = (refund: NewRefund, isUndone: boolean) =>
+    Effect.flatMap(Clock.currentTimeMillis, (at) => postTransfers(sql, [transferOf(refund, at, isUndone)]))
+
+  const insert = Effect.fnUntraced(function* (refund: NewRefund) {
+    const now = yield* Clock.currentTimeMillis
+    const { account, id, network, payer, payment, units } = refund
+    const payload = JSON.stringify(refund.payload)
+    const row = { id, payment, account, network, payer, units, payload, state: "verified" }
+    yield* sql`INSERT INTO refund ${sql.insert({ ...row, created_at: now, updated_at: now })}`
+  })
+
+  const claim = (refund: NewRefund) =>
+    books.debit(refund.account, creditsOfUnits(refund.units), (taken) =>
+      Effect.gen(function* () {
+        const known = yield* of(refund.payment)
+        if (known !== undefined) return { result: known, isTaken: false }
+        if ((yield* find(refund.id)) !== undefined) return yield* alreadyUsed
+        if (taken < creditsOfUnits(refund.units)) return yield* spent
+        yield* insert(refund)
+        yield* post(refund, false)
+        return { result: (yield* find(refund.id))!, isTaken: true }
+      })
+    )
+
+  const failed = Effect.fnUntraced(function* (id: string, reason: string) {
+    const refund = yield* read(find(id))
+    if (refund === undefined) return yield* Effect.die(new Error(`the journal has lost refund ${id}`))
+    yield* books.credit(
+      refund.account,
+      Effect.gen(function* () {
+        if ((yield* find(id))?.state === "failed") return { result: undefined, amount: 0 }
+        yield* post(refund, true)
+        yield* move(id, "failed", { reason })
+        return { result: undefined, amount: creditsOfUnits(refund.units) }
+      })
+    )
+  })
+
+  return {
+    of: (paymentId) => read(of(paymentId)),
+    find: (id) => read(find(id)),
+    unfinished: read(select(sql`state IN ('verified', 'broadcasting', 'settled')`)),
+    claim,
+    broadcasting: (id, { hash, raw }) => Effect.asVoid(write(move(id, "broadcasting", { tx_hash: hash, tx_raw: raw }))),
+    settled: (id, hash) => Effect.asVoid(write(move(id, "settled", { tx_hash: hash }))),
+    resettled: (id, hash) => Effect.asVoid(write(move(id, "settled", { tx_hash: hash }))),
+    finalized: (id) => Effect.asVoid(write(move(id, "finalized"))),
+    failed,
+    reverted: () => Effect.void
+  }
+}
+
+const alreadyUsed = Effect.suspend(
+  () => new Conflict({ code: "payment_already_used", error: "this authorization is another refund's: sign a new one" })
+)
+
+const spent = Effect.suspend(
+  () =>
+    new Conflict({
+      code: "insufficient_balance",
+      error: "the account has spent the credits of this payment meanwhile: ask for the offer again"
+    })
+)
+
+/** The account's balance pays; the asset is what the payee holds less. */
+const transferOf = (
+  { account, id, network, payment, units }: NewRefund,
+  at: number,
+  isUndone: boolean
+): NewTransfer => {
+  const [balance, asset] = [accountName("balance", account), usdcOn(network)]
+  return {
+    key: `${isUndone ? "refund_undone" : "refund"}:${id}`,
+    debit: isUndone ? asset : balance,
+    credit: isUndone ? balance : asset,
+    amount: creditsOfUnits(units),
+    kind: "adjustment",
+    operation: `${isUndone ? "failed refund" : "refund"} of ${payment}`,
+    account,
+    at
+  }
+}
+
+interface RefundRow {
+  readonly id: string
+  readonly payment: string
+  readonly account: string
+  readonly network: PaymentNetwork
+  readonly payer: string
+  readonly units: number
+  readonly payload: string
+  readonly state: PaymentState
+  readonly tx_hash: string | null
+  readonly tx_raw: string | null
+  readonly reason: string | null
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+const refundOf = (row: RefundRow): JournalledRefund => ({
+  id: row.id,
+  payment: row.payment,
+  account: row.account,
+  network: row.network,
+  payer: row.payer,
+  units: row.units,
+  payload: JSON.parse(row.payload) as unknown,
+  state: row.state,
+  transaction: row.tx_hash === null ? undefined : { hash: row.tx_hash, raw: row.tx_raw ?? "" },
+  ...(row.reason !== null && { reason: row.reason }),
+  createdAt: row.created_at,
+  updatedAt: row.updated_at
+})
+
+/** Refunds whose transfer is missing or of another amount. */
+export const refundsWithoutTransfers = (sql: SqlClient.SqlClient) =>
+  sql<{ readonly problem: string }>`SELECT 'refund ' || refund.id || ' is ' || state || ' and its credits do not say so'
+      AS problem FROM refund
+    WHERE units * 1000 <> (SELECT coalesce(sum(amount), 0) FROM transfer WHERE key = 'refund:' || refund.id)
+      OR (state = 'failed') <> EXISTS (SELECT 1 FROM transfer WHERE key = 'refund_undone:' || refund.id)`
