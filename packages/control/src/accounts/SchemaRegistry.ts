@@ -6,6 +6,7 @@
  * quotas, however many requests come at once.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
 import {
   Conflict,
   type InsufficientStorage,
@@ -46,6 +47,15 @@ export class SchemaRegistry extends Context.Service<
       patch: PatchSchema
     ) => Effect.Effect<MemorySchema, NotFound | PayloadTooLarge | InsufficientStorage>
     readonly remove: (accountId: string, name: string) => Effect.Effect<void, NotFound | InsufficientStorage>
+    /**
+     * Schemas of an account that has changed none of them since `sinceMillis`, and used no key; 0 of every other. With
+     * `isRemoval` they are removed.
+     */
+    readonly idle: (
+      accountId: string,
+      sinceMillis: number,
+      isRemoval: boolean
+    ) => Effect.Effect<number, InsufficientStorage>
     readonly totals: (accountId: string) => Effect.Effect<SchemaTotals>
   }
 >()("muniment/control/SchemaRegistry") {
@@ -54,12 +64,7 @@ export class SchemaRegistry extends Context.Service<
     Effect.gen(function* () {
       const { read, sql, write } = yield* ControlDatabase
       const quotas = yield* Quotas
-      const totalsOf = (accountId: string) =>
-        Effect.map(
-          sql<SchemaTotals>`SELECT count(*) AS schemas, coalesce(sum(octet_length(name) + octet_length(description)
-            + octet_length(schema)), 0) AS bytes FROM memory_schema WHERE account = ${accountId}`,
-          ([totals]) => totals!
-        )
+      const totalsOf = (accountId: string) => schemaTotals(sql, accountId)
       const find = (accountId: string, name: string) =>
         Effect.map(
           sql<SchemaRow>`SELECT * FROM memory_schema WHERE account = ${accountId} AND name = ${name}`,
@@ -118,11 +123,40 @@ export class SchemaRegistry extends Context.Service<
             )
           )
         ),
+        idle: (accountId, sinceMillis, isRemoval) => write(idleSchemas(sql, accountId, sinceMillis, isRemoval)),
         totals: (accountId) => read(totalsOf(accountId))
       })
     })
   )
 }
+
+const schemaTotals = (sql: SqlClient.SqlClient, accountId: string) =>
+  Effect.map(
+    sql<SchemaTotals>`SELECT count(*) AS schemas, coalesce(sum(octet_length(name) + octet_length(description)
+      + octet_length(schema)), 0) AS bytes FROM memory_schema WHERE account = ${accountId}`,
+    ([totals]) => totals!
+  )
+
+/** Whether the account has changed a schema, or used a key, since then. */
+const isActive = (sql: SqlClient.SqlClient, accountId: string, sinceMillis: number) =>
+  Effect.map(
+    sql`SELECT 1 WHERE
+      EXISTS (SELECT 1 FROM memory_schema WHERE account = ${accountId} AND updated_at >= ${sinceMillis}) OR
+      EXISTS (SELECT 1 FROM api_key WHERE account = ${accountId} AND last_used_at >= ${sinceMillis})`,
+    (rows) => rows.length > 0
+  )
+
+const idleSchemas = Effect.fn("SchemaRegistry.idle")(function* (
+  sql: SqlClient.SqlClient,
+  accountId: string,
+  sinceMillis: number,
+  isRemoval: boolean
+) {
+  if (yield* isActive(sql, accountId, sinceMillis)) return 0
+  const { schemas } = yield* schemaTotals(sql, accountId)
+  if (isRemoval) yield* sql`DELETE FROM memory_schema WHERE account = ${accountId}`
+  return schemas
+})
 
 const bytesOf = ({ description, name, schema }: Pick<MemorySchema, "description" | "name" | "schema">): number =>
   Buffer.byteLength(name) + Buffer.byteLength(description) + Buffer.byteLength(schema)

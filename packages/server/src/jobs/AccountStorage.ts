@@ -18,6 +18,7 @@ import type { PortionedRemoval } from "@muniment/engine/namespace/Commands"
 import type { CommandError } from "@muniment/engine/namespace/toClientError"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { CensusOptions, NamespaceCensus, NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { JobLog, type PurgeMark } from "@muniment/control/jobs/JobLog"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
@@ -79,7 +80,8 @@ export const makeAccountStorage = Effect.fnUntraced(function* (plans: PlanTable)
     host: yield* NamespaceHost,
     directory: yield* NamespaceDirectory,
     ledger: yield* Ledger,
-    jobs: yield* JobLog
+    jobs: yield* JobLog,
+    registry: yield* SchemaRegistry
   }
   return {
     purgeNotice: (account) => Effect.map(parts.jobs.purgeMark(account.id), noticeOf),
@@ -95,6 +97,7 @@ interface Parts {
   readonly directory: NamespaceDirectory["Service"]
   readonly ledger: Ledger["Service"]
   readonly jobs: JobLog["Service"]
+  readonly registry: SchemaRegistry["Service"]
 }
 
 const carryOut = Effect.fn("AccountStorage.carryOut")(function* (
@@ -116,7 +119,12 @@ const carryOut = Effect.fn("AccountStorage.carryOut")(function* (
   const earlier = verdict === "purge" ? yield* parts.jobs.purgeMark(account.id) : undefined
   const agreed = isAgreed(earlier, runAt) ? earlier.createdBefore : undefined
   const purged = agreed === undefined ? 0 : yield* purge(parts, account, { atMillis, createdBefore: agreed }, problems)
-  const mark = verdict === "purge" ? markOf(earlier, { runAt, createdBefore }, counted, purged) : undefined
+  const isEmptied = agreed === undefined ? hasNothingSince(counted) : sum(counted, (each) => each.live) === purged
+  const isPurging = verdict === "purge" && (yield* balanceOf(parts, account)) <= 0
+  const schemas =
+    isEmptied && isPurging ? yield* parts.registry.idle(account.id, agreed ?? createdBefore, agreed !== undefined) : 0
+  const unagreed = agreed === undefined ? schemas : 0
+  const mark = verdict === "purge" ? markOf(earlier, { runAt, createdBefore }, counted, purged, unagreed) : undefined
   const { charged, metered } = yield* record(parts, verdict, { account, day, live, expired, purged, mark })
   return reportOf(account, verdict, { live, expired, purged, mark, charged, metered }, problems)
 })
@@ -133,12 +141,17 @@ const markOf = (
   earlier: PurgeMark | undefined,
   now: Omit<PurgeMark, "memories">,
   counted: ReadonlyArray<Counted>,
-  purged: number
+  purged: number,
+  schemas: number
 ): PurgeMark | undefined => {
-  if (!counted.some(({ census }) => census.liveBefore > 0 || census.turnsBefore > 0)) return undefined
+  if (schemas === 0 && !counted.some(({ census }) => census.liveBefore > 0 || census.turnsBefore > 0)) return undefined
   const isKept = earlier !== undefined && earlier.runAt !== now.runAt && !isAgreed(earlier, now.runAt)
   return isKept ? earlier : { ...now, memories: sum(counted, ({ liveBefore }) => liveBefore) - purged }
 }
+
+/** Whether all memories, if there are any, are from before the bound. */
+const hasNothingSince = (counted: ReadonlyArray<Counted>): boolean =>
+  counted.every(({ census }) => census.live === census.liveBefore)
 
 const rehearse = Effect.fn("AccountStorage.rehearse")(function* (
   parts: Parts,
@@ -165,7 +178,7 @@ const rehearse = Effect.fn("AccountStorage.rehearse")(function* (
           yield* count(parts, account, { atMillis, createdBefore: agreed, without }, problems),
           ({ liveBefore }) => liveBefore
         )
-  const mark = verdict === "purge" ? markOf(earlier, { runAt, createdBefore }, counted, purged) : undefined
+  const mark = verdict === "purge" ? markOf(earlier, { runAt, createdBefore }, counted, purged, 0) : undefined
   const metered = verdict === "meter" ? priceOf(overIncluded(terms, live)) : 0
   const figures = { live, expired: sum(counted, ({ expired }) => expired), purged, mark, charged, metered }
   const removedBefore = Math.max(agreed ?? -Infinity, without?.createdBefore ?? -Infinity)

@@ -15,6 +15,7 @@ import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { JobLog } from "@muniment/control/jobs/JobLog"
 import { Ledger } from "@muniment/control/credits/Ledger"
+import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { Quotas } from "@muniment/control/accounts/Quotas"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
@@ -47,7 +48,13 @@ export const storageWorld = (directory: string, options: WorldOptions = {}) => {
     probe.before = ({ name }) => (name === "commit" ? step : Effect.void)
     probe.after = probe.before
   }
-  const records = Layer.mergeAll(Accounts.layer, NamespaceDirectory.layer, PaymentJournal.layer, JobLog.layer).pipe(
+  const records = Layer.mergeAll(
+    Accounts.layer,
+    NamespaceDirectory.layer,
+    PaymentJournal.layer,
+    JobLog.layer,
+    SchemaRegistry.layer
+  ).pipe(
     Layer.provideMerge(Quotas.layer),
     Layer.provideMerge(Ledger.layer({ monthlyAllowance: options.monthlyAllowance ?? credits(1_000) })),
     Layer.provideMerge(ControlDatabase.layer(directory)),
