@@ -57,12 +57,16 @@ export class SchemaRegistry extends Context.Service<
       isRemoval: boolean
     ) => Effect.Effect<number, InsufficientStorage>
     readonly totals: (accountId: string) => Effect.Effect<SchemaTotals>
+    /** Writes the log out of which earlier texts can still be read, if there are any; they are gone from the files then. */
+    readonly sweepTexts: Effect.Effect<void>
   }
 >()("muniment/control/SchemaRegistry") {
   static readonly layer = Layer.effect(
     SchemaRegistry,
     Effect.gen(function* () {
-      const { read, sql, write } = yield* ControlDatabase
+      const { read, sql, write: commit } = yield* ControlDatabase
+      const texts = oldTexts(read(sql`PRAGMA wal_checkpoint(TRUNCATE)`))
+      const write = <A, E, R>(change: Effect.Effect<A, E, R>) => texts.after(commit(change))
       const quotas = yield* Quotas
       const totalsOf = (accountId: string) => schemaTotals(sql, accountId)
       const find = (accountId: string, name: string) =>
@@ -124,7 +128,8 @@ export class SchemaRegistry extends Context.Service<
           )
         ),
         idle: (accountId, sinceMillis, isRemoval) => write(idleSchemas(sql, accountId, sinceMillis, isRemoval)),
-        totals: (accountId) => read(totalsOf(accountId))
+        totals: (accountId) => read(totalsOf(accountId)),
+        sweepTexts: texts.sweep
       })
     })
   )
@@ -157,6 +162,19 @@ const idleSchemas = Effect.fn("SchemaRegistry.idle")(function* (
   if (isRemoval) yield* sql`DELETE FROM memory_schema WHERE account = ${accountId}`
   return schemas
 })
+
+/** Texts that can still be read in the write-ahead log; what an earlier process left there is not known. */
+const oldTexts = (checkpoint: Effect.Effect<unknown>) => {
+  let mayBeThere = true
+  return {
+    after: <A, E, R>(write: Effect.Effect<A, E, R>) => Effect.tap(write, () => Effect.sync(() => (mayBeThere = true))),
+    sweep: Effect.suspend(() => {
+      if (!mayBeThere) return Effect.void
+      mayBeThere = false
+      return Effect.asVoid(checkpoint)
+    }).pipe(Effect.withSpan("SchemaRegistry.sweepTexts"))
+  }
+}
 
 const bytesOf = ({ description, name, schema }: Pick<MemorySchema, "description" | "name" | "schema">): number =>
   Buffer.byteLength(name) + Buffer.byteLength(description) + Buffer.byteLength(schema)

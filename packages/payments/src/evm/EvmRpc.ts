@@ -130,9 +130,21 @@ const rpcCall = ({ data, from, gas, to }: EvmCall) => ({
   ...(gas === undefined ? {} : { gas: numberToHex(gas) })
 })
 
-/** Reverted: JSON-RPC code 3; older nodes say so only in the message, as all nodes do when gas runs out. */
+/**
+ * Reverted: JSON-RPC code 3. Of other ways in which a contract halts nodes speak in the message alone, in the words of
+ * geth (`core/vm/errors.go`), revm (`HaltReason`) or "VM execution error".
+ */
 const revertedCode = 3
-const revertedWords = /revert|out of gas|outofgas|gas required exceeds|invalid opcode|intrinsic gas/i
+const revertedWords = new RegExp(
+  [
+    "revert|out ?of ?gas|gas required exceeds|gas uint64 overflow|intrinsic gas|out ?of ?funds",
+    "invalid (?:fe)?opcode|invalidfeopcode|opcode ?not ?found|not ?activated|invalid ?jump|invalid code",
+    "stack ?(?:underflow|overflow|limit)|out ?of ?offset|out of bounds|call ?too ?deep|max call depth",
+    "write protection|state ?change ?during|call ?not ?allowed|precompile ?error|code ?size|size ?limit|collision",
+    "\\bvm (?:execution|exception)"
+  ].join("|"),
+  "i"
+)
 const errorText = parseAbi(["error Error(string)"])
 
 const revertReason = (cause: unknown): string | undefined => {

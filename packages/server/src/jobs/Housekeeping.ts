@@ -1,11 +1,12 @@
 /**
  * Background work of the server, every minute: removes kept answers and settled reservations past their
- * retention, and revocations of grants that have expired. By a clock that has stepped nothing is removed: a grant must
+ * retention, revocations of grants that have expired, and texts of schemas that were deleted or changed. By a clock that has stepped nothing is removed: a grant must
  * not come back.
  */
 import { Clock, Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
+import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { JobClock } from "./JobClock.ts"
@@ -18,13 +19,15 @@ export const Housekeeping = {
       const answers = yield* IdempotencyStore
       const revocations = yield* GrantRevocations
       const ledger = yield* Ledger
+      const schemas = yield* SchemaRegistry
       const clock = yield* JobClock
       const sweep = Clock.currentTimeMillis.pipe(
         Effect.flatMap((now) => answers.sweep(now - Limits.idempotencyRetentionMillis)),
         Effect.andThen(revocations.sweep),
         Effect.andThen(ledger.sweepReservations)
       )
-      yield* clock.step.pipe(
+      yield* schemas.sweepTexts.pipe(
+        Effect.andThen(clock.step),
         Effect.flatMap((stepped) => (stepped === undefined ? sweep : Effect.succeed(0))),
         Effect.catch((error) => Effect.logWarning("housekeeping failed", { code: error.code })),
         Effect.delay(everyMillis),

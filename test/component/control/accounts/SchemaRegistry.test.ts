@@ -2,6 +2,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
+import { cpSync, readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { Limits } from "@muniment/domain/Limits"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
@@ -125,5 +127,39 @@ describe("SchemaRegistry", () => {
       const after = SchemaRegistry.use((registry) => registry.list(account))
       expect(yield* after.pipe(Effect.provide(controlLayerOf(directory)))).toEqual([registered])
     })
+  )
+
+  it.effect(
+    "leaves no deleted or replaced text in the files once it has swept, also not one of an earlier process",
+    () =>
+      Effect.gen(function* () {
+        const [directory, killed] = [temporaryDirectory(), temporaryDirectory()]
+        const textOf = (word: string) => `{"type":"object","title":"${word}"}`
+        const filesWith = (word: string) =>
+          readdirSync(directory).filter((name) => readFileSync(join(directory, name)).includes(word))
+        yield* Effect.gen(function* () {
+          const registry = yield* SchemaRegistry
+          const account = yield* accountOf("alice")
+          yield* registry.register(account, { ...contact, schema: textOf("zanzibar") })
+          yield* registry.update(account, "contact", { schema: textOf("maputo") })
+          expect(filesWith("zanzibar")).not.toEqual([])
+          yield* registry.sweepTexts
+          expect([filesWith("zanzibar"), filesWith("maputo")]).toEqual([[], ["control.db"]])
+          yield* registry.remove(account, "contact")
+          yield* registry.sweepTexts
+          expect(filesWith("maputo")).toEqual([])
+          yield* registry.register(account, { ...contact, schema: textOf("luanda") })
+          yield* registry.remove(account, "contact")
+          cpSync(directory, killed, { recursive: true })
+        }).pipe(Effect.provide(controlLayerOf(directory)))
+
+        const filesThere = () =>
+          readdirSync(killed).filter((name) => readFileSync(join(killed, name)).includes("luanda"))
+        expect(filesThere()).not.toEqual([])
+        yield* Effect.gen(function* () {
+          yield* (yield* SchemaRegistry).sweepTexts
+          expect(filesThere()).toEqual([])
+        }).pipe(Effect.provide(controlLayerOf(killed)))
+      })
   )
 })

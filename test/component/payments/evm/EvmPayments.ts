@@ -243,6 +243,13 @@ export const code = {
   reverts: "0x5f5ffd",
   /** Runs until the gas is gone. */
   burns: "0x5b5f56",
+  /** Halt in ways of their own: INVALID, an unknown opcode, an empty and a full stack, a jump, memory that is not there. */
+  invalid: "0xfe",
+  unknown: "0x0c",
+  underflows: "0x01",
+  overflows: "0x5b5f5f56",
+  jumps: "0x600156",
+  copies: "0x60015f5f3e",
   /** Says yes to a call, which has no gas price, and reverts in a transaction. */
   yesUntilMined: "0x3a602b577f1626ba7e000000000000000000000000000000000000000000000000000000005f5260205ff35b5f5ffd"
 } as const satisfies Readonly<Record<string, Hex>>

@@ -133,9 +133,11 @@ describe.skipIf(!isEvmChainAvailable())(`verify${why}`, () => {
     const long = { ...payload, signature: toHex(new Uint8Array(300).fill(7)) }
     await setCode(code.yes)
     expect([await verifyOutcome(chain, payload), await verifyOutcome(chain, long)]).toEqual(["ok", "ok"])
-    for (const refusing of [code.no, code.reverts, code.burns, "0x00"] as const) {
+    const { burns, copies, invalid, jumps, no, overflows, reverts, underflows, unknown } = code
+    const halts = [burns, invalid, unknown, underflows, overflows, jumps, copies]
+    for (const refusing of [no, reverts, "0x00", ...halts] as const) {
       await setCode(refusing)
-      expect(await verifyOutcome(chain, long)).toContain("does not take the signature (ERC-1271)")
+      expect(await verifyOutcome(chain, long), refusing).toContain("does not take the signature (ERC-1271)")
     }
   })
 
