@@ -101,6 +101,39 @@ describe.skipIf(missingChains !== "")(`payments made before the operator changed
     await expectMoneyConserved(mortal.now(), chains)
   })
 
+  it("are taken by the second node where the first is away, and final once two agree", async () => {
+    const urls = {
+      base: chains.environment["MUNIMENT_EVM_RPC_URL"],
+      solana: chains.environment["MUNIMENT_SOLANA_RPC_URL"]
+    }
+    const away = "http://127.0.0.1:9"
+    await restart({
+      MUNIMENT_PAYMENT_NETWORKS: testNetworks.join(","),
+      MUNIMENT_EVM_RPC_URL: `${away},${urls.base}`,
+      MUNIMENT_SOLANA_RPC_URL: `${away},${urls.solana}`
+    })
+    const who = await newDepositor(mortal.now())
+    for (const network of testNetworks) {
+      const payment = await who.sign(await newPayer(chains, network), 6)
+      expect((await repeatUntilKnown(() => who.deposit(6, payment))).status).toBe(200)
+    }
+    const finalise = async () => {
+      await chains.evm.mine(finalBlocks)
+      chains.solana.advance(finalBlocks)
+      await reconcile(mortal.now())
+      await reconcile(mortal.now())
+    }
+    await finalise()
+    expect(await states()).toMatchObject({ "base-sepolia 6": "settled", "solana-devnet 6": "settled" })
+    await restart({
+      MUNIMENT_EVM_RPC_URL: `${chains.evm.rpcUrl},${urls.base}`,
+      MUNIMENT_SOLANA_RPC_URL: `${chains.solana.rpcUrl},${urls.solana}`
+    })
+    await finalise()
+    expect(await states()).toMatchObject({ "base-sepolia 6": "finalized", "solana-devnet 6": "finalized" })
+    await expectMoneyConserved(mortal.now(), chains)
+  })
+
   it("are answered by the journal when their network is not served, and new ones are refused", async () => {
     await restart({ MUNIMENT_PAYMENT_NETWORKS: testNetworks.join(","), ...chains.rotations[0] })
     const who = await newDepositor(mortal.now())

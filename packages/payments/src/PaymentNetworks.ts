@@ -4,6 +4,7 @@
  */
 import { Effect, Schedule, type Scope } from "effect"
 import { PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
+import { overNodes } from "./chain/overNodes.ts"
 import type { PaymentChain, PaymentClaim } from "./chain/PaymentChain.ts"
 import { type FamilyConfig, type PaymentsConfig, PaymentsMisconfigured } from "./PaymentsConfig.ts"
 
@@ -21,7 +22,7 @@ export const paymentChains = Effect.fn("PaymentNetworks.chains")(function* (
   if (!Number.isSafeInteger(config.confirmations) || config.confirmations < 1) {
     return yield* misconfigured("MUNIMENT_PAYMENT_CONFIRMATIONS must be a whole number of at least 1")
   }
-  yield* requireUrl("MUNIMENT_FACILITATOR_URL", config.facilitatorUrl)
+  yield* requireUrl("MUNIMENT_FACILITATOR_URL", config.facilitatorUrl?.replaceAll(",", "%2C"))
   const chains = new Map<PaymentNetwork, PaymentChain>()
   for (const network of names) {
     chains.set(network, yield* isEvm(network) ? evm(network, config) : svm(network, config))
@@ -59,7 +60,9 @@ const evm = Effect.fnUntraced(function* (network: EvmNetwork, config: PaymentsCo
   if (operatorKey !== undefined && !isOperatorKey(operatorKey)) {
     return yield* misconfigured("MUNIMENT_EVM_OPERATOR_KEY is not a private key: 0x and 64 hex digits")
   }
-  const chain = evmChain({ network, rpcUrl, ...wallets, operatorKey, confirmations: config.confirmations })
+  const chain = ofNodes(rpcUrl, (url) =>
+    evmChain({ network, rpcUrl: url, ...wallets, operatorKey, confirmations: config.confirmations })
+  )
   if (facilitatorUrl === undefined) return chain
   const [{ facilitatorChain }, { readAuthorization }] = yield* Effect.promise(() =>
     Promise.all([import("./facilitator/FacilitatorChain.ts"), import("./evm/EvmAuthorization.ts")])
@@ -86,18 +89,18 @@ const svm = Effect.fnUntraced(function* (network: SvmNetwork, config: PaymentsCo
     )
   }
   const confirmations = config.confirmations > 1 ? "finalized" : "confirmed"
-  const common = { network, payTo, rpcUrl, confirmations } as const
-  if (facilitatorUrl === undefined) return svmChain({ ...common, operatorKey })
+  const common = { network, payTo, confirmations } as const
+  if (facilitatorUrl === undefined) return ofNodes(rpcUrl, (url) => svmChain({ ...common, rpcUrl: url, operatorKey }))
 
   const [{ facilitatorChain, facilitatorFeePayer }, { decodeSvmPayload }] = yield* Effect.promise(() =>
     Promise.all([import("./facilitator/FacilitatorChain.ts"), import("./svm/SvmTransaction.ts")])
   )
   let known: string | undefined
-  let chain = svmChain({ ...common, operatorKey: undefined })
+  let chain = ofNodes(rpcUrl, (url) => svmChain({ ...common, rpcUrl: url, operatorKey: undefined }))
   const refresh = Effect.map(facilitatorFeePayer(facilitatorUrl, network), (feePayer) => {
     if (feePayer === undefined || feePayer === known || !isAddress(feePayer)) return
     known = feePayer
-    chain = svmChain({ ...common, operatorKey: undefined, feePayer })
+    chain = ofNodes(rpcUrl, (url) => svmChain({ ...common, rpcUrl: url, operatorKey: undefined, feePayer }))
   })
   yield* refresh.pipe(
     Effect.tapError(({ cause }) =>
@@ -137,8 +140,15 @@ const familyOf = Effect.fnUntraced(function* (
   return { payTo, operatorKey, rpcUrl, facilitatorUrl }
 })
 
-const requireUrl = (variable: string, url: string | undefined) =>
-  url === undefined || /^https?:$/.test(URL.parse(url)?.protocol ?? "")
+/** A chain by one URL, or over several nodes whose URLs are separated by commas. */
+const ofNodes = (rpcUrl: string | undefined, chainOf: (url: string | undefined) => PaymentChain): PaymentChain => {
+  const [first, ...others] = rpcUrl?.split(",") ?? []
+  return overNodes([chainOf(first?.trim()), ...others.map((url) => chainOf(url.trim()))])
+}
+
+/** One, or several separated by commas. */
+const requireUrl = (variable: string, urls: string | undefined) =>
+  urls === undefined || urls.split(",").every((url) => /^https?:$/.test(URL.parse(url.trim())?.protocol ?? ""))
     ? Effect.void
     : misconfigured(`${variable} is not an http(s) URL`)
 

@@ -167,7 +167,7 @@ export const ServerConfig = Config.all({
   /** Whether contract wallets may sign (ERC-1271): the EVM node is asked. */
   erc1271: Config.Literals(["off", "on"], "MUNIMENT_ERC1271").pipe(Config.withDefault("off")),
   /** EVM chain: payments, and where contract wallets are asked. */
-  evmRpcUrl: httpUrl("MUNIMENT_EVM_RPC_URL"),
+  evmRpcUrl: httpUrl("MUNIMENT_EVM_RPC_URL").pipe(Config.map(Option.map((urls) => urls.split(",")[0] ?? urls))),
   /** What the world calls the service, as in https://memory.example.com; default: the Host header. */
   publicUrl: httpUrl("MUNIMENT_PUBLIC_URL").pipe(Config.map(Option.map((url) => url.replace(/\/+$/, "")))),
   /** Origins of web pages that may call `/v1`; `*` for all; comma-separated. */

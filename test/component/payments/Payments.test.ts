@@ -99,6 +99,7 @@ describe("Payments that are misconfigured stop the start by the name of the vari
       "MUNIMENT_SOLANA_OPERATOR_KEY"
     ],
     ["no Solana node", { solana: { ...solana, rpcUrl: undefined } }, "MUNIMENT_SOLANA_RPC_URL"],
+    ["a second EVM node that is no URL", { evm: { ...evm, rpcUrl: `${rpcUrl},ftp://node` } }, "MUNIMENT_EVM_RPC_URL"],
     ["a Solana node that is no URL", { solana: { ...solana, rpcUrl: "node" } }, "MUNIMENT_SOLANA_RPC_URL"],
     ["a facilitator that is no URL", { facilitatorUrl: "facilitator" }, "MUNIMENT_FACILITATOR_URL"],
     ["no receiver for a facilitator", { facilitatorUrl: rpcUrl, evm: {} }, "MUNIMENT_EVM_PAY_TO"]

@@ -1,0 +1,68 @@
+/** A chain over several nodes: who is asked, and what one node alone cannot decide. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { type ChainView, ChainUnavailable, PaymentInvalid } from "@muniment/payments/chain/PaymentChain"
+import { overNodes } from "@muniment/payments/chain/overNodes"
+import { ScriptedChain } from "./ScriptedChain.ts"
+
+const away = Effect.fail(new ChainUnavailable({ network: "base-sepolia", cause: "away" }))
+const never: ChainView = { _tag: "Never", block: 7n }
+const waits: ChainView = { _tag: "Unpaid", next: "wait" }
+const paid = (isFinal: boolean): ChainView => ({ _tag: "Paid", hash: "0x1", confirmations: 3, isFinal })
+
+const nodes = () => {
+  const [one, other] = [new ScriptedChain(), new ScriptedChain()]
+  const chain = overNodes([one, other])
+  const look = Effect.flatMap(chain.claim({ nonce: "n" }), (claim) => chain.look(claim, { hash: "0x1", raw: "0x" }, 1))
+  const verify = Effect.flatMap(chain.claim({ nonce: "n" }), (claim) => chain.verify(claim, 1))
+  return { one, other, look, verify }
+}
+
+describe("a chain over two nodes", () => {
+  it.effect("asks the next where one is away, and stays with the one that answered", () =>
+    Effect.gen(function* () {
+      const { one, other, verify } = nodes()
+      one.onVerify = () => away
+      yield* verify
+      one.onVerify = () => Effect.void
+      yield* verify
+      expect([one.calls.length, other.calls.length]).toEqual([1, 2])
+      other.onVerify = () => away
+      yield* verify
+      expect([one.calls.length, other.calls.length]).toEqual([2, 3])
+    })
+  )
+
+  it.effect("is unavailable only when all are, and passes a refusal on without asking another", () =>
+    Effect.gen(function* () {
+      const { one, other, verify } = nodes()
+      one.onVerify = () => Effect.fail(new PaymentInvalid({ reason: "no" }))
+      expect(yield* Effect.flip(verify)).toMatchObject({ _tag: "PaymentInvalid" })
+      expect(other.calls).toEqual([])
+      one.onVerify = () => away
+      other.onVerify = () => away
+      expect(yield* Effect.flip(verify)).toMatchObject({ _tag: "ChainUnavailable" })
+    })
+  )
+
+  const cases: ReadonlyArray<readonly [string, ChainView, ChainView | undefined, ChainView]> = [
+    ["never, if both say so", never, never, never],
+    ["open, if one says never and the other waits", never, waits, waits],
+    ["open, if one says never and the other is away", never, undefined, waits],
+    ["paid and not final, if one says never and the other has the money", never, paid(true), paid(false)],
+    ["final, if both say so", paid(true), paid(true), paid(true)],
+    ["paid and not final, if one alone says final", paid(true), paid(false), paid(false)],
+    ["paid and not final, if the other is away", paid(true), undefined, paid(false)],
+    ["paid by one look, if it is not final", paid(false), undefined, paid(false)]
+  ]
+  for (const [what, first, second, expected] of cases) {
+    it.effect(`calls a payment ${what}`, () =>
+      Effect.gen(function* () {
+        const { look, one, other } = nodes()
+        one.onLook = () => Effect.succeed(first)
+        other.onLook = () => (second === undefined ? away : Effect.succeed(second))
+        expect(yield* look).toEqual(expected)
+      })
+    )
+  }
+})
