@@ -81,7 +81,10 @@ const llm = Config.all({
   totalTokensPerDay: Config.Int("MUNIMENT_LLM_TOTAL_TOKENS_PER_DAY").pipe(Config.withDefault(20_000_000)),
   costPerDayUsd: Config.Finite("MUNIMENT_LLM_COST_PER_DAY_USD").pipe(Config.option),
   inputUsdPerMillion: Config.Finite("MUNIMENT_LLM_INPUT_USD_PER_MILLION").pipe(Config.option),
-  outputUsdPerMillion: Config.Finite("MUNIMENT_LLM_OUTPUT_USD_PER_MILLION").pipe(Config.option)
+  outputUsdPerMillion: Config.Finite("MUNIMENT_LLM_OUTPUT_USD_PER_MILLION").pipe(Config.option),
+  /** What accounts pay for 1,000 tokens, beyond the price of a call. */
+  inputCreditsPer1000: integer("MUNIMENT_LLM_INPUT_CREDITS_PER_1000", 0).pipe(Config.withDefault(0)),
+  outputCreditsPer1000: integer("MUNIMENT_LLM_OUTPUT_CREDITS_PER_1000", 0).pipe(Config.withDefault(0))
 })
 
 const portPattern = /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/

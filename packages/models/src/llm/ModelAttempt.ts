@@ -51,6 +51,7 @@ export const makeModelAttempt = (
         })
       )
     )
+    if (hold === "unpaid") return yield* unpaid
     return hold ?? (yield* exhausted(yield* Clock.currentTimeMillis))
   })
 
@@ -107,6 +108,11 @@ const exhausted = (nowMillis: number): ModelFailure =>
       "the language model budget of the account, or of the service, for this UTC day is used up; retry after midnight UTC",
     retryAfterSeconds: Math.ceil((dayMillis - (nowMillis % dayMillis)) / 1_000)
   })
+
+const unpaid = new ModelFailure({
+  reason: "unpaid",
+  message: "the allowance of this month and the balance do not cover the tokens of the language model"
+})
 
 const timedOut = new ModelFailure({ reason: "timeout", message: "the language model did not answer in time" })
 

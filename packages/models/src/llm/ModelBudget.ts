@@ -9,12 +9,12 @@ import type { BudgetBounds, BudgetHold, ModelSpend } from "@muniment/domain/Mode
 export class ModelBudget extends Context.Service<
   ModelBudget,
   {
-    /** `undefined` if the estimate exceeds what is left of the day. */
+    /** `undefined` if the estimate exceeds what is left of the day, `unpaid` if the account lacks the credits for it. */
     readonly reserve: (
       account: string,
       estimate: ModelSpend,
       bounds: BudgetBounds
-    ) => Effect.Effect<BudgetHold | undefined, InsufficientStorage>
+    ) => Effect.Effect<BudgetHold | "unpaid" | undefined, InsufficientStorage>
     /** Replaces the estimate by what was used; once per hold. */
     readonly settle: (hold: BudgetHold, used: ModelSpend) => Effect.Effect<void, InsufficientStorage>
   }

@@ -101,7 +101,8 @@ const signs: Readonly<Record<ModelFailureReason, ServerSign>> = {
   circuit_open: "nothing",
   overloaded: "nothing",
   too_long: "nothing",
-  budget_exhausted: "nothing"
+  budget_exhausted: "nothing",
+  unpaid: "nothing"
 }
 
 const circuitOpen =

@@ -16,6 +16,7 @@ export type ModelFailureReason =
   | "overloaded"
   | "too_long"
   | "budget_exhausted"
+  | "unpaid"
 
 /** The model gave no usable answer. */
 export class ModelFailure extends Data.TaggedError("ModelFailure")<{

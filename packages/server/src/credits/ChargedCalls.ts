@@ -83,6 +83,7 @@ export const freeCall = (caller: Identity, token: IdempotencyToken | undefined):
   caller,
   token,
   reserve: () => Effect.void,
+  topUp: Effect.void,
   release: Effect.void
 })
 
@@ -141,6 +142,12 @@ class OpenCall implements PricedCall {
       Effect.tap(opened, () => Effect.sync(() => void (this.#newcomer = undefined))),
       funded
     )
+  }
+
+  get topUp(): Effect.Effect<void, ChargeFailure> {
+    const { caller, carrier } = this.#operation
+    const demand = { account: caller.account, units: topUpUnits, purpose: "top-up" } as const
+    return Effect.suspend(() => this.#desk.take(demand, carrier()))
   }
 
   get release(): Effect.Effect<void> {

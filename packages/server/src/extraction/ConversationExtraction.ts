@@ -166,6 +166,11 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
   const { token } = call
   const reading = { account, request, messages, schemas, conversationDate, token, reads: id, begin }
   const attempt = parts.read(reading).pipe(
+    Effect.catchTag("ReadingFailed", (failed) =>
+      failed.isUnpaid === true && stored.awaiting === 0
+        ? Effect.andThen(call.topUp, parts.read({ ...reading, begin: () => Effect.succeed(undefined) }))
+        : Effect.fail(failed)
+    ),
     Effect.catchTag("ReadingFailed", ({ isBusy, refusal }) => {
       if (stored.awaiting === 0) return refusal
       return Effect.succeed(isBusy && stored.waitMillis !== undefined ? ("left" as const) : ("failed" as const))

@@ -9,12 +9,12 @@ import type { Extractor } from "@muniment/insight/extraction/Extractor"
 import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
 import { RuleExtractor } from "@muniment/insight/rules/RuleExtractor"
 import type { Accounts } from "@muniment/control/accounts/Accounts"
-import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
+import type { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import type { Ledger } from "@muniment/control/credits/Ledger"
 import type { LanguageModelConfig } from "@muniment/models/llm/LanguageModelConfig"
-import { ModelBudget } from "@muniment/models/llm/ModelBudget"
 import { StructuredModel } from "@muniment/models/llm/StructuredModel"
 import type { ServerConfig } from "../Config.ts"
+import { chargedTokens } from "./ChargedTokens.ts"
 import { modelForPaidAccounts } from "./ModelAccounts.ts"
 
 type LlmSettings = ServerConfig["llm"]
@@ -32,7 +32,7 @@ export const extractorChoice = (
   if (provider === "none") return Layer.mergeAll(RuleExtractor.layer, AnswerWriter.layerExtractive)
   const byModel = Layer.mergeAll(LlmExtractor.layer, AnswerWriter.layerWithModel).pipe(
     Layer.provide(Layer.unwrap(Effect.map(configOf(provider, settings), (config) => StructuredModel.layer(config)))),
-    Layer.provide(budget)
+    Layer.provide(chargedTokens({ input: settings.inputCreditsPer1000, output: settings.outputCreditsPer1000 }))
   )
   const whom = Option.getOrElse(settings.accounts, () => (takesPayments ? "paid" : "all"))
   return whom === "paid" ? modelForPaidAccounts(byModel) : byModel
@@ -44,8 +44,6 @@ const spareMillis = 1_000
 /** A longer time-out of the model extends the deadline of an extraction. */
 export const extractionDeadline = ({ timeoutMillis }: LlmSettings): number =>
   Math.max(Limits.extractionDeadlineMillis, Option.getOrElse(timeoutMillis, () => 0) + spareMillis)
-
-const budget = Layer.effect(ModelBudget, ModelUsage)
 
 /** Used when no URL is configured: this machine, or the provider itself. */
 const defaultUrls = {

@@ -47,6 +47,8 @@ export class ReadingFailed extends Data.TaggedError("ReadingFailed")<{
   readonly refusal: Effect.Effect<never, InvalidRequest | PayloadTooLarge | RateLimited | Unavailable>
   /** Too many are read at this time; nothing is wrong with these messages. */
   readonly isBusy: boolean
+  /** The account lacks the credits for the tokens. */
+  readonly isUnpaid?: boolean
 }> {}
 
 /** A thread as it was before this reading. */
@@ -144,7 +146,12 @@ const extracted = Effect.fnUntraced(function* <E>(
   if (isBackground === true) yield* extractor.untilFree(account)
   return yield* extractInTime(extractor, deadlineMillis, asked).pipe(
     Effect.mapError(
-      (failure) => new ReadingFailed({ refusal: refused(failure), isBusy: failure.reason === "overloaded" })
+      (failure) =>
+        new ReadingFailed({
+          refusal: refused(failure),
+          isBusy: failure.reason === "overloaded",
+          isUnpaid: failure.reason === "unpaid"
+        })
     )
   )
 })
