@@ -79,7 +79,7 @@ describe("a grant of an agent and a subject", () => {
     expect(JSON.stringify(hits)).not.toMatch(/"(?:subjectId|threadId|sourceMessageIds)"/)
   })
 
-  it("shows them in answers, batches and by MCP as in a search", async () => {
+  it("shows them in answers and batches as in a search", async () => {
     const answer = await bob.search(
       { query: `Who plays the ${canary}?`, mode: "answer", scope: "shared" },
       { grants: [grant] }
