@@ -4,6 +4,7 @@
  * each everything works again, some clients come back, and the books must agree with the chains: every
  * good payment that was taken or repeated is credited, once.
  */
+import { Limits } from "@muniment/domain/Limits"
 import { newPayer, type PaymentRow, paymentsOf, reconcile, expectMoneyConserved, depositor } from "./PaymentCalls.ts"
 import { type PaymentChains, startPaymentChains, type TestNetwork, testNetworks } from "./PaymentChains.ts"
 import {
@@ -168,8 +169,12 @@ const judge = async (play: Play): Promise<{ readonly credited: number; readonly 
   return { credited, reversed }
 }
 
-const problemsOf = ({ account, isExpired, told }: Played, row: PaymentRow | undefined): ReadonlyArray<string> => {
+const problemsOf = (
+  { account, signedAt, told, ...played }: Played,
+  row: PaymentRow | undefined
+): ReadonlyArray<string> => {
   const state = row?.state
+  const isExpired = played.isExpired || told.some((answer) => isOutOfTime(answer, signedAt))
   const statuses = told.map(({ status }) => status)
   const wasCredited = state !== undefined && (isKept(state) || state === "reversed")
   const bearers = new Set(told.filter(({ status }) => status === 200).map(({ account }) => account))
@@ -194,6 +199,11 @@ const problemsOf = ({ account, isExpired, told }: Played, row: PaymentRow | unde
 }
 
 type Told = Played["told"][number]
+
+/** The machine was too slow for this signature, and the service says so. */
+const isOutOfTime = ({ at, body }: Told, signedAt: number): boolean =>
+  at - signedAt > (Limits.paymentTimeoutSeconds - Limits.paymentSpareSeconds - 1) * 1_000 &&
+  String(body.error).includes("the authorization has expired")
 
 /** A payment that was not claimed before its network was given up. */
 const isUnserved = ({ body }: Told): boolean => String(body.error).includes("are not accepted; accepted are:")
