@@ -188,35 +188,43 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
       origin: "direct"
     })
 
-    it.each(testNetworks)("is credited when it is seen, and insures from then on only, on %s", async (network) => {
-      const dataDirectory = join(directory, network)
-      const options = { dataDirectory, environment: chains.environment }
-      let server = await startServer(options)
-      const { payment, who } = await signedDeposit(server, chains, network)
-      const body = { account: who.name, records: ["A", "B"].map(weekOld) }
-      const imported = await server.call("POST", "/admin/import", { key: server.operatorToken, body })
-      expect(imported.body).toMatchObject({ imported: 2 })
-      chains.rpc[network].failNext(sendMethods[network], "drop-response")
-      // The chain has the payment, and the server cannot see it any more.
-      chains.rpc[network].failNext(isLook, "refuse", 1_000)
-      const asking = who.deposit(1, payment).catch(() => undefined)
-      await vi.waitFor(async () => expect(await statesIn(server)).toEqual(["broadcasting"]), patience)
-      await vi.waitFor(async () => expect(chains.rpc[network].calls(sendMethods[network])).toBeGreaterThan(0), patience)
-      await server.kill()
-      await asking
+    it.each(testNetworks)(
+      "does not insure until it is seen, in time for what the job has only marked, on %s",
+      async (network) => {
+        const dataDirectory = join(directory, network)
+        const options = { dataDirectory, environment: chains.environment }
+        let server = await startServer(options)
+        const { payment, who } = await signedDeposit(server, chains, network)
+        const body = { account: who.name, records: ["A", "B"].map(weekOld) }
+        const imported = await server.call("POST", "/admin/import", { key: server.operatorToken, body })
+        expect(imported.body).toMatchObject({ imported: 2 })
+        chains.rpc[network].failNext(sendMethods[network], "drop-response")
+        // The chain has the payment, and the server cannot see it any more.
+        chains.rpc[network].failNext(isLook, "refuse", 1_000)
+        const asking = who.deposit(1, payment).catch(() => undefined)
+        await vi.waitFor(async () => expect(await statesIn(server)).toEqual(["broadcasting"]), patience)
+        await vi.waitFor(
+          async () => expect(chains.rpc[network].calls(sendMethods[network])).toBeGreaterThan(0),
+          patience
+        )
+        await server.kill()
+        await asking
 
-      giveDayBack(dataDirectory)
-      server = await startServer(options)
-      expect(server.output()).toContain("daily storage job done")
-      chains.rpc[network].up()
-      const there = depositor(server, who.name, who.secret)
-      await vi.waitFor(async () => {
-        await reconcile(server)
-        expect(await there.balance()).toBe(1_000)
-      }, patience)
-      expect((await there.call("GET", "/v1/account")).body.agents).toEqual([{ agentId: "assistant", memories: 0 }])
-      await server.stop()
-    })
+        giveDayBack(dataDirectory)
+        server = await startServer(options)
+        expect(server.output()).toContain("daily storage job done")
+        const there = depositor(server, who.name, who.secret)
+        expect((await there.call("GET", "/v1/credits")).body.purgeNotice).toMatchObject({ memories: 2 })
+        chains.rpc[network].up()
+        await vi.waitFor(async () => {
+          await reconcile(server)
+          expect(await there.balance()).toBe(1_000)
+        }, patience)
+        expect((await there.call("GET", "/v1/credits")).body).not.toHaveProperty("purgeNotice")
+        expect((await there.call("GET", "/v1/account")).body.agents).toEqual([{ agentId: "assistant", memories: 2 }])
+        await server.stop()
+      }
+    )
   })
 })
 
