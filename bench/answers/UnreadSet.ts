@@ -69,7 +69,7 @@ export interface UnreadSet {
 /** Folders beside this file; those in `own` are ours to tune on and to check, and read. */
 const unreadSetNames = ["unread", "unread2", "unread3", "own/fit", "own/held", "own/fit2", "own/held2"] as const
 type UnreadSetName = (typeof unreadSetNames)[number]
-export const newestUnreadSet: UnreadSetName = "unread2"
+export const newestUnreadSet: UnreadSetName = "unread3"
 
 export const isUnreadSetName = (name: string): name is UnreadSetName => unreadSetNames.some((known) => known === name)
 

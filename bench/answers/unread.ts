@@ -16,7 +16,7 @@ Sends each conversation of a set through POST /v1/memories in windows of 20 mess
 questions by search and in mode \`answer\`, and prints figures. Whoever works on rules, ranking or answers reads the
 figures only.
 
-  --set      the folder of the set in bench/answers; default: unread2, the newest
+  --set      the folder of the set in bench/answers; default: unread3, the newest
   --report   file for questions, hits, answers and extracted memories, to be judged by reading; never committed
   --url      a running service instead of one started here; needs --key
   --key      the key to call it with`
