@@ -72,19 +72,21 @@ describe("accounts", () => {
 })
 
 describe("reembed", () => {
+  const neverStored =
+    "Messages that were never stored, of conversations of which only extracted memories are kept, are not among them; how many is not known. To store them, send these conversations again."
   const settled = (progress: (request: WireRequest) => object) => (request: WireRequest) => ({
     status: 200,
     body: request.url === "/admin/status" ? healthy : { success: true, ...progress(request) }
   })
   const routesOf = (requests: ReadonlyArray<WireRequest>) => requests.map(({ method, url }) => `${method} ${url}`)
 
-  it("starts the work and ends when nothing is pending", async () => {
+  it("starts the work, ends when nothing is pending and says that it offers nothing for messages never stored", async () => {
     const run = await runCli(
       ["reembed"],
       settled(({ method }) => ({ model: "m", pending: method === "POST" ? 4 : 0, total: 10 }))
     )
     expect(routesOf(run.requests)).toEqual(["GET /admin/status", "POST /admin/reembed", "GET /admin/reembed"])
-    expect(run.out).toBe("10 of 10 memories have a vector of m; 0 wait.")
+    expect(run.out).toBe(`10 of 10 memories have a vector of m; 0 wait.\n${neverStored}`)
   })
 
   it("--status starts nothing", async () => {
@@ -93,7 +95,7 @@ describe("reembed", () => {
       settled(() => ({ model: "m", pending: 3, total: 10 }))
     )
     expect(routesOf(run.requests)).toEqual(["GET /admin/status", "GET /admin/reembed"])
-    expect(run.out).toBe("7 of 10 memories have a vector of m; 3 wait.")
+    expect(run.out).toBe(`7 of 10 memories have a vector of m; 3 wait.\n${neverStored}`)
   })
 
   it("fails without a model and names the command that mends it", async () => {

@@ -28,12 +28,12 @@ export const reembed = Command.make(
 const embedAll = Effect.fnUntraced(function* (operator: Operator) {
   const progress = yield* makeProgress("Embedding")
   let reached = yield* operator.reembed()
-  if (reached.model === null) return yield* new CommandFailed({ reason: `${summaryOf(reached)} Run "npm run setup".` })
+  if (reached.model === null) return yield* new CommandFailed({ reason: `${countsOf(reached)} Run "npm run setup".` })
   for (let idlePolls = 0; reached.pending > 0;) {
     yield* progress.update(reached.total - reached.pending, reached.total)
     if (idlePolls >= idlePollsMax) {
       return yield* new CommandFailed({
-        reason: `No vector was added for a minute; "muniment doctor" says why. ${summaryOf(reached)}`
+        reason: `No vector was added for a minute; "muniment doctor" says why. ${countsOf(reached)}`
       })
     }
     yield* Effect.sleep(pollMillis)
@@ -44,7 +44,13 @@ const embedAll = Effect.fnUntraced(function* (operator: Operator) {
   return reached
 }, Effect.scoped)
 
-const summaryOf = ({ model, pending, total }: typeof ReembedProgress.Type): string =>
+/** Of a message that was only read, nothing is kept that tells it from a system message: there is no count. */
+const neverStored =
+  "Messages that were never stored, of conversations of which only extracted memories are kept, are not among them; how many is not known. To store them, send these conversations again."
+
+const summaryOf = (progress: typeof ReembedProgress.Type): string => `${countsOf(progress)}\n${neverStored}`
+
+const countsOf = ({ model, pending, total }: typeof ReembedProgress.Type): string =>
   model === null
     ? `No embedding model is available; ${pending} of ${total} memories wait for a vector.`
     : `${total - pending} of ${total} memories have a vector of ${model}; ${pending} wait.`

@@ -87,7 +87,10 @@ export const ServiceStatus = Schema.Struct({
 })
 export type ServiceStatus = typeof ServiceStatus.Type
 
-/** Progress of re-embedding: memories whose vector is missing or of another model. */
+/**
+ * Progress of re-embedding: memories whose vector is missing or of another model. Messages that were never stored, only
+ * read for extraction, are in neither count.
+ */
 export const ReembedProgress = Schema.Struct({
   model: Schema.NullOr(Schema.String),
   pending: Schema.Int,
@@ -262,7 +265,10 @@ export class AdminApi extends HttpApiGroup.make("admin")
       })
     ),
     HttpApiEndpoint.get("reembedProgress", "/reembed", { success: Progress }).annotateMerge(
-      operation("Progress of re-embedding", {})
+      operation("Progress of re-embedding", {
+        description:
+          "Messages that were never stored, of conversations of which only extracted memories are kept, are in neither count; how many is not known."
+      })
     ),
     HttpApiEndpoint.post("reembed", "/reembed", { success: Progress, error: Unavailable }).annotateMerge(
       operation("Re-embed what has no vector of the configured model", {
