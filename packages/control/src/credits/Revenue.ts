@@ -11,8 +11,8 @@ import type { RevenuePeriod, RevenueRow } from "@muniment/domain/Statement"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { Ledger } from "./Ledger.ts"
 import { purseOfName, usdcOn } from "./LedgerAccounts.ts"
+import { entriesOf, type EntryRow } from "./LedgerEntries.ts"
 import type { Period } from "./Statements.ts"
-import type { TransferKind } from "./Transfers.ts"
 
 export class Revenue extends Context.Service<
   Revenue,
@@ -40,10 +40,7 @@ const make = Effect.gen(function* () {
       const sums = new Map<string, Sum>()
       for (let after = 0; after < newest!.last; after += pageRows) {
         const page = yield* read(
-          sql<TransferRow>`SELECT transfer.at, transfer.kind, transfer.operation, transfer.calls, transfer.amount,
-              debited.name AS debited, credited.name AS credited
-            FROM transfer JOIN ledger_account AS debited ON debited.id = transfer.debit
-              JOIN ledger_account AS credited ON credited.id = transfer.credit
+          sql<EntryRow>`${entriesOf(sql)}
             WHERE transfer.id > ${after} AND transfer.id <= ${after + pageRows}
               AND transfer.at >= ${from} AND transfer.at < ${until}
               AND transfer.kind NOT IN ('allowance', 'allowance_expired')`
@@ -58,16 +55,6 @@ const make = Effect.gen(function* () {
   })
 })
 
-interface TransferRow {
-  readonly at: number
-  readonly kind: TransferKind
-  readonly operation: string | null
-  readonly calls: number
-  readonly amount: number
-  readonly debited: string
-  readonly credited: string
-}
-
 type Line = Omit<RevenueRow, "count" | "credits" | "usd">
 
 interface Sum {
@@ -76,7 +63,7 @@ interface Sum {
   micro: number
 }
 
-const add = (sums: Map<string, Sum>, period: string, row: TransferRow): void => {
+const add = (sums: Map<string, Sum>, period: string, row: EntryRow): void => {
   const of: Line = { period, ...lineOf(row) }
   const key = JSON.stringify(Object.values(of))
   const sum = sums.get(key) ?? { of, count: 0, micro: 0 }
@@ -85,7 +72,7 @@ const add = (sums: Map<string, Sum>, period: string, row: TransferRow): void => 
   sums.set(key, sum)
 }
 
-const lineOf = ({ credited, debited, kind, operation }: TransferRow): Omit<Line, "period"> => {
+const lineOf = ({ credited, debited, kind, operation }: EntryRow): Omit<Line, "period"> => {
   const network = networkOf(debited) ?? networkOf(credited)
   const isMoney = network !== undefined
   const moneyKind = kind === "deposit" ? "received" : kind === "reversal" ? "reversed" : "refunded"
@@ -97,7 +84,7 @@ const lineOf = ({ credited, debited, kind, operation }: TransferRow): Omit<Line,
 }
 
 /** Money that went back, and what operators gave, is negative. */
-const signOf = ({ credited, kind }: TransferRow): 1 | -1 => {
+const signOf = ({ credited, kind }: EntryRow): 1 | -1 => {
   if (kind === "reversal") return -1
   if (kind !== "adjustment") return 1
   return networkOf(credited) !== undefined || purseOfName(credited) !== undefined ? -1 : 1

@@ -30,3 +30,33 @@ export interface JournalledPayment extends NewPayment {
   readonly createdAt: number
   readonly updatedAt: number
 }
+
+/** Columns that the rows of payments and of refunds have. */
+export interface JournalRow {
+  readonly id: string
+  readonly account: string
+  readonly network: PaymentNetwork
+  readonly payer: string
+  readonly units: number
+  readonly payload: string
+  readonly state: PaymentState
+  readonly tx_hash: string | null
+  readonly tx_raw: string | null
+  readonly reason: string | null
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+export const journalled = (row: JournalRow): JournalledPayment => ({
+  id: row.id,
+  account: row.account,
+  network: row.network,
+  payer: row.payer,
+  units: row.units,
+  payload: JSON.parse(row.payload) as unknown,
+  state: row.state,
+  transaction: row.tx_hash === null ? undefined : { hash: row.tx_hash, raw: row.tx_raw ?? "" },
+  ...(row.reason !== null && { reason: row.reason }),
+  createdAt: row.created_at,
+  updatedAt: row.updated_at
+})

@@ -19,7 +19,13 @@ import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { accountName, uncollected, usdcOn } from "../credits/LedgerAccounts.ts"
 import { type Purses, spendable } from "../credits/Purses.ts"
 import { type NewTransfer, postTransfers } from "../credits/Transfers.ts"
-import type { JournalledPayment, NewPayment, PaymentTransaction } from "./JournalledPayment.ts"
+import {
+  journalled,
+  type JournalledPayment,
+  type JournalRow,
+  type NewPayment,
+  type PaymentTransaction
+} from "./JournalledPayment.ts"
 import { makeRefundJournal, type RefundJournal } from "./RefundJournal.ts"
 
 export type { JournalledPayment, NewPayment, PaymentTransaction } from "./JournalledPayment.ts"
@@ -337,33 +343,11 @@ const reversalsOf = (
   return [fromPurse, fromUs].filter(({ amount }) => amount > 0)
 }
 
-interface PaymentRow {
-  readonly id: string
-  readonly account: string
-  readonly network: PaymentNetwork
-  readonly payer: string
-  readonly units: number
-  readonly payload: string
-  readonly state: PaymentState
-  readonly tx_hash: string | null
-  readonly tx_raw: string | null
-  readonly reason: string | null
+interface PaymentRow extends JournalRow {
   readonly reverted_at: number | null
-  readonly created_at: number
-  readonly updated_at: number
 }
 
 const paymentOf = (row: PaymentRow): JournalledPayment => ({
-  id: row.id,
-  account: row.account,
-  network: row.network,
-  payer: row.payer,
-  units: row.units,
-  payload: JSON.parse(row.payload) as unknown,
-  state: row.state,
-  transaction: row.tx_hash === null ? undefined : { hash: row.tx_hash, raw: row.tx_raw ?? "" },
-  ...(row.reason !== null && { reason: row.reason }),
-  ...(row.reverted_at !== null && { revertedAt: row.reverted_at }),
-  createdAt: row.created_at,
-  updatedAt: row.updated_at
+  ...journalled(row),
+  ...(row.reverted_at !== null && { revertedAt: row.reverted_at })
 })

@@ -8,12 +8,18 @@ import { Clock, Effect } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { Conflict, type InsufficientStorage } from "@muniment/domain/Errors"
 import type { PaymentState } from "@muniment/domain/Operations"
-import { creditsOfUnits, type PaymentNetwork } from "@muniment/domain/Payment"
+import { creditsOfUnits } from "@muniment/domain/Payment"
 import type { Books } from "../credits/Books.ts"
 import { accountName, usdcOn } from "../credits/LedgerAccounts.ts"
 import { type NewTransfer, postTransfers } from "../credits/Transfers.ts"
 import type { ControlDatabase } from "../database/ControlDatabase.ts"
-import type { JournalledPayment, NewPayment, PaymentTransaction } from "./JournalledPayment.ts"
+import {
+  journalled,
+  type JournalledPayment,
+  type JournalRow,
+  type NewPayment,
+  type PaymentTransaction
+} from "./JournalledPayment.ts"
 
 /** `payer` is who sends the refund; `account` and `network` are those of the payment. */
 export interface NewRefund extends NewPayment {
@@ -142,36 +148,11 @@ const transferOf = (
   }
 }
 
-interface RefundRow {
-  readonly id: string
+interface RefundRow extends JournalRow {
   readonly payment: string
-  readonly account: string
-  readonly network: PaymentNetwork
-  readonly payer: string
-  readonly units: number
-  readonly payload: string
-  readonly state: PaymentState
-  readonly tx_hash: string | null
-  readonly tx_raw: string | null
-  readonly reason: string | null
-  readonly created_at: number
-  readonly updated_at: number
 }
 
-const refundOf = (row: RefundRow): JournalledRefund => ({
-  id: row.id,
-  payment: row.payment,
-  account: row.account,
-  network: row.network,
-  payer: row.payer,
-  units: row.units,
-  payload: JSON.parse(row.payload) as unknown,
-  state: row.state,
-  transaction: row.tx_hash === null ? undefined : { hash: row.tx_hash, raw: row.tx_raw ?? "" },
-  ...(row.reason !== null && { reason: row.reason }),
-  createdAt: row.created_at,
-  updatedAt: row.updated_at
-})
+const refundOf = (row: RefundRow): JournalledRefund => ({ ...journalled(row), payment: row.payment })
 
 /** Refunds whose transfer is missing or of another amount. */
 export const refundsWithoutTransfers = (sql: SqlClient.SqlClient) =>

@@ -25,26 +25,24 @@ export const refundHandlers = (refunds: RefundDesk["Service"]) => ({
 })
 
 export const paymentRecord = (payment: JournalledPayment): PaymentRecord => ({
-  id: payment.id,
   account: payment.account,
   network: payment.network,
   payer: payment.payer,
-  amountUsd: toUsd(creditsOfUnits(payment.units)),
-  state: payment.state,
-  transaction: payment.transaction?.hash ?? null,
-  reason: payment.reason ?? null,
-  createdAt: payment.createdAt,
-  updatedAt: payment.updatedAt
+  ...common(payment)
 })
 
 const refundRecord = (refund: JournalledRefund): RefundRecord => ({
-  id: refund.id,
   payment: refund.payment,
   from: refund.payer,
-  amountUsd: toUsd(creditsOfUnits(refund.units)),
-  state: refund.state,
-  transaction: refund.transaction?.hash ?? null,
-  reason: refund.reason ?? null,
-  createdAt: refund.createdAt,
-  updatedAt: refund.updatedAt
+  ...common(refund)
+})
+
+const common = ({ createdAt, id, reason, state, transaction, units, updatedAt }: JournalledPayment) => ({
+  id,
+  amountUsd: toUsd(creditsOfUnits(units)),
+  state,
+  transaction: transaction?.hash ?? null,
+  reason: reason ?? null,
+  createdAt,
+  updatedAt
 })
