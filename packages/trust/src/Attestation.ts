@@ -45,7 +45,7 @@ export interface VerificationKey {
   readonly publicKey: string
   /** The key was replaced: it signed nothing from then on. */
   readonly retiredAt?: number | undefined
-  /** The key is not to be trusted: whoever has it may date a statement back, so nothing by it counts. */
+  /** The key is not to be trusted: a thief of it chooses the dates of what they sign, so nothing by it counts. */
   readonly revokedAt?: number | undefined
 }
 

@@ -4,7 +4,7 @@
  * Invariants: concurrent starts create the file once, complete and synced; an unreadable or inconsistent file stops the
  * start and is never replaced by a new key, which would invalidate every attestation made; a rotation keeps the public
  * halves of earlier keys published and drops their secrets. A retired key's attestations stay valid if they were made
- * before its end; nothing by a revoked key counts, because whoever has its secret may date a statement back.
+ * before its end; nothing by a revoked key counts, because a thief of its secret chooses the dates of what they sign.
  */
 import { Clock, Context, Effect, Layer, Schema, Semaphore } from "effect"
 import { SecureRandom } from "effect/crypto"

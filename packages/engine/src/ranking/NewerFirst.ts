@@ -71,8 +71,8 @@ export interface Pairs<A> {
 const SLOT_ODDS = 2.2
 
 /**
- * `onMove` is told of each hit that goes up, of the one before which it goes, and how probable it is that the one is a
- * later state of the other. Returns the same array if nothing changes places.
+ * `onMove` is called for each hit that goes up, with the older hit that it passes and the probability that it is a later
+ * state of that one. Returns the same array if nothing changes places.
  */
 export const newerUp = <A extends DatedHit>(
   ranking: ReadonlyArray<A>,

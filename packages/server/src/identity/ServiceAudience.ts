@@ -1,8 +1,8 @@
 /**
  * Origins by which wallets may name this service (contract: Wallet signatures). With a public URL it is that one's, and
  * for requests of this machine also the loopback address, by which its own commands call. Without one, it is the address
- * that the service listens on and the names of loopback, with its port: the `Host` header proves nothing, because whoever
- * passes a signed request on chooses it.
+ * that the service listens on and the names of loopback, with its port: the `Host` header proves nothing, because the
+ * sender of a copied request chooses it.
  */
 import { networkInterfaces } from "node:os"
 import { Option } from "effect"
