@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { type PaymentChains, sendMethods, type TestNetwork } from "./PaymentChains.ts"
 import type { Depositor } from "./PaymentCalls.ts"
-import { startServer, type Answer, type TestServer } from "./TestServer.ts"
+import { type Answer, patienceMillis, startServer, type TestServer } from "./TestServer.ts"
 
 /** A server that dies and comes back over the same data. */
 export interface MortalServer {
@@ -122,17 +122,17 @@ const withJournal = <A>(dataDirectory: string, use: (database: DatabaseSync) => 
 
 /** Under way, more than the account's share now, the network or the service cannot now. */
 const unknownStatuses = new Set([202, 429, 503])
-const repeatsMax = 100
 const repeatPauseMillis = 100
 
 /** What a client does that was told nothing, or 202: the same request again. -> the first other answer. */
 export const repeatUntilKnown = async (send: () => Promise<Answer>): Promise<Answer> => {
-  for (let repeat = 0; repeat < repeatsMax; repeat++) {
+  const deadline = Date.now() + patienceMillis
+  for (;;) {
     const answer = await send()
     if (!unknownStatuses.has(answer.status)) return answer
+    if (Date.now() > deadline) throw new Error(`the outcome is still unknown: ${JSON.stringify(answer.body)}`)
     await new Promise((wake) => setTimeout(wake, repeatPauseMillis))
   }
-  throw new Error(`after ${repeatsMax} repeats the outcome is still unknown`)
 }
 
 /** Sends a deposit that the server will not live to answer. */

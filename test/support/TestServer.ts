@@ -190,13 +190,12 @@ const untilReady = async (url: string, child: ChildProcess, output: () => string
   for (;;) {
     if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}:\n${output()}`)
     if (Date.now() > deadline) throw new Error(`the server did not start:\n${output()}`)
-    const isReady = await fetch(`${url}/health/ready`).then(
-      async (response) => {
+    const isReady = await fetch(`${url}/health/ready`)
+      .then(async (response) => {
         const { checks } = (await response.json()) as { checks: { embedding: { state: string } } }
         return response.ok && checks.embedding.state !== "loading"
-      },
-      () => false
-    )
+      })
+      .catch(() => false)
     if (isReady) return
     await new Promise((wake) => setTimeout(wake, 20))
   }

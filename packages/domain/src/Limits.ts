@@ -8,6 +8,10 @@ export const Limits = {
   jsonDepthMax: 64,
   headerTimeoutMillis: 5_000,
   requestTimeoutMillis: 15_000,
+  /** Announced; common proxies keep connections for up to two minutes. */
+  connectionIdleMillis: 125_000,
+  /** Beyond what is announced, for a client that sends its next request at the last moment. */
+  connectionIdleSpareMillis: 10_000,
   connectionsPerAddressMax: 1_024,
   connectionBacklog: 4_096,
   queueWaitMillis: 1_000,
@@ -156,7 +160,8 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
   ["an account may send the largest body", Limits.requestBodyBytesMax <= Limits.accountBodiesBytesMax],
   ["one account leaves others room for bodies", Limits.accountBodiesBytesMax * 2 <= Limits.bodiesBytesMax],
   ["a body counts as slow before its time is up", Limits.slowBodyMillis < Limits.requestTimeoutMillis],
-  ["headers arrive before the request ends", Limits.headerTimeoutMillis < Limits.requestTimeoutMillis]
+  ["headers arrive before the request ends", Limits.headerTimeoutMillis < Limits.requestTimeoutMillis],
+  ["an idle connection outlives a slow request", Limits.requestTimeoutMillis < Limits.connectionIdleMillis]
 ]
 for (const [claim, holds] of relations) {
   if (!holds) throw new Error(`Limits contradict each other: ${claim}`)

@@ -10,6 +10,7 @@
 
 /** Runs a function once the loop has looked at its sockets: `setImmediate`. */
 export type AfterPoll = (run: () => void) => void
+export const afterPoll: AfterPoll = setImmediate
 
 /** Of beginning work, until the loop looks at its sockets again. */
 const sliceMillis = 4
@@ -24,9 +25,9 @@ export class Turnstile {
   #hasNewConnection = false
   #emptyTurns = 0
 
-  constructor(nowMillis: () => number, afterPoll: AfterPoll = setImmediate) {
+  constructor(nowMillis: () => number, afterwards: AfterPoll = afterPoll) {
     this.#nowMillis = nowMillis
-    this.#afterPoll = afterPoll
+    this.#afterPoll = afterwards
   }
 
   /** A connection was accepted. */

@@ -2,6 +2,9 @@
  * The HTTP listener with its bounds: `Limits.headerTimeoutMillis`, `Limits.requestTimeoutMillis` and
  * `Limits.connectionsPerAddressMax`. With Node's defaults 1,500 of 1,500 silent sockets stayed open.
  *
+ * The time of a request is the time in which the loop could read it. After a turn that took longer than the bound, Node
+ * would end requests that wait in the kernel with an empty 408: a machine without processor time did so at each start.
+ *
  * On shutdown every accepted request is answered, on a connection that then closes; a connection
  * without a request closes at once. Node alone would wait for silent connections, and keep serving
  * kept-alive ones, until the time is up.
@@ -9,10 +12,11 @@
 import { type IncomingMessage, Server, type ServerResponse } from "node:http"
 import { createServer as createTcpServer, type Socket } from "node:net"
 import { layer as httpServerLayer } from "@effect/platform-node/NodeHttpServer"
-import { Data, Effect, Layer } from "effect"
+import { Clock, Data, Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Admission } from "../admission/Admission.ts"
 import type { Gate } from "../admission/Gate.ts"
+import { PollClock } from "../admission/PollClock.ts"
 
 /** How often Node looks for connections that are too slow. */
 const connectionCheckMillis = 1_000
@@ -52,29 +56,38 @@ export const demandFreeAddress = ({ host, port }: Address): Effect.Effect<void, 
 
 export const listener = (options: Address) =>
   Layer.unwrap(
-    Effect.map(Admission, (gate) =>
-      httpServerLayer(() => boundedServer(gate), {
+    Effect.gen(function* () {
+      const gate = yield* Admission
+      const clock = yield* Clock.Clock
+      const polls = new PollClock(() => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
+      yield* Effect.forkScoped(polls.watch)
+      return httpServerLayer(() => boundedServer(gate, polls), {
         host: options.host,
         port: options.port,
         backlog: Limits.connectionBacklog,
         gracefulShutdownTimeout: Limits.shutdownDrainMillis - closingMillis
       })
-    )
+    })
   )
 
 /** Hands a request on when the gate lets it in. `arrival` comes before, for each. */
 class GatedServer extends Server {
   readonly #gate: Gate
 
-  constructor(gate: Gate) {
+  constructor(gate: Gate, polls: PollClock) {
     super({
       headersTimeout: Limits.headerTimeoutMillis,
       requestTimeout: Limits.requestTimeoutMillis,
+      keepAliveTimeout: Limits.connectionIdleMillis,
+      keepAliveTimeoutBuffer: Limits.connectionIdleSpareMillis,
       connectionsCheckingInterval: connectionCheckMillis,
       // Nothing here speaks another protocol; an upgrade would go around the gate.
       shouldUpgradeCallback: () => false
     })
     this.#gate = gate
+    // Node reads both at each look at its connections.
+    allowUnpolled(this, "headersTimeout", Limits.headerTimeoutMillis, polls)
+    allowUnpolled(this, "requestTimeout", Limits.requestTimeoutMillis, polls)
   }
 
   override emit(name: string, ...given: ReadonlyArray<unknown>): boolean {
@@ -87,9 +100,18 @@ class GatedServer extends Server {
   }
 }
 
+const allowUnpolled = (
+  server: Server,
+  name: "headersTimeout" | "requestTimeout",
+  millis: number,
+  polls: PollClock
+): void => {
+  Object.defineProperty(server, name, { get: () => millis + polls.unpolledMillis })
+}
+
 /** Not listening yet. */
-export const boundedServer = (gate: Gate): Server => {
-  const server = new GatedServer(gate)
+export const boundedServer = (gate: Gate, polls: PollClock): Server => {
+  const server = new GatedServer(gate, polls)
   const open = new Map<string, number>()
   server.on("connection", (socket) => {
     gate.connected()

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Option } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Gate } from "@muniment/server/admission/Gate"
+import { PollClock } from "@muniment/server/admission/PollClock"
 import { boundedServer } from "@muniment/server/http/Listener"
 
 interface Got {
@@ -41,7 +42,7 @@ beforeEach(async () => {
   for (const name of ["noisy", "quiet"]) {
     recognise(name)
   }
-  server = boundedServer(gate)
+  server = boundedServer(gate, new PollClock(() => 0))
   const own = begun
   server.on("request", (incoming: IncomingMessage, response: ServerResponse) => {
     own.push({ request: incoming, response })

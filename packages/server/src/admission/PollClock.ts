@@ -1,0 +1,30 @@
+/**
+ * When the event loop last looked at its sockets. A turn that takes long, or a machine without processor time, keeps
+ * bytes in the kernel that have arrived in time: what is late must not be judged before the next look.
+ */
+import { Effect } from "effect"
+import { afterPoll } from "./Turnstile.ts"
+
+const roundMillis = 250
+
+export class PollClock {
+  readonly #nowMillis: () => number
+  #polledMillis: number
+
+  constructor(nowMillis: () => number) {
+    this.#nowMillis = nowMillis
+    this.#polledMillis = nowMillis()
+  }
+
+  /** Whole milliseconds since the loop was last seen to look; where it runs freely, up to a quarter of a second. */
+  get unpolledMillis(): number {
+    return Math.ceil(this.#nowMillis() - this.#polledMillis)
+  }
+
+  /** Never ends. */
+  readonly watch: Effect.Effect<never> = Effect.sleep(roundMillis).pipe(
+    Effect.andThen(Effect.callback<void>((resume) => afterPoll(() => resume(Effect.void)))),
+    Effect.andThen(Effect.sync(() => void (this.#polledMillis = this.#nowMillis()))),
+    Effect.forever
+  )
+}
