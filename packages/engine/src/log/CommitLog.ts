@@ -1,0 +1,90 @@
+/**
+ * Port of the commit log: one append-only log takes the commits of all namespaces of the process. A commit is
+ * acknowledged once it is synced there; the namespaces' files are copies that follow.
+ *
+ * Invariants: ordinals ascend without gaps, in the order of `append`; `whenSynced` succeeds only for what a power cut
+ * leaves; a copy may apply what is synced and nothing later; an append that is fenced or refused for lack of room writes nothing; after a
+ * `LogFault` the log has ended, and every outcome that was not told is unknown.
+ */
+import { Context, type Effect } from "effect"
+import type { NamespaceTag } from "@muniment/domain/Ids"
+import type { LogDamaged, LogFault, LogFenced, LogFull } from "./LogError.ts"
+import type { RecordBody } from "./logFormat.ts"
+
+/** One commit of one namespace. */
+export interface NewCommit {
+  readonly tag: NamespaceTag
+  /** The epoch that the owner had before this commit, and the last change before it. */
+  readonly epoch: number
+  readonly fromSeq: number
+  /** How many numbers the commit takes: its last change is `fromSeq + changes`. */
+  readonly changes: number
+  /** First commit of an owner: takes the next epoch. */
+  readonly isClaim: boolean
+  readonly atMillis: number
+  /** Only frees space or erases: is accepted while a full disk refuses others. */
+  readonly isErasure: boolean
+  readonly body: RecordBody
+}
+
+/** Where a record lies: the file `<12 digits>.log` of the log's directory, bytes `offset` to `offset + length`. */
+export interface RecordPlace {
+  readonly segment: number
+  readonly offset: number
+  readonly length: number
+}
+
+/** A record of the log by its place; `RecordReader` reads it there, in any thread, once it is synced. */
+export interface LogEntry {
+  readonly ordinal: number
+  readonly place: RecordPlace
+}
+
+/** What a copy holds. */
+export interface CopyState {
+  readonly epoch: number
+  readonly seq: number
+}
+
+export interface CommitLogShape {
+  /**
+   * Tells the log what the copy of a namespace holds after it has followed. Appends are compared with it; a log that
+   * already knows the namespace keeps what it knows.
+   */
+  readonly attach: (tag: NamespaceTag, state: CopyState) => Effect.Effect<void>
+  /** Ends the comparison, once the copy of a closed namespace holds all of its commits. */
+  readonly release: (tag: NamespaceTag) => Effect.Effect<void>
+  /** Gives the record its place and ordinal; waits while too much is not synced. Not durable yet. */
+  readonly append: (commit: NewCommit) => Effect.Effect<LogEntry, LogFenced | LogFull | LogFault>
+  /** A batch of the ledger's changes, opaque to the log. */
+  readonly appendLedger: (body: RecordBody, atMillis: number) => Effect.Effect<LogEntry, LogFull | LogFault>
+  /** Succeeds when everything up to `ordinal` is synced. */
+  readonly whenSynced: (ordinal: number) => Effect.Effect<void, LogFault>
+  /** Last ordinal that is synced. */
+  readonly syncedOrdinal: () => number
+  /**
+   * Synced commits of the namespace behind `afterOrdinal`, oldest first, without those that were refused. Fails if one
+   * of them is damaged, or erased: then only a base or an archive has it.
+   */
+  readonly tail: (
+    tag: NamespaceTag,
+    afterOrdinal: number
+  ) => Effect.Effect<ReadonlyArray<LogEntry>, LogDamaged | LogFault>
+  /** Notes that a copy cannot carry out this commit: no replay tries it again. Durable when it returns. */
+  readonly refuse: (tag: NamespaceTag, ordinal: number, atMillis: number) => Effect.Effect<void, LogFull | LogFault>
+  /**
+   * Overwrites the bodies of the namespace's commits up to `throughOrdinal` with zeros, in all segments; returns how
+   * many. The copy must hold them durably. An erasure that was cut short is finished by the next open of the log.
+   */
+  readonly erase: (
+    tag: NamespaceTag,
+    throughOrdinal: number,
+    atMillis: number
+  ) => Effect.Effect<number, LogFull | LogFault>
+  /** Tells that the copy holds everything up to `ordinal` durably, also after a power cut: the log need not keep it. */
+  readonly rebase: (tag: NamespaceTag, ordinal: number) => Effect.Effect<void>
+  /** Whether this process may still answer reads of what it claimed. */
+  readonly isCurrent: () => boolean
+}
+
+export class CommitLog extends Context.Service<CommitLog, CommitLogShape>()("muniment/engine/CommitLog") {}

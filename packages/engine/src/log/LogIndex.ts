@@ -1,0 +1,114 @@
+/**
+ * Where the records of each namespace lie: three numbers for each commit, by segment and tag.
+ *
+ * Invariant: ordinals ascend within a segment and from one segment to the next.
+ */
+import type { NamespaceTag } from "@muniment/domain/Ids"
+import type { LogEntry, RecordPlace } from "./CommitLog.ts"
+import { recordAlign, recordFlags, recordKinds, type RecordFields } from "./logFormat.ts"
+
+/** Records of one segment. */
+export interface SegmentIndex {
+  readonly segment: number
+  readonly firstOrdinal: number
+  lastOrdinal: number
+  /** Times of the first and the last record, milliseconds. */
+  readonly firstMillis: number
+  lastMillis: number
+  /** Ordinal, offset and length of each commit, the last two in units of `recordAlign`. */
+  readonly commits: Map<NamespaceTag, Array<number>>
+}
+
+export class LogIndex {
+  /** Oldest first. */
+  readonly #segments: Array<SegmentIndex> = []
+  readonly #refused = new Map<NamespaceTag, Set<number>>()
+  readonly #erasedThrough = new Map<NamespaceTag, number>()
+
+  get segments(): ReadonlyArray<SegmentIndex> {
+    return this.#segments
+  }
+
+  add({ atMillis, flags, fromSeq, kind, ordinal, tag }: RecordFields, place: RecordPlace): void {
+    const index = this.#indexOf(place.segment, ordinal, atMillis)
+    index.lastOrdinal = ordinal
+    index.lastMillis = atMillis
+    switch (kind) {
+      case recordKinds.commit: {
+        const commits = index.commits.get(tag) ?? []
+        commits.push(ordinal, place.offset / recordAlign, place.length / recordAlign)
+        index.commits.set(tag, commits)
+        if ((flags & recordFlags.erased) !== 0) this.#noteErased(tag, ordinal)
+        return
+      }
+      case recordKinds.refused: {
+        const refused = this.#refused.get(tag) ?? new Set()
+        this.#refused.set(tag, refused.add(fromSeq))
+        return
+      }
+      case recordKinds.erased:
+        return this.#noteErased(tag, fromSeq)
+    }
+  }
+
+  /** Commits of the namespace behind an ordinal, oldest first; also those that were refused or erased. */
+  commitsOf(tag: NamespaceTag, afterOrdinal: number): ReadonlyArray<LogEntry> {
+    const entries: Array<LogEntry> = []
+    for (const { commits, lastOrdinal, segment } of this.#segments) {
+      const found = (lastOrdinal > afterOrdinal ? commits.get(tag) : undefined) ?? []
+      for (let at = 0; at < found.length; at += 3) {
+        const [ordinal, offset, length] = [found[at]!, found[at + 1]! * recordAlign, found[at + 2]! * recordAlign]
+        if (ordinal > afterOrdinal) entries.push({ ordinal, place: { segment, offset, length } })
+      }
+    }
+    return entries
+  }
+
+  isRefused(tag: NamespaceTag, ordinal: number): boolean {
+    return this.#refused.get(tag)?.has(ordinal) === true
+  }
+
+  /** Commits up to this ordinal have lost their bodies; 0: none has. */
+  erasedThrough(tag: NamespaceTag): number {
+    return this.#erasedThrough.get(tag) ?? 0
+  }
+
+  get erasures(): Iterable<readonly [tag: NamespaceTag, throughOrdinal: number]> {
+    return this.#erasedThrough
+  }
+
+  /** Forgets everything from this ordinal on, which a torn tail has lost. */
+  cut(fromOrdinal: number): void {
+    while ((this.#segments.at(-1)?.firstOrdinal ?? 0) >= fromOrdinal) this.#segments.pop()
+    const last = this.#segments.at(-1)
+    if (last === undefined || last.lastOrdinal < fromOrdinal) return
+    last.lastOrdinal = fromOrdinal - 1
+    for (const commits of last.commits.values()) {
+      while (commits.length > 0 && commits.at(-3)! >= fromOrdinal) commits.length -= 3
+    }
+  }
+
+  /** Forgets the oldest segment, which was deleted. */
+  dropOldest(): void {
+    this.#segments.shift()
+  }
+
+  #indexOf(segment: number, firstOrdinal: number, atMillis: number): SegmentIndex {
+    const last = this.#segments.at(-1)
+    if (last?.segment === segment) return last
+    const index: SegmentIndex = {
+      segment,
+      firstOrdinal,
+      lastOrdinal: firstOrdinal,
+      firstMillis: atMillis,
+      lastMillis: atMillis,
+      commits: new Map()
+    }
+    this.#segments.push(index)
+    return index
+  }
+
+  #noteErased(tag: NamespaceTag, throughOrdinal: number): void {
+    this.#erasedThrough.set(tag, Math.max(this.erasedThrough(tag), throughOrdinal))
+  }
+}

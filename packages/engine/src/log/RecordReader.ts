@@ -1,0 +1,68 @@
+/**
+ * Reads records where they lie, in any thread. What is synced is in the page cache, so a record costs a call of the
+ * kernel and its sums; the thread that applies commits gets places and no bytes.
+ *
+ * Invariant: a record is handed out only if its sums and its ordinal are right.
+ */
+import { closeSync, openSync, readSync } from "node:fs"
+import { LogDamaged } from "./LogError.ts"
+import type { LogEntry } from "./CommitLog.ts"
+import { bodyFormat, bodyOf, isBodyWhole, isErased, readHeader, type RecordHeader } from "./logFormat.ts"
+import { segmentPath } from "./segmentFiles.ts"
+
+export interface LogRecord {
+  readonly header: RecordHeader
+  readonly text: string
+  /** Bytes of the vectors, one after the other, f32; a copy of its own. */
+  readonly vectors: Buffer
+}
+
+/** Segments kept open. */
+const filesOpenMax = 8
+
+export class RecordReader {
+  readonly #directory: string
+  /** Least recently used first. */
+  readonly #files = new Map<number, number>()
+
+  /** `directory`: that of the segments. */
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  /** Throws `LogDamaged` if the record is not there, not whole or erased. */
+  read({ ordinal, place: { length, offset, segment } }: LogEntry): LogRecord {
+    const bytes = Buffer.allocUnsafeSlow(length)
+    const count = readSync(this.#fileOf(segment), bytes, 0, length, offset)
+    const header = count === length ? readHeader(bytes, 0) : undefined
+    const isWhole = header?.ordinal === ordinal && header.length === length && isBodyWhole(bytes, 0, header)
+    if (header === undefined || !isWhole)
+      throw new LogDamaged({ reason: `record ${ordinal} is damaged (segment ${segment}, byte ${offset})` })
+    if (isErased(header)) throw new LogDamaged({ reason: `record ${ordinal} of ${header.tag} was erased` })
+    if (header.format !== bodyFormat)
+      throw new LogDamaged({
+        reason: `record ${ordinal} has format ${header.format}, this release reads ${bodyFormat}`
+      })
+    return { header, ...bodyOf(bytes, 0, header) }
+  }
+
+  close(): void {
+    for (const file of this.#files.values()) closeSync(file)
+    this.#files.clear()
+  }
+
+  #fileOf(segment: number): number {
+    const known = this.#files.get(segment)
+    this.#files.delete(segment)
+    if (known === undefined && this.#files.size >= filesOpenMax) {
+      const [oldest] = this.#files
+      if (oldest !== undefined) {
+        closeSync(oldest[1])
+        this.#files.delete(oldest[0])
+      }
+    }
+    const file = known ?? openSync(segmentPath(this.#directory, segment), "r")
+    this.#files.set(segment, file)
+    return file
+  }
+}
