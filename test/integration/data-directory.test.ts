@@ -49,13 +49,18 @@ describe("the data directory", () => {
     rmSync(dataDirectory, { recursive: true })
   })
 
-  it("gets a new operator token where a power cut left an empty file", async () => {
+  it.each([
+    ["empty", ""],
+    ["zeros", "\0".repeat(44)],
+    ["torn", "Zm9vYmFy"]
+  ])("gets a new operator token where a power cut left a damaged one: %s", async (_, left) => {
     const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-token-"))
-    writeFileSync(join(dataDirectory, "operator-token"), "")
+    writeFileSync(join(dataDirectory, "operator-token"), left)
     const server = await startServer({ dataDirectory, environment })
     const token = readFileSync(join(dataDirectory, "operator-token"), "utf8").trim()
     expect(token).toMatch(/^[\w-]{43}$/)
     expect((await server.call("GET", "/admin/status", { key: token })).status).toBe(200)
+    expect(server.output()).toContain("operator-token was empty or damaged")
     await server.stop()
     rmSync(dataDirectory, { recursive: true })
   })

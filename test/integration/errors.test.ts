@@ -8,6 +8,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
+import { makeFaultyDisk } from "../support/FaultyDisk.ts"
 import { accountCalls, fact, schemaText, text, type MemoryCalls } from "../support/MemoryCalls.ts"
 import { sharedServer } from "../support/SharedServer.ts"
 import { startServer, type Answer, type ServerCalls, type TestServer } from "../support/TestServer.ts"
@@ -198,6 +199,7 @@ const rows: Readonly<Record<string, Row>> = {
   extraction_unavailable: { status: 503, provoke: () => withModel({ MUNIMENT_LLM_BASE_URL: "http://127.0.0.1:9/v1" }) },
   model_budget_exhausted: { status: 429, provoke: () => withModel({ MUNIMENT_LLM_TOKENS_PER_DAY: "1" }) },
   namespace_unavailable: { status: 503, provoke: () => damagedFile() },
+  control_unavailable: { status: 503, provoke: () => failingControl() },
   overloaded: { status: 503, provoke: () => overload() }
 }
 
@@ -314,6 +316,18 @@ const damagedFile = async () => {
   } finally {
     rmSync(dataDirectory, { recursive: true, force: true })
   }
+}
+
+/** The disk refuses what is written to the control database. */
+const failingControl = async () => {
+  const disk = makeFaultyDisk()
+  const own = await startServer({ environment: { ...environment, ...disk.environment } })
+  disk.arm({ operation: "write", path: "control.db", fault: "EIO", times: 1_000_000 })
+  const failed = await own.call("POST", "/v1/memories", { body: { agentId: "a", memories: [fact("a", "b")] } })
+  disk.disarm()
+  await own.stop()
+  disk.remove()
+  return failed
 }
 
 /** A table of the control database is gone while the server runs. */

@@ -1,11 +1,14 @@
 /** A start that cannot succeed: one sentence for the operator, exit code 1, no stack, and at once. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { createHash } from "node:crypto"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { once } from "node:events"
 import { tmpdir } from "node:os"
+import { DatabaseSync } from "node:sqlite"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { failingStart } from "../support/FailingStart.ts"
+import { startServer } from "../support/TestServer.ts"
 
 let directory: string
 beforeAll(() => {
@@ -36,9 +39,32 @@ describe("a wrong setting", () => {
     ["MUNIMENT_REQUIRE_AUDIENCE", "yes", 'expected "off" | "requests"'],
     ["MUNIMENT_ERC1271", "on", "on needs a node: set MUNIMENT_EVM_RPC_URL"],
     ["MUNIMENT_TRUSTED_PROXIES", "10.0.0.0/33", "expected addresses or ranges such as 10.0.0.0/8"],
+    ["MUNIMENT_BOOTSTRAP_KEY", "short", "expected 22 to 256 characters of A-Z a-z 0-9"],
     ["MUNIMENT_PAYMENT_NETWORKS", "base-mainnet", 'unknown network "base-mainnet"']
   ])("is named, with what is expected: %s=%s", async (name, value, expected) => {
     expect(await sentenceOf({ [name]: value })).toContain(`A setting is wrong: ${name}: ${expected}`)
+  })
+
+  it("is named where it depends on another: a language model without a name", async () => {
+    const environment = { MUNIMENT_LLM_PROVIDER: "openai-compatible", MUNIMENT_LLM_BASE_URL: "http://127.0.0.1:1/v1" }
+    expect(await sentenceOf(environment)).toContain("A setting is wrong: MUNIMENT_LLM_MODEL: name the model")
+  })
+
+  it("is named when the operator's key is one of somebody else", async () => {
+    const MUNIMENT_BOOTSTRAP_KEY = "mun_key_of_another_account_0123456789"
+    const data = join(directory, "bootstrap")
+    const server = await startServer({ dataDirectory: data, environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+    await server.call("POST", "/admin/keys", { key: server.operatorToken, body: { account: "other" } })
+    await server.stop()
+    const database = new DatabaseSync(join(data, "control.db"))
+    const digest = createHash("sha256").update(MUNIMENT_BOOTSTRAP_KEY).digest("hex")
+    database
+      .prepare("UPDATE api_key SET hash = ? WHERE account <> (SELECT id FROM account WHERE name = 'operator')")
+      .run(digest)
+    database.close()
+    expect(await sentenceOf({ MUNIMENT_BOOTSTRAP_KEY }, data)).toContain(
+      "MUNIMENT_BOOTSTRAP_KEY: this secret already is a key"
+    )
   })
 
   it("is not shown, as it may hold a secret", async () => {
@@ -54,6 +80,20 @@ describe("a data directory that cannot be used", () => {
     for (const path of [file, join(file, "below"), "/proc/muniment"]) {
       expect(await sentenceOf({}, path)).toMatch(`The data directory ${path} (MUNIMENT_DATA_DIR) cannot be used: E`)
     }
+  })
+})
+
+describe("a folder where a file should be", () => {
+  it.each(["operator-token", "server.lock", "control.db", "lock.db"])("is named with the reason: %s", async (name) => {
+    const data = mkdtempSync(join(directory, "folder-"))
+    mkdirSync(join(data, name), { mode: 0o700 })
+    expect(await sentenceOf({}, data)).toMatch(/^(?:The data directory|A file of the) .* cannot be used: /)
+  })
+
+  it("is named with the reason: a file in place of the folder of memories", async () => {
+    const data = mkdtempSync(join(directory, "folder-"))
+    writeFileSync(join(data, "namespaces"), "", { mode: 0o600 })
+    expect(await sentenceOf({}, data)).toMatch(`The data directory ${data} (MUNIMENT_DATA_DIR) cannot be used: E`)
   })
 })
 

@@ -14,6 +14,7 @@ interface Failure {
   readonly message?: unknown
   readonly reason?: unknown
   readonly cause?: unknown
+  readonly syscall?: unknown
 }
 
 /** The cause with a sentence for the terminal where there is one; other causes unchanged. */
@@ -31,7 +32,7 @@ export const startFailure = (error: unknown): CommandFailed | undefined => {
   return undefined
 }
 
-const textOf = ({ _tag, message, reason, cause }: Failure): string | undefined => {
+const textOf = ({ _tag, message, reason, cause, syscall }: Failure): string | undefined => {
   switch (_tag) {
     case "DirectoryInUse":
     case "DirectoryUnusable":
@@ -44,6 +45,7 @@ const textOf = ({ _tag, message, reason, cause }: Failure): string | undefined =
     case "LanguageModelMisconfigured":
     case "SignUpMisconfigured":
     case "ContractWalletsMisconfigured":
+    case "BootstrapKeyRefused":
       return sentence(`A setting is wrong: ${String(message)}`)
     case "ConfigError":
       return sentence(`A setting is wrong: ${settingText(messageOf(cause))}`)
@@ -51,6 +53,11 @@ const textOf = ({ _tag, message, reason, cause }: Failure): string | undefined =
       return `The service cannot listen: ${messageOf(cause)}.`
     case "SqliteError":
       return `A file of the data directory cannot be used: ${String(message)}.${remedy(reason)}`
+    case undefined:
+      // An error of the file system, such as a folder where a file should be.
+      return typeof syscall === "string"
+        ? sentence(`A file of the service cannot be used: ${String(message)}`)
+        : undefined
     default:
       return undefined
   }

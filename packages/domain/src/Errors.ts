@@ -219,7 +219,7 @@ export class InternalError extends Schema.Error<InternalError>("InternalError")(
 
 /** 503: try again later; nothing was done. */
 export class Unavailable extends Schema.Error<Unavailable>("Unavailable")(
-  wire(["namespace_unavailable", "overloaded", "extraction_unavailable", "payment_unavailable"]),
+  wire(["namespace_unavailable", "control_unavailable", "overloaded", "extraction_unavailable", "payment_unavailable"]),
   { httpApiStatus: 503, description: "The service cannot do this now; nothing was done." }
 ) {
   readonly _tag = "Unavailable"

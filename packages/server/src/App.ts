@@ -5,7 +5,7 @@
  * account. Namespaces open at their first use. Stop: the listener closes, requests in flight finish, files close.
  */
 import { createServer } from "node:net"
-import { Clock, Duration, Effect, Layer, Logger, Option, Redacted, References } from "effect"
+import { Clock, Data, Duration, Effect, Layer, Logger, Option, Redacted, References } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
@@ -191,6 +191,13 @@ const afterListening = Effect.fnUntraced(function* (config: ServerConfig, starte
   } satisfies BootReport
 })
 
+/** `MUNIMENT_BOOTSTRAP_KEY` cannot be the operator's key. */
+export class BootstrapKeyRefused extends Data.TaggedError("BootstrapKeyRefused")<{ readonly reason: string }> {
+  override get message(): string {
+    return `MUNIMENT_BOOTSTRAP_KEY: ${this.reason}`
+  }
+}
+
 /** The operator's account and its first key; returns the key if this start created it. */
 const ensureOperator = Effect.fnUntraced(function* (config: ServerConfig) {
   const accounts = yield* Accounts
@@ -198,7 +205,9 @@ const ensureOperator = Effect.fnUntraced(function* (config: ServerConfig) {
   const account = yield* accounts.ensure(operatorAccountName, "owner")
   const given = Option.map(config.bootstrapKey, Redacted.value)
   if (Option.isSome(given)) {
-    yield* keys.create(account, "bootstrap", given.value)
+    yield* keys
+      .create(account, "bootstrap", given.value)
+      .pipe(Effect.mapError(({ error }) => new BootstrapKeyRefused({ reason: error })))
     return undefined
   }
   const existing = yield* keys.list(account.id)

@@ -3,12 +3,13 @@
  * `docs/configuration.md` lists every name with its default. Secrets are redacted.
  */
 import { resolve } from "node:path"
-import { Config, Option, Schema } from "effect"
+import { Config, Option, Redacted, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Remember } from "@muniment/domain/Memory"
 import { credits, type MicroCredits } from "@muniment/domain/Money"
 import { indexPins } from "@muniment/engine/vectors/planner/Planner"
 import { modelIds } from "@muniment/models/ModelCatalog"
+import { isUsableSecret, usableSecret } from "@muniment/trust/ApiKeys"
 import { isAddressRange } from "./identity/ClientAddress.ts"
 import { anyHosts } from "./identity/LocalCaller.ts"
 import { audienceRules } from "./identity/ServiceAudience.ts"
@@ -17,6 +18,12 @@ import { type SignUpMode, signUpModes } from "./identity/WalletSignUp.ts"
 /** `expected` completes the sentence "expected ...". */
 const textOf = (name: string, pattern: RegExp, expected: string) =>
   Config.schema(Schema.String.check(Schema.makeFilter((text: string) => pattern.test(text), { expected })), name)
+
+/** A bearer token that cannot be guessed. */
+const secretOf = (name: string) =>
+  Config.schema(Schema.String.check(Schema.makeFilter(isUsableSecret, { expected: usableSecret })), name).pipe(
+    Config.map((secret) => Redacted.make(secret))
+  )
 
 const httpUrl = (name: string) => textOf(name, /^https?:\/\/[^\s/?#]+\S*$/, "an http or https URL").pipe(Config.option)
 
@@ -125,7 +132,7 @@ export const signUpOf = (config: ServerConfig): { readonly mode: SignUpMode; rea
 export const ServerConfig = Config.all({
   ...address,
   /** First key of the operator's account, instead of a generated one. */
-  bootstrapKey: Config.Redacted("MUNIMENT_BOOTSTRAP_KEY").pipe(Config.option),
+  bootstrapKey: secretOf("MUNIMENT_BOOTSTRAP_KEY").pipe(Config.option),
   /** Token of the operator routes, instead of a generated one. */
   operatorToken: Config.Redacted("MUNIMENT_OPERATOR_TOKEN").pipe(Config.option),
   serviceName: textOf(

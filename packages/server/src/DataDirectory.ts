@@ -12,6 +12,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Context, Data, Effect, Layer, Redacted, Schema, type Scope } from "effect"
 import { Ballast, ballastName } from "@muniment/engine/host/Ballast"
+import { isUsableSecret } from "@muniment/trust/ApiKeys"
 import { makePrivateDirectory, mendPermissions, replacePrivateFile } from "@muniment/trust/PrivateFile"
 
 /** Another process serves this directory. */
@@ -59,8 +60,7 @@ export class DataDirectory extends Context.Service<
         yield* Effect.sync(() => makeRoom(path))
         return {
           path,
-          operatorToken:
-            options.operatorToken ?? Redacted.make(yield* Effect.sync(() => ensureToken(join(path, "operator-token")))),
+          operatorToken: options.operatorToken ?? Redacted.make(yield* ensureToken(path)),
           announce: (note) => Effect.sync(() => replacePrivateFile(join(path, noteName), `${JSON.stringify(note)}\n`))
         }
       })
@@ -93,6 +93,8 @@ const prepare = Effect.fnUntraced(function* (path: string) {
     try: () => {
       process.umask(privateUmask)
       makePrivateDirectory(path)
+      // Made here and not by the store: its entry in this folder has to survive a power cut as well.
+      makePrivateDirectory(join(path, "namespaces"))
     },
     catch: (cause) => new DirectoryUnusable({ path, cause })
   })
@@ -143,11 +145,18 @@ const makeRoom = (path: string): void => {
   if (bavail * bsize < startRoomBytes) new Ballast(join(path, ballastName)).releasePart(startRoomBytes)
 }
 
-/** An empty file is what a power cut left of a token that was not synced. */
-const ensureToken = (file: string): string => {
-  const token = existsSync(file) ? readFileSync(file, "utf8").trim() : ""
-  if (token !== "") return token
+/** The token of the directory. One that is empty or torn, as a power cut leaves it, opens nothing and is made anew. */
+const ensureToken = Effect.fnUntraced(function* (path: string) {
+  const file = join(path, "operator-token")
+  const unusable = (cause: unknown) => new DirectoryUnusable({ path, cause })
+  const found = yield* Effect.try({
+    try: () => (existsSync(file) ? readFileSync(file, "utf8").trim() : undefined),
+    catch: unusable
+  })
+  if (found !== undefined && isUsableSecret(found)) return found
+  if (found !== undefined)
+    yield* Effect.logWarning("operator-token was empty or damaged: a new token is made", { file })
   const made = randomBytes(32).toString("base64url")
-  replacePrivateFile(file, `${made}\n`)
+  yield* Effect.try({ try: () => replacePrivateFile(file, `${made}\n`), catch: unusable })
   return made
-}
+})

@@ -12,6 +12,9 @@ const shownCharacters = 6
 /** Secrets chosen by operators: a bearer token of RFC 6750 with at least 128 bits, at 6 bits a character. */
 const secretPattern = /^[A-Za-z0-9._~+/=-]{22,256}$/
 
+/** What `isUsableSecret` expects. */
+export const usableSecret = "22 to 256 characters of A-Z a-z 0-9 . _ ~ + / = -"
+
 /** `prefix` and 40 characters; `randomBytes` are `apiKeyBytes` bytes of a secure source. */
 export const makeApiKey = (prefix: string, randomBytes: Uint8Array): string => {
   if (randomBytes.length !== apiKeyBytes) throw new Error(`a key takes ${apiKeyBytes} random bytes`)

@@ -21,7 +21,14 @@ import {
 import type { KeyScope } from "@muniment/domain/KeyScope"
 import { Limits } from "@muniment/domain/Limits"
 import { type QuotaLimits, requireQuota } from "@muniment/domain/Quotas"
-import { apiKeyBytes, displayPrefix, hashApiKey, isUsableSecret, makeApiKey } from "@muniment/trust/ApiKeys"
+import {
+  apiKeyBytes,
+  displayPrefix,
+  hashApiKey,
+  isUsableSecret,
+  makeApiKey,
+  usableSecret
+} from "@muniment/trust/ApiKeys"
 import { accountOf, type AccountRow } from "./Accounts.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { Quotas } from "./Quotas.ts"
@@ -100,7 +107,7 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
       if (brought !== undefined && !isUsableSecret(brought)) {
         return yield* new InvalidRequest({
           code: "invalid_request",
-          error: "your own key must have 22 to 256 characters of A-Z a-z 0-9 . _ ~ + / = -"
+          error: `your own key must have ${usableSecret}`
         })
       }
       const secret = brought ?? makeApiKey(keyPrefix, yield* random.randomBytes(apiKeyBytes))

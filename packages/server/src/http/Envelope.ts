@@ -5,8 +5,16 @@
 import { Cause, Clock, Effect, Metric, Schema, type Types } from "effect"
 import { WebCrypto } from "effect/crypto"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { InternalError, MethodNotAllowed, NotFound, PayloadTooLarge } from "@muniment/domain/Errors"
+import {
+  InsufficientStorage,
+  InternalError,
+  MethodNotAllowed,
+  NotFound,
+  PayloadTooLarge,
+  Unavailable
+} from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
+import { SqliteError } from "@muniment/sqlite/SqliteError"
 import { pathOf } from "../paths.ts"
 import { logRequest, RequestAccount } from "./RequestLog.ts"
 import { allowedMethods, routePattern } from "./Routes.ts"
@@ -82,11 +90,12 @@ const answerFor = (
       )
     }
   }
+  const route = routePattern(request.method, pathOf(request.url))
+  if (error instanceof SqliteError && diskFaults.has(error.reason)) {
+    return Effect.as(Effect.logError("control.db cannot be used", { route, error: error.message }), diskFault(error))
+  }
   return Effect.as(
-    Effect.logError("request failed with a defect", {
-      route: routePattern(request.method, pathOf(request.url)),
-      cause: nameOf(error)
-    }),
+    Effect.logError("request failed with a defect", { route, cause: nameOf(error) }),
     wire(
       InternalError,
       new InternalError({
@@ -97,6 +106,18 @@ const answerFor = (
     )
   )
 }
+
+/** Faults of the disk below `control.db`, the only database whose errors come as defects. Others are ours. */
+const diskFaults: ReadonlySet<SqliteError["reason"]> = new Set(["io", "busy", "corrupt", "full"])
+
+const diskFault = ({ reason }: SqliteError): HttpServerResponse.HttpServerResponse =>
+  reason === "full"
+    ? wire(InsufficientStorage, new InsufficientStorage({ code: "insufficient_storage", error: diskFull }), 507)
+    : wire(Unavailable, new Unavailable({ code: "control_unavailable", error: controlUnavailable }), 503)
+
+const diskFull = "the disk is full; free space and retry"
+const controlUnavailable =
+  "the disk failed under the service's accounts; whether a write was done is unknown: repeat it with the same Idempotency-Key"
 
 const noSuchRoute = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse => {
   const allowed = allowedMethods(pathOf(request.url))
