@@ -81,6 +81,8 @@ export interface CommitLogShape {
     throughOrdinal: number,
     atMillis: number
   ) => Effect.Effect<number, LogFull | LogFault>
+  /** Forgets a namespace that is erased as a whole: its bodies become zeros, and no `tail` has its commits again. */
+  readonly remove: (tag: NamespaceTag, atMillis: number) => Effect.Effect<void, LogFull | LogFault>
   /** Tells that the copy holds everything up to `ordinal` durably, also after a power cut: the log need not keep it. */
   readonly rebase: (tag: NamespaceTag, ordinal: number) => Effect.Effect<void>
   /** Whether this process may still answer reads of what it claimed. */

@@ -12,7 +12,15 @@ import { Admission } from "./Admission.ts"
 import { CommitLog, type CommitLogShape, type CopyState, type LogEntry, type NewCommit } from "./CommitLog.ts"
 import { eraseBodies } from "./LogErasure.ts"
 import { LogDamaged, LogFault, type LogFenced, type LogFull } from "./LogError.ts"
-import { emptyBody, processTag, recordBytesMax, recordFlags, recordKinds, writeRecord } from "./logFormat.ts"
+import {
+  emptyBody,
+  processTag,
+  recordBytesMax,
+  recordFlags,
+  recordKinds,
+  removesAll,
+  writeRecord
+} from "./logFormat.ts"
 import type { RecordBody, RecordFields } from "./logFormat.ts"
 import { type LogHole, type LogScanned, scanLog } from "./LogScan.ts"
 import type { LogIndex } from "./LogIndex.ts"
@@ -130,7 +138,7 @@ export class FileLog implements CommitLogShape {
         return Effect.fail(new LogDamaged({ reason: `${reason}, and the copy of ${tag} ends at ${afterOrdinal}` }))
       }
       const entries = this.#index
-        .commitsOf(tag, afterOrdinal)
+        .commitsOf(tag, Math.max(afterOrdinal, this.#index.removedThrough(tag)))
         .filter(({ ordinal }) => ordinal <= this.#syncedOrdinal && !this.#index.isRefused(tag, ordinal))
       const [first] = entries
       return first !== undefined && first.ordinal <= this.#index.erasedThrough(tag)
@@ -150,13 +158,15 @@ export class FileLog implements CommitLogShape {
     atMillis: number
   ): Effect.Effect<number, LogFull | LogFault> => {
     const intent = { ...processRecord, tag, kind: recordKinds.erased, fromSeq: throughOrdinal, atMillis }
-    return Effect.flatMap(this.#putSoon(intent), ({ ordinal }) =>
-      Effect.andThen(
-        this.whenSynced(ordinal),
-        Effect.try({ try: () => this.#eraseThrough(tag, throughOrdinal), catch: (cause) => this.#end(cause) })
-      )
-    )
+    return this.#carryOut(intent)
   }
+
+  readonly remove = (tag: NamespaceTag, atMillis: number): Effect.Effect<void, LogFull | LogFault> =>
+    Effect.suspend(() => {
+      this.#admission.release(tag)
+      const fromSeq = this.#nextOrdinal - 1
+      return this.#carryOut({ ...processRecord, tag, kind: recordKinds.erased, fromSeq, changes: removesAll, atMillis })
+    })
 
   readonly rebase = (_tag: NamespaceTag, _ordinal: number): Effect.Effect<void> => Effect.void
 
@@ -248,6 +258,16 @@ export class FileLog implements CommitLogShape {
     createZeros(this.directory, path, this.#segmentBytes)
     this.#file = { segment, descriptor: openSync(path, "r+") }
     return this.#file.descriptor
+  }
+
+  /** Erases once the intent is durable, so that an open finishes what is cut short. */
+  #carryOut(intent: NewRecord): Effect.Effect<number, LogFull | LogFault> {
+    return Effect.flatMap(this.#putSoon(intent), ({ ordinal }) =>
+      Effect.andThen(
+        this.whenSynced(ordinal),
+        Effect.try({ try: () => this.#eraseThrough(intent.tag, intent.fromSeq), catch: (cause) => this.#end(cause) })
+      )
+    )
   }
 
   #eraseThrough(tag: NamespaceTag, throughOrdinal: number): number {

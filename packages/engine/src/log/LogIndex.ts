@@ -5,7 +5,7 @@
  */
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { LogEntry, RecordPlace } from "./CommitLog.ts"
-import { recordAlign, recordFlags, recordKinds, type RecordFields } from "./logFormat.ts"
+import { recordAlign, recordFlags, recordKinds, type RecordFields, removesAll } from "./logFormat.ts"
 
 /** Records of one segment. */
 export interface SegmentIndex {
@@ -24,12 +24,13 @@ export class LogIndex {
   readonly #segments: Array<SegmentIndex> = []
   readonly #refused = new Map<NamespaceTag, Set<number>>()
   readonly #erasedThrough = new Map<NamespaceTag, number>()
+  readonly #removedThrough = new Map<NamespaceTag, number>()
 
   get segments(): ReadonlyArray<SegmentIndex> {
     return this.#segments
   }
 
-  add({ atMillis, flags, fromSeq, kind, ordinal, tag }: RecordFields, place: RecordPlace): void {
+  add({ atMillis, changes, flags, fromSeq, kind, ordinal, tag }: RecordFields, place: RecordPlace): void {
     const index = this.#indexOf(place.segment, ordinal, atMillis)
     index.lastOrdinal = ordinal
     index.lastMillis = atMillis
@@ -47,6 +48,7 @@ export class LogIndex {
         return
       }
       case recordKinds.erased:
+        if (changes === removesAll) this.#removedThrough.set(tag, fromSeq)
         return this.#noteErased(tag, fromSeq)
     }
   }
@@ -71,6 +73,11 @@ export class LogIndex {
   /** Commits up to this ordinal have lost their bodies; 0: none has. */
   erasedThrough(tag: NamespaceTag): number {
     return this.#erasedThrough.get(tag) ?? 0
+  }
+
+  /** Commits up to this ordinal were of a namespace that is gone; 0: there were none. */
+  removedThrough(tag: NamespaceTag): number {
+    return this.#removedThrough.get(tag) ?? 0
   }
 
   get erasures(): Iterable<readonly [tag: NamespaceTag, throughOrdinal: number]> {

@@ -21,6 +21,9 @@ export const recordKinds = { commit: 1, ledger: 2, mark: 3, refused: 4, rebased:
 /** `claim`: first commit of an owner. `erased`: the body is zeros, or is about to be. `sealed`: the body is encrypted. */
 export const recordFlags = { claim: 1, erased: 2, sealed: 4 } as const
 
+/** `changes` of an erased record: the namespace is gone, and a later one of the same tag begins anew. */
+export const removesAll = 1
+
 const largestShort = 0xff_ff
 
 /** Vectors go as they are, each `Float32Array[dims]`; the text says how many there are and what they mean. */

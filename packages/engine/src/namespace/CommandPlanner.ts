@@ -24,7 +24,7 @@ import type {
   Sweep
 } from "./Commands.ts"
 import type { Draft } from "./Draft.ts"
-import { memoryBytes, tagBytes } from "./StorageMeter.ts"
+import { memoryBytes, tagBytes } from "../store/memoryBytes.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import type { StoredRecord } from "../store/Commit.ts"
 import { scopeText } from "../store/Conversations.ts"

@@ -4,8 +4,6 @@
  */
 import { Context, Effect } from "effect"
 import type { PayloadTooLarge } from "@muniment/domain/Errors"
-import { Limits } from "@muniment/domain/Limits"
-import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
 
 export interface StorageMeterService {
@@ -28,9 +26,3 @@ export const StorageMeter = Context.Reference<StorageMeterService>("muniment/eng
     forget: () => undefined
   })
 })
-
-/** What a memory takes (contract: Quotas), as the triggers of its file count it. */
-export const memoryBytes = ({ data, tags }: Pick<MemoryRecord, "data" | "tags">): number =>
-  Buffer.byteLength(JSON.stringify(data)) + tagBytes(tags) + Limits.memoryOverheadBytes
-
-export const tagBytes = (tags: ReadonlyArray<string>): number => Buffer.byteLength(JSON.stringify(tags))

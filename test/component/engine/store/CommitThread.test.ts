@@ -88,7 +88,7 @@ describe("the thread", () => {
       const directory = temporaryDirectory()
       const filename = join(directory, "damaged.db")
       writeFileSync(filename, "no database at all, whatever its name says ".repeat(200))
-      const thread = yield* openCommitThread
+      const thread = yield* openCommitThread()
       expect(failureOf(yield* Effect.exit(thread.commit(filename, order)))).toMatchObject({ _tag: "StoreDamaged" })
       const nowhere = join(directory, "no folder", "a.db")
       expect(failureOf(yield* Effect.exit(thread.commit(nowhere, order)))).toMatchObject({ _tag: "StoreFault" })
@@ -97,7 +97,7 @@ describe("the thread", () => {
 
   it.effect("that dies fails its unanswered commits, and the next commit starts another", () =>
     Effect.gen(function* () {
-      const thread = yield* openCommitThread
+      const thread = yield* openCommitThread()
       const filename = join(temporaryDirectory(), "a.db")
       const lost = Effect.exit(thread.commit(filename, order))
       const [exit] = yield* Effect.all([lost, thread.end], { concurrency: 2 })

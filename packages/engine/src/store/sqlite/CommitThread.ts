@@ -12,16 +12,20 @@
 import { openWorkerThread, type WorkerFailure, type WorkerThread } from "@muniment/worker/WorkerThread"
 import { Limits } from "@muniment/domain/Limits"
 import { Effect, type Scope } from "effect"
+import type { LogEntry } from "../../log/CommitLog.ts"
 import type { CommitOrder, CommitOutcome } from "./CommitTransaction.ts"
+import type { CopyContent } from "./namespaceMeta.ts"
 import { StoreDamaged, StoreErased, StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
 
 export type CommitRequest =
   | { readonly _tag: "Commit"; readonly filename: string; readonly order: CommitOrder }
+  | { readonly _tag: "Follow"; readonly filename: string; readonly entries: ReadonlyArray<LogEntry> }
   | { readonly _tag: "Close"; readonly filename: string }
 
 /** Errors travel as their tags: a class does not survive the way between threads. */
 export type CommitReply =
   | { readonly _tag: "Committed"; readonly commit: ThreadCommit }
+  | { readonly _tag: "Followed"; readonly followed: Followed }
   | { readonly _tag: "Closed" }
   | {
       readonly _tag: "Failed"
@@ -35,10 +39,31 @@ export interface ThreadCommit {
   readonly erased: ReadonlyArray<string | undefined>
 }
 
-export const openCommitThread: Effect.Effect<CommitThread, never, Scope.Scope> = Effect.gen(function* () {
+export interface Followed {
+  readonly content: CopyContent
+  /** Scopes of conversations that lost something; undefined in the list: any. */
+  readonly erased: ReadonlyArray<string | undefined>
+  readonly refused: Refusal | undefined
+}
+
+/** The file cannot carry this record out, and never will: it breaks a rule of its tables. Those behind it wait. */
+export interface Refusal {
+  readonly ordinal: number
+  readonly reason: string
+}
+
+export interface CommitThreadSettings {
+  /** Directory of the log that files follow; undefined: commits are durable by the files alone. */
+  readonly logDirectory: string | undefined
+}
+
+export const openCommitThread = Effect.fnUntraced(function* (
+  settings: CommitThreadSettings = { logDirectory: undefined }
+): Effect.fn.Return<CommitThread, never, Scope.Scope> {
   const worker = yield* openWorkerThread<CommitRequest, CommitReply>({
     name: "commit",
     entry: new URL("./CommitWorker.ts", import.meta.url),
+    settings,
     // One is carried out while the next one is on its way; the others wait here, where small ones go first.
     concurrency: 2,
     // Every namespace has at most one order under way, so the actors bound what waits.
@@ -65,6 +90,16 @@ export class CommitThread {
     )
   }
 
+  /** Carries out records of the log as one transaction; those that the file has are passed over. */
+  follow(filename: string, entries: ReadonlyArray<LogEntry>): Effect.Effect<Followed, StoreError> {
+    const isUrgent = entries.reduce((sum, { place }) => sum + place.length, 0) <= urgentBytesMax
+    return Effect.flatMap(this.#ask({ _tag: "Follow", filename, entries }, isUrgent), (reply) =>
+      reply._tag === "Followed"
+        ? Effect.succeed(reply.followed)
+        : Effect.die(new Error("records were answered without an outcome"))
+    )
+  }
+
   /** Closes the thread's connection to a file, if it has one. */
   close(filename: string): Effect.Effect<void, StoreError> {
     return Effect.suspend(() =>
@@ -87,6 +122,9 @@ export class CommitThread {
     )
   }
 }
+
+/** Records that go before larger ones of other files: some twenty memories with vectors. */
+const urgentBytesMax = 65_536
 
 const errorOf = ({ error, message }: Extract<CommitReply, { readonly _tag: "Failed" }>): StoreError => {
   const cause = new Error(message)

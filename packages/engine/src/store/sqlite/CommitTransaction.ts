@@ -8,8 +8,9 @@
 import type { Database } from "@muniment/sqlite/Database"
 import type { SqlitePostings } from "./SqlitePostings.ts"
 import { isSameScope, type ConversationScope } from "../Conversations.ts"
-import { recordValues, sourcesOf, textOf, vectorBytes } from "./memoryColumns.ts"
-import { metaOf } from "./namespaceMeta.ts"
+import { DamagedColumn, recordValues, sourcesOf, textOf, vectorBytes } from "./memoryColumns.ts"
+import { type CopyContent, copyContent, metaOf } from "./namespaceMeta.ts"
+import { markFollower } from "./namespaceMigrations.ts"
 import type { NamespaceKey } from "../NamespaceStore.ts"
 import type { CommandChanges, MemoryChange, MemoryVector, StoredRecord, StoredResult } from "../Commit.ts"
 import { columnsLength, type MemoryColumns } from "../../text/MemoryText.ts"
@@ -26,6 +27,14 @@ export interface CommitOrder {
   readonly isClaim: boolean
   readonly group: ReadonlyArray<CommandChanges>
   readonly atMillis: number
+}
+
+/** A commit that the log holds. */
+export interface LoggedOrder extends CommitOrder {
+  /** Number of its record in the log. */
+  readonly ordinal: number
+  /** Whether it removes or replaces what earlier records hold. */
+  readonly erases: boolean
 }
 
 export type CommitOutcome =
@@ -45,6 +54,29 @@ export class CommitTransaction {
 
   run(order: CommitOrder): CommitOutcome {
     return this.#database.transaction(() => this.#apply(order))
+  }
+
+  /** Carries out commits of the log in their order, as one transaction; those that the file has are passed over. */
+  follow(orders: ReadonlyArray<LoggedOrder>): CopyContent {
+    return this.#database.transaction(() => {
+      const before = copyContent(this.#database)
+      let { erasureDue, ordinal } = before
+      for (const order of orders.filter((one) => one.ordinal > before.ordinal)) {
+        const outcome = this.#apply(order)
+        if (outcome._tag === "Fenced") {
+          const { epoch, seq } = copyContent(this.#database)
+          throw new DamagedColumn(
+            `record ${order.ordinal} of the log follows epoch ${order.epoch} and change ${order.seq}; the file is at ${epoch} and ${seq}`
+          )
+        }
+        ordinal = order.ordinal
+        if (order.erases) erasureDue = ordinal
+      }
+      this.#setMeta("ordinal", ordinal)
+      if (erasureDue !== before.erasureDue) this.#setMeta("erasure_due", erasureDue)
+      markFollower(this.#database)
+      return copyContent(this.#database)
+    })
   }
 
   #apply({ atMillis, epoch, group, isClaim, key, seq: expectedSeq }: CommitOrder): CommitOutcome {

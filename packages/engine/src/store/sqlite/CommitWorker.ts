@@ -6,11 +6,15 @@
  * one ended.
  */
 import { Database } from "@muniment/sqlite/Database"
-import { serve } from "@muniment/worker/WorkerEntry"
+import { classifySqlite, type SqliteError } from "@muniment/sqlite/SqliteError"
+import { serve, settingsOf } from "@muniment/worker/WorkerEntry"
+import type { LogEntry } from "../../log/CommitLog.ts"
+import { RecordReader } from "../../log/RecordReader.ts"
+import { orderOf } from "./commitBody.ts"
 import { SqlitePostings } from "./SqlitePostings.ts"
-import type { CommitOrder } from "./CommitTransaction.ts"
+import type { CommitOrder, LoggedOrder } from "./CommitTransaction.ts"
 import { CommitTransaction } from "./CommitTransaction.ts"
-import type { CommitReply, CommitRequest, ThreadCommit } from "./CommitThread.ts"
+import type { CommitReply, CommitRequest, CommitThreadSettings, Followed, ThreadCommit } from "./CommitThread.ts"
 import { ErasureLog } from "../ErasureLog.ts"
 import { SqliteConversations } from "./SqliteConversations.ts"
 import { storeErrorOf } from "./storeErrorOf.ts"
@@ -27,6 +31,7 @@ interface OpenFile {
 const answer = (request: CommitRequest): CommitReply => {
   try {
     if (request._tag === "Commit") return { _tag: "Committed", commit: commit(request.filename, request.order) }
+    if (request._tag === "Follow") return { _tag: "Followed", followed: follow(request.filename, request.entries) }
     close(request.filename)
     return { _tag: "Closed" }
   } catch (cause) {
@@ -49,6 +54,39 @@ const commit = (filename: string, order: CommitOrder): ThreadCommit => {
   return { outcome, erased: file.erasures.since(before) }
 }
 
+const follow = (filename: string, entries: ReadonlyArray<LogEntry>): Followed => {
+  if (reader === undefined) throw new Error("this thread was started without a log")
+  const orders = entries.map((entry) => orderOf(reader.read(entry)))
+  const file = fileOf(filename)
+  const before = file.erasures.mark()
+  try {
+    const content = file.transaction.follow(orders)
+    return { content, erased: file.erasures.since(before), refused: undefined }
+  } catch (cause) {
+    if (!isRefusal(cause)) throw cause
+    return followUntilRefused(file, orders)
+  }
+}
+
+/** One by one, so that all before the one that breaks a rule are carried out. */
+const followUntilRefused = (file: OpenFile, orders: ReadonlyArray<LoggedOrder>): Followed => {
+  const before = file.erasures.mark()
+  let content = file.transaction.follow([])
+  for (const order of orders) {
+    try {
+      content = file.transaction.follow([order])
+    } catch (cause) {
+      if (!isRefusal(cause)) throw cause
+      const refused = { ordinal: order.ordinal, reason: cause.message }
+      return { content, erased: file.erasures.since(before), refused }
+    }
+  }
+  return { content, erased: file.erasures.since(before), refused: undefined }
+}
+
+/** A constraint fails at every attempt; any other failure may pass. */
+const isRefusal = (cause: unknown): cause is SqliteError => classifySqlite(cause, "follow")?.reason === "constraint"
+
 const fileOf = (filename: string): OpenFile => {
   const known = files.get(filename)
   files.delete(filename)
@@ -65,6 +103,8 @@ const fileOf = (filename: string): OpenFile => {
 
 const open = (filename: string): OpenFile => {
   const database = new Database({ filename })
+  // The log makes a commit durable: a power cut takes commits off the end of a copy, and the log has them.
+  if (reader !== undefined) database.exec("PRAGMA synchronous=NORMAL")
   const erasures = new ErasureLog()
   const conversations = new SqliteConversations(database, { erasures })
   return {
@@ -78,5 +118,8 @@ const close = (filename: string): void => {
   files.get(filename)?.database.close()
   files.delete(filename)
 }
+
+const { logDirectory } = settingsOf<CommitThreadSettings>()
+const reader = logDirectory === undefined ? undefined : new RecordReader(logDirectory)
 
 serve(answer)

@@ -10,10 +10,12 @@ import { rmSync } from "node:fs"
 import { Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { Database } from "@muniment/sqlite/Database"
-import type { CommitThread } from "./CommitThread.ts"
+import type { LogEntry } from "../../log/CommitLog.ts"
+import type { CommitThread, Followed } from "./CommitThread.ts"
 import { CommitTransaction, type CommitOrder, type CommitOutcome } from "./CommitTransaction.ts"
 import { passageOf, recordColumns, recordOf, rowOf, vectorOf } from "./memoryColumns.ts"
 import { metaOf, requireOwner } from "./namespaceMeta.ts"
+import { copyPath } from "./namespaceFiles.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
 import { SqliteConversations } from "./SqliteConversations.ts"
 import { SqlitePostings } from "./SqlitePostings.ts"
@@ -21,7 +23,7 @@ import { SqliteSegments } from "./SqliteSegments.ts"
 import { guarded } from "./storeErrorOf.ts"
 import { makeWriteLock, noLock, type WriteLock } from "./WriteLock.ts"
 import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
-import type { ConversationScope } from "../Conversations.ts"
+import type { ConversationChange, ConversationScope } from "../Conversations.ts"
 import type { MemoryRow, PassageRow } from "../MemoryRow.ts"
 import type { NamespaceKey, OpenNamespace, SlotRange, StoredVector } from "../NamespaceStore.ts"
 import { StoreFenced, type StoreError } from "../StoreError.ts"
@@ -112,6 +114,28 @@ export class NamespaceFile implements OpenNamespace {
         return Effect.succeed(outcome.seq)
       })
     })
+  }
+
+  /** Carries out commits that the log holds and this file lacks; `conversations`: their changes of conversations. */
+  follow(
+    entries: ReadonlyArray<LogEntry>,
+    conversations: ReadonlyArray<ConversationChange>
+  ): Effect.Effect<Followed, StoreError> {
+    const followed = this.#thread?.follow(this.#database.filename, entries)
+    if (followed === undefined) return Effect.die(new Error("a file without a thread follows no log"))
+    return Effect.tap(this.#exclusively(followed), ({ content, erased }) =>
+      Effect.sync(() => {
+        if (content.epoch > this.#epochSeen) this.#claimedEpoch = content.epoch
+        this.#bytes = content.bytes
+        this.conversations.follow(conversations, erased)
+      })
+    )
+  }
+
+  /** Notes up to which record the log must be erased; 0: it was. */
+  noteErasure(ordinal: number): Effect.Effect<void, StoreError> {
+    const sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('erasure_due', ?)"
+    return this.#exclusively(guarded(() => void this.#database.prepare(sql).run(ordinal)))
   }
 
   storedResult(idempotencyKey: string): Effect.Effect<StoredResult | undefined, StoreError> {
@@ -256,6 +280,3 @@ const countWithoutVectorSql = `SELECT (SELECT count(*) FROM memory) - (SELECT co
      WHERE vector.model = ?1 AND passage.model IS NOT ?1) AS missing`
 
 const recordsSql = `SELECT ${recordColumns.map((column) => `memory.${column}`).join(", ")} FROM json_each(?) AS wanted CROSS JOIN memory ON memory.slot = wanted.value`
-
-/** Copy of the file before a migration, without the version suffix. */
-export const copyPath = (filename: string): string => `${filename}.before-migration`

@@ -2,6 +2,7 @@
  * Schema of a namespace file, version by version (docs/format.md). `slot` is the key of all data of a memory: a small
  * integer, internal to the namespace, reused after a removal.
  */
+import type { Database } from "@muniment/sqlite/Database"
 import type { Migration } from "@muniment/sqlite/Migrate"
 import { SqlitePostings } from "./SqlitePostings.ts"
 import { baseStem } from "../../text/IrregularWords.ts"
@@ -179,6 +180,17 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
     up: (database) => database.exec(countBytes)
   }
 ]
+
+/**
+ * The version of a file that follows the commit log. Its tables are those of the version before; a release that does not
+ * know the log refuses it, since the log may hold commits that the file lacks.
+ */
+export const followerVersion = namespaceMigrations.length + 1
+
+/** Inside a transaction: the file follows the log from now on. */
+export const markFollower = (database: Database): void => {
+  if (database.value("PRAGMA user_version") !== followerVersion) database.exec(`PRAGMA user_version=${followerVersion}`)
+}
 
 /** What a row of `memory` takes: 1,024 bytes, its data and its tags. */
 const rowBytes = (row: string): string => `1024 + octet_length(${row}data) + octet_length(${row}tags)`

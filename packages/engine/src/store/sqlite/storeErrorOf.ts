@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { NewerDatabase } from "@muniment/sqlite/Migrate"
 import { classifySqlite } from "@muniment/sqlite/SqliteError"
+import { LogDamaged } from "../../log/LogError.ts"
 import { DamagedColumn } from "./memoryColumns.ts"
 import { isStoreError, StoreDamaged, StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
 
@@ -25,6 +26,7 @@ export const storeErrorOf = (cause: unknown): StoreError => {
   if (classified?.reason === "corrupt") return new StoreDamaged({ reason: classified.message, cause })
   if (cause instanceof SyntaxError) return new StoreDamaged({ reason: "a stored column does not parse", cause })
   if (cause instanceof DamagedColumn) return new StoreDamaged({ reason: cause.message, cause })
+  if (cause instanceof LogDamaged) return new StoreDamaged({ reason: cause.reason, cause })
   if (cause instanceof NewerDatabase) {
     return new StoreDamaged({
       reason: `version ${cause.found} of a later release; this one knows ${cause.known}`,

@@ -1,0 +1,193 @@
+/**
+ * What the log has of one namespace and its file, the copy, does not: the copy follows, several commits in one
+ * transaction.
+ *
+ * Invariants: only synced records enter, in their order; the overlay holds the acknowledged ones until the copy has
+ * them; after a failure they stay here, and whoever needs the copy tries again.
+ */
+import { Clock, Effect, Queue, Semaphore } from "effect"
+import type { CommitLogShape, LogEntry } from "../../log/CommitLog.ts"
+import type { CommandChanges } from "../Commit.ts"
+import type { ConversationChange } from "../Conversations.ts"
+import type { CopyContent } from "../sqlite/namespaceMeta.ts"
+import type { Followed } from "../sqlite/CommitThread.ts"
+import type { NamespaceFile } from "../sqlite/NamespaceFile.ts"
+import { StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
+import { Overlay } from "./Overlay.ts"
+import { logged } from "./logged.ts"
+
+/** Commits that one transaction of the copy takes. */
+const followedTogetherMax = 64
+/** Changes that a copy lacks, from which a commit waits for it: bounds the overlay. */
+const changesBehindMax = 1_024
+/** How long a copy waits for more commits, in milliseconds, unless somebody needs it. */
+const followAfterMillis = 100
+
+interface Ahead {
+  readonly entry: LogEntry
+  readonly changes: number
+  readonly conversations: ReadonlyArray<ConversationChange>
+  /** Its caller was told that it is stored. */
+  readonly isAcknowledged: boolean
+}
+
+export class CopyLine {
+  readonly overlay = new Overlay()
+  readonly #file: NamespaceFile
+  readonly #log: CommitLogShape
+  readonly #turn = Semaphore.makeUnsafe(1)
+  /** Holds an element when the copy has something to follow. */
+  readonly #due: Queue.Queue<void>
+  readonly #ahead: Array<Ahead> = []
+  #content: CopyContent
+  #changesBehind = 0
+  #hasFailed = false
+
+  constructor(file: NamespaceFile, log: CommitLogShape, content: CopyContent, due: Queue.Queue<void>) {
+    this.#file = file
+    this.#log = log
+    this.#content = content
+    this.#due = due
+  }
+
+  /** What the copy holds. */
+  get content(): CopyContent {
+    return this.#content
+  }
+
+  /** Whether the next commit must wait for the copy first. */
+  get isLate(): boolean {
+    return this.#hasFailed || this.#changesBehind >= changesBehindMax
+  }
+
+  /** An insertion that is acknowledged now, and followed later. */
+  hold(entry: LogEntry, group: ReadonlyArray<CommandChanges>): void {
+    this.#enter(entry, group, true)
+    this.overlay.hold(entry.ordinal, group)
+    Queue.offerUnsafe(this.#due, undefined)
+  }
+
+  /** Fails if the copy cannot carry out the commit; then it is refused in the log too, and has not happened. */
+  follow(entry: LogEntry, group: ReadonlyArray<CommandChanges>): Effect.Effect<void, StoreError> {
+    return Effect.suspend(() => {
+      this.#enter(entry, group, false)
+      return this.followAll
+    })
+  }
+
+  /** Until the copy has all. */
+  get followAll(): Effect.Effect<void, StoreError> {
+    return Effect.suspend(() => (this.#ahead.length === 0 ? Effect.void : this.#turn.withPermit(this.#followRest)))
+  }
+
+  /** A change that the log does not hold removes what the log may have. */
+  get noteErasure(): Effect.Effect<void, StoreError> {
+    return this.#turn.withPermit(
+      Effect.suspend(() => {
+        const erasureDue = this.#content.ordinal
+        return Effect.map(this.#file.noteErasure(erasureDue), () => {
+          this.#content = { ...this.#content, erasureDue }
+        })
+      })
+    )
+  }
+
+  /** Erases the log up to a record that the copy holds durably, if something up to there was removed. */
+  eraseLog(throughOrdinal: number): Effect.Effect<void, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      const { erasureDue } = this.#content
+      if (erasureDue === 0 || erasureDue > throughOrdinal) return
+      const nowMillis = yield* Clock.currentTimeMillis
+      yield* logged(this.#log.erase(this.#file.key.tag, throughOrdinal, nowMillis))
+      yield* this.#file.noteErasure(0)
+      this.#content = { ...this.#content, erasureDue: 0 }
+    }).pipe(this.#turn.withPermit)
+  }
+
+  /** Follows in the background until the scope ends. */
+  get run(): Effect.Effect<void> {
+    const round = Queue.take(this.#due).pipe(
+      Effect.andThen(Effect.sleep(followAfterMillis)),
+      Effect.andThen(this.followAll),
+      Effect.catch((error) =>
+        Effect.logError("a namespace's file does not follow the log; its next use tries again", {
+          namespace: this.#file.key.tag,
+          error: error._tag,
+          cause: error
+        })
+      )
+    )
+    return Effect.forever(round)
+  }
+
+  /** Uninterruptible: a reply that is dropped would leave conversations and bytes behind the file. */
+  get #followRest(): Effect.Effect<void, StoreError> {
+    return Effect.uninterruptible(this.#followSome).pipe(Effect.repeat({ while: () => this.#ahead.length > 0 }))
+  }
+
+  get #followSome(): Effect.Effect<void, StoreError> {
+    return Effect.suspend(() => {
+      const some = this.#ahead.slice(0, followedTogetherMax)
+      if (some.length === 0) return Effect.void
+      const entries = some.map(({ entry }) => entry)
+      const conversations = some.flatMap((one) => one.conversations)
+      return this.#file.follow(entries, conversations).pipe(
+        Effect.tapError((error) => this.#failed(error)),
+        Effect.flatMap((followed) => this.#settle(followed))
+      )
+    })
+  }
+
+  #settle({ content, refused }: Followed): Effect.Effect<void, StoreError> {
+    return Effect.suspend(() => {
+      this.#hasFailed = false
+      this.#content = content
+      this.overlay.forget(content.ordinal)
+      while (this.#ahead.length > 0 && this.#ahead[0]!.entry.ordinal <= content.ordinal)
+        this.#changesBehind -= this.#ahead.shift()!.changes
+      if (refused === undefined) return Effect.void
+      const error = new StoreFault({
+        cause: new Error(`the file refuses record ${refused.ordinal}: ${refused.reason}`)
+      })
+      return Effect.andThen(this.#refuse(0), Effect.fail(error))
+    })
+  }
+
+  /** A full disk refuses a commit whose caller still waits: it has not happened. */
+  #failed(error: StoreError): Effect.Effect<void, StoreError> {
+    return Effect.suspend(() => {
+      this.#hasFailed = true
+      const last = this.#ahead.length - 1
+      const isRefused = error instanceof StoreFull && this.#ahead[last]?.isAcknowledged === false
+      return isRefused ? this.#refuse(last) : Effect.void
+    })
+  }
+
+  /** Refuses in the log what is ahead from this place on. */
+  #refuse(from: number): Effect.Effect<void, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      const { tag } = this.#file.key
+      const refused = this.#ahead.splice(from)
+      const nowMillis = yield* Clock.currentTimeMillis
+      for (const { changes, entry, isAcknowledged } of refused) {
+        this.#changesBehind -= changes
+        yield* logged(this.#log.refuse(tag, entry.ordinal, nowMillis))
+        if (isAcknowledged)
+          yield* Effect.logError("an acknowledged commit is lost: the namespace's file refuses it", {
+            namespace: tag,
+            ordinal: entry.ordinal
+          })
+      }
+      this.overlay.forget(Infinity)
+      yield* this.#log.release(tag)
+      yield* this.#log.attach(tag, this.#content)
+    })
+  }
+
+  #enter(entry: LogEntry, group: ReadonlyArray<CommandChanges>, isAcknowledged: boolean): void {
+    const changes = group.reduce((sum, unit) => sum + unit.changes.length, 0)
+    const conversations = group.flatMap(({ conversation }) => (conversation === undefined ? [] : [conversation]))
+    this.#ahead.push({ entry, changes, conversations, isAcknowledged })
+    this.#changesBehind += changes
+  }
+}

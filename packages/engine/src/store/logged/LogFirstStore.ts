@@ -1,0 +1,179 @@
+/**
+ * `NamespaceStore` whose commits go to the commit log first; the SQLite files are copies that follow.
+ *
+ * Invariants: a file is opened, counted or measured only after it has followed the log; what neither the file nor the
+ * log has is damage, told with the records that are missing, and never skipped.
+ */
+import { existsSync, mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { Clock, Effect, Layer, Queue, type Scope } from "effect"
+import type { NamespaceTag } from "@muniment/domain/Ids"
+import type { Database } from "@muniment/sqlite/Database"
+import { CommitLog, type CommitLogShape } from "../../log/CommitLog.ts"
+import { logFolder } from "../../log/segmentFiles.ts"
+import { NamespaceStore, type CensusOptions, type NamespaceKey, type OpenNamespace } from "../NamespaceStore.ts"
+import { openCommitThread, type CommitThread, type Refusal } from "../sqlite/CommitThread.ts"
+import { NamespaceFile } from "../sqlite/NamespaceFile.ts"
+import { emptyLeftLogs, filesOf, namespaceFolder, openMigrated, removeFiles } from "../sqlite/namespaceFiles.ts"
+import { followerVersion } from "../sqlite/namespaceMigrations.ts"
+import { type CopyContent, copyContent } from "../sqlite/namespaceMeta.ts"
+import { storedBytes, takeCensus } from "../sqlite/SqliteCensus.ts"
+import { guarded } from "../sqlite/storeErrorOf.ts"
+import { StoreDamaged, type StoreError } from "../StoreError.ts"
+import { CopyLine } from "./CopyLine.ts"
+import { logged } from "./logged.ts"
+import { LoggedNamespace, type AcknowledgedAfter } from "./LoggedNamespace.ts"
+
+export interface LogFirstOptions {
+  readonly acknowledgedAfter: AcknowledgedAfter
+}
+
+export const logFirstStore = (
+  dataDirectory: string,
+  { acknowledgedAfter }: LogFirstOptions
+): Layer.Layer<NamespaceStore, never, CommitLog> =>
+  Layer.effect(
+    NamespaceStore,
+    Effect.gen(function* () {
+      const directory = join(dataDirectory, namespaceFolder)
+      mkdirSync(directory, { recursive: true })
+      yield* emptyLeftLogs(directory)
+      const thread = yield* openCommitThread({ logDirectory: join(dataDirectory, logFolder) })
+      return new LogFirstStore(directory, yield* CommitLog, thread, acknowledgedAfter)
+    })
+  )
+
+/** Records that one step of a late copy takes. */
+const followedTogetherMax = 256
+
+class LogFirstStore {
+  readonly #directory: string
+  readonly #log: CommitLogShape
+  readonly #thread: CommitThread
+  readonly #after: AcknowledgedAfter
+  readonly #open = new Map<NamespaceTag, LoggedNamespace>()
+
+  constructor(directory: string, log: CommitLogShape, thread: CommitThread, after: AcknowledgedAfter) {
+    this.#directory = directory
+    this.#log = log
+    this.#thread = thread
+    this.#after = after
+  }
+
+  readonly open = Effect.fn("NamespaceStore.open")(
+    function* (this: LogFirstStore, key: NamespaceKey): Effect.fn.Return<OpenNamespace, StoreError, Scope.Scope> {
+      const { tag } = key
+      const filename = join(this.#directory, `${tag}.db`)
+      const database = yield* this.#openFile(filename)
+      const content = yield* this.#caughtUp(tag, database)
+      const file = yield* guarded(() => new NamespaceFile(database, key, this.#thread))
+      yield* this.#log.attach(tag, content)
+      yield* Effect.addFinalizer(() => this.#log.release(tag))
+      const line = new CopyLine(file, this.#log, content, yield* Queue.sliding<void>(1))
+      const namespace = new LoggedNamespace(file, this.#log, line, this.#after)
+      yield* Effect.forkScoped(line.run)
+      this.#open.set(tag, namespace)
+      yield* Effect.addFinalizer(() => this.#leave(namespace))
+      return namespace
+    }.bind(this)
+  )
+
+  readonly census = (key: NamespaceKey, options: CensusOptions) =>
+    Effect.andThen(this.#followed(key.tag), takeCensus(this.#directory, key, options, followerVersion))
+
+  readonly storedBytes = (key: NamespaceKey) =>
+    Effect.andThen(this.#followed(key.tag), storedBytes(this.#directory, key, followerVersion))
+
+  readonly files = (tags: ReadonlyArray<NamespaceTag>) =>
+    guarded(() => tags.flatMap((tag) => filesOf(this.#directory, tag)))
+
+  /** The log first: a kill before the files are gone leaves files that the log does not bring back. */
+  readonly remove = (tag: NamespaceTag) =>
+    Effect.gen({ self: this }, function* () {
+      yield* logged(this.#log.remove(tag, yield* Clock.currentTimeMillis))
+      return yield* guarded(() => removeFiles(this.#directory, tag))
+    })
+
+  /** What is not followed then stays in the log, and the next open follows it. */
+  #leave(namespace: LoggedNamespace): Effect.Effect<void> {
+    return namespace.followed.pipe(
+      Effect.catch((error) =>
+        Effect.logWarning("a namespace closed before its file had followed the log; its next open follows it", {
+          namespace: namespace.key.tag,
+          error: error._tag
+        })
+      ),
+      Effect.andThen(Effect.sync(() => this.#open.delete(namespace.key.tag)))
+    )
+  }
+
+  #openFile(filename: string): Effect.Effect<Database, StoreError, Scope.Scope> {
+    return Effect.acquireRelease(
+      guarded(() => openMigrated(filename, { isFollower: true })),
+      // The thread's connection closes first, so that this one is the last and empties SQLite's own log.
+      (opened) =>
+        Effect.andThen(
+          Effect.ignore(this.#thread.close(filename)),
+          Effect.sync(() => opened.close())
+        )
+    )
+  }
+
+  /** Brings a closed or open file to the state of the log. */
+  #followed(tag: NamespaceTag): Effect.Effect<void, StoreError> {
+    return Effect.suspend(() => {
+      const namespace = this.#open.get(tag)
+      if (namespace !== undefined) return namespace.followed
+      const filename = join(this.#directory, `${tag}.db`)
+      return existsSync(filename) ? Effect.scoped(this.#catchUpClosed(tag, filename)) : Effect.void
+    })
+  }
+
+  #catchUpClosed(tag: NamespaceTag, filename: string): Effect.Effect<void, StoreError, Scope.Scope> {
+    return Effect.flatMap(this.#openFile(filename), (database) => Effect.asVoid(this.#caughtUp(tag, database)))
+  }
+
+  /** What the file holds once it has followed the log. */
+  #caughtUp(tag: NamespaceTag, database: Database): Effect.Effect<CopyContent, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      let content = yield* guarded(() => within(database, this.#log.syncedOrdinal()))
+      const entries = yield* logged(this.#log.tail(tag, content.ordinal))
+      if (entries.length === 0) return content
+      yield* Effect.logWarning("a namespace's file is behind the commit log and follows it now", {
+        namespace: tag,
+        from: content.ordinal,
+        records: entries.length
+      })
+      for (let at = 0; at < entries.length; at += followedTogetherMax) {
+        const some = entries.slice(at, at + followedTogetherMax)
+        const followed = yield* this.#thread.follow(database.filename, some)
+        content = followed.content
+        if (followed.refused !== undefined) yield* this.#refuse(tag, followed.refused, entries.at(-1)!.ordinal)
+      }
+      return content
+    })
+  }
+
+  /** Only a last commit, whose caller was told nothing, can be refused: its process ended before it said so. */
+  #refuse(tag: NamespaceTag, { ordinal, reason }: Refusal, lastOrdinal: number): Effect.Effect<void, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      const told = `the file refuses record ${ordinal} of the log: ${reason}`
+      if (ordinal !== lastOrdinal) return yield* Effect.fail(new StoreDamaged({ reason: told, cause: undefined }))
+      yield* Effect.logWarning(told, { namespace: tag })
+      yield* logged(this.#log.refuse(tag, ordinal, yield* Clock.currentTimeMillis))
+    })
+  }
+}
+
+/** A file that has seen more of the log than there is followed another one, which is gone: it continues with this one. */
+const within = (database: Database, lastOrdinal: number): CopyContent => {
+  const content = copyContent(database)
+  if (content.ordinal <= lastOrdinal) return content
+  const erasureDue = Math.min(content.erasureDue, lastOrdinal)
+  const update = database.prepare("UPDATE meta SET value = ? WHERE key = ?")
+  database.transaction(() => {
+    update.run(lastOrdinal, "ordinal")
+    update.run(erasureDue, "erasure_due")
+  })
+  return { ...content, ordinal: lastOrdinal, erasureDue }
+}

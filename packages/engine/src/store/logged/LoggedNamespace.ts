@@ -1,0 +1,245 @@
+/**
+ * One open namespace whose commits go to the log first: its file is a copy that follows.
+ *
+ * Invariants: what is acknowledged is synced in the log. An insertion is acknowledged then, and answered for by the
+ * overlay until the copy has it; replacements, removals, conversations and all with sources wait for the copy, so that
+ * `Conversations` and the erasure marks read the file alone. Whoever needs more of the file than single rows waits until
+ * it has followed.
+ */
+import { Effect } from "effect"
+import type { MemoryRecord } from "@muniment/domain/Memory"
+import type { CommitLogShape } from "../../log/CommitLog.ts"
+import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
+import type { Conversations, ConversationScope } from "../Conversations.ts"
+import type { MemoryRow, PassageRow } from "../MemoryRow.ts"
+import type { NamespaceKey, OpenNamespace, SlotRange, StoredVector } from "../NamespaceStore.ts"
+import type { Postings } from "../Postings.ts"
+import type { NamespaceFile } from "../sqlite/NamespaceFile.ts"
+import type { SqliteConversations } from "../sqlite/SqliteConversations.ts"
+import type { StoredSegments } from "../StoredSegments.ts"
+import type { StoreError } from "../StoreError.ts"
+import { encodeCommit } from "../sqlite/commitBody.ts"
+import type { CopyLine } from "./CopyLine.ts"
+import { logged } from "./logged.ts"
+import { insertsOnly } from "./Overlay.ts"
+
+/** When a commit of insertions is answered: after the log's sync, or when the copy has it too. */
+export type AcknowledgedAfter = "sync" | "copy"
+
+export class LoggedNamespace implements OpenNamespace {
+  readonly key: NamespaceKey
+  readonly lastSeq: number
+  readonly postings: Postings
+  readonly conversations: Conversations
+  readonly segments: StoredSegments
+  readonly snapshotPath: string
+  readonly #file: NamespaceFile
+  readonly #log: CommitLogShape
+  readonly #line: CopyLine
+  readonly #after: AcknowledgedAfter
+  readonly #epochSeen: number
+  /** That of the next commit: the first one claims the epoch after the one that was seen. */
+  #epoch: number
+
+  constructor(file: NamespaceFile, log: CommitLogShape, line: CopyLine, after: AcknowledgedAfter) {
+    this.#file = file
+    this.#log = log
+    this.#line = line
+    this.#after = after
+    this.key = file.key
+    this.lastSeq = file.lastSeq
+    this.snapshotPath = file.snapshotPath
+    this.#epochSeen = line.content.epoch
+    this.#epoch = this.#epochSeen
+    this.postings = postingsOver(file.postings, line)
+    this.conversations = conversationsOver(file.conversations, line)
+    this.segments = segmentsOver(file.segments, line)
+  }
+
+  bytes(): number {
+    return this.#line.content.bytes + this.#line.overlay.bytes
+  }
+
+  commit(
+    expectedSeq: number,
+    group: ReadonlyArray<CommandChanges>,
+    atMillis: number
+  ): Effect.Effect<number, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      if (this.#line.isLate) yield* this.#line.followAll
+      const isClaim = this.#epoch === this.#epochSeen
+      const isInsertion = insertsOnly(group) && (yield* this.#isNew(group))
+      const changes = group.reduce((sum, unit) => sum + unit.changes.length, 0)
+      const key = isClaim ? this.key : undefined
+      const entry = yield* logged(
+        this.#log.append({
+          tag: this.key.tag,
+          epoch: this.#epoch,
+          fromSeq: expectedSeq,
+          changes,
+          isClaim,
+          atMillis,
+          isErasure: group.every(onlyFrees),
+          body: encodeCommit({ group, key, erases: !isInsertion })
+        })
+      )
+      this.#epoch = this.#epochSeen + 1
+      yield* logged(this.#log.whenSynced(entry.ordinal))
+      // An owner that was replaced learns it from the file, so the claim is not answered before the file has it.
+      if (isInsertion && !isClaim && this.#after === "sync") this.#line.hold(entry, group)
+      else yield* Effect.onError(this.#line.follow(entry, group), () => this.#stepBack)
+      return expectedSeq + changes
+    })
+  }
+
+  storedResult(idempotencyKey: string): Effect.Effect<StoredResult | undefined, StoreError> {
+    return Effect.suspend(() => {
+      const held = this.#line.overlay.result(idempotencyKey)
+      return held === undefined ? this.#file.storedResult(idempotencyKey) : Effect.succeed(held)
+    })
+  }
+
+  record(slot: number): Effect.Effect<MemoryRecord | undefined, StoreError> {
+    return Effect.suspend(() => {
+      const held = this.#line.overlay.record(slot)
+      return held === undefined ? this.#file.record(slot) : Effect.succeed(held)
+    })
+  }
+
+  records(slots: ReadonlyArray<number>): Effect.Effect<ReadonlyArray<StoredRecord>, StoreError> {
+    return Effect.suspend(() => {
+      const { overlay } = this.#line
+      if (overlay.isEmpty) return this.#file.records(slots)
+      const stored = this.#file.records(slots.filter((slot) => overlay.record(slot) === undefined))
+      return Effect.map(stored, (found) => overlay.records(slots, found))
+    })
+  }
+
+  slotOf(id: string): Effect.Effect<number | undefined, StoreError> {
+    return Effect.suspend(() => {
+      const held = this.#line.overlay.slotOf(id)
+      return held === undefined ? this.#file.slotOf(id) : Effect.succeed(held)
+    })
+  }
+
+  slotsOfContent(contentHash: string, subjectId: string | undefined): Effect.Effect<ReadonlyArray<number>, StoreError> {
+    return Effect.map(this.#file.slotsOfContent(contentHash, subjectId), (stored) =>
+      this.#line.overlay.slotsOfContent(contentHash, subjectId, stored)
+    )
+  }
+
+  /** Memories with sources wait for the copy, so it has them. */
+  slotsTakenFrom(
+    scope: ConversationScope,
+    keys: ReadonlyArray<string>
+  ): Effect.Effect<ReadonlyArray<number>, StoreError> {
+    return this.#file.slotsTakenFrom(scope, keys)
+  }
+
+  eachRow(visit: (row: MemoryRow) => void): Effect.Effect<void, StoreError> {
+    return Effect.andThen(this.#line.followAll, this.#file.eachRow(visit))
+  }
+
+  eachPassage(visit: (passage: PassageRow) => void): Effect.Effect<void, StoreError> {
+    return Effect.andThen(this.#line.followAll, this.#file.eachPassage(visit))
+  }
+
+  eachVector(
+    visit: (vector: StoredVector) => void,
+    ranges?: ReadonlyArray<SlotRange>
+  ): Effect.Effect<void, StoreError> {
+    return Effect.andThen(this.#line.followAll, this.#file.eachVector(visit, ranges))
+  }
+
+  countWithoutVector(model: string): Effect.Effect<number, StoreError> {
+    return Effect.andThen(this.#line.followAll, this.#file.countWithoutVector(model))
+  }
+
+  forgetResultsBefore(atMillis: number): Effect.Effect<number, StoreError> {
+    return Effect.andThen(this.#line.followAll, this.#file.forgetResultsBefore(atMillis))
+  }
+
+  get discardCopies(): Effect.Effect<void, StoreError> {
+    return this.#file.discardCopies
+  }
+
+  /** `TRUNCATE` also erases from the log what commits have removed or replaced. */
+  checkpoint(mode: "PASSIVE" | "TRUNCATE"): Effect.Effect<void, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      yield* this.#line.followAll
+      const { ordinal } = this.#line.content
+      yield* this.#file.checkpoint(mode)
+      if (mode === "TRUNCATE") yield* this.#line.eraseLog(ordinal)
+    })
+  }
+
+  /** Until the file has all that was committed. */
+  get followed(): Effect.Effect<void, StoreError> {
+    return this.#line.followAll
+  }
+
+  /** After a commit that the file refuses: the owner may have claimed nothing. */
+  get #stepBack(): Effect.Effect<void> {
+    return Effect.sync(() => {
+      this.#epoch = this.#line.content.epoch
+    })
+  }
+
+  #isNew(group: ReadonlyArray<CommandChanges>): Effect.Effect<boolean, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      for (const { changes, idempotency } of group) {
+        for (const change of changes)
+          if (change._tag === "Put" && (yield* this.slotOf(change.record.id)) !== undefined) return false
+        if (idempotency !== undefined && (yield* this.storedResult(idempotency.key)) !== undefined) return false
+      }
+      return true
+    })
+  }
+}
+
+/** Removals and what goes with them; a full disk accepts these. */
+const onlyFrees = ({ changes, conversation }: CommandChanges): boolean =>
+  conversation?._tag !== "Advance" && changes.every(({ _tag }) => freeing.has(_tag))
+
+const freeing: ReadonlySet<string> = new Set(["Remove", "RemovePassage", "Surround"])
+
+const postingsOver = (stored: Postings, { overlay }: CopyLine): Postings => ({
+  occurrences: (term) => overlay.occurrences(term, stored.occurrences(term)),
+  forEachLength: (visit) => {
+    const lengths = new Map(overlay.lengths())
+    if (lengths.size === 0) return stored.forEachLength(visit)
+    stored.forEachLength((slot, tokens) => lengths.set(slot, tokens))
+    for (const [slot, tokens] of [...lengths].toSorted(([left], [right]) => left - right)) visit(slot, tokens)
+  }
+})
+
+/** What changes a conversation waits for the copy, so that reads need not. */
+const conversationsOver = (stored: SqliteConversations, line: CopyLine): Conversations => ({
+  get nextExpiry() {
+    return stored.nextExpiry
+  },
+  get pendingCount() {
+    return stored.pendingCount
+  },
+  context: (scope, nowMillis) => stored.context(scope, nowMillis),
+  isErasedSince: (scope, mark) => stored.isErasedSince(scope, mark),
+  processed: (scope, keys) => stored.processed(scope, keys),
+  stored: (scope, keys) => stored.stored(scope, keys),
+  nextPosition: (scope) => stored.nextPosition(scope),
+  pendingReadings: (limit, after) => stored.pendingReadings(limit, after),
+  finds: (erasure) => stored.finds(erasure),
+  sweep: (nowMillis) => {
+    const { nextExpiry } = stored
+    const isDue = nextExpiry !== undefined && nextExpiry <= nowMillis
+    return isDue ? Effect.andThen(line.noteErasure, stored.sweep(nowMillis)) : stored.sweep(nowMillis)
+  }
+})
+
+const segmentsOver = (stored: StoredSegments, line: CopyLine): StoredSegments => ({
+  soleModel: Effect.andThen(line.followAll, stored.soleModel),
+  stored: stored.stored,
+  read: (segment, model) => stored.read(segment, model),
+  slots: (segment, model) => Effect.andThen(line.followAll, stored.slots(segment, model)),
+  save: (seq, segment, model, data) => Effect.andThen(line.followAll, stored.save(seq, segment, model, data)),
+  discard: (segments) => stored.discard(segments)
+})

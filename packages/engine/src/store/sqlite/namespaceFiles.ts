@@ -1,0 +1,69 @@
+/** Files of namespaces in their directory: names, removal, the logs of a killed process, and the open with its migrations. */
+import { closeSync, fsyncSync, globSync, openSync, rmSync, statfsSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { Effect } from "effect"
+import type { NamespaceTag } from "@muniment/domain/Ids"
+import { Database } from "@muniment/sqlite/Database"
+import { migrate } from "@muniment/sqlite/Migrate"
+import { followerVersion, namespaceMigrations } from "./namespaceMigrations.ts"
+import { guarded } from "./storeErrorOf.ts"
+
+/** Folder of the files in the data directory. */
+export const namespaceFolder = "namespaces"
+
+export const filesOf = (directory: string, tag: NamespaceTag): ReadonlyArray<string> =>
+  globSync(`${tag}.*`, { cwd: directory }).toSorted()
+
+/** Synced, so that no file comes back after a power cut. */
+export const removeFiles = (directory: string, tag: NamespaceTag): ReadonlyArray<string> => {
+  const names = filesOf(directory, tag)
+  for (const name of names) rmSync(join(directory, name), { force: true })
+  const handle = openSync(directory, "r")
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+  return names
+}
+
+/** Space that stays free when logs are emptied at the start: the start itself needs some. */
+const roomKeptBytes = 16 * 1_048_576
+
+/**
+ * A killed process leaves the logs of its open namespaces behind, with what was erased shortly before. The last
+ * connection to close a file empties its log into the file, which needs room. A log that stays is emptied after the
+ * next use of its file.
+ */
+export const emptyLeftLogs = (directory: string): Effect.Effect<void> =>
+  Effect.forEach(
+    globSync("*.db-wal", { cwd: directory }),
+    (log) =>
+      guarded(() => emptyLog(join(directory, log))).pipe(
+        Effect.catch((error) => Effect.logWarning("the log of a killed process stays", { file: log, cause: error })),
+        Effect.andThen(Effect.yieldNow)
+      ),
+    { discard: true }
+  )
+
+const emptyLog = (log: string): void => {
+  const { bavail, bsize } = statfsSync(log)
+  if (bavail * bsize < statSync(log).size + roomKeptBytes) return
+  new Database({ filename: log.slice(0, -"-wal".length) }).close()
+}
+
+/** Copy of the file before a migration, without the version suffix. */
+export const copyPath = (filename: string): string => `${filename}.before-migration`
+
+/** A file that follows the log is opened by a store with a log only. */
+export const openMigrated = (filename: string, { isFollower }: { readonly isFollower: boolean }): Database => {
+  const database = new Database({ filename })
+  try {
+    if (isFollower && database.value("PRAGMA user_version") === followerVersion) return database
+    migrate(database, namespaceMigrations, { snapshot: copyPath(filename) })
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}

@@ -1,0 +1,26 @@
+/** One commit log for all stores of a directory that are open at the same time, as in a service; it closes with the last. */
+import { Effect, Layer, RcMap, Scope } from "effect"
+import { join } from "node:path"
+import { CommitLog } from "@muniment/engine/log/CommitLog"
+import { openFileLog } from "@muniment/engine/log/FileLog"
+import { logFolder } from "@muniment/engine/log/segmentFiles"
+import type { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
+import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
+import type { AcknowledgedAfter } from "@muniment/engine/store/logged/LoggedNamespace"
+
+/** Small, so that tests pass from one segment to the next. */
+const segmentBytes = 262_144
+
+const logs = Effect.runSync(
+  RcMap.make({
+    lookup: (directory: string) => Effect.orDie(openFileLog({ directory: join(directory, logFolder), segmentBytes }))
+  }).pipe(Effect.provideService(Scope.Scope, Scope.makeUnsafe()))
+)
+
+export const sharedLog = (directory: string): Layer.Layer<CommitLog> =>
+  Layer.effect(CommitLog, RcMap.get(logs, directory))
+
+export const logFirst =
+  (acknowledgedAfter: AcknowledgedAfter) =>
+  (directory: string): Layer.Layer<NamespaceStore> =>
+    logFirstStore(directory, { acknowledgedAfter }).pipe(Layer.provide(sharedLog(directory)))
