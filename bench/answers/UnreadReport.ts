@@ -17,6 +17,7 @@ export const figuresOf = (played: ReadonlyArray<PlayedConversation>): string => 
   const said = grounded.filter(({ saysExpected }) => saysExpected)
   return [
     `messages stored / memories extracted           ${sum(played, (one) => one.storedMessages)} / ${sum(played, ({ extracted }) => extracted.length)}`,
+    `found first                                    ${share(answerable.filter(foundAmong(1)), answerable)}`,
     `found among the first 3                        ${share(answerable.filter(foundAmong(3)), answerable)}`,
     `found among the first 10                       ${share(answerable.filter(foundAmong(10)), answerable)}`,
     `grounded answers                               ${share(grounded, answerable)}`,

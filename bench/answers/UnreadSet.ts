@@ -67,7 +67,17 @@ export interface UnreadSet {
 }
 
 /** Folders beside this file; those in `own` are ours to tune on and to check, and read. */
-const unreadSetNames = ["unread", "unread2", "unread3", "own/fit", "own/held", "own/fit2", "own/held2"] as const
+export const unreadSetNames = [
+  "unread",
+  "unread2",
+  "unread3",
+  "own/fit",
+  "own/held",
+  "own/fit2",
+  "own/held2",
+  "own/facts",
+  "own/facts-held"
+] as const
 type UnreadSetName = (typeof unreadSetNames)[number]
 export const newestUnreadSet: UnreadSetName = "unread3"
 
@@ -79,7 +89,10 @@ export const readUnreadSet = (name: UnreadSetName): UnreadSet => {
   const folder = join(import.meta.dirname, name)
   const files = readdirSync(folder).filter((name) => name.endsWith(".json") && name !== questionsFile)
   return {
-    conversations: files.sort().map((file) => readJson<UnreadConversation>(join(folder, file))),
+    // A file holds one conversation or several.
+    conversations: files
+      .sort()
+      .flatMap((file) => readJson<UnreadConversation | ReadonlyArray<UnreadConversation>>(join(folder, file))),
     questions: readJson<ReadonlyArray<UnreadQuestion>>(join(folder, questionsFile))
   }
 }

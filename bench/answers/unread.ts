@@ -8,9 +8,9 @@ import { answerHelp } from "../Usage.ts"
 import { openService } from "./Service.ts"
 import { playUnread } from "./UnreadPlay.ts"
 import { figuresOf, reportOf } from "./UnreadReport.ts"
-import { isUnreadSetName, newestUnreadSet, readUnreadSet } from "./UnreadSet.ts"
+import { isUnreadSetName, newestUnreadSet, readUnreadSet, unreadSetNames } from "./UnreadSet.ts"
 
-const usage = `node bench/answers/unread.ts [--set unread|unread2|unread3|own/fit|own/held|own/fit2|own/held2] [--report FILE] [--url URL --key KEY]
+const usage = `node bench/answers/unread.ts [--set ${unreadSetNames.join("|")}] [--report FILE] [--url URL --key KEY]
 
 Sends each conversation of a set through POST /v1/memories in windows of 20 messages, asks its
 questions by search and in mode \`answer\`, and prints figures. Whoever works on rules, ranking or answers reads the

@@ -5,7 +5,6 @@
  */
 import { fuse } from "@muniment/engine/ranking/Fusion"
 import { newerUp } from "@muniment/engine/ranking/NewerFirst"
-import { SAID_BEFORE, type SaidBefore } from "@muniment/engine/ranking/ReplyInThread"
 import { questionTraits } from "@muniment/engine/ranking/QuestionTraits"
 import { cosineOf } from "@muniment/engine/search/presentFirst"
 import { denseText } from "@muniment/engine/text/MemoryText"
@@ -30,7 +29,7 @@ const options = readOptions("updates.ts")
 const modelId = options.modelIds[0] ?? defaultModels[0]!
 
 /** Slots of the best hits of every question, as fused and as the service shows them. */
-const rankAll = async (corpora: ReadonlyArray<Corpus>, isInSittings: boolean): Promise<ReadonlyArray<Ranking>> => {
+const rankAll = async (corpora: ReadonlyArray<Corpus>): Promise<ReadonlyArray<Ranking>> => {
   const asked = corpora.flatMap(({ questions }, corpus) =>
     questions.filter(({ isAdversarial }) => !isAdversarial).map(({ evidence, text }) => ({ corpus, evidence, text }))
   )
@@ -40,20 +39,11 @@ const rankAll = async (corpora: ReadonlyArray<Corpus>, isInSittings: boolean): P
   const scored = await scoreAll(corpora, asked, options.modelsDir, modelId)
   return scored.map(({ corpus, evidence, scored: { candidates, query }, text }) => {
     const { memories } = corpora[corpus]!
-    const cosines = new Map(candidates.map(({ cosine, slot }) => [slot, cosine]))
-    // The messages of a sitting of LoCoMo, or of a whole chat of our own, are one conversation.
-    const before = (slot: number): ReadonlyArray<SaidBefore> =>
-      Array.from({ length: SAID_BEFORE }, (_, at) => slot - SAID_BEFORE + at).flatMap((one) => {
-        if (one < 0 || (isInSittings && memories[one]!.when !== memories[slot]!.when)) return []
-        const { speaker, text: said } = messageOf(memories[one]!)!
-        return [{ text: said, isByOther: speaker !== messageOf(memories[slot]!)!.speaker, cosine: cosines.get(one) }]
-      })
     const hits = fuse(candidates, query, { limit: RANKING_DEPTH }).map(({ candidate, relevance }) => ({
       ...candidate,
       relevance,
-      text: messageOf(corpora[corpus]!.memories[candidate.slot]!)!.text,
-      sources: [candidate.id],
-      before: before(candidate.slot)
+      text: messageOf(memories[candidate.slot]!)!.text,
+      sources: [candidate.id]
     }))
     const plain = hits.map(({ slot }) => slot)
     if (!questionTraits(text, { nowMillis: 0 }).isPresent) return { corpus, evidence, plain, newerFirst: plain }
@@ -91,10 +81,7 @@ const updatesRow = (
 const rows: Array<ReadonlyArray<string>> = []
 for (const part of updateParts) {
   const cases = readUpdateCases(part)
-  const rankings = await rankAll(
-    cases.map(({ corpus }) => corpus),
-    false
-  )
+  const rankings = await rankAll(cases.map(({ corpus }) => corpus))
   rows.push(updatesRow(`${part}, without`, cases, rankings, ({ plain }) => plain))
   rows.push(updatesRow(`${part}, newerFirst`, cases, rankings, ({ newerFirst }) => newerFirst))
 }
@@ -109,10 +96,7 @@ const heads = [
 ]
 console.log(tableText(heads, rows))
 if (options.dataDir !== undefined) {
-  const rankings = await rankAll(
-    readRetold(options.dataDir).map(({ messages }) => messages),
-    true
-  )
+  const rankings = await rankAll(readRetold(options.dataDir).map(({ messages }) => messages))
   const figures = (slotsOf: (ranking: Ranking) => ReadonlyArray<number>): ReadonlyArray<string> => {
     const sum = new MetricsSum()
     for (const ranking of rankings) sum.add(slotsOf(ranking), ranking.evidence)

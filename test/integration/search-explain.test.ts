@@ -52,8 +52,7 @@ describe("explain=true", () => {
   it("says in words why a hit stands higher or lower than its score", async () => {
     const conversation = [
       { role: "user", content: "I pay 980 a month for the flat" },
-      { role: "assistant", content: "And how much do you pay for the flat from June on?" },
-      { role: "user", content: "It's 1,050 then" }
+      { role: "user", content: "The flat was raised to 1,050 a month" }
     ]
     const said = { agentId: "rent", threadId: "rent", conversation, wait: "vectors" }
     expect((await alice.post("/v1/memories", said)).status).toBe(200)
@@ -65,11 +64,28 @@ describe("explain=true", () => {
         explain.moved
       ])
     )
-    expect(memories[0].data.text).toBe("It's 1,050 then")
-    expect(movedBy.get("It's 1,050 then")).toMatch(/^newer: a reply/)
+    expect(memories[0].data.text).toBe("The flat was raised to 1,050 a month")
+    expect(movedBy.get("The flat was raised to 1,050 a month")).toMatch(/^newer: by its words/)
     expect(movedBy.get("I pay 980 a month for the flat")).toMatch(/^older/)
     const still = await answer(alice, { ...asked, include: "messages", newerFirst: "false" })
     expect(JSON.stringify(still)).not.toContain("moved")
+  })
+
+  it("is of a message alone whose matter is asked for: a correction leaves the other facts", async () => {
+    const say = async (content: string) => {
+      const conversation = [{ role: "user", content }]
+      const said = { agentId: "lisbon", threadId: "lisbon", conversation, wait: "vectors" }
+      expect((await alice.post("/v1/memories", said)).status).toBe(200)
+    }
+    await say("I live in Lisbon with my dog Bruno, rent is 900.")
+    await say("Actually I moved to Porto last week, and the rent is 1,050 now.")
+    const ask = (query: string) => answer(alice, { query, agentId: "lisbon", mode: "answer", explain: "true" })
+    const dog = await ask("What is my dog called?")
+    expect(dog).toMatchObject({ grounded: true, answer: "The user's dog is called Bruno." })
+    expect(JSON.stringify(dog.memories[0].data)).toContain("Bruno")
+    expect(JSON.stringify(dog)).not.toContain('moved":')
+    expect((await ask("Where do I live?")).answer).toContain("Porto")
+    expect((await ask("How much is my rent?")).answer).toContain("1,050")
   })
 
   it("is told to nobody who did not ask", async () => {

@@ -142,40 +142,37 @@ describe("a search over messages", () => {
     }).pipe(engine())
   )
 
-  it.effect("puts a new value of a few words first where the visible messages before it are about the matter", () =>
+  it.effect("gives a newer state the relevance of the older one, and says of both why they moved", () =>
     Effect.gen(function* () {
-      const talk = [
-        { text: "I pay 980 a month for the flat", direction: 5 },
-        { text: "Good morning", direction: 120 },
-        { role: "assistant", text: "How much is the flat?", direction: 20 },
-        { text: "It's 1,050 now", direction: 70 }
+      const [older, newer, other] = [
+        "I pay 980 a month for the flat",
+        "The flat was raised to 1,050 a month",
+        "I met Ben"
       ] as const
-      const host = yield* NamespaceHost
-      const memories = talk.map((said, number) => {
-        const { text } = said
-        const data = { role: "role" in said ? said.role : "user", text }
-        const tags = said.direction === 20 ? ["hidden"] : ["shown"]
-        return newMemory(
-          messageRecord(number, text, { threadId: "flat", position: number, data, tags }),
-          vectorAt(said.direction)
-        )
-      })
-      yield* host.ask(namespaceKey(), creating(memories))
-      const present = { vectors: new Map([[model, vectorAt(0).values]]), newerFirst: true }
-      expect((yield* find("How much is my rent?", present))[0]).toBe("It's 1,050 now")
-      expect((yield* find("How much is my rent?", { ...present, newerFirst: false }))[0]).toBe(talk[0].text)
+      yield* store([
+        { text: older, when: "2024-01-01T00:00:00.000Z", direction: 5 },
+        { text: newer, when: "2024-02-01T00:00:00.000Z", direction: 34 },
+        { text: other, when: "2024-03-01T00:00:00.000Z", direction: 120 }
+      ])
       const search = yield* MemorySearch
-      const asked = { text: "How much is my rent?", filter: {}, limit: 10, minRelevance: 0, ...present }
-      const moved = (yield* search.search([namespaceKey()], asked)).hits
-      const still = (yield* search.search([namespaceKey()], { ...asked, newerFirst: false })).hits
-      expect(moved.map(({ move }) => move)).toEqual(["reply", "outdated", undefined, undefined])
-      expect(still.every(({ move }) => move === undefined)).toBe(true)
+      const vectors = new Map([[model, vectorAt(0).values]])
+      const asked = { text: "How much is my rent?", vectors, filter: {}, limit: 10, minRelevance: 0 }
+      const moved = (yield* search.search([namespaceKey()], { ...asked, newerFirst: true })).hits
+      const still = (yield* search.search([namespaceKey()], asked)).hits
+      expect(moved.map(({ memory, move }) => [memory.data["text"], move])).toEqual([
+        [newer, "change"],
+        [older, "outdated"],
+        [other, undefined]
+      ])
+      expect(still.map(({ memory, move }) => [memory.data["text"], move])).toEqual([
+        [older, undefined],
+        [newer, undefined],
+        [other, undefined]
+      ])
       const relevanceOf = (hits: typeof moved, text: string) =>
         hits.find(({ memory }) => memory.data["text"] === text)!.ranked.relevance
-      expect(relevanceOf(moved, talk[0].text)).toBeLessThan(relevanceOf(still, talk[0].text) / 2)
-      expect(relevanceOf(moved, "It's 1,050 now")).toBeGreaterThan(relevanceOf(moved, talk[0].text))
-      // What the filter hides tells nothing.
-      expect((yield* find("How much is my rent?", { ...present, filter: { tags: ["shown"] } }))[0]).toBe(talk[0].text)
+      expect(relevanceOf(moved, older)).toBeLessThan(relevanceOf(still, older))
+      expect(relevanceOf(moved, newer)).toBeGreaterThan(relevanceOf(still, newer))
     }).pipe(engine())
   )
 

@@ -182,18 +182,6 @@ export class NamespaceReader {
     })
   }
 
-  /** Places of the visible messages directly before others in their conversations, by the id of these, in order. */
-  messagesBefore(places: ReadonlyArray<MemoryPlace>, count: number, filter: MemoryFilter, nowMillis: number) {
-    const table = this.#at(nowMillis)
-    const allowed = table.allowed(filter)
-    return new Map(
-      places.map(({ id, slot }): [string, ReadonlyArray<ListedMemory>] => {
-        const before = table.row(slot)?.id === id ? table.messagesBefore(slot, count) : []
-        return [id, before.filter((one) => allowed.has(one)).map((one) => this.#placeOf(table, one))]
-      })
-    )
-  }
-
   /** Copies of the vectors at places found before, by id; leaves out memories that have gone or have no vector. */
   vectorsOf(places: ReadonlyArray<MemoryPlace>, nowMillis: number): ReadonlyMap<string, MemoryVector> {
     const table = this.#at(nowMillis)

@@ -1,12 +1,11 @@
 /** What sort of value a question asks for, and whether a text has one: a time, an amount or a person. */
 import { timeNames } from "./ChangeSigns.ts"
 
-const asksTime = /^(?:when|until when|what time|what day|what date|on which day)\b|\bdeadline\b|\bhours\b/i
+const asksTime = /^(?:when|until when|what time|what day|what date|on which day)\b|\b(?:deadline|hours|date)\b/i
 const asksAmount = /^how (?:many|much|old|long)\b|\b(?:price|costs?|rent|dose|number|pay)\b/i
 const asksPerson = /^who\b/i
 const asksName = /\b(?:name|called)\b/i
 const asksMore = /^how (?:often|far|big|heavy|tall)\b|\b(?:code|pin|budget|version)\b/i
-const asksAge = /^how old\b/i
 
 const time = new RegExp(
   String.raw`\d|\b(?:${timeNames.weekday}|${timeNames.month}|noon|midnight|half past|fortnight)\b`,
@@ -28,39 +27,48 @@ export const otherPeople = new RegExp(String.raw`\b(?:my|our|your|his|her|their|
 
 export const asksWho = (question: string): boolean => asksPerson.test(question)
 
+const aTime = String.raw`(?:\d[\d:.]*(?:st|nd|rd|th| ?[ap]m| o'clock)?(?=[.,!;]|$| (?:of|on|in|from|at|instead|now|this|next|${timeNames.month})\b)|(?:first|second|third|last|next|this) (?=${timeNames.weekday}|${timeNames.month}|week)|${timeNames.weekday}|${timeNames.month}|noon|midnight|half past|tomorrow|tonight)`
+const movedTime = new RegExp(
+  String.raw`\b(?:(?:mov|push|postpon|delay|reschedul|chang|shift|bump)\w*|put|brings?|brought|starts?|begins?)\b[^.!?]{0,40}? (?:to|at|on|from|until|till|by|for) (?:the )?${aTime}`,
+  "i"
+)
+const atPlace = new RegExp(
+  String.raw`\b(?:in|at|into|near) (?:(?:the|a|an|my|our|his|her|their) )?(?!${aTime})\p{L}`,
+  "iu"
+)
+
+export const asksAmountOf = (question: string): boolean => asksAmount.test(question) || asksMore.test(question)
+export const asksTimeOf = (question: string): boolean => asksTime.test(question)
+
+/** It moves something to another time and names nothing else: "book club moved to the first Wednesday". */
+export const tellsTimeAlone = (text: string): boolean =>
+  movedTime.test(text) && !atPlace.test(text) && !name.test(text.replaceAll(timeNamed, ""))
+const timeNamed = new RegExp(String.raw`\b(?:${timeNames.weekday}|${timeNames.month})s?\b`, "gi")
+
+export const asksNameOf = (question: string): boolean => asksName.test(question)
+
+const naming = /\b(?:call(?:s|ed|ing)?|nam(?:e|es|ed|ing)|renam(?:es?|ed|ing))\b/i
+/** Says what somebody or something is called. */
+export const tellsName = (text: string): boolean => naming.test(text)
+
+const placeNamed =
+  /\b(?:in|at|from|near|into|(?:mov|go|went|fly|flew|travel|trip|came|com|back)\w* (?:back )?to) \p{Lu}\p{L}+/gu
+/** A name that is no place, no time and not in `known`. */
+export const hasOtherName = (text: string, known: string): boolean => {
+  const names = new Set(known.match(/\p{Lu}\p{L}+/gu))
+  const rest = text
+    .replaceAll(placeNamed, "")
+    .replaceAll(timeNamed, "")
+    .replaceAll(/\p{Lu}\p{L}+/gu, (word) => (names.has(word) ? "" : word))
+  return name.test(rest) || nameFirst.test(rest)
+}
+
+const home = /\bwhere\b|\b(?:live|living|home|address|city|town|country|flat|house|place|rent)\b/i
+export const asksHome = (question: string): boolean => home.test(question)
+
 /** False if the question asks for a sort of value that the text lacks. */
 export const hasAskedValue = (question: string, text: string): boolean => {
   if (asksTime.test(question)) return time.test(text)
   if (asksAmount.test(question)) return amount.test(text)
   return !asksWho(question) || name.test(text) || aPerson.test(text)
-}
-
-export type AskedSort = "time" | "amount" | "age" | "person"
-
-/** The sort that is asked for, or else that of the value in an older answer; undefined: any. */
-export const sortAsked = (question: string, older: string): AskedSort | undefined => {
-  if (asksTime.test(question)) return "time"
-  if (asksAge.test(question)) return "age"
-  if (asksAmount.test(question) || asksMore.test(question)) return "amount"
-  if (asksPerson.test(question) || asksName.test(question)) return "person"
-  return /^where\b/i.test(question) || !amount.test(older) ? undefined : "amount"
-}
-
-const units = {
-  money: /[£$€]|\b(?:euros?|eur|quid|pounds|dollars|bucks)\b/i,
-  date: new RegExp(String.raw`\b(?:${timeNames.weekday}|${timeNames.month})\b`, "i"),
-  clock: /\d:\d\d|\b\d+ ?(?:h|hours?|min|minutes?)\b/i,
-  weight: /\b\d+ ?(?:kg|kilos?)\b/i
-}
-const unitsOf = (text: string): ReadonlySet<string> =>
-  new Set(Object.entries(units).flatMap(([unit, pattern]) => (pattern.test(text) ? [unit] : [])))
-
-/** Whether a text has a value of a sort, and in no other unit than what is `known` of it. */
-export const tellsSort = (sort: AskedSort, text: string, known: string): boolean => {
-  if (sort === "time") return time.test(text) || amount.test(text)
-  if (sort === "person") return name.test(text) || nameFirst.test(text) || aPerson.test(text)
-  if (!amount.test(text)) return false
-  const said = unitsOf(text)
-  const other = unitsOf(known)
-  return said.size === 0 || (sort === "age" ? false : other.size === 0 || !said.isDisjointFrom(other))
 }

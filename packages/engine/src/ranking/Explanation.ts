@@ -54,7 +54,6 @@ export type Move = MoveReason | "outdated" | "source"
 
 export const moveMeanings: Readonly<Record<Move, string>> = {
   slot: "newer: what was extracted from it superseded what was extracted from an older message",
-  reply: "newer: a reply of a few words, in a talk about the matter, with the sort of value that is asked for",
   change: "newer: by its words it tells of a change of what an older message says",
   same: "newer: says nearly the same as an older message",
   outdated: "older: a message before it tells a newer state",

@@ -4,16 +4,17 @@
  * words of change, the sort of value that is asked for, whom it is about, its place. It costs .008 nDCG@10 on chats and
  * nothing of recall, so a search can switch it off (contract: Search).
  */
-import { asksWho, hasAskedValue, otherPeople } from "./AskedValue.ts"
+import { mayChange } from "./AskedMatter.ts"
+import { hasAskedValue } from "./AskedValue.ts"
 import { changeSigns } from "./ChangeSigns.ts"
 import type { CandidateMessage } from "./Evidence.ts"
-import { isOfOthers, replyOdds, type SaidBefore } from "./ReplyInThread.ts"
+import { isOfOther, isNotSo } from "./OtherMatter.ts"
 import { messageTraits } from "../text/MessageText.ts"
 import { queryTerms } from "../text/Tokenizer.ts"
 
-/** How many of the first hits may change places; those from `FAR_PLACE` on only as replies in a talk about the matter. */
+/** How many of the first hits may change places, and how many messages from the best one on. */
 export const NEWER_FIRST_HITS = 20
-const FAR_PLACE = 10
+const MESSAGES_MAX = 10
 /** From this cosine on two messages say nearly the same, and the newer needs no word of change. Scale of e5-small-v2. */
 export const SAME_MATTER_COSINE_MIN = 0.9
 
@@ -52,12 +53,10 @@ export interface DatedHit {
   readonly text: string
   /** Keys of the messages that it is, or was taken from. */
   readonly sources: ReadonlyArray<string>
-  /** The messages directly before it in its conversation, in order; of a long message none. */
-  readonly before?: ReadonlyArray<SaidBefore> | undefined
 }
 
 /** Why a hit changed its place. */
-export type MoveReason = "slot" | "reply" | "change" | "same"
+export type MoveReason = "slot" | "change" | "same"
 
 /** What is known of two messages. */
 export interface Pairs<A> {
@@ -114,17 +113,15 @@ const bestUpdate = <A extends DatedHit>(
   const messages = hits.slice(hits.indexOf(top)).filter(({ message }) => message !== undefined)
   let best: Update<A> | undefined
   for (const [place, hit] of messages.entries()) {
-    if (!areComparable(top, hit) || !isNewer(hit, top)) continue
-    const asReply = replyOdds(question, top.text, hit.text, hit.before ?? [], place)
+    if (!areComparable(top, hit) || !isNewer(hit, top) || !mayChange(question, top.text, hit.text)) continue
     const asChange =
-      place < FAR_PLACE && !isHidden(question, hit, messages.slice(0, place))
+      place < MESSAGES_MAX && !isHidden(question, hit, messages.slice(0, place))
         ? updateOdds(top.text, hit.text, cosineOf(top, hit), place, question, asked)
         : -Infinity
     const bySlot = isLater?.(top, hit) === true ? SLOT_ODDS : -Infinity
-    const odds = Math.max(bySlot, asReply, asChange)
+    const odds = Math.max(bySlot, asChange)
     if (odds < (best?.odds ?? 0)) continue
-    const byWords = asReply >= asChange ? "reply" : tellsChange(hit.text) ? "change" : "same"
-    best = { hit, odds, reason: bySlot === odds ? "slot" : byWords }
+    best = { hit, odds, reason: bySlot === odds ? "slot" : tellsChange(hit.text) ? "change" : "same" }
   }
   return best
 }
@@ -169,8 +166,8 @@ const updateOdds = (
     weights.owned * owned +
     weights.place * Math.log(place) +
     (hasAskedValue(question, text) ? 0 : weights.lacksValue) +
-    (isOfOther(text, question, older) ? weights.ofOther : 0) +
-    (isOfOthers(question, older, text, []) ? weights.notSo : 0) +
+    (isOfOther(question, older, text) ? weights.ofOther : 0) +
+    (isNotSo(question, older, text) ? weights.notSo : 0) +
     (text.includes("?") ? weights.asks : 0) +
     (addressed.test(text) ? weights.addresses : 0) +
     weights.asked * (asked.size > 0 ? asked.intersection(named).size / asked.size : 0)
@@ -178,19 +175,6 @@ const updateOdds = (
 }
 
 const addressed = /\byou(?:r|'re|'ve)?\b/i
-const ownSubject = /(?:^|[.!?] )(?:my|our) (\w+)/i
-
-const isOfOther = (text: string, question: string, older: string): boolean => {
-  const known = `${question} ${older}`.toLowerCase()
-  const subject = ownSubject.exec(text)?.[1]
-  if (subject !== undefined) {
-    const terms = new Set(queryTerms(known))
-    if (!queryTerms(subject).some((term) => terms.has(term))) return true
-  }
-  if (asksWho(question)) return false
-  return text.matchAll(otherPeople).some(([, person]) => !known.includes(person!.toLowerCase().replace(/s$/, "")))
-}
-
 /** Before `top`, and before what stands directly before it: questions, and what was taken from older messages. */
 const placeBefore = (hits: ReadonlyArray<DatedHit>, top: DatedHit, newer: DatedHit): number => {
   const outdated = new Set(hits.flatMap((hit) => (hit.message !== undefined && isNewer(newer, hit) ? hit.sources : [])))

@@ -150,7 +150,7 @@ const search = Effect.fn("MemorySearch.search")(function* (
     return memory === undefined ? [] : [{ memory, ranked: one }]
   })
   const ranked = oncePerMessage(found, wanted)
-  const asked = { text: query.text, vectors: query.vectors, filterFor: (key: NamespaceKey) => filterFor(query, key) }
+  const asked = { text: query.text, filterFor: (key: NamespaceKey) => filterFor(query, key) }
   const hits = isReordered ? (yield* presentFirst(host, namespaces, ranked, asked)).slice(0, query.limit) : ranked
   return { hits, plans }
 })

@@ -4,17 +4,15 @@ import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import type { NamespaceHost } from "../host/NamespaceHost.ts"
 import type { Move } from "../ranking/Explanation.ts"
-import type { QueryVectors } from "../namespace/NamespaceReader.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
 import { cosineScaleOf } from "../ranking/Calibration.ts"
 import type { Ranked } from "../ranking/Fusion.ts"
 import { areComparable, NEWER_FIRST_HITS, newerUp, type DatedHit } from "../ranking/NewerFirst.ts"
-import { mayReply, SAID_BEFORE, type SaidBefore } from "../ranking/ReplyInThread.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
 import { messageOf } from "../text/MessageText.ts"
 import { laterStates } from "./laterStates.ts"
-import { lookAtAll, vectorsAt, versionsAt } from "./readNamespaces.ts"
+import { vectorsAt } from "./readNamespaces.ts"
 
 interface PlacedHit {
   readonly memory: MemoryVersion
@@ -30,7 +28,6 @@ interface FirstHit<A> extends DatedHit {
 /** What a search asks, and what it may see of each namespace. */
 export interface Asked {
   readonly text: string
-  readonly vectors: QueryVectors
   readonly filterFor: (namespace: NamespaceKey) => MemoryFilter
 }
 
@@ -64,11 +61,10 @@ export const presentFirst = Effect.fnUntraced(function* <A extends PlacedHit>(
     compared.map(({ hit }) => hit),
     asked.filterFor
   )
-  const told = yield* withBefore(host, namespaces, first, compared, asked)
   const changed = new Map<string, Pick<PlacedHit, "move"> & { readonly relevance: number }>()
   const relevanceOf = ({ memory, ranked }: A): number => changed.get(memory.id)?.relevance ?? ranked.relevance
   const pairs = { cosineOf, isLater: (one: FirstHit<A>, other: FirstHit<A>) => isLater(one.hit, other.hit) }
-  const up = newerUp(told, asked.text, pairs, ({ hit: newer }, move, { hit: older }, chance) => {
+  const up = newerUp(first, asked.text, pairs, ({ hit: newer }, move, { hit: older }, chance) => {
     const taken = SHARE_TAKEN * chance * relevanceOf(older)
     changed.set(newer.memory.id, { move, relevance: Math.max(relevanceOf(newer), taken) })
     changed.set(older.memory.id, { move: "outdated", relevance: relevanceOf(older) - taken })
@@ -77,43 +73,6 @@ export const presentFirst = Effect.fnUntraced(function* <A extends PlacedHit>(
     const { move, relevance } = changed.get(hit.memory.id) ?? {}
     return relevance === undefined ? hit : { ...hit, move, ranked: { ...hit.ranked, relevance: rounded(relevance) } }
   })
-})
-
-/** The hits, those of a few words among `compared` with what was said before them. */
-const withBefore = Effect.fnUntraced(function* <A extends PlacedHit>(
-  host: NamespaceHost["Service"],
-  namespaces: ReadonlyArray<NamespaceKey>,
-  hits: ReadonlyArray<FirstHit<A>>,
-  compared: ReadonlyArray<FirstHit<A>>,
-  asked: Asked
-) {
-  const short = new Set(compared.filter(({ text }) => mayReply(text)))
-  if (short.size === 0) return hits
-  const places = Map.groupBy(
-    [...short].map(({ hit }) => hit.ranked.candidate),
-    ({ namespace }) => namespace
-  )
-  const found = yield* lookAtAll(
-    host,
-    namespaces.filter(({ tag }) => places.has(tag)),
-    (reader, nowMillis, key) =>
-      reader.messagesBefore(places.get(key.tag)!, SAID_BEFORE, asked.filterFor(key), nowMillis)
-  )
-  const before = new Map(found.flatMap((part) => [...part]))
-  const all = [...before.values()].flat()
-  const memories = yield* versionsAt(host, namespaces, all)
-  const vectors = yield* vectorsAt(host, namespaces, all)
-  const saidBefore = (one: FirstHit<A>): ReadonlyArray<SaidBefore> =>
-    (before.get(one.hit.memory.id) ?? []).flatMap(({ id }) => {
-      const memory = memories.get(id)
-      const message = memory && messageOf(memory)
-      if (message === undefined) return []
-      const vector = vectors.get(id)
-      const question = vector && asked.vectors.get(vector.model)
-      const cosine = question && comparableCosine(vector, { model: vector!.model, values: question })
-      return [{ text: message.text, isByOther: message.speaker !== one.message?.speaker, cosine }]
-    })
-  return hits.map((one) => (short.has(one) ? { ...one, before: saidBefore(one) } : one))
 })
 
 const firstHit = <A extends PlacedHit>(hit: A): FirstHit<A> => {

@@ -6,6 +6,7 @@
  * Any of three signs is enough: the search ranked the newer message first; it tells a change and shares a word of what is
  * asked about; it says that something ended or moved and does not name the thing ("they put it up to 15").
  */
+import { mayChange } from "@muniment/engine/ranking/AskedMatter"
 import { changeSigns } from "@muniment/engine/ranking/ChangeSigns"
 import { stopWords } from "@muniment/engine/text/StopWords"
 import { tokenize } from "@muniment/engine/text/Tokenizer"
@@ -17,7 +18,7 @@ import { isHedged, isPlainPart, statesPlainly, tellsChange, tellsSwitch, without
 import type { Question } from "./Question.ts"
 import { asksOnly } from "./QuotedSentence.ts"
 import { countsSaid, valuesSaid } from "./SaidValue.ts"
-import { saidAt, speakerOf } from "./QuoteSource.ts"
+import { saidAt, saidWith, speakerOf } from "./QuoteSource.ts"
 
 /** Hits that are compared with a quote. */
 const COMPARED_HITS = 40
@@ -30,11 +31,13 @@ export const changesOf = (question: Question, quote: Quote, quotes: ReadonlyArra
   const place = quotes.findIndex(({ memory }) => memory === quote.memory)
   const time = saidAt(quote, quotes)
   const speaker = speakerOf(quote, quotes)
+  const said = saidWith(quote, quotes)
   return quotes.slice(0, COMPARED_HITS).filter((other, at) => {
-    if (other.statement.speaker === undefined || asksOnly(other.text)) return false
-    if (saidAt(other, quotes) <= time) return false
-    if (restatesValue(question, quote, other)) return true
-    return speakerOf(other, quotes) === speaker && isRival(question, quote, other, at, place)
+    if (other.statement.speaker === undefined || asksOnly(other.text) || saidAt(other, quotes) <= time) return false
+    const isChange =
+      restatesValue(question, quote, other) ||
+      (speakerOf(other, quotes) === speaker && isRival(question, quote, other, at, place))
+    return isChange && mayChange(question.text, said, other.statement.text)
   })
 }
 
@@ -42,7 +45,7 @@ export const mayHaveChanged = (question: Question, quote: Quote, quotes: Readonl
   changesOf(question, quote, quotes).length > 0
 
 /** `newer` stands before `older` in the search though it fits the question less, and states its value plainly. */
-export const isNewState = (question: Question, older: Quote, newer: Quote): boolean => {
+export const isNewState = (question: Question, older: Quote, newer: Quote, quotes: ReadonlyArray<Quote>): boolean => {
   const { memory, statement, text } = newer
   return (
     question.isOfPresent &&
@@ -50,6 +53,7 @@ export const isNewState = (question: Question, older: Quote, newer: Quote): bool
     statement.speaker !== undefined &&
     memory.relevance < older.memory.relevance &&
     statesPlainly(question.part, text, { topic: question.topic, counted: [] }) &&
+    mayChange(question.text, saidWith(older, quotes), statement.text) &&
     tellsOfOtherValue(text) &&
     !namesOther(question, older, newer) &&
     // What tells a change is a new state itself: another one names the thing.
@@ -77,6 +81,7 @@ const isRival = (question: Question, quote: Quote, other: Quote, at: number, pla
   // The search puts a newer message first where it takes it for a later state.
   const isSame = sharesMatter(question, other)
   if (at < place) {
+    if (other.memory.relevance < quote.memory.relevance && endsIt(question, quote, other)) return true
     return hasSort(question.part) ? hasValue || hasNamedPart(question, other) : isChange && (isSame || isLifted)
   }
   if (!isChange || !hasValue || valuesIn(other).isSubsetOf(valuesIn(quote))) return false
@@ -146,6 +151,10 @@ const tellsOfOtherValue = (text: string): boolean => {
   const { ended, holdsNow, shifted } = changeSigns(text)
   return tellsSwitch(text) || ended + holdsNow + shifted > 0
 }
+
+/** It says that the thing of the older quote has ended, in whatever words it tells the new one. */
+const endsIt = (question: Question, older: Quote, newer: Quote): boolean =>
+  changeSigns(newer.text).ended > 0 && sharesMore(question, older, newer)
 
 /** It is about something of the speaker, by its first words or wholly, that neither the question nor the quote names. */
 const namesOther = (question: Question, quote: Quote, { text }: Quote): boolean => {

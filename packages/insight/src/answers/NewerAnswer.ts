@@ -35,7 +35,7 @@ export const withNewerAnswers = <Q extends WeighedQuote>(
       if (times[older]! >= times[newer]!) continue
       const isNear = quote.near > 0 && tellsChange(quote.text) && quote.near >= least * quotes[older]!.near
       // The search put it first: it takes it for a later state.
-      if (!isNear && !(newer < older && isNewState(question, quotes[older]!, quote))) continue
+      if (!isNear && !(newer < older && isNewState(question, quotes[older]!, quote, quotes))) continue
       chances[newer] = Math.max(chances[newer]!, chances[older]!)
       chances[older] = 0
     }

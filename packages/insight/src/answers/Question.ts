@@ -14,6 +14,8 @@ import { plainText } from "./PlainText.ts"
 import { slotAsked } from "./SlotValue.ts"
 
 export interface Question {
+  /** On one line, without control characters. */
+  readonly text: string
   readonly part: PartName
   /** Why no single statement answers it; undefined: one may. */
   readonly open: OpenForm | undefined
@@ -85,6 +87,7 @@ export const readQuestion = (raw: string): Question => {
   const askedFor = partWords[part]
   const topic = asked.filter((term) => askedFor?.has(term) !== true && !ages.has(term))
   return {
+    text,
     part,
     open: openFormOf(lower),
     // "Who am I?" has no content word and asks for the name.

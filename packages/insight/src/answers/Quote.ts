@@ -90,7 +90,7 @@ const repliedQuestion = (
     return undefined
   }
   const last = sentencesOf(text).at(-1) ?? ""
-  if (!/\?["'”’)]?$/u.test(last) && !ASKS.test(last)) return undefined
+  if (!/\?["'”’)]?$/u.test(last) && (/[.!]["'”’)]?$/u.test(last) || !ASKS.test(last))) return undefined
   const own = new Set(queryTerms(last))
   const about = own.size < OWN_TERMS_MIN ? before : undefined
   return {

@@ -23,6 +23,10 @@ const sourceOf = (quote: Quote, quotes: ReadonlyArray<Quote>): Quote | undefined
 export const saidAt = (quote: Quote, quotes: ReadonlyArray<Quote>): number =>
   Date.parse(sourceOf(quote, quotes)?.statement.speaker?.saidOn ?? "") || quote.memory.createdAt
 
+/** All that was said where it was said; of what was stored directly its own text. */
+export const saidWith = (quote: Quote, quotes: ReadonlyArray<Quote>): string =>
+  (sourceOf(quote, quotes) ?? quote).statement.text
+
 /** Empty where no message is known. */
 export const speakerOf = (quote: Quote, quotes: ReadonlyArray<Quote>): string => {
   const speaker = sourceOf(quote, quotes)?.statement.speaker

@@ -69,6 +69,17 @@ describe("newerUp", () => {
     expect(up("When do I see the dentist?", [monday, coat])).toEqual([monday.text, coat.text])
   })
 
+  it("leaves what corrects another fact of the same message, also where both fill one slot", () => {
+    const both = hit("I live in Lisbon with my dog Bruno, rent is 900.", 1)
+    const moved = hit("Actually I moved to Porto last week, and the rent is 1,050 now.", 2)
+    for (const question of ["Where do I live?", "How much is my rent?"])
+      expect(up(question, [both, moved])).toEqual([moved.text, both.text])
+    expect(up("What is my dog called?", [both, moved])).toEqual([both.text, moved.text])
+    const pairs = { cosineOf: () => 0.85, isLater: () => true }
+    expect(newerUp([both, moved], "What is my dog called?", pairs)).toEqual([both, moved])
+    expect(newerUp([both, moved], "Where do I live?", pairs)).toEqual([moved, both])
+  })
+
   it("goes on to the newest of three", () => {
     const hits = [hit("I live in Graz", 1), hit("I moved to Linz", 2), hit("I moved back to Vienna", 3)]
     expect(up("Where do I live?", hits)[0]).toBe("I moved back to Vienna")

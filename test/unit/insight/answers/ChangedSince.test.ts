@@ -188,6 +188,55 @@ describe("a value that may have changed", () => {
     expect(answered(question, older(first), newer(later)).answer).toContain(first)
   })
 
+  it.each([
+    [
+      "What is my dog called?",
+      "I live in Lisbon with my dog Bruno, rent is 900.",
+      "Actually I moved to Porto last week, and the rent is 1,050 now."
+    ],
+    [
+      "Where is my desk?",
+      "My manager is Helena, my salary is 3,400 and my desk is at the Rowan Street office.",
+      "Helena left, so I report to Marcus now, he is in Leeds."
+    ],
+    [
+      "When does my licence run out?",
+      "I drive a red Skoda and my licence runs out in May 2031.",
+      "Sold the Skoda on Saturday and picked up a blue Renault."
+    ]
+  ])("is still claimed beside a newer message on another fact, wherever it is ranked: %s", (question, first, later) => {
+    for (const relevance of [0.02, 0.3]) {
+      expect(answered(question, older(first), newer(later, relevance)).answer).toContain(first)
+      expect(answered(question, newer(later, relevance), older(first)).answer).toContain(first)
+    }
+  })
+
+  it("is still claimed as an extracted fact beside a newer message on another fact of its message", () => {
+    const said = (id: string, text: string, day: string): Evidence => {
+      const sentAt = `2026-06-${day}T19:00:00Z`
+      const data = { role: "user", text, sentAt }
+      return { id, kind: "conversation_message", data, when: sentAt, sources: [id], createdAt: 0, relevance: 0.1 }
+    }
+    const first = said("older", "I live in Lisbon with my dog Bruno, rent is 900.", "01")
+    const later = said("newer", "Actually I moved to Porto last week, and the rent is 1,050 now.", "20")
+    const extracted: Evidence = {
+      id: "e",
+      kind: "factual_memory",
+      data: { subject: "user", fact: "The user's dog is called Bruno" },
+      sources: ["older"],
+      createdAt: 0,
+      relevance: 0.5
+    }
+    const { answer } = extractiveAnswer("What is my dog called?", [later, extracted, first])
+    expect(answer).toContain("Bruno")
+  })
+
+  it("is not claimed where what it names has ended, in whatever form the new value is told", () => {
+    const first = "Our wedding is at Harlow Farm on 8 June."
+    const later = "The farm cancelled on us, so we booked the Old Mill instead."
+    expect(answered("Where is our wedding?", newer(later, 0.001), older(first)).answer).not.toContain(first)
+  })
+
   it("is still claimed where somebody else tells a change of theirs", () => {
     const said = { ...older("My yoga class costs 12 euros."), name: "Ann" }
     const other = { ...newer("They put it up to 15 now."), name: "Ben" }

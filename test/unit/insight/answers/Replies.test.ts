@@ -58,6 +58,14 @@ describe("a reply", () => {
     expect(answered("Where do we track bugs?", asked, other).grounded).toBe(false)
   })
 
+  it("is none to an exclamation that begins like a question", () => {
+    const wish = { ...asked, text: "Have a good trip!" }
+    const told = { ...reply, text: "We fly to Oslo on 5 July.", relevance: 0.6 }
+    const { answer, citations } = answered("When do we fly to Oslo?", wish, told)
+    expect(answer).not.toContain("trip")
+    expect(citations).toEqual(["m4"])
+  })
+
   it("is none in another conversation", () => {
     const [first, ...others] = chat(asked, reply)
     const elsewhere = { ...first!, turn: { conversation: "home", position: 3 } }

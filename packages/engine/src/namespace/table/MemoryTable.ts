@@ -201,15 +201,6 @@ export class MemoryTable {
     return around.filter((one) => isShort(this.#rows[one]?.message))
   }
 
-  /** Slots of the `count` live messages before one in its conversation, in order. */
-  messagesBefore(slot: number, count: number): ReadonlyArray<number> {
-    const row = this.#rows[slot]
-    const place = row === undefined ? undefined : placeOf(row)
-    const order = this.#orderAt[slot]
-    if (place === undefined || order === undefined) return []
-    return order.before(place, count).filter((one) => this.#live.has(one))
-  }
-
   /** The latest live version of a key. */
   latestOf(uniqueKey: string): number | undefined {
     return this.#latestOf.get(uniqueKey)

@@ -49,12 +49,6 @@ export class MessageOrder {
     return found
   }
 
-  /** Slots of the `count` messages before a place, in order. */
-  before(place: MessagePlace, count: number): ReadonlyArray<number> {
-    const at = this.#firstFrom(place)
-    return this.#places.slice(Math.max(0, at - count), at).map(({ slot }) => slot)
-  }
-
   /** The messages at positions `from` to `to`, and up to `margin` more on each side, in order. */
   around(from: number, to: number, margin: number): ReadonlyArray<MessagePlace> {
     const start = this.#firstFrom({ slot: -1, position: from, createdSeq: -Infinity })

@@ -1,0 +1,73 @@
+/**
+ * Whether a newer text may change what a question asks of an older one. Of a message with several facts ("I live in
+ * Lisbon with my dog Bruno, rent is 900.") a correction changes one and leaves the others right: "the rent is 1,050 now"
+ * says nothing of the dog. Read by rules, in English; in doubt it may.
+ */
+import {
+  asksAmountOf,
+  asksHome,
+  asksNameOf,
+  asksTimeOf,
+  hasOtherName,
+  tellsName,
+  tellsTimeAlone
+} from "./AskedValue.ts"
+import { changeSigns } from "./ChangeSigns.ts"
+import { queryTerms } from "../text/Tokenizer.ts"
+
+export const mayChange = (question: string, older: string, newer: string): boolean => {
+  const topic = wordsOf(question)
+  const facts = factsOf(older).map(wordsOf)
+  const most = Math.max(...facts.map((fact) => fact.intersection(topic).size))
+  const asked = unionOf(facts.filter((fact) => most === 0 || fact.intersection(topic).size === most))
+  const matter = topic.union(asked)
+  const others = unionOf(facts).difference(matter)
+  const changes = statementsOf(newer).filter(tellsChange)
+  return (changes.length === 0 ? statementsOf(newer) : changes).some((statement) => {
+    const words = wordsOf(statement)
+    const isTied = !words.isDisjointFrom(matter)
+    if (!isTied && !words.isDisjointFrom(others)) return false
+    if (asksNameOf(question))
+      return !words.isDisjointFrom(topic) || tellsName(statement) || (isTied && renames(statement, older))
+    if (!isTied && movesHome.test(statement) && !asksHome(question)) return false
+    return asksTimeOf(question) || asksAmountOf(question) || !tellsTimeAlone(statement)
+  })
+}
+
+/** Somebody else has taken the place of who was named. */
+const renames = (text: string, older: string): boolean => changeSigns(text).ended > 0 && hasOtherName(text, older)
+
+const movesHome = /\b(?:i|we)(?:'ve| have)?(?: (?:actually|finally|just|recently|now))* moved(?: back)? (?:in|to)\b/i
+
+const tellsChange = (text: string): boolean => Object.values(changeSigns(text)).some((sign) => sign > 0)
+
+/** Sentences, and clauses joined by "and" or "but" that have their own subject. */
+const statementsOf = (text: string): ReadonlyArray<string> =>
+  text
+    .replaceAll("\u2019", "'")
+    .split(/(?<=[.!?;])\s+|,? (?:and|but) (?=(?:i|we|my|our|the|it|he|she|they|his|her|their)\b)/i)
+
+/** Statements, and parts between commas that have a verb. */
+const factsOf = (text: string): ReadonlyArray<string> =>
+  statementsOf(text).flatMap((statement) => {
+    const facts: Array<string> = []
+    for (const part of statement.split(/, (?:and |but |so )?/)) {
+      if (facts.length === 0 || hasVerb.test(part)) facts.push(part)
+      else facts.push(`${facts.pop()!}, ${part}`)
+    }
+    return facts
+  })
+
+const hasVerb =
+  /\b(?:is|are|am|was|were|has|have|had|do|does|will|can|must|i|we|it|he|she|they)\b|\w'(?:s|m|re|ve|ll)\b|^(?:pays?|takes?|goes|go|lives?|works?|costs?|meets?|plays?|runs?|drives?|sleeps?|stays?|starts?|ends?|uses?)\b/i
+
+const unionOf = (sets: ReadonlyArray<ReadonlySet<string>>): ReadonlySet<string> =>
+  sets.reduce((all, one) => all.union(one), new Set<string>())
+
+/** Words that say little of a matter. */
+const passing = new Set(
+  queryTerms(
+    "call name go get thing know think want need like make day time still much many good well come take new old use back look see sure yes ok"
+  )
+)
+const wordsOf = (text: string): ReadonlySet<string> => new Set(queryTerms(text).filter((term) => !passing.has(term)))
