@@ -21,6 +21,10 @@ export const madeForAmbientEffects: Readonly<Record<string, Exemption>> = {
     effects: ["setImmediate"],
     reason: "orders work within a turn of the event loop; no time passes, and tests give their own"
   },
+  "packages/engine/src/log/LogWorker.ts": {
+    effects: ["setImmediate"],
+    reason: "a worker thread without Effect, which lets messages that have arrived share a sync; no time passes"
+  },
   "packages/schemas/src/ValidationWorker.ts": {
     effects: ["performance.now"],
     reason: "a worker thread without Effect, which measures its own computing time"

@@ -1,104 +1,109 @@
 /**
- * The commit log in files of this machine. `append` gives a record its ordinal and its place; all records that come
- * while one sync is under way share the next one.
+ * The commit log in files of this machine. `append` gives a record its ordinal and its place and hands it to the log
+ * thread; all records that come while one sync is under way share the next one.
  *
- * Invariants: records are written in the order of their ordinals; a segment is synced before the next one is begun, so
- * that only the newest one can have a torn tail; after an error of a write or a sync nothing is written any more.
+ * Invariants: records are written in the order of their ordinals; a namespace's commits follow each other by epoch and
+ * sequence number; a segment is deleted only when nobody needs it; after an error of a write or a sync the log has ended.
  */
-import { closeSync, existsSync, fdatasync, fdatasyncSync, mkdirSync, openSync, statSync, write } from "node:fs"
-import { Effect, Layer, type Scope } from "effect"
+import { mkdirSync } from "node:fs"
+import { Clock, Effect, Layer, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
+import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
 import { Admission } from "./Admission.ts"
 import { CommitLog, type CommitLogShape, type CopyState, type LogEntry, type NewCommit } from "./CommitLog.ts"
-import { eraseBodies } from "./LogErasure.ts"
-import { LogDamaged, LogFault, type LogFenced, type LogFull } from "./LogError.ts"
-import {
-  emptyBody,
-  processTag,
-  recordBytesMax,
-  recordFlags,
-  recordKinds,
-  removesAll,
-  writeRecord
-} from "./logFormat.ts"
-import type { RecordBody, RecordFields } from "./logFormat.ts"
-import { type LogHole, type LogScanned, scanLog } from "./LogScan.ts"
-import type { LogIndex } from "./LogIndex.ts"
-import { createZeros, segmentBytesDefault, segmentPath, writeFully } from "./segmentFiles.ts"
+import { recordsOf, type RawRecord } from "./LogCursor.ts"
+import { LogDamaged, LogFault, type LogFenced, LogFull } from "./LogError.ts"
+import { emptyBody, processTag, recordBytesMax, recordFlags, recordKinds, removesAll } from "./logFormat.ts"
+import type { RecordBody } from "./logFormat.ts"
+import type { LogIndex, SegmentIndex } from "./LogIndex.ts"
+import { LogQueue, type NewRecord } from "./LogQueue.ts"
+import { recoverLog } from "./LogRecovery.ts"
+import type { LogHole, LogScanned } from "./LogScan.ts"
+import type { LogReply, LogRequest, LogThreadSettings } from "./LogWorker.ts"
+import { Retention } from "./Retention.ts"
+import { segmentBytesDefault, segmentPath } from "./segmentFiles.ts"
+import { SegmentPlaces } from "./SegmentPlaces.ts"
 
 export interface FileLogOptions {
   /** Directory of the segments; made if it is missing. */
   readonly directory: string
   readonly segmentBytes?: number
+  /** Entry of the log thread; tests give one whose disk fails. */
+  readonly threadEntry?: URL
 }
 
-/** More records than this are not left without a sync: the header's field counts them in 16 bits. */
-const unsyncedRecordsMax = 60_000
-const unsyncedBytesMax = 16_777_216
-
-/** A record on its way to the disk. */
-interface Pending {
-  readonly entry: LogEntry
-  readonly bytes: Buffer
+/** A segment that gets no more records. */
+export interface SealedSegment {
+  readonly segment: number
+  readonly path: string
+  readonly firstOrdinal: number
+  readonly lastOrdinal: number
+  /** Times of the first and the last record, milliseconds. */
+  readonly firstMillis: number
+  readonly lastMillis: number
 }
 
-interface Waiter {
-  readonly ordinal: number
-  readonly resume: (result: Effect.Effect<void, LogFault>) => void
-}
-
-type NewRecord = Omit<RecordFields, "ordinal" | "unsynced"> & { readonly body: RecordBody }
+/** So long after a sync with nothing behind it, a mark says that everything before was synced. */
+const quietMillis = 10
 
 export const fileLogLayer = (options: FileLogOptions): Layer.Layer<CommitLog, LogFault> =>
   Layer.effect(CommitLog, openFileLog(options))
 
-export const openFileLog = (options: FileLogOptions): Effect.Effect<FileLog, LogFault, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.try({
-      try: () => {
-        mkdirSync(options.directory, { recursive: true, mode: 0o700 })
-        const scanned = scanLog(options.directory)
-        cleanTail(options.directory, scanned)
-        // One that was cut short is finished.
-        for (const [tag, throughOrdinal] of scanned.index.erasures) {
-          const entries = scanned.index.commitsOf(tag, 0).filter(({ ordinal }) => ordinal <= throughOrdinal)
-          eraseBodies(options.directory, entries)
-        }
-        return new FileLog(options, scanned)
-      },
-      catch: (cause) => new LogFault({ cause })
-    }),
+export const openFileLog = Effect.fn("FileLog.open")(function* (
+  options: FileLogOptions
+): Effect.fn.Return<FileLog, LogFault, Scope.Scope> {
+  const { directory, segmentBytes = segmentBytesDefault } = options
+  const scanned = yield* Effect.try({
+    try: () => {
+      mkdirSync(directory, { recursive: true, mode: 0o700 })
+      return recoverLog(directory)
+    },
+    catch: (cause) => new LogFault({ cause })
+  })
+  const settings: LogThreadSettings = { directory, segmentBytes }
+  const thread = yield* openWorkerThread<LogRequest, LogReply>({
+    name: "log",
+    entry: options.threadEntry ?? new URL("./LogWorker.ts", import.meta.url),
+    settings,
+    // The thread takes all that has come when it is free; the log bounds what is not synced.
+    concurrency: Infinity,
+    queueMax: 0
+  })
+  yield* Effect.forkScoped(Effect.ignore(thread.start))
+  const clock = yield* Clock.Clock
+  return yield* Effect.acquireRelease(
+    Effect.sync(() => new FileLog(directory, segmentBytes, scanned, thread, clock)),
     (log) => log.close
   )
+})
 
 export class FileLog implements CommitLogShape {
   readonly directory: string
-  /** Acknowledged records that the open of the log could not read. */
-  readonly damage: ReadonlyArray<LogHole>
-  readonly #segmentBytes: number
+  readonly #damage: ReadonlyArray<LogHole>
   readonly #index: LogIndex
+  readonly #queue: LogQueue
+  readonly #places: SegmentPlaces
   readonly #admission = new Admission()
-  #nextOrdinal: number
-  #syncedOrdinal: number
-  /** Where the next record goes. */
-  #segment: number
-  #offset = Infinity
-  #file: { readonly segment: number; readonly descriptor: number } | undefined
-  #pending: Array<Pending> = []
-  #unsyncedBytes = 0
-  #isWriting = false
-  #ended: LogFault | undefined
-  #waiters: Array<Waiter> = []
+  readonly #retention = new Retention()
+  readonly #clock: Clock.Clock
+  readonly #sealListeners = new Set<(sealed: SealedSegment) => void>()
+  /** A mark is being waited for, or the last record is one. */
+  #isMarking = false
+  #lastMillis = 0
 
-  constructor({ directory, segmentBytes = segmentBytesDefault }: FileLogOptions, scanned: LogScanned) {
+  constructor(
+    directory: string,
+    segmentBytes: number,
+    scanned: LogScanned,
+    thread: WorkerThread<LogRequest, LogReply>,
+    clock: Clock.Clock
+  ) {
     this.directory = directory
-    this.damage = scanned.damage
-    this.#segmentBytes = segmentBytes
+    this.#damage = scanned.damage
     this.#index = scanned.index
-    this.#nextOrdinal = scanned.nextOrdinal
-    this.#syncedOrdinal = scanned.nextOrdinal - 1
-    // A start begins a segment of its own: nothing is written behind a torn tail.
-    this.#segment = scanned.lastSegment
+    this.#queue = new LogQueue(thread, scanned.nextOrdinal)
+    this.#places = new SegmentPlaces(directory, segmentBytes, scanned.lastSegment)
+    this.#clock = clock
   }
 
   readonly attach = (tag: NamespaceTag, state: CopyState): Effect.Effect<void> =>
@@ -110,36 +115,29 @@ export class FileLog implements CommitLogShape {
     Effect.suspend(() => {
       const fault = this.#admission.fault(commit)
       if (fault !== undefined) return Effect.fail(fault)
-      if (this.#mustWait) return Effect.andThen(this.whenSynced(this.#syncedOrdinal + 1), this.append(commit))
       const flags = commit.isClaim ? recordFlags.claim : 0
-      return Effect.map(this.#put({ ...commit, kind: recordKinds.commit, flags }), (entry) => {
+      const entry = this.#tryPut({ ...commit, kind: recordKinds.commit, flags }, commit.isErasure)
+      if (entry === undefined) return Effect.andThen(this.#room, this.append(commit))
+      return Effect.map(entry, (put) => {
         this.#admission.advance(commit)
-        return entry
+        return put
       })
     })
 
   readonly appendLedger = (body: RecordBody, atMillis: number): Effect.Effect<LogEntry, LogFull | LogFault> =>
-    this.#putSoon({ ...processRecord, kind: recordKinds.ledger, atMillis, body })
+    this.#put({ ...processRecord, kind: recordKinds.ledger, atMillis, body }, false)
 
-  readonly whenSynced = (ordinal: number): Effect.Effect<void, LogFault> =>
-    Effect.callback((resume) => {
-      if (this.#syncedOrdinal >= ordinal) resume(Effect.void)
-      else if (this.#ended !== undefined) resume(Effect.fail(this.#ended))
-      else this.#waiters.push({ ordinal, resume })
-    })
+  readonly whenSynced = (ordinal: number): Effect.Effect<void, LogFault> => this.#queue.whenSynced(ordinal)
 
-  readonly syncedOrdinal = (): number => this.#syncedOrdinal
+  readonly syncedOrdinal = (): number => this.#queue.syncedOrdinal
 
   readonly tail = (tag: NamespaceTag, afterOrdinal: number): Effect.Effect<ReadonlyArray<LogEntry>, LogDamaged> =>
     Effect.suspend(() => {
       const lost = this.damage.find((hole) => hole.to > afterOrdinal && (hole.tag ?? tag) === tag)
-      if (lost !== undefined) {
-        const reason = `records ${lost.from} to ${lost.to} of the log are damaged (segment ${lost.segment}, byte ${lost.offset})`
-        return Effect.fail(new LogDamaged({ reason: `${reason}, and the copy of ${tag} ends at ${afterOrdinal}` }))
-      }
+      if (lost !== undefined) return Effect.fail(lostRecords(lost, tag, afterOrdinal))
       const entries = this.#index
         .commitsOf(tag, Math.max(afterOrdinal, this.#index.removedThrough(tag)))
-        .filter(({ ordinal }) => ordinal <= this.#syncedOrdinal && !this.#index.isRefused(tag, ordinal))
+        .filter(({ ordinal }) => ordinal <= this.#queue.syncedOrdinal && !this.#index.isRefused(tag, ordinal))
       const [first] = entries
       return first !== undefined && first.ordinal <= this.#index.erasedThrough(tag)
         ? Effect.fail(new LogDamaged({ reason: `record ${first.ordinal} of ${tag} was erased, and its copy lacks it` }))
@@ -147,177 +145,211 @@ export class FileLog implements CommitLogShape {
     })
 
   readonly refuse = (tag: NamespaceTag, ordinal: number, atMillis: number): Effect.Effect<void, LogFull | LogFault> =>
-    Effect.flatMap(
-      this.#putSoon({ ...processRecord, tag, kind: recordKinds.refused, fromSeq: ordinal, atMillis }),
-      (entry) => this.whenSynced(entry.ordinal)
-    )
+    this.#putSynced({ ...processRecord, tag, kind: recordKinds.refused, fromSeq: ordinal, atMillis })
 
   readonly erase = (
     tag: NamespaceTag,
     throughOrdinal: number,
     atMillis: number
-  ): Effect.Effect<number, LogFull | LogFault> => {
-    const intent = { ...processRecord, tag, kind: recordKinds.erased, fromSeq: throughOrdinal, atMillis }
-    return this.#carryOut(intent)
-  }
+  ): Effect.Effect<number, LogFull | LogFault> =>
+    this.#eraseBodies({ ...processRecord, tag, kind: recordKinds.erased, fromSeq: throughOrdinal, atMillis })
 
   readonly remove = (tag: NamespaceTag, atMillis: number): Effect.Effect<void, LogFull | LogFault> =>
     Effect.suspend(() => {
+      const fromSeq = this.#queue.nextOrdinal - 1
       this.#admission.release(tag)
-      const fromSeq = this.#nextOrdinal - 1
-      return this.#carryOut({ ...processRecord, tag, kind: recordKinds.erased, fromSeq, changes: removesAll, atMillis })
+      this.#retention.rebase(tag, fromSeq)
+      const intent = { ...processRecord, tag, kind: recordKinds.erased, fromSeq, changes: removesAll, atMillis }
+      return Effect.asVoid(this.#eraseBodies(intent))
     })
 
-  readonly rebase = (_tag: NamespaceTag, _ordinal: number): Effect.Effect<void> => Effect.void
+  readonly rebase = (tag: NamespaceTag, ordinal: number): Effect.Effect<void> =>
+    Effect.sync(() => this.#retention.rebase(tag, ordinal))
 
-  readonly isCurrent = (): boolean => this.#ended === undefined
+  readonly isCurrent = (): boolean => this.#queue.ended === undefined
+
+  /** Acknowledged records that the open of the log could not read, as far as the log still reaches. */
+  get damage(): ReadonlyArray<LogHole> {
+    const first = this.#index.segments[0]?.firstOrdinal ?? Infinity
+    return this.#damage.filter(({ to }) => to >= first)
+  }
+
+  /** How many syncs were made. */
+  get syncs(): number {
+    return this.#queue.syncs
+  }
+
+  /** Why there is no room for another segment: appends that do not erase are refused. */
+  get shortage(): { readonly cause: unknown } | undefined {
+    return this.#places.shortage
+  }
+
+  /** Segments that get no more records, oldest first. */
+  get sealed(): ReadonlyArray<SealedSegment> {
+    return this.#sealedIndexes.map((index) => this.#sealedOf(index))
+  }
+
+  /** Calls back, until the scope closes, when a segment has got its last record and is synced. */
+  onSealed(listener: (sealed: SealedSegment) => void): Effect.Effect<void, never, Scope.Scope> {
+    const added = Effect.sync(() => void this.#sealListeners.add(listener))
+    return Effect.acquireRelease(added, () => Effect.sync(() => void this.#sealListeners.delete(listener)))
+  }
+
+  /** Keeps records from `fromOrdinal` on for a consumer, such as an archive; `Infinity` ends it. */
+  hold(consumer: string, fromOrdinal: number): Effect.Effect<void> {
+    return Effect.sync(() => this.#retention.hold(consumer, fromOrdinal))
+  }
+
+  /**
+   * Synced records of every kind from `fromOrdinal` on, oldest first, as bytes; what was dropped is missing. Reading on
+   * throws `LogDamaged` at a record that is not whole.
+   */
+  *recordsFrom(fromOrdinal: number): Generator<RawRecord, void, void> {
+    const through = this.#queue.syncedOrdinal
+    for (const { firstOrdinal, lastOrdinal, segment } of this.#index.segments) {
+      if (lastOrdinal < fromOrdinal || firstOrdinal > through) continue
+      yield* recordsOf(this.directory, segment, fromOrdinal, Math.min(lastOrdinal, through))
+    }
+  }
+
+  /** Namespaces whose copies hold back a segment that could be deleted: `rebase` them. */
+  get holders(): Effect.Effect<ReadonlyArray<NamespaceTag>> {
+    return Effect.sync(() => this.#retention.holders(this.#sealedIndexes, this.#places.segmentBytes, this.#nowMillis))
+  }
+
+  /** Deletes segments that nobody needs; returns how many. */
+  get dropUnneeded(): Effect.Effect<number, LogFull | LogFault> {
+    return Effect.suspend(() => {
+      const sealed = this.#sealedIndexes
+      const count = this.#retention.droppable(sealed, this.#places.segmentBytes, this.#nowMillis)
+      if (count === 0) return Effect.succeed(0)
+      const firstKept = this.#index.segments[count]?.firstOrdinal ?? this.#queue.nextOrdinal
+      const note = { ...processRecord, kind: recordKinds.rebased, fromSeq: firstKept, atMillis: this.#nowMillis }
+      return Effect.andThen(
+        this.#putSynced(note),
+        Effect.suspend(() => {
+          const segments = this.#index.dropBefore(firstKept)
+          return Effect.as(this.#queue.drop(segments), segments.length)
+        })
+      )
+    })
+  }
 
   /** Syncs what was appended, and ends the log. */
   get close(): Effect.Effect<void> {
-    return Effect.suspend(() => Effect.ignore(this.whenSynced(this.#nextOrdinal - 1))).pipe(
+    return Effect.suspend(() => {
+      if (this.#queue.ended === undefined && this.#places.isBegun) this.#mark(true)
+      return Effect.ignore(this.whenSynced(this.#queue.nextOrdinal - 1))
+    }).pipe(
+      Effect.andThen(this.#places.settled),
+      Effect.andThen(Effect.sync(() => void this.#queue.end(new Error("the commit log is closed"))))
+    )
+  }
+
+  get #nowMillis(): number {
+    return this.#clock.currentTimeMillisUnsafe()
+  }
+
+  get #sealedIndexes(): ReadonlyArray<SegmentIndex> {
+    const { isBegun, segment: newest } = this.#places
+    return this.#index.segments.filter(({ segment }) => segment < newest || !isBegun)
+  }
+
+  /** The intent first: the next open finishes what a crash cuts short. */
+  #eraseBodies(intent: NewRecord): Effect.Effect<number, LogFull | LogFault> {
+    const erase = Effect.suspend(() => {
+      const commits = this.#index.commitsOf(intent.tag, 0)
+      return this.#queue.erase(commits.filter(({ ordinal }) => ordinal <= intent.fromSeq))
+    })
+    return Effect.andThen(this.#putSynced(intent), erase)
+  }
+
+  #putSynced(record: NewRecord): Effect.Effect<void, LogFull | LogFault> {
+    return Effect.flatMap(this.#put(record, true), ({ ordinal }) => this.whenSynced(ordinal))
+  }
+
+  #put(record: NewRecord, isErasure: boolean): Effect.Effect<LogEntry, LogFull | LogFault> {
+    return Effect.suspend(
+      () => this.#tryPut(record, isErasure) ?? Effect.andThen(this.#room, this.#put(record, isErasure))
+    )
+  }
+
+  /** Undefined: it has to wait for room. */
+  #tryPut(record: NewRecord, isErasure: boolean): Effect.Effect<LogEntry, LogFull | LogFault> | undefined {
+    if (this.#queue.ended !== undefined) return Effect.fail(this.#queue.ended)
+    if (this.#queue.isFull) return undefined
+    const room = this.#places.roomFor(recordBytesMax(record.body), isErasure)
+    if (room === "full") return Effect.fail(new LogFull({ cause: this.#places.shortage?.cause }))
+    return room === "wait" ? undefined : Effect.succeed(this.#write(record, true))
+  }
+
+  #write(record: NewRecord, isSync: boolean): LogEntry {
+    const before = this.#places.segment
+    const [fields, entry] = this.#queue.put(record, (length) => this.#places.place(length), isSync)
+    this.#index.add(fields, entry.place)
+    this.#lastMillis = record.atMillis
+    if (this.#places.segment !== before) this.#begin(before, entry.ordinal)
+    if (isSync && !this.#isMarking) {
+      this.#isMarking = true
+      Effect.runFork(Effect.ignore(this.#markWhenQuiet(entry.ordinal)))
+    }
+    return entry
+  }
+
+  /** The log thread seals the segment before it writes the first record of the next one. */
+  #begin(sealed: number, ordinal: number): void {
+    const told = Effect.sync(() => {
+      this.#places.begun()
+      const index = this.#index.segments.find(({ segment }) => segment === sealed)
+      if (index === undefined) return
+      for (const listener of this.#sealListeners) listener(this.#sealedOf(index))
+    })
+    Effect.runFork(Effect.ignore(Effect.andThen(this.whenSynced(ordinal), told)))
+  }
+
+  /** Waits until nothing has come for `quietMillis` after a sync; the mark rides with the next sync. */
+  #markWhenQuiet(ordinal: number): Effect.Effect<void, LogFault> {
+    return this.whenSynced(ordinal).pipe(
+      Effect.andThen(Effect.sleep(quietMillis)),
+      Effect.provideService(Clock.Clock, this.#clock),
       Effect.andThen(
-        Effect.sync(() => {
-          this.#end(new Error("the commit log is closed"))
-          if (this.#file !== undefined) closeSync(this.#file.descriptor)
-          this.#file = undefined
+        Effect.suspend(() => {
+          if (this.#queue.ended !== undefined) return Effect.void
+          const last = this.#queue.nextOrdinal - 1
+          if (last !== ordinal) return this.#markWhenQuiet(last)
+          this.#mark(false)
+          this.#isMarking = false
+          return Effect.void
         })
       )
     )
   }
 
-  get #mustWait(): boolean {
-    const unsynced = this.#nextOrdinal - 1 - this.#syncedOrdinal
-    return unsynced > 0 && (unsynced >= unsyncedRecordsMax || this.#unsyncedBytes >= unsyncedBytesMax)
+  #mark(isSync: boolean): void {
+    if (this.#places.roomFor(recordBytesMax(emptyBody), true) !== "free") return
+    this.#isMarking = true
+    this.#write({ ...processRecord, kind: recordKinds.mark, atMillis: this.#lastMillis }, isSync)
   }
 
-  #putSoon(record: NewRecord): Effect.Effect<LogEntry, LogFull | LogFault> {
+  /** Until the next sync, or until there is a spare segment. */
+  get #room(): Effect.Effect<void, LogFault> {
     return Effect.suspend(() =>
-      this.#mustWait
-        ? Effect.andThen(this.whenSynced(this.#syncedOrdinal + 1), this.#putSoon(record))
-        : this.#put(record)
+      this.#queue.isFull
+        ? this.whenSynced(this.#queue.syncedOrdinal + 1)
+        : Effect.callback<void>((resume) => this.#places.onChange(() => resume(Effect.void)))
     )
   }
 
-  #put({ body, ...record }: NewRecord): Effect.Effect<LogEntry, LogFault> {
-    if (this.#ended !== undefined) return Effect.fail(this.#ended)
-    const ordinal = this.#nextOrdinal++
-    const fields = { ...record, ordinal, unsynced: ordinal - this.#syncedOrdinal - 1 }
-    const target = Buffer.allocUnsafeSlow(recordBytesMax(body))
-    const bytes = target.subarray(0, writeRecord(target, 0, body, fields))
-    const entry = { ordinal, place: this.#place(bytes.length) }
-    this.#index.add(fields, entry.place)
-    this.#pending.push({ entry, bytes })
-    this.#unsyncedBytes += bytes.length
-    if (!this.#isWriting) {
-      this.#isWriting = true
-      queueMicrotask(() => void this.#writeAll())
-    }
-    return Effect.succeed(entry)
-  }
-
-  #place(length: number): LogEntry["place"] {
-    if (this.#offset + length > this.#segmentBytes) {
-      this.#segment++
-      this.#offset = 0
-    }
-    const place = { segment: this.#segment, offset: this.#offset, length }
-    this.#offset += length
-    return place
-  }
-
-  async #writeAll(): Promise<void> {
-    try {
-      while (this.#pending.length > 0) await this.#writeGroup(this.#pending.splice(0))
-      this.#isWriting = false
-    } catch (cause) {
-      this.#end(cause)
-    }
-  }
-
-  async #writeGroup(group: ReadonlyArray<Pending>): Promise<void> {
-    for (const { bytes, entry } of group) {
-      const { offset, segment } = entry.place
-      await writeAsync(this.#fileOf(segment), bytes, offset)
-      this.#unsyncedBytes -= bytes.length
-    }
-    const last = group.at(-1)!.entry
-    await syncAsync(this.#fileOf(last.place.segment))
-    this.#syncedOrdinal = last.ordinal
-    const ready = this.#waiters.filter(({ ordinal }) => ordinal <= last.ordinal)
-    this.#waiters = this.#waiters.filter(({ ordinal }) => ordinal > last.ordinal)
-    for (const { resume } of ready) resume(Effect.void)
-  }
-
-  #fileOf(segment: number): number {
-    if (this.#file?.segment === segment) return this.#file.descriptor
-    if (this.#file !== undefined) {
-      fdatasyncSync(this.#file.descriptor)
-      closeSync(this.#file.descriptor)
-    }
+  #sealedOf({ firstMillis, firstOrdinal, lastMillis, lastOrdinal, segment }: SegmentIndex): SealedSegment {
     const path = segmentPath(this.directory, segment)
-    createZeros(this.directory, path, this.#segmentBytes)
-    this.#file = { segment, descriptor: openSync(path, "r+") }
-    return this.#file.descriptor
-  }
-
-  /** Erases once the intent is durable, so that an open finishes what is cut short. */
-  #carryOut(intent: NewRecord): Effect.Effect<number, LogFull | LogFault> {
-    return Effect.flatMap(this.#putSoon(intent), ({ ordinal }) =>
-      Effect.andThen(
-        this.whenSynced(ordinal),
-        Effect.try({ try: () => this.#eraseThrough(intent.tag, intent.fromSeq), catch: (cause) => this.#end(cause) })
-      )
-    )
-  }
-
-  #eraseThrough(tag: NamespaceTag, throughOrdinal: number): number {
-    const entries = this.#index.commitsOf(tag, 0).filter(({ ordinal }) => ordinal <= throughOrdinal)
-    return eraseBodies(this.directory, entries)
-  }
-
-  #end(cause: unknown): LogFault {
-    const ended = this.#ended ?? new LogFault({ cause })
-    this.#ended = ended
-    for (const { resume } of this.#waiters.splice(0)) resume(Effect.fail(ended))
-    return ended
+    return { segment, path, firstOrdinal, lastOrdinal, firstMillis, lastMillis }
   }
 }
 
-const processRecord = {
-  flags: 0,
-  tag: processTag,
-  epoch: 0,
-  changes: 0,
-  fromSeq: 0,
-  body: emptyBody
+const processRecord = { flags: 0, tag: processTag, epoch: 0, changes: 0, fromSeq: 0, body: emptyBody }
+
+const lostRecords = ({ from, offset, segment, to }: LogHole, tag: NamespaceTag, afterOrdinal: number): LogDamaged => {
+  const records = from === to ? `record ${from} is` : `records ${from} to ${to} are`
+  const where = `(segment ${segment}, byte ${offset})`
+  return new LogDamaged({ reason: `${records} damaged ${where}, and the copy of ${tag} ends at ${afterOrdinal}` })
 }
-
-/** What is kept is synced before any copy applies it; a torn tail is overwritten, so that no text stays there. */
-const cleanTail = (directory: string, { lastSegment, tornAt }: LogScanned): void => {
-  for (let segment = tornAt?.segment ?? lastSegment; segment <= lastSegment; segment++) {
-    const path = segmentPath(directory, segment)
-    if (!existsSync(path)) continue
-    const file = openSync(path, "r+")
-    try {
-      const from = segment === tornAt?.segment ? tornAt.offset : 0
-      if (tornAt !== undefined) writeFully(file, Buffer.alloc(statSync(path).size - from), from)
-      fdatasyncSync(file)
-    } finally {
-      closeSync(file)
-    }
-  }
-}
-
-const writeAsync = (file: number, bytes: Buffer, at: number): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const step = (written: number): void =>
-      write(file, bytes, written, bytes.length - written, at + written, (error, count) => {
-        if (error !== null) reject(error)
-        else if (written + count < bytes.length) step(written + count)
-        else resolve()
-      })
-    step(0)
-  })
-
-const syncAsync = (file: number): Promise<void> =>
-  new Promise((resolve, reject) => fdatasync(file, (error) => (error === null ? resolve() : reject(error))))

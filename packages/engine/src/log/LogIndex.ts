@@ -35,6 +35,7 @@ export class LogIndex {
     index.lastOrdinal = ordinal
     index.lastMillis = atMillis
     switch (kind) {
+      case recordKinds.ledger:
       case recordKinds.commit: {
         const commits = index.commits.get(tag) ?? []
         commits.push(ordinal, place.offset / recordAlign, place.length / recordAlign)
@@ -95,9 +96,10 @@ export class LogIndex {
     }
   }
 
-  /** Forgets the oldest segment, which was deleted. */
-  dropOldest(): void {
-    this.#segments.shift()
+  /** Forgets the segments whose records all lie before this ordinal; returns their numbers. */
+  dropBefore(firstKept: number): ReadonlyArray<number> {
+    const count = this.#segments.filter(({ lastOrdinal }) => lastOrdinal < firstKept).length
+    return this.#segments.splice(0, count).map(({ segment }) => segment)
   }
 
   #indexOf(segment: number, firstOrdinal: number, atMillis: number): SegmentIndex {

@@ -1,4 +1,7 @@
-/** Files of the log's directory: `<12 digits>.log`, written with zeros and synced before the first record. */
+/**
+ * Files of the log's directory: `<12 digits>.log`, written with zeros and synced before the first record, and `spare`,
+ * which becomes the next one.
+ */
 import { closeSync, fsyncSync, openSync, readdirSync, writeSync } from "node:fs"
 import { join } from "node:path"
 
@@ -11,6 +14,8 @@ const zeros = Buffer.alloc(1_048_576)
 
 export const segmentPath = (directory: string, segment: number): string =>
   join(directory, `${String(segment).padStart(12, "0")}.log`)
+
+export const sparePath = (directory: string): string => join(directory, "spare")
 
 /** Numbers of the segments that are there, ascending. */
 export const listSegments = (directory: string): ReadonlyArray<number> =>

@@ -1,132 +1,165 @@
-/** The commit log in files: order, durability, fencing, reopening, and who may read what. */
+/** The commit log in files: order, durability, fencing, reopening, erasure. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
-import type { NewCommit } from "@muniment/engine/log/CommitLog"
-import { openFileLog } from "@muniment/engine/log/FileLog"
+import { type FileLog, openFileLog } from "@muniment/engine/log/FileLog"
+import { recordKinds } from "@muniment/engine/log/logFormat"
 import { RecordReader } from "@muniment/engine/log/RecordReader"
 import { listSegments, segmentPath } from "@muniment/engine/log/segmentFiles"
+import { fillLog, logCommit, logTag, smallLog } from "../../../support/CommitLogs.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 
-const tag = (number: number): string => number.toString(16).padStart(12, "0")
-const options = (directory: string) => ({ directory, segmentBytes: 65_536 })
+/** Opens the log, uses it, closes it. */
+const withLog = <A, E>(directory: string, use: (log: FileLog) => Effect.Effect<A, E>) =>
+  Effect.scoped(Effect.flatMap(openFileLog(smallLog(directory)), use))
 
-const commit = (number: number, fromSeq: number, text = `text ${fromSeq}`): NewCommit => ({
-  tag: tag(number),
-  epoch: 1,
-  fromSeq,
-  changes: 1,
-  isClaim: false,
-  atMillis: 1_000 + fromSeq,
-  isErasure: false,
-  body: { text, vectors: [Float32Array.of(fromSeq)] }
-})
+const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => at)
 
 describe("the commit log", () => {
-  it.effect("numbers records without gaps and keeps them across a close", () =>
+  it.live("numbers records without gaps and keeps them across a close", () =>
     Effect.gen(function* () {
       const directory = temporaryDirectory()
-      yield* Effect.scoped(
+      const filled = yield* withLog(directory, (log) => fillLog(log, [1, 2], 50))
+      expect(filled.map(({ ordinal }) => ordinal)).toEqual(upTo(100).map((at) => at + 1))
+      yield* withLog(directory, (log) =>
         Effect.gen(function* () {
-          const log = yield* openFileLog(options(directory))
-          for (const number of [1, 2]) yield* log.attach(tag(number), { epoch: 1, seq: 0 })
-          for (let seq = 0; seq < 50; seq++) {
-            for (const number of [1, 2]) {
-              const { ordinal } = yield* log.append(commit(number, seq))
-              expect(ordinal).toBe(seq * 2 + number)
-            }
-          }
-          yield* log.whenSynced(100)
-          expect(log.syncedOrdinal()).toBe(100)
+          expect(log.damage).toEqual([])
+          const entries = yield* log.tail(logTag(2), 40)
+          expect(entries.map(({ ordinal }) => ordinal)).toEqual(upTo(30).map((at) => 42 + at * 2))
+          const reader = new RecordReader(directory)
+          const read = entries.map((entry) => reader.read(entry))
+          reader.close()
+          expect(read.map(({ text }) => text)).toEqual(upTo(30).map((at) => `text ${at + 20} of 2`))
+          expect(read.every(({ header, vectors }) => vectors.readFloatLE(0) === header.fromSeq)).toBe(true)
+          yield* log.attach(logTag(2), { epoch: 1, seq: 50 })
+          // The close has left a mark.
+          expect((yield* log.append(logCommit(2, 50))).ordinal).toBe(102)
         })
       )
-      const log = yield* openFileLog(options(directory))
-      expect(log.damage).toEqual([])
-      const entries = yield* log.tail(tag(2), 40)
-      expect(entries.map(({ ordinal }) => ordinal)).toEqual(Array.from({ length: 30 }, (_, at) => 42 + at * 2))
-      const reader = new RecordReader(directory)
-      const read = entries.map((entry) => reader.read(entry))
-      reader.close()
-      expect(read.map(({ text }) => text)).toEqual(Array.from({ length: 30 }, (_, at) => `text ${at + 20}`))
-      expect(read.map(({ header, vectors }) => vectors.readFloatLE(0) - header.fromSeq)).toEqual(new Array(30).fill(0))
-      yield* log.attach(tag(2), { epoch: 1, seq: 50 })
-      expect((yield* log.append(commit(2, 50))).ordinal).toBe(101)
-    }).pipe(Effect.scoped)
+    })
   )
 
-  it.effect("refuses an owner of another epoch, or behind another change, and writes nothing", () =>
-    Effect.gen(function* () {
-      const log = yield* openFileLog(options(temporaryDirectory()))
-      yield* log.attach(tag(1), { epoch: 1, seq: 0 })
-      for (const wrong of [{ epoch: 0 }, { epoch: 2 }, { fromSeq: 1 }, { tag: tag(9) }]) {
-        const failure = yield* Effect.flip(log.append({ ...commit(1, 0), ...wrong }))
-        expect(failure._tag).toBe("LogFenced")
-      }
-      expect((yield* log.append({ ...commit(1, 0), isClaim: true })).ordinal).toBe(1)
-      expect((yield* Effect.flip(log.append(commit(1, 1))))._tag).toBe("LogFenced")
-      expect((yield* log.append({ ...commit(1, 1), epoch: 2 })).ordinal).toBe(2)
-    }).pipe(Effect.scoped)
+  it.live("refuses an owner of another epoch, or behind another change, and writes nothing", () =>
+    withLog(temporaryDirectory(), (log) =>
+      Effect.gen(function* () {
+        yield* log.attach(logTag(1), { epoch: 1, seq: 0 })
+        for (const wrong of [{ epoch: 0 }, { epoch: 2 }, { fromSeq: 1 }, { tag: logTag(9) }]) {
+          const failure = yield* Effect.flip(log.append({ ...logCommit(1, 0), ...wrong }))
+          expect(failure._tag).toBe("LogFenced")
+        }
+        expect((yield* log.append({ ...logCommit(1, 0), isClaim: true })).ordinal).toBe(1)
+        expect((yield* Effect.flip(log.append(logCommit(1, 1))))._tag).toBe("LogFenced")
+        expect((yield* log.append({ ...logCommit(1, 1), epoch: 2 })).ordinal).toBe(2)
+      })
+    )
   )
 
-  it.effect("shares a sync between all that comes meanwhile, and starts a segment when one is full", () =>
+  it.live("shares syncs between all that comes meanwhile, and starts a segment when one is full", () =>
     Effect.gen(function* () {
       const directory = temporaryDirectory()
-      const log = yield* openFileLog(options(directory))
-      yield* Effect.forEach(
-        Array.from({ length: 200 }, (_, at) => at + 1),
-        (number) =>
-          Effect.gen(function* () {
-            yield* log.attach(tag(number), { epoch: 1, seq: 0 })
-            const { ordinal } = yield* log.append(commit(number, 0, "x".repeat(1_000)))
+      yield* withLog(directory, (log) =>
+        Effect.gen(function* () {
+          const write = Effect.fnUntraced(function* (number: number) {
+            yield* log.attach(logTag(number), { epoch: 1, seq: 0 })
+            const { ordinal } = yield* log.append(logCommit(number, 0, "x".repeat(1_000)))
             yield* log.whenSynced(ordinal)
-          }),
-        { concurrency: "unbounded" }
-      )
-      expect(log.syncedOrdinal()).toBe(200)
-      expect(listSegments(directory)).toHaveLength(4)
-    }).pipe(Effect.scoped)
-  )
-
-  it.effect("keeps a refused commit from every replay", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* Effect.scoped(
-        Effect.gen(function* () {
-          const log = yield* openFileLog(options(directory))
-          yield* log.attach(tag(1), { epoch: 1, seq: 0 })
-          for (const seq of [0, 1, 2]) yield* log.append(commit(1, seq))
-          yield* log.refuse(tag(1), 2, 5)
-          expect((yield* log.tail(tag(1), 0)).map(({ ordinal }) => ordinal)).toEqual([1, 3])
+          })
+          yield* Effect.forEach(upTo(200), write, { concurrency: "unbounded" })
+          expect(log.syncs).toBeLessThan(100)
+          expect(listSegments(directory).length).toBeGreaterThan(3)
+          const kinds = [...log.recordsFrom(1)].map(({ header }) => header.kind)
+          expect(kinds.filter((kind) => kind === recordKinds.commit)).toHaveLength(200)
         })
       )
-      const log = yield* openFileLog(options(directory))
-      expect((yield* log.tail(tag(1), 0)).map(({ ordinal }) => ordinal)).toEqual([1, 3])
-    }).pipe(Effect.scoped)
+    })
   )
 
-  it.effect("erases in place: the text is gone from every segment, other namespaces stay", () =>
+  it.live("takes a record that is larger than a segment", () =>
     Effect.gen(function* () {
       const directory = temporaryDirectory()
-      const holds = (text: string) =>
+      const text = "x".repeat(200_000)
+      yield* withLog(directory, (log) => fillLog(log, [1], 3, (_, seq) => (seq === 1 ? text : "small")))
+      yield* withLog(directory, (log) =>
+        Effect.gen(function* () {
+          const reader = new RecordReader(directory)
+          const texts = (yield* log.tail(logTag(1), 0)).map((entry) => reader.read(entry).text)
+          reader.close()
+          expect(texts).toEqual(["small", text, "small"])
+        })
+      )
+    })
+  )
+
+  it.live("keeps a refused commit from every replay", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const ordinalsOf = (log: FileLog) =>
+        Effect.map(log.tail(logTag(1), 0), (entries) => entries.map(({ ordinal }) => ordinal))
+      yield* withLog(directory, (log) =>
+        Effect.gen(function* () {
+          yield* fillLog(log, [1], 3)
+          yield* log.refuse(logTag(1), 2, 5)
+          expect(yield* ordinalsOf(log)).toEqual([1, 3])
+        })
+      )
+      expect(yield* withLog(directory, ordinalsOf)).toEqual([1, 3])
+    })
+  )
+
+  it.live("erases in place: the text is in no segment, other namespaces stay", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const segmentsWith = (text: string) =>
         listSegments(directory).filter((segment) => readFileSync(segmentPath(directory, segment)).includes(text))
-      yield* Effect.scoped(
+      yield* withLog(directory, (log) =>
         Effect.gen(function* () {
-          const log = yield* openFileLog(options(directory))
-          for (const number of [1, 2]) yield* log.attach(tag(number), { epoch: 1, seq: 0 })
-          for (let seq = 0; seq < 100; seq++)
-            for (const number of [1, 2]) yield* log.append(commit(number, seq, `secret of ${number} `.repeat(60)))
-          yield* log.whenSynced(200)
-          expect(holds("secret of 1")).toEqual(listSegments(directory))
-          expect(yield* log.erase(tag(1), 199, 7)).toBe(100)
-          expect(holds("secret of 1")).toEqual([])
-          expect((yield* Effect.flip(log.tail(tag(1), 100)))._tag).toBe("LogDamaged")
-          expect(yield* log.tail(tag(1), 199)).toEqual([])
+          yield* fillLog(log, [1, 2], 100, (number) => `secret of ${number} `.repeat(60))
+          expect(segmentsWith("secret of 1").length).toBeGreaterThan(2)
+          expect(yield* log.erase(logTag(1), 199, 7)).toBe(100)
+          expect(segmentsWith("secret of 1")).toEqual([])
+          expect((yield* Effect.flip(log.tail(logTag(1), 100)))._tag).toBe("LogDamaged")
+          expect(yield* log.tail(logTag(1), 199)).toEqual([])
         })
       )
-      const log = yield* openFileLog(options(directory))
-      expect(log.damage).toEqual([])
-      expect(yield* log.tail(tag(2), 0)).toHaveLength(100)
-      expect((yield* Effect.flip(log.tail(tag(1), 100)))._tag).toBe("LogDamaged")
-    }).pipe(Effect.scoped)
+      yield* withLog(directory, (log) =>
+        Effect.gen(function* () {
+          expect(log.damage).toEqual([])
+          expect(yield* log.tail(logTag(2), 0)).toHaveLength(100)
+          expect((yield* Effect.flip(log.tail(logTag(1), 100)))._tag).toBe("LogDamaged")
+        })
+      )
+    })
+  )
+
+  it.live("carries the ledger's changes between the commits, and hands all records to an archive", () =>
+    withLog(temporaryDirectory(), (log) =>
+      Effect.gen(function* () {
+        yield* fillLog(log, [1], 2)
+        const { ordinal } = yield* log.appendLedger({ text: "[1]", vectors: [] }, 9)
+        yield* log.whenSynced(ordinal)
+        const found = [...log.recordsFrom(2)].map(({ bytes, header }) => [header.ordinal, header.kind, bytes.length])
+        expect(found.slice(0, 2)).toEqual([
+          [2, recordKinds.commit, 128],
+          [ordinal, recordKinds.ledger, 128]
+        ])
+      })
+    )
+  )
+
+  it.live("tells of every segment that has got its last record", () =>
+    withLog(temporaryDirectory(), (log) =>
+      Effect.gen(function* () {
+        const told: Array<number> = []
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* log.onSealed(({ firstOrdinal, lastOrdinal }) => void told.push(firstOrdinal, lastOrdinal))
+            yield* fillLog(log, [1], 130, () => "x".repeat(1_000))
+          })
+        )
+        expect(log.sealed.flatMap(({ firstOrdinal, lastOrdinal }) => [firstOrdinal, lastOrdinal])).toEqual(told)
+        expect(told.length).toBeGreaterThan(2)
+        expect(told[0]).toBe(1)
+      })
+    )
   )
 })

@@ -1,0 +1,145 @@
+/**
+ * Records on their way to the log thread, and who waits for their sync.
+ *
+ * Invariants: ordinals ascend without gaps in the order of `put`; what one turn of the loop puts is one message; a
+ * waiter is told once its ordinal is synced, or that the log has ended; after the end nothing is sent.
+ */
+import { Effect } from "effect"
+import type { WorkerThread } from "@muniment/worker/WorkerThread"
+import type { LogEntry, RecordPlace } from "./CommitLog.ts"
+import { LogFault } from "./LogError.ts"
+import { type RecordBody, recordBytesMax, type RecordFields, writeRecord } from "./logFormat.ts"
+import type { LogReply, LogRequest } from "./LogWorker.ts"
+import type { PlacedRecord } from "./SegmentWriter.ts"
+
+/** More are not left without a sync: the header counts them in 16 bits. */
+const unsyncedRecordsMax = 60_000
+const unsyncedBytesMax = 16_777_216
+
+interface Waiter {
+  readonly ordinal: number
+  readonly resume: (result: Effect.Effect<void, LogFault>) => void
+}
+
+/** A record without what the log adds. */
+export type NewRecord = Omit<RecordFields, "ordinal" | "unsynced"> & { readonly body: RecordBody }
+
+export class LogQueue {
+  readonly #thread: WorkerThread<LogRequest, LogReply>
+  #nextOrdinal: number
+  #syncedOrdinal: number
+  #records: Array<PlacedRecord> = []
+  #isSyncWanted = false
+  #unsyncedBytes = 0
+  #waiters: Array<Waiter> = []
+  #ended: LogFault | undefined
+  #syncs = 0
+
+  constructor(thread: WorkerThread<LogRequest, LogReply>, nextOrdinal: number) {
+    this.#thread = thread
+    this.#nextOrdinal = nextOrdinal
+    this.#syncedOrdinal = nextOrdinal - 1
+  }
+
+  get nextOrdinal(): number {
+    return this.#nextOrdinal
+  }
+
+  get syncedOrdinal(): number {
+    return this.#syncedOrdinal
+  }
+
+  get ended(): LogFault | undefined {
+    return this.#ended
+  }
+
+  /** How many syncs the thread has made. */
+  get syncs(): number {
+    return this.#syncs
+  }
+
+  /** Whether an append has to wait for the next sync. */
+  get isFull(): boolean {
+    const unsynced = this.#nextOrdinal - 1 - this.#syncedOrdinal
+    return unsynced >= unsyncedRecordsMax || this.#unsyncedBytes >= unsyncedBytesMax
+  }
+
+  /** Sends a record to the place that `placeOf` gives a length in bytes. */
+  put(
+    { body, ...record }: NewRecord,
+    placeOf: (length: number) => RecordPlace,
+    isSync: boolean
+  ): readonly [fields: RecordFields, entry: LogEntry] {
+    const ordinal = this.#nextOrdinal++
+    const fields = { ...record, ordinal, unsynced: ordinal - this.#syncedOrdinal - 1 }
+    const target = Buffer.allocUnsafeSlow(recordBytesMax(body))
+    const bytes = target.subarray(0, writeRecord(target, 0, body, fields))
+    const entry = { ordinal, place: placeOf(bytes.length) }
+    if (this.#records.length === 0) queueMicrotask(() => this.#send())
+    this.#records.push({ place: entry.place, bytes })
+    this.#isSyncWanted ||= isSync
+    this.#unsyncedBytes += bytes.length
+    return [fields, entry]
+  }
+
+  readonly whenSynced = (ordinal: number): Effect.Effect<void, LogFault> =>
+    Effect.callback((resume) => {
+      if (this.#syncedOrdinal >= ordinal) resume(Effect.void)
+      else if (this.#ended !== undefined) resume(Effect.fail(this.#ended))
+      else this.#waiters.push({ ordinal, resume })
+    })
+
+  /** Erases the bodies of these records; returns how many had one. */
+  erase(entries: ReadonlyArray<LogEntry>): Effect.Effect<number, LogFault> {
+    return Effect.map(this.#ask({ _tag: "Erase", entries }), (reply) => (reply._tag === "Erased" ? reply.count : 0))
+  }
+
+  /** Deletes segments, after what was asked before. */
+  drop(segments: ReadonlyArray<number>): Effect.Effect<void, LogFault> {
+    return Effect.asVoid(this.#ask({ _tag: "Drop", segments }))
+  }
+
+  /** The outcome of what is not synced is unknown. */
+  end(cause: unknown): LogFault {
+    const ended = this.#ended ?? new LogFault({ cause })
+    this.#ended = ended
+    for (const { resume } of this.#waiters.splice(0)) resume(Effect.fail(ended))
+    return ended
+  }
+
+  #ask(request: LogRequest): Effect.Effect<LogReply, LogFault> {
+    return this.#ended === undefined
+      ? Effect.mapError(this.#thread.ask(request), (cause) => this.end(cause))
+      : Effect.fail(this.#ended)
+  }
+
+  #send(): void {
+    const records = this.#records
+    const isSync = this.#isSyncWanted
+    this.#records = []
+    this.#isSyncWanted = false
+    if (this.#ended !== undefined) return
+    const through = this.#nextOrdinal - 1
+    const bytes = records.reduce((sum, { place }) => sum + place.length, 0)
+    const transfer = records.map((record) => record.bytes.buffer as ArrayBuffer)
+    const asked = this.#thread.ask({ _tag: "Write", records, isSync }, { transfer })
+    Effect.runFork(
+      Effect.match(asked, {
+        onFailure: (cause) => void this.end(cause),
+        onSuccess: (reply) => {
+          if (reply._tag === "Written") this.#written(through, bytes, reply.isSynced, reply.syncs)
+        }
+      })
+    )
+  }
+
+  #written(through: number, bytes: number, isSynced: boolean, syncs: number): void {
+    this.#unsyncedBytes -= bytes
+    this.#syncs = syncs
+    if (!isSynced) return
+    this.#syncedOrdinal = through
+    const ready = this.#waiters.filter(({ ordinal }) => ordinal <= through)
+    this.#waiters = this.#waiters.filter(({ ordinal }) => ordinal > through)
+    for (const { resume } of ready) resume(Effect.void)
+  }
+}

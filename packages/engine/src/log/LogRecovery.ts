@@ -1,0 +1,37 @@
+/**
+ * What the open of the log does before anything is appended or applied: syncs what it found, overwrites a torn tail so
+ * that no text stays there, finishes erasures that were cut short, and deletes segments that were never written.
+ */
+import { closeSync, fdatasyncSync, openSync, rmSync, statSync } from "node:fs"
+import { eraseBodies } from "./LogErasure.ts"
+import { type LogScanned, scanLog } from "./LogScan.ts"
+import { listSegments, segmentPath, syncDirectory, writeFully } from "./segmentFiles.ts"
+
+export const recoverLog = (directory: string): LogScanned => {
+  const scanned = scanLog(directory)
+  for (const segment of scanned.emptySegments) rmSync(segmentPath(directory, segment))
+  syncDirectory(directory)
+  const kept = listSegments(directory)
+  // Older ones were synced before the newest was begun.
+  const newest = kept.at(-1)
+  if (newest !== undefined) overwriteFrom(segmentPath(directory, newest), Infinity)
+  if (scanned.tornAt !== undefined) {
+    const { offset, segment } = scanned.tornAt
+    overwriteFrom(segmentPath(directory, segment), offset)
+    for (const later of kept.filter((one) => one > segment)) overwriteFrom(segmentPath(directory, later), 0)
+  }
+  eraseBodies(directory, scanned.unfinishedErasures)
+  return scanned
+}
+
+/** Writes zeros from `offset` to the end of the file, and syncs it. */
+const overwriteFrom = (path: string, offset: number): void => {
+  const file = openSync(path, "r+")
+  try {
+    const bytes = statSync(path).size - offset
+    if (bytes > 0) writeFully(file, Buffer.alloc(bytes), offset)
+    fdatasyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
