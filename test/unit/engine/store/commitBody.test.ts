@@ -4,28 +4,29 @@ import { constant, constantFrom, dictionary, double, integer, option, record, st
 import { array, float, oneof, tuple } from "fast-check"
 import { describe, expect, it } from "vitest"
 import { bodyOf, readHeader, recordBytesMax, recordKinds, writeRecord } from "@muniment/engine/log/logFormat"
-import { decodeCommit, encodeCommit } from "@muniment/engine/store/commitBody"
+import { encodeCommit, orderOf } from "@muniment/engine/store/sqlite/commitBody"
 import type { CommandChanges, MemoryChange } from "@muniment/engine/store/Commit"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { memoryRecord, namespaceKey } from "../../../support/EngineFixtures.ts"
 
 const columns = { main: ["green", "tea"], subject: [], neighbours: ["x"], when: [], tags: ["a", "b"] }
 
 /** As bytes of a record and back. */
-const throughRecord = (group: ReadonlyArray<CommandChanges>, key = namespaceKey()) => {
-  const body = encodeCommit(group, key)
+const throughRecord = (group: ReadonlyArray<CommandChanges>, key: NamespaceKey | undefined = namespaceKey()) => {
+  const body = encodeCommit({ group, key, erases: true })
   const bytes = Buffer.alloc(recordBytesMax(body))
-  const fields = { kind: recordKinds.commit, flags: 0, tag: key.tag, epoch: 0, changes: 0, fromSeq: 0 }
-  writeRecord(bytes, 0, body, { ...fields, atMillis: 0, ordinal: 1, unsynced: 0 })
-  const { text, vectors } = bodyOf(bytes, 0, readHeader(bytes, 0)!)
-  return decodeCommit(text, vectors)
+  const fields = { kind: recordKinds.commit, flags: 1, tag: namespaceKey().tag, epoch: 4, changes: 0, fromSeq: 7 }
+  writeRecord(bytes, 0, body, { ...fields, atMillis: 9, ordinal: 5, unsynced: 0 })
+  const header = readHeader(bytes, 0)!
+  return orderOf({ header, ...bodyOf(bytes, 0, header) })
 }
 
 describe("a commit in the log", () => {
   it("has this text", () => {
     const change = { _tag: "Patch", slot: 7, record: memoryRecord(1, "x"), columns } as const
     const group = [{ changes: [change, { _tag: "Remove" as const, slot: 3 }], idempotency: undefined }]
-    expect(encodeCommit(group, undefined).text).toBe(
-      `[[[[["A",{"slot":7,"record":${JSON.stringify(memoryRecord(1, "x"))}},["green tea","","x","","a b"]],["R",3]],0,0]],0]`
+    expect(encodeCommit({ group, key: undefined, erases: false }).text).toBe(
+      `[[[[["A",7,${JSON.stringify(memoryRecord(1, "x"))},["green tea","","x","","a b"]],["R",3]],0,0]],0,0]`
     )
   })
 
@@ -33,8 +34,8 @@ describe("a commit in the log", () => {
     assert(
       property(array(commands, { maxLength: 4 }), (group) => {
         const back = throughRecord(group)
-        expect(back.group).toEqual(group)
-        expect(back.key).toEqual(namespaceKey())
+        const owner = { key: namespaceKey(), epoch: 4, seq: 7, isClaim: true, atMillis: 9, ordinal: 5, erases: true }
+        expect(back).toEqual({ ...owner, group })
       }),
       { numRuns: 300 }
     )
@@ -51,9 +52,8 @@ describe("a commit in the log", () => {
     expect(throughRecord([{ changes, idempotency: undefined }]).group[0]!.changes).toEqual(changes)
   })
 
-  it("names the owner in the first commit only", () => {
-    expect(decodeCommit(encodeCommit([], undefined).text, new Uint8Array()).key).toBeUndefined()
-    expect(decodeCommit(encodeCommit([], namespaceKey()).text, new Uint8Array()).key).toEqual(namespaceKey())
+  it("leaves out the owner's names where they are known", () => {
+    expect(encodeCommit({ group: [], key: undefined, erases: false }).text).toBe("[[],0,0]")
   })
 })
 
