@@ -13,6 +13,7 @@ export const floors: Readonly<Record<string, number>> = {
   trust: 1,
   sqlite: 1,
   schemas: 1,
+  backup: 2,
   engine: 2,
   models: 2,
   control: 2,

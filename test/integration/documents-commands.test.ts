@@ -28,6 +28,8 @@ const printed: Readonly<Record<string, ReadonlyArray<RegExp>>> = {
   "packages/server/docs/operations.md": [
     /ok +write[^]*ok +search/,
     /"live"[^]*"ready"/,
+    /Backup \d{8}T[^]*SIZE[^]*can be restored[^]*0 backups removed/,
+    /is the service of/,
     /exported to backup\.jsonl[^]*were there already/,
     /mun_[\w-]{40}[^]*research[^]*research/,
     /"success":true,"deleted":\d+/,

@@ -29,6 +29,7 @@ export const statusChecks = (status: ServiceStatus): ReadonlyArray<Check> => [
   ...paymentChecks(status.payments),
   clockCheck(status),
   diskCheck(status.disk),
+  backupCheck(status.backup),
   ...configurationChecks(status.warnings)
 ]
 
@@ -135,6 +136,17 @@ const diskCheck = ({ freeBytes }: ServiceStatus["disk"]): Check => {
   if (freeBytes >= freeBytesWarn) return { name: "disk", verdict: "ok", detail }
   const verdict = freeBytes >= freeBytesFail ? "warn" : "fail"
   return { name: "disk", verdict, detail, remedy: "make room: with a full disk writes are refused" }
+}
+
+/** Older than a daily backup that failed once. */
+const backupSecondsWarn = 2 * 86_400
+
+const backupCheck = ({ ageSeconds }: ServiceStatus["backup"]): Check => {
+  if (ageSeconds !== null && ageSeconds < backupSecondsWarn) {
+    return { name: "backup", verdict: "ok", detail: `the last one is ${(ageSeconds / 3_600).toFixed(1)} h old` }
+  }
+  const detail = ageSeconds === null ? "none is known" : `the last one is ${Math.floor(ageSeconds / 86_400)} days old`
+  return { name: "backup", verdict: "warn", detail, remedy: 'make one every day: "muniment backup create --help"' }
 }
 
 const configurationChecks = (warnings: ReadonlyArray<string>): ReadonlyArray<Check> =>

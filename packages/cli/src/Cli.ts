@@ -4,6 +4,7 @@ import manifest from "../package.json" with { type: "json" }
 import { accounts } from "./commands/accounts.ts"
 import { audit } from "./commands/audit.ts"
 import { attest } from "./commands/attest.ts"
+import { backup } from "./commands/backup.ts"
 import { credits } from "./commands/credits.ts"
 import { deposit } from "./commands/deposit.ts"
 import { doctor } from "./commands/doctor.ts"
@@ -17,6 +18,7 @@ import { models } from "./commands/models.ts"
 import { payments } from "./commands/payments.ts"
 import { reembed } from "./commands/reembed.ts"
 import { refund } from "./commands/refund.ts"
+import { restore } from "./commands/restore.ts"
 import { revenue } from "./commands/revenue.ts"
 import { serve } from "./commands/serve.ts"
 import { share } from "./commands/share.ts"
@@ -36,6 +38,8 @@ export const cli = Command.make("muniment").pipe(
     wallets,
     audit,
     doctor,
+    backup,
+    restore,
     reembed,
     exportMemories,
     importMemories,

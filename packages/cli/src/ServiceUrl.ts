@@ -17,6 +17,15 @@ export const originOf = (url: string): Effect.Effect<string, CommandFailed> =>
     ? Effect.succeed(new URL(url).origin)
     : Effect.fail(new CommandFailed({ reason: `${url} is no http or https URL` }))
 
+/** Whether a service answers that uses the configured data directory. */
+export const serviceIsRunning = Effect.gen(function* () {
+  const { ServiceAddress } = yield* Effect.promise(() => import("@muniment/server/Config"))
+  const { readLockNote } = yield* Effect.promise(() => import("@muniment/server/DataDirectory"))
+  const { dataDirectory } = yield* ServiceAddress
+  const note = yield* Effect.try({ try: () => readLockNote(dataDirectory), catch: commandFailed })
+  return note !== undefined && (yield* answers(note.url))
+}).pipe(Effect.mapError(commandFailed))
+
 const ownService = Effect.gen(function* () {
   const { localOrigin, ServiceAddress } = yield* Effect.promise(() => import("@muniment/server/Config"))
   const { readLockNote } = yield* Effect.promise(() => import("@muniment/server/DataDirectory"))

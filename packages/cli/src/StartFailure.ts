@@ -36,6 +36,7 @@ const textOf = ({ _tag, message, reason, cause, syscall }: Failure): string | un
   switch (_tag) {
     case "DirectoryInUse":
     case "DirectoryUnusable":
+    case "RestoreUnfinished":
     case "AddressUnusable":
     case "NewerDatabase":
       return sentence(String(message))

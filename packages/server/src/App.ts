@@ -20,6 +20,7 @@ import { accountAdminHandlers } from "./http/AccountAdminHandlers.ts"
 import { accountHandlers } from "./http/AccountHandlers.ts"
 import { adminHandlers } from "./http/AdminHandlers.ts"
 import { attestationsHandlers, keyFileRoutes } from "./http/AttestationsHandlers.ts"
+import { backupAdminHandlers } from "./http/BackupAdminHandlers.ts"
 import { authorization, operatorAuthorization } from "./http/Authorization.ts"
 import { crossOrigin } from "./http/CrossOrigin.ts"
 import { creditsHandlers } from "./http/CreditsHandlers.ts"
@@ -125,7 +126,8 @@ const routesOf = (config: ServerConfig) => {
     }),
     adminHandlers,
     accountAdminHandlers,
-    moneyAdminHandlers
+    moneyAdminHandlers,
+    backupAdminHandlers
   )
   return Layer.mergeAll(
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),

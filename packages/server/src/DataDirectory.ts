@@ -11,6 +11,7 @@ import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Context, Data, Effect, Layer, Redacted, Schema, type Scope } from "effect"
+import { unfinishedName } from "@muniment/backup/RestoreBackup"
 import { Ballast, ballastName } from "@muniment/engine/host/Ballast"
 import { isUsableSecret } from "@muniment/trust/ApiKeys"
 import { makePrivateDirectory, mendPermissions, replacePrivateFile } from "@muniment/trust/PrivateFile"
@@ -37,6 +38,13 @@ export class DirectoryUnusable extends Data.TaggedError("DirectoryUnusable")<{
   }
 }
 
+/** A restore into the directory was interrupted. */
+export class RestoreUnfinished extends Data.TaggedError("RestoreUnfinished")<{ readonly path: string }> {
+  override get message(): string {
+    return `the restore into ${this.path} was interrupted; repeat it: muniment restore --from ... --to ${this.path}`
+  }
+}
+
 /** What the lock file says of its holder; `startedAt` in milliseconds. */
 export const LockNote = Schema.Struct({ pid: Schema.Int, url: Schema.String, startedAt: Schema.Int })
 export type LockNote = typeof LockNote.Type
@@ -56,6 +64,7 @@ export class DataDirectory extends Context.Service<
       Effect.gen(function* () {
         const { path } = options
         yield* prepare(path)
+        if (existsSync(join(path, unfinishedName))) return yield* new RestoreUnfinished({ path })
         yield* lock(path)
         yield* Effect.sync(() => makeRoom(path))
         return {
@@ -66,6 +75,9 @@ export class DataDirectory extends Context.Service<
       })
     )
 }
+
+/** File of the operator's token. */
+export const operatorTokenName = "operator-token"
 
 const noteName = "server.lock"
 const decodeNote = Schema.decodeUnknownOption(Schema.fromJsonString(LockNote))
@@ -80,7 +92,7 @@ export const readLockNote = (path: string): LockNote | undefined => {
 
 /** The operator's token of a directory, if one was made. */
 export const readOperatorToken = (path: string): string | undefined => {
-  const file = join(path, "operator-token")
+  const file = join(path, operatorTokenName)
   return existsSync(file) ? readFileSync(file, "utf8").trim() : undefined
 }
 
@@ -147,7 +159,7 @@ const makeRoom = (path: string): void => {
 
 /** The token of the directory. One that is empty or torn, as a power cut leaves it, opens nothing and is made anew. */
 const ensureToken = Effect.fnUntraced(function* (path: string) {
-  const file = join(path, "operator-token")
+  const file = join(path, operatorTokenName)
   const unusable = (cause: unknown) => new DirectoryUnusable({ path, cause })
   const found = yield* Effect.try({
     try: () => (existsSync(file) ? readFileSync(file, "utf8").trim() : undefined),

@@ -6,6 +6,7 @@ import { Clock, Data, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { credits } from "@muniment/domain/Money"
 import { type HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
+import { FileCopies } from "@muniment/backup/copies/FileCopies"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { type CostBook, measureCosts, typicalCosts } from "@muniment/engine/vectors/planner/IndexCosts"
@@ -35,7 +36,7 @@ import { Payments } from "@muniment/payments/Payments"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { layerRpc } from "@muniment/trust/ContractWallets"
 import { grantPrefix } from "@muniment/trust/Grant"
-import { KeyRing } from "@muniment/trust/KeyRing"
+import { KeyRing, keyFileName } from "@muniment/trust/KeyRing"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { AttestationService } from "./attestations/AttestationService.ts"
 import { type ServerConfig, signUpOf } from "./Config.ts"
@@ -43,7 +44,7 @@ import { ChargedCalls } from "./credits/ChargedCalls.ts"
 import { OpenCharges } from "./credits/OpenCharges.ts"
 import { PaymentDesk } from "./credits/PaymentDesk.ts"
 import { RefundDesk } from "./credits/RefundDesk.ts"
-import { DataDirectory } from "./DataDirectory.ts"
+import { DataDirectory, operatorTokenName } from "./DataDirectory.ts"
 import { ConversationExtraction } from "./extraction/ConversationExtraction.ts"
 import { extractionDeadline, extractorChoice } from "./extraction/ExtractorChoice.ts"
 import { demandFreeAddress } from "./http/Listener.ts"
@@ -60,6 +61,7 @@ import { StorageUse } from "./memories/StorageUse.ts"
 import { MemoryService } from "./memories/MemoryService.ts"
 import { TextEmbedding } from "./memories/TextEmbedding.ts"
 import { AccountEraser } from "./operator/AccountEraser.ts"
+import { LastBackup } from "./operator/LastBackup.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
 import { CallerSearch } from "./search/CallerSearch.ts"
 import { SharedAccess } from "./search/SharedAccess.ts"
@@ -101,12 +103,20 @@ const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
     // Likewise before an erasure closes the ledger of its account.
     AccountEraser.layer.pipe(Layer.provide(OpenCharges.layer))
   ).pipe(
+    Layer.provideMerge(backupLayer(config)),
     Layer.provideMerge(AccountQuotas.layer),
     Layer.provideMerge(CallsUnderWay.layer),
     Layer.provideMerge(PendingConversations.layer),
     Layer.provideMerge(
       ConversationExtraction.layer({ deadlineMillis: extractionDeadline(config.llm), remember: config.remember })
     )
+  )
+
+/** Copies for `muniment backup`, and when the last one was made. */
+const backupLayer = ({ dataDirectory }: ServerConfig) =>
+  Layer.merge(
+    FileCopies.layer({ directory: dataDirectory, secrets: [keyFileName, operatorTokenName] }),
+    LastBackup.layer
   )
 
 const moneyLayer = ({ payments, publicUrl }: ServerConfig) =>

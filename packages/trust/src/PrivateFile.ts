@@ -26,7 +26,7 @@ const directoryMode = 0o700
 const othersMask = 0o077
 
 /** Writes the file, in place of the one that has its name; `aside` is a name that no other writer uses. */
-export const replacePrivateFile = (path: string, text: string, aside = `${path}.new`): void => {
+export const replacePrivateFile = (path: string, text: string | Uint8Array, aside = `${path}.new`): void => {
   try {
     writeSynced(aside, text)
     renameSync(aside, path)
@@ -83,7 +83,7 @@ const narrow = (path: string): number => {
   return 1
 }
 
-const writeSynced = (path: string, text: string): void => {
+const writeSynced = (path: string, text: string | Uint8Array): void => {
   // What a crash left has a mode of its own.
   rmSync(path, { force: true })
   const descriptor = openSync(path, "wx", fileMode)

@@ -83,6 +83,7 @@ export const healthy: ServiceStatus & { readonly success: true } = {
   quarantined: [],
   payments: { oldestOpenSeconds: 0, networks: [] },
   clockStep: null,
+  backup: { ageSeconds: 3_600 },
   disk: { freeBytes: 2 ** 40, ballastBytes: 2 ** 23 },
   warnings: []
 }

@@ -1,11 +1,12 @@
 /**
  * The way of the operator's commands to the operator routes: typed clients of the contract's AdminApi,
- * AccountAdminApi and MoneyAdminApi.
+ * AccountAdminApi, MoneyAdminApi and BackupAdminApi.
  */
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import { Effect } from "effect"
 import type { AccountAdminApi } from "@muniment/domain/api/AccountAdminApi"
+import type { BackupAdminApi } from "@muniment/domain/api/BackupAdminApi"
 import type { AdminApi, ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { MoneyAdminApi } from "@muniment/domain/api/MoneyAdminApi"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
@@ -17,6 +18,8 @@ export type Operator = HttpApiClient.Client<typeof AdminApi>["admin"]
 export type MoneyOperator = HttpApiClient.Client<typeof MoneyAdminApi>["money"]
 
 export type AccountOperator = HttpApiClient.Client<typeof AccountAdminApi>["accounts"]
+
+export type BackupOperator = HttpApiClient.Client<typeof BackupAdminApi>["backups"]
 
 /** Runs `program` with the operator's client; whatever fails, fails with a text for a person. */
 export const withOperator = <A, E, R>(
@@ -32,7 +35,16 @@ export const withMoneyOperator = <A, E, R>(program: (operator: MoneyOperator) =>
 export const withAccountOperator = <A, E, R>(program: (operator: AccountOperator) => Effect.Effect<A, E, R>) =>
   withClient(({ accounts }) => program(accounts), "withoutModel")
 
-type Clients = { readonly admin: Operator; readonly money: MoneyOperator; readonly accounts: AccountOperator }
+/** The same for the routes about backups. */
+export const withBackupOperator = <A, E, R>(program: (operator: BackupOperator) => Effect.Effect<A, E, R>) =>
+  withClient(({ backups }) => program(backups), "withoutModel")
+
+type Clients = {
+  readonly admin: Operator
+  readonly money: MoneyOperator
+  readonly accounts: AccountOperator
+  readonly backups: BackupOperator
+}
 
 const withClient = Effect.fnUntraced(function* <A, E, R>(
   program: (clients: Clients, endpoint: ServerEndpoint) => Effect.Effect<A, E, R>,

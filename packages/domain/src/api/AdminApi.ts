@@ -82,6 +82,11 @@ export const ServiceStatus = Schema.Struct({
     )
   }),
   clockStep: Schema.NullOr(ClockStep).annotate({ description: "Not null: jobs wait until an operator confirms." }),
+  backup: Schema.Struct({
+    ageSeconds: Schema.NullOr(Schema.Int).annotate({
+      description: "Since the start of the last complete backup; null: none is known."
+    })
+  }),
   disk: Schema.Struct({ freeBytes: Schema.Finite, ballastBytes: Schema.Finite }),
   warnings: Schema.Array(Schema.String)
 })

@@ -7,6 +7,7 @@ import { AccountAdminApi } from "./AccountAdminApi.ts"
 import { AccountApi } from "./AccountApi.ts"
 import { AdminApi } from "./AdminApi.ts"
 import { AttestationsApi } from "./AttestationsApi.ts"
+import { BackupAdminApi } from "./BackupAdminApi.ts"
 import { CreditsApi } from "./CreditsApi.ts"
 import { KeysApi } from "./KeysApi.ts"
 import { MemoriesApi } from "./MemoriesApi.ts"
@@ -23,6 +24,7 @@ export class MunimentApi extends HttpApi.make("muniment")
   .add(AdminApi)
   .add(AccountAdminApi)
   .add(MoneyAdminApi)
+  .add(BackupAdminApi)
   .annotateMerge(
     OpenApi.annotations({
       title: "Muniment",

@@ -11,6 +11,7 @@ import { PendingConversations } from "../jobs/PendingConversations.ts"
 import type { Ledger } from "@muniment/control/credits/Ledger"
 import type { Payments } from "@muniment/payments/Payments"
 import { paymentHealth } from "../credits/PaymentHealth.ts"
+import { LastBackup } from "../operator/LastBackup.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { type Admission } from "../admission/Admission.ts"
 import { refreshAdmission } from "../admission/AdmissionMetrics.ts"
@@ -48,6 +49,9 @@ const booksMinusPayee = Metric.gauge("payment_books_minus_payee_usd", {
 const clockStepped = Metric.gauge("jobs_clock_stepped", {
   description: "1 while jobs wait because the clock has stepped by more than a day."
 })
+const backupAge = Metric.gauge("backup_age_seconds", {
+  description: "Since the start of the last complete backup; absent: none is known."
+})
 const loopDelay = Metric.gauge("event_loop_delay_p99_seconds", {
   description: "99th percentile since the last reading."
 })
@@ -66,7 +70,15 @@ export class ProcessGauges {
   get refresh(): Effect.Effect<
     void,
     never,
-    Admission | JobClock | NamespaceHost | PaymentJournal | Payments | Ledger | PendingConversations | VectorBacklog
+    | Admission
+    | JobClock
+    | LastBackup
+    | NamespaceHost
+    | PaymentJournal
+    | Payments
+    | Ledger
+    | PendingConversations
+    | VectorBacklog
   > {
     return Effect.gen({ self: this }, function* () {
       const { open, quarantined } = yield* (yield* NamespaceHost).status
@@ -84,6 +96,8 @@ export class ProcessGauges {
       }
       yield* refreshPayments
       yield* Metric.update(clockStepped, Number((yield* (yield* JobClock).step) !== undefined))
+      const backupAgeMillis = yield* (yield* LastBackup).ageMillis
+      if (backupAgeMillis !== undefined) yield* Metric.update(backupAge, backupAgeMillis / 1e3)
       yield* Metric.update(loopDelay, secondsLate(this.#delay.percentile(99)))
       yield* Metric.update(loopDelayMax, secondsLate(this.#delay.max))
       this.#delay.reset()

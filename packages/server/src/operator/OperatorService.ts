@@ -38,6 +38,7 @@ import { clockStepText, JobClock } from "../jobs/JobClock.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
+import { LastBackup } from "./LastBackup.ts"
 import { serviceVersion } from "../version.ts"
 
 export interface ExportPage {
@@ -90,6 +91,7 @@ interface Parts {
   readonly conversations: PendingConversations["Service"]
   readonly payments: Effect.Effect<PaymentHealth>
   readonly clock: JobClock["Service"]
+  readonly backup: LastBackup["Service"]
   /** Data directory. */
   readonly path: string
   readonly index: IndexPin
@@ -112,6 +114,7 @@ const make = Effect.fnUntraced(function* (options: {
     conversations: yield* PendingConversations,
     payments: Effect.provide(paymentHealth, yield* Effect.context<Ledger | PaymentJournal | Payments>()),
     clock: yield* JobClock,
+    backup: yield* LastBackup,
     path: (yield* DataDirectory).path,
     index: options.index,
     isHnswMissing: options.index === "hnsw" && options.hnswlib === undefined
@@ -141,6 +144,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
   const { pending } = yield* backlog.progress
   const waiting = yield* parts.conversations.total
   const clockStep = yield* parts.clock.step
+  const backupAge = yield* parts.backup.ageMillis
   const { bavail, bsize } = statfsSync(path)
   const freeBytes = bavail * bsize
   return {
@@ -159,6 +163,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
     quarantined,
     payments: yield* parts.payments,
     clockStep: clockStep ?? null,
+    backup: { ageSeconds: backupAge === undefined ? null : secondsOf(backupAge) },
     disk: { freeBytes, ballastBytes },
     warnings: warningsOf({
       wordsOnly: state === "unavailable" ? (reason ?? "no embedding model") : undefined,

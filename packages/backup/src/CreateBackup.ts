@@ -1,0 +1,252 @@
+/**
+ * Makes one backup of a data directory in use.
+ *
+ * Order: `control.db` first, then every namespace that it names. A write reserves its price and its namespace in
+ * `control.db`, then commits in the namespace, and is charged and its answer kept afterwards. So whatever the copy of
+ * `control.db` says was charged, answered or erased, the later copies of the namespaces have; what they have beyond
+ * it is settled by the start after a restore, as after a kill. The other way round, an account would have paid for
+ * memories that are not there, and a repeated request would be answered with their ids.
+ *
+ * Invariants: what was acknowledged before the start is in it; the manifest is written last; a file is taken from an
+ * earlier backup only if its mark says that it has not changed since.
+ */
+import { createHash, randomBytes } from "node:crypto"
+import { Clock, Effect, type Scope } from "effect"
+import {
+  backupIdOf,
+  type BackupDraft,
+  type BackupFile,
+  type BackupManifest,
+  controlFile,
+  DamagedBackup,
+  formatVersion,
+  namespaceFile,
+  namespaceTagOf,
+  objectNameOf
+} from "./BackupFormat.ts"
+import type { BackupSource, SourceCopy, SourceFailed } from "./BackupSource.ts"
+import { type BackupFailure, type BackupStore, partBytes } from "./BackupStore.ts"
+
+export interface CreateOptions {
+  /** After each file: how many are done, of how many. */
+  readonly onProgress?: (done: number, total: number) => Effect.Effect<void>
+}
+
+export interface Created {
+  readonly manifest: BackupManifest
+  /** Files whose content was copied into the target, and their bytes; all others were there already. */
+  readonly copiedFiles: number
+  readonly copiedBytes: number
+  /** Namespaces whose file is damaged; `isLost`: no earlier copy of it either. */
+  readonly damaged: ReadonlyArray<{ readonly file: string; readonly reason: string; readonly isLost: boolean }>
+}
+
+/** Copies that are read and stored at a time; each holds two parts in memory. */
+const filesAtOnce = 4
+/** A draft is renewed after so many files, or so many bytes. */
+const draftFiles = 16
+const draftBytes = 256 * 1_048_576
+/** A draft is renewed this often too, and counts as abandoned when it was not for `draftDeadMillis`. */
+const draftEveryMillis = 5_000
+export const draftDeadMillis = 60_000
+
+export const createBackup = Effect.fn("CreateBackup")(function* (
+  source: BackupSource,
+  store: BackupStore,
+  options: CreateOptions = {}
+) {
+  return yield* Effect.scoped(
+    Effect.gen(function* () {
+      const startedAt = yield* Clock.currentTimeMillis
+      const run = new CreateRun(source, store, backupIdOf(startedAt, randomBytes(2).toString("hex")), startedAt)
+      // Before earlier backups are read: `PruneBackups.ts` removes nothing while this is there.
+      yield* run.saveDraft
+      yield* run.saveDraft.pipe(Effect.delay(draftEveryMillis), Effect.forever, Effect.forkScoped)
+      return yield* run.make(options)
+    })
+  )
+})
+
+class CreateRun {
+  readonly #source: BackupSource
+  readonly #store: BackupStore
+  readonly #id: string
+  readonly #startedAt: number
+  readonly #done: Array<BackupFile> = []
+  readonly #empty: Array<string> = []
+  readonly #damaged: Array<Created["damaged"][number]> = []
+  /** Copies of earlier backups, by file. */
+  readonly #known = new Map<string, Array<BackupFile>>()
+  #copiedFiles = 0
+  /** What the draft does not have yet. */
+  #unsavedFiles = 0
+  #unsavedBytes = 0
+  #copiedBytes = 0
+
+  constructor(source: BackupSource, store: BackupStore, id: string, startedAt: number) {
+    this.#source = source
+    this.#store = store
+    this.#id = id
+    this.#startedAt = startedAt
+  }
+
+  make({ onProgress = () => Effect.void }: CreateOptions): Effect.Effect<Created, BackupFailure | SourceFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const last = yield* this.#readKnown
+      const tags = yield* this.#control(last)
+      const marks = new Map((yield* this.#source.marks).map(({ file, mark }) => [file, mark]))
+      const secrets = [...marks.keys()].filter((file) => file !== controlFile && namespaceTagOf(file) === undefined)
+      // Only what `control.db` names: a namespace that came later has nothing from before the start.
+      const files = [...secrets, ...tags.map(namespaceFile)]
+      let left = files.length
+      yield* Effect.forEach(
+        files,
+        (file) =>
+          Effect.scoped(this.#take(file, marks.get(file))).pipe(
+            Effect.andThen(Effect.suspend(() => onProgress(files.length - --left, files.length)))
+          ),
+        { concurrency: filesAtOnce, discard: true }
+      )
+      return yield* this.#finish
+    })
+  }
+
+  get saveDraft(): Effect.Effect<void, BackupFailure> {
+    return Effect.flatMap(Clock.currentTimeMillis, (touchedAt) => {
+      this.#unsavedFiles = 0
+      this.#unsavedBytes = 0
+      const draft = { muniment: "draft", format: formatVersion, id: this.#id, touchedAt } as const
+      return this.#store.putDraft({ ...draft, files: [...this.#done] })
+    })
+  }
+
+  /** The last complete backup, if it can be read; what drafts have is known too. */
+  get #readKnown(): Effect.Effect<BackupManifest | undefined, BackupFailure> {
+    return Effect.gen({ self: this }, function* () {
+      const lastId = (yield* this.#store.ids).at(-1)
+      const last =
+        lastId === undefined
+          ? undefined
+          : yield* this.#store
+              .manifest(lastId)
+              .pipe(
+                Effect.catchTag("DamagedBackup", (damage) =>
+                  Effect.as(
+                    Effect.logWarning("the last backup cannot be read; everything is copied", damage),
+                    undefined
+                  )
+                )
+              )
+      const drafts: ReadonlyArray<BackupDraft> = yield* this.#store.drafts
+      for (const file of [...(last?.files ?? []), ...drafts.flatMap(({ files }) => files)]) {
+        const known = this.#known.get(file.file)
+        if (known === undefined) this.#known.set(file.file, [file])
+        else known.push(file)
+      }
+      return last
+    })
+  }
+
+  /** -> tags of the namespaces that it names. */
+  #control(last: BackupManifest | undefined): Effect.Effect<ReadonlyArray<string>, BackupFailure | SourceFailed> {
+    return Effect.scoped(
+      Effect.gen({ self: this }, function* () {
+        const mark = (yield* this.#source.marks).find(({ file }) => file === controlFile)?.mark
+        const before = last?.files.find(({ file }) => file === controlFile)
+        if (last !== undefined && before !== undefined && typeof mark === "string" && before.mark === mark) {
+          this.#done.push(before)
+          return [...last.files.flatMap(({ file }) => namespaceTagOf(file) ?? []), ...last.empty]
+        }
+        const copy = yield* this.#source.copy(this.#id, controlFile)
+        if (copy._tag !== "Copy") {
+          const reason = copy._tag === "Damaged" ? copy.reason : "there is none"
+          return yield* new DamagedBackup({ message: `${controlFile} of the service cannot be copied: ${reason}` })
+        }
+        yield* this.#keep(controlFile, copy)
+        return copy.copied.tags ?? []
+      })
+    )
+  }
+
+  #take(file: string, mark: string | null | undefined): Effect.Effect<void, BackupFailure | SourceFailed, Scope.Scope> {
+    return Effect.gen({ self: this }, function* () {
+      const known = this.#known.get(file) ?? []
+      const same = typeof mark === "string" ? known.find((each) => each.mark === mark) : undefined
+      if (same !== undefined && same.stale === undefined) {
+        this.#done.push(same)
+        return
+      }
+      const copy: SourceCopy = mark === undefined ? { _tag: "Absent" } : yield* this.#source.copy(this.#id, file)
+      if (copy._tag === "Copy") yield* this.#keep(file, copy)
+      else if (copy._tag === "Damaged") this.#keepEarlier(file, copy.reason)
+      else {
+        const tag = namespaceTagOf(file)
+        if (tag !== undefined) this.#empty.push(tag)
+      }
+    })
+  }
+
+  /** Better an older copy than none: the manifest says which files are older, and why. */
+  #keepEarlier(file: string, reason: string): void {
+    const earlier = (this.#known.get(file) ?? []).toSorted((left, right) => right.copiedAt - left.copiedAt)[0]
+    if (earlier !== undefined) this.#done.push({ ...earlier, stale: reason })
+    this.#damaged.push({ file, reason, isLost: earlier === undefined })
+  }
+
+  #keep(file: string, copy: Extract<SourceCopy, { readonly _tag: "Copy" }>) {
+    return Effect.gen({ self: this }, function* () {
+      const copiedAt = yield* Clock.currentTimeMillis
+      const { bytes, tags: _, ...positions } = copy.copied
+      const sha256 = yield* digestOf(copy)
+      const equal = (this.#known.get(file) ?? []).find((each) => each.sha256 === sha256 && each.bytes === bytes)
+      const object = objectNameOf(file, this.#id, positions)
+      const stored = equal ?? (yield* this.#store.putFile(object, bytes, copy.read))
+      const { parts } = stored
+      this.#done.push({ file, object: stored.object, parts, bytes, sha256, copiedAt, ...positions })
+      if (equal !== undefined) return
+      this.#copiedFiles++
+      this.#copiedBytes += bytes
+      this.#unsavedBytes += bytes
+      if (++this.#unsavedFiles >= draftFiles || this.#unsavedBytes >= draftBytes) yield* this.saveDraft
+    })
+  }
+
+  get #finish(): Effect.Effect<Created, BackupFailure> {
+    return Effect.gen({ self: this }, function* () {
+      const manifest: BackupManifest = {
+        muniment: "manifest",
+        format: formatVersion,
+        id: this.#id,
+        startedAt: this.#startedAt,
+        finishedAt: yield* Clock.currentTimeMillis,
+        release: this.#source.release,
+        files: this.#done.toSorted((left, right) => rankOf(left.file).localeCompare(rankOf(right.file))),
+        empty: this.#empty.toSorted(),
+        log: null
+      }
+      yield* this.#store.putManifest(manifest)
+      for (const { id, touchedAt } of yield* this.#store.drafts) {
+        const isOwn = id === this.#id
+        if (isOwn || manifest.finishedAt - touchedAt >= draftDeadMillis) yield* this.#store.removeDraft(id)
+      }
+      return {
+        manifest,
+        copiedFiles: this.#copiedFiles,
+        copiedBytes: this.#copiedBytes,
+        damaged: this.#damaged
+      }
+    })
+  }
+}
+
+/** `control.db`, files of keys, namespaces. */
+const rankOf = (file: string): string =>
+  file === controlFile ? "0" : namespaceTagOf(file) === undefined ? `1${file}` : `2${file}`
+
+const digestOf = Effect.fnUntraced(function* ({ copied, read }: Extract<SourceCopy, { readonly _tag: "Copy" }>) {
+  const hash = createHash("sha256")
+  for (let at = 0; at < copied.bytes; at += partBytes) {
+    hash.update(yield* read(at, Math.min(partBytes, copied.bytes - at)))
+  }
+  return hash.digest("hex")
+})

@@ -1,0 +1,182 @@
+/**
+ * Copies of the files of a data directory in use, for a backup that another process takes. A copy lies in the folder
+ * `staging` of the directory until it is fetched: whoever fetches it opens it and removes its name.
+ *
+ * Invariants: a copy that nobody fetches is removed within two minutes and at the start, so that what is erased does
+ * not stay behind in one; one thread copies, one file after the other, beside the thread that commits.
+ */
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { Clock, Context, Data, Deferred, Effect, Exit, Layer, type Scope } from "effect"
+import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
+import { controlFile, namespaceTagOf } from "../BackupFormat.ts"
+import type { CopyOrder, CopyReply } from "./CopyWorker.ts"
+import type { Copied } from "./copyOf.ts"
+
+/** The copy cannot be made: the disk is full, the file is damaged, or the system refuses. */
+export class CopyFailed extends Data.TaggedError("CopyFailed")<{
+  readonly reason: "full" | "corrupt" | "other"
+  readonly message: string
+}> {}
+
+export type CopyState =
+  | { readonly _tag: "Copying" }
+  | { readonly _tag: "Absent" }
+  | { readonly _tag: "Ready"; readonly path: string; readonly copied: Copied }
+
+export interface FileMark {
+  readonly file: string
+  readonly mark: string | null
+}
+
+export class FileCopies extends Context.Service<
+  FileCopies,
+  {
+    /** Every file that a backup holds, with the mark of its content. */
+    readonly marks: Effect.Effect<ReadonlyArray<FileMark>, CopyFailed>
+    /** Starts the copy `id` of a file, or says how far it is; waits for it a while. */
+    readonly copy: (id: string, file: string) => Effect.Effect<CopyState, CopyFailed>
+    /** Whether a backup holds a file of this name. */
+    readonly isKnown: (file: string) => boolean
+  }
+>()("muniment/backup/FileCopies") {
+  /** `secrets`: names of files with keys. */
+  static readonly layer = (options: { readonly directory: string; readonly secrets: ReadonlyArray<string> }) =>
+    Layer.effect(FileCopies, make(options))
+}
+
+/** Less than a client waits for an answer. */
+const waitMillis = 20_000
+const fetchedWithinMillis = 60_000
+const sweepMillis = 60_000
+/** Of one backup: it copies a few at a time. */
+const copiesMax = 64
+
+interface Entry {
+  readonly outcome: Deferred.Deferred<Copied | undefined, CopyFailed>
+  /** Milliseconds; undefined while it is being made. */
+  endedAt: number | undefined
+}
+
+const make = Effect.fnUntraced(function* (options: {
+  readonly directory: string
+  readonly secrets: ReadonlyArray<string>
+}) {
+  const { directory, secrets } = options
+  const staging = join(directory, "staging")
+  rmSync(staging, { recursive: true, force: true })
+  const thread = yield* openWorkerThread<CopyOrder, CopyReply>({
+    name: "backup",
+    entry: new URL("./CopyWorker.ts", import.meta.url),
+    concurrency: 1,
+    queueMax: copiesMax,
+    idleMillis: 60_000
+  })
+  const scope = yield* Effect.scope
+  const copies = new Copies(thread, directory, staging, scope)
+  yield* copies.sweep.pipe(Effect.delay(sweepMillis), Effect.forever, Effect.forkScoped)
+  return {
+    isKnown: (file: string) => file === controlFile || secrets.includes(file) || namespaceTagOf(file) !== undefined,
+    marks: copies.marks(secrets),
+    copy: (id: string, file: string) => copies.copy(id, file)
+  }
+})
+
+class Copies {
+  readonly #thread: WorkerThread<CopyOrder, CopyReply>
+  readonly #directory: string
+  readonly #staging: string
+  readonly #scope: Scope.Scope
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(thread: WorkerThread<CopyOrder, CopyReply>, directory: string, staging: string, scope: Scope.Scope) {
+    this.#thread = thread
+    this.#directory = directory
+    this.#staging = staging
+    this.#scope = scope
+  }
+
+  marks(secrets: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<FileMark>, CopyFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const nowMillis = yield* Clock.currentTimeMillis
+      const reply = yield* this.#ask({ _tag: "Marks", directory: this.#directory, secrets, nowMillis })
+      return reply._tag === "Marks" ? reply.marks : []
+    })
+  }
+
+  copy(id: string, file: string): Effect.Effect<CopyState, CopyFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const name = stagedName(id, file)
+      const entry = this.#entries.get(name) ?? (yield* this.#begin(name, file))
+      const ended = yield* Effect.timeoutOption(Effect.exit(Deferred.await(entry.outcome)), waitMillis)
+      if (ended._tag === "None") return { _tag: "Copying" } as const
+      // Told once; whoever missed the answer asks again, and gets a new copy.
+      this.#entries.delete(name)
+      const copied = yield* ended.value
+      return copied === undefined
+        ? ({ _tag: "Absent" } as const)
+        : ({ _tag: "Ready", path: join(this.#staging, name), copied } as const)
+    })
+  }
+
+  /** Removes copies that nobody fetched. */
+  get sweep(): Effect.Effect<void> {
+    return Effect.map(Clock.currentTimeMillis, (nowMillis) => {
+      for (const [name, { endedAt }] of this.#entries) {
+        if (endedAt !== undefined && nowMillis - endedAt >= fetchedWithinMillis) this.#entries.delete(name)
+      }
+      const names = existsSync(this.#staging) ? readdirSync(this.#staging) : []
+      for (const name of names) {
+        const path = join(this.#staging, name)
+        const stats = statSync(path, { throwIfNoEntry: false })
+        const isOld = stats !== undefined && nowMillis - stats.mtimeMs >= fetchedWithinMillis
+        if (isOld && !this.#entries.has(name)) rmSync(path, { force: true })
+      }
+    })
+  }
+
+  /** In the background: the caller may go away and ask again. */
+  #begin(name: string, file: string): Effect.Effect<Entry, CopyFailed> {
+    return Effect.gen({ self: this }, function* () {
+      if (this.#entries.size >= copiesMax) {
+        return yield* new CopyFailed({ reason: "other", message: "too many copies are under way" })
+      }
+      const entry: Entry = { outcome: Deferred.makeUnsafe(), endedAt: undefined }
+      this.#entries.set(name, entry)
+      yield* Effect.forkIn(this.#carryOut(entry, join(this.#staging, name), file), this.#scope)
+      return entry
+    })
+  }
+
+  #carryOut(entry: Entry, to: string, file: string): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      mkdirSync(this.#staging, { recursive: true, mode: 0o700 })
+      const nowMillis = yield* Clock.currentTimeMillis
+      const order = { directory: this.#directory, file, to, nowMillis }
+      const reply = yield* this.#ask({ _tag: "Copy", ...order })
+      return reply._tag === "Copied" ? reply.copied : undefined
+    }).pipe(
+      Effect.exit,
+      Effect.flatMap((exit) =>
+        Effect.map(Clock.currentTimeMillis, (nowMillis) => {
+          entry.endedAt = nowMillis
+          if (Exit.isFailure(exit)) rmSync(to, { force: true })
+          Deferred.doneUnsafe(entry.outcome, exit)
+        })
+      )
+    )
+  }
+
+  #ask(order: CopyOrder): Effect.Effect<Exclude<CopyReply, { readonly _tag: "Failed" }>, CopyFailed> {
+    return this.#thread.ask(order).pipe(
+      Effect.mapError(({ message }) => new CopyFailed({ reason: "other", message })),
+      Effect.flatMap((reply) =>
+        reply._tag === "Failed"
+          ? Effect.fail(new CopyFailed({ reason: reply.reason, message: reply.message }))
+          : Effect.succeed(reply)
+      )
+    )
+  }
+}
+
+const stagedName = (id: string, file: string): string => `${id}-${file.replaceAll("/", "-")}`

@@ -1,0 +1,96 @@
+/** Flags of the commands about backups: where they lie, and what opens them. */
+import { Console, Effect, FileSystem, Option } from "effect"
+import { Flag } from "effect/cli"
+import { BackupStore } from "@muniment/backup/BackupStore"
+import { type BackupSecret, keyFileBytesMin } from "@muniment/backup/Sealing"
+import { openTarget } from "@muniment/backup/target/openTarget"
+import { CommandFailed, commandFailed } from "./CommandFailed.ts"
+
+const placeText =
+  "a directory, or s3://bucket/prefix with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if needed, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL"
+
+export const backupFlags = {
+  to: Flag.String("to").pipe(Flag.withDescription(`Where the backups lie: ${placeText}`)),
+  from: Flag.String("from").pipe(Flag.withDescription(`Where the backups lie: ${placeText}`)),
+  backup: Flag.String("backup").pipe(
+    Flag.withDescription('Id of the backup, as "backup list" shows it; default the newest'),
+    Flag.optional
+  ),
+  passphraseFile: Flag.String("passphrase-file").pipe(
+    Flag.withDescription("File whose first line is the passphrase that seals the backups"),
+    Flag.optional
+  ),
+  keyFile: Flag.String("key-file").pipe(
+    Flag.withDescription(
+      `File of at least ${keyFileBytesMin} random bytes that seals the backups, instead of a passphrase`
+    ),
+    Flag.optional
+  ),
+  unsealed: Flag.Boolean("unsealed").pipe(
+    Flag.withDescription("Store keys and memories in a bucket although nothing is sealed"),
+    Flag.withDefault(false)
+  )
+}
+
+export interface SecretFlags {
+  readonly passphraseFile: Option.Option<string>
+  readonly keyFile: Option.Option<string>
+}
+
+/** Backups that are there. */
+export const openBackups = Effect.fnUntraced(function* (from: string, secrets: SecretFlags) {
+  const target = yield* openTarget(from)
+  return yield* BackupStore.open(target, yield* secretOf(secrets))
+}, Effect.mapError(commandFailed))
+
+/** Backups that are there or begin now. */
+export const makeBackups = Effect.fnUntraced(function* (to: string, secrets: SecretFlags, isUnsealedMeant: boolean) {
+  const target = yield* openTarget(to)
+  const secret = yield* secretOf(secrets)
+  if (target.isShared && Option.isNone(secret) && !isUnsealedMeant) {
+    return yield* new CommandFailed({
+      reason: `A backup holds the key of attestations, the operator's token and all memories. Seal it with --passphrase-file or --key-file, or say --unsealed if ${target.description} may have them in the clear.`
+    })
+  }
+  return yield* BackupStore.openOrMake(target, secret)
+}, Effect.mapError(commandFailed))
+
+/** The manifest of the id, or of the newest backup. */
+export const chosenBackup = Effect.fnUntraced(function* (store: BackupStore, id: Option.Option<string>) {
+  const chosen = Option.getOrUndefined(id) ?? (yield* store.ids).at(-1)
+  if (chosen === undefined) {
+    return yield* new CommandFailed({ reason: `${store.target.description} has no complete backup.` })
+  }
+  return yield* store.manifest(chosen)
+}, Effect.mapError(commandFailed))
+
+const passphraseLengthMin = 8
+const othersMask = 0o077
+
+const secretOf = Effect.fnUntraced(function* ({ keyFile, passphraseFile }: SecretFlags) {
+  if (Option.isSome(keyFile) && Option.isSome(passphraseFile)) {
+    return yield* new CommandFailed({ reason: "Give --passphrase-file or --key-file, not both." })
+  }
+  if (Option.isSome(keyFile)) {
+    const bytes = yield* readSecret(keyFile.value)
+    return bytes.length < keyFileBytesMin
+      ? yield* new CommandFailed({ reason: `${keyFile.value} has fewer than ${keyFileBytesMin} bytes.` })
+      : Option.some<BackupSecret>({ _tag: "KeyFile", bytes })
+  }
+  if (Option.isNone(passphraseFile)) return Option.none<BackupSecret>()
+  const [line = ""] = new TextDecoder().decode(yield* readSecret(passphraseFile.value)).split(/\r?\n/, 1)
+  return line.length < passphraseLengthMin
+    ? yield* new CommandFailed({
+        reason: `The first line of ${passphraseFile.value} is shorter than ${passphraseLengthMin} characters.`
+      })
+    : Option.some<BackupSecret>({ _tag: "Passphrase", text: line })
+})
+
+const readSecret = Effect.fnUntraced(function* (path: string) {
+  const files = yield* FileSystem.FileSystem
+  const { mode } = yield* files.stat(path)
+  if ((mode & othersMask) !== 0) {
+    yield* Console.error(`! ${path} can be read by others (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`)
+  }
+  return yield* files.readFile(path)
+})

@@ -1,0 +1,233 @@
+/**
+ * `muniment backup`: makes, lists, proves and removes backups of the data directory, while the service runs or not.
+ * The service makes copies; this process seals and stores them.
+ */
+import { Clock, Console, Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import type { BackupManifest } from "@muniment/backup/BackupFormat"
+import type { BackupStore } from "@muniment/backup/BackupStore"
+import { createBackup, type Created } from "@muniment/backup/CreateBackup"
+import { pruneBackups, type Pruned } from "@muniment/backup/PruneBackups"
+import { verifyBackup } from "@muniment/backup/VerifyBackup"
+import { backupFlags, chosenBackup, makeBackups, openBackups } from "../BackupPlace.ts"
+import { CommandFailed, commandFailed } from "../CommandFailed.ts"
+import { makeProgress } from "../Progress.ts"
+import { serviceSource } from "../ServiceSource.ts"
+import { serviceIsRunning } from "../ServiceUrl.ts"
+import { table, timeText } from "../Table.ts"
+import { flags } from "./flags.ts"
+import { withBackupOperator } from "./operator.ts"
+
+const { backup: chosen, from, keyFile, passphraseFile, to, unsealed } = backupFlags
+
+const create = Command.make(
+  "create",
+  { to, passphraseFile, keyFile, unsealed, json: flags.json },
+  Effect.fn("backup.create")(function* ({ json, to: place, unsealed: isUnsealedMeant, ...secrets }) {
+    const store = yield* makeBackups(place, secrets, isUnsealedMeant)
+    const created = yield* createOnce(store)
+    yield* Console.log(json ? JSON.stringify(createdJson(created)) : createdText(created, store))
+    yield* refuseDamaged(created)
+  })
+).pipe(
+  Command.withDescription(
+    "Make a backup of the running service, or of a stopped data directory. What has not changed since the last backup is not copied again; an interrupted run is taken up by the next one."
+  ),
+  Command.withExamples([
+    { command: "muniment backup create --to /var/backups/muniment", description: "Into a directory" },
+    {
+      command: "muniment backup create --to s3://bucket/muniment --passphrase-file passphrase",
+      description: "Into a bucket, sealed"
+    }
+  ])
+)
+
+const list = Command.make(
+  "list",
+  { from, passphraseFile, keyFile, json: flags.json },
+  Effect.fn("backup.list")(function* ({ from: place, json, ...secrets }) {
+    const store = yield* openBackups(place, secrets)
+    const manifests = yield* Effect.mapError(
+      Effect.flatMap(store.ids, (ids) => Effect.forEach(ids, (id) => store.manifest(id))),
+      commandFailed
+    )
+    if (json) return yield* Console.log(JSON.stringify({ sealed: store.isSealed, backups: manifests.map(listed) }))
+    if (manifests.length === 0) return yield* Console.log("No complete backup.")
+    return yield* Console.log(table([listHeading, ...manifests.map(listRow)]))
+  })
+).pipe(Command.withDescription("List the complete backups, oldest first"))
+
+const verify = Command.make(
+  "verify",
+  {
+    from,
+    backup: chosen,
+    passphraseFile,
+    keyFile,
+    scratch: Flag.String("scratch").pipe(
+      Flag.withDescription("Folder with room for the largest file; default the system's for temporary files"),
+      Flag.optional
+    )
+  },
+  Effect.fn("backup.verify")(function* ({ backup: id, from: place, scratch, ...secrets }) {
+    const store = yield* openBackups(place, secrets)
+    const manifest = yield* chosenBackup(store, id)
+    const progress = yield* makeProgress("Verifying")
+    const options = { scratch: Option.getOrUndefined(scratch), onProgress: progress.update }
+    const faults = yield* Effect.mapError(verifyBackup(store, manifest, options), commandFailed)
+    for (const { file, reason } of faults) yield* Console.error(`! ${file}: ${reason}`)
+    if (faults.length > 0) {
+      return yield* new CommandFailed({
+        reason: `${faults.length} of ${manifest.files.length} files of backup ${manifest.id} cannot be restored.`
+      })
+    }
+    return yield* Console.log(`Backup ${manifest.id}: all ${manifest.files.length} files can be restored.`)
+  }, Effect.scoped)
+).pipe(Command.withDescription("Restore a backup file by file into a scratch directory, and prove each"))
+
+const keep = Flag.Int("keep").pipe(Flag.withDescription("So many of the newest stay"))
+
+const prune = Command.make(
+  "prune",
+  {
+    from,
+    keep: keep.pipe(Flag.optional),
+    days: Flag.Int("days").pipe(Flag.withDescription("Those of the last days stay"), Flag.optional),
+    dryRun: Flag.Boolean("dry-run").pipe(Flag.withDescription("Only show what would go"), Flag.withDefault(false)),
+    passphraseFile,
+    keyFile
+  },
+  Effect.fn("backup.prune")(function* ({ days, dryRun, from: place, keep: kept, ...secrets }) {
+    const counts = [kept, days].flatMap((flag) => (Option.isSome(flag) ? [flag.value] : []))
+    if (counts.length === 0 || counts.some((count) => count < 1)) {
+      return yield* new CommandFailed({ reason: "Say how many stay: --keep N, --days N, or both, each at least 1." })
+    }
+    const store = yield* openBackups(place, secrets)
+    const since = Option.map(days, (count) => count * dayMillis)
+    const nowMillis = yield* Clock.currentTimeMillis
+    const retention = {
+      keep: Option.getOrUndefined(kept),
+      since: Option.getOrUndefined(Option.map(since, (millis) => nowMillis - millis))
+    }
+    const pruned = yield* Effect.mapError(pruneBackups(store, retention, { dryRun }), commandFailed)
+    return yield* Console.log(prunedText(pruned, dryRun))
+  })
+).pipe(
+  Command.withDescription("Remove old backups and what no other one needs; what stays is named by --keep or --days"),
+  Command.withExamples([
+    { command: "muniment backup prune --from /var/backups/muniment --keep 7", description: "The newest seven stay" }
+  ])
+)
+
+const follow = Command.make(
+  "follow",
+  {
+    to,
+    every: Flag.Int("every").pipe(Flag.withDescription("Seconds between two backups"), Flag.withDefault(60)),
+    keep: keep.pipe(Flag.withDefault(60)),
+    passphraseFile,
+    keyFile,
+    unsealed
+  },
+  Effect.fn("backup.follow")(function* ({ every, keep: kept, to: place, unsealed: isUnsealedMeant, ...secrets }) {
+    if (every < 1 || kept < 1) return yield* new CommandFailed({ reason: "--every and --keep are at least 1." })
+    const store = yield* makeBackups(place, secrets, isUnsealedMeant)
+    const round = Effect.gen(function* () {
+      if (!(yield* serviceIsRunning)) return yield* Console.error("No service runs on the data directory; waiting.")
+      const created = yield* createOnce(store)
+      const { length } = yield* Effect.mapError(store.ids, commandFailed)
+      if (length >= kept + prunedAtOnce) {
+        yield* Effect.mapError(pruneBackups(store, { keep: kept }), commandFailed)
+      }
+      yield* Console.log(createdText(created, store))
+      return yield* refuseDamaged(created)
+    }).pipe(Effect.catch(({ message }) => Console.error(`! ${message} The next round tries again.`)))
+    return yield* Effect.forever(Effect.andThen(round, Effect.sleep(every * 1_000)))
+  })
+).pipe(
+  Command.withDescription(
+    'Repeat "backup create" of the running service until interrupted, and keep the newest. Copies whole files of agents that changed; what was written since the last round is lost with the disk.'
+  )
+)
+
+export const backup = Command.make("backup").pipe(
+  Command.withDescription('Backups of the data directory; "restore" makes a directory of one'),
+  Command.withSubcommands([create, list, verify, prune, follow])
+)
+
+/** A prune reads every manifest: not in each round. */
+const prunedAtOnce = 10
+
+const dayMillis = 86_400_000
+
+const createOnce = (store: BackupStore) =>
+  withBackupOperator((operator) =>
+    Effect.gen(function* () {
+      const source = yield* serviceSource(operator)
+      const progress = yield* makeProgress("Backing up")
+      const created = yield* createBackup(source, store, { onProgress: progress.update })
+      yield* operator.noteBackup({ payload: { id: created.manifest.id } })
+      return created
+    }).pipe(Effect.scoped)
+  )
+
+/** The backup is complete, but not whole: a supervisor should see it. */
+const refuseDamaged = Effect.fnUntraced(function* ({ damaged }: Created) {
+  for (const { file, isLost, reason } of damaged) {
+    yield* Console.error(
+      `! ${file} is damaged (${reason}); ${isLost ? "no copy of it exists" : "an earlier copy is kept"}`
+    )
+  }
+  if (damaged.length > 0) {
+    return yield* new CommandFailed({ reason: `${damaged.length} files are damaged; "muniment doctor" says more.` })
+  }
+})
+
+const createdJson = ({ copiedBytes, copiedFiles, damaged, manifest }: Created) => ({
+  ...listed(manifest),
+  copiedFiles,
+  copiedBytes,
+  damaged
+})
+
+const createdText = ({ copiedBytes, copiedFiles, manifest }: Created, { isSealed, target }: BackupStore): string =>
+  `Backup ${manifest.id} in ${target.description}: ${manifest.files.length} files, of which ${copiedFiles} were copied (${sizeText(copiedBytes)})${isSealed ? ", sealed" : ""}.`
+
+const listed = ({ files, finishedAt, id, release, startedAt }: BackupManifest) => ({
+  id,
+  startedAt,
+  finishedAt,
+  release,
+  files: files.length,
+  bytes: bytesOf(files),
+  stale: files.flatMap(({ file, stale }) => (stale === undefined ? [] : [file]))
+})
+
+const bytesOf = (files: BackupManifest["files"]): number => files.reduce((sum, { bytes }) => sum + bytes, 0)
+
+const listHeading = ["ID", "STARTED", "SECONDS", "FILES", "SIZE", "OLDER COPIES", "RELEASE"]
+
+const listRow = (manifest: BackupManifest): ReadonlyArray<string> => {
+  const { bytes, files, stale } = listed(manifest)
+  return [
+    manifest.id,
+    timeText(manifest.startedAt),
+    ((manifest.finishedAt - manifest.startedAt) / 1_000).toFixed(1),
+    String(files),
+    sizeText(bytes),
+    String(stale.length),
+    manifest.release
+  ]
+}
+
+const mebibyte = 1_048_576
+const sizeText = (bytes: number): string => `${(bytes / mebibyte).toFixed(1)} MiB`
+
+const prunedText = ({ kept, objects, removed }: Pruned, dryRun: boolean): string => {
+  if (dryRun) return `${removed.length} backups would go, ${kept.length} stay.`
+  const rest =
+    objects === undefined
+      ? "a backup is being made, so the next run removes what they alone needed"
+      : `${objects} objects`
+  return `${removed.length} backups removed (${rest}), ${kept.length} stay.`
+}

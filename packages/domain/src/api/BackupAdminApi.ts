@@ -1,0 +1,79 @@
+/**
+ * Operator routes of backups: `muniment backup` reads copies of the data directory that the service makes, because the
+ * service alone may open its files. Same credentials as the other operator routes.
+ */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { InsufficientStorage, InvalidRequest, Unavailable } from "../Errors.ts"
+import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
+import { operation } from "./Operation.ts"
+
+const success = Schema.Literal(true)
+
+const BackupId = Schema.String.check(Schema.isPattern(/^\d{8}T\d{9}Z-[0-9a-f]{4}$/)).annotate({
+  description: "Time of its start and four random digits."
+})
+
+/** Path of the longest file: `namespaces/` and its tag. */
+const fileLengthMax = 64
+const FilePath = Schema.NonEmptyString.check(Schema.isMaxLength(fileLengthMax))
+
+export const BackupCopy = Schema.Struct({
+  state: Schema.Literals(["copying", "ready", "absent", "damaged"]).annotate({
+    description: "`copying`: ask again. `absent`: there is no such file (any more)."
+  }),
+  path: Schema.optionalKey(Schema.String.annotate({ description: "Where the copy lies, for a minute." })),
+  copied: Schema.optionalKey(
+    Schema.Struct({
+      bytes: Schema.Int,
+      mark: Schema.NullOr(Schema.String),
+      epoch: Schema.optionalKey(Schema.Int),
+      seq: Schema.optionalKey(Schema.Int),
+      ordinal: Schema.optionalKey(Schema.Int),
+      version: Schema.optionalKey(Schema.Int),
+      tags: Schema.optionalKey(Schema.Array(Schema.String))
+    })
+  ),
+  reason: Schema.optionalKey(Schema.String.annotate({ description: "Why the file is damaged." }))
+})
+
+export class BackupAdminApi extends HttpApiGroup.make("backups")
+  .add(
+    HttpApiEndpoint.get("listFiles", "/backups/files", {
+      success: Schema.Struct({
+        success,
+        release: Schema.String,
+        files: Schema.Array(
+          Schema.Struct({
+            file: Schema.String,
+            mark: Schema.NullOr(Schema.String).annotate({
+              description: "Equal marks mean equal content; null: the file changed a moment ago."
+            })
+          })
+        )
+      }),
+      error: [InsufficientStorage, Unavailable]
+    }).annotateMerge(operation("Files of the data directory that a backup holds", {})),
+    HttpApiEndpoint.get("copyFile", "/backups/copies", {
+      query: { id: BackupId, file: FilePath },
+      success: Schema.Struct({ success, ...BackupCopy.fields }),
+      error: [InvalidRequest, InsufficientStorage, Unavailable]
+    }).annotateMerge(
+      operation("Copy a file for a backup", {
+        description:
+          "Has everything that was acknowledged before. Answers within 20 s; the same request again goes on waiting. The copy is removed after a minute."
+      })
+    ),
+    HttpApiEndpoint.post("noteBackup", "/backups", {
+      payload: Schema.Struct({ id: BackupId }).annotate({ examples: [{ id: "20261122T220000123Z-5f3a" }] }),
+      success: Schema.Struct({ success }),
+      error: InsufficientStorage
+    }).annotateMerge(
+      operation("Note that a backup is complete", { description: "`doctor` and the metrics tell its age." })
+    )
+  )
+  .middleware(Validation)
+  .middleware(WellFormedRequest)
+  .middleware(OperatorAuthorization)
+  .middleware(BodyLimit)
+  .prefix("/admin") {}

@@ -1,0 +1,125 @@
+/**
+ * Backups in a bucket, against a server that speaks the protocol of S3 and verifies every signature: there and back,
+ * refusals, and a store that fails for a while.
+ */
+import { createRequire } from "node:module"
+import { writeFileSync } from "node:fs"
+import { createServer, request, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { done, environmentOf, fill, filesWith, refused, restored, scratch } from "../support/BackupRun.ts"
+import { withoutModel } from "../support/SharedServer.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+interface S3Server {
+  readonly run: () => Promise<AddressInfo>
+  readonly close: () => Promise<void>
+}
+
+// A CommonJS package without types.
+const S3rver = createRequire(import.meta.url)("@20minutes/s3rver") as new (options: object) => S3Server
+
+let server: TestServer
+let store: S3Server
+let directory: string
+let credentials: Readonly<Record<string, string>>
+let passphrase: string
+/** Between the command and the store: fails as long as it is told to. */
+let flaky: Server
+let failuresLeft = 0
+let passed = 0
+
+beforeAll(async () => {
+  directory = scratch("s3")
+  store = new S3rver({
+    port: 0,
+    address: "127.0.0.1",
+    silent: true,
+    directory,
+    configureBuckets: [{ name: "backups" }]
+  })
+  const { port } = await store.run()
+  flaky = createServer((incoming, outgoing) => {
+    if (failuresLeft > 0) {
+      failuresLeft--
+      // One answer of an overloaded store, one lost connection.
+      return failuresLeft % 2 === 0 ? incoming.socket.destroy() : void outgoing.writeHead(503).end()
+    }
+    passed++
+    const { headers, method, url } = incoming
+    const forwarded = request({ port, host: "127.0.0.1", path: url, method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(outgoing)
+    })
+    incoming.pipe(forwarded)
+  })
+  await new Promise<void>((listening) => flaky.listen(0, "127.0.0.1", listening))
+  credentials = {
+    AWS_ACCESS_KEY_ID: "S3RVER",
+    AWS_SECRET_ACCESS_KEY: "S3RVER",
+    AWS_ENDPOINT_URL: `http://127.0.0.1:${port}`
+  }
+  passphrase = join(scratch("keys"), "passphrase")
+  writeFileSync(passphrase, "correct horse battery\n", { mode: 0o600 })
+  server = await startServer({ environment: withoutModel })
+})
+afterAll(async () => {
+  await server?.stop()
+  flaky?.close()
+  await store?.close()
+})
+
+const secret = () => ["--passphrase-file", passphrase]
+const create = (to: string, more: ReadonlyArray<string>, environment = credentials) =>
+  done(["backup", "create", "--to", to, "--json", ...more], { ...environmentOf(server), ...environment })
+
+describe("a backup in a bucket", () => {
+  it("comes back from there", async () => {
+    const to = "s3://backups/deep/prefix"
+    const words = Array.from({ length: 4 }, (_, at) => `bassoonist${at}`)
+    const ids = await fill(server, "travelling", words)
+    await create(to, secret())
+    const [id] = await fill(server, "travelling", ["oboist"])
+    await create(to, secret())
+    expect(filesWith(directory, "bassoonist")).toEqual([])
+
+    const { out } = await done(["backup", "list", "--from", to, "--json", ...secret()], credentials)
+    expect(JSON.parse(out).backups).toHaveLength(2)
+    await done(["backup", "verify", "--from", to, ...secret()], credentials)
+    const again = await restored(to, secret(), credentials)
+    for (const each of [...ids, id]) expect((await again.call("GET", `/v1/memories/${each}`)).status).toBe(200)
+    const books = await again.call("GET", "/admin/ledger/check", { key: again.operatorToken })
+    expect(books.body).toMatchObject({ ok: true, problems: [] })
+    await again.stop()
+
+    await done(["backup", "prune", "--from", to, "--keep", "1", ...secret()], credentials)
+    await done(["backup", "verify", "--from", to, ...secret()], credentials)
+  })
+
+  it("survives a store that fails for a while", async () => {
+    const to = "s3://backups/flaky"
+    const { port } = flaky.address() as AddressInfo
+    failuresLeft = 6
+    await create(to, secret(), { ...credentials, AWS_ENDPOINT_URL: `http://127.0.0.1:${port}` })
+    expect([failuresLeft, passed > 0]).toEqual([0, true])
+    await done(["backup", "verify", "--from", to, ...secret()], credentials)
+  })
+
+  it("is not made with keys in the clear, unless that is meant", async () => {
+    const to = "s3://backups/clear"
+    await refused(["backup", "create", "--to", to], "say --unsealed", { ...environmentOf(server), ...credentials })
+    await create(to, ["--unsealed"])
+    await done(["backup", "verify", "--from", to], credentials)
+  })
+
+  it("needs credentials that the store knows, and says what it answered", async () => {
+    const args = ["backup", "list", "--from", "s3://backups/deep/prefix", ...secret()]
+    await refused(args, "403 SignatureDoesNotMatch", { ...credentials, AWS_SECRET_ACCESS_KEY: "wrong" })
+    await refused(args, "403 InvalidAccessKeyId", { ...credentials, AWS_ACCESS_KEY_ID: "nobody" })
+    await refused(args, "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", {})
+    const absent = ["backup", "create", "--to", "s3://no-such-bucket", ...secret()]
+    await refused(absent, "no such bucket", { ...environmentOf(server), ...credentials })
+    await refused(["backup", "list", "--from", "s3://Bad_Bucket"], "neither a path nor s3://", credentials)
+  })
+})

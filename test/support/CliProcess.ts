@@ -1,0 +1,70 @@
+/**
+ * The command line as an operator runs it, as a process of its own or, where no process is under test, in this one:
+ * most of the time of a command is loading it.
+ */
+import { layer as nodeServices } from "@effect/platform-node/NodeServices"
+import { cli, version } from "@muniment/cli/Cli"
+import { LocalServer } from "@muniment/cli/LocalServer"
+import { Cause, ConfigProvider, Console, Effect, Exit, Layer } from "effect"
+import { Command } from "effect/cli"
+import { spawn, type ChildProcess } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+import { compileCache, repository } from "./TestServer.ts"
+
+export interface CliEnd {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+export interface CliProcess {
+  readonly process: ChildProcess
+  readonly ended: Promise<CliEnd>
+}
+
+export const startMuniment = (
+  args: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>> = {}
+): CliProcess => {
+  const child = spawn(process.execPath, [join(repository, "packages/cli/src/bin.ts"), ...args], {
+    cwd: repository,
+    env: { ...process.env, ...compileCache, ...environment },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  let out = ""
+  let err = ""
+  child.stdout.on("data", (chunk: Buffer) => {
+    out += chunk.toString()
+  })
+  child.stderr.on("data", (chunk: Buffer) => {
+    err += chunk.toString()
+  })
+  return { process: child, ended: once(child, "close").then(([code]) => ({ code, out, err })) }
+}
+
+/** In this process. The text of a failure is the end of `err`. */
+export const runMuniment = async (
+  args: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>> = {}
+): Promise<CliEnd> => {
+  const out: Array<string> = []
+  const err: Array<string> = []
+  const recorder: Console.Console = {
+    ...globalThis.console,
+    log: (...parts) => void out.push(parts.join(" ")),
+    error: (...parts) => void err.push(parts.join(" "))
+  }
+  const exit = await Effect.runPromiseExit(
+    Command.runWith(cli, { version })(args).pipe(
+      Effect.provide(Layer.merge(nodeServices, LocalServer.layer)),
+      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(environment)),
+      Effect.provideService(Console.Console, recorder)
+    )
+  )
+  if (Exit.isFailure(exit)) {
+    const failure = Cause.squash(exit.cause)
+    err.push(failure instanceof Error ? failure.message : String(failure))
+  }
+  return { code: Exit.isSuccess(exit) ? 0 : 1, out: out.join("\n"), err: err.join("\n") }
+}
