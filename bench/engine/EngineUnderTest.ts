@@ -13,8 +13,11 @@ import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
 import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
 import type { IndexPin } from "@muniment/engine/vectors/planner/Planner"
 import { MemorySearch, type MemoryHit } from "@muniment/engine/search/MemorySearch"
+import { fileLogLayer } from "@muniment/engine/log/FileLog"
+import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
 import { sqliteNamespaceStore, type CommitPlace } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { modelId, type Memories, type Question } from "./Memories.ts"
@@ -29,6 +32,8 @@ export interface EngineUnderTest {
     questions: ReadonlyArray<Question>,
     filter?: MemoryFilter
   ) => Promise<Float64Array>
+  /** Until all that was acknowledged is in the namespaces' files. */
+  readonly followed: (keys: Iterable<NamespaceKey>) => Promise<void>
   /** Until the index has nothing left to build. */
   readonly settled: (key: NamespaceKey) => Promise<void>
   /** Closes the files; the directory stays until `close`. */
@@ -52,7 +57,8 @@ export const openEngine = async (
     readonly directory?: string
     readonly pin?: IndexPin
     readonly openMax?: number
-    readonly commitsOn?: CommitPlace
+    /** "log": the commit log first, the files after it. Default: "thread". */
+    readonly commitsOn?: CommitPlace | "log"
   } = {}
 ): Promise<EngineUnderTest> => {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), "muniment-bench-engine-"))
@@ -66,7 +72,7 @@ export const openEngine = async (
           ...(options.openMax !== undefined && { openMax: options.openMax })
         })
       ),
-      Layer.provide(sqliteNamespaceStore(directory, { commitsOn: options.commitsOn ?? "thread" }))
+      Layer.provide(storeOf(directory, options.commitsOn ?? "thread"))
     )
   )
   const searchOf = (key: NamespaceKey, { text, vector }: Question, filter: MemoryFilter = {}) =>
@@ -96,6 +102,10 @@ export const openEngine = async (
           return millis
         })
       ),
+    followed: async (keys) => {
+      const now = { atMillis: Date.now(), createdBefore: 0 }
+      for (const key of keys) await runtime.runPromise(NamespaceHost.use((host) => host.census(key, now)))
+    },
     settled: async (key) => {
       for (;;) {
         const backlog = await runtime.runPromise(
@@ -112,6 +122,13 @@ export const openEngine = async (
     }
   }
 }
+
+const storeOf = (directory: string, commitsOn: CommitPlace | "log") =>
+  commitsOn === "log"
+    ? logFirstStore(directory, { acknowledgedAfter: "sync" }).pipe(
+        Layer.provide(fileLogLayer({ directory: join(directory, logFolder) }))
+      )
+    : sqliteNamespaceStore(directory, { commitsOn })
 
 /** Imports memories `from` to `to` (exclusive) in batches, one after the other. */
 export const fill = async (

@@ -21,6 +21,8 @@ export interface WriteStore {
   readonly write: (agent: number, memories: ReadonlyArray<PreparedMemory>) => unknown
   /** Ids of the best hits for the words of a memory, and for its vector. */
   readonly find: (agent: number, memory: PreparedMemory) => Promise<ReadonlyArray<ReadonlyArray<string>>>
+  /** Until all that was acknowledged is where searches after a restart read it; undefined: it is there at once. */
+  readonly followed?: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -29,11 +31,14 @@ export interface WriteStores {
   readonly notes: ReadonlyArray<string>
 }
 
+/** Our store with commits that go to the log first: beside the one that is served, and no peer. */
+export const logFirstName = "Muniment, log first"
+
 const found = 3
 
 export const openWriteStores = async (agents: number): Promise<WriteStores> => {
   const notes: Array<string> = []
-  const stores: Array<WriteStore> = [await ourStore()]
+  const stores: Array<WriteStore> = [await ourStore("Muniment", "thread"), await ourStore(logFirstName, "log")]
   const vec = await loadPeer("sqlite-vec", isSqliteVec)
   notes.push(peerNote(vec))
   if (!isMissing(vec)) stores.push(sqliteStore(vec.module))
@@ -57,8 +62,8 @@ export const verifyStore = async (store: WriteStore, agent: number, memories: Re
   }
 }
 
-const ourStore = async (): Promise<WriteStore> => {
-  const engine = await openEngine()
+const ourStore = async (name: string, commitsOn: "thread" | "log"): Promise<WriteStore> => {
+  const engine = await openEngine({ commitsOn })
   const keys = new Map<number, ReturnType<typeof namespaceKey>>()
   const keyOf = (agent: number) => {
     let key = keys.get(agent)
@@ -66,7 +71,7 @@ const ourStore = async (): Promise<WriteStore> => {
     return key
   }
   return {
-    name: "Muniment",
+    name,
     doesSameJob: true,
     write: (agent, memories) => engine.ask(keyOf(agent), { _tag: "StoreMemories", memories, idempotency: undefined }),
     find: async (agent, memory) => {
@@ -75,6 +80,7 @@ const ourStore = async (): Promise<WriteStore> => {
       const byVector = await engine.search(keyOf(agent), { text: "nothing", vector: memory.vector!.values })
       return [byBoth, byVector].map((hits) => hits.slice(0, found).map((hit) => hit.memory.id))
     },
+    followed: () => engine.followed(keys.values()),
     close: engine.close
   }
 }
