@@ -7,7 +7,7 @@ import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { denseText } from "@muniment/engine/text/MemoryText"
-import { sha256Hex } from "@muniment/trust/CanonicalJson"
+import { contentHash, sha256Hex } from "@muniment/trust/CanonicalJson"
 import { memoriesPerBatch, namespaceKey, openEngine, type EngineUnderTest } from "./EngineUnderTest.ts"
 import type { Question } from "./Memories.ts"
 import { median, quantile } from "../kit/Measure.ts"
@@ -37,16 +37,18 @@ const recordOf = (kind: "message" | "direct", number: number, told: Told, agentI
     mentions: [],
     when,
     confidence: 1,
-    contentHash: `0x${sha256Hex(String(number))}`,
     createdAt: Date.parse(when) + number,
     updatedAt: Date.parse(when) + number
   }
-  if (kind === "direct")
-    return { ...shared, kind: "factual_memory", data: { subject: name, fact: text }, origin: "direct" }
+  if (kind === "direct") {
+    const content = { kind: "factual_memory", data: { subject: name, fact: text } }
+    return { ...shared, ...content, contentHash: contentHash({ agentId, ...content }), origin: "direct" }
+  }
+  const content = { kind: "conversation_message", data: { role: "user", name, text } }
   return {
     ...shared,
-    kind: "conversation_message",
-    data: { role: "user", name, text },
+    ...content,
+    contentHash: contentHash({ agentId, ...content }),
     threadId: `${when}-${Math.floor(number / memoryCount)}`,
     origin: "conversation",
     sources: [{ key: sha256Hex(`key${number}`), id: String(number) }]

@@ -9,7 +9,7 @@ import { Database } from "@muniment/sqlite/Database"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { PreparedMemory } from "@muniment/engine/namespace/Commands"
 import { passagesOf } from "@muniment/engine/text/Passages"
-import { sha256Hex } from "@muniment/trust/CanonicalJson"
+import { contentHash, sha256Hex } from "@muniment/trust/CanonicalJson"
 import { figure, tableText } from "../kit/Report.ts"
 import { median } from "../kit/Measure.ts"
 import { readRetold } from "../retrieval/Locomo.ts"
@@ -116,18 +116,20 @@ const prepared = (text: string, number: number, form: Form): PreparedMemory => {
     mentions: [],
     when: new Date(1_700_000_000_000 + number * 60_000).toISOString(),
     confidence: 1,
-    contentHash: `0x${sha256Hex(text)}`,
     createdAt: number,
     updatedAt: number,
     threadId: `thread-${Math.floor(number / threadLength)}`
   }
+  const content =
+    form === "direct"
+      ? { kind: "factual_memory", data: { subject: speaker, fact: text } }
+      : { kind: "conversation_message", data: { role: "user", name: speaker, text } }
+  const hashed = { ...base, ...content, contentHash: contentHash({ agentId: base.agentId, ...content }) }
   const record: MemoryRecord =
     form === "direct"
-      ? { ...base, kind: "factual_memory", data: { subject: speaker, fact: text }, origin: "direct" }
+      ? { ...hashed, origin: "direct" }
       : {
-          ...base,
-          kind: "conversation_message",
-          data: { role: "user", name: speaker, text },
+          ...hashed,
           origin: "conversation",
           sources: [{ key: sha256Hex(String(number)) }]
         }

@@ -23,10 +23,10 @@ import { startServer, type TestServer } from "../support/TestServer.ts"
 const memoriesPerAgent = 200
 const timeout = 180_000
 
-const agents = ["sound", "header", "middle", "zeros", "half", "garbage", "snapshot", "log", "log-head"] as const
+const agents = ["sound", "header", "middle", "zeros", "half", "garbage", "row", "snapshot", "log", "log-head"] as const
 type Agent = (typeof agents)[number]
 
-const damaged: ReadonlyArray<Agent> = ["header", "middle", "zeros", "half", "garbage"]
+const damaged: ReadonlyArray<Agent> = ["header", "middle", "zeros", "half", "garbage", "row"]
 const whole: ReadonlyArray<Agent> = ["sound", "snapshot"]
 
 const overwrite = (file: string, from: number, bytes: Uint8Array): void => {
@@ -44,6 +44,12 @@ const damage: Readonly<Partial<Record<Agent, (file: string) => void>>> = {
   zeros: (file) => writeFileSync(file, new Uint8Array(statSync(file).size)),
   half: (file) => truncateSync(file, Math.floor(statSync(file).size / 2)),
   garbage: (file) => writeFileSync(file, randomBytes(50_000)),
+  // One bit of what a caller is given, in a page that is whole.
+  row: (file) => {
+    const content = readFileSync(file)
+    const at = content.lastIndexOf("Fact number 150 of row")
+    overwrite(file, at, Buffer.from([content[at]! ^ 1]))
+  },
   snapshot: (file) => {
     for (const model of ["e5-small-v2-q8", "all-minilm-l6-v2-w8"]) {
       for (const end of ["", ".labels", ".writing", ".labels.writing"]) {
@@ -148,10 +154,19 @@ describe("with damaged namespace files in the data directory", () => {
     }
   })
 
-  it("readiness says degraded, and the operator's status names each damaged file and nothing else", async () => {
+  it("readiness says how many agents are set aside and why it is not ready, and the operator's status names each damaged file and nothing else", async () => {
     for (const agent of damaged) await search(agent)
     const ready = await server.call("GET", "/health/ready")
-    expect([ready.status, ready.body.status, ready.body.checks.quarantined]).toEqual([200, "degraded", damaged.length])
+    expect([ready.status, ready.body.status, ready.body.checks.quarantined]).toEqual([
+      503,
+      "unavailable",
+      damaged.length
+    ])
+    const { control, agents: known } = ready.body.checks
+    expect([control, known.setAside, known.total]).toEqual(["ok", damaged.length, agents.length])
+    expect(known.reason).toBe(
+      `${damaged.length} damaged or in use by another process; more than 25 % of all agents: not ready`
+    )
     const { body } = await server.call("GET", "/admin/status", { key: server.operatorToken })
     const tags = tagsOf(dataDirectory)
     const files = body.quarantined.map(({ file }: { readonly file: string }) => file)
@@ -174,6 +189,32 @@ describe("with damaged namespace files in the data directory", () => {
     const memories = [{ kind: "factual_memory", data: { subject: "s", fact: "f" } }]
     const { status } = await server.call("POST", "/v1/memories", { body: { agentId: "new", memories } })
     expect(status).toBe(200)
+  })
+})
+
+describe("a file of a later release", () => {
+  it("is named with its version in the answer, the status and the readiness", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "muniment-newer-"))
+    const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
+    const first = await startServer({ dataDirectory: directory, environment })
+    for (const agentId of ["a", "b", "c", "d"]) {
+      const memories = [{ kind: "factual_memory", data: { subject: "s", fact: "f" } }]
+      const made = await first.call("POST", "/v1/memories", { body: { agentId, memories } })
+      expect(made.status, first.output()).toBe(200)
+    }
+    await first.stop()
+    new DatabaseSync(join(directory, "namespaces", `${tagsOf(directory).get("a")}.db`)).exec("PRAGMA user_version=999")
+    const second = await startServer({ dataDirectory: directory, environment })
+    const refused = await second.call("GET", "/v1/memories?agentId=a")
+    expect([refused.status, refused.body.code]).toEqual([503, "namespace_unavailable"])
+    expect(refused.body.error).toMatch(/has version 999 of a later release, this one knows \d+/)
+    const ready = await second.call("GET", "/health/ready")
+    expect([ready.status, ready.body.status]).toEqual([200, "degraded"])
+    expect(ready.body.checks.agents).toEqual({ total: 4, setAside: 1, reason: "1 of a later release (version 999)" })
+    const { body } = await second.call("GET", "/admin/status", { key: second.operatorToken })
+    expect(body.quarantined[0].reason).toContain("version 999 of a later release")
+    await second.stop()
+    rmSync(directory, { recursive: true, force: true })
   })
 })
 

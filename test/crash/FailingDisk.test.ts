@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { makeFaultyDisk, type FaultyDisk } from "../support/FaultyDisk.ts"
 import { fact, schemaText, text } from "../support/MemoryCalls.ts"
-import { type Answer, startServer, type TestServer } from "../support/TestServer.ts"
+import { type Answer, patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 let disk: FaultyDisk
 let server: TestServer
@@ -47,5 +47,40 @@ describe("a disk that fails under control.db", () => {
   it("is named in the log, without a stack", () => {
     expect(server.output()).toContain("control.db cannot be used")
     expect(server.output()).not.toContain("request failed with a defect")
+  })
+})
+
+describe("a read of a namespace's file that fails for a moment", () => {
+  const untilServed = async (agentId: string): Promise<Answer> => {
+    const deadline = Date.now() + patienceMillis
+    for (;;) {
+      const answer = await server.call("GET", `/v1/memories?agentId=${agentId}&limit=100`)
+      if (answer.status === 200 || Date.now() > deadline) return answer
+      await new Promise((wake) => setTimeout(wake, 50))
+    }
+  }
+
+  const fill = async (agentId: string) => {
+    const more = "and more ".repeat(99)
+    const memories = Array.from({ length: 100 }, (_, at) => fact(`Ann ${at}`, `Ann keeps ${at} bees ${more}`))
+    for (let batch = 0; batch < 10; batch++) {
+      expect((await server.call("POST", "/v1/memories", { body: { agentId, memories } })).status).toBe(200)
+    }
+  }
+
+  it.each(["zeros", "EIO"] as const)("takes no agent offline: %s", async (fault) => {
+    // One each: a file that fails again soon after it was found whole stays set aside.
+    const agentId = `reads ${fault}`
+    await fill(agentId)
+    disk.arm({ operation: "read", path: "/namespaces/", fault, times: 1 })
+    // What is cached is not read again: other pages are asked for until the fault has happened.
+    for (let from = 0; disk.isArmed() && from < 100; from++) {
+      await server.call("GET", `/v1/memories/search?query=bees+${from}&agentId=${agentId}&limit=100`)
+    }
+    expect(disk.isArmed()).toBe(false)
+    const after = await untilServed(agentId)
+    expect([after.status, after.body.total]).toEqual([200, 1_000])
+    const { body } = await server.call("GET", "/admin/status", { key: server.operatorToken })
+    expect(body.quarantined).toEqual([])
   })
 })

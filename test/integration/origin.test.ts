@@ -34,7 +34,8 @@ describe("health", () => {
           pending: expect.any(Number)
         },
         conversations: { pending: 0, oldestSeconds: 0 },
-        quarantined: 0
+        quarantined: 0,
+        agents: { total: expect.any(Number), setAside: 0, reason: null }
       }
     })
   })

@@ -13,6 +13,7 @@ import type { IndexSettings } from "@muniment/engine/namespace/NamespaceVectors"
 import type { ConversationTurn } from "@muniment/engine/store/Conversations"
 import {
   NamespaceStore,
+  type Pace,
   type CensusOptions,
   type NamespaceKey,
   type OpenNamespace
@@ -113,7 +114,7 @@ export const axisVector = (at: number, dims = 8, model = "test-model"): MemoryVe
 
 /** A call of the store, as a probe sees it. */
 export type StoreCall =
-  | { readonly name: "open" | "census"; readonly key: NamespaceKey }
+  | { readonly name: "open" | "census" | "check"; readonly key: NamespaceKey }
   | { readonly name: "commit"; readonly key: NamespaceKey; readonly group: ReadonlyArray<CommandChanges> }
   | { readonly name: "record" | "records" | "slotOf" | "checkpoint" | "storedResult"; readonly key: NamespaceKey }
 
@@ -123,6 +124,9 @@ export class StoreProbe {
   before: (call: StoreCall) => Effect.Effect<void, StoreError> = () => Effect.void
   /** Runs after a call that succeeded, and may fail it: then the call has happened and the caller does not know. */
   after: (call: StoreCall) => Effect.Effect<void, StoreError> = () => Effect.void
+
+  /** What the next checks of files find; empty: what is there. */
+  faults: ReadonlyArray<string> = []
 
   count(name: StoreCall["name"]): number {
     return this.calls.filter((call) => call.name === name).length
@@ -157,6 +161,12 @@ export const probedStore = (directory: string, probe: StoreProbe): Layer.Layer<N
         Effect.map(probe.around({ name: "open", key }, store.open(key)), (file) => probedFile(file, probe)),
       census: (key: NamespaceKey, options: CensusOptions) =>
         probe.around({ name: "census", key }, store.census(key, options)),
+      check: (key: NamespaceKey, pace: Pace) =>
+        probe.around(
+          { name: "check", key },
+          probe.faults.length > 0 ? Effect.succeed({ bytes: 0, faults: probe.faults }) : store.check(key, pace)
+        ),
+      checkFile: store.checkFile,
       storedBytes: store.storedBytes,
       files: store.files,
       remove: store.remove

@@ -90,6 +90,8 @@ export const Limits = {
   vectorWaitMillis: 50,
   vectorWaitTextsMax: 4,
   filesystemBallastBytes: 8_388_608,
+  /** Percent of all agents: with more of them set aside the service is not ready. */
+  setAsidePercentMax: 25,
 
   depositCentsMin: 10,
   depositCentsMax: 100_000,

@@ -144,6 +144,7 @@ describe("a commit that fails", () => {
         const host = yield* NamespaceHost
         yield* host.ask(other, one(1))
         const opened = probe.count("open")
+        probe.faults = ["made by the test"]
         probe.failNext("commit", damaged)
         for (let again = 0; again < 3; again++) {
           expect(yield* Effect.flip(ask(2))).toMatchObject({ code: "namespace_unavailable" })
@@ -191,6 +192,7 @@ describe("an open that fails", () => {
 
   it.effect("by damage sets the file aside", () => {
     const probe = new StoreProbe()
+    probe.faults = ["made by the test"]
     probe.failNext("open", damaged)
     return Effect.gen(function* () {
       yield* Effect.flip(ask(1))
@@ -226,6 +228,7 @@ describe("a read that fails", () => {
   it.effect("by damage sets the file aside and closes it", () =>
     withProbe((probe) =>
       Effect.gen(function* () {
+        probe.faults = ["made by the test"]
         probe.failNext("records", damaged)
         yield* Effect.flip(idsOf)
         yield* Effect.flip(ask(2))

@@ -38,6 +38,8 @@ export class NamespaceDirectory extends Context.Service<
     /** Namespaces of an account, or of one of its agents; oldest first. */
     readonly list: (accountId: string, agentId?: string | undefined) => ReadonlyArray<NamespaceEntry>
     readonly all: () => ReadonlyArray<NamespaceEntry>
+    /** How many there are, in constant time. */
+    readonly count: () => number
     /** The namespace, created if there is none and the account may have another. An unknown account is a defect. */
     readonly ensure: (
       accountId: string,
@@ -112,6 +114,7 @@ export class NamespaceDirectory extends Context.Service<
         byTag: (tag) => known.byTag(tag),
         list: (accountId, agentId) => known.list(accountId, agentId),
         all: () => known.all(),
+        count: () => known.count,
         ensure: Effect.fn("NamespaceDirectory.ensure")(function* (accountId, agentId) {
           return known.find(accountId, agentId) ?? (yield* inTurn(create(accountId, agentId)))
         }),
@@ -183,6 +186,10 @@ class KnownNamespaces {
     if (agentId === undefined) return [...(agents?.values() ?? [])]
     const entry = agents?.get(agentId)
     return entry === undefined ? [] : [entry]
+  }
+
+  get count(): number {
+    return this.#byTag.size
   }
 
   all(): ReadonlyArray<NamespaceEntry> {

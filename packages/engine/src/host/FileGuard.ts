@@ -2,8 +2,9 @@
  * State of the host about files: which are set aside and why, when something expires in a closed one, and the ballast
  * that makes room on a full disk.
  *
- * Invariant: a damaged file, or one that another process writes to, stays in place and is not opened until a restart.
- * Moving it away and starting with an empty one would lose memories silently.
+ * Invariants: a file that seems damaged is refused at once, and read again once before it stays set aside: a read error
+ * of a moment takes no agent offline. A damaged file, or one that another process writes to, stays in place and is not
+ * opened until a restart: moving it away and starting with an empty one would lose memories silently.
  */
 import { join } from "node:path"
 import { Clock, Effect, type Scope } from "effect"
@@ -11,6 +12,14 @@ import { Ballast, ballastName } from "./Ballast.ts"
 import type { Namespace } from "../namespace/Namespace.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
 import { type StoreDamaged, StoreErased, type StoreError, type StoreFenced } from "../store/StoreError.ts"
+
+/** A file that is not served. */
+export interface SetAside {
+  readonly file: string
+  readonly reason: string
+  /** Version of a file that a later release wrote. */
+  readonly newerVersion: number | undefined
+}
 
 export class FileGuard {
   readonly #directory: string
@@ -20,8 +29,12 @@ export class FileGuard {
   /** Next expiry in each closed namespace. */
   readonly #expiries = new Map<string, { readonly key: NamespaceKey; readonly atMillis: number }>()
 
-  constructor(directory: string) {
+  readonly #onSuspicion: (key: NamespaceKey) => void
+
+  /** `onSuspicion` is told of files that seem damaged and have to be read again. */
+  constructor(directory: string, onSuspicion: (key: NamespaceKey) => void) {
     this.#directory = directory
+    this.#onSuspicion = onSuspicion
     this.#ballast = new Ballast(join(directory, ballastName))
   }
 
@@ -62,8 +75,21 @@ export class FileGuard {
   /** Sets the file aside if the failure is permanent: damaged, or owned by another process. */
   setAside(key: NamespaceKey, error: StoreError): void {
     if (error._tag !== "StoreDamaged" && error._tag !== "StoreFenced") return
+    const isKnown = this.#quarantine.has(key.tag)
     this.#quarantine.set(key.tag, error)
     this.#expiries.delete(key.tag)
+    if (!isKnown && error._tag === "StoreDamaged" && error.newer === undefined) this.#onSuspicion(key)
+  }
+
+  /** What a check of the whole file found: nothing opens it any more. */
+  condemn(key: NamespaceKey, damage: StoreDamaged): void {
+    this.#quarantine.set(key.tag, damage)
+    this.#expiries.delete(key.tag)
+  }
+
+  /** The file was read again and is whole. */
+  acquit(key: NamespaceKey): void {
+    if (this.#quarantine.get(key.tag)?._tag === "StoreDamaged") this.#quarantine.delete(key.tag)
   }
 
   /** The reason why the file is set aside; undefined while it may be opened. */
@@ -71,10 +97,11 @@ export class FileGuard {
     return this.#erased.has(key) ? new StoreErased() : this.#quarantine.get(key.tag)
   }
 
-  quarantined(): ReadonlyArray<{ readonly file: string; readonly reason: string }> {
+  quarantined(): ReadonlyArray<SetAside> {
     return [...this.#quarantine].map(([tag, error]) => ({
       file: `namespaces/${tag}.db`,
-      reason: error._tag === "StoreDamaged" ? error.reason : "another process writes to it"
+      reason: error._tag === "StoreDamaged" ? error.reason : "another process writes to it",
+      newerVersion: error._tag === "StoreDamaged" ? error.newer?.found : undefined
     }))
   }
 

@@ -5,11 +5,11 @@
  * Invariants: a damaged or fenced file is set aside and answers 503 while all others serve; on a full disk writes
  * answer 507, and removals are repeated with the ballast's space; no call holds two namespaces at once.
  */
-import { Cause, Clock, Context, Effect, Layer, Scope, Semaphore } from "effect"
+import { Cause, Clock, Context, Effect, Layer, Queue, Schedule, Scope, Semaphore } from "effect"
 import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
-import { FileGuard } from "./FileGuard.ts"
+import { FileGuard, type SetAside } from "./FileGuard.ts"
 import { makeNamespaceRegistry, type NamespaceRegistry } from "./NamespaceRegistry.ts"
 import type { Command, PortionedRemoval, ReplyOf } from "../namespace/Commands.ts"
 import { openNamespace, type Namespace } from "../namespace/Namespace.ts"
@@ -17,14 +17,21 @@ import { StorageMeter, type StorageMeterService } from "../namespace/StorageMete
 import type { NamespaceReader } from "../namespace/NamespaceReader.ts"
 import type { IndexSettings } from "../namespace/NamespaceVectors.ts"
 import { toClientError, type CommandError } from "../namespace/toClientError.ts"
-import { NamespaceStore, type CensusOptions, type NamespaceCensus, type NamespaceKey } from "../store/NamespaceStore.ts"
-import { isStoreError, toStoreError, type StoreError } from "../store/StoreError.ts"
+import {
+  NamespaceStore,
+  type CensusOptions,
+  type FileVerdict,
+  type NamespaceCensus,
+  type NamespaceKey,
+  type Pace
+} from "../store/NamespaceStore.ts"
+import { isStoreError, StoreDamaged, toStoreError, type StoreError } from "../store/StoreError.ts"
 
 export type ReadError = Unavailable | InsufficientStorage
 
 export interface HostStatus {
   readonly open: number
-  readonly quarantined: ReadonlyArray<{ readonly file: string; readonly reason: string }>
+  readonly quarantined: ReadonlyArray<SetAside>
   readonly ballastBytes: number
 }
 
@@ -35,7 +42,17 @@ export interface HostOptions {
   readonly openMax?: number
   /** Milliseconds: what expired by then is removed by housekeeping; default: the clock's time. */
   readonly expiresBy?: Effect.Effect<number>
+  /** Default: nothing can be mended, and what is damaged is set aside. */
+  readonly repair?: Repair
 }
+
+/**
+ * Mends a damaged file from what else is known of its commits, and says whether it is whole now. Nothing has the file
+ * open meanwhile but readers of the moment.
+ */
+export type Repair = (key: NamespaceKey, faults: ReadonlyArray<string>) => Effect.Effect<boolean>
+
+const noRepair: Repair = () => Effect.succeed(false)
 
 export class NamespaceHost extends Context.Service<
   NamespaceHost,
@@ -60,6 +77,11 @@ export class NamespaceHost extends Context.Service<
     readonly files: (tags: ReadonlyArray<NamespaceTag>) => Effect.Effect<ReadonlyArray<string>, ReadError>
     /** Refuses the namespace from now on, waits for its users, and deletes its files; returns their names. */
     readonly erase: (key: NamespaceKey) => Effect.Effect<ReadonlyArray<string>, ReadError>
+    /**
+     * Reads a namespace's whole file anew. What is damaged is mended or set aside, and what was set aside and is whole
+     * is served again. Fails if the file cannot be read now.
+     */
+    readonly check: (key: NamespaceKey, pace: Pace) => Effect.Effect<FileVerdict, StoreError>
     /** One round of housekeeping: expiry, idle files, logs, ballast. Runs every `Limits.expirySweepMillis`. */
     readonly maintain: Effect.Effect<void>
     readonly status: Effect.Effect<HostStatus>
@@ -68,19 +90,28 @@ export class NamespaceHost extends Context.Service<
   static readonly layer = (options: HostOptions) => Layer.effect(NamespaceHost, makeHost(options))
 }
 
+/** A file that fails again this soon after it was found whole stays set aside. */
+const acquittalMillis = 600_000
+
+/** A file that cannot be read now is tried after 1, 2, ... 16 s; then the scrubber or a restart tries again. */
+const readAgainSchedule = { schedule: Schedule.exponential("1 second"), times: 5 }
+
 /** Time for closing files at shutdown; SQLite recovers those left open at the next start. */
 const closeBudgetMillis = 5_000
 
 type Registry = NamespaceRegistry<NamespaceKey, Namespace, StoreError>
 
 const makeHost = Effect.fn("NamespaceHost.make")(function* (options: HostOptions) {
-  const guard = new FileGuard(options.dataDirectory)
+  const suspects = yield* Queue.unbounded<NamespaceKey>()
+  const guard = new FileGuard(options.dataDirectory, (key) => Queue.offerUnsafe(suspects, key))
   yield* guard.restoreBallast
   const registry = yield* openRegistry(options, guard)
   const host = new Host(registry, guard, yield* NamespaceStore, {
     expiresBy: options.expiresBy ?? Clock.currentTimeMillis,
-    meter: yield* StorageMeter
+    meter: yield* StorageMeter,
+    repair: options.repair ?? noRepair
   })
+  yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(suspects), (key) => host.readAgain(key))))
   yield* host.maintain.pipe(Effect.delay(Limits.expirySweepMillis), Effect.forever, Effect.forkScoped)
   return host satisfies NamespaceHost["Service"]
 })
@@ -110,18 +141,22 @@ class Host {
   readonly #store: NamespaceStore["Service"]
   readonly #expiresBy: Effect.Effect<number>
   readonly #meter: StorageMeterService
+  readonly #repair: Repair
+  /** When a file that seemed damaged was found whole. */
+  readonly #acquitted = new Map<string, number>()
 
   constructor(
     registry: Registry,
     guard: FileGuard,
     store: NamespaceStore["Service"],
-    around: { readonly expiresBy: Effect.Effect<number>; readonly meter: StorageMeterService }
+    around: { readonly expiresBy: Effect.Effect<number>; readonly meter: StorageMeterService; readonly repair: Repair }
   ) {
     this.#registry = registry
     this.#guard = guard
     this.#store = store
     this.#expiresBy = around.expiresBy
     this.#meter = around.meter
+    this.#repair = around.repair
   }
 
   ask<C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> {
@@ -199,6 +234,42 @@ class Host {
         Effect.mapError(toClientError)
       )
     })
+  }
+
+  check(key: NamespaceKey, pace: Pace): Effect.Effect<FileVerdict, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      const verdict = yield* this.#store.check(key, pace)
+      const { faults } = verdict
+      if (faults.length === 0 || (yield* this.#repair(key, faults))) {
+        this.#guard.acquit(key)
+        return verdict
+      }
+      this.#guard.condemn(key, new StoreDamaged({ reason: faults.join("; "), cause: undefined }))
+      yield* this.#registry.retire(key)
+      yield* Effect.logError("a namespace's file is damaged and set aside", { namespace: key.tag, faults })
+      return verdict
+    })
+  }
+
+  /** Before a file that seemed damaged stays set aside; not again soon after it was found whole. */
+  readAgain(key: NamespaceKey): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const nowMillis = yield* Clock.currentTimeMillis
+      if (nowMillis - (this.#acquitted.get(key.tag) ?? -Infinity) < acquittalMillis) return
+      const { faults } = yield* Effect.retry(
+        this.check(key, () => Effect.void),
+        readAgainSchedule
+      )
+      if (faults.length > 0) return
+      this.#acquitted.set(key.tag, nowMillis)
+      yield* Effect.logWarning("a file that seemed damaged was read again: it is whole and served", {
+        namespace: key.tag
+      })
+    }).pipe(
+      Effect.catch((error) =>
+        Effect.logError("a file that seems damaged cannot be read; it stays set aside", { namespace: key.tag, error })
+      )
+    )
   }
 
   get maintain(): Effect.Effect<void> {

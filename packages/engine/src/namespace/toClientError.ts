@@ -18,6 +18,12 @@ export const toClientError = (error: StoreError): InsufficientStorage | Unavaila
         error: "disk is full: nothing was stored; reads and deletes still work"
       })
     case "StoreDamaged":
+      if (error.newer !== undefined) {
+        const { found, known } = error.newer
+        return unavailable(
+          `the file of this agent's memories has version ${found} of a later release, this one knows ${known}: start the later release (operator)`
+        )
+      }
       return unavailable("the file of this agent's memories is damaged and set aside; run muniment doctor (operator)")
     case "StoreFenced":
       return unavailable("another process serves this agent's memories; run muniment doctor (operator)")

@@ -31,12 +31,28 @@ export class NamespaceStore extends Context.Service<
     readonly census: (key: NamespaceKey, options: CensusOptions) => Effect.Effect<NamespaceCensus, StoreError>
     /** What the memories of the committed file take (contract: Quotas), open or not. Claims and creates nothing. */
     readonly storedBytes: (key: NamespaceKey) => Effect.Effect<number, StoreError>
+    /**
+     * Reads the whole committed file anew, open or not, on a thread of its own: b-trees, and every memory with its
+     * content hash. Claims and changes nothing. Fails if the file cannot be read now.
+     */
+    readonly check: (key: NamespaceKey, pace: Pace) => Effect.Effect<FileVerdict, StoreError>
+    /** The b-trees of another SQLite file of the data directory. */
+    readonly checkFile: (filename: string, pace: Pace) => Effect.Effect<FileVerdict, StoreError>
     /** Names of all files of these namespaces, logs, snapshots and copies included. */
     readonly files: (tags: ReadonlyArray<NamespaceTag>) => Effect.Effect<ReadonlyArray<string>, StoreError>
     /** Deletes all files of a namespace that is closed; returns their names. */
     readonly remove: (tag: NamespaceTag) => Effect.Effect<ReadonlyArray<string>, StoreError>
   }
 >()("muniment/engine/NamespaceStore") {}
+
+/** Waits after so many bytes were read: a check in the background leaves the disk to the others. */
+export type Pace = (bytes: number) => Effect.Effect<void>
+
+/** What a check found: nothing if `faults` is empty. They name tables and slots, never content. */
+export interface FileVerdict {
+  readonly bytes: number
+  readonly faults: ReadonlyArray<string>
+}
 
 export interface OpenNamespace {
   readonly key: NamespaceKey

@@ -5,10 +5,12 @@ import { Data } from "effect"
 export class StoreFull extends Data.TaggedError("StoreFull")<{ readonly cause: unknown }> {}
 /** Another owner has committed to the file; this one must stop and not reopen it. */
 export class StoreFenced extends Data.TaggedError("StoreFenced")<{ readonly epoch: number }> {}
-/** The file is damaged. */
+/** The file is damaged, or of a later release. */
 export class StoreDamaged extends Data.TaggedError("StoreDamaged")<{
   readonly reason: string
   readonly cause: unknown
+  /** The file is whole, of a later release: its version, and the last one that this release knows. */
+  readonly newer?: { readonly found: number; readonly known: number }
 }> {}
 /** A commit with an unknown outcome, or any other failure; the owner must reopen the file. */
 export class StoreFault extends Data.TaggedError("StoreFault")<{ readonly cause: unknown }> {}

@@ -6,8 +6,11 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
 import { openApiDocument } from "@muniment/domain/api/OpenApiDocument"
+import { Limits } from "@muniment/domain/Limits"
+import type { SetAside } from "@muniment/engine/host/FileGuard"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { Accounts } from "@muniment/control/accounts/Accounts"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Embedder } from "@muniment/models/Embedder"
 import { JobClock } from "../jobs/JobClock.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
@@ -20,7 +23,10 @@ import { ProcessGauges } from "./Metrics.ts"
 
 const live = HttpRouter.add("GET", "/health/live", HttpServerResponse.jsonUnsafe({ status: "live" }))
 
-/** Ready while control.db answers; a missing model or a damaged file degrades and is named. */
+/**
+ * Ready while control.db answers and few agents are set aside (`Limits.setAsidePercentMax`); a missing model or a damaged
+ * file degrades and is named.
+ */
 const ready = HttpRouter.add(
   "GET",
   "/health/ready",
@@ -34,13 +40,15 @@ const ready = HttpRouter.add(
     const { pending } = yield* (yield* VectorBacklog).progress
     const conversations = yield* (yield* PendingConversations).total
     const clockStep = yield* (yield* JobClock).step
-    const isReady = control._tag === "Success"
+    const total = (yield* NamespaceDirectory).count()
+    const isServing = quarantined.length * 100 <= total * Limits.setAsidePercentMax
+    const isReady = control._tag === "Success" && isServing
     const isWhole = state === "ready" && quarantined.length === 0 && clockStep === undefined
     return HttpServerResponse.jsonUnsafe(
       {
         status: !isReady ? "unavailable" : isWhole ? "ready" : "degraded",
         checks: {
-          control: isReady ? "ok" : "failed",
+          control: control._tag === "Success" ? "ok" : "failed",
           embedding: {
             state,
             model: defaultModel ?? null,
@@ -53,6 +61,7 @@ const ready = HttpRouter.add(
             oldestSeconds: Math.round(conversations.ageMillis / 1_000)
           },
           quarantined: quarantined.length,
+          agents: { total, setAside: quarantined.length, reason: setAsideReason(quarantined, isServing) },
           clock: clockStep === undefined ? "ok" : "stepped: the daily job waits for its operator"
         }
       },
@@ -60,6 +69,19 @@ const ready = HttpRouter.add(
     )
   })
 )
+
+/** Why agents are not served; null: all are. Files are named to operators only (`/admin/status`). */
+const setAsideReason = (quarantined: ReadonlyArray<SetAside>, isServing: boolean): string | null => {
+  if (quarantined.length === 0) return null
+  const newer = quarantined.flatMap(({ newerVersion }) => (newerVersion === undefined ? [] : [newerVersion]))
+  const others = quarantined.length - newer.length
+  const parts = [
+    ...(others === 0 ? [] : [`${others} damaged or in use by another process`]),
+    ...(newer.length === 0 ? [] : [`${newer.length} of a later release (version ${[...new Set(newer)].join(", ")})`]),
+    ...(isServing ? [] : [`more than ${Limits.setAsidePercentMax} % of all agents: not ready`])
+  ]
+  return parts.join("; ")
+}
 
 const metrics = (host: string) =>
   Layer.unwrap(

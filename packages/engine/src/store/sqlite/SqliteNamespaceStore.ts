@@ -6,12 +6,19 @@ import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
+import { openCheckThread } from "./CheckThread.ts"
 import { openCommitThread, type CommitThread } from "./CommitThread.ts"
 import { NamespaceFile } from "./NamespaceFile.ts"
 import { emptyLeftLogs, filesOf, namespaceFolder, openMigrated, removeFiles } from "./namespaceFiles.ts"
 import { storedBytes, takeCensus } from "./SqliteCensus.ts"
 import { guarded } from "./storeErrorOf.ts"
-import { NamespaceStore, type CensusOptions, type NamespaceKey, type OpenNamespace } from "../NamespaceStore.ts"
+import {
+  NamespaceStore,
+  type CensusOptions,
+  type NamespaceKey,
+  type OpenNamespace,
+  type Pace
+} from "../NamespaceStore.ts"
 
 /** Where commits run: on the event loop, or on a thread so that searches do not wait for writes. */
 export type CommitPlace = "loop" | "thread"
@@ -27,7 +34,10 @@ export const sqliteNamespaceStore = (
       mkdirSync(directory, { recursive: true })
       yield* emptyLeftLogs(directory)
       const thread = commitsOn === "thread" ? yield* openCommitThread() : undefined
+      const checks = yield* openCheckThread
       return {
+        check: (key: NamespaceKey, pace: Pace) => checks.check(join(directory, `${key.tag}.db`), key.agentId, pace),
+        checkFile: (filename: string, pace: Pace) => checks.check(filename, undefined, pace),
         open: (key: NamespaceKey) => openNamespace(directory, key, thread),
         census: (key: NamespaceKey, options: CensusOptions) => takeCensus(directory, key, options),
         storedBytes: (key: NamespaceKey) => storedBytes(directory, key),

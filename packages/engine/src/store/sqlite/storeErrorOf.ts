@@ -30,7 +30,8 @@ export const storeErrorOf = (cause: unknown): StoreError => {
   if (cause instanceof NewerDatabase) {
     return new StoreDamaged({
       reason: `version ${cause.found} of a later release; this one knows ${cause.known}`,
-      cause
+      cause,
+      newer: { found: cause.found, known: cause.known }
     })
   }
   return new StoreFault({ cause: classified ?? cause })
