@@ -11,7 +11,14 @@ import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { Database } from "@muniment/sqlite/Database"
 import { CommitLog, type CommitLogShape } from "../../log/CommitLog.ts"
 import { logFolder } from "../../log/segmentFiles.ts"
-import { NamespaceStore, type CensusOptions, type NamespaceKey, type OpenNamespace } from "../NamespaceStore.ts"
+import {
+  NamespaceStore,
+  type CensusOptions,
+  type NamespaceKey,
+  type OpenNamespace,
+  type Pace
+} from "../NamespaceStore.ts"
+import { type FileChecks, openCheckThread } from "../sqlite/CheckThread.ts"
 import { openCommitThread, type CommitThread, type Refusal } from "../sqlite/CommitThread.ts"
 import { NamespaceFile } from "../sqlite/NamespaceFile.ts"
 import { emptyLeftLogs, filesOf, namespaceFolder, openMigrated, removeFiles } from "../sqlite/namespaceFiles.ts"
@@ -39,21 +46,31 @@ export const logFirstStore = (
       mkdirSync(directory, { recursive: true })
       yield* emptyLeftLogs(directory)
       const thread = yield* openCommitThread({ logDirectory: join(dataDirectory, logFolder) })
-      return new LogFirstStore(directory, yield* CommitLog, thread, acknowledgedAfter)
+      const parts = { directory, log: yield* CommitLog, thread, checks: yield* openCheckThread }
+      return new LogFirstStore(parts, acknowledgedAfter)
     })
   )
 
 /** Records that one step of a late copy takes. */
 const followedTogetherMax = 256
 
+interface Parts {
+  readonly directory: string
+  readonly log: CommitLogShape
+  readonly thread: CommitThread
+  readonly checks: FileChecks
+}
+
 class LogFirstStore {
+  readonly #checks: FileChecks
   readonly #directory: string
   readonly #log: CommitLogShape
   readonly #thread: CommitThread
   readonly #after: AcknowledgedAfter
   readonly #open = new Map<NamespaceTag, LoggedNamespace>()
 
-  constructor(directory: string, log: CommitLogShape, thread: CommitThread, after: AcknowledgedAfter) {
+  constructor({ checks, directory, log, thread }: Parts, after: AcknowledgedAfter) {
+    this.#checks = checks
     this.#directory = directory
     this.#log = log
     this.#thread = thread
@@ -83,6 +100,11 @@ class LogFirstStore {
 
   readonly storedBytes = (key: NamespaceKey) =>
     Effect.andThen(this.#followed(key.tag), storedBytes(this.#directory, key, followerVersion))
+
+  readonly check = (key: NamespaceKey, pace: Pace) =>
+    this.#checks.check(join(this.#directory, `${key.tag}.db`), key.agentId, pace)
+
+  readonly checkFile = (filename: string, pace: Pace) => this.#checks.check(filename, undefined, pace)
 
   readonly files = (tags: ReadonlyArray<NamespaceTag>) =>
     guarded(() => tags.flatMap((tag) => filesOf(this.#directory, tag)))
