@@ -44,21 +44,18 @@ const checkFile = Effect.fn("FileChecks.check")(function* (
     yield* pace(bytes / tables.length)
   }
   // What its b-trees do not hold together cannot be read row by row.
-  let from: number | undefined =
-    agentId === undefined || faults.length > 0 || !tables.includes("memory") ? undefined : 0
-  while (from !== undefined && agentId !== undefined) {
-    const reply: Exclude<CheckReply, { readonly _tag: "Unreadable" }> = yield* ask(worker, {
-      _tag: "Rows",
-      filename,
-      agentId,
-      from
-    })
-    from = reply._tag === "Checked" ? reply.next : undefined
-    if (reply._tag === "Checked") faults.push(...reply.faults)
-    yield* pace(0)
+  if (agentId !== undefined && faults.length === 0 && tables.includes("memory")) {
+    for (let from: number | undefined = 0; from !== undefined;) {
+      const reply: Answered = yield* ask(worker, { _tag: "Rows", filename, agentId, from })
+      from = reply._tag === "Checked" ? reply.next : undefined
+      if (reply._tag === "Checked") faults.push(...reply.faults)
+      yield* pace(0)
+    }
   }
   return { bytes, faults: faults.slice(0, faultsMax) } satisfies FileVerdict
 })
+
+type Answered = Exclude<CheckReply, { readonly _tag: "Unreadable" }>
 
 const ask = (worker: WorkerThread<CheckRequest, CheckReply>, request: CheckRequest) =>
   worker.ask(request).pipe(
