@@ -1,0 +1,71 @@
+/** Copies of single files of a directory: what is refused, what is missing, what is damaged. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { Effect } from "effect"
+import { expect, it } from "vitest"
+import { type CopyFailed, FileCopies } from "@muniment/backup/copies/FileCopies"
+
+const id = "20261122T220000123Z-5f3a"
+const newDirectory = (): string => {
+  const directory = mkdtempSync(join(tmpdir(), "muniment-copies-"))
+  mkdirSync(join(directory, "namespaces"))
+  writeFileSync(join(directory, "operator-token"), "token\n")
+  const database = new DatabaseSync(join(directory, "namespaces/0123456789ab.db"))
+  database.exec("PRAGMA journal_mode=WAL; CREATE TABLE meta (key TEXT, value ANY) STRICT")
+  database.exec("INSERT INTO meta VALUES ('epoch', 3), ('seq', 17), ('ordinal', 99)")
+  database.close()
+  return directory
+}
+
+const using = <A>(directory: string, use: (copies: FileCopies["Service"]) => Effect.Effect<A, CopyFailed>) =>
+  Effect.runPromise(
+    Effect.flatMap(FileCopies, use).pipe(
+      Effect.provide(FileCopies.layer({ directory, secrets: ["operator-token"] })),
+      Effect.scoped
+    )
+  )
+
+it("a copy tells the position that it holds", async () => {
+  const directory = newDirectory()
+  const found = await using(directory, (copies) => copies.copy(id, "namespaces/0123456789ab.db"))
+  expect(found).toMatchObject({ _tag: "Ready", copied: { epoch: 3, seq: 17, ordinal: 99, version: 0 } })
+  const token = await using(directory, (copies) =>
+    Effect.map(copies.copy(id, "operator-token"), (state) =>
+      state._tag === "Ready" ? readFileSync(state.path, "utf8") : state._tag
+    )
+  )
+  expect(token).toBe("token\n")
+})
+
+it("what an earlier process copied and nobody fetched is gone with the next start", async () => {
+  const directory = newDirectory()
+  await using(directory, (copies) => copies.copy(id, "operator-token"))
+  const left = join(directory, "staging")
+  expect(existsSync(left)).toBe(true)
+  await using(directory, () => Effect.void)
+  expect(existsSync(left)).toBe(false)
+})
+
+it("a file that is missing is absent, and none is made", async () => {
+  const directory = newDirectory()
+  const found = await using(directory, (copies) => copies.copy(id, "namespaces/00000000000f.db"))
+  expect(found).toEqual({ _tag: "Absent" })
+  expect(existsSync(join(directory, "namespaces/00000000000f.db"))).toBe(false)
+})
+
+it("a damaged database is told from other failures", async () => {
+  const directory = newDirectory()
+  writeFileSync(join(directory, "namespaces/00000000000d.db"), Buffer.alloc(8_192, 7))
+  const failure = await using(directory, (copies) => Effect.result(copies.copy(id, "namespaces/00000000000d.db")))
+  expect(failure).toMatchObject({ failure: { _tag: "CopyFailed", reason: "corrupt" } })
+})
+
+it("a directory with a commit log is refused, because its files may lack what was acknowledged last", async () => {
+  const directory = newDirectory()
+  mkdirSync(join(directory, "log"))
+  writeFileSync(join(directory, "log/000000000001.log"), "records")
+  const failure = await using(directory, (copies) => Effect.result(copies.marks))
+  expect(failure).toMatchObject({ failure: { _tag: "CopyFailed", message: expect.stringContaining("commit log") } })
+})
