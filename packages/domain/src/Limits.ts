@@ -6,6 +6,9 @@
 export const Limits = {
   requestBodyBytesMax: 1_048_576,
   jsonDepthMax: 64,
+  /** An object of 80,000 keys held the loop for 224 ms of processor time, 200,000 empty arrays for 112. */
+  jsonObjectKeysMax: 2_048,
+  jsonValuesMax: 32_768,
   headerTimeoutMillis: 5_000,
   requestTimeoutMillis: 15_000,
   /** Announced; common proxies keep connections for up to two minutes. */

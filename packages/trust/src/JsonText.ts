@@ -9,6 +9,8 @@ import { pointerSegment } from "./CanonicalJson.ts"
 
 export type JsonFault =
   | "too_deep"
+  | "too_many_keys"
+  | "too_many_values"
   | "duplicate_key"
   | "prototype_key"
   | "lone_surrogate"
@@ -24,11 +26,15 @@ export interface JsonFinding {
 export interface JsonTextLimits {
   /** Nested containers; `[[1]]` has depth 2. */
   readonly depthMax: number
+  /** Keys of one object; default: any number. */
+  readonly keysMax?: number
+  /** Values in the whole text, containers and what is in them; default: any number. */
+  readonly valuesMax?: number
 }
 
 /** The first fault in the text, or undefined. */
 export const inspectJson = (text: string, limits: JsonTextLimits): JsonFinding | undefined =>
-  new JsonScanner(text, limits.depthMax).scan()
+  new JsonScanner(text, limits).scan()
 
 /** One open container; reused for all containers of its depth. */
 interface Level {
@@ -55,14 +61,20 @@ const largestInteger = String(Number.MAX_SAFE_INTEGER)
 class JsonScanner {
   readonly #text: string
   readonly #depthMax: number
+  readonly #keysMax: number
+  readonly #valuesMax: number
   readonly #levels: Array<Level> = []
   #at = 0
   #depth = 0
+  /** Every value but the first of a container follows a comma, and a container begins its first. */
+  #values = 0
   #fault: JsonFault | undefined
 
-  constructor(text: string, depthMax: number) {
+  constructor(text: string, { depthMax, keysMax = Infinity, valuesMax = Infinity }: JsonTextLimits) {
     this.#text = text
     this.#depthMax = depthMax
+    this.#keysMax = keysMax
+    this.#valuesMax = valuesMax
   }
 
   scan(): JsonFinding | undefined {
@@ -95,6 +107,7 @@ class JsonScanner {
 
   #open(isObject: boolean): void {
     this.#at++
+    this.#count()
     if (this.#depth === this.#depthMax) {
       this.#fault = "too_deep"
       return
@@ -112,8 +125,13 @@ class JsonScanner {
     }
   }
 
+  #count(): void {
+    if (++this.#values > this.#valuesMax) this.#fault = "too_many_values"
+  }
+
   #comma(): void {
     this.#at++
+    this.#count()
     const level = this.#levels[this.#depth - 1]
     if (this.#depth === 0 || level === undefined) return
     level.expectsKey = level.isObject
@@ -158,6 +176,7 @@ class JsonScanner {
   #key(level: Level, key: string): void {
     level.key = key
     if (key === "__proto__") this.#fault = "prototype_key"
+    else if ((level.keySet?.size ?? level.keyCount) >= this.#keysMax) this.#fault = "too_many_keys"
     else if (isSeen(level, key)) this.#fault = "duplicate_key"
     else if (level.keySet !== undefined) level.keySet.add(key)
     else {

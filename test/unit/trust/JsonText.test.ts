@@ -141,3 +141,30 @@ describe("inspectJson", () => {
     expect(inspect(`{${keys.join(",")},"key17":1}`)?.reason).toBe("duplicate_key")
   })
 })
+
+describe("bounds of a text", () => {
+  const bounded = (text: string) => inspectJson(text, { depthMax: 8, keysMax: 20, valuesMax: 50 })
+  const object = (count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at])))
+
+  it("count the keys of each object", () => {
+    expect(bounded(object(20))).toBeUndefined()
+    expect(bounded(`[${object(20)},${object(20)}]`)).toBeUndefined()
+    expect(bounded(object(21))).toEqual({ reason: "too_many_keys", path: "/k20" })
+    expect(bounded(`{"a":[1,${object(21)}]}`)).toEqual({ reason: "too_many_keys", path: "/a/1/k20" })
+  })
+
+  it("count the values of the whole text, empty containers included", () => {
+    expect(bounded(`[${Array(25).fill("[]").join(",")}]`)).toBeUndefined()
+    expect(bounded(`[${Array(26).fill("[]").join(",")}]`)?.reason).toBe("too_many_values")
+    expect(bounded(`[${Array(50).fill("1").join(",")}]`)).toBeUndefined()
+    expect(bounded(`[${Array(51).fill("1").join(",")}]`)?.reason).toBe("too_many_values")
+  })
+
+  it("are what bodies are held to: a hostile one is refused after a part of it", () => {
+    const { jsonDepthMax, jsonObjectKeysMax, jsonValuesMax } = Limits
+    const ofBodies = { depthMax: jsonDepthMax, keysMax: jsonObjectKeysMax, valuesMax: jsonValuesMax }
+    expect(inspectJson(object(80_000), ofBodies)?.reason).toBe("too_many_keys")
+    expect(inspectJson(`[${Array(200_000).fill("[]").join(",")}]`, ofBodies)?.reason).toBe("too_many_values")
+  })
+})

@@ -62,7 +62,11 @@ export const parseBody = Effect.fnUntraced(function* (bytes: ArrayBuffer) {
     try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
     catch: () => invalidJson("the body is not UTF-8")
   })
-  const finding = inspectJson(text, { depthMax: Limits.jsonDepthMax })
+  const finding = inspectJson(text, {
+    depthMax: Limits.jsonDepthMax,
+    keysMax: Limits.jsonObjectKeysMax,
+    valuesMax: Limits.jsonValuesMax
+  })
   if (finding !== undefined) {
     return yield* invalidJson(
       `the body has a JSON value that cannot be kept as it is: ${faultNames[finding.reason]}`,
@@ -77,6 +81,8 @@ export const parseBody = Effect.fnUntraced(function* (bytes: ArrayBuffer) {
 
 const faultNames = {
   too_deep: `nested more than ${Limits.jsonDepthMax} levels deep`,
+  too_many_keys: `an object of more than ${Limits.jsonObjectKeysMax} keys`,
+  too_many_values: `more than ${Limits.jsonValuesMax} values`,
   duplicate_key: "a key stands twice in one object",
   prototype_key: "the key __proto__",
   lone_surrogate: "half of a surrogate pair",
