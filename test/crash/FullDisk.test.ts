@@ -1,8 +1,8 @@
 /**
  * A disk that is really full: creates answer 507 and nothing that was acknowledged is lost; reads go on; deletes work,
- * and make room for creates; a restart works on the full disk.
+ * while their reserve is out nothing else is written; a restart works on the full disk.
  */
-import { writeFileSync } from "node:fs"
+import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { makeSmallDisk, type SmallDisk } from "../support/SmallDisk.ts"
@@ -132,7 +132,26 @@ describe("on a disk that gets full", () => {
     await verify()
   })
 
+  it("the reserve is kept for deletes: while it is out creates answer 507, also after a kill and a restart", async () => {
+    for (let restarts = 0; restarts < 2; restarts++) {
+      const before = disk.freeBytes()
+      for (let again = 0; again < 20; again++) {
+        const { status, body } = await create(100, 1_000, `agent ${again % 2}`)
+        expect([status, body.code]).toEqual([507, "insufficient_storage"])
+        expect(body.error).toContain("only deletes are accepted")
+      }
+      expect(disk.freeBytes()).toBeGreaterThan(before - 1_048_576)
+      const removed = await server.call("POST", "/v1/memories/batch/delete", {
+        body: { filters: { agentId: "agent" } }
+      })
+      expect(removed.status).toBe(200)
+      await server.kill()
+      server = await start()
+    }
+  })
+
   it("creates work again once there is room, and a clean restart keeps them", async () => {
+    rmSync(join(disk.outside, "taken by others"))
     expect((await create(50, 200)).status).toBe(200)
     await verify()
     expect(await server.stop()).toBe(0)

@@ -20,6 +20,8 @@ export const ballastName = "ballast"
 
 /** Free space required to write it again, as a multiple of its size. */
 const roomFactor = 4
+/** Free space without which nothing that grows is written while the ballast is out, as a multiple of its size. */
+const reserveFactor = 2
 
 export class Ballast {
   readonly #path: string
@@ -37,6 +39,16 @@ export class Ballast {
     if (this.bytes === 0) return false
     rmSync(this.#path, { force: true })
     return true
+  }
+
+  /**
+   * The ballast was used, and what is free has to be kept for removals in its place: before, ordinary writes took it,
+   * and then nothing could be removed any more.
+   */
+  isOut(directory: string): boolean {
+    if (this.bytes * 2 >= Limits.filesystemBallastBytes) return false
+    const { bavail, bsize } = statfsSync(directory)
+    return bavail * bsize < Limits.filesystemBallastBytes * reserveFactor
   }
 
   /** Shortens the file by `bytes`, and deletes it at the end. */

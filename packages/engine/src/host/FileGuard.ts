@@ -8,6 +8,7 @@
  */
 import { join } from "node:path"
 import { Clock, Effect, type Scope } from "effect"
+import { InsufficientStorage } from "@muniment/domain/Errors"
 import { Ballast, ballastName } from "./Ballast.ts"
 import type { Namespace } from "../namespace/Namespace.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
@@ -115,6 +116,13 @@ export class FileGuard {
     return this.#ballast.release()
   }
 
+  /** Refuses what needs space while the ballast is out. */
+  get demandRoom(): Effect.Effect<void, InsufficientStorage> {
+    return Effect.suspend(() =>
+      this.#ballast.isOut(this.#directory) ? Effect.fail(new InsufficientStorage(reserveOnly)) : Effect.void
+    )
+  }
+
   get ballastBytes(): number {
     return this.#ballast.bytes
   }
@@ -128,3 +136,8 @@ export class FileGuard {
     )
   }
 }
+
+const reserveOnly = {
+  code: "insufficient_storage",
+  error: "disk is full and the reserve for deletes is in use: only deletes are accepted until the operator frees space"
+} as const

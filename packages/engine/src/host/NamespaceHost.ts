@@ -3,7 +3,7 @@
  * process, opened on first use and closed when idle; callers see keys, commands and reads only.
  *
  * Invariants: a damaged or fenced file is set aside and answers 503 while all others serve; on a full disk writes
- * answer 507, and removals are repeated with the ballast's space; no call holds two namespaces at once.
+ * answer 507, removals are repeated with the ballast's space, and while it is out nothing else is written; no call holds two namespaces at once.
  */
 import { Cause, Clock, Context, Effect, Layer, Queue, Schedule, Scope, Semaphore } from "effect"
 import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"
@@ -161,7 +161,7 @@ class Host {
 
   ask<C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> {
     const once = this.#use(key, (namespace) => namespace.ask(command))
-    if (!isRemoval(command)) return once
+    if (!isRemoval(command)) return Effect.andThen(this.#guard.demandRoom, once)
     return Effect.catchTag(once, "InsufficientStorage", (full) =>
       this.#guard.releaseBallast() ? once : Effect.fail(full)
     )
