@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
+import { recordBytesMax, writeRecord } from "@muniment/engine/log/logFormat"
 import { namespaceMigrations } from "@muniment/engine/store/sqlite/namespaceMigrations"
 import { VectorArena } from "@muniment/engine/vectors/arena/VectorArena"
 import { VectorSegments } from "@muniment/engine/vectors/arena/VectorSegments"
@@ -24,6 +25,16 @@ describe("the page on the bytes on disk", () => {
     expect(bytes.subarray(56, 448)).toEqual(arena.rowCopy(3))
     expect(bytes.subarray(448)).toEqual(arena.rowCopy(1_023))
     expect(bytes).toHaveLength(840)
+  })
+
+  it("shows a record of the commit log as the encoder writes it", () => {
+    const body = { text: "[1,2]", vectors: [Float32Array.of(1, -2), Float32Array.of(0.5)] }
+    const fields = { kind: 1, flags: 1, tag: "0123456789ab", epoch: 3, changes: 2, fromSeq: 258 }
+    const bytes = Buffer.alloc(recordBytesMax(body))
+    writeRecord(bytes, 0, body, { ...fields, atMillis: 1_795_000_000_000, ordinal: 77, unsynced: 5 })
+    const shown = hexLines(sectionOf("Commit log"))
+    expect(shown.map(({ offset }) => offset)).toEqual([0, 8, 16, 24, 32, 40, 48, 56, 64, 72])
+    for (const { hex, offset } of shown) expect(hexOf(bytes.subarray(offset, offset + 8))).toBe(hex)
   })
 
   it("names every table and column of a new file, and its version", () => {

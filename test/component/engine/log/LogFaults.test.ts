@@ -1,0 +1,113 @@
+/** The commit log on a disk that fails or is full: nothing is acknowledged that a reopened log does not have. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { readFileSync } from "node:fs"
+import { openFileLog } from "@muniment/engine/log/FileLog"
+import { listSegments, segmentPath } from "@muniment/engine/log/segmentFiles"
+import { SegmentPlaces } from "@muniment/engine/log/SegmentPlaces"
+import { fillLog, logCommit, logTag, smallLog } from "../../../support/CommitLogs.ts"
+import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
+
+const failingThread = (query: string): URL => new URL(`../../../support/FailingLogWorker.ts?${query}`, import.meta.url)
+
+const faults = [
+  "call=fdatasyncSync&code=EIO&at=4",
+  "call=fdatasyncSync&code=EIO&at=4&once=1",
+  "call=writevSync&code=EIO&at=3&once=1",
+  "call=writevSync&code=ENOSPC&at=1"
+]
+
+describe("an error of the disk", () => {
+  it.live.each(faults)("ends the log, also if it is the only one: %s", (fault) =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const acknowledged = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const log = yield* openFileLog({ ...smallLog(directory), threadEntry: failingThread(fault) })
+          yield* log.attach(logTag(1), { epoch: 1, seq: 0 })
+          let count = 0
+          const failure = yield* Effect.gen(function* () {
+            for (;;) {
+              const { ordinal } = yield* log.append(logCommit(1, count))
+              yield* log.whenSynced(ordinal)
+              count++
+            }
+          }).pipe(Effect.flip)
+          expect(failure._tag).toBe("LogFault")
+          expect(log.isCurrent()).toBe(false)
+          const files = () => listSegments(directory).map((segment) => readFileSync(segmentPath(directory, segment)))
+          const before = files()
+          expect((yield* Effect.flip(log.append(logCommit(1, count + 1))))._tag).toMatch(/LogFault|LogFenced/)
+          expect((yield* Effect.flip(log.appendLedger({ text: "x", vectors: [] }, 1)))._tag).toBe("LogFault")
+          expect((yield* Effect.flip(log.erase(logTag(1), 1, 1)))._tag).toBe("LogFault")
+          expect((yield* Effect.flip(log.whenSynced(count + 100)))._tag).toBe("LogFault")
+          expect(files()).toEqual(before)
+          return count
+        })
+      )
+      const log = yield* openFileLog(smallLog(directory))
+      expect(log.damage).toEqual([])
+      const kept = yield* log.tail(logTag(1), 0)
+      // What was on its way may be there too.
+      expect(kept.length).toBeGreaterThanOrEqual(acknowledged)
+      yield* log.attach(logTag(1), { epoch: 1, seq: kept.length })
+      const { ordinal } = yield* log.append(logCommit(1, kept.length))
+      yield* log.whenSynced(ordinal)
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a full disk", () => {
+  it.live("refuses commits while there is no spare segment, and still erases in the current one", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      // No disk has room for this segment; as long as there is no current one, nothing has a place.
+      const places = new SegmentPlaces(directory, 2 ** 52, 0)
+      yield* Effect.callback<void>((resume) => places.onChange(() => resume(Effect.void)))
+      expect(places.shortage).toBeDefined()
+      expect(places.roomFor(64, true)).toBe("full")
+      places.place(64)
+      expect(places.roomFor(64, false)).toBe("full")
+      expect(places.roomFor(64, true)).toBe("free")
+      yield* places.settled
+    })
+  )
+
+  it.live("is no fault: the log answers LogFull, and goes on", () =>
+    Effect.gen(function* () {
+      const log = yield* openFileLog({ directory: temporaryDirectory(), segmentBytes: 2 ** 52 })
+      yield* log.attach(logTag(1), { epoch: 1, seq: 0 })
+      expect((yield* Effect.flip(log.append(logCommit(1, 0))))._tag).toBe("LogFull")
+      expect(log.isCurrent()).toBe(true)
+      expect(yield* log.tail(logTag(1), 0)).toEqual([])
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("segments that nobody needs", () => {
+  it.live("are deleted with a note, after which the log opens without damage", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const left = yield* Effect.scoped(
+        Effect.gen(function* () {
+          // Records of long ago: the newest segments are not kept for repairs.
+          const log = yield* openFileLog(smallLog(directory))
+          yield* fillLog(log, [1, 2], 130, () => "x".repeat(1_000))
+          yield* log.rebase(logTag(1), 260)
+          yield* log.rebase(logTag(2), 100)
+          expect(yield* log.holders).toEqual([logTag(2)])
+          const before = listSegments(directory)
+          const dropped = yield* log.dropUnneeded
+          expect(dropped).toBeGreaterThan(0)
+          expect(listSegments(directory)).toEqual(before.slice(dropped))
+          expect(log.sealed[0]!.firstOrdinal).toBeLessThanOrEqual(101)
+          return (yield* log.tail(logTag(2), 100)).length
+        })
+      )
+      expect(left).toBe(80)
+      const log = yield* openFileLog(smallLog(directory))
+      expect(log.damage).toEqual([])
+      expect(yield* log.tail(logTag(2), 100)).toHaveLength(80)
+    }).pipe(Effect.scoped)
+  )
+})

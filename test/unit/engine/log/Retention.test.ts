@@ -1,0 +1,74 @@
+/** Which segments of the commit log may go. */
+import { describe, expect, it } from "vitest"
+import type { SegmentIndex } from "@muniment/engine/log/LogIndex"
+import { Retention } from "@muniment/engine/log/Retention"
+
+const segmentBytes = 16_777_216
+const nowMillis = 10_000_000
+const tagOf = (number: number): string => number.toString(16).padStart(12, "0")
+
+/** Segments of 100 ordinals each; `tags` have their last record at the end of the segment. */
+const segments = (count: number, tags: (segment: number) => ReadonlyArray<string>): ReadonlyArray<SegmentIndex> =>
+  Array.from({ length: count }, (_, at) => ({
+    segment: at + 1,
+    firstOrdinal: at * 100 + 1,
+    lastOrdinal: at * 100 + 100,
+    firstMillis: nowMillis,
+    lastMillis: nowMillis,
+    commits: new Map(tags(at + 1).map((tag) => [tag, [at * 100 + 100, 0, 1]]))
+  }))
+
+describe("a segment", () => {
+  it("goes when all copies hold it, but for the newest 64 MB", () => {
+    const retention = new Retention()
+    const sealed = segments(10, () => [tagOf(1), tagOf(2)])
+    expect(retention.droppable(sealed, segmentBytes, nowMillis)).toBe(0)
+    retention.rebase(tagOf(1), 1_000)
+    retention.rebase(tagOf(2), 350)
+    expect(retention.droppable(sealed, segmentBytes, nowMillis)).toBe(3)
+    retention.rebase(tagOf(2), 1_000)
+    expect(retention.droppable(sealed, segmentBytes, nowMillis)).toBe(6)
+    // What a copy holds does not become less.
+    retention.rebase(tagOf(2), 10)
+    expect(retention.droppable(sealed, segmentBytes, nowMillis)).toBe(6)
+  })
+
+  it("goes after ten minutes, also of the newest 64 MB", () => {
+    const retention = new Retention()
+    const sealed = segments(3, () => [tagOf(1)])
+    retention.rebase(tagOf(1), 200)
+    expect(retention.droppable(sealed, segmentBytes, nowMillis + 600_000)).toBe(0)
+    expect(retention.droppable(sealed, segmentBytes, nowMillis + 600_001)).toBe(2)
+  })
+
+  it("stays while an archive holds it, and no longer", () => {
+    const retention = new Retention()
+    const sealed = segments(10, () => [])
+    retention.hold("archive", 250)
+    expect(retention.droppable(sealed, segmentBytes, nowMillis)).toBe(2)
+    retention.hold("archive", 301)
+    expect(retention.droppable(sealed, segmentBytes, nowMillis)).toBe(3)
+    retention.hold("archive", Infinity)
+    expect(retention.droppable(sealed, segmentBytes, nowMillis)).toBe(6)
+  })
+
+  it("is held back by the dirty ones of 10,000 namespaces alone, and the log stays within 80 MB", () => {
+    const retention = new Retention()
+    const dirty = Array.from({ length: 20 }, (_, at) => tagOf(at))
+    for (let clean = 20; clean < 10_000; clean++) retention.rebase(tagOf(clean), 1)
+    const sealed: Array<SegmentIndex> = []
+    let checkpoints = 0
+    for (let count = 1; count <= 200; count++) {
+      sealed.push(segments(count, () => dirty).at(-1)!)
+      const holders = retention.holders(sealed, segmentBytes, nowMillis)
+      expect(holders.length).toBeLessThanOrEqual(20)
+      checkpoints += holders.length
+      for (const tag of holders) retention.rebase(tag, count * 100)
+      sealed.splice(0, retention.droppable(sealed, segmentBytes, nowMillis))
+      // And the segment that is written.
+      expect((sealed.length + 1) * segmentBytes).toBeLessThanOrEqual(80 * 1_048_576)
+    }
+    // A checkpoint serves all segments before it.
+    expect(checkpoints).toBeLessThanOrEqual((200 / 4) * 20)
+  })
+})
