@@ -85,6 +85,10 @@ export interface CommitLogShape {
   readonly remove: (tag: NamespaceTag, atMillis: number) => Effect.Effect<void, LogFull | LogFault>
   /** Tells that the copy holds everything up to `ordinal` durably, also after a power cut: the log need not keep it. */
   readonly rebase: (tag: NamespaceTag, ordinal: number) => Effect.Effect<void>
+  /** Namespaces whose copies are not known to hold durably what old segments have: for them the log keeps these. */
+  readonly holders: Effect.Effect<ReadonlyArray<NamespaceTag>>
+  /** Deletes segments that nobody needs; returns how many. */
+  readonly dropUnneeded: Effect.Effect<number, LogFull | LogFault>
   /** Whether this process may still answer reads of what it claimed. */
   readonly isCurrent: () => boolean
 }

@@ -26,6 +26,7 @@ import { followerVersion } from "../sqlite/namespaceMigrations.ts"
 import { type CopyContent, copyContent } from "../sqlite/namespaceMeta.ts"
 import { storedBytes, takeCensus } from "../sqlite/SqliteCensus.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
+import { syncCopy } from "../sqlite/syncCopy.ts"
 import { StoreDamaged, type StoreError } from "../StoreError.ts"
 import { CopyLine } from "./CopyLine.ts"
 import { logged } from "./logged.ts"
@@ -47,9 +48,14 @@ export const logFirstStore = (
       yield* emptyLeftLogs(directory)
       const thread = yield* openCommitThread({ logDirectory: join(dataDirectory, logFolder) })
       const parts = { directory, log: yield* CommitLog, thread, checks: yield* openCheckThread }
-      return new LogFirstStore(parts, acknowledgedAfter)
+      const store = new LogFirstStore(parts, acknowledgedAfter)
+      yield* Effect.forkScoped(store.shortenLog)
+      return store
     })
   )
+
+/** Pause between two rounds in which copies are synced and segments of the log dropped. */
+const shortenEachMillis = 60_000
 
 /** Records that one step of a late copy takes. */
 const followedTogetherMax = 256
@@ -94,6 +100,18 @@ class LogFirstStore {
       return namespace
     }.bind(this)
   )
+
+  /** Syncs copies that old segments of the log are kept for, and drops these; until the scope ends. */
+  get shortenLog(): Effect.Effect<void> {
+    const round = this.#log.holders.pipe(
+      Effect.flatMap((tags) => Effect.forEach(tags, (tag) => this.#makeDurable(tag), { discard: true })),
+      Effect.andThen(logged(this.#log.dropUnneeded)),
+      Effect.catch((error) =>
+        Effect.logWarning("segments of the commit log stay; the next round tries again", { error: error._tag })
+      )
+    )
+    return Effect.forever(Effect.andThen(Effect.sleep(shortenEachMillis), round))
+  }
 
   readonly census = (key: NamespaceKey, options: CensusOptions) =>
     Effect.andThen(this.#followed(key.tag), takeCensus(this.#directory, key, options, followerVersion))
@@ -141,18 +159,33 @@ class LogFirstStore {
     )
   }
 
-  /** Brings a closed or open file to the state of the log. */
-  #followed(tag: NamespaceTag): Effect.Effect<void, StoreError> {
-    return Effect.suspend(() => {
-      const namespace = this.#open.get(tag)
-      if (namespace !== undefined) return namespace.followed
+  /** Brings a closed or open file to the state of the log; up to which record it has all that there is. */
+  #followed(tag: NamespaceTag): Effect.Effect<number, StoreError> {
+    return Effect.suspend(() => this.#open.get(tag)?.followed ?? this.#followedClosed(tag))
+  }
+
+  #followedClosed(tag: NamespaceTag): Effect.Effect<number, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      const through = this.#log.syncedOrdinal()
       const filename = join(this.#directory, `${tag}.db`)
-      return existsSync(filename) ? Effect.scoped(this.#catchUpClosed(tag, filename)) : Effect.void
+      const isMissing = !existsSync(filename) && (yield* logged(this.#log.tail(tag, 0))).length === 0
+      if (!isMissing)
+        yield* Effect.scoped(Effect.flatMap(this.#openFile(filename), (file) => this.#caughtUp(tag, file)))
+      return through
     })
   }
 
-  #catchUpClosed(tag: NamespaceTag, filename: string): Effect.Effect<void, StoreError, Scope.Scope> {
-    return Effect.flatMap(this.#openFile(filename), (database) => Effect.asVoid(this.#caughtUp(tag, database)))
+  /** A copy that cannot follow keeps its segments, and the others lose theirs. */
+  #makeDurable(tag: NamespaceTag): Effect.Effect<void> {
+    const synced = Effect.tap(this.#followed(tag), () => syncCopy(join(this.#directory, `${tag}.db`)))
+    return Effect.flatMap(synced, (ordinal) => this.#log.rebase(tag, ordinal)).pipe(
+      Effect.catch((error) =>
+        Effect.logWarning("the commit log is kept for a namespace that does not follow it", {
+          namespace: tag,
+          error: error._tag
+        })
+      )
+    )
   }
 
   /** What the file holds once it has followed the log. */

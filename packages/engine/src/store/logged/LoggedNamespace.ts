@@ -173,9 +173,9 @@ export class LoggedNamespace implements OpenNamespace {
     })
   }
 
-  /** Until the file has all that was committed. */
-  get followed(): Effect.Effect<void, StoreError> {
-    return this.#line.followAll
+  /** Until the file has all that was committed; its last record. */
+  get followed(): Effect.Effect<number, StoreError> {
+    return Effect.map(this.#line.followAll, () => this.#line.content.ordinal)
   }
 
   /** After a commit that the file refuses: the owner may have claimed nothing. */

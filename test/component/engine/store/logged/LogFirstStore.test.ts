@@ -1,6 +1,7 @@
 /** The store whose commits go to the log first: the conformance suite, copies that are behind or gone, removal, erasure. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -153,6 +154,31 @@ describe("a copy", () => {
       rmSync(join(directory, logFolder), { recursive: true })
       yield* opened(directory, (file) => insertAll(file, 9, 12))
       expect(yield* slotsIn(killed(directory))).toEqual(numbers(12))
+    })
+  )
+
+  it.effect("is synced before the log drops what it has, and still has it then", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const segments = () => readdirSync(join(directory, logFolder)).filter((name) => name.endsWith(".log"))
+      // Half a megabyte of memories, in segments of a quarter.
+      const text = "narwhal ".repeat(1_000)
+      yield* store(directory, ({ open }) =>
+        Effect.gen(function* () {
+          yield* Effect.scoped(
+            Effect.flatMap(open(key), (file) =>
+              Effect.forEach(numbers(40), (at) =>
+                file.commit(at, [unit([put(at, memoryRecord(at, text), axisVector(at))])], 1)
+              )
+            )
+          )
+          const before = segments()
+          yield* TestClock.adjust("20 minutes")
+          while (segments().includes(before[0]!)) yield* Effect.yieldNow
+          expect(segments().length).toBeLessThan(before.length)
+        })
+      )
+      expect(yield* slotsIn(directory)).toEqual(numbers(40))
     })
   )
 
