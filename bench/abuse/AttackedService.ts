@@ -9,15 +9,23 @@ import type { Target } from "./Wire.ts"
 
 type Environment = Readonly<Record<string, string>>
 
+export interface OwnServiceOptions {
+  readonly environment: Environment
+  readonly seconds: number
+  /** Folder for V8 processor profiles. */
+  readonly profileDirectory?: string | undefined
+}
+
 /** Ended afterwards. On a public address: what is closed by default there is closed. */
 export const onOwnService = async <Result>(
-  environment: Environment,
-  seconds: number,
+  options: OwnServiceOptions,
   use: (field: Field) => Promise<Result>
 ): Promise<Result> => {
+  const { environment, profileDirectory, seconds } = options
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-bench-abuse-"))
   const server = await BenchServer.start({
     dataDirectory,
+    profileDirectory,
     environment: { MUNIMENT_PUBLIC_URL: "https://memory.example.com", ...environment }
   })
   try {
@@ -39,7 +47,8 @@ export const onOwnService = async <Result>(
         newKey,
         linkWallet: async (account, address) =>
           void (await asOperator(target, token, "/admin/wallets", { account, address })),
-        withAnother: (more, useAnother) => onOwnService({ ...environment, ...more }, seconds, useAnother)
+        withAnother: (more, useAnother) =>
+          onOwnService({ ...options, environment: { ...environment, ...more } }, useAnother)
       },
       seconds
     })

@@ -7,6 +7,8 @@ export interface ServiceView {
   readonly mainThreadMillis: () => number
   /** Time in which the main thread was ready to run and had no processor, since its start; NaN likewise. */
   readonly starvedMillis: () => number
+  /** Processor time of all its threads since its start; NaN likewise. */
+  readonly processorMillis: () => number
   /** Resident memory; NaN likewise. */
   readonly residentBytes: () => number
   /** p99 of the event loop's delay since the last call; NaN where `/metrics` does not answer. */
@@ -16,6 +18,7 @@ export interface ServiceView {
 export const viewOf = (target: Target, server: BenchServer | undefined): ServiceView => ({
   mainThreadMillis: () => server?.processorTime().mainMillis ?? Number.NaN,
   starvedMillis: () => server?.queuedMillis() ?? Number.NaN,
+  processorMillis: () => server?.processorMillis() ?? Number.NaN,
   residentBytes: () => server?.residentBytes() ?? Number.NaN,
   loopDelayMillis: async () => {
     const metrics = await metricsOf(target)

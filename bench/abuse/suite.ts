@@ -40,6 +40,7 @@ const usage = `node bench/abuse/suite.ts [options]
   --factors LIST  arrivals by capacity (1,2,5)
   --seconds N     of each flood (30)
   --model NAME    embedding model of the service that is started (auto; none searches by words)
+  --profile DIR   folder for a V8 processor profile of the service that is started
   --url URL       a running service, with --key and --second-key of two accounts on plan owner; attacks that need
                   its operator are left out
   --check         exit code 1 if a goal is missed`
@@ -60,7 +61,7 @@ export const run = ({ short }: SuiteOptions): Promise<SuiteReport> => {
   const { attack, flood } = short ? shortSeconds : longSeconds
   const command = `npm run bench -- --suite abuse${short ? "" : " --long"}`
   const factors = short ? [5] : [1, 2, 5]
-  return onOwnService({}, attack, (field) =>
+  return onOwnService({ environment: {}, seconds: attack }, (field) =>
     taken(field, { attacks, kinds: kindsOfWork, factors, seconds: flood, command })
   )
 }
@@ -116,8 +117,8 @@ const reportOf = (
   command,
   machine,
   notes: [
-    "The load generator is a process of its own, at a lower priority, on the same machine. Times count from the writing of a request; `generator's lag` is how late it was written, `starved` the share of the time in which the service's main thread was ready and had no processor. High ones say that the machine was too small or busy, not the service.",
-    `Capacity is that of a closed loop. Floods of one account arrive evenly for ${seconds} s and wait for no answer. Beside them a second account sends a tenth of its half; its idle p99 was measured alone at the same rate. Times in milliseconds.`
+    "The load generator is a process of its own on this machine's last processor. Times count from the writing of a request; `generator's lag` is how late it was written, `starved` the share of the time in which the service's main thread was ready and had no processor. High ones say that the machine was too small or busy, not the service.",
+    `Capacity is the best of four closed loops; goodput counts both accounts. Floods of one account arrive evenly for ${seconds} s and wait for no answer. Beside them a second account sends a tenth of its half; its idle p99 was measured alone at the same rate. Times in milliseconds.`
   ],
   tables: [
     ...(outcomes.length === 0 ? [] : [attackTable(outcomes)]),
@@ -129,8 +130,8 @@ const reportOf = (
   ],
   pictures: [],
   ratios: Object.fromEntries(
-    results.flatMap(({ capacity, kind, rounds }) =>
-      rounds.map(({ factor, noisy }) => [`${kind}: goodput at ${factor} by capacity`, noisy.goodput / capacity])
+    results.flatMap(({ kind, rounds }) =>
+      rounds.map(({ factor, goodput }) => [`${kind}: goodput at ${factor} by capacity`, goodput])
     )
   )
 })
@@ -150,6 +151,7 @@ const main = async (): Promise<void> => {
       factors: { type: "string", default: "1,2,5" },
       seconds: { type: "string", default: "30" },
       model: { type: "string", default: "auto" },
+      profile: { type: "string" },
       url: { type: "string" },
       key: { type: "string" },
       "second-key": { type: "string" },
@@ -164,10 +166,11 @@ const main = async (): Promise<void> => {
     seconds,
     command: "node bench/abuse/suite.ts"
   }
-  const { key, model, url } = values
+  const { key, model, profile: profileDirectory, url } = values
+  const environment = { MUNIMENT_EMBEDDING_MODEL: model }
   const report =
     url === undefined
-      ? await onOwnService({ MUNIMENT_EMBEDDING_MODEL: model }, seconds, (field) => taken(field, course))
+      ? await onOwnService({ environment, seconds, profileDirectory }, (field) => taken(field, course))
       : await taken(givenService(url, key, values["second-key"], seconds), course)
   for (const { columns, rows } of report.tables) process.stdout.write(`${tableText(columns, rows)}\n\n`)
   process.stdout.write(`${goalsText(report.goals)}\n`)

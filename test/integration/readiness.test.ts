@@ -8,9 +8,10 @@ import { withoutModel } from "../support/SharedServer.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 
 const accounts = 100_000
-const probes = 50
-/** Processor time of one probe: listing the accounts takes hundreds of milliseconds. */
-const millisMax = 20
+const rounds = 9
+const probesOfRound = 20
+/** Processor time of one probe, whatever else the machine does; listing the accounts takes hundreds of milliseconds. */
+const millisMax = 5
 
 const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-readiness-"))
 let server: TestServer
@@ -33,16 +34,23 @@ afterAll(async () => {
 
 const ready = () => server.call("GET", "/health/ready", { key: null })
 
-it("takes no longer for 100,000 accounts", async () => {
-  await ready()
-  const before = mainThreadMillis(server.process.pid!)
-  for (let probe = 0; probe < probes; probe++) expect((await ready()).status).toBe(200)
-  expect((mainThreadMillis(server.process.pid!) - before) / probes).toBeLessThan(millisMax)
+it("takes less than 5 ms with 100,000 accounts", async () => {
+  await round()
+  const millis: Array<number> = []
+  while (millis.length < rounds) millis.push(await round())
+  // The median: in some rounds the main thread does other work as well.
+  expect(millis.sort((left, right) => left - right)[(rounds - 1) / 2]).toBeLessThan(millisMax)
 })
 
-/** User and system time of the main thread; the system counts in ticks of 10 ms. */
+/** Processor time of one probe. */
+const round = async (): Promise<number> => {
+  const before = mainThreadMillis(server.process.pid!)
+  for (let probe = 0; probe < probesOfRound; probe++) expect((await ready()).status).toBe(200)
+  return (mainThreadMillis(server.process.pid!) - before) / probesOfRound
+}
+
+/** Processor time of the main thread. */
 const mainThreadMillis = (pid: number): number => {
-  const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, "utf8")
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-  return (Number(fields[11]) + Number(fields[12])) * 10
+  const [nanos = ""] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")
+  return Number(nanos) / 1e6
 }

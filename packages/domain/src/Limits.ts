@@ -19,7 +19,7 @@ export const Limits = {
   connectionBacklog: 4_096,
   queueWaitMillis: 1_000,
   queueWaitMillisMax: 1_500,
-  workMin: 4,
+  workMin: 2,
   workMax: 64,
   smallBodyBytesMax: 16_384,
   smallBodiesBytesMax: 16_777_216,

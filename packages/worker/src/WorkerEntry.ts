@@ -5,6 +5,7 @@
  * Invariant: `answer` is called in the order of the requests, each with its turn of the thread's event loop; only
  * an `answer` that returns a promise lets the next one begin before it has ended.
  */
+import { constants, getPriority, setPriority } from "node:os"
 import { workerData } from "node:worker_threads"
 import type { FromThread, ThreadData, ToThread } from "./WorkerProtocol.ts"
 
@@ -22,7 +23,8 @@ export const serve = <Request, Reply>(
   answer: (request: Request) => Reply | Promise<Reply>,
   { onClose, transfer }: ServeOptions<Reply> = {}
 ): void => {
-  const { port } = threadData()
+  const { niceness, port } = threadData()
+  giveWay(niceness)
   const underWay = new Set<Promise<void>>()
   const say = (message: FromThread<Reply>, buffers: ReadonlyArray<ArrayBuffer> = []) =>
     port.postMessage(message, [...buffers])
@@ -47,6 +49,12 @@ export const serve = <Request, Reply>(
     void response.finally(() => underWay.delete(response))
   })
   say("ready")
+}
+
+/** On Linux priorities are those of threads; elsewhere the whole process would give way. */
+const giveWay = (niceness: number): void => {
+  if (niceness === 0 || process.platform !== "linux") return
+  setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + niceness))
 }
 
 const threadData = (): ThreadData => {

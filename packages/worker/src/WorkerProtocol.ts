@@ -16,4 +16,5 @@ export type FromThread<Reply> =
 export interface ThreadData {
   readonly port: MessagePort
   readonly settings: unknown
+  readonly niceness: number
 }

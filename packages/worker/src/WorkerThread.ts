@@ -27,6 +27,8 @@ export interface WorkerOptions {
   readonly heapMegabytesMax?: number | undefined
   readonly youngHeapMegabytesMax?: number | undefined
   readonly stackMegabytes?: number | undefined
+  /** How far the thread gives way to the others where processors are short, on Linux; default 0. */
+  readonly niceness?: number | undefined
   /** The thread ends when it had no request for this long, and at the latest after twice as long. */
   readonly idleMillis?: number | undefined
   /** Interrupting `ask` ends the thread that works on the request, to free the core. Without it the reply is dropped. */
@@ -391,8 +393,8 @@ const cpuMillisOf = <Request, Reply>({ life }: Entry<Request, Reply>): Effect.Ef
   }).pipe(Effect.orElseSucceed(() => 0))
 
 const startWorker = (port: MessagePort, options: WorkerOptions): Worker => {
-  const { heapMegabytesMax, stackMegabytes, youngHeapMegabytesMax } = options
-  const workerData: ThreadData = { port, settings: options.settings }
+  const { heapMegabytesMax, niceness = 0, settings, stackMegabytes, youngHeapMegabytesMax } = options
+  const workerData: ThreadData = { port, settings, niceness }
   return new Worker(options.entry, {
     workerData,
     transferList: [port],

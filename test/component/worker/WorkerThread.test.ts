@@ -1,3 +1,4 @@
+import { getPriority } from "node:os"
 import { describe, expect, it } from "@effect/vitest"
 import { openWorkerThread, type WorkerFailure, type WorkerOptions } from "@muniment/worker/WorkerThread"
 import { Effect, Exit, Fiber, Scope } from "effect"
@@ -26,6 +27,16 @@ describe("a worker thread", () => {
       expect(ended).toEqual([1, 2, 3, 4, 5, 6, 7])
       expect(yield* thread.ask({ do: "settings" })).toEqual({ size: 3 })
       expect(yield* thread.ask({ do: "environment" })).toEqual([])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("gives way to the process by its niceness, on Linux, and leaves the process as it is", () =>
+    Effect.gen(function* () {
+      const before = getPriority()
+      const thread = yield* opened({ niceness: 3 })
+      const expected = process.platform === "linux" ? Math.min(19, before + 3) : before
+      expect(yield* thread.ask({ do: "priority" })).toBe(expected)
+      expect(getPriority()).toBe(before)
     }).pipe(Effect.scoped)
   )
 

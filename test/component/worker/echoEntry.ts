@@ -1,10 +1,11 @@
 /** A thread that does as it is told: echoes, is busy, throws, exits, or fills its heap. */
+import { getPriority } from "node:os"
 import { serve, settingsOf } from "@muniment/worker/WorkerEntry"
 
 export type Order =
   | { readonly do: "echo"; readonly value: unknown }
   | { readonly do: "spin"; readonly millis: number }
-  | { readonly do: "throw" | "exit" | "fill" | "settings" | "environment" }
+  | { readonly do: "throw" | "exit" | "fill" | "settings" | "environment" | "priority" }
 
 serve((order: Order): unknown => {
   switch (order.do) {
@@ -23,5 +24,7 @@ serve((order: Order): unknown => {
       return settingsOf()
     case "environment":
       return Object.keys(process.env)
+    case "priority":
+      return getPriority()
   }
 })

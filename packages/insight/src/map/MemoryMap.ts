@@ -49,6 +49,7 @@ const make = Effect.fnUntraced(function* (limits: MapLimits) {
     queueMax: queuedMax,
     heapMegabytesMax,
     stackMegabytes,
+    niceness: 5,
     idleMillis,
     endsIfAbandoned: true
   })

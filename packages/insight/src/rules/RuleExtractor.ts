@@ -28,6 +28,7 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
     heapMegabytesMax,
     youngHeapMegabytesMax,
     stackMegabytes,
+    niceness: 5,
     idleMillis,
     endsIfAbandoned: true
   })

@@ -4,19 +4,18 @@
  */
 import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { WebCrypto } from "effect/crypto"
-import type { IncomingMessage } from "node:http"
 import { isSameSecret } from "@muniment/trust/ApiKeys"
 import { DataDirectory } from "../DataDirectory.ts"
 import { clientOf, type TrustedProxies } from "../identity/ClientAddress.ts"
 import { isLocalCaller } from "../identity/LocalCaller.ts"
 import { Gate, type Sender } from "./Gate.ts"
-import type { RefusedLine } from "./Refusals.ts"
+import type { RefusedLine, RequestHead } from "./Refusals.ts"
 
 export interface AdmissionOptions {
   /** Of refusals, beside those that all have. */
-  readonly headersFor: (request: IncomingMessage, randomUUID: () => string) => Readonly<Record<string, string>>
+  readonly headersFor: (request: RequestHead, randomUUID: () => string) => Readonly<Record<string, string>>
   /** The contract's pattern of a request's path. */
-  readonly routeOf: (request: IncomingMessage) => string
+  readonly routeOf: (request: RequestHead) => string
   /** Writes a line of the request log; undefined if there is none. */
   readonly logRequest: ((line: RefusedLine) => Effect.Effect<void>) | undefined
   readonly trustedProxies: TrustedProxies

@@ -3,7 +3,7 @@
  * claim has passed the checks: a key of an account; a wallet from one address. Until then the address counts, so that
  * invented keys and wallets share one turn. This decides who waits, never who may do what.
  */
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import type { Account } from "@muniment/domain/Account"
 import { Limits } from "@muniment/domain/Limits"
 import { turnWeights } from "@muniment/domain/Plans"
@@ -24,12 +24,14 @@ const strangerWeight = turnWeights.free
 export class Askers {
   /** Claim -> who it belongs to; least recently used first. */
   readonly #known = new Map<string, Asker>()
+  #latest = { authorization: "", claim: "" }
 
-  of(headers: Headers, address: string): Asker {
-    const claim = claimOf(headers, address)
+  /** `addressOf` is asked only where the address decides. */
+  of(headers: Headers, addressOf: () => string): Asker {
+    const claim = this.#claimOf(headers, addressOf)
     const known = claim === undefined ? undefined : this.#known.get(claim)
     if (claim === undefined || known === undefined) {
-      return { account: `address:${address}`, weight: strangerWeight, isKnown: false }
+      return { account: `address:${addressOf()}`, weight: strangerWeight, isKnown: false }
     }
     this.#known.delete(claim)
     this.#known.set(claim, known)
@@ -37,8 +39,8 @@ export class Askers {
   }
 
   /** The claim has passed the checks. */
-  learn(headers: Headers, address: string, { id, plan }: Account): void {
-    const claim = claimOf(headers, address)
+  learn(headers: Headers, addressOf: () => string, { id, plan }: Account): void {
+    const claim = this.#claimOf(headers, addressOf)
     if (claim === undefined) return
     this.#known.delete(claim)
     this.#known.set(claim, { account: id, weight: turnWeights[plan], isKnown: true })
@@ -48,18 +50,22 @@ export class Askers {
   }
 
   /** The claim has failed the checks, for instance because its key was revoked. */
-  forget(headers: Headers, address: string): void {
-    const claim = claimOf(headers, address)
+  forget(headers: Headers, addressOf: () => string): void {
+    const claim = this.#claimOf(headers, addressOf)
     if (claim !== undefined) this.#known.delete(claim)
   }
-}
 
-/** A bearer key takes precedence over wallet headers, as it does when credentials are checked. */
-const claimOf = (headers: Headers, address: string): string | undefined => {
-  const { authorization } = headers
-  if (authorization !== undefined && /^bearer +\S/i.test(authorization)) {
-    return createHash("sha256").update(authorization).digest("base64")
+  /** A bearer key takes precedence over wallet headers, as it does when credentials are checked. */
+  #claimOf({ authorization, "x-wallet-address": wallet }: Headers, addressOf: () => string): string | undefined {
+    if (authorization !== undefined && /^bearer +\S/i.test(authorization)) return this.#hashOf(authorization)
+    return wallet !== undefined ? `${addressOf()} ${wallet.slice(0, Limits.identifierLengthMax)}` : undefined
   }
-  const wallet = headers["x-wallet-address"]
-  return wallet !== undefined ? `${address} ${wallet.slice(0, Limits.identifierLengthMax)}` : undefined
+
+  /** A flood comes with one key. */
+  #hashOf(authorization: string): string {
+    if (this.#latest.authorization !== authorization) {
+      this.#latest = { authorization, claim: hash("sha256", authorization, "base64") }
+    }
+    return this.#latest.claim
+  }
 }

@@ -16,8 +16,9 @@ import { pathOf } from "../paths.ts"
 import { type Asker, Askers } from "./Askers.ts"
 import { Bytes } from "./Bytes.ts"
 import { Lane, type LaneState, type Visit } from "./Lane.ts"
-import { type Refusal, sendRefusal, wireRefusal } from "./Refusal.ts"
-import { Refusals, type RefusedCount, type RefusedLines } from "./Refusals.ts"
+import type { PlainRequest } from "./PlainRequest.ts"
+import { type Refusal, sendRefusal, type WireRefusal, wireRefusal } from "./Refusal.ts"
+import { Refusals, type RefusedCount, type RefusedLines, type RequestHead } from "./Refusals.ts"
 import { announcedBytes, receiveBody } from "./RequestBody.ts"
 import { Turnstile } from "./Turnstile.ts"
 import { WorkLimit } from "./WorkLimit.ts"
@@ -37,15 +38,21 @@ export interface GateOptions {
   /** The longest expected wait of a request that is let in; default `Limits.queueWaitMillis`. */
   readonly queueWaitMillis?: number | undefined
   /** The contract's pattern of a request's path. */
-  readonly routeOf: (request: IncomingMessage) => string
+  readonly routeOf: (request: RequestHead) => string
   /** Of refusals: request id, those for web pages. */
-  readonly headersFor: (request: IncomingMessage) => Readonly<Record<string, string>>
+  readonly headersFor: (request: RequestHead) => Readonly<Record<string, string>>
 }
 
 export interface GateState {
   readonly lanes: ReadonlyMap<WorkKind, LaneState>
   readonly bodyBytes: number
   readonly refused: ReadonlyArray<RefusedCount>
+}
+
+/** A refusal as it is sent. */
+export interface RefusedAnswer {
+  readonly answer: WireRefusal
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** Messages that count in an MCP batch. */
@@ -96,7 +103,7 @@ export class Gate {
       request,
       response,
       proceed,
-      ...this.#askers.of(sender.headers, this.#options.clientOf(sender)),
+      ...this.#askers.of(sender.headers, () => this.#options.clientOf(sender)),
       arrivedMillis: this.#options.nowMillis(),
       bytes: 0,
       visit: undefined,
@@ -109,14 +116,25 @@ export class Gate {
     else this.#receive(passage, announced)
   }
 
+  /** Of a request whose body has arrived, if it would be refused at once: counted, and to be sent. */
+  refusalOf(request: PlainRequest, remoteAddress: string | undefined): RefusedAnswer | undefined {
+    if ([...this.#lanes.values()].every(({ hasPlace }) => hasPlace)) return undefined
+    const { body, headers, method = "", url = "" } = request
+    const sender = { remoteAddress: Option.fromNullishOr(remoteAddress), headers }
+    if (this.#options.isExempt(sender, pathOf(url))) return undefined
+    const asker = this.#askers.of(headers, () => this.#options.clientOf(sender))
+    const refusal = this.#lanes.get(workKindOf(method, url, headers, body))?.refusalOf(asker)
+    return refusal === undefined ? undefined : this.#answer(refusal, request, asker, 0)
+  }
+
   /** The credentials were right; later requests with the same wait in the turn of their account. */
   recognise(sender: Sender, account: Account): void {
-    this.#askers.learn(sender.headers, this.#options.clientOf(sender), account)
+    this.#askers.learn(sender.headers, () => this.#options.clientOf(sender), account)
   }
 
   /** The credentials were wrong. */
   forget(sender: Sender): void {
-    this.#askers.forget(sender.headers, this.#options.clientOf(sender))
+    this.#askers.forget(sender.headers, () => this.#options.clientOf(sender))
   }
 
   /** For the request log. */
@@ -190,18 +208,24 @@ export class Gate {
   }
 
   #refuse(passage: Passage, refusal: Refusal): void {
-    const { account, arrivedMillis, isKnown, request, response } = passage
-    const { headersFor, nowMillis, routeOf } = this.#options
+    const { arrivedMillis, request, response } = passage
+    const { answer, headers } = this.#answer(refusal, request, passage, this.#options.nowMillis() - arrivedMillis)
+    this.#giveBack(passage)
+    sendRefusal(response, answer, headers)
+  }
+
+  /** Counts it. `millis`: since the request arrived. */
+  #answer(refusal: Refusal, request: RequestHead, { account, isKnown }: Asker, millis: number): RefusedAnswer {
+    const { headersFor, routeOf } = this.#options
     const answer = wireRefusal(refusal)
     this.#refusals.add(refusal.work, refusal.bound, {
       method: request.method ?? "",
       route: routeOf(request),
       status: answer.status,
-      millis: nowMillis() - arrivedMillis,
+      millis,
       account: isKnown ? account : undefined
     })
-    this.#giveBack(passage)
-    sendRefusal(response, answer, headersFor(request))
+    return { answer, headers: headersFor(request) }
   }
 
   /** The response has closed: answered, or the client is gone. */

@@ -47,15 +47,27 @@ export class Lane {
     this.#waitedMillisMax = (queueWaitMillis * Limits.queueWaitMillisMax) / Limits.queueWaitMillis
   }
 
+  /** Whether a request would begin at once. */
+  get hasPlace(): boolean {
+    return this.#queue.size === 0 && this.#limit.hasRoom
+  }
+
   get state(): LaneState {
     const { inWork, limit } = this.#limit
     return { inWork, limit, waiting: this.#queue.size, waitMillis: this.#limit.waitMillis(this.#queue.accounts) }
   }
 
+  /** Of a request that comes now; undefined: it would begin or wait. */
+  refusalOf({ account }: Pick<Visit, "account">): Refusal | undefined {
+    if (this.hasPlace) return undefined
+    const waitMillis = this.#limit.waitMillis(this.#queue.ahead(account))
+    return waitMillis > this.#expectedMillisMax ? this.#refusal({ account }, waitMillis) : undefined
+  }
+
   enter(visit: Visit, nowMillis: number): void {
-    if (this.#queue.size === 0 && this.#limit.hasRoom) return this.#begin(visit, nowMillis)
-    const waitMillis = this.#limit.waitMillis(this.#queue.ahead(visit.account))
-    if (waitMillis > this.#expectedMillisMax) return visit.refuse(this.#refusal(visit, waitMillis))
+    if (this.hasPlace) return this.#begin(visit, nowMillis)
+    const refusal = this.refusalOf(visit)
+    if (refusal !== undefined) return visit.refuse(refusal)
     this.#arrived.set(visit, nowMillis)
     this.#queue.add(visit)
   }
@@ -113,7 +125,7 @@ export class Lane {
     visit.refuse(this.#refusal(visit, this.#limit.waitMillis(this.#queue.ahead(visit.account))))
   }
 
-  #refusal({ account }: Visit, waitMillis: number): Refusal {
+  #refusal({ account }: Pick<Visit, "account">, waitMillis: number): Refusal {
     return { bound: this.#queue.isOverShare(account) ? "share" : "wait", work: this.name, waitMillis }
   }
 }

@@ -2,7 +2,7 @@
  * The answer to a request that is not let in (contract: Overload), written without the rest of the service, and without
  * its schemas: at five times the capacity four of five requests get it, on the thread that serves the fifth.
  */
-import type { IncomingMessage, ServerResponse } from "node:http"
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import { Limits } from "@muniment/domain/Limits"
 
 /**
@@ -46,6 +46,25 @@ export const wireRefusal = ({ bound, waitMillis, work }: Refusal): WireRefusal =
   return { status, retryAfterSeconds, body: JSON.stringify({ success: false, error, code, details }) }
 }
 
+const headersOf = (
+  { body, retryAfterSeconds }: WireRefusal,
+  headers: Readonly<Record<string, string>>
+): Readonly<Record<string, string>> => ({
+  "content-type": "application/json",
+  "content-length": String(Buffer.byteLength(body)),
+  "retry-after": String(retryAfterSeconds),
+  "x-content-type-options": "nosniff",
+  ...headers
+})
+
+/** The whole answer, on a connection that stays open. `body` and headers are ASCII. */
+export const refusalText = (refusal: WireRefusal, headers: Readonly<Record<string, string>>): string => {
+  let head = `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n`
+  const all = headersOf(refusal, headers)
+  for (const name in all) head += `${name}: ${all[name]}\r\n`
+  return `${head}\r\n${refusal.body}`
+}
+
 /** Sends it; what is left of the body is read and dropped, so that the caller gets to see the answer. */
 export const sendRefusal = (
   response: ServerResponse<IncomingMessage>,
@@ -53,12 +72,6 @@ export const sendRefusal = (
   headers: Readonly<Record<string, string>>
 ): void => {
   if (response.headersSent || response.destroyed) return
-  response.writeHead(refusal.status, {
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(refusal.body),
-    "retry-after": String(refusal.retryAfterSeconds),
-    "x-content-type-options": "nosniff",
-    ...headers
-  })
+  response.writeHead(refusal.status, headersOf(refusal, headers))
   response.end(refusal.body)
 }

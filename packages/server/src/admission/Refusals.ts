@@ -1,6 +1,14 @@
 /** What was refused: counted for `/metrics`, and kept for the request log until it is taken, a bounded number of lines. */
+import type { IncomingHttpHeaders } from "node:http"
 import { Limits } from "@muniment/domain/Limits"
 import type { RefusalBound } from "./Refusal.ts"
+
+/** What decides about a request, beside its body. */
+export interface RequestHead {
+  readonly method?: string | undefined
+  readonly url?: string | undefined
+  readonly headers: IncomingHttpHeaders
+}
 
 /** A line of the request log. */
 export interface RefusedLine {

@@ -1,19 +1,24 @@
 /**
  * How many requests of one kind may be in work at once. More than the service can work on at the same time only wait
- * inside it, where nothing is fair; fewer leave it idle. So the limit follows the measured time in work: it grows while
- * requests wait and take little longer than with few in work, and shrinks when they take much longer (additive
- * increase, multiplicative decrease). The time with few in work is measured anew every few seconds of full load
- * (as BBR does with its least round trip).
+ * inside it, where nothing is fair; fewer leave it idle, or have it commit one by one what could share a sync. So the
+ * limit follows what is measured: it grows while requests wait and what it has gained in throughput, compared with few
+ * in work, is worth the longer time that each takes; else it shrinks (additive increase, multiplicative decrease). Work
+ * that only shares the event loop gains nothing and gets few places, writes that share commits get many. The time with
+ * few in work is measured anew every few seconds of full load (as BBR does with its least round trip).
  */
 import { Limits } from "@muniment/domain/Limits"
 
 /** Completions, and time, after which the limit is looked at. */
 const windowCount = 8
 const windowMillis = 50
-/** Times as long as with few in work that requests may take before the limit shrinks. */
-const slownessMax = 2
+/** Times as long as with few in work that requests may take for no gain in throughput. */
+const slownessMax = 1.5
+/** For a gain, the time may grow with its square, up to this many times: others wait for it too. */
+const slownessForGainMax = 2.5
+/** By which the time with few in work may rise from one measurement to the next: a disturbance is soon over. */
+const riseMax = 1.25
 /** Shorter times in work never shrink the limit: they are no wait that anybody notices. */
-const unnoticedMillis = 20
+const unnoticedMillis = 5
 const decrease = 0.9
 /** Of full load, between measurements with few in work. */
 const probeEveryMillis = 5_000
@@ -42,7 +47,7 @@ export class WorkLimit {
   /** Of one unit of work. */
   #average = unnoticedMillis / 4
   #window: Window = { startedMillis: 0, count: 0, cost: 0, millis: 0 }
-  #probedMillis = 0
+  #probedMillis = Number.NEGATIVE_INFINITY
   /** "emptying": those from before the probe have to end first. */
   #probe: "none" | "emptying" | "measuring" = "none"
 
@@ -95,17 +100,23 @@ export class WorkLimit {
   }
 
   #endProbe(mean: number, nowMillis: number): void {
-    this.#few = mean
+    this.#few = Math.min(mean, (this.#few ?? mean) * riseMax)
     this.#probedMillis = nowMillis
     this.#probe = "none"
   }
 
   #adjust(mean: number, nowMillis: number): void {
     this.#average += (mean - this.#average) * averageShare
-    this.#few = Math.min(mean, this.#few ?? mean)
-    if (mean > Math.max(unnoticedMillis, this.#few * slownessMax)) {
+    if (mean > Math.max(unnoticedMillis, this.#worthMillis(mean))) {
       this.#limit = Math.max(this.#least, this.#limit * decrease)
     } else if (this.#wasFull) this.#limit = Math.min(Limits.workMax, this.#limit + 1)
     if (this.#wasFull && nowMillis - this.#probedMillis >= probeEveryMillis) this.#probe = "emptying"
+  }
+
+  /** The time in work that the throughput is worth. */
+  #worthMillis(mean: number): number {
+    const few = this.#few ?? mean
+    const gain = this.#few === undefined ? 1 : ((this.#limit / mean) * few) / this.#least
+    return few * Math.min(slownessForGainMax, slownessMax * Math.max(1, gain) ** 2)
   }
 }

@@ -15,6 +15,7 @@ import { layer as httpServerLayer } from "@effect/platform-node/NodeHttpServer"
 import { Clock, Data, Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Admission } from "../admission/Admission.ts"
+import { refuseEarly } from "../admission/EarlyRefusals.ts"
 import type { Gate } from "../admission/Gate.ts"
 import { PollClock } from "../admission/PollClock.ts"
 
@@ -128,16 +129,18 @@ export const boundedServer = (gate: Gate, polls: PollClock): Server => {
       else open.set(address, left)
     })
   })
-  drainsOnClose(server)
+  drainsOnClose(server, gate)
   return server
 }
 
 /** Makes `close` end connections: those without a request now, the others with their answer. */
-const drainsOnClose = (server: Server): void => {
+const drainsOnClose = (server: Server, gate: Gate): void => {
   const answersDue = new Map<Socket, Set<ServerResponse>>()
   let isClosing = false
   server.on("connection", (socket) => {
-    answersDue.set(socket, new Set())
+    const due = new Set<ServerResponse>()
+    answersDue.set(socket, due)
+    refuseEarly(socket, gate, () => !isClosing && due.size === 0)
     socket.once("close", () => answersDue.delete(socket))
   })
   const expectAnswer = ({ socket }: IncomingMessage, response: ServerResponse): void => {

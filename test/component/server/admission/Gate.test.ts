@@ -304,3 +304,83 @@ it("a crowd of new connections does not wait in the kernel behind work", async (
   expect(begun.length - before).toBeLessThan(crowd.length / 2)
   for (const socket of [...busy, ...crowd]) socket.destroy()
 })
+
+describe("a connection that is kept alive", () => {
+  const askHead = "GET /v1/memories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer noisy\r\n"
+  const ask = `${askHead}\r\n`
+  const post = "POST /v1/memories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer noisy\r\nContent-Length: 2\r\n\r\n{}"
+
+  /** A connection that has been served, and a crowd that waits for much longer than the bound. */
+  const amongCrowd = async () => {
+    const socket = connect(port, "127.0.0.1")
+    let text = ""
+    socket.setEncoding("latin1").on("data", (chunk: string) => (text += chunk))
+    onBegin = () => begun[0]!.response.end("served")
+    socket.write(ask)
+    await until(() => text.endsWith("served") && lane().inWork === 0)
+    onBegin = () => undefined
+    begun.length = 0
+    const places = await fill()
+    for (const { response } of begun.splice(0)) {
+      nowMillis += 10_000
+      response.end()
+    }
+    await Promise.all(places.map(({ answer }) => answer))
+    const crowd = [...(await crowded()), ...(await crowded())]
+    text = ""
+    return { socket, answers: () => text, crowd }
+  }
+  /** Sends until one is refused. */
+  const crowded = async () => {
+    const sent: Array<Sent> = []
+    const before = gate.state.refused.length === 0 ? 0 : gate.state.refused[0]!.count
+    while ((gate.state.refused[0]?.count ?? 0) === before) {
+      const known = lane().waiting + lane().inWork
+      sent.push(send("/v1/memories"))
+      await until(() => lane().waiting + lane().inWork > known || (gate.state.refused[0]?.count ?? 0) > before)
+    }
+    return sent
+  }
+
+  it("gets its refusals in front of Node's parser, and is served again afterwards", async () => {
+    const { answers, crowd, socket } = await amongCrowd()
+    let parsed = 0
+    server.on("arrival", () => (parsed += 1))
+    socket.write(ask)
+    await until(() => answers().endsWith("}"))
+    expect([answers().split("\r\n")[0], parsed]).toEqual(["HTTP/1.1 503 Service Unavailable", 0])
+    expect(answers()).toMatch(/\r\nretry-after: \d+\r\n[^]*"code":"overloaded"/)
+    expect(gate.takeRefusedLines().lines.at(-1)).toMatchObject({ status: 503, route: "/v1/memories", account: "noisy" })
+    const refused = answers()
+    // Health is not refused; a write goes to another lane.
+    onBegin = () => begun.at(-1)!.response.end("served")
+    socket.write(post)
+    await until(() => answers().endsWith("served"))
+    expect([answers().slice(refused.length, refused.length + 15), parsed]).toEqual(["HTTP/1.1 200 OK", 1])
+    for (const { abort } of crowd) abort()
+    socket.destroy()
+  })
+
+  it("keeps the order of its answers when it sends several at once", async () => {
+    const { answers, crowd, socket } = await amongCrowd()
+    onBegin = () => begun.at(-1)!.response.end("served")
+    // The write is served; what follows it in the same packet, and in the next one, is answered after it.
+    socket.write(`${post}${ask}`)
+    socket.write(ask)
+    await until(() => answers().split("HTTP/1.1 ").length === 4)
+    expect([...answers().matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(["200", "503", "503"])
+    for (const { abort } of crowd) abort()
+    socket.destroy()
+  })
+
+  it("may send a request in parts", async () => {
+    const { answers, crowd, socket } = await amongCrowd()
+    socket.write(askHead)
+    await new Promise((wake) => setTimeout(wake, 20))
+    socket.write("\r\n")
+    await until(() => answers().endsWith("}"))
+    expect(answers()).toMatch(/^HTTP\/1\.1 503/)
+    for (const { abort } of crowd) abort()
+    socket.destroy()
+  })
+})
