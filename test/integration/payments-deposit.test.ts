@@ -2,7 +2,12 @@
  * Deposits in USDC over HTTP (contract: Payments): the real server, both real local chains, the stock clients of both
  * protocol versions as they are published.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, afterEach, assert, beforeAll, describe, expect, it } from "vitest"
+import {
+  extractReceiptFromResponse,
+  isJWSSignedReceipt,
+  verifyReceiptSignatureJWS
+} from "@x402/extensions/offer-receipt"
 import { decodePaymentResponseHeader } from "@x402/fetch"
 import { evmSigner } from "@muniment/trust/WalletSigner"
 import { privateKeyToAccount } from "viem/accounts"
@@ -58,6 +63,14 @@ describe.skipIf(missingChains !== "")(`deposits${missingChains}`, () => {
       headers: { authorization: `Bearer ${key}`, ...init.headers }
     })
 
+  /** What a receipt says, if the published key of the service signed it. */
+  const receiptOf = async (receipt: ReturnType<typeof extractReceiptFromResponse>) => {
+    assert(receipt !== undefined && isJWSSignedReceipt(receipt))
+    const { body } = await server.call("GET", "/.well-known/muniment-keys.json", { key: null })
+    const x = Buffer.from(body.attestationPublicKey.slice(2), "hex").toString("base64url")
+    return verifyReceiptSignatureJWS(receipt, { kty: "OKP", crv: "Ed25519", alg: "EdDSA", x })
+  }
+
   describe.each(clients)("by %s", (_, version, network) => {
     const confirmation = (answer: Response) => {
       const header = answer.headers.get(version === 1 ? "x-payment-response" : "payment-response") ?? ""
@@ -83,6 +96,16 @@ describe.skipIf(missingChains !== "")(`deposits${missingChains}`, () => {
         payer: payer.address,
         transaction: expect.stringMatching(/^[0-9A-Za-z]{64,90}$/)
       })
+      const receipt = extractReceiptFromResponse(answer)
+      if (version === 1) expect(receipt).toBeUndefined()
+      else
+        expect(await receiptOf(receipt)).toMatchObject({
+          version: 1,
+          network: caip2[network],
+          resourceUrl: `${server.url}/v1/credits/deposit`,
+          payer: payer.address,
+          transaction: told.transaction
+        })
       expect((await paymentsOf(server))[0]).toMatchObject({ transaction: told.transaction, amountUsd: 5, network })
       expect((await chains.received(network)) - before).toBe(5_000_000)
 
@@ -223,7 +246,18 @@ describe.skipIf(missingChains !== "")(`deposits${missingChains}`, () => {
         accepts: [
           { ...sharedV2, network: caip2["base-sepolia"], ...evm },
           { ...sharedV2, network: caip2["solana-devnet"], ...solana }
-        ]
+        ],
+        extensions: {
+          "offer-receipt": {
+            info: {
+              offers: [
+                { format: "jws", acceptIndex: 0, signature: expect.any(String) },
+                { format: "jws", acceptIndex: 1, signature: expect.any(String) }
+              ]
+            },
+            schema: expect.any(Object)
+          }
+        }
       })
       expect(headers.get("cache-control")).toBe("no-store")
     })

@@ -1,10 +1,10 @@
 /**
- * Ed25519 (RFC 8032) by `@noble/ed25519`, with Node's SHA-512. Verification is strict: small-order keys and non-canonical
+ * Ed25519 (RFC 8032): signatures by Node, the rest by `@noble/ed25519` with Node's SHA-512. Verification is strict: small-order keys and non-canonical
  * encodings are refused, so that this verifier agrees with others (Node, openssl), and no second signature can be derived
  * from a valid one.
  */
-import { getPublicKey, hashes, sign, verify } from "@noble/ed25519"
-import { hash } from "node:crypto"
+import { getPublicKey, hashes, verify } from "@noble/ed25519"
+import { createPrivateKey, hash, sign } from "node:crypto"
 
 export const ed25519KeyBytes = 32
 export const ed25519SignatureBytes = 64
@@ -13,7 +13,11 @@ export const ed25519SignatureBytes = 64
 export const ed25519PublicKey = (seed: Uint8Array): Uint8Array => getPublicKey(seed)
 
 /** Signature, 64 bytes, of `message` by the 32-byte seed. */
-export const ed25519Sign = (message: Uint8Array, seed: Uint8Array): Uint8Array => sign(message, seed)
+export const ed25519Sign = (message: Uint8Array, seed: Uint8Array): Uint8Array =>
+  sign(undefined, message, createPrivateKey({ key: Buffer.concat([pkcs8Head, seed]), format: "der", type: "pkcs8" }))
+
+/** What stands before the seed in a private key of PKCS #8 (RFC 8410, section 7). */
+const pkcs8Head = Buffer.from("302e020100300506032b657004220420", "hex")
 
 /** False for anything else than a signature of `message` by `publicKey`; inputs of any length are allowed. */
 export const ed25519Verify = (signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): boolean =>

@@ -13,6 +13,7 @@ import { join } from "node:path"
 import type { Attestation } from "@muniment/domain/Attestation"
 import { attestationAlgorithm, bytesOf, hexOf, type SignedAttestation, signAttestation } from "./Attestation.ts"
 import { ed25519KeyBytes, ed25519PublicKey } from "./Ed25519.ts"
+import { signJws } from "./JsonWebSignature.ts"
 import { createPrivateFile, replacePrivateFile } from "./PrivateFile.ts"
 
 export const keyFileName = "attestation-keys.json"
@@ -53,6 +54,8 @@ export class KeyRing extends Context.Service<
   {
     /** By the current key. */
     readonly sign: (attestation: Attestation) => SignedAttestation & { readonly publicKey: string }
+    /** JSON Web Signature of a payload by the current key (`JsonWebSignature.ts`). */
+    readonly signJws: (payload: Readonly<Record<string, string | number>>) => string
     readonly publicKeys: () => PublishedKeys
     /** Replaces the signing key. */
     readonly rotate: Effect.Effect<PublishedKeys, KeyFileFault>
@@ -96,6 +99,7 @@ export class KeyRing extends Context.Service<
             ...signAttestation(attestation, seedOf(keys)),
             publicKey: keys.current.publicKey
           }),
+          signJws: (payload) => signJws(payload, seedOf(keys)),
           publicKeys: () => published(keys),
           rotate: Effect.gen(function* () {
             return yield* replaceBy(rotated(keys, yield* makeKey))

@@ -6,6 +6,7 @@
  */
 import type { PaymentRequired as PaymentRequiredV2 } from "@x402/core/types"
 import { type DepositOffer, paymentNetworks, type PaymentRequirement } from "@muniment/domain/Payment"
+import { offersExtension, type SignedOffer } from "./OfferReceipt.ts"
 
 export interface PaymentDemand {
   /** For people. */
@@ -15,6 +16,8 @@ export interface PaymentDemand {
   readonly description: string
   /** EVM first (`Quote.ts`). */
   readonly accepts: ReadonlyArray<PaymentRequirement>
+  /** One for each of `accepts`; version 2 only. */
+  readonly offers: ReadonlyArray<SignedOffer>
 }
 
 /** The body of version 1; the order of its fields is part of the contract. */
@@ -27,11 +30,12 @@ export const paymentRequiredBody = (
 export const paymentRequiredHeader = (demand: PaymentDemand): string =>
   Buffer.from(JSON.stringify(paymentRequiredV2(demand))).toString("base64")
 
-const paymentRequiredV2 = ({ accepts, description, error, resource }: PaymentDemand): PaymentRequiredV2 => ({
+const paymentRequiredV2 = ({ accepts, description, error, offers, resource }: PaymentDemand): PaymentRequiredV2 => ({
   x402Version: 2,
   error,
   resource: { url: resource, description, mimeType: "application/json" },
-  accepts: accepts.map(requirementV2)
+  accepts: accepts.map(requirementV2),
+  extensions: offersExtension(offers)
 })
 
 /** The same offer in version 2, also sent to a facilitator. */

@@ -5,7 +5,7 @@
  * Invariants: a payment is credited once, in full, to the authenticated account, from whichever wallet;
  * an unknown outcome is 202 and never 402, which would make an agent pay twice.
  */
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import {
   Conflict,
@@ -21,7 +21,9 @@ import { toCredits, toUsd, usdcUnitsPerCent } from "@muniment/domain/Money"
 import { creditsOfUnits } from "@muniment/domain/Payment"
 import { Payments } from "@muniment/payments/Payments"
 import type { PaymentSettled } from "@muniment/payments/settlement/PaymentOutcome"
+import { signOffers, signReceipt } from "@muniment/payments/wire/OfferReceipt"
 import { decodePayment } from "@muniment/payments/wire/PaymentHeader"
+import { KeyRing } from "@muniment/trust/KeyRing"
 import type { PaymentCarrier } from "./PaymentCarrier.ts"
 
 /** What is asked for: units of USDC, and for what. */
@@ -55,25 +57,29 @@ export class PaymentDesk extends Context.Service<
 
 const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
   const payments = yield* Payments
+  const { signJws: sign } = yield* KeyRing
+  const resourceOf = ({ origin, path }: PaymentCarrier) => `${publicUrl ?? origin}${path}`
 
   /** The 402 answer; where nothing can be paid, 403 or 503. */
   const demandPayment = Effect.fnUntraced(function* (
     demand: Demand,
-    { origin, path, tell }: PaymentCarrier,
+    carrier: PaymentCarrier,
     code: PaymentRequired["code"],
     error: string
   ): Effect.fn.Return<never, Demanded> {
+    const { tell } = carrier
     if (!payments.isConfigured) return yield* nothingToPay
     const credits = toCredits(creditsOfUnits(demand.units))
     const amountUsd = toUsd(creditsOfUnits(demand.units))
     const description = `${credits} credits for ${amountUsd.toFixed(2)} USD`
-    const resource = `${publicUrl ?? origin}${path}`
+    const resource = resourceOf(carrier)
     const accepts = yield* payments.quote({ units: demand.units, resource, description })
     if (accepts.length === 0) {
       yield* tell(later)
       return yield* noNetwork
     }
-    yield* tell({ _tag: "Demanded", demand: { error, resource, description, accepts } })
+    const offers = signOffers({ accepts, resource }, { atMillis: yield* Clock.currentTimeMillis, sign })
+    yield* tell({ _tag: "Demanded", demand: { error, resource, description, accepts, offers } })
     return yield* new PaymentRequired({
       x402Version: 1,
       error,
@@ -108,7 +114,9 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
       yield* tell({ _tag: "Later", retryAfterSeconds: outcome.retryAfterSeconds })
       return yield* pending
     }
-    yield* tell({ _tag: "Settled", version: wire.version, transaction: outcome })
+    const atMillis = yield* Clock.currentTimeMillis
+    const receipt = signReceipt(outcome, { atMillis, resource: resourceOf(carrier), sign })
+    yield* tell({ _tag: "Settled", version: wire.version, transaction: { ...outcome, receipt } })
     return outcome
   })
 

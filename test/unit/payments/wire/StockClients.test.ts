@@ -2,7 +2,18 @@
  * The unmodified clients of both protocol versions against our 402 answer: they must understand it, sign
  * what it asks for, and read the confirmation; we must read what they send.
  */
-import { describe, expect, it } from "@effect/vitest"
+import { assert, describe, expect, it } from "@effect/vitest"
+import {
+  decodeSignedOffers,
+  extractOffersFromPaymentRequired,
+  extractReceiptFromResponse,
+  findAcceptsObjectFromSignedOffer,
+  isJWSSignedOffer,
+  isJWSSignedReceipt,
+  verifyOfferSignatureJWS,
+  verifyReceiptMatchesOffer,
+  verifyReceiptSignatureJWS
+} from "@x402/extensions/offer-receipt"
 import { Effect } from "effect"
 import { privateKeyToAccount } from "viem/accounts"
 import { decodeXPaymentResponse, wrapFetchWithPayment as wrapV1 } from "x402-fetch"
@@ -14,9 +25,12 @@ import { evmChain } from "@muniment/payments/evm/EvmChain"
 import type { PaymentChain } from "@muniment/payments/chain/PaymentChain"
 import { quote } from "@muniment/payments/Quote"
 import { svmChain } from "@muniment/payments/svm/SvmChain"
+import { offersExtension, receiptExtension, signOffers, signReceipt } from "@muniment/payments/wire/OfferReceipt"
 import { decodePayment } from "@muniment/payments/wire/PaymentHeader"
 import { paymentRequiredBody, paymentRequiredHeader } from "@muniment/payments/wire/PaymentRequired"
 import { paymentResponseHeader } from "@muniment/payments/wire/PaymentResponse"
+import { didKeyOf, signJws } from "@muniment/trust/JsonWebSignature"
+import { ed25519PublicKey } from "@muniment/trust/Ed25519"
 import { evmAddresses, evmKeys, solanaSeeds, solanaWallet } from "../../../../scripts/devchains/Wallets.ts"
 
 const units = 100_000
@@ -41,12 +55,18 @@ const services = {
   development: [svm("solana-devnet"), evm("base-sepolia")]
 } as const
 
+const seed = new Uint8Array(32).fill(7)
+const signing = { atMillis: Date.now(), sign: (payload: object) => signJws(payload, seed) }
+
 /** Asks for a payment, once; keeps the request that comes back. */
 const serviceOf = (chains: ReadonlyArray<PaymentChain>, network: PaymentNetwork) => {
   const resource = "https://memory.example.com/v1/credits/deposit"
   const description = "100 credits for 0.10 USD"
   const accepts = quote(chains, { units, resource, description })
   const error = "payment is required"
+  const offers = signOffers({ accepts, resource }, signing)
+  const settled = { hash: "0xhash", payer: payer.address, network }
+  const receipt = signReceipt(settled, { ...signing, resource })
   const retries: Array<Headers> = []
   const answer: typeof fetch = async (input, init) => {
     const { headers } = new Request(input, init)
@@ -56,15 +76,14 @@ const serviceOf = (chains: ReadonlyArray<PaymentChain>, network: PaymentNetwork)
         status: 402,
         headers: {
           "content-type": "application/json",
-          "payment-required": paymentRequiredHeader({ error, resource, description, accepts })
+          "payment-required": paymentRequiredHeader({ error, resource, description, accepts, offers })
         }
       })
     }
     retries.push(headers)
-    const settled = { hash: "0xhash", payer: payer.address, network }
-    return new Response("{}", { headers: paymentResponseHeader(version, settled) })
+    return new Response("{}", { headers: paymentResponseHeader(version, { ...settled, receipt }) })
   }
-  return { answer, retries, accepts }
+  return { answer, retries, accepts, offers, receipt }
 }
 
 const paymentOf = (headers: Headers) =>
@@ -72,6 +91,8 @@ const paymentOf = (headers: Headers) =>
     "x-payment": headers.get("x-payment") ?? undefined,
     "payment-signature": headers.get("payment-signature") ?? undefined
   })
+
+const decodeJwsHeader = (jws: string): unknown => JSON.parse(Buffer.from(jws.split(".", 1)[0]!, "base64url").toString())
 
 const url = "https://memory.example.com/v1/credits/deposit?amount_usd=0.1"
 
@@ -109,7 +130,7 @@ describe.each([
 
   it.effect("the client of version 2 pays what the header asks for", () =>
     Effect.gen(function* () {
-      const { answer, retries } = serviceOf(chains, network)
+      const { answer, receipt, retries } = serviceOf(chains, network)
       const { caip2 } = paymentNetworks[network]
       const client = x402Client.fromConfig({ schemes: [{ network: caip2, client: new ExactEvmScheme(payer) }] })
       const paying = wrapV2(answer, client)
@@ -120,10 +141,38 @@ describe.each([
         success: true,
         transaction: "0xhash",
         network: caip2,
-        payer: payer.address
+        payer: payer.address,
+        extensions: receiptExtension(receipt)
       })
     })
   )
+
+  it("the extension's own client finds what was offered, by whom, and the receipt of it", async () => {
+    const { accepts, answer } = serviceOf(chains, network)
+    const asked = decodePaymentRequiredHeader(
+      (await answer(url, { method: "POST" })).headers.get("payment-required") ?? ""
+    )
+    const signed = extractOffersFromPaymentRequired(asked)
+    expect(signed.length).toBe(accepts.length)
+    for (const [index, offer] of signed.entries()) {
+      assert(isJWSSignedOffer(offer))
+      const { asset, maxAmountRequired: amount, payTo } = accepts[index]!
+      expect(await verifyOfferSignatureJWS(offer)).toMatchObject({ asset, amount, payTo })
+      expect(findAcceptsObjectFromSignedOffer(offer, asked.accepts)).toEqual(asked.accepts[index])
+    }
+    const paid = await answer(url, { method: "POST", headers: { "payment-signature": "e30=" } })
+    const receipt = extractReceiptFromResponse(paid)
+    assert(receipt !== undefined && isJWSSignedReceipt(receipt))
+    expect(await verifyReceiptSignatureJWS(receipt)).toMatchObject({ payer: payer.address, transaction: "0xhash" })
+    const [offer] = decodeSignedOffers(signed)
+    expect(verifyReceiptMatchesOffer(receipt, offer!, [payer.address])).toBe(true)
+    expect(decodeJwsHeader(receipt.signature)).toEqual({ alg: "EdDSA", kid: didKeyOf(ed25519PublicKey(seed)) })
+    const [head, , signature] = receipt.signature.split(".")
+    const forged = Buffer.from(JSON.stringify({ version: 1, payer: "0xother" })).toString("base64url")
+    await expect(
+      verifyReceiptSignatureJWS({ format: "jws", signature: [head, forged, signature].join(".") })
+    ).rejects.toThrow()
+  })
 
   it("a quote offers EVM first, and Solana with who pays its fees", () => {
     const { accepts } = serviceOf(chains, network)
@@ -132,8 +181,8 @@ describe.each([
   })
 
   it("the header of version 2 says what the body of version 1 says", () => {
-    const { accepts } = serviceOf(chains, network)
-    const demand = { error: "pay", resource: "https://a.example/x", description: "größer", accepts }
+    const { accepts, offers } = serviceOf(chains, network)
+    const demand = { error: "pay", resource: "https://a.example/x", description: "größer", accepts, offers }
     expect(decodePaymentRequiredHeader(paymentRequiredHeader(demand))).toEqual({
       x402Version: 2,
       error: "pay",
@@ -146,7 +195,8 @@ describe.each([
         payTo,
         maxTimeoutSeconds,
         extra
-      }))
+      })),
+      extensions: offersExtension(offers)
     })
   })
 })
