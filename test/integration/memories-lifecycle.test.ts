@@ -160,7 +160,10 @@ describe("PATCH", () => {
     const [entry] = await alice.create("tags", [fact("a", "b")])
     const tags = Array.from({ length: 32 }, (_, at) => String(at).padStart(32, "t"))
     expect((await patch(entry.id, { tags })).status).toBe(200)
-    for (const bad of [[...tags, "one more"], ["x".repeat(33)], [""], [7], "tag", null]) {
+    // Characters are code points, as JSON Schema counts them: each of these is two UTF-16 units.
+    const wide = ["\u{1F600}".repeat(32)]
+    expect((await patch(entry.id, { tags: wide })).body.memory.context.tags).toEqual(wide)
+    for (const bad of [[...tags, "one more"], ["x".repeat(33)], ["\u{1F600}".repeat(33)], [""], [7], "tag", null]) {
       const { status, body } = await patch(entry.id, { tags: bad })
       expect([status, body.code]).toEqual([400, "invalid_tag"])
     }

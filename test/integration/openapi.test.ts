@@ -208,6 +208,23 @@ describe("the document", () => {
     expect(bodyOf("POST", "/v1/memories/batch/update")({ ids: ["mem_1"], update: {} })).toBe(false)
   })
 
+  it("says what text a field takes: lengths in code points, forms, and names of forms that no pattern can say", () => {
+    const bodyOf = (path: string) =>
+      routes.find((route) => route.method === "POST" && route.path === path)!.operation.requestBody!.content[
+        "application/json"
+      ]!.schema["properties"] as Readonly<Record<string, JsonSchema>>
+    expect(bodyOf("/v1/schemas")).toMatchObject({
+      name: { pattern: "^[A-Za-z][A-Za-z0-9_.-]{0,63}$" },
+      schema: { format: "json-schema-text" }
+    })
+    expect(bodyOf("/admin/attestation-keys/revoke")["publicKey"]).toMatchObject({ pattern: "^0x[0-9a-f]{64}$" })
+    expect(bodyOf("/admin/wallets")["address"]).toMatchObject({ format: "wallet-address" })
+    expect(bodyOf("/admin/ledger/adjustments")["credits"]).toMatchObject({ maximum: 1_000_000, not: { const: 0 } })
+    const cursors = routes.flatMap(({ operation }) => operation.parameters.filter(({ name }) => name === "cursor"))
+    expect(cursors.length).toBeGreaterThan(3)
+    for (const { schema } of cursors) expect(schema).toMatchObject({ format: "cursor" })
+  })
+
   it("types every query parameter, numbers as numbers and choices as choices", () => {
     for (const { route, query } of declared) {
       const { operation } = routes.find(({ method, path }) => `${method} ${path}` === route)!
@@ -215,7 +232,8 @@ describe("the document", () => {
       expect(documented.length > 0).toBe(query !== undefined)
       for (const { name, schema } of documented) {
         expect([name, schema["type"]]).toEqual([name, expect.stringMatching(/^(string|integer|number|boolean)$/)])
-        expect(schema).not.toHaveProperty("pattern")
+        // Of a number, the form of its text would be the pattern.
+        if (schema["type"] !== "string") expect(schema).not.toHaveProperty("pattern")
       }
     }
     const search = routes.find(({ path }) => path === "/v1/memories/search")!.operation.parameters

@@ -3,7 +3,7 @@
  * verifiable offline.
  */
 import { Schema } from "effect"
-import { DurationText } from "./Durations.ts"
+import { durationUpTo } from "./Durations.ts"
 import { AgentId, SubjectId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { QueryText } from "./Search.ts"
@@ -26,7 +26,7 @@ export const CreateAttestation = Schema.Struct({
     Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({ description: "Required for memory_count_gte." })
   ),
   schemaName: Schema.optionalKey(Schema.NonEmptyString.annotate({ description: "Required for has_schema." })),
-  expiresIn: Schema.optionalKey(DurationText)
+  expiresIn: Schema.optionalKey(durationUpTo(Limits.attestationDaysMax))
 })
   .annotate({
     examples: [

@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { Plan } from "./Account.ts"
 import { Limits } from "./Limits.ts"
+import { creditsPerUsd, microCreditsPerCredit, nearestMicroCredits } from "./Money.ts"
 import { DepositOffer, depositUnits, PaymentRequirement } from "./Payment.ts"
 
 export const Balance = Schema.Struct({ credits: Schema.Finite, usd: Schema.Finite })
@@ -13,11 +14,42 @@ export const Balance = Schema.Struct({ credits: Schema.Finite, usd: Schema.Finit
 export const DepositAmount = Schema.Finite.check(
   Schema.makeFilter((amount: number) => depositUnits(amount) !== undefined, {
     expected: `an amount of ${Limits.depositCentsMin / 100} to ${Limits.depositCentsMax / 100} US dollars with at most two decimals`,
-    toJsonSchema: () => ({ minimum: Limits.depositCentsMin / 100, maximum: Limits.depositCentsMax / 100 })
+    toJsonSchema: () => ({
+      minimum: Limits.depositCentsMin / 100,
+      maximum: Limits.depositCentsMax / 100,
+      multipleOf: 0.01
+    })
   })
 ).annotate({ description: "US dollars, 0.10 to 1000, at most two decimals; default 0.10.", examples: [5] })
 
 export const depositUsdDefault = Limits.depositCentsMin / 100
+
+/**
+ * Credits of the largest deposit. Totals are read as doubles: beyond 2^53 millionths, 9,000 times this, the ledger could
+ * not be opened.
+ */
+const adjustmentCreditsMax = (Limits.depositCentsMax / 100) * creditsPerUsd
+/** Rounding error of a decimal in a double, in millionths: far above the error, far below one. */
+const millionthTolerance = 1e-3
+
+/** What an operator gives or takes, in credits. */
+export const AdjustmentCredits = Schema.Finite.check(
+  Schema.makeFilter((credits: number) => isAdjustment(credits), {
+    expected: `an amount of credits other than 0, at most ${adjustmentCreditsMax} and with at most 6 decimals`,
+    toJsonSchema: () => ({
+      minimum: -adjustmentCreditsMax,
+      maximum: adjustmentCreditsMax,
+      multipleOf: 1 / microCreditsPerCredit,
+      not: { const: 0 }
+    })
+  })
+).annotate({ description: "Positive gives, negative takes; at most 6 decimals." })
+
+const isAdjustment = (credits: number): boolean => {
+  const micro = nearestMicroCredits(credits)
+  const isExact = Math.abs(credits * microCreditsPerCredit - micro) < millionthTolerance
+  return micro !== 0 && isExact && Math.abs(credits) <= adjustmentCreditsMax
+}
 
 export const Deposited = Schema.Struct({
   success: Schema.Literal(true),

@@ -9,11 +9,11 @@ const unitMillis = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_80
 const pattern = /^([1-9][0-9]{0,11})([smhdw])$/
 
 /** Milliseconds of a duration text, or undefined when its form or size is not allowed. */
-export const durationMillis = (text: string): number | undefined => {
+export const durationMillis = (text: string, daysMax: number = Limits.durationDaysMax): number | undefined => {
   const match = pattern.exec(text)
   if (match === null) return undefined
   const millis = Number(match[1]) * unitMillis[match[2] as keyof typeof unitMillis]
-  return millis <= Limits.durationDaysMax * unitMillis.d ? millis : undefined
+  return millis <= daysMax * unitMillis.d ? millis : undefined
 }
 
 /** Regular expression of the integers from 1 to `max`. */
@@ -28,14 +28,18 @@ const upTo = (max: number): string => {
 }
 
 /** What `durationMillis` accepts, for those who read the document of the API. */
-const documentedPattern = `^(?:${Object.entries(unitMillis)
-  .map(([unit, millis]) => `(?:${upTo(Math.floor((Limits.durationDaysMax * unitMillis.d) / millis))})${unit}`)
-  .join("|")})$`
+const documentedPattern = (daysMax: number): string =>
+  `^(?:${Object.entries(unitMillis)
+    .map(([unit, millis]) => `(?:${upTo(Math.floor((daysMax * unitMillis.d) / millis))})${unit}`)
+    .join("|")})$`
 
-/** A duration text that `durationMillis` accepts. */
-export const DurationText = Schema.String.check(
-  Schema.makeFilter((text: string) => durationMillis(text) !== undefined, {
-    expected: `a number and a unit (s, m, h, d, w), above zero and at most ${Limits.durationDaysMax} days, as in 24h`,
-    toJsonSchema: () => ({ pattern: documentedPattern })
-  })
-).annotate({ description: "Duration: a number and a unit (s, m, h, d, w).", examples: ["24h"] })
+/** A duration text of at most `daysMax`. */
+export const durationUpTo = (daysMax: number) =>
+  Schema.String.check(
+    Schema.makeFilter((text: string) => durationMillis(text, daysMax) !== undefined, {
+      expected: `a number and a unit (s, m, h, d, w), above zero and at most ${daysMax} days, as in 24h`,
+      toJsonSchema: () => ({ pattern: documentedPattern(daysMax) })
+    })
+  ).annotate({ description: "Duration: a number and a unit (s, m, h, d, w).", examples: ["24h"] })
+
+export const DurationText = durationUpTo(Limits.durationDaysMax)

@@ -9,7 +9,13 @@ import { Schema } from "effect"
 import { Limits } from "./Limits.ts"
 
 const identifier = (what: string) =>
-  Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax)).annotate({ description: what })
+  Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax)).annotate({ description: what })
+
+/** Where the next page of a list begins. */
+export const PageCursor = Schema.NonEmptyString.annotate({
+  description: "`nextCursor` of the page before; opaque.",
+  format: "cursor"
+})
 
 export const AgentId = identifier("Agent identifier, 1 to 128 characters.")
 export const SubjectId = identifier("Subject (tenant) identifier, 1 to 128 characters.")

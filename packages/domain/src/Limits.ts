@@ -49,6 +49,7 @@ export const Limits = {
   candidatesPerConversationMax: 500,
   contextMessageLengthMax: 2_000,
   durationDaysMax: 3_650,
+  attestationDaysMax: 365,
   extractionDeadlineMillis: 8_000,
   extractionWaitMillis: 50,
   conversationContextMax: 20,

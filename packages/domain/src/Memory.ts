@@ -65,7 +65,7 @@ export interface MemoryVersion extends MemoryRecord {
   readonly supersededBy?: string | undefined
 }
 
-const Tag = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.tagLengthMax))
+const Tag = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.tagLengthMax))
 export const Tags = Schema.Array(Tag)
   .check(Schema.isMaxLength(Limits.tagsPerMemoryMax))
   .annotate({
@@ -95,15 +95,15 @@ export type DirectMemory = typeof DirectMemory.Type
 
 /** Message of a conversation. */
 export const ConversationMessage = Schema.Struct({
-  id: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax))),
+  id: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax))),
   role: Schema.Literals(["user", "assistant", "system", "human", "ai"]),
   name: Schema.optionalKey(
-    Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax)).annotate({
+    Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax)).annotate({
       description: "Who wrote it, as questions name them.",
       examples: ["Alice"]
     })
   ),
-  content: Schema.String.check(Schema.isMaxLength(Limits.messageLengthMax)),
+  content: Schema.String.check(Schema.isMaxCodePoints(Limits.messageLengthMax)),
   sentAt: Schema.optionalKey(Moment.annotate({ description: "When it was sent; default `conversationDate`." }))
 })
 

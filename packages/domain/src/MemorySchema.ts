@@ -6,12 +6,12 @@ import { Schema } from "effect"
 import { atLeastOneOf } from "./BodyRules.ts"
 import { Limits } from "./Limits.ts"
 
-export const SchemaName = Schema.String.check(Schema.isPattern(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/)).annotate({
+export const SchemaName = Schema.String.check(Schema.isPattern(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/u)).annotate({
   description: "Unique name, used as the memory `kind`.",
   examples: ["contact"]
 })
 
-const Description = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.schemaDescriptionLengthMax)).annotate({
+const Description = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.schemaDescriptionLengthMax)).annotate({
   description: "What the schema represents; read by the extraction model.",
   examples: ["A person the user knows, by e-mail address"]
 })
@@ -20,6 +20,7 @@ const contactSchema =
 
 const SchemaText = Schema.NonEmptyString.annotate({
   description: "A JSON Schema document (2020-12 or draft-07, type object) serialised as a string.",
+  format: "json-schema-text",
   examples: [contactSchema]
 })
 const UniqueOn = Schema.Array(Schema.NonEmptyString)

@@ -20,6 +20,9 @@ export const toCredits = (micro: MicroCredits): number => micro / microCreditsPe
 /** Millionths -> US dollars, for answers. */
 export const toUsd = (micro: MicroCredits): number => micro / (microCreditsPerCredit * creditsPerUsd)
 
+/** Credits with decimals -> the nearest millionths. */
+export const nearestMicroCredits = (amount: number): MicroCredits => Math.round(amount * microCreditsPerCredit)
+
 /** Whole credits -> millionths. */
 export const credits = (amount: number): MicroCredits => {
   const micro = amount * microCreditsPerCredit

@@ -5,7 +5,7 @@
 import { DateTime, Option, Schema } from "effect"
 import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
 import { Moment } from "./CalendarDay.ts"
-import { AgentId, SubjectId, ThreadId } from "./Ids.ts"
+import { AgentId, PageCursor, SubjectId, ThreadId } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 
 /** What a memory must satisfy to be seen; absent fields do not restrict. */
@@ -32,18 +32,10 @@ export const Include = Schema.Literals(["messages", "extracted", "all"])
 export const Scope = Schema.Literals(["own", "shared", "all"])
 export const SearchMode = Schema.Literals(["llm", "answer", "map", "raw"])
 
-/** The query; surrounding blanks are ignored. */
+/** The query; surrounding blanks are ignored, and do not count as its one character. */
 export const QueryText = Schema.String.check(
-  Schema.makeFilter(
-    (text: string) => {
-      const length = text.trim().length
-      return length >= 1 && length <= Limits.queryLengthMax
-    },
-    {
-      expected: `1 to ${Limits.queryLengthMax} characters`,
-      toJsonSchema: () => ({ minLength: 1, maxLength: Limits.queryLengthMax })
-    }
-  )
+  Schema.isMaxCodePoints(Limits.queryLengthMax, { expected: `1 to ${Limits.queryLengthMax} characters` }),
+  Schema.isPattern(/[^\s\ufeff]/u, { expected: `1 to ${Limits.queryLengthMax} characters` })
 ).annotate({ description: "Natural-language query, 1 to 2,000 characters.", examples: ["Where does Alice live?"] })
 
 const ResultLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.searchResultsMax })).annotate({
@@ -73,7 +65,7 @@ const clockParameters = {
     Schema.String.check(
       Schema.makeFilter((text: string) => text.length <= zoneLengthMax && Option.isSome(DateTime.zoneMakeNamed(text)), {
         expected: "the IANA name of a time zone, such as Europe/Berlin",
-        toJsonSchema: () => ({ minLength: 1, maxLength: zoneLengthMax })
+        toJsonSchema: () => ({ minLength: 1, maxLength: zoneLengthMax, format: "iana-time-zone" })
       })
     ).annotate({
       description: "IANA time zone of the days that the query names; default UTC.",
@@ -153,9 +145,7 @@ export const ListParameters = {
       description: "Page size, 1 to 100; default 50."
     })
   ),
-  cursor: Schema.optionalKey(
-    Schema.NonEmptyString.annotate({ description: "`nextCursor` of the page before; opaque." })
-  )
+  cursor: Schema.optionalKey(PageCursor)
 }
 
 /** Bodies are passed on as they are: a name that `MemoryFilter` does not have would restrict nothing. */

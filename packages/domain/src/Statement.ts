@@ -6,6 +6,7 @@ import { Schema } from "effect"
 import { CalendarDay } from "./CalendarDay.ts"
 import { CreditTransaction } from "./Credits.ts"
 import type { CsvCell } from "./Csv.ts"
+import { PageCursor } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
 import { PaymentNetwork } from "./Payment.ts"
 
@@ -21,9 +22,7 @@ export const StatementQuery = {
       description: `Entries of a page, 1 to ${Limits.statementPageMax}; default ${Limits.statementPageMax}.`
     })
   ),
-  cursor: Schema.optionalKey(
-    Schema.NonEmptyString.annotate({ description: "`nextCursor` of the page before; opaque." })
-  ),
+  cursor: Schema.optionalKey(PageCursor),
   format
 }
 

@@ -11,7 +11,7 @@ import { openValidationThread, type ValidationThread } from "./ValidationThread.
 
 /** Nothing was decided; a later retry may succeed. */
 export class ValidatorBusy extends Schema.TaggedError<ValidatorBusy>()("ValidatorBusy", {
-  /** `queue`: too many requests wait. `starved`: the machine gave the thread no time. */
+  /** `queue`: too many requests wait. `starved`: the machine gave the thread no time to run, or to start. */
   reason: Schema.Literals(["queue", "starved"])
 }) {}
 
@@ -85,9 +85,9 @@ export class ValidationLane {
       const { items, schemaTexts } = request
       const waitMillis = this.#standing.waitMillis(tenant, schemaTexts, yield* Clock.currentTimeMillis)
       if (waitMillis > 0) return items.map(() => quarantined(waitMillis))
-      const reply = yield* Effect.result(
-        Effect.andThen(Effect.orDie(this.#thread.start), this.#thread.validate(request))
-      )
+      const started = yield* Effect.result(this.#thread.start)
+      if (started._tag === "Failure") return yield* new ValidatorBusy({ reason: "starved" })
+      const reply = yield* Effect.result(this.#thread.validate(request))
       if (reply._tag === "Success") {
         this.#standing.succeeded(schemaTexts, reply.success.cpuMillis)
         return reply.success.outcomes

@@ -5,11 +5,11 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { AccountErasureReport } from "../AccountErasure.ts"
+import { exactlyOneOf } from "../BodyRules.ts"
 import { InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
-import { Limits } from "../Limits.ts"
 import { AuditEvent } from "../Operations.ts"
 import { QuotaName, QuotaTier, QuotaUse } from "../Quotas.ts"
-import { AccountName, AccountRecord, LinkedWallet } from "./AdminApi.ts"
+import { AccountName, AccountRecord, LinkedWallet, WalletAddressText } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
@@ -75,7 +75,7 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
     ),
     HttpApiEndpoint.post("unlinkWallet", "/wallets/unlink", {
       payload: Schema.Struct({
-        address: Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax))
+        address: WalletAddressText
       }).annotate({ examples: [{ address: "0x1950290aa52781dd6c4255467bbbeb9f773c1936" }] }),
       success: Schema.Struct({ success, wallet: LinkedWallet }),
       error: [InvalidRequest, NotFound, InsufficientStorage]
@@ -99,7 +99,9 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
         account: Schema.optionalKey(AccountName),
         tier: Schema.optionalKey(QuotaTier),
         limits: QuotaSettings
-      }).annotate({ examples: [{ account: "research", limits: { bytes: 1_073_741_824, keys: "default" } }] }),
+      })
+        .annotate({ examples: [{ account: "research", limits: { bytes: 1_073_741_824, keys: "default" } }] })
+        .check(exactlyOneOf("account", "tier")),
       success: ShownQuotas,
       error: [InvalidRequest, NotFound, InsufficientStorage]
     })

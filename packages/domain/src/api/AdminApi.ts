@@ -8,6 +8,7 @@ import { Plan } from "../Account.ts"
 import { DurationText } from "../Durations.ts"
 import { keyScopeFields } from "../KeyScope.ts"
 import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
+import { PageCursor } from "../Ids.ts"
 import { Limits } from "../Limits.ts"
 import { ExportedMemory, OnDuplicate, Remember } from "../Memory.ts"
 import { MemorySchema } from "../MemorySchema.ts"
@@ -17,7 +18,12 @@ import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from 
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
-export const AccountName = Schema.NonEmptyString.check(Schema.isMaxLength(Limits.accountNameLengthMax))
+/** Of an EVM wallet, 0x and 40 hex digits, or of a Solana wallet, 32 bytes in Base58. */
+export const WalletAddressText = Schema.NonEmptyString.check(
+  Schema.isMaxCodePoints(Limits.identifierLengthMax)
+).annotate({ format: "wallet-address" })
+
+export const AccountName = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.accountNameLengthMax))
 
 export const AccountRecord = Schema.Struct({
   id: Schema.String,
@@ -152,7 +158,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       payload: Schema.Struct({
         name: AccountName,
         plan: Schema.optionalKey(Plan),
-        id: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax)))
+        id: Schema.optionalKey(Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax)))
       }).annotate({ examples: [{ name: "research", plan: "pro" }] }),
       success: Schema.Struct({ success, account: AccountRecord }),
       error: [InvalidRequest, Conflict, InsufficientStorage]
@@ -175,7 +181,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       payload: Schema.Struct({
         account: AccountName,
         plan: Schema.optionalKey(Plan),
-        label: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(Limits.accountNameLengthMax))),
+        label: Schema.optionalKey(Schema.String.check(Schema.isMaxCodePoints(Limits.accountNameLengthMax))),
         ...keyScopeFields,
         expiresIn: Schema.optionalKey(DurationText)
       }).annotate({ examples: [{ account: "research", plan: "pro", label: "laptop" }] }),
@@ -200,7 +206,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
     HttpApiEndpoint.post("linkWallet", "/wallets", {
       payload: Schema.Struct({
         account: AccountName,
-        address: Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax))
+        address: WalletAddressText
       }).annotate({ examples: [{ account: "research", address: "0x1950290aa52781dd6c4255467bbbeb9f773c1936" }] }),
       success: Schema.Struct({ success, wallet: LinkedWallet }),
       error: [InvalidRequest, NotFound, Conflict, InsufficientStorage]
@@ -222,7 +228,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
     }).annotateMerge(operation("List the keys that sign attestations, and earlier ones", {})),
     HttpApiEndpoint.post("revokeAttestationKey", "/attestation-keys/revoke", {
       payload: Schema.Struct({
-        publicKey: Schema.String.check(Schema.isPattern(/^0x[0-9a-f]{64}$/)).annotate({
+        publicKey: Schema.String.check(Schema.isPattern(/^0x[0-9a-f]{64}$/u)).annotate({
           description: "Of the key file: 0x and 64 hex digits in lower case."
         })
       }).annotate({ examples: [{ publicKey: `0x${"5a".repeat(32)}` }] }),
@@ -235,7 +241,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       })
     ),
     HttpApiEndpoint.get("exportMemories", "/export", {
-      query: { account: AccountName, cursor: Schema.optionalKey(Schema.NonEmptyString) },
+      query: { account: AccountName, cursor: Schema.optionalKey(PageCursor) },
       success: Schema.Struct({
         success,
         account: AccountRecord,

@@ -6,6 +6,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { CreditAccount, CreditTransaction, DepositAmount, Deposited } from "../Credits.ts"
 import { InvalidRequest, Unavailable } from "../Errors.ts"
+import { PageCursor } from "../Ids.ts"
 import { Limits } from "../Limits.ts"
 import {
   Authorization,
@@ -59,9 +60,7 @@ export class CreditsApi extends HttpApiGroup.make("credits")
             description: `Page size, 1 to ${Limits.transactionsPageMax}; default ${Limits.transactionsPageDefault}.`
           })
         ),
-        cursor: Schema.optionalKey(
-          Schema.NonEmptyString.annotate({ description: "`nextCursor` of the page before; opaque." })
-        )
+        cursor: Schema.optionalKey(PageCursor)
       },
       success: Schema.Struct({
         success,

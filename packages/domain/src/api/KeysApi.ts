@@ -32,7 +32,7 @@ export class KeysApi extends HttpApiGroup.make("keys")
     HttpApiEndpoint.post("createKey", "/keys", {
       headers: WriteHeaders,
       payload: Schema.Struct({
-        label: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(Limits.accountNameLengthMax))),
+        label: Schema.optionalKey(Schema.String.check(Schema.isMaxCodePoints(Limits.accountNameLengthMax))),
         ...keyScopeFields,
         expiresIn: Schema.optionalKey(DurationText)
       }).annotate({ examples: [{ label: "reader", readOnly: true, agents: ["assistant"], expiresIn: "30d" }] }),

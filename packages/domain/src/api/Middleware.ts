@@ -140,7 +140,7 @@ export class Charging extends HttpApiMiddleware.Service<
 /** Request headers of a write. */
 export const WriteHeaders = {
   "idempotency-key": Schema.optionalKey(
-    Schema.NonEmptyString.check(Schema.isMaxLength(Limits.idempotencyKeyLengthMax)).annotate({
+    Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.idempotencyKeyLengthMax)).annotate({
       description: "1 to 128 characters, kept 24 hours: the same key and body give the first answer again."
     })
   )

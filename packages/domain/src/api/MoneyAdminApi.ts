@@ -6,6 +6,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
 import { CalendarDay } from "../CalendarDay.ts"
+import { AdjustmentCredits } from "../Credits.ts"
 import { Conflict, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
 import {
@@ -27,7 +28,7 @@ import { operation } from "./Operation.ts"
 const success = Schema.Literal(true)
 /** The longest, of an EVM authorisation, has about 170 characters. */
 const paymentIdLengthMax = 256
-const PaymentId = Schema.NonEmptyString.check(Schema.isMaxLength(paymentIdLengthMax))
+const PaymentId = Schema.NonEmptyString.check(Schema.isMaxCodePoints(paymentIdLengthMax))
 
 export class MoneyAdminApi extends HttpApiGroup.make("money")
   .add(
@@ -42,9 +43,9 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
     HttpApiEndpoint.post("adjust", "/ledger/adjustments", {
       payload: Schema.Struct({
         account: AccountName,
-        credits: Schema.Finite.annotate({ description: "Positive gives, negative takes; at most 6 decimals." }),
-        reason: Schema.NonEmptyString.check(Schema.isMaxLength(Limits.schemaDescriptionLengthMax)),
-        key: Schema.NonEmptyString.check(Schema.isMaxLength(Limits.identifierLengthMax)).annotate({
+        credits: AdjustmentCredits,
+        reason: Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.schemaDescriptionLengthMax)),
+        key: Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax)).annotate({
           description: "Names the correction: the same key is carried out once."
         })
       }).annotate({
@@ -80,7 +81,7 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
     HttpApiEndpoint.post("refund", "/refunds", {
       payload: Schema.Struct({
         payment: PaymentId,
-        authorization: Schema.NonEmptyString.check(Schema.isMaxLength(Limits.paymentHeaderBytesMax)).annotate({
+        authorization: Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.paymentHeaderBytesMax)).annotate({
           description: "The offer, signed as an x402 payment, version 2: Base64 JSON."
         })
       }).annotate({

@@ -4,6 +4,7 @@
  *
  * - query parameters travel as text, so the generator calls numbers strings: they get the type that they decode to;
  * - lists lose `prefixItems`, which the generator writes for "at least one";
+ * - an `allOf` of one schema becomes part of the schema around it, so that tools see formats and descriptions;
  * - free-form objects say `additionalProperties: true`; an object of a request is closed only where unknown names are
  *   refused: in `filters`, and in bodies of changes.
  */
@@ -84,7 +85,7 @@ const takesWallets = (operation: Operation): boolean => operation.security.some(
 const queryTypes = (query: Schema.Top | undefined): Readonly<Record<string, object>> => {
   if (query === undefined) return {}
   const { schema } = Schema.toJsonSchemaDocument(Schema.toType(query))
-  return (schema.properties ?? {}) as Readonly<Record<string, object>>
+  return (responseSchema(schema).properties ?? {}) as Readonly<Record<string, object>>
 }
 
 /** Objects stay closed as a whole, or below a property `filters`. */
@@ -110,7 +111,7 @@ const rewritten = (
   change: (node: JsonSchema, place: ReadonlyArray<string>) => JsonSchema,
   place: ReadonlyArray<string> = []
 ): JsonSchema => {
-  const { prefixItems, ...node } = change(schema as JsonSchema, place)
+  const { prefixItems, ...node } = change(withoutSingleAllOf(schema as JsonSchema), place)
   const kept = prefixItems === undefined || node["items"] !== undefined ? node : { ...node, prefixItems }
   return Object.fromEntries(
     Object.entries(kept).map(([keyword, value]) => [
@@ -127,6 +128,14 @@ const rewritten = (
           : inside(value, change, place)
     ])
   )
+}
+
+const withoutSingleAllOf = (schema: JsonSchema): JsonSchema => {
+  const { allOf, ...node } = schema
+  const [only, ...more] = Array.isArray(allOf) ? (allOf as ReadonlyArray<JsonSchema>) : []
+  const isMergeable =
+    only !== undefined && more.length === 0 && Object.keys(only).every((keyword) => !(keyword in node))
+  return isMergeable ? { ...node, ...only } : schema
 }
 
 const inside = (

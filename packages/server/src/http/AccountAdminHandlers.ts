@@ -3,7 +3,6 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
-import { InvalidRequest } from "@muniment/domain/Errors"
 import { QuotaName, QuotaTier } from "@muniment/domain/Quotas"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { Quotas, quotaTierOf } from "@muniment/control/accounts/Quotas"
@@ -52,11 +51,10 @@ export const accountAdminHandlers = HttpApiBuilder.group(
         Effect.map(eraser.erase(payload.account, payload.dryRun ?? false), (erasure) => ({ success, erasure })),
       quotas: ({ query }) => shownQuotas(query.account),
       setQuotas: Effect.fnUntraced(function* ({ payload: { account, limits: changes, tier } }) {
-        if (account !== undefined && tier === undefined) {
+        if (account !== undefined) {
           const { id } = yield* operator.account(account)
           yield* limits.change({ account: id }, changes)
-        } else if (tier !== undefined && account === undefined) yield* limits.change({ tier }, changes)
-        else return yield* new InvalidRequest({ code: "invalid_request", error: "give either `account` or `tier`" })
+        } else if (tier !== undefined) yield* limits.change({ tier }, changes)
         return yield* shownQuotas(account)
       }),
       audit: ({ query }) =>

@@ -6,9 +6,7 @@ import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
-import { InvalidRequest } from "@muniment/domain/Errors"
-import { Limits } from "@muniment/domain/Limits"
-import { creditsPerUsd, type MicroCredits, microCreditsPerCredit, toCredits } from "@muniment/domain/Money"
+import { nearestMicroCredits, toCredits } from "@muniment/domain/Money"
 import type { JobRun } from "@muniment/domain/Operations"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import type { ControlDatabase } from "@muniment/control/database/ControlDatabase"
@@ -29,13 +27,6 @@ import { OperatorService } from "../operator/OperatorService.ts"
 
 const paymentsShownDefault = 100
 const jobRunsShown = 100
-/**
- * Credits of the largest deposit. Totals are read as doubles: beyond 2^53 millionths, 9,000 times this, the file
- * could not be opened.
- */
-const adjustmentCreditsMax = (Limits.depositCentsMax / 100) * creditsPerUsd
-/** Rounding error of a decimal in a double, in millionths: far above the error, far below one. */
-const millionthTolerance = 1e-3
 
 export const moneyAdminHandlers = HttpApiBuilder.group(
   MunimentApi,
@@ -60,9 +51,8 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
       checkLedger: () => Effect.map(Effect.provide(checkLedger, context), (report) => ({ success, ...report })),
       adjust: Effect.fnUntraced(function* ({ payload }) {
         const account = yield* operator.account(payload.account)
-        const amount = adjustmentOf(payload.credits)
-        if (amount === undefined) return yield* notAnAmount
-        const { key, reason } = payload
+        const { credits, key, reason } = payload
+        const amount = nearestMicroCredits(credits)
         const { purses, isRepeat } = yield* ledger.adjust({ account, amount, key, reason })
         return { success, balance: toCredits(purses.balance), replayed: isRepeat }
       }),
@@ -103,19 +93,6 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
 )
 
 const usageDaysShown = 30
-
-/** Millionths of a credit; undefined when it is none, too much, or finer than a millionth. */
-const adjustmentOf = (credits: number): MicroCredits | undefined => {
-  if (credits === 0 || Math.abs(credits) > adjustmentCreditsMax) return undefined
-  const exact = credits * microCreditsPerCredit
-  const amount = Math.round(exact)
-  return amount !== 0 && Math.abs(exact - amount) < millionthTolerance ? amount : undefined
-}
-
-const notAnAmount = new InvalidRequest({
-  code: "invalid_amount",
-  error: `give an amount of credits other than 0, at most ${adjustmentCreditsMax} and with at most 6 decimals`
-})
 
 const jobRun = ({ accounts, at, charged, day, expired, insured, metered, purged }: DaySums): JobRun => ({
   day,

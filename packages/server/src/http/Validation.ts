@@ -142,7 +142,8 @@ const codesByField: ReadonlyMap<PropertyKey, InvalidRequestCode> = new Map([
   ["expiresAt", "invalid_expiry"],
   ["tags", "invalid_tag"],
   ["filters", "invalid_filters"],
-  ["amount_usd", "invalid_amount"]
+  ["amount_usd", "invalid_amount"],
+  ["credits", "invalid_amount"]
 ])
 const batchFields: ReadonlySet<PropertyKey> = new Set(["ids", "queries", "memories", "records"])
 /** Fields of a schema whose rules are those of `invalid_schema`; absent or of another type is `invalid_request`. */

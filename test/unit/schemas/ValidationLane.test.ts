@@ -1,0 +1,26 @@
+/** A lane over a thread that the test plays. */
+import { expect, it } from "@effect/vitest"
+import { ValidationLane } from "@muniment/schemas/ValidationLane"
+import { SchemaStanding } from "@muniment/schemas/SchemaStanding"
+import type { ValidationThread } from "@muniment/schemas/ValidationThread"
+import { WorkerFailure } from "@muniment/worker/WorkerThread"
+import { Effect } from "effect"
+
+const request = { schemaTexts: ["{}"], items: [{ schema: 0, data: {} }] }
+
+it.effect(
+  "a thread that does not start in time decides nothing: the caller hears it as busy, and the next is served",
+  () =>
+    Effect.gen(function* () {
+      let starts = 0
+      const late = new WorkerFailure({ reason: "deadline", detail: "the validation thread did not start in time" })
+      const thread: ValidationThread = {
+        start: Effect.suspend(() => (++starts === 1 ? Effect.fail(late) : Effect.void)),
+        validate: ({ items }) =>
+          Effect.succeed({ cpuMillis: 1, outcomes: items.map(({ data }) => ({ ok: true, data })) })
+      }
+      const lane = new ValidationLane(thread, new SchemaStanding(), yield* Effect.scope)
+      expect(yield* Effect.flip(lane.validate(request, "tenant"))).toMatchObject({ reason: "starved" })
+      expect(yield* lane.validate(request, "tenant")).toEqual([{ ok: true, data: {} }])
+    })
+)
