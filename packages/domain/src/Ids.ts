@@ -29,7 +29,10 @@ export type AccountId = string
 
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const counterBits = 26n
-const memoryIdPattern = /^mem_[0-7][0-9A-HJKMNP-TV-Z]{25}$/
+const memoryIdPattern = /^mem_[0-7][0-9A-HJKMNP-TV-Z]{25}$/u
+
+/** The id of a memory that is written under it: of this form. */
+export const WrittenMemoryId = Schema.String.check(Schema.isPattern(memoryIdPattern, { expected: "a memory id" }))
 
 /** 128-bit number -> 26 characters of Crockford base 32, most significant first. */
 export const encodeBase32 = (value: bigint): string => {

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
-import { AgentId, SubjectId, ThreadId } from "./Ids.ts"
+import { AgentId, SubjectId, ThreadId, WrittenMemoryId } from "./Ids.ts"
 import { CalendarDay, Moment } from "./CalendarDay.ts"
 import { DurationText } from "./Durations.ts"
 import { Limits } from "./Limits.ts"
@@ -357,7 +357,7 @@ export type SearchHit = typeof SearchHit.Type
 
 /** Line of an export (JSONL): the complete record, so that ids and times survive a move. */
 export const ExportedMemory = Schema.Struct({
-  id: MemoryId,
+  id: WrittenMemoryId,
   agentId: AgentId,
   subjectId: Schema.optionalKey(SubjectId),
   threadId: Schema.optionalKey(ThreadId),

@@ -32,10 +32,19 @@ export const Include = Schema.Literals(["messages", "extracted", "all"])
 export const Scope = Schema.Literals(["own", "shared", "all"])
 export const SearchMode = Schema.Literals(["llm", "answer", "map", "raw"])
 
-/** The query; surrounding blanks are ignored, and do not count as its one character. */
+/** The query; surrounding blanks are ignored. */
 export const QueryText = Schema.String.check(
-  Schema.isMaxCodePoints(Limits.queryLengthMax, { expected: `1 to ${Limits.queryLengthMax} characters` }),
-  Schema.isPattern(/[^\s\ufeff]/u, { expected: `1 to ${Limits.queryLengthMax} characters` })
+  Schema.makeFilter(
+    (text: string) => {
+      const { length } = [...text.trim()]
+      return length >= 1 && length <= Limits.queryLengthMax
+    },
+    {
+      expected: `1 to ${Limits.queryLengthMax} characters`,
+      // What counts as a blank differs between languages; a byte order mark is one in JavaScript.
+      toJsonSchema: () => ({ maxLength: Limits.queryLengthMax, pattern: "[^\\s\\ufeff]" })
+    }
+  )
 ).annotate({ description: "Natural-language query, 1 to 2,000 characters.", examples: ["Where does Alice live?"] })
 
 const ResultLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.searchResultsMax })).annotate({
