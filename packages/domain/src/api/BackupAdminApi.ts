@@ -10,7 +10,7 @@ import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
 
-const BackupId = Schema.String.check(Schema.isPattern(/^\d{8}T\d{9}Z-[0-9a-f]{4}$/)).annotate({
+const BackupId = Schema.String.check(Schema.isPattern(/^\d{8}T\d{9}Z-[0-9a-f]{4}$/u)).annotate({
   description: "Time of its start and four random digits."
 })
 
