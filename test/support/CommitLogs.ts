@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { CommitLogShape, LogEntry, NewCommit } from "@muniment/engine/log/CommitLog"
 import type { FileLogOptions } from "@muniment/engine/log/FileLog"
 
-/** Segments of 64 KiB. */
+/** Segments of 64 KiB. A busy machine lets marks take ordinals between commits: tests go by what `append` returned. */
 export const smallLog = (directory: string): FileLogOptions => ({ directory, segmentBytes: 65_536 })
 
 /** Tag of the namespace of this number. */

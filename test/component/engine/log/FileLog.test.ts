@@ -20,20 +20,25 @@ describe("the commit log", () => {
     Effect.gen(function* () {
       const directory = temporaryDirectory()
       const filled = yield* withLog(directory, (log) => fillLog(log, [1, 2], 50))
-      expect(filled.map(({ ordinal }) => ordinal)).toEqual(upTo(100).map((at) => at + 1))
+      const ordinals = filled.map(({ ordinal }) => ordinal)
+      expect(ordinals).toEqual([...new Set(ordinals)].sort((a, b) => a - b))
+      const ofSecond = ordinals.filter((_, at) => at % 2 === 1)
       yield* withLog(directory, (log) =>
         Effect.gen(function* () {
           expect(log.damage).toEqual([])
-          const entries = yield* log.tail(logTag(2), 40)
-          expect(entries.map(({ ordinal }) => ordinal)).toEqual(upTo(30).map((at) => 42 + at * 2))
+          const entries = yield* log.tail(logTag(2), ofSecond[19]!)
+          expect(entries.map(({ ordinal }) => ordinal)).toEqual(ofSecond.slice(20))
+          expect([...log.recordsFrom(1)].map(({ header }) => header.ordinal)).toEqual(
+            upTo(log.syncedOrdinal()).map((at) => at + 1)
+          )
           const reader = new RecordReader(directory)
           const read = entries.map((entry) => reader.read(entry))
           reader.close()
           expect(read.map(({ text }) => text)).toEqual(upTo(30).map((at) => `text ${at + 20} of 2`))
           expect(read.every(({ header, vectors }) => vectors.readFloatLE(0) === header.fromSeq)).toBe(true)
           yield* log.attach(logTag(2), { epoch: 1, seq: 50 })
-          // The close has left a mark.
-          expect((yield* log.append(logCommit(2, 50))).ordinal).toBe(102)
+          const before = log.syncedOrdinal()
+          expect((yield* log.append(logCommit(2, 50))).ordinal).toBe(before + 1)
         })
       )
     })
@@ -47,9 +52,11 @@ describe("the commit log", () => {
           const failure = yield* Effect.flip(log.append({ ...logCommit(1, 0), ...wrong }))
           expect(failure._tag).toBe("LogFenced")
         }
-        expect((yield* log.append({ ...logCommit(1, 0), isClaim: true })).ordinal).toBe(1)
+        yield* log.append({ ...logCommit(1, 0), isClaim: true })
         expect((yield* Effect.flip(log.append(logCommit(1, 1))))._tag).toBe("LogFenced")
-        expect((yield* log.append({ ...logCommit(1, 1), epoch: 2 })).ordinal).toBe(2)
+        yield* log.append({ ...logCommit(1, 1), epoch: 2 })
+        const written = [...log.recordsFrom(1)].length
+        expect(written).toBeLessThanOrEqual(3)
       })
     )
   )
@@ -95,14 +102,15 @@ describe("the commit log", () => {
       const directory = temporaryDirectory()
       const ordinalsOf = (log: FileLog) =>
         Effect.map(log.tail(logTag(1), 0), (entries) => entries.map(({ ordinal }) => ordinal))
-      yield* withLog(directory, (log) =>
+      const kept = yield* withLog(directory, (log) =>
         Effect.gen(function* () {
-          yield* fillLog(log, [1], 3)
-          yield* log.refuse(logTag(1), 2, 5)
-          expect(yield* ordinalsOf(log)).toEqual([1, 3])
+          const [first, second, third] = (yield* fillLog(log, [1], 3)).map(({ ordinal }) => ordinal)
+          yield* log.refuse(logTag(1), second!, 5)
+          expect(yield* ordinalsOf(log)).toEqual([first, third])
+          return [first, third]
         })
       )
-      expect(yield* withLog(directory, ordinalsOf)).toEqual([1, 3])
+      expect(yield* withLog(directory, ordinalsOf)).toEqual(kept)
     })
   )
 
@@ -113,12 +121,13 @@ describe("the commit log", () => {
         listSegments(directory).filter((segment) => readFileSync(segmentPath(directory, segment)).includes(text))
       yield* withLog(directory, (log) =>
         Effect.gen(function* () {
-          yield* fillLog(log, [1, 2], 100, (number) => `secret of ${number} `.repeat(60))
+          const filled = yield* fillLog(log, [1, 2], 100, (number) => `secret of ${number} `.repeat(60))
+          const through = filled.at(-2)!.ordinal
           expect(segmentsWith("secret of 1").length).toBeGreaterThan(2)
-          expect(yield* log.erase(logTag(1), 199, 7)).toBe(100)
+          expect(yield* log.erase(logTag(1), through, 7)).toBe(100)
           expect(segmentsWith("secret of 1")).toEqual([])
           expect((yield* Effect.flip(log.tail(logTag(1), 100)))._tag).toBe("LogDamaged")
-          expect(yield* log.tail(logTag(1), 199)).toEqual([])
+          expect(yield* log.tail(logTag(1), through)).toEqual([])
         })
       )
       yield* withLog(directory, (log) =>
@@ -134,12 +143,14 @@ describe("the commit log", () => {
   it.live("carries the ledger's changes between the commits, and hands all records to an archive", () =>
     withLog(temporaryDirectory(), (log) =>
       Effect.gen(function* () {
-        yield* fillLog(log, [1], 2)
+        const [, second] = yield* fillLog(log, [1], 2)
         const { ordinal } = yield* log.appendLedger({ text: "[1]", vectors: [] }, 9)
         yield* log.whenSynced(ordinal)
-        const found = [...log.recordsFrom(2)].map(({ bytes, header }) => [header.ordinal, header.kind, bytes.length])
-        expect(found.slice(0, 2)).toEqual([
-          [2, recordKinds.commit, 128],
+        const found = [...log.recordsFrom(second!.ordinal)]
+          .filter(({ header }) => header.kind !== recordKinds.mark)
+          .map(({ bytes, header }) => [header.ordinal, header.kind, bytes.length])
+        expect(found).toEqual([
+          [second!.ordinal, recordKinds.commit, 128],
           [ordinal, recordKinds.ledger, 128]
         ])
       })
