@@ -70,7 +70,8 @@ const settle = async (canary: string): Promise<Tenant> => {
     { kind: "temporal_event", data: { event: `${canary} meets a friend`, eventDate: "2026-05-05" } },
     { kind: schemaName, data: { key: canary, [`${canary}field`]: canary } }
   ]
-  const body = { agentId, subjectId, threadId, memories }
+  // With vectors, so that what a search explains is the same at each call.
+  const body = { agentId, subjectId, threadId, memories, wait: "vectors" }
   const made = await server.call("POST", "/v1/memories", as(body, { "idempotency-key": "the same key" }))
   expect(made.status).toBe(200)
   const ids: ReadonlyArray<string> = made.body.created.map(({ id }: { readonly id: string }) => id)

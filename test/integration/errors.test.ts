@@ -305,11 +305,15 @@ const damagedFile = async () => {
   const options = { dataDirectory, environment }
   try {
     const first = await startServer(options)
-    await first.call("POST", "/v1/memories", { body: { agentId: "a", memories: [fact("a", "b")] } })
-    await first.stop()
+    const write = (agentId: string) =>
+      first.call("POST", "/v1/memories", { body: { agentId, memories: [fact("a", "b")] } })
+    await write("a")
     const files = readdirSync(dataDirectory, { recursive: true, encoding: "utf8" })
     const own = files.filter((file) => /namespaces.*\.db$/.test(file)).map((file) => join(dataDirectory, file))
     expect(own).toHaveLength(1)
+    // A service with most of its agents set aside is not ready.
+    for (const sound of ["b", "c", "d"]) await write(sound)
+    await first.stop()
     for (const file of own) writeFileSync(file, Buffer.alloc(statSync(file).size, "damage"))
     const second = await startServer(options)
     return await second.call("GET", "/v1/memories?agentId=a").finally(() => second.stop())

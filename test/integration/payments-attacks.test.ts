@@ -63,7 +63,7 @@ describe("an Idempotency-Key whose client goes away before the answer", () => {
     const memories = Array.from({ length: 100 }, (_, at) => fact("a", `b${at}`))
     for (let at = 0; at < 12; at++) {
       const body = { agentId: `agent-${at}`, memories }
-      await writeAndLeave(server, who.secret, ["idempotency-key: once"], body, 1 + (at % 4))
+      await writeAndLeave(server, who.secret, ["idempotency-key: once"], body, 1 + at * 8)
     }
     await vi.waitFor(async () => {
       const { agents } = (await who.call("GET", "/v1/account")).body

@@ -110,7 +110,7 @@ describe("an address that cannot be used", () => {
       `Cannot listen on 127.0.0.1:${port}: address already in use; stop what listens there, or set MUNIMENT_PORT.`
     )
     expect(existsSync(join(data, "control.db"))).toBe(false)
-    expect(readdirSync(data)).not.toContain("namespaces")
+    expect(readdirSync(join(data, "namespaces"))).toEqual([])
   })
 
   it("is found in the same way: a host that this machine does not have", async () => {

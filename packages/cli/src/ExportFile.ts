@@ -3,7 +3,7 @@
  * its schemas, every other line one memory, whole, so that ids and times survive a move. Lines are
  * self-contained: a damaged one costs one memory.
  */
-import { Exit, Schema } from "effect"
+import { Cause, Exit, Schema } from "effect"
 import { AccountRecord } from "@muniment/domain/api/AdminApi"
 import { ExportedMemory } from "@muniment/domain/Memory"
 import { MemorySchema } from "@muniment/domain/MemorySchema"
@@ -40,14 +40,19 @@ export const parseLine = (text: string, lineNumber: number): ParsedLine => {
     const header = decodeHeader(value)
     return Exit.isSuccess(header)
       ? { _tag: "Header", header: header.value }
-      : bad(`not a header of format version ${formatVersion}: ${String(header.cause)}`)
+      : bad(`not a header of format version ${formatVersion}: ${reasonOf(header.cause)}`)
   }
   const record = decodeRecord(value)
-  return Exit.isSuccess(record) ? { _tag: "Record", record: record.value } : bad(String(record.cause))
+  return Exit.isSuccess(record) ? { _tag: "Record", record: record.value } : bad(reasonOf(record.cause))
 }
 
 /** Records and header are plain JSON, so a line is their text. */
 export const lineOf = (value: ExportHeader | ExportRecord): string => `${JSON.stringify(value)}\n`
+
+const reasonOf = (cause: Cause.Cause<unknown>): string => {
+  const error = Cause.squash(cause)
+  return error instanceof Error ? error.message : String(error)
+}
 
 const bad = (reason: string): ParsedLine => ({
   _tag: "Bad",

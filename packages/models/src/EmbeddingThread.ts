@@ -24,8 +24,6 @@ export const openEmbeddingThread = (
     // `Embedder` sends one batch and `ModelLoader` one load at a time.
     concurrency: Infinity,
     queueMax: 0,
-    // Requests are answered by the event loop, which needs the processor first.
-    niceness: 5,
     // Terminating the thread inside a native call would abort the process.
     closeMillisMax,
     onLost

@@ -8,8 +8,10 @@ import { ok, refused, runCli } from "./runCli.ts"
 
 const account = { id: "acc_1", name: "alice", plan: "free", createdAt: 1 }
 const schema = { name: "contact", description: "A person", schema: "{}" }
+const memoryId = (index: number) => `mem_${String(index).padStart(26, "0")}`
+
 const recordOf = (index: number) => ({
-  id: `mem_${index}`,
+  id: memoryId(index),
   agentId: "a",
   kind: "factual_memory",
   data: { subject: "s", fact: `fact ${index}` },
@@ -95,7 +97,7 @@ describe("import", () => {
   })
 
   it("names bad lines by their number and imports the rest", async () => {
-    const run = await importFile([header, "{not json", recordOf(1), { id: "mem_2" }, recordOf(3)], accepted)
+    const run = await importFile([header, "{not json", recordOf(1), { id: memoryId(2) }, recordOf(3)], accepted)
     expect(run.isSuccess).toBe(false)
     expect(run.err).toContain("line 2: not JSON")
     expect(run.err).toContain("line 4: ")
@@ -105,7 +107,7 @@ describe("import", () => {
   it("finds the line that the service refuses and imports the rest", async () => {
     const records = Array.from({ length: 150 }, (_, index) => recordOf(index + 1))
     const run = await importFile([header, ...records], (request) =>
-      bodyOf(request).records.some(({ id }) => id === "mem_77")
+      bodyOf(request).records.some(({ id }) => id === memoryId(77))
         ? refused(409, "id_conflict", "the id belongs to another account")
         : accepted(request)
     )

@@ -37,8 +37,9 @@ const vectorAt = (degrees: number): MemoryVector => {
 
 const store = Effect.fnUntraced(function* (said: ReadonlyArray<Said>) {
   const host = yield* NamespaceHost
-  for (const [number, { agent, direction, name, role = "user", text, when }] of said.entries()) {
+  for (const [number, { agent = "agent", direction, name, role = "user", text, when }] of said.entries()) {
     const record = messageRecord(number, text, {
+      agentId: agent,
       threadId: String(number),
       data: { role, text, ...(name !== undefined && { name }) },
       when

@@ -4,6 +4,7 @@
  */
 import { cpSync } from "node:fs"
 import { Effect, Layer } from "effect"
+import { contentHash } from "@muniment/trust/CanonicalJson"
 import { SecureRandom } from "effect/crypto"
 import type { Account, Plan } from "@muniment/domain/Account"
 import type { MemoryRecord } from "@muniment/domain/Memory"
@@ -115,7 +116,11 @@ export const memory = (number: number, createdAt: number, fields: Partial<Memory
 export const store = (account: Account, memories: ReadonlyArray<ReturnType<typeof memory>>, agentId = "agent") =>
   Effect.gen(function* () {
     const host = yield* NamespaceHost
-    yield* host.ask(yield* namespaceOf(account, agentId), creating(memories))
+    const ofAgent = memories.map(({ record, ...memory }) => {
+      const { data, kind } = record
+      return { ...memory, record: { ...record, agentId, contentHash: contentHash({ agentId, data, kind }) } }
+    })
+    yield* host.ask(yield* namespaceOf(account, agentId), creating(ofAgent))
   })
 
 /** Numbers of the live memories of one agent, in order. */
