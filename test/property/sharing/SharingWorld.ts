@@ -60,6 +60,8 @@ export const grantArbitrary = fc.record({
   owner: fc.nat(1),
   a: maybe(agentId),
   u: maybe(subjectId),
+  /** Whether it shows superseded versions. */
+  h: fc.boolean(),
   flaw: fc.oneof(
     { weight: 3, arbitrary: fc.constant("none" as const) },
     fc.constantFrom("expired", "for another", "widened", "revoked", "restricted")
@@ -139,11 +141,12 @@ export const grantFor = Effect.fnUntraced(function* (
   signer: WalletSigner,
   owner: Account,
   grantee: string,
-  { a, u, flaw }: MadeGrant,
+  { a, u, h, flaw }: MadeGrant,
   salt: number
 ) {
   const payload = {
     ...defined({ a, u }),
+    h,
     g: flaw === "for another" ? `${grantee}x` : grantee,
     e: flaw === "expired" ? nowSeconds() - salt : nowSeconds() + 3_600 + salt,
     ...(flaw === "restricted" && { k: "factual_memory" })

@@ -89,7 +89,7 @@ describe(`what the grantee finds (seed ${seed})`, () => {
       Effect.fnUntraced(function* (given) {
         const { accounts, grants } = yield* settle(given.made, given.madeGrants)
         let compared = 0
-        for (const [at, { owner, a, u, flaw }] of given.madeGrants.entries()) {
+        for (const [at, { owner, a, u, h, flaw }] of given.madeGrants.entries()) {
           for (const query of withHistory(given)) {
             const { filter } = query
             const shared = yield* recall(accounts[grantee]!, "shared", [grants[at]!], [query])
@@ -100,7 +100,13 @@ describe(`what the grantee finds (seed ${seed})`, () => {
               expect(shared).toEqual({ results: [[]], sourceAttestations: undefined })
               continue
             }
-            const within = { ...filter, agentId: a ?? filter.agentId, subjectId: u ?? filter.subjectId }
+            const includeSuperseded = filter.includeSuperseded && h
+            const within = {
+              ...filter,
+              includeSuperseded,
+              agentId: a ?? filter.agentId,
+              subjectId: u ?? filter.subjectId
+            }
             const own = yield* recall(accounts[owner]!, "own", [], [{ ...query, filter: within }])
             const [found, expected] = [shared.results[0]!, own.results[0]!]
             expect(ranking(found)).toEqual(ranking(expected))
@@ -117,8 +123,13 @@ describe(`what the grantee finds (seed ${seed})`, () => {
       Effect.fnUntraced(function* (given) {
         const { accounts, grants, copyOf } = yield* settle(given.made, given.madeGrants)
         const living = livingOf(given.made, given.includeSuperseded)
+        const latest = livingOf(given.made, false)
         const isShared = (memory: MadeMemory, number: number) =>
-          living.has(number) && isGranted(memory, given.madeGrants)
+          living.has(number) &&
+          isGranted(
+            memory,
+            given.madeGrants.filter(({ h }) => h || latest.has(number))
+          )
         const sharedAlone = yield* copyOf("shared", isShared)
         const withOwn = yield* copyOf(
           "all",
