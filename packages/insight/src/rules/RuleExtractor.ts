@@ -28,7 +28,6 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
     heapMegabytesMax,
     youngHeapMegabytesMax,
     stackMegabytes,
-    niceness: 5,
     idleMillis,
     endsIfAbandoned: true
   })
