@@ -316,4 +316,14 @@ it("refuses names and ids of files that no backup holds", async () => {
   }
   expect((await ask({ id: "../x", file: "control.db" })).status).toBe(400)
   expect((await ask({ id, file: "namespaces/000000000000.db" })).body).toEqual({ success: true, state: "absent" })
+  const { body } = await server.call("GET", "/admin/backups/files", { key: server.operatorToken })
+  for (const { file } of body.files) expect((await ask({ id, file })).status, file).toBe(200)
+})
+
+it("refuses to note a backup of a time that there is not, and goes on telling its age", async () => {
+  const asked = { key: server.operatorToken }
+  for (const id of ["20269999T999999999Z-0000", "00000000T000000000Z-0000", "20261122T240000000Z-0000"]) {
+    expect((await server.call("POST", "/admin/backups", { ...asked, body: { id } })).status, id).toBe(400)
+    expect((await server.call("GET", "/admin/status", asked)).status, id).toBe(200)
+  }
 })

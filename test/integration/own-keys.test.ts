@@ -123,6 +123,34 @@ describe("a restricted key", () => {
     expect((await inner("DELETE", `/v1/keys/${within.body.key.id}`)).status).toBe(200)
     expect((await as(outside.body.secret)("GET", "/v1/account")).status).toBe(200)
   })
+
+  it("that ends sees and revokes no key that ends later or never", async () => {
+    const { inner, own } = await restricted("ending", { expiresIn: "1h" })
+    const within = await own("POST", "/v1/keys", { expiresIn: "30m" })
+    const later = await own("POST", "/v1/keys", { expiresIn: "2h" })
+    const [lasting] = idsOf(await own("GET", "/v1/keys"))
+    const seen = idsOf(await inner("GET", "/v1/keys"))
+    expect(seen).toHaveLength(2)
+    expect(seen).toContain(within.body.key.id)
+    for (const id of [later.body.key.id, lasting]) {
+      expect((await inner("DELETE", `/v1/keys/${id}`)).body.code).toBe("key_not_found")
+    }
+    expect((await as(later.body.secret)("GET", "/v1/account")).status).toBe(200)
+    expect((await inner("DELETE", `/v1/keys/${within.body.key.id}`)).status).toBe(200)
+  })
+
+  it.each([{ expiresIn: "1h" }, { agents: ["a"] }])(
+    "with %j is not given a wider key by the Idempotency-Key that made it",
+    async (scope) => {
+      const key = await server.newAccount(`repeated ${JSON.stringify(scope)}`)
+      const options = { body: { label: "wide" }, headers: { "idempotency-key": "deploy" } }
+      const wide = made(await server.call("POST", "/v1/keys", { ...options, key }))
+      const inner = made(await as(key)("POST", "/v1/keys", scope))
+      const answer = await server.call("POST", "/v1/keys", { ...options, key: inner })
+      expectRefused(answer)
+      expect(JSON.stringify(answer.body)).not.toContain(wide)
+    }
+  )
 })
 
 describe("a wallet", () => {

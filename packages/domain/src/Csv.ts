@@ -8,7 +8,8 @@ export type CsvCell = string | number | null
 export const csvOf = (rows: ReadonlyArray<ReadonlyArray<CsvCell>>): string =>
   rows.map((row) => `${row.map(cellText).join(",")}\r\n`).join("")
 
-const formulaStart = /^[=+\-@\t\r]/
+/** The last four are full width, which spreadsheets of some languages read as the first ones. */
+const formulaStart = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 const needsQuotes = /[",\r\n]/
 
 const cellText = (cell: CsvCell): string => {

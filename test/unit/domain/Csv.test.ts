@@ -14,7 +14,20 @@ describe("csvOf", () => {
   })
 
   it("puts an apostrophe before what a spreadsheet takes for a formula, and leaves numbers alone", () => {
-    for (const text of ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", '=HYPERLINK("http://x","y")']) {
+    for (const text of [
+      "=1+1",
+      "+1",
+      "-1",
+      "@SUM(A1)",
+      "\tx",
+      "\rx",
+      "\n=1",
+      "\uff1d1",
+      "\uff0b1",
+      "\uff0d1",
+      "\uff20x",
+      '=HYPERLINK("http://x","y")'
+    ]) {
       const cell = csvOf([[text]]).replace(/^"/, "")
       expect(cell.startsWith(`'${text[0]}`), text).toBe(true)
     }

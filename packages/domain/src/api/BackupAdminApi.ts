@@ -10,13 +10,16 @@ import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
 
-const BackupId = Schema.String.check(Schema.isPattern(/^\d{8}T\d{9}Z-[0-9a-f]{4}$/u)).annotate({
+/** A time that there is, but for days that a month does not have, which count as the first ones of the next. */
+const backupId = /^\d{4}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3])[0-5]\d[0-5]\d\d{3}Z-[0-9a-f]{4}$/u
+const BackupId = Schema.String.check(Schema.isPattern(backupId)).annotate({
   description: "Time of its start and four random digits."
 })
 
-/** Path of the longest file: `namespaces/` and its tag. */
-const fileLengthMax = 64
-const FilePath = Schema.NonEmptyString.check(Schema.isMaxLength(fileLengthMax))
+const filePath = /^(control\.db|attestation-keys\.json|operator-token|namespaces\/[0-9a-f]{12}\.db)$/u
+const FilePath = Schema.String.check(
+  Schema.isPattern(filePath, { expected: "a file that GET /admin/backups/files lists" })
+)
 
 export const BackupCopy = Schema.Struct({
   state: Schema.Literals(["copying", "ready", "absent", "damaged"]).annotate({

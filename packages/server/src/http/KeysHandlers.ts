@@ -7,7 +7,7 @@ import { NotFound } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
-import { isWithin, requireChange, requireNarrower } from "../identity/KeyScopes.ts"
+import { requireChange, requireNarrower, seesKey } from "../identity/KeyScopes.ts"
 import { boundsOf } from "./AdminHandlers.ts"
 
 export const keysHandlers = HttpApiBuilder.group(
@@ -19,9 +19,9 @@ export const keysHandlers = HttpApiBuilder.group(
     const success = true as const
 
     /** Those that the caller sees. */
-    const seenBy = ({ account, scope }: Identity) =>
-      Effect.map(keys.list(account.id), (all) =>
-        all.filter((key) => key.revokedAt === undefined && isWithin(key, scope))
+    const seenBy = (caller: Identity) =>
+      Effect.map(keys.list(caller.account.id), (all) =>
+        all.filter((key) => key.revokedAt === undefined && seesKey(caller, key))
       )
 
     const record = (action: string, { account, keyId, walletAddress }: Identity, madeOrRevoked: string) =>

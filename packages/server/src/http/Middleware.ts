@@ -16,6 +16,7 @@ import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { answerHeaders } from "../answerHeaders.ts"
 import { ChargedCalls, freeCall } from "../credits/ChargedCalls.ts"
 import { httpCarrier } from "../credits/PaymentCarrier.ts"
+import { keptAnswersOf } from "../identity/KeyScopes.ts"
 import { type KeptAnswer, once } from "./once.ts"
 
 export const maxBodySize = Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(Limits.requestBodyBytesMax))
@@ -63,15 +64,14 @@ export const idempotency = Layer.effect(
       const request = yield* HttpServerRequest.HttpServerRequest
       const clientKey = request.headers["idempotency-key"]
       if (clientKey === undefined) return yield* first(undefined)
-      const { account, keyId, scope } = yield* Caller
+      const caller = yield* Caller
       const body = HttpMethod.hasBody(request.method)
         ? new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
         : new Uint8Array()
       const contentHash = sha256Hex(body)
       const repeatable = {
-        account: account.id,
-        // A scoped key must not be given the answer to another key's request.
-        route: `${endpoint.method} ${endpoint.path}${scope === undefined ? "" : ` ${keyId}`}`,
+        account: caller.account.id,
+        route: `${endpoint.method} ${endpoint.path}${keptAnswersOf(caller)}`,
         clientKey,
         contentHash,
         fingerprint: sha256Hex(`${request.method} ${request.url}\n${contentHash}`)

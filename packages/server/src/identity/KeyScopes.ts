@@ -77,7 +77,7 @@ export const requireUnbound = (caller: Identity): Effect.Effect<void, Forbidden>
     : Effect.void
 
 /** Whether all that a key with the scope `inner` may do, one with the scope `outer` may do too. */
-export const isWithin = (inner: KeyScope, outer: KeyScope | undefined): boolean =>
+const isWithin = (inner: KeyScope, outer: KeyScope | undefined): boolean =>
   outer === undefined ||
   ((outer.readOnly !== true || inner.readOnly === true) &&
     isPartOf(inner.agents, outer.agents) &&
@@ -86,18 +86,31 @@ export const isWithin = (inner: KeyScope, outer: KeyScope | undefined): boolean 
 const isPartOf = (part: ReadonlyArray<string> | undefined, whole: ReadonlyArray<string> | undefined): boolean =>
   whole === undefined || (part?.every((name) => whole.includes(name)) ?? false)
 
+/** Whether a key lives no longer than that of the caller. */
+const endsWithin = (expiresAt: number | undefined, { keyExpiresAt }: Identity): boolean =>
+  keyExpiresAt === undefined || (expiresAt ?? Infinity) <= keyExpiresAt
+
+/** Whether the caller sees a key of its account and may revoke it: one that does no more and lives no longer. */
+export const seesKey = (caller: Identity, key: KeyScope & { readonly expiresAt?: number | undefined }): boolean =>
+  isWithin(key, caller.scope) && endsWithin(key.expiresAt, caller)
+
+/** Restricted keys have kept answers of their own: another key's may hold what they must not see, such as a wider key. */
+export const keptAnswersOf = ({ keyExpiresAt, keyId, scope }: Identity): string =>
+  scope === undefined && keyExpiresAt === undefined ? "" : ` ${keyId}`
+
 /** A new key may not do more, or live longer, than the one that makes it. */
 export const requireNarrower = (
-  { keyExpiresAt, scope }: Identity,
+  caller: Identity,
   made: { readonly scope: KeyScope | undefined; readonly expiresAt: number | undefined }
 ): Effect.Effect<void, Forbidden> => {
+  const { scope } = caller
   if (scope?.readOnly === true) return refuse("this key only reads")
   if (!isWithin(made.scope ?? {}, scope)) {
     return refuse("this key is bound to agents or subjects: name some of them for the new key")
   }
-  return keyExpiresAt !== undefined && (made.expiresAt ?? Infinity) > keyExpiresAt
-    ? refuse("this key ends: give the new key an `expiresIn` that ends no later")
-    : Effect.void
+  return endsWithin(made.expiresAt, caller)
+    ? Effect.void
+    : refuse("this key ends: give the new key an `expiresIn` that ends no later")
 }
 
 const refuse = (error: string): Effect.Effect<never, Forbidden> =>

@@ -19,6 +19,7 @@ import { ChargedCalls, type Charged } from "../credits/ChargedCalls.ts"
 import { httpCarrier, type PaymentCarrier, type PaymentNews } from "../credits/PaymentCarrier.ts"
 import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { once } from "../http/once.ts"
+import { keptAnswersOf } from "../identity/KeyScopes.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
 import { isJsonObject, rpcCodes, RpcFailure } from "./JsonRpc.ts"
@@ -158,7 +159,7 @@ const run = Effect.fnUntraced(function* (
   const contentHash = sha256Hex(canonicalJson(input.arguments))
   const repeatable = {
     account: caller.account.id,
-    route: `tools/call ${tool.name}${caller.scope === undefined ? "" : ` ${caller.keyId}`}`,
+    route: `tools/call ${tool.name}${keptAnswersOf(caller)}`,
     clientKey,
     contentHash,
     fingerprint: sha256Hex(`${tool.name}\n${contentHash}`)
