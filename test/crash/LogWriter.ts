@@ -1,7 +1,8 @@
 /**
  * A process that inserts, repeats and removes memories of several agents over the commit log until somebody kills it.
  * Its arguments are the data directory and the number of the first memory. It prints a line for each answer:
- * `+agent:number` when the memory is stored, `?agent:number` before and `-agent:number` after it is removed.
+ * `+agent:number` when the memory is stored, `?agent:number` before and `-agent:number` after it is removed. With
+ * `states` as third argument `=agent state` comes first for each agent, the state as JSON.
  */
 import { writeSync } from "node:fs"
 import { Effect, Layer } from "effect"
@@ -11,8 +12,9 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
 import { axisVector, creating, exactOnly, memoryRecord, namespaceKey, newMemory } from "../support/EngineFixtures.ts"
 import { logAgents } from "./LogAgents.ts"
+import { stateOf } from "./LogStates.ts"
 
-const [directory = "", first = "0"] = process.argv.slice(2)
+const [directory = "", first = "0", states] = process.argv.slice(2)
 const writersPerAgent = 2
 /** Every so many memories the one before is removed. */
 const removedEach = 7
@@ -20,7 +22,7 @@ const removedEach = 7
 const say = (line: string) => writeSync(1, `${line}\n`)
 
 const engine = NamespaceHost.layer({ dataDirectory: directory, index: exactOnly }).pipe(
-  Layer.provide(logFirstStore(directory, { acknowledgedAfter: "sync" })),
+  Layer.provideMerge(logFirstStore(directory, { acknowledgedAfter: "sync" })),
   // Small segments, so that a run passes through many.
   Layer.provide(fileLogLayer({ directory: `${directory}/${logFolder}`, segmentBytes: 262_144 }))
 )
@@ -42,5 +44,12 @@ const write = (agent: string, writer: number) =>
     }
   })
 
+const sayStates = Effect.forEach(logAgents, (agent) =>
+  Effect.map(stateOf(agent), (state) => say(`=${agent} ${JSON.stringify(state)}`))
+)
 const writers = logAgents.flatMap((agent) => Array.from({ length: writersPerAgent }, (_, at) => write(agent, at)))
-await Effect.runPromise(Effect.all(writers, { concurrency: "unbounded" }).pipe(Effect.provide(engine)))
+const run = Effect.andThen(
+  states === "states" ? sayStates : Effect.void,
+  Effect.all(writers, { concurrency: "unbounded" })
+)
+await Effect.runPromise(Effect.provide(run, engine))

@@ -1,0 +1,15 @@
+/** 200 power cuts over the commit log: real ones where the machine can, else of images. */
+import { expect, it } from "vitest"
+import { imageDisk, realDisk } from "../support/PowerCuts.ts"
+import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
+import { runLogCuts } from "./LogCuts.ts"
+
+const cuts = 200
+
+it(`loses, doubles, reorders and refuses nothing in ${cuts} power cuts`, async () => {
+  const seed = chosenSeed()
+  const disk = realDisk(1_024)
+  const report = await runLogCuts(disk ?? imageDisk(), cuts, new SeededRandom(seed))
+  console.log(`${disk === undefined ? "images" : "real disk"}, seed ${seed}: ${JSON.stringify(report)}`)
+  expect(report).toMatchObject({ cuts, faults: [] })
+}, 3_600_000)
