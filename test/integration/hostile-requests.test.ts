@@ -1,6 +1,6 @@
 /** Made-up bad input over every endpoint of the contract; the long form sends 50,000. */
 import { describe, expect, it } from "vitest"
-import { hostileSummary, runHostileRequests } from "../support/HostileRun.ts"
+import { hostileEnvironment, hostileSummary, runHostileRequests } from "../support/HostileRun.ts"
 import { blockedMillisMax } from "../support/LivenessProbe.ts"
 import { chosenSeed } from "../support/SeededRandom.ts"
 import { startServer } from "../support/TestServer.ts"
@@ -8,7 +8,7 @@ import { startServer } from "../support/TestServer.ts"
 describe("1,000 requests made up from the contract, and frames that no client sends", () => {
   it("get no 5xx, leave nothing when they are refused, and block nobody", async () => {
     const seed = chosenSeed()
-    const server = await startServer()
+    const server = await startServer({ environment: hostileEnvironment })
     const report = await runHostileRequests(server, 1_000, seed)
     console.log(hostileSummary(seed, report))
     expect(report).toMatchObject({ failures: [], leftovers: [], blockers: [] })

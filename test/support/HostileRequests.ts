@@ -163,6 +163,33 @@ const grantsText = fc
   )
   .map((grants) => Buffer.from(JSON.stringify(grants)).toString("base64"))
 
+/** Payments of the right form and nearly so, for a chain that no node answers for, of money that nobody has. */
+const paymentText = fc
+  .record(
+    {
+      x402Version: fc.constantFrom(1, 2, "2"),
+      scheme: fc.constantFrom("exact", "", null),
+      network: fc.constantFrom("base-sepolia", "eip155:84532", "solana-devnet", "__proto__"),
+      accepted: fc.oneof(fc.jsonValue(), fc.constant({ scheme: "exact", network: "eip155:84532" })),
+      payload: fc.oneof(
+        fc.jsonValue(),
+        fc.record({
+          signature: fc.constantFrom(`0x${"11".repeat(64)}1b`, "0x", ""),
+          authorization: fc.record({
+            from: walletText,
+            to: walletText,
+            value: fc.oneof(fc.constantFrom("100000", "-1", "1e5", `1${"0".repeat(80)}`), numbers),
+            validAfter: fc.constantFrom("0", "x"),
+            validBefore: fc.constantFrom("4000000000", "0", `9${"9".repeat(80)}`),
+            nonce: fc.constantFrom(`0x${"22".repeat(32)}`, "0x")
+          })
+        })
+      )
+    },
+    { requiredKeys: ["x402Version", "payload"] }
+  )
+  .map((payment) => Buffer.from(JSON.stringify(payment)).toString("base64"))
+
 const headersOf = (): fc.Arbitrary<Readonly<Record<string, string>>> => {
   const visible = fc.string({ minLength: 1, maxLength: 140 }).filter((text) => /^[\x21-\x7e]+$/.test(text))
   return fc
@@ -174,7 +201,12 @@ const headersOf = (): fc.Arbitrary<Readonly<Record<string, string>>> => {
         "x-grants": fc.oneof(visible, grantsText),
         "x-wallet-address": fc.oneof(visible, walletText),
         "x-wallet-timestamp": fc.oneof(visible, fc.nat().map(String)),
-        "x-wallet-signature": fc.oneof(visible, fc.constant(`0x${"11".repeat(64)}1b`))
+        "x-wallet-signature": fc.oneof(visible, fc.constant(`0x${"11".repeat(64)}1b`)),
+        "x-wallet-audience": fc.oneof(visible, fc.constantFrom("http://localhost", "HTTP://[::1]:0/", "https://")),
+        "x-payment": fc.oneof(visible, paymentText),
+        "payment-signature": fc.oneof(visible, paymentText),
+        "x-agent-id": visible,
+        accept: fc.constantFrom("text/csv", "text/csv;q=0", "*/*", "application/json, text/csv")
       },
       { requiredKeys: [] }
     )

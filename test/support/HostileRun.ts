@@ -3,6 +3,7 @@
  * process alive, its event loop free.
  */
 import fc from "fast-check"
+import { evmAddresses, evmKeys } from "../../scripts/devchains/Wallets.ts"
 import { type HostileFrame, hostileFrame, sendFrame } from "./HostileFrames.ts"
 import { hostileRequest, type HostileRequest } from "./HostileRequests.ts"
 import { blockedMillisMax, longestMillis, whileProbing, withoutBlocking } from "./LivenessProbe.ts"
@@ -21,6 +22,14 @@ export interface HostileReport {
   /** Wait of `/health/live` meanwhile, milliseconds. */
   readonly waitMillis: { readonly p99: number; readonly max: number }
 }
+
+/** Payments are demanded, and refused for now: no node answers. */
+export const hostileEnvironment = {
+  MUNIMENT_PAYMENT_NETWORKS: "base-sepolia",
+  MUNIMENT_EVM_PAY_TO: evmAddresses.payTo,
+  MUNIMENT_EVM_OPERATOR_KEY: evmKeys.operator,
+  MUNIMENT_EVM_RPC_URL: "http://127.0.0.1:9"
+} as const
 
 /** So that what is stored stays small, whatever the run's length. */
 const requestsBetweenCleanups = 500
@@ -102,6 +111,7 @@ const knownStrings = async (server: TestServer): Promise<ReadonlyArray<string>> 
   const { body } = await server.call("POST", "/v1/memories", { body: { agentId: "agent", memories } })
   const ids: ReadonlyArray<string> = body.created.map(({ id }: { readonly id: string }) => id)
   const page = await server.call("GET", "/v1/memories?limit=1")
+  const spare = await server.call("POST", "/v1/keys", { body: { label: "spare" } })
   const words = [
     "agent",
     "other agent",
@@ -113,7 +123,17 @@ const knownStrings = async (server: TestServer): Promise<ReadonlyArray<string>> 
     "fact",
     "key"
   ]
-  return [...ids, ...words, page.body.nextCursor, schema, "2026-01-01", "1h", "7d"]
+  const positions = [
+    { at: 1, id: 1 },
+    { before: 2 },
+    { namespace: "000000000000", afterSeq: 0 },
+    { at: -1, id: 2 ** 60 }
+  ]
+  const cursors = positions.map((position) => Buffer.from(JSON.stringify(position)).toString("base64url"))
+  const backups = ["20261122T220000123Z-5f3a", "20269999T999999999Z-0000", "control.db", "namespaces/../control.db"]
+  const money = ["pay_01KAJ8Q0V7E5XK9D2M4N6P8R0T", "0.10", "2026-02-29", "0000-01-01", "9999-12-31"]
+  const names = [...ids, ...words, spare.body.key.id, schema, "1h", "7d"]
+  return [...names, page.body.nextCursor, ...cursors, ...backups, ...money, "2026-01-01"]
 }
 
 type Hostile = HostileRequest | HostileFrame

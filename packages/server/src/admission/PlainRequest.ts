@@ -16,8 +16,8 @@ export interface PlainRequest extends RequestHead {
 const headEnd = "\r\n\r\n"
 const requestLine = /^(GET|POST|PUT|PATCH|DELETE) (\/[!-~]*) HTTP\/1\.1$/
 const headerName = /^[\w-]+$/
-/** A line that Node may read as two, or refuse. */
-const strayCharacter = /[^\t -~\x80-\xff]/
+/** A line that Node may read as two, or refuse; a no-break space, which `trim` takes for a blank. */
+const strayCharacter = /[^\t -~\x80-\x9f\xa1-\xff]/
 /** They change how the body is sent, or what becomes of the connection. */
 const unusual = ["transfer-encoding", "expect", "upgrade", "connection", "trailer"] as const
 
@@ -28,7 +28,8 @@ export const plainRequest = (bytes: Buffer): PlainRequest | undefined => {
   const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n")
   const [, method, url] = requestLine.exec(first) ?? []
   const headers = headersIn(lines)
-  if (method === undefined || url === undefined || headers === undefined) return undefined
+  // Node refuses a request without a host.
+  if (method === undefined || url === undefined || headers?.["host"] === undefined) return undefined
   const length = headers["content-length"] ?? "0"
   if (!/^\d{1,9}$/.test(length)) return undefined
   const body = bytes.subarray(end + headEnd.length)

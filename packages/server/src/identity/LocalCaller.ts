@@ -24,7 +24,8 @@ const isLoopback = (peer: string): boolean => {
 
 const isOwnName = (host: string, ownHost: string): boolean => {
   const url = `http://${host}`
-  if (!URL.canParse(url)) return false
+  // A URL may have more than a name and a port, such as a user before them.
+  if (/[^\w.:[\]-]/.test(host) || !URL.canParse(url)) return false
   const { hostname } = new URL(url)
   return isFixedName(hostname) || hostname === ownHost.toLowerCase()
 }

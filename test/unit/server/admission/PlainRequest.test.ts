@@ -17,27 +17,29 @@ it("a request in its plainest form is read", () => {
 })
 
 it.each([
+  ["without a host", "GET / HTTP/1.1\r\nAccept: x\r\n\r\n"],
   ["that is not whole", "GET / HTTP/1.1\r\nHost: x\r\n"],
   ["with another behind it", "GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\n"],
   ["of an older protocol", "GET / HTTP/1.0\r\nHost: x\r\n\r\n"],
   ["whose answer has no body", "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n"],
   ["to another server", "GET http://y/ HTTP/1.1\r\nHost: x\r\n\r\n"],
   ["in chunks", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"],
-  ["with two lengths", "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n1"],
-  ["with an odd length", "POST / HTTP/1.1\r\nContent-Length: +1\r\n\r\n1"],
-  ["with a space before the colon", "POST / HTTP/1.1\r\nContent-Length : 1\r\n\r\n1"],
+  ["with two lengths", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n1"],
+  ["with an odd length", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\n1"],
+  ["with a length and a no-break space", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\xa0\r\n\r\n1"],
+  ["with a space before the colon", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length : 1\r\n\r\n1"],
   ["with a header in two lines", "GET / HTTP/1.1\r\nHost: x\r\n y\r\n\r\n"],
   ["with a bare line feed", "GET / HTTP/1.1\r\nHost: x\nContent-Length: 5\r\n\r\n"],
   ["with a zero", "GET / HTTP/1.1\r\nHost: x\0\r\n\r\n"],
-  ["that asks for leave", "POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n1"],
-  ["that wants another protocol", "GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"],
+  ["that asks for leave", "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n1"],
+  ["that wants another protocol", "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"],
   ["that ends the connection", "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"],
-  ["without a header's name", "GET / HTTP/1.1\r\n: x\r\n\r\n"]
+  ["without a header's name", "GET / HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n"]
 ])("one %s is left to Node", (_, text) => {
   expect(read(text)).toBeUndefined()
 })
 
 it("names of headers that objects have by nature are names like others", () => {
-  expect(read("GET / HTTP/1.1\r\nconstructor: x\r\n\r\n")?.headers["constructor"]).toBe("x")
-  expect(read("GET / HTTP/1.1\r\n__proto__: x\r\n\r\n")?.headers["__proto__"]).toBe("x")
+  expect(read("GET / HTTP/1.1\r\nHost: x\r\nconstructor: x\r\n\r\n")?.headers["constructor"]).toBe("x")
+  expect(read("GET / HTTP/1.1\r\nHost: x\r\n__proto__: x\r\n\r\n")?.headers["__proto__"]).toBe("x")
 })
