@@ -183,12 +183,14 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "attestations.revokeGrant": ({ grant }) => [["/v1/grants/revoke", { body: { grant } }]],
   "credits.deposit": () => [["/v1/credits/deposit"], ["/v1/credits/deposit?amount_usd=5"]],
   "credits.credits": () => [["/v1/credits"]],
+  "credits.receipt": ({ agentId }) => [[`/v1/credits/payments/${agentId}/receipt`]],
   "credits.transactions": () => [["/v1/credits/transactions"]],
   "money.checkLedger": () => [["/admin/ledger/check"]],
   "money.adjust": ({ agentId }) => [
     ["/admin/ledger/adjustments", { body: { account: agentId, credits: 1, reason: "r", key: "k" } }]
   ],
   "money.listPayments": ({ agentId }) => [["/admin/payments"], [`/admin/payments?account=${agentId}`]],
+  "money.receipt": ({ agentId }) => [[`/admin/payments/receipt?payment=${agentId}`]],
   "money.refundOffer": ({ agentId }) => [[`/admin/refunds?payment=${agentId}`]],
   "money.refund": ({ agentId }) => [["/admin/refunds", { body: { payment: agentId, authorization: "e30=" } }]],
   "money.statement": ({ agentId }) => [[`/admin/statement?account=${agentId}`]],

@@ -154,6 +154,15 @@ export class Muniment implements ContractClient {
     return this.#read("credits", { method: "GET", path: "/credits" }, options)
   }
 
+  /** Signed receipt of a payment of the account, by its id or its transaction; the same whenever it is asked for. */
+  receipt(id: string, options?: CallOptions): Promise<Answer<"receipt">> {
+    return this.#read(
+      "receipt",
+      { method: "GET", path: `/credits/payments/${encodeURIComponent(id)}/receipt` },
+      options
+    )
+  }
+
   /** One page of the account's movements, newest first; `nextCursor` leads to the next. */
   transactions(query: Query<"transactions"> = {}, options?: CallOptions): Promise<Answer<"transactions">> {
     return this.#read("transactions", { method: "GET", path: "/credits/transactions", query }, options)

@@ -42,6 +42,7 @@ import { AttestationService } from "./attestations/AttestationService.ts"
 import { type ServerConfig, signUpOf } from "./Config.ts"
 import { ChargedCalls } from "./credits/ChargedCalls.ts"
 import { OpenCharges } from "./credits/OpenCharges.ts"
+import { PaymentReceipts } from "./credits/PaymentReceipts.ts"
 import { PaymentDesk } from "./credits/PaymentDesk.ts"
 import { RefundDesk } from "./credits/RefundDesk.ts"
 import { DataDirectory, operatorTokenName } from "./DataDirectory.ts"
@@ -121,6 +122,7 @@ const backupLayer = ({ dataDirectory }: ServerConfig) =>
 
 const moneyLayer = ({ payments, publicUrl }: ServerConfig) =>
   Layer.mergeAll(PaymentDesk.layer({ publicUrl: Option.getOrUndefined(publicUrl) }), RefundDesk.layer).pipe(
+    Layer.provideMerge(PaymentReceipts.layer({ publicUrl: Option.getOrUndefined(publicUrl) })),
     Layer.provideMerge(paymentsLayer(payments))
   )
 

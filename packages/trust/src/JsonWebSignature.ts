@@ -7,11 +7,19 @@
  */
 import { base58 } from "@scure/base"
 import { canonicalJson } from "./CanonicalJson.ts"
-import { ed25519PublicKey, ed25519Sign } from "./Ed25519.ts"
+import { ed25519Sign } from "./Ed25519.ts"
 
-/** Signs a payload by a key's 32-byte seed; throws `NotCanonical`. */
-export const signJws = (payload: unknown, seed: Uint8Array): string => {
-  const header = { alg: "EdDSA", kid: didKeyOf(ed25519PublicKey(seed)) }
+/** A key that signs; its name is made once, as it costs more than a signature. */
+export interface JwsKey {
+  /** 32 bytes. */
+  readonly seed: Uint8Array
+  /** `didKeyOf` its public half. */
+  readonly kid: string
+}
+
+/** Signs a payload; equal payloads by one key give equal bytes. Throws `NotCanonical`. */
+export const signJws = (payload: unknown, { kid, seed }: JwsKey): string => {
+  const header = { alg: "EdDSA", kid }
   const signed = [header, payload].map((part) => Buffer.from(canonicalJson(part)).toString("base64url")).join(".")
   return `${signed}.${Buffer.from(ed25519Sign(Buffer.from(signed), seed)).toString("base64url")}`
 }

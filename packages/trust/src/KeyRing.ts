@@ -13,7 +13,7 @@ import { join } from "node:path"
 import type { Attestation } from "@muniment/domain/Attestation"
 import { attestationAlgorithm, bytesOf, hexOf, type SignedAttestation, signAttestation } from "./Attestation.ts"
 import { ed25519KeyBytes, ed25519PublicKey } from "./Ed25519.ts"
-import { signJws } from "./JsonWebSignature.ts"
+import { didKeyOf, type JwsKey, signJws } from "./JsonWebSignature.ts"
 import { createPrivateFile, replacePrivateFile } from "./PrivateFile.ts"
 
 export const keyFileName = "attestation-keys.json"
@@ -86,11 +86,13 @@ export class KeyRing extends Context.Service<
 
         if (!(yield* attempt(path, () => existsSync(path)))) yield* create
         let keys = yield* readKeys(path)
+        let jwsKey = jwsKeyOf(keys)
         const turns = yield* Semaphore.make(1)
         const replaceBy = Effect.fnUntraced(function* (next: KeyFile) {
           const aside = yield* draft
           yield* attempt(path, () => replacePrivateFile(path, textOf(next), aside))
           keys = next
+          jwsKey = jwsKeyOf(next)
           return published(keys)
         })
 
@@ -99,7 +101,7 @@ export class KeyRing extends Context.Service<
             ...signAttestation(attestation, seedOf(keys)),
             publicKey: keys.current.publicKey
           }),
-          signJws: (payload) => signJws(payload, seedOf(keys)),
+          signJws: (payload) => signJws(payload, jwsKey),
           publicKeys: () => published(keys),
           rotate: Effect.gen(function* () {
             return yield* replaceBy(rotated(keys, yield* makeKey))
@@ -152,6 +154,11 @@ const seedOf = ({ current }: KeyFile): Uint8Array => {
   if (seed === undefined) throw new Error("a key that was read has its length")
   return seed
 }
+
+const jwsKeyOf = (keys: KeyFile): JwsKey => ({
+  seed: seedOf(keys),
+  kid: didKeyOf(bytesOf(keys.current.publicKey, ed25519KeyBytes) ?? new Uint8Array())
+})
 
 const readKeys = Effect.fnUntraced(function* (path: string) {
   const { mode, text } = yield* attempt(path, () => ({

@@ -48,6 +48,7 @@ const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Prom
   deposit: (client) => client.deposit(0.5),
   credits: (client) => client.credits(),
   transactions: (client) => client.transactions({ limit: 10 }),
+  receipt: (client) => client.receipt("x/y"),
   statement: (client) => client.statement({ from: "2026-11-01", limit: 10 }),
   whoami: (client) => client.whoami(),
   listKeys: (client) => client.listKeys(),

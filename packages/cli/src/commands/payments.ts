@@ -1,6 +1,6 @@
-/** `muniment payments`: lists payments with their state, and asks the chains about unfinished ones. */
+/** `muniment payments`: lists payments with their state, shows their receipts, and asks the chains about unfinished ones. */
 import { Console, Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { type PaymentRecord, PaymentState } from "@muniment/domain/Operations"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
@@ -47,9 +47,26 @@ const reconcile = Command.make(
   Command.withExamples([{ command: "muniment payments reconcile", description: "After an outage of a node" }])
 )
 
+const receipt = Command.make(
+  "receipt",
+  {
+    payment: Argument.String("payment").pipe(
+      Argument.withDescription("Id of the payment, of payments list --json, or its transaction")
+    ),
+    json: flags.json
+  },
+  Effect.fn("payments.receipt")(function* ({ json, payment }) {
+    const { success: _, ...found } = yield* withMoneyOperator((operator) => operator.receipt({ query: { payment } }))
+    return yield* Console.log(json ? JSON.stringify(found) : found.receipt.signature)
+  })
+).pipe(
+  Command.withDescription("Print the signed receipt of a credited payment, a JSON Web Signature"),
+  Command.withExamples([{ command: "muniment payments receipt 0x5c504ed4...", description: "By its transaction" }])
+)
+
 export const payments = Command.make("payments").pipe(
   Command.withDescription("Payments in USDC"),
-  Command.withSubcommands([list, reconcile])
+  Command.withSubcommands([list, receipt, reconcile])
 )
 
 const heading = ["AT", "ACCOUNT", "USD", "STATE", "NETWORK", "PAYER", "TRANSACTION", "REASON"]

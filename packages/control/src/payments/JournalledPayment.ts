@@ -19,6 +19,8 @@ export interface NewPayment {
   readonly units: number
   /** JSON, as signed by the payer. */
   readonly payload: unknown
+  /** URL of the call that is paid for. */
+  readonly resource?: string | undefined
 }
 
 export interface JournalledPayment extends NewPayment {
@@ -27,6 +29,8 @@ export interface JournalledPayment extends NewPayment {
   readonly reason?: string
   /** When its chain included a transaction of it and reverted it; the operator paid the fee. */
   readonly revertedAt?: number
+  /** When it was credited. */
+  readonly settledAt?: number
   readonly createdAt: number
   readonly updatedAt: number
 }

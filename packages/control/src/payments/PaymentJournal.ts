@@ -44,6 +44,8 @@ export class PaymentJournal extends Context.Service<
   PaymentJournal,
   {
     readonly find: (id: string) => Effect.Effect<JournalledPayment | undefined>
+    /** By the payment's id or by the hash of its transaction; with `account` (id) only of that account. */
+    readonly findNamed: (name: string, account?: string) => Effect.Effect<JournalledPayment | undefined>
     readonly hasAnyOn: (network: PaymentNetwork) => Effect.Effect<boolean>
     /** `Taken`: the id was claimed before; `payment` is its current state. */
     readonly claim: (
@@ -98,6 +100,7 @@ const make = Effect.gen(function* () {
 
   return PaymentJournal.of({
     find: (id) => read(rows.find(id)),
+    findNamed: (name, account) => read(rows.findNamed(name, account)),
     hasAnyOn: (network) => read(rows.hasAnyOn(network)),
     claim: Effect.fn("PaymentJournal.claim")((payment) => write(rows.claim(payment))),
     broadcasting: Effect.fn("PaymentJournal.broadcasting")(function* (id, { hash, raw }) {
@@ -153,6 +156,14 @@ class PaymentRows {
     return Effect.map(this.#sql<PaymentRow>`SELECT * FROM payment WHERE id = ${id}`, ([row]) => row && paymentOf(row))
   }
 
+  findNamed(name: string, account: string | undefined) {
+    const sql = this.#sql
+    const named = sql`(id = ${name} OR tx_hash = ${name})`
+    const condition = account === undefined ? named : sql.and([named, sql`account = ${account}`])
+    // One transaction may hold several payments.
+    return Effect.map(this.#select(condition, sql`id = ${name} DESC, created_at`, 1), ([payment]) => payment)
+  }
+
   hasAnyOn(network: PaymentNetwork) {
     return Effect.map(this.#sql`SELECT 1 FROM payment WHERE network = ${network} LIMIT 1`, (found) => found.length > 0)
   }
@@ -166,7 +177,7 @@ class PaymentRows {
     )
   }
 
-  move(id: string, state: PaymentState, columns: Readonly<Record<string, string>> = {}) {
+  move(id: string, state: PaymentState, columns: Readonly<Record<string, string | number>> = {}) {
     const sql = this.#sql
     return Effect.flatMap(
       Clock.currentTimeMillis,
@@ -180,9 +191,9 @@ class PaymentRows {
       if (taken !== undefined) return { _tag: "Taken" as const, payment: taken }
       const now = yield* Clock.currentTimeMillis
       const state = "verified" as const
-      const { account, id, network, payer, units } = payment
+      const { account, id, network, payer, resource = null, units } = payment
       const payload = JSON.stringify(payment.payload)
-      const row = { id, account, network, payer, units, payload, state, created_at: now, updated_at: now }
+      const row = { id, account, network, payer, units, payload, resource, state, created_at: now, updated_at: now }
       yield* this.#sql`INSERT INTO payment ${this.#sql.insert(row)}`
       const made: JournalledPayment = { ...payment, state, transaction: undefined, createdAt: now, updatedAt: now }
       return { _tag: "Claimed" as const, payment: made }
@@ -193,8 +204,9 @@ class PaymentRows {
     return Effect.gen({ self: this }, function* () {
       const payment = yield* this.standing(id, "settled", creditable)
       if (payment.state === "settled" || payment.state === "finalized") return { result: undefined, amount: 0 }
-      yield* postTransfers(this.#sql, [depositOf(payment, yield* Clock.currentTimeMillis)])
-      yield* this.move(id, "settled", { tx_hash: hash })
+      const now = yield* Clock.currentTimeMillis
+      yield* postTransfers(this.#sql, [depositOf(payment, now)])
+      yield* this.move(id, "settled", { tx_hash: hash, settled_at: now })
       return { result: undefined, amount: creditsOfUnits(payment.units) }
     })
   }
@@ -345,9 +357,13 @@ const reversalsOf = (
 
 interface PaymentRow extends JournalRow {
   readonly reverted_at: number | null
+  readonly resource: string | null
+  readonly settled_at: number | null
 }
 
 const paymentOf = (row: PaymentRow): JournalledPayment => ({
   ...journalled(row),
-  ...(row.reverted_at !== null && { revertedAt: row.reverted_at })
+  ...(row.reverted_at !== null && { revertedAt: row.reverted_at }),
+  ...(row.resource !== null && { resource: row.resource }),
+  ...(row.settled_at !== null && { settledAt: row.settled_at })
 })

@@ -5,9 +5,10 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { CreditAccount, CreditTransaction, DepositAmount, Deposited } from "../Credits.ts"
-import { InvalidRequest, Unavailable } from "../Errors.ts"
+import { InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { PageCursor } from "../Ids.ts"
 import { Limits } from "../Limits.ts"
+import { PaymentName, PaymentReceipt } from "../PaymentReceipt.ts"
 import {
   Authorization,
   BodyLimit,
@@ -51,6 +52,15 @@ export class CreditsApi extends HttpApiGroup.make("credits")
     }).annotateMerge(
       operation("Balance, allowance and plan", {
         description: "The allowance pays operations first; the balance also keeps free-plan memories alive."
+      })
+    ),
+    HttpApiEndpoint.get("receipt", "/credits/payments/:id/receipt", {
+      params: { id: PaymentName.annotate({ description: "Id of the payment, or its transaction." }) },
+      success: Schema.Struct({ success, ...PaymentReceipt.fields }),
+      error: NotFound
+    }).annotateMerge(
+      operation("Receipt of a payment", {
+        description: "Signed; the same as at the time of the payment. Only for the account that was credited."
       })
     ),
     HttpApiEndpoint.get("transactions", "/credits/transactions", {

@@ -20,15 +20,13 @@ import {
   RefundRecord,
   PaymentState
 } from "../Operations.ts"
+import { PaymentName, PaymentReceipt } from "../PaymentReceipt.ts"
 import { Revenue, RevenueQuery, Statement, StatementQuery } from "../Statement.ts"
 import { AccountName, AccountRecord } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
 
 const success = Schema.Literal(true)
-/** The longest, of an EVM authorisation, has about 170 characters. */
-const paymentIdLengthMax = 256
-const PaymentId = Schema.NonEmptyString.check(Schema.isMaxCodePoints(paymentIdLengthMax))
 
 export class MoneyAdminApi extends HttpApiGroup.make("money")
   .add(
@@ -65,12 +63,19 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
       success: Schema.Struct({ success, payments: Schema.Array(PaymentRecord) }),
       error: NotFound
     }).annotateMerge(operation("Payments and their states", { description: "Newest first." })),
+    HttpApiEndpoint.get("receipt", "/payments/receipt", {
+      query: { payment: PaymentName },
+      success: Schema.Struct({ success, ...PaymentReceipt.fields }),
+      error: NotFound
+    }).annotateMerge(
+      operation("Receipt of any payment", { description: "By id or transaction; as its account gets it." })
+    ),
     HttpApiEndpoint.post("reconcile", "/payments/reconcile", {
       success: Schema.Struct({ success, looked: Schema.Int }),
       error: [InsufficientStorage, Unavailable]
     }).annotateMerge(operation("Ask the chains about unfinished payments now", {})),
     HttpApiEndpoint.get("refundOffer", "/refunds", {
-      query: { payment: PaymentId },
+      query: { payment: PaymentName },
       success: Schema.Struct({ success, ...RefundOffer.fields }),
       error: [NotFound, Conflict]
     }).annotateMerge(
@@ -80,7 +85,7 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
     ),
     HttpApiEndpoint.post("refund", "/refunds", {
       payload: Schema.Struct({
-        payment: PaymentId,
+        payment: PaymentName,
         authorization: Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.paymentHeaderBytesMax)).annotate({
           description: "The offer, signed as an x402 payment, version 2: Base64 JSON."
         })

@@ -12,6 +12,8 @@ export interface PaymentRequest {
   /** Of USDC, 6 decimals: what the payment must be worth. */
   readonly units: number
   readonly wire: WirePayment
+  /** URL of the call that is paid for; the receipt names it. */
+  readonly resource?: string
 }
 
 export interface PaymentSettled {
@@ -21,6 +23,10 @@ export interface PaymentSettled {
   readonly hash: string
   readonly payer: string
   readonly network: PaymentNetwork
+  /** URL of the call that it was first presented for; undefined if that is not known. */
+  readonly resource: string | undefined
+  /** Milliseconds: when it was credited. */
+  readonly settledAt: number
   /** It was credited before; nothing was added by this call. */
   readonly replayed: boolean
 }

@@ -147,16 +147,16 @@ class Settler {
     return Effect.gen({ self: this }, function* () {
       const known = yield* this.#journal.find(claim.id)
       if (known !== undefined) return yield* this.#resume(chain, known, request, run)
-      const { account, units } = request
+      const { account, resource, units } = request
       yield* this.#demandBudget(claim, account)
       const { id, network, payer, payload } = claim
       const taken = yield* this.#pendingPayments.during({ id, network, payer, units }, (committed) =>
         Effect.andThen(
           this.#outages.watch(network, "verify", chain.verify(claim, units, { committed })),
-          this.#journal.claim({ id, account, network, payer, units, payload })
+          this.#journal.claim({ id, account, network, payer, units, payload, resource })
         ).pipe(
           Effect.catchTag("PaymentInvalid", (refusal) =>
-            refusal.isSpent === true ? this.#claimSubmitted(chain, claim, units, refusal) : Effect.fail(refusal)
+            refusal.isSpent === true ? this.#claimSubmitted(chain, claim, request, refusal) : Effect.fail(refusal)
           )
         )
       )
@@ -180,13 +180,16 @@ class Settler {
    * Somebody else submitted the authorisation before it was presented, and anyone can copy it from the chain: if its
    * money reached us, it belongs to the payer's own wallet account, whoever presents it.
    */
-  #claimSubmitted(chain: PaymentChain, claim: PaymentClaim, units: number, refusal: PaymentInvalid) {
+  #claimSubmitted(chain: PaymentChain, claim: PaymentClaim, request: PaymentRequest, refusal: PaymentInvalid) {
     return Effect.gen({ self: this }, function* () {
       const { id, network, payer, payload } = claim
+      const { units } = request
       const view = yield* this.#outages.watch(network, "look", chain.look(claim, nothingSigned, units))
       if (view._tag !== "Paid") return yield* refusal
       const account = yield* this.#journal.walletAccount(payer)
-      const claimed = yield* this.#journal.claim({ id, account, network, payer, units, payload })
+      // What a stranger says to have paid for stands in no receipt.
+      const resource = account === request.account ? request.resource : undefined
+      const claimed = yield* this.#journal.claim({ id, account, network, payer, units, payload, resource })
       if (claimed._tag === "Taken") return claimed
       const transaction = { hash: view.hash, raw: submittedByOthers }
       yield* this.#journal.broadcasting(id, transaction)
@@ -216,7 +219,10 @@ class Settler {
         const options = { isVerified, mayResend: poll % pollsPerResend === 0 }
         const step = yield* Effect.result(this.#stepOf(chain, payment, options))
         if (step._tag === "Success") {
-          if (step.success._tag === "Settled") return settledOf(payment, step.success.hash, false)
+          if (step.success._tag === "Settled") {
+            const settled = (yield* this.#journal.find(payment.id)) ?? payment
+            return settledOf(settled, step.success.hash, false)
+          }
           if (step.success._tag === "Failed") return yield* new PaymentInvalid({ reason: step.success.reason })
           if (payment.state === "verified" && (yield* this.#isUnsent(payment))) return pending
         } else if (step.failure._tag === "InsufficientStorage") {
@@ -285,12 +291,14 @@ const standingOf = Effect.fnUntraced(function* (
 const isOpen = ({ state }: JournalledPayment): boolean =>
   state === "verified" || state === "broadcasting" || state === "settled"
 
-const settledOf = ({ id, network, payer }: JournalledPayment, hash: string, replayed: boolean): PaymentSettled => ({
+const settledOf = (payment: JournalledPayment, hash: string, replayed: boolean): PaymentSettled => ({
   _tag: "Settled",
-  payment: id,
+  payment: payment.id,
   hash,
-  payer,
-  network,
+  payer: payment.payer,
+  network: payment.network,
+  resource: payment.resource,
+  settledAt: payment.settledAt ?? payment.updatedAt,
   replayed
 })
 

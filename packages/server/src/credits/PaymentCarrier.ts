@@ -27,12 +27,16 @@ export interface PaymentCarrier {
 export const httpCarrier = (request: HttpServerRequest.HttpServerRequest): PaymentCarrier => {
   const { headers, url } = request
   return {
-    origin: `http://${headers["host"] ?? "localhost"}`,
+    origin: originOf(request),
     path: url.split("?", 1)[0]!,
     carried: { "x-payment": headers["x-payment"], "payment-signature": headers["payment-signature"] },
     tell: (news) => Effect.provideService(answerHeaders(headersOf(news)), HttpServerRequest.HttpServerRequest, request)
   }
 }
+
+/** The address that a request was sent to. */
+export const originOf = ({ headers }: HttpServerRequest.HttpServerRequest): string =>
+  `http://${headers["host"] ?? "localhost"}`
 
 const headersOf = (news: PaymentNews): Readonly<Record<string, string>> => {
   switch (news._tag) {

@@ -21,10 +21,11 @@ import { toCredits, toUsd, usdcUnitsPerCent } from "@muniment/domain/Money"
 import { creditsOfUnits } from "@muniment/domain/Payment"
 import { Payments } from "@muniment/payments/Payments"
 import type { PaymentSettled } from "@muniment/payments/settlement/PaymentOutcome"
-import { signOffers, signReceipt } from "@muniment/payments/wire/OfferReceipt"
+import { signOffers } from "@muniment/payments/wire/OfferReceipt"
 import { decodePayment } from "@muniment/payments/wire/PaymentHeader"
 import { KeyRing } from "@muniment/trust/KeyRing"
 import type { PaymentCarrier } from "./PaymentCarrier.ts"
+import { PaymentReceipts } from "./PaymentReceipts.ts"
 
 /** What is asked for: units of USDC, and for what. */
 export interface Demand {
@@ -57,6 +58,7 @@ export class PaymentDesk extends Context.Service<
 
 const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
   const payments = yield* Payments
+  const receipts = yield* PaymentReceipts
   const { signJws: sign } = yield* KeyRing
   const resourceOf = ({ origin, path }: PaymentCarrier) => `${publicUrl ?? origin}${path}`
 
@@ -102,7 +104,9 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
         ? demandPayment(demand, carrier, "payment_required", signAndRepeat)
         : ask(demand, carrier)
     }
-    const outcome = yield* payments.pay({ account: demand.account.id, units: demand.units, wire }).pipe(
+    const { account, units } = demand
+    const resource = resourceOf(carrier)
+    const outcome = yield* payments.pay({ account: account.id, units, wire, resource }).pipe(
       Effect.catchTags({
         PaymentInvalid: ({ reason }) => refuse(reason),
         PaymentConflict: () => alreadyUsed,
@@ -114,8 +118,7 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
       yield* tell({ _tag: "Later", retryAfterSeconds: outcome.retryAfterSeconds })
       return yield* pending
     }
-    const atMillis = yield* Clock.currentTimeMillis
-    const receipt = signReceipt(outcome, { atMillis, resource: resourceOf(carrier), sign })
+    const receipt = receipts.sign(outcome, carrier.origin)
     yield* tell({ _tag: "Settled", version: wire.version, transaction: { ...outcome, receipt } })
     return outcome
   })

@@ -1,5 +1,6 @@
 /** Credit endpoints (contract: Credits, Payments): deposit, balance, transactions. */
 import { Clock, Effect } from "effect"
+import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
@@ -11,8 +12,9 @@ import { creditsOfUnits, depositUnits } from "@muniment/domain/Payment"
 import { plans } from "@muniment/domain/Plans"
 import { allowanceOf, type BooksOptions } from "@muniment/control/credits/Books"
 import { Ledger } from "@muniment/control/credits/Ledger"
-import { httpCarrier } from "../credits/PaymentCarrier.ts"
+import { httpCarrier, originOf } from "../credits/PaymentCarrier.ts"
 import { PaymentDesk } from "../credits/PaymentDesk.ts"
+import { PaymentReceipts } from "../credits/PaymentReceipts.ts"
 import { transactionOf } from "./StatementAnswers.ts"
 import { StorageInsurance } from "../jobs/StorageInsurance.ts"
 import { transactionCursor } from "./Cursor.ts"
@@ -25,6 +27,7 @@ export const creditsHandlers = (options: BooksOptions) =>
       const ledger = yield* Ledger
       const desk = yield* PaymentDesk
       const insurance = yield* StorageInsurance
+      const receipts = yield* PaymentReceipts
 
       return handlers.handleAll({
         deposit: Effect.fnUntraced(function* ({ query, request }) {
@@ -67,6 +70,7 @@ export const creditsHandlers = (options: BooksOptions) =>
             ...(purgeNotice !== undefined && { purgeNotice })
           }
         }),
+        receipt: receiptFor(receipts),
         transactions: Effect.fnUntraced(function* ({ query }) {
           const { account } = yield* Caller
           const limit = query.limit ?? Limits.transactionsPageDefault
@@ -84,6 +88,13 @@ export const creditsHandlers = (options: BooksOptions) =>
       })
     })
   )
+
+const receiptFor =
+  (receipts: PaymentReceipts["Service"]) =>
+  (asked: { readonly params: { readonly id: string }; readonly request: HttpServerRequest.HttpServerRequest }) =>
+    Effect.flatMap(Caller, ({ account }) =>
+      receipts.find(asked.params.id, { account: account.id, origin: originOf(asked.request) })
+    )
 
 const notConfigured = new Unavailable({
   code: "payment_unavailable",

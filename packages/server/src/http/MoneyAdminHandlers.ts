@@ -20,6 +20,8 @@ import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { Payments } from "@muniment/payments/Payments"
 import { paymentRecord, refundHandlers } from "./RefundAnswers.ts"
 import { revenueAnswer, statementAnswer } from "./StatementAnswers.ts"
+import { originOf } from "../credits/PaymentCarrier.ts"
+import { PaymentReceipts } from "../credits/PaymentReceipts.ts"
 import { RefundDesk } from "../credits/RefundDesk.ts"
 import { JobClock } from "../jobs/JobClock.ts"
 import { nextRunMillis, StorageInsurance } from "../jobs/StorageInsurance.ts"
@@ -41,6 +43,7 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
     const clock = yield* JobClock
     const statements = yield* Statements
     const refunds = yield* RefundDesk
+    const receipts = yield* PaymentReceipts
     const revenue = yield* Revenue
     const models = yield* ModelUsage
     const operator = yield* OperatorService
@@ -65,6 +68,7 @@ export const moneyAdminHandlers = HttpApiBuilder.group(
         })
         return { success, payments: found.map(paymentRecord) }
       }),
+      receipt: ({ query, request }) => receipts.find(query.payment, { origin: originOf(request) }),
       reconcile: () => Effect.map(payments.reconcile, (looked) => ({ success, looked })),
       ...refundHandlers(refunds),
       statement: ({ query, request }) =>

@@ -44,6 +44,30 @@ describe("ControlDatabase", () => {
     })
   )
 
+  it.effect("takes the time of a credited payment's receipt from its deposit", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const filename = join(directory, "control.db")
+      const database = new Database({ filename })
+      migrate(database, controlMigrations.slice(0, 14), { snapshot: `${filename}.none` })
+      database.exec(`INSERT INTO payment (id, account, network, payer, units, payload, state, created_at, updated_at)
+        VALUES ('credited', 'a', 'base', '0x1', 100000, '{}', 'finalized', 1, 9),
+          ('open', 'a', 'base', '0x1', 100000, '{}', 'broadcasting', 1, 2);
+        INSERT INTO ledger_account (id, name, kind, debits, credits)
+          VALUES (1, 'asset:usdc:base', 'asset', 0, 0), (2, 'liability:credits:a', 'liability', 0, 0);
+        INSERT INTO transfer (key, debit, credit, amount, kind, account, at)
+          VALUES ('deposit:credited', 1, 2, 100000000, 'deposit', 'a', 5)`)
+      database.close()
+      yield* Effect.gen(function* () {
+        const { read, sql } = yield* ControlDatabase
+        expect(yield* read(sql`SELECT id, resource, settled_at FROM payment`)).toEqual([
+          { id: "credited", resource: null, settled_at: 5 },
+          { id: "open", resource: null, settled_at: null }
+        ])
+      }).pipe(Effect.provide(ControlDatabase.layer(directory)))
+    })
+  )
+
   it.effect("keeps the payments of a file whose journal knew of no reverts", () =>
     Effect.gen(function* () {
       const directory = temporaryDirectory()

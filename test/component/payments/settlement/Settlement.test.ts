@@ -29,6 +29,7 @@ describe("A payment", () => {
         hash: "hash-1",
         payer: "payer",
         network: "base-sepolia",
+        settledAt: 0,
         replayed: false
       })
       expect(chain.calls).toEqual(["verify one", "sign one", "broadcast one", "look one"])

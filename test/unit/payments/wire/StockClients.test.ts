@@ -56,7 +56,8 @@ const services = {
 } as const
 
 const seed = new Uint8Array(32).fill(7)
-const signing = { atMillis: Date.now(), sign: (payload: object) => signJws(payload, seed) }
+const jwsKey = { seed, kid: didKeyOf(ed25519PublicKey(seed)) }
+const signing = { atMillis: Date.now(), sign: (payload: object) => signJws(payload, jwsKey) }
 
 /** Asks for a payment, once; keeps the request that comes back. */
 const serviceOf = (chains: ReadonlyArray<PaymentChain>, network: PaymentNetwork) => {

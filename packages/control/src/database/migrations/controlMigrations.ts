@@ -14,6 +14,7 @@ import { jobClock } from "./0011_jobClock.ts"
 import { quotas } from "./0012_quotas.ts"
 import { statements } from "./0013_statements.ts"
 import { refunds } from "./0014_refunds.ts"
+import { receipts } from "./0015_receipts.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -29,5 +30,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   jobClock,
   quotas,
   statements,
-  refunds
+  refunds,
+  receipts
 ]

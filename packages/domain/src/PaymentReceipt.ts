@@ -1,0 +1,17 @@
+/** The receipt of a payment as it is fetched later (contract: Payments). */
+import { Schema } from "effect"
+
+/** Names a payment: its id (the longest, of an EVM authorisation, has about 170 characters) or its transaction. */
+export const PaymentName = Schema.NonEmptyString.check(Schema.isMaxCodePoints(256))
+
+export const PaymentReceipt = Schema.Struct({
+  payment: Schema.String.annotate({ description: "Id of the payment." }),
+  settledAt: Schema.Int.annotate({ description: "Milliseconds: when it was credited." }),
+  receipt: Schema.Struct({
+    format: Schema.Literal("jws"),
+    signature: Schema.String.annotate({
+      description: "Compact JSON Web Signature: the receipt of the x402 extension `offer-receipt`."
+    })
+  })
+})
+export type PaymentReceipt = typeof PaymentReceipt.Type
