@@ -142,6 +142,11 @@ describe("a statement", () => {
     }
   })
 
+  it("of a day to come is empty", async () => {
+    const { body, status } = await statement("from=9999-12-31")
+    expect([status, body.entries, body.to]).toEqual([200, [], "9999-12-31"])
+  })
+
   it("is the account's own: others get theirs, the operator any", async () => {
     const other = await server.newAccount("bob")
     const { body } = await server.call("GET", `/v1/account/statement?${recent()}`, { key: other })

@@ -50,6 +50,8 @@ describe("a body that is not good JSON", () => {
     ["a key twice, once escaped", '{"agentId":"a","\\u0061gentId":"b"}'],
     ["half of a surrogate pair", '{"agentId":"\\ud800"}'],
     ["2^53+1", '{"agentId":"a","expiresAt":9007199254740993}'],
+    ["2^53+1 with a point", '{"agentId":"a","expiresAt":9007199254740993.0}'],
+    ["1e20, whose digits not every reader keeps", '{"agentId":"a","memories":[{"kind":"note","data":{"n":1e20}}]}'],
     ["a number beyond doubles", '{"agentId":"a","expiresAt":1e999}'],
     ["bytes that are not UTF-8", new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
     ["UTF-16", new Uint8Array(Buffer.from('{"agentId":"a"}', "utf16le"))],

@@ -3,6 +3,7 @@
  * `__proto__` names, so that it can be copied to the validator, merged and stored safely.
  */
 import { Limits } from "@muniment/domain/Limits"
+import { isUnsafeInteger } from "@muniment/domain/UnsafeInteger"
 import { shortened } from "./SchemaFault.ts"
 import { pointerTo } from "./SchemaText.ts"
 
@@ -34,7 +35,8 @@ export const checkData = (data: unknown): Issue | undefined => {
 const findIssue = (value: unknown, depth: number): Issue | undefined => {
   if (value === null || typeof value === "boolean" || typeof value === "string") return undefined
   if (typeof value === "number") {
-    return Number.isFinite(value) ? undefined : { path: "", message: "must be a finite number" }
+    if (!Number.isFinite(value)) return { path: "", message: "must be a finite number" }
+    return isUnsafeInteger(value) ? { path: "", message: "must NOT be an integer beyond 2^53" } : undefined
   }
   if (typeof value !== "object") return { path: "", message: "must be a JSON value" }
   if (depth > Limits.memoryDataDepthMax) {

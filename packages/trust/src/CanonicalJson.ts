@@ -9,6 +9,7 @@ import canonicalize from "canonicalize"
 import { Schema } from "effect"
 import { hash } from "node:crypto"
 import { Limits } from "@muniment/domain/Limits"
+import { isUnsafeInteger } from "@muniment/domain/UnsafeInteger"
 
 export class NotCanonical extends Schema.TaggedError<NotCanonical>()("NotCanonical", {
   /** JSON pointer. */
@@ -88,18 +89,13 @@ const containerFault = (value: object, depth: number): string | undefined => {
   return Object.hasOwn(value, "__proto__") ? "the key __proto__" : undefined
 }
 
-// Integers of 1e21 and above are written with an exponent, which every reader takes for a double.
-const exponentFrom = 1e21
-
 const scalarFault = (value: unknown): string | undefined => {
   switch (typeof value) {
     case "string":
       return value.isWellFormed() ? undefined : "a lone surrogate"
     case "number":
       if (!Number.isFinite(value)) return "not a finite number"
-      return Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < exponentFrom
-        ? "an integer beyond 2^53"
-        : undefined
+      return isUnsafeInteger(value) ? "an integer beyond 2^53" : undefined
     case "boolean":
       return undefined
     default:

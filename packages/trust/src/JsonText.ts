@@ -5,6 +5,7 @@
  * Invariants: one pass, no recursion, linear in the text; never throws. For malformed text any answer is correct, because
  * `JSON.parse` refuses it.
  */
+import { isUnsafeInteger } from "@muniment/domain/UnsafeInteger"
 import { pointerSegment } from "./CanonicalJson.ts"
 
 export type JsonFault =
@@ -199,7 +200,9 @@ class JsonScanner {
       if (isUnsafe) this.#fault = "unsafe_integer"
     } else {
       while (isNumberTail(text.charCodeAt(end))) end++
-      if (Math.abs(Number(text.slice(start, end))) === Infinity) this.#fault = "infinite_number"
+      const value = Number(text.slice(start, end))
+      if (value === Infinity) this.#fault = "infinite_number"
+      else if (isUnsafeInteger(value)) this.#fault = "unsafe_integer"
     }
     this.#at = Math.max(end, this.#at + 1)
   }

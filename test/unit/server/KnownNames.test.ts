@@ -74,4 +74,7 @@ it("a look-alike differs in case, underscores, hyphens or plural only", () => {
   const known = ["memories", "ids", "expiresAt", "ttl"]
   const found = ["memory", "ID", "expires_at", "TTLs", "expires", "subject"].map((name) => lookAlike(name, known))
   expect(found).toEqual(["memories", "ids", "expiresAt", "ttl", undefined, undefined])
+  // Grants have a field `s`.
+  expect(lookAlike("", ["p", "s", "c"])).toBeUndefined()
+  expect(lookAlike("S", ["p", "s", "c"])).toBe("s")
 })

@@ -176,7 +176,12 @@ const refusal = (name: string, names: KnownNames, narrowing: ReadonlyMap<string,
 
 /** Lower case, without underscores, hyphens and plural: `subject_id` and `subjectIDs` are `subjectid`. */
 const fold = (name: string): string =>
-  name.slice(0, Limits.identifierLengthMax).toLowerCase().replaceAll(/[_-]/g, "").replace(/ies$/, "y").replace(/s$/, "")
+  name
+    .slice(0, Limits.identifierLengthMax)
+    .toLowerCase()
+    .replaceAll(/[_-]/g, "")
+    .replace(/ies$/, "y")
+    .replace(/(?<=.)s$/, "")
 
 const nearest = (folded: string, known: ReadonlyArray<string>): string => {
   const meant = synonyms.get(folded)

@@ -64,10 +64,10 @@ export const revenueAnswer = Effect.fn("StatementAnswers.revenue")(function* (
     : { success, from, to, by, rows }
 })
 
-/** Default: this month up to today. */
+/** Default: this month up to today, or the day on which a period to come begins. */
 const daysOf = Effect.fnUntraced(function* (query: DaysQuery) {
   const today = dayOf(yield* Clock.currentTimeMillis)
-  const { to = today } = query
+  const { to = query.from !== undefined && query.from > today ? query.from : today } = query
   const { from = `${to.slice(0, "2026-01".length)}-01` } = query
   if (from > to) return yield* new InvalidRequest({ code: "invalid_request", error: "`from` is after `to`" })
   return { from, to, period: { from: Date.parse(from), until: Date.parse(to) + dayMillis } satisfies Period }
