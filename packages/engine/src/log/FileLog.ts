@@ -18,8 +18,10 @@ import type { RecordBody } from "./logFormat.ts"
 import type { LogIndex, SegmentIndex } from "./LogIndex.ts"
 import { LogQueue, type NewRecord } from "./LogQueue.ts"
 import { recoverLog } from "./LogRecovery.ts"
-import type { LogHole, LogScanned } from "./LogScan.ts"
+import { holeBehind, type LogHole, lostRecords, remainsOf } from "./LogHole.ts"
+import type { LogScanned } from "./LogScan.ts"
 import type { LogReply, LogRequest, LogThreadSettings } from "./LogWorker.ts"
+import type { OwnerList } from "./OwnerList.ts"
 import { Retention } from "./Retention.ts"
 import { segmentBytesDefault, segmentPath } from "./segmentFiles.ts"
 import { SegmentPlaces } from "./SegmentPlaces.ts"
@@ -80,6 +82,7 @@ export const openFileLog = Effect.fn("FileLog.open")(function* (
 export class FileLog implements CommitLogShape {
   readonly directory: string
   readonly #damage: ReadonlyArray<LogHole>
+  readonly #owners: OwnerList
   readonly #index: LogIndex
   readonly #queue: LogQueue
   readonly #places: SegmentPlaces
@@ -100,6 +103,7 @@ export class FileLog implements CommitLogShape {
   ) {
     this.directory = directory
     this.#damage = scanned.damage
+    this.#owners = scanned.unlisted
     this.#index = scanned.index
     this.#queue = new LogQueue(thread, scanned.nextOrdinal)
     this.#places = new SegmentPlaces(directory, segmentBytes, scanned.lastSegment)
@@ -133,10 +137,11 @@ export class FileLog implements CommitLogShape {
 
   readonly tail = (tag: NamespaceTag, afterOrdinal: number): Effect.Effect<ReadonlyArray<LogEntry>, LogDamaged> =>
     Effect.suspend(() => {
-      const lost = this.damage.find((hole) => hole.to > afterOrdinal && (hole.tag ?? tag) === tag)
+      const after = Math.max(afterOrdinal, this.#index.removedThrough(tag))
+      const lost = holeBehind(this.damage, tag, after)
       if (lost !== undefined) return Effect.fail(lostRecords(lost, tag, afterOrdinal))
       const entries = this.#index
-        .commitsOf(tag, Math.max(afterOrdinal, this.#index.removedThrough(tag)))
+        .commitsOf(tag, after)
         .filter(({ ordinal }) => ordinal <= this.#queue.syncedOrdinal && !this.#index.isRefused(tag, ordinal))
       const [first] = entries
       return first !== undefined && first.ordinal <= this.#index.erasedThrough(tag)
@@ -258,8 +263,8 @@ export class FileLog implements CommitLogShape {
   /** The intent first: the next open finishes what a crash cuts short. */
   #eraseBodies(intent: NewRecord): Effect.Effect<number, LogFull | LogFault> {
     const erase = Effect.suspend(() => {
-      const commits = this.#index.commitsOf(intent.tag, 0)
-      return this.#queue.erase(commits.filter(({ ordinal }) => ordinal <= intent.fromSeq))
+      const commits = this.#index.commitsOf(intent.tag, 0).filter(({ ordinal }) => ordinal <= intent.fromSeq)
+      return this.#queue.erase([...commits, ...remainsOf(this.#damage, intent.tag, intent.fromSeq)])
     })
     return Effect.andThen(this.#putSynced(intent), erase)
   }
@@ -287,12 +292,14 @@ export class FileLog implements CommitLogShape {
     const before = this.#places.segment
     const [fields, entry] = this.#queue.put(record, (length) => this.#places.place(length), isSync)
     this.#index.add(fields, entry.place)
+    this.#owners.note(entry.ordinal, record.tag)
     this.#lastMillis = record.atMillis
     if (this.#places.segment !== before) this.#begin(before, entry.ordinal)
     if (isSync && !this.#isMarking) {
       this.#isMarking = true
       Effect.runFork(Effect.ignore(this.#markWhenQuiet(entry.ordinal)))
     }
+    if (this.#owners.isLong) this.#mark(false)
     return entry
   }
 
@@ -325,10 +332,17 @@ export class FileLog implements CommitLogShape {
     )
   }
 
+  /** Also says whose the records before it are, and from which one on the log has them. */
   #mark(isSync: boolean): void {
-    if (this.#places.roomFor(recordBytesMax(emptyBody), true) !== "free") return
+    const { changes, text } = this.#owners.listed
+    const body = { text, vectors: [] }
+    if (this.#places.roomFor(recordBytesMax(body), true) !== "free") return
+    this.#owners.clear()
+    const wasMarking = this.#isMarking
     this.#isMarking = true
-    this.#write({ ...processRecord, kind: recordKinds.mark, atMillis: this.#lastMillis }, isSync)
+    const fields = { ...processRecord, kind: recordKinds.mark, atMillis: this.#lastMillis }
+    this.#write({ ...fields, changes, fromSeq: this.#index.firstKept, body }, isSync)
+    this.#isMarking = wasMarking
   }
 
   /** Until the next sync, or until there is a spare segment. */
@@ -347,9 +361,3 @@ export class FileLog implements CommitLogShape {
 }
 
 const processRecord = { flags: 0, tag: processTag, epoch: 0, changes: 0, fromSeq: 0, body: emptyBody }
-
-const lostRecords = ({ from, offset, segment, to }: LogHole, tag: NamespaceTag, afterOrdinal: number): LogDamaged => {
-  const records = from === to ? `record ${from} is` : `records ${from} to ${to} are`
-  const where = `(segment ${segment}, byte ${offset})`
-  return new LogDamaged({ reason: `${records} damaged ${where}, and the copy of ${tag} ends at ${afterOrdinal}` })
-}

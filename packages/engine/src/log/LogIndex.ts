@@ -25,9 +25,15 @@ export class LogIndex {
   readonly #refused = new Map<NamespaceTag, Set<number>>()
   readonly #erasedThrough = new Map<NamespaceTag, number>()
   readonly #removedThrough = new Map<NamespaceTag, number>()
+  #firstKept = 1
 
   get segments(): ReadonlyArray<SegmentIndex> {
     return this.#segments
+  }
+
+  /** Records before this one were dropped. */
+  get firstKept(): number {
+    return this.#firstKept
   }
 
   add({ atMillis, changes, flags, fromSeq, kind, ordinal, tag }: RecordFields, place: RecordPlace): void {
@@ -48,6 +54,10 @@ export class LogIndex {
         this.#refused.set(tag, refused.add(fromSeq))
         return
       }
+      case recordKinds.mark:
+      case recordKinds.rebased:
+        this.#firstKept = Math.max(this.#firstKept, fromSeq)
+        return
       case recordKinds.erased:
         if (changes === removesAll) this.#removedThrough.set(tag, fromSeq)
         return this.#noteErased(tag, fromSeq)

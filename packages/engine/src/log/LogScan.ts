@@ -6,9 +6,12 @@
  */
 import { readFileSync } from "node:fs"
 import type { NamespaceTag } from "@muniment/domain/Ids"
-import type { LogEntry } from "./CommitLog.ts"
+import type { LogEntry, RecordPlace } from "./CommitLog.ts"
+import { byOwner, type LogHole, remainsOf } from "./LogHole.ts"
 import { LogIndex } from "./LogIndex.ts"
+import { ownersIn, OwnerList } from "./OwnerList.ts"
 import {
+  bodyOf,
   headerBytes,
   isBodyWhole,
   isErased,
@@ -19,21 +22,12 @@ import {
 } from "./logFormat.ts"
 import { listSegments, segmentPath } from "./segmentFiles.ts"
 
-/** Ordinals from `from` to `to` that cannot be read. */
-export interface LogHole {
-  readonly from: number
-  readonly to: number
-  /** Where the first of them lies, or the next record if it is missing. */
-  readonly segment: number
-  readonly offset: number
-  /** Undefined: the header is lost, it may be any namespace. */
-  readonly tag: NamespaceTag | undefined
-}
-
 export interface LogScanned {
   readonly index: LogIndex
   /** Acknowledged records that are lost. */
   readonly damage: ReadonlyArray<LogHole>
+  /** Records that no mark lists yet. */
+  readonly unlisted: OwnerList
   /** Ordinal of the next record. */
   readonly nextOrdinal: number
   /** Number of the newest segment file; 0: there is none. */
@@ -61,12 +55,13 @@ class LogScan {
   readonly #emptySegments: Array<number> = []
   /** Ordinals of records whose bodies are zeros. */
   readonly #erased = new Set<number>()
-  /** Records before this one were dropped. */
-  #firstKept = 1
+  /** What the marks say of the records before them. */
+  readonly #owners = new Map<number, NamespaceTag>()
+  readonly #unlisted = new OwnerList()
   /** Highest ordinal that any record says was synced. */
   #synced = 0
-  /** Where the bytes begin that are no record. */
-  #strayAt: { readonly segment: number; readonly offset: number } | undefined
+  /** Bytes behind the last record that are no record. */
+  #stray: Array<RecordPlace> = []
 
   read(segment: number, bytes: Buffer): void {
     let isEmpty = true
@@ -75,12 +70,12 @@ class LogScan {
       if (header !== undefined && header.ordinal >= (this.#expected ?? 0)) {
         isEmpty = false
         if (isErased(header) && areZeros(bytes, at + headerBytes, at + header.length)) this.#erased.add(header.ordinal)
-        this.#record(header, isBodyWhole(bytes, at, header), segment, at)
+        this.#record(header, bytes, { segment, offset: at, length: header.length })
         at += Math.max(header.length, headerBytes)
       } else {
         if (!areZeros(bytes, at, at + recordAlign)) {
           isEmpty = false
-          this.#strayAt ??= { segment, offset: at }
+          this.#noteStray(segment, at)
         }
         at += recordAlign
       }
@@ -90,43 +85,64 @@ class LogScan {
 
   end(lastSegment: number): LogScanned {
     const [first] = this.#index.segments
-    if (first !== undefined && first.firstOrdinal > this.#firstKept) {
-      const hole = { from: this.#firstKept, to: first.firstOrdinal - 1, segment: first.segment, offset: 0 }
-      this.#holes.unshift({ ...hole, tag: undefined })
+    const { firstKept } = this.#index
+    if (first !== undefined && first.firstOrdinal > firstKept) {
+      const hole = { from: firstKept, to: first.firstOrdinal - 1, segment: first.segment, offset: 0 }
+      this.#holes.unshift({ ...hole, tag: undefined, places: [] })
     }
-    const damage = this.#holes.filter(({ from }) => from <= this.#synced)
+    const damage = this.#holes.filter(({ from }) => from <= this.#synced).flatMap((hole) => byOwner(hole, this.#owners))
     const torn = this.#holes.find(({ from }) => from > this.#synced)
     if (torn !== undefined) this.#index.cut(torn.from)
+    if (torn !== undefined) this.#unlisted.cut(torn.from)
     return {
       index: this.#index,
       damage,
+      unlisted: this.#unlisted,
       nextOrdinal: torn?.from ?? this.#expected ?? 1,
       lastSegment,
       emptySegments: this.#emptySegments,
-      unfinishedErasures: this.#unfinishedErasures(),
-      tornAt: torn ?? this.#strayAt
+      unfinishedErasures: this.#unfinishedErasures(damage),
+      tornAt: torn ?? this.#stray[0]
     }
   }
 
-  #unfinishedErasures(): ReadonlyArray<LogEntry> {
-    return [...this.#index.erasures].flatMap(([tag, throughOrdinal]) =>
-      this.#index.commitsOf(tag, 0).filter(({ ordinal }) => ordinal <= throughOrdinal && !this.#erased.has(ordinal))
-    )
+  #unfinishedErasures(damage: ReadonlyArray<LogHole>): ReadonlyArray<LogEntry> {
+    return [...this.#index.erasures].flatMap(([tag, throughOrdinal]) => [
+      ...this.#index.commitsOf(tag, 0).filter(({ ordinal }) => ordinal <= throughOrdinal && !this.#erased.has(ordinal)),
+      ...remainsOf(damage, tag, throughOrdinal)
+    ])
   }
 
-  #record(header: RecordHeader, isWhole: boolean, segment: number, offset: number): void {
-    const { fromSeq, kind, length, ordinal, tag, unsynced } = header
+  #record(header: RecordHeader, bytes: Buffer, place: RecordPlace): void {
+    const { kind, ordinal, tag, unsynced } = header
+    const { offset, segment } = place
+    const isWhole = isBodyWhole(bytes, offset, header)
     const expected = this.#expected ?? ordinal
     this.#synced = Math.max(this.#synced, ordinal - unsynced - 1)
     if (ordinal > expected) {
-      const from = this.#strayAt ?? { segment, offset }
-      this.#holes.push({ from: expected, to: ordinal - 1, ...from, tag: undefined })
+      const places = this.#stray
+      const { offset: at, segment: begin } = places[0] ?? place
+      this.#holes.push({ from: expected, to: ordinal - 1, segment: begin, offset: at, tag: undefined, places })
     }
-    this.#strayAt = undefined
-    if (isWhole) this.#index.add(header, { segment, offset, length })
-    if (isWhole && kind === recordKinds.rebased) this.#firstKept = Math.max(this.#firstKept, fromSeq)
-    if (!isWhole) this.#holes.push({ from: ordinal, to: ordinal, segment, offset, tag })
+    this.#stray = []
+    if (isWhole) this.#index.add(header, place)
+    else {
+      const length = Math.max(headerBytes, Math.min(place.length, bytes.length - offset))
+      this.#holes.push({ from: ordinal, to: ordinal, segment, offset, tag, places: [{ ...place, length }] })
+    }
+    if (isWhole && kind === recordKinds.mark) {
+      this.#unlisted.clear()
+      for (const [owned, owner] of ownersIn(header, bodyOf(bytes, offset, header).text)) this.#owners.set(owned, owner)
+    }
+    this.#unlisted.note(ordinal, tag)
     this.#expected = ordinal + 1
+  }
+
+  #noteStray(segment: number, offset: number): void {
+    const last = this.#stray.at(-1)
+    if (last?.segment === segment) this.#stray.pop()
+    const from = last?.segment === segment ? last.offset : offset
+    this.#stray.push({ segment, offset: from, length: offset + recordAlign - from })
   }
 }
 

@@ -3,15 +3,20 @@
  *
  * Invariant: a new segment is only begun when the spare is there, so that the log thread finds its room on the disk.
  */
+import { statfsSync } from "node:fs"
 import { Effect } from "effect"
 import type { RecordPlace } from "./CommitLog.ts"
 import { SpareSegment } from "./SpareSegment.ts"
+
+/** Free space required for a segment of its own that a large record takes, as a multiple of its size. */
+const roomFactor = 2
 
 /** `full`: no room for another segment. */
 export type Room = "free" | "wait" | "full"
 
 export class SegmentPlaces {
   readonly segmentBytes: number
+  readonly #directory: string
   readonly #spare: SpareSegment
   #segment: number
   #offset = Infinity
@@ -20,6 +25,7 @@ export class SegmentPlaces {
   /** `lastSegment`: a start begins a segment of its own, since nothing is written behind a torn tail. */
   constructor(directory: string, segmentBytes: number, lastSegment: number) {
     this.segmentBytes = segmentBytes
+    this.#directory = directory
     this.#segment = lastSegment
     this.#spare = new SpareSegment(directory, segmentBytes, () => {
       for (const resume of this.#waiting.splice(0)) resume()
@@ -47,6 +53,8 @@ export class SegmentPlaces {
     const isShort = this.#spare.fault !== undefined
     if (isShort) this.#spare.make()
     if (this.#fits(bytes)) return isErasure || !isShort ? "free" : "full"
+    // The log thread makes its segment with the commit itself: a disk that is full then would end the log.
+    if (bytes > this.segmentBytes) return this.#hasRoomFor(bytes) ? "free" : "full"
     if (this.#spare.state === "ready") return "free"
     return isShort ? "full" : "wait"
   }
@@ -75,6 +83,11 @@ export class SegmentPlaces {
   /** No file is being made any more. */
   get settled(): Effect.Effect<void> {
     return Effect.promise(() => this.#spare.settled)
+  }
+
+  #hasRoomFor(bytes: number): boolean {
+    const { bavail, bsize } = statfsSync(this.#directory)
+    return bavail * bsize >= bytes * roomFactor
   }
 
   #fits(length: number): boolean {

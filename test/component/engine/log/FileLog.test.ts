@@ -1,12 +1,14 @@
 /** The commit log in files: order, durability, fencing, reopening, erasure. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { readFileSync } from "node:fs"
+import { cpSync, readFileSync } from "node:fs"
 import { type FileLog, openFileLog } from "@muniment/engine/log/FileLog"
 import { recordKinds } from "@muniment/engine/log/logFormat"
+import { scanLog } from "@muniment/engine/log/LogScan"
 import { RecordReader } from "@muniment/engine/log/RecordReader"
 import { listSegments, segmentPath } from "@muniment/engine/log/segmentFiles"
 import { fillLog, logCommit, logTag, smallLog } from "../../../support/CommitLogs.ts"
+import { editSegment } from "../../../support/HandMadeLog.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 
 /** Opens the log, uses it, closes it. */
@@ -137,6 +139,45 @@ describe("the commit log", () => {
           expect((yield* Effect.flip(log.tail(logTag(1), 100)))._tag).toBe("LogDamaged")
         })
       )
+    })
+  )
+
+  it.live("loses with a damaged header only what its own namespace had there", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const filled = yield* withLog(directory, (log) => fillLog(log, [1, 2], 20))
+      const { ordinal, place } = filled[10]!
+      editSegment(directory, place.segment, (bytes) => (bytes[place.offset + 27]! ^= 4))
+      yield* withLog(directory, (log) =>
+        Effect.gen(function* () {
+          expect(log.damage).toMatchObject([{ from: ordinal, to: ordinal, tag: logTag(1) }])
+          expect(yield* log.tail(logTag(2), 0)).toHaveLength(20)
+          expect(yield* log.tail(logTag(3), 0)).toEqual([])
+          expect(yield* log.tail(logTag(1), ordinal)).toHaveLength(14)
+          expect((yield* Effect.flip(log.tail(logTag(1), ordinal - 1)))._tag).toBe("LogDamaged")
+        })
+      )
+    })
+  )
+
+  it.live("names the namespaces of its records at least every 1,024 records, however busy it is", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const directoryBusy = temporaryDirectory()
+      const count = yield* withLog(directory, (log) =>
+        Effect.gen(function* () {
+          yield* log.attach(logTag(1), { epoch: 1, seq: 0 })
+          for (let seq = 0; seq < 1_100; seq++) yield* log.append(logCommit(1, seq))
+          yield* log.whenSynced(log.syncedOrdinal() + 1)
+          // As a kill leaves it: no mark of a close.
+          cpSync(directory, directoryBusy, { recursive: true })
+          return log.syncedOrdinal()
+        })
+      )
+      const [first = 1] = listSegments(directoryBusy)
+      editSegment(directoryBusy, first, (bytes) => (bytes[27]! ^= 4))
+      expect(count).toBeGreaterThan(1_024)
+      expect(scanLog(directoryBusy).damage).toMatchObject([{ from: 1, to: 1, tag: logTag(1) }])
     })
   )
 

@@ -73,6 +73,18 @@ describe("a full disk", () => {
     })
   )
 
+  it.live("refuses a record larger than a segment that the disk has no room for, and takes others", () =>
+    Effect.gen(function* () {
+      const places = new SegmentPlaces(temporaryDirectory(), 65_536, 0)
+      yield* Effect.callback<void>((resume) => places.onChange(() => resume(Effect.void)))
+      expect(places.roomFor(2 ** 52, false)).toBe("full")
+      expect(places.roomFor(2 ** 52, true)).toBe("full")
+      expect(places.roomFor(131_072, false)).toBe("free")
+      expect(places.roomFor(64, false)).toBe("free")
+      yield* places.settled
+    })
+  )
+
   it.live("is no fault: the log answers LogFull, and goes on", () =>
     Effect.gen(function* () {
       const log = yield* openFileLog({ directory: temporaryDirectory(), segmentBytes: 2 ** 52 })

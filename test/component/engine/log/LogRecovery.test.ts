@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest"
 import { readFileSync, rmSync } from "node:fs"
 import type { LogEntry } from "@muniment/engine/log/CommitLog"
 import { eraseBodies } from "@muniment/engine/log/LogErasure"
-import { recordFlags, recordKinds } from "@muniment/engine/log/logFormat"
+import { processTag, recordFlags, recordKinds } from "@muniment/engine/log/logFormat"
 import { recoverLog } from "@muniment/engine/log/LogRecovery"
 import { type LogScanned, scanLog } from "@muniment/engine/log/LogScan"
 import { listSegments, segmentPath } from "@muniment/engine/log/segmentFiles"
@@ -60,7 +60,7 @@ describe("a torn tail", () => {
     writeSegment(directory, 3, [...commits(21, 30), mark])
     editSegment(directory, 3, (bytes) => bytes.fill(0, offsets[2]![9]! + 100, offsets[2]![9]! + 128))
     const scanned = recoverLog(directory)
-    expect(scanned.damage).toEqual([{ from: 30, to: 30, segment: 3, offset: offsets[2]![9], tag: logTag(0) }])
+    expect(scanned.damage).toMatchObject([{ from: 30, to: 30, segment: 3, offset: offsets[2]![9], tag: logTag(0) }])
     expect(scanned.nextOrdinal).toBe(32)
   })
 })
@@ -82,7 +82,7 @@ describe("damage", () => {
       flip()
       const { damage, nextOrdinal } = scanLog(directory)
       const tag = bit >= 512 ? logTag(ordinal % 3) : undefined
-      expect(damage, `bit ${bit}`).toEqual([{ from: ordinal, to: ordinal, segment, offset: from, tag }])
+      expect(damage, `bit ${bit}`).toMatchObject([{ from: ordinal, to: ordinal, segment, offset: from, tag }])
       expect(nextOrdinal).toBe(31)
       flip()
     }
@@ -90,14 +90,60 @@ describe("damage", () => {
 
   it("names the records of a missing segment", () => {
     rmSync(segmentPath(directory, 2))
-    expect(recoverLog(directory).damage).toEqual([{ from: 11, to: 20, segment: 3, offset: 0, tag: undefined }])
+    expect(recoverLog(directory).damage).toMatchObject([{ from: 11, to: 20, segment: 3, offset: 0, tag: undefined }])
   })
 
   it("names the records of a missing oldest segment, unless the log says that it was dropped", () => {
     rmSync(segmentPath(directory, 1))
-    expect(scanLog(directory).damage).toEqual([{ from: 1, to: 10, segment: 2, offset: 0, tag: undefined }])
+    expect(scanLog(directory).damage).toMatchObject([{ from: 1, to: 10, segment: 2, offset: 0, tag: undefined }])
     writeSegment(directory, 4, [{ kind: recordKinds.rebased, ordinal: 31, fromSeq: 11 }])
     expect(scanLog(directory)).toMatchObject({ damage: [], nextOrdinal: 32 })
+  })
+})
+
+describe("what is left of damaged records", () => {
+  const intent = { kind: recordKinds.erased, ordinal: 32, tag: logTag(1), fromSeq: 22 }
+  const listed = { kind: recordKinds.mark, ordinal: 31, tag: processTag, changes: 30 }
+  const owners = range(1, 30)
+    .map((ordinal) => logTag(ordinal % 3))
+    .join("")
+  const flipAt = (ordinal: number, at: number) => {
+    const segment = Math.ceil(ordinal / 10)
+    editSegment(directory, segment, (bytes) => (bytes[offsets[segment - 1]![(ordinal - 1) % 10]! + at]! ^= 1))
+  }
+
+  it("is known by the namespace that a later mark names, also where headers or whole segments are lost", () => {
+    writeSegment(directory, 4, [{ ...listed, text: owners }])
+    flipAt(7, 30)
+    rmSync(segmentPath(directory, 2))
+    const found = scanLog(directory).damage.map(({ from, tag, to }) => [from, to, tag])
+    expect(found).toEqual([7, ...range(11, 20)].map((ordinal) => [ordinal, ordinal, logTag(ordinal % 3)]))
+  })
+
+  it("is known for no record that a torn or damaged mark names", () => {
+    const [at = 0] = writeSegment(directory, 4, [
+      { ...listed, text: owners },
+      { kind: recordKinds.mark, tag: processTag, ordinal: 32 }
+    ])
+    flipAt(7, 30)
+    editSegment(directory, 4, (bytes) => (bytes[at + 100]! ^= 1))
+    expect(scanLog(directory).damage).toMatchObject([
+      { from: 7, tag: undefined },
+      { from: 31, tag: processTag }
+    ])
+  })
+
+  it.each([
+    ["body", 100],
+    ["header", 30]
+  ])("is erased with the others of its namespace: a flipped bit in its %s", (_, at) => {
+    writeSegment(directory, 4, [{ ...listed, text: owners }, intent])
+    flipAt(7, at)
+    flipAt(9, at)
+    recoverLog(directory)
+    for (const ordinal of range(1, 30))
+      expect(holds(`text ${ordinal} `), `${ordinal}`).toBe(ordinal % 3 !== 1 || ordinal > 22)
+    expect(recoverLog(directory).damage.map(({ from }) => from)).toEqual(at === 30 ? [7, 9] : [9])
   })
 })
 
