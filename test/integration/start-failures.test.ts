@@ -1,14 +1,17 @@
 /** A start that cannot succeed: one sentence for the operator, exit code 1, no stack, and at once. */
 import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { once } from "node:events"
 import { tmpdir } from "node:os"
 import { DatabaseSync } from "node:sqlite"
 import { join } from "node:path"
+import { pathToFileURL } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { failingStart } from "../support/FailingStart.ts"
-import { startServer } from "../support/TestServer.ts"
+import { repository, startServer } from "../support/TestServer.ts"
+
+const recordModules = pathToFileURL(join(repository, "test/support/recordModules.mjs")).href
 
 let directory: string
 beforeAll(() => {
@@ -70,6 +73,43 @@ describe("a wrong setting", () => {
   it("is not shown, as it may hold a secret", async () => {
     const sentence = await sentenceOf({ MUNIMENT_EVM_RPC_URL: "wss://node.example/secret-key" })
     expect(sentence).toBe("A setting is wrong: MUNIMENT_EVM_RPC_URL: expected an http or https URL.")
+  })
+})
+
+describe("the service", () => {
+  /** The sentence, and what was loaded until it was said. */
+  const loadedBy = async (environment: Readonly<Record<string, string>>, dataDirectory?: string) => {
+    const recorded = join(directory, "modules")
+    const sentence = await sentenceOf(
+      { ...environment, NODE_OPTIONS: `--import ${recordModules}`, RECORDED_MODULES: recorded },
+      dataDirectory
+    )
+    return { sentence, modules: readFileSync(recorded, "utf8").split("\n") }
+  }
+  const ofService = /server\/src\/(?:App|ServerLayer)\.ts|packages\/insight|node_modules\/(?:viem|ajv|chrono-node)\//
+
+  it.each([
+    ["a wrong setting", { MUNIMENT_PORT: "http" }, undefined],
+    ["a short key", { MUNIMENT_BOOTSTRAP_KEY: "short" }, undefined],
+    ["a model without a name", { MUNIMENT_LLM_PROVIDER: "openai-compatible" }, undefined],
+    ["a directory that cannot be made", {}, "/proc/muniment"],
+    ["a host that this machine does not have", { MUNIMENT_HOST: "192.0.2.1" }, undefined]
+  ])("is not loaded to find out about %s: that takes most of a second", async (_, environment, dataDirectory) => {
+    const { modules, sentence } = await loadedBy(environment, dataDirectory)
+    expect(
+      modules.filter((url) => ofService.test(url)),
+      sentence
+    ).toEqual([])
+    expect(modules.some((url) => url.includes("/server/src/Config.ts"))).toBe(true)
+  })
+
+  it("is not loaded beside one that serves the directory", async () => {
+    const data = join(directory, "held")
+    const server = await startServer({ dataDirectory: data, environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+    const { modules, sentence } = await loadedBy({}, data)
+    await server.stop()
+    expect(sentence).toContain(`${data} is in use by another Muniment (process ${server.process.pid}, ${server.url})`)
+    expect(modules.filter((url) => ofService.test(url))).toEqual([])
   })
 })
 

@@ -5,7 +5,7 @@
  * account. Namespaces open at their first use. Stop: the listener closes, requests in flight finish, files close.
  */
 import { createServer } from "node:net"
-import { Clock, Data, Duration, Effect, Layer, Logger, Option, Redacted, References } from "effect"
+import { Clock, Data, Duration, Effect, Layer, Option, Redacted, References } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
@@ -45,6 +45,7 @@ import { mcpRoutes } from "./mcp/McpRoutes.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
 import { pathOf } from "./paths.ts"
 import { serverLayer } from "./ServerLayer.ts"
+import { serviceLogger } from "./serviceLogger.ts"
 
 /** State of the service once it listens. */
 export interface BootReport {
@@ -168,7 +169,7 @@ const serve = Effect.fnUntraced(function* (config: ServerConfig, startedNanos: b
     ),
     Layer.provideMerge(serverLayer(config, hnswlib)),
     Layer.provide(maxBodySize),
-    Layer.provide(Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson]))
+    Layer.provide(serviceLogger)
   )
   const services = yield* Layer.build(app)
   return yield* Effect.provide(afterListening(config, startedNanos), services)

@@ -10,50 +10,21 @@
  * kept-alive ones, until the time is up.
  */
 import { type IncomingMessage, Server, type ServerResponse } from "node:http"
-import { createServer as createTcpServer, type Socket } from "node:net"
+import type { Socket } from "node:net"
 import { layer as httpServerLayer } from "@effect/platform-node/NodeHttpServer"
-import { Clock, Data, Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Admission } from "../admission/Admission.ts"
 import { refuseEarly } from "../admission/EarlyRefusals.ts"
 import type { Gate } from "../admission/Gate.ts"
 import { PollClock } from "../admission/PollClock.ts"
+import type { Address } from "./ListenAddress.ts"
 
 /** How often Node looks for connections that are too slow. */
 const connectionCheckMillis = 1_000
 
 /** Time of the shutdown that is kept for closing files after the last answer. */
 const closingMillis = 5_000
-
-export interface Address {
-  readonly host: string
-  readonly port: number
-}
-
-/** The service cannot listen at the configured address. */
-export class AddressUnusable extends Data.TaggedError("AddressUnusable")<Address & { readonly cause: unknown }> {
-  override get message(): string {
-    const { cause, host, port } = this
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : ""
-    return `cannot listen on ${host}:${port}: ${addressFaults.get(code) ?? String(cause)}`
-  }
-}
-
-const addressFaults: ReadonlyMap<string, string> = new Map([
-  ["EADDRINUSE", "address already in use; stop what listens there, or set MUNIMENT_PORT"],
-  ["EACCES", "this user may not use the port; set MUNIMENT_PORT to one above 1023"],
-  ["EADDRNOTAVAIL", "this machine does not have the address; set MUNIMENT_HOST"],
-  ["ENOTFOUND", "this machine does not have the address; set MUNIMENT_HOST"],
-  ["EAI_AGAIN", "this machine does not have the address; set MUNIMENT_HOST"]
-])
-
-/** Tries the address before the slow parts of a start, models above all. */
-export const demandFreeAddress = ({ host, port }: Address): Effect.Effect<void, AddressUnusable> =>
-  Effect.callback((resume) => {
-    const probe = createTcpServer()
-    probe.once("error", (cause) => resume(Effect.fail(new AddressUnusable({ host, port, cause }))))
-    probe.listen({ host, port }, () => probe.close(() => resume(Effect.void)))
-  })
 
 export const listener = (options: Address) =>
   Layer.unwrap(
