@@ -18,6 +18,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { failingStart } from "../support/FailingStart.ts"
+import { namespaceTags } from "../support/namespaceTags.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 
 const memoriesPerAgent = 200
@@ -61,13 +62,6 @@ const damage: Readonly<Partial<Record<Agent, (file: string) => void>>> = {
   "log-head": (file) => overwrite(`${file}-wal`, 0, randomBytes(40))
 }
 
-const tagsOf = (dataDirectory: string): ReadonlyMap<string, string> => {
-  const database = new DatabaseSync(join(dataDirectory, "control.db"), { readOnly: true })
-  const rows = database.prepare("SELECT agent_id, tag FROM namespace").all()
-  database.close()
-  return new Map(rows.map((row) => [String(row["agent_id"]), String(row["tag"])]))
-}
-
 const fill = async (server: TestServer): Promise<void> => {
   for (const agentId of agents) {
     for (let from = 0; from < memoriesPerAgent; from += 100) {
@@ -94,7 +88,7 @@ beforeAll(async () => {
   await fill(first)
   // Killed, so that the logs stay beside their files; those damaged in the file lose their log first.
   await first.kill()
-  const tags = tagsOf(dataDirectory)
+  const tags = namespaceTags(dataDirectory)
   for (const agent of agents) {
     const file = join(dataDirectory, "namespaces", `${tags.get(agent)}.db`)
     if (!agent.startsWith("log")) new DatabaseSync(file).exec("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -122,7 +116,7 @@ describe("with damaged namespace files in the data directory", () => {
   it.each(damaged)(
     "an agent whose file is damaged answers 503 to reads and writes, and changes nothing: %s",
     async (agent) => {
-      const file = join(dataDirectory, "namespaces", `${tagsOf(dataDirectory).get(agent)}.db`)
+      const file = join(dataDirectory, "namespaces", `${namespaceTags(dataDirectory).get(agent)}.db`)
       const memories = [{ kind: "factual_memory", data: { subject: "s", fact: "f" } }]
       const answers = [
         await search(agent),
@@ -168,7 +162,7 @@ describe("with damaged namespace files in the data directory", () => {
       `${damaged.length} damaged or in use by another process; more than 25 % of all agents: not ready`
     )
     const { body } = await server.call("GET", "/admin/status", { key: server.operatorToken })
-    const tags = tagsOf(dataDirectory)
+    const tags = namespaceTags(dataDirectory)
     const files = body.quarantined.map(({ file }: { readonly file: string }) => file)
     expect(files.toSorted()).toEqual(damaged.map((agent) => `namespaces/${tags.get(agent)}.db`).toSorted())
     expect(body.warnings.join()).toContain("damaged")
@@ -203,7 +197,9 @@ describe("a file of a later release", () => {
       expect(made.status, first.output()).toBe(200)
     }
     await first.stop()
-    new DatabaseSync(join(directory, "namespaces", `${tagsOf(directory).get("a")}.db`)).exec("PRAGMA user_version=999")
+    new DatabaseSync(join(directory, "namespaces", `${namespaceTags(directory).get("a")}.db`)).exec(
+      "PRAGMA user_version=999"
+    )
     const second = await startServer({ dataDirectory: directory, environment })
     const refused = await second.call("GET", "/v1/memories?agentId=a")
     expect([refused.status, refused.body.code]).toEqual([503, "namespace_unavailable"])

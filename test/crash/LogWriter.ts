@@ -6,7 +6,7 @@
  */
 import { writeSync } from "node:fs"
 import { Effect, Layer } from "effect"
-import { fileLogLayer } from "@muniment/engine/log/FileLog"
+import { fileLogLayer } from "@muniment/engine/log/RunningLog"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"

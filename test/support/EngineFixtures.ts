@@ -168,6 +168,8 @@ export const probedStore = (directory: string, probe: StoreProbe): Layer.Layer<N
         ),
       checkFile: store.checkFile,
       storedBytes: store.storedBytes,
+      settleAll: store.settleAll,
+      logStatus: store.logStatus,
       files: store.files,
       remove: store.remove
     }))

@@ -18,7 +18,13 @@ const logs = Effect.runSync(
 )
 
 export const sharedLog = (directory: string): Layer.Layer<CommitLog> =>
-  Layer.effect(CommitLog, RcMap.get(logs, directory))
+  Layer.effect(
+    CommitLog,
+    Effect.map(RcMap.get(logs, directory), (log) => ({
+      current: Effect.succeed(log),
+      status: Effect.sync(() => log.status)
+    }))
+  )
 
 export const logFirst =
   (acknowledgedAfter: AcknowledgedAfter) =>

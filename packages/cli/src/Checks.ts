@@ -28,6 +28,7 @@ export const statusChecks = (status: ServiceStatus): ReadonlyArray<Check> => [
   storeCheck(status),
   ...paymentChecks(status.payments),
   clockCheck(status),
+  logCheck(status.commitLog),
   diskCheck(status.disk),
   backupCheck(status.backup),
   ...configurationChecks(status.warnings)
@@ -130,6 +131,21 @@ const storeCheck = ({ namespaces, quarantined }: ServiceStatus): Check =>
         detail: quarantined.map(({ file, reason }) => `${file}: ${reason}`).join("; "),
         remedy: "these files were put aside because they are damaged; restore them from a backup or an export"
       }
+
+const logCheck = (log: ServiceStatus["commitLog"]): Check => {
+  if (log === null) return { name: "commit log", verdict: "ok", detail: "off: commits go to the files of the agents" }
+  const detail = `${log.segments} segments, records ${log.firstOrdinal} to ${log.lastOrdinal}`
+  if (log.damage.length > 0) {
+    const remedy = "agents whose files lack these records are set aside: restore them from a backup"
+    return { name: "commit log", verdict: "warn", detail: `${detail}; ${log.damage.join("; ")}`, remedy }
+  }
+  if (log.isFull) {
+    return { name: "commit log", verdict: "fail", detail: `${detail}; no room for another`, remedy: "make room" }
+  }
+  return log.isCurrent
+    ? { name: "commit log", verdict: "ok", detail }
+    : { name: "commit log", verdict: "warn", detail, remedy: "a disk error has ended it; see the service's log" }
+}
 
 const diskCheck = ({ freeBytes }: ServiceStatus["disk"]): Check => {
   const detail = `${(freeBytes / gibibyte).toFixed(1)} GiB free`

@@ -18,6 +18,7 @@ import { models } from "./commands/models.ts"
 import { payments } from "./commands/payments.ts"
 import { reembed } from "./commands/reembed.ts"
 import { refund } from "./commands/refund.ts"
+import { downgrade } from "./commands/downgrade.ts"
 import { restore } from "./commands/restore.ts"
 import { revenue } from "./commands/revenue.ts"
 import { serve } from "./commands/serve.ts"
@@ -40,6 +41,7 @@ export const cli = Command.make("muniment").pipe(
     doctor,
     backup,
     restore,
+    downgrade,
     reembed,
     exportMemories,
     importMemories,

@@ -39,6 +39,8 @@ const textOf = ({ _tag, message, reason, cause, syscall }: Failure): string | un
     case "RestoreUnfinished":
     case "AddressUnusable":
     case "NewerDatabase":
+    case "LogFault":
+    case "CommitLogLeft":
       return sentence(String(message))
     case "KeyFileFault":
       return String(message)

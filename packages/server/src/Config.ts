@@ -198,6 +198,8 @@ export const ServerConfig = Config.all({
   remember: Config.Literals(Remember.literals, "MUNIMENT_REMEMBER").pipe(Config.withDefault("messages" as const)),
   llm,
   logLevel: Config.Literals(["Debug", "Info", "Warn", "Error"], "MUNIMENT_LOG_LEVEL").pipe(Config.withDefault("Info")),
+  /** Where commits go first: to the commit log, or to the namespaces' files. */
+  commitLog: Config.Literals(["on", "off"], "MUNIMENT_COMMIT_LOG").pipe(Config.withDefault("off")),
   openNamespacesMax: integer("MUNIMENT_OPEN_NAMESPACES", 1).pipe(Config.withDefault(1_024))
 })
 

@@ -2,6 +2,8 @@
  * The layer graph of one server without its listener: the only place that combines engine, control, models and trust.
  * Layers from top to bottom; each uses the ones below it.
  */
+import { existsSync } from "node:fs"
+import { join } from "node:path"
 import { Clock, Data, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { credits } from "@muniment/domain/Money"
@@ -12,6 +14,11 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { type CostBook, measureCosts, typicalCosts } from "@muniment/engine/vectors/planner/IndexCosts"
 import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
 import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
+import { fileLogLayer } from "@muniment/engine/log/RunningLog"
+import { listSegments, logFolder } from "@muniment/engine/log/segmentFiles"
+import type { LogFault } from "@muniment/engine/log/LogError"
+import type { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
+import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
 import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { MemoryMap } from "@muniment/insight/map/MemoryMap"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
@@ -116,7 +123,11 @@ const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
 /** Copies for `muniment backup`, and when the last one was made. */
 const backupLayer = ({ dataDirectory }: ServerConfig) =>
   Layer.merge(
-    FileCopies.layer({ directory: dataDirectory, secrets: [keyFileName, operatorTokenName] }),
+    Layer.unwrap(
+      Effect.map(NamespaceHost, ({ settleAll }) =>
+        FileCopies.layer({ directory: dataDirectory, secrets: [keyFileName, operatorTokenName], settle: settleAll })
+      )
+    ),
     LastBackup.layer
   )
 
@@ -194,8 +205,26 @@ const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =
       )
     ),
     Layer.provideMerge(StorageUse.layer),
-    Layer.provide(sqliteNamespaceStore(config.dataDirectory, { commitsOn: "thread" }))
+    Layer.provide(storeLayer(config))
   )
+
+const storeLayer = ({
+  commitLog,
+  dataDirectory
+}: ServerConfig): Layer.Layer<NamespaceStore, CommitLogLeft | LogFault> => {
+  const directory = join(dataDirectory, logFolder)
+  if (commitLog === "on")
+    return logFirstStore(dataDirectory, { acknowledgedAfter: "sync" }).pipe(Layer.provide(fileLogLayer({ directory })))
+  const files = sqliteNamespaceStore(dataDirectory, { commitsOn: "thread" })
+  const isLogged = Effect.sync(() => existsSync(directory) && listSegments(directory).length > 0)
+  return Layer.unwrap(Effect.flatMap(isLogged, (found) => (found ? new CommitLogLeft() : Effect.succeed(files))))
+}
+
+/** The files may lack what the log has. */
+export class CommitLogLeft extends Data.TaggedError("CommitLogLeft") {
+  override readonly message =
+    'MUNIMENT_COMMIT_LOG: off needs files that have all commits, and this directory has a commit log: run "muniment downgrade" first'
+}
 
 const indexSettings = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
   Effect.gen(function* () {

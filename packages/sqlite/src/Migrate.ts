@@ -3,7 +3,7 @@
  * the file's header and rolls back with the transaction.
  *
  * Invariants: each migration commits together with its version, so a kill at any statement leaves a complete version and
- * the next open continues; before the first pending migration a database with tables is copied, checked and synced; a
+ * the next open continues; before the first pending migration of its tables a database with tables is copied, checked and synced; a
  * file of a newer release is refused and not changed.
  */
 import { Schema } from "effect"
@@ -16,6 +16,8 @@ export interface Migration {
   /** Counts from 1 without gaps. */
   readonly version: number
   readonly name: string
+  /** Changes the version alone: no copy is made of the file before it. */
+  readonly isMark?: true
   /** Runs in its own transaction. */
   readonly up: (database: Database) => void
 }
@@ -58,7 +60,9 @@ export const migrate = (
 
   const pending = migrations.slice(from)
   const snapshot =
-    pending.length > 0 && holdsTables(database) ? writeSnapshot(database, `${options.snapshot}.v${from}`) : undefined
+    pending.some(({ isMark }) => isMark !== true) && holdsTables(database)
+      ? writeSnapshot(database, `${options.snapshot}.v${from}`)
+      : undefined
   for (const { up, version } of pending) {
     database.transaction(() => {
       up(database)

@@ -1,5 +1,5 @@
 /** Copies of single files of a directory: what is refused, what is missing, what is damaged. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -19,10 +19,14 @@ const newDirectory = (): string => {
   return directory
 }
 
-const using = <A>(directory: string, use: (copies: FileCopies["Service"]) => Effect.Effect<A, CopyFailed>) =>
+const using = <A>(
+  directory: string,
+  use: (copies: FileCopies["Service"]) => Effect.Effect<A, CopyFailed>,
+  settle: Effect.Effect<void, Error> = Effect.void
+) =>
   Effect.runPromise(
     Effect.flatMap(FileCopies, use).pipe(
-      Effect.provide(FileCopies.layer({ directory, secrets: ["operator-token"] })),
+      Effect.provide(FileCopies.layer({ directory, secrets: ["operator-token"], settle })),
       Effect.scoped
     )
   )
@@ -62,10 +66,12 @@ it("a damaged database is told from other failures", async () => {
   expect(failure).toMatchObject({ failure: { _tag: "CopyFailed", reason: "corrupt" } })
 })
 
-it("a directory with a commit log is refused, because its files may lack what was acknowledged last", async () => {
+it("marks are taken once the files have all that was acknowledged, and not at all if they cannot get it", async () => {
   const directory = newDirectory()
-  mkdirSync(join(directory, "log"))
-  writeFileSync(join(directory, "log/000000000001.log"), "records")
-  const failure = await using(directory, (copies) => Effect.result(copies.marks))
-  expect(failure).toMatchObject({ failure: { _tag: "CopyFailed", message: expect.stringContaining("commit log") } })
+  rmSync(join(directory, "namespaces/0123456789ab.db"))
+  const settle = Effect.sync(() => writeFileSync(join(directory, "namespaces/0123456789ab.db"), ""))
+  const marks = await using(directory, (copies) => copies.marks, settle)
+  expect(marks.map(({ file }) => file)).toContain("namespaces/0123456789ab.db")
+  const failure = await using(directory, (copies) => Effect.result(copies.marks), Effect.fail(new Error("no log")))
+  expect(failure).toMatchObject({ failure: { _tag: "CopyFailed", message: "no log" } })
 })

@@ -7,6 +7,17 @@ import { healthy, ok, refused, runCli } from "./runCli.ts"
 
 const key = { id: "key_9", account: "doctor", label: "", prefix: "mun_", createdAt: 0 }
 
+const commitLog = {
+  segments: 2,
+  bytes: 2 ** 25,
+  firstOrdinal: 1,
+  lastOrdinal: 9,
+  syncs: 4,
+  isCurrent: true,
+  isFull: false,
+  damage: []
+}
+
 /** A service in good health; `overrides` by method and path. */
 const service =
   (overrides: Readonly<Record<string, WireAnswer>> = {}) =>
@@ -136,6 +147,9 @@ describe("doctor's findings", () => {
       "fail"
     ],
     ["clock that has stepped", { clockStep: { seenAt: 0, now: 1e9 } }, "clock", "warn"],
+    ["damaged commit log", { commitLog: { ...commitLog, damage: ["record 7 is damaged"] } }, "commit log", "warn"],
+    ["commit log without room", { commitLog: { ...commitLog, isFull: true } }, "commit log", "fail"],
+    ["commit log that has ended", { commitLog: { ...commitLog, isCurrent: false } }, "commit log", "warn"],
     ["disk that is getting full", { disk: { freeBytes: 2 ** 29, ballastBytes: 0 } }, "disk", "warn"],
     ["full disk", { disk: { freeBytes: 2 ** 20, ballastBytes: 0 } }, "disk", "fail"],
     ["warning of the configuration", { warnings: ["host is 0.0.0.0"] }, "configuration", "warn"]

@@ -84,6 +84,7 @@ export const healthy: ServiceStatus & { readonly success: true } = {
   payments: { oldestOpenSeconds: 0, networks: [] },
   clockStep: null,
   backup: { ageSeconds: 3_600 },
+  commitLog: null,
   disk: { freeBytes: 2 ** 40, ballastBytes: 2 ** 23 },
   warnings: []
 }

@@ -1,5 +1,5 @@
 /** Entry of the thread that copies files for a backup (`FileCopies.ts`): a copy of a large agent takes seconds. */
-import { existsSync, readdirSync } from "node:fs"
+import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { classifySqlite } from "@muniment/sqlite/SqliteError"
 import { serve } from "@muniment/worker/WorkerEntry"
@@ -32,19 +32,7 @@ const answer = (order: CopyOrder): CopyReply => {
   }
 }
 
-/**
- * Files behind a commit log lack what was acknowledged last, and their marks do not tell: a backup would be silently
- * incomplete until it takes the segments along.
- */
-const refuseLog = (directory: string): void => {
-  const log = join(directory, "log")
-  if (existsSync(log) && readdirSync(log).length > 0) {
-    throw new Error("the directory has a commit log, which backups of this release do not hold")
-  }
-}
-
 const marksOf = (directory: string, secrets: ReadonlyArray<string>, nowMillis: number) => {
-  refuseLog(directory)
   const tags = readdirSync(join(directory, "namespaces")).flatMap(
     (name) => /^([0-9a-f]{12})\.db$/.exec(name)?.[1] ?? []
   )

@@ -40,9 +40,15 @@ export class FileCopies extends Context.Service<
     readonly isKnown: (file: string) => boolean
   }
 >()("muniment/backup/FileCopies") {
-  /** `secrets`: names of files with keys. */
-  static readonly layer = (options: { readonly directory: string; readonly secrets: ReadonlyArray<string> }) =>
-    Layer.effect(FileCopies, make(options))
+  static readonly layer = (options: CopiesOptions) => Layer.effect(FileCopies, make(options))
+}
+
+export interface CopiesOptions {
+  readonly directory: string
+  /** Names of files with keys. */
+  readonly secrets: ReadonlyArray<string>
+  /** Until the files have everything that the service has acknowledged. */
+  readonly settle: Effect.Effect<void, { readonly message: string }>
 }
 
 /** Less than a client waits for an answer. */
@@ -58,11 +64,7 @@ interface Entry {
   endedAt: number | undefined
 }
 
-const make = Effect.fnUntraced(function* (options: {
-  readonly directory: string
-  readonly secrets: ReadonlyArray<string>
-}) {
-  const { directory, secrets } = options
+const make = Effect.fnUntraced(function* ({ directory, secrets, settle }: CopiesOptions) {
   const staging = join(directory, "staging")
   rmSync(staging, { recursive: true, force: true })
   const thread = yield* openWorkerThread<CopyOrder, CopyReply>({
@@ -77,7 +79,8 @@ const make = Effect.fnUntraced(function* (options: {
   yield* copies.sweep.pipe(Effect.delay(sweepMillis), Effect.forever, Effect.forkScoped)
   return {
     isKnown: (file: string) => file === controlFile || secrets.includes(file) || namespaceTagOf(file) !== undefined,
-    marks: copies.marks(secrets),
+    // A file that is behind has the mark of its last copy, and would be left out.
+    marks: Effect.andThen(Effect.mapError(settle, notSettled), copies.marks(secrets)),
     copy: (id: string, file: string) => copies.copy(id, file)
   }
 })
@@ -178,5 +181,8 @@ class Copies {
     )
   }
 }
+
+const notSettled = ({ message }: { readonly message: string }): CopyFailed =>
+  new CopyFailed({ reason: "other", message })
 
 const stagedName = (id: string, file: string): string => `${id}-${file.replaceAll("/", "-")}`

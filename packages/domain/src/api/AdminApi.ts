@@ -93,6 +93,22 @@ export const ServiceStatus = Schema.Struct({
       description: "Since the start of the last complete backup; null: none is known."
     })
   }),
+  commitLog: Schema.NullOr(
+    Schema.Struct({
+      segments: Schema.Int,
+      bytes: Schema.Finite,
+      firstOrdinal: Schema.Int,
+      lastOrdinal: Schema.Int,
+      syncs: Schema.Int.annotate({ description: "Since the log was opened." }),
+      isCurrent: Schema.Boolean.annotate({
+        description: "False: an error has ended it; the next write opens it anew."
+      }),
+      isFull: Schema.Boolean.annotate({
+        description: "There is no room for another segment: only deletes are accepted."
+      }),
+      damage: Schema.Array(Schema.String).annotate({ description: "Records that were synced and cannot be read." })
+    })
+  ).annotate({ description: "Null: commits go to the files of the agents." }),
   disk: Schema.Struct({ freeBytes: Schema.Finite, ballastBytes: Schema.Finite }),
   warnings: Schema.Array(Schema.String)
 })

@@ -9,6 +9,7 @@ import { Cause, Clock, Context, Effect, Layer, Queue, Schedule, Scope, Semaphore
 import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
+import type { LogStatus } from "../log/CommitLog.ts"
 import { FileGuard, type SetAside } from "./FileGuard.ts"
 import { makeNamespaceRegistry, type NamespaceRegistry } from "./NamespaceRegistry.ts"
 import type { Command, PortionedRemoval, ReplyOf } from "../namespace/Commands.ts"
@@ -33,6 +34,8 @@ export interface HostStatus {
   readonly open: number
   readonly quarantined: ReadonlyArray<SetAside>
   readonly ballastBytes: number
+  /** State of the commit log; undefined: commits go to the files. */
+  readonly log: LogStatus | undefined
 }
 
 export interface HostOptions {
@@ -75,6 +78,8 @@ export class NamespaceHost extends Context.Service<
     readonly census: (key: NamespaceKey, options: CensusOptions) => Effect.Effect<NamespaceCensus, ReadError>
     /** Names of all files of these namespaces. */
     readonly files: (tags: ReadonlyArray<NamespaceTag>) => Effect.Effect<ReadonlyArray<string>, ReadError>
+    /** Until the files have everything that was committed before. */
+    readonly settleAll: Effect.Effect<void, ReadError>
     /** Refuses the namespace from now on, waits for its users, and deletes its files; returns their names. */
     readonly erase: (key: NamespaceKey) => Effect.Effect<ReadonlyArray<string>, ReadError>
     /**
@@ -220,6 +225,10 @@ class Host {
     return Effect.mapError(this.#store.files(tags), toClientError)
   }
 
+  get settleAll(): Effect.Effect<void, ReadError> {
+    return Effect.asVoid(Effect.mapError(this.#store.settleAll, toClientError))
+  }
+
   erase(key: NamespaceKey): Effect.Effect<ReadonlyArray<string>, ReadError> {
     return Effect.suspend(() => {
       this.#guard.erase(key)
@@ -296,10 +305,11 @@ class Host {
   }
 
   get status(): Effect.Effect<HostStatus> {
-    return Effect.sync(() => ({
+    return Effect.map(this.#store.logStatus, (log) => ({
       open: this.#registry.openKeys().length,
       quarantined: this.#guard.quarantined(),
-      ballastBytes: this.#guard.ballastBytes
+      ballastBytes: this.#guard.ballastBytes,
+      log
     }))
   }
 

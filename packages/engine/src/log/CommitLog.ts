@@ -70,6 +70,8 @@ export interface CommitLogShape {
     tag: NamespaceTag,
     afterOrdinal: number
   ) => Effect.Effect<ReadonlyArray<LogEntry>, LogDamaged | LogFault>
+  /** Namespaces that have commits here. */
+  readonly tags: Effect.Effect<ReadonlyArray<NamespaceTag>>
   /** Notes that a copy cannot carry out this commit: no replay tries it again. Durable when it returns. */
   readonly refuse: (tag: NamespaceTag, ordinal: number, atMillis: number) => Effect.Effect<void, LogFull | LogFault>
   /**
@@ -93,4 +95,27 @@ export interface CommitLogShape {
   readonly isCurrent: () => boolean
 }
 
-export class CommitLog extends Context.Service<CommitLog, CommitLogShape>()("muniment/engine/CommitLog") {}
+/** Times in milliseconds. */
+export interface LogStatus {
+  readonly segments: number
+  readonly bytes: number
+  readonly firstOrdinal: number
+  readonly lastOrdinal: number
+  /** How many syncs this log has made since it was opened. */
+  readonly syncs: number
+  /** It takes records; otherwise its next use opens it anew. */
+  readonly isCurrent: boolean
+  /** Only what erases is accepted: there is no room for another segment. */
+  readonly isFull: boolean
+  /** Records that were synced and cannot be read: ordinals and place. */
+  readonly damage: ReadonlyArray<string>
+}
+
+/** The log of the process. A log that an error has ended stays ended for those who hold it; `current` is the next one. */
+export class CommitLog extends Context.Service<
+  CommitLog,
+  {
+    readonly current: Effect.Effect<CommitLogShape, LogFault>
+    readonly status: Effect.Effect<LogStatus>
+  }
+>()("muniment/engine/CommitLog") {}

@@ -6,11 +6,11 @@
  * sequence number; a segment is deleted only when nobody needs it; after an error of a write or a sync the log has ended.
  */
 import { mkdirSync } from "node:fs"
-import { Clock, Effect, Layer, type Scope } from "effect"
+import { Clock, Effect, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
 import { Admission } from "./Admission.ts"
-import { CommitLog, type CommitLogShape, type CopyState, type LogEntry, type NewCommit } from "./CommitLog.ts"
+import type { CommitLogShape, CopyState, LogEntry, LogStatus, NewCommit } from "./CommitLog.ts"
 import { recordsOf, type RawRecord } from "./LogCursor.ts"
 import { LogDamaged, LogFault, type LogFenced, LogFull } from "./LogError.ts"
 import { emptyBody, processTag, recordBytesMax, recordFlags, recordKinds, removesAll } from "./logFormat.ts"
@@ -18,7 +18,7 @@ import type { RecordBody } from "./logFormat.ts"
 import type { LogIndex, SegmentIndex } from "./LogIndex.ts"
 import { LogQueue, type NewRecord } from "./LogQueue.ts"
 import { recoverLog } from "./LogRecovery.ts"
-import { holeBehind, type LogHole, lostRecords, remainsOf } from "./LogHole.ts"
+import { holeBehind, type LogHole, holeText, lostRecords, remainsOf } from "./LogHole.ts"
 import type { LogScanned } from "./LogScan.ts"
 import type { LogReply, LogRequest, LogThreadSettings } from "./LogWorker.ts"
 import type { OwnerList } from "./OwnerList.ts"
@@ -47,9 +47,6 @@ export interface SealedSegment {
 
 /** So long after a sync with nothing behind it, a mark says that everything before was synced. */
 const quietMillis = 10
-
-export const fileLogLayer = (options: FileLogOptions): Layer.Layer<CommitLog, LogFault> =>
-  Layer.effect(CommitLog, openFileLog(options))
 
 export const openFileLog = Effect.fn("FileLog.open")(function* (
   options: FileLogOptions
@@ -149,6 +146,10 @@ export class FileLog implements CommitLogShape {
         : Effect.succeed(entries)
     })
 
+  get tags(): Effect.Effect<ReadonlyArray<NamespaceTag>> {
+    return Effect.sync(() => this.#index.tags())
+  }
+
   readonly refuse = (tag: NamespaceTag, ordinal: number, atMillis: number): Effect.Effect<void, LogFull | LogFault> =>
     this.#putSynced({ ...processRecord, tag, kind: recordKinds.refused, fromSeq: ordinal, atMillis })
 
@@ -182,6 +183,20 @@ export class FileLog implements CommitLogShape {
   /** How many syncs were made. */
   get syncs(): number {
     return this.#queue.syncs
+  }
+
+  get status(): LogStatus {
+    const { segments } = this.#index
+    return {
+      segments: segments.length,
+      bytes: segments.length * this.#places.segmentBytes,
+      firstOrdinal: segments[0]?.firstOrdinal ?? this.#queue.nextOrdinal,
+      lastOrdinal: this.#queue.nextOrdinal - 1,
+      syncs: this.syncs,
+      isCurrent: this.isCurrent(),
+      isFull: this.shortage !== undefined,
+      damage: this.damage.map(holeText)
+    }
   }
 
   /** Why there is no room for another segment: appends that do not erase are refused. */

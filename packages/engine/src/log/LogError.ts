@@ -9,7 +9,11 @@ export class LogFenced extends Data.TaggedError("LogFenced")<{ readonly tag: Nam
 export class LogFull extends Data.TaggedError("LogFull")<{ readonly cause: unknown }> {}
 
 /** A write or a sync failed, or the log is closed: the outcome of what was not synced is unknown, and the log has ended. */
-export class LogFault extends Data.TaggedError("LogFault")<{ readonly cause: unknown }> {}
+export class LogFault extends Data.TaggedError("LogFault")<{ readonly cause: unknown }> {
+  override get message(): string {
+    return `the commit log cannot be used: ${this.cause instanceof Error ? this.cause.message : String(this.cause)}`
+  }
+}
 
 /** Records that were synced are missing, damaged or erased. `reason` names ordinals and namespace. */
 export class LogDamaged extends Data.TaggedError("LogDamaged")<{ readonly reason: string }> {}

@@ -45,12 +45,8 @@ export const remainsOf = (
     .filter((hole) => hole.from <= throughOrdinal && (hole.tag ?? tag) === tag)
     .flatMap(({ from, places }) => places.map((place) => ({ ordinal: from, place })))
 
-export const lostRecords = (
-  { from, offset, segment, to }: LogHole,
-  tag: NamespaceTag,
-  afterOrdinal: number
-): LogDamaged => {
-  const records = from === to ? `record ${from} is` : `records ${from} to ${to} are`
-  const where = `(segment ${segment}, byte ${offset})`
-  return new LogDamaged({ reason: `${records} damaged ${where}, and the copy of ${tag} ends at ${afterOrdinal}` })
-}
+export const lostRecords = (hole: LogHole, tag: NamespaceTag, afterOrdinal: number): LogDamaged =>
+  new LogDamaged({ reason: `${holeText(hole)}, and the copy of ${tag} ends at ${afterOrdinal}` })
+
+export const holeText = ({ from, offset, segment, to }: LogHole): string =>
+  `${from === to ? `record ${from} is` : `records ${from} to ${to} are`} damaged (segment ${segment}, byte ${offset})`

@@ -5,7 +5,7 @@
  */
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { LogEntry, RecordPlace } from "./CommitLog.ts"
-import { recordAlign, recordFlags, recordKinds, type RecordFields, removesAll } from "./logFormat.ts"
+import { processTag, recordAlign, recordFlags, recordKinds, type RecordFields, removesAll } from "./logFormat.ts"
 
 /** Records of one segment. */
 export interface SegmentIndex {
@@ -75,6 +75,12 @@ export class LogIndex {
       }
     }
     return entries
+  }
+
+  /** Namespaces that have commits here, and of which anything is left. */
+  tags(): ReadonlyArray<NamespaceTag> {
+    const tags = new Set(this.#segments.flatMap(({ commits }) => [...commits.keys()]))
+    return [...tags].filter((tag) => tag !== processTag && this.commitsOf(tag, this.removedThrough(tag)).length > 0)
   }
 
   isRefused(tag: NamespaceTag, ordinal: number): boolean {

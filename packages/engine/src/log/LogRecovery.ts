@@ -1,8 +1,8 @@
 /**
- * What the open of the log does before anything is appended or applied: syncs what it found, overwrites a torn tail so
+ * What the open of the log does before anything is appended or applied: writes again and syncs what may not be on the disk, overwrites a torn tail so
  * that no text stays there, finishes erasures that were cut short, and deletes segments that were never written.
  */
-import { closeSync, fdatasyncSync, openSync, rmSync, statSync } from "node:fs"
+import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, statSync } from "node:fs"
 import { eraseBodies } from "./LogErasure.ts"
 import { type LogScanned, scanLog } from "./LogScan.ts"
 import { listSegments, segmentPath, syncDirectory, writeFully } from "./segmentFiles.ts"
@@ -14,7 +14,7 @@ export const recoverLog = (directory: string): LogScanned => {
   const kept = listSegments(directory)
   // Older ones were synced before the newest was begun.
   const newest = kept.at(-1)
-  if (newest !== undefined) overwriteFrom(segmentPath(directory, newest), Infinity)
+  if (newest !== undefined) writeAgain(segmentPath(directory, newest))
   if (scanned.tornAt !== undefined) {
     const { offset, segment } = scanned.tornAt
     overwriteFrom(segmentPath(directory, segment), offset)
@@ -22,6 +22,22 @@ export const recoverLog = (directory: string): LogScanned => {
   }
   eraseBodies(directory, scanned.unfinishedErasures)
   return scanned
+}
+
+/**
+ * After a sync that failed the system may hold pages for written that are not: they are read back and never written.
+ * Written again they are, with the bytes that were read.
+ */
+const writeAgain = (path: string): void => {
+  const bytes = readFileSync(path)
+  const used = bytes.findLastIndex((byte) => byte !== 0) + 1
+  const file = openSync(path, "r+")
+  try {
+    writeFully(file, bytes.subarray(0, used), 0)
+    fdatasyncSync(file)
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** Writes zeros from `offset` to the end of the file, and syncs it. */

@@ -9,6 +9,7 @@
 import { Context, type Effect, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { MemoryRecord } from "@muniment/domain/Memory"
+import type { LogStatus } from "../log/CommitLog.ts"
 import type { CommandChanges, StoredRecord, StoredResult } from "./Commit.ts"
 import type { Conversations, ConversationScope } from "./Conversations.ts"
 import type { MemoryRow, PassageRow } from "./MemoryRow.ts"
@@ -38,6 +39,13 @@ export class NamespaceStore extends Context.Service<
     readonly check: (key: NamespaceKey, pace: Pace) => Effect.Effect<FileVerdict, StoreError>
     /** The b-trees of another SQLite file of the data directory. */
     readonly checkFile: (filename: string, pace: Pace) => Effect.Effect<FileVerdict, StoreError>
+    /**
+     * Until the files have everything that was committed before: whoever copies them needs it. Returns the namespaces
+     * whose files cannot follow the commit log.
+     */
+    readonly settleAll: Effect.Effect<ReadonlyArray<NamespaceTag>, StoreError>
+    /** State of the commit log; undefined: commits go to the files. */
+    readonly logStatus: Effect.Effect<LogStatus | undefined>
     /** Names of all files of these namespaces, logs, snapshots and copies included. */
     readonly files: (tags: ReadonlyArray<NamespaceTag>) => Effect.Effect<ReadonlyArray<string>, StoreError>
     /** Deletes all files of a namespace that is closed; returns their names. */

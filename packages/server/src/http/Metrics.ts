@@ -4,6 +4,7 @@
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Effect, Metric } from "effect"
+import type { LogStatus } from "@muniment/engine/log/CommitLog"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { JobClock } from "../jobs/JobClock.ts"
@@ -52,10 +53,27 @@ const clockStepped = Metric.gauge("jobs_clock_stepped", {
 const backupAge = Metric.gauge("backup_age_seconds", {
   description: "Since the start of the last complete backup; absent: none is known."
 })
+const logBytes = Metric.gauge("commit_log_bytes", { description: "What the segments of the commit log take." })
+const logOrdinal = Metric.gauge("commit_log_ordinal", { description: "Last record of the commit log." })
+const logSyncs = Metric.gauge("commit_log_syncs", { description: "Syncs since the commit log was opened." })
+const logDamage = Metric.gauge("commit_log_damage", {
+  description: "Places of the commit log whose records were synced and cannot be read."
+})
 const loopDelay = Metric.gauge("event_loop_delay_p99_seconds", {
   description: "99th percentile since the last reading."
 })
 const loopDelayMax = Metric.gauge("event_loop_delay_max_seconds", { description: "Longest since the last reading." })
+
+const refreshLog = ({ bytes, damage, lastOrdinal, syncs }: LogStatus): Effect.Effect<void> =>
+  Effect.all(
+    [
+      Metric.update(logBytes, bytes),
+      Metric.update(logOrdinal, lastOrdinal),
+      Metric.update(logSyncs, syncs),
+      Metric.update(logDamage, damage.length)
+    ],
+    { discard: true }
+  )
 
 const delayResolutionMillis = 10
 
@@ -81,10 +99,11 @@ export class ProcessGauges {
     | VectorBacklog
   > {
     return Effect.gen({ self: this }, function* () {
-      const { open, quarantined } = yield* (yield* NamespaceHost).status
+      const { open, quarantined, log } = yield* (yield* NamespaceHost).status
       yield* Metric.update(residentBytes, process.memoryUsage.rss())
       yield* Metric.update(openNamespaces, open)
       yield* Metric.update(quarantinedFiles, quarantined.length)
+      if (log !== undefined) yield* refreshLog(log)
       yield* Metric.update(vectorsPending, (yield* (yield* VectorBacklog).progress).pending)
       const conversations = yield* (yield* PendingConversations).total
       yield* Metric.update(conversationsPending, conversations.count)

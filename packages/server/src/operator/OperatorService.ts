@@ -140,7 +140,7 @@ const accountNamed = Effect.fnUntraced(function* ({ accounts }: Parts, name: str
 const statusOf = Effect.fnUntraced(function* (parts: Parts) {
   const { directory, embedder, extractor, host, index, isHnswMissing, path, backlog } = parts
   const { state, reason, defaultModel } = yield* embedder.status
-  const { open, quarantined, ballastBytes } = yield* host.status
+  const { open, quarantined, ballastBytes, log } = yield* host.status
   const { pending } = yield* backlog.progress
   const waiting = yield* parts.conversations.total
   const clockStep = yield* parts.clock.step
@@ -164,6 +164,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
     payments: yield* parts.payments,
     clockStep: clockStep ?? null,
     backup: { ageSeconds: backupAge === undefined ? null : secondsOf(backupAge) },
+    commitLog: log ?? null,
     disk: { freeBytes, ballastBytes },
     warnings: warningsOf({
       wordsOnly: state === "unavailable" ? (reason ?? "no embedding model") : undefined,

@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { Clock, Effect, Layer, Queue, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { Database } from "@muniment/sqlite/Database"
-import { CommitLog, type CommitLogShape } from "../../log/CommitLog.ts"
+import { CommitLog, type CommitLogShape, type LogStatus } from "../../log/CommitLog.ts"
 import { logFolder } from "../../log/segmentFiles.ts"
 import {
   NamespaceStore,
@@ -22,7 +22,6 @@ import { type FileChecks, openCheckThread } from "../sqlite/CheckThread.ts"
 import { openCommitThread, type CommitThread, type Refusal } from "../sqlite/CommitThread.ts"
 import { NamespaceFile } from "../sqlite/NamespaceFile.ts"
 import { emptyLeftLogs, filesOf, namespaceFolder, openMigrated, removeFiles } from "../sqlite/namespaceFiles.ts"
-import { followerVersion } from "../sqlite/namespaceMigrations.ts"
 import { type CopyContent, copyContent } from "../sqlite/namespaceMeta.ts"
 import { storedBytes, takeCensus } from "../sqlite/SqliteCensus.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
@@ -47,7 +46,7 @@ export const logFirstStore = (
       mkdirSync(directory, { recursive: true })
       yield* emptyLeftLogs(directory)
       const thread = yield* openCommitThread({ logDirectory: join(dataDirectory, logFolder) })
-      const parts = { directory, log: yield* CommitLog, thread, checks: yield* openCheckThread }
+      const parts = { directory, logs: yield* CommitLog, thread, checks: yield* openCheckThread }
       const store = new LogFirstStore(parts, acknowledgedAfter)
       yield* Effect.forkScoped(store.shortenLog)
       return store
@@ -62,7 +61,7 @@ const followedTogetherMax = 256
 
 interface Parts {
   readonly directory: string
-  readonly log: CommitLogShape
+  readonly logs: CommitLog["Service"]
   readonly thread: CommitThread
   readonly checks: FileChecks
 }
@@ -70,15 +69,17 @@ interface Parts {
 class LogFirstStore {
   readonly #checks: FileChecks
   readonly #directory: string
-  readonly #log: CommitLogShape
+  readonly #logs: CommitLog["Service"]
   readonly #thread: CommitThread
   readonly #after: AcknowledgedAfter
   readonly #open = new Map<NamespaceTag, LoggedNamespace>()
+  /** Closed, and their files have everything. */
+  readonly #settled = new Set<NamespaceTag>()
 
-  constructor({ checks, directory, log, thread }: Parts, after: AcknowledgedAfter) {
+  constructor({ checks, directory, logs, thread }: Parts, after: AcknowledgedAfter) {
     this.#checks = checks
     this.#directory = directory
-    this.#log = log
+    this.#logs = logs
     this.#thread = thread
     this.#after = after
   }
@@ -87,14 +88,17 @@ class LogFirstStore {
     function* (this: LogFirstStore, key: NamespaceKey): Effect.fn.Return<OpenNamespace, StoreError, Scope.Scope> {
       const { tag } = key
       const filename = join(this.#directory, `${tag}.db`)
+      // One log as long as it is open: after a fault of the log, what was not told is unknown, and it opens anew.
+      const log = yield* this.#log
       const database = yield* this.#openFile(filename)
-      const content = yield* this.#caughtUp(tag, database)
+      const content = yield* this.#caughtUp(log, tag, database)
       const file = yield* guarded(() => new NamespaceFile(database, key, this.#thread))
-      yield* this.#log.attach(tag, content)
-      yield* Effect.addFinalizer(() => this.#log.release(tag))
-      const line = new CopyLine(file, this.#log, content, yield* Queue.sliding<void>(1))
-      const namespace = new LoggedNamespace(file, this.#log, line, this.#after)
+      yield* log.attach(tag, content)
+      yield* Effect.addFinalizer(() => log.release(tag))
+      const line = new CopyLine(file, log, content, yield* Queue.sliding<void>(1))
+      const namespace = new LoggedNamespace(file, log, line, this.#after)
       yield* Effect.forkScoped(line.run)
+      this.#settled.delete(tag)
       this.#open.set(tag, namespace)
       yield* Effect.addFinalizer(() => this.#leave(namespace))
       return namespace
@@ -103,9 +107,11 @@ class LogFirstStore {
 
   /** Syncs copies that old segments of the log are kept for, and drops these; until the scope ends. */
   get shortenLog(): Effect.Effect<void> {
-    const round = this.#log.holders.pipe(
-      Effect.flatMap((tags) => Effect.forEach(tags, (tag) => this.#makeDurable(tag), { discard: true })),
-      Effect.andThen(logged(this.#log.dropUnneeded)),
+    const round = Effect.gen({ self: this }, function* () {
+      const log = yield* this.#log
+      for (const tag of yield* log.holders) yield* this.#makeDurable(log, tag)
+      yield* logged(log.dropUnneeded)
+    }).pipe(
       Effect.catch((error) =>
         Effect.logWarning("segments of the commit log stay; the next round tries again", { error: error._tag })
       )
@@ -114,15 +120,34 @@ class LogFirstStore {
   }
 
   readonly census = (key: NamespaceKey, options: CensusOptions) =>
-    Effect.andThen(this.#followed(key.tag), takeCensus(this.#directory, key, options, followerVersion))
+    Effect.andThen(this.#followed(key.tag), takeCensus(this.#directory, key, options))
 
   readonly storedBytes = (key: NamespaceKey) =>
-    Effect.andThen(this.#followed(key.tag), storedBytes(this.#directory, key, followerVersion))
+    Effect.andThen(this.#followed(key.tag), storedBytes(this.#directory, key))
 
   readonly check = (key: NamespaceKey, pace: Pace) =>
     this.#checks.check(join(this.#directory, `${key.tag}.db`), key.agentId, pace)
 
   readonly checkFile = (filename: string, pace: Pace) => this.#checks.check(filename, undefined, pace)
+
+  get settleAll(): Effect.Effect<ReadonlyArray<NamespaceTag>, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      const log = yield* this.#log
+      const damaged: Array<NamespaceTag> = []
+      for (const tag of yield* log.tags) {
+        if (this.#settled.has(tag)) continue
+        yield* Effect.catchTag(this.#followed(tag), "StoreDamaged", ({ reason }) => {
+          damaged.push(tag)
+          return Effect.logWarning("a namespace's file cannot follow the commit log", { namespace: tag, reason })
+        })
+      }
+      return damaged
+    })
+  }
+
+  get logStatus(): Effect.Effect<LogStatus> {
+    return this.#logs.status
+  }
 
   readonly files = (tags: ReadonlyArray<NamespaceTag>) =>
     guarded(() => tags.flatMap((tag) => filesOf(this.#directory, tag)))
@@ -130,13 +155,19 @@ class LogFirstStore {
   /** The log first: a kill before the files are gone leaves files that the log does not bring back. */
   readonly remove = (tag: NamespaceTag) =>
     Effect.gen({ self: this }, function* () {
-      yield* logged(this.#log.remove(tag, yield* Clock.currentTimeMillis))
+      const log = yield* this.#log
+      yield* logged(log.remove(tag, yield* Clock.currentTimeMillis))
       return yield* guarded(() => removeFiles(this.#directory, tag))
     })
+
+  get #log(): Effect.Effect<CommitLogShape, StoreError> {
+    return logged(this.#logs.current)
+  }
 
   /** What is not followed then stays in the log, and the next open follows it. */
   #leave(namespace: LoggedNamespace): Effect.Effect<void> {
     return namespace.followed.pipe(
+      Effect.tap(() => Effect.sync(() => this.#settled.add(namespace.key.tag))),
       Effect.catch((error) =>
         Effect.logWarning("a namespace closed before its file had followed the log; its next open follows it", {
           namespace: namespace.key.tag,
@@ -149,7 +180,7 @@ class LogFirstStore {
 
   #openFile(filename: string): Effect.Effect<Database, StoreError, Scope.Scope> {
     return Effect.acquireRelease(
-      guarded(() => openMigrated(filename, { isFollower: true })),
+      guarded(() => openMigrated(filename)),
       // The thread's connection closes first, so that this one is the last and empties SQLite's own log.
       (opened) =>
         Effect.andThen(
@@ -166,19 +197,21 @@ class LogFirstStore {
 
   #followedClosed(tag: NamespaceTag): Effect.Effect<number, StoreError> {
     return Effect.gen({ self: this }, function* () {
-      const through = this.#log.syncedOrdinal()
+      const log = yield* this.#log
+      const through = log.syncedOrdinal()
       const filename = join(this.#directory, `${tag}.db`)
-      const isMissing = !existsSync(filename) && (yield* logged(this.#log.tail(tag, 0))).length === 0
+      const isMissing = !existsSync(filename) && (yield* logged(log.tail(tag, 0))).length === 0
       if (!isMissing)
-        yield* Effect.scoped(Effect.flatMap(this.#openFile(filename), (file) => this.#caughtUp(tag, file)))
+        yield* Effect.scoped(Effect.flatMap(this.#openFile(filename), (file) => this.#caughtUp(log, tag, file)))
+      if (!this.#open.has(tag)) this.#settled.add(tag)
       return through
     })
   }
 
   /** A copy that cannot follow keeps its segments, and the others lose theirs. */
-  #makeDurable(tag: NamespaceTag): Effect.Effect<void> {
+  #makeDurable(log: CommitLogShape, tag: NamespaceTag): Effect.Effect<void> {
     const synced = Effect.tap(this.#followed(tag), () => syncCopy(join(this.#directory, `${tag}.db`)))
-    return Effect.flatMap(synced, (ordinal) => this.#log.rebase(tag, ordinal)).pipe(
+    return Effect.flatMap(synced, (ordinal) => log.rebase(tag, ordinal)).pipe(
       Effect.catch((error) =>
         Effect.logWarning("the commit log is kept for a namespace that does not follow it", {
           namespace: tag,
@@ -189,10 +222,10 @@ class LogFirstStore {
   }
 
   /** What the file holds once it has followed the log. */
-  #caughtUp(tag: NamespaceTag, database: Database): Effect.Effect<CopyContent, StoreError> {
+  #caughtUp(log: CommitLogShape, tag: NamespaceTag, database: Database): Effect.Effect<CopyContent, StoreError> {
     return Effect.gen({ self: this }, function* () {
-      let content = yield* guarded(() => within(database, this.#log.syncedOrdinal()))
-      const entries = yield* logged(this.#log.tail(tag, content.ordinal))
+      let content = yield* guarded(() => within(database, log.syncedOrdinal()))
+      const entries = yield* logged(log.tail(tag, content.ordinal))
       if (entries.length === 0) return content
       yield* Effect.logWarning("a namespace's file is behind the commit log and follows it now", {
         namespace: tag,
@@ -203,19 +236,24 @@ class LogFirstStore {
         const some = entries.slice(at, at + followedTogetherMax)
         const followed = yield* this.#thread.follow(database.filename, some)
         content = followed.content
-        if (followed.refused !== undefined) yield* this.#refuse(tag, followed.refused, entries.at(-1)!.ordinal)
+        if (followed.refused !== undefined) yield* this.#refuse(log, tag, followed.refused, entries.at(-1)!.ordinal)
       }
       return content
     })
   }
 
   /** Only a last commit, whose caller was told nothing, can be refused: its process ended before it said so. */
-  #refuse(tag: NamespaceTag, { ordinal, reason }: Refusal, lastOrdinal: number): Effect.Effect<void, StoreError> {
+  #refuse(
+    log: CommitLogShape,
+    tag: NamespaceTag,
+    { ordinal, reason }: Refusal,
+    lastOrdinal: number
+  ): Effect.Effect<void, StoreError> {
     return Effect.gen({ self: this }, function* () {
       const told = `the file refuses record ${ordinal} of the log: ${reason}`
       if (ordinal !== lastOrdinal) return yield* Effect.fail(new StoreDamaged({ reason: told, cause: undefined }))
       yield* Effect.logWarning(told, { namespace: tag })
-      yield* logged(this.#log.refuse(tag, ordinal, yield* Clock.currentTimeMillis))
+      yield* logged(log.refuse(tag, ordinal, yield* Clock.currentTimeMillis))
     })
   }
 }

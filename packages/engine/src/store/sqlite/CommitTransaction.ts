@@ -10,7 +10,6 @@ import type { SqlitePostings } from "./SqlitePostings.ts"
 import { isSameScope, type ConversationScope } from "../Conversations.ts"
 import { DamagedColumn, recordValues, sourcesOf, textOf, vectorBytes } from "./memoryColumns.ts"
 import { type CopyContent, copyContent, metaOf } from "./namespaceMeta.ts"
-import { markFollower } from "./namespaceMigrations.ts"
 import type { NamespaceKey } from "../NamespaceStore.ts"
 import type { CommandChanges, MemoryChange, MemoryVector, StoredRecord, StoredResult } from "../Commit.ts"
 import { columnsLength, type MemoryColumns } from "../../text/MemoryText.ts"
@@ -74,7 +73,6 @@ export class CommitTransaction {
       }
       this.#setMeta("ordinal", ordinal)
       if (erasureDue !== before.erasureDue) this.#setMeta("erasure_due", erasureDue)
-      markFollower(this.#database)
       return copyContent(this.#database)
     })
   }

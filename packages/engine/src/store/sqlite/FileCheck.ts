@@ -9,7 +9,7 @@ import { existsSync, statSync } from "node:fs"
 import { Database } from "@muniment/sqlite/Database"
 import { NewerDatabase } from "@muniment/sqlite/Migrate"
 import { recordColumns, recordOf } from "./memoryColumns.ts"
-import { followerVersion } from "./namespaceMigrations.ts"
+import { namespaceMigrations } from "./namespaceMigrations.ts"
 import { storeErrorOf } from "./storeErrorOf.ts"
 
 export type CheckRequest =
@@ -64,7 +64,7 @@ const stepOf = (database: Database, request: CheckRequest): CheckReply => {
 
 const tablesOf = (database: Database, isNamespace: boolean): CheckReply => {
   const found = Number(database.value("PRAGMA user_version"))
-  const known = followerVersion
+  const known = namespaceMigrations.length
   if (isNamespace && found > known) throw new NewerDatabase({ filename: database.filename, found, known })
   const rows = database
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name")

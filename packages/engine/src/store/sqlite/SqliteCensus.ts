@@ -1,7 +1,7 @@
 /**
  * Counts the rows of a namespace file, open or closed, through a second connection. In WAL mode it and the owner do
  * not wait for each other, and it holds no lock between two chunks. Not opened read-only, because SQLite would then
- * leave its log files behind. Claims, creates and migrates nothing. `known`: the last version that is counted.
+ * leave its log files behind. Claims, creates and migrates nothing.
  */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -24,13 +24,12 @@ const conversationsSince = 2
 export const takeCensus = Effect.fn("NamespaceStore.census")(function* (
   directory: string,
   key: NamespaceKey,
-  options: CensusOptions,
-  known = namespaceMigrations.length
+  options: CensusOptions
 ) {
   const filename = join(directory, `${key.tag}.db`)
   return yield* Effect.acquireUseRelease(
     guarded(() => (existsSync(filename) ? new Database({ filename }) : undefined)),
-    (database) => (database === undefined ? Effect.succeed(emptyCensus) : countRows(database, key, options, known)),
+    (database) => (database === undefined ? Effect.succeed(emptyCensus) : countRows(database, key, options)),
     (database) => Effect.sync(() => database?.close())
   )
 })
@@ -39,17 +38,17 @@ export const takeCensus = Effect.fn("NamespaceStore.census")(function* (
 const bytesSince = 8
 
 /** A file of an earlier version is counted here: the lengths of its columns, without their content. */
-export const storedBytes = (directory: string, key: NamespaceKey, known = namespaceMigrations.length) => {
+export const storedBytes = (directory: string, key: NamespaceKey) => {
   const filename = join(directory, `${key.tag}.db`)
   return Effect.acquireUseRelease(
     guarded(() => (existsSync(filename) ? new Database({ filename }) : undefined)),
-    (database) => guarded(() => (database === undefined ? 0 : bytesIn(database, key, known))),
+    (database) => guarded(() => (database === undefined ? 0 : bytesIn(database, key))),
     (database) => Effect.sync(() => database?.close())
   )
 }
 
-const bytesIn = (database: Database, key: NamespaceKey, known: number): number => {
-  if (slotsOf(database, key, known) === 0) return 0
+const bytesIn = (database: Database, key: NamespaceKey): number => {
+  if (slotsOf(database, key) === 0) return 0
   const isCounted = Number(database.value("PRAGMA user_version")) >= bytesSince
   return Number(isCounted ? metaOf(database, "bytes") : database.value(rowBytesSql))
 }
@@ -60,13 +59,8 @@ const nothing = { createdBefore: -Infinity, expiredBy: -Infinity }
 
 const emptyCensus: NamespaceCensus = { live: 0, liveMessages: 0, liveBefore: 0, expired: 0, turnsBefore: 0 }
 
-const countRows = Effect.fnUntraced(function* (
-  database: Database,
-  key: NamespaceKey,
-  options: CensusOptions,
-  known: number
-) {
-  const slots = yield* guarded(() => slotsOf(database, key, known))
+const countRows = Effect.fnUntraced(function* (database: Database, key: NamespaceKey, options: CensusOptions) {
+  const slots = yield* guarded(() => slotsOf(database, key))
   const census = { ...emptyCensus }
   const { atMillis, createdBefore, without = nothing } = options
   const bounds = [atMillis, createdBefore, without.createdBefore, without.expiredBy]
@@ -87,7 +81,8 @@ const turnsIn = (database: Database, createdBefore: number): number => {
 }
 
 /** All slots in use are smaller; 0 in a file whose first migration was interrupted. */
-const slotsOf = (database: Database, key: NamespaceKey, known: number): number => {
+const slotsOf = (database: Database, key: NamespaceKey): number => {
+  const known = namespaceMigrations.length
   const version = Number(database.value("PRAGMA user_version"))
   if (version > known) throw new NewerDatabase({ filename: database.filename, found: version, known })
   if (version === 0) return 0

@@ -41,6 +41,8 @@ export const sqliteNamespaceStore = (
         open: (key: NamespaceKey) => openNamespace(directory, key, thread),
         census: (key: NamespaceKey, options: CensusOptions) => takeCensus(directory, key, options),
         storedBytes: (key: NamespaceKey) => storedBytes(directory, key),
+        settleAll: Effect.succeed([]),
+        logStatus: Effect.undefined,
         files: (tags: ReadonlyArray<NamespaceTag>) => guarded(() => tags.flatMap((tag) => filesOf(directory, tag))),
         remove: (tag: NamespaceTag) => guarded(() => removeFiles(directory, tag))
       }
@@ -54,7 +56,7 @@ const openNamespace = Effect.fn("NamespaceStore.open")(function* (
 ) {
   const filename = join(directory, `${key.tag}.db`)
   const database = yield* Effect.acquireRelease(
-    guarded(() => openMigrated(filename, { isFollower: false })),
+    guarded(() => openMigrated(filename)),
     (opened) =>
       // The thread's connection closes first, so that this one is the last and empties the log.
       (thread === undefined ? Effect.void : Effect.ignore(thread.close(filename))).pipe(

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
-import { followerVersion, namespaceMigrations } from "./namespaceMigrations.ts"
+import { namespaceMigrations } from "./namespaceMigrations.ts"
 import { guarded } from "./storeErrorOf.ts"
 
 /** Folder of the files in the data directory. */
@@ -55,11 +55,9 @@ const emptyLog = (log: string): void => {
 /** Copy of the file before a migration, without the version suffix. */
 export const copyPath = (filename: string): string => `${filename}.before-migration`
 
-/** A file that follows the log is opened by a store with a log only. */
-export const openMigrated = (filename: string, { isFollower }: { readonly isFollower: boolean }): Database => {
+export const openMigrated = (filename: string): Database => {
   const database = new Database({ filename })
   try {
-    if (isFollower && database.value("PRAGMA user_version") === followerVersion) return database
     migrate(database, namespaceMigrations, { snapshot: copyPath(filename) })
     return database
   } catch (error) {

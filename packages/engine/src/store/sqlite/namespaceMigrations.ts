@@ -2,7 +2,6 @@
  * Schema of a namespace file, version by version (docs/format.md). `slot` is the key of all data of a memory: a small
  * integer, internal to the namespace, reused after a removal.
  */
-import type { Database } from "@muniment/sqlite/Database"
 import type { Migration } from "@muniment/sqlite/Migrate"
 import { SqlitePostings } from "./SqlitePostings.ts"
 import { baseStem } from "../../text/IrregularWords.ts"
@@ -178,19 +177,18 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
     version: 8,
     name: "bytes of the memories, counted by triggers",
     up: (database) => database.exec(countBytes)
+  },
+  {
+    version: 9,
+    name: "may follow the commit log",
+    // The tables stay: an earlier release refuses the file, since the log may hold commits that the file lacks.
+    isMark: true,
+    up: () => undefined
   }
 ]
 
-/**
- * The version of a file that follows the commit log. Its tables are those of the version before; a release that does not
- * know the log refuses it, since the log may hold commits that the file lacks.
- */
-export const followerVersion = namespaceMigrations.length + 1
-
-/** Inside a transaction: the file follows the log from now on. */
-export const markFollower = (database: Database): void => {
-  if (database.value("PRAGMA user_version") !== followerVersion) database.exec(`PRAGMA user_version=${followerVersion}`)
-}
+/** The version before files could follow the commit log: what `muniment downgrade` leaves. */
+export const versionWithoutLog = 8
 
 /** What a row of `memory` takes: 1,024 bytes, its data and its tags. */
 const rowBytes = (row: string): string => `1024 + octet_length(${row}data) + octet_length(${row}tags)`

@@ -1,0 +1,124 @@
+/** The service with its commit log: what is damaged, cut short or refused by the disk around it, and the way back. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { failingStart } from "../support/FailingStart.ts"
+import { type FaultyDisk, makeFaultyDisk } from "../support/FaultyDisk.ts"
+import { namespaceTags } from "../support/namespaceTags.ts"
+import { fact } from "../support/MemoryCalls.ts"
+import { runMuniment } from "../support/CliProcess.ts"
+import { SeededRandom } from "../support/SeededRandom.ts"
+import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
+
+const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_COMMIT_LOG: "on" }
+
+const create = async (server: TestServer, agentId: string, at: number) =>
+  server.call("POST", "/v1/memories", {
+    headers: { "idempotency-key": `${agentId}-${at}` },
+    body: { agentId, memories: [fact(`Ann ${at}`, `Ann keeps ${at} bees`)] }
+  })
+
+const fill = async (server: TestServer, agentId: string, count: number) => {
+  for (let at = 0; at < count; at++) expect((await create(server, agentId, at)).status).toBe(200)
+}
+
+const total = async (server: TestServer, agentId: string) => {
+  const { body, status } = await server.call("GET", `/v1/memories?agentId=${agentId}&limit=1`)
+  return [status, body.total]
+}
+
+const namespaces = (directory: string) => join(directory, "namespaces")
+const walsOf = (directory: string) => readdirSync(namespaces(directory)).filter((name) => name.endsWith("-wal"))
+
+describe("after a kill", () => {
+  let directory: string
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), "muniment-log-"))
+  })
+  afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+  it("bits flipped in SQLite's own logs, files rolled back and files gone lose no acknowledged memory", async () => {
+    const random = new SeededRandom(7)
+    for (let round = 0; round < 4; round++) {
+      const agents = ["flipped", "emptied", "gone"].map((name) => `${name} ${round}`)
+      const server = await startServer({ dataDirectory: directory, environment })
+      for (const agent of agents) await fill(server, agent, 20)
+      await server.kill()
+      for (const name of walsOf(directory)) {
+        const path = join(namespaces(directory), name)
+        const bytes = readFileSync(path)
+        if (bytes.length === 0) continue
+        const at = random.between(0, bytes.length - 1)
+        bytes[at]! ^= 1 << random.between(0, 7)
+        writeFileSync(path, bytes)
+      }
+      const tags = namespaceTags(directory)
+      rmSync(join(namespaces(directory), `${tags.get(agents[1]!)}.db-wal`), { force: true })
+      for (const end of ["", "-wal", "-shm"])
+        rmSync(join(namespaces(directory), `${tags.get(agents[2]!)}.db${end}`), { force: true })
+      const again = await startServer({ dataDirectory: directory, environment })
+      for (const agent of agents) expect([agent, ...(await total(again, agent))]).toEqual([agent, 200, 20])
+      await again.stop()
+    }
+  })
+
+  it("a service without the log refuses the directory, until it was left with all its commits", async () => {
+    const server = await startServer({ dataDirectory: directory, environment })
+    await fill(server, "left", 9)
+    await server.kill()
+    const refused = await failingStart(directory, { ...environment, MUNIMENT_COMMIT_LOG: "off" })
+    expect([refused.code, refused.output]).toEqual([1, expect.stringContaining("muniment downgrade")])
+    const left = await runMuniment(["downgrade"], { MUNIMENT_DATA_DIR: directory })
+    expect([left.code, left.out]).toEqual([0, expect.stringContaining("no commit log any more")])
+    expect(existsSync(join(directory, "log"))).toBe(false)
+    for (const tag of namespaceTags(directory).values()) {
+      const file = new DatabaseSync(join(namespaces(directory), `${tag}.db`), { readOnly: true })
+      expect(file.prepare("PRAGMA user_version").get()).toEqual({ user_version: 8 })
+      file.close()
+    }
+    for (const commitLog of ["off", "on"]) {
+      const next = await startServer({
+        dataDirectory: directory,
+        environment: { ...environment, MUNIMENT_COMMIT_LOG: commitLog }
+      })
+      expect(await total(next, "left")).toEqual([200, 9])
+      expect((await create(next, commitLog, 0)).status).toBe(200)
+      await next.stop()
+    }
+  })
+})
+
+describe("a disk that fails under the commit log", () => {
+  let disk: FaultyDisk
+  let server: TestServer
+  beforeAll(async () => {
+    disk = makeFaultyDisk()
+    server = await startServer({ environment: { ...disk.environment, ...environment } })
+  })
+  afterAll(async () => {
+    expect(await server.stop()).toBe(0)
+    disk.remove()
+  })
+
+  it.each(["write", "sync"] as const)(
+    "leaves the outcome open with 503 and Retry-After; the repeated call is carried out once: %s",
+    async (operation) => {
+      await fill(server, operation, 5)
+      disk.arm({ operation, path: "/log/", fault: "EIO", times: 1 })
+      const failed = await create(server, operation, 5)
+      expect(failed.status).toBe(503)
+      expect(Number(failed.headers.get("retry-after"))).toBeGreaterThan(0)
+      disk.disarm()
+      const deadline = Date.now() + patienceMillis
+      for (let status = 503; status !== 200;) {
+        status = (await create(server, operation, 5)).status
+        expect(Date.now()).toBeLessThan(deadline)
+      }
+      expect(await total(server, operation)).toEqual([200, 6])
+      const { body } = await server.call("GET", "/admin/status", { key: server.operatorToken })
+      expect([body.quarantined, body.commitLog.isCurrent, body.commitLog.damage]).toEqual([[], true, []])
+    }
+  )
+})
