@@ -43,6 +43,9 @@ describe("a wrong setting", () => {
     ["MUNIMENT_ERC1271", "on", "on needs a node: set MUNIMENT_EVM_RPC_URL"],
     ["MUNIMENT_TRUSTED_PROXIES", "10.0.0.0/33", "expected addresses or ranges such as 10.0.0.0/8"],
     ["MUNIMENT_BOOTSTRAP_KEY", "short", "expected 22 to 256 characters of A-Z a-z 0-9"],
+    ["MUNIMENT_WEBHOOK_URL", "http://hooks.example.com/x", "expected an https URL without credentials"],
+    ["MUNIMENT_WEBHOOK_URL", "https://hooks.example.com/x", "it needs MUNIMENT_WEBHOOK_SECRET"],
+    ["MUNIMENT_WEBHOOK_SECRET", "whsec_c2hvcnQ=", "expected whsec_ and 24 to 64 bytes in Base64"],
     ["MUNIMENT_PAYMENT_NETWORKS", "base-mainnet", 'unknown network "base-mainnet"']
   ])("is named, with what is expected: %s=%s", async (name, value, expected) => {
     expect(await sentenceOf({ [name]: value })).toContain(`A setting is wrong: ${name}: ${expected}`)

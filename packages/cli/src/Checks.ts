@@ -27,6 +27,7 @@ export const statusChecks = (status: ServiceStatus): ReadonlyArray<Check> => [
   indexCheck(status.index),
   storeCheck(status),
   ...paymentChecks(status.payments),
+  ...webhookChecks(status.webhooks),
   clockCheck(status),
   logCheck(status.commitLog),
   diskCheck(status.disk),
@@ -72,6 +73,32 @@ const networkCheck = (status: ServiceStatus["payments"]["networks"][number]): Ch
   }
   const held = payeeUsd === null ? "" : `; the books have received ${booksUsd} USD, the payee holds ${payeeUsd}`
   return { name, verdict: "ok", detail: `offered${held}` }
+}
+
+/** A receiver that is mended within the hour is no news. */
+const webhookSecondsWarn = 3_600
+
+/** None where there is no webhook and never was. */
+const webhookChecks = ({
+  failed,
+  isConfigured,
+  oldestSeconds,
+  pending
+}: ServiceStatus["webhooks"]): ReadonlyArray<Check> => {
+  const name = "webhooks"
+  if (failed > 0) {
+    const remedy = 'mend the receiver, then "muniment webhooks resend --failed"'
+    return [{ name, verdict: "fail", detail: `${failed} messages were given up`, remedy }]
+  }
+  if (!isConfigured && pending > 0) {
+    const remedy = "set MUNIMENT_WEBHOOK_URL and MUNIMENT_WEBHOOK_SECRET again"
+    return [{ name, verdict: "warn", detail: `${pending} messages wait, and there is no webhook any more`, remedy }]
+  }
+  if (oldestSeconds >= webhookSecondsWarn) {
+    const remedy = 'look at the receiver: "muniment webhooks test", "muniment webhooks list --state pending"'
+    return [{ name, verdict: "warn", detail: `${pending} messages wait, the oldest for ${oldestSeconds} s`, remedy }]
+  }
+  return isConfigured ? [{ name, verdict: "ok", detail: "none waits for long" }] : []
 }
 
 const clockCheck = ({ clockStep }: ServiceStatus): Check =>

@@ -27,6 +27,7 @@ import { sign } from "./commands/sign.ts"
 import { statement } from "./commands/statement.ts"
 import { wallet } from "./commands/wallet.ts"
 import { wallets } from "./commands/wallets.ts"
+import { webhooks } from "./commands/webhooks.ts"
 
 export const { version } = manifest
 
@@ -55,6 +56,7 @@ export const cli = Command.make("muniment").pipe(
     ledger,
     payments,
     refund,
+    webhooks,
     statement,
     revenue,
     jobs,

@@ -48,6 +48,7 @@ const textOf = ({ _tag, message, reason, cause, syscall }: Failure): string | un
     case "LanguageModelMisconfigured":
     case "SignUpMisconfigured":
     case "ContractWalletsMisconfigured":
+    case "WebhookMisconfigured":
     case "BootstrapKeyRefused":
       return sentence(`A setting is wrong: ${String(message)}`)
     case "ConfigError":

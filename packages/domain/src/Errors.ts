@@ -126,7 +126,8 @@ export class NotFound extends Schema.Error<NotFound>("NotFound")(
     "account_not_found",
     "key_not_found",
     "wallet_not_found",
-    "payment_not_found"
+    "payment_not_found",
+    "webhook_not_found"
   ]),
   { httpApiStatus: 404, description: "There is nothing here for these credentials." }
 ) {
@@ -157,7 +158,8 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
     "payment_already_used",
     "insufficient_balance",
     "clock_step",
-    "not_refundable"
+    "not_refundable",
+    "webhook_not_configured"
   ]),
   { httpApiStatus: 409, description: "The request contradicts what is stored." }
 ) {

@@ -115,6 +115,13 @@ export const Limits = {
   networkRetryMillis: 5_000,
   networkAwayMillis: 60_000,
 
+  webhookTimeoutMillis: 10_000,
+  webhookPollMillis: 1_000,
+  webhookRetryMillisMin: 5_000,
+  webhookRetryMillisMax: 21_600_000,
+  webhookGiveUpMillis: 259_200_000,
+  webhookRetentionMillis: 2_592_000_000,
+
   ledgerFlushMillis: 250,
   ledgerFlushBatch: 1_000,
   ledgerPendingMax: 20_000,

@@ -36,6 +36,7 @@ import { refusalHeaders } from "./http/refusalHeaders.ts"
 import { logRequest } from "./http/RequestLog.ts"
 import { routePattern } from "./http/Routes.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
+import { webhookAdminHandlers } from "./http/WebhookAdminHandlers.ts"
 import { validation, wellFormedRequest } from "./http/Validation.ts"
 import { trustedProxies } from "./identity/ClientAddress.ts"
 import { serviceAudience } from "./identity/ServiceAudience.ts"
@@ -128,7 +129,8 @@ const routesOf = (config: ServerConfig) => {
     adminHandlers,
     accountAdminHandlers,
     moneyAdminHandlers,
-    backupAdminHandlers
+    backupAdminHandlers,
+    webhookAdminHandlers
   )
   return Layer.mergeAll(
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),

@@ -14,6 +14,7 @@ import { isAddressRange } from "./identity/ClientAddress.ts"
 import { anyHosts } from "./identity/LocalCaller.ts"
 import { audienceRules } from "./identity/ServiceAudience.ts"
 import { type SignUpMode, signUpModes } from "./identity/WalletSignUp.ts"
+import { isWebhookUrl, webhookSecret, webhookSecrets, webhookUrl } from "./webhooks/WebhookSettings.ts"
 
 /** `expected` completes the sentence "expected ...". */
 const textOf = (name: string, pattern: RegExp, expected: string) =>
@@ -92,6 +93,23 @@ const llm = Config.all({
   /** What accounts pay for 1,000 tokens, beyond the price of a call. */
   inputCreditsPer1000: integer("MUNIMENT_LLM_INPUT_CREDITS_PER_1000", 0).pipe(Config.withDefault(0)),
   outputCreditsPer1000: integer("MUNIMENT_LLM_OUTPUT_CREDITS_PER_1000", 0).pipe(Config.withDefault(0))
+})
+
+/** Where payments are told to (`docs/money.md`). */
+const webhook = Config.all({
+  url: Config.schema(
+    Schema.String.check(Schema.makeFilter(isWebhookUrl, { expected: webhookUrl })),
+    "MUNIMENT_WEBHOOK_URL"
+  ).pipe(Config.option),
+  secrets: Config.schema(
+    Schema.String.check(
+      Schema.makeFilter((text: string) => webhookSecrets(text) !== undefined, { expected: webhookSecret })
+    ),
+    "MUNIMENT_WEBHOOK_SECRET"
+  ).pipe(
+    Config.map((text) => webhookSecrets(text) ?? []),
+    Config.option
+  )
 })
 
 const portPattern = /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/
@@ -194,6 +212,7 @@ export const ServerConfig = Config.all({
   queueWaitMillis: integer("MUNIMENT_QUEUE_WAIT_MILLIS", 1).pipe(Config.withDefault(Limits.queueWaitMillis)),
   rateLimits: Config.Literals(["on", "off"], "MUNIMENT_RATE_LIMITS").pipe(Config.withDefault("on")),
   payments,
+  webhook,
   /** What conversations leave behind, unless the request or the account says otherwise. */
   remember: Config.Literals(Remember.literals, "MUNIMENT_REMEMBER").pipe(Config.withDefault("messages" as const)),
   llm,

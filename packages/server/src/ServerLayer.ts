@@ -38,6 +38,7 @@ import { Quotas } from "@muniment/control/accounts/Quotas"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
 import { Wallets } from "@muniment/control/accounts/Wallets"
+import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
 import { Embedder } from "@muniment/models/Embedder"
 import { Payments } from "@muniment/payments/Payments"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
@@ -73,6 +74,8 @@ import { LastBackup } from "./operator/LastBackup.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
 import { CallerSearch } from "./search/CallerSearch.ts"
 import { SharedAccess } from "./search/SharedAccess.ts"
+import { WebhookDeliveries } from "./webhooks/WebhookDeliveries.ts"
+import { webhookEndpoint } from "./webhooks/WebhookSettings.ts"
 
 /** The service, its layers from top to bottom. */
 export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
@@ -131,10 +134,11 @@ const backupLayer = ({ dataDirectory }: ServerConfig) =>
     LastBackup.layer
   )
 
-const moneyLayer = ({ payments, publicUrl }: ServerConfig) =>
+const moneyLayer = ({ payments, publicUrl, webhook }: ServerConfig) =>
   Layer.mergeAll(PaymentDesk.layer({ publicUrl: Option.getOrUndefined(publicUrl) }), RefundDesk.layer).pipe(
     Layer.provideMerge(PaymentReceipts.layer({ publicUrl: Option.getOrUndefined(publicUrl) })),
-    Layer.provideMerge(paymentsLayer(payments))
+    Layer.provideMerge(paymentsLayer(payments)),
+    Layer.provideMerge(Layer.unwrap(Effect.map(webhookEndpoint(webhook), WebhookDeliveries.layer)))
   )
 
 const trustServicesLayer = ({ grantPrefixes, issuer, serviceName, ...config }: ServerConfig) =>
@@ -148,7 +152,12 @@ const trustServicesLayer = ({ grantPrefixes, issuer, serviceName, ...config }: S
 
 /** Everything that is kept in control.db. */
 const controlLayer = (config: ServerConfig) =>
-  Layer.mergeAll(PaymentJournal.layer, Statements.layer, Revenue.layer).pipe(
+  Layer.mergeAll(
+    PaymentJournal.layerWith({ hasWebhook: Option.isSome(config.webhook.url) }),
+    WebhookOutbox.layer,
+    Statements.layer,
+    Revenue.layer
+  ).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
         Accounts.layer,

@@ -119,6 +119,8 @@ const network = {
   payeeUsd: 5
 } as const
 
+const webhook = { isConfigured: true, pending: 0, oldestSeconds: 0, failed: 0 }
+
 describe("doctor's findings", () => {
   const verdictOf = (status: Partial<ServiceStatus>, name: string) =>
     statusChecks({ ...healthy, ...status }).find((check) => check.name === name)
@@ -146,6 +148,9 @@ describe("doctor's findings", () => {
       "payments on base",
       "fail"
     ],
+    ["webhook that gave up", { webhooks: { ...webhook, failed: 2 } }, "webhooks", "fail"],
+    ["webhook that has been away", { webhooks: { ...webhook, pending: 1, oldestSeconds: 3_600 } }, "webhooks", "warn"],
+    ["message without a webhook", { webhooks: { ...webhook, isConfigured: false, pending: 1 } }, "webhooks", "warn"],
     ["clock that has stepped", { clockStep: { seenAt: 0, now: 1e9 } }, "clock", "warn"],
     ["damaged commit log", { commitLog: { ...commitLog, damage: ["record 7 is damaged"] } }, "commit log", "warn"],
     ["commit log without room", { commitLog: { ...commitLog, isFull: true } }, "commit log", "fail"],

@@ -118,7 +118,50 @@ describe("ledger", () => {
   })
 })
 
+describe("webhooks", () => {
+  const webhook = {
+    id: "msg_1",
+    type: "payment.settled",
+    payment: "evm:1",
+    state: "pending",
+    attempts: 2,
+    createdAt: at,
+    nextAt: at,
+    deliveredAt: null,
+    reason: "status 500"
+  }
+
+  it("lists messages with their state and what went wrong", async () => {
+    const run = await runCli(["webhooks", "list", "--state", "pending"], () => ok({ webhooks: [webhook] }))
+    expect(run.requests[0]?.url).toBe("/admin/webhooks?state=pending")
+    expect(run.out).toMatch(/msg_1 +payment\.settled +pending +2 +2025-11-21 09:14 +evm:1 +status 500/)
+  })
+
+  it("sends one message again, or all that were given up, and asks which", async () => {
+    const one = await runCli(["webhooks", "resend", "msg_1"], () => ok({ resent: 1 }))
+    expect(one.requests[0]).toMatchObject({ method: "POST", url: "/admin/webhooks/resend", body: { webhook: "msg_1" } })
+    const all = await runCli(["webhooks", "resend", "--failed"], () => ok({ resent: 3 }))
+    expect([all.requests[0]?.body, all.out]).toEqual([{}, "3 messages are sent again."])
+    const neither = await runCli(["webhooks", "resend"], () => ok({ resent: 0 }))
+    expect([neither.isSuccess, neither.requests]).toEqual([false, []])
+  })
+
+  it("tries the webhook, and fails when it takes nothing", async () => {
+    const trial = { delivered: false, reason: "status 410", tookMillis: 12 }
+    const run = await runCli(["webhooks", "test"], () => ok(trial))
+    expect([run.isSuccess, run.out]).toEqual([false, "status 410, after 12 ms"])
+    const taken = await runCli(["webhooks", "test"], () => ok({ ...trial, delivered: true, reason: null }))
+    expect([taken.isSuccess, taken.out]).toEqual([true, "delivered, after 12 ms"])
+  })
+})
+
 describe("payments", () => {
+  it("receipt prints the signed receipt of one", async () => {
+    const found = { payment: "evm:1", settledAt: at, receipt: { format: "jws", signature: "a.b.c" } }
+    const run = await runCli(["payments", "receipt", "0xhash"], () => ok(found))
+    expect([run.requests[0]?.url, run.out]).toEqual(["/admin/payments/receipt?payment=0xhash", "a.b.c"])
+  })
+
   const payment = {
     id: "evm:84532:0x03:0x70:0x01",
     account: "acc_1",

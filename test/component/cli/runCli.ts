@@ -82,6 +82,7 @@ export const healthy: ServiceStatus & { readonly success: true } = {
   namespaces: { total: 2, open: 1 },
   quarantined: [],
   payments: { oldestOpenSeconds: 0, networks: [] },
+  webhooks: { isConfigured: false, pending: 0, oldestSeconds: 0, failed: 0 },
   clockStep: null,
   backup: { ageSeconds: 3_600 },
   commitLog: null,

@@ -1,6 +1,6 @@
 /**
  * The way of the operator's commands to the operator routes: typed clients of the contract's AdminApi,
- * AccountAdminApi, MoneyAdminApi and BackupAdminApi.
+ * AccountAdminApi, MoneyAdminApi, BackupAdminApi and WebhookAdminApi.
  */
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
@@ -9,6 +9,7 @@ import type { AccountAdminApi } from "@muniment/domain/api/AccountAdminApi"
 import type { BackupAdminApi } from "@muniment/domain/api/BackupAdminApi"
 import type { AdminApi, ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { MoneyAdminApi } from "@muniment/domain/api/MoneyAdminApi"
+import type { WebhookAdminApi } from "@muniment/domain/api/WebhookAdminApi"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { commandFailed } from "../CommandFailed.ts"
 import { LocalServer, type ModelNeed, type ServerEndpoint } from "../LocalServer.ts"
@@ -20,6 +21,8 @@ export type MoneyOperator = HttpApiClient.Client<typeof MoneyAdminApi>["money"]
 export type AccountOperator = HttpApiClient.Client<typeof AccountAdminApi>["accounts"]
 
 export type BackupOperator = HttpApiClient.Client<typeof BackupAdminApi>["backups"]
+
+export type WebhookOperator = HttpApiClient.Client<typeof WebhookAdminApi>["webhooks"]
 
 /** Runs `program` with the operator's client; whatever fails, fails with a text for a person. */
 export const withOperator = <A, E, R>(
@@ -39,11 +42,16 @@ export const withAccountOperator = <A, E, R>(program: (operator: AccountOperator
 export const withBackupOperator = <A, E, R>(program: (operator: BackupOperator) => Effect.Effect<A, E, R>) =>
   withClient(({ backups }) => program(backups), "withoutModel")
 
+/** The same for the routes about the webhook. */
+export const withWebhookOperator = <A, E, R>(program: (operator: WebhookOperator) => Effect.Effect<A, E, R>) =>
+  withClient(({ webhooks }) => program(webhooks), "withoutModel")
+
 type Clients = {
   readonly admin: Operator
   readonly money: MoneyOperator
   readonly accounts: AccountOperator
   readonly backups: BackupOperator
+  readonly webhooks: WebhookOperator
 }
 
 const withClient = Effect.fnUntraced(function* <A, E, R>(

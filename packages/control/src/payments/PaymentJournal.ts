@@ -15,6 +15,7 @@ import type { PaymentState } from "@muniment/domain/Operations"
 import { creditsOfUnits, type PaymentNetwork } from "@muniment/domain/Payment"
 import { plans } from "@muniment/domain/Plans"
 import { Books } from "../credits/Books.ts"
+import { type Announce, announceIn, announceNothing } from "./PaymentEvents.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { accountName, uncollected, usdcOn } from "../credits/LedgerAccounts.ts"
 import { type Purses, spendable } from "../credits/Purses.ts"
@@ -88,15 +89,19 @@ export class PaymentJournal extends Context.Service<
 >()("muniment/control/PaymentJournal") {
   static readonly layer: Layer.Layer<PaymentJournal, never, Books | ControlDatabase> = Layer.effect(
     PaymentJournal,
-    Effect.suspend(() => make)
+    Effect.suspend(() => make({ hasWebhook: false }))
   )
+
+  /** With a webhook, what changes the books is also written down for it. */
+  static readonly layerWith = (options: { readonly hasWebhook: boolean }) => Layer.effect(PaymentJournal, make(options))
 }
 
-const make = Effect.gen(function* () {
+const make = Effect.fnUntraced(function* ({ hasWebhook }: { readonly hasWebhook: boolean }) {
   const books = yield* Books
   const database = yield* ControlDatabase
   const { read, sql, write } = database
-  const rows = new PaymentRows(sql)
+  const announce = hasWebhook ? announceIn(sql) : announceNothing
+  const rows = new PaymentRows(sql, announce)
 
   return PaymentJournal.of({
     find: (id) => read(rows.find(id)),
@@ -140,16 +145,18 @@ const make = Effect.gen(function* () {
     openOf: (network, payer) => read(rows.openOf(network, payer)),
     oldestOpenAt: read(rows.oldestOpenAt),
     countByState: read(rows.countByState),
-    refunds: makeRefundJournal(books, database)
+    refunds: makeRefundJournal(books, database, announce)
   })
 })
 
 /** Statements on table `payment`; those that write run inside the caller's transaction. */
 class PaymentRows {
   readonly #sql: SqlClient.SqlClient
+  readonly #announce: Announce
 
-  constructor(sql: SqlClient.SqlClient) {
+  constructor(sql: SqlClient.SqlClient, announce: Announce) {
     this.#sql = sql
+    this.#announce = announce
   }
 
   find(id: string) {
@@ -207,6 +214,7 @@ class PaymentRows {
       const now = yield* Clock.currentTimeMillis
       yield* postTransfers(this.#sql, [depositOf(payment, now)])
       yield* this.move(id, "settled", { tx_hash: hash, settled_at: now })
+      yield* this.#announce("payment.settled", { ...payment, transaction: { hash, raw: "" } })
       return { result: undefined, amount: creditsOfUnits(payment.units) }
     })
   }
@@ -217,6 +225,7 @@ class PaymentRows {
       if (payment.state === "reversed") return { result: undefined, isTaken: false }
       yield* postTransfers(this.#sql, reversalsOf(payment, taken, yield* Clock.currentTimeMillis))
       yield* this.move(id, "reversed", { reason })
+      yield* this.#announce("payment.reversed", { ...payment, reason })
       return { result: undefined, isTaken: true }
     })
   }

@@ -12,6 +12,7 @@ import { creditsOfUnits } from "@muniment/domain/Payment"
 import type { Books } from "../credits/Books.ts"
 import { accountName, usdcOn } from "../credits/LedgerAccounts.ts"
 import { type NewTransfer, postTransfers } from "../credits/Transfers.ts"
+import type { Announce } from "./PaymentEvents.ts"
 import type { ControlDatabase } from "../database/ControlDatabase.ts"
 import {
   journalled,
@@ -50,8 +51,65 @@ export interface RefundJournal {
 
 export const makeRefundJournal = (
   books: Books["Service"],
-  { read, sql, write }: ControlDatabase["Service"]
+  { read, sql, write }: ControlDatabase["Service"],
+  announce: Announce
 ): RefundJournal => {
+  const { find, insert, move, of, unfinished } = refundRows(sql)
+  const post = (refund: NewRefund, isUndone: boolean) =>
+    Effect.flatMap(Clock.currentTimeMillis, (at) => postTransfers(sql, [transferOf(refund, at, isUndone)]))
+
+  const claim = (refund: NewRefund) =>
+    books.debit(refund.account, creditsOfUnits(refund.units), (taken) =>
+      Effect.gen(function* () {
+        const known = yield* of(refund.payment)
+        if (known !== undefined) return { result: known, isTaken: false }
+        if ((yield* find(refund.id)) !== undefined) return yield* alreadyUsed
+        if (taken < creditsOfUnits(refund.units)) return yield* spent
+        yield* insert(refund)
+        yield* post(refund, false)
+        const begun = (yield* find(refund.id))!
+        yield* announce("refund.started", begun)
+        return { result: begun, isTaken: true }
+      })
+    )
+
+  const failed = Effect.fnUntraced(function* (id: string, reason: string) {
+    const refund = yield* read(find(id))
+    if (refund === undefined) return yield* Effect.die(new Error(`the journal has lost refund ${id}`))
+    yield* books.credit(
+      refund.account,
+      Effect.gen(function* () {
+        if ((yield* find(id))?.state === "failed") return { result: undefined, amount: 0 }
+        yield* post(refund, true)
+        yield* move(id, "failed", { reason })
+        yield* announce("refund.failed", { ...refund, reason })
+        return { result: undefined, amount: creditsOfUnits(refund.units) }
+      })
+    )
+  })
+
+  const settled = Effect.fnUntraced(function* (id: string, hash: string) {
+    yield* move(id, "settled", { tx_hash: hash })
+    const refund = yield* find(id)
+    if (refund?.state === "settled") yield* announce("refund.settled", refund)
+  })
+
+  return {
+    of: (paymentId) => read(of(paymentId)),
+    find: (id) => read(find(id)),
+    unfinished: read(unfinished),
+    claim,
+    broadcasting: (id, { hash, raw }) => Effect.asVoid(write(move(id, "broadcasting", { tx_hash: hash, tx_raw: raw }))),
+    settled: (id, hash) => write(settled(id, hash)),
+    resettled: (id, hash) => Effect.asVoid(write(move(id, "settled", { tx_hash: hash }))),
+    finalized: (id) => Effect.asVoid(write(move(id, "finalized"))),
+    failed,
+    reverted: () => Effect.void
+  }
+}
+
+/** Statements on table `refund`; those that write run inside the caller's transaction. */
+const refundRows = (sql: SqlClient.SqlClient) => {
   const select = (condition: Statement.Fragment) =>
     Effect.map(sql<RefundRow>`SELECT * FROM refund WHERE ${condition} ORDER BY created_at`, (rows) =>
       rows.map(refundOf)
@@ -65,9 +123,6 @@ export const makeRefundJournal = (
       (now) =>
         sql`UPDATE refund SET ${sql.update({ ...columns, state, updated_at: now })} WHERE id = ${id} AND state <> 'failed'`
     )
-  const post = (refund: NewRefund, isUndone: boolean) =>
-    Effect.flatMap(Clock.currentTimeMillis, (at) => postTransfers(sql, [transferOf(refund, at, isUndone)]))
-
   const insert = Effect.fnUntraced(function* (refund: NewRefund) {
     const now = yield* Clock.currentTimeMillis
     const { account, id, network, payer, payment, units } = refund
@@ -76,45 +131,8 @@ export const makeRefundJournal = (
     yield* sql`INSERT INTO refund ${sql.insert({ ...row, created_at: now, updated_at: now })}`
   })
 
-  const claim = (refund: NewRefund) =>
-    books.debit(refund.account, creditsOfUnits(refund.units), (taken) =>
-      Effect.gen(function* () {
-        const known = yield* of(refund.payment)
-        if (known !== undefined) return { result: known, isTaken: false }
-        if ((yield* find(refund.id)) !== undefined) return yield* alreadyUsed
-        if (taken < creditsOfUnits(refund.units)) return yield* spent
-        yield* insert(refund)
-        yield* post(refund, false)
-        return { result: (yield* find(refund.id))!, isTaken: true }
-      })
-    )
-
-  const failed = Effect.fnUntraced(function* (id: string, reason: string) {
-    const refund = yield* read(find(id))
-    if (refund === undefined) return yield* Effect.die(new Error(`the journal has lost refund ${id}`))
-    yield* books.credit(
-      refund.account,
-      Effect.gen(function* () {
-        if ((yield* find(id))?.state === "failed") return { result: undefined, amount: 0 }
-        yield* post(refund, true)
-        yield* move(id, "failed", { reason })
-        return { result: undefined, amount: creditsOfUnits(refund.units) }
-      })
-    )
-  })
-
-  return {
-    of: (paymentId) => read(of(paymentId)),
-    find: (id) => read(find(id)),
-    unfinished: read(select(sql`state IN ('verified', 'broadcasting', 'settled')`)),
-    claim,
-    broadcasting: (id, { hash, raw }) => Effect.asVoid(write(move(id, "broadcasting", { tx_hash: hash, tx_raw: raw }))),
-    settled: (id, hash) => Effect.asVoid(write(move(id, "settled", { tx_hash: hash }))),
-    resettled: (id, hash) => Effect.asVoid(write(move(id, "settled", { tx_hash: hash }))),
-    finalized: (id) => Effect.asVoid(write(move(id, "finalized"))),
-    failed,
-    reverted: () => Effect.void
-  }
+  const unfinished = select(sql`state IN ('verified', 'broadcasting', 'settled')`)
+  return { find, insert, move, of, unfinished }
 }
 
 const alreadyUsed = Effect.suspend(

@@ -87,6 +87,13 @@ export const ServiceStatus = Schema.Struct({
       })
     )
   }),
+  /** Messages about payments for the operator's webhook. */
+  webhooks: Schema.Struct({
+    isConfigured: Schema.Boolean,
+    pending: Schema.Int,
+    oldestSeconds: Schema.Int.annotate({ description: "Since the oldest pending one is tried; 0: none." }),
+    failed: Schema.Int.annotate({ description: "Given up." })
+  }),
   clockStep: Schema.NullOr(ClockStep).annotate({ description: "Not null: jobs wait until an operator confirms." }),
   backup: Schema.Struct({
     ageSeconds: Schema.NullOr(Schema.Int).annotate({

@@ -13,6 +13,7 @@ import { KeysApi } from "./KeysApi.ts"
 import { MemoriesApi } from "./MemoriesApi.ts"
 import { MoneyAdminApi } from "./MoneyAdminApi.ts"
 import { SchemasApi } from "./SchemasApi.ts"
+import { WebhookAdminApi } from "./WebhookAdminApi.ts"
 
 export class MunimentApi extends HttpApi.make("muniment")
   .add(MemoriesApi)
@@ -25,6 +26,7 @@ export class MunimentApi extends HttpApi.make("muniment")
   .add(AccountAdminApi)
   .add(MoneyAdminApi)
   .add(BackupAdminApi)
+  .add(WebhookAdminApi)
   .annotateMerge(
     OpenApi.annotations({
       title: "Muniment",

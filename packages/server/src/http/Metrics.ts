@@ -11,6 +11,7 @@ import { JobClock } from "../jobs/JobClock.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
 import type { Ledger } from "@muniment/control/credits/Ledger"
 import type { Payments } from "@muniment/payments/Payments"
+import { WebhookDeliveries } from "../webhooks/WebhookDeliveries.ts"
 import { paymentHealth } from "../credits/PaymentHealth.ts"
 import { LastBackup } from "../operator/LastBackup.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
@@ -47,6 +48,13 @@ const feeBalance = Metric.gauge("payment_fee_balance", {
 const booksMinusPayee = Metric.gauge("payment_books_minus_payee_usd", {
   description: "USDC that the ledger has received, less what the configured payee holds. Withdrawals increase it."
 })
+const webhooksPending = Metric.gauge("webhooks_pending", {
+  description: "Messages that wait for their delivery to the webhook."
+})
+const webhooksAge = Metric.gauge("webhooks_pending_oldest_seconds", {
+  description: "Since the oldest of them is tried; 0: none."
+})
+const webhooksFailed = Metric.gauge("webhooks_failed", { description: "Messages that were given up." })
 const clockStepped = Metric.gauge("jobs_clock_stepped", {
   description: "1 while jobs wait because the clock has stepped by more than a day."
 })
@@ -97,6 +105,7 @@ export class ProcessGauges {
     | Ledger
     | PendingConversations
     | VectorBacklog
+    | WebhookDeliveries
   > {
     return Effect.gen({ self: this }, function* () {
       const { open, quarantined, log } = yield* (yield* NamespaceHost).status
@@ -114,6 +123,7 @@ export class ProcessGauges {
         yield* Metric.update(Metric.withAttributes(paymentsInState, { state }), count)
       }
       yield* refreshPayments
+      yield* refreshWebhooks
       yield* Metric.update(clockStepped, Number((yield* (yield* JobClock).step) !== undefined))
       const backupAgeMillis = yield* (yield* LastBackup).ageMillis
       if (backupAgeMillis !== undefined) yield* Metric.update(backupAge, backupAgeMillis / 1e3)
@@ -139,6 +149,13 @@ const refreshPayments = Effect.gen(function* () {
     if (status.feeBalance !== null) yield* set(feeBalance, status.feeBalance)
     if (payeeUsd !== null) yield* set(booksMinusPayee, booksUsd - payeeUsd)
   }
+})
+
+const refreshWebhooks = Effect.gen(function* () {
+  const { failed, oldestSeconds, pending } = yield* (yield* WebhookDeliveries).health
+  yield* Metric.update(webhooksPending, pending)
+  yield* Metric.update(webhooksAge, oldestSeconds)
+  yield* Metric.update(webhooksFailed, failed)
 })
 
 /** Node measures from tick to tick, so an idle loop reports the resolution, which is not a delay. */

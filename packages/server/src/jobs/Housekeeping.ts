@@ -1,6 +1,6 @@
 /**
  * Background work of the server, every minute: removes kept answers and settled reservations past their
- * retention, revocations of grants that have expired, and texts of schemas that were deleted or changed. By a clock that has stepped nothing is removed: a grant must
+ * retention, revocations of grants that have expired, delivered messages, and texts of schemas that were deleted or changed. By a clock that has stepped nothing is removed: a grant must
  * not come back.
  */
 import { Clock, Effect, Layer } from "effect"
@@ -9,6 +9,7 @@ import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { Ledger } from "@muniment/control/credits/Ledger"
+import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
 import { JobClock } from "./JobClock.ts"
 
 const everyMillis = 60_000
@@ -20,11 +21,13 @@ export const Housekeeping = {
       const revocations = yield* GrantRevocations
       const ledger = yield* Ledger
       const schemas = yield* SchemaRegistry
+      const outbox = yield* WebhookOutbox
       const clock = yield* JobClock
       const sweep = Clock.currentTimeMillis.pipe(
         Effect.flatMap((now) => answers.sweep(now - Limits.idempotencyRetentionMillis)),
         Effect.andThen(revocations.sweep),
-        Effect.andThen(ledger.sweepReservations)
+        Effect.andThen(ledger.sweepReservations),
+        Effect.andThen(outbox.sweep)
       )
       yield* schemas.sweepTexts.pipe(
         Effect.andThen(clock.step),

@@ -37,6 +37,7 @@ import { DataDirectory } from "../DataDirectory.ts"
 import { clockStepText, JobClock } from "../jobs/JobClock.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
+import { WebhookDeliveries } from "../webhooks/WebhookDeliveries.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { LastBackup } from "./LastBackup.ts"
 import { serviceVersion } from "../version.ts"
@@ -90,6 +91,7 @@ interface Parts {
   readonly extractor: Extractor["Service"]
   readonly conversations: PendingConversations["Service"]
   readonly payments: Effect.Effect<PaymentHealth>
+  readonly webhooks: WebhookDeliveries["Service"]
   readonly clock: JobClock["Service"]
   readonly backup: LastBackup["Service"]
   /** Data directory. */
@@ -113,6 +115,7 @@ const make = Effect.fnUntraced(function* (options: {
     extractor: yield* Extractor,
     conversations: yield* PendingConversations,
     payments: Effect.provide(paymentHealth, yield* Effect.context<Ledger | PaymentJournal | Payments>()),
+    webhooks: yield* WebhookDeliveries,
     clock: yield* JobClock,
     backup: yield* LastBackup,
     path: (yield* DataDirectory).path,
@@ -162,6 +165,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
     namespaces: { total: directory.all().length, open },
     quarantined,
     payments: yield* parts.payments,
+    webhooks: yield* parts.webhooks.health,
     clockStep: clockStep ?? null,
     backup: { ageSeconds: backupAge === undefined ? null : secondsOf(backupAge) },
     commitLog: log ?? null,

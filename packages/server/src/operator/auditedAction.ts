@@ -24,7 +24,8 @@ const detailFields = [
   "key",
   "dryRun",
   "acceptClock",
-  "payment"
+  "payment",
+  "webhook"
 ] as const
 
 /** `handler`, and after its success the event. A failure of the log is reported and fails nothing: the change is made. */

@@ -15,6 +15,7 @@ import { quotas } from "./0012_quotas.ts"
 import { statements } from "./0013_statements.ts"
 import { refunds } from "./0014_refunds.ts"
 import { receipts } from "./0015_receipts.ts"
+import { webhooks } from "./0016_webhooks.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -31,5 +32,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   quotas,
   statements,
   refunds,
-  receipts
+  receipts,
+  webhooks
 ]
