@@ -113,6 +113,10 @@ export class FairQueue<Item extends Waiting> {
     return Math.min(this.#cost, (turn.cost * this.#weight) / turn.weight)
   }
 
+  isWaiting(account: string): boolean {
+    return (this.#turns.get(account)?.items.length ?? 0) > 0
+  }
+
   /** Whether an account waits for more than its share, while others wait. */
   isOverShare(account: string): boolean {
     const turn = this.#turns.get(account)

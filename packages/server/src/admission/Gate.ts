@@ -15,6 +15,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { pathOf } from "../paths.ts"
 import { type Asker, Askers } from "./Askers.ts"
 import { Bytes } from "./Bytes.ts"
+import { CalmAccounts } from "./CalmAccounts.ts"
 import { Lane, type LaneState, type Visit } from "./Lane.ts"
 import type { PlainRequest } from "./PlainRequest.ts"
 import { type Refusal, sendRefusal, type WireRefusal, wireRefusal } from "./Refusal.ts"
@@ -65,6 +66,7 @@ export class Gate {
   readonly #options: GateOptions
   readonly #lanes: ReadonlyMap<WorkKind, Lane>
   readonly #bytes = new Bytes()
+  readonly #calm = new CalmAccounts()
   readonly #turnstile: Turnstile
   /** Bodies that have not arrived, and since when; oldest first. */
   readonly #receiving = new Map<Passage, number>()
@@ -192,19 +194,24 @@ export class Gate {
   }
 
   #join(passage: Passage, body: Buffer): void {
-    const { account, request, weight } = passage
+    const { account, isKnown, request, weight } = passage
+    const nowMillis = this.#options.nowMillis()
+    const cost = unitsIn(request.url ?? "", body, unitsMax)
+    const isCalm = isKnown && this.#calm.add(account, cost, nowMillis)
     const kind = workKindIn(passage, body)
     const lane = this.#lanes.get(kind)!
     const visit: Visit = {
       account,
       weight,
-      cost: unitsIn(request.url ?? "", body, unitsMax),
-      begin: () => this.#turnstile.pass(() => passage.response.destroyed || passage.proceed()),
+      cost,
+      isCalm,
+      begin: (isAtOnce) =>
+        this.#turnstile.pass(() => passage.response.destroyed || passage.proceed(), isCalm && isAtOnce),
       refuse: (refusal) => this.#refuse(passage, refusal)
     }
     passage.visit = visit
     passage.lane = lane
-    lane.enter(visit, this.#options.nowMillis())
+    lane.enter(visit, nowMillis)
   }
 
   #refuse(passage: Passage, refusal: Refusal): void {

@@ -4,6 +4,7 @@
  *
  * Invariants:
  * - While something waits, all places are taken.
+ * - Beside them, `sparePlaces` begin at once what calm accounts ask that have nothing waiting and less in work.
  * - What waited longer than `Limits.queueWaitMillisMax` is never begun: its caller has given up, or soon will.
  */
 import { Limits } from "@muniment/domain/Limits"
@@ -12,9 +13,15 @@ import type { Refusal } from "./Refusal.ts"
 import { WorkLimit } from "./WorkLimit.ts"
 
 export interface Visit extends Waiting {
-  readonly begin: () => void
+  /** Its account asks only now and then (`CalmAccounts.ts`). */
+  readonly isCalm?: boolean
+  /** `isAtOnce`: it has not waited. */
+  readonly begin: (isAtOnce: boolean) => void
   readonly refuse: (refusal: Refusal) => void
 }
+
+/** Beyond the limit. */
+const sparePlaces = 2
 
 export interface LaneState {
   readonly inWork: number
@@ -39,6 +46,8 @@ export class Lane {
   /** Those in work, and since when. */
   readonly #begun = new Map<Visit, number>()
   readonly #arrived = new Map<Visit, number>()
+  /** Those in spare places. */
+  readonly #spare = new Set<Visit>()
 
   constructor(name: string, { limit = new WorkLimit(), queueWaitMillis = Limits.queueWaitMillis }: LaneOptions = {}) {
     this.name = name
@@ -65,7 +74,11 @@ export class Lane {
   }
 
   enter(visit: Visit, nowMillis: number): void {
-    if (this.hasPlace) return this.#begin(visit, nowMillis)
+    if (this.hasPlace) return this.#begin(visit, nowMillis, true)
+    if (this.#hasSparePlace(visit)) {
+      this.#spare.add(visit)
+      return this.#begin(visit, nowMillis, true)
+    }
     const refusal = this.refusalOf(visit)
     if (refusal !== undefined) return visit.refuse(refusal)
     this.#arrived.set(visit, nowMillis)
@@ -81,6 +94,7 @@ export class Lane {
     const begunMillis = this.#begun.get(visit)
     if (begunMillis === undefined) return
     this.#begun.delete(visit)
+    this.#spare.delete(visit)
     this.#limit.end(visit.cost, isDone ? nowMillis - begunMillis : undefined, nowMillis)
     this.#advance(nowMillis)
   }
@@ -99,15 +113,22 @@ export class Lane {
         this.#refuse(visit)
       } else {
         this.#arrived.delete(visit)
-        this.#begin(visit, nowMillis)
+        this.#begin(visit, nowMillis, false)
       }
     }
   }
 
-  #begin(visit: Visit, nowMillis: number): void {
+  #hasSparePlace({ account, isCalm = false }: Visit): boolean {
+    if (!isCalm || this.#spare.size === sparePlaces || this.#queue.isWaiting(account)) return false
+    let own = 0
+    for (const begun of this.#begun.keys()) if (begun.account === account) own += 1
+    return own < sparePlaces
+  }
+
+  #begin(visit: Visit, nowMillis: number, isAtOnce: boolean): void {
     this.#begun.set(visit, nowMillis)
     this.#limit.begin()
-    visit.begin()
+    visit.begin(isAtOnce)
   }
 
   #isOverdue(visit: Visit, nowMillis: number): boolean {

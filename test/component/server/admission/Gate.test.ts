@@ -115,7 +115,7 @@ describe("places", () => {
     const places = (await fill()).length
     const crowd = Array.from({ length: 5 }, () => send("/v1/memories"))
     await until(() => lane().waiting === 5)
-    const quiet = send("/v1/memories", { key: "quiet" })
+    const quiet = send("/v1/memories", { key: "stranger" })
     await until(() => lane().waiting === 6)
     begun[0]!.response.end()
     begun[1]!.response.end()
@@ -123,9 +123,20 @@ describe("places", () => {
     for (const { response } of begun) response.end("served")
     expect((await quiet.answer).status).toBe(200)
     expect(begun.slice(places, places + 2).map(({ request: { headers } }) => headers.authorization)).toContain(
-      "Bearer quiet"
+      "Bearer stranger"
     )
     for (const { abort } of crowd) abort()
+  })
+
+  it("are spared for a calm account: it begins beside a crowd, with up to two requests", async () => {
+    const places = (await fill()).length
+    const crowd = send("/v1/memories")
+    await until(() => lane().waiting === 1)
+    const quiet = Array.from({ length: 3 }, () => send("/v1/memories", { key: "quiet" }))
+    await until(() => begun.length === places + 2 && lane().waiting === 2)
+    begun.at(-1)!.response.end("served")
+    expect((await Promise.race(quiet.map(({ answer }) => answer))).text).toBe("served")
+    for (const { abort } of [crowd, ...quiet]) abort()
   })
 
   it("that do not come free: the refusal is in the contract's form, with Retry-After", async () => {

@@ -137,6 +137,63 @@ describe("at five times its capacity", () => {
   })
 })
 
+describe("calm accounts beside a crowd", () => {
+  /** A lane without a place, its crowd waiting, and what calm accounts then begin. */
+  const crowded = () => {
+    const lane = new Lane("write")
+    const begun: Array<readonly [string, boolean]> = []
+    const visit = (account: string, isCalm = true): Visit => ({
+      account,
+      weight: 1,
+      cost: 1,
+      isCalm,
+      begin: (isAtOnce) => void begun.push([account, isAtOnce]),
+      refuse: () => undefined
+    })
+    for (let count = lane.state.limit + 3; count > 0; count--) lane.enter(visit("crowd", false), 0)
+    begun.length = 0
+    const enter = (account: string, isCalm = true): Visit => {
+      const entered = visit(account, isCalm)
+      lane.enter(entered, 0)
+      return entered
+    }
+    return { lane, begun, enter }
+  }
+
+  it("begin at once in two spare places", () => {
+    const { begun, enter, lane } = crowded()
+    for (const account of ["a", "b", "c"]) enter(account)
+    const atOnce = ["a", "b"].map((name) => [name, true])
+    expect([begun, lane.state.waiting]).toEqual([atOnce, 4])
+  })
+
+  it("have no spare place when they have as many places", () => {
+    const lane = new Lane("write")
+    const begun: Array<string> = []
+    const enter = (account: string): void =>
+      lane.enter({ account, weight: 1, cost: 1, isCalm: true, begin: () => begun.push(account), refuse: () => 0 }, 0)
+    const { limit } = lane.state
+    for (let count = 0; count < limit + 1; count++) enter("a")
+    expect([begun.length, lane.state.waiting]).toEqual([limit, 1])
+  })
+
+  it("find the spare places free again, and no place less for the crowd", () => {
+    const { begun, enter, lane } = crowded()
+    const { limit } = lane.state
+    lane.leave(enter("a"), true, 1)
+    lane.leave(enter("b"), true, 2)
+    expect([begun.map(([name]) => name), lane.state.inWork]).toEqual([["a", "b"], limit])
+  })
+
+  it("wait like others when they have something waiting or are not calm", () => {
+    const { begun, enter } = crowded()
+    for (const account of ["crowd", "d"]) enter(account, account === "crowd")
+    enter("d", false)
+    enter("d")
+    expect(begun).toEqual([])
+  })
+})
+
 describe("a lane whose work never ends", () => {
   it("refuses what has waited too long", () => {
     const lane = new Lane("write")

@@ -63,6 +63,23 @@ it("begins at least one, however long it takes", () => {
   expect(begun).toEqual([0, 1])
 })
 
+it("lets what goes ahead pass within a turn, before a crowd's work and beside its new connections", () => {
+  const loop = new Loop()
+  const begun: Array<string> = []
+  for (const name of ["crowd", "crowd"]) {
+    loop.turnstile.pass(() => {
+      begun.push(name)
+      loop.nowMillis += 1_000
+    })
+  }
+  loop.turnstile.connected()
+  loop.turnstile.pass(() => begun.push("ahead"), true)
+  loop.turn()
+  expect(begun).toEqual(["ahead"])
+  while (!loop.isIdle) loop.turn()
+  expect(begun).toEqual(["ahead", "crowd", "crowd"])
+})
+
 it("lets turns go by without work while each brings a connection, but not for ever", () => {
   const loop = new Loop()
   let begun = 0
