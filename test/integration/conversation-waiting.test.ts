@@ -32,9 +32,9 @@ const long = Array.from({ length: 60 }, (_, at) => ({
   content: Array.from({ length: 6 }, (_, n) => `I live in Rome with my cat number ${at} ${n}.`).join(" ")
 }))
 
-/** Two conversations that wait for their reading, one of them behind the other. */
-const occupied = async (name: string) => {
-  const agents = [`${name}-1`, `${name}-2`]
+/** Conversations that wait for their reading, one behind the other. */
+const occupied = async (name: string, count = 2) => {
+  const agents = Array.from({ length: count }, (_, at) => `${name}-${at}`)
   const answers = agents.map((agentId) =>
     alice.post("/v1/memories", { agentId, conversation: long, wait: ["vectors", "extraction"] })
   )
@@ -63,6 +63,14 @@ describe("a conversation beside others that are read", () => {
     for (let pending = 1; pending > 0;) {
       pending = (await server.call("GET", "/health/ready")).body.checks.conversations.pending
     }
+  })
+
+  it("waits for the end of no other reading, be it one", async () => {
+    const over = await occupied("single", 1)
+    const { body } = await send("beside", "I live in Quimper.")
+    expect(body).toMatchObject({ messages: { stored: 1 }, extraction: "pending" })
+    await over()
+    await untilStored("beside", 1, "factual_memory")
   })
 
   it("is read before it is answered if it asks to", async () => {

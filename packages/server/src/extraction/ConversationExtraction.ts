@@ -79,9 +79,8 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis, remember = "messages
     keep: yield* makeMessageMemories,
     read,
     readings,
-    // One that is read delays the next a little; one that waits behind it, for as long as both take.
     isBusy: (account) =>
-      Effect.map(extractor.underWay(account), (count) => count !== undefined && (count > 1 || isUnderWay())),
+      Effect.map(extractor.underWay(account), (count) => count !== undefined && (count > 0 || isUnderWay())),
     sameMessages: new SameMessages(),
     remember
   }
@@ -99,7 +98,7 @@ interface Parts {
   readonly keep: MessageMemories
   readonly read: ThreadReading
   readonly readings: RequestReadings
-  /** Whether others wait to be read, or a backlog is worked off. */
+  /** Whether another one is read, for however long, or a backlog is worked off. */
   readonly isBusy: (account: string) => Effect.Effect<boolean>
   readonly sameMessages: SameMessages
   readonly remember: Remember
