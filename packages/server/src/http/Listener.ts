@@ -42,9 +42,14 @@ export const listener = (options: Address) =>
     })
   )
 
-/** Hands a request on when the gate lets it in. `arrival` comes before, for each. */
+/**
+ * Hands a request on when the gate lets it in. `arrival` comes before, for each. Of one connection, one request at a
+ * time: a response closes only after those before it, so that a pipelined request which is worked on already would hold
+ * its place for as long as those wait, and two connections could hold what the other waits for.
+ */
 class GatedServer extends Server {
   readonly #gate: Gate
+  readonly #latest = new WeakMap<Socket, ServerResponse>()
 
   constructor(gate: Gate, polls: PollClock) {
     super({
@@ -67,7 +72,11 @@ class GatedServer extends Server {
     if (name !== "request" && name !== "checkContinue") return super.emit(name, ...given)
     const [request, response] = given as [IncomingMessage, ServerResponse<IncomingMessage>]
     super.emit("arrival", request, response)
-    this.#gate.enter(request, response, () => void super.emit("request", request, response))
+    const before = this.#latest.get(request.socket)
+    this.#latest.set(request.socket, response)
+    const enter = () => this.#gate.enter(request, response, () => void super.emit("request", request, response))
+    if (before === undefined || before.closed) enter()
+    else before.once("close", () => request.socket.writable && enter())
     return true
   }
 }

@@ -203,6 +203,42 @@ describe("places", () => {
   })
 })
 
+describe("pipelined requests", () => {
+  const pipelined = (count: number) => {
+    const socket = connect(port, "127.0.0.1")
+    let text = ""
+    socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk))
+    const one = (at: number) =>
+      `GET /v1/memories?limit=${at} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer noisy\r\n\r\n`
+    socket.write(Array.from({ length: count }, (_, at) => one(at)).join(""))
+    return { socket, textOf: () => text }
+  }
+
+  it("begin one after the other, and are answered in their order", async () => {
+    const { socket, textOf } = pipelined(3)
+    for (let at = 0; at < 3; at++) {
+      await until(() => begun.length === at + 1)
+      await new Promise(setImmediate)
+      expect([begun.length, lane().inWork]).toEqual([at + 1, 1])
+      begun[at]!.response.end(`answer ${at};`)
+    }
+    await until(() => textOf().includes("answer 2;"))
+    expect([...textOf().matchAll(/answer (\d);/g)].map(([, at]) => at)).toEqual(["0", "1", "2"])
+    socket.destroy()
+  })
+
+  it("hold no place once their client has left", async () => {
+    const { socket } = pipelined(4)
+    await until(() => begun.length > 0)
+    // All four have been read meanwhile.
+    await new Promise((wake) => setTimeout(wake, 20))
+    for (const { response } of begun.slice(1)) response.end()
+    socket.destroy()
+    await until(() => lane().inWork === 0)
+    expect(lane().waiting).toBe(0)
+  })
+})
+
 describe("bodies", () => {
   it.each([0, 1, 1_000, Limits.smallBodyBytesMax + 1, 300_000, Limits.requestBodyBytesMax])(
     "of %i bytes arrive whole",
