@@ -4,6 +4,7 @@
  */
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { Limits } from "@muniment/domain/Limits"
 import { beforeAll, describe, expect, it } from "vitest"
 import { fact } from "../support/MemoryCalls.ts"
 import { sharedServer, withoutModel } from "../support/SharedServer.ts"
@@ -113,6 +114,12 @@ describe("the document", () => {
     expect(headers.get("content-type")).toMatch(/^application\/json/)
     expect(document.openapi).toMatch(/^3\.1\.\d+$/)
     expect(document.info).toMatchObject({ title: "Muniment", version: expect.stringMatching(/\S/) })
+  })
+
+  it("says how many keys and values a body may have", () => {
+    const { description } = document.info
+    expect(description).toContain(`at most ${Limits.jsonObjectKeysMax} keys`)
+    expect(description).toContain(`at most ${Limits.jsonValuesMax} values`)
   })
 
   it("has every route of the contract and no other", () => {
