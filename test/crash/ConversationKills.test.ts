@@ -2,8 +2,6 @@
  * Kill -9 during extractions: a message is marked if and only if its memory is there, what was acknowledged
  * is there, and turns and summary belong to messages that are marked.
  */
-import { spawn } from "node:child_process"
-import { once } from "node:events"
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -13,6 +11,7 @@ import { Limits } from "@muniment/domain/Limits"
 import { namespaceKey } from "../support/EngineFixtures.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { sourceKeyOf, takesMemory } from "./ConversationMessages.ts"
+import { killedWriter } from "./KilledWriter.ts"
 
 const kills = 8
 /** After the first reply, milliseconds. */
@@ -25,21 +24,6 @@ interface Found {
   readonly memories: ReadonlyArray<string>
   readonly turns: ReadonlyArray<string>
   readonly summary: string
-}
-
-/** Runs the writer and kills it in the middle; what it had been told by then. */
-const killedRun = async (directory: string, first: number, random: SeededRandom): Promise<ReadonlyArray<number>> => {
-  const writer = join(import.meta.dirname, "ConversationWriter.ts")
-  const child = spawn(process.execPath, [writer, directory, String(first)], { stdio: ["ignore", "pipe", "inherit"] })
-  let output = ""
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()))
-  const closed = once(child, "close")
-  await Promise.race([once(child.stdout, "data"), closed])
-  await new Promise((wake) => setTimeout(wake, random.between(runMillis.least, runMillis.most)))
-  child.kill("SIGKILL")
-  await closed
-  // The last line may have been cut off.
-  return output.split("\n").slice(0, -1).map(Number)
 }
 
 /** Looks at a copy, log included, so that nothing is repaired for the next run. */
@@ -79,7 +63,9 @@ describe(`kill -9 during extractions, ${kills} times`, () => {
     let afterCut = 0
     try {
       for (let run = 0; run < kills; run++) {
-        told.push(...(await killedRun(directory, run * messagesPerRun, random)).map(sourceKeyOf))
+        const first = String(run * messagesPerRun)
+        const lines = await killedWriter("ConversationWriter.ts", [directory, first], runMillis, random)
+        told.push(...lines.map((line) => sourceKeyOf(Number(line))))
         const { marks, memories, summary, turns } = look(directory)
         const marked = new Set(marks)
         expect(marks.filter((key) => takesMemory(Number.parseInt(key, 16)))).toEqual(memories)

@@ -10,6 +10,7 @@ import { Command } from "effect/cli"
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
+import { RecordedConsole } from "./RecordedConsole.ts"
 import { compileCache, repository } from "./TestServer.ts"
 
 export interface CliEnd {
@@ -48,23 +49,17 @@ export const runMuniment = async (
   args: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>> = {}
 ): Promise<CliEnd> => {
-  const out: Array<string> = []
-  const err: Array<string> = []
-  const recorder: Console.Console = {
-    ...globalThis.console,
-    log: (...parts) => void out.push(parts.join(" ")),
-    error: (...parts) => void err.push(parts.join(" "))
-  }
+  const recorded = new RecordedConsole()
   const exit = await Effect.runPromiseExit(
     Command.runWith(cli, { version })(args).pipe(
       Effect.provide(Layer.merge(nodeServices, LocalServer.layer)),
       Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(environment)),
-      Effect.provideService(Console.Console, recorder)
+      Effect.provideService(Console.Console, recorded.console)
     )
   )
   if (Exit.isFailure(exit)) {
     const failure = Cause.squash(exit.cause)
-    err.push(failure instanceof Error ? failure.message : String(failure))
+    recorded.console.error(failure instanceof Error ? failure.message : String(failure))
   }
-  return { code: Exit.isSuccess(exit) ? 0 : 1, out: out.join("\n"), err: err.join("\n") }
+  return { code: Exit.isSuccess(exit) ? 0 : 1, out: recorded.out, err: recorded.err }
 }

@@ -5,6 +5,7 @@ import { LocalServer } from "@muniment/cli/LocalServer"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import { Console, Context, Effect, Exit, Layer, Stdio, Terminal } from "effect"
 import { Command } from "effect/cli"
+import { RecordedConsole } from "../../support/RecordedConsole.ts"
 import { startWireServer, type WireAnswer, type WireRequest } from "../client/WireServer.ts"
 
 export interface CliRun {
@@ -29,13 +30,7 @@ export const runCli = async (
   typist: Typist = { isAtTerminal: false }
 ): Promise<CliRun> => {
   await using server = await startWireServer(answer)
-  const out: Array<string> = []
-  const err: Array<string> = []
-  const recorder: Console.Console = {
-    ...globalThis.console,
-    log: (...parts) => void out.push(parts.join(" ")),
-    error: (...parts) => void err.push(parts.join(" "))
-  }
+  const recorded = new RecordedConsole()
   const exit = await Effect.runPromiseExit(
     Command.runWith(cli, { version })(typeof args === "function" ? args(server.url) : args).pipe(
       Effect.provide(
@@ -44,10 +39,10 @@ export const runCli = async (
           Layer.merge(LocalServer.layerOf({ url: server.url, token: operatorToken }))
         )
       ),
-      Effect.provideService(Console.Console, recorder)
+      Effect.provideService(Console.Console, recorded.console)
     )
   )
-  return { isSuccess: Exit.isSuccess(exit), out: out.join("\n"), err: err.join("\n"), requests: server.requests }
+  return { isSuccess: Exit.isSuccess(exit), out: recorded.out, err: recorded.err, requests: server.requests }
 }
 
 const terminalOf = ({ isAtTerminal, types }: Typist) =>

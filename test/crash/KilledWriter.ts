@@ -1,0 +1,31 @@
+/** A program of this folder that writes until it is killed with SIGKILL. */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+import type { SeededRandom } from "../support/SeededRandom.ts"
+
+/** From the writer's first output to the kill, milliseconds. */
+export interface RunMillis {
+  readonly least: number
+  readonly most: number
+}
+
+/** The lines it wrote; the last one may have been cut off and is left out. */
+export const killedWriter = async (
+  program: string,
+  args: ReadonlyArray<string>,
+  { least, most }: RunMillis,
+  random: SeededRandom
+): Promise<ReadonlyArray<string>> => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, program), ...args], {
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  let output = ""
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()))
+  const closed = once(child, "close")
+  await Promise.race([once(child.stdout, "data"), closed])
+  await new Promise((wake) => setTimeout(wake, random.between(least, most)))
+  child.kill("SIGKILL")
+  await closed
+  return output.split("\n").slice(0, -1)
+}
