@@ -10,6 +10,7 @@ import { type Goal, goalsText, type SuiteOptions, type SuiteReport, tableText, v
 import { answerHelp } from "../Usage.ts"
 import { givenService, onOwnService } from "./AttackedService.ts"
 import { bodiesOfOne, bodiesOfSeveral } from "./attacks/bodies.ts"
+import { gasGriefing } from "./attacks/gas.ts"
 import { modelStall } from "./attacks/model.ts"
 import { schemaStall } from "./attacks/schemas.ts"
 import { signatureFlood } from "./attacks/signatures.ts"
@@ -31,7 +32,8 @@ const attacks: ReadonlyArray<Attack> = [
   schemaStall,
   modelStall,
   signatureFlood,
-  unfinishedRequests
+  unfinishedRequests,
+  gasGriefing
 ]
 
 const usage = `node bench/abuse/suite.ts [options]
