@@ -6,10 +6,12 @@ import { ExactEvmScheme } from "@x402/evm"
 import { ExactSvmScheme } from "@x402/svm/exact/client"
 import { x402Client } from "@x402/fetch"
 import { privateKeyToAccount } from "viem/accounts"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { type PaymentNetwork, paymentNetworks, type PaymentRequirement } from "@muniment/domain/Payment"
-import { evmKeys, solanaSeeds, solanaWallet } from "../../scripts/devchains/Wallets.ts"
+import { evmAddresses, evmKeys, solanaSeeds, solanaWallet } from "../../scripts/devchains/Wallets.ts"
+import { submitAs } from "../component/payments/evm/EvmPayments.ts"
 import {
+  decodeHeader,
   type Depositor,
   depositor,
   encodeHeader,
@@ -28,8 +30,10 @@ import {
   testNetworks
 } from "../support/PaymentChains.ts"
 import { type MortalServer, repeatUntilKnown, startMortalServer } from "../support/PaymentKills.ts"
+import { patienceMillis } from "../support/TestServer.ts"
 
 const finalBlocks = 130
+const patience = { timeout: patienceMillis, interval: 20 }
 const unitsPerUsd = 1_000_000
 
 let chains: PaymentChains
@@ -186,6 +190,24 @@ describe.skipIf(missingChains !== "")(`refunds${missingChains}`, () => {
       await expectRefunded(network, payer, before, 2 * unitsPerUsd)
     })
   }
+
+  it("that somebody else hands in before the service leave once, and give no credits back", async () => {
+    const network = "base-sepolia"
+    const { id, payer, who } = await paid(network, 2)
+    await finalise()
+    const before = await heldBy(network, payer.address)
+    const authorization = await sign((await offerOf(id)).body.requirement)
+    chains.rpc[network].failNext(sendMethods[network], "refuse", Infinity)
+    const asked = send(id, authorization)
+    await vi.waitUntil(async () => (await offerOf(id)).body.refund?.state === "broadcasting", patience)
+    await submitAs(chains.evm, evmAddresses.admin, decodeHeader(authorization).payload)
+    await asked
+    chains.rpc[network].up()
+    await finalise()
+    expect((await offerOf(id)).body.refund.state).toBe("finalized")
+    expect(await who.balance()).toBe(0)
+    await expectRefunded(network, payer, before, 2 * unitsPerUsd)
+  })
 
   it("are refused for payments that are unknown or spent", async () => {
     expect((await offerOf("evm:1:2:3")).body).toMatchObject({ code: "payment_not_found" })
