@@ -1,5 +1,14 @@
 /** The service with its commit log: what is damaged, cut short or refused by the disk around it, and the way back. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -62,6 +71,29 @@ describe("after a kill", () => {
       for (const agent of agents) expect([agent, ...(await total(again, agent))]).toEqual([agent, 200, 20])
       await again.stop()
     }
+  })
+
+  it("agents whose files are garbage, zeros or cut in half are served again with everything", async () => {
+    const damages: Readonly<Record<string, (size: number) => Uint8Array>> = {
+      garbage: (size) => new Uint8Array(size).fill(9),
+      zeros: (size) => new Uint8Array(size)
+    }
+    const server = await startServer({ dataDirectory: directory, environment })
+    for (const agent of [...Object.keys(damages), "half"]) await fill(server, agent, 20)
+    await server.kill()
+    for (const [agent, tag] of namespaceTags(directory)) {
+      const file = join(namespaces(directory), `${tag}.db`)
+      const { size } = statSync(file)
+      if (damages[agent] !== undefined) writeFileSync(file, damages[agent](size))
+      if (agent === "half") truncateSync(file, Math.floor(size / 2))
+    }
+    const again = await startServer({ dataDirectory: directory, environment })
+    const deadline = Date.now() + patienceMillis
+    for (const agent of [...Object.keys(damages), "half"]) {
+      while ((await total(again, agent))[0] !== 200) expect(Date.now()).toBeLessThan(deadline)
+      expect([agent, ...(await total(again, agent))]).toEqual([agent, 200, 20])
+    }
+    await again.stop()
   })
 
   it("a service without the log refuses the directory, until it was left with all its commits", async () => {

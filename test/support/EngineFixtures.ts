@@ -168,6 +168,7 @@ export const probedStore = (directory: string, probe: StoreProbe): Layer.Layer<N
         ),
       checkFile: store.checkFile,
       storedBytes: store.storedBytes,
+      remake: store.remake,
       settleAll: store.settleAll,
       logStatus: store.logStatus,
       files: store.files,

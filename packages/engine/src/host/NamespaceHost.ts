@@ -45,17 +45,7 @@ export interface HostOptions {
   readonly openMax?: number
   /** Milliseconds: what expired by then is removed by housekeeping; default: the clock's time. */
   readonly expiresBy?: Effect.Effect<number>
-  /** Default: nothing can be mended, and what is damaged is set aside. */
-  readonly repair?: Repair
 }
-
-/**
- * Mends a damaged file from what else is known of its commits, and says whether it is whole now. Nothing has the file
- * open meanwhile but readers of the moment.
- */
-export type Repair = (key: NamespaceKey, faults: ReadonlyArray<string>) => Effect.Effect<boolean>
-
-const noRepair: Repair = () => Effect.succeed(false)
 
 export class NamespaceHost extends Context.Service<
   NamespaceHost,
@@ -113,8 +103,7 @@ const makeHost = Effect.fn("NamespaceHost.make")(function* (options: HostOptions
   const registry = yield* openRegistry(options, guard)
   const host = new Host(registry, guard, yield* NamespaceStore, {
     expiresBy: options.expiresBy ?? Clock.currentTimeMillis,
-    meter: yield* StorageMeter,
-    repair: options.repair ?? noRepair
+    meter: yield* StorageMeter
   })
   yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(suspects), (key) => host.readAgain(key))))
   yield* host.maintain.pipe(Effect.delay(Limits.expirySweepMillis), Effect.forever, Effect.forkScoped)
@@ -146,7 +135,6 @@ class Host {
   readonly #store: NamespaceStore["Service"]
   readonly #expiresBy: Effect.Effect<number>
   readonly #meter: StorageMeterService
-  readonly #repair: Repair
   /** When a file that seemed damaged was found whole. */
   readonly #acquitted = new Map<string, number>()
 
@@ -154,14 +142,13 @@ class Host {
     registry: Registry,
     guard: FileGuard,
     store: NamespaceStore["Service"],
-    around: { readonly expiresBy: Effect.Effect<number>; readonly meter: StorageMeterService; readonly repair: Repair }
+    around: { readonly expiresBy: Effect.Effect<number>; readonly meter: StorageMeterService }
   ) {
     this.#registry = registry
     this.#guard = guard
     this.#store = store
     this.#expiresBy = around.expiresBy
     this.#meter = around.meter
-    this.#repair = around.repair
   }
 
   ask<C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> {
@@ -249,13 +236,19 @@ class Host {
     return Effect.gen({ self: this }, function* () {
       const verdict = yield* this.#store.check(key, pace)
       const { faults } = verdict
-      if (faults.length === 0 || (yield* this.#repair(key, faults))) {
+      if (faults.length === 0) {
         this.#guard.acquit(key)
         return verdict
       }
       this.#guard.condemn(key, new StoreDamaged({ reason: faults.join("; "), cause: undefined }))
-      yield* this.#registry.retire(key)
-      yield* Effect.logError("a namespace's file is damaged and set aside", { namespace: key.tag, faults })
+      yield* this.#registry.close(key)
+      if (yield* this.#store.remake(key)) {
+        this.#guard.acquit(key)
+        yield* Effect.logError("a namespace's file was damaged and is made again from the commit log", {
+          namespace: key.tag,
+          faults
+        })
+      } else yield* Effect.logError("a namespace's file is damaged and set aside", { namespace: key.tag, faults })
       return verdict
     })
   }

@@ -40,6 +40,10 @@ export class NamespaceStore extends Context.Service<
     /** The b-trees of another SQLite file of the data directory. */
     readonly checkFile: (filename: string, pace: Pace) => Effect.Effect<FileVerdict, StoreError>
     /**
+     * Makes the damaged file of a closed namespace again, if the commit log has all of its commits; false: it lacks some.
+     */
+    readonly remake: (key: NamespaceKey) => Effect.Effect<boolean, StoreError>
+    /**
      * Until the files have everything that was committed before: whoever copies them needs it. Returns the namespaces
      * whose files cannot follow the commit log.
      */

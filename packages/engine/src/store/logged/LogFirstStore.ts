@@ -4,13 +4,13 @@
  * Invariants: a file is opened, counted or measured only after it has followed the log; what neither the file nor the
  * log has is damage, told with the records that are missing, and never skipped.
  */
-import { existsSync, mkdirSync } from "node:fs"
+import { existsSync, globSync, mkdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { Clock, Effect, Layer, Queue, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { Database } from "@muniment/sqlite/Database"
 import { CommitLog, type CommitLogShape, type LogStatus } from "../../log/CommitLog.ts"
-import { logFolder } from "../../log/segmentFiles.ts"
+import { logFolder, syncDirectory } from "../../log/segmentFiles.ts"
 import {
   NamespaceStore,
   type CensusOptions,
@@ -44,6 +44,7 @@ export const logFirstStore = (
     Effect.gen(function* () {
       const directory = join(dataDirectory, namespaceFolder)
       mkdirSync(directory, { recursive: true })
+      for (const name of globSync(`*${remadeSuffix}`, { cwd: directory })) removeDatabase(join(directory, name))
       yield* emptyLeftLogs(directory)
       const thread = yield* openCommitThread({ logDirectory: join(dataDirectory, logFolder) })
       const parts = { directory, logs: yield* CommitLog, thread, checks: yield* openCheckThread }
@@ -129,6 +130,33 @@ class LogFirstStore {
     this.#checks.check(join(this.#directory, `${key.tag}.db`), key.agentId, pace)
 
   readonly checkFile = (filename: string, pace: Pace) => this.#checks.check(filename, undefined, pace)
+
+  /** Beside the damaged file, which it replaces when it has everything. */
+  readonly remake = (key: NamespaceKey): Effect.Effect<boolean, StoreError> =>
+    Effect.gen({ self: this }, function* () {
+      const { tag } = key
+      const log = yield* this.#log
+      const made = join(this.#directory, `${tag}${remadeSuffix}`)
+      removeDatabase(made)
+      const content = yield* Effect.scoped(
+        Effect.flatMap(this.#openFile(made), (database) => this.#caughtUp(log, tag, database))
+      )
+      if (content.seq === 0) return false
+      yield* syncCopy(made)
+      yield* guarded(() => {
+        const filename = join(this.#directory, `${tag}.db`)
+        // Never the other way round: SQLite would carry the log of the damaged file into the new one.
+        for (const suffix of ["-wal", "-shm"]) rmSync(`${filename}${suffix}`, { force: true })
+        renameSync(made, filename)
+        syncDirectory(this.#directory)
+      })
+      return true
+    }).pipe(
+      Effect.catchTag("StoreDamaged", ({ reason }) =>
+        Effect.as(Effect.logWarning("the commit log cannot make a file again", { namespace: key.tag, reason }), false)
+      ),
+      Effect.ensuring(Effect.sync(() => removeDatabase(join(this.#directory, `${key.tag}${remadeSuffix}`))))
+    )
 
   get settleAll(): Effect.Effect<ReadonlyArray<NamespaceTag>, StoreError> {
     return Effect.gen({ self: this }, function* () {
@@ -256,6 +284,13 @@ class LogFirstStore {
       yield* logged(log.refuse(tag, ordinal, yield* Clock.currentTimeMillis))
     })
   }
+}
+
+/** A file that is being made again from the log. */
+const remadeSuffix = ".remade"
+
+const removeDatabase = (filename: string): void => {
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(`${filename}${suffix}`, { force: true })
 }
 
 /** A file that has seen more of the log than there is followed another one, which is gone: it continues with this one. */

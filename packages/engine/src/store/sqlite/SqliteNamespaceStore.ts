@@ -41,6 +41,7 @@ export const sqliteNamespaceStore = (
         open: (key: NamespaceKey) => openNamespace(directory, key, thread),
         census: (key: NamespaceKey, options: CensusOptions) => takeCensus(directory, key, options),
         storedBytes: (key: NamespaceKey) => storedBytes(directory, key),
+        remake: () => Effect.succeed(false),
         settleAll: Effect.succeed([]),
         logStatus: Effect.undefined,
         files: (tags: ReadonlyArray<NamespaceTag>) => guarded(() => tags.flatMap((tag) => filesOf(directory, tag))),

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { CommitLog } from "@muniment/engine/log/CommitLog"
@@ -124,6 +124,24 @@ describe("a copy", () => {
       rmSync(join(folder, readdirSync(folder).toSorted()[0]!))
       const refused = yield* Effect.flip(opened(directory, () => Effect.void))
       expect(refused).toMatchObject({ _tag: "StoreDamaged", reason: expect.stringMatching(/record/) })
+    })
+  )
+
+  it.effect("that is damaged is made again if the log has all of its commits, and stays as it is otherwise", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      yield* opened(directory, (file) => insertAll(file, 0, 300))
+      const garbage = Buffer.alloc(5_000, 7)
+      writeFileSync(fileOf(directory), garbage)
+      expect(yield* Effect.flip(opened(directory, () => Effect.void))).toMatchObject({ _tag: "StoreDamaged" })
+      expect(yield* store(directory, ({ remake }) => remake(key))).toBe(true)
+      expect(yield* slotsIn(directory)).toEqual(numbers(300))
+      const folder = join(directory, logFolder)
+      rmSync(join(folder, readdirSync(folder).toSorted()[0]!))
+      writeFileSync(fileOf(directory), garbage)
+      expect(yield* store(directory, ({ remake }) => remake(key))).toBe(false)
+      expect(readFileSync(fileOf(directory)).equals(garbage)).toBe(true)
+      expect(readdirSync(join(directory, "namespaces"))).toEqual([`${key.tag}.db`])
     })
   )
 
