@@ -96,6 +96,7 @@ describe("metrics", () => {
   it("tell the state of the process", async () => {
     const { body } = await get("/metrics")
     expect(valueOf(body, "muniment_process_resident_bytes")).toBeGreaterThan(10_000_000)
+    expect(valueOf(body, "muniment_scrub_files")).toBeGreaterThanOrEqual(0)
     expect(valueOf(body, "muniment_namespaces_open")).toBeGreaterThanOrEqual(1)
     expect(valueOf(body, "muniment_namespaces_quarantined")).toBe(0)
     expect(valueOf(body, "muniment_event_loop_delay_p99_seconds")).toBeGreaterThanOrEqual(0)

@@ -33,6 +33,8 @@ describe("a wrong setting", () => {
     ["MUNIMENT_EMBEDDING_MODEL", "none-such", 'expected "auto" | "none"'],
     ["MUNIMENT_RATE_LIMITS", "yes", 'expected "on" | "off"'],
     ["MUNIMENT_OPEN_NAMESPACES", "0", "expected a whole number of at least 1"],
+    ["MUNIMENT_SCRUB_DAYS", "-1", "expected a whole number of at least 0"],
+    ["MUNIMENT_SCRUB_MIB_PER_SECOND", "0", "expected a whole number of at least 1"],
     ["MUNIMENT_MONTHLY_ALLOWANCE", "-1", "expected a whole number of at least 0"],
     ["MUNIMENT_PUBLIC_URL", "memory.example.com", "expected an http or https URL"],
     ["MUNIMENT_CORS_ORIGINS", "https://app.example.com/", "expected * or origins without a path"],

@@ -32,6 +32,7 @@ export const statusChecks = (status: ServiceStatus): ReadonlyArray<Check> => [
   logCheck(status.commitLog),
   diskCheck(status.disk),
   backupCheck(status.backup),
+  scrubCheck(status.scrub),
   ...configurationChecks(status.warnings)
 ]
 
@@ -190,6 +191,22 @@ const backupCheck = ({ ageSeconds }: ServiceStatus["backup"]): Check => {
   }
   const detail = ageSeconds === null ? "none is known" : `the last one is ${Math.floor(ageSeconds / 86_400)} days old`
   return { name: "backup", verdict: "warn", detail, remedy: 'make one every day: "muniment backup create --help"' }
+}
+
+const scrubCheck = ({ ageSeconds, damaged, files, isRunning }: ServiceStatus["scrub"]): Check => {
+  const broken = damaged.filter(({ isMended }) => !isMended)
+  if (broken.length > 0) {
+    const detail = broken.map(({ file, reason }) => `${file}: ${reason}`).join("; ")
+    return { name: "scrubber", verdict: "fail", detail, remedy: "restore these files from a backup" }
+  }
+  const last =
+    ageSeconds === null ? "no round has ended yet" : `the last round ended ${(ageSeconds / 86_400).toFixed(1)} days ago`
+  const mended = damaged.length === 0 ? "" : `, ${damaged.length} mended`
+  return {
+    name: "scrubber",
+    verdict: "ok",
+    detail: `${last}; ${files} files read${mended}${isRunning ? ", reading" : ""}`
+  }
 }
 
 const configurationChecks = (warnings: ReadonlyArray<string>): ReadonlyArray<Check> =>

@@ -219,6 +219,11 @@ export const ServerConfig = Config.all({
   logLevel: Config.Literals(["Debug", "Info", "Warn", "Error"], "MUNIMENT_LOG_LEVEL").pipe(Config.withDefault("Info")),
   /** Where commits go first: to the commit log, or to the namespaces' files. */
   commitLog: Config.Literals(["on", "off"], "MUNIMENT_COMMIT_LOG").pipe(Config.withDefault("off")),
+  /** The round that reads all files. */
+  scrub: Config.all({
+    days: integer("MUNIMENT_SCRUB_DAYS", 0).pipe(Config.withDefault(7)),
+    mebibytesPerSecond: integer("MUNIMENT_SCRUB_MIB_PER_SECOND", 1).pipe(Config.withDefault(8))
+  }),
   openNamespacesMax: integer("MUNIMENT_OPEN_NAMESPACES", 1).pipe(Config.withDefault(1_024))
 })
 

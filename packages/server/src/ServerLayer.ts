@@ -63,6 +63,7 @@ import { JobClock } from "./jobs/JobClock.ts"
 import { serviceAudience } from "./identity/ServiceAudience.ts"
 import { Housekeeping } from "./jobs/Housekeeping.ts"
 import { PendingConversations } from "./jobs/PendingConversations.ts"
+import { Scrubber } from "./jobs/Scrubber.ts"
 import { VectorBacklog } from "./jobs/VectorBacklog.ts"
 import { StorageInsurance } from "./jobs/StorageInsurance.ts"
 import { KnownKinds } from "./memories/KnownKinds.ts"
@@ -115,6 +116,7 @@ const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
     AccountEraser.layer.pipe(Layer.provide(OpenCharges.layer))
   ).pipe(
     Layer.provideMerge(backupLayer(config)),
+    Layer.provideMerge(Scrubber.layer(config.scrub)),
     Layer.provideMerge(AccountQuotas.layer),
     Layer.provideMerge(CallsUnderWay.layer),
     Layer.provideMerge(PendingConversations.layer),

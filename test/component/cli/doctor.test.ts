@@ -135,6 +135,19 @@ describe("doctor's findings", () => {
     ["memories without vector", { embedding: { model: "m", ready: false, detail: "", pending: 5 } }, "vectors", "warn"],
     ["missing hnswlib-node", { index: { engine: "hnsw", isAvailable: false, detail: "" } }, "index", "warn"],
     ["damaged file", { quarantined: [{ file: "a.db", reason: "malformed" }] }, "store", "fail"],
+    [
+      "file that the scrubber found damaged",
+      {
+        scrub: {
+          ageSeconds: 60,
+          isRunning: false,
+          files: 3,
+          damaged: [{ file: "control.db", reason: "table account: rot", isMended: false }]
+        }
+      },
+      "scrubber",
+      "fail"
+    ],
     ["payment that waits", { payments: { oldestOpenSeconds: 3_600, networks: [network] } }, "payments", "warn"],
     [
       "node of payments that is away",

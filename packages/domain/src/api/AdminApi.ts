@@ -116,6 +116,16 @@ export const ServiceStatus = Schema.Struct({
       damage: Schema.Array(Schema.String).annotate({ description: "Records that were synced and cannot be read." })
     })
   ).annotate({ description: "Null: commits go to the files of the agents." }),
+  scrub: Schema.Struct({
+    ageSeconds: Schema.NullOr(Schema.Int).annotate({
+      description: "Since the end of the last round that read every file; null: none has ended."
+    }),
+    isRunning: Schema.Boolean,
+    files: Schema.Int.annotate({ description: "Read by the round under way, or by the last one." }),
+    damaged: Schema.Array(
+      Schema.Struct({ file: Schema.String, reason: Schema.String, isMended: Schema.Boolean })
+    ).annotate({ description: "What that round has found; at most the last 100." })
+  }),
   disk: Schema.Struct({ freeBytes: Schema.Finite, ballastBytes: Schema.Finite }),
   warnings: Schema.Array(Schema.String)
 })

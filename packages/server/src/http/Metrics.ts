@@ -8,6 +8,7 @@ import type { LogStatus } from "@muniment/engine/log/CommitLog"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { JobClock } from "../jobs/JobClock.ts"
+import { Scrubber } from "../jobs/Scrubber.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
 import type { Ledger } from "@muniment/control/credits/Ledger"
 import type { Payments } from "@muniment/payments/Payments"
@@ -67,6 +68,16 @@ const logSyncs = Metric.gauge("commit_log_syncs", { description: "Syncs since th
 const logDamage = Metric.gauge("commit_log_damage", {
   description: "Places of the commit log whose records were synced and cannot be read."
 })
+const scrubFinished = Metric.gauge("scrub_finished_seconds", {
+  description: "Unix time of the end of the last round that read every file; absent: none has ended."
+})
+const scrubFiles = Metric.gauge("scrub_files", {
+  description: "Files that the round under way, or the last one, has read."
+})
+const scrubBytes = Metric.gauge("scrub_bytes", { description: "Bytes of these files." })
+const scrubDamaged = Metric.gauge("scrub_damaged_files", {
+  description: "Of these files, damaged ones, by whether they could be mended."
+})
 const loopDelay = Metric.gauge("event_loop_delay_p99_seconds", {
   description: "99th percentile since the last reading."
 })
@@ -104,6 +115,7 @@ export class ProcessGauges {
     | Payments
     | Ledger
     | PendingConversations
+    | Scrubber
     | VectorBacklog
     | WebhookDeliveries
   > {
@@ -127,6 +139,7 @@ export class ProcessGauges {
       yield* Metric.update(clockStepped, Number((yield* (yield* JobClock).step) !== undefined))
       const backupAgeMillis = yield* (yield* LastBackup).ageMillis
       if (backupAgeMillis !== undefined) yield* Metric.update(backupAge, backupAgeMillis / 1e3)
+      yield* refreshScrub
       yield* Metric.update(loopDelay, secondsLate(this.#delay.percentile(99)))
       yield* Metric.update(loopDelayMax, secondsLate(this.#delay.max))
       this.#delay.reset()
@@ -137,6 +150,17 @@ export class ProcessGauges {
     this.#delay.disable()
   }
 }
+
+const refreshScrub = Effect.gen(function* () {
+  const { bytes, damaged, files, finishedAt } = yield* (yield* Scrubber).note
+  if (finishedAt !== null) yield* Metric.update(scrubFinished, finishedAt / 1e3)
+  yield* Metric.update(scrubFiles, files)
+  yield* Metric.update(scrubBytes, bytes)
+  for (const mended of [true, false]) {
+    const count = damaged.filter(({ isMended }) => isMended === mended).length
+    yield* Metric.update(Metric.withAttributes(scrubDamaged, { mended: String(mended) }), count)
+  }
+})
 
 const refreshPayments = Effect.gen(function* () {
   const { networks, oldestOpenSeconds } = yield* paymentHealth

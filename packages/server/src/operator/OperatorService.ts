@@ -3,7 +3,7 @@
  * import of memories with their ids.
  */
 import { statfsSync } from "node:fs"
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import {
@@ -36,6 +36,7 @@ import { type PaymentHealth, paymentHealth } from "../credits/PaymentHealth.ts"
 import { DataDirectory } from "../DataDirectory.ts"
 import { clockStepText, JobClock } from "../jobs/JobClock.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
+import { Scrubber } from "../jobs/Scrubber.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { WebhookDeliveries } from "../webhooks/WebhookDeliveries.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
@@ -94,6 +95,7 @@ interface Parts {
   readonly webhooks: WebhookDeliveries["Service"]
   readonly clock: JobClock["Service"]
   readonly backup: LastBackup["Service"]
+  readonly scrubber: Scrubber["Service"]
   /** Data directory. */
   readonly path: string
   readonly index: IndexPin
@@ -118,6 +120,7 @@ const make = Effect.fnUntraced(function* (options: {
     webhooks: yield* WebhookDeliveries,
     clock: yield* JobClock,
     backup: yield* LastBackup,
+    scrubber: yield* Scrubber,
     path: (yield* DataDirectory).path,
     index: options.index,
     isHnswMissing: options.index === "hnsw" && options.hnswlib === undefined
@@ -148,6 +151,8 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
   const waiting = yield* parts.conversations.total
   const clockStep = yield* parts.clock.step
   const backupAge = yield* parts.backup.ageMillis
+  const scrub = yield* parts.scrubber.note
+  const nowMillis = yield* Clock.currentTimeMillis
   const { bavail, bsize } = statfsSync(path)
   const freeBytes = bavail * bsize
   return {
@@ -169,6 +174,12 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
     clockStep: clockStep ?? null,
     backup: { ageSeconds: backupAge === undefined ? null : secondsOf(backupAge) },
     commitLog: log ?? null,
+    scrub: {
+      ageSeconds: scrub.finishedAt === null ? null : secondsOf(Math.max(0, nowMillis - scrub.finishedAt)),
+      isRunning: scrub.startedAt !== null,
+      files: scrub.files,
+      damaged: scrub.damaged
+    },
     disk: { freeBytes, ballastBytes },
     warnings: warningsOf({
       wordsOnly: state === "unavailable" ? (reason ?? "no embedding model") : undefined,

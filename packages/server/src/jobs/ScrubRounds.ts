@@ -1,0 +1,109 @@
+/**
+ * Rounds in which every file is read once, one after the other: what rots unread is found before its last copy is
+ * gone.
+ *
+ * Invariants: a round reads no more than `bytesPerSecond` on average; after a restart it goes on behind the last file
+ * that is noted; a file that cannot be read now holds up no other.
+ */
+import { Clock, Effect } from "effect"
+import type { FileVerdict, Pace } from "@muniment/engine/store/NamespaceStore"
+import type { StoreError } from "@muniment/engine/store/StoreError"
+import { readScrubNote, type ScrubNote, writeScrubNote } from "./ScrubNotes.ts"
+
+export interface ScrubbedFile {
+  /** In the data directory: `control.db`, `namespaces/<tag>.db`. */
+  readonly name: string
+  /** Reads the whole file; mends it or sets it aside if it is damaged. */
+  readonly check: (pace: Pace) => Effect.Effect<FileVerdict, StoreError>
+  /** Whether the file is still damaged after `check`. */
+  readonly isDamaged: Effect.Effect<boolean>
+}
+
+export interface ScrubOptions {
+  /** From the end of one round to the start of the next, in milliseconds. */
+  readonly intervalMillis: number
+  readonly bytesPerSecond: number
+  /** Path of the note. */
+  readonly path: string
+}
+
+/** Notes the position at most this often. */
+const noteEachMillis = 10_000
+
+export class ScrubRounds {
+  readonly #options: ScrubOptions
+  readonly #files: () => ReadonlyArray<ScrubbedFile>
+  readonly #onDamage: (damaged: ScrubNote["damaged"][number]) => Effect.Effect<void>
+  #note: ScrubNote
+  #notedAt = 0
+
+  constructor(
+    options: ScrubOptions,
+    files: () => ReadonlyArray<ScrubbedFile>,
+    onDamage: (damaged: ScrubNote["damaged"][number]) => Effect.Effect<void>
+  ) {
+    this.#options = options
+    this.#files = files
+    this.#onDamage = onDamage
+    this.#note = readScrubNote(options.path)
+  }
+
+  get note(): ScrubNote {
+    return this.#note
+  }
+
+  /** Goes on with a round, or begins one if it is due. */
+  get run(): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const nowMillis = yield* Clock.currentTimeMillis
+      const { finishedAt, startedAt } = this.#note
+      if (startedAt === null) {
+        if (finishedAt !== null && nowMillis - finishedAt < this.#options.intervalMillis) return
+        this.#note = { finishedAt, startedAt: nowMillis, position: "", files: 0, bytes: 0, damaged: [] }
+      }
+      const { position } = this.#note
+      const files = this.#files()
+        .filter(({ name }) => name > position)
+        .sort((a, b) => (a.name < b.name ? -1 : 1))
+      for (const file of files) yield* this.#readOne(file)
+      this.#note = { ...this.#note, startedAt: null, position: "", finishedAt: yield* Clock.currentTimeMillis }
+      yield* this.save
+    })
+  }
+
+  get save(): Effect.Effect<void> {
+    return Effect.try(() => writeScrubNote(this.#options.path, this.#note)).pipe(
+      Effect.catch((cause) => Effect.logWarning("the position of the scrubber is not noted", { cause }))
+    )
+  }
+
+  #readOne(file: ScrubbedFile): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const pace: Pace = (bytes) => Effect.sleep((bytes * 1_000) / this.#options.bytesPerSecond)
+      const verdict = yield* file.check(pace)
+      const { bytes, damaged, files } = this.#note
+      this.#note = { ...this.#note, files: files + 1, bytes: bytes + verdict.bytes }
+      if (verdict.faults.length === 0) return
+      const found = { file: file.name, reason: verdict.faults.join("; "), isMended: !(yield* file.isDamaged) }
+      this.#note = { ...this.#note, damaged: [...damaged, found].slice(-damagedMax) }
+      yield* this.#onDamage(found)
+    }).pipe(
+      Effect.catch((error) =>
+        Effect.logWarning("the scrubber cannot read a file now; its next round tries again", { file: file.name, error })
+      ),
+      Effect.andThen(this.#moveOn(file.name))
+    )
+  }
+
+  #moveOn(position: string): Effect.Effect<void> {
+    return Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => {
+      this.#note = { ...this.#note, position }
+      if (nowMillis - this.#notedAt < noteEachMillis) return Effect.void
+      this.#notedAt = nowMillis
+      return this.save
+    })
+  }
+}
+
+/** Damaged files of a round that are kept. */
+const damagedMax = 100

@@ -1,0 +1,77 @@
+/**
+ * Reads `control.db` and the files of all agents once a week (`ScrubRounds.ts`): b-trees, and every memory with its
+ * content hash. A damaged agent is mended or set aside by the engine; each finding is in the audit log.
+ */
+import { join } from "node:path"
+import { Context, Effect, Layer } from "effect"
+import { AuditLog } from "@muniment/control/audit/AuditLog"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { openCheckThread } from "@muniment/engine/store/sqlite/CheckThread"
+import { DataDirectory } from "../DataDirectory.ts"
+import type { ScrubNote } from "./ScrubNotes.ts"
+import { type ScrubbedFile, ScrubRounds } from "./ScrubRounds.ts"
+
+export interface ScrubSettings {
+  /** From the end of one round to the start of the next; 0: no rounds. */
+  readonly days: number
+  readonly mebibytesPerSecond: number
+}
+
+const dayMillis = 86_400_000
+/** Pause after the start, and between two looks whether a round is due. */
+const everyMillis = 60_000
+const controlName = "control.db"
+
+export class Scrubber extends Context.Service<
+  Scrubber,
+  {
+    /** What the round under way has found so far, or the last one. */
+    readonly note: Effect.Effect<ScrubNote>
+  }
+>()("muniment/server/Scrubber") {
+  static readonly layer = (settings: ScrubSettings) => Layer.effect(Scrubber, make(settings))
+}
+
+const make = Effect.fnUntraced(function* ({ days, mebibytesPerSecond }: ScrubSettings) {
+  const audit = yield* AuditLog
+  const directory = yield* NamespaceDirectory
+  const host = yield* NamespaceHost
+  const { path } = yield* DataDirectory
+  const checks = yield* openCheckThread
+  const control: ScrubbedFile = {
+    name: controlName,
+    check: (pace) => checks.check(join(path, controlName), undefined, pace),
+    isDamaged: Effect.succeed(true)
+  }
+  const files = () => [control, ...directory.all().map((key) => agentFile(host, key))]
+  const onDamage = ({ file, isMended, reason }: ScrubNote["damaged"][number]) =>
+    audit.record({ action: "scrub.damage", subject: file, detail: { reason, isMended } }).pipe(
+      Effect.catch(({ code }) => Effect.logWarning("a finding of the scrubber is not in the audit log", { code })),
+      Effect.andThen(Effect.logError("the scrubber has found damage", { file, reason, isMended }))
+    )
+  const options = {
+    intervalMillis: days * dayMillis,
+    bytesPerSecond: mebibytesPerSecond * 1_048_576,
+    path: join(path, "scrub.json")
+  }
+  const rounds = new ScrubRounds(options, files, onDamage)
+  if (days > 0) {
+    yield* Effect.addFinalizer(() => (rounds.note.startedAt === null ? Effect.void : rounds.save))
+    yield* rounds.run.pipe(Effect.delay(everyMillis), Effect.forever, Effect.forkScoped)
+  }
+  return Scrubber.of({ note: Effect.sync(() => rounds.note) })
+})
+
+/** A file of one agent, which the engine reads. */
+export const agentFile = (
+  host: NamespaceHost["Service"],
+  key: Parameters<NamespaceHost["Service"]["check"]>[0]
+): ScrubbedFile => {
+  const name = `namespaces/${key.tag}.db`
+  return {
+    name,
+    check: (pace) => host.check(key, pace),
+    isDamaged: Effect.map(host.status, ({ quarantined }) => quarantined.some(({ file }) => file === name))
+  }
+}
