@@ -1,0 +1,45 @@
+/**
+ * What a crash leaves of SQLite's files, as a copy of their directory. A kill leaves all; a power cut takes commits off
+ * the end of a file that is not synced at each commit: its log is cut behind what was moved into the file or synced.
+ */
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { syncedBytesOf } from "./SyncedFiles.ts"
+
+const walHeaderBytes = 32
+const frameHeaderBytes = 24
+/** Places in SQLite's shared index of a log: frames written, frames moved, frames being moved. */
+const writtenAt = 16
+const movedAt = 96
+const movingAt = 128
+
+/** `frames`: chooses how many frames are left, of a range. */
+export const copyFiles = (
+  from: string,
+  to: string,
+  frames: ((least: number, most: number) => number) | undefined
+): void => {
+  mkdirSync(to, { recursive: true })
+  if (!existsSync(from)) return
+  for (const name of readdirSync(from).toSorted()) {
+    if (statSync(join(from, name)).isDirectory()) copyFiles(join(from, name), join(to, name), frames)
+    else if (!name.endsWith("-shm")) cpSync(join(from, name), join(to, name))
+    if (frames !== undefined && name.endsWith(".db-wal")) cutLog(join(from, name), join(to, name), frames)
+  }
+}
+
+export const removeDirectory = (directory: string): void => rmSync(directory, { recursive: true, force: true })
+
+const cutLog = (from: string, to: string, frames: (least: number, most: number) => number): void => {
+  const index = from.replace(/-wal$/, "-shm")
+  const bytes = readFileSync(to)
+  if (bytes.length <= walHeaderBytes || !existsSync(index)) return
+  const shared = readFileSync(index)
+  const written = shared.readUInt32LE(writtenAt)
+  const moved = Math.max(shared.readUInt32LE(movedAt), shared.readUInt32LE(movingAt))
+  const frameBytes = frameHeaderBytes + bytes.readUInt32BE(8)
+  const synced = Math.floor(Math.max(0, syncedBytesOf(from) - walHeaderBytes) / frameBytes)
+  const least = Math.max(moved, synced)
+  if (least >= written) return
+  writeFileSync(to, bytes.subarray(0, walHeaderBytes + frames(least, written) * frameBytes))
+}

@@ -1,0 +1,28 @@
+/** The service under a seeded world of callers, crashes and power cuts. Replay: `npm run simulate -- --seeds 1 --seed <seed>`. */
+import { describe, expect, it } from "vitest"
+import { spawnSync } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { mutations } from "./mutations.ts"
+
+const program = fileURLToPath(new URL("./simulate.ts", import.meta.url))
+
+/** In a process of its own: ports go under modules while they load. */
+const simulate = (...options: ReadonlyArray<string>) => {
+  const { status, stderr, stdout } = spawnSync(process.execPath, [program, ...options], { encoding: "utf8" })
+  return { status, told: `${stdout}${stderr}` }
+}
+
+describe("the simulated service", () => {
+  it("holds what it promised its callers, in 200 seeds", () => {
+    expect(simulate("--seeds", "200", "--seed", "1")).toMatchObject({ status: 0 })
+  })
+
+  it("replays a seed bit for bit", () => {
+    expect(simulate("--seeds", "4", "--seed", "9001", "--replay")).toMatchObject({ status: 0 })
+  })
+
+  it.each(["the log's sync left out", "idempotency result not in the commit"])("finds a fault: %s", (name) => {
+    expect(mutations.map((mutation) => mutation.name)).toContain(name)
+    expect(simulate("--mutation", name, "--seeds", "1000")).toMatchObject({ status: 1 })
+  })
+})
