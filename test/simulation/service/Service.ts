@@ -3,7 +3,8 @@ import { Cause, Clock, type Context, Effect, Exit, Layer, Logger, Scope } from "
 import { join } from "node:path"
 import { exactOnly } from "../../support/EngineFixtures.ts"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import { fileLogLayer } from "@muniment/engine/log/FileLog"
+import { CommitLog } from "@muniment/engine/log/CommitLog"
+import { openFileLog } from "@muniment/engine/log/FileLog"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
 import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
@@ -22,14 +23,21 @@ export const settle = async (): Promise<void> => {
   for (let round = 0; round < rounds; round++) await new Promise<void>((done) => setImmediate(done))
 }
 
-const layerOf = (directory: string, variant: Variant) => {
-  const logged = logFirstStore(directory, { acknowledgedAfter: "sync" }).pipe(
-    Layer.provide(fileLogLayer({ directory: join(directory, "log"), segmentBytes }))
+const logLayer = (directory: string): Layer.Layer<CommitLog> =>
+  Layer.effect(
+    CommitLog,
+    Effect.map(Effect.orDie(openFileLog({ directory: join(directory, "log"), segmentBytes })), (log) => ({
+      current: Effect.succeed(log),
+      status: Effect.sync(() => log.status)
+    }))
   )
+
+const layerOf = (directory: string, variant: Variant) => {
+  const logged = logFirstStore(directory, { acknowledgedAfter: "sync" }).pipe(Layer.provide(logLayer(directory)))
   const store = variant === "log" ? logged : sqliteNamespaceStore(directory, { commitsOn: "thread" })
   return MemorySearch.layer.pipe(
     Layer.provideMerge(NamespaceHost.layer({ dataDirectory: directory, index: exactOnly })),
-    Layer.provide(Layer.orDie(store)),
+    Layer.provide(store),
     Layer.fresh
   )
 }
