@@ -54,6 +54,40 @@ describe("an account", () => {
     expect(body.keys).toMatchObject([{ readOnly: true, agents: ["a"], expiresAt: expect.any(Number) }])
   })
 
+  it("revokes with a key what it made, and what that made", async () => {
+    const own = as(await server.newAccount("leaked"))
+    const leaked = await own("POST", "/v1/keys", {})
+    const kept = await own("POST", "/v1/keys", {})
+    const child = await as(leaked.body.secret)("POST", "/v1/keys", {})
+    const grandchild = await as(child.body.secret)("POST", "/v1/keys", { agents: ["a"] })
+    const { body: listed } = await own("GET", "/v1/keys")
+    const makers = new Map(listed.keys.map((key: { id: string; madeBy?: string }) => [key.id, key.madeBy]))
+    expect(makers.get(grandchild.body.key.id)).toBe(child.body.key.id)
+    expect(makers.get(child.body.key.id)).toBe(leaked.body.key.id)
+    const revoked = await own("DELETE", `/v1/keys/${leaked.body.key.id}`)
+    expect(revoked.body.alsoRevoked).toEqual([child.body.key.id, grandchild.body.key.id].toSorted())
+    for (const { body } of [leaked, child, grandchild]) {
+      expect((await as(body.secret)("GET", "/v1/account")).status).toBe(401)
+    }
+    expect((await as(kept.body.secret)("GET", "/v1/account")).status).toBe(200)
+    const { body } = await as(server.operatorToken)("GET", "/admin/audit?limit=1")
+    expect(body.events[0].detail.alsoRevoked).toEqual(revoked.body.alsoRevoked)
+  })
+
+  it("replaces a key by one that it made, which then goes with the first one's maker", async () => {
+    const own = as(await server.newAccount("rotating"))
+    const first = await own("POST", "/v1/keys", {})
+    const second = await as(first.body.secret)("POST", "/v1/keys", {})
+    const third = await as(second.body.secret)("POST", "/v1/keys", {})
+    const answer = await as(third.body.secret)("DELETE", `/v1/keys/${second.body.key.id}?keepMade=true`)
+    expect([answer.status, answer.body.alsoRevoked]).toEqual([200, []])
+    expect((await as(second.body.secret)("GET", "/v1/account")).status).toBe(401)
+    expect((await as(third.body.secret)("GET", "/v1/account")).status).toBe(200)
+    const revoked = await server.call("DELETE", `/admin/keys/${first.body.key.id}`, { key: server.operatorToken })
+    expect(revoked.body.alsoRevoked).toEqual([third.body.key.id])
+    expect((await as(third.body.secret)("GET", "/v1/account")).status).toBe(401)
+  })
+
   it.each([{ agents: [] }, { expiresIn: "soon" }, { read_only: true }, { readonly: true }, { scope: "all" }])(
     "is told what is wrong with %j, and gets no wider key",
     async (body) => {

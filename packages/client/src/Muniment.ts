@@ -203,8 +203,10 @@ export class Muniment implements ContractClient {
     return this.#write("createKey", "POST", "/keys", body, options)
   }
 
-  revokeKey(id: string, options?: CallOptions): Promise<Answer<"revokeKey">> {
-    return this.#write("revokeKey", "DELETE", `/keys/${encodeURIComponent(id)}`, undefined, options)
+  /** With the keys that it made and those that they made, unless `keepMade`. */
+  revokeKey(id: string, query: Query<"revokeKey"> = {}, options?: CallOptions): Promise<Answer<"revokeKey">> {
+    const path = `/keys/${encodeURIComponent(id)}`
+    return this.#answer<"revokeKey">({ ...options, method: "DELETE", path, query, isWrite: true })
   }
 
   #read<Name extends EndpointName>(

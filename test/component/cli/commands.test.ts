@@ -39,9 +39,19 @@ describe("keys", () => {
   })
 
   it("revoke names the key", async () => {
-    const run = await runCli(["keys", "revoke", "key_1"], () => ok({ key }))
-    expect(run.requests[0]).toMatchObject({ method: "DELETE", url: "/admin/keys/key_1" })
+    const run = await runCli(["keys", "revoke", "key_1"], () => ok({ key, alsoRevoked: ["key_2"] }))
+    expect(run.requests[0]).toMatchObject({ method: "DELETE", url: "/admin/keys/key_1?keepMade=false" })
     expect(run.out).toContain("is revoked")
+    expect(run.out).toContain("key_2")
+  })
+
+  it("own revoke --keep-made asks that what the key made stays", async () => {
+    const run = await runCli(
+      (url) => ["keys", "own", "revoke", "key_1", "--keep-made", "--api-key", "mun_x", "--url", url],
+      () => ok({ key, alsoRevoked: [] })
+    )
+    expect(run.isSuccess, run.err).toBe(true)
+    expect(run.requests[0]).toMatchObject({ method: "DELETE", url: "/v1/keys/key_1?keepMade=true" })
   })
 
   it("fails with the service's own words", async () => {

@@ -53,7 +53,7 @@ const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Prom
   whoami: (client) => client.whoami(),
   listKeys: (client) => client.listKeys(),
   createKey: (client) => client.createKey({ readOnly: true }),
-  revokeKey: (client) => client.revokeKey("x/y")
+  revokeKey: (client) => client.revokeKey("x/y", {})
 }
 
 /** Names of the headers that an endpoint declares. */

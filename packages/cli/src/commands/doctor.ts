@@ -39,7 +39,7 @@ const trialChecks = (operator: Operator, endpoint: ServerEndpoint, reader: strin
   Effect.acquireUseRelease(
     operator.createKey({ payload: { account: trialAccount, label: "doctor, temporary" } }),
     ({ secret }) => tryOut(new Muniment({ baseUrl: endpoint.url, apiKey: secret }), reader),
-    ({ key }) => operator.revokeKey({ params: { id: key.id } })
+    ({ key }) => operator.revokeKey({ params: { id: key.id }, query: {} })
   ).pipe(
     Effect.catch((cause) =>
       Effect.succeed([failed("key", cause, "the operator routes do not work; read the service's log")])

@@ -18,7 +18,19 @@ export const restrictionFlags = {
   expires: Flag.String("expires").pipe(Flag.withDescription("How long the key works, as in 30d"), Flag.optional)
 }
 
-export const keyHeading = ["ID", "ACCOUNT", "KEY", "CREATED", "LAST USED", "STATE", "MAY", "LABEL"]
+export const keepMadeFlag = Flag.Boolean("keep-made").pipe(
+  Flag.withDescription("Keys that this one made stay; without, they are revoked with it"),
+  Flag.withDefault(false)
+)
+
+/** What a revocation did, for people. */
+export const revocationText = (key: KeyRecord, alsoRevoked: ReadonlyArray<string>): string =>
+  [
+    `Key ${key.id} of account ${key.account} is revoked.`,
+    ...alsoRevoked.map((id) => `With it, since it was made by it or by one that it made: ${id}`)
+  ].join("\n")
+
+export const keyHeading = ["ID", "ACCOUNT", "KEY", "CREATED", "LAST USED", "STATE", "MAY", "MADE BY", "LABEL"]
 
 export const keyRow = (key: KeyRecord): ReadonlyArray<string> => [
   key.id,
@@ -28,6 +40,7 @@ export const keyRow = (key: KeyRecord): ReadonlyArray<string> => [
   timeText(key.lastUsedAt),
   stateOf(key),
   mayText(key),
+  key.madeBy ?? "operator",
   key.label
 ]
 

@@ -3,7 +3,7 @@ import { Array, Console, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { table } from "../Table.ts"
 import { flags } from "./flags.ts"
-import { given, keyHeading, keyRow, restrictionFlags } from "./keyTexts.ts"
+import { given, keepMadeFlag, keyHeading, keyRow, restrictionFlags, revocationText } from "./keyTexts.ts"
 import { withOperator } from "./operator.ts"
 import { ownKeys } from "./ownKeys.ts"
 
@@ -57,13 +57,16 @@ const revoke = Command.make(
   "revoke",
   {
     id: Argument.String("id").pipe(Argument.withDescription("Id of the key, as `keys list` shows it")),
+    keepMade: keepMadeFlag,
     json: flags.json
   },
-  Effect.fn("keys.revoke")(function* ({ id, json }) {
-    const { key } = yield* withOperator((operator) => operator.revokeKey({ params: { id } }))
-    return yield* Console.log(json ? JSON.stringify({ key }) : `Key ${key.id} of account ${key.account} is revoked.`)
+  Effect.fn("keys.revoke")(function* ({ id, json, keepMade }) {
+    const { alsoRevoked, key } = yield* withOperator((operator) =>
+      operator.revokeKey({ params: { id }, query: { keepMade } })
+    )
+    return yield* Console.log(json ? JSON.stringify({ key, alsoRevoked }) : revocationText(key, alsoRevoked))
   })
-).pipe(Command.withDescription("Revoke a key, at once and for good"))
+).pipe(Command.withDescription("Revoke a key and the keys that it made, at once and for good"))
 
 export const keys = Command.make("keys").pipe(
   Command.withDescription("API keys"),

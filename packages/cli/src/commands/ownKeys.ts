@@ -5,7 +5,7 @@ import { serviceUrl } from "../ServiceUrl.ts"
 import { table } from "../Table.ts"
 import { ask, callerOf, credentialsOf } from "./caller.ts"
 import { flags } from "./flags.ts"
-import { given, keyHeading, keyRow, restrictionFlags } from "./keyTexts.ts"
+import { given, keepMadeFlag, keyHeading, keyRow, restrictionFlags, revocationText } from "./keyTexts.ts"
 
 const callerFlags = { apiKey: flags.apiKey, keyFile: Flag.optional(flags.keyFile), url: flags.url }
 
@@ -48,14 +48,15 @@ const revoke = Command.make(
   {
     id: Argument.String("id").pipe(Argument.withDescription("Id of the key, as `keys own list` shows it")),
     ...callerFlags,
+    keepMade: keepMadeFlag,
     json: flags.json
   },
-  Effect.fn("keys.own.revoke")(function* ({ apiKey, id, json, keyFile, url }) {
+  Effect.fn("keys.own.revoke")(function* ({ apiKey, id, json, keepMade, keyFile, url }) {
     const muniment = yield* callerOf(yield* serviceUrl(url), yield* credentialsOf(apiKey, keyFile))
-    const { key } = yield* ask((signal) => muniment.revokeKey(id, { signal }))
-    return yield* Console.log(json ? JSON.stringify({ key }) : `Key ${key.id} is revoked.`)
+    const { alsoRevoked, key } = yield* ask((signal) => muniment.revokeKey(id, { keepMade }, { signal }))
+    return yield* Console.log(json ? JSON.stringify({ key, alsoRevoked }) : revocationText(key, alsoRevoked))
   })
-).pipe(Command.withDescription("Revoke a key, at once and for good"))
+).pipe(Command.withDescription("Revoke a key and the keys that it made, at once and for good"))
 
 export const ownKeys = Command.make("own").pipe(
   Command.withDescription("Keys of your own account, with an API key or a wallet"),

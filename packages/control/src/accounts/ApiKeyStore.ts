@@ -2,7 +2,8 @@
  * API keys (contract: Identity): only the SHA-256 of a key is stored, and the secret is shown once.
  *
  * Invariants: a key is looked up in `control.db` on every call, so a revocation takes effect on the next one; a revoked
- * key never works again, also if the same secret is supplied again. The last use of a key is kept in memory and written
+ * key never works again, also if the same secret is supplied again; with a key goes what it made, and what that made,
+ * and a revoked key makes none. The last use of a key is kept in memory and written
  * in the background, never by the request.
  */
 import { Clock, Context, Effect, Layer } from "effect"
@@ -16,7 +17,8 @@ import {
   type InsufficientStorage,
   InvalidRequest,
   NotFound,
-  type PayloadTooLarge
+  type PayloadTooLarge,
+  Unauthenticated
 } from "@muniment/domain/Errors"
 import type { KeyScope } from "@muniment/domain/KeyScope"
 import { Limits } from "@muniment/domain/Limits"
@@ -47,8 +49,16 @@ export interface CreatedKey {
 /** What a new key may do, and until when. */
 export interface KeyBounds {
   readonly scope?: KeyScope | undefined
+  /** Id of the key, or address of the wallet, that makes it; undefined: the operator. */
+  readonly madeBy?: string | undefined
   /** Milliseconds. */
   readonly expiresAt?: number | undefined
+}
+
+export interface Revocation {
+  readonly record: KeyRecord
+  /** Ids of the keys that were revoked with it: those that it made, and those that these made. */
+  readonly alsoRevoked: ReadonlyArray<string>
 }
 
 export class ApiKeyStore extends Context.Service<
@@ -56,22 +66,28 @@ export class ApiKeyStore extends Context.Service<
   {
     /**
      * A new key, with the caller's own `secret` if given (`isUsableSecret`). The secret of a working key of the same
-     * account gives that key again; the secret of any other key is a conflict.
+     * account gives that key again; the secret of any other key is a conflict. A key that is revoked by now makes none.
      */
     readonly create: (
       account: Account,
       label: string,
       secret?: string,
       bounds?: KeyBounds
-    ) => Effect.Effect<CreatedKey, InvalidRequest | Conflict | PayloadTooLarge | InsufficientStorage>
+    ) => Effect.Effect<CreatedKey, InvalidRequest | Unauthenticated | Conflict | PayloadTooLarge | InsufficientStorage>
     /** Owner of the secret; undefined if it is unknown or revoked. */
     readonly authenticate: (secret: string) => Effect.Effect<Identity | undefined>
     /** Oldest first, of one account or of all, revoked ones included. */
     readonly list: (accountId?: string) => Effect.Effect<ReadonlyArray<KeyRecord>>
     /** Keys of the account that work now. */
     readonly working: (accountId: string) => Effect.Effect<number>
-    /** Revoking twice keeps the first time. */
-    readonly revoke: (id: string) => Effect.Effect<KeyRecord, NotFound | InsufficientStorage>
+    /**
+     * With all keys that it made, and those that these made; with `keepMade` they stay, and its maker counts as theirs.
+     * Revoking twice keeps the first time.
+     */
+    readonly revoke: (
+      id: string,
+      options?: { readonly keepMade?: boolean | undefined }
+    ) => Effect.Effect<Revocation, NotFound | InsufficientStorage>
   }
 >()("muniment/control/ApiKeyStore") {
   static readonly layerWith = (options: { readonly keyPrefix: string }) =>
@@ -137,19 +153,35 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
     working: Effect.fn("ApiKeyStore.working")(function* (accountId) {
       return yield* read(workingKeys(sql, accountId, yield* Clock.currentTimeMillis))
     }),
-    revoke: Effect.fn("ApiKeyStore.revoke")(function* (id) {
+    revoke: Effect.fn("ApiKeyStore.revoke")(function* (id, { keepMade = false } = {}) {
       const now = yield* Clock.currentTimeMillis
       return yield* write(
         Effect.gen(function* () {
-          yield* sql`UPDATE api_key SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`
+          if (keepMade) yield* handOver(sql, id)
+          const gone = yield* revokeWithMade(sql, id, now)
           const [revoked] = yield* select(sql`api_key.id = ${id}`)
           if (revoked === undefined) return yield* new NotFound({ code: "key_not_found", error: "no such key" })
-          return revoked.record
+          return { record: revoked.record, alsoRevoked: gone.filter((each) => each !== id) }
         })
       )
     })
   })
 })
+
+/** What the key made counts as made by its maker. */
+const handOver = (sql: SqlClient.SqlClient, id: string) =>
+  sql`UPDATE api_key SET made_by = (SELECT maker.made_by FROM api_key AS maker WHERE maker.id = ${id})
+    WHERE made_by = ${id}`
+
+/** The key and what it made, in turn; ids of those that worked until now, oldest first. */
+const revokeWithMade = (sql: SqlClient.SqlClient, id: string, now: number) =>
+  Effect.map(
+    sql<{ readonly id: string }>`WITH RECURSIVE gone(id) AS (
+        SELECT ${id} UNION SELECT api_key.id FROM api_key JOIN gone ON api_key.made_by = gone.id
+      )
+      UPDATE api_key SET revoked_at = ${now} WHERE id IN (SELECT id FROM gone) AND revoked_at IS NULL RETURNING id`,
+    (rows) => rows.map((row) => row.id).toSorted()
+  )
 
 interface NewKey extends KeyBounds {
   readonly label: string
@@ -179,8 +211,14 @@ const insertNew = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   random: SecureRandom.SecureRandom["Service"],
   account: Account,
-  { expiresAt, keyPrefix, label, limits, scope, secret }: NewKey
+  { expiresAt, keyPrefix, label, limits, madeBy, scope, secret }: NewKey
 ) {
+  if (madeBy !== undefined) {
+    const [maker] = yield* sql`SELECT 1 FROM api_key WHERE id = ${madeBy} AND revoked_at IS NOT NULL`
+    if (maker !== undefined) {
+      return yield* new Unauthenticated({ code: "invalid_api_key", error: "this key was revoked meanwhile" })
+    }
+  }
   const [count] = yield* sql<{ readonly working: number }>`SELECT count(*) AS working FROM api_key
     WHERE account = ${account.id} AND revoked_at IS NULL`
   if (count!.working >= Limits.keysPerAccountMax) {
@@ -198,11 +236,13 @@ const insertNew = Effect.fnUntraced(function* (
     prefix: displayPrefix(secret, keyPrefix),
     createdAt,
     ...scope,
+    ...(madeBy !== undefined && { madeBy }),
     ...(expiresAt !== undefined && { expiresAt })
   }
-  yield* sql`INSERT INTO api_key (id, account, label, prefix, hash, created_at, scope, expires_at)
+  yield* sql`INSERT INTO api_key (id, account, label, prefix, hash, created_at, scope, expires_at, made_by)
     VALUES (${record.id}, ${account.id}, ${label}, ${record.prefix}, ${hashApiKey(secret)}, ${record.createdAt},
-      ${scope === undefined ? null : JSON.stringify(scope)}, ${expiresAt ?? null})`
+      ${scope === undefined ? null : JSON.stringify(scope)}, ${expiresAt ?? null},
+      ${madeBy ?? null})`
   return record
 })
 
@@ -274,6 +314,7 @@ interface KeyRow {
   readonly created_at: number
   readonly scope: string | null
   readonly expires_at: number | null
+  readonly made_by: string | null
   readonly last_used_at: number | null
   readonly revoked_at: number | null
 }
@@ -288,6 +329,7 @@ const recordOf = (row: KeyRow, lastUse: number | undefined): KeyRecord => {
     prefix: row.prefix,
     createdAt: row.created_at,
     ...scopeOf(row.scope),
+    ...(row.made_by === null ? {} : { madeBy: row.made_by }),
     ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
     ...(lastUsedAt === null ? {} : { lastUsedAt }),
     ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at })

@@ -42,11 +42,29 @@ export const KeyRecord = Schema.Struct({
   prefix: Schema.String,
   createdAt: Schema.Int,
   ...keyScopeFields,
+  madeBy: Schema.optionalKey(Schema.String).annotate({
+    description: "The key (id) or wallet (address) that made it. Missing: the operator."
+  }),
   expiresAt: Schema.optionalKey(Schema.Int),
   lastUsedAt: Schema.optionalKey(Schema.Int),
   revokedAt: Schema.optionalKey(Schema.Int)
 })
 export type KeyRecord = typeof KeyRecord.Type
+
+/** Query of a revocation. */
+export const RevocationQuery = {
+  keepMade: Schema.optionalKey(
+    Schema.Boolean.annotate({
+      description: "Keys that this one made stay. Default false: they are revoked with it, as are those that they made."
+    })
+  )
+}
+/** What a revocation did; `alsoRevoked` holds ids. */
+export const RevokedKey = Schema.Struct({
+  success: Schema.Literal(true),
+  key: KeyRecord,
+  alsoRevoked: Schema.Array(Schema.String)
+})
 
 /** State of the embedding model, the index, the store and the disk, as `doctor` prints it. */
 export const ServiceStatus = Schema.Struct({
@@ -233,9 +251,10 @@ export class AdminApi extends HttpApiGroup.make("admin")
     }).annotateMerge(operation("List keys", {})),
     HttpApiEndpoint.delete("revokeKey", "/keys/:id", {
       params: { id: Schema.String },
-      success: Schema.Struct({ success, key: KeyRecord }),
+      query: RevocationQuery,
+      success: RevokedKey,
       error: [NotFound, InsufficientStorage]
-    }).annotateMerge(operation("Revoke a key", {})),
+    }).annotateMerge(operation("Revoke a key", { description: "With the keys that it made, unless `keepMade`." })),
     HttpApiEndpoint.post("linkWallet", "/wallets", {
       payload: Schema.Struct({
         account: AccountName,

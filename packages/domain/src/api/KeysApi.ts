@@ -5,7 +5,7 @@ import { DurationText } from "../Durations.ts"
 import { Conflict, Forbidden, InsufficientStorage, InvalidRequest, NotFound } from "../Errors.ts"
 import { keyScopeFields } from "../KeyScope.ts"
 import { Limits } from "../Limits.ts"
-import { KeyRecord } from "./AdminApi.ts"
+import { KeyRecord, RevocationQuery, RevokedKey } from "./AdminApi.ts"
 import {
   Authorization,
   BodyLimit,
@@ -48,12 +48,14 @@ export class KeysApi extends HttpApiGroup.make("keys")
       .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" }),
     HttpApiEndpoint.delete("revokeKey", "/keys/:id", {
       params: { id: Schema.String.annotate({ description: "Key identifier." }) },
+      query: RevocationQuery,
       headers: WriteHeaders,
-      success: Schema.Struct({ success, key: KeyRecord }),
+      success: RevokedKey,
       error: [InvalidRequest, Forbidden, NotFound, Conflict, InsufficientStorage]
     }).annotateMerge(
       operation("Revoke a key", {
-        description: "At once and for good; keys that it made stay. A restricted key revokes those that it sees."
+        description:
+          "At once and for good, with the keys that it made and those that they made, unless `keepMade`. A restricted key revokes those that it sees."
       })
     )
   )

@@ -46,7 +46,8 @@ export const adminHandlers = HttpApiBuilder.group(
         const account = query.account === undefined ? undefined : yield* operator.account(query.account)
         return { success, keys: yield* keys.list(account?.id) }
       }),
-      revokeKey: ({ params }) => Effect.map(keys.revoke(params.id), (key) => ({ success, key })),
+      revokeKey: ({ params, query }) =>
+        Effect.map(keys.revoke(params.id, query), ({ alsoRevoked, record: key }) => ({ success, key, alsoRevoked })),
       linkWallet: Effect.fnUntraced(function* ({ payload }) {
         const wallet = yield* walletAddress(payload.address)
         const account = yield* operator.account(payload.account)

@@ -24,12 +24,21 @@ export const keysHandlers = HttpApiBuilder.group(
         all.filter((key) => key.revokedAt === undefined && seesKey(caller, key))
       )
 
-    const record = (action: string, { account, keyId, walletAddress }: Identity, madeOrRevoked: string) =>
+    const record = (
+      action: string,
+      { account, keyId, walletAddress }: Identity,
+      madeOrRevoked: string,
+      alsoRevoked: ReadonlyArray<string> = []
+    ) =>
       log
         .record({
           action: `keys.${action}`,
           subject: account.name,
-          detail: { keyId: madeOrRevoked, by: keyId ?? walletAddress ?? "" }
+          detail: {
+            keyId: madeOrRevoked,
+            by: keyId ?? walletAddress ?? "",
+            ...(alsoRevoked.length > 0 && { alsoRevoked })
+          }
         })
         .pipe(Effect.catch(() => Effect.logError("a change of keys is not in the audit log", { keyId: madeOrRevoked })))
 
@@ -40,18 +49,21 @@ export const keysHandlers = HttpApiBuilder.group(
         const bounds = yield* boundsOf(payload)
         yield* requireNarrower(caller, bounds)
         yield* caller.newcomer?.open("free") ?? Effect.void
-        const made = yield* keys.create(caller.account, payload.label ?? "", undefined, bounds)
+        const made = yield* keys.create(caller.account, payload.label ?? "", undefined, {
+          ...bounds,
+          madeBy: caller.keyId ?? caller.walletAddress
+        })
         yield* record("createKey", caller, made.record.id)
         return { success, key: made.record, secret: made.secret }
       }),
-      revokeKey: Effect.fnUntraced(function* ({ params }) {
+      revokeKey: Effect.fnUntraced(function* ({ params, query }) {
         const caller = yield* Caller
         yield* requireChange(caller)
         const seen = (yield* seenBy(caller)).find(({ id }) => id === params.id)
         if (seen === undefined) return yield* new NotFound({ code: "key_not_found", error: "no such key" })
-        const key = yield* keys.revoke(seen.id)
-        yield* record("revokeKey", caller, key.id)
-        return { success, key }
+        const { alsoRevoked, record: key } = yield* keys.revoke(seen.id, query)
+        yield* record("revokeKey", caller, key.id, alsoRevoked)
+        return { success, key, alsoRevoked }
       })
     })
   })

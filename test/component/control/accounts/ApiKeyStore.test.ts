@@ -39,6 +39,42 @@ describe("keys of an earlier version", () => {
   )
 })
 
+describe("keys that keys made", () => {
+  it.effect("are known from the audit log when they are older than their makers' column", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const filename = join(directory, "control.db")
+      const database = new Database({ filename })
+      migrate(database, controlMigrations.slice(0, 16), { snapshot: `${filename}.none` })
+      database.exec("INSERT INTO account (id, name, plan, created_at) VALUES ('a', 'alice', 'pro', 1)")
+      for (const id of ["key_1", "key_2"]) {
+        database.exec(`INSERT INTO api_key (id, account, label, prefix, hash, created_at)
+          VALUES ('${id}', 'a', '', 'mun_', '${hashApiKey(`${brought} ${id}`)}', 1)`)
+      }
+      database.exec(`INSERT INTO audit_event (at, action, subject, detail)
+        VALUES (1, 'keys.createKey', 'alice', '{"keyId":"key_2","by":"key_1"}')`)
+      database.close()
+      yield* Effect.gen(function* () {
+        const keys = yield* ApiKeyStore
+        expect((yield* keys.list()).map(({ madeBy }) => madeBy)).toEqual([undefined, "key_1"])
+        expect((yield* keys.revoke("key_1")).alsoRevoked).toEqual(["key_2"])
+      }).pipe(Effect.provide(controlLayerOf(directory)))
+    })
+  )
+
+  it.effect("are not made by one that was revoked after the request was let in", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeyStore
+      const account = yield* alice
+      const { record } = yield* keys.create(account, "")
+      yield* keys.revoke(record.id)
+      const refused = yield* Effect.flip(keys.create(account, "", undefined, { madeBy: record.id }))
+      expect(refused).toMatchObject({ _tag: "Unauthenticated", code: "invalid_api_key" })
+      expect(yield* keys.working(account.id)).toBe(0)
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+})
+
 describe("scoped keys", () => {
   it.effect("keep their scope, and work until their end and no longer", () =>
     Effect.gen(function* () {
@@ -127,9 +163,9 @@ describe("revoking keys", () => {
         const gone = yield* keys.create(account, "gone", brought)
         const kept = yield* keys.create(account, "kept")
         yield* TestClock.setTime(5_000)
-        expect(yield* keys.revoke(gone.record.id)).toMatchObject({ id: gone.record.id, revokedAt: 5_000 })
+        expect((yield* keys.revoke(gone.record.id)).record).toMatchObject({ id: gone.record.id, revokedAt: 5_000 })
         yield* TestClock.setTime(9_000)
-        expect(yield* keys.revoke(gone.record.id)).toMatchObject({ revokedAt: 5_000 })
+        expect((yield* keys.revoke(gone.record.id)).record).toMatchObject({ revokedAt: 5_000 })
         expect(yield* keys.authenticate(gone.secret)).toBeUndefined()
         expect(yield* Effect.flip(keys.create(account, "again", brought))).toMatchObject({ code: "id_conflict" })
         return [gone, kept] as const

@@ -16,6 +16,7 @@ import { statements } from "./0013_statements.ts"
 import { refunds } from "./0014_refunds.ts"
 import { receipts } from "./0015_receipts.ts"
 import { webhooks } from "./0016_webhooks.ts"
+import { keyMakers } from "./0017_keyMakers.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -33,5 +34,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   statements,
   refunds,
   receipts,
-  webhooks
+  webhooks,
+  keyMakers
 ]
