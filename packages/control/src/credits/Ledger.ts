@@ -17,13 +17,13 @@ import { Books, type BooksOptions } from "./Books.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { entriesOf, entryOf, type EntryRow, type LedgerEntry } from "./LedgerEntries.ts"
 import type { Purses } from "./Purses.ts"
-import type { Reservation, ReserveOptions } from "./Reservation.ts"
+import type { ActualCost, Reservation, ReserveOptions } from "./Reservation.ts"
 import { type InsufficientCredits, makeReservations, type Settled } from "./Reservations.ts"
 import { makeStorageCharges, type RunFacts, type RunRecorded, type StorageCharge } from "./StorageCharges.ts"
 
 export type { LedgerEntry } from "./LedgerEntries.ts"
 export type { Purses } from "./Purses.ts"
-export type { Reservation, ReserveOptions } from "./Reservation.ts"
+export type { ActualCost, Reservation, ReserveOptions } from "./Reservation.ts"
 export { InsufficientCredits } from "./Reservations.ts"
 
 export interface TransactionsPage {
@@ -45,8 +45,11 @@ export class Ledger extends Context.Service<
     readonly purses: (account: Account) => Effect.Effect<Purses>
     /** Without `durable` no I/O. The caller must settle or void it, also when it fails or is interrupted. */
     readonly reserve: (options: ReserveOptions) => Effect.Effect<Reservation, InsufficientCredits | InsufficientStorage>
-    /** Idempotent: a second call gives the same answer and charges nothing. */
-    readonly settle: (reservation: Reservation) => Effect.Effect<Settled>
+    /**
+     * Idempotent: a second call gives the same answer and charges nothing. With `actual` a part of the hold is charged,
+     * under its name, and the rest is free at once; more than is held is a defect.
+     */
+    readonly settle: (reservation: Reservation, actual?: ActualCost) => Effect.Effect<Settled>
     /** Ends the hold; nothing is charged. */
     readonly void: (reservation: Reservation) => Effect.Effect<void>
     /** Durable reservations of earlier processes, neither settled nor voided. */
@@ -95,7 +98,7 @@ const make = Effect.fnUntraced(function* () {
   return Ledger.of({
     purses: (account) => reservations.purses(account),
     reserve: (options) => reservations.reserve(options),
-    settle: (reservation) => reservations.settle(reservation),
+    settle: (reservation, actual) => reservations.settle(reservation, actual),
     void: (reservation) => reservations.void(reservation),
     openReservations: reservations.open,
     sweepReservations: reservations.sweep,

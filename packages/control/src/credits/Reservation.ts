@@ -21,6 +21,13 @@ export interface ReserveOptions {
   readonly durable?: Durable | undefined
 }
 
+/** What a call cost, where it costs less than was held for it. */
+export interface ActualCost {
+  /** At most what is held. */
+  readonly price: MicroCredits
+  readonly operation: string
+}
+
 export interface ReservationFields extends Split {
   readonly id: string
   readonly accountId: string
@@ -37,15 +44,15 @@ export interface ReservationFields extends Split {
 export class Reservation {
   readonly id: string
   readonly accountId: string
-  readonly operation: string
-  readonly fromAllowance: MicroCredits
-  readonly fromBalance: MicroCredits
-  readonly ownUse: MicroCredits
   readonly isUnlimited: boolean
   readonly durable: Durable | undefined
   readonly at: number
   readonly month: string
-  /** Written by `Reservations` only. */
+  // Written by `Reservations` only.
+  operation: string
+  fromAllowance: MicroCredits
+  fromBalance: MicroCredits
+  ownUse: MicroCredits
   state: "open" | "settled" | "void" = "open"
 
   constructor(fields: ReservationFields) {

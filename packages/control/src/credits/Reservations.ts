@@ -15,8 +15,19 @@ import { atNow, type Books } from "./Books.ts"
 import type { Change } from "./ChangeQueue.ts"
 import type { ControlDatabase } from "../database/ControlDatabase.ts"
 import { accountName, incomeFromOperations, type PurseName } from "./LedgerAccounts.ts"
-import { allowanceExpired, hold, type Purses, release, spend, spendable, splitOf } from "./Purses.ts"
 import {
+  allowanceExpired,
+  hold,
+  type Purse,
+  type Purses,
+  release,
+  spend,
+  spendable,
+  type Split,
+  splitOf
+} from "./Purses.ts"
+import {
+  type ActualCost,
   type Durable,
   Reservation,
   type ReservationFields,
@@ -91,10 +102,11 @@ export class Reservations {
     })
   }
 
-  /** Settling again charges nothing and gives the same answer. */
-  settle(reservation: Reservation): Effect.Effect<Settled> {
+  /** Settling again charges nothing and gives the same answer. What `actual` leaves of the hold is free at once. */
+  settle(reservation: Reservation, actual?: ActualCost): Effect.Effect<Settled> {
     return atNow((now) => {
       if (reservation.state === "open") {
+        if (actual !== undefined) this.#narrow(reservation, actual, now)
         reservation.state = "settled"
         this.#forgetRequest(reservation)
         spend(this.#books.purseOf(reservation.accountId), reservation)
@@ -221,11 +233,37 @@ export class Reservations {
     const purse = this.#books.purseOf(reservation.accountId)
     reservation.state = "void"
     this.#forgetRequest(reservation)
-    release(purse, reservation)
-    const { accountId, fromAllowance, id, month } = reservation
-    if (fromAllowance === 0 || month === purse.month) return
-    purse.allowance -= fromAllowance
-    this.#books.queue.add({ transfers: allowanceExpired(accountId, month, fromAllowance, now, `:${id}`) })
+    this.#release(purse, reservation, reservation, now)
+  }
+
+  /** The hold becomes the actual cost, the allowance first as always. */
+  #narrow(reservation: Reservation, { operation, price }: ActualCost, now: number): void {
+    const held = reservation.isUnlimited ? reservation.ownUse : reservation.charge
+    if (!Number.isSafeInteger(price) || price < 0 || price > held) {
+      throw new RangeError(`${price} millionths are charged, ${held} are held`)
+    }
+    reservation.operation = operation
+    if (reservation.isUnlimited) {
+      reservation.ownUse = price
+      return
+    }
+    const fromAllowance = Math.min(price, reservation.fromAllowance)
+    const fromBalance = price - fromAllowance
+    const rest = {
+      fromAllowance: reservation.fromAllowance - fromAllowance,
+      fromBalance: reservation.fromBalance - fromBalance
+    }
+    reservation.fromAllowance = fromAllowance
+    reservation.fromBalance = fromBalance
+    this.#release(this.#books.purseOf(reservation.accountId), reservation, rest, now)
+  }
+
+  /** Gives back a part of a hold, or all of it. */
+  #release(purse: Purse, { accountId, id, month }: Reservation, part: Split, now: number): void {
+    release(purse, part)
+    if (part.fromAllowance === 0 || month === purse.month) return
+    purse.allowance -= part.fromAllowance
+    this.#books.queue.add({ transfers: allowanceExpired(accountId, month, part.fromAllowance, now, `:${id}`) })
   }
 
   #rememberRequest(reservation: Reservation): void {

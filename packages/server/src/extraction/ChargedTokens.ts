@@ -45,27 +45,16 @@ export const chargedTokens = (prices: TokenPrices) =>
 
       const charge = Effect.fnUntraced(function* (hold: BudgetHold, used: ModelSpend) {
         const reservation = held.get(hold)
-        const account = yield* accounts.byId(hold.account)
-        if (reservation === undefined || account === undefined) return
+        if (reservation === undefined) return
         held.delete(hold)
         // The estimate is high; an account never pays more than was held for it.
-        const price = Math.min(priceOf(used), priceOf(hold.estimate))
-        yield* ledger.void(reservation)
-        const exact = yield* ledger.reserve({ account, operation: nameOf(used), price })
-        yield* ledger.settle(exact)
+        const price = Math.min(priceOf(used), reservation.charge + reservation.ownUse)
+        yield* ledger.settle(reservation, { operation: nameOf(used), price })
       })
 
       return ModelBudget.of({
         reserve,
-        settle: (hold, used) =>
-          Effect.andThen(
-            usage.settle(hold, used),
-            charge(hold, used).pipe(
-              Effect.catchTag("InsufficientCredits", () =>
-                Effect.logWarning("tokens of a language model are not charged: the credits went elsewhere meanwhile")
-              )
-            )
-          ).pipe(Effect.uninterruptible)
+        settle: (hold, used) => Effect.uninterruptible(Effect.andThen(usage.settle(hold, used), charge(hold, used)))
       })
     })
   )

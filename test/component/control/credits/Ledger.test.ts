@@ -38,6 +38,78 @@ const fillDisk = ControlDatabase.use(({ sql }) =>
   })
 )
 
+describe("Ledger: an actual cost below what is held", () => {
+  it.effect("is charged under its own name, the allowance first, and the rest is free at once", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      yield* give(credits(50))
+      const held = yield* ledger.reserve({ ...read, price: credits(1_040) })
+      const actual = { operation: "actual", price: credits(1_010) }
+      const settled = { charged: credits(1_010), purses: { allowance: 0, balance: credits(40) } }
+      expect(yield* ledger.settle(held, actual)).toMatchObject(settled)
+      expect(yield* ledger.settle(held, actual)).toMatchObject(settled)
+      const charges = (yield* ledger.transactions(account.id, { limit: 10 })).filter(({ kind }) => kind === "charge")
+      expect(charges.map(({ amount, operation }) => [operation, amount]).toSorted()).toEqual([
+        ["actual", -credits(10)],
+        ["actual", -credits(1_000)]
+      ])
+      yield* proof
+    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("may be nothing, and is never more than what is held", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const free = yield* ledger.settle(yield* ledger.reserve(read), { operation: "actual", price: 0 })
+      expect(free).toMatchObject({ charged: 0, purses: { allowance } })
+      const held = yield* ledger.reserve(read)
+      const exit = yield* Effect.exit(ledger.settle(held, { operation: "actual", price: read.price + 1 }))
+      expect(exit._tag).toBe("Failure")
+      yield* ledger.void(held)
+      expect(yield* ledger.purses(account)).toMatchObject({ allowance })
+      yield* proof
+    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("lets what the allowance of an earlier month had given expire", () =>
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const held = yield* ledger.reserve({ ...read, price: credits(10) })
+      yield* TestClock.setTime(Date.UTC(1970, 1, 2))
+      expect(yield* ledger.purses(account)).toMatchObject({ allowance })
+      yield* ledger.settle(held, { operation: "actual", price: credits(4) })
+      expect(yield* ledger.purses(account)).toMatchObject({ allowance })
+      yield* proof
+    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("is charged wholly or not at all when the process is killed", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const charged = credits(1)
+      const images = yield* Effect.gen(function* () {
+        const ledger = yield* Ledger
+        yield* ledger.purses(account)
+        yield* ledger.flush
+        const held = yield* ledger.reserve(read)
+        const underWay = crashImage(directory)
+        yield* ledger.settle(held, { operation: "actual", price: charged })
+        const settled = crashImage(directory)
+        yield* ledger.flush
+        return [underWay, settled, crashImage(directory)]
+      }).pipe(Effect.provide(moneyLayerOf(directory)))
+      const found: Array<number> = []
+      for (const image of images) {
+        yield* Effect.gen(function* () {
+          found.push((yield* (yield* Ledger).purses(account)).allowance)
+          yield* proof
+        }).pipe(Effect.provide(moneyLayerOf(image)))
+      }
+      expect(found).toEqual([allowance, allowance, allowance - charged])
+    })
+  )
+})
+
 describe("Ledger: purses", () => {
   it.effect("gives every account the allowance of the month, and no balance", () =>
     Effect.gen(function* () {
