@@ -16,7 +16,7 @@ beforeAll(async () => {
       MUNIMENT_LLM_PROVIDER: "openai-compatible",
       MUNIMENT_LLM_BASE_URL: model.baseUrl("openai-compatible"),
       MUNIMENT_LLM_MODEL: "scripted",
-      MUNIMENT_LLM_TIMEOUT_MILLIS: "1500",
+      MUNIMENT_LLM_TIMEOUT_MILLIS: "20000",
       MUNIMENT_LLM_INPUT_CREDITS_PER_1000: "2",
       MUNIMENT_LLM_OUTPUT_CREDITS_PER_1000: "3"
     }
@@ -46,12 +46,14 @@ const expectProven = async () => {
 it("charges the tokens that were used, on a line that names them", async () => {
   const calls = await accountCalls(server, "alice")
   model.otherwise = () => answer({ memories: [], summary: "s" })
-  expect((await talk(calls)).status).toBe(200)
+  const answered = await talk(calls)
+  expect(answered.status).toBe(200)
   const lines = await linesOf(calls)
   const tokens = lines.find(({ operation }) => operation?.startsWith("model: ") === true)!
   const [input, output] = tokens.operation!.match(/\d+/g)!.map(Number) as [number, number]
   expect(input).toBeGreaterThan(0)
   expect(-tokens.credits).toBeCloseTo((input * 2 + output * 3) / 1_000, 6)
+  expect(Number(answered.headers.get("x-credits-charged"))).toBeCloseTo(5 - tokens.credits, 6)
   const { body } = await calls.call("GET", "/v1/credits")
   expect(body.allowance.credits).toBeCloseTo(100 - 5 + tokens.credits, 6)
   await expectProven()

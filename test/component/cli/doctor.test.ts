@@ -26,7 +26,7 @@ const service =
     const answers: Readonly<Record<string, WireAnswer>> = {
       "GET /admin/status": { status: 200, body: healthy },
       "POST /admin/keys": ok({ key, secret: "mun_trial" }),
-      "DELETE /admin/keys/key_9": ok({ key }),
+      "DELETE /admin/keys/key_9": ok({ key, alsoRevoked: [] }),
       "POST /v1/memories": ok({ created: [{ id: "mem_9" }], updated: [] }),
       "GET /v1/memories/search": ok({ memories: [{ id: "mem_9" }], searchedAt: "now" }),
       "POST /v1/memories/batch/delete": ok({ deleted: 1 }),

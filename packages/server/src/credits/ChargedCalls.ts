@@ -19,6 +19,7 @@ import { plans } from "@muniment/domain/Plans"
 import { Ledger, type Purses, type Reservation, type ReserveOptions } from "@muniment/control/credits/Ledger"
 import type { PaymentCarrier } from "./PaymentCarrier.ts"
 import { PaymentDesk, topUpUnits } from "./PaymentDesk.ts"
+import { TokenCosts } from "./TokenCosts.ts"
 
 /** What is called, by whom. */
 export interface PricedOperation {
@@ -36,6 +37,7 @@ export interface PricedOperation {
 
 export interface Charged<A> {
   readonly value: A
+  /** With the tokens of the language model that it used until it was answered. */
   readonly charged: MicroCredits
   readonly purses: Purses
 }
@@ -68,9 +70,13 @@ const make = Effect.gen(function* () {
       // A commit without the caller's key carries one of ours, so that a crash leaves no doubt about it.
       const token = operation.token ?? (plans[account.plan].isUnlimited ? undefined : tokens.next())
       const call = new OpenCall(operation, token, ledger, desk)
-      return (operation.isWrite ? act(call) : restore(act(call))).pipe(
+      const costs = { micro: 0 }
+      const acting = Effect.provideService(act(call), TokenCosts, costs)
+      return (operation.isWrite ? acting : restore(acting)).pipe(
         Effect.onError(() => call.release),
-        Effect.flatMap((value) => Effect.map(call.settle, (settled) => ({ value, ...settled })))
+        Effect.flatMap((value) =>
+          Effect.map(call.settle, ({ charged, purses }) => ({ value, charged: charged + costs.micro, purses }))
+        )
       )
     })
   }

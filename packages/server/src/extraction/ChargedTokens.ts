@@ -9,6 +9,7 @@ import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
 import { Ledger, type Reservation } from "@muniment/control/credits/Ledger"
 import { ModelBudget } from "@muniment/models/llm/ModelBudget"
+import { TokenCosts } from "../credits/TokenCosts.ts"
 
 /** Credits for 1,000 tokens. */
 export interface TokenPrices {
@@ -49,7 +50,9 @@ export const chargedTokens = (prices: TokenPrices) =>
         held.delete(hold)
         // The estimate is high; an account never pays more than was held for it.
         const price = Math.min(priceOf(used), reservation.charge + reservation.ownUse)
-        yield* ledger.settle(reservation, { operation: nameOf(used), price })
+        const { charged } = yield* ledger.settle(reservation, { operation: nameOf(used), price })
+        const costs = yield* TokenCosts
+        costs.micro += charged + reservation.ownUse
       })
 
       return ModelBudget.of({

@@ -1,0 +1,11 @@
+/**
+ * What the tokens of the language model cost during one call of the API, for its `x-credits-charged` (contract: Credits).
+ * Work that a call leaves to the background adds to it after the answer, unseen.
+ */
+import { Context } from "effect"
+import type { MicroCredits } from "@muniment/domain/Money"
+
+/** One object for each call; what belongs to none goes to the default one, which nothing reads. */
+export const TokenCosts = Context.Reference<{ micro: MicroCredits }>("muniment/server/TokenCosts", {
+  defaultValue: () => ({ micro: 0 })
+})
