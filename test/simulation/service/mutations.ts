@@ -91,7 +91,7 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "tenant left out of the file's name",
     file: "packages/engine/src/store/logged/LogFirstStore.ts",
-    from: "const filename = join(this.#directory, `${tag}.db`)\n      const database",
-    to: "const filename = join(this.#directory, `${tag.slice(0, 0)}all.db`)\n      const database"
+    from: "const filename = join(this.#directory, `${tag}.db`)\n      // One log",
+    to: "const filename = join(this.#directory, `${tag.slice(0, 0)}all.db`)\n      // One log"
   }
 ]
