@@ -164,6 +164,11 @@ const rows: Readonly<Record<string, Row>> = {
   route_not_found: { status: 404, provoke: () => get("/v1/nothing/here") },
   account_not_found: { status: 404, provoke: () => asOperator("GET", "/admin/export?account=nobody") },
   key_not_found: { status: 404, provoke: () => asOperator("DELETE", "/admin/keys/nothing") },
+  webhook_not_found: {
+    status: 404,
+    provoke: () => asOperator("POST", "/admin/webhooks/resend", { webhook: "nothing" })
+  },
+  webhook_not_configured: { status: 409, provoke: () => asOperator("POST", "/admin/webhooks/test") },
   wallet_not_found: {
     status: 404,
     provoke: () => asOperator("POST", "/admin/wallets/unlink", { address: evmWallet("nobody").wallet.address })
