@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
 import { expect, it } from "vitest"
-import { type CopyFailed, FileCopies } from "@muniment/backup/copies/FileCopies"
+import { CopyFailed, FileCopies } from "@muniment/backup/copies/FileCopies"
 
 const id = "20261122T220000123Z-5f3a"
 const newDirectory = (): string => {
@@ -22,7 +22,7 @@ const newDirectory = (): string => {
 const using = <A>(
   directory: string,
   use: (copies: FileCopies["Service"]) => Effect.Effect<A, CopyFailed>,
-  settle: Effect.Effect<void, Error> = Effect.void
+  settle: Effect.Effect<void, CopyFailed> = Effect.void
 ) =>
   Effect.runPromise(
     Effect.flatMap(FileCopies, use).pipe(
@@ -72,6 +72,10 @@ it("marks are taken once the files have all that was acknowledged, and not at al
   const settle = Effect.sync(() => writeFileSync(join(directory, "namespaces/0123456789ab.db"), ""))
   const marks = await using(directory, (copies) => copies.marks, settle)
   expect(marks.map(({ file }) => file)).toContain("namespaces/0123456789ab.db")
-  const failure = await using(directory, (copies) => Effect.result(copies.marks), Effect.fail(new Error("no log")))
+  const failure = await using(
+    directory,
+    (copies) => Effect.result(copies.marks),
+    Effect.fail(new CopyFailed({ reason: "other", message: "no log" }))
+  )
   expect(failure).toMatchObject({ failure: { _tag: "CopyFailed", message: "no log" } })
 })

@@ -2,13 +2,23 @@
  * Stands in for `@muniment/worker/WorkerThread`: a thread's entry runs in this thread, and answers requests when the
  * simulator gives it a turn. Requests of one thread keep their order.
  */
-import { Effect, type Scope } from "effect"
+import { Data, Effect, type Scope } from "effect"
 import type { AskOptions, WorkerOptions } from "@muniment/worker/WorkerThread"
 import { type Answer, startEntry } from "./InlineEntry.ts"
 
+/** As the real one fails. */
+export class WorkerFailure extends Data.TaggedError("WorkerFailure")<{
+  readonly reason: "failed" | "closed"
+  readonly detail: string
+}> {
+  override get message(): string {
+    return this.detail
+  }
+}
+
 interface Waiting {
   readonly request: unknown
-  readonly resume: (result: Effect.Effect<unknown, Error>) => void
+  readonly resume: (result: Effect.Effect<unknown, WorkerFailure>) => void
 }
 
 /** Threads that are open, in the order of their opening. */
@@ -47,9 +57,9 @@ export class WorkerThread<Request, Reply> {
     return this.#waiting.length
   }
 
-  ask(request: Request, _options: AskOptions = {}): Effect.Effect<Reply, Error> {
+  ask(request: Request, _options: AskOptions = {}): Effect.Effect<Reply, WorkerFailure> {
     return Effect.callback((resume) => {
-      if (this.#isClosed) resume(Effect.fail(new Error("the thread is closed")))
+      if (this.#isClosed) resume(Effect.fail(new WorkerFailure({ reason: "closed", detail: "the thread is closed" })))
       else this.#waiting.push({ request, resume: resume as Waiting["resume"] })
     })
   }
@@ -65,7 +75,8 @@ export class WorkerThread<Request, Reply> {
       this.#isClosed = true
       const at = inlineThreads.indexOf(this as WorkerThread<unknown, unknown>)
       if (at >= 0) inlineThreads.splice(at, 1)
-      for (const { resume } of this.#waiting.splice(0)) resume(Effect.fail(new Error("the thread is closed")))
+      for (const { resume } of this.#waiting.splice(0))
+        resume(Effect.fail(new WorkerFailure({ reason: "closed", detail: "the thread is closed" })))
     })
   }
 
@@ -73,7 +84,8 @@ export class WorkerThread<Request, Reply> {
     try {
       resume(Effect.succeed(await this.#answer?.(request)))
     } catch (cause) {
-      resume(Effect.fail(cause instanceof Error ? cause : new Error(String(cause))))
+      const detail = cause instanceof Error ? cause.message : String(cause)
+      resume(Effect.fail(new WorkerFailure({ reason: "failed", detail })))
     }
   }
 }

@@ -23,6 +23,9 @@ describe("the simulated service", () => {
 
   it.each(["the log's sync left out", "idempotency result not in the commit"])("finds a fault: %s", (name) => {
     expect(mutations.map((mutation) => mutation.name)).toContain(name)
-    expect(simulate("--mutation", name, "--seeds", "1000")).toMatchObject({ status: 1 })
+    expect(simulate("--mutation", name, "--seeds", "1000")).toMatchObject({
+      status: 1,
+      stdout: expect.stringMatching(/^seed /m)
+    })
   })
 })
