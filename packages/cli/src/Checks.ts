@@ -62,7 +62,7 @@ const paymentChecks = ({ networks, oldestOpenSeconds }: ServiceStatus["payments"
 }
 
 const networkCheck = (status: ServiceStatus["payments"]["networks"][number]): Check => {
-  const { booksUsd, feeBalance, isOffered, isReachable, network, payeeUsd } = status
+  const { booksUsd, feeBalance, isOffered, isReachable, network, nodes, payeeUsd } = status
   const name = `payments on ${network}`
   if (!isReachable) {
     const remedy = `look at the node of MUNIMENT_${network.startsWith("base") ? "EVM" : "SOLANA"}_RPC_URL`
@@ -71,6 +71,13 @@ const networkCheck = (status: ServiceStatus["payments"]["networks"][number]): Ch
   if (!isOffered) {
     const detail = `not offered: the operator's wallet has ${feeBalance ?? 0} for fees`
     return { name, verdict: "fail", detail, remedy: "send coins for fees to the operator's wallet" }
+  }
+  const poor = nodes.filter((node) => !node.isReachable || node.isBehind)
+  if (poor.length > 0) {
+    const told = poor.map(
+      (node) => `${node.name} ${node.isReachable ? `is ${node.blocksBehind} blocks behind` : "does not answer"}`
+    )
+    return { name, verdict: "warn", detail: told.join("; "), remedy: "payments go on over the other nodes" }
   }
   const held = payeeUsd === null ? "" : `; the books have received ${booksUsd} USD, the payee holds ${payeeUsd}`
   return { name, verdict: "ok", detail: `offered${held}` }

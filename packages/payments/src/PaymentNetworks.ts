@@ -142,8 +142,12 @@ const familyOf = Effect.fnUntraced(function* (
 
 /** A chain by one URL, or over several nodes whose URLs are separated by commas. */
 const ofNodes = (rpcUrl: string | undefined, chainOf: (url: string | undefined) => PaymentChain): PaymentChain => {
-  const [first, ...others] = rpcUrl?.split(",") ?? []
-  return overNodes([chainOf(first?.trim()), ...others.map((url) => chainOf(url.trim()))])
+  const [first, ...others] = rpcUrl?.split(",").map((url) => url.trim()) ?? []
+  const nodeOf = (url: string | undefined) => ({
+    name: url === undefined ? "" : new URL(url).host,
+    chain: chainOf(url)
+  })
+  return overNodes([nodeOf(first), ...others.map(nodeOf)])
 }
 
 /** One, or several separated by commas. */

@@ -113,6 +113,7 @@ it("doctor waits for a model that is being loaded", async () => {
 const network = {
   network: "base",
   isReachable: true,
+  nodes: [],
   isOffered: true,
   feeBalance: 0.1,
   booksUsd: 5,

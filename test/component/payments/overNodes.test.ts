@@ -3,6 +3,9 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { type ChainView, ChainUnavailable, PaymentInvalid } from "@muniment/payments/chain/PaymentChain"
 import { overNodes } from "@muniment/payments/chain/overNodes"
+import { isEvmChainAvailable } from "../../../scripts/devchains/AnvilProcess.ts"
+import { startEvmChain } from "../../../scripts/devchains/EvmChain.ts"
+import { chainOf } from "./evm/EvmPayments.ts"
 import { ScriptedChain } from "./ScriptedChain.ts"
 
 const away = Effect.fail(new ChainUnavailable({ network: "base-sepolia", cause: "away" }))
@@ -12,7 +15,10 @@ const paid = (isFinal: boolean): ChainView => ({ _tag: "Paid", hash: "0x1", conf
 
 const nodes = () => {
   const [one, other] = [new ScriptedChain(), new ScriptedChain()]
-  const chain = overNodes([one, other])
+  const chain = overNodes([
+    { name: "one", chain: one },
+    { name: "other", chain: other }
+  ])
   const look = Effect.flatMap(chain.claim({ nonce: "n" }), (claim) => chain.look(claim, { hash: "0x1", raw: "0x" }, 1))
   const verify = Effect.flatMap(chain.claim({ nonce: "n" }), (claim) => chain.verify(claim, 1))
   return { one, other, look, verify }
@@ -65,4 +71,35 @@ describe("a chain over two nodes", () => {
       })
     )
   }
+})
+
+describe.skipIf(!isEvmChainAvailable())("real nodes of one network", () => {
+  it("are asked the best first: one that is behind, or of another chain, only where no other answers", async () => {
+    const [good, late, foreign] = await Promise.all([
+      startEvmChain(),
+      startEvmChain(),
+      startEvmChain({ network: "base" })
+    ])
+    await good.mine(100)
+    const asBaseSepolia = { ...foreign, network: "base-sepolia" as const }
+    const chain = overNodes([
+      { name: "foreign", chain: chainOf(asBaseSepolia) },
+      { name: "late", chain: chainOf(late) },
+      { name: "good", chain: chainOf(good) }
+    ])
+    const look = () => Effect.runPromise(chain.health ?? Effect.die("no health"))
+    const statuses = () => chain.nodes?.() ?? []
+    const { block } = await look()
+    expect(statuses()).toMatchObject([
+      { name: "foreign", isReachable: false, failures: 1, block: undefined },
+      { name: "late", isReachable: true, isBehind: true, failures: 0 },
+      { name: "good", isReachable: true, isBehind: false, blocksBehind: 0, block }
+    ])
+    expect(statuses()[1]?.blocksBehind).toBeGreaterThanOrEqual(100)
+    await good.stop()
+    expect((await look()).block).toBeLessThan(block)
+    expect(statuses()[2]).toMatchObject({ isReachable: false, failures: 1, block })
+    await Promise.all([late.stop(), foreign.stop()])
+    await expect(look()).rejects.toMatchObject({ _tag: "ChainUnavailable" })
+  })
 })

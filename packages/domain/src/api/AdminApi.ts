@@ -97,6 +97,18 @@ export const ServiceStatus = Schema.Struct({
         isOffered: Schema.Boolean.annotate({
           description: "In demands: the node is not away for long, and the operator can pay the fees."
         }),
+        nodes: Schema.Array(
+          Schema.Struct({
+            name: Schema.String.annotate({ description: "Host of its URL." }),
+            isReachable: Schema.Boolean,
+            block: Schema.NullOr(Schema.Int).annotate({
+              description: "Height or slot of the newest block that it knows; null: it never answered."
+            }),
+            blocksBehind: Schema.Int.annotate({ description: "The node of the network that is furthest." }),
+            isBehind: Schema.Boolean.annotate({ description: "Too far: it is asked only where no other answers." }),
+            failures: Schema.Int.annotate({ description: "Calls that it did not answer since the start." })
+          })
+        ),
         feeBalance: Schema.NullOr(Schema.Finite).annotate({
           description: "Of the operator's wallet, in ETH or SOL; null: not known, or a facilitator pays."
         }),

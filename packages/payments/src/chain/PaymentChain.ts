@@ -77,12 +77,31 @@ export interface ChainHealth {
   readonly isFunded: boolean
   /** Units of USDC that the configured payee holds. */
   readonly held: number
+  /** Height (EVM) or slot (Solana) of the newest block that the node knows. */
+  readonly block: number
+}
+
+/** One node of a network. */
+export interface NodeStatus {
+  /** Host of its URL, whose other parts may be a key. */
+  readonly name: string
+  readonly isReachable: boolean
+  /** The newest that it knew when it was asked last; undefined: it never answered. */
+  readonly block: number | undefined
+  /** Less than the newest of all nodes of the network. */
+  readonly blocksBehind: number
+  /** Too far: it is asked only where no other answers. */
+  readonly isBehind: boolean
+  /** Calls that it did not answer since the start. */
+  readonly failures: number
 }
 
 export interface PaymentChain {
   readonly network: PaymentNetwork
   /** Fails where the node cannot be asked; undefined without a node of ours. */
   readonly health?: Effect.Effect<ChainHealth, ChainUnavailable> | undefined
+  /** Undefined without a node of ours. */
+  readonly nodes?: (() => ReadonlyArray<NodeStatus>) | undefined
   /** True if transactions have no sequence number, so that many may be signed and sent concurrently; default false. */
   readonly sendsInParallel?: boolean
   /** The network's part of a 402 body; makes no network call. */

@@ -12,15 +12,20 @@ export const evmHealth = Effect.fn("EvmHealth")(function* (
   { operator, payTo }: { readonly payTo: Address; readonly operator: Address | undefined }
 ) {
   const held = Number(yield* rpc.balanceOf(payTo))
-  if (operator === undefined) return { feeBalance: undefined, isFunded: true, held } satisfies ChainHealth
-  const [balance, { baseFeePerGas }] = yield* Effect.all([
-    rpc.ask("eth_getBalance", (node) => node.getBalance({ address: operator })),
-    rpc.ask("eth_getBlockByNumber", (node) => node.getBlock({ blockTag: "latest" }))
-  ])
+  const { baseFeePerGas, number } = yield* rpc.ask("eth_getBlockByNumber", (node) =>
+    node.getBlock({ blockTag: "latest" })
+  )
+  const seen = { held, block: Number(number) }
+  if (operator === undefined) return { ...seen, feeBalance: undefined, isFunded: true } satisfies ChainHealth
+  const balance = yield* rpc.ask("eth_getBalance", (node) => node.getBalance({ address: operator }))
   // As a payment is signed: the base fee may double.
   const generous = 2n * (baseFeePerGas ?? 0n) + tipWei
   const price = generous < feePerGasWeiMax ? generous : feePerGasWeiMax
-  return { feeBalance: Number(formatEther(balance)), isFunded: balance >= gasMax * price, held } satisfies ChainHealth
+  return {
+    ...seen,
+    feeBalance: Number(formatEther(balance)),
+    isFunded: balance >= gasMax * price
+  } satisfies ChainHealth
 })
 
 /** A tip with which a payment is included soon on Base. */

@@ -94,6 +94,7 @@ export const facilitatorChain = (
     network,
     sendsInParallel: true,
     health: inner().health,
+    nodes: hasRpc ? () => inner().nodes?.() ?? [] : undefined,
     requirement: (quote) => inner().requirement(quote),
     receiverOf: (address) => inner().receiverOf(address),
     claim: (payload) => inner().claim(payload),

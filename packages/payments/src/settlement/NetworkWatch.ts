@@ -6,7 +6,7 @@
 import { Clock, Effect, type Scope } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
-import type { ChainHealth, PaymentChain } from "../chain/PaymentChain.ts"
+import type { ChainHealth, NodeStatus, PaymentChain } from "../chain/PaymentChain.ts"
 
 export interface NetworkStatus {
   readonly network: PaymentNetwork
@@ -16,6 +16,8 @@ export interface NetworkStatus {
   readonly isOffered: boolean
   /** The last that the node said; undefined if it never did. */
   readonly health: ChainHealth | undefined
+  /** Of ours, in the order of the configuration. */
+  readonly nodes: ReadonlyArray<NodeStatus>
 }
 
 interface Watched {
@@ -52,7 +54,8 @@ export class NetworkWatch {
       isReachable: awaySince === undefined,
       isOffered:
         health?.isFunded !== false && (awaySince === undefined || nowMillis - awaySince < Limits.networkAwayMillis),
-      health
+      health,
+      nodes: this.#chains.get(network)?.nodes?.() ?? []
     }))
   }
 

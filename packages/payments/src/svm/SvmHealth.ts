@@ -19,7 +19,7 @@ export const svmHealth = Effect.fn("SvmHealth")(function* (
 ) {
   const holding = yield* payee
   const config = { commitment: "confirmed" } as const
-  const { value: accounts } = yield* rpc.ask("getMultipleAccounts", (node, options) =>
+  const { context, value: accounts } = yield* rpc.ask("getMultipleAccounts", (node, options) =>
     node.getMultipleAccounts([holding], { ...config, encoding: "base64" }).send(options)
   )
   const held =
@@ -30,14 +30,15 @@ export const svmHealth = Effect.fn("SvmHealth")(function* (
             node.getTokenAccountBalance(holding, config).send(options)
           )).value.amount
         )
-  if (operator === undefined) return { feeBalance: undefined, isFunded: true, held } satisfies ChainHealth
+  const seen = { held, block: Number(context.slot) }
+  if (operator === undefined) return { ...seen, feeBalance: undefined, isFunded: true } satisfies ChainHealth
   const { value: lamports } = yield* rpc.ask("getBalance", (node, options) =>
     node.getBalance(operator, config).send(options)
   )
   const needed = leastLamports + signersMax * signatureLamports + priorityFeeLamportsMax
   return {
+    ...seen,
     feeBalance: Number(lamports) / lamportsPerSol,
-    isFunded: Number(lamports) >= needed,
-    held
+    isFunded: Number(lamports) >= needed
   } satisfies ChainHealth
 })

@@ -43,6 +43,15 @@ const networkReachable = Metric.gauge("payment_network_reachable", {
 const networkOffered = Metric.gauge("payment_network_offered", {
   description: "1 if payments are asked for on the network."
 })
+const nodeReachable = Metric.gauge("payment_node_reachable", {
+  description: "1 if the node answered last time, by network and host."
+})
+const nodeBehind = Metric.gauge("payment_node_blocks_behind", {
+  description: "Blocks by which the node is behind the furthest one of its network."
+})
+const nodeFailures = Metric.gauge("payment_node_failures", {
+  description: "Calls that the node did not answer since the start."
+})
 const feeBalance = Metric.gauge("payment_fee_balance", {
   description: "Of the operator's wallet, in the network's coin (ETH, SOL)."
 })
@@ -165,13 +174,19 @@ const refreshScrub = Effect.gen(function* () {
 const refreshPayments = Effect.gen(function* () {
   const { networks, oldestOpenSeconds } = yield* paymentHealth
   yield* Metric.update(oldestPayment, oldestOpenSeconds)
-  for (const { booksUsd, isOffered, isReachable, network, payeeUsd, ...status } of networks) {
+  for (const { booksUsd, isOffered, isReachable, network, nodes, payeeUsd, ...status } of networks) {
     const set = (gauge: typeof oldestPayment, value: number) =>
       Metric.update(Metric.withAttributes(gauge, { network }), value)
     yield* set(networkReachable, Number(isReachable))
     yield* set(networkOffered, Number(isOffered))
     if (status.feeBalance !== null) yield* set(feeBalance, status.feeBalance)
     if (payeeUsd !== null) yield* set(booksMinusPayee, booksUsd - payeeUsd)
+    for (const { blocksBehind, failures, isReachable: isUp, name } of nodes) {
+      const by = { network, node: name }
+      yield* Metric.update(Metric.withAttributes(nodeReachable, by), Number(isUp))
+      yield* Metric.update(Metric.withAttributes(nodeBehind, by), blocksBehind)
+      yield* Metric.update(Metric.withAttributes(nodeFailures, by), failures)
+    }
   }
 })
 

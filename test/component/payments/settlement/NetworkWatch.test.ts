@@ -14,7 +14,7 @@ import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { chainOf } from "../evm/EvmPayments.ts"
 import { away, ScriptedChain } from "../ScriptedChain.ts"
 
-const well: ChainHealth = { feeBalance: 1, isFunded: true, held: 0 }
+const well: ChainHealth = { feeBalance: 1, isFunded: true, held: 0, block: 1 }
 
 class HealthyChain extends ScriptedChain {
   onHealth: () => typeof away | Effect.Effect<ChainHealth> = () => Effect.succeed(well)
