@@ -25,7 +25,7 @@ describe("the simulated service", () => {
     expect(mutations.map((mutation) => mutation.name)).toContain(name)
     expect(simulate("--mutation", name, "--seeds", "1000")).toMatchObject({
       status: 1,
-      stdout: expect.stringMatching(/^seed /m)
+      told: expect.stringMatching(/^seed /m)
     })
   })
 })
