@@ -66,30 +66,40 @@ export const endPaymentWorld = async ({ chains, mortal }: PaymentWorld): Promise
   await chains.stop()
 }
 
-export const playInterleaving = async (world: PaymentWorld, seed: number): Promise<InterleavingReport> => {
+/** A failure of the play itself names its seed and what became of the server. */
+export const playInterleaving = (world: PaymentWorld, seed: number): Promise<InterleavingReport> =>
+  play(world, seed).catch((cause: unknown) => {
+    const { output, process } = world.mortal.now()
+    const end = `exit code ${process.exitCode}, signal ${process.signalCode}; it said last: ${output().slice(-2_000)}`
+    throw new Error(`seed ${seed} was not played to its end; the server: ${end}`, { cause })
+  })
+
+const play = async (world: PaymentWorld, seed: number): Promise<InterleavingReport> => {
   const random = new SeededRandom(seed)
-  const play: Play = { world, random, payments: [], underWay: new Set(), trace: [], problems: [] }
+  const played: Play = { world, random, payments: [], underWay: new Set(), trace: [], problems: [] }
   for (let left = random.between(actionsPerPlay.least, actionsPerPlay.most); left > 0; left--) {
     const { act, name } = draw(random)
-    play.trace.push(name)
-    await act(play)
+    played.trace.push(name)
+    await act(played)
   }
-  await comeToRest(play)
-  await comeBack(play)
-  await untilChainsAgree(play)
+  await comeToRest(played)
+  await comeBack(played)
+  await untilChainsAgree(played)
   await expectMoneyConserved(world.mortal.now(), world.chains).catch((cause: unknown) =>
-    play.problems.push(cause instanceof Error ? cause.message : String(cause))
+    played.problems.push(cause instanceof Error ? cause.message : String(cause))
   )
-  const counts = await judge(play)
+  const counts = await judge(played)
   return {
     seed,
-    payments: play.payments.length,
-    kills: play.trace.filter((line) => line.startsWith("kill")).length,
-    undone: play.trace.filter((line) => line.includes("is undone")).length,
-    answers: play.payments.flatMap(({ told }) => told.map(({ body, status }) => `${status} ${body.code ?? ""}`.trim())),
+    payments: played.payments.length,
+    kills: played.trace.filter((line) => line.startsWith("kill")).length,
+    undone: played.trace.filter((line) => line.includes("is undone")).length,
+    answers: played.payments.flatMap(({ told }) =>
+      told.map(({ body, status }) => `${status} ${body.code ?? ""}`.trim())
+    ),
     ...counts,
-    problems: play.problems,
-    trace: play.trace
+    problems: played.problems,
+    trace: played.trace
   }
 }
 
