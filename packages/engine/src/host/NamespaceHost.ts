@@ -77,6 +77,8 @@ export class NamespaceHost extends Context.Service<
      * is served again. Fails if the file cannot be read now.
      */
     readonly check: (key: NamespaceKey, pace: Pace) => Effect.Effect<FileVerdict, StoreError>
+    /** Reads another SQLite file of the data directory anew, on the same thread; changes nothing. */
+    readonly checkFile: (filename: string, pace: Pace) => Effect.Effect<FileVerdict, StoreError>
     /** One round of housekeeping: expiry, idle files, logs, ballast. Runs every `Limits.expirySweepMillis`. */
     readonly maintain: Effect.Effect<void>
     readonly status: Effect.Effect<HostStatus>
@@ -251,6 +253,10 @@ class Host {
       } else yield* Effect.logError("a namespace's file is damaged and set aside", { namespace: key.tag, faults })
       return verdict
     })
+  }
+
+  checkFile(filename: string, pace: Pace): Effect.Effect<FileVerdict, StoreError> {
+    return this.#store.checkFile(filename, pace)
   }
 
   /** Before a file that seemed damaged stays set aside; not again soon after it was found whole. */

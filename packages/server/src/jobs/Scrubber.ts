@@ -4,10 +4,10 @@
  */
 import { join } from "node:path"
 import { Context, Effect, Layer } from "effect"
+import { controlFile } from "@muniment/backup/BackupFormat"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import { openCheckThread } from "@muniment/engine/store/sqlite/CheckThread"
 import { DataDirectory } from "../DataDirectory.ts"
 import type { ScrubNote } from "./ScrubNotes.ts"
 import { type ScrubbedFile, ScrubRounds } from "./ScrubRounds.ts"
@@ -21,7 +21,6 @@ export interface ScrubSettings {
 const dayMillis = 86_400_000
 /** Pause after the start, and between two looks whether a round is due. */
 const everyMillis = 60_000
-const controlName = "control.db"
 
 export class Scrubber extends Context.Service<
   Scrubber,
@@ -38,10 +37,9 @@ const make = Effect.fnUntraced(function* ({ days, mebibytesPerSecond }: ScrubSet
   const directory = yield* NamespaceDirectory
   const host = yield* NamespaceHost
   const { path } = yield* DataDirectory
-  const checks = yield* openCheckThread
   const control: ScrubbedFile = {
-    name: controlName,
-    check: (pace) => checks.check(join(path, controlName), undefined, pace),
+    name: controlFile,
+    check: (pace) => host.checkFile(join(path, controlFile), pace),
     isDamaged: Effect.succeed(true)
   }
   const files = () => [control, ...directory.all().map((key) => agentFile(host, key))]

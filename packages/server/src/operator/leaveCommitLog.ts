@@ -1,7 +1,7 @@
 /** What `muniment downgrade` does, with the directory held so that no service runs on it. */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { namespaceFolder } from "@muniment/engine/store/sqlite/namespaceFiles"
 import { leaveLog } from "@muniment/engine/store/logged/leaveLog"
 import { ServiceAddress } from "../Config.ts"
@@ -12,6 +12,6 @@ export const leaveCommitLog = Effect.gen(function* () {
   if (!existsSync(join(path, namespaceFolder)))
     return yield* new DirectoryUnusable({ path, cause: new Error("it holds no data of a service") })
   const held = DataDirectory.layer({ path, operatorToken: undefined })
-  const changed = yield* Effect.provide(leaveLog(path), Layer.fresh(held))
+  const changed = yield* Effect.provide(leaveLog(path), held)
   return { path, changed }
 })
