@@ -2,6 +2,7 @@
  * A real server for tests: the command line's `serve` in a process of its own, on a free loopback
  * port, with a data directory of its own. Nothing in it is faked; it can be told to stop or killed.
  */
+import { randomInt } from "node:crypto"
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -173,7 +174,8 @@ const portsPerWorker = 1_000
 const workersMax = 10
 /** 0: the main process, where shared servers start. */
 const workerNumber = Number(process.env["VITEST_POOL_ID"] ?? 0) % workersMax
-let portsTaken = process.pid % portsPerWorker
+/** Begins anywhere, so that two clones that test on one machine do not go through a block in step. */
+let portsTaken = randomInt(portsPerWorker)
 
 const isFree = async (port: number): Promise<boolean> => {
   const probe = createServer()
