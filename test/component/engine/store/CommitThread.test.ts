@@ -1,11 +1,12 @@
 /** Commits on a thread: the conformance suite, and the failures of a thread. */
 import { describe, expect, it } from "@effect/vitest"
 import { Cause, Effect, Exit } from "effect"
-import { writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { existsSync, lstatSync, readdirSync, readlinkSync, writeFileSync } from "node:fs"
+import { basename, join } from "node:path"
 import { openCommitThread } from "@muniment/engine/store/sqlite/CommitThread"
 import type { CommitOrder } from "@muniment/engine/store/sqlite/CommitTransaction"
 import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
+import { openMigrated } from "@muniment/engine/store/sqlite/namespaceFiles"
 import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { axisVector, memoryRecord, namespaceKey, turnOf } from "../../../support/EngineFixtures.ts"
 import { put, storeConformance, unit } from "../../../support/storeConformance.ts"
@@ -18,6 +19,17 @@ storeConformance("SqliteNamespaceStore that commits on a thread", threaded)
 const key = namespaceKey()
 const opening = NamespaceStore.use((store) => store.open(key))
 const order: CommitOrder = { key, epoch: 0, seq: 0, isClaim: true, group: [], atMillis: 1 }
+
+/** What the process has open, on Linux. */
+const openFiles = "/proc/self/fd"
+
+const openIn = (directory: string): ReadonlyArray<string> => {
+  const targets = readdirSync(openFiles).flatMap((name) => {
+    const link = join(openFiles, name)
+    return lstatSync(link, { throwIfNoEntry: false }) === undefined ? [] : [readlinkSync(link)]
+  })
+  return targets.filter((path) => path.startsWith(directory) && path.endsWith(".db")).map((path) => basename(path))
+}
 
 const failureOf = <A, E>(exit: Exit.Exit<A, E>): E | undefined =>
   Exit.isFailure(exit)
@@ -92,6 +104,22 @@ describe("the thread", () => {
       expect(failureOf(yield* Effect.exit(thread.commit(filename, order)))).toMatchObject({ _tag: "StoreDamaged" })
       const nowhere = join(directory, "no folder", "a.db")
       expect(failureOf(yield* Effect.exit(thread.commit(nowhere, order)))).toMatchObject({ _tag: "StoreFault" })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect.runIf(existsSync(openFiles))("keeps as many files open as it is told, and serves all", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const thread = yield* openCommitThread({ filesOpenMax: 2 })
+      for (const round of [0, 1]) {
+        for (let at = 0; at < 5; at++) {
+          const filename = join(directory, `${at}.db`)
+          if (round === 0) openMigrated(filename).close()
+          const { outcome } = yield* thread.commit(filename, { ...order, isClaim: round === 0, epoch: round })
+          expect(outcome).toMatchObject({ _tag: "Committed" })
+        }
+      }
+      expect(openIn(directory).toSorted()).toEqual(["3.db", "4.db"])
     }).pipe(Effect.scoped)
   )
 

@@ -15,6 +15,7 @@ import { Effect, type Scope } from "effect"
 import type { LogEntry } from "../../log/CommitLog.ts"
 import type { CommitOrder, CommitOutcome } from "./CommitTransaction.ts"
 import type { CopyContent } from "./namespaceMeta.ts"
+import { filesOpenMax } from "./filesOpenMax.ts"
 import { StoreDamaged, StoreErased, StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
 
 export type CommitRequest =
@@ -55,11 +56,14 @@ export interface Refusal {
 export interface CommitThreadSettings {
   /** Directory of the log that files follow; undefined: commits are durable by the files alone. */
   readonly logDirectory: string | undefined
+  /** How many files the thread keeps open. */
+  readonly filesOpenMax: number
 }
 
 export const openCommitThread = Effect.fnUntraced(function* (
-  settings: CommitThreadSettings = { logDirectory: undefined }
+  given: Partial<CommitThreadSettings> = {}
 ): Effect.fn.Return<CommitThread, never, Scope.Scope> {
+  const settings: CommitThreadSettings = { logDirectory: undefined, filesOpenMax: filesOpenMax(), ...given }
   const worker = yield* openWorkerThread<CommitRequest, CommitReply>({
     name: "commit",
     entry: new URL("./CommitWorker.ts", import.meta.url),

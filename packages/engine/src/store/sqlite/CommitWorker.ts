@@ -19,9 +19,6 @@ import { ErasureLog } from "../ErasureLog.ts"
 import { SqliteConversations } from "./SqliteConversations.ts"
 import { storeErrorOf } from "./storeErrorOf.ts"
 
-/** Connections kept open: two file descriptors and about 200 KB each. */
-const filesOpenMax = 64
-
 interface OpenFile {
   readonly database: Database
   readonly transaction: CommitTransaction
@@ -119,7 +116,7 @@ const close = (filename: string): void => {
   files.delete(filename)
 }
 
-const { logDirectory } = settingsOf<CommitThreadSettings>()
+const { filesOpenMax, logDirectory } = settingsOf<CommitThreadSettings>()
 const reader = logDirectory === undefined ? undefined : new RecordReader(logDirectory)
 
 serve(answer)
