@@ -78,34 +78,35 @@ const fill = async (server: TestServer): Promise<void> => {
   }
 }
 
-let dataDirectory: string
-let server: TestServer
+/** What a log has from its beginning is made again (`CommitLogService.test.ts`); these files are older than the log. */
+describe.each(["off", "on"])("with damaged files from before the log, MUNIMENT_COMMIT_LOG=%s:", (commitLog) => {
+  let dataDirectory: string
+  let server: TestServer
 
-beforeAll(async () => {
-  dataDirectory = mkdtempSync(join(tmpdir(), "muniment-damage-"))
-  const environment = { MUNIMENT_EMBEDDING_MODEL: "none" }
-  const first = await startServer({ dataDirectory, environment })
-  await fill(first)
-  // Killed, so that the logs stay beside their files; those damaged in the file lose their log first.
-  await first.kill()
-  const tags = namespaceTags(dataDirectory)
-  for (const agent of agents) {
-    const file = join(dataDirectory, "namespaces", `${tags.get(agent)}.db`)
-    if (!agent.startsWith("log")) new DatabaseSync(file).exec("PRAGMA wal_checkpoint(TRUNCATE)")
-    damage[agent]?.(file)
-  }
-  server = await startServer({ dataDirectory, environment })
-})
+  beforeAll(async () => {
+    dataDirectory = mkdtempSync(join(tmpdir(), "muniment-damage-"))
+    const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_COMMIT_LOG: "off" }
+    const first = await startServer({ dataDirectory, environment })
+    await fill(first)
+    // Killed, so that the logs stay beside their files; those damaged in the file lose their log first.
+    await first.kill()
+    const tags = namespaceTags(dataDirectory)
+    for (const agent of agents) {
+      const file = join(dataDirectory, "namespaces", `${tags.get(agent)}.db`)
+      if (!agent.startsWith("log")) new DatabaseSync(file).exec("PRAGMA wal_checkpoint(TRUNCATE)")
+      damage[agent]?.(file)
+    }
+    server = await startServer({ dataDirectory, environment: { ...environment, MUNIMENT_COMMIT_LOG: commitLog } })
+  })
 
-afterAll(async () => {
-  expect(await server.stop()).toBe(0)
-  rmSync(dataDirectory, { recursive: true, force: true })
-})
+  afterAll(async () => {
+    expect(await server.stop()).toBe(0)
+    rmSync(dataDirectory, { recursive: true, force: true })
+  })
 
-const search = (agent: string) =>
-  server.call("GET", `/v1/memories/search?query=parrot+speaks&agentId=${agent}&limit=100`)
+  const search = (agent: string) =>
+    server.call("GET", `/v1/memories/search?query=parrot+speaks&agentId=${agent}&limit=100`)
 
-describe("with damaged namespace files in the data directory", () => {
   it.each(whole)("an agent whose own file is whole has all its memories: %s", async (agent) => {
     const list = await server.call("GET", `/v1/memories?agentId=${agent}`)
     expect([list.status, list.body.total]).toEqual([200, memoriesPerAgent])

@@ -23,7 +23,7 @@ const start = () =>
     dataDirectory: disk.outside,
     wrapper: disk.wrapper,
     // "none": the vectors would only take room from the text.
-    environment: { MUNIMENT_DATA_DIR: disk.inside, MUNIMENT_EMBEDDING_MODEL: "none" }
+    environment: { MUNIMENT_DATA_DIR: disk.inside, MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_COMMIT_LOG: "off" }
   })
 
 const create = async (count: number, words: number, agentId = "agent") => {
