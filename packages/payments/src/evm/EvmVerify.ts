@@ -145,7 +145,8 @@ const askLibrary = Effect.fnUntraced(function* (
   const never = () => Promise.reject(new Error("verification sends nothing"))
   const scheme = new ExactEvmScheme({
     getAddresses: () => [],
-    getCode: ({ address }) => ask(rpc.ask("eth_getCode", (node) => node.getCode({ address }))),
+    // Never rejects: the library asks for the token's code beside other calls, and nobody handles its failure then.
+    getCode: ({ address }) => ask(rpc.ask("eth_getCode", (node) => node.getCode({ address }))).catch(() => undefined),
     readContract: ({ abi, address, args, functionName }) => {
       const call = { abi, functionName, args: args ?? [] }
       const read = rpc.call({ to: address, data: encodeFunctionData(call), gas: gasMax })

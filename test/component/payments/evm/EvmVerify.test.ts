@@ -1,12 +1,13 @@
 import { Effect } from "effect"
 import { concatHex, getAddress, type Hex, toHex } from "viem"
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts"
+import { resetAssetContractCache } from "@x402/evm"
 import { ExactEvmScheme } from "@x402/evm/exact/client"
 import { paymentNetworks } from "@muniment/domain/Payment"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { isEvmChainAvailable } from "../../../../scripts/devchains/AnvilProcess.ts"
 import { type EvmChain, startEvmChain } from "../../../../scripts/devchains/EvmChain.ts"
-import { type FaultyRpc, startFaultyRpc } from "../../../../scripts/devchains/FaultyRpc.ts"
+import { type FaultyRpc, type RpcCall, startFaultyRpc } from "../../../../scripts/devchains/FaultyRpc.ts"
 import { evmAddresses, evmKeys } from "../../../../scripts/devchains/Wallets.ts"
 import { cancel, chainOf, clientOf, code, malleated, nobody, nowSeconds, payloadFor } from "./EvmPayments.ts"
 import { submitAs, type Terms, units, verifyOutcome } from "./EvmPayments.ts"
@@ -186,6 +187,25 @@ describe.skipIf(!isEvmChainAvailable())(`verify${why}`, () => {
         expect.stringMatching(/^ChainUnavailable/)
       ])
       proxy.up()
+    }
+  })
+
+  it("outlives a node that fails at the library's first look at the token", async () => {
+    const rejections: Array<unknown> = []
+    const note = (reason: unknown) => void rejections.push(reason)
+    process.on("unhandledRejection", note)
+    try {
+      const chain = chainOf({ ...local, rpcUrl: proxy.url })
+      // The library remembers for a while that the token is a contract.
+      resetAssetContractCache()
+      const isTokens = ({ method, params }: RpcCall) =>
+        method === "eth_getCode" && JSON.stringify(params).toLowerCase().includes(local.usdc.address.toLowerCase())
+      proxy.failNext(isTokens, "refuse")
+      expect(await verifyOutcome(chain, await payloadFor(local))).toMatch(/^ChainUnavailable/)
+      expect(await verifyOutcome(chain, await payloadFor(local))).toBe("ok")
+      expect(rejections).toEqual([])
+    } finally {
+      process.off("unhandledRejection", note)
     }
   })
 
