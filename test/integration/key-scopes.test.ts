@@ -116,6 +116,9 @@ describe.each(scopes.map((scope) => [JSON.stringify(scope), scope] as const))("a
     const counts = Object.fromEntries(
       whoami.body.agents.map(({ agentId, memories }: { agentId: string; memories: number }) => [agentId, memories])
     )
+    if (scope.subjects !== undefined && scope.agents === undefined) {
+      for (const { memories } of whoami.body.agents) expect(memories).toBeGreaterThan(0)
+    }
     for (const agentId of agents) {
       const inside = [...ids].filter(([id, place]) => place.agentId === agentId && visible.includes(id)).length
       expect(counts[agentId] ?? 0).toBe(inside)
@@ -200,6 +203,14 @@ describe.each(scopes.map((scope) => [JSON.stringify(scope), scope] as const))("a
     const attested = await call("POST", "/v1/attestations", { claim: "memory_count_gte", threshold: 1 })
     if (isBound(scope)) expectRefused(attested)
     else expect(attested.body.attestation.result.matchCount).toBe(ids.size)
+    for (const path of ["/v1/account/statement", "/v1/account/statement?format=csv", "/v1/credits/transactions"]) {
+      const read = await call("GET", path)
+      if (isBound(scope)) expectRefused(read)
+      else expect(read.status).toBe(200)
+    }
+    const receipt = await call("GET", "/v1/credits/payments/unknown/receipt")
+    if (isBound(scope)) expectRefused(receipt)
+    else expect([receipt.status, receipt.body.code]).toEqual([404, "payment_not_found"])
     const grantor = evmWallet(`grantor to ${name}`)
     await walletCalls(server, grantor).create("support", [fact("tea", "jasmine of a grantor")], { subjectId: "ann" })
     const body = { account: name, address: evmWallet(name).wallet.address }
@@ -216,6 +227,26 @@ describe.each(scopes.map((scope) => [JSON.stringify(scope), scope] as const))("a
 })
 
 describe("a key", () => {
+  it("sees what is left to spend, and of the storage of the whole account nothing unless it is unbound", async () => {
+    const { call, name, whole } = await furnished({ subjects: ["ann"] })
+    const gift = { account: name, credits: 10, key: `gift to ${name}`, reason: "test" }
+    const given = await server.call("POST", "/admin/ledger/adjustments", { key: server.operatorToken, body: gift })
+    expect(given.status, JSON.stringify(given.body)).toBe(200)
+    const seen = await call("GET", "/v1/credits")
+    expect(seen.body.balance.credits).toBe(10)
+    expect(Object.keys(seen.body)).not.toContain("insuredUntil")
+    expect((await server.call("GET", "/v1/credits", { key: whole })).body.insuredUntil).toBeGreaterThan(0)
+    const paid = await call("GET", "/v1/memories")
+    expect(Number(paid.headers.get("x-credits-charged"))).toBe(1)
+    expect(paid.headers.get("x-credits-remaining")).not.toBeNull()
+  })
+
+  it("is told what it is bound to where the whole account is concerned", async () => {
+    const { call } = await furnished({ agents: ["support"], subjects: ["ann"] })
+    const refused = await call("GET", "/v1/account/statement")
+    expect(refused.body.error).toBe("this key is bound to agents and subjects, and this is the whole account's")
+  })
+
   it("names agents and subjects outside in filters of a deletion in vain", async () => {
     const { call } = await furnished({ agents: ["support"], subjects: ["ann"] })
     for (const filters of [{ agentId: "sales" }, { subjectId: "bob" }]) {

@@ -154,7 +154,10 @@ export class Muniment implements ContractClient {
     return this.#read("credits", { method: "GET", path: "/credits" }, options)
   }
 
-  /** Signed receipt of a payment of the account, by its id or its transaction; the same whenever it is asked for. */
+  /**
+   * Signed receipt of a payment of the account, by its id or its transaction; the same whenever it is asked for. Like
+   * `transactions` and `statement` not for keys that are bound to agents or subjects (403 `key_scope`).
+   */
   receipt(id: string, options?: CallOptions): Promise<Answer<"receipt">> {
     return this.#read(
       "receipt",

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
-import { InsufficientStorage, InvalidRequest, Unavailable } from "../Errors.ts"
+import { Forbidden, InsufficientStorage, InvalidRequest, Unavailable } from "../Errors.ts"
 import { Authorization, RateLimiting, Validation, WellFormedRequest } from "./Middleware.ts"
 import { QuotaUse } from "../Quotas.ts"
 import { Statement, StatementQuery } from "../Statement.ts"
@@ -37,11 +37,11 @@ export class AccountApi extends HttpApiGroup.make("account")
     HttpApiEndpoint.get("statement", "/account/statement", {
       query: StatementQuery,
       success: Schema.Struct({ success: Schema.Literal(true), ...Statement.fields }),
-      error: InvalidRequest
+      error: [InvalidRequest, Forbidden]
     }).annotateMerge(
       operation("Statement of the account's credits", {
         description:
-          "Movements of a period, oldest first, in pages, with what stood in the purses before and after. As CSV with `format=csv` or `Accept: text/csv`; the header `x-next-cursor` then leads to the next page."
+          "Movements of a period, oldest first, in pages, with what stood in the purses before and after. As CSV with `format=csv` or `Accept: text/csv`; the header `x-next-cursor` then leads to the next page. Not for keys that are bound to agents or subjects."
       })
     )
   )

@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { CreditAccount, CreditTransaction, DepositAmount, Deposited } from "../Credits.ts"
-import { InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
+import { Forbidden, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { PageCursor } from "../Ids.ts"
 import { Limits } from "../Limits.ts"
 import { PaymentName, PaymentReceipt } from "../PaymentReceipt.ts"
@@ -57,10 +57,11 @@ export class CreditsApi extends HttpApiGroup.make("credits")
     HttpApiEndpoint.get("receipt", "/credits/payments/:id/receipt", {
       params: { id: PaymentName.annotate({ description: "Id of the payment, or its transaction." }) },
       success: Schema.Struct({ success, ...PaymentReceipt.fields }),
-      error: NotFound
+      error: [Forbidden, NotFound]
     }).annotateMerge(
       operation("Receipt of a payment", {
-        description: "Signed; the same as at the time of the payment. Only for the account that was credited."
+        description:
+          "Signed; the same as at the time of the payment. Only for the account that was credited, and not for keys that are bound to agents or subjects."
       })
     ),
     HttpApiEndpoint.get("transactions", "/credits/transactions", {
@@ -77,8 +78,12 @@ export class CreditsApi extends HttpApiGroup.make("credits")
         transactions: Schema.Array(CreditTransaction),
         nextCursor: Schema.optionalKey(Schema.String)
       }),
-      error: InvalidRequest
-    }).annotateMerge(operation("Movements of the account's credits", { description: "Newest first, in pages." }))
+      error: [InvalidRequest, Forbidden]
+    }).annotateMerge(
+      operation("Movements of the account's credits", {
+        description: "Newest first, in pages. Not for keys that are bound to agents or subjects."
+      })
+    )
   )
   .middleware(Idempotency)
   .middleware(Validation)

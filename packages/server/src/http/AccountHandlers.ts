@@ -4,7 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { AccountQuotas } from "../memories/AccountQuotas.ts"
-import { isBound } from "../identity/KeyScopes.ts"
+import { unboundCaller, isBound } from "../identity/KeyScopes.ts"
 import { Statements } from "@muniment/control/credits/Statements"
 import { statementAnswer } from "./StatementAnswers.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
@@ -28,7 +28,7 @@ export const accountHandlers = HttpApiBuilder.group(
         }
       }),
       statement: ({ query, request }) =>
-        Effect.flatMap(Caller, ({ account }) => statementAnswer(statements, account, query, request))
+        Effect.flatMap(unboundCaller, ({ account }) => statementAnswer(statements, account, query, request))
     })
   })
 )

@@ -12,6 +12,7 @@ import { creditsOfUnits, depositUnits } from "@muniment/domain/Payment"
 import { plans } from "@muniment/domain/Plans"
 import { allowanceOf, type BooksOptions } from "@muniment/control/credits/Books"
 import { Ledger } from "@muniment/control/credits/Ledger"
+import { unboundCaller, isBound } from "../identity/KeyScopes.ts"
 import { httpCarrier, originOf } from "../credits/PaymentCarrier.ts"
 import { PaymentDesk } from "../credits/PaymentDesk.ts"
 import { PaymentReceipts } from "../credits/PaymentReceipts.ts"
@@ -50,13 +51,16 @@ export const creditsHandlers = (options: BooksOptions) =>
           }
         }),
         credits: Effect.fnUntraced(function* () {
-          const { account, newcomer } = yield* Caller
+          const caller = yield* Caller
+          const { account, newcomer } = caller
           // Of a wallet without an account nothing is kept, a purse neither.
           const { allowance, balance } =
             newcomer === undefined ? yield* ledger.purses(account) : { allowance: newcomer.allowance, balance: 0 }
           const { isUnlimited } = plans[account.plan]
-          const insuredUntil = newcomer === undefined ? yield* insurance.insuredUntil(account) : undefined
-          const purgeNotice = newcomer === undefined ? yield* insurance.purgeNotice(account) : undefined
+          // Both follow from the number of all memories, which a bound key does not see.
+          const isToldOfStorage = newcomer === undefined && !isBound(caller)
+          const insuredUntil = isToldOfStorage ? yield* insurance.insuredUntil(account) : undefined
+          const purgeNotice = isToldOfStorage ? yield* insurance.purgeNotice(account) : undefined
           return {
             success: true as const,
             balance: balanceOf(balance),
@@ -71,20 +75,7 @@ export const creditsHandlers = (options: BooksOptions) =>
           }
         }),
         receipt: receiptFor(receipts),
-        transactions: Effect.fnUntraced(function* ({ query }) {
-          const { account } = yield* Caller
-          const limit = query.limit ?? Limits.transactionsPageDefault
-          const from = query.cursor === undefined ? undefined : yield* transactionCursor.decode(query.cursor)
-          const entries = yield* ledger.transactions(account.id, { limit: limit + 1, before: from?.before })
-          const page = entries.slice(0, limit)
-          const last = page.at(-1)
-          return {
-            success: true as const,
-            transactions: page.map(transactionOf),
-            ...(entries.length > limit &&
-              last !== undefined && { nextCursor: transactionCursor.encode({ before: last.id }) })
-          }
-        })
+        transactions: transactionsOf(ledger)
       })
     })
   )
@@ -92,9 +83,24 @@ export const creditsHandlers = (options: BooksOptions) =>
 const receiptFor =
   (receipts: PaymentReceipts["Service"]) =>
   (asked: { readonly params: { readonly id: string }; readonly request: HttpServerRequest.HttpServerRequest }) =>
-    Effect.flatMap(Caller, ({ account }) =>
+    Effect.flatMap(unboundCaller, ({ account }) =>
       receipts.find(asked.params.id, { account: account.id, origin: originOf(asked.request) })
     )
+
+const transactionsOf = (ledger: Ledger["Service"]) =>
+  Effect.fnUntraced(function* ({ query }: { readonly query: { readonly limit?: number; readonly cursor?: string } }) {
+    const { account } = yield* unboundCaller
+    const limit = query.limit ?? Limits.transactionsPageDefault
+    const from = query.cursor === undefined ? undefined : yield* transactionCursor.decode(query.cursor)
+    const entries = yield* ledger.transactions(account.id, { limit: limit + 1, before: from?.before })
+    const page = entries.slice(0, limit)
+    const last = page.at(-1)
+    return {
+      success: true as const,
+      transactions: page.map(transactionOf),
+      ...(entries.length > limit && last !== undefined && { nextCursor: transactionCursor.encode({ before: last.id }) })
+    }
+  })
 
 const notConfigured = new Unavailable({
   code: "payment_unavailable",

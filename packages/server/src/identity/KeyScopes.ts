@@ -4,9 +4,10 @@
  *
  * Invariants: a caller without a scope is not restricted; a memory outside of the scope is answered like an unknown one;
  * a change that names an agent or a subject outside, or that concerns the whole account, is refused with `key_scope`;
- * a bound key opens no grants.
+ * a bound key opens no grants and reads neither books nor payments.
  */
 import { Effect } from "effect"
+import { Caller } from "@muniment/domain/api/Middleware"
 import { Forbidden } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
 import type { KeyScope } from "@muniment/domain/KeyScope"
@@ -66,15 +67,18 @@ export const requirePlace = (caller: Identity, place: Place): Effect.Effect<void
 
 /** A change of what the whole account shares: schemas, grants. */
 export const requireWholeAccount = (caller: Identity): Effect.Effect<void, Forbidden> =>
-  isBound(caller)
-    ? refuse("this key is bound to agents or subjects, and this is the whole account's")
-    : requireChange(caller)
+  Effect.andThen(requireUnbound(caller), requireChange(caller))
 
-/** A statement about the whole account. */
-export const requireUnbound = (caller: Identity): Effect.Effect<void, Forbidden> =>
-  isBound(caller)
-    ? refuse("this key is bound to agents or subjects and cannot speak for the whole account")
-    : Effect.void
+/** What concerns the whole account: its books and payments, claims about its memories. */
+export const requireUnbound = ({ scope }: Identity): Effect.Effect<void, Forbidden> => {
+  const bounds = (["agents", "subjects"] as const).filter((name) => scope?.[name] !== undefined)
+  return bounds.length === 0
+    ? Effect.void
+    : refuse(`this key is bound to ${bounds.join(" and ")}, and this is the whole account's`)
+}
+
+/** The caller, who reads what concerns the whole account. */
+export const unboundCaller = Effect.tap(Caller, requireUnbound)
 
 /** Whether all that a key with the scope `inner` may do, one with the scope `outer` may do too. */
 const isWithin = (inner: KeyScope, outer: KeyScope | undefined): boolean =>

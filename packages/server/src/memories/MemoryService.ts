@@ -320,7 +320,7 @@ const countRelevant = Effect.fn("MemoryService.countRelevant")(function* (
 })
 
 const agents = Effect.fn("MemoryService.agents")(function* (parts: Parts, caller: Identity) {
-  return yield* Effect.forEach(
+  const counted = yield* Effect.forEach(
     visibleIn(parts, caller, {}),
     (key) =>
       // A file that is set aside must not hide the others.
@@ -330,6 +330,9 @@ const agents = Effect.fn("MemoryService.agents")(function* (parts: Parts, caller
       }),
     { concurrency: Limits.namespaceFanOutMax }
   )
+  // Whose agents are not chosen for it, a key learns none by name in which it sees nothing.
+  const isNamed = caller.scope?.subjects === undefined || caller.scope.agents !== undefined
+  return isNamed ? counted : counted.filter(({ memories }) => memories !== null && memories > 0)
 })
 
 /** Live memories of an agent that the caller sees; with a bound key latest versions only. */
