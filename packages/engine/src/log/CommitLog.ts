@@ -9,6 +9,7 @@
 import { Context, type Effect } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { LogDamaged, LogFault, LogFenced, LogFull } from "./LogError.ts"
+import type { LedgerChange, NewLedgerChange } from "./ledgerRecords.ts"
 import type { RecordBody } from "./logFormat.ts"
 
 /** One commit of one namespace. */
@@ -56,8 +57,12 @@ export interface CommitLogShape {
   readonly release: (tag: NamespaceTag) => Effect.Effect<void>
   /** Gives the record its place and ordinal; waits while too much is not synced. Not durable yet. */
   readonly append: (commit: NewCommit) => Effect.Effect<LogEntry, LogFenced | LogFull | LogFault>
-  /** A batch of the ledger's changes, opaque to the log. */
-  readonly appendLedger: (body: RecordBody, atMillis: number) => Effect.Effect<LogEntry, LogFull | LogFault>
+  /** A change of the control database, whose numbers the log does not check. */
+  readonly appendLedger: (change: NewLedgerChange) => Effect.Effect<LogEntry, LogFull | LogFault>
+  /** Changes of the control database behind a number, oldest first; all that are here by default, erased ones too. */
+  readonly ledgerBehind: (number: number) => Effect.Effect<ReadonlyArray<LedgerChange>, LogDamaged>
+  /** The newest change of the control database; undefined: none is here. */
+  readonly newestLedger: Effect.Effect<LedgerChange | undefined, LogDamaged>
   /** Succeeds when everything up to `ordinal` is synced. */
   readonly whenSynced: (ordinal: number) => Effect.Effect<void, LogFault>
   /** Last ordinal that is synced. */

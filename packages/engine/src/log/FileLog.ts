@@ -14,14 +14,15 @@ import type { CommitLogShape, CopyState, LogEntry, LogStatus, NewCommit } from "
 import { recordsOf, type RawRecord } from "./LogCursor.ts"
 import { LogDamaged, LogFault, type LogFenced, LogFull } from "./LogError.ts"
 import { emptyBody, processTag, recordBytesMax, recordFlags, recordKinds, removesAll } from "./logFormat.ts"
-import type { RecordBody } from "./logFormat.ts"
 import type { LogIndex, SegmentIndex } from "./LogIndex.ts"
 import { LogQueue, type NewRecord } from "./LogQueue.ts"
 import { recoverLog } from "./LogRecovery.ts"
 import { holeBehind, type LogHole, holeText, lostRecords, remainsOf } from "./LogHole.ts"
 import type { LogScanned } from "./LogScan.ts"
+import { type LedgerChange, ledgerFields, type NewLedgerChange } from "./ledgerRecords.ts"
 import type { LogReply, LogRequest, LogThreadSettings } from "./LogWorker.ts"
 import type { OwnerList } from "./OwnerList.ts"
+import { readLedger } from "./readLedger.ts"
 import { Retention } from "./Retention.ts"
 import { segmentBytesDefault, segmentPath } from "./segmentFiles.ts"
 import { SegmentPlaces } from "./SegmentPlaces.ts"
@@ -125,8 +126,29 @@ export class FileLog implements CommitLogShape {
       })
     })
 
-  readonly appendLedger = (body: RecordBody, atMillis: number): Effect.Effect<LogEntry, LogFull | LogFault> =>
-    this.#put({ ...processRecord, kind: recordKinds.ledger, atMillis, body }, false)
+  readonly appendLedger = (change: NewLedgerChange): Effect.Effect<LogEntry, LogFull | LogFault> =>
+    this.#put(ledgerFields(change), false)
+
+  readonly ledgerBehind = (number: number): Effect.Effect<ReadonlyArray<LedgerChange>, LogDamaged> =>
+    Effect.try({
+      try: () => {
+        const found: Array<LedgerChange> = []
+        for (const entry of this.#ledgerEntries.toReversed()) {
+          const [change] = readLedger(this.directory, [entry])
+          if (change === undefined || change.number <= number) break
+          found.unshift(change)
+        }
+        return found
+      },
+      catch: toDamaged
+    })
+
+  get newestLedger(): Effect.Effect<LedgerChange | undefined, LogDamaged> {
+    return Effect.try({
+      try: () => [...readLedger(this.directory, this.#ledgerEntries.slice(-1))][0],
+      catch: toDamaged
+    })
+  }
 
   readonly whenSynced = (ordinal: number): Effect.Effect<void, LogFault> => this.#queue.whenSynced(ordinal)
 
@@ -266,6 +288,10 @@ export class FileLog implements CommitLogShape {
     )
   }
 
+  get #ledgerEntries(): ReadonlyArray<LogEntry> {
+    return this.#index.commitsOf(processTag, 0).filter(({ ordinal }) => ordinal <= this.#queue.syncedOrdinal)
+  }
+
   get #nowMillis(): number {
     return this.#clock.currentTimeMillisUnsafe()
   }
@@ -374,5 +400,8 @@ export class FileLog implements CommitLogShape {
     return { segment, path, firstOrdinal, lastOrdinal, firstMillis, lastMillis }
   }
 }
+
+const toDamaged = (cause: unknown): LogDamaged =>
+  cause instanceof LogDamaged ? cause : new LogDamaged({ reason: String(cause) })
 
 const processRecord = { flags: 0, tag: processTag, epoch: 0, changes: 0, fromSeq: 0, body: emptyBody }

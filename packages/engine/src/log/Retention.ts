@@ -6,6 +6,7 @@
  * Invariant: what is not known to be held elsewhere stays.
  */
 import type { NamespaceTag } from "@muniment/domain/Ids"
+import { processTag } from "./logFormat.ts"
 import type { SegmentIndex } from "./LogIndex.ts"
 
 /** Kept, whichever ends first. */
@@ -34,10 +35,10 @@ export class Retention {
     return firstNeeded === -1 ? old.length : firstNeeded
   }
 
-  /** Namespaces whose copies hold back a segment that could go otherwise. */
+  /** Namespaces whose copies hold back a segment that could go otherwise; not the control database, which tells by itself. */
   holders(sealed: ReadonlyArray<SegmentIndex>, segmentBytes: number, nowMillis: number): ReadonlyArray<NamespaceTag> {
     const tags = this.#oldOnes(sealed, segmentBytes, nowMillis).flatMap((index) => this.#needing(index))
-    return [...new Set(tags)]
+    return [...new Set(tags)].filter((tag) => tag !== processTag)
   }
 
   #oldOnes(sealed: ReadonlyArray<SegmentIndex>, segmentBytes: number, nowMillis: number): ReadonlyArray<SegmentIndex> {

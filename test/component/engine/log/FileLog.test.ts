@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { cpSync, readFileSync } from "node:fs"
 import { type FileLog, openFileLog } from "@muniment/engine/log/FileLog"
-import { recordKinds } from "@muniment/engine/log/logFormat"
+import { processTag, recordKinds } from "@muniment/engine/log/logFormat"
 import { scanLog } from "@muniment/engine/log/LogScan"
 import { RecordReader } from "@muniment/engine/log/RecordReader"
 import { listSegments, segmentPath } from "@muniment/engine/log/segmentFiles"
@@ -185,7 +185,7 @@ describe("the commit log", () => {
     withLog(temporaryDirectory(), (log) =>
       Effect.gen(function* () {
         const [, second] = yield* fillLog(log, [1], 2)
-        const { ordinal } = yield* log.appendLedger({ text: "[1]", vectors: [] }, 9)
+        const { ordinal } = yield* log.appendLedger({ number: 1, version: 18, atMillis: 9, changes: new Uint8Array(9) })
         yield* log.whenSynced(ordinal)
         const found = [...log.recordsFrom(second!.ordinal)]
           .filter(({ header }) => header.kind !== recordKinds.mark)
@@ -196,6 +196,41 @@ describe("the commit log", () => {
         ])
       })
     )
+  )
+
+  it.live(
+    "finds the changes of the control database behind a number, and keeps their numbers when they are erased",
+    () =>
+      withLog(temporaryDirectory(), (log) =>
+        Effect.gen(function* () {
+          expect(yield* log.newestLedger).toBeUndefined()
+          const changes = (number: number) => (number === 2 ? "base" : Uint8Array.of(number, 0))
+          for (const number of [2, 3, 4]) {
+            yield* fillLog(log, [number], 1)
+            const { ordinal } = yield* log.appendLedger({
+              number,
+              version: 18,
+              atMillis: number,
+              changes: changes(number)
+            })
+            yield* log.whenSynced(ordinal)
+          }
+          const behind = (number: number) =>
+            Effect.map(log.ledgerBehind(number), (found) => found.map((change) => [change.number, change.changes]))
+          expect(yield* behind(0)).toEqual([
+            [2, "base"],
+            [3, Buffer.of(3, 0)],
+            [4, Buffer.of(4, 0)]
+          ])
+          expect(yield* behind(3)).toEqual([[4, Buffer.of(4, 0)]])
+          expect(yield* log.newestLedger).toMatchObject({ number: 4, version: 18, atMillis: 4 })
+          expect(yield* log.erase(processTag, log.syncedOrdinal(), 9)).toBe(3)
+          expect(yield* behind(2)).toEqual([
+            [3, "erased"],
+            [4, "erased"]
+          ])
+        })
+      )
   )
 
   it.live("tells of every segment that has got its last record", () =>
