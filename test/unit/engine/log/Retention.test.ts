@@ -54,8 +54,8 @@ describe("a segment", () => {
 
   it("is held back by the dirty ones of 10,000 namespaces alone, and the log stays within 80 MB", () => {
     const retention = new Retention()
-    const dirty = Array.from({ length: 20 }, (_, at) => tagOf(at))
-    for (let clean = 20; clean < 10_000; clean++) retention.rebase(tagOf(clean), 1)
+    const dirty = Array.from({ length: 20 }, (_, at) => tagOf(at + 1))
+    for (let clean = 21; clean <= 10_000; clean++) retention.rebase(tagOf(clean), 1)
     const sealed: Array<SegmentIndex> = []
     let checkpoints = 0
     for (let count = 1; count <= 200; count++) {
