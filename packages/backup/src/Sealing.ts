@@ -122,6 +122,7 @@ const outerKey = (kdf: SealingHeader["kdf"], secret: BackupSecret): Effect.Effec
     }))
   }
   const { blockSize, cost, parallelization } = kdf
+  if (!isScryptCost(kdf)) return Effect.fail(wrongHeader(new Error("the cost of scrypt is out of range")))
   const input = secret._tag === "Passphrase" ? secret.text.normalize("NFKC") : secret.bytes
   return Effect.callback((resume) => {
     try {
@@ -133,6 +134,18 @@ const outerKey = (kdf: SealingHeader["kdf"], secret: BackupSecret): Effect.Effec
     }
   })
 }
+
+/**
+ * RFC 7914, section 2, and the memory that is lent. Asked here because Node 24 leaves OpenSSL's refusal behind, and the
+ * next private key that is read fails with it.
+ */
+const isScryptCost = ({ blockSize, cost, parallelization }: typeof scryptCost): boolean =>
+  cost > 1 &&
+  Number.isInteger(Math.log2(cost)) &&
+  blockSize >= 1 &&
+  Math.log2(cost) < 16 * blockSize &&
+  parallelization >= 1 &&
+  128 * blockSize * (cost + 2 + parallelization) <= scryptBytesMax
 
 const wrongHeader = (cause: unknown): WrongSecret =>
   new WrongSecret({
