@@ -33,7 +33,9 @@ export interface EngineUnderTest {
     filter?: MemoryFilter
   ) => Promise<Float64Array>
   /** Until all that was acknowledged is in the namespaces' files. */
-  readonly followed: (keys: Iterable<NamespaceKey>) => Promise<void>
+  readonly followed: () => Promise<void>
+  /** Of the commit log since it was opened; 0 without one. */
+  readonly syncs: () => Promise<number>
   /** Until the index has nothing left to build. */
   readonly settled: (key: NamespaceKey) => Promise<void>
   /** Closes the files; the directory stays until `close`. */
@@ -57,7 +59,7 @@ export const openEngine = async (
     readonly directory?: string
     readonly pin?: IndexPin
     readonly openMax?: number
-    /** "log": the commit log first, the files after it. Default: "thread". */
+    /** Default: "log", the commit log first, the files after it. */
     readonly commitsOn?: CommitPlace | "log"
   } = {}
 ): Promise<EngineUnderTest> => {
@@ -72,7 +74,7 @@ export const openEngine = async (
           ...(options.openMax !== undefined && { openMax: options.openMax })
         })
       ),
-      Layer.provide(storeOf(directory, options.commitsOn ?? "thread"))
+      Layer.provide(storeOf(directory, options.commitsOn ?? "log"))
     )
   )
   const searchOf = (key: NamespaceKey, { text, vector }: Question, filter: MemoryFilter = {}) =>
@@ -102,10 +104,8 @@ export const openEngine = async (
           return millis
         })
       ),
-    followed: async (keys) => {
-      const now = { atMillis: Date.now(), createdBefore: 0 }
-      for (const key of keys) await runtime.runPromise(NamespaceHost.use((host) => host.census(key, now)))
-    },
+    followed: () => runtime.runPromise(NamespaceHost.use((host) => host.settleAll)),
+    syncs: async () => (await runtime.runPromise(NamespaceHost.use((host) => host.status))).log?.syncs ?? 0,
     settled: async (key) => {
       for (;;) {
         const backlog = await runtime.runPromise(

@@ -23,6 +23,8 @@ export interface WriteStore {
   readonly find: (agent: number, memory: PreparedMemory) => Promise<ReadonlyArray<ReadonlyArray<string>>>
   /** Until all that was acknowledged is where searches after a restart read it; undefined: it is there at once. */
   readonly followed?: () => Promise<void>
+  /** How often it has waited for the disk; undefined: not known. */
+  readonly syncs?: () => Promise<number>
   readonly close: () => Promise<void>
 }
 
@@ -31,14 +33,14 @@ export interface WriteStores {
   readonly notes: ReadonlyArray<string>
 }
 
-/** Our store with commits that go to the log first: beside the one that is served, and no peer. */
-export const logFirstName = "Muniment, log first"
+/** Our store without the commit log (`MUNIMENT_COMMIT_LOG=off`): beside the one that is served, and no peer. */
+export const filesAloneName = "Muniment, files alone"
 
 const found = 3
 
 export const openWriteStores = async (agents: number): Promise<WriteStores> => {
   const notes: Array<string> = []
-  const stores: Array<WriteStore> = [await ourStore("Muniment", "thread"), await ourStore(logFirstName, "log")]
+  const stores: Array<WriteStore> = [await ourStore("Muniment", "log"), await ourStore(filesAloneName, "thread")]
   const vec = await loadPeer("sqlite-vec", isSqliteVec)
   notes.push(peerNote(vec))
   if (!isMissing(vec)) stores.push(sqliteStore(vec.module))
@@ -80,7 +82,8 @@ const ourStore = async (name: string, commitsOn: "thread" | "log"): Promise<Writ
       const byVector = await engine.search(keyOf(agent), { text: "nothing", vector: memory.vector!.values })
       return [byBoth, byVector].map((hits) => hits.slice(0, found).map((hit) => hit.memory.id))
     },
-    followed: () => engine.followed(keys.values()),
+    followed: engine.followed,
+    ...(commitsOn === "log" && { syncs: engine.syncs }),
     close: engine.close
   }
 }

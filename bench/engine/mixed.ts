@@ -5,7 +5,6 @@
  * search that was due meanwhile. The imported memories are made beforehand.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import type { CommitPlace } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { quantile } from "../kit/Measure.ts"
 import { fill, memoriesPerBatch, namespaceKey, openEngine, type EngineUnderTest } from "./EngineUnderTest.ts"
 import { Memories, type Question } from "./Memories.ts"
@@ -33,12 +32,8 @@ const nanosPerMilli = 1_000_000
 /** How long the loop is watched before and during the import. */
 const idleMillis = 4_000
 
-export const measureMixed = async (options: {
-  readonly memories: number
-  readonly imported: number
-  readonly commitsOn: CommitPlace
-}) => {
-  const engine = await openEngine({ commitsOn: options.commitsOn })
+export const measureMixed = async (options: { readonly memories: number; readonly imported: number }) => {
+  const engine = await openEngine()
   try {
     const memories = new Memories()
     await fill(engine, memories, key, { from: 0, to: options.memories })
