@@ -2,8 +2,18 @@
  * What a crash leaves of SQLite's files, as a copy of their directory. A kill leaves all; a power cut takes commits off
  * the end of a file that is not synced at each commit: its log is cut behind what was moved into the file or synced.
  */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
 import { join } from "node:path"
+import { ballastName } from "@muniment/engine/host/Ballast"
 import { syncedBytesOf } from "./SyncedFiles.ts"
 
 const walHeaderBytes = 32
@@ -21,9 +31,12 @@ export const copyFiles = (
 ): void => {
   mkdirSync(to, { recursive: true })
   if (!existsSync(from)) return
-  for (const name of readdirSync(from).toSorted()) {
-    if (statSync(join(from, name)).isDirectory()) copyFiles(join(from, name), join(to, name), frames)
-    else if (!name.endsWith("-shm")) cpSync(join(from, name), join(to, name))
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const { name } = entry
+    if (entry.isDirectory()) copyFiles(join(from, name), join(to, name), frames)
+    // Nobody writes into it.
+    else if (name === ballastName) linkSync(join(from, name), join(to, name))
+    else if (!name.endsWith("-shm")) copyFileSync(join(from, name), join(to, name))
     if (frames !== undefined && name.endsWith(".db-wal")) cutLog(join(from, name), join(to, name), frames)
   }
 }

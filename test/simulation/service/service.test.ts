@@ -8,7 +8,11 @@ const program = fileURLToPath(new URL("./simulate.ts", import.meta.url))
 
 /** In a process of its own: ports go under modules while they load. */
 const simulate = (...options: ReadonlyArray<string>) => {
-  const { status, stderr, stdout } = spawnSync(process.execPath, [program, ...options], { encoding: "utf8" })
+  const { status, stderr, stdout } = spawnSync(
+    process.execPath,
+    ["--disable-warning=ExperimentalWarning", program, ...options],
+    { encoding: "utf8" }
+  )
   return { status, told: `${stdout}${stderr}` }
 }
 

@@ -2,7 +2,7 @@
  * Puts the simulator's ports under the service's modules while they load, and a fault that is wanted into one of them.
  * Production code has no switch for either.
  */
-import { registerHooks } from "node:module"
+import { registerHooks, stripTypeScriptTypes } from "node:module"
 import type { Mutation } from "./mutations.ts"
 
 const here = (name: string): string => new URL(name, import.meta.url).href
@@ -25,19 +25,38 @@ const standOf = (specifier: string, parent: string): string | undefined => {
 
 /** Call it before the first module of the service is loaded. */
 export const wire = (mutation: Mutation | undefined): void => {
+  // The entries of threads are loaded once a life, under another query: found, read and stripped of types once.
+  const urls = new Map<string, string>()
+  const sources = new Map<string, string>()
   registerHooks({
     resolve: (specifier, context, next) => {
       const parent = context.parentURL?.split("?")[0] ?? ""
+      const known = urls.get(`${parent} ${specifier}`)
+      if (known !== undefined) return { url: known, shortCircuit: true }
       const stand = stands.get(specifier) ?? standOf(specifier, parent)
-      return stand === undefined ? next(specifier, context) : { url: stand, shortCircuit: true }
+      if (stand === undefined && !isEntry(context.parentURL)) return next(specifier, context)
+      const url = stand ?? next(specifier, context).url
+      urls.set(`${parent} ${specifier}`, url)
+      return { url, shortCircuit: true }
     },
     load: (url, context, next) => {
+      const path = url.split("?")[0]!
+      const known = sources.get(path)
+      if (known !== undefined) return { format: "module", source: known, shortCircuit: true }
+      const isMutated = mutation !== undefined && path.endsWith(`/${mutation.file}`)
+      if (!isMutated && !isEntry(url)) return next(url, context)
       const loaded = next(url, context)
-      if (mutation === undefined || !url.split("?")[0]!.endsWith(`/${mutation.file}`)) return loaded
-      const text = String(loaded.source)
-      if (text.split(mutation.from).length !== 2)
-        throw new Error(`mutation ${mutation.name}: its text is not once in ${mutation.file}`)
-      return { ...loaded, source: text.replace(mutation.from, () => mutation.to) }
+      const source = isMutated ? mutated(String(loaded.source), mutation) : String(loaded.source)
+      if (!isEntry(url)) return { ...loaded, source }
+      sources.set(path, stripTypeScriptTypes(source))
+      return { format: "module", source: sources.get(path)!, shortCircuit: true }
     }
   })
+}
+
+const isEntry = (url = ""): boolean => url.includes("?life=")
+
+const mutated = (text: string, { file, from, name, to }: Mutation): string => {
+  if (text.split(from).length !== 2) throw new Error(`mutation ${name}: its text is not once in ${file}`)
+  return text.replace(from, () => to)
 }
