@@ -10,7 +10,7 @@ export interface RunMillis {
   readonly most: number
 }
 
-/** The lines it wrote; the last one may have been cut off and is left out. */
+/** The lines it wrote; the last one may have been cut off and is left out. Throws if it ended by itself. */
 export const killedWriter = async (
   program: string,
   args: ReadonlyArray<string>,
@@ -27,5 +27,7 @@ export const killedWriter = async (
   await new Promise((wake) => setTimeout(wake, random.between(least, most)))
   child.kill("SIGKILL")
   await closed
+  if (child.signalCode !== "SIGKILL")
+    throw new Error(`${program} ended with ${child.exitCode}: ${output.slice(-2_000)}`)
   return output.split("\n").slice(0, -1)
 }

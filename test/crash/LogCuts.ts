@@ -70,6 +70,7 @@ const cutRun = async (
   lines.on("line", toldBy(told))
   if (!(await isReady)) faults.push({ refused: complaint.slice(-2_000) })
   await new Promise((wake) => setTimeout(wake, random.between(runMillis.least, runMillis.most)))
+  if (child.exitCode !== null) faults.push({ ended: complaint.slice(-2_000) })
   await disk.cut(async () => {
     child.kill("SIGKILL")
     await closed

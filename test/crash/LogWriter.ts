@@ -32,7 +32,7 @@ const write = (agent: string, writer: number) =>
     const host = yield* NamespaceHost
     const key = namespaceKey(agent)
     for (let number = Number(first) + writer; ; number += writersPerAgent) {
-      const memory = newMemory(memoryRecord(number, `narwhal ${number}`), axisVector(number))
+      const memory = newMemory(memoryRecord(number, `narwhal ${number}`, { agentId: agent }), axisVector(number))
       yield* host.ask(key, creating([memory], `key ${number}`))
       say(`+${agent}:${number}`)
       const gone = number - writersPerAgent

@@ -3,7 +3,7 @@
  * was told: what was acknowledged must be there after the restart, and what was cut off is sent again
  * with its Idempotency-Key and must then be there once.
  */
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { auditFiles, type Audit } from "./FileAudit.ts"
@@ -21,6 +21,8 @@ export interface KillNineReport {
   readonly duplicates: ReadonlyArray<string>
   readonly refused: ReadonlyArray<string>
   readonly faults: ReadonlyArray<string>
+  /** Facts that were replaced or removed, of which a file still held the words a minute later or after the stop. */
+  readonly notErased: ReadonlyArray<string>
   readonly files: Audit
 }
 
@@ -29,11 +31,15 @@ const writersPerAgent = 3
 /** How long the writers run before the kill, milliseconds. */
 const runMillis = { least: 5, most: 700 }
 
+/** Every so many kills the service runs until the words of what was erased are gone: it has a minute for it. */
+const erasureEach = 100
+
 export const runKillNine = async (cycles: number, seed: number): Promise<KillNineReport> => {
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-kill-"))
   const random = new SeededRandom(seed)
   const ledger = new Ledger(random)
   const faults: Array<string> = []
+  const notErased: Array<string> = []
   let server = await startServer({ dataDirectory })
   try {
     await registerKind(server)
@@ -52,13 +58,15 @@ export const runKillNine = async (cycles: number, seed: number): Promise<KillNin
       server = await startServer({ dataDirectory })
       await retry(server, ledger)
       await ledger.verifyTouched(server)
+      if ((cycle + 1) % erasureEach === 0) notErased.push(...(await untilErased(dataDirectory, ledger)))
     }
     await ledger.verifyAll(server, agents)
     await noVectorsPending(server)
     if ((await server.stop()) !== 0) faults.push("the last stop did not end with 0")
+    notErased.push(...erasedWordsIn(dataDirectory, ledger))
     const files = auditFiles(dataDirectory, { model, ofEveryRow: model !== null })
     if (files.rows !== ledger.expectedCount) faults.push(`${files.rows} rows, expected ${ledger.expectedCount}`)
-    return { ...ledger.report(), cycles, faults: [...faults, ...files.faults], files }
+    return { ...ledger.report(), cycles, faults: [...faults, ...files.faults], notErased, files }
   } finally {
     if (server.process.exitCode === null && server.process.signalCode === null) await server.kill()
     rmSync(dataDirectory, { recursive: true, force: true })
@@ -70,7 +78,7 @@ export const killNineSummary = (seed: number, report: KillNineReport): string =>
   `kill -9: seed ${seed}, ${report.cycles} cycles, acknowledged ${JSON.stringify(report.acknowledged)}, ` +
   `${report.cutOff} requests cut off (${report.committedBeforeCut} of them committed already), ` +
   `lost ${report.lost.length}, twice ${report.duplicates.length}, refused ${report.refused.length}, ` +
-  `faults in files ${report.faults.length}; ${report.files.rows} rows and ${report.files.vectors} vectors in ` +
+  `faults in files ${report.faults.length}, not erased ${report.notErased.length}; ${report.files.rows} rows and ${report.files.vectors} vectors in ` +
   `${report.files.files} files at the end`
 
 const registerKind = async (server: TestServer): Promise<void> => {
@@ -97,6 +105,23 @@ const noVectorsPending = async (server: TestServer): Promise<void> => {
   while (!(await isEmbedded())) {
     if (Date.now() > deadline) throw new Error("vectors are still pending")
     await new Promise((wake) => setTimeout(wake, 50))
+  }
+}
+
+const erasedWordsIn = (dataDirectory: string, ledger: Ledger): ReadonlyArray<string> =>
+  readdirSync(dataDirectory, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .flatMap(({ name, parentPath }) =>
+      ledger.erasedWordsIn(readFileSync(join(parentPath, name))).map((marker) => `${marker} in ${name}`)
+    )
+
+/** -> what is left after the patience of a test. */
+const untilErased = async (dataDirectory: string, ledger: Ledger): Promise<ReadonlyArray<string>> => {
+  const deadline = Date.now() + patienceMillis
+  for (;;) {
+    const left = erasedWordsIn(dataDirectory, ledger)
+    if (left.length === 0 || Date.now() > deadline) return left
+    await new Promise((wake) => setTimeout(wake, 1_000))
   }
 }
 

@@ -3,6 +3,7 @@
  * whether the server's memories are what its answers promised. Each writer changes only memories of
  * its own, so that what must be there is known exactly.
  */
+import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import type { SeededRandom } from "./SeededRandom.ts"
 import type { Answer, TestServer } from "./TestServer.ts"
 
@@ -46,6 +47,8 @@ export class Ledger {
   readonly #gone = new Set<string>()
   readonly #open = new Map<string, Operation>()
   readonly #touched = new Set<string>()
+  /** Markers of facts that were replaced or removed. */
+  readonly #erased = new Set<string>()
   readonly #lost: Array<string> = []
   readonly #duplicates: Array<string> = []
   readonly #refused: Array<string> = []
@@ -125,12 +128,24 @@ export class Ledger {
       }
     } else if (target !== undefined) {
       this.#touched.add(target.id)
+      if (operation.kind !== "patch") this.#erase(target)
       if (operation.kind === "delete") {
         this.#expected.delete(target.id)
         this.#gone.add(target.id)
       } else if (operation.kind === "patch") target.tags = [marker]
       else target.data = { subject: marker, fact: factOf(marker) }
     }
+  }
+
+  /** Words of erased facts that these bytes still hold. */
+  erasedWordsIn(bytes: Buffer): ReadonlyArray<string> {
+    const text = bytes.toString("latin1")
+    return [...this.#erased].filter((marker) => text.includes(wordOf(marker).slice(-tellingCharacters)))
+  }
+
+  #erase({ data }: Expected): void {
+    const [, marker] = /noted (\S+)/.exec(JSON.stringify(data)) ?? []
+    if (marker !== undefined) this.#erased.add(marker)
   }
 
   /** Looks up by id what the last cycle wrote. */
@@ -174,7 +189,7 @@ export class Ledger {
   #creation(agent: string, marker: string, count: number) {
     const memories = Array.from({ length: count }, (_, at) => ({
       kind: "factual_memory",
-      data: { subject: `${marker}.${at}`, fact: factOf(marker) }
+      data: { subject: `${marker}.${at}`, fact: factOf(`${marker}.${at}`) }
     }))
     return { method: "POST", path: "/v1/memories", body: { agentId: agent, memories } }
   }
@@ -186,7 +201,12 @@ export class Ledger {
   }
 }
 
-const factOf = (marker: string): string => `The writer noted ${marker} on the board`
+const factOf = (marker: string): string => `The writer noted ${marker} ${wordOf(marker)} on the board`
+
+/** One token, as the full text holds it. */
+const wordOf = (marker: string): string => `${sha256Hex(marker).slice(0, 12)}z`
+/** Of such a word: the full text stores terms without what they share with the one before. */
+const tellingCharacters = 9
 
 const byId = ({ id }: Expected) => ({ path: `/v1/memories/${id}` })
 
