@@ -12,6 +12,9 @@ export const bodiesAtOnce = 200
 const memories = 17
 const factLength = 61_000
 const sampleMillis = 20
+/** Memory that has grown by no more in a second is at rest: a service that has just begun starts its threads. */
+const restBytes = 4_000_000
+const restSecondsMax = 30
 
 /** From one account, or from several in turn. */
 export const largeBodies = async (
@@ -23,7 +26,7 @@ export const largeBodies = async (
   const body = JSON.stringify({ agentId: "large", memories: Array.from({ length: memories }, () => memory) })
   const requests = keys.map((key) => requestBytes(target, "POST", "/v1/memories", { key, body }))
   const wire = new Wire(target)
-  const before = residentBytes()
+  const before = await bytesAtRest(residentBytes)
   let most = before
   const run = { isOver: false }
   const sampling = (async () => {
@@ -40,4 +43,15 @@ export const largeBodies = async (
   wire.close()
   const served = replies.filter(({ status }) => status === 200).length
   return { grownBytes: most - before, served, refused: replies.length - served }
+}
+
+const bytesAtRest = async (residentBytes: () => number): Promise<number> => {
+  let bytes = residentBytes()
+  for (let second = 0; second < restSecondsMax; second++) {
+    await pause(1_000)
+    const grown = residentBytes() - bytes
+    bytes += grown
+    if (grown <= restBytes) break
+  }
+  return bytes
 }

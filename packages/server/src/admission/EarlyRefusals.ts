@@ -12,6 +12,10 @@ import type { Socket } from "node:net"
 import type { Gate } from "./Gate.ts"
 import { plainRequest } from "./PlainRequest.ts"
 import { refusalText } from "./Refusal.ts"
+import { releaseBytes } from "./RequestBody.ts"
+
+/** Fewer are left to the collector. */
+const releasedBytesMin = 16_384
 
 /** Of a connection that Node's server has taken over. `isFree`: no answer is due on it, and more requests may come. */
 export const refuseEarly = (socket: Socket, gate: Gate, isFree: () => boolean): void => {
@@ -44,7 +48,9 @@ export const refuseEarly = (socket: Socket, gate: Gate, isFree: () => boolean): 
   socket.off("data", parse as (bytes: Buffer) => void)
   socket.on("data", (bytes: Buffer) => {
     const refusal = isPlain ? refusalOf(bytes) : undefined
-    if (refusal === undefined) parse.call(socket, bytes)
-    else socket.write(refusal, "latin1")
+    if (refusal !== undefined) return void socket.write(refusal, "latin1")
+    parse.call(socket, bytes)
+    // The parser has copied what it keeps, but for bytes behind an upgrade.
+    if (isPlain && bytes.length >= releasedBytesMin) releaseBytes(bytes)
   })
 }

@@ -20,7 +20,7 @@ import { Lane, type LaneState, type Visit } from "./Lane.ts"
 import type { PlainRequest } from "./PlainRequest.ts"
 import { type Refusal, sendRefusal, type WireRefusal, wireRefusal } from "./Refusal.ts"
 import { Refusals, type RefusedCount, type RefusedLines, type RequestHead } from "./Refusals.ts"
-import { announcedBytes, receiveBody } from "./RequestBody.ts"
+import { announcedBytes, discardBody, receiveBody } from "./RequestBody.ts"
 import { Turnstile } from "./Turnstile.ts"
 import { WorkLimit } from "./WorkLimit.ts"
 import { unitsIn, workKindOf, type WorkKind, workKinds } from "./WorkKind.ts"
@@ -218,6 +218,7 @@ export class Gate {
     const { arrivedMillis, request, response } = passage
     const { answer, headers } = this.#answer(refusal, request, passage, this.#options.nowMillis() - arrivedMillis)
     this.#giveBack(passage)
+    discardBody(request)
     sendRefusal(response, answer, headers)
   }
 

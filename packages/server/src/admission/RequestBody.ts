@@ -20,6 +20,7 @@ export const receiveBody = (request: IncomingMessage, bytesMax: number, done: (b
     if (!request.complete && bytes <= bytesMax) return
     request.off("readable", look)
     const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+    if (chunks.length > 1) chunks.forEach(releaseBytes)
     // In the same turn as the last read, so that the stream does not end yet.
     if (body.length > 0) request.unshift(body)
     done(body)
@@ -29,6 +30,20 @@ export const receiveBody = (request: IncomingMessage, bytesMax: number, done: (b
     if (!request.complete) request.on("readable", look)
     else look()
   })
+}
+
+/** Reads the rest of a body that nobody wants, so that the connection can be used again. */
+export const discardBody = (request: IncomingMessage): void => {
+  if (announcedBytes(request) !== 0) request.on("data", releaseBytes)
+}
+
+/**
+ * Frees the memory of bytes that nobody reads again: the collector would leave more than 100 MB of them while many large
+ * bodies arrive. Nothing is done to bytes that share their memory with others.
+ */
+export const releaseBytes = (bytes: Buffer): void => {
+  const { buffer } = bytes
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length) buffer.transfer(0)
 }
 
 /** Without an encoding, a request reads as bytes. */
