@@ -42,6 +42,7 @@ export class CopyLine {
   #content: CopyContent
   #changesBehind = 0
   #hasFailed = false
+  #keepsLog = false
 
   constructor(file: NamespaceFile, log: CommitLogShape, content: CopyContent, due: Queue.Queue<void>) {
     this.#file = file
@@ -92,11 +93,16 @@ export class CopyLine {
     )
   }
 
+  /** The copy is damaged: it is made again from the log, which is erased only after that. */
+  keepLog(): void {
+    this.#keepsLog = true
+  }
+
   /** Erases the log up to a record that the copy holds durably, if something up to there was removed. */
   eraseLog(throughOrdinal: number): Effect.Effect<void, StoreError> {
     return Effect.gen({ self: this }, function* () {
       const { erasureDue } = this.#content
-      if (erasureDue === 0 || erasureDue > throughOrdinal) return
+      if (this.#keepsLog || erasureDue === 0 || erasureDue > throughOrdinal) return
       const nowMillis = yield* Clock.currentTimeMillis
       yield* logged(this.#log.erase(this.#file.key.tag, throughOrdinal, nowMillis))
       yield* this.#file.noteErasure(0)

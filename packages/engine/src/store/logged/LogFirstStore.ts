@@ -14,6 +14,7 @@ import { logFolder, syncDirectory } from "../../log/segmentFiles.ts"
 import {
   NamespaceStore,
   type CensusOptions,
+  type FileVerdict,
   type NamespaceKey,
   type OpenNamespace,
   type Pace
@@ -21,13 +22,21 @@ import {
 import { type FileChecks, openCheckThread } from "../sqlite/CheckThread.ts"
 import { openCommitThread, type CommitThread, type Refusal } from "../sqlite/CommitThread.ts"
 import { NamespaceFile } from "../sqlite/NamespaceFile.ts"
-import { emptyLeftLogs, filesOf, namespaceFolder, openMigrated, removeFiles } from "../sqlite/namespaceFiles.ts"
+import {
+  emptyLeftLogs,
+  filesOf,
+  namespaceFolder,
+  openMigrated,
+  removeDatabase,
+  removeFiles
+} from "../sqlite/namespaceFiles.ts"
 import { type CopyContent, copyContent } from "../sqlite/namespaceMeta.ts"
 import { storedBytes, takeCensus } from "../sqlite/SqliteCensus.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
 import { syncCopy } from "../sqlite/syncCopy.ts"
 import { StoreDamaged, type StoreError } from "../StoreError.ts"
 import { CopyLine } from "./CopyLine.ts"
+import { compareWithLog, removeComparisons } from "./LogComparison.ts"
 import { logged } from "./logged.ts"
 import { LoggedNamespace, type AcknowledgedAfter } from "./LoggedNamespace.ts"
 
@@ -45,9 +54,11 @@ export const logFirstStore = (
       const directory = join(dataDirectory, namespaceFolder)
       mkdirSync(directory, { recursive: true })
       for (const name of globSync(`*${remadeSuffix}`, { cwd: directory })) removeDatabase(join(directory, name))
+      removeComparisons(directory)
       yield* emptyLeftLogs(directory)
-      const thread = yield* openCommitThread({ logDirectory: join(dataDirectory, logFolder) })
-      const parts = { directory, logs: yield* CommitLog, thread, checks: yield* openCheckThread }
+      const settings = { logDirectory: join(dataDirectory, logFolder) }
+      const thread = yield* openCommitThread(settings)
+      const parts = { directory, logs: yield* CommitLog, thread, checks: yield* openCheckThread(settings) }
       const store = new LogFirstStore(parts, acknowledgedAfter)
       yield* Effect.forkScoped(store.shortenLog)
       return store
@@ -126,8 +137,19 @@ class LogFirstStore {
   readonly storedBytes = (key: NamespaceKey) =>
     Effect.andThen(this.#followed(key.tag), storedBytes(this.#directory, key))
 
-  readonly check = (key: NamespaceKey, pace: Pace) =>
-    this.#checks.check(join(this.#directory, `${key.tag}.db`), key.agentId, pace)
+  /** What is whole as a file must also be what the log says. */
+  readonly check = (key: NamespaceKey, pace: Pace): Effect.Effect<FileVerdict, StoreError> =>
+    Effect.gen({ self: this }, function* () {
+      const { tag } = key
+      const verdict = yield* this.#checks.check(join(this.#directory, `${tag}.db`), key.agentId, pace)
+      const parts = { checks: this.#checks, directory: this.#directory, log: yield* this.#log }
+      const compared = Effect.andThen(this.#followed(tag), compareWithLog(parts, tag, pace)).pipe(
+        Effect.catchTag("StoreDamaged", ({ reason }) => Effect.succeed([reason]))
+      )
+      const faults = verdict.faults.length > 0 ? verdict.faults : yield* compared
+      if (faults.length > 0) this.#open.get(tag)?.keepLog()
+      return { ...verdict, faults }
+    })
 
   readonly checkFile = (filename: string, pace: Pace) => this.#checks.check(filename, undefined, pace)
 
@@ -288,10 +310,6 @@ class LogFirstStore {
 
 /** A file that is being made again from the log. */
 const remadeSuffix = ".remade"
-
-const removeDatabase = (filename: string): void => {
-  for (const suffix of ["", "-wal", "-shm"]) rmSync(`${filename}${suffix}`, { force: true })
-}
 
 /** A file that has seen more of the log than there is followed another one, which is gone: it continues with this one. */
 const within = (database: Database, lastOrdinal: number): CopyContent => {

@@ -92,6 +92,11 @@ export class LoggedNamespace implements OpenNamespace {
     })
   }
 
+  /** The file is damaged: nothing is erased from the log any more, from which it can be made again. */
+  keepLog(): void {
+    this.#line.keepLog()
+  }
+
   storedResult(idempotencyKey: string): Effect.Effect<StoredResult | undefined, StoreError> {
     return Effect.suspend(() => {
       const held = this.#line.overlay.result(idempotencyKey)
@@ -102,15 +107,15 @@ export class LoggedNamespace implements OpenNamespace {
   record(slot: number): Effect.Effect<MemoryRecord | undefined, StoreError> {
     return Effect.suspend(() => {
       const held = this.#line.overlay.record(slot)
-      return held === undefined ? this.#file.record(slot) : Effect.succeed(held)
+      return held === undefined ? this.#noticing(this.#file.record(slot)) : Effect.succeed(held)
     })
   }
 
   records(slots: ReadonlyArray<number>): Effect.Effect<ReadonlyArray<StoredRecord>, StoreError> {
     return Effect.suspend(() => {
       const { overlay } = this.#line
-      if (overlay.isEmpty) return this.#file.records(slots)
-      const stored = this.#file.records(slots.filter((slot) => overlay.record(slot) === undefined))
+      if (overlay.isEmpty) return this.#noticing(this.#file.records(slots))
+      const stored = this.#noticing(this.#file.records(slots.filter((slot) => overlay.record(slot) === undefined)))
       return Effect.map(stored, (found) => overlay.records(slots, found))
     })
   }
@@ -176,6 +181,12 @@ export class LoggedNamespace implements OpenNamespace {
   /** Until the file has all that was committed; its last record. */
   get followed(): Effect.Effect<number, StoreError> {
     return Effect.map(this.#line.followAll, () => this.#line.content.ordinal)
+  }
+
+  #noticing<A>(read: Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError> {
+    return Effect.tapError(read, ({ _tag }) =>
+      Effect.sync(() => (_tag === "StoreDamaged" ? this.keepLog() : undefined))
+    )
   }
 
   /** After a commit that the file refuses: the owner may have claimed nothing. */

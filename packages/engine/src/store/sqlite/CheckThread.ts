@@ -4,9 +4,11 @@
  */
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
 import { Effect, type Scope } from "effect"
+import type { LogEntry } from "../../log/CommitLog.ts"
 import type { CheckReply, CheckRequest } from "./FileCheck.ts"
 import type { FileVerdict, Pace } from "../NamespaceStore.ts"
-import { StoreFault, type StoreError } from "../StoreError.ts"
+import { StoreDamaged, StoreFault, type StoreError } from "../StoreError.ts"
+import type { CopyContent } from "./namespaceMeta.ts"
 
 const idleMillis = 60_000
 
@@ -16,26 +18,56 @@ const faultsMax = 20
 export interface FileChecks {
   /** `agentId`: of a namespace's file, whose memories are compared with their hashes. */
   readonly check: (filename: string, agentId: string | undefined, pace: Pace) => Effect.Effect<FileVerdict, StoreError>
+  /** Writes a copy of a file as of one moment. */
+  readonly snapshot: (filename: string, snapshot: string) => Effect.Effect<CopyContent, StoreError>
+  /** Carries out records of the log in a file of its own; fails with `StoreDamaged` if they do not follow what it has. */
+  readonly expect: (filename: string, entries: ReadonlyArray<LogEntry>) => Effect.Effect<void, StoreError>
+  /** What a snapshot has otherwise than a file that was made from the log. */
+  readonly differences: (snapshot: string, expected: string) => Effect.Effect<ReadonlyArray<string>, StoreError>
 }
 
-export const openCheckThread: Effect.Effect<FileChecks, never, Scope.Scope> = Effect.gen(function* () {
+export interface CheckThreadSettings {
+  /** Directory of the log that namespaces' files follow; undefined: they follow none. */
+  readonly logDirectory: string | undefined
+}
+
+export const openCheckThread = Effect.fnUntraced(function* (
+  settings: CheckThreadSettings
+): Effect.fn.Return<FileChecks, never, Scope.Scope> {
   const worker = yield* openWorkerThread<CheckRequest, CheckReply>({
     name: "check",
     entry: new URL("./CheckWorker.ts", import.meta.url),
+    settings,
     concurrency: 1,
     // One check of the scrubber, and one of each namespace that has just failed.
     queueMax: Infinity,
     idleMillis
   })
-  return { check: (filename, agentId, pace) => checkFile(worker, { filename, agentId, pace }) }
+  const faultsOf = (request: CheckRequest) =>
+    Effect.map(ask(worker, request), (reply) => (reply._tag === "Checked" ? reply.faults : []))
+  return {
+    check: (filename, agentId, pace) => checkFile(worker, { filename, agentId, pace }),
+    snapshot: (filename, snapshot) =>
+      Effect.flatMap(ask(worker, { _tag: "Snapshot", filename, snapshot }), (reply) =>
+        reply._tag === "Taken" ? Effect.succeed(reply.content) : Effect.fail(damaged(reply))
+      ),
+    expect: (filename, entries) =>
+      Effect.flatMap(ask(worker, { _tag: "Expect", filename, entries }), (reply) =>
+        reply._tag === "Checked" && reply.faults.length > 0 ? Effect.fail(damaged(reply)) : Effect.void
+      ),
+    differences: (filename, expected) => faultsOf({ _tag: "Differences", filename, expected })
+  }
 })
+
+const damaged = (reply: Answered): StoreDamaged =>
+  new StoreDamaged({ reason: reply._tag === "Checked" ? reply.faults.join("; ") : "no snapshot", cause: undefined })
 
 const checkFile = Effect.fn("FileChecks.check")(function* (
   worker: WorkerThread<CheckRequest, CheckReply>,
   { agentId, filename, pace }: { readonly filename: string; readonly agentId: string | undefined; readonly pace: Pace }
 ) {
   const first = yield* ask(worker, { _tag: "Tables", filename, isNamespace: agentId !== undefined })
-  if (first._tag !== "Tables") return { bytes: 0, faults: first.faults }
+  if (first._tag !== "Tables") return { bytes: 0, faults: first._tag === "Checked" ? first.faults : [] }
   const { bytes, tables } = first
   const faults: Array<string> = []
   for (const table of tables) {

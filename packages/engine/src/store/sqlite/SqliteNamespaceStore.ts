@@ -34,7 +34,7 @@ export const sqliteNamespaceStore = (
       mkdirSync(directory, { recursive: true })
       yield* emptyLeftLogs(directory)
       const thread = commitsOn === "thread" ? yield* openCommitThread() : undefined
-      const checks = yield* openCheckThread
+      const checks = yield* openCheckThread({ logDirectory: undefined })
       return {
         check: (key: NamespaceKey, pace: Pace) => checks.check(join(directory, `${key.tag}.db`), key.agentId, pace),
         checkFile: (filename: string, pace: Pace) => checks.check(filename, undefined, pace),

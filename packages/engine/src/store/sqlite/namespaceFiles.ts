@@ -27,6 +27,11 @@ export const removeFiles = (directory: string, tag: NamespaceTag): ReadonlyArray
   return names
 }
 
+/** Removes an SQLite file with its log. */
+export const removeDatabase = (filename: string): void => {
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(`${filename}${suffix}`, { force: true })
+}
+
 /** Space that stays free when logs are emptied at the start: the start itself needs some. */
 const roomKeptBytes = 16 * 1_048_576
 
