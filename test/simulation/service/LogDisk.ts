@@ -5,6 +5,7 @@
 import { basename, dirname } from "node:path"
 
 const sectorBytes = 512
+const blockBytes = 4_096
 
 interface DiskFile {
   bytes: Buffer
@@ -22,6 +23,8 @@ class LogDisk {
   isDead = false
   /** Writes and syncs that succeed before the disk begins to fail. */
   failsAfter = Infinity
+  /** Bytes by which files can grow. */
+  free = Infinity
 }
 
 const disks = new Map<string, LogDisk>()
@@ -64,6 +67,11 @@ const change = (disk: LogDisk, step: (names: Names) => void): void => {
 /** Counts towards the failure that the simulator has ordered. */
 const use = (disk: LogDisk): void => {
   if (disk.failsAfter-- <= 0) throw failure("EIO")
+}
+
+const take = (disk: LogDisk, bytes: number): void => {
+  if (bytes > disk.free) throw failure("ENOSPC")
+  disk.free -= bytes
 }
 
 export const mkdirSync = (directory: string): void => {
@@ -109,7 +117,10 @@ export const writeSync = (
   const file = fileOf(handle)
   use(opened(handle).disk)
   const end = position + length
-  if (end > file.bytes.length) file.bytes = Buffer.concat([file.bytes], end)
+  if (end > file.bytes.length) {
+    take(opened(handle).disk, end - file.bytes.length)
+    file.bytes = Buffer.concat([file.bytes], end)
+  }
   file.bytes.set(bytes.subarray(from, from + length), position)
   for (let sector = Math.floor(position / sectorBytes); sector * sectorBytes < end; sector++) file.dirty.add(sector)
   return length
@@ -142,6 +153,8 @@ export const renameSync = (from: string, to: string): void => {
 }
 
 export const rmSync = (path: string): void => {
+  const disk = diskOf(dirname(path))
+  disk.free += disk.names.get(basename(path))?.bytes.length ?? 0
   change(diskOf(dirname(path)), (names) => names.delete(basename(path)))
 }
 
@@ -152,8 +165,8 @@ export const readFileSync = (path: string): Buffer => Buffer.from(fileAt(path).b
 export const statSync = (path: string): { readonly size: number } => ({ size: fileAt(path).bytes.length })
 
 export const statfsSync = (directory: string): { readonly bavail: number; readonly bsize: number } => {
-  diskOf(directory)
-  return { bavail: 1_000_000, bsize: 4_096 }
+  const { free } = diskOf(directory)
+  return { bavail: Math.min(1_000_000, Math.floor(free / blockBytes)), bsize: blockBytes }
 }
 
 /** What a disk would have if only these sectors had reached it. */
@@ -167,6 +180,18 @@ const afterSectors = ({ bytes, synced }: DiskFile, sectors: ReadonlyArray<number
 /** From now on every use of the log in `directory` that writes or syncs fails after this many. */
 export const failAfter = (directory: string, uses: number): void => {
   diskOf(directory).failsAfter = uses
+}
+
+/** From now on files can grow by this much. */
+export const leaveFree = (directory: string, bytes: number): void => {
+  diskOf(directory).free = bytes
+}
+
+/** The disk works again and has room. */
+export const mendDisk = (directory: string): void => {
+  const disk = diskOf(directory)
+  disk.failsAfter = Infinity
+  disk.free = Infinity
 }
 
 /**

@@ -56,6 +56,20 @@ export class Model {
     this.#createdAt.set(id, atMillis)
   }
 
+  /** Memories whose ids only the service chose are known by their texts. */
+  recognise(seen: ReadonlyMap<string, string>, atMillis: number): void {
+    const byText = new Map([...this.#creations.values()].map((write) => [write.text, write]))
+    for (const [id, text] of seen) {
+      const write = this.#memories.has(id) ? undefined : byText.get(text)
+      if (write !== undefined && !write.offered.includes(id)) this.offer(write, id, atMillis)
+    }
+  }
+
+  /** Keys of creations without an answer that were seen to be done. */
+  get recognised(): ReadonlyArray<string> {
+    return [...this.#creations.values()].flatMap(({ key, offered }) => (offered.length > 0 ? key : []))
+  }
+
   /** The caller is told that it was stored. Returns what is wrong with the reply. */
   acknowledge(write: Write, reply: { readonly id: string | undefined; readonly count: number }): string | undefined {
     if (write.kind === "remove" && reply.count !== 1)

@@ -57,7 +57,7 @@ export class SimulatedClock implements Clock.Clock {
   readonly monotonicTimeNanos = Effect.sync(() => this.monotonicTimeNanosUnsafe())
 
   sleep(duration: Duration.Duration): Effect.Effect<void> {
-    const millis = Duration.toMillis(duration)
+    const millis = Math.ceil(Duration.toMillis(duration))
     if (!Number.isFinite(millis)) return Effect.never
     return Effect.callback((resume) => {
       const timer = { at: this.#now + Math.max(0, millis), resume: () => resume(Effect.void) }

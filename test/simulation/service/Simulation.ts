@@ -5,7 +5,6 @@
  * Invariant: nothing depends on the wall clock, on chance outside the seed, or on the order of real input and output.
  */
 import { Effect, type Exit } from "effect"
-import { createHash } from "node:crypto"
 import { existsSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -20,6 +19,7 @@ import { Model, type Write } from "./Model.ts"
 import { busyThreads, failureOf, Service, settle, type Variant } from "./Service.ts"
 import { SimulatedClock } from "./SimulatedClock.ts"
 import { forgetSynced } from "./SyncedFiles.ts"
+import { Trace } from "./Trace.ts"
 
 const dayMillis = 86_400_000
 const startMillis = Date.UTC(2026, 0, 5)
@@ -68,7 +68,7 @@ class Simulation {
   readonly #variant: Variant
   readonly #random: SeededRandom
   readonly #clock = new SimulatedClock(startMillis)
-  readonly #trace = createHash("sha256")
+  readonly #trace = new Trace()
   readonly #root: string
   readonly #tenants: ReadonlyArray<Tenant>
   #network: Array<Delivery> = []
@@ -119,7 +119,7 @@ class Simulation {
       this.#fault ??= cause.message
     }
     const finding = this.#fault === undefined ? undefined : { step: this.#step, fault: this.#fault }
-    const digest = this.#trace.copy().digest("hex").slice(0, 16)
+    const { digest } = this.#trace
     return { seed: this.#seed, digest, crashes: this.#crashes, acknowledged: this.#acknowledged, finding }
   }
 
@@ -154,7 +154,7 @@ class Simulation {
   }
 
   #note(...words: ReadonlyArray<string | number>): void {
-    this.#trace.update(`${this.#step} ${this.#clock.currentTimeMillisUnsafe()} ${words.join(" ")}\n`)
+    this.#trace.note(this.#step, this.#clock.currentTimeMillisUnsafe(), words)
   }
 
   /** A caller decides to write; one to three copies of the request are on their way. */

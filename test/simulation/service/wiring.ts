@@ -18,7 +18,18 @@ const disks = new Map([
   ["node:fs/promises", here("./LogDiskPromises.ts")]
 ])
 
+/** Stands for imports of single modules of the server. */
+const places: ReadonlyArray<readonly [parent: RegExp, specifier: string, stand: string]> = [
+  [/\/server\/src\/App\.ts$/, "./http/Listener.ts", here("./whole/ListenerStand.ts")],
+  [/\/server\/src\/ServerLayer\.ts$/, "./http/ListenAddress.ts", here("./whole/ListenerStand.ts")],
+  [/\/payments\/src\/Payments\.ts$/, "./PaymentNetworks.ts", here("./whole/SimulatedChain.ts")],
+  [/\/server\/src\/App\.ts$/, "./serviceLogger.ts", here("./whole/ListenerStand.ts")],
+  [/\/server\/src\/(?:http\/once|DataDirectory)\.ts$/, "node:crypto", here("./whole/SeededCrypto.ts")]
+]
+
 const standOf = (specifier: string, parent: string): string | undefined => {
+  const place = places.find(([module, name]) => name === specifier && module.test(parent))
+  if (place !== undefined) return place[2]
   if (logModules.test(parent)) return disks.get(specifier)
   return copySync.test(parent) && specifier === "node:fs/promises" ? here("./SyncedFiles.ts") : undefined
 }
@@ -43,16 +54,32 @@ export const wire = (mutation: Mutation | undefined): void => {
       const path = url.split("?")[0]!
       const known = sources.get(path)
       if (known !== undefined) return { format: "module", source: known, shortCircuit: true }
-      const isMutated = mutation !== undefined && path.endsWith(`/${mutation.file}`)
-      if (!isMutated && !isEntry(url)) return next(url, context)
+      const changes = [...settings, ...(mutation === undefined ? [] : [mutation])]
+      const changed = changes.filter(({ file }) => path.endsWith(`/${file}`))
+      if (changed.length === 0 && !isEntry(url)) return next(url, context)
       const loaded = next(url, context)
-      const source = isMutated ? mutated(String(loaded.source), mutation) : String(loaded.source)
+      const source = changed.reduce(mutated, String(loaded.source))
       if (!isEntry(url)) return { ...loaded, source }
       sources.set(path, stripTypeScriptTypes(source))
       return { format: "module", source: sources.get(path)!, shortCircuit: true }
     }
   })
 }
+
+const settings: ReadonlyArray<Mutation> = [
+  {
+    name: "small segments, so that a run passes from one to the next",
+    file: "packages/engine/src/log/segmentFiles.ts",
+    from: "segmentBytesDefault = 16_777_216",
+    to: "segmentBytesDefault = 65_536"
+  },
+  {
+    name: "no measuring of this machine's speed",
+    file: "packages/server/src/ServerLayer.ts",
+    from: 'calibrationDelay = "5 seconds"',
+    to: 'calibrationDelay = "1000 days"'
+  }
+]
 
 const isEntry = (url = ""): boolean => url.includes("?life=")
 
