@@ -90,6 +90,8 @@ export interface CommitLogShape {
   ) => Effect.Effect<number, LogFull | LogFault>
   /** Forgets a namespace that is erased as a whole: its bodies become zeros, and no `tail` has its commits again. */
   readonly remove: (tag: NamespaceTag, atMillis: number) => Effect.Effect<void, LogFull | LogFault>
+  /** Commits up to this ordinal were of a namespace that was removed; 0: none. */
+  readonly removedThrough: (tag: NamespaceTag) => number
   /** Tells that the copy holds everything up to `ordinal` durably, also after a power cut: the log need not keep it. */
   readonly rebase: (tag: NamespaceTag, ordinal: number) => Effect.Effect<void>
   /** Namespaces whose copies are not known to hold durably what old segments have: for them the log keeps these. */

@@ -191,6 +191,8 @@ export class FileLog implements CommitLogShape {
       return Effect.asVoid(this.#eraseBodies(intent))
     })
 
+  readonly removedThrough = (tag: NamespaceTag): number => this.#index.removedThrough(tag)
+
   readonly rebase = (tag: NamespaceTag, ordinal: number): Effect.Effect<void> =>
     Effect.sync(() => this.#retention.rebase(tag, ordinal))
 

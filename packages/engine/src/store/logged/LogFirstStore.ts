@@ -99,10 +99,9 @@ class LogFirstStore {
   readonly open = Effect.fn("NamespaceStore.open")(
     function* (this: LogFirstStore, key: NamespaceKey): Effect.fn.Return<OpenNamespace, StoreError, Scope.Scope> {
       const { tag } = key
-      const filename = join(this.#directory, `${tag}.db`)
       // One log as long as it is open: after a fault of the log, what was not told is unknown, and it opens anew.
       const log = yield* this.#log
-      const database = yield* this.#openFile(filename)
+      const database = yield* this.#openCopy(log, tag)
       const content = yield* this.#caughtUp(log, tag, database)
       const file = yield* guarded(() => new NamespaceFile(database, key, this.#thread))
       yield* log.attach(tag, content)
@@ -228,9 +227,25 @@ class LogFirstStore {
     )
   }
 
-  #openFile(filename: string): Effect.Effect<Database, StoreError, Scope.Scope> {
+  /** A file that a removal has left, or that a backup has brought back, is removed before another namespace uses its name. */
+  #openCopy(log: CommitLogShape, tag: NamespaceTag): Effect.Effect<Database, StoreError, Scope.Scope> {
+    const filename = join(this.#directory, `${tag}.db`)
+    return this.#openFile(filename, () => {
+      const database = openMigrated(filename)
+      const { ordinal } = copyContent(database)
+      if (ordinal === 0 || ordinal > log.removedThrough(tag)) return database
+      database.close()
+      removeFiles(this.#directory, tag)
+      return openMigrated(filename)
+    })
+  }
+
+  #openFile(
+    filename: string,
+    open = (): Database => openMigrated(filename)
+  ): Effect.Effect<Database, StoreError, Scope.Scope> {
     return Effect.acquireRelease(
-      guarded(() => openMigrated(filename)),
+      guarded(open),
       // The thread's connection closes first, so that this one is the last and empties SQLite's own log.
       (opened) =>
         Effect.andThen(
@@ -252,7 +267,7 @@ class LogFirstStore {
       const filename = join(this.#directory, `${tag}.db`)
       const isMissing = !existsSync(filename) && (yield* logged(log.tail(tag, 0))).length === 0
       if (!isMissing)
-        yield* Effect.scoped(Effect.flatMap(this.#openFile(filename), (file) => this.#caughtUp(log, tag, file)))
+        yield* Effect.scoped(Effect.flatMap(this.#openCopy(log, tag), (file) => this.#caughtUp(log, tag, file)))
       if (!this.#open.has(tag)) this.#settled.add(tag)
       return through
     })

@@ -285,4 +285,24 @@ describe("what is removed", () => {
       expect(yield* slotsIn(directory)).toEqual(numbers(2))
     })
   )
+
+  it.effect("as a whole namespace does not come back with an older file of it", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      yield* opened(directory, (file) => insertAll(file, 0, 3))
+      const older = killed(directory)
+      const bringBack = Effect.sync(() => {
+        dropCopy(directory)
+        cpSync(fileOf(older), fileOf(directory))
+      })
+      yield* store(directory, ({ remove }) => remove(key.tag))
+      yield* bringBack
+      expect((yield* store(directory, ({ census }) => census(key, { atMillis: 1e15, createdBefore: 0 }))).live).toBe(0)
+      yield* bringBack
+      expect(yield* slotsIn(directory)).toEqual([])
+      yield* opened(directory, (file) => insertAll(file, 0, 2))
+      yield* bringBack
+      expect(yield* slotsIn(directory)).toEqual(numbers(2))
+    })
+  )
 })
