@@ -3,8 +3,10 @@
  * collision `NUL n` is appended, n = 1, 2, ... Aliases are tags of other installations whose memories were imported with
  * their ids.
  *
- * Invariants: a tag names one namespace until its account is erased, because memory ids contain it; reads come from memory and see only
- * committed entries; writes take turns.
+ * A namespace with nothing left is retired: its row stays, on disk alone, and keeps the tag for the same agent.
+ *
+ * Invariants: a tag names one agent until its account is erased, because memory ids contain it; reads come from memory
+ * and see only committed entries; writes take turns.
  */
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -50,6 +52,8 @@ export class NamespaceDirectory extends Context.Service<
     readonly saveBytes: (
       bytes: ReadonlyMap<NamespaceTag, number | undefined>
     ) => Effect.Effect<void, InsufficientStorage>
+    /** Takes a namespace out whose files are gone; `ensure` brings it back under its tag. Unknown tags are ignored. */
+    readonly retire: (tag: NamespaceTag) => Effect.Effect<void, InsufficientStorage>
     /** Removes all namespaces of an account, whose files are gone. */
     readonly forget: (accountId: string) => Effect.Effect<void, InsufficientStorage>
     /** Lets `tag` name the namespace of `namespaceTag` too; fails when it names another. */
@@ -64,14 +68,7 @@ export class NamespaceDirectory extends Context.Service<
     Effect.gen(function* () {
       const { read, sql, write } = yield* ControlDatabase
       const quotas = yield* Quotas
-      const known = new KnownNamespaces()
-      const rows = yield* read(
-        sql<EntryRow>`SELECT tag, account, agent_id, bytes FROM namespace ORDER BY created_at, rowid`
-      )
-      for (const row of rows) known.add({ tag: row.tag, account: row.account, agentId: row.agent_id })
-      known.setBytes(new Map(rows.map(({ bytes, tag }) => [tag, bytes ?? undefined])))
-      const aliases = yield* read(sql<AliasRow>`SELECT tag, namespace_tag FROM namespace_alias`)
-      for (const row of aliases) known.addAlias(row.tag, row.namespace_tag)
+      const known = yield* read(knownIn(sql))
 
       // The commit and the map must not diverge: one writer at a time, uninterruptible.
       const turns = yield* Semaphore.make(1)
@@ -82,22 +79,26 @@ export class NamespaceDirectory extends Context.Service<
         if (existing !== undefined) return existing
         const limits = yield* read(limitsOf(sql, quotas, accountId))
         yield* requireQuota("agents", limits, known.list(accountId).length, 1)
-        const tag = yield* freeTag(known, accountId, agentId)
+        const tag = yield* read(tagFor(sql, accountId, agentId))
         const now = yield* Clock.currentTimeMillis
         yield* write(
-          sql`INSERT INTO namespace (tag, account, agent_id, created_at) VALUES (${tag}, ${accountId}, ${agentId}, ${now})`
+          sql`INSERT INTO namespace (tag, account, agent_id, created_at) VALUES (${tag}, ${accountId}, ${agentId}, ${now})
+            ON CONFLICT (tag) DO UPDATE SET retired_at = NULL, created_at = ${now}`
         )
         const entry: NamespaceEntry = { tag, account: accountId, agentId }
         known.add(entry)
+        const aliases = yield* read(
+          sql<AliasRow>`SELECT tag, namespace_tag FROM namespace_alias WHERE namespace_tag = ${tag}`
+        )
+        for (const alias of aliases) known.addAlias(alias.tag, tag)
         return entry
       })
 
       const alias = Effect.fnUntraced(function* (tag: NamespaceTag, namespaceTag: NamespaceTag) {
         const target = known.byTag(namespaceTag)
         if (target === undefined) return yield* Effect.die(new Error(`no namespace has the tag ${namespaceTag}`))
-        const named = known.byTag(tag)
-        if (named?.tag === target.tag) return
-        if (named !== undefined) {
+        if (known.byTag(tag)?.tag === target.tag) return
+        if (yield* read(isTaken(sql, tag))) {
           return yield* new Conflict({ code: "id_conflict", error: "these memory ids belong to another agent here" })
         }
         yield* write(sql`INSERT INTO namespace_alias (tag, namespace_tag) VALUES (${tag}, ${target.tag})`)
@@ -122,6 +123,11 @@ export class NamespaceDirectory extends Context.Service<
         saveBytes: Effect.fn("NamespaceDirectory.saveBytes")((counted) =>
           Effect.uninterruptible(Effect.map(write(updateBytes(sql, counted)), () => known.setBytes(counted)))
         ),
+        retire: Effect.fn("NamespaceDirectory.retire")(function* (tag) {
+          const now = yield* Clock.currentTimeMillis
+          const retired = write(sql`UPDATE namespace SET retired_at = ${now}, bytes = NULL WHERE tag = ${tag}`)
+          yield* inTurn(Effect.map(retired, () => known.retire(tag)))
+        }),
         forget: Effect.fn("NamespaceDirectory.forget")((accountId) =>
           inTurn(Effect.map(write(deleteEntries(sql, accountId)), () => known.forget(accountId)))
         ),
@@ -130,6 +136,19 @@ export class NamespaceDirectory extends Context.Service<
     })
   )
 }
+
+/** All that are not retired, with their aliases. */
+const knownIn = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const known = new KnownNamespaces()
+  const rows = yield* sql<EntryRow>`SELECT tag, account, agent_id, bytes FROM namespace WHERE retired_at IS NULL
+    ORDER BY created_at, rowid`
+  for (const row of rows) known.add({ tag: row.tag, account: row.account, agentId: row.agent_id })
+  known.setBytes(new Map(rows.map(({ bytes, tag }) => [tag, bytes ?? undefined])))
+  const aliases = yield* sql<AliasRow>`SELECT tag, namespace_tag FROM namespace_alias
+    WHERE namespace_tag NOT IN (SELECT tag FROM namespace WHERE retired_at IS NOT NULL)`
+  for (const row of aliases) known.addAlias(row.tag, row.namespace_tag)
+  return known
+})
 
 const updateBytes = (sql: SqlClient.SqlClient, counted: ReadonlyMap<NamespaceTag, number | undefined>) =>
   Effect.forEach(counted, ([tag, count]) => sql`UPDATE namespace SET bytes = ${count ?? null} WHERE tag = ${tag}`, {
@@ -146,13 +165,24 @@ const deleteEntries = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, acc
 export const candidateTag = (accountId: string, agentId: string, attempt: number): NamespaceTag =>
   sha256Hex(`${accountId}\0${agentId}${attempt === 0 ? "" : `\0${attempt}`}`).slice(0, tagDigits)
 
-const freeTag = (known: KnownNamespaces, accountId: string, agentId: string): Effect.Effect<NamespaceTag> => {
+/** The agent's own tag, if it is retired, or one that no agent has or had. */
+const tagFor = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string, agentId: string) {
+  const [own] = yield* sql<Pick<EntryRow, "tag">>`SELECT tag FROM namespace
+    WHERE account = ${accountId} AND agent_id = ${agentId}`
+  if (own !== undefined) return own.tag
   for (let attempt = 0; attempt < tagAttemptsMax; attempt++) {
     const tag = candidateTag(accountId, agentId, attempt)
-    if (known.byTag(tag) === undefined) return Effect.succeed(tag)
+    if (!(yield* isTaken(sql, tag))) return tag
   }
-  return Effect.die(new Error(`${tagAttemptsMax} tags in a row are taken`))
-}
+  return yield* Effect.die(new Error(`${tagAttemptsMax} tags in a row are taken`))
+})
+
+/** Whether a namespace, retired or not, has the tag or an alias of it. */
+const isTaken = (sql: SqlClient.SqlClient, tag: NamespaceTag) =>
+  Effect.map(
+    sql`SELECT 1 FROM namespace WHERE tag = ${tag} UNION ALL SELECT 1 FROM namespace_alias WHERE tag = ${tag}`,
+    (rows) => rows.length > 0
+  )
 
 interface EntryRow {
   readonly bytes: number | null
@@ -220,8 +250,21 @@ class KnownNamespaces {
       this.#byTag.delete(tag)
       this.#bytes.delete(tag)
     }
-    for (const [alias, tag] of this.#aliases) if (tags.has(tag)) this.#aliases.delete(alias)
+    this.#forgetAliases(tags)
     this.#byAccount.delete(accountId)
+  }
+
+  retire(tag: NamespaceTag): void {
+    const entry = this.#byTag.get(tag)
+    if (entry === undefined) return
+    this.#byTag.delete(tag)
+    this.#bytes.delete(tag)
+    this.#forgetAliases(new Set([tag]))
+    this.#byAccount.get(entry.account)?.delete(entry.agentId)
+  }
+
+  #forgetAliases(tags: ReadonlySet<NamespaceTag>): void {
+    for (const [alias, tag] of this.#aliases) if (tags.has(tag)) this.#aliases.delete(alias)
   }
 
   addAlias(tag: NamespaceTag, namespaceTag: NamespaceTag): void {

@@ -44,6 +44,11 @@ export class FileGuard {
     this.#erased.add(key)
   }
 
+  /** It is not erased after all, and served again. */
+  spare(key: NamespaceKey): void {
+    this.#erased.delete(key)
+  }
+
   /** Its files are gone, with all that was known of them. */
   forget(key: NamespaceKey): void {
     this.#quarantine.delete(key.tag)

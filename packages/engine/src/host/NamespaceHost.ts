@@ -5,7 +5,7 @@
  * Invariants: a damaged or fenced file is set aside and answers 503 while all others serve; on a full disk writes
  * answer 507, removals are repeated with the ballast's space, and while it is out nothing else is written; no call holds two namespaces at once.
  */
-import { Cause, Clock, Context, Effect, Layer, Queue, Schedule, Scope, Semaphore } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Layer, Queue, Schedule, Scope, Semaphore } from "effect"
 import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
@@ -72,6 +72,15 @@ export class NamespaceHost extends Context.Service<
     readonly settleAll: Effect.Effect<void, ReadError>
     /** Refuses the namespace from now on, waits for its users, and deletes its files; returns their names. */
     readonly erase: (key: NamespaceKey) => Effect.Effect<ReadonlyArray<string>, ReadError>
+    /**
+     * Deletes the files of a namespace that is empty at `atMillis` (`NamespaceCensus.isEmpty`), then runs `left`; the key
+     * is refused from then on. False, and nothing is changed, if it holds something.
+     */
+    readonly retire: <E>(
+      key: NamespaceKey,
+      atMillis: number,
+      left: Effect.Effect<void, E>
+    ) => Effect.Effect<boolean, E | ReadError>
     /**
      * Reads a namespace's whole file anew. What is damaged is mended or set aside, and what was set aside and is whole
      * is served again. Fails if the file cannot be read now.
@@ -234,10 +243,37 @@ class Host {
     })
   }
 
+  retire<E>(key: NamespaceKey, atMillis: number, left: Effect.Effect<void, E>): Effect.Effect<boolean, E | ReadError> {
+    const isEmpty = Effect.map(this.census(key, { atMillis, createdBefore: -Infinity }), (census) => census.isEmpty)
+    // The key is refused before the second count, and that looks at the file alone.
+    const isEmptyStill = Effect.map(
+      Effect.mapError(this.#store.census(key, { atMillis, createdBefore: -Infinity }), toClientError),
+      (census) => census.isEmpty
+    )
+    const retired = Effect.gen({ self: this }, function* () {
+      this.#guard.erase(key)
+      yield* this.#registry.close(key)
+      if (!(yield* isEmptyStill)) return false
+      yield* this.erase(key)
+      yield* left
+      return true
+    }).pipe(
+      Effect.onExit((exit) =>
+        Effect.sync(() => {
+          if (!Exit.isSuccess(exit) || !exit.value) this.#guard.spare(key)
+        })
+      )
+    )
+    // Cut off behind `left`, the key would be served again, and what it writes would have no place in the directory.
+    return Effect.flatMap(isEmpty, (empty) => (empty ? Effect.uninterruptible(retired) : Effect.succeed(false)))
+  }
+
   check(key: NamespaceKey, pace: Pace): Effect.Effect<FileVerdict, StoreError> {
     return Effect.gen({ self: this }, function* () {
       const verdict = yield* this.#store.check(key, pace)
       const { faults } = verdict
+      // What was read of a namespace that was erased meanwhile says nothing of one that has its tag now.
+      if (this.#guard.refusal(key)?._tag === "StoreErased") return { ...verdict, faults: [] }
       if (faults.length === 0) {
         this.#guard.acquit(key)
         return verdict

@@ -28,7 +28,9 @@ export const toClientError = (error: StoreError): InsufficientStorage | Unavaila
     case "StoreFenced":
       return unavailable("another process serves this agent's memories; run muniment doctor (operator)")
     case "StoreErased":
-      return unavailable("the memories of this agent were erased with their account")
+      return unavailable(
+        "this agent was erased with its account, or is being removed because it is empty: repeat the request"
+      )
     case "StoreFault":
       return unavailable(
         "storage of this agent failed; the outcome of a write is unknown: repeat it with the same Idempotency-Key"

@@ -152,4 +152,9 @@ export interface NamespaceCensus {
   readonly expired: number
   /** Turns and summaries of conversations from before `createdBefore`. */
   readonly turnsBefore: number
+  /**
+   * Nothing is kept: no memory, no conversation with its marks, and no result of a command from
+   * `Limits.idempotencyRetentionMillis` before `atMillis` on. False for files of earlier versions.
+   */
+  readonly isEmpty: boolean
 }

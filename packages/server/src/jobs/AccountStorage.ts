@@ -1,13 +1,14 @@
 /**
  * The storage of one account on one day (contract: Plans and the daily job), in this order: expired memories are
  * removed on every plan; a plan with a retention is insured from the balance, or what is older is marked and removed by a
- * run a day later; a plan with an included number has the rest metered. Only a settled deposit insures.
+ * run a day later; a plan with an included number has the rest metered; agents of which the run found nothing are
+ * retired. Only a settled deposit insures.
  *
  * Invariants: counts are of the day's moment, superseded versions included; a rerun after a crash ends as if there
  * had been none: removals repeat, and the charge is one transaction with the row that says it is done. A
  * namespace that cannot be read is reported, and stops neither the others nor the charge for them.
  */
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { Account, Plan } from "@muniment/domain/Account"
 import { type MicroCredits, storageMicroCreditsPerMemoryDay } from "@muniment/domain/Money"
@@ -126,6 +127,7 @@ const carryOut = Effect.fn("AccountStorage.carryOut")(function* (
   const unagreed = agreed === undefined ? schemas : 0
   const mark = verdict === "purge" ? markOf(earlier, { runAt, createdBefore }, counted, purged, unagreed) : undefined
   const { charged, metered } = yield* record(parts, verdict, { account, day, live, expired, purged, mark })
+  yield* retireEmpty(parts, counted, problems)
   return reportOf(account, verdict, { live, expired, purged, mark, charged, metered }, problems)
 })
 
@@ -266,6 +268,18 @@ const remove = Effect.fnUntraced(function* (
   let removed = 0
   for (const { key } of from) removed += (yield* notingProblem(key, host.removeAll(key, command), problems)) ?? 0
   return removed
+})
+
+/** Agents of which nothing is left give their places and files back. */
+const retireEmpty = Effect.fnUntraced(function* (
+  { directory, host }: Parts,
+  counted: ReadonlyArray<Counted>,
+  problems: Array<string>
+) {
+  const nowMillis = yield* Clock.currentTimeMillis
+  for (const { key } of counted.filter(({ census }) => census.isEmpty)) {
+    yield* notingProblem(key, host.retire(key, nowMillis, directory.retire(key.tag)), problems)
+  }
 })
 
 const record = (

@@ -1,10 +1,12 @@
 /** The directory: one tag per namespace for ever, created once, aliases followed, collisions stepped over. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { createHash } from "node:crypto"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { candidateTag, NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { Quotas } from "@muniment/control/accounts/Quotas"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
 
@@ -107,6 +109,77 @@ describe("NamespaceDirectory", () => {
         expect(directory.byTag(foreignTag)).toEqual(before[1])
       }).pipe(Effect.provide(controlLayerOf(path)))
     })
+  )
+
+  it.effect("keeps the tag and the aliases of a retired agent for it alone, also after a restart", () =>
+    Effect.gen(function* () {
+      const path = temporaryDirectory()
+      const { account, tag } = yield* Effect.gen(function* () {
+        const directory = yield* NamespaceDirectory
+        const owner = yield* alice
+        const { tag } = yield* directory.ensure(owner, "agent")
+        yield* directory.ensure(owner, "other")
+        yield* directory.addAlias(foreignTag, tag)
+        yield* directory.retire(tag)
+        yield* directory.retire("0".repeat(12))
+        for (const named of [directory.find(owner, "agent"), directory.byTag(tag), directory.byTag(foreignTag)])
+          expect(named).toBeUndefined()
+        expect(directory.list(owner).map(({ agentId }) => agentId)).toEqual(["other"])
+        return { account: owner, tag }
+      }).pipe(Effect.provide(controlLayerOf(path)))
+      yield* Effect.gen(function* () {
+        const directory = yield* NamespaceDirectory
+        expect(directory.all().map(({ agentId }) => agentId)).toEqual(["other"])
+        expect(directory.byTag(foreignTag)).toBeUndefined()
+        const { tag: other } = directory.find(account, "other")!
+        for (const taken of [foreignTag, tag])
+          expect(yield* Effect.flip(directory.addAlias(taken, other))).toMatchObject({ code: "id_conflict" })
+        yield* TestClock.adjust(1)
+        const back = yield* directory.ensure(account, "agent")
+        expect(back.tag).toBe(tag)
+        expect([directory.byTag(tag), directory.byTag(foreignTag)]).toEqual([back, back])
+        yield* directory.addAlias(foreignTag, tag)
+      }).pipe(Effect.provide(controlLayerOf(path)))
+      yield* Effect.gen(function* () {
+        const directory = yield* NamespaceDirectory
+        expect(directory.all().map(({ agentId }) => agentId)).toEqual(["other", "agent"])
+        expect(directory.byTag(foreignTag)?.tag).toBe(tag)
+      }).pipe(Effect.provide(controlLayerOf(path)))
+    })
+  )
+
+  it.effect("gives a retired agent's place to another, and its tag to none whose digits are the same", () =>
+    Effect.gen(function* () {
+      const directory = yield* NamespaceDirectory
+      const quotas = yield* Quotas
+      const account = yield* alice
+      yield* quotas.change({ account }, { agents: 1 })
+      const { tag } = yield* directory.ensure(account, "agent")
+      expect(yield* Effect.flip(directory.ensure(account, "next"))).toMatchObject({ code: "quota_exceeded" })
+      yield* directory.retire(tag)
+      // As if its digits were those that "next" asks for first.
+      const wanted = candidateTag(account, "next", 0)
+      yield* ControlDatabase.use(({ sql, write }) =>
+        write(sql`UPDATE namespace SET tag = ${wanted} WHERE tag = ${tag}`)
+      )
+      expect((yield* directory.ensure(account, "next")).tag).toBe(candidateTag(account, "next", 1))
+      expect(yield* Effect.flip(directory.ensure(account, "agent"))).toMatchObject({ code: "quota_exceeded" })
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
+  )
+
+  it.effect("forgets retired agents with their account", () =>
+    Effect.gen(function* () {
+      const directory = yield* NamespaceDirectory
+      const account = yield* alice
+      const { tag } = yield* directory.ensure(account, "agent")
+      yield* directory.addAlias(foreignTag, tag)
+      yield* directory.retire(tag)
+      yield* directory.forget(account)
+      const rows = yield* ControlDatabase.use(({ read, sql }) =>
+        read(sql`SELECT tag FROM namespace UNION ALL SELECT tag FROM namespace_alias`)
+      )
+      expect(rows).toEqual([])
+    }).pipe(Effect.provide(controlLayerOf(temporaryDirectory())))
   )
 
   it.effect("dies for an account that does not exist, and remembers nothing of it", () =>

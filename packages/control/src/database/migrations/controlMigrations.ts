@@ -17,6 +17,7 @@ import { refunds } from "./0014_refunds.ts"
 import { receipts } from "./0015_receipts.ts"
 import { webhooks } from "./0016_webhooks.ts"
 import { keyMakers } from "./0017_keyMakers.ts"
+import { retiredAgents } from "./0018_retiredAgents.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -35,5 +36,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   refunds,
   receipts,
   webhooks,
-  keyMakers
+  keyMakers,
+  retiredAgents
 ]

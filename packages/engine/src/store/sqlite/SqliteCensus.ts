@@ -57,7 +57,14 @@ const rowBytesSql = `SELECT sum(${Limits.memoryOverheadBytes} + octet_length(dat
 
 const nothing = { createdBefore: -Infinity, expiredBy: -Infinity }
 
-const emptyCensus: NamespaceCensus = { live: 0, liveMessages: 0, liveBefore: 0, expired: 0, turnsBefore: 0 }
+const emptyCensus: NamespaceCensus = {
+  live: 0,
+  liveMessages: 0,
+  liveBefore: 0,
+  expired: 0,
+  turnsBefore: 0,
+  isEmpty: true
+}
 
 const countRows = Effect.fnUntraced(function* (database: Database, key: NamespaceKey, options: CensusOptions) {
   const slots = yield* guarded(() => slotsOf(database, key))
@@ -72,8 +79,19 @@ const countRows = Effect.fnUntraced(function* (database: Database, key: Namespac
     census.expired += Number(row?.["expired"])
     yield* Effect.yieldNow
   }
-  return { ...census, turnsBefore: yield* guarded(() => turnsIn(database, createdBefore)) }
+  return yield* guarded(() => ({
+    ...census,
+    turnsBefore: turnsIn(database, createdBefore),
+    isEmpty: slots === 0 && holdsNothing(database, atMillis - Limits.idempotencyRetentionMillis)
+  }))
 })
+
+const holdsNothing = (database: Database, resultsSince: number): boolean =>
+  Number(database.value("PRAGMA user_version")) === namespaceMigrations.length &&
+  database.prepare(keptSql).get(resultsSince)?.["kept"] === 0
+
+const keptSql = `SELECT EXISTS (SELECT 1 FROM conversation)
+  OR EXISTS (SELECT 1 FROM idempotency WHERE at >= ?1) AS kept`
 
 const turnsIn = (database: Database, createdBefore: number): number => {
   const isOlder = Number(database.value("PRAGMA user_version")) < conversationsSince
