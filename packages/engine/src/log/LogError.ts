@@ -16,6 +16,11 @@ export class LogFault extends Data.TaggedError("LogFault")<{ readonly cause: unk
 }
 
 /** Records that were synced are missing, damaged or erased. `reason` names ordinals and namespace. */
-export class LogDamaged extends Data.TaggedError("LogDamaged")<{ readonly reason: string }> {}
+export class LogDamaged extends Data.TaggedError("LogDamaged")<{ readonly reason: string }> {
+  /** What is left of it on the way between threads. */
+  override get message(): string {
+    return this.reason
+  }
+}
 
 export type LogError = LogFenced | LogFull | LogFault | LogDamaged

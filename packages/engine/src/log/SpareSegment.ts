@@ -37,9 +37,12 @@ export class SpareSegment {
     return this.#fault
   }
 
-  /** The next segment takes it. `make` may follow once the log thread has renamed it. */
+  /**
+   * The next segment takes it. `make` may follow once the log thread has renamed it. One that is still being made is not
+   * made a second time: two that write the same file would put zeros over the records of the segment it has become.
+   */
   take(): void {
-    this.#state = "used"
+    if (this.#state === "ready") this.#state = "used"
   }
 
   /** Makes it if it is neither there nor being made. */

@@ -18,6 +18,27 @@ const withLog = <A, E>(directory: string, use: (log: FileLog) => Effect.Effect<A
 const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => at)
 
 describe("the commit log", () => {
+  it.live("keeps records that may fill a segment of their own, however fast they come", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const kept = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const log = yield* openFileLog({ directory, segmentBytes: 262_144 })
+          yield* log.attach(logTag(1), { epoch: 1, seq: 0 })
+          for (const seq of upTo(200)) {
+            // The room that is asked for is the most that a record may take: here more than a segment.
+            const { ordinal } = yield* log.append(logCommit(1, seq, "x".repeat(200_000)))
+            yield* log.whenSynced(ordinal)
+          }
+          return yield* log.tail(logTag(1), 0)
+        })
+      )
+      const reader = new RecordReader(directory)
+      expect(kept.map((entry) => reader.read(entry).header.fromSeq)).toEqual(upTo(200))
+      reader.close()
+    })
+  )
+
   it.live("numbers records without gaps and keeps them across a close", () =>
     Effect.gen(function* () {
       const directory = temporaryDirectory()
