@@ -170,6 +170,7 @@ export const probedStore = (directory: string, probe: StoreProbe): Layer.Layer<N
       storedBytes: store.storedBytes,
       remake: store.remake,
       settleAll: store.settleAll,
+      releaseRoom: store.releaseRoom,
       logStatus: store.logStatus,
       files: store.files,
       remove: store.remove

@@ -70,7 +70,11 @@ export class DataDirectory extends Context.Service<
         return {
           path,
           operatorToken: options.operatorToken ?? Redacted.make(yield* ensureToken(path)),
-          announce: (note) => Effect.sync(() => replacePrivateFile(join(path, noteName), `${JSON.stringify(note)}\n`))
+          announce: (note) =>
+            Effect.sync(() => {
+              makeRoom(path)
+              replacePrivateFile(join(path, noteName), `${JSON.stringify(note)}\n`)
+            })
         }
       })
     )

@@ -138,6 +138,22 @@ describe("a commit that fails", () => {
     )
   )
 
+  it.effect("on a full disk is repeated without more space too if it is a removal: its file was closed meanwhile", () =>
+    withProbe((probe) =>
+      Effect.gen(function* () {
+        const host = yield* NamespaceHost
+        const commits = probe.count("commit")
+        const opened = probe.count("open")
+        const isSoon = () => probe.count("commit") <= commits + 2
+        probe.before = (call) => (call.name === "commit" && isSoon() ? Effect.fail(full) : Effect.void)
+        const remove = { _tag: "RemoveMemories", ids: [memoryRecord(1, "").id], idempotency: undefined } as const
+        expect(yield* host.ask(key, remove)).toBe(1)
+        expect(probe.count("commit")).toBe(commits + 3)
+        expect(probe.count("open")).toBe(opened + 2)
+      })
+    )
+  )
+
   it.effect("by damage sets the file aside and leaves it alone, while others serve", () =>
     withProbe((probe) =>
       Effect.gen(function* () {

@@ -57,13 +57,16 @@ export class SchemaRegistry extends Context.Service<
       isRemoval: boolean
     ) => Effect.Effect<number, InsufficientStorage>
     readonly totals: (accountId: string) => Effect.Effect<SchemaTotals>
+    /** Writes the log out of which earlier texts can still be read, if there are any; they are gone from the files then. */
+    readonly sweepTexts: Effect.Effect<void>
   }
 >()("muniment/control/SchemaRegistry") {
   static readonly layer = Layer.effect(
     SchemaRegistry,
     Effect.gen(function* () {
-      const control = yield* ControlDatabase
-      const { noteErasure, read, sql, write } = control
+      const { read, sql, write: commit } = yield* ControlDatabase
+      const texts = oldTexts(read(sql`PRAGMA wal_checkpoint(TRUNCATE)`))
+      const write = <A, E, R>(change: Effect.Effect<A, E, R>) => texts.after(commit(change))
       const quotas = yield* Quotas
       const totalsOf = (accountId: string) => schemaTotals(sql, accountId)
       const find = (accountId: string, name: string) =>
@@ -115,19 +118,18 @@ export class SchemaRegistry extends Context.Service<
         ),
         find: Effect.fn("SchemaRegistry.find")((accountId, name) => read(find(accountId, name))),
         get: Effect.fn("SchemaRegistry.get")((accountId, name) => read(demand(accountId, name))),
-        update: Effect.fn("SchemaRegistry.update")((accountId, name, patch) =>
-          write(Effect.tap(change(accountId, name, patch), noteErasure))
-        ),
+        update: Effect.fn("SchemaRegistry.update")((accountId, name, patch) => write(change(accountId, name, patch))),
         remove: Effect.fn("SchemaRegistry.remove")((accountId, name) =>
           write(
             Effect.andThen(
               demand(accountId, name),
-              sql`DELETE FROM memory_schema WHERE account = ${accountId} AND name = ${name}`
-            ).pipe(Effect.andThen(noteErasure))
+              Effect.asVoid(sql`DELETE FROM memory_schema WHERE account = ${accountId} AND name = ${name}`)
+            )
           )
         ),
-        idle: (accountId, sinceMillis, isRemoval) => write(idleSchemas(control, accountId, sinceMillis, isRemoval)),
-        totals: (accountId) => read(totalsOf(accountId))
+        idle: (accountId, sinceMillis, isRemoval) => write(idleSchemas(sql, accountId, sinceMillis, isRemoval)),
+        totals: (accountId) => read(totalsOf(accountId)),
+        sweepTexts: texts.sweep
       })
     })
   )
@@ -150,17 +152,29 @@ const isActive = (sql: SqlClient.SqlClient, accountId: string, sinceMillis: numb
   )
 
 const idleSchemas = Effect.fn("SchemaRegistry.idle")(function* (
-  { noteErasure, sql }: ControlDatabase["Service"],
+  sql: SqlClient.SqlClient,
   accountId: string,
   sinceMillis: number,
   isRemoval: boolean
 ) {
   if (yield* isActive(sql, accountId, sinceMillis)) return 0
   const { schemas } = yield* schemaTotals(sql, accountId)
-  if (isRemoval && schemas > 0)
-    yield* Effect.andThen(sql`DELETE FROM memory_schema WHERE account = ${accountId}`, noteErasure)
+  if (isRemoval) yield* sql`DELETE FROM memory_schema WHERE account = ${accountId}`
   return schemas
 })
+
+/** Texts that can still be read in the write-ahead log; what an earlier process left there is not known. */
+const oldTexts = (checkpoint: Effect.Effect<unknown>) => {
+  let mayBeThere = true
+  return {
+    after: <A, E, R>(write: Effect.Effect<A, E, R>) => Effect.tap(write, () => Effect.sync(() => (mayBeThere = true))),
+    sweep: Effect.suspend(() => {
+      if (!mayBeThere) return Effect.void
+      mayBeThere = false
+      return Effect.asVoid(checkpoint)
+    }).pipe(Effect.withSpan("SchemaRegistry.sweepTexts"))
+  }
+}
 
 const bytesOf = ({ description, name, schema }: Pick<MemorySchema, "description" | "name" | "schema">): number =>
   Buffer.byteLength(name) + Buffer.byteLength(description) + Buffer.byteLength(schema)

@@ -31,10 +31,15 @@ export class FileGuard {
   readonly #expiries = new Map<string, { readonly key: NamespaceKey; readonly atMillis: number }>()
 
   readonly #onSuspicion: (key: NamespaceKey) => void
+  readonly #releaseRoom: Effect.Effect<boolean>
 
-  /** `onSuspicion` is told of files that seem damaged and have to be read again. */
-  constructor(directory: string, onSuspicion: (key: NamespaceKey) => void) {
+  /**
+   * `onSuspicion` is told of files that seem damaged and have to be read again; `releaseRoom` frees what the store
+   * keeps beside the ballast.
+   */
+  constructor(directory: string, onSuspicion: (key: NamespaceKey) => void, releaseRoom: Effect.Effect<boolean>) {
     this.#directory = directory
+    this.#releaseRoom = releaseRoom
     this.#onSuspicion = onSuspicion
     this.#ballast = new Ballast(join(directory, ballastName))
   }
@@ -64,7 +69,7 @@ export class FileGuard {
       const refusal = this.refusal(key)
       return refusal === undefined ? open : Effect.fail(refusal)
     }).pipe(
-      Effect.catchTag("StoreFull", (full) => (this.releaseBallast() ? open : Effect.fail(full))),
+      this.retrying("StoreFull"),
       Effect.tapError((error) => Effect.sync(() => this.setAside(key, error))),
       Effect.tap((namespace) => {
         this.#expiries.delete(key.tag)
@@ -116,9 +121,19 @@ export class FileGuard {
     return [...this.#expiries.values()].filter(({ atMillis }) => atMillis <= nowMillis).map(({ key }) => key)
   }
 
-  /** Deletes the ballast; false if there was none. */
-  releaseBallast(): boolean {
-    return this.#ballast.release()
+  /** Repeats what found the disk full, each time with more of the reserve, as long as there is any. */
+  retrying<Tag extends "StoreFull" | "InsufficientStorage">(
+    full: Tag
+  ): <A, E extends { readonly _tag: string }, R>(step: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> {
+    return Effect.retry({
+      times: reservesMax,
+      while: ({ _tag }: { readonly _tag: string }) => (_tag === full ? this.makeRoom : Effect.succeed(false))
+    })
+  }
+
+  /** Deletes the ballast, or then what the store keeps; false: the reserve is used up. */
+  get makeRoom(): Effect.Effect<boolean> {
+    return Effect.suspend(() => (this.#ballast.release() ? Effect.succeed(true) : this.#releaseRoom))
   }
 
   /** Refuses what needs space while the ballast is out. */
@@ -141,6 +156,9 @@ export class FileGuard {
     )
   }
 }
+
+/** The ballast, old segments of the commit log, its spare. */
+const reservesMax = 3
 
 const reserveOnly = {
   code: "insufficient_storage",

@@ -109,10 +109,12 @@ type Registry = NamespaceRegistry<NamespaceKey, Namespace, StoreError>
 
 const makeHost = Effect.fn("NamespaceHost.make")(function* (options: HostOptions) {
   const suspects = yield* Queue.unbounded<NamespaceKey>()
-  const guard = new FileGuard(options.dataDirectory, (key) => Queue.offerUnsafe(suspects, key))
+  const store = yield* NamespaceStore
+  const suspect = (key: NamespaceKey) => Queue.offerUnsafe(suspects, key)
+  const guard = new FileGuard(options.dataDirectory, suspect, store.releaseRoom)
   yield* guard.restoreBallast
   const registry = yield* openRegistry(options, guard)
-  const host = new Host(registry, guard, yield* NamespaceStore, {
+  const host = new Host(registry, guard, store, {
     expiresBy: options.expiresBy ?? Clock.currentTimeMillis,
     meter: yield* StorageMeter
   })
@@ -165,9 +167,8 @@ class Host {
   ask<C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> {
     const once = this.#use(key, (namespace) => namespace.ask(command))
     if (!isRemoval(command)) return Effect.andThen(this.#guard.demandRoom, once)
-    return Effect.catchTag(once, "InsufficientStorage", (full) =>
-      this.#guard.releaseBallast() ? once : Effect.fail(full)
-    )
+    // The failed commit has closed the file, which empties SQLite's log: that may be room enough.
+    return Effect.catchTag(this.#guard.retrying("InsufficientStorage")(once), "InsufficientStorage", () => once)
   }
 
   removeAll(key: NamespaceKey, command: PortionedRemoval): Effect.Effect<number, CommandError> {
@@ -212,10 +213,7 @@ class Host {
       if (refusal !== undefined) return Effect.fail(toClientError(refusal))
       const counted = this.#store.census(key, options)
       // Even a read needs disk space: for the index of the log.
-      const withRoom = Effect.catchTag(counted, "StoreFull", (full) =>
-        this.#guard.releaseBallast() ? counted : Effect.fail(full)
-      )
-      return this.#toReadError(key, withRoom)
+      return this.#toReadError(key, this.#guard.retrying("StoreFull")(counted))
     })
   }
 
@@ -357,7 +355,7 @@ class Host {
     const swept = Effect.suspend(() => (namespace.reader.counts(expiresBy).expired > 0 ? sweep : Effect.void))
     const sweptOrRoomMade = Effect.tapError(swept, (error) =>
       // The failed commit has stopped the actor; the next round reopens the file and uses this space.
-      Effect.sync(() => (error._tag === "InsufficientStorage" ? this.#guard.releaseBallast() : false))
+      error._tag === "InsufficientStorage" ? this.#guard.makeRoom : Effect.succeed(false)
     )
     return this.#retireIfStopped(
       namespace,

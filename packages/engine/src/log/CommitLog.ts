@@ -3,8 +3,8 @@
  * acknowledged once it is synced there; the namespaces' files are copies that follow.
  *
  * Invariants: ordinals ascend without gaps, in the order of `append`; `whenSynced` succeeds only for what a power cut
- * leaves; a copy may apply what is synced and nothing later; an append that is fenced or refused for lack of room writes nothing; after a
- * `LogFault` the log has ended, and every outcome that was not told is unknown.
+ * leaves; a copy may apply what is synced and nothing later; an append that is fenced or refused for lack of room
+ * writes nothing; after a `LogFault` the log has ended, and every outcome that was not told is unknown.
  */
 import { Context, type Effect } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
@@ -98,6 +98,13 @@ export interface CommitLogShape {
   readonly holders: Effect.Effect<ReadonlyArray<NamespaceTag>>
   /** Deletes segments that nobody needs; returns how many. */
   readonly dropUnneeded: Effect.Effect<number, LogFull | LogFault>
+  /** Frees the room that is kept for later records, if erasures do not need it; true: there was some. */
+  readonly giveUpSpare: Effect.Effect<boolean>
+  /**
+   * Whether so little room is left that a copy may find none: what a copy lacks is not acknowledged then, and segments
+   * are not kept only to repair copies.
+   */
+  readonly isTight: () => boolean
   /** Whether this process may still answer reads of what it claimed. */
   readonly isCurrent: () => boolean
 }

@@ -23,7 +23,7 @@ import { type LedgerChange, ledgerFields, type NewLedgerChange } from "./ledgerR
 import type { LogReply, LogRequest, LogThreadSettings } from "./LogWorker.ts"
 import type { OwnerList } from "./OwnerList.ts"
 import { readLedger } from "./readLedger.ts"
-import { Retention } from "./Retention.ts"
+import { type LogState, Retention } from "./Retention.ts"
 import { segmentBytesDefault, segmentPath } from "./segmentFiles.ts"
 import { SegmentPlaces } from "./SegmentPlaces.ts"
 
@@ -48,6 +48,9 @@ export interface SealedSegment {
 
 /** So long after a sync with nothing behind it, a mark says that everything before was synced. */
 const quietMillis = 10
+
+/** How long a measure of the disk's free space is used. */
+const measureEachMillis = 100
 
 export const openFileLog = Effect.fn("FileLog.open")(function* (
   options: FileLogOptions
@@ -91,6 +94,8 @@ export class FileLog implements CommitLogShape {
   /** A mark is being waited for, or the last record is one. */
   #isMarking = false
   #lastMillis = 0
+  #isTight = false
+  #measuredMillis = -Infinity
 
   constructor(
     directory: string,
@@ -104,7 +109,7 @@ export class FileLog implements CommitLogShape {
     this.#owners = scanned.unlisted
     this.#index = scanned.index
     this.#queue = new LogQueue(thread, scanned.nextOrdinal)
-    this.#places = new SegmentPlaces(directory, segmentBytes, scanned.lastSegment)
+    this.#places = new SegmentPlaces(directory, segmentBytes, scanned.lastSegment, scanned.end)
     this.#clock = clock
   }
 
@@ -198,6 +203,15 @@ export class FileLog implements CommitLogShape {
 
   readonly isCurrent = (): boolean => this.#queue.ended === undefined
 
+  readonly isTight = (): boolean => {
+    const nowMillis = this.#nowMillis
+    if (nowMillis - this.#measuredMillis >= measureEachMillis) {
+      this.#measuredMillis = nowMillis
+      this.#isTight = this.#places.isTight
+    }
+    return this.#isTight
+  }
+
   /** Acknowledged records that the open of the log could not read, as far as the log still reaches. */
   get damage(): ReadonlyArray<LogHole> {
     const first = this.#index.segments[0]?.firstOrdinal ?? Infinity
@@ -211,6 +225,7 @@ export class FileLog implements CommitLogShape {
 
   get status(): LogStatus {
     const { segments } = this.#index
+    this.#places.retry()
     return {
       segments: segments.length,
       bytes: segments.length * this.#places.segmentBytes,
@@ -258,14 +273,14 @@ export class FileLog implements CommitLogShape {
 
   /** Namespaces whose copies hold back a segment that could be deleted: `rebase` them. */
   get holders(): Effect.Effect<ReadonlyArray<NamespaceTag>> {
-    return Effect.sync(() => this.#retention.holders(this.#sealedIndexes, this.#places.segmentBytes, this.#nowMillis))
+    return Effect.sync(() => this.#retention.holders(this.#sealedIndexes, this.#retentionState))
   }
 
   /** Deletes segments that nobody needs; returns how many. */
   get dropUnneeded(): Effect.Effect<number, LogFull | LogFault> {
     return Effect.suspend(() => {
       const sealed = this.#sealedIndexes
-      const count = this.#retention.droppable(sealed, this.#places.segmentBytes, this.#nowMillis)
+      const count = this.#retention.droppable(sealed, this.#retentionState)
       if (count === 0) return Effect.succeed(0)
       const firstKept = this.#index.segments[count]?.firstOrdinal ?? this.#queue.nextOrdinal
       const note = { ...processRecord, kind: recordKinds.rebased, fromSeq: firstKept, atMillis: this.#nowMillis }
@@ -273,10 +288,17 @@ export class FileLog implements CommitLogShape {
         this.#putSynced(note),
         Effect.suspend(() => {
           const segments = this.#index.dropBefore(firstKept)
-          return Effect.as(this.#queue.drop(segments), segments.length)
+          return Effect.map(this.#queue.drop(segments), () => {
+            this.#places.retry()
+            return segments.length
+          })
         })
       )
     })
+  }
+
+  get giveUpSpare(): Effect.Effect<boolean> {
+    return Effect.sync(() => this.#places.giveUpSpare())
   }
 
   /** Syncs what was appended, and ends the log. */
@@ -298,9 +320,14 @@ export class FileLog implements CommitLogShape {
     return this.#clock.currentTimeMillisUnsafe()
   }
 
+  get #retentionState(): LogState {
+    const { isTight, segmentBytes } = this.#places
+    return { segmentBytes, nowMillis: this.#nowMillis, isTight }
+  }
+
+  /** Without the newest one: a log that was opened on a full disk may continue it. */
   get #sealedIndexes(): ReadonlyArray<SegmentIndex> {
-    const { isBegun, segment: newest } = this.#places
-    return this.#index.segments.filter(({ segment }) => segment < newest || !isBegun)
+    return this.#index.segments.slice(0, -1)
   }
 
   /** The intent first: the next open finishes what a crash cuts short. */
@@ -332,12 +359,12 @@ export class FileLog implements CommitLogShape {
   }
 
   #write(record: NewRecord, isSync: boolean): LogEntry {
-    const before = this.#places.segment
+    const before = this.#index.segments.at(-1)?.segment
     const [fields, entry] = this.#queue.put(record, (length) => this.#places.place(length), isSync)
     this.#index.add(fields, entry.place)
     this.#owners.note(entry.ordinal, record.tag)
     this.#lastMillis = record.atMillis
-    if (this.#places.segment !== before) this.#begin(before, entry.ordinal)
+    if (entry.place.segment !== before) this.#begin(before, entry.ordinal)
     if (isSync && !this.#isMarking) {
       this.#isMarking = true
       Effect.runFork(Effect.ignore(this.#markWhenQuiet(entry.ordinal)))
@@ -347,14 +374,16 @@ export class FileLog implements CommitLogShape {
   }
 
   /** The log thread seals the segment before it writes the first record of the next one. */
-  #begin(sealed: number, ordinal: number): void {
+  #begin(sealed: number | undefined, ordinal: number): void {
     const told = Effect.sync(() => {
       this.#places.begun()
       const index = this.#index.segments.find(({ segment }) => segment === sealed)
       if (index === undefined) return
       for (const listener of this.#sealListeners) listener(this.#sealedOf(index))
     })
-    Effect.runFork(Effect.ignore(Effect.andThen(this.whenSynced(ordinal), told)))
+    // The end of the log wakes those who wait for a spare too.
+    const woken = Effect.sync(() => this.#places.wake())
+    Effect.runFork(Effect.matchEffect(this.whenSynced(ordinal), { onFailure: () => woken, onSuccess: () => told }))
   }
 
   /** Waits until nothing has come for `quietMillis` after a sync; the mark rides with the next sync. */

@@ -1,15 +1,16 @@
 /**
- * What the open of the log does before anything is appended or applied: writes again and syncs what may not be on the disk, overwrites a torn tail so
- * that no text stays there, finishes erasures that were cut short, and deletes segments that were never written.
+ * What the open of the log does before anything is appended or applied: writes again and syncs what may not be on the
+ * disk, overwrites a torn tail so that no text stays there, finishes erasures that were cut short, and keeps a segment
+ * that was never written as the spare.
  */
-import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, statSync } from "node:fs"
+import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, renameSync, rmSync, statSync } from "node:fs"
 import { eraseBodies } from "./LogErasure.ts"
 import { type LogScanned, scanLog } from "./LogScan.ts"
-import { listSegments, segmentPath, syncDirectory, writeFully } from "./segmentFiles.ts"
+import { listSegments, segmentPath, sparePath, syncDirectory, writeFully } from "./segmentFiles.ts"
 
 export const recoverLog = (directory: string): LogScanned => {
   const scanned = scanLog(directory)
-  for (const segment of scanned.emptySegments) rmSync(segmentPath(directory, segment))
+  for (const segment of scanned.emptySegments) keepOrDelete(directory, segment)
   syncDirectory(directory)
   const kept = listSegments(directory)
   // Older ones were synced before the newest was begun.
@@ -22,6 +23,18 @@ export const recoverLog = (directory: string): LogScanned => {
   }
   eraseBodies(directory, scanned.unfinishedErasures)
   return scanned
+}
+
+/** Unit of `blocks` in what the system says of a file. */
+const statBlockBytes = 512
+
+/** A segment without a record is a spare: a full disk has no room for another one. */
+const keepOrDelete = (directory: string, segment: number): void => {
+  const path = segmentPath(directory, segment)
+  const { blocks, size } = statSync(path)
+  const isAllocated = blocks * statBlockBytes >= size
+  if (isAllocated && !existsSync(sparePath(directory))) renameSync(path, sparePath(directory))
+  else rmSync(path)
 }
 
 /**

@@ -20,6 +20,7 @@ import {
   recordKinds,
   type RecordHeader
 } from "./logFormat.ts"
+import type { LogEnd } from "./SegmentPlaces.ts"
 import { listSegments, segmentPath } from "./segmentFiles.ts"
 
 export interface LogScanned {
@@ -38,6 +39,8 @@ export interface LogScanned {
   readonly unfinishedErasures: ReadonlyArray<LogEntry>
   /** Where the torn tail begins. */
   readonly tornAt: { readonly segment: number; readonly offset: number } | undefined
+  /** Where the next record could be written once the torn tail is overwritten; undefined: there is no segment. */
+  readonly end: LogEnd | undefined
 }
 
 export const scanLog = (directory: string): LogScanned => {
@@ -60,11 +63,16 @@ class LogScan {
   readonly #unlisted = new OwnerList()
   /** Highest ordinal that any record says was synced. */
   #synced = 0
+  /** Sizes of the files. */
+  readonly #bytes = new Map<number, number>()
+  /** Behind the last record. */
+  #behind: { readonly segment: number; readonly offset: number } | undefined
   /** Bytes behind the last record that are no record. */
   #stray: Array<RecordPlace> = []
 
   read(segment: number, bytes: Buffer): void {
     let isEmpty = true
+    this.#bytes.set(segment, bytes.length)
     for (let at = 0; at + headerBytes <= bytes.length;) {
       const header = readHeader(bytes, at)
       if (header !== undefined && header.ordinal >= (this.#expected ?? 0)) {
@@ -72,6 +80,7 @@ class LogScan {
         if (isErased(header) && areZeros(bytes, at + headerBytes, at + header.length)) this.#erased.add(header.ordinal)
         this.#record(header, bytes, { segment, offset: at, length: header.length })
         at += Math.max(header.length, headerBytes)
+        this.#behind = { segment, offset: at }
       } else {
         if (!areZeros(bytes, at, at + recordAlign)) {
           isEmpty = false
@@ -94,6 +103,8 @@ class LogScan {
     const torn = this.#holes.find(({ from }) => from > this.#synced)
     if (torn !== undefined) this.#index.cut(torn.from)
     if (torn !== undefined) this.#unlisted.cut(torn.from)
+    const tornAt = torn ?? this.#stray[0]
+    const end = tornAt ?? this.#behind
     return {
       index: this.#index,
       damage,
@@ -102,7 +113,8 @@ class LogScan {
       lastSegment,
       emptySegments: this.#emptySegments,
       unfinishedErasures: this.#unfinishedErasures(damage),
-      tornAt: torn ?? this.#stray[0]
+      tornAt,
+      end: end && { segment: end.segment, offset: end.offset, bytes: this.#bytes.get(end.segment) ?? 0 }
     }
   }
 

@@ -1,7 +1,7 @@
 /**
  * Which segments may be deleted. A segment goes, oldest first, when every copy with a record in it holds that record
  * durably, every consumer has passed it, and it is no longer among the newest bytes and minutes that are kept to
- * repair copies.
+ * repair copies while the disk has room.
  *
  * Invariant: what is not known to be held elsewhere stays.
  */
@@ -12,6 +12,13 @@ import type { SegmentIndex } from "./LogIndex.ts"
 /** Kept, whichever ends first. */
 const keptBytes = 67_108_864
 const keptMillis = 600_000
+
+export interface LogState {
+  readonly segmentBytes: number
+  readonly nowMillis: number
+  /** The disk is nearly full: nothing is kept only to repair copies. */
+  readonly isTight: boolean
+}
 
 export class Retention {
   readonly #durable = new Map<NamespaceTag, number>()
@@ -29,19 +36,23 @@ export class Retention {
   }
 
   /** How many of the sealed segments, oldest first, may go. */
-  droppable(sealed: ReadonlyArray<SegmentIndex>, segmentBytes: number, nowMillis: number): number {
-    const old = this.#oldOnes(sealed, segmentBytes, nowMillis)
+  droppable(sealed: ReadonlyArray<SegmentIndex>, state: LogState): number {
+    const old = this.#oldOnes(sealed, state)
     const firstNeeded = old.findIndex((index) => this.#isHeld(index) || this.#needing(index).length > 0)
     return firstNeeded === -1 ? old.length : firstNeeded
   }
 
   /** Namespaces whose copies hold back a segment that could go otherwise; not the control database, which tells by itself. */
-  holders(sealed: ReadonlyArray<SegmentIndex>, segmentBytes: number, nowMillis: number): ReadonlyArray<NamespaceTag> {
-    const tags = this.#oldOnes(sealed, segmentBytes, nowMillis).flatMap((index) => this.#needing(index))
+  holders(sealed: ReadonlyArray<SegmentIndex>, state: LogState): ReadonlyArray<NamespaceTag> {
+    const tags = this.#oldOnes(sealed, state).flatMap((index) => this.#needing(index))
     return [...new Set(tags)].filter((tag) => tag !== processTag)
   }
 
-  #oldOnes(sealed: ReadonlyArray<SegmentIndex>, segmentBytes: number, nowMillis: number): ReadonlyArray<SegmentIndex> {
+  #oldOnes(
+    sealed: ReadonlyArray<SegmentIndex>,
+    { isTight, nowMillis, segmentBytes }: LogState
+  ): ReadonlyArray<SegmentIndex> {
+    if (isTight) return sealed
     const keptCount = Math.floor(keptBytes / segmentBytes)
     return sealed.filter(({ lastMillis }, at) => at < sealed.length - keptCount || lastMillis + keptMillis < nowMillis)
   }

@@ -1,77 +1,105 @@
 /**
  * Gives records their places, one after the other, and moves on to the spare segment when one is full.
  *
- * Invariant: a new segment is only begun when the spare is there, so that the log thread finds its room on the disk.
+ * Invariants: a new segment is only begun when the spare is there, so that the log thread finds its room on the disk.
+ * Commits that need space leave to erasures a spare segment or, where none can be made, the rest of the current one.
  */
-import { statfsSync } from "node:fs"
 import { Effect } from "effect"
 import type { RecordPlace } from "./CommitLog.ts"
+import { DiskRoom } from "./DiskRoom.ts"
 import { SpareSegment } from "./SpareSegment.ts"
 
-/** Free space required for a segment of its own that a large record takes, as a multiple of its size. */
-const roomFactor = 2
+/** Free space below which the disk is tight, in segments: what comes before a copy follows has room in it. */
+const tightSegments = 4
 
 /** `full`: no room for another segment. */
 export type Room = "free" | "wait" | "full"
 
+/** Where the records of an earlier process end: everything behind, up to `bytes`, is zeros and synced. */
+export interface LogEnd {
+  readonly segment: number
+  readonly offset: number
+  /** Size of the file. */
+  readonly bytes: number
+}
+
+/** `here`: in the current segment. `beyond`: in a new one. */
+type Next = "here" | "beyond" | "wait" | "full"
+
 export class SegmentPlaces {
   readonly segmentBytes: number
-  readonly #directory: string
+  readonly #disk: DiskRoom
   readonly #spare: SpareSegment
+  #newest: number
   #segment: number
-  #offset = Infinity
+  #offset: number
+  #capacity: number
+  #isBegun = false
+  /** Size of the last commit that needs space, if it was refused. */
+  #refusedBytes = 1
   #waiting: Array<() => void> = []
 
-  /** `lastSegment`: a start begins a segment of its own, since nothing is written behind a torn tail. */
-  constructor(directory: string, segmentBytes: number, lastSegment: number) {
+  /**
+   * `lastSegment`: number of the newest file. A start begins a segment of its own; only where the disk has no room for
+   * another one it continues at `end`.
+   */
+  constructor(directory: string, segmentBytes: number, lastSegment: number, end?: LogEnd) {
     this.segmentBytes = segmentBytes
-    this.#directory = directory
-    this.#segment = lastSegment
-    this.#spare = new SpareSegment(directory, segmentBytes, () => {
-      for (const resume of this.#waiting.splice(0)) resume()
-    })
+    this.#disk = new DiskRoom(directory)
+    this.#newest = lastSegment
+    this.#segment = end?.segment ?? lastSegment
+    this.#offset = end?.offset ?? 0
+    this.#capacity = end?.bytes ?? 0
+    this.#spare = new SpareSegment(directory, segmentBytes, this.#disk, () => this.wake())
     this.#spare.make()
   }
 
-  /** The segment that is written, once it is begun; the older ones are sealed. */
-  get segment(): number {
-    return this.#segment
-  }
-
-  /** Whether this process has begun a segment. */
+  /** Whether a record was given a place. */
   get isBegun(): boolean {
-    return this.#offset !== Infinity
+    return this.#isBegun
   }
 
-  /** Why there is no spare segment; undefined: there is one, or there will be. */
+  /** Why commits that need space are refused; undefined: they are not. */
   get shortage(): { readonly cause: unknown } | undefined {
-    return this.#spare.fault
+    if (this.#next(this.#refusedBytes, false) !== "full") return undefined
+    return this.#spare.fault ?? { cause: new Error("no room for another spare segment of the commit log") }
   }
 
-  /** Whether a record of at most so many bytes has a place. On a full disk only erasures use the current segment. */
+  /** Whether so little is free that a copy may soon find no room. */
+  get isTight(): boolean {
+    return this.#spare.fault !== undefined || this.#disk.freeBytes < this.segmentBytes * tightSegments
+  }
+
+  /** Whether a record of at most so many bytes has a place; if it is `free`, `place` is to follow. */
   roomFor(bytes: number, isErasure: boolean): Room {
-    const isShort = this.#spare.fault !== undefined
-    if (isShort) this.#spare.make()
-    if (this.#fits(bytes)) return isErasure || !isShort ? "free" : "full"
-    // The log thread makes its segment with the commit itself: a disk that is full then would end the log.
-    if (bytes > this.segmentBytes) return this.#hasRoomFor(bytes) ? "free" : "full"
-    if (this.#spare.state === "ready") return "free"
-    return isShort ? "full" : "wait"
+    this.retry()
+    const next = this.#next(bytes, isErasure)
+    if (!isErasure) this.#refusedBytes = next === "full" ? bytes : 1
+    if (next === "wait" || next === "full") return next
+    if (next === "beyond") {
+      this.#segment = ++this.#newest
+      this.#offset = 0
+      this.#capacity = this.segmentBytes
+      this.#spare.take()
+    }
+    return "free"
   }
 
-  /** Calls back when the spare is there, or cannot be made. */
+  /** Calls back when the spare is there, or cannot be made; at once if none is being made. */
   onChange(resume: () => void): void {
-    this.#waiting.push(resume)
+    if (this.#isComing) this.#waiting.push(resume)
+    else resume()
+  }
+
+  /** Lets those who wait look again. */
+  wake(): void {
+    for (const resume of this.#waiting.splice(0)) resume()
   }
 
   place(length: number): RecordPlace {
-    if (!this.#fits(length)) {
-      this.#segment++
-      this.#offset = 0
-      this.#spare.take()
-    }
     const place = { segment: this.#segment, offset: this.#offset, length }
     this.#offset += length
+    this.#isBegun = true
     return place
   }
 
@@ -80,17 +108,43 @@ export class SegmentPlaces {
     this.#spare.make()
   }
 
+  /** After a failure to make a spare: room may have returned. */
+  retry(): void {
+    if (this.#spare.fault !== undefined) this.#spare.make()
+  }
+
+  /** Deletes the spare, unless erasures need it; true: there was one. */
+  giveUpSpare(): boolean {
+    const isNeeded = this.#capacity - this.#offset < this.segmentBytes / 4
+    if (this.#spare.state !== "ready" || isNeeded) return false
+    this.#spare.giveUp()
+    return true
+  }
+
   /** No file is being made any more. */
   get settled(): Effect.Effect<void> {
     return Effect.promise(() => this.#spare.settled)
   }
 
-  #hasRoomFor(bytes: number): boolean {
-    const { bavail, bsize } = statfsSync(this.#directory)
-    return bavail * bsize >= bytes * roomFactor
+  /** A spare is being made, or will be. */
+  get #isComing(): boolean {
+    const { fault, state } = this.#spare
+    return state === "making" || (state === "used" && fault === undefined)
   }
 
-  #fits(length: number): boolean {
-    return this.#offset + length <= this.segmentBytes
+  #next(bytes: number, isErasure: boolean): Next {
+    const { fault, state } = this.#spare
+    // The log thread makes its segment with the commit itself: a disk that is full then would end the log.
+    if (bytes > this.segmentBytes) return this.#disk.hasFor(bytes) ? "beyond" : "full"
+    const fitsHere = this.#offset + bytes <= this.#capacity
+    if (this.#isBegun && fitsHere && (isErasure || fault === undefined)) return "here"
+    if (state === "ready") {
+      if (this.#disk.hasFor(this.segmentBytes)) return "beyond"
+      if (fitsHere) return "here"
+      return isErasure ? "beyond" : "full"
+    }
+    if (fitsHere && isErasure && fault !== undefined) return "here"
+    // Room that has returned is waited for; not where making it failed although there seemed to be room.
+    return this.#isComing && fault?.isForeseen !== false ? "wait" : "full"
   }
 }

@@ -85,6 +85,11 @@ export class SegmentWriter {
     this.close()
     const path = segmentPath(this.#directory, segment)
     const spare = sparePath(this.#directory)
+    // On a full disk a start continues a segment.
+    if (existsSync(path)) {
+      this.#open = { segment, file: openSync(path, "r+") }
+      return this.#open.file
+    }
     if (existsSync(spare) && bytesMin <= this.#segmentBytes) {
       renameSync(spare, path)
       syncDirectory(this.#directory)

@@ -1,39 +1,52 @@
 /**
  * The segment kept ready beside the log: a file of zeros that becomes the next segment by a rename. It is made aside
  * while the log goes on, so that a commit waits for none and a full disk shows before a record needs the room.
+ *
+ * Invariant: what is called `spare` has its whole size, durably; a half-made one has another name, and is deleted at the
+ * start and after a failure, because it takes the room of the next attempt.
  */
-import { existsSync } from "node:fs"
-import { open, rename, rm, statfs } from "node:fs/promises"
+import { existsSync, rmSync, statSync } from "node:fs"
+import { open, rename, rm } from "node:fs/promises"
+import type { DiskRoom } from "./DiskRoom.ts"
 import { sparePath } from "./segmentFiles.ts"
 
-/** Free space required to make it, as a multiple of its size: the rest is left to erasures. */
-const roomFactor = 2
 const zeros = Buffer.alloc(1_048_576)
 
 export type SpareState = "ready" | "making" | "used"
 
+/** Why there is no spare. */
+export interface SpareFault {
+  readonly cause: unknown
+  /** It was not tried: the disk had no room for it. */
+  readonly isForeseen: boolean
+}
+
 export class SpareSegment {
-  readonly #directory: string
+  readonly #path: string
   readonly #bytes: number
+  readonly #room: DiskRoom
   readonly #onChange: () => void
   #state: SpareState
   #settled: Promise<void> = Promise.resolve()
-  #fault: { readonly cause: unknown } | undefined
+  #fault: SpareFault | undefined
 
   /** `onChange`: called when it has become ready, or could not be made. */
-  constructor(directory: string, bytes: number, onChange: () => void) {
-    this.#directory = directory
+  constructor(directory: string, bytes: number, room: DiskRoom, onChange: () => void) {
+    this.#path = sparePath(directory)
     this.#bytes = bytes
+    this.#room = room
     this.#onChange = onChange
-    this.#state = existsSync(sparePath(directory)) ? "ready" : "used"
+    rmSync(this.#unfinishedPath, { force: true })
+    this.#state = this.#isThere ? "ready" : "used"
+    if (this.#state === "used") rmSync(this.#path, { force: true })
   }
 
   get state(): SpareState {
     return this.#state
   }
 
-  /** Why there is none; undefined: there is one, or there will be. Stays while it is tried again. */
-  get fault(): { readonly cause: unknown } | undefined {
+  /** Undefined: there is one, or there will be. Stays while it is tried again. */
+  get fault(): SpareFault | undefined {
     return this.#fault
   }
 
@@ -45,13 +58,24 @@ export class SpareSegment {
     if (this.#state === "ready") this.#state = "used"
   }
 
+  /** Deletes it: something else needs its room. */
+  giveUp(): void {
+    rmSync(this.#path, { force: true })
+    this.#enter("used", { cause: new Error("the spare segment of the commit log was given up"), isForeseen: true })
+  }
+
   /** Makes it if it is neither there nor being made. */
   make(): void {
-    if (this.#state === "ready" || this.#state === "making") return
+    if (this.#state === "making") return
+    if (this.#isThere) return this.#enter("ready", undefined)
+    if (!this.#room.hasFor(this.#bytes)) {
+      const cause = new Error("no room for another segment of the commit log")
+      return this.#enter("used", { cause, isForeseen: true })
+    }
     this.#state = "making"
     this.#settled = this.#write().then(
       () => this.#enter("ready", undefined),
-      (cause: unknown) => this.#enter("used", { cause })
+      (cause: unknown) => this.#enter("used", { cause, isForeseen: false })
     )
   }
 
@@ -60,20 +84,25 @@ export class SpareSegment {
     return this.#settled
   }
 
+  get #isThere(): boolean {
+    return existsSync(this.#path) && statSync(this.#path).size === this.#bytes
+  }
+
+  get #unfinishedPath(): string {
+    return `${this.#path}.writing`
+  }
+
   async #write(): Promise<void> {
-    const { bavail, bsize } = await statfs(this.#directory)
-    if (bavail * bsize < this.#bytes * roomFactor) throw new Error("no room for another segment of the commit log")
-    const path = `${sparePath(this.#directory)}.writing`
     try {
-      await writeZeros(path, this.#bytes)
-      await rename(path, sparePath(this.#directory))
+      await writeZeros(this.#unfinishedPath, this.#bytes)
+      await rename(this.#unfinishedPath, this.#path)
     } catch (cause) {
-      await rm(path, { force: true })
+      await rm(this.#unfinishedPath, { force: true })
       throw cause
     }
   }
 
-  #enter(state: SpareState, fault: { readonly cause: unknown } | undefined): void {
+  #enter(state: SpareState, fault: SpareFault | undefined): void {
     this.#state = state
     this.#fault = fault
     this.#onChange()

@@ -48,6 +48,8 @@ export class NamespaceStore extends Context.Service<
      * whose files cannot follow the commit log.
      */
     readonly settleAll: Effect.Effect<ReadonlyArray<NamespaceTag>, StoreError>
+    /** On a full disk: frees room for a removal, or for reading; false: there is none to free. */
+    readonly releaseRoom: Effect.Effect<boolean>
     /** State of the commit log; undefined: commits go to the files. */
     readonly logStatus: Effect.Effect<LogStatus | undefined>
     /** Names of all files of these namespaces, logs, snapshots and copies included. */

@@ -4,7 +4,6 @@ import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { openFileLog } from "@muniment/engine/log/FileLog"
 import { listSegments, segmentPath } from "@muniment/engine/log/segmentFiles"
-import { SegmentPlaces } from "@muniment/engine/log/SegmentPlaces"
 import { fillLog, logCommit, logTag, smallLog } from "../../../support/CommitLogs.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 
@@ -60,33 +59,6 @@ describe("an error of the disk", () => {
 })
 
 describe("a full disk", () => {
-  it.live("refuses commits while there is no spare segment, and still erases in the current one", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      // No disk has room for this segment; as long as there is no current one, nothing has a place.
-      const places = new SegmentPlaces(directory, 2 ** 52, 0)
-      yield* Effect.callback<void>((resume) => places.onChange(() => resume(Effect.void)))
-      expect(places.shortage).toBeDefined()
-      expect(places.roomFor(64, true)).toBe("full")
-      places.place(64)
-      expect(places.roomFor(64, false)).toBe("full")
-      expect(places.roomFor(64, true)).toBe("free")
-      yield* places.settled
-    })
-  )
-
-  it.live("refuses a record larger than a segment that the disk has no room for, and takes others", () =>
-    Effect.gen(function* () {
-      const places = new SegmentPlaces(temporaryDirectory(), 65_536, 0)
-      yield* Effect.callback<void>((resume) => places.onChange(() => resume(Effect.void)))
-      expect(places.roomFor(2 ** 52, false)).toBe("full")
-      expect(places.roomFor(2 ** 52, true)).toBe("full")
-      expect(places.roomFor(131_072, false)).toBe("free")
-      expect(places.roomFor(64, false)).toBe("free")
-      yield* places.settled
-    })
-  )
-
   it.live("is no fault: the log answers LogFull, and goes on", () =>
     Effect.gen(function* () {
       const log = yield* openFileLog({ directory: temporaryDirectory(), segmentBytes: 2 ** 52 })

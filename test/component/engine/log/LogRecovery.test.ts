@@ -1,6 +1,6 @@
 /** What the open of the commit log makes of torn tails, flipped bits, missing segments and erasures that were cut short. */
 import { beforeEach, describe, expect, it } from "vitest"
-import { readFileSync, rmSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync } from "node:fs"
 import type { LogEntry } from "@muniment/engine/log/CommitLog"
 import { eraseBodies } from "@muniment/engine/log/LogErasure"
 import { processTag, recordFlags, recordKinds } from "@muniment/engine/log/logFormat"
@@ -200,8 +200,9 @@ describe("an erasure that was cut short", () => {
     Buffer.from(readFileSync(segmentPath(directory, segment)).subarray(offset + 64, offset + length))
 })
 
-it("deletes segments that were prepared and never written", () => {
-  writeSegment(directory, 4, [])
+it("keeps one segment that was prepared and never written as the spare, and deletes others", () => {
+  for (const segment of [4, 5]) writeSegment(directory, segment, [])
   expect(recoverLog(directory).nextOrdinal).toBe(31)
   expect(listSegments(directory)).toEqual([1, 2, 3])
+  expect(readdirSync(directory)).toContain("spare")
 })

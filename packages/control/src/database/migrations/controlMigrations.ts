@@ -18,7 +18,6 @@ import { receipts } from "./0015_receipts.ts"
 import { webhooks } from "./0016_webhooks.ts"
 import { keyMakers } from "./0017_keyMakers.ts"
 import { retiredAgents } from "./0018_retiredAgents.ts"
-import { changeRecords } from "./0019_changeRecords.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -38,6 +37,5 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   receipts,
   webhooks,
   keyMakers,
-  retiredAgents,
-  changeRecords
+  retiredAgents
 ]

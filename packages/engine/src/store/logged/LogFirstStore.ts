@@ -67,6 +67,8 @@ export const logFirstStore = (
 
 /** Pause between two rounds in which copies are synced and segments of the log dropped. */
 const shortenEachMillis = 60_000
+/** The same on a disk that is nearly full. */
+const shortenOftenMillis = 5_000
 
 /** Records that one step of a late copy takes. */
 const followedTogetherMax = 256
@@ -118,16 +120,42 @@ class LogFirstStore {
 
   /** Syncs copies that old segments of the log are kept for, and drops these; until the scope ends. */
   get shortenLog(): Effect.Effect<void> {
-    const round = Effect.gen({ self: this }, function* () {
-      const log = yield* this.#log
-      for (const tag of yield* log.holders) yield* this.#makeDurable(log, tag)
-      yield* logged(log.dropUnneeded)
-    }).pipe(
+    const round = this.#shortened.pipe(
       Effect.catch((error) =>
         Effect.logWarning("segments of the commit log stay; the next round tries again", { error: error._tag })
       )
     )
-    return Effect.forever(Effect.andThen(Effect.sleep(shortenEachMillis), round))
+    return Effect.forever(Effect.andThen(this.#untilDue, round))
+  }
+
+  /** Old segments of the log go, or else its spare. */
+  get releaseRoom(): Effect.Effect<boolean> {
+    return Effect.gen({ self: this }, function* () {
+      if ((yield* this.#shortened) > 0) return true
+      const log = yield* this.#log
+      return yield* log.giveUpSpare
+    }).pipe(
+      Effect.catch((error) =>
+        Effect.as(Effect.logWarning("the commit log frees no room on a full disk", { error: error._tag }), false)
+      )
+    )
+  }
+
+  /** How many segments were dropped. */
+  get #shortened(): Effect.Effect<number, StoreError> {
+    return Effect.gen({ self: this }, function* () {
+      const log = yield* this.#log
+      for (const tag of yield* log.holders) yield* this.#makeDurable(log, tag)
+      return yield* logged(log.dropUnneeded)
+    })
+  }
+
+  /** Until the next round: at once where room is short. */
+  get #untilDue(): Effect.Effect<void> {
+    return Effect.repeat(Effect.sleep(shortenOftenMillis), {
+      times: shortenEachMillis / shortenOftenMillis - 1,
+      until: () => Effect.match(this.#log, { onFailure: () => false, onSuccess: (log) => log.isTight() })
+    })
   }
 
   readonly census = (key: NamespaceKey, options: CensusOptions) =>

@@ -86,7 +86,8 @@ export class LoggedNamespace implements OpenNamespace {
       this.#epoch = this.#epochSeen + 1
       yield* logged(this.#log.whenSynced(entry.ordinal))
       // An owner that was replaced learns it from the file, so the claim is not answered before the file has it.
-      if (isInsertion && !isClaim && this.#after === "sync") this.#line.hold(entry, group)
+      const mayFollow = isInsertion && !isClaim && this.#after === "sync" && !this.#log.isTight()
+      if (mayFollow) this.#line.hold(entry, group)
       else yield* Effect.onError(this.#line.follow(entry, group), () => this.#stepBack)
       return expectedSeq + changes
     })

@@ -43,6 +43,7 @@ export const sqliteNamespaceStore = (
         storedBytes: (key: NamespaceKey) => storedBytes(directory, key),
         remake: () => Effect.succeed(false),
         settleAll: Effect.succeed([]),
+        releaseRoom: Effect.succeed(false),
         logStatus: Effect.undefined,
         files: (tags: ReadonlyArray<NamespaceTag>) => guarded(() => tags.flatMap((tag) => filesOf(directory, tag))),
         remove: (tag: NamespaceTag) => guarded(() => removeFiles(directory, tag))

@@ -1,0 +1,24 @@
+/** How much room the disk of a directory has. */
+import { statfsSync } from "node:fs"
+
+/** Free space required for a segment, as a multiple of its size: the rest is left to the copies and to erasures. */
+const roomFactor = 2
+
+export class DiskRoom {
+  readonly #directory: string
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  /** Bytes that this process may still write. */
+  get freeBytes(): number {
+    const { bavail, bsize } = statfsSync(this.#directory)
+    return bavail * bsize
+  }
+
+  /** Whether a segment of so many bytes can be made. */
+  hasFor(bytes: number): boolean {
+    return this.freeBytes >= bytes * roomFactor
+  }
+}
