@@ -13,7 +13,16 @@ import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, expect, it } from "vitest"
 import { ed25519PublicKey } from "@muniment/trust/Ed25519"
 import { didKeyOf, signJws } from "@muniment/trust/JsonWebSignature"
-import { depositPath, newDepositor, newPayer, paymentsOf, signedDeposit, untilKnown } from "../support/PaymentCalls.ts"
+import {
+  decodeHeader,
+  depositPath,
+  encodeHeader,
+  newDepositor,
+  newPayer,
+  paymentsOf,
+  signedDeposit,
+  untilKnown
+} from "../support/PaymentCalls.ts"
 import { missingChains, type PaymentChains, startPaymentChains, testNetworks } from "../support/PaymentChains.ts"
 import { type MortalServer, startMortalServer } from "../support/PaymentKills.ts"
 
@@ -114,6 +123,38 @@ describe.skipIf(missingChains !== "")(`receipts of payments${missingChains}`, ()
     expect(foreign[0]!.body.code).toBe("payment_not_found")
     const unknown = await asOperator("GET", "/admin/payments/receipt?payment=evm:1:2:3")
     expect([unknown.status, unknown.body.code]).toEqual([404, "payment_not_found"])
+  })
+
+  it("say what the service has seen, whatever the payer's copy of the offer and a forged receipt say", async () => {
+    const { payer, payment, who } = await signedDeposit(mortal.now(), chains, "base-sepolia")
+    const [name, text] = Object.entries(payment)[0]!
+    const sent = decodeHeader(text)
+    const seed = bytesOf("7".repeat(64))
+    const forged = signJws(
+      { version: 1, network: "eip155:84532", payer: payer.address, resourceUrl: "https://rich.example/", issuedAt: 1 },
+      { seed, kid: didKeyOf(ed25519PublicKey(seed)) }
+    )
+    const extensions = { "offer-receipt": { info: { receipt: { format: "jws", signature: forged }, offers: [] } } }
+    const accepted = { ...sent.accepted, payTo: payer.address, amount: "1000000000", asset: payer.address }
+    const resource = { url: "https://rich.example/", description: "a palace" }
+    const bent = encodeHeader({ ...sent, accepted, extensions, resource })
+    const { body, headers } = await untilKnown(() => who.deposit(1, { [name]: bent }))
+    expect(body).toMatchObject({ success: true })
+    expect(await who.balance()).toBe(1_000)
+    const receipt = toldReceipt(headers)
+    expect(receipt).not.toBe(forged)
+    expect(await verdictOn(forged, await publishedKeys())).toBe("unknown key")
+    expect(await verdictOn(receipt, await publishedKeys())).toMatchObject({
+      payer: payer.address,
+      resourceUrl: `${mortal.now().url}/v1/credits/deposit`
+    })
+
+    // Somebody else with the same header, bent again: neither credits nor the receipt.
+    const thief = await newDepositor(mortal.now())
+    const again = await thief.deposit(1, { [name]: encodeHeader({ ...sent, extensions: {} }) })
+    expect([again.status, await thief.balance()]).toEqual([409, 0])
+    expect(extractReceiptFromResponse(new Response(null, { headers: again.headers }))).toBeUndefined()
+    expect(JSON.stringify(again.body)).not.toContain(who.name)
   })
 
   it("do not exist for payments that are not credited", async () => {
