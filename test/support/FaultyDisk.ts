@@ -1,6 +1,6 @@
 /** A disk that fails on demand below a real server: a small library that is loaded before the C library. */
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { repository } from "./TestServer.ts"
@@ -9,9 +9,11 @@ export interface DiskFault {
   readonly operation: "read" | "write" | "sync"
   /** Part of the path of the files that it hits. */
   readonly path: string
-  /** `zeros`: the read succeeds and gives zeros. */
-  readonly fault: "EIO" | "zeros"
+  /** `zeros`: the read succeeds and gives zeros. `short`: half of the write is done. */
+  readonly fault: "EIO" | "ENOSPC" | "zeros" | "short"
   readonly times: number
+  /** Calls that pass before the first one that fails; default: none. */
+  readonly after?: number
 }
 
 export interface FaultyDisk {
@@ -29,15 +31,22 @@ export const makeFaultyDisk = (): FaultyDisk => {
   const directory = mkdtempSync(join(tmpdir(), "muniment-faults-"))
   const library = join(directory, "faultyDisk.so")
   const source = join(repository, "test/support/faultyDisk.c")
-  const built = spawnSync("cc", ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], { encoding: "utf8" })
+  const built = spawnSync("cc", ["-shared", "-fPIC", "-O1", "-o", library, source, "-lpthread", "-ldl"], {
+    encoding: "utf8"
+  })
   if (built.status !== 0) {
     rmSync(directory, { recursive: true })
     throw new Error(`Tests of a failing disk need a C compiler (cc): ${built.stderr ?? String(built.error)}`)
   }
   const armed = join(directory, "armed")
+  let armings = 0
   return {
     environment: { LD_PRELOAD: library, MUNIMENT_FAULTS: armed },
-    arm: ({ fault, operation, path, times }) => writeFileSync(armed, `${operation} ${path} ${fault} ${times}\n`),
+    arm: ({ after = 0, fault, operation, path, times }) => {
+      // Renamed, so that no call reads half of it.
+      writeFileSync(`${armed}.new`, `${operation} ${path} ${fault} ${times} ${after} ${++armings}\n`)
+      renameSync(`${armed}.new`, armed)
+    },
     disarm: () => rmSync(armed, { force: true }),
     isArmed: () => existsSync(armed),
     remove: () => rmSync(directory, { recursive: true, force: true })

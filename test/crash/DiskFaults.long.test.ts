@@ -1,0 +1,13 @@
+/** The faults of `DiskFaults.test.ts` at the length of the promise. */
+import { expect, it } from "vitest"
+import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
+import { runDiskFaults } from "./DiskFaults.ts"
+
+const count = 500
+
+it(`${count} failed writes and syncs of logs, files and control.db lose and double nothing`, async () => {
+  const seed = chosenSeed()
+  const report = await runDiskFaults(count, new SeededRandom(seed))
+  console.log(`seed ${seed}: ${JSON.stringify(report)}`)
+  expect(report).toMatchObject({ fired: count, faults: [] })
+}, 3_600_000)
