@@ -43,6 +43,14 @@ export const copyFiles = (
   }
 }
 
+/** Whether a file below the directory holds this text. */
+export const holdsTextBelow = (directory: string, text: string): boolean =>
+  readdirSync(directory, { withFileTypes: true }).some((entry) => {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) return holdsTextBelow(path, text)
+    return entry.name !== ballastName && readFileSync(path).includes(text)
+  })
+
 export const removeDirectory = (directory: string): void => rmSync(directory, { recursive: true, force: true })
 
 const cutLog = (from: string, to: string, frames: (least: number, most: number) => number): void => {

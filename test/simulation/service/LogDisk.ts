@@ -187,6 +187,10 @@ export const leaveFree = (directory: string, bytes: number): void => {
   diskOf(directory).free = bytes
 }
 
+/** Whether a file of the log holds this text. */
+export const holdsText = (directory: string, text: string): boolean =>
+  [...(disks.get(directory)?.names.values() ?? [])].some(({ bytes }) => bytes.includes(text))
+
 /** The disk works again and has room. */
 export const mendDisk = (directory: string): void => {
   const disk = diskOf(directory)

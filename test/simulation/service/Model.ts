@@ -34,6 +34,8 @@ export class Model {
   readonly #memories = new Map<string, Known>()
   readonly #creations = new Map<string, Write>()
   readonly #createdAt = new Map<string, number>()
+  /** Texts of memories that are known. */
+  readonly #written = new Set<string>()
 
   /** Memories that a new write may change: those there for certain. */
   get free(): ReadonlyArray<string> {
@@ -82,6 +84,7 @@ export class Model {
     if (write.kind !== "create") {
       const known = this.#memories.get(write.id ?? "")
       if (known !== undefined) known.states = [write.kind === "remove" ? undefined : write.text]
+      if (write.kind === "replace") this.#written.add(write.text)
       return undefined
     }
     const isExpired = reply.id === undefined && write.expiresAt !== undefined
@@ -105,6 +108,12 @@ export class Model {
       if (known.createdAt >= beforeMillis) continue
       known.states = isCertain ? [undefined] : [...known.states, undefined]
     }
+  }
+
+  /** Texts that were removed, replaced or purged for certain. */
+  get goneTexts(): ReadonlyArray<string> {
+    const shown = new Set([...this.#memories.values()].flatMap(({ states }) => states))
+    return [...this.#written].filter((text) => !shown.has(text))
   }
 
   /** What the namespace may show now; take it before the read begins. */
@@ -153,6 +162,7 @@ export class Model {
     const { expiresAt, id = "", text } = write
     this.#creations.delete(write.key)
     const createdAt = this.#createdAt.get(id) ?? 0
+    this.#written.add(text)
     this.#memories.set(id, { states: [text], expiresAt, createdAt, isHeld: write.copies > 0 })
   }
 }

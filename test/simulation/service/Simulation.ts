@@ -143,6 +143,7 @@ class Simulation {
     else if (chance < 0.968) await this.#purge(this.#pick(this.#tenants))
     else if (chance < 0.975) this.#breakDisk()
     else if (chance < 0.99) await this.#crash(this.#random.next() < 0.7)
+    else if (chance < 0.995) await this.#usurp()
     await settle()
     if (this.#fault !== undefined) throw new Fault(this.#fault)
   }
@@ -162,6 +163,11 @@ class Simulation {
     const tenant = this.#pick(this.#tenants)
     const { free } = tenant.model
     const kind = free.length === 0 ? "create" : this.#pick(["create", "create", "replace", "remove"] as const)
+    this.#send({ tenant, write: this.#writeOf(tenant, kind) }, this.#random.next() < 0.3 ? 2 : 1)
+  }
+
+  #writeOf(tenant: Tenant, kind: Write["kind"]): Write {
+    const { free } = tenant.model
     const number = ++this.#lastNumber
     const isShort = kind === "create" && this.#random.next() < 0.15
     const write: Write = {
@@ -176,7 +182,7 @@ class Simulation {
       isAcknowledged: false
     }
     tenant.model.begin(write)
-    this.#send({ tenant, write }, this.#random.next() < 0.3 ? 2 : 1)
+    return write
   }
 
   #send(delivery: Delivery, copies: number): void {
@@ -338,7 +344,8 @@ class Simulation {
     }
   }
 
-  async #crash(isPower: boolean): Promise<void> {
+  /** `beside`: another process of the same files, which ends as well. */
+  async #crash(isPower: boolean, beside?: Service): Promise<void> {
     this.#crashes++
     const before = this.#service
     this.#note("crash", isPower ? "power" : "kill")
@@ -352,6 +359,7 @@ class Simulation {
     cut(before.logDirectory, after.logDirectory, isPower ? () => this.#random.next() < 0.5 : undefined)
     copyFiles(before.directory, after.directory, frames)
     await this.#until(before.bury, true)
+    if (beside !== undefined) await this.#until(beside.bury, true)
     this.#clock.forget()
     forgetDisk(before.logDirectory)
     forgetSynced(before.directory)
@@ -361,6 +369,29 @@ class Simulation {
     this.#mustRestart = false
     this.#isDiskFaulty = false
     await this.#until(after.start)
+  }
+
+  /** The lock has failed, and two processes serve the same files: each write is done by one of them, or by none. */
+  async #usurp(): Promise<void> {
+    if (this.#variant !== "file") return
+    await this.#drain()
+    this.#note("usurper")
+    const other = new Service(this.#service.directory, this.#variant, this.#clock)
+    await this.#until(other.start)
+    for (let left = this.#random.between(2, 8); left > 0; left--) {
+      const tenant = this.#pick(this.#tenants)
+      const delivery = { tenant, write: this.#writeOf(tenant, "create") }
+      delivery.write.copies = 1
+      const server = this.#random.next() < 0.5 ? other : this.#service
+      const exit = await this.#until(server.run(this.#request(delivery)))
+      const failure = failureOf(exit)
+      this.#note("answer", delivery.write.key, failure ?? "stored")
+      delivery.write.tries = triesMax
+      if (failure === undefined) this.#stored(delivery, exit)
+      else if (failure === "Unavailable") this.#over(delivery)
+      else throw new Fault(`a write beside another process is answered with ${failure}`)
+    }
+    await this.#crash(false, other)
   }
 
   #breakDisk(): void {

@@ -7,6 +7,8 @@ export interface Mutation {
   /** Is there once. */
   readonly from: string
   readonly to: string
+  /** Only the whole service has it. */
+  readonly isWhole?: boolean
 }
 
 export const mutations: ReadonlyArray<Mutation> = [
@@ -93,5 +95,87 @@ export const mutations: ReadonlyArray<Mutation> = [
     file: "packages/engine/src/store/logged/LogFirstStore.ts",
     from: "const filename = join(this.#directory, `${tag}.db`)\n      // One log",
     to: "const filename = join(this.#directory, `${tag.slice(0, 0)}all.db`)\n      // One log"
+  },
+  {
+    name: "a record replayed twice",
+    file: "packages/engine/src/store/sqlite/CommitTransaction.ts",
+    from: "orders.filter((one) => one.ordinal > before.ordinal)",
+    to: "orders"
+  },
+  {
+    name: "an erasure not in the log",
+    file: "packages/engine/src/log/LogErasure.ts",
+    from: "writeFully(file, Buffer.alloc(length - headerBytes), offset + headerBytes)",
+    to: "undefined",
+    isWhole: true
+  },
+  {
+    name: "a charge settled twice",
+    file: "packages/control/src/credits/Reservations.ts",
+    from: "const transfers = chargesOf(reservation, now)",
+    to: "const transfers = chargesOf(reservation, now).flatMap((one) => [one, { ...one, key: `${one.key}:again` }])",
+    isWhole: true
+  },
+  {
+    name: "a repetition charged again",
+    file: "packages/control/src/credits/Reservations.ts",
+    from: "if (earlier?.settledAt !== undefined && earlier.settledAt >= now - Limits.reservationRetentionMillis) {",
+    to: "if (false) {",
+    isWhole: true
+  },
+  {
+    name: "what a crash cut off is free",
+    file: "packages/server/src/credits/OpenCharges.ts",
+    from: 'happened === "yes" ? ledger.settle(reservation) : ledger.void(reservation)',
+    to: "ledger.void(reservation)",
+    isWhole: true
+  },
+  {
+    name: "what a crash prevented is charged",
+    file: "packages/server/src/credits/OpenCharges.ts",
+    from: 'happened === "yes" ? ledger.settle(reservation) : ledger.void(reservation)',
+    to: "ledger.settle(reservation)",
+    isWhole: true
+  },
+  {
+    name: "a failed call keeps its hold",
+    file: "packages/server/src/credits/ChargedCalls.ts",
+    from: "return held === undefined ? Effect.void : this.#ledger.void(held)",
+    to: "return Effect.void",
+    isWhole: true
+  },
+  {
+    name: "a payment credited twice",
+    file: "packages/control/src/payments/PaymentJournal.ts",
+    from: "yield* postTransfers(this.#sql, [depositOf(payment, now)])",
+    to: "yield* postTransfers(this.#sql, [depositOf(payment, now), { ...depositOf(payment, now), key: `again:${id}` }])",
+    isWhole: true
+  },
+  {
+    name: "a payment credited before its chain has it",
+    file: "packages/payments/src/settlement/PaymentDriver.ts",
+    from: 'case "wait":\n          return open',
+    to: 'case "wait":\n          return yield* this.#paid(payment, { _tag: "Paid", hash: "0x0", confirmations: 9, isFinal: true })',
+    isWhole: true
+  },
+  {
+    name: "a week of six days",
+    file: "packages/server/src/jobs/AccountStorage.ts",
+    from: "createdBefore: atMillis - retentionDays * dayMillis }",
+    to: "createdBefore: atMillis - (retentionDays - 1) * dayMillis }",
+    isWhole: true
+  },
+  {
+    name: "two processes in one directory",
+    file: "packages/server/src/DataDirectory.ts",
+    from: "PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE",
+    to: "",
+    isWhole: true
+  },
+  {
+    name: "a fence ignored",
+    file: "packages/engine/src/store/sqlite/CommitTransaction.ts",
+    from: 'if (!isOwner) return { _tag: "Fenced", epoch: found }',
+    to: ""
   }
 ]

@@ -1,9 +1,12 @@
 /** The service under a seeded world of callers, crashes and power cuts. Replay: `npm run simulate -- --seeds 1 --seed <seed>`. */
 import { describe, expect, it } from "vitest"
 import { spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { mutations } from "./mutations.ts"
 
+const repository = fileURLToPath(new URL("../../..", import.meta.url))
 const program = fileURLToPath(new URL("./simulate.ts", import.meta.url))
 
 /** In a process of its own: ports go under modules while they load. */
@@ -25,11 +28,20 @@ describe("the simulated service", () => {
     expect(simulate("--seeds", "4", "--seed", "9000", "--replay")).toMatchObject({ status: 0 })
   })
 
-  it.each(["the log's sync left out", "idempotency result not in the commit"])("finds a fault: %s", (name) => {
-    expect(mutations.map((mutation) => mutation.name)).toContain(name)
-    expect(simulate("--mutation", name, "--seeds", "1000")).toMatchObject({
-      status: 1,
-      told: expect.stringMatching(/^seed /m)
-    })
+  it.each(mutations)("can put in: $name", ({ file, from }) => {
+    expect(readFileSync(join(repository, file), "utf8").split(from)).toHaveLength(2)
   })
+
+  it.each(["the log's sync left out", "idempotency result not in the commit", "what a crash cut off is free"])(
+    "finds a fault: %s",
+    (name) => {
+      expect(mutations.map((mutation) => mutation.name)).toContain(name)
+      const { isWhole = false } = mutations.find((mutation) => mutation.name === name) ?? {}
+      const world = isWhole ? "whole" : "engine"
+      expect(simulate("--mutation", name, "--seeds", "1000", "--world", world)).toMatchObject({
+        status: 1,
+        told: expect.stringMatching(/^seed /m)
+      })
+    }
+  )
 })

@@ -40,7 +40,7 @@ const runSeeds = async (mutation: Mutation | undefined): Promise<SimulationResul
   for (let seed = first; seed < first + Number(values.seeds); seed++) {
     const chosen = seed % 4 === 0 ? "file" : "log"
     const variant = values.store === "log" || values.store === "file" ? values.store : chosen
-    const isWhole = values.world === "whole" || (values.world === "both" && seed % 8 === 2)
+    const isWhole = values.world === "whole" || (values.world === "both" && seed % 17 === 2)
     const run = isWhole ? simulateWhole : simulate
     const result = await run(seed, variant, Number(values.steps))
     if (result.finding !== undefined) {
@@ -66,11 +66,24 @@ const runSeeds = async (mutation: Mutation | undefined): Promise<SimulationResul
 /** Each in a process of its own, since a module is loaded once. */
 const runMutations = (): boolean => {
   let isFound = true
-  for (const { name } of mutations) {
-    const rest = ["--mutation", name, "--seeds", String(seedsOfMutation), "--seed", values.seed]
-    const { status, stdout } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), ...rest], {
-      encoding: "utf8"
-    })
+  for (const { isWhole = false, name } of mutations) {
+    const rest = [
+      "--mutation",
+      name,
+      "--world",
+      isWhole ? "whole" : values.world,
+      "--seeds",
+      String(seedsOfMutation),
+      "--seed",
+      values.seed
+    ]
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      [...process.execArgv, fileURLToPath(import.meta.url), ...rest],
+      {
+        encoding: "utf8"
+      }
+    )
     const line = stdout.trim().split("\n").at(-1)
     // A run that could not begin ends with 1 too, and names no seed.
     const wasFound = status === 1 && line?.startsWith("seed ") === true

@@ -71,7 +71,7 @@ const settings: ReadonlyArray<Mutation> = [
     name: "small segments, so that a run passes from one to the next",
     file: "packages/engine/src/log/segmentFiles.ts",
     from: "segmentBytesDefault = 16_777_216",
-    to: "segmentBytesDefault = 65_536"
+    to: "segmentBytesDefault = 8_192"
   },
   {
     name: "no measuring of this machine's speed",

@@ -40,6 +40,8 @@ export interface Ask {
 /** What may have gone wrong in this life without a fault of the service. */
 export interface Excuses {
   readonly isDiskFaulty: boolean
+  /** It has no room for what grows. */
+  readonly isDiskFull: boolean
   readonly isPurging: boolean
 }
 
@@ -164,6 +166,8 @@ export const verdictOf = (ask: Ask, { body, status }: Answer, excuses: Excuses):
   if (isDeposit && (status === 202 || code === "payment_unavailable")) return "again"
   if (!isDeposit && code === "insufficient_credits") return "final"
   if (excuses.isDiskFaulty && (status === 503 || status === 507)) return "again"
+  // Removals have room of their own.
+  if (excuses.isDiskFull && status === 507 && ask.write?.kind !== "remove") return "again"
   if (excuses.isPurging && code === "memory_not_found") return "final"
   return "fault"
 }

@@ -10,14 +10,15 @@ const network = "base-sepolia"
 const payTo = "0x00000000000000000000000000000000000000aa"
 /** Blocks after which nothing is taken back. */
 const finalDepth = 8
+const doomedShare = 0.2
 
 interface Payment {
   readonly units: number
   hash: string
   /** Of the block that has it. */
   block: number | undefined
-  /** Times that its money moved: a chain takes an authorisation once. */
-  arrivals: number
+  /** The chain will never take it. */
+  readonly isDoomed: boolean
 }
 
 export class SimulatedChain implements PaymentChain {
@@ -26,6 +27,7 @@ export class SimulatedChain implements PaymentChain {
   readonly #chance: () => number
   readonly #payments = new Map<string, Payment>()
   #block = 1
+  #isOver = false
   #signed = 0
   /** Share of questions that the node does not answer. */
   awayShare = 0
@@ -41,7 +43,7 @@ export class SimulatedChain implements PaymentChain {
 
   /** A payer signs. */
   authorise(nonce: string, units: number): void {
-    this.#payments.set(nonce, { units, hash: "", block: undefined, arrivals: 0 })
+    this.#payments.set(nonce, { units, hash: "", block: undefined, isDoomed: this.#chance() < doomedShare })
   }
 
   /** Blocks pass; what is on its way may arrive. */
@@ -51,9 +53,10 @@ export class SimulatedChain implements PaymentChain {
       if (one.hash !== "" && one.block === undefined && this.#chance() < 0.5) this.#include(one)
   }
 
-  /** Everything on its way arrives and is final. */
+  /** Everything on its way arrives and is final, or is known to come never. */
   finish(): void {
     this.awayShare = 0
+    this.#isOver = true
     for (const one of this.#payments.values()) if (one.hash !== "" && one.block === undefined) this.#include(one)
     this.#block += finalDepth + 1
   }
@@ -111,7 +114,9 @@ export class SimulatedChain implements PaymentChain {
   readonly look: PaymentChain["look"] = ({ payload }) =>
     this.#asked(() => Effect.succeed(this.#viewOf(this.#of(payload))))
 
-  #viewOf({ block, hash }: Payment): ChainView {
+  #viewOf({ block, hash, isDoomed }: Payment): ChainView {
+    // Each look comes from another block.
+    if (isDoomed && this.#isOver) return { _tag: "Never", block: BigInt(++this.#block) }
     if (block === undefined) return { _tag: "Unpaid", next: hash === "" ? "resend" : "wait" }
     const confirmations = this.#block - block + 1
     return { _tag: "Paid", hash, confirmations, isFinal: confirmations > finalDepth }
@@ -124,8 +129,7 @@ export class SimulatedChain implements PaymentChain {
   }
 
   #include(payment: Payment): void {
-    payment.block = this.#block
-    payment.arrivals++
+    if (!payment.isDoomed) payment.block = this.#block
   }
 
   #of(payload: unknown): Payment {

@@ -7,7 +7,12 @@ import { listening } from "./ListenerStand.ts"
 import { seededChance } from "./SeededCrypto.ts"
 
 export const operatorToken = "operator-token-of-the-simulation-0123456789"
-export const monthlyAllowance = 60
+
+export interface WholeSettings {
+  readonly hasLog: boolean
+  /** Credits of each account. */
+  readonly monthlyAllowance: number
+}
 
 export interface Answer {
   readonly status: number
@@ -22,7 +27,7 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const settings = (directory: string, hasLog: boolean) => ({
+const environment = (directory: string, { hasLog, monthlyAllowance }: WholeSettings) => ({
   MUNIMENT_DATA_DIR: directory,
   MUNIMENT_COMMIT_LOG: hasLog ? "on" : "off",
   MUNIMENT_EMBEDDING_MODEL: "none",
@@ -37,13 +42,13 @@ const settings = (directory: string, hasLog: boolean) => ({
 export class WholeService {
   readonly directory: string
   readonly #clock: SimulatedClock
-  readonly #hasLog: boolean
+  readonly #settings: WholeSettings
   #fiber: Fiber.Fiber<unknown, unknown> | undefined
   #handler: ((request: Request) => Promise<Response>) | undefined
 
-  constructor(directory: string, hasLog: boolean, clock: SimulatedClock) {
+  constructor(directory: string, settings: WholeSettings, clock: SimulatedClock) {
     this.directory = directory
-    this.#hasLog = hasLog
+    this.#settings = settings
     this.#clock = clock
   }
 
@@ -53,7 +58,7 @@ export class WholeService {
 
   get start(): Promise<void> {
     const { promise, reject, resolve } = Promise.withResolvers<void>()
-    const provider = ConfigProvider.fromEnv({ env: settings(this.directory, this.#hasLog) })
+    const provider = ConfigProvider.fromEnv({ env: environment(this.directory, this.#settings) })
     const onReady = () =>
       Effect.sync(() => {
         this.#handler = listening()

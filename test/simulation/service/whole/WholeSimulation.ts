@@ -9,15 +9,15 @@ import { existsSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { SeededRandom } from "../../../support/SeededRandom.ts"
-import { copyFiles, removeDirectory } from "../Copies.ts"
-import { cut, failAfter, forgetDisk, leaveFree, mendDisk } from "../LogDisk.ts"
+import { copyFiles, holdsTextBelow, removeDirectory } from "../Copies.ts"
+import { cut, failAfter, forgetDisk, holdsText, leaveFree, mendDisk } from "../LogDisk.ts"
 import { Model } from "../Model.ts"
 import { busyThreads, settle, type Variant } from "../Service.ts"
 import type { SimulationResult } from "../Simulation.ts"
 import { SimulatedClock } from "../SimulatedClock.ts"
 import { forgetSynced } from "../SyncedFiles.ts"
 import { Trace } from "../Trace.ts"
-import { Books, type Movement } from "./Books.ts"
+import { Books, type Movement, type Purses } from "./Books.ts"
 import { type AccountOfCaller, type Ask, Callers, depositCredits, type Tenant, verdictOf } from "./Callers.ts"
 import { seedCrypto, takeOverCrypto } from "./SeededCrypto.ts"
 import { connectChain, SimulatedChain } from "./SimulatedChain.ts"
@@ -59,6 +59,8 @@ class WholeSimulation {
   readonly #tenants: ReadonlyArray<Tenant>
   /** Days pass often, so that purges come. */
   readonly #isLong: boolean
+  /** Without a deposit nothing is insured. */
+  readonly #isPaying: boolean
   #network: Array<Ask> = []
   #underWay: Array<Ask> = []
   #service: WholeService
@@ -68,8 +70,10 @@ class WholeSimulation {
   #acknowledged = 0
   #fault: string | undefined
   #mustRestart = false
-  /** The log's disk fails or is full in this life, or was so. */
+  /** The log's disk fails in this life, or did. */
   #isDiskFaulty = false
+  /** It is full in this life, or was. */
+  #isDiskFull = false
   /** Answers that still blamed the disk after it was mended. */
   #staleRefusals: number | undefined
 
@@ -80,6 +84,7 @@ class WholeSimulation {
     takeOverCrypto()
     seedCrypto(seed)
     this.#isLong = this.#random.next() < 0.4
+    this.#isPaying = this.#random.next() < 0.6
     this.#chain = new SimulatedChain(() => this.#random.next())
     connectChain(this.#chain)
     this.#callers = new Callers(this.#random)
@@ -113,6 +118,7 @@ class WholeSimulation {
       }
       for (const tenant of this.#tenants) await this.#read(tenant)
       await this.#audit()
+      this.#searchForErased()
     } catch (cause) {
       if (!(cause instanceof Fault)) throw cause
       this.#fault ??= cause.message
@@ -132,7 +138,9 @@ class WholeSimulation {
   }
 
   async #act(): Promise<void> {
-    if (this.#mustRestart) return this.#recover()
+    // A full disk stays full for a while: removals must go on.
+    const isUsable = this.#isDiskFull && !this.#isDiskFaulty
+    if (this.#mustRestart && (!isUsable || this.#random.next() < 0.15)) return this.#recover()
     if (this.#isLong && this.#random.next() < 0.12) await this.#sleepToJob()
     const chance = this.#random.next()
     if (chance < 0.2) this.#send(this.#callers.write(this.#pick(this.#tenants.filter((one) => !one.isConversation))))
@@ -166,6 +174,7 @@ class WholeSimulation {
   }
 
   #pay(): void {
+    if (!this.#isPaying) return
     const account = this.#pick(this.#accounts)
     const nonce = `nonce-${account.name}-${account.books.payments.size}`
     this.#chain.authorise(nonce, this.#callers.depositUnits)
@@ -216,6 +225,7 @@ class WholeSimulation {
   #judge(ask: Ask, answer: Answer): void {
     const excuses = {
       isDiskFaulty: this.#isDiskFaulty,
+      isDiskFull: this.#isDiskFull,
       isPurging: this.#clock.currentTimeMillisUnsafe() - startMillis > purgeAgeMillis
     }
     const verdict = verdictOf(ask, answer, excuses)
@@ -266,12 +276,28 @@ class WholeSimulation {
   /** To the next run of the daily job, with nothing under way: a day later keys of requests are forgotten. */
   async #sleepToJob(): Promise<void> {
     await this.#drain()
+    const uninsured = await this.#uninsured()
     const now = this.#clock.currentTimeMillisUnsafe()
     const at = Math.floor((now - jobMillis) / dayMillis + 1) * dayMillis + jobMillis
     this.#clock.jumpTo(Math.max(now, at - 2_000))
     this.#note("day", at)
     await this.#rest(this.#random.between(1, 5_000))
+    for (const { account, model } of this.#tenants)
+      if (uninsured.includes(account)) model.purge(at - purgeAgeMillis, false)
+    for (const tenant of this.#tenants) if (this.#random.next() < 0.5) await this.#read(tenant)
     if (this.#random.next() < 0.1) await this.#crash(false)
+  }
+
+  /** Accounts without a balance, whose memories the next run may purge. */
+  async #uninsured(): Promise<ReadonlyArray<AccountOfCaller>> {
+    const found: Array<AccountOfCaller> = []
+    for (const account of this.#accounts) if ((await this.#pursesOf(account)).balance <= 0) found.push(account)
+    return found
+  }
+
+  async #pursesOf({ key }: AccountOfCaller): Promise<Purses> {
+    const { body } = await this.#ask({ method: "GET", path: "/credits", key })
+    return { balance: creditsOf(body["balance"]), allowance: creditsOf(body["allowance"]) }
   }
 
   /** Time passes and threads work. */
@@ -304,7 +330,6 @@ class WholeSimulation {
   }
 
   async #read({ account: { books, key }, agentId, isConversation, model, writing }: Tenant): Promise<void> {
-    model.purge(this.#clock.currentTimeMillisUnsafe() - purgeAgeMillis, false)
     const judge = model.expectation()
     const { body, status } = await this.#ask({ method: "GET", path: `/memories?agentId=${agentId}&limit=100`, key })
     this.#note("read", agentId, status)
@@ -351,7 +376,8 @@ class WholeSimulation {
     const { body } = await this.#ask({ method: "GET", path: "/admin/ledger/check", key: operatorToken })
     if (body["ok"] !== true) throw new Fault(`the ledger: ${JSON.stringify(body["problems"])}`)
     const days = Math.floor((this.#clock.currentTimeMillisUnsafe() - startMillis) / dayMillis) + 1
-    for (const { books, key, name } of this.#accounts) {
+    for (const account of this.#accounts) {
+      const { books, key, name } = account
       const movements: Array<Movement> = []
       for (let cursor: unknown = ""; cursor !== undefined;) {
         const from = cursor === "" ? "" : `&cursor=${String(cursor)}`
@@ -359,18 +385,25 @@ class WholeSimulation {
         movements.push(...((page.body["transactions"] ?? []) as ReadonlyArray<Movement>))
         cursor = page.body["nextCursor"]
       }
-      const credits = await this.#ask({ method: "GET", path: "/credits", key })
-      const purses = { balance: creditsOf(credits.body["balance"]), allowance: creditsOf(credits.body["allowance"]) }
       const paid = [...this.#chain.received.keys()].filter((nonce) => books.payments.has(nonce)).length
-      const fault = books.faultOf(movements, purses, { days, received: paid * depositCredits })
+      const fault = books.faultOf(movements, await this.#pursesOf(account), { days, received: paid * depositCredits })
       if (fault !== undefined) throw new Fault(`account ${name}: ${fault}`)
     }
+  }
+
+  /** What was removed is in no file any more. */
+  #searchForErased(): void {
+    const { directory, logDirectory } = this.#service
+    for (const { agentId, model } of this.#tenants)
+      for (const text of model.goneTexts)
+        if (holdsText(logDirectory, text) || holdsTextBelow(directory, text))
+          throw new Fault(`a file still holds what agent ${agentId} removed: ${text}`)
   }
 
   /** A second process wants the directory. */
   async #intrude(): Promise<void> {
     this.#note("intruder")
-    const other = new WholeService(this.#service.directory, this.#variant === "log", this.#clock)
+    const other = this.#serviceOf(this.#service.directory)
     const started = await this.#until(
       other.start.then(
         () => true,
@@ -413,21 +446,33 @@ class WholeSimulation {
     this.#service = after
     this.#mustRestart = false
     this.#isDiskFaulty = false
+    this.#isDiskFull = false
     this.#staleRefusals = undefined
     await this.#until(after.start)
   }
 
   #breakDisk(): void {
     if (this.#variant !== "log") return
-    this.#isDiskFaulty = true
     this.#staleRefusals = undefined
-    if (this.#random.next() < 0.5) failAfter(this.#service.logDirectory, this.#random.between(0, 6))
-    else leaveFree(this.#service.logDirectory, this.#random.between(0, 100_000))
-    this.#note("broken")
+    const isFull = this.#random.next() < 0.5
+    if (isFull) {
+      this.#isDiskFull = true
+      leaveFree(this.#service.logDirectory, this.#random.between(0, 10_000))
+    } else {
+      this.#isDiskFaulty = true
+      failAfter(this.#service.logDirectory, this.#random.between(0, 6))
+    }
+    this.#note(isFull ? "full" : "broken")
   }
 
   #next(): WholeService {
-    return new WholeService(join(this.#root, `life-${this.#life}`), this.#variant === "log", this.#clock)
+    return this.#serviceOf(join(this.#root, `life-${this.#life}`))
+  }
+
+  /** Who pays runs out in a short run; elsewhere all can read to the end. */
+  #serviceOf(directory: string): WholeService {
+    const settings = { hasLog: this.#variant === "log", monthlyAllowance: this.#isPaying && !this.#isLong ? 60 : 2_000 }
+    return new WholeService(directory, settings, this.#clock)
   }
 }
 
