@@ -57,7 +57,10 @@ export interface CommitLogShape {
   readonly release: (tag: NamespaceTag) => Effect.Effect<void>
   /** Gives the record its place and ordinal; waits while too much is not synced. Not durable yet. */
   readonly append: (commit: NewCommit) => Effect.Effect<LogEntry, LogFenced | LogFull | LogFault>
-  /** A change of the control database, whose numbers the log does not check. */
+  /**
+   * A change of the control database, whose numbers the log does not check. It does not begin a sync: it is on the disk
+   * with the next one, 10 ms later at the latest unless the disk fails.
+   */
   readonly appendLedger: (change: NewLedgerChange) => Effect.Effect<LogEntry, LogFull | LogFault>
   /** Changes of the control database behind a number, oldest first; all that are here by default, erased ones too. */
   readonly ledgerBehind: (number: number) => Effect.Effect<ReadonlyArray<LedgerChange>, LogDamaged>

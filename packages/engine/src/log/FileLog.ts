@@ -96,6 +96,8 @@ export class FileLog implements CommitLogShape {
   #lastMillis = 0
   #isTight = false
   #measuredMillis = -Infinity
+  /** The last record that is to be synced soon; 0: none. */
+  #syncDue = 0
 
   constructor(
     directory: string,
@@ -132,7 +134,9 @@ export class FileLog implements CommitLogShape {
     })
 
   readonly appendLedger = (change: NewLedgerChange): Effect.Effect<LogEntry, LogFull | LogFault> =>
-    this.#put(ledgerFields(change), false)
+    Effect.tap(this.#put(ledgerFields(change), false, false), ({ ordinal }) =>
+      Effect.sync(() => this.#syncSoon(ordinal))
+    )
 
   readonly ledgerBehind = (number: number): Effect.Effect<ReadonlyArray<LedgerChange>, LogDamaged> =>
     Effect.try({
@@ -343,19 +347,23 @@ export class FileLog implements CommitLogShape {
     return Effect.flatMap(this.#put(record, true), ({ ordinal }) => this.whenSynced(ordinal))
   }
 
-  #put(record: NewRecord, isErasure: boolean): Effect.Effect<LogEntry, LogFull | LogFault> {
+  #put(record: NewRecord, isErasure: boolean, isSync = true): Effect.Effect<LogEntry, LogFull | LogFault> {
     return Effect.suspend(
-      () => this.#tryPut(record, isErasure) ?? Effect.andThen(this.#room, this.#put(record, isErasure))
+      () => this.#tryPut(record, isErasure, isSync) ?? Effect.andThen(this.#room, this.#put(record, isErasure, isSync))
     )
   }
 
   /** Undefined: it has to wait for room. */
-  #tryPut(record: NewRecord, isErasure: boolean): Effect.Effect<LogEntry, LogFull | LogFault> | undefined {
+  #tryPut(
+    record: NewRecord,
+    isErasure: boolean,
+    isSync = true
+  ): Effect.Effect<LogEntry, LogFull | LogFault> | undefined {
     if (this.#queue.ended !== undefined) return Effect.fail(this.#queue.ended)
     if (this.#queue.isFull) return undefined
     const room = this.#places.roomFor(recordBytesMax(record.body), isErasure)
     if (room === "full") return Effect.fail(new LogFull({ cause: this.#places.shortage?.cause }))
-    return room === "wait" ? undefined : Effect.succeed(this.#write(record, true))
+    return room === "wait" ? undefined : Effect.succeed(this.#write(record, isSync))
   }
 
   #write(record: NewRecord, isSync: boolean): LogEntry {
@@ -402,6 +410,19 @@ export class FileLog implements CommitLogShape {
         })
       )
     )
+  }
+
+  /** A record that nobody waits for rides with the next sync, or with one of its own when none has come. */
+  #syncSoon(ordinal: number): void {
+    const isWaiting = this.#syncDue > 0
+    this.#syncDue = ordinal
+    if (isWaiting) return
+    const sync = Effect.sync(() => {
+      const isSynced = this.#queue.syncedOrdinal >= this.#syncDue
+      this.#syncDue = 0
+      if (!isSynced && this.#queue.ended === undefined) this.#mark(true)
+    })
+    Effect.runFork(Effect.provideService(Effect.delay(sync, quietMillis), Clock.Clock, this.#clock))
   }
 
   /** Also says whose the records before it are, and from which one on the log has them. */

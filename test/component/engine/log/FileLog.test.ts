@@ -202,6 +202,23 @@ describe("the commit log", () => {
     })
   )
 
+  it.live("syncs the ledger's changes with what comes, or by itself when nothing comes", () =>
+    withLog(temporaryDirectory(), (log) =>
+      Effect.gen(function* () {
+        const change = (number: number) => ({ number, version: 18, atMillis: 9, changes: new Uint8Array(9) })
+        const before = log.syncs
+        const entries = yield* Effect.forEach(upTo(50), (at) => log.appendLedger(change(at + 1)))
+        yield* log.whenSynced(entries.at(-1)!.ordinal)
+        expect(log.syncs - before).toBe(1)
+        yield* log.attach(logTag(1), { epoch: 1, seq: 0 })
+        yield* log.appendLedger(change(51))
+        const { ordinal } = yield* log.append(logCommit(1, 0))
+        yield* log.whenSynced(ordinal)
+        expect(log.syncs - before).toBe(2)
+      })
+    )
+  )
+
   it.live("carries the ledger's changes between the commits, and hands all records to an archive", () =>
     withLog(temporaryDirectory(), (log) =>
       Effect.gen(function* () {

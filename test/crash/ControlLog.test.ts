@@ -1,0 +1,115 @@
+/** The service is killed among changes of control.db, which then is an older copy, gone or flipped: nothing is lost. */
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { failingStart } from "../support/FailingStart.ts"
+import { fact } from "../support/MemoryCalls.ts"
+import { runMuniment } from "../support/CliProcess.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+import { evmWallet, walletCalls } from "../support/TrustCalls.ts"
+
+const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_COMMIT_LOG: "on" }
+const control = ["control.db", "control.db-wal", "control.db-shm"]
+
+let directory: string
+let older: string
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), "muniment-control-"))
+  older = mkdtempSync(join(tmpdir(), "muniment-older-"))
+})
+afterAll(() => {
+  for (const path of [directory, older]) rmSync(path, { recursive: true, force: true })
+})
+
+/** control.db of the second directory becomes that of the first. */
+const copyControl = (from: string, to: string): void => {
+  for (const name of control) {
+    rmSync(join(to, name), { force: true })
+    if (existsSync(join(from, name))) cpSync(join(from, name), join(to, name))
+  }
+}
+
+const flip = (): void => {
+  const path = join(directory, "control.db-wal")
+  const bytes = readFileSync(path)
+  bytes[Math.floor(bytes.length / 3)]! ^= 16
+  writeFileSync(path, bytes)
+}
+
+const damages: ReadonlyArray<readonly [name: string, damage: () => void]> = [
+  ["left as the kill leaves it", () => undefined],
+  ["an older copy", () => copyControl(older, directory)],
+  ["gone", () => control.forEach((name) => rmSync(join(directory, name), { force: true }))],
+  ["flipped in SQLite's own log", flip]
+]
+
+const start = () => startServer({ dataDirectory: directory, environment })
+const keys = new Map<string, string>()
+const wallets: Array<string> = []
+
+/** An account with credits, a wallet and a memory, while others are made at the same time. */
+const furnish = async (server: TestServer, name: string): Promise<void> => {
+  const key = await server.newAccount(name)
+  keys.set(name, key)
+  const gift = { account: name, credits: 50, reason: "gift", key: name }
+  const given = await server.call("POST", "/admin/ledger/adjustments", { key: server.operatorToken, body: gift })
+  expect(given.status, JSON.stringify(given.body)).toBe(200)
+  await walletCalls(server, evmWallet(name)).create("agent", [fact("tea", name)])
+  wallets.push(name)
+  const body = { agentId: "a", memories: [fact("tea", name)] }
+  expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
+}
+
+const expectAll = async (server: TestServer): Promise<void> => {
+  for (const [name, key] of keys) {
+    const { body, status } = await server.call("GET", "/v1/account", { key })
+    expect([name, status, body.account?.name]).toEqual([name, 200, name])
+  }
+  for (const name of wallets)
+    expect((await walletCalls(server, evmWallet(name)).call("GET", "/v1/memories")).body.total).toBe(1)
+  const { body } = await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })
+  expect(body).toMatchObject({ ok: true, problems: [] })
+}
+
+describe("control.db after a kill", () => {
+  it.each(damages)("%s: accounts, keys, wallets and books are those of the last answer", async (name, damage) => {
+    const server = await start()
+    await Promise.all([1, 2, 3].map((at) => furnish(server, `${name} ${at}`)))
+    await server.kill()
+    damage()
+    const again = await start()
+    await expectAll(again)
+    expect(again.output().includes("control.db had lost changes")).toBe(damage !== damages[0]![1])
+    await again.stop()
+    copyControl(directory, older)
+  })
+
+  it("as the log is left by it too; and a copy from before an erasure stops the start with a sentence", async () => {
+    copyControl(older, directory)
+    const server = await start()
+    await furnish(server, "left")
+    await server.kill()
+    copyControl(older, directory)
+    expect((await runMuniment(["downgrade"], { MUNIMENT_DATA_DIR: directory })).code).toBe(0)
+    const off = await startServer({
+      dataDirectory: directory,
+      environment: { ...environment, MUNIMENT_COMMIT_LOG: "off" }
+    })
+    await expectAll(off)
+    await off.stop()
+    const logged = await start()
+    await logged.stop()
+    copyControl(directory, older)
+    const last = await start()
+    const erased = await last.call("POST", "/admin/accounts/erase", {
+      key: last.operatorToken,
+      body: { account: "left", dryRun: false }
+    })
+    expect(erased.status).toBe(200)
+    await last.stop()
+    copyControl(older, directory)
+    const refused = await failingStart(directory, environment)
+    expect([refused.code, refused.output]).toEqual([1, expect.stringMatching(/control\.db ends with change \d+/)])
+  })
+})
