@@ -17,7 +17,7 @@ import { stateOf } from "./LogStates.ts"
 const [directory = "", first = "0", states] = process.argv.slice(2)
 const writersPerAgent = 2
 /** Every so many memories the one before is removed. */
-const removedEach = 7
+const removedEach = 3
 
 const say = (line: string) => writeSync(1, `${line}\n`)
 
