@@ -41,6 +41,8 @@ const textOf = ({ _tag, message, reason, cause, syscall }: Failure): string | un
     case "NewerDatabase":
     case "LogFault":
     case "CommitLogLeft":
+    case "ControlDatabaseBehind":
+    case "ChangeLogUnusable":
       return sentence(String(message))
     case "KeyFileFault":
       return String(message)

@@ -2,8 +2,6 @@
  * The layer graph of one server without its listener: the only place that combines engine, control, models and trust.
  * Layers from top to bottom; each uses the ones below it.
  */
-import { existsSync } from "node:fs"
-import { join } from "node:path"
 import { Clock, Data, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { credits } from "@muniment/domain/Money"
@@ -14,18 +12,11 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { type CostBook, measureCosts, typicalCosts } from "@muniment/engine/vectors/planner/IndexCosts"
 import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
 import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
-import { fileLogLayer } from "@muniment/engine/log/RunningLog"
-import { listSegments, logFolder } from "@muniment/engine/log/segmentFiles"
-import type { LogFault } from "@muniment/engine/log/LogError"
-import type { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
-import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
-import { sqliteNamespaceStore } from "@muniment/engine/store/sqlite/SqliteNamespaceStore"
 import { MemoryMap } from "@muniment/insight/map/MemoryMap"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { AccountErasures } from "@muniment/control/accounts/AccountErasures"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
-import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { JobLog } from "@muniment/control/jobs/JobLog"
 import { Ledger } from "@muniment/control/credits/Ledger"
@@ -47,6 +38,7 @@ import { grantPrefix } from "@muniment/trust/Grant"
 import { KeyRing, keyFileName } from "@muniment/trust/KeyRing"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { AttestationService } from "./attestations/AttestationService.ts"
+import { type StoreLayers, storeLayers } from "./CommitLogs.ts"
 import { type ServerConfig, signUpOf } from "./Config.ts"
 import { ChargedCalls } from "./credits/ChargedCalls.ts"
 import { OpenCharges } from "./credits/OpenCharges.ts"
@@ -79,8 +71,9 @@ import { WebhookDeliveries } from "./webhooks/WebhookDeliveries.ts"
 import { webhookEndpoint } from "./webhooks/WebhookSettings.ts"
 
 /** The service, its layers from top to bottom. */
-export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
-  callsLayer(config, hnswlib).pipe(
+export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) => {
+  const stores = storeLayers(config)
+  return callsLayer(config, hnswlib).pipe(
     Layer.provideMerge(moneyLayer(config)),
     Layer.provideMerge(trustServicesLayer(config)),
     Layer.provideMerge(MemoryService.layer),
@@ -89,9 +82,13 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
     ),
     Layer.provideMerge(VectorBacklog.layer),
     Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, TextEmbedding.layer)),
-    Layer.provideMerge(Layer.mergeAll(engineLayer(config, hnswlib), embedderLayer(config), SchemaValidator.layer)),
     Layer.provideMerge(
-      Layer.mergeAll(controlLayer(config), trustLayer(config)).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+      Layer.mergeAll(engineLayer(config, hnswlib, stores.namespaces), embedderLayer(config), SchemaValidator.layer)
+    ),
+    Layer.provideMerge(
+      Layer.mergeAll(controlLayer(config, stores.control), trustLayer(config)).pipe(
+        Layer.provide(SecureRandom.layerWebCrypto)
+      )
     ),
     // After the lock of the directory, before the models: a start that cannot succeed ends at once.
     Layer.provideMerge(Layer.effectDiscard(demandFreeAddress(config))),
@@ -102,6 +99,7 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
       })
     )
   )
+}
 
 /** What handlers and jobs call. */
 const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
@@ -153,7 +151,7 @@ const trustServicesLayer = ({ grantPrefixes, issuer, serviceName, ...config }: S
   )
 
 /** Everything that is kept in control.db. */
-const controlLayer = (config: ServerConfig) =>
+const controlLayer = (config: ServerConfig, database: StoreLayers["control"]) =>
   Layer.mergeAll(
     PaymentJournal.layerWith({ hasWebhook: Option.isSome(config.webhook.url) }),
     WebhookOutbox.layer,
@@ -180,7 +178,7 @@ const controlLayer = (config: ServerConfig) =>
       )
     ),
     Layer.provideMerge(Quotas.layer),
-    Layer.provideMerge(ControlDatabase.layer(config.dataDirectory))
+    Layer.provideMerge(database)
   )
 
 const trustLayer = ({ dataDirectory, erc1271, evmRpcUrl }: ServerConfig) =>
@@ -203,7 +201,7 @@ export class ContractWalletsMisconfigured extends Data.TaggedError("ContractWall
   override readonly message = "MUNIMENT_ERC1271: on needs a node: set MUNIMENT_EVM_RPC_URL"
 }
 
-const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
+const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined, store: StoreLayers["namespaces"]) =>
   MemorySearch.layer.pipe(
     Layer.provideMerge(
       Layer.unwrap(
@@ -216,26 +214,8 @@ const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =
       )
     ),
     Layer.provideMerge(StorageUse.layer),
-    Layer.provide(storeLayer(config))
+    Layer.provide(store)
   )
-
-const storeLayer = ({
-  commitLog,
-  dataDirectory
-}: ServerConfig): Layer.Layer<NamespaceStore, CommitLogLeft | LogFault> => {
-  const directory = join(dataDirectory, logFolder)
-  if (commitLog === "on")
-    return logFirstStore(dataDirectory, { acknowledgedAfter: "sync" }).pipe(Layer.provide(fileLogLayer({ directory })))
-  const files = sqliteNamespaceStore(dataDirectory, { commitsOn: "thread" })
-  const isLogged = Effect.sync(() => existsSync(directory) && listSegments(directory).length > 0)
-  return Layer.unwrap(Effect.flatMap(isLogged, (found) => (found ? new CommitLogLeft() : Effect.succeed(files))))
-}
-
-/** The files may lack what the log has. */
-export class CommitLogLeft extends Data.TaggedError("CommitLogLeft") {
-  override readonly message =
-    'MUNIMENT_COMMIT_LOG: off needs files that have all commits, and this directory has a commit log: run "muniment downgrade" first'
-}
 
 const indexSettings = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
   Effect.gen(function* () {

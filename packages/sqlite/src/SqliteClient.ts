@@ -18,10 +18,18 @@ import { type Row, StatementCache } from "./Statement.ts"
 /** More than the number of statements of any package. */
 const clientStatementsMax = 256
 
+/** Takes part in every transaction. */
+export interface CommitHooks {
+  /** Runs before COMMIT, in the same turn of the loop; if it throws, the transaction is undone. */
+  readonly seal: () => void
+  /** Runs behind COMMIT or its failure, before another transaction begins. */
+  readonly ended: (isCommitted: boolean) => Effect.Effect<void>
+}
+
 type Mode = "rows" | "arrays"
 
 /** Takes over `database`: no other code may open transactions on it while the client lives. */
-export const makeSqliteClient = Effect.fnUntraced(function* (database: Database) {
+export const makeSqliteClient = Effect.fnUntraced(function* (database: Database, hooks?: CommitHooks) {
   const connection = makeConnection(database)
   return yield* SqlClient.make({
     ...SqlClient.makeSqliteAcquirers({
@@ -32,6 +40,7 @@ export const makeSqliteClient = Effect.fnUntraced(function* (database: Database)
     driver: "sqlite-node",
     compiler: SqlStatement.makeCompilerSqlite(),
     beginTransaction: "BEGIN IMMEDIATE",
+    commit: hooks === undefined ? "COMMIT" : () => committed(database, hooks),
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     prepareTransactionControls: true,
     spanAttributes: [["db.system.name", "sqlite"]]
@@ -47,6 +56,18 @@ export const sqliteErrorOf = (error: SqlError.SqlError): SqliteError | undefined
   const { cause } = error.reason
   return cause instanceof SqliteError ? cause : undefined
 }
+
+const committed = (database: Database, { ended, seal }: CommitHooks): Effect.Effect<void, SqlError.SqlError> =>
+  Effect.try({
+    try: () => {
+      seal()
+      database.exec("COMMIT")
+    },
+    catch: toSqlError
+  }).pipe(
+    Effect.tapCause(() => ended(false)),
+    Effect.andThen(Effect.suspend(() => ended(true)))
+  )
 
 const makeConnection = (database: Database): SqlConnection.Connection => {
   const statements = new StatementCache(database.handle, clientStatementsMax)

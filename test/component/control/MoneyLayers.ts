@@ -9,9 +9,13 @@ import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 
 /** Providing it again for the same directory is a restart. */
 export const moneyLayerOf = (dataDirectory: string, monthlyAllowance: MicroCredits = credits(1_000)) =>
+  moneyOver(ControlDatabase.layer(dataDirectory), monthlyAllowance)
+
+/** The same over any control.db. */
+export const moneyOver = <A, E>(control: Layer.Layer<A | ControlDatabase, E>, monthlyAllowance = credits(1_000)) =>
   Layer.mergeAll(PaymentJournal.layer, JobLog.layer).pipe(
     Layer.provideMerge(Ledger.layer({ monthlyAllowance })),
-    Layer.provideMerge(ControlDatabase.layer(dataDirectory)),
+    Layer.provideMerge(control),
     Layer.provide(SecureRandom.layerWebCrypto),
     Layer.fresh
   )

@@ -40,14 +40,14 @@ export class AccountErasures extends Context.Service<
     readonly open: Effect.Effect<ReadonlyArray<OpenErasure>>
     /** The report of the account of that name or id, if it was erased. */
     readonly reportOf: (nameOrId: string) => Effect.Effect<AccountErasureReport | undefined>
-    /** Removes all rows of the account and keeps the report; then empties the log of the file. */
+    /** Removes all rows of the account and keeps the report; then they leave the logs. */
     readonly finish: (report: AccountErasureReport) => Effect.Effect<void, InsufficientStorage>
   }
 >()("muniment/control/AccountErasures") {
   static readonly layer = Layer.effect(
     AccountErasures,
     Effect.gen(function* () {
-      const { read, sql, write } = yield* ControlDatabase
+      const { noteErasure, read, settle, sql, write } = yield* ControlDatabase
       return AccountErasures.of({
         countRows: (accountId) => read(countRows(sql, accountId)),
         begin: Effect.fn("AccountErasures.begin")(function* (account, { files, found, namespaces }) {
@@ -90,9 +90,10 @@ export class AccountErasures extends Context.Service<
               yield* sql`DELETE FROM reservation WHERE account = ${report.account} AND state = 'settled'`
               yield* sql`DELETE FROM account WHERE id = ${report.account}`
               yield* sql`UPDATE account_erasure SET report = ${JSON.stringify(report)} WHERE account = ${report.account}`
+              yield* noteErasure
             })
           )
-          yield* read(sql`PRAGMA wal_checkpoint(TRUNCATE)`)
+          yield* settle
         })
       })
     })

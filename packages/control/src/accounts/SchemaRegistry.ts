@@ -57,16 +57,13 @@ export class SchemaRegistry extends Context.Service<
       isRemoval: boolean
     ) => Effect.Effect<number, InsufficientStorage>
     readonly totals: (accountId: string) => Effect.Effect<SchemaTotals>
-    /** Writes the log out of which earlier texts can still be read, if there are any; they are gone from the files then. */
-    readonly sweepTexts: Effect.Effect<void>
   }
 >()("muniment/control/SchemaRegistry") {
   static readonly layer = Layer.effect(
     SchemaRegistry,
     Effect.gen(function* () {
-      const { read, sql, write: commit } = yield* ControlDatabase
-      const texts = oldTexts(read(sql`PRAGMA wal_checkpoint(TRUNCATE)`))
-      const write = <A, E, R>(change: Effect.Effect<A, E, R>) => texts.after(commit(change))
+      const control = yield* ControlDatabase
+      const { noteErasure, read, sql, write } = control
       const quotas = yield* Quotas
       const totalsOf = (accountId: string) => schemaTotals(sql, accountId)
       const find = (accountId: string, name: string) =>
@@ -118,18 +115,19 @@ export class SchemaRegistry extends Context.Service<
         ),
         find: Effect.fn("SchemaRegistry.find")((accountId, name) => read(find(accountId, name))),
         get: Effect.fn("SchemaRegistry.get")((accountId, name) => read(demand(accountId, name))),
-        update: Effect.fn("SchemaRegistry.update")((accountId, name, patch) => write(change(accountId, name, patch))),
+        update: Effect.fn("SchemaRegistry.update")((accountId, name, patch) =>
+          write(Effect.tap(change(accountId, name, patch), noteErasure))
+        ),
         remove: Effect.fn("SchemaRegistry.remove")((accountId, name) =>
           write(
             Effect.andThen(
               demand(accountId, name),
-              Effect.asVoid(sql`DELETE FROM memory_schema WHERE account = ${accountId} AND name = ${name}`)
-            )
+              sql`DELETE FROM memory_schema WHERE account = ${accountId} AND name = ${name}`
+            ).pipe(Effect.andThen(noteErasure))
           )
         ),
-        idle: (accountId, sinceMillis, isRemoval) => write(idleSchemas(sql, accountId, sinceMillis, isRemoval)),
-        totals: (accountId) => read(totalsOf(accountId)),
-        sweepTexts: texts.sweep
+        idle: (accountId, sinceMillis, isRemoval) => write(idleSchemas(control, accountId, sinceMillis, isRemoval)),
+        totals: (accountId) => read(totalsOf(accountId))
       })
     })
   )
@@ -152,29 +150,17 @@ const isActive = (sql: SqlClient.SqlClient, accountId: string, sinceMillis: numb
   )
 
 const idleSchemas = Effect.fn("SchemaRegistry.idle")(function* (
-  sql: SqlClient.SqlClient,
+  { noteErasure, sql }: ControlDatabase["Service"],
   accountId: string,
   sinceMillis: number,
   isRemoval: boolean
 ) {
   if (yield* isActive(sql, accountId, sinceMillis)) return 0
   const { schemas } = yield* schemaTotals(sql, accountId)
-  if (isRemoval) yield* sql`DELETE FROM memory_schema WHERE account = ${accountId}`
+  if (isRemoval && schemas > 0)
+    yield* Effect.andThen(sql`DELETE FROM memory_schema WHERE account = ${accountId}`, noteErasure)
   return schemas
 })
-
-/** Texts that can still be read in the write-ahead log; what an earlier process left there is not known. */
-const oldTexts = (checkpoint: Effect.Effect<unknown>) => {
-  let mayBeThere = true
-  return {
-    after: <A, E, R>(write: Effect.Effect<A, E, R>) => Effect.tap(write, () => Effect.sync(() => (mayBeThere = true))),
-    sweep: Effect.suspend(() => {
-      if (!mayBeThere) return Effect.void
-      mayBeThere = false
-      return Effect.asVoid(checkpoint)
-    }).pipe(Effect.withSpan("SchemaRegistry.sweepTexts"))
-  }
-}
 
 const bytesOf = ({ description, name, schema }: Pick<MemorySchema, "description" | "name" | "schema">): number =>
   Buffer.byteLength(name) + Buffer.byteLength(description) + Buffer.byteLength(schema)

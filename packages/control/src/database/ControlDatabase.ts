@@ -4,15 +4,19 @@
  * Invariants: one connection and one process; every change is one durable transaction; a full disk is a typed failure of
  * writes (507), any other failure of SQLite is a defect. Only the services of this package contain SQL for it.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlError, type SqlClient } from "effect/sql"
-import { mkdirSync } from "node:fs"
+import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { InsufficientStorage } from "@muniment/domain/Errors"
 import { attempt, Database, SqliteError } from "@muniment/sqlite/Database"
 import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
 import { makeSqliteClient, sqliteErrorOf } from "@muniment/sqlite/SqliteClient"
+import type { ChangeLog, ChangeLogUnusable, ControlDatabaseBehind } from "./ChangeLog.ts"
+import { ControlChanges } from "./ControlChanges.ts"
+import { joinLog, leaveLog } from "./joinLog.ts"
+import { settleControl } from "./settleControl.ts"
 import { controlMigrations } from "./migrations/controlMigrations.ts"
 
 /** The failures of `E` without SQLite's. */
@@ -31,35 +35,72 @@ export class ControlDatabase extends Context.Service<
     readonly write: <A, E, R>(
       change: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, WithoutSql<E> | InsufficientStorage, R>
+    /** Part of a `write` that removes or replaces text: the next `settle` erases it from the logs. */
+    readonly noteErasure: Effect.Effect<void, SqlError.SqlError>
+    /** Moves the write-ahead log into the file, and lets the commit log forget what the file has; every minute. */
+    readonly settle: Effect.Effect<void, InsufficientStorage>
   }
 >()("muniment/control/ControlDatabase") {
-  /** Creates the directory and the file as needed, and migrates the file to the last version. */
-  static readonly layer = (dataDirectory: string): Layer.Layer<ControlDatabase, SqliteError | NewerDatabase> =>
+  /**
+   * Creates the directory and the file as needed, migrates the file to the last version, and applies what only the log
+   * has. `logs`: gets every change; without it the changes have no number.
+   */
+  static readonly layer = (
+    dataDirectory: string,
+    logs?: ChangeLog
+  ): Layer.Layer<ControlDatabase, SqliteError | NewerDatabase | ControlDatabaseBehind | ChangeLogUnusable> =>
     Layer.effect(
       ControlDatabase,
       Effect.gen(function* () {
-        const database = yield* Effect.acquireRelease(openMigrated(dataDirectory), (opened) =>
-          Effect.sync(() => opened.close())
-        )
-        const sql = yield* makeSqliteClient(database)
+        const { changes, database } = yield* openJoined(dataDirectory, logs)
+        const sql = yield* makeSqliteClient(database, changes)
         return ControlDatabase.of({
           sql,
-          read: (query) =>
-            Effect.catch(query, (error) => (isOther(error) ? Effect.fail(error) : defectIn(database.filename, error))),
-          write: <A, E, R>(change: Effect.Effect<A, E, R>) =>
-            Effect.catch(
-              sql.withTransaction(change),
-              (error): Effect.Effect<never, WithoutSql<E> | InsufficientStorage> =>
-                isOther<E>(error) ? Effect.fail(error) : fullOrDefect(database.filename, error)
-            )
+          ...transactionsOf(sql, database.filename),
+          noteErasure: Effect.asVoid(sql`INSERT INTO erasure_due DEFAULT VALUES`),
+          settle: Effect.catch(settleControl(sql, changes), (error) => fullOrDefect(database.filename, error))
         })
       })
     ).pipe(Layer.provide(Reactivity.layer))
 }
 
-const openMigrated = (dataDirectory: string): Effect.Effect<Database, SqliteError | NewerDatabase> => {
+const transactionsOf = (
+  sql: SqlClient.SqlClient,
+  filename: string
+): Pick<ControlDatabase["Service"], "read" | "write"> => ({
+  read: (query) => Effect.catch(query, (error) => (isOther(error) ? Effect.fail(error) : defectIn(filename, error))),
+  write: <A, E, R>(change: Effect.Effect<A, E, R>) =>
+    Effect.catch(sql.withTransaction(change), (error): Effect.Effect<never, WithoutSql<E> | InsufficientStorage> =>
+      isOther<E>(error) ? Effect.fail(error) : fullOrDefect(filename, error)
+    )
+})
+
+/** Open until the scope closes; with a log it has all that the log has. */
+const openJoined = Effect.fnUntraced(function* (
+  dataDirectory: string,
+  logs: ChangeLog | undefined
+): Effect.fn.Return<
+  { readonly database: Database; readonly changes: ControlChanges | undefined },
+  SqliteError | NewerDatabase | ControlDatabaseBehind | ChangeLogUnusable,
+  Scope.Scope
+> {
   const filename = join(dataDirectory, "control.db")
-  return attempt("open", (): Database | NewerDatabase => {
+  const isNew = yield* Effect.sync(() => !existsSync(filename))
+  const database = yield* Effect.acquireRelease(openMigrated(dataDirectory, filename), (opened) =>
+    Effect.sync(() => opened.close())
+  )
+  if (logs === undefined) {
+    yield* attempt("open", () => leaveLog(database))
+    return { database, changes: undefined }
+  }
+  yield* joinLog(database, logs, isNew)
+  const changes = yield* attempt("open", () => new ControlChanges(database, logs))
+  yield* changes.catchUp
+  return { database, changes }
+})
+
+const openMigrated = (dataDirectory: string, filename: string): Effect.Effect<Database, SqliteError | NewerDatabase> =>
+  attempt("open", (): Database | NewerDatabase => {
     mkdirSync(dataDirectory, { recursive: true, mode: directoryMode })
     const database = new Database({ filename })
     try {
@@ -74,7 +115,6 @@ const openMigrated = (dataDirectory: string): Effect.Effect<Database, SqliteErro
     Effect.mapError((error) => inFile(filename, error)),
     Effect.flatMap((opened) => (opened instanceof NewerDatabase ? Effect.fail(opened) : Effect.succeed(opened)))
   )
-}
 
 /** The error with the name of the file. */
 const inFile = (filename: string, { reason, operation, errcode, cause }: SqliteError): SqliteError =>

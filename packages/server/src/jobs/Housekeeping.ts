@@ -1,12 +1,12 @@
 /**
  * Background work of the server, every minute: removes kept answers and settled reservations past their
- * retention, revocations of grants that have expired, delivered messages, and texts of schemas that were deleted or changed. By a clock that has stepped nothing is removed: a grant must
+ * retention, revocations of grants that have expired and delivered messages, and settles `control.db` (`ControlDatabase.settle`). By a clock that has stepped nothing is removed: a grant must
  * not come back.
  */
 import { Clock, Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
-import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
+import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
@@ -20,7 +20,7 @@ export const Housekeeping = {
       const answers = yield* IdempotencyStore
       const revocations = yield* GrantRevocations
       const ledger = yield* Ledger
-      const schemas = yield* SchemaRegistry
+      const { settle } = yield* ControlDatabase
       const outbox = yield* WebhookOutbox
       const clock = yield* JobClock
       const sweep = Clock.currentTimeMillis.pipe(
@@ -29,7 +29,7 @@ export const Housekeeping = {
         Effect.andThen(ledger.sweepReservations),
         Effect.andThen(outbox.sweep)
       )
-      yield* schemas.sweepTexts.pipe(
+      yield* settle.pipe(
         Effect.andThen(clock.step),
         Effect.flatMap((stepped) => (stepped === undefined ? sweep : Effect.succeed(0))),
         Effect.catch((error) => Effect.logWarning("housekeeping failed", { code: error.code })),

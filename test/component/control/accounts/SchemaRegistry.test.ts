@@ -6,6 +6,7 @@ import { cpSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Limits } from "@muniment/domain/Limits"
 import { Accounts } from "@muniment/control/accounts/Accounts"
+import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { controlLayerOf } from "../ControlLayers.ts"
@@ -130,7 +131,7 @@ describe("SchemaRegistry", () => {
   )
 
   it.effect(
-    "leaves no deleted or replaced text in the files once it has swept, also not one of an earlier process",
+    "leaves no deleted or replaced text in the files once the database has settled, also not one of an earlier process",
     () =>
       Effect.gen(function* () {
         const [directory, killed] = [temporaryDirectory(), temporaryDirectory()]
@@ -143,10 +144,10 @@ describe("SchemaRegistry", () => {
           yield* registry.register(account, { ...contact, schema: textOf("zanzibar") })
           yield* registry.update(account, "contact", { schema: textOf("maputo") })
           expect(filesWith("zanzibar")).not.toEqual([])
-          yield* registry.sweepTexts
+          yield* (yield* ControlDatabase).settle
           expect([filesWith("zanzibar"), filesWith("maputo")]).toEqual([[], ["control.db"]])
           yield* registry.remove(account, "contact")
-          yield* registry.sweepTexts
+          yield* (yield* ControlDatabase).settle
           expect(filesWith("maputo")).toEqual([])
           yield* registry.register(account, { ...contact, schema: textOf("luanda") })
           yield* registry.remove(account, "contact")
@@ -157,7 +158,7 @@ describe("SchemaRegistry", () => {
           readdirSync(killed).filter((name) => readFileSync(join(killed, name)).includes("luanda"))
         expect(filesThere()).not.toEqual([])
         yield* Effect.gen(function* () {
-          yield* (yield* SchemaRegistry).sweepTexts
+          yield* (yield* ControlDatabase).settle
           expect(filesThere()).toEqual([])
         }).pipe(Effect.provide(controlLayerOf(killed)))
       })

@@ -18,6 +18,7 @@ import { receipts } from "./0015_receipts.ts"
 import { webhooks } from "./0016_webhooks.ts"
 import { keyMakers } from "./0017_keyMakers.ts"
 import { retiredAgents } from "./0018_retiredAgents.ts"
+import { changeRecords } from "./0019_changeRecords.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -37,5 +38,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   receipts,
   webhooks,
   keyMakers,
-  retiredAgents
+  retiredAgents,
+  changeRecords
 ]
