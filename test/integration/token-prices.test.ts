@@ -93,3 +93,77 @@ it("asks no model for an account whose credits do not cover it", async () => {
   expect((await calls.call("GET", "/v1/credits")).body.allowance.credits).toBe(5)
   await expectProven()
 })
+
+const left = async (calls: MemoryCalls): Promise<number> =>
+  (await calls.call("GET", "/v1/credits")).body.allowance.credits
+/** Leaves fewer than five credits more than these, by calls of five. */
+const spendDownTo = async (calls: MemoryCalls, credits: number) => {
+  for (let spent = 0; (await left(calls)) - 5 >= credits; spent++) {
+    const memories = [{ kind: "factual_memory", data: { subject: "a", fact: `c ${spent}` } }]
+    expect((await calls.post("/v1/memories", { agentId: "b", memories })).status).toBe(200)
+  }
+}
+const say = (calls: MemoryCalls, text: string) =>
+  calls.post("/v1/memories", { agentId: "a", conversation: [{ role: "user", content: text }] })
+/** Text of about this many characters: a token for every four. */
+const long = (text: string, length: number) => text.repeat(Math.ceil(length / text.length))
+const tokenLines = async (calls: MemoryCalls) =>
+  (await linesOf(calls)).filter(({ operation }) => operation?.startsWith("model: ") === true)
+
+it("takes the price of each conversation whose messages are stored and whose tokens are not covered, until none is left", async () => {
+  const calls = await accountCalls(server, "emil")
+  await spendDownTo(calls, 10)
+  model.requests.length = 0
+  const stored: Array<readonly [status: number, extraction: unknown, charged: string | null]> = []
+  for (const city of ["Quimper", "Brest", "Brest"]) {
+    const { body, headers, status } = await say(calls, long(`I live in ${city}. `, 11_000))
+    stored.push([status, body.extraction, headers.get("x-credits-charged")])
+  }
+  // The third is the second again, which was paid for.
+  expect(stored).toEqual([
+    [200, "pending", "5"],
+    [200, "pending", "5"],
+    [200, "pending", "0"]
+  ])
+  expect(await left(calls)).toBe(0)
+  const refused = await say(calls, "I live in Lorient.")
+  expect([refused.status, refused.body.code]).toEqual([403, "insufficient_credits"])
+  expect((await calls.call("GET", "/v1/account")).body.agents).toContainEqual({ agentId: "a", memories: 2 })
+  expect(model.requests).toEqual([])
+  await expectProven()
+})
+
+it("asks nothing for a conversation of several calls that the credits do not cover together", async () => {
+  const calls = await accountCalls(server, "fanny")
+  await spendDownTo(calls, 40)
+  model.requests.length = 0
+  model.otherwise = () => answer({ memories: [], summary: "s" })
+  const conversation = Array.from({ length: 8 }, (_, at) => ({
+    role: "user",
+    content: long(`I met Bob ${at} times. `, 8_000)
+  }))
+  const before = await left(calls)
+  const { body, status } = await calls.post("/v1/memories", { agentId: "a", conversation, remember: "extracted" })
+  expect([status, body.code]).toEqual([403, "insufficient_credits"])
+  expect(model.requests).toEqual([])
+  expect([await left(calls), await tokenLines(calls)]).toEqual([before, []])
+  await expectProven()
+})
+
+it("owes nothing when the credits end within a conversation, whatever the model says that it used", async () => {
+  const calls = await accountCalls(server, "gerd")
+  model.requests.length = 0
+  // Of no use, so that it is asked again, which is not covered.
+  model.otherwise = () => ({ ...text("no JSON at all"), usage: { input: 10_000_000, output: 10_000_000 } }) as never
+  await spendDownTo(calls, 25)
+  const before = await left(calls)
+  const stored = await say(calls, "I live in Quimper.")
+  expect([stored.status, stored.body.extraction]).toEqual([200, "pending"])
+  const lines = await tokenLines(calls)
+  expect([lines.length, model.requests.length]).toEqual([1, 1])
+  const after = await left(calls)
+  expect(after).toBeGreaterThanOrEqual(0)
+  expect(before - after).toBeCloseTo(5 - lines[0]!.credits, 6)
+  expect(Number(stored.headers.get("x-credits-charged"))).toBeCloseTo(before - after, 6)
+  await expectProven()
+})

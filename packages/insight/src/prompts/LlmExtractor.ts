@@ -2,12 +2,13 @@
  * Extraction by the configured language model: one fenced prompt for each window of the conversation and each group of
  * kinds, in parallel; `CandidateChecks` filters the answers.
  *
- * Invariants: one failed call fails the whole extraction; no candidate without a quote from a new message; every dropped
+ * Invariants: one failed call fails the whole extraction, so nothing is asked where the account cannot pay for all; no candidate without a quote from a new message; every dropped
  * candidate is reported. The model's own deadline applies.
  */
 import { Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { ModelFailure, StructuredModel } from "@muniment/models/llm/StructuredModel"
+import type { StructuredRequest } from "@muniment/models/llm/StructuredRequest"
 import {
   type Candidate,
   dayOfTurn,
@@ -52,9 +53,9 @@ export const LlmExtractor = {
         yield* Effect.annotateCurrentSpan({ promptVersion: extractionPromptVersion })
         const parts = partsOf(request)
         if (parts.length > callsPerExtractionMax) return yield* tooLong
-        const answers = yield* Effect.forEach(parts, (part) => ask(model, request, part), {
-          concurrency: callsAtOnceMax
-        })
+        const asked = yield* Effect.forEach(parts, (part) => askedFor(request, part))
+        if (asked.length > 1) yield* model.afford(asked)
+        const answers = yield* Effect.forEach(asked, (one) => model.generate(one), { concurrency: callsAtOnceMax })
         return yield* merged(parts, answers, request, dates)
       })
       // A model's server reads several conversations at once.
@@ -83,9 +84,9 @@ const tooLong = new ModelFailure({
   message: `The conversation and its kinds need more than ${callsPerExtractionMax} calls of the model; send fewer messages or name fewer schemas.`
 })
 
-const ask = Effect.fnUntraced(function* (model: StructuredModel["Service"], request: ExtractionRequest, part: Part) {
+const askedFor = Effect.fnUntraced(function* (request: ExtractionRequest, part: Part) {
   const fence = yield* drawFence
-  return yield* model.generate({
+  return {
     account: request.account,
     purpose: "extraction",
     system: extractionSystem,
@@ -93,7 +94,7 @@ const ask = Effect.fnUntraced(function* (model: StructuredModel["Service"], requ
     schema: WireExtraction,
     schemaName: "extraction",
     outputTokensMax: extractionTokensMax
-  })
+  } satisfies StructuredRequest<WireResult>
 })
 
 /** Yields between pieces of work, so that a long conversation does not block other requests. */

@@ -34,15 +34,38 @@ export interface AttemptRequest<A> {
 
 export type ModelAttempt = <A>(attempt: AttemptRequest<A>) => Effect.Effect<A, ModelFailure | UnfitAnswer>
 
-export const makeModelAttempt = (
+export interface ModelAttempts {
+  readonly attempt: ModelAttempt
+  /**
+   * Fails where an account's credits do not cover these requests together; asks nothing, takes nothing. Of the budget of
+   * the day each request holds its own, when it is asked.
+   */
+  readonly afford: (requests: ReadonlyArray<StructuredRequest<unknown>>) => Effect.Effect<void, ModelFailure>
+}
+
+export const makeModelAttempts = (
   config: LanguageModelConfig,
   model: LanguageModel.LanguageModel,
   budget: ModelBudget["Service"]
-): ModelAttempt => {
-  const { timeoutMillis } = callSettings(config)
+): ModelAttempts => {
+  const holds = makeHolds(config, budget)
+  return { attempt: makeAttempt(callSettings(config).timeoutMillis, model, holds), afford: makeAfford(holds) }
+}
+
+type Holds = ReturnType<typeof makeHolds>
+
+/** Estimates, and their holds in the budget. */
+const makeHolds = (config: LanguageModelConfig, budget: ModelBudget["Service"]) => {
   const priced = (count: TokenCount): ModelSpend => ({ ...count, costMicroUsd: costMicroUsd(count, config) })
 
-  const reserve = Effect.fnUntraced(function* (account: string, estimate: ModelSpend) {
+  const estimateOf = <A>({ outputTokensMax, schema }: StructuredRequest<A>, texts: ReadonlyArray<string>) =>
+    Effect.map(
+      Effect.try({ try: () => JSON.stringify(jsonSchemaOf(schema)), catch: () => unsupported }),
+      (schemaText) => priced({ inputTokens: estimatedTokens([...texts, schemaText]), outputTokens: outputTokensMax })
+    )
+
+  /** Undefined: the budget of the day is used up. */
+  const paidFor = Effect.fnUntraced(function* (account: string, estimate: ModelSpend) {
     const hold = yield* Effect.catchTag(budget.reserve(account, estimate, config), "InsufficientStorage", () =>
       Effect.fail(
         new ModelFailure({
@@ -51,8 +74,11 @@ export const makeModelAttempt = (
         })
       )
     )
-    if (hold === "unpaid") return yield* unpaid
-    return hold ?? (yield* exhausted(yield* Clock.currentTimeMillis))
+    return hold === "unpaid" ? yield* unpaid : hold
+  })
+
+  const reserve = Effect.fnUntraced(function* (account: string, estimate: ModelSpend) {
+    return (yield* paidFor(account, estimate)) ?? (yield* exhausted(yield* Clock.currentTimeMillis))
   })
 
   const settle = (hold: BudgetHold, { spent }: ModelCall) => {
@@ -65,16 +91,36 @@ export const makeModelAttempt = (
     )
   }
 
+  return { estimateOf, paidFor, reserve, settle }
+}
+
+const makeAfford = ({ estimateOf, paidFor, settle }: Holds): ModelAttempts["afford"] =>
+  Effect.fnUntraced(function* (requests: ReadonlyArray<StructuredRequest<unknown>>) {
+    const [first] = requests
+    if (first === undefined) return
+    const estimates = yield* Effect.forEach(requests, (request) =>
+      estimateOf(request, [request.system, request.prompt])
+    )
+    const together = estimates.reduce((sum, one) => ({
+      inputTokens: sum.inputTokens + one.inputTokens,
+      outputTokens: sum.outputTokens + one.outputTokens,
+      costMicroUsd: sum.costMicroUsd + one.costMicroUsd
+    }))
+    const unasked = newCall(0)
+    yield* Effect.acquireUseRelease(
+      paidFor(first.account, together),
+      () => Effect.void,
+      (hold) => (hold === undefined ? Effect.void : settle(hold, unasked))
+    )
+  })
+
+const makeAttempt = (timeoutMillis: number, model: LanguageModel.LanguageModel, holds: Holds): ModelAttempt => {
+  const { estimateOf, reserve, settle } = holds
   return Effect.fnUntraced(function* <A>({ deadlineMillis, messages, request, texts }: AttemptRequest<A>) {
     const left = deadlineMillis - (yield* Clock.currentTimeMillis)
     if (left <= 0) return yield* timedOut
     const call = newCall(request.outputTokensMax)
-    const schema = yield* Effect.try({
-      try: () => JSON.stringify(jsonSchemaOf(request.schema)),
-      catch: () => unsupported
-    })
-    const inputTokens = estimatedTokens([...texts, schema])
-    const estimate = priced({ inputTokens, outputTokens: request.outputTokensMax })
+    const estimate = yield* estimateOf(request, texts)
     const ask = model
       // The encoded form is an object, or `wireCodec` refuses the schema.
       .generateObject({

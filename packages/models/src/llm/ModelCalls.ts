@@ -13,7 +13,7 @@ import { makeAccountCircuits } from "./AccountCircuits.ts"
 import { makeCallSlots } from "./CallSlots.ts"
 import { type CircuitState, makeCircuitBreaker, type ServerSign } from "./CircuitBreaker.ts"
 import { callSettings, type LanguageModelConfig } from "./LanguageModelConfig.ts"
-import { type AttemptRequest, makeModelAttempt, type ModelAttempt, type UnfitAnswer } from "./ModelAttempt.ts"
+import { type AttemptRequest, makeModelAttempts, type ModelAttempt, type UnfitAnswer } from "./ModelAttempt.ts"
 import { ModelBudget } from "./ModelBudget.ts"
 import { makeModelExchange } from "./ModelExchange.ts"
 import { ModelFailure, type ModelFailureReason } from "./ModelFailure.ts"
@@ -40,7 +40,8 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
     config,
     config.provider === "anthropic" ? anthropicMessages : openAiChat
   )
-  const attempt = makeModelAttempt(config, yield* makeProviderModel(config.model, exchange), yield* ModelBudget)
+  const model = yield* makeProviderModel(config.model, exchange)
+  const { afford, attempt } = makeModelAttempts(config, model, yield* ModelBudget)
   const withTurn = makeCallSlots<ModelFailure>({
     concurrency: settings.concurrency,
     waitingMax: settings.waitingCallsMax,
@@ -68,6 +69,7 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
 
   return {
     name: config.model,
+    afford,
     generate: Effect.fn("StructuredModel.generate")(function* <A>(request: StructuredRequest<A>) {
       const startedMillis = yield* Clock.currentTimeMillis
       const deadlineMillis = startedMillis + settings.deadlineMillis

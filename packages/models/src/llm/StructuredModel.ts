@@ -18,6 +18,8 @@ export class StructuredModel extends Context.Service<
   {
     /** Name of the model as configured. */
     readonly name: string
+    /** Fails as `unpaid` where an account's credits do not cover these requests together; asks nothing. */
+    readonly afford: (requests: ReadonlyArray<StructuredRequest<unknown>>) => Effect.Effect<void, ModelFailure>
     readonly generate: <A>(request: StructuredRequest<A>) => Effect.Effect<A, ModelFailure>
   }
 >()("muniment/models/StructuredModel") {

@@ -4,8 +4,8 @@
  *
  * Invariants: a conversation whose messages are stored is never refused because it cannot be read now: it is pending,
  * kept in the commit of its messages, and read by a later request or in the background (`PendingReadings`); a request
- * waits for a busy reader only a moment, unless it asks to wait; a reading that fails costs nothing; a conversation with
- * nothing new costs nothing; of two concurrent requests with the same messages one reads, the other waits and finds them
+ * waits for a busy reader only a moment, unless it asks to wait; a reading that fails costs nothing, unless the account
+ * lacks the credits for it; a conversation with nothing new costs nothing; of two concurrent requests with the same messages one reads, the other waits and finds them
  * read.
  */
 import { Clock, Context, Deferred, Effect, Layer } from "effect"
@@ -170,9 +170,11 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
         ? Effect.andThen(call.topUp, parts.read({ ...reading, begin: () => Effect.succeed(undefined) }))
         : Effect.fail(failed)
     ),
-    Effect.catchTag("ReadingFailed", ({ isBusy, refusal }) => {
+    Effect.catchTag("ReadingFailed", ({ isBusy, isUnpaid, refusal }) => {
       if (stored.awaiting === 0) return refusal
-      return Effect.succeed(isBusy && stored.waitMillis !== undefined ? ("left" as const) : ("failed" as const))
+      // Who lacks the credits for the tokens pays for the messages all the same: otherwise they would be stored for nothing.
+      const isLeft = isUnpaid === true || (isBusy && stored.waitMillis !== undefined)
+      return Effect.succeed(isLeft ? ("left" as const) : ("failed" as const))
     })
   )
   const patience = Effect.flatMap(Deferred.await(isStored), ({ waitMillis }) =>
