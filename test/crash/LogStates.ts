@@ -2,7 +2,6 @@
 import { Effect } from "effect"
 import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
 import { namespaceKey } from "../support/EngineFixtures.ts"
-import { logFirst } from "../support/SharedLog.ts"
 
 /** `agent:number` of each memory. */
 export interface Told {
@@ -48,10 +47,6 @@ export const stateOf = (agent: string) =>
     const numbers = rows.toSorted((a, b) => a.createdSeq - b.createdSeq).map(({ number }) => number)
     return { numbers, isWhole } satisfies AgentState
   }).pipe(Effect.scoped)
-
-/** Opens the files over their log. */
-export const lookAt = (directory: string, agent: string): Promise<AgentState> =>
-  Effect.runPromise(Effect.provide(stateOf(agent), logFirst("sync")(directory)))
 
 /** What `faultsOf` finds in a state without fault. */
 export const noFaults = { isWhole: true, lost: [], back: [], doubled: 0, outOfOrder: 0 }

@@ -41,15 +41,31 @@ export interface Page {
 export const fuse = <C extends Candidate>(
   candidates: ReadonlyArray<C>,
   query: ScoredQuery,
-  { candidatesMax = Limits.searchCandidatesMax, limit, minRelevance = 0 }: Page
+  page: Page
 ): ReadonlyArray<Ranked<C>> => {
+  const { listed, pageOf, rankOf } = fusionOf(candidates, query, page)
+  return pageOf(listed.map(rankOf))
+}
+
+/** The steps of `fuse`, for who ranks thousands of candidates in portions. */
+export const fusionOf = <C extends Candidate>(
+  candidates: ReadonlyArray<C>,
+  query: ScoredQuery,
+  { candidatesMax = Limits.searchCandidatesMax, limit, minRelevance = 0 }: Page
+) => {
   const asked = withCosines(query, [cosinesOf(candidates, query)])
-  const memories = bestOfEach(shortlist(candidates, query, candidatesMax).map((candidate) => rank(candidate, asked)))
-  return first(
-    minRelevance > 0 ? memories.filter(({ relevance }) => relevance >= minRelevance) : memories,
-    limit,
-    (left, right) => right.order - left.order || newerFirst(left.candidate, right.candidate)
-  )
+  return {
+    listed: shortlist(candidates, query, candidatesMax),
+    rankOf: (candidate: C): Ranked<C> => rank(candidate, asked),
+    pageOf: (ranked: ReadonlyArray<Ranked<C>>): ReadonlyArray<Ranked<C>> => {
+      const memories = bestOfEach(ranked)
+      return first(
+        minRelevance > 0 ? memories.filter(({ relevance }) => relevance >= minRelevance) : memories,
+        limit,
+        (left, right) => right.order - left.order || newerFirst(left.candidate, right.candidate)
+      )
+    }
+  }
 }
 
 /** How many of the best by meaning a cosine is compared with, and how many there must be at least. */

@@ -15,11 +15,11 @@ import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.t
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { Move } from "../ranking/Explanation.ts"
 import { NEWER_FIRST_HITS } from "../ranking/NewerFirst.ts"
-import { fuse, newerFirst, withCosines, type Ranked } from "../ranking/Fusion.ts"
+import { fuse, fusionOf, newerFirst, type Page, type Ranked, withCosines } from "../ranking/Fusion.ts"
 import { mayName, namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/QuestionTraits.ts"
 import { oncePerMessage } from "./oncePerMessage.ts"
 import { presentFirst } from "./presentFirst.ts"
-import { lookAtAll, vectorsAt, versionsAt } from "./readNamespaces.ts"
+import { lookAtAll, recordsPerTurn, vectorsAt, versionsAt } from "./readNamespaces.ts"
 import { timed } from "./SearchMetrics.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
@@ -121,22 +121,23 @@ const search = Effect.fn("MemorySearch.search")(function* (
     )
   )
   const plans = looked.flatMap((part) => part.plans)
+  // A map has thousands of candidates: what is done with them takes a turn of its own.
+  const isLarge = query.limit > recordsPerTurn
+  if (isLarge) yield* Effect.yieldNow
   yield* Effect.logDebug("vectors were searched", { plans })
   const isReordered = query.newerFirst === true && traits.isPresent
   const wanted = isReordered ? Math.max(query.limit, NEWER_FIRST_HITS) : query.limit
   const fused = yield* timed(
     "fusion",
-    Effect.sync(() =>
-      fuse(
-        looked.flatMap((part) => part.candidates),
-        fusion,
-        {
-          limit: query.oncePerMessage === true ? 2 * wanted : wanted,
-          minRelevance: query.minRelevance,
-          // A single namespace has already cut its lists.
-          candidatesMax: looked.length === 1 ? Infinity : query.candidates
-        }
-      )
+    fuseInTurns(
+      looked.flatMap((part) => part.candidates),
+      fusion,
+      {
+        limit: query.oncePerMessage === true ? 2 * wanted : wanted,
+        minRelevance: query.minRelevance,
+        // A single namespace has already cut its lists.
+        candidatesMax: looked.length === 1 ? Infinity : query.candidates
+      }
     )
   )
   const page = fused.slice(0, wanted)
@@ -145,6 +146,7 @@ const search = Effect.fn("MemorySearch.search")(function* (
   const shown = isMixed ? fused : page
   const places = shown.map(({ candidate }) => candidate)
   const memories = yield* timed("records", versionsAt(host, namespaces, places))
+  if (isLarge) yield* Effect.yieldNow
   const found = shown.flatMap((one): ReadonlyArray<MemoryHit> => {
     const memory = memories.get(one.candidate.id)
     return memory === undefined ? [] : [{ memory, ranked: one }]
@@ -153,6 +155,25 @@ const search = Effect.fn("MemorySearch.search")(function* (
   const asked = { text: query.text, filterFor: (key: NamespaceKey) => filterFor(query, key) }
   const hits = isReordered ? (yield* presentFirst(host, namespaces, ranked, asked)).slice(0, query.limit) : ranked
   return { hits, plans }
+})
+
+/** Candidates ranked in one turn: more than any search but a map has. */
+const rankedPerTurn = 1_000
+
+const fuseInTurns = Effect.fnUntraced(function* (
+  candidates: ReadonlyArray<PlacedCandidate>,
+  query: ScoredQuery,
+  page: Page
+) {
+  if (candidates.length <= rankedPerTurn) return fuse(candidates, query, page)
+  const { listed, pageOf, rankOf } = fusionOf(candidates, query, page)
+  const ranked: Array<Ranked<PlacedCandidate>> = []
+  for (let at = 0; at < listed.length; at += rankedPerTurn) {
+    yield* Effect.yieldNow
+    ranked.push(...listed.slice(at, at + rankedPerTurn).map(rankOf))
+  }
+  yield* Effect.yieldNow
+  return pageOf(ranked)
 })
 
 const countMatching = Effect.fn("MemorySearch.countMatching")(function* (
@@ -217,7 +238,7 @@ const weigh = Effect.fnUntraced(function* (
     traits,
     parts.flatMap(({ speakers }) => speakers)
   )
-  return { weighted, traits, fusion: fusionOf(weighted, query, traits, speaker) }
+  return { weighted, traits, fusion: scoredQuery(weighted, query, traits, speaker) }
 })
 
 /** The query's filter within the scope of a grant. */
@@ -226,7 +247,7 @@ const filterFor = ({ filter, scopeOf }: MemoryQuery, key: NamespaceKey): MemoryF
   return scope === undefined ? filter : { ...filter, anyOf: scope }
 }
 
-const fusionOf = (
+const scoredQuery = (
   weighted: WeightedQuery,
   { vectors }: MemoryQuery,
   { isFirstPerson, ranges }: QuestionTraits,

@@ -18,7 +18,7 @@ export interface NamespacePlace extends MemoryPlace {
 }
 
 /** Records read and parsed, or vectors copied, in one turn: about 5 ms. */
-const recordsPerTurn = 500
+export const recordsPerTurn = 250
 
 /**
  * Looks at all namespaces, `Limits.namespaceFanOutMax` at a time. Leaves out those that cannot be read, and fails
@@ -50,7 +50,7 @@ export const versionsAt = Effect.fnUntraced(function* (
 ) {
   const found = new Map<string, MemoryVersion>()
   for (const { isFirst, key, portion } of portionsOf(namespaces, places)) {
-    if (!isFirst) yield* Effect.yieldNow
+    if (!isFirst || places.length > recordsPerTurn) yield* Effect.yieldNow
     for (const version of yield* host.readRecords(key, (reader) => reader.versions(portion)))
       found.set(version.id, version)
   }
@@ -65,7 +65,7 @@ export const vectorsAt = Effect.fnUntraced(function* (
 ) {
   const found = new Map<string, MemoryVector>()
   for (const { isFirst, key, portion } of portionsOf(namespaces, places)) {
-    if (!isFirst) yield* Effect.yieldNow
+    if (!isFirst || places.length > recordsPerTurn) yield* Effect.yieldNow
     const vectors = yield* host.read(key, (reader, nowMillis) => reader.vectorsOf(portion, nowMillis))
     for (const [id, vector] of vectors) found.set(id, vector)
   }

@@ -4,6 +4,7 @@
  * Only the bounded texts that a map reads are sent, not the whole data: 5,000 memories of 64 KiB exceed the worker's
  * heap, and a heap that overflows while a message is deserialized ends the process, not only the worker.
  */
+import { Effect } from "effect"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { type MemoryTexts, textsOf } from "./MemoryTexts.ts"
 
@@ -36,17 +37,22 @@ export const readMemory = ({ contentHash, data, id, kind, vector }: MapMemory): 
   vector
 })
 
-export const packRequest = (memories: ReadonlyArray<MapMemory>): MapRequest => {
+/** Memories that are packed in one turn of the event loop. */
+const packedPerTurn = 250
+
+export const packRequest = Effect.fnUntraced(function* (memories: ReadonlyArray<MapMemory>) {
   const dims = memories[0]?.vector?.length ?? 0
   const isEmbedded = memories.every(({ vector }) => vector?.length === dims)
   const vectors = new Float32Array(isEmbedded ? memories.length * dims : 0)
-  const plain = memories.map((memory, at) => {
+  const plain: Array<Omit<ReadMemory, "vector">> = []
+  for (const [at, memory] of memories.entries()) {
+    if (at > 0 && at % packedPerTurn === 0) yield* Effect.yieldNow
     const { vector, ...read } = readMemory(memory)
     if (isEmbedded && vector !== undefined) vectors.set(vector, at * dims)
-    return read
-  })
-  return { memories: plain, vectors, dims: isEmbedded ? dims : 0 }
-}
+    plain.push(read)
+  }
+  return { memories: plain, vectors, dims: isEmbedded ? dims : 0 } satisfies MapRequest
+})
 
 export const unpackRequest = ({ memories, vectors, dims }: MapRequest): ReadonlyArray<ReadMemory> =>
   memories.map((memory, at) => ({

@@ -58,7 +58,9 @@ const make = Effect.fnUntraced(function* (limits: MapLimits) {
     if (memories.length > memoriesMax) {
       return yield* new MapUnavailable({ reason: `a map shows at most ${memoriesMax} memories` })
     }
-    const request = packRequest(memories)
+    const request = yield* packRequest(memories)
+    // What is sent is copied in a turn of its own.
+    yield* Effect.yieldNow
     return yield* thread
       .ask(request, { deadlineMillis, transfer: [request.vectors.buffer] })
       .pipe(Effect.mapError(({ detail, reason }) => new MapUnavailable({ reason: reasons(limits)[reason] ?? detail })))

@@ -1,3 +1,4 @@
+import { Effect } from "effect"
 import { expect, it } from "vitest"
 import { packRequest } from "@muniment/insight/map/MapProtocol"
 
@@ -11,6 +12,7 @@ it.each([
   ["many values", { list: Array.from({ length: 10_000 }, (_, at) => at) }],
   ["many values that say nothing", { list: Array.from({ length: 12_000 }, () => null), last: "x".repeat(3_000) }]
 ])("of a memory with %s only a bounded part travels to the worker", (_, data) => {
-  const request = packRequest([{ id: "mem_1", kind: "note", data, contentHash: "0x1", vector: undefined }])
+  const memory = { id: "mem_1", kind: "note", data, contentHash: "0x1", vector: undefined }
+  const request = Effect.runSync(packRequest([memory]))
   expect(JSON.stringify(request.memories).length).toBeLessThan(travellingMax)
 })

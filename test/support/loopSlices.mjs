@@ -1,0 +1,32 @@
+/**
+ * Preloaded into a server under test: from one SIGUSR2 to the next it measures the longest slice of the event loop by
+ * the processor time of its thread, and prints it in milliseconds. Between two ticks of a timer of one millisecond lies
+ * one long slice, or short ones of a millisecond together.
+ */
+let longest = 0
+let before = 0
+let timer
+
+const now = () => {
+  const { system, user } = process.threadCpuUsage()
+  return (system + user) / 1_000
+}
+
+const tick = () => {
+  const at = now()
+  longest = Math.max(longest, at - before)
+  before = at
+}
+
+process.on("SIGUSR2", () => {
+  if (timer === undefined) {
+    longest = 0
+    before = now()
+    timer = setInterval(tick, 1)
+    console.log("slices: measuring")
+  } else {
+    clearInterval(timer)
+    timer = undefined
+    console.log(`slices: longest ${longest} ms`)
+  }
+})
