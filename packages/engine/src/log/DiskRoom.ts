@@ -11,10 +11,14 @@ export class DiskRoom {
     this.#directory = directory
   }
 
-  /** Bytes that this process may still write. */
+  /** Bytes that this process may still write; none on a disk that cannot be asked. */
   get freeBytes(): number {
-    const { bavail, bsize } = statfsSync(this.#directory)
-    return bavail * bsize
+    try {
+      const { bavail, bsize } = statfsSync(this.#directory)
+      return bavail * bsize
+    } catch {
+      return 0
+    }
   }
 
   /** Whether a segment of so many bytes can be made. */
