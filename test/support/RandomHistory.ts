@@ -19,20 +19,25 @@ import type { SeededRandom } from "./SeededRandom.ts"
 
 const words = ["narwhal", "quagga", "zebra", "axolotl"]
 
+/** `inserts`: nothing of the commit log is ever erased. `changes`: tags and conversations too. `removes`: everything. */
+export type HistoryKind = "inserts" | "changes" | "removes"
+
+/** The last of the choices below. */
+const choices: Readonly<Record<HistoryKind, number>> = { inserts: 2, changes: 6, removes: 9 }
+
 /** The commands of one agent; ids and keys go on from one call to the next. */
 export class RandomHistory {
   readonly #key: NamespaceKey
   readonly #random: SeededRandom
-  readonly #removes: boolean
+  readonly #does: HistoryKind
   readonly #live: Array<number> = []
   #next = 1
   #keys = 0
 
-  /** `removes`: whether the history replaces and removes, so that the commit log is erased. */
-  constructor(key: NamespaceKey, random: SeededRandom, removes: boolean) {
+  constructor(key: NamespaceKey, random: SeededRandom, does: HistoryKind) {
     this.#key = key
     this.#random = random
-    this.#removes = removes
+    this.#does = does
   }
 
   run(commands: number) {
@@ -47,7 +52,7 @@ export class RandomHistory {
     return Effect.gen({ self: this }, function* () {
       const host = yield* NamespaceHost
       const number = this.#random.pick(this.#live)
-      const choice = number === undefined ? 0 : this.#random.between(0, this.#removes ? 9 : 6)
+      const choice = number === undefined ? 0 : this.#random.between(0, choices[this.#does])
       if (choice <= 2) return yield* host.ask(this.#key, this.#insertion())
       if (choice <= 4) return yield* host.ask(this.#key, this.#conversation())
       if (choice <= 6)

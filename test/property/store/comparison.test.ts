@@ -76,7 +76,7 @@ it.effect("finds what differs in a copy, and makes it again as it was", () =>
       for (let round = 0; round < repetitions(60); round++) {
         const key = namespaceKey(`agent ${round}`)
         const file = join(directory, "namespaces", `${key.tag}.db`)
-        const history = new RandomHistory(key, random, round % 2 === 0)
+        const history = new RandomHistory(key, random, round % 2 === 0 ? "removes" : "changes")
         expect(yield* settled(history, key, random.between(5, 25))).toMatchObject({ faults: [] })
         const before = rowsOfFile(file)
         const change = random.pick(changes)!
