@@ -291,19 +291,22 @@ it("prune keeps the newest, and needs to be told how many", async () => {
   await refused(["restore", "--from", to, "--to", scratch("gone"), "--backup", ids[0]!], "there is no backup")
 })
 
-it("follow makes a backup in each round, of what changed", async () => {
+it("follow continues the last backup in each round, and begins a new one after an erasure", async () => {
   const to = scratch("backup")
-  await fill(server, "followed", ["first"])
+  const [gone] = await fill(server, "followed", ["first"])
   const following = startMuniment(["backup", "follow", "--to", to, "--every", "1"], environmentOf(server))
   const manifests = () => (existsSync(join(to, "manifests")) ? readdirSync(join(to, "manifests")) : [])
   await untilTrue(() => manifests().length > 0)
+  const [first] = manifests()
   const [id] = await fill(server, "followed", ["second"])
-  const count = manifests().length
-  await untilTrue(() => manifests().length > count + 1)
+  await untilTrue(() => !manifests().includes(first!))
+  expect((await server.call("DELETE", `/v1/memories/${gone}`)).status).toBe(200)
+  await untilTrue(() => manifests().length > 1)
   following.process.kill("SIGTERM")
   await following.ended
   const again = await restored(to)
   expect((await again.call("GET", `/v1/memories/${id}`)).body.memory.data.subject).toBe("second")
+  expect((await again.call("GET", `/v1/memories/${gone}`)).status).toBe(404)
   await again.stop()
 })
 

@@ -171,6 +171,7 @@ export const probedStore = (directory: string, probe: StoreProbe): Layer.Layer<N
       remake: store.remake,
       settleAll: store.settleAll,
       releaseRoom: store.releaseRoom,
+      archive: store.archive,
       logStatus: store.logStatus,
       files: store.files,
       remove: store.remove

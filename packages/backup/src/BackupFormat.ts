@@ -51,7 +51,6 @@ export type BackupFile = typeof BackupFile.Type
 
 /** Records of the commit log between two ordinals, both inclusive. */
 export const BackupSegment = Schema.Struct({
-  file: Schema.String,
   object: Schema.String,
   parts: Schema.Int,
   bytes: Schema.Int,
@@ -59,6 +58,19 @@ export const BackupSegment = Schema.Struct({
   first: Schema.Int,
   last: Schema.Int
 })
+
+/** Ordinals and times (milliseconds), all inclusive. */
+export const BackupLog = Schema.Struct({
+  first: Schema.Int,
+  /** The files have no record behind it: the first moment that can be restored. */
+  complete: Schema.Int,
+  completeAt: Schema.Int,
+  last: Schema.Int,
+  /** All that was acknowledged until then is in it. */
+  through: Schema.Int,
+  segments: Schema.Array(BackupSegment)
+})
+export type BackupLog = typeof BackupLog.Type
 
 export const BackupManifest = Schema.Struct({
   muniment: Schema.Literal("manifest"),
@@ -73,8 +85,8 @@ export const BackupManifest = Schema.Struct({
   files: Schema.Array(BackupFile),
   /** Namespaces of `control.db` without a file: agents that hold nothing yet. */
   empty: Schema.Array(Schema.String),
-  /** Null: the service has no commit log, and the backup is of one time only. */
-  log: Schema.NullOr(Schema.Struct({ first: Schema.Int, last: Schema.Int, segments: Schema.Array(BackupSegment) }))
+  /** Null: the service has no commit log, or it could not be read, and each file has a moment of its own. */
+  log: Schema.NullOr(BackupLog)
 })
 export type BackupManifest = typeof BackupManifest.Type
 
@@ -138,6 +150,15 @@ export const objectNameOf = (
     ? `${objectPrefix}${file}/${id}`
     : `${objectPrefix}${tag}/${at.epoch ?? 0}-${at.seq ?? 0}.${id}`
 }
+
+/** What a source calls the records of the log behind an ordinal. */
+export const recordsFile = (afterOrdinal: number): string => `log/${afterOrdinal}`
+export const recordsBehind = (file: string): number | undefined => {
+  const digits = /^log\/(\d{1,15})$/.exec(file)?.[1]
+  return digits === undefined ? undefined : Number(digits)
+}
+export const recordsObjectOf = (id: string, first: number, last: number): string =>
+  `${objectPrefix}log/${first}-${last}.${id}`
 
 export const namespaceFile = (tag: string): string => `namespaces/${tag}.db`
 

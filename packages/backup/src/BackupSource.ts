@@ -2,7 +2,7 @@
 import { Data, type Effect, type Scope } from "effect"
 import type { ReadChunk } from "./BackupStore.ts"
 import type { Copied } from "./copies/copyOf.ts"
-import type { FileMark } from "./copies/FileCopies.ts"
+import type { Marks } from "./copies/FileCopies.ts"
 
 /** The service does not answer, or cannot make a copy. */
 export class SourceFailed extends Data.TaggedError("SourceFailed")<{ readonly message: string }> {}
@@ -18,8 +18,8 @@ export type SourceCopy =
 export interface BackupSource {
   /** Version of the service. */
   readonly release: string
-  /** Files that a backup holds, with the marks of what they hold now. */
-  readonly marks: Effect.Effect<ReadonlyArray<FileMark>, SourceFailed>
+  /** Files that a backup holds, with the marks of what they hold now, and what they have of the commit log. */
+  readonly marks: Effect.Effect<Marks, SourceFailed>
   /** A copy that is made now, for the backup `id`. */
   readonly copy: (id: string, file: string) => Effect.Effect<SourceCopy, SourceFailed, Scope.Scope>
 }

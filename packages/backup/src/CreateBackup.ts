@@ -16,15 +16,20 @@ import {
   backupIdOf,
   type BackupDraft,
   type BackupFile,
+  type BackupLog,
   type BackupManifest,
   controlFile,
   DamagedBackup,
   formatVersion,
   namespaceFile,
   namespaceTagOf,
-  objectNameOf
+  objectNameOf,
+  recordsFile,
+  recordsObjectOf
 } from "./BackupFormat.ts"
 import type { BackupSource, SourceCopy, SourceFailed } from "./BackupSource.ts"
+import type { CopiedRecords } from "./copies/copyOf.ts"
+import type { Marks } from "./copies/FileCopies.ts"
 import { type BackupFailure, type BackupStore, partBytes } from "./BackupStore.ts"
 
 export interface CreateOptions {
@@ -41,6 +46,23 @@ export interface Created {
   readonly damaged: ReadonlyArray<{ readonly file: string; readonly reason: string; readonly isLost: boolean }>
 }
 
+/** A backup that is continued longer, or by more parts, is followed by a whole one: a restore reads all records. */
+const chainMillisMax = 86_400_000
+const chainPartsMax = 1_440
+/** Erasures during the copies: then the files are copied again. */
+const attemptsMax = 4
+
+type Records =
+  | (CopiedRecords & { readonly _tag: "Records"; readonly segment: BackupLog["segments"][number] | undefined })
+  | { readonly _tag: "Failed" }
+
+interface Proceeded {
+  /** Undefined: there is nothing to continue. */
+  readonly created: Created | undefined
+  readonly isEnough: boolean
+}
+const notEnough: Proceeded = { created: undefined, isEnough: false }
+
 /** Copies that are read and stored at a time; each holds two parts in memory. */
 const filesAtOnce = 4
 /** A draft is renewed after so many files, or so many bytes. */
@@ -50,22 +72,38 @@ const draftBytes = 256 * 1_048_576
 const draftEveryMillis = 5_000
 export const draftDeadMillis = 60_000
 
-export const createBackup = Effect.fn("CreateBackup")(function* (
+export const createBackup = Effect.fn("CreateBackup")(
+  (source: BackupSource, store: BackupStore, options: CreateOptions = {}) =>
+    running(source, store, (run) => run.make(options))
+)
+
+/**
+ * Adds the newest records of the commit log to the last backup, which takes its place under a new id; makes a whole one
+ * instead where that is not enough: after an erasure, whose text must not stay, after a day, and without a log.
+ */
+export const continueBackup = Effect.fn("ContinueBackup")(
+  (source: BackupSource, store: BackupStore, options: CreateOptions = {}) =>
+    Effect.gen(function* () {
+      const { created, isEnough } = yield* running(source, store, (run) => run.proceed)
+      return created !== undefined && isEnough ? created : yield* createBackup(source, store, options)
+    })
+)
+
+const running = <A>(
   source: BackupSource,
   store: BackupStore,
-  options: CreateOptions = {}
-) {
-  return yield* Effect.scoped(
+  use: (run: CreateRun) => Effect.Effect<A, BackupFailure | SourceFailed>
+): Effect.Effect<A, BackupFailure | SourceFailed> =>
+  Effect.scoped(
     Effect.gen(function* () {
       const startedAt = yield* Clock.currentTimeMillis
       const run = new CreateRun(source, store, backupIdOf(startedAt, randomBytes(2).toString("hex")), startedAt)
       // Before earlier backups are read: `PruneBackups.ts` removes nothing while this is there.
       yield* run.saveDraft
       yield* run.saveDraft.pipe(Effect.delay(draftEveryMillis), Effect.forever, Effect.forkScoped)
-      return yield* run.make(options)
+      return yield* use(run)
     })
   )
-})
 
 class CreateRun {
   readonly #source: BackupSource
@@ -93,8 +131,50 @@ class CreateRun {
   make({ onProgress = () => Effect.void }: CreateOptions): Effect.Effect<Created, BackupFailure | SourceFailed> {
     return Effect.gen({ self: this }, function* () {
       const last = yield* this.#readKnown
-      const tags = yield* this.#control(last)
-      const marks = new Map((yield* this.#source.marks).map(({ file, mark }) => [file, mark]))
+      for (let attempt = 1; ; attempt++) {
+        const begun = yield* this.#source.marks
+        yield* this.#copyAll(last, begun, onProgress)
+        const copied = yield* this.#recordsBehind(begun.ordinal)
+        if (copied._tag === "Whole") return yield* this.#finish(copied.log)
+        if (attempt === attemptsMax) return yield* this.#finish(null)
+        this.#copyAgain()
+      }
+    })
+  }
+
+  get proceed(): Effect.Effect<Proceeded, BackupFailure | SourceFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const last = yield* this.#readKnown
+      const log = last?.log ?? undefined
+      if (last === undefined || log === undefined) return notEnough
+      const through = yield* Clock.currentTimeMillis
+      const part = yield* Effect.scoped(this.#records(log.last))
+      if (part._tag === "Failed" || part.first !== log.last + 1) return notEnough
+      const isEnough = !part.isCut && through - log.completeAt < chainMillisMax && log.segments.length < chainPartsMax
+      const segments = part.segment === undefined ? log.segments : [...log.segments, part.segment]
+      this.#done.push(...last.files)
+      this.#empty.push(...last.empty)
+      const created = yield* this.#finish({
+        ...log,
+        last: part.last,
+        // What a cut leaves out was acknowledged too.
+        through: part.isCut ? log.through : through,
+        segments
+      })
+      yield* this.#store.removeManifest(last.id)
+      return { created, isEnough }
+    })
+  }
+
+  /** `control.db` first, then what it names. */
+  #copyAll(
+    last: BackupManifest | undefined,
+    begun: Marks,
+    onProgress: NonNullable<CreateOptions["onProgress"]>
+  ): Effect.Effect<void, BackupFailure | SourceFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const tags = yield* this.#control(last, begun)
+      const marks = new Map((yield* this.#source.marks).files.map(({ file, mark }) => [file, mark]))
       const secrets = [...marks.keys()].filter((file) => file !== controlFile && namespaceTagOf(file) === undefined)
       // Only what `control.db` names: a namespace that came later has nothing from before the start.
       const files = [...secrets, ...tags.map(namespaceFile)]
@@ -107,7 +187,54 @@ class CreateRun {
           ),
         { concurrency: filesAtOnce, discard: true }
       )
-      return yield* this.#finish
+    })
+  }
+
+  /** The files are copied again where they have changed; what is equal is not stored again. */
+  #copyAgain(): void {
+    for (const file of this.#done) this.#learn(file)
+    this.#done.length = 0
+    this.#empty.length = 0
+    this.#damaged.length = 0
+  }
+
+  /** What the files may lack of the log, so that all can be brought to one moment. */
+  #recordsBehind(
+    ordinal: number | undefined
+  ): Effect.Effect<
+    { readonly _tag: "Cut" } | { readonly _tag: "Whole"; readonly log: BackupLog | null },
+    BackupFailure | SourceFailed
+  > {
+    return Effect.gen({ self: this }, function* () {
+      if (ordinal === undefined) return { _tag: "Whole", log: null } as const
+      const through = yield* Clock.currentTimeMillis
+      const part = yield* Effect.scoped(this.#records(ordinal))
+      if (part._tag === "Failed") return { _tag: "Whole", log: null } as const
+      if (part.isCut || part.first !== ordinal + 1) return { _tag: "Cut" } as const
+      const { last, segment } = part
+      const segments = segment === undefined ? [] : [segment]
+      const log = { first: ordinal + 1, complete: last, completeAt: through, last, through, segments }
+      return { _tag: "Whole", log } as const
+    })
+  }
+
+  /** Stores the records behind an ordinal. */
+  #records(after: number): Effect.Effect<Records, BackupFailure | SourceFailed, Scope.Scope> {
+    return Effect.gen({ self: this }, function* () {
+      const copy = yield* this.#source.copy(this.#id, recordsFile(after))
+      if (copy._tag === "Damaged") {
+        yield* Effect.logWarning("the commit log cannot be read for the backup", { reason: copy.reason })
+        return { _tag: "Failed" } as const
+      }
+      const { records } = copy._tag === "Copy" ? copy.copied : { records: undefined }
+      if (copy._tag === "Absent" || records === undefined)
+        return { _tag: "Records", first: after + 1, last: after, isCut: false, segment: undefined } as const
+      if (records.last < records.first) return { _tag: "Records", ...records, segment: undefined } as const
+      const { first, last } = records
+      const object = recordsObjectOf(this.#id, first, last)
+      const stored = yield* this.#store.putFile(object, copy.copied.bytes, copy.read)
+      this.#copiedBytes += stored.bytes
+      return { _tag: "Records", ...records, segment: { ...stored, first, last } } as const
     })
   }
 
@@ -138,24 +265,29 @@ class CreateRun {
                 )
               )
       const drafts: ReadonlyArray<BackupDraft> = yield* this.#store.drafts
-      for (const file of [...(last?.files ?? []), ...drafts.flatMap(({ files }) => files)]) {
-        const known = this.#known.get(file.file)
-        if (known === undefined) this.#known.set(file.file, [file])
-        else known.push(file)
-      }
+      for (const file of [...(last?.files ?? []), ...drafts.flatMap(({ files }) => files)]) this.#learn(file)
       return last
     })
   }
 
+  #learn(file: BackupFile): void {
+    const known = this.#known.get(file.file)
+    if (known === undefined) this.#known.set(file.file, [file])
+    else known.push(file)
+  }
+
   /** -> tags of the namespaces that it names. */
-  #control(last: BackupManifest | undefined): Effect.Effect<ReadonlyArray<string>, BackupFailure | SourceFailed> {
+  #control(
+    last: BackupManifest | undefined,
+    { files }: Marks
+  ): Effect.Effect<ReadonlyArray<string>, BackupFailure | SourceFailed> {
     return Effect.scoped(
       Effect.gen({ self: this }, function* () {
-        const mark = (yield* this.#source.marks).find(({ file }) => file === controlFile)?.mark
+        const mark = files.find(({ file }) => file === controlFile)?.mark
         const before = last?.files.find(({ file }) => file === controlFile)
         if (last !== undefined && before !== undefined && typeof mark === "string" && before.mark === mark) {
           this.#done.push(before)
-          return [...last.files.flatMap(({ file }) => namespaceTagOf(file) ?? []), ...last.empty]
+          return [...last.files.flatMap((known) => namespaceTagOf(known.file) ?? []), ...last.empty]
         }
         const copy = yield* this.#source.copy(this.#id, controlFile)
         if (copy._tag !== "Copy") {
@@ -196,7 +328,7 @@ class CreateRun {
   #keep(file: string, copy: Extract<SourceCopy, { readonly _tag: "Copy" }>) {
     return Effect.gen({ self: this }, function* () {
       const copiedAt = yield* Clock.currentTimeMillis
-      const { bytes, tags: _, ...positions } = copy.copied
+      const { bytes, records: _records, tags: _tags, ...positions } = copy.copied
       const sha256 = yield* digestOf(copy)
       const equal = (this.#known.get(file) ?? []).find((each) => each.sha256 === sha256 && each.bytes === bytes)
       const object = objectNameOf(file, this.#id, positions)
@@ -211,18 +343,18 @@ class CreateRun {
     })
   }
 
-  get #finish(): Effect.Effect<Created, BackupFailure> {
+  #finish(log: BackupLog | null): Effect.Effect<Created, BackupFailure> {
     return Effect.gen({ self: this }, function* () {
       const manifest: BackupManifest = {
         muniment: "manifest",
         format: formatVersion,
         id: this.#id,
-        startedAt: this.#startedAt,
+        startedAt: Math.min(this.#startedAt, log?.through ?? this.#startedAt),
         finishedAt: yield* Clock.currentTimeMillis,
         release: this.#source.release,
         files: this.#done.toSorted((left, right) => rankOf(left.file).localeCompare(rankOf(right.file))),
         empty: this.#empty.toSorted(),
-        log: null
+        log
       }
       yield* this.#store.putManifest(manifest)
       for (const { id, touchedAt } of yield* this.#store.drafts) {

@@ -44,7 +44,9 @@ export const pruneBackups = Effect.fn("PruneBackups")(function* (
   if (drafts.some(({ touchedAt }) => nowMillis - touchedAt < draftDeadMillis)) {
     return { ...result, objects: undefined } satisfies Pruned
   }
-  const needed = new Set([...kept, ...drafts].flatMap(({ files }) => files.flatMap(partNamesOf)))
+  const stored = [...kept, ...drafts].flatMap(({ files }) => files)
+  const segments = kept.flatMap(({ log }) => log?.segments ?? [])
+  const needed = new Set([...stored, ...segments].flatMap(partNamesOf))
   const unneeded = parts.filter((name) => !needed.has(name))
   for (const name of unneeded) yield* store.target.remove(name)
   return { ...result, objects: unneeded.length } satisfies Pruned

@@ -8,7 +8,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readdirSync, rmSync, writeS
 import { dirname, join } from "node:path"
 import { Data, Effect } from "effect"
 import { makePrivateDirectory, replacePrivateFile } from "@muniment/trust/PrivateFile"
-import { type BackupFile, type BackupManifest, namespaceTagOf } from "./BackupFormat.ts"
+import { type BackupFile, type BackupLog, type BackupManifest, namespaceTagOf } from "./BackupFormat.ts"
 import type { BackupFailure, BackupStore } from "./BackupStore.ts"
 
 /** The directory cannot be restored into, or the system refuses to write. */
@@ -17,7 +17,15 @@ export class RestoreRefused extends Data.TaggedError("RestoreRefused")<{ readonl
 /** Name of the file that a directory has while it is being restored. */
 export const unfinishedName = "restore-unfinished"
 
+/** Takes the bytes of an archived log in their order, and ends it; -> its last ordinal. Both may throw. */
+export interface LogWriter {
+  readonly add: (bytes: Uint8Array) => void
+  readonly close: () => number
+}
+
 export interface RestoreOptions {
+  /** Writes the commit log of the directory. */
+  readonly openLog: (directory: string, log: BackupLog) => LogWriter
   readonly onProgress?: (done: number, total: number) => Effect.Effect<void>
 }
 
@@ -25,7 +33,7 @@ export const restoreBackup = Effect.fn("RestoreBackup")(function* (
   store: BackupStore,
   manifest: BackupManifest,
   directory: string,
-  { onProgress = () => Effect.void }: RestoreOptions = {}
+  { onProgress = () => Effect.void, openLog }: RestoreOptions
 ) {
   yield* attempt(() => prepare(directory, manifest.id))
   let done = 0
@@ -33,7 +41,19 @@ export const restoreBackup = Effect.fn("RestoreBackup")(function* (
     yield* restoreFile(store, file, join(directory, file.file))
     yield* onProgress(++done, manifest.files.length)
   }
+  const { log } = manifest
+  if (log !== null) yield* restoreLog(store, log, openLog(directory, log))
   yield* attempt(() => finish(directory))
+})
+
+/** -> the last ordinal that was written. */
+export const restoreLog = Effect.fn("RestoreBackup.log")(function* (
+  store: BackupStore,
+  log: BackupLog,
+  writer: LogWriter
+) {
+  for (const segment of log.segments) yield* store.getFile(segment, (chunk) => attempt(() => writer.add(chunk)))
+  return yield* attempt(writer.close)
 })
 
 /** Writes one file of a backup; it is synced, and its digest compared. */

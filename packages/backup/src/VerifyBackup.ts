@@ -8,10 +8,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { Database } from "@muniment/sqlite/Database"
-import type { BackupFile, BackupManifest } from "./BackupFormat.ts"
+import type { BackupFile, BackupLog, BackupManifest } from "./BackupFormat.ts"
 import type { BackupStore } from "./BackupStore.ts"
 import { positionsOf } from "./copies/copyOf.ts"
-import { restoreFile } from "./RestoreBackup.ts"
+import { type LogWriter, restoreFile, restoreLog, type RestoreOptions } from "./RestoreBackup.ts"
 
 export interface VerifyFault {
   readonly file: string
@@ -22,26 +22,48 @@ export interface VerifyFault {
 export const verifyBackup = Effect.fn("VerifyBackup")(function* (
   store: BackupStore,
   manifest: BackupManifest,
-  options: {
+  options: Pick<RestoreOptions, "openLog"> & {
     /** Folder for the scratch directory; default: the system's for temporary files. */
     readonly scratch?: string | undefined
     readonly onProgress?: (done: number, total: number) => Effect.Effect<void>
-  } = {}
+  }
 ) {
-  const { onProgress = () => Effect.void, scratch = tmpdir() } = options
+  const { onProgress = () => Effect.void, openLog, scratch = tmpdir() } = options
   const faults: Array<VerifyFault> = []
   let done = 0
   for (const file of manifest.files) {
-    const reason = yield* Effect.acquireUseRelease(
-      Effect.sync(() => mkdtempSync(join(scratch, "muniment-verify-"))),
-      (directory) => faultIn(store, file, directory),
-      (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
-    )
+    const reason = yield* inScratch(scratch, (directory) => faultIn(store, file, directory))
     if (reason !== undefined) faults.push({ file: file.file, reason })
     yield* onProgress(++done, manifest.files.length)
   }
+  const { log } = manifest
+  if (log !== null) {
+    const reason = yield* inScratch(scratch, (directory) => logFault(store, log, openLog(directory, log)))
+    if (reason !== undefined) faults.push({ file: logName, reason })
+  }
   return faults
 })
+
+/** Where the commit log lies in a data directory. */
+const logName = "log"
+
+const inScratch = <A, E>(scratch: string, use: (directory: string) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => mkdtempSync(join(scratch, "muniment-verify-"))),
+    use,
+    (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+  )
+
+const logFault = (store: BackupStore, log: BackupLog, writer: LogWriter) =>
+  restoreLog(store, log, writer).pipe(
+    Effect.map((last) =>
+      last === log.last ? undefined : `it ends with record ${last}, the manifest says ${log.last}`
+    ),
+    Effect.catchTags({
+      DamagedBackup: ({ message }) => Effect.succeed(message),
+      RestoreRefused: ({ message }) => Effect.succeed(message)
+    })
+  )
 
 const faultIn = Effect.fnUntraced(function* (store: BackupStore, file: BackupFile, directory: string) {
   const path = join(directory, "copy.db")

@@ -12,7 +12,7 @@ export const serviceSource = Effect.fnUntraced(function* (operator: BackupOperat
   return {
     release,
     marks: operator.listFiles().pipe(
-      Effect.map(({ files }) => files),
+      Effect.map(({ files, ordinal }) => ({ files, ordinal: ordinal ?? undefined })),
       Effect.mapError(sourceFailed)
     ),
     copy: Effect.fnUntraced(function* (id, file) {

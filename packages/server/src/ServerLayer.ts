@@ -127,8 +127,16 @@ const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
 const backupLayer = ({ dataDirectory }: ServerConfig) =>
   Layer.merge(
     Layer.unwrap(
-      Effect.map(NamespaceHost, ({ settleAll }) =>
-        FileCopies.layer({ directory: dataDirectory, secrets: [keyFileName, operatorTokenName], settle: settleAll })
+      Effect.map(NamespaceHost, (host) =>
+        FileCopies.layer({
+          directory: dataDirectory,
+          secrets: [keyFileName, operatorTokenName],
+          settle: host.settleAll,
+          log: {
+            synced: Effect.map(host.status, ({ log }) => log?.syncedOrdinal),
+            archive: (afterOrdinal, path) => host.archive(afterOrdinal, path)
+          }
+        })
       )
     ),
     LastBackup.layer

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Option } from "effect"
-import { describe, expect, it } from "vitest"
+import { assert, describe, expect, it } from "vitest"
 import { backupIdOf, type BackupFile, type BackupManifest, controlFile } from "@muniment/backup/BackupFormat"
 import { BackupStore, partBytes, partNamesOf } from "@muniment/backup/BackupStore"
 import { pruneBackups } from "@muniment/backup/PruneBackups"
@@ -117,7 +117,9 @@ it("a manifest cannot name a file outside of the directory", async () => {
   const { store } = await newStore()
   const file = { ...(await stored(store, "objects/x/1", randomBytes(10))), file: "../outside" }
   const directory = join(mkdtempSync(join(tmpdir(), "muniment-out-")), "data")
-  const restored = restoreBackup(store, manifestOf(backupIdOf(1_000, "0000"), 1_000, [file]), directory)
+  const restored = restoreBackup(store, manifestOf(backupIdOf(1_000, "0000"), 1_000, [file]), directory, {
+    openLog: () => assert.fail("the backup has no log")
+  })
   expect(await Effect.runPromise(Effect.flip(restored))).toMatchObject({ _tag: "RestoreRefused" })
   expect(readdirSync(join(directory, ".."))).toEqual(["data"])
 })

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
 import { expect, it } from "vitest"
-import { CopyFailed, FileCopies } from "@muniment/backup/copies/FileCopies"
+import { type CopiesOptions, CopyFailed, FileCopies } from "@muniment/backup/copies/FileCopies"
 
 const id = "20261122T220000123Z-5f3a"
 const newDirectory = (): string => {
@@ -19,6 +19,18 @@ const newDirectory = (): string => {
   return directory
 }
 
+/** Two records behind any ordinal but the last. */
+const log: CopiesOptions["log"] = {
+  synced: Effect.succeed(9),
+  archive: (after, path) =>
+    after === 9
+      ? Effect.undefined
+      : Effect.sync(() => {
+          writeFileSync(path, "two")
+          return { first: after + 1, last: after + 2, bytes: 3, isCut: true }
+        })
+}
+
 const using = <A>(
   directory: string,
   use: (copies: FileCopies["Service"]) => Effect.Effect<A, CopyFailed>,
@@ -26,7 +38,7 @@ const using = <A>(
 ) =>
   Effect.runPromise(
     Effect.flatMap(FileCopies, use).pipe(
-      Effect.provide(FileCopies.layer({ directory, secrets: ["operator-token"], settle })),
+      Effect.provide(FileCopies.layer({ directory, secrets: ["operator-token"], settle, log })),
       Effect.scoped
     )
   )
@@ -66,12 +78,27 @@ it("a damaged database is told from other failures", async () => {
   expect(failure).toMatchObject({ failure: { _tag: "CopyFailed", reason: "corrupt" } })
 })
 
+it("records of the log are a file too, and absent where there are none", async () => {
+  const directory = newDirectory()
+  const found = await using(directory, (copies) =>
+    Effect.map(copies.copy(id, "log/7"), (state) =>
+      state._tag === "Ready" ? { ...state, text: readFileSync(state.path, "utf8") } : state
+    )
+  )
+  const records = { first: 8, last: 9, isCut: true }
+  expect(found).toMatchObject({ _tag: "Ready", copied: { bytes: 3, mark: null, records }, text: "two" })
+  expect(await using(directory, (copies) => copies.copy(id, "log/9"))).toEqual({ _tag: "Absent" })
+  const known = await using(directory, ({ isKnown }) => Effect.succeed(["log/9", "log/x", "log/9/1"].map(isKnown)))
+  expect(known).toEqual([true, false, false])
+})
+
 it("marks are taken once the files have all that was acknowledged, and not at all if they cannot get it", async () => {
   const directory = newDirectory()
   rmSync(join(directory, "namespaces/0123456789ab.db"))
   const settle = Effect.sync(() => writeFileSync(join(directory, "namespaces/0123456789ab.db"), ""))
-  const marks = await using(directory, (copies) => copies.marks, settle)
-  expect(marks.map(({ file }) => file)).toContain("namespaces/0123456789ab.db")
+  const { files, ordinal } = await using(directory, (copies) => copies.marks, settle)
+  expect(ordinal).toBe(9)
+  expect(files.map(({ file }) => file)).toContain("namespaces/0123456789ab.db")
   const failure = await using(
     directory,
     (copies) => Effect.result(copies.marks),

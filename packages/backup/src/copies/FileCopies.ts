@@ -9,9 +9,9 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { Clock, Context, Data, Deferred, Effect, Exit, Layer, type Scope } from "effect"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
-import { controlFile, namespaceTagOf } from "../BackupFormat.ts"
+import { controlFile, namespaceTagOf, recordsBehind } from "../BackupFormat.ts"
 import type { CopyOrder, CopyReply } from "./CopyWorker.ts"
-import type { Copied } from "./copyOf.ts"
+import type { Copied, CopiedRecords } from "./copyOf.ts"
 
 /** The copy cannot be made: the disk is full, the file is damaged, or the system refuses. */
 export class CopyFailed extends Data.TaggedError("CopyFailed")<{
@@ -29,11 +29,17 @@ export interface FileMark {
   readonly mark: string | null
 }
 
+export interface Marks {
+  readonly files: ReadonlyArray<FileMark>
+  /** The files have everything of the log up to this ordinal; undefined: there is no log. */
+  readonly ordinal: number | undefined
+}
+
 export class FileCopies extends Context.Service<
   FileCopies,
   {
-    /** Every file that a backup holds, with the mark of its content. */
-    readonly marks: Effect.Effect<ReadonlyArray<FileMark>, CopyFailed>
+    /** Every file that a backup holds, with the mark of its content, and what they have of the log. */
+    readonly marks: Effect.Effect<Marks, CopyFailed>
     /** Starts the copy `id` of a file, or says how far it is; waits for it a while. */
     readonly copy: (id: string, file: string) => Effect.Effect<CopyState, CopyFailed>
     /** Whether a backup holds a file of this name. */
@@ -49,6 +55,17 @@ export interface CopiesOptions {
   readonly secrets: ReadonlyArray<string>
   /** Until the files have everything that the service has acknowledged. */
   readonly settle: Effect.Effect<void, { readonly message: string }>
+  readonly log: LogSource
+}
+
+export interface LogSource {
+  /** Everything up to this ordinal is acknowledged; undefined: there is no log. */
+  readonly synced: Effect.Effect<number | undefined>
+  /** Writes the records behind an ordinal into a file; undefined: there are none. */
+  readonly archive: (
+    afterOrdinal: number,
+    path: string
+  ) => Effect.Effect<(CopiedRecords & { readonly bytes: number }) | undefined, { readonly message: string }>
 }
 
 /** Less than a client waits for an answer. */
@@ -64,7 +81,7 @@ interface Entry {
   endedAt: number | undefined
 }
 
-const make = Effect.fnUntraced(function* ({ directory, secrets, settle }: CopiesOptions) {
+const make = Effect.fnUntraced(function* ({ directory, log, secrets, settle }: CopiesOptions) {
   const staging = join(directory, "staging")
   rmSync(staging, { recursive: true, force: true })
   const thread = yield* openWorkerThread<CopyOrder, CopyReply>({
@@ -75,12 +92,20 @@ const make = Effect.fnUntraced(function* ({ directory, secrets, settle }: Copies
     idleMillis: 60_000
   })
   const scope = yield* Effect.scope
-  const copies = new Copies(thread, directory, staging, scope)
+  const copies = new Copies(thread, { directory, staging, log }, scope)
   yield* copies.sweep.pipe(Effect.delay(sweepMillis), Effect.forever, Effect.forkScoped)
   return {
-    isKnown: (file: string) => file === controlFile || secrets.includes(file) || namespaceTagOf(file) !== undefined,
-    // A file that is behind has the mark of its last copy, and would be left out.
-    marks: Effect.andThen(Effect.mapError(settle, notSettled), copies.marks(secrets)),
+    isKnown: (file: string) =>
+      file === controlFile ||
+      secrets.includes(file) ||
+      namespaceTagOf(file) !== undefined ||
+      recordsBehind(file) !== undefined,
+    marks: Effect.gen(function* () {
+      const ordinal = yield* log.synced
+      // A file that is behind has the mark of its last copy, and would be left out.
+      yield* Effect.mapError(settle, asCopyFailed)
+      return { files: yield* copies.marks(secrets), ordinal }
+    }),
     copy: (id: string, file: string) => copies.copy(id, file)
   }
 })
@@ -89,13 +114,19 @@ class Copies {
   readonly #thread: WorkerThread<CopyOrder, CopyReply>
   readonly #directory: string
   readonly #staging: string
+  readonly #log: LogSource
   readonly #scope: Scope.Scope
   readonly #entries = new Map<string, Entry>()
 
-  constructor(thread: WorkerThread<CopyOrder, CopyReply>, directory: string, staging: string, scope: Scope.Scope) {
+  constructor(
+    thread: WorkerThread<CopyOrder, CopyReply>,
+    { directory, log, staging }: Pick<CopiesOptions, "directory" | "log"> & { readonly staging: string },
+    scope: Scope.Scope
+  ) {
     this.#thread = thread
     this.#directory = directory
     this.#staging = staging
+    this.#log = log
     this.#scope = scope
   }
 
@@ -154,6 +185,8 @@ class Copies {
   #carryOut(entry: Entry, to: string, file: string): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       mkdirSync(this.#staging, { recursive: true, mode: 0o700 })
+      const after = recordsBehind(file)
+      if (after !== undefined) return yield* this.#records(after, to)
       const nowMillis = yield* Clock.currentTimeMillis
       const order = { directory: this.#directory, file, to, nowMillis }
       const reply = yield* this.#ask({ _tag: "Copy", ...order })
@@ -170,6 +203,17 @@ class Copies {
     )
   }
 
+  #records(after: number, to: string): Effect.Effect<Copied | undefined, CopyFailed> {
+    return Effect.map(Effect.mapError(this.#log.archive(after, to), asCopyFailed), (part) => {
+      if (part === undefined) {
+        rmSync(to, { force: true })
+        return undefined
+      }
+      const { bytes, ...records } = part
+      return { bytes, mark: null, records }
+    })
+  }
+
   #ask(order: CopyOrder): Effect.Effect<Exclude<CopyReply, { readonly _tag: "Failed" }>, CopyFailed> {
     return this.#thread.ask(order).pipe(
       Effect.mapError(({ message }) => new CopyFailed({ reason: "other", message })),
@@ -182,7 +226,7 @@ class Copies {
   }
 }
 
-const notSettled = ({ message }: { readonly message: string }): CopyFailed =>
+const asCopyFailed = ({ message }: { readonly message: string }): CopyFailed =>
   new CopyFailed({ reason: "other", message })
 
 const stagedName = (id: string, file: string): string => `${id}-${file.replaceAll("/", "-")}`

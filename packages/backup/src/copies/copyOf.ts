@@ -39,6 +39,16 @@ export interface Copied {
   readonly version?: number
   /** Of `control.db`: tags of the namespaces that it names. */
   readonly tags?: ReadonlyArray<string>
+  /** Of a part of the log. */
+  readonly records?: CopiedRecords
+}
+
+/** Ordinals, both inclusive; `last` is `first - 1` if there are none. */
+export interface CopiedRecords {
+  readonly first: number
+  readonly last: number
+  /** It ends before a record that erases: what follows needs younger copies of the files. */
+  readonly isCut: boolean
 }
 
 /** Undefined: there is no such file. Throws `SqliteError`. */

@@ -6,9 +6,10 @@ import { Clock, Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { BackupManifest } from "@muniment/backup/BackupFormat"
 import type { BackupStore } from "@muniment/backup/BackupStore"
-import { createBackup, type Created } from "@muniment/backup/CreateBackup"
+import { continueBackup, createBackup, type Created } from "@muniment/backup/CreateBackup"
 import { pruneBackups, type Pruned } from "@muniment/backup/PruneBackups"
 import { verifyBackup } from "@muniment/backup/VerifyBackup"
+import { openRestoredLog } from "@muniment/server/operator/openRestoredLog"
 import { backupFlags, chosenBackup, makeBackups, openBackups } from "../BackupPlace.ts"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { makeProgress } from "../Progress.ts"
@@ -25,7 +26,7 @@ const create = Command.make(
   { to, passphraseFile, keyFile, unsealed, json: flags.json },
   Effect.fn("backup.create")(function* ({ json, to: place, unsealed: isUnsealedMeant, ...secrets }) {
     const store = yield* makeBackups(place, secrets, isUnsealedMeant)
-    const created = yield* createOnce(store)
+    const created = yield* createOnce(store, createBackup)
     yield* Console.log(json ? JSON.stringify(createdJson(created)) : createdText(created, store))
     yield* refuseDamaged(created)
   })
@@ -73,7 +74,11 @@ const verify = Command.make(
     const store = yield* openBackups(place, secrets)
     const manifest = yield* chosenBackup(store, id)
     const progress = yield* makeProgress("Verifying")
-    const options = { scratch: Option.getOrUndefined(scratch), onProgress: progress.update }
+    const options = {
+      scratch: Option.getOrUndefined(scratch),
+      openLog: openRestoredLog,
+      onProgress: progress.update
+    }
     const faults = yield* Effect.mapError(verifyBackup(store, manifest, options), commandFailed)
     for (const { file, reason } of faults) yield* Console.error(`! ${file}: ${reason}`)
     if (faults.length > 0) {
@@ -134,7 +139,7 @@ const follow = Command.make(
     const store = yield* makeBackups(place, secrets, isUnsealedMeant)
     const round = Effect.gen(function* () {
       if (!(yield* serviceIsRunning)) return yield* Console.error("No service runs on the data directory; waiting.")
-      const created = yield* createOnce(store)
+      const created = yield* createOnce(store, continueBackup)
       const { length } = yield* Effect.mapError(store.ids, commandFailed)
       if (length >= kept + prunedAtOnce) {
         yield* Effect.mapError(pruneBackups(store, { keep: kept }), commandFailed)
@@ -146,7 +151,7 @@ const follow = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    'Repeat "backup create" of the running service until interrupted, and keep the newest. Copies whole files of agents that changed; what was written since the last round is lost with the disk.'
+    'Back up the running service until interrupted: every round adds the newest records of the commit log to the last backup, so that "restore --until" knows every moment; after an erasure, and each day, a whole backup follows, and the newest are kept. What was written since the last round is lost with the disk.'
   )
 )
 
@@ -160,12 +165,12 @@ const prunedAtOnce = 10
 
 const dayMillis = 86_400_000
 
-const createOnce = (store: BackupStore) =>
+const createOnce = (store: BackupStore, make: typeof createBackup) =>
   withBackupOperator((operator) =>
     Effect.gen(function* () {
       const source = yield* serviceSource(operator)
       const progress = yield* makeProgress("Backing up")
-      const created = yield* createBackup(source, store, { onProgress: progress.update })
+      const created = yield* make(source, store, { onProgress: progress.update })
       yield* operator.noteBackup({ payload: { id: created.manifest.id } })
       return created
     }).pipe(Effect.scoped)
@@ -193,10 +198,15 @@ const createdJson = ({ copiedBytes, copiedFiles, damaged, manifest }: Created) =
 const createdText = ({ copiedBytes, copiedFiles, manifest }: Created, { isSealed, target }: BackupStore): string =>
   `Backup ${manifest.id} in ${target.description}: ${manifest.files.length} files, of which ${copiedFiles} were copied (${sizeText(copiedBytes)})${isSealed ? ", sealed" : ""}.`
 
-const listed = ({ files, finishedAt, id, release, startedAt }: BackupManifest) => ({
+const listed = ({ files, finishedAt, id, log, release, startedAt }: BackupManifest) => ({
   id,
   startedAt,
   finishedAt,
+  /** What `restore --until` may name: ordinals and times. */
+  until:
+    log === null
+      ? null
+      : { ordinals: [log.complete, log.last] as const, times: [log.completeAt, log.through] as const },
   release,
   files: files.length,
   bytes: bytesOf(files),
@@ -205,10 +215,10 @@ const listed = ({ files, finishedAt, id, release, startedAt }: BackupManifest) =
 
 const bytesOf = (files: BackupManifest["files"]): number => files.reduce((sum, { bytes }) => sum + bytes, 0)
 
-const listHeading = ["ID", "STARTED", "SECONDS", "FILES", "SIZE", "OLDER COPIES", "RELEASE"]
+const listHeading = ["ID", "STARTED", "SECONDS", "FILES", "SIZE", "OLDER COPIES", "UNTIL", "ORDINALS", "RELEASE"]
 
 const listRow = (manifest: BackupManifest): ReadonlyArray<string> => {
-  const { bytes, files, stale } = listed(manifest)
+  const { bytes, files, stale, until } = listed(manifest)
   return [
     manifest.id,
     timeText(manifest.startedAt),
@@ -216,9 +226,14 @@ const listRow = (manifest: BackupManifest): ReadonlyArray<string> => {
     String(files),
     sizeText(bytes),
     String(stale.length),
+    until === null ? "-" : `${secondText(until.times[0])} to ${secondText(until.times[1])}`,
+    until === null ? "-" : until.ordinals.join(" to "),
     manifest.release
   ]
 }
+
+/** `2026-11-21T09:14:05Z`: whole seconds that `--until` takes. */
+const secondText = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
 
 const mebibyte = 1_048_576
 const sizeText = (bytes: number): string => `${(bytes / mebibyte).toFixed(1)} MiB`

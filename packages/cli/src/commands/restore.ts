@@ -1,9 +1,12 @@
 /** `muniment restore`: makes a data directory of a backup. No service is needed, and none is started. */
-import { Console, Effect } from "effect"
+import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { restoreBackup } from "@muniment/backup/RestoreBackup"
+import type { BackupStore } from "@muniment/backup/BackupStore"
+import { restoreBackup, type RestoreOptions } from "@muniment/backup/RestoreBackup"
+import { backupAt, momentOf } from "@muniment/backup/RestoreMoment"
+import { openRestoredLog, wholeLog } from "@muniment/server/operator/openRestoredLog"
 import { backupFlags, chosenBackup, openBackups } from "../BackupPlace.ts"
-import { commandFailed } from "../CommandFailed.ts"
+import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { makeProgress } from "../Progress.ts"
 import { timeText } from "../Table.ts"
 
@@ -15,20 +18,27 @@ export const restore = Command.make(
     from,
     to: Flag.String("to").pipe(Flag.withDescription("Data directory to make; it must be empty or missing")),
     backup,
+    until: Flag.String("until").pipe(
+      Flag.withDescription(
+        'Moment to restore: a time (2026-11-23T09:14:05Z) or an ordinal of the commit log, both inclusive; "backup list" shows which. Default: the end of the backup'
+      ),
+      Flag.optional
+    ),
     passphraseFile,
     keyFile
   },
-  Effect.fn("restore")(function* ({ backup: id, from: place, to, ...secrets }) {
+  Effect.fn("restore")(function* ({ backup: id, from: place, to, until, ...secrets }) {
     const store = yield* openBackups(place, secrets)
-    const manifest = yield* chosenBackup(store, id)
+    const { end, manifest } = yield* momentIn(store, id, until)
     const progress = yield* makeProgress("Restoring")
-    yield* Effect.mapError(restoreBackup(store, manifest, to, { onProgress: progress.update }), commandFailed)
+    const openLog: RestoreOptions["openLog"] = (directory, log) => openRestoredLog(directory, log, end)
+    yield* Effect.mapError(restoreBackup(store, manifest, to, { onProgress: progress.update, openLog }), commandFailed)
     for (const { copiedAt, file, stale } of manifest.files) {
       if (stale !== undefined)
         yield* Console.error(`! ${file} is of ${timeText(copiedAt)} UTC: it was damaged later (${stale})`)
     }
     yield* Console.log(
-      `${to} is the service of ${timeText(manifest.startedAt)} UTC (backup ${manifest.id}). Start it with MUNIMENT_DATA_DIR=${to}, then run "muniment doctor".`
+      `${to} is the service of ${Option.getOrElse(until, () => `${timeText(manifest.log?.through ?? manifest.startedAt)} UTC`)} (backup ${manifest.id}). Start it with MUNIMENT_DATA_DIR=${to}, then run "muniment doctor".`
     )
   }, Effect.scoped)
 ).pipe(
@@ -36,6 +46,39 @@ export const restore = Command.make(
     "Make a data directory of a backup: memories, keys, accounts, schemas, ledger and payments of that moment"
   ),
   Command.withExamples([
-    { command: "muniment restore --from /var/backups/muniment --to data", description: "The newest backup" }
+    { command: "muniment restore --from /var/backups/muniment --to data", description: "The newest backup" },
+    {
+      command: "muniment restore --from /var/backups/muniment --to data --until 2026-11-23T09:14:05Z",
+      description: "The service as it was at that second"
+    }
   ])
 )
+
+/** The backup to restore, and where its log ends. */
+const momentIn = Effect.fnUntraced(function* (
+  store: BackupStore,
+  id: Option.Option<string>,
+  until: Option.Option<string>
+) {
+  if (Option.isNone(until)) return { manifest: yield* chosenBackup(store, id), end: wholeLog }
+  const moment = momentOf(until.value)
+  if (moment === undefined) {
+    return yield* new CommandFailed({
+      reason: `--until ${until.value} is neither a time like 2026-11-23T09:14:05Z nor an ordinal.`
+    })
+  }
+  const ids = Option.isSome(id) ? [id.value] : yield* Effect.mapError(store.ids, commandFailed)
+  const manifests = yield* Effect.mapError(
+    Effect.forEach(ids, (one) => store.manifest(one)),
+    commandFailed
+  )
+  const manifest = backupAt(manifests, moment)
+  if (manifest === undefined) {
+    return yield* new CommandFailed({
+      reason: `No backup has the moment ${until.value}; "muniment backup list" shows which ones it has.`
+    })
+  }
+  const end =
+    moment._tag === "Ordinal" ? { ...wholeLog, ordinal: moment.ordinal } : { ...wholeLog, millis: moment.millis }
+  return { manifest, end }
+})

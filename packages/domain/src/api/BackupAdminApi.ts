@@ -16,9 +16,11 @@ const BackupId = Schema.String.check(Schema.isPattern(backupId)).annotate({
   description: "Time of its start and four random digits."
 })
 
-const filePath = /^(control\.db|attestation-keys\.json|operator-token|namespaces\/[0-9a-f]{12}\.db)$/u
+const filePath = /^(control\.db|attestation-keys\.json|operator-token|namespaces\/[0-9a-f]{12}\.db|log\/\d{1,15})$/u
 const FilePath = Schema.String.check(
-  Schema.isPattern(filePath, { expected: "a file that GET /admin/backups/files lists" })
+  Schema.isPattern(filePath, {
+    expected: "a file that GET /admin/backups/files lists, or log/N: the records of the commit log behind ordinal N"
+  })
 )
 
 export const BackupCopy = Schema.Struct({
@@ -34,7 +36,12 @@ export const BackupCopy = Schema.Struct({
       seq: Schema.optionalKey(Schema.Int),
       ordinal: Schema.optionalKey(Schema.Int),
       version: Schema.optionalKey(Schema.Int),
-      tags: Schema.optionalKey(Schema.Array(Schema.String))
+      tags: Schema.optionalKey(Schema.Array(Schema.String)),
+      records: Schema.optionalKey(
+        Schema.Struct({ first: Schema.Int, last: Schema.Int, isCut: Schema.Boolean }).annotate({
+          description: "Ordinals of `log/N`, both inclusive; `isCut`: it ends before a record that erases."
+        })
+      )
     })
   ),
   reason: Schema.optionalKey(Schema.String.annotate({ description: "Why the file is damaged." }))
@@ -46,6 +53,9 @@ export class BackupAdminApi extends HttpApiGroup.make("backups")
       success: Schema.Struct({
         success,
         release: Schema.String,
+        ordinal: Schema.NullOr(Schema.Int).annotate({
+          description: "The files have everything of the commit log up to it; null: there is no log."
+        }),
         files: Schema.Array(
           Schema.Struct({
             file: Schema.String,

@@ -10,6 +10,7 @@ import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
 import type { LogStatus } from "../log/CommitLog.ts"
+import type { LogPart } from "../log/LogArchive.ts"
 import { FileGuard, type SetAside } from "./FileGuard.ts"
 import { makeNamespaceRegistry, type NamespaceRegistry } from "./NamespaceRegistry.ts"
 import type { Command, PortionedRemoval, ReplyOf } from "../namespace/Commands.ts"
@@ -70,6 +71,8 @@ export class NamespaceHost extends Context.Service<
     readonly files: (tags: ReadonlyArray<NamespaceTag>) => Effect.Effect<ReadonlyArray<string>, ReadError>
     /** Until the files have everything that was committed before. */
     readonly settleAll: Effect.Effect<void, ReadError>
+    /** `NamespaceStore.archive`. */
+    readonly archive: (afterOrdinal: number, path: string) => Effect.Effect<LogPart | undefined, StoreError>
     /** Refuses the namespace from now on, waits for its users, and deletes its files; returns their names. */
     readonly erase: (key: NamespaceKey) => Effect.Effect<ReadonlyArray<string>, ReadError>
     /**
@@ -223,6 +226,10 @@ class Host {
 
   get settleAll(): Effect.Effect<void, ReadError> {
     return Effect.asVoid(Effect.mapError(this.#store.settleAll, toClientError))
+  }
+
+  archive(afterOrdinal: number, path: string): Effect.Effect<LogPart | undefined, StoreError> {
+    return this.#store.archive(afterOrdinal, path)
   }
 
   erase(key: NamespaceKey): Effect.Effect<ReadonlyArray<string>, ReadError> {

@@ -8,6 +8,7 @@
  */
 import { Context, type Effect } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
+import type { RawRecord } from "./LogCursor.ts"
 import type { LogDamaged, LogFault, LogFenced, LogFull } from "./LogError.ts"
 import type { LedgerChange, NewLedgerChange } from "./ledgerRecords.ts"
 import type { RecordBody } from "./logFormat.ts"
@@ -108,6 +109,13 @@ export interface CommitLogShape {
    * are not kept only to repair copies.
    */
   readonly isTight: () => boolean
+  /**
+   * Synced records of every kind from `fromOrdinal` on, oldest first, as bytes; what was dropped is missing. Reading on
+   * throws `LogDamaged` at a record that is not whole.
+   */
+  readonly recordsFrom: (fromOrdinal: number) => Iterable<RawRecord>
+  /** Keeps records from `fromOrdinal` on for a consumer, such as an archive; `Infinity` ends it. */
+  readonly hold: (consumer: string, fromOrdinal: number) => Effect.Effect<void>
   /** Whether this process may still answer reads of what it claimed. */
   readonly isCurrent: () => boolean
 }
@@ -118,6 +126,7 @@ export interface LogStatus {
   readonly bytes: number
   readonly firstOrdinal: number
   readonly lastOrdinal: number
+  readonly syncedOrdinal: number
   /** How many syncs this log has made since it was opened. */
   readonly syncs: number
   /** It takes records; otherwise its next use opens it anew. */

@@ -235,6 +235,7 @@ export class FileLog implements CommitLogShape {
       bytes: segments.length * this.#places.segmentBytes,
       firstOrdinal: segments[0]?.firstOrdinal ?? this.#queue.nextOrdinal,
       lastOrdinal: this.#queue.nextOrdinal - 1,
+      syncedOrdinal: this.#queue.syncedOrdinal,
       syncs: this.syncs,
       isCurrent: this.isCurrent(),
       isFull: this.shortage !== undefined,

@@ -10,6 +10,7 @@ import { Context, type Effect, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { LogStatus } from "../log/CommitLog.ts"
+import type { LogPart } from "../log/LogArchive.ts"
 import type { CommandChanges, StoredRecord, StoredResult } from "./Commit.ts"
 import type { Conversations, ConversationScope } from "./Conversations.ts"
 import type { MemoryRow, PassageRow } from "./MemoryRow.ts"
@@ -50,6 +51,11 @@ export class NamespaceStore extends Context.Service<
     readonly settleAll: Effect.Effect<ReadonlyArray<NamespaceTag>, StoreError>
     /** On a full disk: frees room for a removal, or for reading; false: there is none to free. */
     readonly releaseRoom: Effect.Effect<boolean>
+    /**
+     * Writes the records of the commit log behind an ordinal into a file, and keeps later ones for the next call for ten
+     * minutes; undefined: there are none, or there is no log.
+     */
+    readonly archive: (afterOrdinal: number, path: string) => Effect.Effect<LogPart | undefined, StoreError>
     /** State of the commit log; undefined: commits go to the files. */
     readonly logStatus: Effect.Effect<LogStatus | undefined>
     /** Names of all files of these namespaces, logs, snapshots and copies included. */

@@ -21,7 +21,7 @@ export const backupAdminHandlers = HttpApiBuilder.group(
     return handlers.handleAll({
       listFiles: () =>
         copies.marks.pipe(
-          Effect.map((files) => ({ success, release: serviceVersion, files })),
+          Effect.map(({ files, ordinal = null }) => ({ success, release: serviceVersion, ordinal, files })),
           Effect.mapError(failureOf)
         ),
       copyFile: Effect.fnUntraced(function* ({ query: { file, id } }) {

@@ -10,6 +10,7 @@ import { Clock, Effect, Layer, Queue, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { Database } from "@muniment/sqlite/Database"
 import { CommitLog, type CommitLogShape, type LogStatus } from "../../log/CommitLog.ts"
+import { type LogPart, writePart } from "../../log/LogArchive.ts"
 import { logFolder, syncDirectory } from "../../log/segmentFiles.ts"
 import {
   NamespaceStore,
@@ -70,6 +71,10 @@ const shortenEachMillis = 60_000
 /** The same on a disk that is nearly full. */
 const shortenOftenMillis = 5_000
 
+const archiveName = "archive"
+/** An archive that has not asked for so long is taken for ended; on a tight disk it copies the files anew. */
+const archiveHeldMillis = 600_000
+
 /** Records that one step of a late copy takes. */
 const followedTogetherMax = 256
 
@@ -89,6 +94,8 @@ class LogFirstStore {
   readonly #open = new Map<NamespaceTag, LoggedNamespace>()
   /** Closed, and their files have everything. */
   readonly #settled = new Set<NamespaceTag>()
+  /** When an archive asked last. */
+  #archivedAt = 0
 
   constructor({ checks, directory, logs, thread }: Parts, after: AcknowledgedAfter) {
     this.#checks = checks
@@ -145,6 +152,8 @@ class LogFirstStore {
   get #shortened(): Effect.Effect<number, StoreError> {
     return Effect.gen({ self: this }, function* () {
       const log = yield* this.#log
+      const isArchived = (yield* Clock.currentTimeMillis) < this.#archivedAt + archiveHeldMillis
+      if (!isArchived || log.isTight()) yield* log.hold(archiveName, Infinity)
       for (const tag of yield* log.holders) yield* this.#makeDurable(log, tag)
       return yield* logged(log.dropUnneeded)
     })
@@ -221,6 +230,14 @@ class LogFirstStore {
       return damaged
     })
   }
+
+  readonly archive = (afterOrdinal: number, path: string): Effect.Effect<LogPart | undefined, StoreError> =>
+    Effect.gen({ self: this }, function* () {
+      const log = yield* this.#log
+      this.#archivedAt = yield* Clock.currentTimeMillis
+      yield* log.hold(archiveName, afterOrdinal + 1)
+      return yield* logged(writePart(log.recordsFrom(afterOrdinal + 1), path))
+    })
 
   get logStatus(): Effect.Effect<LogStatus> {
     return this.#logs.status

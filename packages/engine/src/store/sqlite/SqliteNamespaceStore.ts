@@ -44,6 +44,7 @@ export const sqliteNamespaceStore = (
         remake: () => Effect.succeed(false),
         settleAll: Effect.succeed([]),
         releaseRoom: Effect.succeed(false),
+        archive: () => Effect.undefined,
         logStatus: Effect.undefined,
         files: (tags: ReadonlyArray<NamespaceTag>) => guarded(() => tags.flatMap((tag) => filesOf(directory, tag))),
         remove: (tag: NamespaceTag) => guarded(() => removeFiles(directory, tag))

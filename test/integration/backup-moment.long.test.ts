@@ -1,0 +1,19 @@
+/** A hundred random moments of a run under load, each restored and compared. */
+import { expect, it } from "vitest"
+import { expectMoment, writeAndFollow } from "../support/BackupMoments.ts"
+import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
+import { withoutModel } from "../support/SharedServer.ts"
+import { startServer } from "../support/TestServer.ts"
+
+const moments = 100
+
+const seed = chosenSeed()
+
+it(`${moments} moments (seed ${seed})`, async () => {
+  const random = new SeededRandom(seed)
+  const server = await startServer({ environment: withoutModel })
+  const run = await writeAndFollow(server, 400, 8)
+  await server.stop()
+  expect(run.written).toHaveLength(400)
+  for (let count = 0; count < moments; count++) await expectMoment(run, random)
+}, 3_600_000)

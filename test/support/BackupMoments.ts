@@ -1,0 +1,107 @@
+/**
+ * A service that is written to while its backups are continued, and what a directory has that is restored at a random
+ * moment of that time.
+ */
+import { randomUUID } from "node:crypto"
+import { expect } from "vitest"
+import { done, environmentOf, restored, scratch } from "./BackupRun.ts"
+import { startMuniment } from "./CliProcess.ts"
+import type { SeededRandom } from "./SeededRandom.ts"
+import { patienceMillis, type TestServer } from "./TestServer.ts"
+
+/** A memory, and between which times it came to be. Milliseconds. */
+interface Written {
+  readonly agentId: string
+  readonly word: string
+  readonly sentAt: number
+  readonly acknowledgedAt: number
+}
+
+export interface MomentsRun {
+  readonly to: string
+  readonly written: ReadonlyArray<Written>
+  /** Times that the last backup can be restored at. */
+  readonly times: readonly [from: number, through: number]
+}
+
+interface Listed {
+  readonly until: { readonly times: readonly [number, number]; readonly ordinals: readonly [number, number] } | null
+}
+
+export const listed = async (to: string): Promise<ReadonlyArray<Listed>> => {
+  const { out } = await done(["backup", "list", "--from", to, "--json"])
+  return JSON.parse(out).backups
+}
+
+/** Writers of several agents, one of which is new each time, beside `muniment backup follow`. */
+export const writeAndFollow = async (server: TestServer, writes: number, writers = 4): Promise<MomentsRun> => {
+  const to = scratch("moments")
+  await write(server, "before", "before")
+  await done(["backup", "create", "--to", to], environmentOf(server))
+  const following = startMuniment(["backup", "follow", "--to", to, "--every", "1"], environmentOf(server))
+  const written: Array<Written> = []
+  try {
+    const writer = async (number: number) => {
+      for (let at = 0; at < writes / writers; at++)
+        written.push(await write(server, at % 3 === 0 ? `new-${number}-${at}` : `agent-${number}`, `${number}-${at}`))
+    }
+    await Promise.all(Array.from({ length: writers }, (_, number) => writer(number)))
+    const last = Math.max(...written.map(({ acknowledgedAt }) => acknowledgedAt))
+    const deadline = Date.now() + patienceMillis
+    for (;;) {
+      const times = (await listed(to)).at(-1)?.until?.times
+      if (times !== undefined && times[1] > last) return { to, written, times }
+      if (Date.now() > deadline) throw new Error("the backup does not reach the last write")
+    }
+  } finally {
+    following.process.kill("SIGTERM")
+    await following.ended
+  }
+}
+
+const write = async (server: TestServer, agentId: string, word: string): Promise<Written> => {
+  const sentAt = Date.now()
+  const memories = [{ kind: "factual_memory", data: { subject: word, fact: `It is ${word}` } }]
+  const { body, status } = await server.call("POST", "/v1/memories", {
+    body: { agentId, memories },
+    headers: { "idempotency-key": randomUUID() }
+  })
+  expect(status, JSON.stringify(body)).toBe(200)
+  return { agentId, word, sentAt, acknowledgedAt: Date.now() }
+}
+
+/** Restores a random moment, and compares every answer. */
+export const expectMoment = async ({ times, to, written }: MomentsRun, random: SeededRandom): Promise<void> => {
+  const [from, through] = times
+  const moment = random.between(from, through)
+  const until = new Date(moment).toISOString()
+  const server = await restored(to, ["--until", until])
+  try {
+    const agents = [...new Set(written.map(({ agentId }) => agentId))]
+    for (const agentId of agents) {
+      const own = written.filter((one) => one.agentId === agentId)
+      const { body, status } = await server.call("GET", `/v1/memories?agentId=${agentId}&limit=100`)
+      expect(status, JSON.stringify(body)).toBe(200)
+      const words: ReadonlyArray<string> = body.memories.map(
+        ({ data }: { readonly data: { readonly subject: string } }) => data.subject
+      )
+      const must = own.filter(({ acknowledgedAt }) => acknowledgedAt < moment).map(({ word }) => word)
+      const may = new Set(own.filter(({ sentAt }) => sentAt <= moment).map(({ word }) => word))
+      expect(
+        must.filter((word) => !words.includes(word)),
+        `${agentId} lacks at ${until}`
+      ).toEqual([])
+      expect(
+        words.filter((word) => !may.has(word)),
+        `${agentId} has too early at ${until}`
+      ).toEqual([])
+    }
+    const { body } = await server.call("GET", "/admin/status", { key: server.operatorToken })
+    const { commitLog, quarantined, scrub } = body
+    expect([commitLog.damage, quarantined, scrub.damaged]).toEqual([[], [], []])
+    const books = await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })
+    expect(books.status, JSON.stringify(books.body)).toBe(200)
+  } finally {
+    await server.stop()
+  }
+}
