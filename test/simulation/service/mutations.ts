@@ -93,8 +93,8 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "tenant left out of the file's name",
     file: "packages/engine/src/store/logged/LogFirstStore.ts",
-    from: "const filename = join(this.#directory, `${tag}.db`)\n      // One log",
-    to: "const filename = join(this.#directory, `${tag.slice(0, 0)}all.db`)\n      // One log"
+    from: "const filename = join(this.#directory, `${tag}.db`)\n    return this.#openFile(filename",
+    to: "const filename = join(this.#directory, `${tag.slice(0, 0)}all.db`)\n    return this.#openFile(filename"
   },
   {
     name: "a record replayed twice",
