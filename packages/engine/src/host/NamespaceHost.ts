@@ -151,6 +151,8 @@ class Host {
   readonly #store: NamespaceStore["Service"]
   readonly #expiresBy: Effect.Effect<number>
   readonly #meter: StorageMeterService
+  /** Of files that are being checked: a damaged one is made again under one name. */
+  readonly #checking = new Map<NamespaceTag, { readonly turn: Semaphore.Semaphore; users: number }>()
   /** When a file that seemed damaged was found whole. */
   readonly #acquitted = new Map<string, number>()
 
@@ -273,7 +275,18 @@ class Host {
     return Effect.flatMap(isEmpty, (empty) => (empty ? Effect.uninterruptible(retired) : Effect.succeed(false)))
   }
 
+  /** Of a file one after the other: the scrubber and a read that failed may ask for the same. */
   check(key: NamespaceKey, pace: Pace): Effect.Effect<FileVerdict, StoreError> {
+    return Effect.suspend(() => {
+      const checks = this.#checking.get(key.tag) ?? { turn: Semaphore.makeUnsafe(1), users: 0 }
+      checks.users++
+      this.#checking.set(key.tag, checks)
+      const ended = Effect.sync(() => void (--checks.users === 0 && this.#checking.delete(key.tag)))
+      return Effect.ensuring(checks.turn.withPermit(this.#check(key, pace)), ended)
+    })
+  }
+
+  #check(key: NamespaceKey, pace: Pace): Effect.Effect<FileVerdict, StoreError> {
     return Effect.gen({ self: this }, function* () {
       const verdict = yield* this.#store.check(key, pace)
       const { faults } = verdict
