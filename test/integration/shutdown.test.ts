@@ -60,9 +60,10 @@ describe.concurrent("SIGTERM under load", () => {
   it("ends at once when only idle connections are left", async () => {
     const server = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
     const draining = await startServer({ environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
-    await acceptedRequest(draining.url, operatorKey, "/v1/memories", JSON.stringify(memory("never sent")))
     const idle = await Promise.all(Array.from({ length: 20 }, () => open(server.url)))
     await server.call("GET", "/health/live")
+    // Last, since the time for which its body is waited for runs from here.
+    await acceptedRequest(draining.url, operatorKey, "/v1/memories", JSON.stringify(memory("never sent")))
     const ended: Array<string> = []
     const ending = [draining.stop().then(() => ended.push("draining"))]
     ending.push(server.stop().then((code) => ended.push(`idle with ${code}`)))

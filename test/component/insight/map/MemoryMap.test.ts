@@ -8,7 +8,7 @@ import { groupedMemories, memoryOf } from "../../../unit/insight/map/mapFixtures
 
 const draw = (memories: Parameters<typeof drawMap>[0]) => MemoryMap.use((map) => map.draw(memories))
 
-/** Some seconds of work: every pair of words of a long text is counted. */
+/** Half a second of work and more: every pair of words of a long text is counted. */
 const heavy = Array.from({ length: 5_000 }, (_, at) =>
   memoryOf(
     `m${at}`,
@@ -39,10 +39,10 @@ describe("MemoryMap", () => {
   it.live("gives up at the deadline, kills the worker, and draws the next map", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(draw(heavy))
-      expect(error.reason).toBe("not drawn within 1000 ms")
+      expect(error.reason).toBe("not drawn within 100 ms")
       const next = yield* Effect.retry(draw(groupedMemories(2, 3)), { times: 20 })
       expect(next.points).toHaveLength(6)
-    }).pipe(Effect.provide(MemoryMap.layerWith({ ...mapLimits, deadlineMillis: 1_000 })))
+    }).pipe(Effect.provide(MemoryMap.layerWith({ ...mapLimits, deadlineMillis: 100 })))
   )
 
   it.live("refuses at once when too many maps wait, and draws those that waited", () =>

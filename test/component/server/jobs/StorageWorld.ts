@@ -2,7 +2,9 @@
  * The daily job over a real engine and a real ledger, as one start of the process builds them, with a step
  * before and after everything it makes durable. Files of a crash are copied while they are open.
  */
-import { cpSync } from "node:fs"
+import { createHash } from "node:crypto"
+import { cpSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import { contentHash } from "@muniment/trust/CanonicalJson"
 import { SecureRandom } from "effect/crypto"
@@ -93,11 +95,26 @@ const steppedLedger = (step: Effect.Effect<void>) => {
   )
 }
 
-/** The data directory as a power cut leaves it: no process closed its files. */
+/**
+ * The data directory as a power cut leaves it: no process closed its files. Threads write while files are copied one
+ * after the other: the copy is of one moment when the files are the same as it is after it was made.
+ */
 export const crashed = (directory: string): string => {
-  const image = temporaryDirectory()
-  cpSync(directory, image, { recursive: true })
-  return image
+  for (;;) {
+    const image = temporaryDirectory()
+    cpSync(directory, image, { recursive: true })
+    if (contentOf(image).equals(contentOf(directory))) return image
+  }
+}
+
+/** A digest of the names and bytes of all files below a directory. */
+const contentOf = (directory: string): Buffer => {
+  const digest = createHash("sha256")
+  const names = readdirSync(directory, { recursive: true, encoding: "utf8" }).toSorted()
+  for (const name of names.filter((one) => statSync(join(directory, one)).isFile())) {
+    digest.update(`${name}\n`).update(readFileSync(join(directory, name)))
+  }
+  return digest.digest()
 }
 
 export const makeAccount = (name: string, plan: Plan) =>
