@@ -2,11 +2,12 @@
  * Flipped bits in the files of a directory as a kill leaves it: after a restart and a scrub, an agent has every row
  * that it had, or is set aside and named. Nothing else is allowed: that is silent damage.
  */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schedule } from "effect"
 import { cpSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { fileLogLayer } from "@muniment/engine/log/RunningLog"
+import { scanLog } from "@muniment/engine/log/LogScan"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
 import { exactOnly, namespaceKey } from "../support/EngineFixtures.ts"
@@ -56,12 +57,20 @@ export const directoryToFlip = Effect.fnUntraced(function* (work: string, random
     for (const history of histories.filter((one) => one !== erased)) yield* history.run(5)
     yield* host.settleAll
     yield* behind!.run(6)
+    yield* marked(running!)
     cpSync(running!, directory!, { recursive: true })
   }).pipe(Effect.provide(engine(running!)))
   cpSync(directory!, unharmed!, { recursive: true })
   const { setAside } = yield* restart(unharmed!)
   return { directory: directory!, rows: rowsIn(unharmed!), setAside }
 })
+
+/** A mark ends the log: before it, a flip in the last group looks like the tail of a power cut (format page). */
+const marked = (directory: string): Effect.Effect<void> =>
+  Effect.sync(() => scanLog(join(directory, logFolder)).unlisted.listed.changes <= 1).pipe(
+    Effect.repeat({ until: (isMarked) => isMarked, schedule: Schedule.spaced(10) }),
+    Effect.asVoid
+  )
 
 /** Opens the directory, checks every agent as a scrub does, and closes it; -> tags that are set aside. */
 const restart = (directory: string) =>
