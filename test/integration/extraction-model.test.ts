@@ -176,6 +176,13 @@ describe.each(["openai-compatible", "anthropic"] as const)("a model behind the w
       expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0)
       expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(86_400)
       expect(refused.headers.get("x-credits-charged") ?? "0").toBe("0")
+      // Stored messages are paid for: they are read without a charge once the budget begins anew.
+      const pending = await extract(spender, "c", { remember: "messages" })
+      const again = await extract(spender, "c", { remember: "messages" })
+      expect([pending, again].map(({ body, headers }) => [body.extraction, headers.get("x-credits-charged")])).toEqual([
+        ["pending", "5"],
+        ["pending", "0"]
+      ])
       expect((await extract(other, "a")).status).toBe(200)
       const { body } = await own.call("GET", "/admin/models/usage?account=spender", { key: own.operatorToken })
       expect(body.usage).toMatchObject([{ inputTokens: 6_000, outputTokens: 2_500, costMicroUsd: 0 }])

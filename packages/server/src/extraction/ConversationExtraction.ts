@@ -4,9 +4,9 @@
  *
  * Invariants: a conversation whose messages are stored is never refused because it cannot be read now: it is pending,
  * kept in the commit of its messages, and read by a later request or in the background (`PendingReadings`); a request
- * waits for a busy reader only a moment, unless it asks to wait; a reading that fails costs nothing, unless the account
- * lacks the credits for it; a conversation with nothing new costs nothing; of two concurrent requests with the same messages one reads, the other waits and finds them
- * read.
+ * waits for a busy reader only a moment, unless it asks to wait; a reading that fails costs nothing, unless credits or
+ * a budget are used up, in which case it comes later without a further charge; a conversation with nothing new costs
+ * nothing; of two concurrent requests with the same messages one reads, the other waits and finds them read.
  */
 import { Clock, Context, Deferred, Effect, Layer } from "effect"
 import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
@@ -166,14 +166,15 @@ const rememberNow = Effect.fnUntraced(function* (parts: Parts, asked: Asked) {
   const reading = { account, request, messages, schemas, conversationDate, token, reads: id, begin }
   const attempt = parts.read(reading).pipe(
     Effect.catchTag("ReadingFailed", (failed) =>
-      failed.isUnpaid === true && stored.awaiting === 0
+      failed.exhausted === "credits" && stored.awaiting === 0
         ? Effect.andThen(call.topUp, parts.read({ ...reading, begin: () => Effect.succeed(undefined) }))
         : Effect.fail(failed)
     ),
-    Effect.catchTag("ReadingFailed", ({ isBusy, isUnpaid, refusal }) => {
+    Effect.catchTag("ReadingFailed", ({ exhausted, isBusy, refusal }) => {
       if (stored.awaiting === 0) return refusal
-      // Who lacks the credits for the tokens pays for the messages all the same: otherwise they would be stored for nothing.
-      const isLeft = isUnpaid === true || (isBusy && stored.waitMillis !== undefined)
+      // Whose credits or budget do not cover the tokens pays for the messages all the same: otherwise they would be
+      // stored for nothing.
+      const isLeft = exhausted !== undefined || (isBusy && stored.waitMillis !== undefined)
       return Effect.succeed(isLeft ? ("left" as const) : ("failed" as const))
     })
   )

@@ -14,6 +14,7 @@ import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { ConversationContext } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
+import type { ModelFailureReason } from "@muniment/models/llm/ModelFailure"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { memoryEntry } from "../memories/MemoryViews.ts"
 import type { ContextTurn, ExtractionScope } from "./CandidateJudge.ts"
@@ -47,8 +48,8 @@ export class ReadingFailed extends Data.TaggedError("ReadingFailed")<{
   readonly refusal: Effect.Effect<never, InvalidRequest | PayloadTooLarge | RateLimited | Unavailable>
   /** Too many are read at this time; nothing is wrong with these messages. */
   readonly isBusy: boolean
-  /** The account lacks the credits for the tokens. */
-  readonly isUnpaid?: boolean
+  /** What did not cover the tokens: the account's credits, or a budget of the day. */
+  readonly exhausted?: "credits" | "budget" | undefined
 }> {}
 
 /** A thread as it was before this reading. */
@@ -150,11 +151,16 @@ const extracted = Effect.fnUntraced(function* <E>(
         new ReadingFailed({
           refusal: refused(failure),
           isBusy: failure.reason === "overloaded",
-          isUnpaid: failure.reason === "unpaid"
+          exhausted: exhaustedBy[failure.reason]
         })
     )
   )
 })
+
+const exhaustedBy: { readonly [Reason in ModelFailureReason]?: ReadingFailed["exhausted"] } = {
+  unpaid: "credits",
+  budget_exhausted: "budget"
+}
 
 const threadOf = Effect.fnUntraced(function* (
   { host }: Parts,
