@@ -62,12 +62,14 @@ export const writeAndFollow = async (server: TestServer, writes: number, writers
 const write = async (server: TestServer, agentId: string, word: string): Promise<Written> => {
   const sentAt = Date.now()
   const memories = [{ kind: "factual_memory", data: { subject: word, fact: `It is ${word}` } }]
-  const { body, status } = await server.call("POST", "/v1/memories", {
-    body: { agentId, memories },
-    headers: { "idempotency-key": randomUUID() }
-  })
-  expect(status, JSON.stringify(body)).toBe(200)
-  return { agentId, word, sentAt, acknowledgedAt: Date.now() }
+  const request = { body: { agentId, memories }, headers: { "idempotency-key": randomUUID() } }
+  for (;;) {
+    const { body, status } = await server.call("POST", "/v1/memories", request)
+    if (status === 200) return { agentId, word, sentAt, acknowledgedAt: Date.now() }
+    // A busy service refuses: nothing was stored, and the same request is sent again.
+    expect(body, JSON.stringify(body)).toMatchObject({ code: "overloaded" })
+    await new Promise((wake) => setTimeout(wake, 50))
+  }
 }
 
 /** Restores a random moment, and compares every answer. */

@@ -2,10 +2,11 @@
  * Makes a data directory of a backup. The directory must be empty: nothing that is there is overwritten.
  *
  * Until everything is in place the directory holds `restore-unfinished`, with which no service starts; a restore that
- * was interrupted is repeated into the same directory.
+ * was interrupted is repeated into the same directory, and files that are there already are not fetched again.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, rmSync, writeSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { createHash } from "node:crypto"
+import { closeSync, fsyncSync, openSync, readdirSync, readSync, rmSync, statfsSync, statSync, writeSync } from "node:fs"
+import { dirname, join, relative, sep } from "node:path"
 import { Data, Effect } from "effect"
 import { makePrivateDirectory, replacePrivateFile } from "@muniment/trust/PrivateFile"
 import { type BackupFile, type BackupLog, type BackupManifest, namespaceTagOf } from "./BackupFormat.ts"
@@ -23,36 +24,75 @@ export interface LogWriter {
   readonly close: () => number
 }
 
+/** Bytes that are there, of how many. */
+export type OnProgress = (done: number, total: number) => Effect.Effect<void>
+
 export interface RestoreOptions {
   /** Writes the commit log of the directory. */
   readonly openLog: (directory: string, log: BackupLog) => LogWriter
-  readonly onProgress?: (done: number, total: number) => Effect.Effect<void>
+  readonly onProgress?: OnProgress
 }
 
-export const restoreBackup = Effect.fn("RestoreBackup")(function* (
+/**
+ * `settle`: brings the files to the end of the log; what it returns is returned. A directory that it fails for stays
+ * unfinished.
+ */
+export const restoreBackup = Effect.fn("RestoreBackup")(function* <A, E>(
   store: BackupStore,
   manifest: BackupManifest,
   directory: string,
-  { onProgress = () => Effect.void, openLog }: RestoreOptions
+  options: RestoreOptions & { readonly settle: (directory: string) => Effect.Effect<A, E> }
 ) {
-  yield* attempt(() => prepare(directory, manifest.id))
+  const { onProgress = () => Effect.void, openLog, settle } = options
+  const total = bytesOf(manifest)
   let done = 0
+  yield* attempt(() => prepare(directory, manifest))
   for (const file of manifest.files) {
-    yield* restoreFile(store, file, join(directory, file.file))
-    yield* onProgress(++done, manifest.files.length)
+    const path = join(directory, file.file)
+    if (!(yield* attempt(() => isThere(file, path)))) yield* restoreFile(store, file, path)
+    yield* onProgress((done += file.bytes), total)
   }
   const { log } = manifest
-  if (log !== null) yield* restoreLog(store, log, openLog(directory, log))
+  if (log !== null)
+    yield* restoreLog(store, log, openLog(directory, log), (bytes) => onProgress((done += bytes), total))
+  const settled = yield* settle(directory)
   yield* attempt(() => finish(directory))
+  return settled
 })
+
+/** Of the restored directory, roughly. */
+export const bytesOf = ({ files, log }: BackupManifest): number =>
+  [...files, ...(log?.segments ?? [])].reduce((sum, { bytes }) => sum + bytes, 0)
+
+/** Throws where `bytes` more do not fit. */
+export const demandRoom = (directory: string, bytes: number): void => {
+  const { bavail, bsize } = statfsSync(directory)
+  if (bavail * bsize < bytes) {
+    throw new Error(
+      `${directory} has room for ${Math.floor((bavail * bsize) / mebibyte)} MiB, the backup needs ${Math.ceil(bytes / mebibyte)} MiB`
+    )
+  }
+}
+
+const mebibyte = 1_048_576
 
 /** -> the last ordinal that was written. */
 export const restoreLog = Effect.fn("RestoreBackup.log")(function* (
   store: BackupStore,
   log: BackupLog,
-  writer: LogWriter
+  writer: LogWriter,
+  onBytes: (bytes: number) => Effect.Effect<void> = () => Effect.void
 ) {
-  for (const segment of log.segments) yield* store.getFile(segment, (chunk) => attempt(() => writer.add(chunk)))
+  for (const segment of log.segments) {
+    yield* store
+      .getFile(segment, (chunk) => attempt(() => writer.add(chunk)))
+      .pipe(
+        Effect.catchTag("RestoreRefused", ({ message }) =>
+          Effect.fail(new RestoreRefused({ message: `${segment.object}: ${message}` }))
+        )
+      )
+    yield* onBytes(segment.bytes)
+  }
   return yield* attempt(writer.close)
 })
 
@@ -64,7 +104,7 @@ export const restoreFile = (
 ): Effect.Effect<void, BackupFailure | RestoreRefused> =>
   Effect.acquireUseRelease(
     attempt(() => {
-      if (!isSafe(file.file)) throw new Error(`a backup holds no file ${file.file}`)
+      demandSafe(file.file)
       makePrivateDirectory(dirname(path))
       return openSync(path, "w", 0o600)
     }),
@@ -77,17 +117,46 @@ export const restoreFile = (
   )
 
 /** Names come from a manifest: none may lead out of the directory. */
-const isSafe = (file: string): boolean => namespaceTagOf(file) !== undefined || /^[a-z][\w.-]*$/.test(file)
+const demandSafe = (file: string): void => {
+  const isSafe = namespaceTagOf(file) !== undefined || /^[a-z][\w.-]*$/.test(file)
+  if (!isSafe) throw new Error(`a backup holds no file ${file}`)
+}
 
-const prepare = (directory: string, id: string): void => {
+/** Leaves what a restore before has brought of the same files; what SQLite or a log has made of them goes. */
+const prepare = (directory: string, manifest: BackupManifest): void => {
+  for (const { file } of manifest.files) demandSafe(file)
   makePrivateDirectory(directory)
   const names = readdirSync(directory)
   if (names.length > 0 && !names.includes(unfinishedName)) {
     throw new Error(`${directory} is not empty; restore into an empty directory`)
   }
-  for (const name of names) if (name !== unfinishedName) rmSync(join(directory, name), { recursive: true })
-  replacePrivateFile(join(directory, unfinishedName), `${id}\n`)
+  replacePrivateFile(join(directory, unfinishedName), `${manifest.id}\n`)
+  const kept = new Set([unfinishedName, ...manifest.files.map(({ file }) => file)])
+  let keptBytes = 0
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory()) continue
+    const path = join(entry.parentPath, entry.name)
+    if (kept.has(relative(directory, path).split(sep).join("/"))) keptBytes += statSync(path).size
+    else rmSync(path)
+  }
   makePrivateDirectory(join(directory, "namespaces"))
+  demandRoom(directory, bytesOf(manifest) - keptBytes)
+}
+
+/** Synced, because the restore that wrote it may have ended before. */
+const isThere = ({ bytes, sha256 }: BackupFile, path: string): boolean => {
+  if (statSync(path, { throwIfNoEntry: false })?.size !== bytes) return false
+  const handle = openSync(path, "r+")
+  try {
+    const hash = createHash("sha256")
+    const chunk = Buffer.allocUnsafe(Math.min(bytes, mebibyte))
+    for (let read = readSync(handle, chunk); read > 0; read = readSync(handle, chunk))
+      hash.update(chunk.subarray(0, read))
+    fsyncSync(handle)
+    return hash.digest("hex") === sha256
+  } finally {
+    closeSync(handle)
+  }
 }
 
 /** The folders are synced before the mark goes: their entries are the files. */
@@ -98,7 +167,6 @@ const finish = (directory: string): void => {
 }
 
 const sync = (folder: string): void => {
-  if (!existsSync(folder)) return
   const handle = openSync(folder, "r")
   try {
     fsyncSync(handle)

@@ -1,9 +1,9 @@
 /**
- * Proves that a backup can be restored: every file is written into a scratch directory, compared with the digest of the
- * manifest, read whole by SQLite, and compared with the position that the manifest says. One file at a time, so that
- * the scratch directory needs room for the largest only.
+ * Proves that a backup can be restored: everything is written into a scratch directory, each file compared with the digest
+ * of the manifest, read whole by SQLite, and compared with the position that the manifest says. If all is whole, the
+ * directory is brought to the end of its log as a restore does, and what would be served is proved.
  */
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
@@ -11,51 +11,89 @@ import { Database } from "@muniment/sqlite/Database"
 import type { BackupFile, BackupLog, BackupManifest } from "./BackupFormat.ts"
 import type { BackupStore } from "./BackupStore.ts"
 import { positionsOf } from "./copies/copyOf.ts"
-import { type LogWriter, restoreFile, restoreLog, type RestoreOptions } from "./RestoreBackup.ts"
+import {
+  bytesOf,
+  demandRoom,
+  type LogWriter,
+  type OnProgress,
+  restoreFile,
+  restoreLog,
+  RestoreRefused,
+  type RestoreOptions
+} from "./RestoreBackup.ts"
 
 export interface VerifyFault {
   readonly file: string
   readonly reason: string
 }
 
+export interface VerifyOptions<E> extends RestoreOptions {
+  /** Folder for the scratch directory, with room for the whole backup; default: the system's for temporary files. */
+  readonly scratch?: string | undefined
+  /** What is wrong with the service of the directory. */
+  readonly prove: (directory: string) => Effect.Effect<ReadonlyArray<VerifyFault>, E>
+}
+
 /** -> what is wrong, file by file; empty: all can be restored. A target that does not answer fails. */
-export const verifyBackup = Effect.fn("VerifyBackup")(function* (
+export const verifyBackup = Effect.fn("VerifyBackup")(function* <E>(
   store: BackupStore,
   manifest: BackupManifest,
-  options: Pick<RestoreOptions, "openLog"> & {
-    /** Folder for the scratch directory; default: the system's for temporary files. */
-    readonly scratch?: string | undefined
-    readonly onProgress?: (done: number, total: number) => Effect.Effect<void>
-  }
+  options: VerifyOptions<E>
 ) {
-  const { onProgress = () => Effect.void, openLog, scratch = tmpdir() } = options
+  const { prove, scratch = tmpdir() } = options
+  return yield* inScratch(scratch, (directory) =>
+    Effect.gen(function* () {
+      yield* Effect.try({
+        try: () => demandRoom(directory, bytesOf(manifest)),
+        catch: (cause) => new RestoreRefused({ message: String(cause instanceof Error ? cause.message : cause) })
+      })
+      const faults = yield* faultsOf(store, manifest, directory, options)
+      return faults.length > 0 ? faults : yield* prove(directory)
+    })
+  )
+})
+
+const faultsOf = Effect.fnUntraced(function* (
+  store: BackupStore,
+  manifest: BackupManifest,
+  directory: string,
+  { onProgress = () => Effect.void, openLog }: RestoreOptions
+) {
   const faults: Array<VerifyFault> = []
+  const total = bytesOf(manifest)
   let done = 0
+  const advance: OnProgressBytes = (bytes) => onProgress((done += bytes), total)
+  mkdirSync(join(directory, "namespaces"))
   for (const file of manifest.files) {
-    const reason = yield* inScratch(scratch, (directory) => faultIn(store, file, directory))
+    const reason = yield* faultIn(store, file, join(directory, file.file))
     if (reason !== undefined) faults.push({ file: file.file, reason })
-    yield* onProgress(++done, manifest.files.length)
+    yield* advance(file.bytes)
   }
   const { log } = manifest
   if (log !== null) {
-    const reason = yield* inScratch(scratch, (directory) => logFault(store, log, openLog(directory, log)))
+    const reason = yield* logFault(store, log, openLog(directory, log), advance)
     if (reason !== undefined) faults.push({ file: logName, reason })
   }
   return faults
 })
 
+type OnProgressBytes = (bytes: number) => ReturnType<OnProgress>
+
 /** Where the commit log lies in a data directory. */
 const logName = "log"
 
-const inScratch = <A, E>(scratch: string, use: (directory: string) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+const inScratch = <A, E, R>(
+  scratch: string,
+  use: (directory: string) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
   Effect.acquireUseRelease(
     Effect.sync(() => mkdtempSync(join(scratch, "muniment-verify-"))),
     use,
     (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
   )
 
-const logFault = (store: BackupStore, log: BackupLog, writer: LogWriter) =>
-  restoreLog(store, log, writer).pipe(
+const logFault = (store: BackupStore, log: BackupLog, writer: LogWriter, advance: OnProgressBytes) =>
+  restoreLog(store, log, writer, advance).pipe(
     Effect.map((last) =>
       last === log.last ? undefined : `it ends with record ${last}, the manifest says ${log.last}`
     ),
@@ -65,8 +103,7 @@ const logFault = (store: BackupStore, log: BackupLog, writer: LogWriter) =>
     })
   )
 
-const faultIn = Effect.fnUntraced(function* (store: BackupStore, file: BackupFile, directory: string) {
-  const path = join(directory, "copy.db")
+const faultIn = Effect.fnUntraced(function* (store: BackupStore, file: BackupFile, path: string) {
   const restored = yield* restoreFile(store, file, path).pipe(
     Effect.as(undefined),
     Effect.catchTag("DamagedBackup", ({ message }) => Effect.succeed(message))

@@ -12,8 +12,9 @@ import { verifyBackup } from "@muniment/backup/VerifyBackup"
 import { openRestoredLog } from "@muniment/server/operator/openRestoredLog"
 import { backupFlags, chosenBackup, makeBackups, openBackups } from "../BackupPlace.ts"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
-import { makeProgress } from "../Progress.ts"
+import { makeProgress, updateBytes } from "../Progress.ts"
 import { serviceSource } from "../ServiceSource.ts"
+import { withStartFailure } from "../StartFailure.ts"
 import { serviceIsRunning } from "../ServiceUrl.ts"
 import { table, timeText } from "../Table.ts"
 import { flags } from "./flags.ts"
@@ -66,7 +67,7 @@ const verify = Command.make(
     passphraseFile,
     keyFile,
     scratch: Flag.String("scratch").pipe(
-      Flag.withDescription("Folder with room for the largest file; default the system's for temporary files"),
+      Flag.withDescription("Folder with room for the whole backup; default the system's for temporary files"),
       Flag.optional
     )
   },
@@ -74,21 +75,40 @@ const verify = Command.make(
     const store = yield* openBackups(place, secrets)
     const manifest = yield* chosenBackup(store, id)
     const progress = yield* makeProgress("Verifying")
+    const { proveRestored } = yield* Effect.promise(() => import("@muniment/server/operator/restoredDirectory"))
     const options = {
       scratch: Option.getOrUndefined(scratch),
       openLog: openRestoredLog,
-      onProgress: progress.update
+      onProgress: updateBytes(progress),
+      prove: (directory: string) =>
+        proveRestored(directory, (done, total) => progress.update(done, total, "Verifying agents"))
     }
-    const faults = yield* Effect.mapError(verifyBackup(store, manifest, options), commandFailed)
+    const faults = yield* verifyBackup(store, manifest, options).pipe(
+      Effect.catchCause((cause) => Effect.failCause(withStartFailure(cause))),
+      Effect.mapError(commandFailed)
+    )
     for (const { file, reason } of faults) yield* Console.error(`! ${file}: ${reason}`)
     if (faults.length > 0) {
       return yield* new CommandFailed({
-        reason: `${faults.length} of ${manifest.files.length} files of backup ${manifest.id} cannot be restored.`
+        reason: `Backup ${manifest.id} cannot be restored as it is: ${faults.length} faults.`
       })
     }
-    return yield* Console.log(`Backup ${manifest.id}: all ${manifest.files.length} files can be restored.`)
+    return yield* Console.log(
+      `Backup ${manifest.id}: all ${manifest.files.length} files can be restored; memories and ledger are whole.`
+    )
   }, Effect.scoped)
-).pipe(Command.withDescription("Restore a backup file by file into a scratch directory, and prove each"))
+).pipe(
+  Command.withDescription(
+    "Restore a backup into a scratch directory and prove it: digests, every memory's content hash, the ledger. The directory is removed afterwards."
+  ),
+  Command.withExamples([
+    { command: "muniment backup verify --from /var/backups/muniment", description: "The newest backup" },
+    {
+      command: "muniment backup verify --from s3://bucket/muniment --passphrase-file passphrase --scratch /var/tmp",
+      description: "A sealed one, on a disk with room for it"
+    }
+  ])
+)
 
 const keep = Flag.Int("keep").pipe(Flag.withDescription("So many of the newest stay"))
 

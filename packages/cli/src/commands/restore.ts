@@ -7,7 +7,8 @@ import { backupAt, momentOf } from "@muniment/backup/RestoreMoment"
 import { openRestoredLog, wholeLog } from "@muniment/server/operator/openRestoredLog"
 import { backupFlags, chosenBackup, openBackups } from "../BackupPlace.ts"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
-import { makeProgress } from "../Progress.ts"
+import { makeProgress, updateBytes } from "../Progress.ts"
+import { withStartFailure } from "../StartFailure.ts"
 import { timeText } from "../Table.ts"
 
 const { backup, from, keyFile, passphraseFile } = backupFlags
@@ -32,7 +33,14 @@ export const restore = Command.make(
     const { end, manifest } = yield* momentIn(store, id, until)
     const progress = yield* makeProgress("Restoring")
     const openLog: RestoreOptions["openLog"] = (directory, log) => openRestoredLog(directory, log, end)
-    yield* Effect.mapError(restoreBackup(store, manifest, to, { onProgress: progress.update, openLog }), commandFailed)
+    const { settleRestored } = yield* Effect.promise(() => import("@muniment/server/operator/restoredDirectory"))
+    const options = { onProgress: updateBytes(progress), openLog, settle: settleRestored }
+    const behind = yield* restoreBackup(store, manifest, to, options).pipe(
+      Effect.catchCause((cause) => Effect.failCause(withStartFailure(cause))),
+      Effect.mapError(commandFailed)
+    )
+    for (const file of behind)
+      yield* Console.error(`! ${file} cannot follow the commit log: the service will set its agent aside`)
     for (const { copiedAt, file, stale } of manifest.files) {
       if (stale !== undefined)
         yield* Console.error(`! ${file} is of ${timeText(copiedAt)} UTC: it was damaged later (${stale})`)
