@@ -67,7 +67,8 @@ export const runHostileRequests = async (server: TestServer, count: number, seed
       if (isRead(request) || at % requestsBetweenCleanups === 0) continue
       const after = await holdings(server)
       const isRefused = answers.every(({ status }) => status >= 400)
-      if (isRefused && after !== before) leftovers.push(`${textOf(request)} -> ${answers[0]?.status}`)
+      if (isRefused && before.isSettled && after.text !== before.text)
+        leftovers.push(`${textOf(request)} -> ${answers[0]?.status}: ${changeOf(before.text, after.text)}`)
       before = after
     }
   })
@@ -169,17 +170,33 @@ const send = async (server: TestServer, request: Hostile): Promise<ReadonlyArray
   return [verdictOf(status, got.has("retry-after"))]
 }
 
-/** What the account holds, as one text: agents, schemas, the newest memories whole. */
-const holdings = async (server: TestServer): Promise<string> => {
+interface Holdings {
+  /** Agents, schemas, the newest memories whole. */
+  readonly text: string
+  /** No conversation awaits its reading, whose memories come without a further request. */
+  readonly isSettled: boolean
+}
+
+/** What the account holds. */
+const holdings = async (server: TestServer): Promise<Holdings> => {
+  const status = await server.call("GET", "/admin/status", { key: server.operatorToken })
+  const isSettled = status.body.extraction.pending === 0
   const paths = ["/v1/account", "/v1/schemas", "/v1/memories?limit=100&includeSuperseded=true"]
   const answers = await Promise.all(paths.map((path) => server.call("GET", path)))
   for (const { status, body } of answers) {
     if (status !== 200) throw new Error(`the account cannot be read any more: ${status} ${JSON.stringify(body)}`)
   }
-  return JSON.stringify(answers.map(({ body }) => body))
+  return { text: JSON.stringify(answers.map(({ body }) => body)), isSettled }
 }
 
-const cleanUp = async (server: TestServer): Promise<string> => {
+/** The text around the first difference, as it was and as it is. */
+const changeOf = (before: string, after: string): string => {
+  const at = [...before].findIndex((letter, index) => letter !== after[index])
+  const from = Math.max(0, (at === -1 ? before.length : at) - 100)
+  return [before, after].map((text) => text.slice(from, from + 300)).join(" => ")
+}
+
+const cleanUp = async (server: TestServer): Promise<Holdings> => {
   const { body } = await server.call("GET", "/v1/account")
   for (const { agentId } of body.agents) {
     if (agentId === "agent") continue
