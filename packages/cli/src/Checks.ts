@@ -204,7 +204,10 @@ const scrubCheck = ({ ageSeconds, damaged, files, isRunning }: ServiceStatus["sc
   const broken = damaged.filter(({ isMended }) => !isMended)
   if (broken.length > 0) {
     const detail = broken.map(({ file, reason }) => `${file}: ${reason}`).join("; ")
-    return { name: "scrubber", verdict: "fail", detail, remedy: "restore these files from a backup" }
+    const remedy = broken.every(({ file }) => file === "control.db")
+      ? "restart the service, which makes control.db again from its base and the commit log; if it is named again, restore it from a backup"
+      : "restore these files from a backup"
+    return { name: "scrubber", verdict: "fail", detail, remedy }
   }
   const last =
     ageSeconds === null ? "no round has ended yet" : `the last round ended ${(ageSeconds / 86_400).toFixed(1)} days ago`

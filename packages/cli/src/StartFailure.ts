@@ -42,6 +42,7 @@ const textOf = ({ _tag, message, reason, cause, syscall }: Failure): string | un
     case "LogFault":
     case "CommitLogLeft":
     case "ControlDatabaseBehind":
+    case "ControlDatabaseDamaged":
     case "ChangeLogUnusable":
       return sentence(String(message))
     case "KeyFileFault":

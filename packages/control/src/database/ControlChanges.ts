@@ -29,7 +29,6 @@ export class ControlChanges implements CommitHooks {
   readonly #recorder: ChangeRecorder
   readonly #version: number
   readonly #turn = Semaphore.makeUnsafe(1)
-  /** Of the last commit. */
   #number: number
   /** Of the transaction that is committing; undefined: it changes nothing. */
   #sealed: number | undefined
@@ -50,6 +49,11 @@ export class ControlChanges implements CommitHooks {
     this.#recorder = new ChangeRecorder(database)
     this.#version = Number(database.value("PRAGMA user_version"))
     this.#number = changeNumberOf(database)
+  }
+
+  /** Of the last commit. */
+  get number(): number {
+    return this.#number
   }
 
   /** Last step of a transaction: numbers what it has changed. */

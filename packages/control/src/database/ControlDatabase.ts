@@ -14,6 +14,9 @@ import { attempt, Database, SqliteError } from "@muniment/sqlite/Database"
 import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
 import { makeSqliteClient, sqliteErrorOf } from "@muniment/sqlite/SqliteClient"
 import type { ChangeLog, ChangeLogUnusable, ControlDatabaseBehind } from "./ChangeLog.ts"
+import { type ControlUnchecked, type ControlVerdict, openControlCheck } from "./check/ControlCheck.ts"
+import { controlCopies, removeBase } from "./check/ControlCopies.ts"
+import { type ControlDatabaseDamaged, mendControl } from "./check/mendControl.ts"
 import { ControlChanges } from "./ControlChanges.ts"
 import { joinLog, leaveLog } from "./joinLog.ts"
 import { settleControl } from "./settleControl.ts"
@@ -22,8 +25,24 @@ import { controlMigrations } from "./migrations/controlMigrations.ts"
 /** The failures of `E` without SQLite's. */
 export type WithoutSql<E> = Exclude<E, Extract<E, SqlError.SqlError>>
 
+/** Why `control.db` cannot be opened. */
+export type ControlUnusable =
+  | SqliteError
+  | NewerDatabase
+  | ControlDatabaseBehind
+  | ControlDatabaseDamaged
+  | ChangeLogUnusable
+
 /** Readable by its owner only: the directory contains key digests and schemas. */
 const directoryMode = 0o700
+
+export interface Comparison {
+  readonly check: Effect.Effect<ControlVerdict, ControlUnchecked>
+  /** The base is missing, or far behind. */
+  readonly isDue: Effect.Effect<boolean>
+  /** What was found is still there; the next start makes the file again. */
+  readonly isDamaged: Effect.Effect<boolean>
+}
 
 export class ControlDatabase extends Context.Service<
   ControlDatabase,
@@ -39,26 +58,36 @@ export class ControlDatabase extends Context.Service<
     readonly noteErasure: Effect.Effect<void, SqlError.SqlError>
     /** Moves the write-ahead log into the file, and lets the commit log forget what the file has; every minute. */
     readonly settle: Effect.Effect<void, InsufficientStorage>
+    /** Compares the file with its base and the commit log (`check/`); undefined: there is no log. */
+    readonly comparison: Comparison | undefined
   }
 >()("muniment/control/ControlDatabase") {
   /**
    * Creates the directory and the file as needed, migrates the file to the last version, and applies what only the log
    * has. `logs`: gets every change; without it the changes have no number.
    */
-  static readonly layer = (
-    dataDirectory: string,
-    logs?: ChangeLog
-  ): Layer.Layer<ControlDatabase, SqliteError | NewerDatabase | ControlDatabaseBehind | ChangeLogUnusable> =>
+  static readonly layer = (dataDirectory: string, logs?: ChangeLog): Layer.Layer<ControlDatabase, ControlUnusable> =>
     Layer.effect(
       ControlDatabase,
       Effect.gen(function* () {
+        yield* mendControl(dataDirectory, logs)
         const { changes, database } = yield* openJoined(dataDirectory, logs)
+        const check = logs === undefined ? undefined : yield* openControlCheck(dataDirectory, logs)
+        const forget = () => (check === undefined ? removeBase(controlCopies(dataDirectory)) : check.forget())
         const sql = yield* makeSqliteClient(database, changes)
         return ControlDatabase.of({
           sql,
           ...transactionsOf(sql, database.filename),
           noteErasure: Effect.asVoid(sql`INSERT INTO erasure_due DEFAULT VALUES`),
-          settle: Effect.catch(settleControl(sql, changes), (error) => fullOrDefect(database.filename, error))
+          settle: Effect.catch(settleControl(sql, changes, forget), (error) => fullOrDefect(database.filename, error)),
+          comparison:
+            check === undefined || changes === undefined
+              ? undefined
+              : {
+                  check: check.check,
+                  isDue: Effect.sync(() => check.isDue(changes.number)),
+                  isDamaged: Effect.sync(() => existsSync(controlCopies(dataDirectory).damaged))
+                }
         })
       })
     ).pipe(Layer.provide(Reactivity.layer))
@@ -81,7 +110,7 @@ const openJoined = Effect.fnUntraced(function* (
   logs: ChangeLog | undefined
 ): Effect.fn.Return<
   { readonly database: Database; readonly changes: ControlChanges | undefined },
-  SqliteError | NewerDatabase | ControlDatabaseBehind | ChangeLogUnusable,
+  ControlUnusable,
   Scope.Scope
 > {
   const filename = join(dataDirectory, "control.db")

@@ -3,6 +3,9 @@ import { applyChanges } from "@muniment/sqlite/ChangeRecorder"
 import { Database } from "@muniment/sqlite/Database"
 import type { ControlChange } from "./ChangeLog.ts"
 
+/** Number of the empty database: its changes can make it again from nothing. */
+export const emptyNumber = 1
+
 /** The number of a database; 0: it has none. */
 export const changeNumberOf = (database: Database): number =>
   Number(database.value("SELECT coalesce(max(number), 0) FROM change_record"))

@@ -5,10 +5,7 @@
 import { Effect } from "effect"
 import { attempt, type Database, type SqliteError } from "@muniment/sqlite/Database"
 import { type ChangeLog, type ChangeLogUnusable, ControlDatabaseBehind } from "./ChangeLog.ts"
-import { changeNumberOf, followIn, noteNumber } from "./followChanges.ts"
-
-/** Number of the empty database: its changes can make it again from nothing. */
-const emptyNumber = 1
+import { changeNumberOf, emptyNumber, followIn, noteNumber } from "./followChanges.ts"
 
 /** Without a log changes have no number: a log will need a base. */
 export const leaveLog = (database: Database): void => {

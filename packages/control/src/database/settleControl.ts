@@ -9,13 +9,17 @@ import type { SqlClient, SqlError } from "effect/sql"
 import type { CheckpointMode } from "@muniment/sqlite/Database"
 import type { ControlChanges } from "./ControlChanges.ts"
 
-/** `changes` undefined: there is no commit log. */
+/** `changes` undefined: there is no commit log. `forget` removes copies that may have what is to be erased. */
 export const settleControl = Effect.fn("ControlDatabase.settle")(function* (
   sql: SqlClient.SqlClient,
-  changes: ControlChanges | undefined
+  changes: ControlChanges | undefined,
+  forget: () => void
 ): Effect.fn.Return<void, SqlError.SqlError> {
   const [due] = yield* sql<{ readonly last: number | null }>`SELECT max(id) AS last FROM erasure_due`
-  if (due!.last !== null) yield* erase(sql, changes, due!.last)
+  if (due!.last !== null) {
+    forget()
+    yield* erase(sql, changes, due!.last)
+  }
   if (changes !== undefined) yield* changes.settle(checkpoint(sql, "PASSIVE"))
 })
 

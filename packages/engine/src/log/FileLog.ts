@@ -46,6 +46,9 @@ export interface SealedSegment {
   readonly lastMillis: number
 }
 
+/** Changes of the control database that are read in one turn of the loop. */
+const ledgerPerTurn = 64
+
 /** So long after a sync with nothing behind it, a mark says that everything before was synced. */
 const quietMillis = 10
 
@@ -139,17 +142,15 @@ export class FileLog implements CommitLogShape {
     )
 
   readonly ledgerBehind = (number: number): Effect.Effect<ReadonlyArray<LedgerChange>, LogDamaged> =>
-    Effect.try({
-      try: () => {
-        const found: Array<LedgerChange> = []
-        for (const entry of this.#ledgerEntries.toReversed()) {
-          const [change] = readLedger(this.directory, [entry])
-          if (change === undefined || change.number <= number) break
-          found.unshift(change)
-        }
-        return found
-      },
-      catch: toDamaged
+    Effect.gen({ self: this }, function* () {
+      const found: Array<LedgerChange> = []
+      for (const entry of this.#ledgerEntries.toReversed()) {
+        const [change] = yield* Effect.try({ try: () => [...readLedger(this.directory, [entry])], catch: toDamaged })
+        if (change === undefined || change.number <= number) break
+        // Weekly rounds ask for many while callers are served.
+        if (found.push(change) % ledgerPerTurn === 0) yield* Effect.yieldNow
+      }
+      return found.toReversed()
     })
 
   get newestLedger(): Effect.Effect<LedgerChange | undefined, LogDamaged> {

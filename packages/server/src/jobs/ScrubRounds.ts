@@ -71,6 +71,26 @@ export class ScrubRounds {
     })
   }
 
+  /** Reads a file between rounds. */
+  checkNow(file: ScrubbedFile): Effect.Effect<void> {
+    return Effect.andThen(this.#look(file), this.save)
+  }
+
+  /** What was found of a file is no longer there. */
+  noteMended(file: string): Effect.Effect<void> {
+    const isOf = (found: ScrubNote["damaged"][number]) => found.file === file && !found.isMended
+    if (!this.#note.damaged.some(isOf)) return Effect.void
+    const damaged = this.#note.damaged.map((found) => (isOf(found) ? { ...found, isMended: true } : found))
+    this.#note = { ...this.#note, damaged }
+    return Effect.andThen(
+      Effect.forEach(
+        damaged.filter((found) => found.file === file),
+        this.#onDamage
+      ),
+      this.save
+    )
+  }
+
   get save(): Effect.Effect<void> {
     return Effect.try(() => writeScrubNote(this.#options.path, this.#note)).pipe(
       Effect.catch((cause) => Effect.logWarning("the position of the scrubber is not noted", { cause }))
@@ -78,6 +98,10 @@ export class ScrubRounds {
   }
 
   #readOne(file: ScrubbedFile): Effect.Effect<void> {
+    return Effect.andThen(this.#look(file), this.#moveOn(file.name))
+  }
+
+  #look(file: ScrubbedFile): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const pace: Pace = (bytes) => Effect.sleep((bytes * 1_000) / this.#options.bytesPerSecond)
       const verdict = yield* file.check(pace)
@@ -85,13 +109,13 @@ export class ScrubRounds {
       this.#note = { ...this.#note, files: files + 1, bytes: bytes + verdict.bytes }
       if (verdict.faults.length === 0) return
       const found = { file: file.name, reason: verdict.faults.join("; "), isMended: !(yield* file.isDamaged) }
-      this.#note = { ...this.#note, damaged: [...damaged, found].slice(-damagedMax) }
+      const others = damaged.filter((one) => one.file !== file.name)
+      this.#note = { ...this.#note, damaged: [...others, found].slice(-damagedMax) }
       yield* this.#onDamage(found)
     }).pipe(
       Effect.catch((error) =>
         Effect.logWarning("the scrubber cannot read a file now; its next round tries again", { file: file.name, error })
-      ),
-      Effect.andThen(this.#moveOn(file.name))
+      )
     )
   }
 

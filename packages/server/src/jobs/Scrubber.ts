@@ -1,13 +1,16 @@
 /**
  * Reads `control.db` and the files of all agents once a week (`ScrubRounds.ts`): b-trees, and every memory with its
  * content hash. A damaged agent is mended or set aside by the engine; each finding is in the audit log.
+ * A damaged `control.db` stays in use until the next start makes it again from its base and the commit log.
  */
 import { join } from "node:path"
 import { Context, Effect, Layer } from "effect"
 import { controlFile } from "@muniment/backup/BackupFormat"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { type Comparison, ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { StoreFault } from "@muniment/engine/store/StoreError"
 import { DataDirectory } from "../DataDirectory.ts"
 import type { ScrubNote } from "./ScrubNotes.ts"
 import { type ScrubbedFile, ScrubRounds } from "./ScrubRounds.ts"
@@ -37,11 +40,8 @@ const make = Effect.fnUntraced(function* ({ days, mebibytesPerSecond }: ScrubSet
   const directory = yield* NamespaceDirectory
   const host = yield* NamespaceHost
   const { path } = yield* DataDirectory
-  const control: ScrubbedFile = {
-    name: controlFile,
-    check: (pace) => host.checkFile(join(path, controlFile), pace),
-    isDamaged: Effect.succeed(true)
-  }
+  const { comparison } = yield* ControlDatabase
+  const control = controlOf(join(path, controlFile), host, comparison)
   const files = () => [control, ...directory.all().map((key) => agentFile(host, key))]
   const onDamage = ({ file, isMended, reason }: ScrubNote["damaged"][number]) =>
     audit.record({ action: "scrub.damage", subject: file, detail: { reason, isMended } }).pipe(
@@ -54,11 +54,32 @@ const make = Effect.fnUntraced(function* ({ days, mebibytesPerSecond }: ScrubSet
     path: join(path, "scrub.json")
   }
   const rounds = new ScrubRounds(options, files, onDamage)
+  // The start has made it again.
+  if (comparison !== undefined && !(yield* comparison.isDamaged)) yield* rounds.noteMended(controlFile)
   if (days > 0) {
     yield* Effect.addFinalizer(() => (rounds.note.startedAt === null ? Effect.void : rounds.save))
-    yield* rounds.run.pipe(Effect.delay(everyMillis), Effect.forever, Effect.forkScoped)
+    const isBaseDue = comparison?.isDue ?? Effect.succeed(false)
+    const base = Effect.flatMap(isBaseDue, (isDue) => (isDue ? rounds.checkNow(control) : Effect.void))
+    yield* Effect.andThen(base, rounds.run).pipe(Effect.delay(everyMillis), Effect.forever, Effect.forkScoped)
   }
   return Scrubber.of({ note: Effect.sync(() => rounds.note) })
+})
+
+/** `control.db`: what its b-trees say, then what its base and the commit log say. */
+const controlOf = (
+  filename: string,
+  host: NamespaceHost["Service"],
+  comparison: Comparison | undefined
+): ScrubbedFile => ({
+  name: controlFile,
+  check: (pace) =>
+    Effect.gen(function* () {
+      const verdict = yield* host.checkFile(filename, pace)
+      if (comparison === undefined || verdict.faults.length > 0) return verdict
+      const { faults } = yield* Effect.mapError(comparison.check, (cause) => new StoreFault({ cause }))
+      return { ...verdict, faults }
+    }),
+  isDamaged: Effect.succeed(true)
 })
 
 /** A file of one agent, which the engine reads. */

@@ -1,0 +1,109 @@
+/**
+ * What a start does with a `control.db` that is damaged, or gone while its base is there: it is made again from the base
+ * and the commit log. Runs before anything opens it.
+ *
+ * Invariant: the file is replaced only by one that has all changes that the log has, and those that the file itself kept
+ * for the log; otherwise it is left untouched, and refused if it cannot be read.
+ */
+import { existsSync, rmSync, statSync } from "node:fs"
+import { Data, Effect } from "effect"
+import { attempt, Database, type SqliteError } from "@muniment/sqlite/Database"
+import { classifySqlite } from "@muniment/sqlite/SqliteError"
+import type { ChangeLog, ChangeLogUnusable, ControlChange } from "../ChangeLog.ts"
+import { emptyNumber } from "../followChanges.ts"
+import {
+  adoptExpected,
+  baseNumber,
+  beginExpected,
+  type ControlCopies,
+  controlCopies,
+  followExpected,
+  removeComparison
+} from "./ControlCopies.ts"
+
+/** `control.db` is damaged, and base and log cannot make it again. */
+export class ControlDatabaseDamaged extends Data.TaggedError("ControlDatabaseDamaged")<{
+  readonly filename: string
+  readonly fault: string
+}> {
+  override get message(): string {
+    return `${this.filename} is damaged (${this.fault}), and its base and the commit log cannot make it again; restore it from a backup`
+  }
+}
+
+/** A larger file is not read as a whole before the service starts; the scrubber does. */
+const readBytesMax = 67_108_864
+
+export const mendControl = Effect.fn("ControlDatabase.mend")(function* (
+  dataDirectory: string,
+  logs: ChangeLog | undefined
+): Effect.fn.Return<void, ControlDatabaseDamaged | ChangeLogUnusable | SqliteError> {
+  const copies = controlCopies(dataDirectory)
+  yield* attempt("remove what a check left", () => removeComparison(copies))
+  const fault = yield* attempt("read", () => faultOf(copies))
+  const isDamaged = fault !== undefined || existsSync(copies.damaged)
+  if (!isDamaged) return
+  if (logs !== undefined && (yield* makeAgain(copies, logs))) {
+    rmSync(copies.damaged, { force: true })
+    yield* Effect.logError("control.db was damaged and is made again from its base and the commit log", { fault })
+  } else if (fault !== undefined) return yield* new ControlDatabaseDamaged({ filename: copies.filename, fault })
+})
+
+/** Undefined: it is whole as far as SQLite can tell, or absent with no base. */
+const faultOf = ({ base, filename }: ControlCopies): string | undefined => {
+  if (!existsSync(filename)) return existsSync(base) ? "it is missing" : undefined
+  try {
+    const database = new Database({ filename })
+    try {
+      const isSmall = statSync(filename).size <= readBytesMax
+      const found = isSmall ? String(database.value("PRAGMA integrity_check(1)")) : "ok"
+      return found === "ok" ? undefined : found.replaceAll(/\s+/g, " ")
+    } finally {
+      database.close()
+    }
+  } catch (cause) {
+    const error = classifySqlite(cause, "read")
+    if (error?.reason !== "corrupt") throw cause
+    return error.message
+  }
+}
+
+const makeAgain = Effect.fnUntraced(function* (copies: ControlCopies, logs: ChangeLog) {
+  const log = yield* logs.current
+  const from = yield* attempt("read the base", () => baseNumber(copies))
+  const changes = yield* log.behind(from)
+  const isFromEmpty = changes[0]?.number === emptyNumber && changes[0].changes === "base"
+  if (from === 0 && !isFromEmpty) return false
+  return yield* attempt("make it again", () => {
+    const logged = changes.at(-1)?.number ?? from
+    const kept = keptChanges(copies).filter(({ number }) => number > logged)
+    beginExpected(copies, from)
+    const isWhole = followExpected(copies, [...changes, ...kept]) === (kept.at(-1)?.number ?? logged)
+    if (isWhole) adoptExpected(copies)
+    else removeComparison(copies)
+    return isWhole
+  })
+})
+
+/** What the file kept because the log had not synced it; of a file that cannot be read nothing. */
+const keptChanges = ({ filename }: ControlCopies): ReadonlyArray<ControlChange> => {
+  if (!existsSync(filename)) return []
+  try {
+    const database = new Database({ filename })
+    try {
+      return database
+        .prepare("SELECT number, version, changes FROM change_record ORDER BY number")
+        .allArrays()
+        .map(([number, version, changes]) => ({
+          number: Number(number),
+          version: Number(version),
+          changes: changes instanceof Uint8Array ? changes : "base"
+        }))
+    } finally {
+      database.close()
+    }
+  } catch (cause) {
+    if (classifySqlite(cause, "read")?.reason !== "corrupt") throw cause
+    return []
+  }
+}
