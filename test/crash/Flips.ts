@@ -3,7 +3,7 @@
  * that it had, or is set aside and named. Nothing else is allowed: that is silent damage.
  */
 import { Effect, Layer, Schedule } from "effect"
-import { cpSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { cpSync, globSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { fileLogLayer } from "@muniment/engine/log/RunningLog"
@@ -13,6 +13,7 @@ import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
 import { exactOnly, namespaceKey } from "../support/EngineFixtures.ts"
 import { RandomHistory, rowsOfFile } from "../support/RandomHistory.ts"
 import type { SeededRandom } from "../support/SeededRandom.ts"
+import { flipOne } from "./flipOne.ts"
 
 /**
  * The log has all of those that only insert. Of the others it is erased, and what then lies in their files alone has sums
@@ -134,17 +135,4 @@ const kindsOfFiles = (directory: string): ReadonlyArray<ReadonlyArray<string>> =
   return [found(`${logFolder}/[0-9]*.log`), whole, found("namespaces/*.db-wal")].map((files) =>
     files.filter((name) => statSync(join(directory, name)).size > 0)
   )
-}
-
-/** A bit near bytes that hold something. */
-const flipOne = (directory: string, files: ReadonlyArray<string>, random: SeededRandom): string => {
-  const file = random.pick(files)!
-  const bytes = readFileSync(join(directory, file))
-  let at = random.between(0, bytes.length - 1)
-  while (bytes.subarray(Math.max(0, at - 32), at + 32).every((byte) => byte === 0))
-    at = random.between(0, bytes.length - 1)
-  const bit = random.between(0, 7)
-  bytes[at]! ^= 1 << bit
-  writeFileSync(join(directory, file), bytes)
-  return `${file}, byte ${at}, bit ${bit}`
 }

@@ -1,0 +1,13 @@
+/** Flipped bits in backups are named by `backup verify`. */
+import { expect, it } from "vitest"
+import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
+import { backupsToFlip, flipBackups } from "./BackupFlips.ts"
+
+const flips = 6
+
+it(`${flips} flipped bits in backups are named`, async () => {
+  const seed = chosenSeed()
+  const report = await flipBackups(await backupsToFlip(), flips, new SeededRandom(seed))
+  console.log(`seed ${seed}: ${JSON.stringify(report, undefined, 2)}`)
+  expect(report.silent).toEqual([])
+}, 3_600_000)
