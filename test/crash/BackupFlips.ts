@@ -21,13 +21,14 @@ export const backupsToFlip = async (): Promise<string> => {
   await done(["backup", "create", "--to", to], environmentOf(server))
   const [id] = await fill(server, "a", ["erased", "later"])
   await server.call("DELETE", `/v1/memories/${id}`)
-  let isMade = false
-  const made = done(["backup", "create", "--to", to], environmentOf(server)).finally(() => {
-    isMade = true
-  })
+  const made = done(["backup", "create", "--to", to], environmentOf(server))
   // What is written while the files are copied is in the archived log.
-  for (let at = 0; !isMade; at++) await fill(server, "b", [`later ${at}`])
-  await made
+  const ended = new AbortController()
+  const writing = (async () => {
+    for (let at = 0; !ended.signal.aborted; at++) await fill(server, "b", [`later ${at}`])
+  })()
+  await made.finally(() => ended.abort())
+  await writing
   await server.stop()
   return to
 }

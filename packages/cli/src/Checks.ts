@@ -30,6 +30,7 @@ export const statusChecks = (status: ServiceStatus): ReadonlyArray<Check> => [
   ...webhookChecks(status.webhooks),
   clockCheck(status),
   logCheck(status.commitLog),
+  ...controlChecks(status.control),
   diskCheck(status.disk),
   backupCheck(status.backup),
   scrubCheck(status.scrub),
@@ -180,6 +181,20 @@ const logCheck = (log: ServiceStatus["commitLog"]): Check => {
   return log.isCurrent
     ? { name: "commit log", verdict: "ok", detail }
     : { name: "commit log", verdict: "warn", detail, remedy: "a disk error has ended it; see the service's log" }
+}
+
+/** More than what comes between two syncs of the log. */
+const controlBehindWarn = 1_000
+
+/** None where there is no log. */
+const controlChecks = (control: ServiceStatus["control"]): ReadonlyArray<Check> => {
+  if (control === null) return []
+  const { behind, checkedSeconds } = control
+  const checked =
+    checkedSeconds === null ? "not checked yet" : `last checked ${(checkedSeconds / 3_600).toFixed(1)} h ago`
+  const detail = `the commit log is ${behind} changes behind; ${checked}`
+  if (behind < controlBehindWarn) return [{ name: "control.db", verdict: "ok", detail }]
+  return [{ name: "control.db", verdict: "warn", detail, remedy: "the commit log takes none; see the service's log" }]
 }
 
 const diskCheck = ({ freeBytes }: ServiceStatus["disk"]): Check => {

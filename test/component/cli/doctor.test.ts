@@ -166,6 +166,7 @@ describe("doctor's findings", () => {
     ["webhook that has been away", { webhooks: { ...webhook, pending: 1, oldestSeconds: 3_600 } }, "webhooks", "warn"],
     ["message without a webhook", { webhooks: { ...webhook, isConfigured: false, pending: 1 } }, "webhooks", "warn"],
     ["clock that has stepped", { clockStep: { seenAt: 0, now: 1e9 } }, "clock", "warn"],
+    ["control.db far before its log", { control: { behind: 5_000, checkedSeconds: null } }, "control.db", "warn"],
     ["damaged commit log", { commitLog: { ...commitLog, damage: ["record 7 is damaged"] } }, "commit log", "warn"],
     ["commit log without room", { commitLog: { ...commitLog, isFull: true } }, "commit log", "fail"],
     ["commit log that has ended", { commitLog: { ...commitLog, isCurrent: false } }, "commit log", "warn"],

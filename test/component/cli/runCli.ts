@@ -81,6 +81,7 @@ export const healthy: ServiceStatus & { readonly success: true } = {
   clockStep: null,
   backup: { ageSeconds: 3_600 },
   commitLog: null,
+  control: { behind: 0, checkedSeconds: 7_200 },
   scrub: { ageSeconds: 86_400, isRunning: false, files: 3, damaged: [] },
   disk: { freeBytes: 2 ** 40, ballastBytes: 2 ** 23 },
   warnings: []

@@ -56,6 +56,12 @@ export class ControlChanges implements CommitHooks {
     return this.#number
   }
 
+  /** How many of them the log has not synced. */
+  get behind(): number {
+    this.#noteSynced()
+    return this.#number - this.#synced
+  }
+
   /** Last step of a transaction: numbers what it has changed. */
   readonly seal = (): void => {
     this.#sealed = undefined

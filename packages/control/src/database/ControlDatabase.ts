@@ -40,6 +40,12 @@ export interface Comparison {
   readonly check: Effect.Effect<ControlVerdict, ControlUnchecked>
   /** The base is missing, or far behind. */
   readonly isDue: Effect.Effect<boolean>
+  readonly status: Effect.Effect<{
+    /** Changes that the log has not synced. */
+    readonly behind: number
+    /** Milliseconds of the last check that found nothing; null: none since the last erasure. */
+    readonly checkedAt: number | null
+  }>
   /** What was found is still there; the next start makes the file again. */
   readonly isDamaged: Effect.Effect<boolean>
 }
@@ -85,6 +91,7 @@ export class ControlDatabase extends Context.Service<
               ? undefined
               : {
                   check: check.check,
+                  status: Effect.sync(() => ({ behind: changes.behind, checkedAt: check.checkedAt ?? null })),
                   isDue: Effect.sync(() => check.isDue(changes.number)),
                   isDamaged: Effect.sync(() => existsSync(controlCopies(dataDirectory).damaged))
                 }

@@ -6,6 +6,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Effect, Metric } from "effect"
 import type { LogStatus } from "@muniment/engine/log/CommitLog"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { JobClock } from "../jobs/JobClock.ts"
 import { Scrubber } from "../jobs/Scrubber.ts"
@@ -77,6 +78,12 @@ const logSyncs = Metric.gauge("commit_log_syncs", { description: "Syncs since th
 const logDamage = Metric.gauge("commit_log_damage", {
   description: "Places of the commit log whose records were synced and cannot be read."
 })
+const controlBehind = Metric.gauge("control_changes_unlogged", {
+  description: "Changes of control.db that the commit log has not synced."
+})
+const controlChecked = Metric.gauge("control_checked_seconds", {
+  description: "Unix time of the last check of control.db that found nothing; absent: none since text was last erased."
+})
 const scrubFinished = Metric.gauge("scrub_finished_seconds", {
   description: "Unix time of the end of the last round that read every file; absent: none has ended."
 })
@@ -117,6 +124,7 @@ export class ProcessGauges {
     void,
     never,
     | Admission
+    | ControlDatabase
     | JobClock
     | LastBackup
     | NamespaceHost
@@ -149,6 +157,7 @@ export class ProcessGauges {
       const backupAgeMillis = yield* (yield* LastBackup).ageMillis
       if (backupAgeMillis !== undefined) yield* Metric.update(backupAge, backupAgeMillis / 1e3)
       yield* refreshScrub
+      yield* refreshControl
       yield* Metric.update(loopDelay, secondsLate(this.#delay.percentile(99)))
       yield* Metric.update(loopDelayMax, secondsLate(this.#delay.max))
       this.#delay.reset()
@@ -169,6 +178,14 @@ const refreshScrub = Effect.gen(function* () {
     const count = damaged.filter(({ isMended }) => isMended === mended).length
     yield* Metric.update(Metric.withAttributes(scrubDamaged, { mended: String(mended) }), count)
   }
+})
+
+const refreshControl = Effect.gen(function* () {
+  const { comparison } = yield* ControlDatabase
+  if (comparison === undefined) return
+  const { behind, checkedAt } = yield* comparison.status
+  yield* Metric.update(controlBehind, behind)
+  if (checkedAt !== null) yield* Metric.update(controlChecked, checkedAt / 1e3)
 })
 
 const refreshPayments = Effect.gen(function* () {

@@ -29,6 +29,7 @@ import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirector
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { Embedder } from "@muniment/models/Embedder"
 import { contentHash } from "@muniment/trust/CanonicalJson"
+import { type Comparison, ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import type { Ledger } from "@muniment/control/credits/Ledger"
 import type { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import type { Payments } from "@muniment/payments/Payments"
@@ -96,6 +97,7 @@ interface Parts {
   readonly clock: JobClock["Service"]
   readonly backup: LastBackup["Service"]
   readonly scrubber: Scrubber["Service"]
+  readonly comparison: Comparison | undefined
   /** Data directory. */
   readonly path: string
   readonly index: IndexPin
@@ -121,6 +123,7 @@ const make = Effect.fnUntraced(function* (options: {
     clock: yield* JobClock,
     backup: yield* LastBackup,
     scrubber: yield* Scrubber,
+    comparison: (yield* ControlDatabase).comparison,
     path: (yield* DataDirectory).path,
     index: options.index,
     isHnswMissing: options.index === "hnsw" && options.hnswlib === undefined
@@ -152,6 +155,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
   const clockStep = yield* parts.clock.step
   const backupAge = yield* parts.backup.ageMillis
   const scrub = yield* parts.scrubber.note
+  const control = yield* parts.comparison?.status ?? Effect.undefined
   const nowMillis = yield* Clock.currentTimeMillis
   const { bavail, bsize } = statfsSync(path)
   const freeBytes = bavail * bsize
@@ -174,6 +178,13 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
     clockStep: clockStep ?? null,
     backup: { ageSeconds: backupAge === undefined ? null : secondsOf(backupAge) },
     commitLog: log ?? null,
+    control:
+      control === undefined
+        ? null
+        : {
+            behind: control.behind,
+            checkedSeconds: control.checkedAt === null ? null : secondsOf(Math.max(0, nowMillis - control.checkedAt))
+          },
     scrub: {
       ageSeconds: scrub.finishedAt === null ? null : secondsOf(Math.max(0, nowMillis - scrub.finishedAt)),
       isRunning: scrub.startedAt !== null,

@@ -6,7 +6,7 @@
  * `forget` removes it, and a check that was under way leaves none behind.
  */
 import { existsSync, rmSync } from "node:fs"
-import { Data, Effect, Schedule, Semaphore, type Scope } from "effect"
+import { Clock, Data, Effect, Schedule, Semaphore, type Scope } from "effect"
 import { replacePrivateFile } from "@muniment/trust/PrivateFile"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
 import type { ChangeLog, ChangeLogUnusable, ControlChange } from "../ChangeLog.ts"
@@ -56,6 +56,11 @@ export class ControlCheck {
     return base === undefined || number - base.number >= baseBehindMax
   }
 
+  /** Milliseconds of the last check that found nothing; undefined: there is no base of one. */
+  get checkedAt(): number | undefined {
+    return notedBase(this.#copies)?.checkedAt
+  }
+
   /** Removes the base, which has text that is to be erased. */
   forget(): void {
     this.#erasures++
@@ -78,7 +83,7 @@ export class ControlCheck {
 
   #adopt(erasures: number): Effect.Effect<void, ControlUnchecked> {
     return Effect.gen({ self: this }, function* () {
-      if (this.#erasures === erasures) yield* this.#ask({ _tag: "Adopt" })
+      if (this.#erasures === erasures) yield* this.#ask({ _tag: "Adopt", checkedAt: yield* Clock.currentTimeMillis })
       if (this.#erasures !== erasures) removeBase(this.#copies)
     })
   }

@@ -19,7 +19,7 @@ export type ControlStep =
   | { readonly _tag: "Begin"; readonly from: number }
   | { readonly _tag: "Follow"; readonly changes: ReadonlyArray<ControlChange> }
   | { readonly _tag: "Differences" }
-  | { readonly _tag: "Adopt" }
+  | { readonly _tag: "Adopt"; readonly checkedAt: number }
   | { readonly _tag: "Clear" }
 
 export interface ControlReply {
@@ -45,7 +45,7 @@ const numberOf = (step: ControlStep): number => {
     case "Follow":
       return followExpected(paths, step.changes) ?? 0
     case "Adopt":
-      adoptSnapshot(paths)
+      adoptSnapshot(paths, step.checkedAt)
       return 0
     case "Clear":
       removeComparison(paths)

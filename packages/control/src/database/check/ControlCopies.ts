@@ -49,8 +49,8 @@ export const controlCopies = (dataDirectory: string): ControlCopies => {
   }
 }
 
-/** What a base holds: `control.db` as it was after change `number`. */
-const BaseNote = Schema.Struct({ number: Schema.Int, sha256: Schema.String })
+/** What a base holds: `control.db` as it was after change `number`, and when that was found whole, in milliseconds. */
+const BaseNote = Schema.Struct({ number: Schema.Int, sha256: Schema.String, checkedAt: Schema.Int })
 const decodeNote = Schema.decodeUnknownOption(Schema.fromJsonString(BaseNote))
 
 /** What is noted of the base, whose bytes are not looked at; undefined: there is none. */
@@ -106,7 +106,7 @@ export const differencesOf = ({ expected, snapshot }: ControlCopies): ReadonlyAr
   })
 
 /** The snapshot becomes the base. */
-export const adoptSnapshot = (copies: ControlCopies): void => {
+export const adoptSnapshot = (copies: ControlCopies, checkedAt: number): void => {
   const { base, baseNote, snapshot } = copies
   const number = using({ filename: snapshot, readOnly: true }, changeNumberOf)
   const sha256 = sha256Of(snapshot)
@@ -114,7 +114,7 @@ export const adoptSnapshot = (copies: ControlCopies): void => {
   removeBase(copies)
   renameSync(snapshot, base)
   synced(dirname(base))
-  replacePrivateFile(baseNote, `${JSON.stringify({ number, sha256 })}\n`)
+  replacePrivateFile(baseNote, `${JSON.stringify({ number, sha256, checkedAt })}\n`)
 }
 
 /** The expected file becomes `control.db`, which nobody may have open. */
