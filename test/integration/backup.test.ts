@@ -301,14 +301,47 @@ it("follow continues the last backup in each round, and begins a new one after a
   const [id] = await fill(server, "followed", ["second"])
   await untilTrue(() => !manifests().includes(first!))
   expect((await server.call("DELETE", `/v1/memories/${gone}`)).status).toBe(200)
-  await untilTrue(() => manifests().length > 1)
+  await untilSecondIsReached(to)
   following.process.kill("SIGTERM")
   await following.ended
+  await expectMomentsAround(to, String(gone))
   const again = await restored(to)
   expect((await again.call("GET", `/v1/memories/${id}`)).body.memory.data.subject).toBe("second")
   expect((await again.call("GET", `/v1/memories/${gone}`)).status).toBe(404)
   await again.stop()
 })
+
+/** Until there are two chains, and the first one has got what it lacked, or cannot get it. */
+const untilSecondIsReached = async (to: string): Promise<void> => {
+  const deadline = Date.now() + patienceMillis
+  for (;;) {
+    const { out } = await done(["backup", "list", "--from", to, "--json"])
+    const [before, after] = JSON.parse(out).backups
+    const [begins, ends] = before.until.ordinals
+    const next = after?.until.ordinals[0] ?? begins
+    if (next !== begins && (before.isCut || ends >= next - 1)) return
+    if (Date.now() > deadline) throw new Error("no whole backup followed the erasure")
+  }
+}
+
+/** The backup from before the erasure reaches to the next one, unless the log was faster than the round before it. */
+const expectMomentsAround = async (to: string, gone: string): Promise<void> => {
+  const { out } = await done(["backup", "list", "--from", to, "--json"])
+  const [before, after] = JSON.parse(out).backups
+  const { ordinals } = before.until
+  if (before.isCut) {
+    expect((await done(["backup", "list", "--from", to])).out).toMatch(/No moment after .* and before .* erased/)
+    const until = String(after.until.ordinals[0] - 1)
+    await refused(["restore", "--from", to, "--to", scratch("cut"), "--until", until], "partly erased")
+    return
+  }
+  expect(ordinals[1]).toBeGreaterThanOrEqual(after.until.ordinals[0] - 1)
+  const last = await restored(to, ["--backup", before.id, "--until", String(ordinals[1])])
+  expect((await last.call("GET", `/v1/memories/${gone}`)).status).toBe(404)
+  await last.stop()
+  // What the earlier backup has of it is not in the directory of a later moment.
+  expect(filesWith(last.dataDirectory, "It is first")).toEqual([])
+}
 
 it("refuses names and ids of files that no backup holds", async () => {
   const id = "20261122T220000123Z-5f3a"

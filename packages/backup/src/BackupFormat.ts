@@ -68,6 +68,10 @@ export const BackupLog = Schema.Struct({
   last: Schema.Int,
   /** All that was acknowledged until then is in it. */
   through: Schema.Int,
+  /** It has what was erased later: nothing that is dated later may continue it. */
+  isOutlived: Schema.optionalKey(Schema.Boolean),
+  /** What follows was erased before a backup had it. */
+  isCut: Schema.optionalKey(Schema.Boolean),
   segments: Schema.Array(BackupSegment)
 })
 export type BackupLog = typeof BackupLog.Type

@@ -36,6 +36,9 @@ import type { BackupTarget, TargetFailed } from "./target/BackupTarget.ts"
 
 export const partBytes = 8 * 1_048_576
 
+/** Lists of manifests of which one is gone when it is read. */
+const attemptsMax = 4
+
 export type BackupFailure = TargetFailed | DamagedBackup | WrongSecret
 
 /** What a stored file is made of. */
@@ -94,9 +97,20 @@ export class BackupStore {
     return Effect.map(this.target.list(manifestPrefix), (names) => names.map(idIn(manifestPrefix)))
   }
 
+  /** Of all complete backups, oldest first, also while `follow` puts one in the place of another. */
+  get manifests(): Effect.Effect<ReadonlyArray<BackupManifest>, BackupFailure> {
+    return Effect.gen({ self: this }, function* () {
+      for (let attempt = 1; ; attempt++) {
+        const ids = yield* this.ids
+        const found = yield* Effect.forEach(ids, (id) => this.#document(manifestNameOf(id), readManifest))
+        const there = found.filter((manifest) => manifest !== undefined)
+        if (there.length === ids.length || attempt === attemptsMax) return there
+      }
+    })
+  }
+
   manifest(id: string): Effect.Effect<BackupManifest, BackupFailure> {
-    const name = `${manifestPrefix}${id}.json`
-    return Effect.flatMap(this.#document(name, readManifest), (found) =>
+    return Effect.flatMap(this.#document(manifestNameOf(id), readManifest), (found) =>
       found === undefined
         ? Effect.fail(new DamagedBackup({ message: `there is no backup ${id} in ${this.target.description}` }))
         : Effect.succeed(found)
@@ -104,11 +118,11 @@ export class BackupStore {
   }
 
   putManifest(manifest: BackupManifest): Effect.Effect<void, TargetFailed> {
-    return this.#put(`${manifestPrefix}${manifest.id}.json`, 0, 1, documentBytes(manifest))
+    return this.#put(manifestNameOf(manifest.id), 0, 1, documentBytes(manifest))
   }
 
   removeManifest(id: string): Effect.Effect<void, TargetFailed> {
-    return this.target.remove(`${manifestPrefix}${id}.json`)
+    return this.target.remove(manifestNameOf(id))
   }
 
   /** A draft that cannot be read counts as none: what it saves is only work. */
@@ -208,6 +222,8 @@ export class BackupStore {
 /** Names of the parts of a stored file. */
 export const partNamesOf = ({ object, parts }: Pick<StoredFile, "object" | "parts">): ReadonlyArray<string> =>
   Array.from({ length: parts }, (_, part) => partNameOf(object, part))
+
+const manifestNameOf = (id: string): string => `${manifestPrefix}${id}.json`
 
 const partDigits = 6
 const partNameOf = (object: string, part: number): string => `${object}/${String(part).padStart(partDigits, "0")}`

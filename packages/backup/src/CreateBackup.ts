@@ -57,11 +57,10 @@ type Records =
   | { readonly _tag: "Failed" }
 
 interface Proceeded {
-  /** Undefined: there is nothing to continue. */
-  readonly created: Created | undefined
+  readonly created: Created
+  /** False: a whole backup has to follow. */
   readonly isEnough: boolean
 }
-const notEnough: Proceeded = { created: undefined, isEnough: false }
 
 /** Copies that are read and stored at a time; each holds two parts in memory. */
 const filesAtOnce = 4
@@ -78,14 +77,19 @@ export const createBackup = Effect.fn("CreateBackup")(
 )
 
 /**
- * Adds the newest records of the commit log to the last backup, which takes its place under a new id; makes a whole one
- * instead where that is not enough: after an erasure, whose text must not stay, after a day, and without a log.
+ * Adds the newest records of the commit log to the last backup, which takes its place under a new id. Where that is not
+ * enough, which is after an erasure, after a day, and without a log, a whole one follows, and the last one gets the records
+ * up to there, dated as before the erasure: it has what was erased, and goes with its age.
  */
 export const continueBackup = Effect.fn("ContinueBackup")(
   (source: BackupSource, store: BackupStore, options: CreateOptions = {}) =>
     Effect.gen(function* () {
-      const { created, isEnough } = yield* running(source, store, (run) => run.proceed)
-      return created !== undefined && isEnough ? created : yield* createBackup(source, store, options)
+      const proceeded = yield* running(source, store, (run) => run.proceed)
+      if (proceeded?.isEnough === true) return proceeded.created
+      const whole = yield* createBackup(source, store, options)
+      if (proceeded !== undefined && whole.manifest.log !== null)
+        yield* running(source, store, (run) => run.close(proceeded.created.manifest))
+      return whole
     })
 )
 
@@ -94,21 +98,31 @@ const running = <A>(
   store: BackupStore,
   use: (run: CreateRun) => Effect.Effect<A, BackupFailure | SourceFailed>
 ): Effect.Effect<A, BackupFailure | SourceFailed> =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const startedAt = yield* Clock.currentTimeMillis
-      const run = new CreateRun(source, store, backupIdOf(startedAt, randomBytes(2).toString("hex")), startedAt)
-      // Before earlier backups are read: `PruneBackups.ts` removes nothing while this is there.
-      yield* run.saveDraft
-      yield* run.saveDraft.pipe(Effect.delay(draftEveryMillis), Effect.forever, Effect.forkScoped)
-      return yield* use(run)
-    })
-  )
+  Effect.gen(function* () {
+    const startedAt = yield* Clock.currentTimeMillis
+    const run = new CreateRun(source, store, backupIdOf(startedAt, newSuffix()), startedAt)
+    // Before earlier backups are read: `PruneBackups.ts` removes nothing while this is there.
+    yield* run.saveDraft
+    const renewed = run.saveDraft.pipe(Effect.delay(draftEveryMillis), Effect.forever, Effect.forkScoped)
+    const used = yield* Effect.scoped(Effect.andThen(renewed, use(run)))
+    yield* store.removeDraft(run.id)
+    return used
+  })
+
+const newSuffix = (): string => randomBytes(2).toString("hex")
+
+/** Another id of the same time, which no other backup has. */
+const idBeside = (id: string): string => {
+  for (;;) {
+    const other = `${id.slice(0, id.lastIndexOf("-"))}-${newSuffix()}`
+    if (other !== id) return other
+  }
+}
 
 class CreateRun {
+  readonly id: string
   readonly #source: BackupSource
   readonly #store: BackupStore
-  readonly #id: string
   readonly #startedAt: number
   readonly #done: Array<BackupFile> = []
   readonly #empty: Array<string> = []
@@ -124,7 +138,7 @@ class CreateRun {
   constructor(source: BackupSource, store: BackupStore, id: string, startedAt: number) {
     this.#source = source
     this.#store = store
-    this.#id = id
+    this.id = id
     this.#startedAt = startedAt
   }
 
@@ -142,27 +156,57 @@ class CreateRun {
     })
   }
 
-  get proceed(): Effect.Effect<Proceeded, BackupFailure | SourceFailed> {
+  /** Undefined: there is nothing to continue. */
+  get proceed(): Effect.Effect<Proceeded | undefined, BackupFailure | SourceFailed> {
     return Effect.gen({ self: this }, function* () {
       const last = yield* this.#readKnown
-      const log = last?.log ?? undefined
-      if (last === undefined || log === undefined) return notEnough
+      if (last === undefined || last.log === null) return undefined
+      const continued = yield* this.#continued(last.log)
+      if (continued === undefined) return undefined
+      const { completeAt, isCut, isOutlived, segments, through } = continued
+      const isEnded = isCut === true || isOutlived === true
+      const isYoung = through - completeAt < chainMillisMax && segments.length < chainPartsMax
+      const created = yield* this.#replace(last, continued, isEnded ? last : undefined)
+      return { created, isEnough: isYoung && !isEnded }
+    })
+  }
+
+  /** Adds to a backup what came before the whole one that follows it. */
+  close(last: BackupManifest): Effect.Effect<void, BackupFailure | SourceFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const continued = last.log === null ? undefined : yield* this.#continued(last.log)
+      if (continued !== undefined) yield* this.#replace(last, continued, last)
+    })
+  }
+
+  /** Undefined: the records behind its end cannot be had any more. */
+  #continued(log: BackupLog): Effect.Effect<BackupLog | undefined, BackupFailure | SourceFailed> {
+    return Effect.gen({ self: this }, function* () {
       const through = yield* Clock.currentTimeMillis
       const part = yield* Effect.scoped(this.#records(log.last))
-      if (part._tag === "Failed" || part.first !== log.last + 1) return notEnough
-      const isEnough = !part.isCut && through - log.completeAt < chainMillisMax && log.segments.length < chainPartsMax
-      const segments = part.segment === undefined ? log.segments : [...log.segments, part.segment]
-      this.#done.push(...last.files)
-      this.#empty.push(...last.empty)
-      const created = yield* this.#finish({
+      if (part._tag === "Failed" || part.first !== log.last + 1) return undefined
+      return {
         ...log,
         last: part.last,
         // What a cut leaves out was acknowledged too.
         through: part.isCut ? log.through : through,
-        segments
-      })
+        ...endOf(part, log),
+        segments: part.segment === undefined ? log.segments : [...log.segments, part.segment]
+      }
+    })
+  }
+
+  /** Puts the same backup with another log in its place; `dated`: by this one's time. */
+  #replace(last: BackupManifest, log: BackupLog, dated: BackupManifest | undefined) {
+    return Effect.gen({ self: this }, function* () {
+      this.#done.push(...last.files)
+      this.#empty.push(...last.empty)
+      const created = yield* this.#finish(
+        log,
+        dated === undefined ? undefined : { id: idBeside(dated.id), startedAt: dated.startedAt }
+      )
       yield* this.#store.removeManifest(last.id)
-      return { created, isEnough }
+      return created
     })
   }
 
@@ -213,7 +257,7 @@ class CreateRun {
       if (part.isCut || part.first !== ordinal + 1) return { _tag: "Cut" } as const
       const { last, segment } = part
       const segments = segment === undefined ? [] : [segment]
-      const log = { first: ordinal + 1, complete: last, completeAt: through, last, through, segments }
+      const log = { first: ordinal + 1, complete: last, completeAt: through, last, through, ...endOf(part), segments }
       return { _tag: "Whole", log } as const
     })
   }
@@ -221,7 +265,7 @@ class CreateRun {
   /** Stores the records behind an ordinal. */
   #records(after: number): Effect.Effect<Records, BackupFailure | SourceFailed, Scope.Scope> {
     return Effect.gen({ self: this }, function* () {
-      const copy = yield* this.#source.copy(this.#id, recordsFile(after))
+      const copy = yield* this.#source.copy(this.id, recordsFile(after))
       if (copy._tag === "Damaged") {
         yield* Effect.logWarning("the commit log cannot be read for the backup", { reason: copy.reason })
         return { _tag: "Failed" } as const
@@ -231,7 +275,7 @@ class CreateRun {
         return { _tag: "Records", first: after + 1, last: after, isCut: false, segment: undefined } as const
       if (records.last < records.first) return { _tag: "Records", ...records, segment: undefined } as const
       const { first, last } = records
-      const object = recordsObjectOf(this.#id, first, last)
+      const object = recordsObjectOf(this.id, first, last)
       const stored = yield* this.#store.putFile(object, copy.copied.bytes, copy.read)
       this.#copiedBytes += stored.bytes
       return { _tag: "Records", ...records, segment: { ...stored, first, last } } as const
@@ -242,7 +286,7 @@ class CreateRun {
     return Effect.flatMap(Clock.currentTimeMillis, (touchedAt) => {
       this.#unsavedFiles = 0
       this.#unsavedBytes = 0
-      const draft = { muniment: "draft", format: formatVersion, id: this.#id, touchedAt } as const
+      const draft = { muniment: "draft", format: formatVersion, id: this.id, touchedAt } as const
       return this.#store.putDraft({ ...draft, files: [...this.#done] })
     })
   }
@@ -289,7 +333,7 @@ class CreateRun {
           this.#done.push(before)
           return [...last.files.flatMap((known) => namespaceTagOf(known.file) ?? []), ...last.empty]
         }
-        const copy = yield* this.#source.copy(this.#id, controlFile)
+        const copy = yield* this.#source.copy(this.id, controlFile)
         if (copy._tag !== "Copy") {
           const reason = copy._tag === "Damaged" ? copy.reason : "there is none"
           return yield* new DamagedBackup({ message: `${controlFile} of the service cannot be copied: ${reason}` })
@@ -308,7 +352,7 @@ class CreateRun {
         this.#done.push(same)
         return
       }
-      const copy: SourceCopy = mark === undefined ? { _tag: "Absent" } : yield* this.#source.copy(this.#id, file)
+      const copy: SourceCopy = mark === undefined ? { _tag: "Absent" } : yield* this.#source.copy(this.id, file)
       if (copy._tag === "Copy") yield* this.#keep(file, copy)
       else if (copy._tag === "Damaged") this.#keepEarlier(file, copy.reason)
       else {
@@ -331,7 +375,7 @@ class CreateRun {
       const { bytes, records: _records, tags: _tags, ...positions } = copy.copied
       const sha256 = yield* digestOf(copy)
       const equal = (this.#known.get(file) ?? []).find((each) => each.sha256 === sha256 && each.bytes === bytes)
-      const object = objectNameOf(file, this.#id, positions)
+      const object = objectNameOf(file, this.id, positions)
       const stored = equal ?? (yield* this.#store.putFile(object, bytes, copy.read))
       const { parts } = stored
       this.#done.push({ file, object: stored.object, parts, bytes, sha256, copiedAt, ...positions })
@@ -343,13 +387,18 @@ class CreateRun {
     })
   }
 
-  #finish(log: BackupLog | null): Effect.Effect<Created, BackupFailure> {
+  #finish(
+    log: BackupLog | null,
+    dated: Pick<BackupManifest, "id" | "startedAt"> = {
+      id: this.id,
+      startedAt: Math.min(this.#startedAt, log?.through ?? this.#startedAt)
+    }
+  ): Effect.Effect<Created, BackupFailure> {
     return Effect.gen({ self: this }, function* () {
       const manifest: BackupManifest = {
         muniment: "manifest",
         format: formatVersion,
-        id: this.#id,
-        startedAt: Math.min(this.#startedAt, log?.through ?? this.#startedAt),
+        ...dated,
         finishedAt: yield* Clock.currentTimeMillis,
         release: this.#source.release,
         files: this.#done.toSorted((left, right) => rankOf(left.file).localeCompare(rankOf(right.file))),
@@ -358,8 +407,7 @@ class CreateRun {
       }
       yield* this.#store.putManifest(manifest)
       for (const { id, touchedAt } of yield* this.#store.drafts) {
-        const isOwn = id === this.#id
-        if (isOwn || manifest.finishedAt - touchedAt >= draftDeadMillis) yield* this.#store.removeDraft(id)
+        if (manifest.finishedAt - touchedAt >= draftDeadMillis) yield* this.#store.removeDraft(id)
       }
       return {
         manifest,
@@ -370,6 +418,11 @@ class CreateRun {
     })
   }
 }
+
+const endOf = (part: CopiedRecords, log?: BackupLog): Pick<BackupLog, "isCut" | "isOutlived"> => ({
+  ...(part.isCut && { isCut: true }),
+  ...((part.erases === true || log?.isOutlived === true) && { isOutlived: true })
+})
 
 /** `control.db`, files of keys, namespaces. */
 const rankOf = (file: string): string =>

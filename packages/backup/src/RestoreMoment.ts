@@ -1,5 +1,5 @@
 /** A moment of the past, and the backup that it can be restored from. */
-import type { BackupManifest } from "./BackupFormat.ts"
+import type { BackupLog, BackupManifest } from "./BackupFormat.ts"
 
 /** Up to an ordinal of the commit log, or a time in milliseconds, both inclusive. */
 export type Moment =
@@ -22,3 +22,25 @@ export const backupAt = (manifests: ReadonlyArray<BackupManifest>, moment: Momen
       ? log.complete <= moment.ordinal && moment.ordinal <= log.last
       : log.completeAt <= moment.millis && moment.millis <= log.through
   })
+
+/** Why no backup has the moment, as the rest of a sentence. */
+export const whyMissing = (manifests: ReadonlyArray<BackupManifest>, moment: Moment): string => {
+  const logs = manifests.flatMap(({ log }) => log ?? [])
+  const isBefore = ({ last, through }: BackupLog) =>
+    moment._tag === "Ordinal" ? last < moment.ordinal : through < moment.millis
+  const before = logs.findLast(isBefore)
+  const after = logs.find((log) => !isBefore(log))
+  if (before === undefined) return after === undefined ? "none has a commit log" : `the first one is ${firstOf(after)}`
+  const last = lastOf(before)
+  if (after === undefined) return `the last one is ${last}`
+  const reason = before.isCut === true ? erasedText : "in between no backup was made"
+  return `the last one before it is ${last}, the next one ${firstOf(after)}; ${reason}`
+}
+
+export const erasedText = "what came in between was partly erased before a backup had it"
+
+/** The first and the last moment of a log, exactly as `momentOf` reads them. */
+export const firstOf = ({ complete, completeAt }: BackupLog): string => `${timeOf(completeAt)} (ordinal ${complete})`
+export const lastOf = ({ last, through }: BackupLog): string => `${timeOf(through)} (ordinal ${last})`
+
+const timeOf = (millis: number): string => new Date(millis).toISOString()

@@ -57,11 +57,9 @@ export const makeBackups = Effect.fnUntraced(function* (to: string, secrets: Sec
 
 /** The manifest of the id, or of the newest backup. */
 export const chosenBackup = Effect.fnUntraced(function* (store: BackupStore, id: Option.Option<string>) {
-  const chosen = Option.getOrUndefined(id) ?? (yield* store.ids).at(-1)
-  if (chosen === undefined) {
-    return yield* new CommandFailed({ reason: `${store.target.description} has no complete backup.` })
-  }
-  return yield* store.manifest(chosen)
+  if (Option.isSome(id)) return yield* store.manifest(id.value)
+  const newest = (yield* store.manifests).at(-1)
+  return newest ?? (yield* new CommandFailed({ reason: `${store.target.description} has no complete backup.` }))
 }, Effect.mapError(commandFailed))
 
 const passphraseLengthMin = 8

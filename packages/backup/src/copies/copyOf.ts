@@ -47,8 +47,10 @@ export interface Copied {
 export interface CopiedRecords {
   readonly first: number
   readonly last: number
-  /** It ends before a record that erases: what follows needs younger copies of the files. */
+  /** It ends before a record that was erased: what follows needs younger copies of the files. */
   readonly isCut: boolean
+  /** A record of it erases what may be in earlier ones, or in copies of the files. */
+  readonly erases?: boolean
 }
 
 /** Undefined: there is no such file. Throws `SqliteError`. */

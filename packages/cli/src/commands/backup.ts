@@ -6,6 +6,7 @@ import { Clock, Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { BackupManifest } from "@muniment/backup/BackupFormat"
 import type { BackupStore } from "@muniment/backup/BackupStore"
+import { erasedText, firstOf, lastOf } from "@muniment/backup/RestoreMoment"
 import { continueBackup, createBackup, type Created } from "@muniment/backup/CreateBackup"
 import { pruneBackups, type Pruned } from "@muniment/backup/PruneBackups"
 import { verifyBackup } from "@muniment/backup/VerifyBackup"
@@ -49,15 +50,30 @@ const list = Command.make(
   { from, passphraseFile, keyFile, json: flags.json },
   Effect.fn("backup.list")(function* ({ from: place, json, ...secrets }) {
     const store = yield* openBackups(place, secrets)
-    const manifests = yield* Effect.mapError(
-      Effect.flatMap(store.ids, (ids) => Effect.forEach(ids, (id) => store.manifest(id))),
-      commandFailed
-    )
+    const manifests = yield* Effect.mapError(store.manifests, commandFailed)
     if (json) return yield* Console.log(JSON.stringify({ sealed: store.isSealed, backups: manifests.map(listed) }))
     if (manifests.length === 0) return yield* Console.log("No complete backup.")
-    return yield* Console.log(table([listHeading, ...manifests.map(listRow)]))
+    yield* Console.log(table([listHeading, ...manifests.map(listRow)]))
+    for (const [at, { log }] of manifests.entries()) {
+      const next = manifests.slice(at + 1).find((later) => later.log !== null)?.log
+      if (log?.isCut === true)
+        yield* Console.log(
+          `No moment after ${lastOf(log)}${next ? ` and before ${firstOf(next)}` : ""}: ${erasedText}.`
+        )
+    }
   })
-).pipe(Command.withDescription("List the complete backups, oldest first"))
+).pipe(
+  Command.withDescription(
+    "List the complete backups, oldest first, with the moments that each can be restored at, and why moments are missing"
+  ),
+  Command.withExamples([
+    { command: "muniment backup list --from /var/backups/muniment", description: "Of a directory" },
+    {
+      command: "muniment backup list --from s3://bucket/muniment --passphrase-file passphrase",
+      description: "Of a bucket, sealed"
+    }
+  ])
+)
 
 const verify = Command.make(
   "verify",
@@ -161,9 +177,8 @@ const follow = Command.make(
       if (!(yield* serviceIsRunning)) return yield* Console.error("No service runs on the data directory; waiting.")
       const created = yield* createOnce(store, continueBackup)
       const { length } = yield* Effect.mapError(store.ids, commandFailed)
-      if (length >= kept + prunedAtOnce) {
-        yield* Effect.mapError(pruneBackups(store, { keep: kept }), commandFailed)
-      }
+      // A continued backup takes the place of another one: there are more only after a whole one.
+      if (length > kept) yield* Effect.mapError(pruneBackups(store, { keep: kept }), commandFailed)
       yield* Console.log(createdText(created, store))
       return yield* refuseDamaged(created)
     }).pipe(Effect.catch(({ message }) => Console.error(`! ${message} The next round tries again.`)))
@@ -171,17 +186,24 @@ const follow = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    'Back up the running service until interrupted: every round adds the newest records of the commit log to the last backup, so that "restore --until" knows every moment; after an erasure, and each day, a whole backup follows, and the newest are kept. What was written since the last round is lost with the disk.'
-  )
+    'Back up the running service until interrupted: every round adds the newest records of the commit log to the last backup, so that "restore --until" knows every moment; after an erasure, and each day, a whole backup begins at once, and the newest are kept. What was written since the last round is lost with the disk.'
+  ),
+  Command.withExamples([
+    {
+      command: "muniment backup follow --to /var/backups/muniment",
+      description: "At most a minute behind, 60 backups"
+    },
+    {
+      command: "muniment backup follow --to s3://bucket/muniment --passphrase-file passphrase --every 10 --keep 7",
+      description: "Into a bucket, sealed, at most ten seconds behind"
+    }
+  ])
 )
 
 export const backup = Command.make("backup").pipe(
   Command.withDescription('Backups of the data directory; "restore" makes a directory of one'),
   Command.withSubcommands([create, list, verify, prune, follow])
 )
-
-/** A prune reads every manifest: not in each round. */
-const prunedAtOnce = 10
 
 const dayMillis = 86_400_000
 
@@ -227,6 +249,8 @@ const listed = ({ files, finishedAt, id, log, release, startedAt }: BackupManife
     log === null
       ? null
       : { ordinals: [log.complete, log.last] as const, times: [log.completeAt, log.through] as const },
+  /** What follows was erased before a backup had it. */
+  isCut: log?.isCut === true,
   release,
   files: files.length,
   bytes: bytesOf(files),
@@ -246,14 +270,11 @@ const listRow = (manifest: BackupManifest): ReadonlyArray<string> => {
     String(files),
     sizeText(bytes),
     String(stale.length),
-    until === null ? "-" : `${secondText(until.times[0])} to ${secondText(until.times[1])}`,
+    until === null ? "-" : until.times.map((millis) => new Date(millis).toISOString()).join(" to "),
     until === null ? "-" : until.ordinals.join(" to "),
     manifest.release
   ]
 }
-
-/** `2026-11-21T09:14:05Z`: whole seconds that `--until` takes. */
-const secondText = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
 
 const mebibyte = 1_048_576
 const sizeText = (bytes: number): string => `${(bytes / mebibyte).toFixed(1)} MiB`

@@ -3,7 +3,7 @@ import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { BackupStore } from "@muniment/backup/BackupStore"
 import { restoreBackup, type RestoreOptions } from "@muniment/backup/RestoreBackup"
-import { backupAt, momentOf } from "@muniment/backup/RestoreMoment"
+import { backupAt, momentOf, whyMissing } from "@muniment/backup/RestoreMoment"
 import { openRestoredLog, wholeLog } from "@muniment/server/operator/openRestoredLog"
 import { backupFlags, chosenBackup, openBackups } from "../BackupPlace.ts"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
@@ -75,15 +75,13 @@ const momentIn = Effect.fnUntraced(function* (
       reason: `--until ${until.value} is neither a time like 2026-11-23T09:14:05Z nor an ordinal.`
     })
   }
-  const ids = Option.isSome(id) ? [id.value] : yield* Effect.mapError(store.ids, commandFailed)
-  const manifests = yield* Effect.mapError(
-    Effect.forEach(ids, (one) => store.manifest(one)),
-    commandFailed
-  )
+  const manifests = Option.isSome(id)
+    ? [yield* chosenBackup(store, id)]
+    : yield* Effect.mapError(store.manifests, commandFailed)
   const manifest = backupAt(manifests, moment)
   if (manifest === undefined) {
     return yield* new CommandFailed({
-      reason: `No backup has the moment ${until.value}; "muniment backup list" shows which ones it has.`
+      reason: `No backup has the moment ${until.value}: ${whyMissing(manifests, moment)}.`
     })
   }
   const end =

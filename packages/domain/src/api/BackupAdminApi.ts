@@ -38,8 +38,14 @@ export const BackupCopy = Schema.Struct({
       version: Schema.optionalKey(Schema.Int),
       tags: Schema.optionalKey(Schema.Array(Schema.String)),
       records: Schema.optionalKey(
-        Schema.Struct({ first: Schema.Int, last: Schema.Int, isCut: Schema.Boolean }).annotate({
-          description: "Ordinals of `log/N`, both inclusive; `isCut`: it ends before a record that erases."
+        Schema.Struct({
+          first: Schema.Int,
+          last: Schema.Int,
+          isCut: Schema.Boolean,
+          erases: Schema.optionalKey(Schema.Boolean)
+        }).annotate({
+          description:
+            "Ordinals of `log/N`, both inclusive; `isCut`: it ends before a record that was erased; `erases`: one of its records erases what earlier backups may have."
         })
       )
     })

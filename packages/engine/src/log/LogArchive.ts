@@ -16,6 +16,7 @@ import {
   recordBytesMax,
   recordKinds,
   type RecordHeader,
+  removesAll,
   writeRecord
 } from "./logFormat.ts"
 import { segmentBytesDefault, segmentPath, syncDirectory, writeFully } from "./segmentFiles.ts"
@@ -25,8 +26,10 @@ export interface LogPart {
   /** `first - 1`: the part is empty. */
   readonly last: number
   readonly bytes: number
-  /** It ends before a record that erases, or was erased: what follows needs younger copies of the files. */
+  /** It ends before a record that was erased: what follows needs younger copies of the files. */
   readonly isCut: boolean
+  /** One of its records erases what may be in earlier ones, or in copies of the files. */
+  readonly erases: boolean
 }
 
 /** Between two turns of the event loop. */
@@ -80,12 +83,14 @@ class PartFile {
   }
 
   #add({ bytes: record, header }: RawRecord): boolean {
-    const { bytes, first } = this.#part ?? { first: header.ordinal, bytes: 0 }
-    const isCut = header.kind === recordKinds.erased || isErased(header)
-    if (!isCut) writeFully(this.#file, record, bytes)
-    this.#part = isCut
-      ? { first, last: header.ordinal - 1, bytes, isCut }
-      : { first, last: header.ordinal, bytes: bytes + record.length, isCut }
+    const { bytes, erases, first } = this.#part ?? { first: header.ordinal, bytes: 0, erases: false }
+    const isCut = isErased(header)
+    if (isCut) this.#part = { first, last: header.ordinal - 1, bytes, isCut, erases }
+    else {
+      writeFully(this.#file, record, bytes)
+      const isErasing = header.kind === recordKinds.erased
+      this.#part = { first, last: header.ordinal, bytes: bytes + record.length, isCut, erases: erases || isErasing }
+    }
     return !isCut
   }
 }
@@ -100,7 +105,10 @@ export interface LogEnd {
   readonly millis: number
 }
 
-/** Writes a log of parts of another one. The service that starts over it brings the copies to its end. */
+/**
+ * Writes a log of parts of another one; the service that starts over it brings the copies to its end. What a record of it
+ * erases is still needed for that, so the record becomes one that says nothing, unless it removes a whole namespace.
+ */
 export class RestoredLog {
   readonly #directory: string
   readonly #firstKept: number
@@ -134,7 +142,7 @@ export class RestoredLog {
       if (!isBodyWhole(all, at, header)) throw this.#damaged
       this.#hasEnded =
         header.ordinal > this.#from && (header.ordinal > this.#end.ordinal || header.atMillis > this.#end.millis)
-      if (!this.#hasEnded) this.#write(all.subarray(at, at + header.length), header)
+      if (!this.#hasEnded) this.#write(needed(all.subarray(at, at + header.length), header), header)
       at += header.length
     }
     this.#rest = this.#hasEnded ? Buffer.alloc(0) : Buffer.from(all.subarray(at))
@@ -145,10 +153,7 @@ export class RestoredLog {
     const { atMillis, ordinal } = this.#last
     if (this.#rest.length > 0 || ordinal < this.#from) throw this.#damaged
     // The log begins here: nothing before was lost.
-    const record = Buffer.alloc(recordBytesMax(emptyBody))
-    const begin = { kind: recordKinds.rebased, flags: 0, tag: processTag, epoch: 0, changes: 0, unsynced: 0 }
-    writeRecord(record, 0, emptyBody, { ...begin, fromSeq: this.#firstKept, atMillis, ordinal: ordinal + 1 })
-    this.#write(record, { ordinal, atMillis })
+    this.#write(rebased(this.#firstKept, { atMillis, ordinal: ordinal + 1 }), { ordinal, atMillis })
     this.#closeFile()
     syncDirectory(this.#directory)
     return ordinal
@@ -175,4 +180,15 @@ export class RestoredLog {
   get #damaged(): LogDamaged {
     return new LogDamaged({ reason: `the archived log is damaged behind record ${this.#last.ordinal}` })
   }
+}
+
+const needed = (bytes: Buffer, header: RecordHeader): Buffer =>
+  header.kind === recordKinds.erased && header.changes !== removesAll ? rebased(0, header) : bytes
+
+/** Says that nothing is missing before `firstKept`. */
+const rebased = (firstKept: number, { atMillis, ordinal }: Pick<RecordHeader, "atMillis" | "ordinal">): Buffer => {
+  const record = Buffer.alloc(recordBytesMax(emptyBody))
+  const fields = { kind: recordKinds.rebased, flags: 0, tag: processTag, epoch: 0, changes: 0, unsynced: 0 }
+  writeRecord(record, 0, emptyBody, { ...fields, fromSeq: firstKept, atMillis, ordinal })
+  return record
 }

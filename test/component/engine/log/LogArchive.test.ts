@@ -100,8 +100,32 @@ describe("a part of the log", () => {
       )
       expect(before.part).toMatchObject({ isCut: true, first: 1, last: 1 })
       expect(before.bytes.includes("of 2")).toBe(false)
-      expect(after.part!.isCut).toBe(true)
+      expect(after.part).toMatchObject({ isCut: false, erases: true })
       expect(after.bytes.includes("text 9 of 2")).toBe(true)
+    })
+  )
+
+  it.live("with a record that erases makes a log that still has what came before, but for removed namespaces", () =>
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const { bytes, part, texts } = yield* withLog(directory, (log) =>
+        Effect.gen(function* () {
+          yield* fillLog(log, [1, 2], 10)
+          const before = yield* archived(log, 0)
+          const texts = yield* textsOf(log, directory, 1, 0)
+          yield* log.erase(logTag(1), before.part!.last, 1)
+          yield* log.remove(logTag(2), 1)
+          const after = yield* archived(log, before.part!.last)
+          return { bytes: Buffer.concat([before.bytes, after.bytes]), part: after.part!, texts }
+        })
+      )
+      const again = restored(bytes, { first: 1 }, part.last)
+      yield* withLog(again.directory, (log) =>
+        Effect.gen(function* () {
+          expect(yield* textsOf(log, again.directory, 1, 0)).toEqual(texts)
+          expect(yield* textsOf(log, again.directory, 2, 0)).toEqual([])
+        })
+      )
     })
   )
 

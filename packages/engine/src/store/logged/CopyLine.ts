@@ -98,13 +98,16 @@ export class CopyLine {
     this.#keepsLog = true
   }
 
-  /** Erases the log up to a record that the copy holds durably, if something up to there was removed. */
+  /**
+   * If the copy holds durably, up to `throughOrdinal`, what removes something: erases the log up to there. What came later
+   * stays for archives.
+   */
   eraseLog(throughOrdinal: number): Effect.Effect<void, StoreError> {
     return Effect.gen({ self: this }, function* () {
       const { erasureDue } = this.#content
       if (this.#keepsLog || erasureDue === 0 || erasureDue > throughOrdinal) return
       const nowMillis = yield* Clock.currentTimeMillis
-      yield* logged(this.#log.erase(this.#file.key.tag, throughOrdinal, nowMillis))
+      yield* logged(this.#log.erase(this.#file.key.tag, erasureDue, nowMillis))
       yield* this.#file.noteErasure(0)
       this.#content = { ...this.#content, erasureDue: 0 }
     }).pipe(this.#turn.withPermit)
