@@ -14,6 +14,7 @@ export const floors: Readonly<Record<string, number>> = {
   sqlite: 1,
   schemas: 1,
   backup: 2,
+  cluster: 2,
   engine: 2,
   models: 2,
   control: 2,
@@ -26,6 +27,8 @@ export const floors: Readonly<Record<string, number>> = {
 /** Sideways imports that the plan draws; a client loads nothing of the contract at run time. */
 const drawn: Readonly<Record<string, "types" | "all">> = {
   "client -> domain": "types",
+  "cluster -> backup": "all",
+  "cluster -> engine": "all",
   "payments -> control": "all",
   "insight -> engine": "all",
   "insight -> models": "all"

@@ -1,0 +1,43 @@
+/**
+ * Port of the namespaces at rest. A base is the SQLite file of a namespace at one sequence number, kept under a name
+ * that is never used twice; what is under a name is whole or absent, and never changes.
+ */
+import { Context, Data, type Effect } from "effect"
+
+/** Of the file, before it was packed. */
+export interface BaseContent {
+  readonly bytes: number
+  /** Hex. */
+  readonly sha256: string
+}
+
+export interface BaseStoreShape {
+  /** Keeps the file. Names are parts of letters, digits, `_`, `-` and `.`, with `/` between them. */
+  readonly put: (name: string, file: string) => Effect.Effect<BaseContent, BaseExists | BaseFault>
+  /** Writes the base to `file`, which appears whole and synced or not at all. */
+  readonly get: (name: string, file: string) => Effect.Effect<BaseContent, BaseAbsent | BaseDamaged | BaseFault>
+  /** Nothing under the name is no failure. */
+  readonly remove: (name: string) => Effect.Effect<void, BaseFault>
+}
+
+export class BaseStore extends Context.Service<BaseStore, BaseStoreShape>()("muniment/cluster/BaseStore") {}
+
+/** The name is taken; what is there stays. */
+export class BaseExists extends Data.TaggedError("BaseExists")<{ readonly name: string }> {}
+
+/** There is no base of the name. */
+export class BaseAbsent extends Data.TaggedError("BaseAbsent")<{ readonly name: string }> {}
+
+/** What is kept under the name is not what was put there. */
+export class BaseDamaged extends Data.TaggedError("BaseDamaged")<{ readonly name: string; readonly reason: string }> {
+  override get message(): string {
+    return `base ${this.name} is damaged: ${this.reason}`
+  }
+}
+
+/** The store refuses or does not answer, or the local file cannot be read or written. */
+export class BaseFault extends Data.TaggedError("BaseFault")<{ readonly name: string; readonly cause: unknown }> {
+  override get message(): string {
+    return `base ${this.name}: ${this.cause instanceof Error ? this.cause.message : String(this.cause)}`
+  }
+}

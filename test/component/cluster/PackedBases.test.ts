@@ -1,0 +1,197 @@
+/** Namespaces at rest: the same cases on a folder and on a server that speaks the protocol of S3. */
+import { describe, expect, it } from "@effect/vitest"
+import { createHash, randomBytes } from "node:crypto"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { ConfigProvider, Effect } from "effect"
+import { afterAll, beforeAll } from "vitest"
+import type { BackupTarget } from "@muniment/backup/target/BackupTarget"
+import { openTarget } from "@muniment/backup/target/openTarget"
+import { BaseStore, type BaseStoreShape } from "@muniment/cluster/bases/BaseStore"
+import { packedBases } from "@muniment/cluster/bases/PackedBases"
+import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+
+// A CommonJS package without types.
+const S3rver = createRequire(import.meta.url)("@20minutes/s3rver") as new (options: object) => {
+  readonly run: () => Promise<AddressInfo>
+  readonly close: () => Promise<void>
+}
+
+const bucketDirectory = temporaryDirectory()
+const store = new S3rver({
+  port: 0,
+  address: "127.0.0.1",
+  silent: true,
+  directory: bucketDirectory,
+  configureBuckets: [{ name: "bases" }]
+})
+let endpoint = ""
+beforeAll(async () => {
+  const { port } = await store.run()
+  endpoint = `http://127.0.0.1:${port}`
+})
+afterAll(() => store.close())
+
+const credentials = (): Record<string, string> => ({
+  AWS_ACCESS_KEY_ID: "S3RVER",
+  AWS_SECRET_ACCESS_KEY: "S3RVER",
+  AWS_ENDPOINT_URL: endpoint
+})
+
+const targetOf = (text: string, environment: Record<string, string> = {}) =>
+  openTarget(text).pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(environment)))
+
+/** More than two parts of 8 MiB; pages of a database and what no packer shortens. */
+const largeFile = (): Buffer => Buffer.concat([Buffer.alloc(9_000_000, "page "), randomBytes(9_000_000)])
+
+const conformance = (where: string, target: () => Effect.Effect<BackupTarget, unknown>): void => {
+  const withBases = (use: (bases: BaseStoreShape, target: BackupTarget) => Effect.Effect<void, unknown>) =>
+    Effect.gen(function* () {
+      const below = yield* target()
+      yield* Effect.provide(
+        Effect.flatMap(BaseStore, (bases) => use(bases, below)),
+        packedBases(below)
+      )
+    })
+  const written = (bytes: Uint8Array): string => {
+    const file = join(temporaryDirectory(), "copy.db")
+    writeFileSync(file, bytes)
+    return file
+  }
+
+  describe(`bases ${where}`, () => {
+    for (const [size, bytes] of [
+      ["nothing", Buffer.alloc(0)],
+      ["a page", Buffer.alloc(4_096, 7)],
+      ["exactly a part", Buffer.alloc(8_388_608, 1)],
+      ["several parts", largeFile()]
+    ] as const)
+      it.live(`come back as they were: ${size}`, () =>
+        withBases((bases) =>
+          Effect.gen(function* () {
+            const name = `0000000000aa/1-${bytes.byteLength}`
+            const put = yield* bases.put(name, written(bytes))
+            const back = join(temporaryDirectory(), "back.db")
+            expect(yield* bases.get(name, back)).toEqual(put)
+            expect(put).toEqual({
+              bytes: bytes.byteLength,
+              sha256: createHash("sha256").update(bytes).digest("hex")
+            })
+            expect(readFileSync(back).equals(bytes)).toBe(true)
+            expect(existsSync(`${back}.new`)).toBe(false)
+          })
+        )
+      )
+
+    it.live("are never replaced", () =>
+      withBases((bases) =>
+        Effect.gen(function* () {
+          const name = "0000000000ab/1-5"
+          yield* bases.put(name, written(Buffer.from("first")))
+          expect((yield* Effect.flip(bases.put(name, written(Buffer.from("second")))))._tag).toBe("BaseExists")
+          const back = join(temporaryDirectory(), "back.db")
+          yield* bases.get(name, back)
+          expect(readFileSync(back, "utf8")).toBe("first")
+        })
+      )
+    )
+
+    it.live("are gone when they are removed, and others stay", () =>
+      withBases((bases, below) =>
+        Effect.gen(function* () {
+          yield* bases.put("0000000000ac/1-5", written(Buffer.from("first")))
+          yield* bases.put("0000000000ac/1-50", written(Buffer.from("second")))
+          yield* bases.remove("0000000000ac/1-5")
+          yield* bases.remove("0000000000ac/1-5")
+          expect(yield* below.list("0000000000ac/1-5/")).toEqual([])
+          const back = join(temporaryDirectory(), "back.db")
+          expect((yield* Effect.flip(bases.get("0000000000ac/1-5", back)))._tag).toBe("BaseAbsent")
+          expect(existsSync(back)).toBe(false)
+          yield* bases.get("0000000000ac/1-50", back)
+          expect(readFileSync(back, "utf8")).toBe("second")
+        })
+      )
+    )
+
+    it.live("of which a part was lost, cut or changed are refused, and the file stays as it was", () =>
+      withBases((bases, below) =>
+        Effect.gen(function* () {
+          const other = written(Buffer.from("another"))
+          yield* bases.put("0000000000ad/1-1", other)
+          for (const [at, spoil] of [
+            () => below.remove("0000000000ad/2-0/0"),
+            () => below.put("0000000000ad/2-1/0", Buffer.from("not packed")),
+            () => Effect.flatMap(below.get("0000000000ad/1-1/0"), (part) => below.put("0000000000ad/2-2/0", part!)),
+            () => below.put("0000000000ad/2-3/list", Buffer.from("{"))
+          ].entries()) {
+            const name = `0000000000ad/2-${at}`
+            yield* bases.put(name, written(Buffer.from("content")))
+            yield* spoil()
+            const back = written(Buffer.from("before"))
+            const fault = yield* Effect.flip(bases.get(name, back))
+            expect([name, fault._tag]).toEqual([name, "BaseDamaged"])
+            expect(readFileSync(back, "utf8")).toBe("before")
+            expect(existsSync(`${back}.new`)).toBe(false)
+          }
+        })
+      )
+    )
+
+    it.live("that were cut short before their list are absent, and are put again", () =>
+      withBases((bases, below) =>
+        Effect.gen(function* () {
+          const name = "0000000000ae/1-1"
+          yield* bases.put(name, written(Buffer.from("first")))
+          yield* below.remove(`${name}/list`)
+          const back = join(temporaryDirectory(), "back.db")
+          expect((yield* Effect.flip(bases.get(name, back)))._tag).toBe("BaseAbsent")
+          yield* bases.put(name, written(Buffer.from("again")))
+          yield* bases.get(name, back)
+          expect(readFileSync(back, "utf8")).toBe("again")
+        })
+      )
+    )
+
+    it.live("have no names that lead elsewhere, and missing files are told", () =>
+      withBases((bases) =>
+        Effect.gen(function* () {
+          const file = written(Buffer.from("content"))
+          for (const name of ["", "../up", "a/../b", "/etc", "a//b", "a b"]) {
+            expect([name, (yield* Effect.flip(bases.put(name, file)))._tag]).toEqual([name, "BaseFault"])
+            expect([name, (yield* Effect.flip(bases.get(name, file)))._tag]).toEqual([name, "BaseFault"])
+            expect([name, (yield* Effect.flip(bases.remove(name)))._tag]).toEqual([name, "BaseFault"])
+          }
+          const missing = join(temporaryDirectory(), "none.db")
+          expect((yield* Effect.flip(bases.put("0000000000af/1-1", missing)))._tag).toBe("BaseFault")
+          expect((yield* Effect.flip(bases.get("0000000000af/1-1", missing)))._tag).toBe("BaseAbsent")
+        })
+      )
+    )
+  })
+}
+
+const folder = join(temporaryDirectory(), "bases")
+mkdirSync(folder)
+conformance("in a folder", () => targetOf(folder))
+conformance("in a bucket", () => targetOf("s3://bases/rest", credentials()))
+
+describe("bases in a bucket", () => {
+  it.live("are in the bucket, below the prefix", () =>
+    Effect.sync(() => expect(readdirSync(join(bucketDirectory, "bases", "rest")).length).toBeGreaterThan(0))
+  )
+
+  it.live("are refused with wrong credentials, as a fault that says so", () =>
+    Effect.gen(function* () {
+      const target = yield* targetOf("s3://bases/rest", { ...credentials(), AWS_SECRET_ACCESS_KEY: "wrong" })
+      const fault = yield* Effect.provide(
+        Effect.flatMap(BaseStore, (bases) => Effect.flip(bases.get("0000000000aa/1-0", "/nowhere"))),
+        packedBases(target)
+      )
+      expect(fault._tag).toBe("BaseFault")
+      expect(String(fault.message)).toContain("403")
+      expect(String(fault.message)).not.toContain("wrong")
+    })
+  )
+})
