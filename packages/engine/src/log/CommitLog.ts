@@ -9,7 +9,7 @@
 import { Context, type Effect } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { RawRecord } from "./LogCursor.ts"
-import type { LogDamaged, LogFault, LogFenced, LogFull } from "./LogError.ts"
+import type { LogDamaged, LogError, LogFault, LogFenced, LogFull } from "./LogError.ts"
 import type { LedgerChange, NewLedgerChange } from "./ledgerRecords.ts"
 import type { RecordBody } from "./logFormat.ts"
 
@@ -48,7 +48,12 @@ export interface CopyState {
   readonly seq: number
 }
 
-export interface CommitLogShape {
+/**
+ * The part of the log that serves one namespace at a time, which a log in files of this machine and a log that several
+ * machines share have in common. A namespace's ordinals ascend in the order of its appends; `tail` has what
+ * `whenSynced` has confirmed, and no commit of an owner that was replaced.
+ */
+export interface NamespaceLog<Entry extends { readonly ordinal: number }> {
   /**
    * Tells the log what the copy of a namespace holds after it has followed. Appends are compared with it; a log that
    * already knows the namespace keeps what it knows.
@@ -56,6 +61,27 @@ export interface CommitLogShape {
   readonly attach: (tag: NamespaceTag, state: CopyState) => Effect.Effect<void>
   /** Ends the comparison, once the copy of a closed namespace holds all of its commits. */
   readonly release: (tag: NamespaceTag) => Effect.Effect<void>
+  /** Gives the record its ordinal. Durable when `whenSynced` says so. */
+  readonly append: (commit: NewCommit) => Effect.Effect<Entry, LogError>
+  /** Succeeds when everything up to `ordinal` is durable. */
+  readonly whenSynced: (ordinal: number) => Effect.Effect<void, LogFault>
+  /**
+   * Durable commits of the namespace behind `afterOrdinal`, oldest first, without those that were refused. Fails if one
+   * of them is damaged, or erased: then only a base or an archive has it.
+   */
+  readonly tail: (tag: NamespaceTag, afterOrdinal: number) => Effect.Effect<ReadonlyArray<Entry>, LogDamaged | LogFault>
+  /** Notes that a copy cannot carry out this commit: no replay tries it again. Durable when it returns. */
+  readonly refuse: (tag: NamespaceTag, ordinal: number, atMillis: number) => Effect.Effect<void, LogError>
+  /**
+   * Takes the bodies of the namespace's commits up to `throughOrdinal` out of the log; returns how many. The copy or a
+   * base must hold them durably.
+   */
+  readonly erase: (tag: NamespaceTag, throughOrdinal: number, atMillis: number) => Effect.Effect<number, LogError>
+  /** Forgets a namespace that is erased as a whole: no `tail` has its commits again. */
+  readonly remove: (tag: NamespaceTag, atMillis: number) => Effect.Effect<void, LogError>
+}
+
+export interface CommitLogShape extends NamespaceLog<LogEntry> {
   /** Gives the record its place and ordinal; waits while too much is not synced. Not durable yet. */
   readonly append: (commit: NewCommit) => Effect.Effect<LogEntry, LogFenced | LogFull | LogFault>
   /**
@@ -67,18 +93,8 @@ export interface CommitLogShape {
   readonly ledgerBehind: (number: number) => Effect.Effect<ReadonlyArray<LedgerChange>, LogDamaged>
   /** The newest change of the control database; undefined: none is here. */
   readonly newestLedger: Effect.Effect<LedgerChange | undefined, LogDamaged>
-  /** Succeeds when everything up to `ordinal` is synced. */
-  readonly whenSynced: (ordinal: number) => Effect.Effect<void, LogFault>
   /** Last ordinal that is synced. */
   readonly syncedOrdinal: () => number
-  /**
-   * Synced commits of the namespace behind `afterOrdinal`, oldest first, without those that were refused. Fails if one
-   * of them is damaged, or erased: then only a base or an archive has it.
-   */
-  readonly tail: (
-    tag: NamespaceTag,
-    afterOrdinal: number
-  ) => Effect.Effect<ReadonlyArray<LogEntry>, LogDamaged | LogFault>
   /** Namespaces that have commits here. */
   readonly tags: Effect.Effect<ReadonlyArray<NamespaceTag>>
   /** Notes that a copy cannot carry out this commit: no replay tries it again. Durable when it returns. */

@@ -20,6 +20,19 @@ export interface LogRecord {
 /** Segments kept open. */
 const filesOpenMax = 8
 
+/** The record that these bytes are; throws `LogDamaged` if they are not the whole record of this ordinal, or erased. */
+export const recordOf = (bytes: Buffer, ordinal: number, place: string): LogRecord => {
+  const header = readHeader(bytes, 0)
+  const isWhole = header?.ordinal === ordinal && header.length === bytes.length && isBodyWhole(bytes, 0, header)
+  if (header === undefined || !isWhole) throw new LogDamaged({ reason: `record ${ordinal} is damaged ${place}` })
+  if (isErased(header)) throw new LogDamaged({ reason: `record ${ordinal} of ${header.tag} was erased` })
+  if (header.format !== bodyFormat)
+    throw new LogDamaged({
+      reason: `record ${ordinal} has format ${header.format}, this release reads ${bodyFormat}`
+    })
+  return { header, ...bodyOf(bytes, 0, header) }
+}
+
 export class RecordReader {
   readonly #directory: string
   /** Least recently used first. */
@@ -34,16 +47,7 @@ export class RecordReader {
   read({ ordinal, place: { length, offset, segment } }: LogEntry): LogRecord {
     const bytes = Buffer.allocUnsafeSlow(length)
     const count = readSync(this.#fileOf(segment), bytes, 0, length, offset)
-    const header = count === length ? readHeader(bytes, 0) : undefined
-    const isWhole = header?.ordinal === ordinal && header.length === length && isBodyWhole(bytes, 0, header)
-    if (header === undefined || !isWhole)
-      throw new LogDamaged({ reason: `record ${ordinal} is damaged (segment ${segment}, byte ${offset})` })
-    if (isErased(header)) throw new LogDamaged({ reason: `record ${ordinal} of ${header.tag} was erased` })
-    if (header.format !== bodyFormat)
-      throw new LogDamaged({
-        reason: `record ${ordinal} has format ${header.format}, this release reads ${bodyFormat}`
-      })
-    return { header, ...bodyOf(bytes, 0, header) }
+    return recordOf(bytes.subarray(0, count), ordinal, `(segment ${segment}, byte ${offset})`)
   }
 
   close(): void {

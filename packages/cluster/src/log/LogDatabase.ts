@@ -1,0 +1,37 @@
+/**
+ * Connections to the database of the log. Every statement has a deadline here and a shorter one there, and every
+ * failure is a `LogFault`: what a statement changed is unknown then.
+ */
+import { layerFrom, make } from "@effect/sql-pg/PgClient"
+import { Effect, type Layer, type Redacted } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { LogFault } from "@muniment/engine/log/LogError"
+
+/** For an answer, with the wait for a connection. */
+const answerMillis = 5_000
+/** Below the above, so that a statement that is given up here has ended there, or never begins. */
+const statementMillis = 4_000
+
+export const logDatabase = (url: Redacted.Redacted, maxConnections: number): Layer.Layer<SqlClient, SqlError> =>
+  layerFrom(
+    make({
+      url,
+      maxConnections,
+      minConnections: 0,
+      connectTimeout: answerMillis,
+      applicationName: "muniment",
+      startupParameters: {
+        // Whatever the role's default is: acknowledged is durable, on the standbys too.
+        synchronous_commit: "on",
+        statement_timeout: String(statementMillis),
+        idle_in_transaction_session_timeout: String(answerMillis)
+      }
+    })
+  )
+
+export const asked = <A, E>(answer: Effect.Effect<A, E>): Effect.Effect<A, LogFault> =>
+  answer.pipe(
+    Effect.timeout(answerMillis),
+    Effect.mapError((cause) => new LogFault({ cause }))
+  )

@@ -1,0 +1,77 @@
+/**
+ * How long this node may answer reads of what it claimed. The lease is renewed every second for five; a lease that
+ * ended begins a new incarnation of the node, for which everything is claimed anew.
+ *
+ * Invariant: the lease ends here before it ends in the database, by a clock that also runs while the process is
+ * stopped. Needed are clocks that run equally fast, not clocks that agree.
+ */
+import { Clock, Effect, type Scope } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { LogFault } from "@muniment/engine/log/LogError"
+import { asked } from "./LogDatabase.ts"
+
+const leaseMillis = 5_000
+const marginMillis = 300
+const renewEachMillis = 1_000
+const nanosPerMilli = 1_000_000n
+
+export class NodeLease {
+  readonly node: string
+  readonly #sql: SqlClient
+  readonly #clock: Clock.Clock
+  #incarnation = 0
+  #validUntilMillis = -Infinity
+
+  private constructor(node: string, sql: SqlClient, clock: Clock.Clock) {
+    this.node = node
+    this.#sql = sql
+    this.#clock = clock
+  }
+
+  /** Takes the lease, and renews it until the scope closes. */
+  static readonly open = Effect.fnUntraced(function* (
+    node: string,
+    sql: SqlClient
+  ): Effect.fn.Return<NodeLease, LogFault, Scope.Scope> {
+    const lease = new NodeLease(node, sql, yield* Clock.Clock)
+    yield* lease.#renew
+    const renewed = Effect.catch(lease.#renew, (fault) =>
+      Effect.logWarning("the lease of this node could not be renewed", { reason: fault.message })
+    )
+    yield* Effect.forkScoped(Effect.forever(Effect.delay(renewed, renewEachMillis)))
+    return lease
+  })
+
+  get incarnation(): number {
+    return this.#incarnation
+  }
+
+  /** Whether what was claimed in that incarnation is nobody else's yet. */
+  isCurrent(incarnation: number): boolean {
+    return incarnation === this.#incarnation && this.#nowMillis < this.#validUntilMillis
+  }
+
+  get #renew(): Effect.Effect<void, LogFault> {
+    return Effect.gen({ self: this }, function* () {
+      const sql = this.#sql
+      const askedAtMillis = this.#nowMillis
+      const [row] = yield* asked(
+        sql<{ incarnation: bigint }>`
+          INSERT INTO muniment_log.node_lease AS l (node, incarnation, expires_at)
+          VALUES (${this.node}, 1, clock_timestamp() + ${leaseMillis}::int * interval '1 millisecond')
+          ON CONFLICT (node) DO UPDATE SET
+            incarnation = CASE WHEN l.expires_at > clock_timestamp() AND l.incarnation = ${this.#incarnation}::int8
+              THEN l.incarnation ELSE l.incarnation + 1 END,
+            expires_at = excluded.expires_at
+          RETURNING incarnation`
+      )
+      this.#incarnation = Number(row?.incarnation)
+      this.#validUntilMillis = askedAtMillis + leaseMillis - marginMillis
+    })
+  }
+
+  /** Monotonic. */
+  get #nowMillis(): number {
+    return Number(this.#clock.monotonicTimeNanosUnsafe() / nanosPerMilli)
+  }
+}

@@ -1,0 +1,346 @@
+/**
+ * The commit log that several nodes share, in PostgreSQL. Commits of all namespaces that wait share one statement, and
+ * so one round trip and one sync; an append returns when that has committed.
+ *
+ * Invariants: a commit is appended only while its namespace's tenure, epoch, sequence number and ordinal are what its
+ * owner knows, decided under the lock of the namespace's row in the statement that appends; a claim takes that lock,
+ * so it sees all that was acknowledged, and nothing of an earlier owner comes after it; after a fault the outcome of
+ * what was not told is unknown, and the namespace takes nothing until it is claimed again.
+ */
+import { Context, Deferred, Effect, Layer, Queue, type Redacted, type Scope } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { NamespaceTag } from "@muniment/domain/Ids"
+import type { CopyState, NamespaceLog, NewCommit } from "@muniment/engine/log/CommitLog"
+import { LogDamaged, LogFault, LogFenced } from "@muniment/engine/log/LogError"
+import { recordBytesMax, recordFlags, recordKinds, writeRecord } from "@muniment/engine/log/logFormat"
+import { type LogRecord, recordOf } from "@muniment/engine/log/RecordReader"
+import { AppendLines } from "./AppendLines.ts"
+import { asked, logDatabase } from "./LogDatabase.ts"
+import { migrateLog } from "./logSchema.ts"
+import { NodeLease } from "./NodeLease.ts"
+import { Releases } from "./Releases.ts"
+
+export interface PostgresLogOptions {
+  /** `postgres://user:password@host:port/database?sslmode=...` */
+  readonly url: Redacted.Redacted
+  /** Name of this node; no two that run have the same. */
+  readonly node: string
+}
+
+/** What an owner begins with. Ordinals count the records of the namespace. */
+export interface Claim {
+  /** What the last commit left; undefined: there was none. */
+  readonly state: CopyState | undefined
+  readonly lastOrdinal: number
+  /** The newest base, which holds everything up to its ordinal. */
+  readonly base: { readonly object: string; readonly ordinal: number } | undefined
+}
+
+/** A record as it was read. */
+export interface StoredEntry {
+  readonly ordinal: number
+  readonly record: LogRecord
+}
+
+/** A namespace that this node serves; with it every commit that is under way. */
+interface Owned {
+  readonly tenure: bigint
+  readonly incarnation: number
+  state: CopyState | undefined
+  ordinal: number
+}
+
+interface Append {
+  readonly tag: NamespaceTag
+  readonly bytes: number
+  readonly owned: Owned
+  readonly commit: NewCommit
+  readonly ordinal: number
+  readonly record: Buffer
+  readonly done: Deferred.Deferred<void, LogFenced | LogFault>
+}
+
+interface OwnerRow {
+  readonly epoch: bigint | null
+  readonly seq: bigint | null
+  readonly ordinal: bigint
+  readonly tenure: bigint
+  readonly erased_through: bigint
+  readonly base_object: string | null
+  readonly base_ordinal: bigint
+}
+
+/** In flight at once: the next batch is gathered while one is on its way. */
+const writers = 2
+const batchMax = 256
+const batchBytesMax = 8_388_608
+/** Of one answer; the client refuses more than 16 MiB. */
+const pageBytesMax = 4_194_304
+const pageMax = 256
+/** Between two looks whether the last owner's lease has ended. */
+const claimEachMillis = 100
+
+export const openPostgresLog = Effect.fn("PostgresLog.open")(function* ({
+  node,
+  url
+}: PostgresLogOptions): Effect.fn.Return<PostgresLog, LogFault, Scope.Scope> {
+  const connected = (connections: number) =>
+    Effect.map(Layer.build(logDatabase(url, connections)), (context) => Context.get(context, SqlClient))
+  // The lease has a connection of its own: behind appends it could end.
+  const [sql, leaseSql] = yield* Effect.mapError(
+    Effect.all([connected(writers + 2), connected(1)]),
+    (cause) => new LogFault({ cause })
+  )
+  yield* Effect.mapError(Effect.provideService(migrateLog, SqlClient, sql), (cause) =>
+    cause._tag === "LogFault" ? cause : new LogFault({ cause })
+  )
+  const releases = yield* Releases.open(node, sql)
+  const lease = yield* NodeLease.open(node, leaseSql)
+  const log = new PostgresLog(sql, lease, releases, yield* Queue.sliding<void>(1))
+  for (let writer = 0; writer < writers; writer++) yield* Effect.forkScoped(Effect.forever(log.writeNext))
+  return log
+})
+
+export class PostgresLog implements NamespaceLog<StoredEntry> {
+  readonly #sql: SqlClient
+  readonly #lease: NodeLease
+  readonly #releases: Releases
+  readonly #lines = new AppendLines<Append>()
+  readonly #owned = new Map<NamespaceTag, Owned>()
+  /** Something may be waiting that no writer has seen. */
+  readonly #wake: Queue.Queue<void>
+
+  constructor(sql: SqlClient, lease: NodeLease, releases: Releases, wake: Queue.Queue<void>) {
+    this.#sql = sql
+    this.#lease = lease
+    this.#releases = releases
+    this.#wake = wake
+  }
+
+  /**
+   * Makes this node the owner, at once if the namespace was released or its owner's lease has ended, otherwise when it
+   * does. Afterwards nothing of an earlier owner can be appended; it also decides outcomes that were unknown.
+   */
+  readonly claim = (tag: NamespaceTag): Effect.Effect<Claim, LogFault> =>
+    Effect.suspend(() => {
+      const { incarnation, node } = this.#lease
+      const sql = this.#sql
+      this.#owned.delete(tag)
+      this.#releases.forget(tag)
+      const rows = asked(sql<OwnerRow>`SELECT * FROM muniment_log.claim(${tag}, ${node}, ${incarnation}::int8)`)
+      return Effect.flatMap(rows, ([row]) => {
+        if (row === undefined) return Effect.delay(this.claim(tag), claimEachMillis)
+        const state =
+          row.epoch === null || row.seq === null ? undefined : { epoch: Number(row.epoch), seq: Number(row.seq) }
+        const lastOrdinal = Number(row.ordinal)
+        this.#owned.set(tag, { tenure: row.tenure, incarnation, state, ordinal: lastOrdinal })
+        const base =
+          row.base_object === null ? undefined : { object: row.base_object, ordinal: Number(row.base_ordinal) }
+        return Effect.succeed({ state, lastOrdinal, base })
+      })
+    })
+
+  readonly attach = (tag: NamespaceTag, state: CopyState): Effect.Effect<void> =>
+    Effect.sync(() => {
+      const owned = this.#owned.get(tag)
+      if (owned !== undefined) owned.state ??= state
+    })
+
+  /** In the background, until the database has heard it: the next owner would wait for this node's lease. */
+  readonly release = (tag: NamespaceTag): Effect.Effect<void> =>
+    Effect.sync(() => {
+      const owned = this.#owned.get(tag)
+      this.#owned.delete(tag)
+      if (owned !== undefined) this.#releases.tell(tag, owned.tenure)
+    })
+
+  readonly append = (commit: NewCommit): Effect.Effect<StoredEntry, LogFenced | LogFault> =>
+    Effect.suspend(() => {
+      const { changes, epoch, fromSeq, isClaim, tag } = commit
+      const owned = this.#owned.get(tag)
+      if (owned?.state?.epoch !== epoch || owned.state.seq !== fromSeq)
+        return Effect.fail(new LogFenced({ tag, epoch: owned?.state?.epoch ?? 0 }))
+      const ordinal = owned.ordinal + 1
+      const record = recordBytes(commit, ordinal)
+      owned.ordinal = ordinal
+      owned.state = { epoch: isClaim ? epoch + 1 : epoch, seq: fromSeq + changes }
+      const done = Deferred.makeUnsafe<void, LogFenced | LogFault>()
+      this.#lines.put({ tag, bytes: record.byteLength, owned, commit, ordinal, record, done })
+      Queue.offerUnsafe(this.#wake, undefined)
+      return Effect.map(Deferred.await(done), () => ({ ordinal, record: recordOf(record, ordinal, tag) }))
+    })
+
+  /** What `append` has returned is durable. */
+  readonly whenSynced = (): Effect.Effect<void> => Effect.void
+
+  readonly tail = (
+    tag: NamespaceTag,
+    afterOrdinal: number
+  ): Effect.Effect<ReadonlyArray<StoredEntry>, LogDamaged | LogFault> =>
+    Effect.gen({ self: this }, function* () {
+      const sql = this.#sql
+      const [owner] = yield* asked(sql<OwnerRow>`SELECT * FROM muniment_log.namespace_owner WHERE tag = ${tag}`)
+      if (owner === undefined) return []
+      const base = Number(owner.base_ordinal)
+      if (afterOrdinal < base && owner.base_object !== null)
+        return yield* new LogDamaged({ reason: `records of ${tag} up to ${base} are only in its base` })
+      const entries: Array<StoredEntry> = []
+      for (let last = Math.max(afterOrdinal, base); last < Number(owner.ordinal);) {
+        const page = yield* this.#page(tag, last)
+        for (const { is_refused: isRefused, ordinal, record } of page) {
+          if (Number(ordinal) !== ++last)
+            return yield* new LogDamaged({ reason: `record ${last} of ${tag} is missing` })
+          if (isRefused) continue
+          if (record === null)
+            return yield* new LogDamaged({ reason: `record ${last} of ${tag} was erased, and its copy lacks it` })
+          entries.push({ ordinal: last, record: yield* checkedRecord(record, last, tag) })
+        }
+        if (page.length === 0) return yield* new LogDamaged({ reason: `record ${last + 1} of ${tag} is missing` })
+      }
+      return entries
+    })
+
+  readonly refuse = (tag: NamespaceTag, ordinal: number): Effect.Effect<void, LogFenced | LogFault> =>
+    this.#asOwner(tag, (sql, tenure) =>
+      Effect.map(sql<OwnerRow>`SELECT * FROM muniment_log.refuse(${tag}, ${tenure}, ${ordinal}::int8)`, ([row]) => {
+        const owned = this.#owned.get(tag)
+        if (row === undefined || owned === undefined) return row
+        owned.state = { epoch: Number(row.epoch), seq: Number(row.seq) }
+        return row
+      })
+    ).pipe(Effect.asVoid)
+
+  readonly erase = (tag: NamespaceTag, throughOrdinal: number): Effect.Effect<number, LogFenced | LogFault> =>
+    this.#asOwner(tag, (sql, tenure) =>
+      Effect.map(
+        sql<{ erased: bigint }>`
+          SELECT erase AS erased FROM muniment_log.erase(${tag}, ${tenure}, ${throughOrdinal}::int8)`,
+        ([row]) => row && Number(row.erased)
+      )
+    )
+
+  readonly remove = (tag: NamespaceTag): Effect.Effect<void, LogFenced | LogFault> =>
+    this.#asOwner(tag, (sql, tenure) =>
+      Effect.map(sql<OwnerRow>`SELECT * FROM muniment_log.remove(${tag}, ${tenure})`, ([row]) => row)
+    ).pipe(Effect.andThen(Effect.sync(() => void this.#owned.delete(tag))))
+
+  /**
+   * Points to a base that holds everything up to `ordinal`, and drops the records that it covers; the base that counts
+   * no more.
+   */
+  readonly rebase = (
+    tag: NamespaceTag,
+    ordinal: number,
+    object: string
+  ): Effect.Effect<string | undefined, LogFenced | LogFault> =>
+    this.#asOwner(tag, (sql, tenure) =>
+      Effect.map(
+        sql<{ old_object: string | null }>`
+          SELECT * FROM muniment_log.rebase(${tag}, ${tenure}, ${ordinal}::int8, ${object})`,
+        ([row]) => row && { old: row.old_object ?? undefined }
+      )
+    ).pipe(Effect.map(({ old }) => old))
+
+  /** Whether this node may still answer reads of the namespace: asked after a look and before its answer. */
+  isCurrent(tag: NamespaceTag): boolean {
+    const owned = this.#owned.get(tag)
+    return owned !== undefined && this.#lease.isCurrent(owned.incarnation)
+  }
+
+  /** Waits for commits and writes those that wait in one statement. */
+  get writeNext(): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      yield* Queue.take(this.#wake)
+      for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
+        // Another writer takes what comes, and what this batch has no room for.
+        Queue.offerUnsafe(this.#wake, undefined)
+        yield* this.#write(batch)
+        this.#lines.finish(batch)
+      }
+    })
+  }
+
+  #take(): ReadonlyArray<Append> {
+    return this.#lines.take(batchMax, batchBytesMax)
+  }
+
+  #write(batch: ReadonlyArray<Append>): Effect.Effect<void> {
+    const column = <A>(of: (append: Append) => A): ReadonlyArray<A> => batch.map(of)
+    const sql = this.#sql
+    const rows = sql<{ tag: NamespaceTag }>`SELECT append AS tag FROM muniment_log.append(
+      ${column(({ tag }) => tag)}::text[], ${column(({ owned }) => owned.tenure)}::int8[],
+      ${column(({ commit }) => commit.epoch)}::int8[], ${column(({ commit }) => commit.fromSeq)}::int8[],
+      ${column(({ commit }) => (commit.isClaim ? commit.epoch + 1 : commit.epoch))}::int8[],
+      ${column(({ commit }) => commit.fromSeq + commit.changes)}::int8[],
+      ${column(({ ordinal }) => ordinal)}::int8[], ${column(({ record }) => record)}::bytea[])`
+    return Effect.matchEffect(asked(rows), {
+      onSuccess: (kept) => {
+        const tags = new Set(kept.map(({ tag }) => tag))
+        return Effect.forEach(
+          batch,
+          (append) =>
+            tags.has(append.tag)
+              ? Deferred.succeed(append.done, undefined)
+              : this.#fail(append, new LogFenced({ tag: append.tag, epoch: append.commit.epoch })),
+          { discard: true }
+        )
+      },
+      onFailure: (fault) => Effect.forEach(batch, (append) => this.#fail(append, fault), { discard: true })
+    })
+  }
+
+  /** What waits behind it was numbered on top of it. */
+  #fail(append: Append, error: LogFenced | LogFault): Effect.Effect<void> {
+    if (this.#owned.get(append.tag) === append.owned) this.#owned.delete(append.tag)
+    const behind = this.#lines.drop(append.tag)
+    return Effect.forEach([append, ...behind], ({ done }) => Deferred.fail(done, error), { discard: true })
+  }
+
+  #asOwner<A, E>(
+    tag: NamespaceTag,
+    change: (sql: SqlClient, tenure: bigint) => Effect.Effect<A | undefined, E>
+  ): Effect.Effect<A, LogFenced | LogFault> {
+    return Effect.suspend(() => {
+      const owned = this.#owned.get(tag)
+      const fenced = () => Effect.fail(new LogFenced({ tag, epoch: owned?.state?.epoch ?? 0 }))
+      if (owned === undefined) return fenced()
+      return Effect.flatMap(asked(change(this.#sql, owned.tenure)), (changed) =>
+        changed === undefined ? fenced() : Effect.succeed(changed)
+      )
+    })
+  }
+
+  #page(tag: NamespaceTag, after: number) {
+    const sql = this.#sql
+    return asked(
+      sql<{ ordinal: bigint; is_refused: boolean; record: Uint8Array | null }>`
+        SELECT ordinal, is_refused, record FROM (
+          SELECT l.*, sum(octet_length(record)) OVER (ORDER BY ordinal) AS bytes, row_number() OVER (ORDER BY ordinal) AS at
+          FROM muniment_log.namespace_log l WHERE tag = ${tag} AND ordinal > ${after}::int8
+          ORDER BY ordinal LIMIT ${pageMax}) page
+        WHERE at = 1 OR COALESCE(bytes, 0) <= ${pageBytesMax}::int8 ORDER BY ordinal`
+    )
+  }
+}
+
+const recordBytes = (commit: NewCommit, ordinal: number): Buffer => {
+  const target = Buffer.alloc(recordBytesMax(commit.body))
+  const length = writeRecord(target, 0, commit.body, {
+    kind: recordKinds.commit,
+    flags: commit.isClaim ? recordFlags.claim : 0,
+    tag: commit.tag,
+    epoch: commit.epoch,
+    changes: commit.changes,
+    fromSeq: commit.fromSeq,
+    atMillis: commit.atMillis,
+    ordinal,
+    unsynced: 0
+  })
+  return target.subarray(0, length)
+}
+
+const checkedRecord = (bytes: Uint8Array, ordinal: number, tag: NamespaceTag): Effect.Effect<LogRecord, LogDamaged> =>
+  Effect.try({
+    try: () => recordOf(Buffer.from(bytes), ordinal, `of ${tag}`),
+    catch: (cause) => (cause instanceof LogDamaged ? cause : new LogDamaged({ reason: String(cause) }))
+  })

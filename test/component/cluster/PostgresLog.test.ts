@@ -1,0 +1,175 @@
+/** The shared log against a real PostgreSQL: what only a log of several nodes has to hold. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { afterAll, beforeAll } from "vitest"
+import { logDatabase } from "@muniment/cluster/log/LogDatabase"
+import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
+import type { LogError } from "@muniment/engine/log/LogError"
+import { logCommit, logTag } from "../../support/CommitLogs.ts"
+import { PostgresServer } from "../../support/PostgresServer.ts"
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await PostgresServer.start()
+})
+afterAll(() => server?.stop())
+
+let names = 0
+/** A node of its own. */
+const node = () => Effect.suspend(() => openPostgresLog({ url: server.url(), node: `node ${names++}` }))
+
+const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => at)
+
+const inDatabase = <A, E>(use: (sql: SqlClient) => Effect.Effect<A, E>) =>
+  Effect.suspend(() => Effect.scoped(Effect.provide(SqlClient.use(use), logDatabase(server.url(), 1))))
+
+/** What the log has of the namespace: sequence numbers before each commit. */
+const seqsOf = (log: PostgresLog, number: number) =>
+  Effect.map(log.tail(logTag(number), 0), (entries) => entries.map(({ record }) => record.header.fromSeq))
+
+const enter = (log: PostgresLog, number: number) =>
+  Effect.gen(function* () {
+    const claim = yield* log.claim(logTag(number))
+    yield* log.attach(logTag(number), { epoch: 1, seq: 0 })
+    return claim.state?.seq ?? 0
+  })
+
+/** Ends the lease of every node in the database, as if they had been frozen. */
+const freezeAll = inDatabase(
+  (sql) =>
+    sql`UPDATE muniment_log.node_lease SET expires_at = clock_timestamp() - interval '1 s', incarnation = incarnation + 1`
+)
+
+describe("the commit log in PostgreSQL", () => {
+  it.live("gives the next owner all that was acknowledged, and fences the earlier one", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const [first, second] = [yield* node(), yield* node()]
+        yield* enter(first, 1)
+        for (const seq of upTo(3)) yield* first.append(logCommit(1, seq))
+        expect(first.isCurrent(logTag(1))).toBe(true)
+        yield* freezeAll
+        expect(yield* second.claim(logTag(1))).toEqual({
+          state: { epoch: 1, seq: 3 },
+          lastOrdinal: 3,
+          base: undefined
+        })
+        const errors: Array<LogError> = [yield* Effect.flip(first.append(logCommit(1, 3)))]
+        errors.push(yield* Effect.flip(first.append(logCommit(1, 3))))
+        errors.push(yield* Effect.flip(first.refuse(logTag(1), 3)))
+        expect(errors.map(({ _tag }) => _tag)).toEqual(["LogFenced", "LogFenced", "LogFenced"])
+        expect(first.isCurrent(logTag(1))).toBe(false)
+        yield* second.append({ ...logCommit(1, 3), isClaim: true })
+        expect(yield* seqsOf(second, 1)).toEqual([0, 1, 2, 3])
+      })
+    )
+  )
+
+  it.live("waits for the lease of an owner that lives, unless it has released", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const [first, second] = [yield* node(), yield* node()]
+        yield* enter(first, 2)
+        yield* first.append(logCommit(2, 0))
+        const claiming = yield* Effect.forkScoped(second.claim(logTag(2)))
+        yield* Effect.sleep(500)
+        expect(claiming.pollUnsafe()).toBeUndefined()
+        yield* first.append(logCommit(2, 1))
+        yield* first.release(logTag(2))
+        expect((yield* Fiber.join(claiming)).state).toEqual({ epoch: 1, seq: 2 })
+        expect((yield* Effect.flip(first.append(logCommit(2, 2))))._tag).toBe("LogFenced")
+      })
+    )
+  )
+
+  it.live("takes commits of many namespaces in few statements, each namespace's in order", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const log = yield* node()
+        const numbers = upTo(60).map((at) => 100 + at)
+        yield* Effect.forEach(numbers, (number) => enter(log, number), { concurrency: 4 })
+        // Each namespace's appends are begun at once, so that they wait in its line.
+        yield* Effect.forEach(
+          numbers.flatMap((number) => upTo(5).map((seq) => logCommit(number, seq))),
+          log.append,
+          { concurrency: "unbounded" }
+        )
+        for (const number of numbers) expect(yield* seqsOf(log, number)).toEqual(upTo(5))
+        const [row] = yield* inDatabase(
+          (sql) => sql<{ n: bigint }>`
+          SELECT count(DISTINCT xmin::text) AS n FROM muniment_log.namespace_log WHERE tag >= ${logTag(100)} AND tag < ${logTag(160)}`
+        )
+        expect(Number(row?.n)).toBeLessThan(30)
+      })
+    )
+  )
+
+  it.live("drops what a base covers, and says which base has it", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const log = yield* node()
+        yield* enter(log, 3)
+        for (const seq of upTo(5)) yield* log.append(logCommit(3, seq))
+        expect(yield* log.rebase(logTag(3), 3, "a/1-3")).toBeUndefined()
+        expect((yield* Effect.flip(log.tail(logTag(3), 0)))._tag).toBe("LogDamaged")
+        expect((yield* log.tail(logTag(3), 3)).map(({ ordinal }) => ordinal)).toEqual([4, 5])
+        expect(yield* log.rebase(logTag(3), 5, "a/1-5")).toBe("a/1-3")
+        // An older base, and one that holds more than the log ever had.
+        expect((yield* Effect.flip(log.rebase(logTag(3), 4, "a/1-4")))._tag).toBe("LogFenced")
+        expect((yield* Effect.flip(log.rebase(logTag(3), 6, "a/1-6")))._tag).toBe("LogFenced")
+        expect((yield* log.claim(logTag(3))).base).toEqual({ object: "a/1-5", ordinal: 5 })
+        yield* log.append(logCommit(3, 5))
+        expect((yield* log.tail(logTag(3), 5)).map(({ ordinal }) => ordinal)).toEqual([6])
+      })
+    )
+  )
+
+  it.live("reads a tail of many pages, and large records", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const log = yield* node()
+        yield* enter(log, 4)
+        for (const seq of upTo(300)) yield* log.append(logCommit(4, seq, seq % 100 === 0 ? "x".repeat(3_000_000) : "y"))
+        expect(yield* seqsOf(log, 4)).toEqual(upTo(300))
+      })
+    )
+  )
+
+  it.live("names a record that was changed or lost in the database", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const log = yield* node()
+        yield* enter(log, 5)
+        for (const seq of upTo(3)) yield* log.append(logCommit(5, seq))
+        yield* inDatabase(
+          (sql) =>
+            sql`UPDATE muniment_log.namespace_log SET record = set_byte(record, 70, 0) WHERE tag = ${logTag(5)} AND ordinal = 2`
+        )
+        expect((yield* Effect.flip(log.tail(logTag(5), 0))).message).toContain("record 2 is damaged")
+        yield* inDatabase((sql) => sql`DELETE FROM muniment_log.namespace_log WHERE tag = ${logTag(5)} AND ordinal = 2`)
+        expect((yield* Effect.flip(log.tail(logTag(5), 0))).message).toContain("record 2 of")
+        expect((yield* log.tail(logTag(5), 2)).length).toBe(1)
+      })
+    )
+  )
+
+  it.live("refuses a database of a later release, and leaves it as it is", () =>
+    Effect.gen(function* () {
+      yield* Effect.scoped(node())
+      yield* inDatabase((sql) => sql`INSERT INTO muniment_log.migration (migration_id, name) VALUES (99, 'later')`)
+      const fault = yield* Effect.scoped(Effect.flip(node()))
+      yield* inDatabase((sql) => sql`DELETE FROM muniment_log.migration WHERE migration_id = 99`)
+      expect(fault._tag).toBe("LogFault")
+      expect(fault.message).toContain("version 99")
+      yield* Effect.scoped(node())
+    })
+  )
+
+  it.live("is opened by several nodes at once on an empty database", () =>
+    Effect.gen(function* () {
+      yield* inDatabase((sql) => sql`DROP SCHEMA IF EXISTS muniment_log CASCADE`)
+      yield* Effect.scoped(Effect.all(upTo(4).map(node), { concurrency: "unbounded" }))
+    })
+  )
+})

