@@ -5,7 +5,7 @@
  * Invariants: only synced records enter, in their order; the overlay holds the acknowledged ones until the copy has
  * them; after a failure they stay here, and whoever needs the copy tries again.
  */
-import { Clock, Effect, Queue, Semaphore } from "effect"
+import { Clock, Effect, Latch, Queue, Semaphore } from "effect"
 import type { CommitLogShape, LogEntry } from "../../log/CommitLog.ts"
 import type { CommandChanges } from "../Commit.ts"
 import type { ConversationChange } from "../Conversations.ts"
@@ -20,6 +20,8 @@ import { logged } from "./logged.ts"
 const followedTogetherMax = 64
 /** Changes that a copy lacks, from which a commit waits for it: bounds the overlay. */
 const changesBehindMax = 1_024
+/** Changes that a copy lacks, from which it follows at once: beside the commits that come meanwhile. */
+const changesSoonMin = 512
 /** How long a copy waits for more commits, in milliseconds, unless somebody needs it. */
 const followAfterMillis = 100
 
@@ -38,6 +40,8 @@ export class CopyLine {
   readonly #turn = Semaphore.makeUnsafe(1)
   /** Holds an element when the copy has something to follow. */
   readonly #due: Queue.Queue<void>
+  /** Open while the copy lacks so much that it follows at once. */
+  readonly #soon = Latch.makeUnsafe(false)
   readonly #ahead: Array<Ahead> = []
   #content: CopyContent
   #changesBehind = 0
@@ -56,9 +60,11 @@ export class CopyLine {
     return this.#content
   }
 
-  /** Whether the next commit must wait for the copy first. */
-  get isLate(): boolean {
-    return this.#hasFailed || this.#changesBehind >= changesBehindMax
+  /** Until the next commit may be acknowledged before the copy has it. */
+  get whenNear(): Effect.Effect<void, StoreError> {
+    return this.#followWhile(
+      () => this.#ahead.length > 0 && (this.#hasFailed || this.#changesBehind >= changesBehindMax)
+    )
   }
 
   /** An insertion that is acknowledged now, and followed later. */
@@ -72,13 +78,13 @@ export class CopyLine {
   follow(entry: LogEntry, group: ReadonlyArray<CommandChanges>): Effect.Effect<void, StoreError> {
     return Effect.suspend(() => {
       this.#enter(entry, group, false)
-      return this.followAll
+      return Effect.flatMap(this.#followThrough(entry.ordinal), () => this.#requireFollowed(entry.ordinal))
     })
   }
 
-  /** Until the copy has all. */
+  /** Until the copy has all that is here now. */
   get followAll(): Effect.Effect<void, StoreError> {
-    return Effect.suspend(() => (this.#ahead.length === 0 ? Effect.void : this.#turn.withPermit(this.#followRest)))
+    return Effect.suspend(() => this.#followThrough(this.#ahead.at(-1)?.entry.ordinal ?? 0))
   }
 
   /** A change that the log does not hold removes what the log may have. */
@@ -116,7 +122,7 @@ export class CopyLine {
   /** Follows in the background until the scope ends. */
   get run(): Effect.Effect<void> {
     const round = Queue.take(this.#due).pipe(
-      Effect.andThen(Effect.sleep(followAfterMillis)),
+      Effect.andThen(Effect.raceFirst(Effect.sleep(followAfterMillis), this.#soon.await)),
       Effect.andThen(this.followAll),
       Effect.catch((error) =>
         Effect.logError("a namespace's file does not follow the log; its next use tries again", {
@@ -129,9 +135,27 @@ export class CopyLine {
     return Effect.forever(round)
   }
 
-  /** Uninterruptible: a reply that is dropped would leave conversations and bytes behind the file. */
-  get #followRest(): Effect.Effect<void, StoreError> {
-    return Effect.uninterruptible(this.#followSome).pipe(Effect.repeat({ while: () => this.#ahead.length > 0 }))
+  /** While it waited for its turn, another step may have found the disk full and refused it. */
+  #requireFollowed(ordinal: number): Effect.Effect<void, StoreError> {
+    if (this.#content.ordinal >= ordinal) return Effect.void
+    return Effect.fail(new StoreFault({ cause: new Error(`record ${ordinal} was refused`) }))
+  }
+
+  #followThrough(ordinal: number): Effect.Effect<void, StoreError> {
+    return this.#followWhile(() => (this.#ahead[0]?.entry.ordinal ?? Infinity) <= ordinal)
+  }
+
+  /**
+   * Who waits for the turn gets it before the next step.
+   * Uninterruptible: a reply that is dropped would leave conversations and bytes behind the file.
+   */
+  #followWhile(isBehind: () => boolean): Effect.Effect<void, StoreError> {
+    const step = this.#turn.withPermit(
+      Effect.suspend(() => (isBehind() ? Effect.uninterruptible(this.#followSome) : Effect.void))
+    )
+    return Effect.suspend(() =>
+      isBehind() ? Effect.repeat(Effect.andThen(step, Effect.yieldNow), { while: isBehind }) : Effect.void
+    )
   }
 
   get #followSome(): Effect.Effect<void, StoreError> {
@@ -154,6 +178,7 @@ export class CopyLine {
       this.overlay.forget(content.ordinal)
       while (this.#ahead.length > 0 && this.#ahead[0]!.entry.ordinal <= content.ordinal)
         this.#changesBehind -= this.#ahead.shift()!.changes
+      if (this.#changesBehind < changesSoonMin) this.#soon.closeUnsafe()
       if (refused === undefined) return Effect.void
       const error = new StoreFault({
         cause: new Error(`the file refuses record ${refused.ordinal}: ${refused.reason}`)
@@ -198,5 +223,6 @@ export class CopyLine {
     const conversations = group.flatMap(({ conversation }) => (conversation === undefined ? [] : [conversation]))
     this.#ahead.push({ entry, changes, conversations, isAcknowledged })
     this.#changesBehind += changes
+    if (this.#changesBehind >= changesSoonMin) this.#soon.openUnsafe()
   }
 }

@@ -66,7 +66,7 @@ export class LoggedNamespace implements OpenNamespace {
     atMillis: number
   ): Effect.Effect<number, StoreError> {
     return Effect.gen({ self: this }, function* () {
-      if (this.#line.isLate) yield* this.#line.followAll
+      yield* this.#line.whenNear
       const isClaim = this.#epoch === this.#epochSeen
       const isInsertion = insertsOnly(group) && (yield* this.#isNew(group))
       const changes = group.reduce((sum, unit) => sum + unit.changes.length, 0)
