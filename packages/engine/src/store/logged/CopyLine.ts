@@ -5,7 +5,7 @@
  * Invariants: only synced records enter, in their order; the overlay holds the acknowledged ones until the copy has
  * them; after a failure they stay here, and whoever needs the copy tries again.
  */
-import { Clock, Effect, Latch, Queue, Semaphore } from "effect"
+import { Clock, Effect, Queue, Semaphore } from "effect"
 import type { CommitLogShape, LogEntry } from "../../log/CommitLog.ts"
 import type { CommandChanges } from "../Commit.ts"
 import type { ConversationChange } from "../Conversations.ts"
@@ -20,8 +20,6 @@ import { logged } from "./logged.ts"
 const followedTogetherMax = 64
 /** Changes that a copy lacks, from which a commit waits for it: bounds the overlay. */
 const changesBehindMax = 1_024
-/** Changes that a copy lacks, from which it follows at once: beside the commits that come meanwhile. */
-const changesSoonMin = 512
 /** How long a copy waits for more commits, in milliseconds, unless somebody needs it. */
 const followAfterMillis = 100
 
@@ -40,8 +38,6 @@ export class CopyLine {
   readonly #turn = Semaphore.makeUnsafe(1)
   /** Holds an element when the copy has something to follow. */
   readonly #due: Queue.Queue<void>
-  /** Open while the copy lacks so much that it follows at once. */
-  readonly #soon = Latch.makeUnsafe(false)
   readonly #ahead: Array<Ahead> = []
   #content: CopyContent
   #changesBehind = 0
@@ -122,7 +118,7 @@ export class CopyLine {
   /** Follows in the background until the scope ends. */
   get run(): Effect.Effect<void> {
     const round = Queue.take(this.#due).pipe(
-      Effect.andThen(Effect.raceFirst(Effect.sleep(followAfterMillis), this.#soon.await)),
+      Effect.andThen(Effect.sleep(followAfterMillis)),
       Effect.andThen(this.followAll),
       Effect.catch((error) =>
         Effect.logError("a namespace's file does not follow the log; its next use tries again", {
@@ -178,7 +174,6 @@ export class CopyLine {
       this.overlay.forget(content.ordinal)
       while (this.#ahead.length > 0 && this.#ahead[0]!.entry.ordinal <= content.ordinal)
         this.#changesBehind -= this.#ahead.shift()!.changes
-      if (this.#changesBehind < changesSoonMin) this.#soon.closeUnsafe()
       if (refused === undefined) return Effect.void
       const error = new StoreFault({
         cause: new Error(`the file refuses record ${refused.ordinal}: ${refused.reason}`)
@@ -223,6 +218,5 @@ export class CopyLine {
     const conversations = group.flatMap(({ conversation }) => (conversation === undefined ? [] : [conversation]))
     this.#ahead.push({ entry, changes, conversations, isAcknowledged })
     this.#changesBehind += changes
-    if (this.#changesBehind >= changesSoonMin) this.#soon.openUnsafe()
   }
 }

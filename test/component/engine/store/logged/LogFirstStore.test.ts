@@ -5,7 +5,6 @@ import { TestClock } from "effect/testing"
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { vi } from "vitest"
 import { CommitLog } from "@muniment/engine/log/CommitLog"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { NamespaceStore, type OpenNamespace } from "@muniment/engine/store/NamespaceStore"
@@ -77,33 +76,6 @@ describe("a copy", () => {
       expect(Number(behind.prepare("SELECT count(*) AS count FROM memory").get()!["count"])).toBeLessThan(30)
       behind.close()
       expect(yield* slotsIn(left)).toEqual(numbers(30))
-    })
-  )
-
-  it.effect("that lacks hundreds of memories follows at once, and one that lacks a few waits for more", () =>
-    Effect.gen(function* () {
-      const directory = temporaryDirectory()
-      yield* opened(directory, (file) =>
-        Effect.gen(function* () {
-          const reader = new DatabaseSync(fileOf(directory), { readOnly: true })
-          const rows = () => Number(reader.prepare("SELECT count(*) AS count FROM memory").get()!["count"])
-          const batch = (from: number) =>
-            file.commit(
-              from,
-              [unit(numbers(100).map((at) => put(from + at, memoryRecord(from + at, "narwhal"), axisVector(at))))],
-              0
-            )
-          yield* insert(file, 0)
-          yield* batch(1)
-          for (const from of [101, 201, 301]) yield* batch(from)
-          // The clock of this test stands still.
-          yield* Effect.promise(() => new Promise((done) => setTimeout(done, 200)))
-          expect(rows()).toBe(1)
-          for (const from of [401, 501]) yield* batch(from)
-          yield* Effect.promise(() => vi.waitUntil(() => rows() >= 501, { timeout: 60_000 }))
-          reader.close()
-        })
-      )
     })
   )
 
