@@ -68,6 +68,12 @@ const restart = (directory: string) =>
     return [...books.problems.map(String), ...verdict.faults]
   }).pipe(Effect.provide(service(directory)), Effect.exit)
 
+/** Without their order: a file that follows patch sets has its rows in another. */
+const rowsText = (directory: string): string =>
+  JSON.stringify(
+    Object.entries(rowsOf(directory)).map(([table, rows]) => [table, rows.map((row) => JSON.stringify(row)).toSorted()])
+  )
+
 export interface ControlFlipReport {
   /** Flips after which every row was as before, by the ending of the file's name. */
   readonly whole: Record<string, number>
@@ -82,7 +88,7 @@ export const flipControl = Effect.fnUntraced(function* (
   flips: number,
   random: SeededRandom
 ) {
-  const rows = JSON.stringify(rowsOf(image))
+  const rows = rowsText(image)
   const report: ControlFlipReport = { whole: {}, named: [], silent: [] }
   const segments = globSync(`${logFolder}/[0-9]*.log`, { cwd: image }).toSorted()
   const kinds = [...files.filter((name) => existsSync(join(image, name))).map((name) => [name]), segments]
@@ -95,7 +101,7 @@ export const flipControl = Effect.fnUntraced(function* (
     const second = yield* restart(flipped)
     const kind = /\.[a-z.-]+(?=,)/.exec(told)![0]
     if (Exit.isFailure(second)) report.named.push(`${told}: ${Cause.pretty(second.cause).split("\n", 1)[0]}`)
-    else if (JSON.stringify(rowsOf(flipped)) === rows) report.whole[kind] = (report.whole[kind] ?? 0) + 1
+    else if (rowsText(flipped) === rows) report.whole[kind] = (report.whole[kind] ?? 0) + 1
     else (second.value.length > 0 ? report.named : report.silent).push(`${told}: ${second.value.join("; ")}`)
   }
   return report
