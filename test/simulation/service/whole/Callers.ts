@@ -169,5 +169,10 @@ export const verdictOf = (ask: Ask, { body, status }: Answer, excuses: Excuses):
   // Removals have room of their own.
   if (excuses.isDiskFull && status === 507 && ask.write?.kind !== "remove") return "again"
   if (excuses.isPurging && code === "memory_not_found") return "final"
+  if (isRetired({ body, status })) return "again"
   return "fault"
 }
+
+/** The daily job removes the agent, which it found empty, under a request that looked it up before. */
+export const isRetired = ({ body, status }: Answer): boolean =>
+  status === 503 && String(body["error"]).includes("because it is empty")

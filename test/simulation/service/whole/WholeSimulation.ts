@@ -18,7 +18,15 @@ import { SimulatedClock } from "../SimulatedClock.ts"
 import { forgetSynced } from "../SyncedFiles.ts"
 import { Trace } from "../Trace.ts"
 import { Books, type Movement, type Purses } from "./Books.ts"
-import { type AccountOfCaller, type Ask, Callers, depositCredits, type Tenant, verdictOf } from "./Callers.ts"
+import {
+  type AccountOfCaller,
+  type Ask,
+  Callers,
+  depositCredits,
+  isRetired,
+  type Tenant,
+  verdictOf
+} from "./Callers.ts"
 import { seedCrypto, takeOverCrypto } from "./SeededCrypto.ts"
 import { connectChain, SimulatedChain } from "./SimulatedChain.ts"
 import { type Answer, type Call, operatorToken, WholeService } from "./WholeService.ts"
@@ -231,7 +239,8 @@ class WholeSimulation {
     const verdict = verdictOf(ask, answer, excuses)
     if (verdict === "fault")
       this.#fault ??= `${ask.name} is answered with ${answer.status} ${String(answer.body["code"])}: ${String(answer.body["error"])}`
-    if (verdict === "again" && answer.status >= 503 && ask.tenant !== undefined) this.#blameDisk(ask.name)
+    const isDisks = answer.status >= 503 && !isRetired(answer)
+    if (verdict === "again" && isDisks && ask.tenant !== undefined) this.#blameDisk(ask.name)
     if (verdict !== "final") return
     ask.isOver = true
     if (answer.status !== 200) return
