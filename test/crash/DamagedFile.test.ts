@@ -215,7 +215,8 @@ describe("a file of a later release", () => {
   })
 })
 
-describe("a control.db that is damaged", () => {
+/** One that the log or its base has is made again (`ControlFlips.test.ts`). */
+describe("a damaged control.db of which there is no other copy", () => {
   it.each([
     ["overwritten with noise", (file: string) => writeFileSync(file, randomBytes(40_000))],
     ["overwritten with zeros", (file: string) => writeFileSync(file, new Uint8Array(40_000))],
@@ -225,7 +226,8 @@ describe("a control.db that is damaged", () => {
     async (_, spoil) => {
       const directory = mkdtempSync(join(tmpdir(), "muniment-control-"))
       try {
-        const first = await startServer({ dataDirectory: directory, environment: { MUNIMENT_EMBEDDING_MODEL: "none" } })
+        const environment = { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_COMMIT_LOG: "off" }
+        const first = await startServer({ dataDirectory: directory, environment })
         await first.stop()
         const file = join(directory, "control.db")
         spoil(file)
