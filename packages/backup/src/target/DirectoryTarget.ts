@@ -28,11 +28,23 @@ export const directoryTarget = (path: string): BackupTarget => {
         makePrivateDirectory(dirname(file))
         replacePrivateFile(file, bytes, `${file}${asideSuffix}`)
       }),
-    get: (name) => attempt(name, () => (existsSync(join(root, name)) ? readFileSync(join(root, name)) : undefined)),
+    get: (name) => attempt(name, () => bytesOf(join(root, name))),
     list: (prefix) => attempt(prefix, () => namesBelow(root, prefix)),
     remove: (name) => attempt(name, () => rmSync(join(root, name), { force: true }))
   }
 }
+
+/** Undefined: there is no such file; another process may have removed it this moment. */
+const bytesOf = (path: string): Uint8Array | undefined => {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    if (isMissing(cause)) return undefined
+    throw cause
+  }
+}
+
+const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
 
 /** Of the folder that the prefix names, so that a list of manifests does not read all objects. */
 const namesBelow = (root: string, prefix: string): ReadonlyArray<string> => {
