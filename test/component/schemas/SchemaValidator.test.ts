@@ -208,6 +208,22 @@ layer(SchemaValidator.layer, { excludeTestServices: true })("the validator under
     })
   )
 
+  it.effect("keeps a tenant's own slow schema from the built-in kinds of the same tenant", () =>
+    Effect.gen(function* () {
+      const validator = yield* SchemaValidator
+      const builtin = builtinKinds.find(({ name }) => name === "factual_memory")
+      const fact = (data: object) => [{ schemaText: builtin!.schema, data }]
+      const attack = yield* Effect.forkChild(validator.validate([slow], "peggy"))
+      yield* Effect.yieldNow
+      const good = { subject: "Ann", fact: "Ann keeps bees", hive: { count: 3 } }
+      expect(yield* validator.validate(fact(good), "peggy")).toEqual([{ ok: true, data: good }])
+      const [refused] = yield* validator.validate(fact({ subject: "" }), "peggy")
+      expect(JSON.stringify(refused)).toMatch(/must have required property 'fact'/)
+      expect(attack.pollUnsafe(), "the attack had ended before").toBeUndefined()
+      yield* Fiber.join(attack)
+    })
+  )
+
   it.effect("keeps a default from multiplying the answer", () =>
     Effect.gen(function* () {
       const validator = yield* SchemaValidator
