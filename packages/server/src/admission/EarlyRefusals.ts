@@ -10,7 +10,7 @@
  */
 import type { Socket } from "node:net"
 import type { Gate } from "./Gate.ts"
-import { plainRequest } from "./PlainRequest.ts"
+import { PlainRequests } from "./PlainRequest.ts"
 import { refusalText } from "./Refusal.ts"
 import { releaseBytes } from "./RequestBody.ts"
 
@@ -21,6 +21,7 @@ const releasedBytesMin = 16_384
 export const refuseEarly = (socket: Socket, gate: Gate, isFree: () => boolean): void => {
   const [parse, ...others] = socket.listeners("data")
   if (parse === undefined || others.length > 0) return
+  const requests = new PlainRequests()
   let isPlain = true
   let isFirst = true
   /** Bytes of a body that the parser waits for. */
@@ -33,7 +34,7 @@ export const refuseEarly = (socket: Socket, gate: Gate, isFree: () => boolean): 
       isPlain = missing >= 0
       return undefined
     }
-    const request = plainRequest(bytes)
+    const request = requests.read(bytes)
     isPlain = request !== undefined && isFree()
     if (request === undefined || !isPlain) return undefined
     missing = request.missing

@@ -21,20 +21,48 @@ const strayCharacter = /[^\t -~\x80-\x9f\xa1-\xff]/
 /** They change how the body is sent, or what becomes of the connection. */
 const unusual = ["transfer-encoding", "expect", "upgrade", "connection", "trailer"] as const
 
-/** `bytes`: a request from its first byte. Undefined: Node has to read it, and what follows on its connection. */
-export const plainRequest = (bytes: Buffer): PlainRequest | undefined => {
-  const end = bytes.indexOf(headEnd)
-  if (end < 0) return undefined
-  const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n")
+/** A longer head is not remembered: of many connections each keeps one. */
+const knownHeadMax = 2_048
+
+/** Of one connection, whose requests often have the same head: it is taken apart once. */
+export class PlainRequests {
+  #text = ""
+  #head: Head | undefined
+
+  /** `bytes`: a request from its first byte. Undefined: Node has to read it, and what follows on its connection. */
+  read(bytes: Buffer): PlainRequest | undefined {
+    const end = bytes.indexOf(headEnd)
+    if (end < 0) return undefined
+    const text = bytes.toString("latin1", 0, end)
+    const head = text === this.#text ? this.#head : headIn(text)
+    if (text.length <= knownHeadMax) {
+      this.#text = text
+      this.#head = head
+    }
+    if (head === undefined) return undefined
+    const { headers, length, method, url } = head
+    const body = bytes.subarray(end + headEnd.length)
+    const missing = length - body.length
+    return missing < 0 ? undefined : { method, url, headers, body, missing }
+  }
+}
+
+interface Head {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Of the body, in bytes. */
+  readonly length: number
+}
+
+const headIn = (text: string): Head | undefined => {
+  const [first = "", ...lines] = text.split("\r\n")
   const [, method, url] = requestLine.exec(first) ?? []
   const headers = headersIn(lines)
   // Node refuses a request without a host.
   if (method === undefined || url === undefined || headers?.["host"] === undefined) return undefined
   const length = headers["content-length"] ?? "0"
-  if (!/^\d{1,9}$/.test(length)) return undefined
-  const body = bytes.subarray(end + headEnd.length)
-  const missing = Number(length) - body.length
-  return missing < 0 ? undefined : { method, url, headers, body, missing }
+  return /^\d{1,9}$/.test(length) ? { method, url, headers, length: Number(length) } : undefined
 }
 
 const headersIn = (lines: ReadonlyArray<string>): Readonly<Record<string, string>> | undefined => {

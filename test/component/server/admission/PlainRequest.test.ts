@@ -8,7 +8,7 @@ import { type AddressInfo, connect } from "node:net"
 import { buffer } from "node:stream/consumers"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { type PlainRequest, plainRequest } from "@muniment/server/admission/PlainRequest"
+import { type PlainRequest, PlainRequests } from "@muniment/server/admission/PlainRequest"
 
 type Seen = Omit<PlainRequest, "body" | "missing"> & { readonly body: string }
 
@@ -92,11 +92,14 @@ const request = fc
   })
   .map((parts) => [parts.start, parts.host, ...parts.headers, parts.end, parts.body].join(""))
 
+/** One connection for all, so that heads are met again. */
+const requests = new PlainRequests()
+
 it("a request that is read here is one to Node, and the same one", async () => {
   await fc.assert(
     fc.asyncProperty(request, async (made) => {
       const bytes = Buffer.from(made, "latin1")
-      const read = plainRequest(bytes)
+      const read = requests.read(bytes)
       if (read === undefined || read.missing > 0) return
       const { body, headers, method, url } = read
       const byNode = await seenByNode(bytes)

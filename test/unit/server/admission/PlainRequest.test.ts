@@ -1,8 +1,8 @@
 /** Which bytes are a request that may be read before Node reads it. */
 import { expect, it } from "vitest"
-import { plainRequest } from "@muniment/server/admission/PlainRequest"
+import { PlainRequests } from "@muniment/server/admission/PlainRequest"
 
-const read = (text: string) => plainRequest(Buffer.from(text, "latin1"))
+const read = (text: string) => new PlainRequests().read(Buffer.from(text, "latin1"))
 
 it("a request in its plainest form is read", () => {
   expect(read("GET /v1/memories?limit=2 HTTP/1.1\r\nHost: x\r\nAuthorization:Bearer key \r\n\r\n")).toEqual({
@@ -42,4 +42,16 @@ it.each([
 it("names of headers that objects have by nature are names like others", () => {
   expect(read("GET / HTTP/1.1\r\nHost: x\r\nconstructor: x\r\n\r\n")?.headers["constructor"]).toBe("x")
   expect(read("GET / HTTP/1.1\r\nHost: x\r\n__proto__: x\r\n\r\n")?.headers["__proto__"]).toBe("x")
+})
+
+it("requests of one connection with the same head have bodies of their own", () => {
+  const requests = new PlainRequests()
+  const next = (head: string, body: string) => requests.read(Buffer.from(`${head}\r\n\r\n${body}`, "latin1"))
+  const post = "POST /v1/memories HTTP/1.1\r\nHost: x\r\nContent-Length: 3"
+  expect(next(post, "one")?.body.toString()).toBe("one")
+  expect(next(post, "two")).toMatchObject({ method: "POST", url: "/v1/memories", body: Buffer.from("two"), missing: 0 })
+  expect(next(post, "th")?.missing).toBe(1)
+  expect(next(post, "three")).toBeUndefined()
+  expect(next("GET /b HTTP/1.1\r\nHost: x", "")).toMatchObject({ method: "GET", url: "/b", missing: 0 })
+  expect(next(post, "one")?.url).toBe("/v1/memories")
 })
