@@ -176,7 +176,9 @@ class Simulation {
       id: kind === "create" ? undefined : this.#pick(free),
       text: `text ${number} of ${tenant.key.tag}`,
       expiresAt: isShort ? this.#clock.currentTimeMillisUnsafe() + this.#random.between(1_000, 400_000) : undefined,
+      deliveredAt: undefined,
       offered: [],
+      done: [],
       copies: 0,
       tries: 0,
       isAcknowledged: false
@@ -203,7 +205,7 @@ class Simulation {
     const life = this.#life
     tenant.writing++
     this.#underWay.push(delivery)
-    void this.#service.run(this.#request(delivery)).then((exit) => {
+    void this.#carryOut(delivery, this.#service).then((exit) => {
       if (life !== this.#life) return
       tenant.writing--
       this.#underWay.splice(this.#underWay.indexOf(delivery), 1)
@@ -215,14 +217,14 @@ class Simulation {
     })
   }
 
-  #request({ tenant: { key, model }, write }: Delivery) {
+  async #carryOut({ tenant: { key, model }, write }: Delivery, server: Service) {
     const idempotency = { key: write.key, fingerprint: write.key }
     const { expiresAt, id, kind, text } = write
     const now = this.#clock.currentTimeMillisUnsafe()
     const number = ++this.#lastNumber
     const fresh = memoryRecord(number, text, { agentId: key.agentId, createdAt: now, updatedAt: now, expiresAt })
-    if (kind === "create") model.offer(write, fresh.id, now)
-    return Effect.gen(function* () {
+    const offer = model.deliver(write, kind === "create" ? fresh.id : undefined, now)
+    const asked = Effect.gen(function* () {
       const host = yield* NamespaceHost
       if (kind === "remove") {
         const count = yield* host.ask(key, { _tag: "RemoveMemories", ids: [id ?? ""], idempotency })
@@ -234,6 +236,9 @@ class Simulation {
       const stored = yield* host.ask(key, { _tag: "StoreMemories", memories, idempotency })
       return { id: stored.created[0]?.id, count: stored.created.length }
     })
+    const exit = await server.run(asked)
+    if (offer !== undefined) offer.until ??= this.#clock.currentTimeMillisUnsafe()
+    return exit
   }
 
   #stored(
@@ -242,7 +247,8 @@ class Simulation {
   ): void {
     if (exit._tag !== "Success") return
     this.#acknowledged++
-    this.#fault ??= delivery.tenant.model.acknowledge(delivery.write, exit.value)
+    const now = this.#clock.currentTimeMillisUnsafe()
+    this.#fault ??= delivery.tenant.model.acknowledge(delivery.write, exit.value, now)
     this.#over(delivery)
   }
 
@@ -311,7 +317,7 @@ class Simulation {
     this.#note("read", key.tag, ...[...seen].flat())
     const [fault] = judge(seen, from, now)
     if (fault !== undefined) throw new Fault(fault)
-    if (writing === 0) model.learn(seen, now)
+    model.learn(seen, now, writing === 0)
   }
 
   /** What is older than `keptDays` goes, to the millisecond; until it is certain nobody else writes there. */
@@ -350,6 +356,7 @@ class Simulation {
     const before = this.#service
     this.#note("crash", isPower ? "power" : "kill")
     this.#life++
+    for (const { model } of this.#tenants) model.crash(this.#clock.currentTimeMillisUnsafe())
     const after = this.#next()
     // The file store syncs each commit.
     const frames =
@@ -383,7 +390,7 @@ class Simulation {
       const delivery = { tenant, write: this.#writeOf(tenant, "create") }
       delivery.write.copies = 1
       const server = this.#random.next() < 0.5 ? other : this.#service
-      const exit = await this.#until(server.run(this.#request(delivery)))
+      const exit = await this.#until(this.#carryOut(delivery, server))
       const failure = failureOf(exit)
       this.#note("answer", delivery.write.key, failure ?? "stored")
       delivery.write.tries = triesMax

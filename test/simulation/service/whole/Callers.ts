@@ -113,7 +113,9 @@ export class Callers {
       id,
       text,
       expiresAt: undefined,
+      deliveredAt: undefined,
       offered: [],
+      done: [],
       copies: 0,
       tries: 0,
       isAcknowledged: false
@@ -131,7 +133,7 @@ export class Callers {
       ...fresh(name, call, tenant, write),
       stored: (body, atMillis) => {
         const reply = replyOf(body, atMillis)
-        return reply === undefined ? undefined : tenant.model.acknowledge(write, reply)
+        return reply === undefined ? undefined : tenant.model.acknowledge(write, reply, atMillis)
       },
       ended: () => tenant.model.end(write)
     }
@@ -154,7 +156,7 @@ const fresh = (name: string, call: Call, tenant?: Tenant, write?: Write) => ({
 
 const createdOf = (model: Model, write: Write, body: Answer["body"], atMillis: number) => {
   const [created] = (body["created"] ?? []) as ReadonlyArray<{ readonly id: string }>
-  if (created !== undefined && write.offered.length === 0) model.offer(write, created.id, atMillis)
+  if (created !== undefined) model.recognise(new Map([[created.id, write.text]]), atMillis)
   return { id: created?.id, count: 1 }
 }
 

@@ -215,6 +215,7 @@ class WholeSimulation {
     if (fate < 0.08) return this.#over(ask)
     const life = this.#life
     if (ask.tenant !== undefined) ask.tenant.writing++
+    if (ask.write !== undefined) ask.tenant?.model.deliver(ask.write, undefined, this.#clock.currentTimeMillisUnsafe())
     this.#underWay.push(ask)
     const done = (answer: Answer): void => {
       if (life !== this.#life) return
@@ -352,8 +353,8 @@ class WholeSimulation {
     model.recognise(seen, now)
     const [fault] = judge(seen, now, now)
     if (fault !== undefined) throw new Fault(`agent ${agentId}: ${fault}`)
+    model.learn(seen, now, writing === 0)
     for (const write of model.recognised) books.done.add(write)
-    if (writing === 0) model.learn(seen, now)
   }
 
   #unread(status: number, code: string): void {
