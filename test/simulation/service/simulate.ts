@@ -1,11 +1,14 @@
 /**
  * `npm run simulate -- --seeds N --seed S [--store log|file] [--world engine|whole] [--steps N] [--mutations |
- * --mutation NAME]`: runs seeds `S` to `S + N - 1`, each one twice if `--replay`; `--trace` prints each step. Exit code
- * 1 when a fault is found.
+ * --mutation NAME]`: runs seeds `S` to `S + N - 1`, each one twice if `--replay`; `--trace` prints each step. Ends at
+ * the first fault. `--progress FILE [--processes N] [--slice N]` runs all of them, resumably. Exit code 1 when a fault
+ * is found.
  */
 import { spawnSync } from "node:child_process"
+import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { runLong, type SeedLine } from "./LongRun.ts"
 import { type Mutation, mutations } from "./mutations.ts"
 import type { SimulationResult } from "./Simulation.ts"
 import { tellSteps } from "./Trace.ts"
@@ -22,6 +25,10 @@ const { values } = parseArgs({
     steps: { type: "string", default: "120" },
     trace: { type: "boolean", default: false },
     replay: { type: "boolean", default: false },
+    lines: { type: "boolean", default: false },
+    progress: { type: "string" },
+    processes: { type: "string", default: String(availableParallelism()) },
+    slice: { type: "string", default: "100" },
     mutations: { type: "boolean", default: false },
     mutation: { type: "string" }
   }
@@ -29,39 +36,44 @@ const { values } = parseArgs({
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
-const runSeeds = async (mutation: Mutation | undefined): Promise<SimulationResult | undefined> => {
+/** True if none has a fault. Ends at the first that has, unless each is told in a line of its own. */
+const runSeeds = async (mutation: Mutation | undefined): Promise<boolean> => {
   wire(mutation)
   const { simulate } = await import("./Simulation.ts")
-  const { simulateWhole } = await import("./whole/WholeSimulation.ts")
   if (values.trace) tellSteps()
   const first = Number(values.seed)
   let crashes = 0
   let acknowledged = 0
+  let isSound = true
   for (let seed = first; seed < first + Number(values.seeds); seed++) {
     const chosen = seed % 4 === 0 ? "file" : "log"
-    const variant = values.store === "log" || values.store === "file" ? values.store : chosen
+    const store = values.store === "log" || values.store === "file" ? values.store : chosen
     const isWhole = values.world === "whole" || (values.world === "both" && seed % 17 === 2)
-    const run = isWhole ? simulateWhole : simulate
-    const result = await run(seed, variant, Number(values.steps))
-    if (result.finding !== undefined) {
-      say(`seed ${seed} (${isWhole ? "whole, " : ""}${variant}), step ${result.finding.step}: ${result.finding.fault}`)
-      return result
+    // It loads the whole service, which few runs need.
+    const run = isWhole ? (await import("./whole/WholeSimulation.ts")).simulateWhole : simulate
+    const result = await run(seed, store, Number(values.steps))
+    const again = values.replay ? await run(seed, store, Number(values.steps)) : result
+    const finding = result.finding ?? replayFinding(result, again)
+    const { acknowledged: answers, crashes: ends } = result
+    const world = isWhole ? "whole" : "engine"
+    const line: SeedLine = { seed, world, store, crashes: ends, acknowledged: answers, ...finding }
+    if (values.lines) say(JSON.stringify(line))
+    isSound &&= finding === undefined
+    if (finding !== undefined && !values.lines) {
+      say(`seed ${seed} (${isWhole ? "whole, " : ""}${store}), step ${finding.step}: ${finding.fault}`)
+      return false
     }
-    if (values.replay) {
-      const again = await run(seed, variant, Number(values.steps))
-      if (again.digest !== result.digest) {
-        say(
-          `seed ${seed} (${isWhole ? "whole, " : ""}${variant}) does not replay: ${result.digest}, then ${again.digest}`
-        )
-        return again
-      }
-    }
-    crashes += result.crashes
-    acknowledged += result.acknowledged
+    crashes += ends
+    acknowledged += answers
   }
-  say(`${values.seeds} seeds from ${first}: no fault; ${crashes} crashes, ${acknowledged} answers`)
-  return undefined
+  if (!values.lines) say(`${values.seeds} seeds from ${first}: no fault; ${crashes} crashes, ${acknowledged} answers`)
+  return isSound
 }
+
+const replayFinding = (result: SimulationResult, again: SimulationResult): SimulationResult["finding"] =>
+  again.digest === result.digest
+    ? undefined
+    : { step: Number(values.steps), fault: `does not replay: ${result.digest}, then ${again.digest}` }
 
 /** Each in a process of its own, since a module is loaded once. */
 const runMutations = (): boolean => {
@@ -93,7 +105,35 @@ const runMutations = (): boolean => {
   return isFound
 }
 
+/** What decides the life of a seed. */
+const seedOptions = (): ReadonlyArray<string> => [
+  "--store",
+  values.store,
+  "--world",
+  values.world,
+  "--steps",
+  values.steps,
+  ...(values.replay ? ["--replay"] : []),
+  ...(values.mutation === undefined ? [] : ["--mutation", values.mutation])
+]
+
+const runResumably = async (file: string): Promise<boolean> => {
+  const run = {
+    file,
+    first: Number(values.seed),
+    seeds: Number(values.seeds),
+    sliceSeeds: Number(values.slice),
+    processes: Number(values.processes),
+    options: seedOptions()
+  }
+  return (await runLong(run, say)) === 0
+}
+
 const chosenMutation = mutations.find(({ name }) => name === values.mutation)
 if (values.mutation !== undefined && chosenMutation === undefined) throw new Error(`no mutation ${values.mutation}`)
-if (values.mutations) process.exitCode = runMutations() ? 0 : 1
-else process.exitCode = (await runSeeds(chosenMutation)) === undefined ? 0 : 1
+const isSound = values.mutations
+  ? runMutations()
+  : values.progress === undefined
+    ? await runSeeds(chosenMutation)
+    : await runResumably(values.progress)
+process.exitCode = isSound ? 0 : 1
