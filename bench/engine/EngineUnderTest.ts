@@ -109,7 +109,9 @@ export const openEngine = async (
     settled: async (key) => {
       for (;;) {
         const backlog = await runtime.runPromise(
-          NamespaceHost.use((host) => host.read(key, (reader) => reader.indexBacklog))
+          NamespaceHost.use((host) =>
+            Effect.map(host.answer(key, { _tag: "Counts" }), ({ indexBacklog }) => indexBacklog)
+          )
         )
         if (backlog === 0) return
         await new Promise((done) => setImmediate(done))

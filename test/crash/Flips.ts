@@ -80,7 +80,7 @@ const restart = (directory: string) =>
     const unreadable: Array<string> = []
     for (const { key } of agents) {
       // A first use, as of a caller; what it finds is told by what is set aside.
-      yield* Effect.ignore(host.read(key, (reader, now) => reader.counts(now)))
+      yield* Effect.ignore(host.answer(key, { _tag: "Counts" }))
       const checked = yield* Effect.result(host.check(key, () => Effect.void))
       // SQLite takes some damage for an error of the disk: the agent answers 503, and every check says so.
       if (checked._tag === "Failure") unreadable.push(key.tag)

@@ -29,15 +29,10 @@ const engine = (probe = new StoreProbe()) => Effect.provide(engineOf(temporaryDi
 
 const ask = (command: StoreMemories) => NamespaceHost.use((host) => host.ask(key, command))
 const contextOf = (scope: ConversationScope = {}) =>
-  NamespaceHost.use((host) => host.readRecords(key, (reader, now) => reader.conversation(scope, now)))
+  NamespaceHost.use((host) => host.answer(key, { _tag: "Conversation", scope }))
 const processedOf = (numbers: ReadonlyArray<number>, scope: ConversationScope = {}) =>
   NamespaceHost.use((host) =>
-    host.readRecords(key, (reader) =>
-      reader.processed(
-        scope,
-        numbers.map((number) => turnOf(number).key)
-      )
-    )
+    host.answer(key, { _tag: "Processed", scope, keys: numbers.map((number) => turnOf(number).key) })
   )
 const contentsOf = (scope?: ConversationScope) =>
   Effect.map(contextOf(scope), ({ turns }) => turns.map(({ content }) => content))

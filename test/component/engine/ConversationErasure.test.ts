@@ -34,13 +34,10 @@ const id = memoryRecord(1, "").id
 
 const asking = (command: Command) => NamespaceHost.use((host) => host.ask(key, command))
 const contextOf = (of: ConversationScope) =>
-  NamespaceHost.use((host) => host.readRecords(key, (reader, now) => reader.conversation(of, now)))
+  NamespaceHost.use((host) => host.answer(key, { _tag: "Conversation", scope: of }))
 const isMarked = (of: ConversationScope) =>
   NamespaceHost.use((host) =>
-    Effect.map(
-      host.readRecords(key, (reader) => reader.processed(of, [secretMark])),
-      (found) => found.size > 0
-    )
+    Effect.map(host.answer(key, { _tag: "Processed", scope: of, keys: [secretMark] }), (found) => found.size > 0)
   )
 const maintain = NamespaceHost.use((host) => host.maintain)
 

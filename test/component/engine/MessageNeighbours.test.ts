@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "@effect/vitest"
 import fc from "fast-check"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { Database } from "@muniment/sqlite/Database"
@@ -185,10 +185,20 @@ const expectDerived = (directory: string) => {
   database.close()
 }
 
+/** Both rounds of a search by words. */
+const candidatesOf = Effect.fnUntraced(function* (terms: ReadonlyArray<string>) {
+  const host = yield* NamespaceHost
+  const visible = { filter: {}, atMillis: yield* Clock.currentTimeMillis }
+  const names = { words: new Set<string>(), capitals: new Set<string>() }
+  const { statistics } = yield* host.answer(key, { _tag: "Terms", terms, names, ...visible })
+  const query = weighQuery(terms, statistics)
+  const { candidates } = yield* host.answer(key, { _tag: "Candidates", query, vectors: new Map(), ...visible })
+  return { query, candidates }
+})
+
 /** The image's scores equal those of a new index of the derived columns. */
 const expectSameScores = (directory: string) =>
   Effect.gen(function* () {
-    const host = yield* NamespaceHost
     const database = new Database({ filename: fileIn(directory) })
     const fresh = new LexicalIndex(openPostings(), {
       messages: { isMessage: () => true, around: () => [] }
@@ -197,13 +207,10 @@ const expectSameScores = (directory: string) =>
     fresh.statistics(words, new Bitmap())
     for (const [slot, columns] of documentsIn(database)) fresh.put(slot, columns)
     database.close()
-    const live = yield* host.read(key, (reader, now) => {
-      const query = weighQuery(words, reader.statistics(words, {}, now))
-      const { candidates } = reader.candidates(query, new Map(), {}, now)
-      return { query, scores: candidates.map(({ lexicalScore, unit }) => [unit, lexicalScore] as const) }
-    })
-    const scores = fresh.score(live.query, Bitmap.of(live.scores.map(([slot]) => slot)))
-    for (const [slot, score] of live.scores) expect(scores.of(slot).score).toBe(score)
+    const { candidates, query } = yield* candidatesOf(words)
+    const live = candidates.map(({ lexicalScore, unit }) => [unit, lexicalScore] as const)
+    const scores = fresh.score(query, Bitmap.of(live.map(([slot]) => slot)))
+    for (const [slot, score] of live) expect(scores.of(slot).score).toBe(score)
   })
 
 const run = async (batches: ReadonlyArray<ReadonlyArray<Step>>) => {
@@ -265,12 +272,8 @@ describe("the words of the messages around a message", () => {
       const host = yield* NamespaceHost
       const texts = ["where do you live", "in lisbon", "nice", "and you", "far away"]
       yield* host.ask(key, creating(texts.map((text, number) => newMemory(messageRecord(number, text)))))
-      const scores = yield* host.read(key, (reader, now) => {
-        const query = weighQuery(["lisbon"], reader.statistics(["lisbon"], {}, now))
-        return new Map(
-          reader.candidates(query, new Map(), {}, now).candidates.map(({ id, lexicalScore }) => [id, lexicalScore])
-        )
-      })
+      const { candidates } = yield* candidatesOf(["lisbon"])
+      const scores = new Map(candidates.map(({ id, lexicalScore }) => [id, lexicalScore]))
       const scoreOf = (number: number) => scores.get(messageRecord(number, "").id) ?? 0
       expect([0, 1, 2, 3].every((number) => scoreOf(number) > 0)).toBe(true)
       expect(scoreOf(4)).toBe(0)

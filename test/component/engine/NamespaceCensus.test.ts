@@ -216,9 +216,9 @@ describe("removal by age", () => {
         minRelevance: 0
       })
       expect(found.map(({ memory }) => memory.data)).toEqual([{ fact: "zanzibarquux three" }])
-      expect(yield* host.read(key, (reader, now) => reader.counts(now))).toMatchObject({ live: 1, latest: 1, rows: 1 })
+      expect(yield* host.answer(key, { _tag: "Counts" })).toMatchObject({ live: 1, latest: 1, rows: 1 })
       expect((yield* census(10, 10)).live).toBe(1)
-      expect(yield* host.readRecords(key, (reader) => reader.countWithoutVector("test-model"))).toBe(0)
+      expect(yield* host.answer(key, { _tag: "CountWithoutVector", model: "test-model" })).toBe(0)
       yield* host.maintain
       const bytes = readFileSync(join(directory, "namespaces", `${key.tag}.db`))
       expect(["quux three", "quux one", "quux two"].map((text) => bytes.includes(text))).toEqual([true, false, false])

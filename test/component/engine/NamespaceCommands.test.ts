@@ -25,7 +25,7 @@ const create = (...memories: ReadonlyArray<PreparedMemory>) =>
   NamespaceHost.use((host) => host.ask(key, creating(memories)))
 const store = (...records: ReadonlyArray<MemoryRecord>) => create(...records.map((record) => newMemory(record)))
 const pendingOf = (model: string) =>
-  NamespaceHost.use((host) => host.readRecords(key, (reader) => reader.countWithoutVector(model)))
+  NamespaceHost.use((host) => host.answer(key, { _tag: "CountWithoutVector", model }))
 
 describe("a create that names a record", () => {
   it.effect("replaces its data, and otherwise only the fields in the request", () =>
@@ -162,7 +162,7 @@ describe("StoreVectors", () => {
         _tag: "StoreVectors",
         vectors: [{ id, contentHash, vector: axisVector(1, 4, "new-model") }]
       })
-      expect(yield* host.read(key, (reader) => reader.models)).toEqual(["new-model"])
+      expect(yield* Effect.map(host.answer(key, { _tag: "Counts" }), ({ models }) => models)).toEqual(["new-model"])
       expect([yield* pendingOf("old-model"), yield* pendingOf("new-model")]).toEqual([1, 0])
     }).pipe(engine())
   )
@@ -200,10 +200,10 @@ describe("Sweep", () => {
       yield* store(memoryRecord(1, "gone soon", { expiresAt: 50 }), memoryRecord(2, "stays"))
       expect(yield* host.ask(key, { _tag: "Sweep" })).toBe(0)
       yield* TestClock.adjust(50)
-      const counts = (now: number) => host.read(key, (reader) => reader.counts(now))
-      expect(yield* counts(50)).toMatchObject({ live: 1, rows: 2, expired: 1 })
+      const counts = host.answer(key, { _tag: "Counts" })
+      expect(yield* counts).toMatchObject({ live: 1, rows: 2, expired: 1 })
       expect(yield* host.ask(key, { _tag: "Sweep" })).toBe(1)
-      expect(yield* counts(50)).toMatchObject({ live: 1, rows: 1, expired: 0 })
+      expect(yield* counts).toMatchObject({ live: 1, rows: 1, expired: 0 })
       const records = [{ record: memoryRecord(1, "again"), vector: undefined }]
       expect(yield* host.ask(key, { _tag: "ImportRecords", records })).toBe(1)
     }).pipe(engine())

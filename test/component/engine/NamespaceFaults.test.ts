@@ -165,9 +165,11 @@ describe("a commit that fails", () => {
         for (let again = 0; again < 3; again++) {
           expect(yield* Effect.flip(ask(2))).toMatchObject({ code: "namespace_unavailable" })
         }
-        expect(yield* Effect.flip(host.read(key, () => 1))).toMatchObject({ code: "namespace_unavailable" })
+        expect(yield* Effect.flip(host.answer(key, { _tag: "Counts" }))).toMatchObject({
+          code: "namespace_unavailable"
+        })
         expect((yield* status).quarantined).toEqual([{ file: `namespaces/${key.tag}.db`, reason: "made by the test" }])
-        expect(yield* host.read(other, (reader) => reader.counts(0).live)).toBe(1)
+        expect(yield* Effect.map(host.answer(other, { _tag: "Counts" }), (counts) => counts.live)).toBe(1)
         yield* host.maintain
         expect(probe.count("open")).toBe(opened)
         expect((yield* status).open).toBe(1)

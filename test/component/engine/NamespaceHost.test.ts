@@ -10,7 +10,7 @@ import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 const key = namespaceKey()
 const one = (number: number, expiresAt?: number) => creating([newMemory(memoryRecord(number, "text", { expiresAt }))])
 const open = NamespaceHost.use((host) => Effect.map(host.status, (status) => status.open))
-const rows = NamespaceHost.use((host) => host.read(key, (reader, now) => reader.counts(now).rows))
+const rows = NamespaceHost.use((host) => Effect.map(host.answer(key, { _tag: "Counts" }), (counts) => counts.rows))
 
 class Marker extends Context.Service<Marker, string>()("test/Marker") {}
 

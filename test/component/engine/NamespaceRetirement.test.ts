@@ -35,7 +35,7 @@ const day = Limits.idempotencyRetentionMillis
 const retire = (atMillis: number, left: Effect.Effect<void, InsufficientStorage> = Effect.void) =>
   NamespaceHost.use((host) => host.retire(key, atMillis, left))
 const rowsOf = (of: NamespaceKey) =>
-  NamespaceHost.use((host) => host.read(of, (reader, now) => reader.counts(now).rows))
+  NamespaceHost.use((host) => Effect.map(host.answer(of, { _tag: "Counts" }), (counts) => counts.rows))
 /** The same agent as the directory names it after its return. */
 const returned = { ...key }
 

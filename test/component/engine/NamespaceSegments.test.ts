@@ -57,7 +57,7 @@ const fill = (count: number) =>
 
 const session = <A, E>(directory: string, use: Effect.Effect<A, E, NamespaceHost>) =>
   Effect.provide(use, engineOf(directory))
-const look = NamespaceHost.use((host) => host.read(key, (reader) => reader.counts(0).live))
+const look = NamespaceHost.use((host) => Effect.map(host.answer(key, { _tag: "Counts" }), (counts) => counts.live))
 
 const database = <A>(directory: string, use: (database: DatabaseSync) => A): A => {
   const opened = new DatabaseSync(join(directory, "namespaces", `${key.tag}.db`))

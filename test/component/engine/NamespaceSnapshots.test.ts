@@ -46,7 +46,7 @@ const session = <A, E>(
   Effect.gen(function* () {
     const host = yield* NamespaceHost
     const result = yield* use
-    const pending = host.read(key, (reader) => reader.indexBacklog)
+    const pending = Effect.map(host.answer(key, { _tag: "Counts" }), ({ indexBacklog }) => indexBacklog)
     while ((yield* pending) > 0) yield* Effect.yieldNow
     return result
   }).pipe(Effect.provide(engineOf(directory, { probe, index })))
@@ -54,7 +54,7 @@ const session = <A, E>(
 const ask = <C extends Parameters<NamespaceHost["Service"]["ask"]>[1]>(command: C) =>
   NamespaceHost.use((host) => host.ask(key, command))
 const filled = (directory: string) => session(directory, ask(creating(memories)))
-const reading = NamespaceHost.use((host) => host.read(key, (reader) => reader.counts(0).live))
+const reading = NamespaceHost.use((host) => Effect.map(host.answer(key, { _tag: "Counts" }), (counts) => counts.live))
 
 /** Number of vectors missing from the graph after an open, before anything is built. */
 const pendingAtOpen = (directory: string) =>
@@ -187,14 +187,13 @@ describe("a snapshot", () => {
         const { candidates } = yield* session(
           directory,
           NamespaceHost.use((host) =>
-            host.read(key, (reader, now) =>
-              reader.candidates(
-                { terms: [], idf: [], documents: 0, averageLength: 1, scoreBound: 0 },
-                new Map([[model, axisVector(5).values]]),
-                {},
-                now
-              )
-            )
+            host.answer(key, {
+              _tag: "Candidates",
+              query: { terms: [], idf: [], documents: 0, averageLength: 1, scoreBound: 0 },
+              vectors: new Map([[model, axisVector(5).values]]),
+              filter: {},
+              atMillis: 0
+            })
           )
         )
         expect(candidates.toSorted((left, right) => right.cosine! - left.cosine!)[0]?.id).toBe(memoryRecord(5, "").id)

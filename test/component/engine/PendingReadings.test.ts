@@ -33,7 +33,7 @@ const storing = (number: number, reading = readingOf(number), conversation: Part
 }
 const ask = (command: Parameters<NamespaceHost["Service"]["ask"]>[1]) =>
   NamespaceHost.use((host) => host.ask(key, command))
-const pending = NamespaceHost.use((host) => host.readRecords(key, (reader) => reader.pendingReadings(10)))
+const pending = NamespaceHost.use((host) => host.answer(key, { _tag: "PendingReadings", limit: 10 }))
 
 describe("an extraction that is to follow", () => {
   it.effect("is there when the file is opened again, oldest first, and once", () => {
@@ -66,7 +66,7 @@ describe("an extraction that is to follow", () => {
 
   it.effect("is counted, with the time of the first message that waits, and read behind a place", () =>
     Effect.gen(function* () {
-      const count = NamespaceHost.use((host) => host.readRecords(key, (reader) => reader.pendingCount))
+      const count = NamespaceHost.use((host) => host.answer(key, { _tag: "Pending" }))
       yield* ask(extracting([], [memoryRecord(9, "a file")]))
       expect(yield* count).toEqual({ count: 0, sinceMillis: undefined })
       yield* storing(1)
@@ -74,7 +74,9 @@ describe("an extraction that is to follow", () => {
       const { createdAt } = messageRecord(1, "text 1")
       expect(yield* count).toEqual({ count: 2, sinceMillis: createdAt })
       const [first] = yield* pending
-      const later = NamespaceHost.use((host) => host.readRecords(key, (r) => r.pendingReadings(10, first?.place)))
+      const later = NamespaceHost.use((host) =>
+        host.answer(key, { _tag: "PendingReadings", limit: 10, after: first?.place })
+      )
       expect((yield* later).map(({ id }) => id)).toEqual(["reading 2"])
     }).pipe(Effect.provide(engineOf(temporaryDirectory())))
   )

@@ -114,7 +114,7 @@ describe("the neighbouring texts of a memory", () => {
       expect(yield* isFound).toBe(true)
       yield* store(replacementOf(memoryRecord(1, "likes coffee")))
       expect([yield* isFound, yield* foundBy("coffee")]).toEqual([true, [record.id]])
-      const exported = yield* host.readRecords(key, (reader, now) => reader.inserted(0, 10, now))
+      const exported = yield* host.answer(key, { _tag: "Inserted", afterSeq: 0, limit: 10 })
       expect(exported.versions).toMatchObject([{ neighbours: record.neighbours, sources: record.sources }])
       yield* host.ask(key, { _tag: "RemoveMemories", ids: [record.id], idempotency: undefined })
       expect(yield* isFound).toBe(false)

@@ -1,6 +1,6 @@
 /** Messages as memories: their places in their conversation, and their marks. Over a real file. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { ConversationScope } from "@muniment/engine/store/Conversations"
@@ -27,12 +27,7 @@ const remove = (...numbers: ReadonlyArray<number>) =>
   NamespaceHost.use((host) => host.ask(key, { _tag: "RemoveMemories", ids: numbers.map(idOf), idempotency: undefined }))
 const storedOf = (numbers: ReadonlyArray<number>, scope: ConversationScope = {}) =>
   NamespaceHost.use((host) =>
-    host.readRecords(key, (reader) =>
-      reader.storedMessages(
-        scope,
-        numbers.map((number) => turnOf(number).key)
-      )
-    )
+    host.answer(key, { _tag: "Stored", scope, keys: numbers.map((number) => turnOf(number).key) })
   )
 const idOf = (number: number): string => messageRecord(number, "").id
 const positions = Effect.map(allOf(key), (all) =>
@@ -103,7 +98,7 @@ describe("a message", () => {
   it.effect("is marked as stored and as read apart", () =>
     Effect.gen(function* () {
       const host = yield* NamespaceHost
-      const processed = host.readRecords(key, (reader) => reader.processed({}, [turnOf(1).key, turnOf(2).key]))
+      const processed = host.answer(key, { _tag: "Processed", scope: {}, keys: [turnOf(1).key, turnOf(2).key] })
       yield* store(messageRecord(1, "one"))
       expect((yield* processed).size).toBe(0)
       expect((yield* host.ask(key, extracting([1, 2]))).isStale).toBe(false)
@@ -125,7 +120,7 @@ describe("a message", () => {
         origin: "conversation",
         sources: [turnOf(1)].map(({ key }) => ({ key }))
       })
-      const { turns } = yield* host.readRecords(key, (reader, now) => reader.conversation({}, now))
+      const { turns } = yield* host.answer(key, { _tag: "Conversation", scope: {} })
       expect(turns).toMatchObject([{ key: turnOf(2).key }])
     }).pipe(engine())
   )
@@ -155,8 +150,17 @@ describe("a message", () => {
     const found = Effect.gen(function* () {
       const host = yield* NamespaceHost
       const query = { terms: ["rome"], idf: [1], documents: 1, averageLength: 1, scoreBound: 2 }
-      const { candidates } = yield* host.read(key, (reader, now) => reader.candidates(query, new Map(), {}, now))
-      const speakers = yield* host.read(key, (reader, now) => reader.speakers({ subjectId: "s" }, now, () => true))
+      const atMillis = yield* Clock.currentTimeMillis
+      const { candidates } = yield* host.answer(key, {
+        _tag: "Candidates",
+        query,
+        vectors: new Map(),
+        filter: {},
+        atMillis
+      })
+      const names = { words: new Set(["ann"]), capitals: new Set(["ann"]) }
+      const filter = { subjectId: "s" }
+      const { speakers } = yield* host.answer(key, { _tag: "Terms", terms: [], names, filter, atMillis })
       return { speakers, candidates: candidates.map(({ eventAt, message }) => ({ eventAt, message })) }
     })
     const expected = {

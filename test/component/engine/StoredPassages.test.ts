@@ -65,7 +65,7 @@ describe("a long message", () => {
       expect((yield* found("garden"))[0]?.says).toMatch(/^The garden/)
       expect(all.find(({ id }) => id === memoryRecord(2, "").id)).toHaveProperty("says", undefined)
       expect(yield* listed).toMatchObject({ total: 2, memories: [{}, {}] })
-      const counts = yield* NamespaceHost.use((host) => host.read(key, (reader, now) => reader.counts(now)))
+      const counts = yield* NamespaceHost.use((host) => host.answer(key, { _tag: "Counts" }))
       expect(counts).toMatchObject({ live: 2, latest: 2, rows: 2 })
       const query = { text: "bicycle", vectors: new Map(), filter: {}, limit: 10, minRelevance: 0 }
       expect(yield* MemorySearch.use((service) => service.countMatching([key], query))).toBe(2)
@@ -107,9 +107,10 @@ describe("a long message", () => {
     Effect.gen(function* () {
       const host = yield* NamespaceHost
       const { contentHash, id } = long()
-      const missing = host.readRecords(key, (reader) =>
-        Effect.all([reader.countWithoutVector("test-model"), reader.withoutVector("test-model", -1, 10)])
-      )
+      const missing = Effect.all([
+        host.answer(key, { _tag: "CountWithoutVector", model: "test-model" }),
+        host.answer(key, { _tag: "WithoutVector", model: "test-model", afterSlot: -1, limit: 10 })
+      ])
       const meant = (axis: number) => ({ vectors: new Map([["test-model", axisVector(axis).values]]) })
       yield* host.ask(key, creating([newMemory(long(), axisVector(0))]))
       expect(yield* missing).toMatchObject([1, [{ record: { id } }]])

@@ -1,6 +1,6 @@
 /**
  * The API of the engine: delivers commands to namespaces and reads from them. Every namespace is an actor in this
- * process, opened on first use and closed when idle; callers see keys, commands and reads only.
+ * process, opened on first use and closed when idle; callers see keys, commands and queries only, all of them plain data.
  *
  * Invariants: a damaged or fenced file is set aside and answers 503 while all others serve; on a full disk writes
  * answer 507, removals are repeated with the ballast's space, and while it is out nothing else is written; no call holds two namespaces at once.
@@ -16,6 +16,8 @@ import { makeNamespaceRegistry, type NamespaceRegistry } from "./NamespaceRegist
 import type { Command, PortionedRemoval, ReplyOf } from "../namespace/Commands.ts"
 import { openNamespace, type Namespace } from "../namespace/Namespace.ts"
 import { StorageMeter, type StorageMeterService } from "../namespace/StorageMeter.ts"
+import { answerFromFile, answerFromImage, isImageQuery } from "../namespace/answerQuery.ts"
+import type { AnswerOf, Answers, NamespaceQuery } from "../namespace/NamespaceQuery.ts"
 import type { NamespaceReader } from "../namespace/NamespaceReader.ts"
 import type { IndexSettings } from "../namespace/NamespaceVectors.ts"
 import { toClientError, type CommandError } from "../namespace/toClientError.ts"
@@ -55,16 +57,8 @@ export class NamespaceHost extends Context.Service<
     readonly ask: <C extends Command>(key: NamespaceKey, command: C) => Effect.Effect<ReplyOf<C>, CommandError>
     /** Repeats a portioned removal until nothing is left; returns the number of memories removed. */
     readonly removeAll: (key: NamespaceKey, command: PortionedRemoval) => Effect.Effect<number, CommandError>
-    /** Reads the image; never waits for writes. */
-    readonly read: <A>(
-      key: NamespaceKey,
-      look: (reader: NamespaceReader, nowMillis: number) => A
-    ) => Effect.Effect<A, ReadError>
-    /** Reads the image and the file. */
-    readonly readRecords: <A>(
-      key: NamespaceKey,
-      look: (reader: NamespaceReader, nowMillis: number) => Effect.Effect<A, StoreError>
-    ) => Effect.Effect<A, ReadError>
+    /** Answers from the committed state; never waits for commands. */
+    readonly answer: <Q extends NamespaceQuery>(key: NamespaceKey, query: Q) => Effect.Effect<AnswerOf<Q>, ReadError>
     /** Counts rows in the committed file without opening the namespace. */
     readonly census: (key: NamespaceKey, options: CensusOptions) => Effect.Effect<NamespaceCensus, ReadError>
     /** Names of all files of these namespaces. */
@@ -187,8 +181,16 @@ class Host {
     })
   }
 
-  read<A>(key: NamespaceKey, look: (reader: NamespaceReader, nowMillis: number) => A): Effect.Effect<A, ReadError> {
-    const opened = this.readRecords(key, (reader, nowMillis) =>
+  answer<Q extends NamespaceQuery>(key: NamespaceKey, query: Q): Effect.Effect<AnswerOf<Q>, ReadError> {
+    const answer: Effect.Effect<Answers[NamespaceQuery["_tag"]], ReadError> = isImageQuery(query)
+      ? this.#read(key, (reader, nowMillis) => answerFromImage(reader, query, nowMillis))
+      : this.#readRecords(key, (reader, nowMillis) => answerFromFile(reader, query, nowMillis))
+    // The answer of this query's type; only the choice by its tag has lost it.
+    return answer as Effect.Effect<AnswerOf<Q>, ReadError>
+  }
+
+  #read<A>(key: NamespaceKey, look: (reader: NamespaceReader, nowMillis: number) => A): Effect.Effect<A, ReadError> {
+    const opened = this.#readRecords(key, (reader, nowMillis) =>
       Effect.try({ try: () => look(reader, nowMillis), catch: toStoreError })
     )
     return Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => {
@@ -203,7 +205,7 @@ class Host {
     })
   }
 
-  readRecords<A>(
+  #readRecords<A>(
     key: NamespaceKey,
     look: (reader: NamespaceReader, nowMillis: number) => Effect.Effect<A, StoreError>
   ): Effect.Effect<A, ReadError> {

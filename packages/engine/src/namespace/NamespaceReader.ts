@@ -1,5 +1,5 @@
 /**
- * Reads of one namespace. They use the image in memory and bypass the mailbox, so a search never waits for writes.
+ * Reads of one namespace, as `NamespaceQuery.ts` describes them. They use the image in memory and bypass the mailbox, so a search never waits for writes.
  * Every read first hides what has expired. Synchronous methods throw `StoreError`s; the host catches them.
  */
 import { Effect } from "effect"
@@ -7,12 +7,28 @@ import { Limits } from "@muniment/domain/Limits"
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { firstAfter } from "./firstAfter.ts"
+import type {
+  ListPosition,
+  ListedMemory,
+  MemoryPlace,
+  NamespaceCandidates,
+  QueryVectors,
+  NamespacePlan,
+  Answers,
+  Candidates,
+  Cosines,
+  CountMatching,
+  FoundTerms,
+  InsertedVersions,
+  NamespaceCounts,
+  RecordWithoutVector,
+  Terms
+} from "./NamespaceQuery.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import { SearchCandidate, type FoundPassage } from "./SearchCandidate.ts"
 import type { MemoryTable } from "./table/MemoryTable.ts"
-import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
-import type { ScoredQuery } from "../ranking/Evidence.ts"
 import { cosinesOf, isMatching, newerFirst, rank, type FoundCosines } from "../ranking/Fusion.ts"
+import { mayName } from "../ranking/QuestionTraits.ts"
 import type { LexicalScores } from "../ranking/LexicalIndex.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import { cutsOf } from "../text/Passages.ts"
@@ -26,42 +42,6 @@ import type {
 } from "../store/Conversations.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
-import type { Plan } from "../vectors/planner/Planner.ts"
-
-/** How the vectors of one model were searched in one namespace: which engine, and why. */
-export interface NamespacePlan extends Plan {
-  /** Tag of the namespace. */
-  readonly namespace: string
-  readonly model: string
-}
-
-/** Candidates of one namespace, and how those by meaning were found. */
-export interface NamespaceCandidates {
-  readonly candidates: ReadonlyArray<SearchCandidate>
-  readonly plans: ReadonlyArray<NamespacePlan>
-}
-
-/** Where a memory was found. Slots are reused, so the id tells whether the memory is still there. */
-export interface MemoryPlace {
-  readonly id: string
-  readonly slot: number
-  /** Slot of the passage that was found, whose vector counts; default: `slot`. */
-  readonly unit?: number | undefined
-}
-
-/** Position in a listing: newest first, then id descending. */
-export interface ListPosition {
-  readonly createdAt: number
-  readonly id: string
-}
-
-export interface ListedMemory extends ListPosition, MemoryPlace {
-  /** Tag of the namespace. */
-  readonly namespace: string
-}
-
-/** Vector of the query for each embedding model; empty for a search by words alone. */
-export type QueryVectors = ReadonlyMap<string, Float32Array>
 
 export class NamespaceReader {
   readonly #store: OpenNamespace
@@ -75,26 +55,23 @@ export class NamespaceReader {
     this.#learnDue = learnDue
   }
 
-  /** First phase of a search: document counts of the query's terms over the visible memories. */
-  statistics(terms: ReadonlyArray<string>, filter: MemoryFilter, nowMillis: number): TermStatistics {
-    return this.#state.lexical.statistics(terms, this.#at(nowMillis).searchable(filter))
+  terms({ atMillis, filter, names, terms }: Terms): FoundTerms {
+    const table = this.#at(atMillis)
+    const isWanted = (speaker: string) => mayName(names, speaker)
+    return {
+      statistics: this.#state.lexical.statistics(terms, table.searchable(filter)),
+      speakers: table.hasMessages ? table.speakersIn(table.allowed(filter), isWanted) : []
+    }
   }
 
-  /** Speakers of the visible messages that `isWanted` lets through: names, or roles of those without; in no order. */
-  speakers(filter: MemoryFilter, nowMillis: number, isWanted: (speaker: string) => boolean): ReadonlyArray<string> {
-    const table = this.#at(nowMillis)
-    return table.hasMessages ? table.speakersIn(table.allowed(filter), isWanted) : []
-  }
-
-  /** Second phase: the best by words and the best by meaning, each with both scores. */
-  candidates(
-    query: WeightedQuery,
-    queryVectors: QueryVectors,
-    filter: MemoryFilter,
-    nowMillis: number,
-    candidatesMax: number = Limits.searchCandidatesMax
-  ): NamespaceCandidates {
-    const table = this.#at(nowMillis)
+  candidates({
+    atMillis,
+    candidatesMax = Limits.searchCandidatesMax,
+    filter,
+    query,
+    vectors: queryVectors
+  }: Candidates): NamespaceCandidates {
+    const table = this.#at(atMillis)
     const allowed = table.searchable(filter)
     const scores = this.#state.lexical.score(query, allowed)
     const candidates: Array<SearchCandidate> = []
@@ -110,45 +87,28 @@ export class NamespaceReader {
     }
     const others = scores.top(candidatesMax, table.newestFirst).filter((slot) => !found.has(slot))
     candidates.push(...this.#candidates(others, this.#cosines(others, queryVectors), scores, queryVectors))
-    if (this.indexBacklog > 0) this.#learnDue()
+    if (this.#indexBacklog > 0) this.#learnDue()
     return { candidates, plans }
   }
 
-  /** What relevance reads of all visible memories; for `countMatching`. */
-  cosines(
-    query: WeightedQuery,
-    fusion: ScoredQuery,
-    queryVectors: QueryVectors,
-    filter: MemoryFilter,
-    nowMillis: number
-  ): FoundCosines {
-    return cosinesOf(this.#visible(query, queryVectors, filter, nowMillis), fusion)
+  cosines(asked: Cosines): FoundCosines {
+    return cosinesOf(this.#visible(asked), asked.fusion)
   }
 
-  /** Number of visible memories that match, candidates or not; for attestations. */
-  countMatching(
-    query: WeightedQuery,
-    fusion: ScoredQuery,
-    queryVectors: QueryVectors,
-    filter: MemoryFilter,
-    nowMillis: number
-  ): number {
-    const matching = this.#visible(query, queryVectors, filter, nowMillis).filter((candidate) =>
-      isMatching(rank(candidate, fusion))
-    )
+  countMatching(asked: CountMatching): number {
+    const matching = this.#visible(asked).filter((candidate) => isMatching(rank(candidate, asked.fusion)))
     return new Set(matching.map(({ id }) => id)).size
   }
 
   /** All visible memories as candidates. */
-  #visible(query: WeightedQuery, queryVectors: QueryVectors, filter: MemoryFilter, nowMillis: number) {
-    const allowed = this.#at(nowMillis).searchable(filter)
+  #visible({ atMillis, filter, query, vectors }: Omit<Cosines, "_tag">) {
+    const allowed = this.#at(atMillis).searchable(filter)
     const scores = this.#state.lexical.score(query, allowed)
     const slots: Array<number> = []
     allowed.forEach((slot) => slots.push(slot))
-    return this.#candidates(slots, this.#cosines(slots, queryVectors), scores, queryVectors)
+    return this.#candidates(slots, this.#cosines(slots, vectors), scores, vectors)
   }
 
-  /** The first `limit` places after `after`, and the number of memories that match the filter. */
   list(filter: MemoryFilter, after: ListPosition | undefined, limit: number, nowMillis: number) {
     const table = this.#at(nowMillis)
     const allowed = table.allowed(filter)
@@ -163,14 +123,12 @@ export class NamespaceReader {
     })
   }
 
-  /** The latest live memory of a unique key. */
   latestOf(uniqueKey: string, nowMillis: number): Effect.Effect<MemoryVersion | undefined, StoreError> {
     const table = this.#at(nowMillis)
     const row = table.row(table.latestOf(uniqueKey) ?? -1)
     return row === undefined ? Effect.succeed(undefined) : this.find(row.id, nowMillis)
   }
 
-  /** Records at places found before; leaves out memories that have expired, moved or gone since. */
   versions(places: ReadonlyArray<MemoryPlace>): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
     return Effect.map(this.#store.records(places.map(({ slot }) => slot)), (found) => {
       const idAt = new Map(places.map(({ id, slot }) => [slot, id]))
@@ -182,7 +140,7 @@ export class NamespaceReader {
     })
   }
 
-  /** Copies of the vectors at places found before, by id; leaves out memories that have gone or have no vector. */
+  /** Copies. */
   vectorsOf(places: ReadonlyArray<MemoryPlace>, nowMillis: number): ReadonlyMap<string, MemoryVector> {
     const table = this.#at(nowMillis)
     const vectors = new Map<string, MemoryVector>()
@@ -195,8 +153,7 @@ export class NamespaceReader {
     return vectors
   }
 
-  /** Live records in order of insertion after `afterSeq`, superseded versions included; for exports. */
-  inserted(afterSeq: number, limit: number, nowMillis: number) {
+  inserted(afterSeq: number, limit: number, nowMillis: number): Effect.Effect<InsertedVersions, StoreError> {
     const table = this.#at(nowMillis)
     const bySeq = (left: { readonly createdSeq: number }, right: { readonly createdSeq: number }) =>
       left.createdSeq - right.createdSeq
@@ -213,8 +170,11 @@ export class NamespaceReader {
     }))
   }
 
-  /** Records that lack a vector of `model`, their own or a passage's, from `afterSlot` on, with the passages to embed. */
-  withoutVector(model: string, afterSlot: number, limit: number) {
+  withoutVector(
+    model: string,
+    afterSlot: number,
+    limit: number
+  ): Effect.Effect<ReadonlyArray<RecordWithoutVector>, StoreError> {
     const { table, vectors } = this.#state
     const isWanted = ({ slot }: MemoryRow) =>
       slot > afterSlot &&
@@ -229,23 +189,24 @@ export class NamespaceReader {
     return this.#store.countWithoutVector(model)
   }
 
-  /** Earlier turns and summary of a conversation that are still kept. */
   conversation(scope: ConversationScope, nowMillis: number): Effect.Effect<ConversationContext, StoreError> {
     return this.#store.conversations.context(scope, nowMillis)
   }
 
-  /** The keys among `keys` whose messages were processed in the conversation. */
   processed(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>, StoreError> {
     return this.#store.conversations.processed(scope, keys)
   }
 
-  /** The messages among `keys` that were stored as memories: their memory's id, undefined if it is gone. */
   storedMessages(scope: ConversationScope, keys: ReadonlyArray<string>): Effect.Effect<StoredMessages, StoreError> {
     return this.#store.conversations.stored(scope, keys)
   }
 
-  /** Latest live memories that were extracted from messages of a conversation, by the keys of these; at most `limit`. */
-  extractedFrom(scope: ConversationScope, keys: ReadonlyArray<string>, limit: number, nowMillis: number) {
+  extractedFrom(
+    scope: ConversationScope,
+    keys: ReadonlyArray<string>,
+    limit: number,
+    nowMillis: number
+  ): Effect.Effect<ReadonlyArray<MemoryVersion>, StoreError> {
     return Effect.flatMap(this.#store.slotsTakenFrom(scope, keys), (slots) => {
       const table = this.#at(nowMillis)
       const places = slots.flatMap((slot) => {
@@ -258,8 +219,12 @@ export class NamespaceReader {
     })
   }
 
-  /** Visible memories that were taken from messages of a conversation and superseded, each with its latest version. */
-  laterVersions(scope: ConversationScope, keys: ReadonlyArray<string>, filter: MemoryFilter, nowMillis: number) {
+  laterVersions(
+    scope: ConversationScope,
+    keys: ReadonlyArray<string>,
+    filter: MemoryFilter,
+    nowMillis: number
+  ): Effect.Effect<Answers["LaterVersions"], StoreError> {
     return Effect.flatMap(this.#store.slotsTakenFrom(scope, keys), (slots) => {
       const table = this.#at(nowMillis)
       const allowed = table.allowed({ ...filter, includeSuperseded: true })
@@ -281,8 +246,7 @@ export class NamespaceReader {
     })
   }
 
-  /** Extractions that are to follow a commit of messages, oldest first, beginning behind a place. */
-  pendingReadings(limit: number, after?: number): Effect.Effect<ReadonlyArray<ScopedReading>, StoreError> {
+  pendingReadings(limit: number, after: number | undefined): Effect.Effect<ReadonlyArray<ScopedReading>, StoreError> {
     return this.#store.conversations.pendingReadings(limit, after)
   }
 
@@ -290,13 +254,11 @@ export class NamespaceReader {
     return this.#store.conversations.pendingCount
   }
 
-  /** Whether a command with this idempotency key was committed within `Limits.idempotencyRetentionMillis`. */
   isCommitted(idempotencyKey: string): Effect.Effect<boolean, StoreError> {
     return Effect.map(this.#store.storedResult(idempotencyKey), (stored) => stored !== undefined)
   }
 
-  /** Live memories, latest versions, rows, and expired rows that wait for a sweep; `nextExpiry`: when to sweep. */
-  counts(nowMillis: number) {
+  counts(nowMillis: number): NamespaceCounts {
     const table = this.#at(nowMillis)
     const times = [table.nextExpiry, this.#store.conversations.nextExpiry].filter((time) => time !== undefined)
     return {
@@ -304,16 +266,13 @@ export class NamespaceReader {
       latest: table.latestCount,
       rows: table.rowCount,
       expired: table.expired.size,
-      nextExpiry: times.length === 0 ? undefined : Math.min(...times)
+      nextExpiry: times.length === 0 ? undefined : Math.min(...times),
+      models: this.#state.vectors.models,
+      indexBacklog: this.#indexBacklog
     }
   }
 
-  get models(): ReadonlyArray<string> {
-    return this.#state.vectors.models
-  }
-
-  /** Vectors that no list or graph holds yet; searches scan them. */
-  get indexBacklog(): number {
+  get #indexBacklog(): number {
     const { vectors } = this.#state
     return vectors.models.reduce((sum, model) => sum + (vectors.index(model)?.backlog ?? 0), 0)
   }

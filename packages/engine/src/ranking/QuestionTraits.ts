@@ -6,12 +6,16 @@ import { questionDates, type AskedAt, type TimeRange } from "./QuestionDates.ts"
 import { stopWords } from "../text/StopWords.ts"
 import { tokenize } from "../text/Tokenizer.ts"
 
-export interface QuestionTraits {
+export interface QuestionTraits extends NameWords {
   /** About the asker: "I", "my", "we", "the user". Not in "tell me" and the like. */
   readonly isFirstPerson: boolean
   /** Asks for the state of today: a verb in the present tense and nothing of the past, or "the latest". */
   readonly isPresent: boolean
   readonly ranges: ReadonlyArray<TimeRange>
+}
+
+/** What of a question may name somebody. */
+export interface NameWords {
   /** Tokens that may be a name: no stop word, or capitalised ("will" is none, "Will" is one). */
   readonly words: ReadonlySet<string>
   /** The capitalised ones among them, which may also be the beginning of a name. */
@@ -63,7 +67,7 @@ const wordsOf = (question: string): Pick<QuestionTraits, "words" | "capitals"> =
 const NICKNAME_LENGTH_MIN = 3
 
 /** Whether the question may name this speaker: by the first word of the name, or a beginning of it. */
-export const mayName = (traits: QuestionTraits, speaker: string): boolean => naming(traits, speaker) !== undefined
+export const mayName = (names: NameWords, speaker: string): boolean => naming(names, speaker) !== undefined
 
 /**
  * The one among `speakers` whom the question names; undefined if it names none or several. A whole name beats a
@@ -76,7 +80,7 @@ export const namedSpeaker = (traits: QuestionTraits, speakers: Iterable<string>)
   return named.length === 1 ? named[0] : undefined
 }
 
-const naming = ({ capitals, words }: QuestionTraits, speaker: string): "whole" | "begun" | undefined => {
+const naming = ({ capitals, words }: NameWords, speaker: string): "whole" | "begun" | undefined => {
   const [first] = tokenize(speaker, 1)
   if (first === undefined) return undefined
   if (words.has(first)) return "whole"

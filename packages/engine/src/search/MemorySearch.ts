@@ -9,17 +9,17 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { NamespaceHost, type ReadError } from "../host/NamespaceHost.ts"
-import type { ListPosition, NamespacePlan, QueryVectors } from "../namespace/NamespaceReader.ts"
+import type { ListPosition, NamespacePlan, QueryVectors } from "../namespace/NamespaceQuery.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
 import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { Move } from "../ranking/Explanation.ts"
 import { NEWER_FIRST_HITS } from "../ranking/NewerFirst.ts"
 import { fuse, fusionOf, newerFirst, type Page, type Ranked, withCosines } from "../ranking/Fusion.ts"
-import { mayName, namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/QuestionTraits.ts"
+import { namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/QuestionTraits.ts"
 import { oncePerMessage } from "./oncePerMessage.ts"
 import { presentFirst } from "./presentFirst.ts"
-import { lookAtAll, recordsPerTurn, vectorsAt, versionsAt } from "./readNamespaces.ts"
+import { askAll, recordsPerTurn, vectorsAt, versionsAt } from "./readNamespaces.ts"
 import { timed } from "./SearchMetrics.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
@@ -116,9 +116,14 @@ const search = Effect.fn("MemorySearch.search")(function* (
   const { fusion, traits, weighted } = yield* timed("statistics", weigh(host, namespaces, query, nowMillis))
   const looked = yield* timed(
     "candidates",
-    lookAtAll(host, namespaces, (reader, _now, key) =>
-      reader.candidates(weighted, query.vectors, filterFor(query, key), nowMillis, query.candidates)
-    )
+    askAll(host, namespaces, (key) => ({
+      _tag: "Candidates",
+      query: weighted,
+      vectors: query.vectors,
+      filter: filterFor(query, key),
+      atMillis: nowMillis,
+      candidatesMax: query.candidates
+    }))
   )
   const plans = looked.flatMap((part) => part.plans)
   // A map has thousands of candidates: what is done with them takes a turn of its own.
@@ -183,13 +188,15 @@ const countMatching = Effect.fn("MemorySearch.countMatching")(function* (
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
   const { fusion, weighted } = yield* weigh(host, namespaces, query, nowMillis)
-  const found = yield* lookAtAll(host, namespaces, (reader, _now, key) =>
-    reader.cosines(weighted, fusion, query.vectors, filterFor(query, key), nowMillis)
-  )
+  const queryFor = (key: NamespaceKey) => ({
+    query: weighted,
+    vectors: query.vectors,
+    filter: filterFor(query, key),
+    atMillis: nowMillis
+  })
+  const found = yield* askAll(host, namespaces, (key) => ({ _tag: "Cosines", ...queryFor(key), fusion }))
   const asked = withCosines(fusion, found)
-  const counts = yield* lookAtAll(host, namespaces, (reader, _now, key) =>
-    reader.countMatching(weighted, asked, query.vectors, filterFor(query, key), nowMillis)
-  )
+  const counts = yield* askAll(host, namespaces, (key) => ({ _tag: "CountMatching", ...queryFor(key), fusion: asked }))
   return counts.reduce((sum, count) => sum + count, 0)
 })
 
@@ -201,9 +208,7 @@ const list = Effect.fn("MemorySearch.list")(function* (
   limit: number
 ) {
   // One more than the page shows whether there is a next one.
-  const parts = yield* lookAtAll(host, namespaces, (reader, nowMillis) =>
-    reader.list(filter, after, limit + 1, nowMillis)
-  )
+  const parts = yield* askAll(host, namespaces, () => ({ _tag: "ListPlaces", filter, after, limit: limit + 1 }))
   const places = parts.flatMap((part) => part.places).sort(newerFirst)
   const page = places.slice(0, limit)
   const versions = yield* versionsAt(host, namespaces, page)
@@ -226,13 +231,14 @@ const weigh = Effect.fnUntraced(function* (
     nowMillis: query.askedAtMillis ?? nowMillis,
     timeZone: query.timeZone
   })
-  const parts = yield* lookAtAll(host, namespaces, (reader, _now, key) => {
-    const filter = filterFor(query, key)
-    return {
-      statistics: reader.statistics(terms, filter, nowMillis),
-      speakers: reader.speakers(filter, nowMillis, (speaker) => mayName(traits, speaker))
-    }
-  })
+  const names = { words: traits.words, capitals: traits.capitals }
+  const parts = yield* askAll(host, namespaces, (key) => ({
+    _tag: "Terms",
+    terms,
+    names,
+    filter: filterFor(query, key),
+    atMillis: nowMillis
+  }))
   const weighted = weighQuery(terms, sumStatistics(parts.map(({ statistics }) => statistics)))
   const speaker = namedSpeaker(
     traits,

@@ -33,9 +33,8 @@ export const laterStates = Effect.fnUntraced(function* (
     const keys = [memory, ...others.map((other) => other.memory)].flatMap(({ sources = [] }) =>
       sources.map((one) => one.key)
     )
-    const pairs = yield* host.readRecords(key, (reader, nowMillis) =>
-      reader.laterVersions(memory, keys, filterFor(key), nowMillis)
-    )
+    const scope = { subjectId: memory.subjectId, threadId: memory.threadId }
+    const pairs = yield* host.answer(key, { _tag: "LaterVersions", scope, keys, filter: filterFor(key) })
     for (const [older, later] of pairs) {
       for (const one of messageKeys(namespace, older)) {
         const known = found.get(one) ?? new Set()

@@ -1,12 +1,12 @@
 /**
- * Reads of several namespaces: the same look at each, or the records and vectors of places found before. Large reads
+ * Reads of several namespaces: a query for each, or the records and vectors of places found before. Large reads
  * yield to other fibers between portions.
  */
 import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryVersion } from "@muniment/domain/Memory"
-import type { NamespaceHost } from "../host/NamespaceHost.ts"
-import type { MemoryPlace, NamespaceReader } from "../namespace/NamespaceReader.ts"
+import type { NamespaceHost, ReadError } from "../host/NamespaceHost.ts"
+import type { AnswerOf, MemoryPlace, NamespaceQuery } from "../namespace/NamespaceQuery.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
 
@@ -21,17 +21,17 @@ export interface NamespacePlace extends MemoryPlace {
 export const recordsPerTurn = 250
 
 /**
- * Looks at all namespaces, `Limits.namespaceFanOutMax` at a time. Leaves out those that cannot be read, and fails
+ * Asks all namespaces, `Limits.namespaceFanOutMax` at a time. Leaves out those that cannot be read, and fails
  * only if none can.
  */
-export const lookAtAll = Effect.fnUntraced(function* <A>(
+export const askAll = Effect.fnUntraced(function* <Q extends NamespaceQuery>(
   host: Host,
   namespaces: ReadonlyArray<NamespaceKey>,
-  look: (reader: NamespaceReader, nowMillis: number, key: NamespaceKey) => A
-) {
-  const lookAt = (key: NamespaceKey) => host.read(key, (reader, nowMillis) => look(reader, nowMillis, key))
-  if (namespaces.length === 1) return [yield* lookAt(namespaces[0]!)]
-  const results = yield* Effect.forEach(namespaces, (key) => Effect.result(lookAt(key)), {
+  queryFor: (key: NamespaceKey) => Q
+): Effect.fn.Return<ReadonlyArray<AnswerOf<Q>>, ReadError> {
+  const ask = (key: NamespaceKey) => host.answer(key, queryFor(key))
+  if (namespaces.length === 1) return [yield* ask(namespaces[0]!)]
+  const results = yield* Effect.forEach(namespaces, (key) => Effect.result(ask(key)), {
     concurrency: Limits.namespaceFanOutMax
   })
   const failures = results.flatMap((result) => (result._tag === "Failure" ? [result.failure] : []))
@@ -51,7 +51,7 @@ export const versionsAt = Effect.fnUntraced(function* (
   const found = new Map<string, MemoryVersion>()
   for (const { isFirst, key, portion } of portionsOf(namespaces, places)) {
     if (!isFirst || places.length > recordsPerTurn) yield* Effect.yieldNow
-    for (const version of yield* host.readRecords(key, (reader) => reader.versions(portion)))
+    for (const version of yield* host.answer(key, { _tag: "VersionsAt", places: portion }))
       found.set(version.id, version)
   }
   return found
@@ -66,7 +66,7 @@ export const vectorsAt = Effect.fnUntraced(function* (
   const found = new Map<string, MemoryVector>()
   for (const { isFirst, key, portion } of portionsOf(namespaces, places)) {
     if (!isFirst || places.length > recordsPerTurn) yield* Effect.yieldNow
-    const vectors = yield* host.read(key, (reader, nowMillis) => reader.vectorsOf(portion, nowMillis))
+    const vectors = yield* host.answer(key, { _tag: "VectorsOf", places: portion })
     for (const [id, vector] of vectors) found.set(id, vector)
   }
   return found

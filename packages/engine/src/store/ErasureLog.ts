@@ -4,17 +4,22 @@
  *
  * Invariant: no false negatives. A mark that is too old, or older than the last open, is answered "erased".
  */
+import { randomBytes } from "node:crypto"
 
 /** Erasures kept with their conversation. */
 export const erasuresKept = 256
 
+/** Plain data: it may come back from another process. */
 export interface ErasureMark {
-  readonly log: ErasureLog
+  /** `ErasureLog.owner` of the log that it is of. */
+  readonly owner: string
   /** Number of erasures before the mark. */
   readonly count: number
 }
 
 export class ErasureLog {
+  /** Differs with each open. */
+  readonly owner = randomBytes(8).toString("hex")
   /** The newest last; undefined: any conversation. */
   readonly #scopes: Array<string | undefined> = []
   #count = 0
@@ -26,7 +31,7 @@ export class ErasureLog {
   }
 
   mark(): ErasureMark {
-    return { log: this, count: this.#count }
+    return { owner: this.owner, count: this.#count }
   }
 
   /** Conversations of the erasures after a mark of this log; more than are kept count as one erasure of any conversation. */
@@ -36,9 +41,9 @@ export class ErasureLog {
     return later === 0 ? [] : this.#scopes.slice(-later)
   }
 
-  hasSince({ count, log }: ErasureMark, scope: string): boolean {
+  hasSince({ count, owner }: ErasureMark, scope: string): boolean {
     const later = this.#count - count
-    if (log !== this || later > this.#scopes.length) return true
+    if (owner !== this.owner || later > this.#scopes.length) return true
     return later > 0 && this.#scopes.slice(-later).some((erased) => erased === undefined || erased === scope)
   }
 }

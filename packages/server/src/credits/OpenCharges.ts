@@ -32,7 +32,7 @@ const wasCommitted = Effect.fnUntraced(function* ({ accountId, durable }: Reserv
   for (const agentId of durable?.namespaces ?? []) {
     const key = directory.find(accountId, agentId)
     if (key === undefined || durable === undefined) continue
-    const found = yield* Effect.exit(host.readRecords(key, (reader) => reader.isCommitted(durable.token)))
+    const found = yield* Effect.exit(host.answer(key, { _tag: "IsCommitted", idempotencyKey: durable.token }))
     if (found._tag === "Success" && found.value) return "yes"
     isDoubtful ||= found._tag === "Failure"
   }

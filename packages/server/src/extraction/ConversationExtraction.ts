@@ -221,9 +221,12 @@ const extractedBefore = Effect.fnUntraced(function* ({ directory, host }: Parts,
   const namespace = directory.find(call.caller.account.id, agentId)
   if (namespace === undefined) return []
   const keys = messages.map(({ key }) => key)
-  const found = yield* host.readRecords(namespace, (reader, nowMillis) =>
-    reader.extractedFrom({ subjectId, threadId }, keys, Limits.candidatesPerConversationMax, nowMillis)
-  )
+  const found = yield* host.answer(namespace, {
+    _tag: "ExtractedFrom",
+    scope: { subjectId, threadId },
+    keys,
+    limit: Limits.candidatesPerConversationMax
+  })
   return found.map(memoryEntry)
 })
 

@@ -43,7 +43,7 @@ export const makeMessageMemories = Effect.gen(function* () {
     const scope = { subjectId: request.subjectId, threadId: request.threadId }
     const kept = messages.filter(isKept)
     const keys = kept.map(({ key }) => key)
-    const known = yield* host.readRecords(namespace, (reader) => reader.storedMessages(scope, keys))
+    const known = yield* host.answer(namespace, { _tag: "Stored", scope, keys })
     const fresh = kept.filter(({ key }) => !known.has(key))
     if (fresh.length === 0 && awaits === undefined) return { stored: 0, known: kept.length } satisfies KeptMessages
     const nowMillis = yield* Clock.currentTimeMillis

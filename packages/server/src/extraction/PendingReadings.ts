@@ -66,7 +66,7 @@ const resume = Effect.fn("PendingReadings.resume")(function* (parts: Parts, key:
   const seen = new Set<string>()
   let [carriedOut, after, isEnd] = [0, 0, false]
   while (!isEnd && carriedOut < readMax) {
-    const page = yield* host.readRecords(key, (reader) => reader.pendingReadings(pageLength, after))
+    const page = yield* host.answer(key, { _tag: "PendingReadings", limit: pageLength, after })
     isEnd = page.length < pageLength
     for (const reading of page) {
       const { id, place } = reading
@@ -84,7 +84,7 @@ const resume = Effect.fn("PendingReadings.resume")(function* (parts: Parts, key:
   }
   if (isEnd) for (const id of failures.keys()) if (!seen.has(id)) failures.delete(id)
   if (failures.size === 0) parts.failures.delete(key.tag)
-  const pending = yield* host.readRecords(key, (reader) => reader.pendingCount)
+  const pending = yield* host.answer(key, { _tag: "Pending" })
   const nowMillis = yield* Clock.currentTimeMillis
   const retries = failures.values().map(({ nextMillis }) => nextMillis)
   const nextMillis = carriedOut === readMax ? nowMillis : Math.min(nowMillis + retryMillisMax, ...retries)
@@ -139,14 +139,13 @@ const storedMessages = Effect.fnUntraced(function* (
   { messages, scope }: ScopedReading
 ) {
   const keys = messages.map(({ key }) => key)
-  const ids = yield* host.readRecords(namespace, (reader) => reader.storedMessages(scope, keys))
+  const ids = yield* host.answer(namespace, { _tag: "Stored", scope, keys })
   const found = yield* Effect.forEach(messages, ({ key, readKey }) => {
     const id = ids.get(key)
     return id === undefined
       ? Effect.succeed([])
-      : Effect.map(
-          host.readRecords(namespace, (reader, nowMillis) => reader.find(id, nowMillis)),
-          (memory) => (memory === undefined ? [] : [messageOf(memory, key, readKey)])
+      : Effect.map(host.answer(namespace, { _tag: "Find", id }), (memory) =>
+          memory === undefined ? [] : [messageOf(memory, key, readKey)]
         )
   })
   return found.flat()

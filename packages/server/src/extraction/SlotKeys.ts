@@ -28,7 +28,7 @@ const keyOf = ({ subjectId }: Pick<SlotScope, "subjectId">, person: string, attr
 /** The user's name, as the scope's latest memory tells it. */
 export const knownName = Effect.fn("SlotKeys.knownName")(function* (host: NamespaceHost["Service"], scope: SlotScope) {
   const key = keyOf(scope, user, "name")
-  const latest = yield* host.readRecords(scope.namespace, (reader, nowMillis) => reader.latestOf(key, nowMillis))
+  const latest = yield* host.answer(scope.namespace, { _tag: "LatestOf", uniqueKey: key })
   return latest === undefined ? undefined : nameIn(latest.data)
 })
 

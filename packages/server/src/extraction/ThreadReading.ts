@@ -97,7 +97,7 @@ const read = Effect.fn("ThreadReading.read")(function* <E>(parts: Parts, reading
     const isRepeat =
       token !== undefined &&
       existing !== undefined &&
-      (yield* host.readRecords(existing, (reader) => reader.isCommitted(token.key)))
+      (yield* host.answer(existing, { _tag: "IsCommitted", idempotencyKey: token.key }))
     if (fresh.length === 0 && !isRepeat) return undefined
     if (attempt === 0) turnMillisMax = yield* reading.begin(isRepeat ? [] : unread)
     const before = isRepeat ? undefined : thread.before
@@ -171,8 +171,8 @@ const threadOf = Effect.fnUntraced(function* (
   if (key === undefined) return { before: undefined, processed: new Set() } satisfies Thread
   const scope = { subjectId, threadId }
   const keys = messages.map(({ readKey }) => readKey)
-  const processed = yield* host.readRecords(key, (reader) => reader.processed(scope, keys))
-  const before = yield* host.readRecords(key, (reader, nowMillis) => reader.conversation(scope, nowMillis))
+  const processed = yield* host.answer(key, { _tag: "Processed", scope, keys })
+  const before = yield* host.answer(key, { _tag: "Conversation", scope })
   return { before, processed } satisfies Thread
 })
 

@@ -60,7 +60,7 @@ const make = Effect.gen(function* () {
     yield* Queue.offer(wake, undefined)
   })
   const look = Effect.fnUntraced(function* (key: NamespaceKey) {
-    const pending = yield* host.readRecords(key, (reader) => reader.pendingCount)
+    const pending = yield* host.answer(key, { _tag: "Pending" })
     if (pending.count > 0) waiting.set(key.tag, { key, ...pending, nextMillis: yield* Clock.currentTimeMillis })
   })
   // A file that is set aside keeps what it has.

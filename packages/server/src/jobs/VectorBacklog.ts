@@ -147,11 +147,8 @@ const countAll = (work: Work) =>
 
 /** Counts what is missing, and which models still have vectors. */
 const look = Effect.fnUntraced(function* ({ counts, embedding, host, model }: Work, key: NamespaceKey) {
-  const { models, rows } = yield* host.read(key, (reader, now) => ({
-    models: reader.models,
-    rows: reader.counts(now).rows
-  }))
-  const missing = model === undefined ? 0 : yield* host.readRecords(key, (reader) => reader.countWithoutVector(model))
+  const { models, rows } = yield* host.answer(key, { _tag: "Counts" })
+  const missing = model === undefined ? 0 : yield* host.answer(key, { _tag: "CountWithoutVector", model })
   counts.set({ key, models, rows, missing })
   embedding.setOlderModels(counts.models)
 })
@@ -177,9 +174,12 @@ const embedBatch = Effect.fn("VectorBacklog.batch")(function* (
   { afterSlot, key }: Turn,
   target: string
 ) {
-  const found = yield* host.readRecords(key, (reader) =>
-    reader.withoutVector(target, afterSlot, Limits.embedBackfillBatch)
-  )
+  const found = yield* host.answer(key, {
+    _tag: "WithoutVector",
+    model: target,
+    afterSlot,
+    limit: Limits.embedBackfillBatch
+  })
   if (found.length === 0) return undefined
   const texts = firstTexts(found.map(({ passages, record }) => denseTexts(record, passages)))
   const vectors = vectorsOf(target, texts, yield* embedder.embedPassages(texts.flat(), target, "backlog"))

@@ -27,7 +27,7 @@ import { Prices } from "@muniment/domain/Prices"
 import type { BatchDelete, MemoryFilter } from "@muniment/domain/Search"
 import { MemorySearch, type MemoryPage } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import type { ListPosition } from "@muniment/engine/namespace/NamespaceReader"
+import type { ListPosition } from "@muniment/engine/namespace/NamespaceQuery"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
@@ -163,8 +163,7 @@ const requireReplaceable = Effect.fnUntraced(function* (
   if (found.kind !== kind) return yield* kindMismatch(found.kind, kind)
 })
 
-const find = ({ host }: Parts, key: NamespaceKey, id: string) =>
-  host.readRecords(key, (reader, now) => reader.find(id, now))
+const find = ({ host }: Parts, key: NamespaceKey, id: string) => host.answer(key, { _tag: "Find", id })
 
 const get = Effect.fn("MemoryService.get")(function* (parts: Parts, call: PricedCall, id: string) {
   const key = parts.directory.holding(call.caller.account.id, id)
@@ -183,7 +182,9 @@ const holderOf = Effect.fnUntraced(function* (parts: Parts, { caller, token }: P
   if (found !== undefined && !sees(caller, found)) return yield* memoryNotFound()
   const exists = found !== undefined
   const isRepeat = Effect.suspend(() =>
-    token === undefined ? Effect.succeed(false) : parts.host.readRecords(key, (reader) => reader.isCommitted(token.key))
+    token === undefined
+      ? Effect.succeed(false)
+      : parts.host.answer(key, { _tag: "IsCommitted", idempotencyKey: token.key })
   )
   if (!exists && !(yield* isRepeat)) return yield* memoryNotFound()
   return key
@@ -339,7 +340,7 @@ const agents = Effect.fn("MemoryService.agents")(function* (parts: Parts, caller
 const liveIn = (parts: Parts, caller: Identity, key: NamespaceKey): Effect.Effect<number, ReadFailure> =>
   isBound(caller)
     ? count(parts, caller, { agentId: key.agentId })
-    : parts.host.read(key, (reader, now) => reader.counts(now).live)
+    : Effect.map(parts.host.answer(key, { _tag: "Counts" }), ({ live }) => live)
 
 /** Those that the caller may change. */
 const changeableIds = Effect.fnUntraced(function* (parts: Parts, call: PricedCall, ids: ReadonlyArray<string>) {

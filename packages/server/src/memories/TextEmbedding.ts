@@ -8,7 +8,7 @@
 import { Context, Effect, Layer, Option, Queue } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import type { QueryVectors } from "@muniment/engine/namespace/NamespaceReader"
+import type { QueryVectors } from "@muniment/engine/namespace/NamespaceQuery"
 import { denseTexts } from "@muniment/engine/text/MemoryText"
 import { timed } from "@muniment/engine/search/SearchMetrics"
 import type { MemoryVector } from "@muniment/engine/store/Commit"

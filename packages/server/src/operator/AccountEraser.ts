@@ -90,7 +90,7 @@ const countsOf = Effect.fnUntraced(function* ({ directory, erasures, host }: Par
   const keys = directory.list(accountId)
   const live = yield* Effect.forEach(keys, (key) =>
     Effect.orElseSucceed(
-      host.read(key, (reader, now) => reader.counts(now).live),
+      Effect.map(host.answer(key, { _tag: "Counts" }), ({ live }) => live),
       () => 0
     )
   )

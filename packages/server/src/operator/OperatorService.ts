@@ -245,12 +245,12 @@ const exportPage = Effect.fn("OperatorService.exportPage")(function* (
   const memories: Array<MemoryVersion> = []
   let next: ExportPosition | undefined
   let total = 0
-  for (const key of keys) total += yield* host.read(key, (reader, now) => reader.counts(now).live)
+  for (const key of keys) total += (yield* host.answer(key, { _tag: "Counts" })).live
   for (let at = first; at < keys.length && next === undefined; at++) {
     const key = keys[at]!
     const afterSeq = from !== undefined && key.tag === from.namespace ? from.afterSeq : -1
     const room = Limits.listPageMax - memories.length
-    const { versions, lastSeq } = yield* host.readRecords(key, (reader, now) => reader.inserted(afterSeq, room, now))
+    const { versions, lastSeq } = yield* host.answer(key, { _tag: "Inserted", afterSeq, limit: room })
     memories.push(...versions)
     if (versions.length >= room && lastSeq !== undefined) next = { namespace: key.tag, afterSeq: lastSeq }
   }

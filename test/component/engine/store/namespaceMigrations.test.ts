@@ -86,7 +86,7 @@ describe("a namespace file of version 1", () => {
       )
       expect(swimming.map(({ memory }) => memory.id)).toEqual([records[1]!.id])
       const places = records.map(({ id }, slot) => ({ id, slot }))
-      const vectors = yield* host.read(key, (reader, now) => reader.vectorsOf(places, now))
+      const vectors = yield* host.answer(key, { _tag: "VectorsOf", places })
       expect([...vectors.keys()]).toEqual([records[0]!.id])
       // With the precision of the index.
       for (const [at, value] of vectors.get(records[0]!.id)!.values.entries())
@@ -125,7 +125,7 @@ describe("a namespace file of version 1", () => {
       const reply = yield* host.ask(key, extracting([1], found))
       expect(reply.duplicates).toEqual([{ index: 0, id: records[2]!.id }])
       expect(reply.created).toMatchObject([{ sources: [{ key: "01" }], neighbours: ["moo"] }])
-      const context = yield* host.readRecords(key, (reader, now) => reader.conversation({}, now))
+      const context = yield* host.answer(key, { _tag: "Conversation", scope: {} })
       expect(context.turns).toEqual([turnOf(1)])
     }).pipe(Effect.provide(engineOf(directory)))
   })
@@ -151,9 +151,10 @@ describe("a namespace file of version 3", () => {
     return Effect.gen(function* () {
       const host = yield* NamespaceHost
       const keys = [turnOf(1).key]
-      const marks = host.readRecords(key, (reader) =>
-        Effect.all([reader.processed({}, keys), reader.storedMessages({}, keys)])
-      )
+      const marks = Effect.all([
+        host.answer(key, { _tag: "Processed", scope: {}, keys }),
+        host.answer(key, { _tag: "Stored", scope: {}, keys })
+      ])
       expect(yield* marks).toEqual([new Set(keys), new Map()])
       const message = messageRecord(8, "an ibex was here", { sources: [{ key: turnOf(1).key }] })
       expect((yield* host.ask(key, creating([newMemory(message)]))).created).toMatchObject([{ position: 0 }])
@@ -187,7 +188,7 @@ describe("a namespace file of version 6", () => {
     writeSixthVersion(directory)
     return Effect.gen(function* () {
       const host = yield* NamespaceHost
-      const { turns } = yield* host.readRecords(key, (reader, now) => reader.conversation({}, now))
+      const { turns } = yield* host.answer(key, { _tag: "Conversation", scope: {} })
       expect(turns).toEqual([{ ...turnOf(1), name: "Ines", sentAt: "2026-03-04T05:06:07Z" }, turnOf(2)])
     }).pipe(Effect.provide(engineOf(directory)))
   })

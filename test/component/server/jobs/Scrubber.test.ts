@@ -72,7 +72,7 @@ it.effect("sets an agent with a rotten row aside, says which record, and serves 
       expect(damaged[0]!.reason).toMatch(/^slot \d+: /)
       const host = yield* NamespaceHost
       expect((yield* host.status).quarantined).toMatchObject([{ file, reason: damaged[0]!.reason }])
-      const read = (key: typeof sound) => host.read(key, (reader, now) => reader.counts(now).rows)
+      const read = (key: typeof sound) => Effect.map(host.answer(key, { _tag: "Counts" }), (counts) => counts.rows)
       expect(yield* read(sound)).toBe(3)
       expect((yield* Effect.flip(read(rotten)))._tag).toBe("Unavailable")
       const [event] = yield* (yield* AuditLog).list({ limit: 1 })

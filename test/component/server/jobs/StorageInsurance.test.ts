@@ -81,7 +81,7 @@ describe("a free account without balance", () => {
         expect((yield* search.search([key], query)).hits.length).toBe(2)
         expect(yield* search.countMatching([key], query)).toBe(2)
         const host = yield* NamespaceHost
-        expect(yield* host.read(key, (reader, now) => reader.counts(now))).toMatchObject({
+        expect(yield* host.answer(key, { _tag: "Counts" })).toMatchObject({
           live: 2,
           latest: 2,
           rows: 2

@@ -1,0 +1,286 @@
+/**
+ * Reads of a namespace, and their answers: plain data, as `Commands.ts` is for changes. The owner of the namespace
+ * answers them, in this process today and in another one tomorrow.
+ *
+ * Invariant: what an answer contains was visible at the owner when it answered. Where several namespaces, or several
+ * rounds, have to agree on what has expired, the query brings its time in `atMillis`; else the owner's clock counts.
+ */
+import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryFilter } from "@muniment/domain/Search"
+import type { SearchCandidate } from "./SearchCandidate.ts"
+import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
+import type { ScoredQuery } from "../ranking/Evidence.ts"
+import type { FoundCosines } from "../ranking/Fusion.ts"
+import type { NameWords } from "../ranking/QuestionTraits.ts"
+import type { MemoryVector } from "../store/Commit.ts"
+import type {
+  ConversationContext,
+  ConversationScope,
+  PendingCount,
+  ScopedReading,
+  StoredMessages
+} from "../store/Conversations.ts"
+import type { Passage } from "../text/Passages.ts"
+import type { Plan } from "../vectors/planner/Planner.ts"
+
+export type NamespaceQuery = ImageQuery | RecordQuery
+
+/** Answered from the image in memory, at once. */
+export type ImageQuery = Terms | Candidates | Cosines | CountMatching | ListPlaces | VectorsOf | Counts
+
+/** Answered from the file. */
+export type RecordQuery =
+  | VersionsAt
+  | Find
+  | LatestOf
+  | Inserted
+  | WithoutVector
+  | CountWithoutVector
+  | Conversation
+  | Processed
+  | Stored
+  | ExtractedFrom
+  | LaterVersions
+  | PendingReadings
+  | Pending
+  | IsCommitted
+
+/** The answer of each query. */
+export interface Answers {
+  readonly Terms: FoundTerms
+  readonly Candidates: NamespaceCandidates
+  readonly Cosines: FoundCosines
+  readonly CountMatching: number
+  readonly ListPlaces: { readonly places: ReadonlyArray<ListedMemory>; readonly total: number }
+  readonly VectorsOf: ReadonlyMap<string, MemoryVector>
+  readonly Counts: NamespaceCounts
+  readonly VersionsAt: ReadonlyArray<MemoryVersion>
+  readonly Find: MemoryVersion | undefined
+  readonly LatestOf: MemoryVersion | undefined
+  readonly Inserted: InsertedVersions
+  readonly WithoutVector: ReadonlyArray<RecordWithoutVector>
+  readonly CountWithoutVector: number
+  readonly Conversation: ConversationContext
+  readonly Processed: ReadonlySet<string>
+  readonly Stored: StoredMessages
+  readonly ExtractedFrom: ReadonlyArray<MemoryVersion>
+  readonly LaterVersions: ReadonlyArray<readonly [superseded: MemoryVersion, latest: MemoryVersion]>
+  readonly PendingReadings: ReadonlyArray<ScopedReading>
+  readonly Pending: PendingCount
+  readonly IsCommitted: boolean
+}
+
+export type AnswerOf<Q extends NamespaceQuery> = Answers[Q["_tag"]]
+
+/** First round of a search: document counts of its terms over the visible memories, and which speakers it may name. */
+export interface Terms {
+  readonly _tag: "Terms"
+  readonly terms: ReadonlyArray<string>
+  readonly names: NameWords
+  readonly filter: MemoryFilter
+  readonly atMillis: number
+}
+
+export interface FoundTerms {
+  readonly statistics: TermStatistics
+  /** Names, or roles of those without; in no order. */
+  readonly speakers: ReadonlyArray<string>
+}
+
+/** Second round: the best by words and the best by meaning, each with both scores. */
+export interface Candidates {
+  readonly _tag: "Candidates"
+  readonly query: WeightedQuery
+  readonly vectors: QueryVectors
+  readonly filter: MemoryFilter
+  readonly atMillis: number
+  /** Default `Limits.searchCandidatesMax`. */
+  readonly candidatesMax?: number | undefined
+}
+
+/** What relevance reads of all visible memories, for `CountMatching`. */
+export interface Cosines {
+  readonly _tag: "Cosines"
+  readonly query: WeightedQuery
+  readonly fusion: ScoredQuery
+  readonly vectors: QueryVectors
+  readonly filter: MemoryFilter
+  readonly atMillis: number
+}
+
+/** Number of visible memories that match, candidates or not; for attestations. */
+export interface CountMatching extends Omit<Cosines, "_tag"> {
+  readonly _tag: "CountMatching"
+}
+
+/** The first `limit` places after `after`, newest first, and the number of memories that match the filter. */
+export interface ListPlaces {
+  readonly _tag: "ListPlaces"
+  readonly filter: MemoryFilter
+  readonly after: ListPosition | undefined
+  readonly limit: number
+}
+
+/** Vectors at places found before, by id; leaves out memories that have gone or have no vector. */
+export interface VectorsOf {
+  readonly _tag: "VectorsOf"
+  readonly places: ReadonlyArray<MemoryPlace>
+}
+
+export interface Counts {
+  readonly _tag: "Counts"
+}
+
+export interface NamespaceCounts {
+  /** Live memories, and the latest versions among them. */
+  readonly live: number
+  readonly latest: number
+  /** With what has expired and waits for a sweep. */
+  readonly rows: number
+  readonly expired: number
+  /** Milliseconds: when to sweep; undefined: never, as things are. */
+  readonly nextExpiry: number | undefined
+  /** Models that some vector has. */
+  readonly models: ReadonlyArray<string>
+  /** Vectors that no list or graph holds yet; searches scan them. */
+  readonly indexBacklog: number
+}
+
+/** Records at places found before; leaves out memories that have expired, moved or gone since. */
+export interface VersionsAt {
+  readonly _tag: "VersionsAt"
+  readonly places: ReadonlyArray<MemoryPlace>
+}
+
+export interface Find {
+  readonly _tag: "Find"
+  readonly id: string
+}
+
+/** The latest live memory of a unique key. */
+export interface LatestOf {
+  readonly _tag: "LatestOf"
+  readonly uniqueKey: string
+}
+
+/** Live records in order of insertion after `afterSeq`, superseded versions included; for exports. */
+export interface Inserted {
+  readonly _tag: "Inserted"
+  readonly afterSeq: number
+  readonly limit: number
+}
+
+export interface InsertedVersions {
+  readonly versions: ReadonlyArray<MemoryVersion>
+  /** Of the last record that was looked at; undefined: there is none behind `afterSeq`. */
+  readonly lastSeq: number | undefined
+}
+
+/** Records that lack a vector of `model`, their own or a passage's, from `afterSlot` on. */
+export interface WithoutVector {
+  readonly _tag: "WithoutVector"
+  readonly model: string
+  readonly afterSlot: number
+  readonly limit: number
+}
+
+export interface RecordWithoutVector {
+  readonly slot: number
+  readonly record: MemoryRecord
+  /** What is embedded of it; undefined: the whole text. */
+  readonly passages: ReadonlyArray<Passage> | undefined
+}
+
+export interface CountWithoutVector {
+  readonly _tag: "CountWithoutVector"
+  readonly model: string
+}
+
+/** Earlier turns and summary of a conversation that are still kept. */
+export interface Conversation {
+  readonly _tag: "Conversation"
+  readonly scope: ConversationScope
+}
+
+/** The keys among `keys` whose messages were processed in the conversation. */
+export interface Processed {
+  readonly _tag: "Processed"
+  readonly scope: ConversationScope
+  readonly keys: ReadonlyArray<string>
+}
+
+/** The messages among `keys` that were stored as memories: their memory's id, undefined if it is gone. */
+export interface Stored {
+  readonly _tag: "Stored"
+  readonly scope: ConversationScope
+  readonly keys: ReadonlyArray<string>
+}
+
+/** Latest live memories that were extracted from messages of a conversation, by the keys of these; at most `limit`. */
+export interface ExtractedFrom {
+  readonly _tag: "ExtractedFrom"
+  readonly scope: ConversationScope
+  readonly keys: ReadonlyArray<string>
+  readonly limit: number
+}
+
+/** Visible memories that were taken from messages of a conversation and superseded, each with its latest version. */
+export interface LaterVersions {
+  readonly _tag: "LaterVersions"
+  readonly scope: ConversationScope
+  readonly keys: ReadonlyArray<string>
+  readonly filter: MemoryFilter
+}
+
+/** Extractions that are to follow a commit of messages, oldest first, beginning behind the place `after`. */
+export interface PendingReadings {
+  readonly _tag: "PendingReadings"
+  readonly limit: number
+  readonly after?: number | undefined
+}
+
+/** How many extractions are to follow. */
+export interface Pending {
+  readonly _tag: "Pending"
+}
+
+/** Whether a command with this idempotency key was committed within `Limits.idempotencyRetentionMillis`. */
+export interface IsCommitted {
+  readonly _tag: "IsCommitted"
+  readonly idempotencyKey: string
+}
+
+/** How the vectors of one model were searched in one namespace: which engine, and why. */
+export interface NamespacePlan extends Plan {
+  /** Tag of the namespace. */
+  readonly namespace: string
+  readonly model: string
+}
+
+/** Candidates of one namespace, and how those by meaning were found. */
+export interface NamespaceCandidates {
+  readonly candidates: ReadonlyArray<SearchCandidate>
+  readonly plans: ReadonlyArray<NamespacePlan>
+}
+
+/** Where a memory was found. Slots are reused, so the id tells whether the memory is still there. */
+export interface MemoryPlace {
+  readonly id: string
+  readonly slot: number
+  /** Slot of the passage that was found, whose vector counts; default: `slot`. */
+  readonly unit?: number | undefined
+}
+
+/** Position in a listing: newest first, then id descending. */
+export interface ListPosition {
+  readonly createdAt: number
+  readonly id: string
+}
+
+export interface ListedMemory extends ListPosition, MemoryPlace {
+  /** Tag of the namespace. */
+  readonly namespace: string
+}
+
+/** Vector of the query for each embedding model; empty for a search by words alone. */
+export type QueryVectors = ReadonlyMap<string, Float32Array>

@@ -1,0 +1,78 @@
+/** What a namespace answers to the queries of `NamespaceQuery.ts`, by its reader. */
+import type { Effect } from "effect"
+import type { Answers, ImageQuery, NamespaceQuery, RecordQuery } from "./NamespaceQuery.ts"
+import type { NamespaceReader } from "./NamespaceReader.ts"
+import type { StoreError } from "../store/StoreError.ts"
+
+const imageTags: ReadonlySet<NamespaceQuery["_tag"]> = new Set([
+  "Terms",
+  "Candidates",
+  "Cosines",
+  "CountMatching",
+  "ListPlaces",
+  "VectorsOf",
+  "Counts"
+] satisfies ReadonlyArray<ImageQuery["_tag"]>)
+
+export const isImageQuery = (query: NamespaceQuery): query is ImageQuery => imageTags.has(query._tag)
+
+/** Throws `StoreError`s. */
+export const answerFromImage = (
+  reader: NamespaceReader,
+  query: ImageQuery,
+  nowMillis: number
+): Answers[ImageQuery["_tag"]] => {
+  switch (query._tag) {
+    case "Terms":
+      return reader.terms(query)
+    case "Candidates":
+      return reader.candidates(query)
+    case "Cosines":
+      return reader.cosines(query)
+    case "CountMatching":
+      return reader.countMatching(query)
+    case "ListPlaces":
+      return reader.list(query.filter, query.after, query.limit, nowMillis)
+    case "VectorsOf":
+      return reader.vectorsOf(query.places, nowMillis)
+    case "Counts":
+      return reader.counts(nowMillis)
+  }
+}
+
+export const answerFromFile = (
+  reader: NamespaceReader,
+  query: RecordQuery,
+  nowMillis: number
+): Effect.Effect<Answers[RecordQuery["_tag"]], StoreError> => {
+  switch (query._tag) {
+    case "VersionsAt":
+      return reader.versions(query.places)
+    case "Find":
+      return reader.find(query.id, nowMillis)
+    case "LatestOf":
+      return reader.latestOf(query.uniqueKey, nowMillis)
+    case "Inserted":
+      return reader.inserted(query.afterSeq, query.limit, nowMillis)
+    case "WithoutVector":
+      return reader.withoutVector(query.model, query.afterSlot, query.limit)
+    case "CountWithoutVector":
+      return reader.countWithoutVector(query.model)
+    case "Conversation":
+      return reader.conversation(query.scope, nowMillis)
+    case "Processed":
+      return reader.processed(query.scope, query.keys)
+    case "Stored":
+      return reader.storedMessages(query.scope, query.keys)
+    case "ExtractedFrom":
+      return reader.extractedFrom(query.scope, query.keys, query.limit, nowMillis)
+    case "LaterVersions":
+      return reader.laterVersions(query.scope, query.keys, query.filter, nowMillis)
+    case "PendingReadings":
+      return reader.pendingReadings(query.limit, query.after)
+    case "Pending":
+      return reader.pendingCount
+    case "IsCommitted":
+      return reader.isCommitted(query.idempotencyKey)
+  }
+}
