@@ -2,9 +2,9 @@
  * Versioned migrations of one `Database`. The version is `PRAGMA user_version`, which SQLite keeps in
  * the file's header and rolls back with the transaction.
  *
- * Invariants: each migration commits together with its version, so a kill at any statement leaves a complete version and
- * the next open continues; before the first pending migration of its tables a database with tables is copied, checked and synced; a
- * file of a newer release is refused and not changed.
+ * Invariants: each migration commits together with its version (those of a new file all at once), so a kill at any
+ * statement leaves a complete version and the next open continues; before the first pending migration of its tables a
+ * database with tables is copied, checked and synced; a file of a newer release is refused and not changed.
  */
 import { Schema } from "effect"
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs"
@@ -18,7 +18,7 @@ export interface Migration {
   readonly name: string
   /** Changes the version alone: no copy is made of the file before it. */
   readonly isMark?: true
-  /** Runs in its own transaction. */
+  /** Runs in a transaction. */
   readonly up: (database: Database) => void
 }
 
@@ -63,12 +63,13 @@ export const migrate = (
     pending.some(({ isMark }) => isMark !== true) && holdsTables(database)
       ? writeSnapshot(database, `${options.snapshot}.v${from}`)
       : undefined
-  for (const { up, version } of pending) {
-    database.transaction(() => {
-      up(database)
-      database.exec(`PRAGMA user_version=${version}`)
-    })
+  const step = ({ up, version }: Migration): void => {
+    up(database)
+    database.exec(`PRAGMA user_version=${version}`)
   }
+  // A new file has nothing to lose between two versions: one commit, and one sync, instead of one for each.
+  if (from === 0 && !holdsTables(database)) database.transaction(() => pending.forEach(step))
+  else for (const migration of pending) database.transaction(() => step(migration))
   return { from, to: known, snapshot }
 }
 

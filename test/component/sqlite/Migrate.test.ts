@@ -141,4 +141,18 @@ describe("a migration killed halfway", () => {
     expect(existsSync(`${filename}.before-migration.v1`)).toBe(true)
     database.close()
   })
+
+  it("leaves a new file empty, since all of its versions commit at once", () => {
+    const filename = freshFile()
+    const killed: Migration = {
+      ...third,
+      up: () => {
+        throw new Error("killed")
+      }
+    }
+    expect(() => open(filename, [first, second, killed])).toThrow("killed")
+    const { database, migrated } = open(filename, [first, second, third])
+    expect(migrated).toEqual({ from: 0, to: 3, snapshot: undefined })
+    database.close()
+  })
 })
