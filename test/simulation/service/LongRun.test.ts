@@ -66,8 +66,8 @@ describe("a long run", () => {
   it("goes on after a fault, and names each at the end, also of those found before", () =>
     withFile((file) => {
       const faulty = ["--mutation", "idempotency result not in the commit", "--seed", "1", "--progress", file]
-      run(...faulty, "--seeds", "6")
-      const { status, stdout } = run(...faulty, "--seeds", "8")
+      run(...faulty, "--seeds", "4", "--slice", "4")
+      const { status, stdout } = run(...faulty, "--seeds", "8", "--slice", "4")
       expect(status).toBe(1)
       const slices = linesOf(file).slice(1)
       const seeds = slices.flatMap((line) => (JSON.parse(line) as Faulty).faults.map(({ seed }) => seed))

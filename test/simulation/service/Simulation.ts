@@ -106,7 +106,7 @@ class Simulation {
 
   async run(steps: number): Promise<SimulationResult> {
     try {
-      await this.#until(this.#service.start)
+      await this.#open()
       for (; this.#step < steps && this.#fault === undefined; this.#step++) await this.#act()
       await this.#drain()
       for (const isPower of [false, true]) {
@@ -301,6 +301,13 @@ class Simulation {
     }
   }
 
+  /** After every crash there is a service again. */
+  async #open(): Promise<void> {
+    await this.#until(this.#service.start).catch((cause: unknown) => {
+      throw cause instanceof Fault ? cause : new Fault(`the service does not start: ${String(cause)}`)
+    })
+  }
+
   async #read({ key, model, writing }: Tenant): Promise<void> {
     const judge = model.expectation()
     const from = this.#clock.currentTimeMillisUnsafe()
@@ -375,7 +382,7 @@ class Simulation {
     this.#service = after
     this.#mustRestart = false
     this.#isDiskFaulty = false
-    await this.#until(after.start)
+    await this.#open()
   }
 
   /** The lock has failed, and two processes serve the same files: each write is done by one of them, or by none. */

@@ -74,6 +74,12 @@ const settings: ReadonlyArray<Mutation> = [
     to: "segmentBytesDefault = 8_192"
   },
   {
+    name: "a small ballast, since every seed writes one",
+    file: "packages/domain/src/Limits.ts",
+    from: "filesystemBallastBytes: 8_388_608",
+    to: "filesystemBallastBytes: 65_536"
+  },
+  {
     name: "no measuring of this machine's speed",
     file: "packages/server/src/ServerLayer.ts",
     from: 'calibrationDelay = "5 seconds"',

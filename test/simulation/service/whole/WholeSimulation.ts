@@ -116,7 +116,7 @@ class WholeSimulation {
 
   async run(steps: number): Promise<SimulationResult> {
     try {
-      await this.#until(this.#service.start)
+      await this.#open()
       for (const account of this.#accounts) account.key = await this.#keyOf(account.name)
       for (; this.#step < steps && this.#fault === undefined; this.#step++) await this.#act()
       for (const isPower of [false, true]) {
@@ -310,6 +310,13 @@ class WholeSimulation {
     return { balance: creditsOf(body["balance"]), allowance: creditsOf(body["allowance"]) }
   }
 
+  /** After every crash there is a service again. */
+  async #open(): Promise<void> {
+    await this.#until(this.#service.start).catch((cause: unknown) => {
+      throw cause instanceof Fault ? cause : new Fault(`the service does not start: ${String(cause)}`)
+    })
+  }
+
   /** Time passes and threads work. */
   async #rest(millis: number): Promise<void> {
     const until = this.#clock.currentTimeMillisUnsafe() + millis
@@ -458,7 +465,7 @@ class WholeSimulation {
     this.#isDiskFaulty = false
     this.#isDiskFull = false
     this.#staleRefusals = undefined
-    await this.#until(after.start)
+    await this.#open()
   }
 
   #breakDisk(): void {
