@@ -173,6 +173,20 @@ export const mutations: ReadonlyArray<Mutation> = [
     isWhole: true
   },
   {
+    name: "a hold that a crash left is never released",
+    file: "packages/server/src/credits/OpenCharges.ts",
+    from: 'yield* happened === "yes" ? ledger.settle(reservation) : ledger.void(reservation)',
+    to: 'if (happened === "yes") yield* ledger.settle(reservation)',
+    isWhole: true
+  },
+  {
+    name: "a conversation that is sent again counts as another",
+    file: "packages/server/src/extraction/ConversationMessages.ts",
+    from: "sha256Hex(canonicalJson(id === undefined ? { ...words, occurrence, kinds: read } : { id }))",
+    to: "sha256Hex(canonicalJson({ ...words, id: id ?? null, at: performance.now() }))",
+    isWhole: true
+  },
+  {
     name: "a fence ignored",
     file: "packages/engine/src/store/sqlite/CommitTransaction.ts",
     from: 'if (!isOwner) return { _tag: "Fenced", epoch: found }',
