@@ -7,7 +7,7 @@
  */
 import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
-import type { SearchCandidate } from "./SearchCandidate.ts"
+import type { PlacedCandidate } from "./SearchCandidate.ts"
 import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { FoundCosines } from "../ranking/Fusion.ts"
@@ -259,7 +259,7 @@ export interface NamespacePlan extends Plan {
 
 /** Candidates of one namespace, and how those by meaning were found. */
 export interface NamespaceCandidates {
-  readonly candidates: ReadonlyArray<SearchCandidate>
+  readonly candidates: ReadonlyArray<PlacedCandidate>
   readonly plans: ReadonlyArray<NamespacePlan>
 }
 

@@ -1,0 +1,99 @@
+/** Commands to namespaces and their replies as bytes between nodes; as `Queries.ts`. */
+import { Schema } from "effect"
+import { SchemaBinary } from "effect/encoding"
+import { MemoryPatch } from "@muniment/domain/Memory"
+import type { Command, Replies, ReplyOf } from "@muniment/engine/namespace/Commands"
+import {
+  Filter,
+  Mark,
+  MaybeNumber,
+  MaybeText,
+  Reading,
+  Record,
+  Scope,
+  Text,
+  Texts,
+  Turn,
+  Vector,
+  Version
+} from "./Values.ts"
+
+type Tag = Command["_tag"]
+type CommandOf<T extends Tag> = Extract<Command, { readonly _tag: T }>
+
+const token = Schema.UndefinedOr(Schema.Struct({ key: Text, fingerprint: Text }))
+const ids = Texts
+const vector = Schema.UndefinedOr(Vector)
+const skipsDuplicates = Schema.optional(Schema.Boolean)
+
+const conversation = Schema.Struct({
+  scope: Scope,
+  processed: Texts,
+  isForced: Schema.Boolean,
+  turns: Schema.Array(Turn),
+  summary: MaybeText,
+  expiresAt: Schema.optional(Schema.Number),
+  context: Schema.optional(Schema.Struct({ readAt: Mark, expiresAt: MaybeNumber })),
+  awaits: Schema.optional(Reading),
+  reads: Schema.optional(Text)
+})
+
+const commands = {
+  StoreMemories: Schema.TaggedStruct("StoreMemories", {
+    memories: Schema.Array(
+      Schema.Struct({ record: Record, vector, isReplacement: Schema.Boolean, setsExpiry: Schema.Boolean })
+    ),
+    idempotency: token,
+    skipsDuplicates,
+    conversation: Schema.optional(conversation)
+  }),
+  PatchMemories: Schema.TaggedStruct("PatchMemories", {
+    ids,
+    patch: MemoryPatch,
+    atMillis: Schema.Number,
+    idempotency: token
+  }),
+  RemoveMemories: Schema.TaggedStruct("RemoveMemories", { ids, idempotency: token }),
+  RemoveMatching: Schema.TaggedStruct("RemoveMatching", { filter: Filter }),
+  StoreVectors: Schema.TaggedStruct("StoreVectors", {
+    vectors: Schema.Array(Schema.Struct({ id: Text, contentHash: Text, vector: Vector }))
+  }),
+  ImportRecords: Schema.TaggedStruct("ImportRecords", {
+    records: Schema.Array(Schema.Struct({ record: Record, vector })),
+    skipsDuplicates
+  }),
+  Sweep: Schema.TaggedStruct("Sweep", { expiredBy: Schema.optionalKey(Schema.Number) }),
+  RemoveCreatedBefore: Schema.TaggedStruct("RemoveCreatedBefore", { beforeMillis: Schema.Number })
+} satisfies { readonly [T in Tag]: Schema.Codec<CommandOf<T>, unknown> }
+
+const versions = Schema.Array(Version)
+
+const replies: { readonly [T in Tag]: Schema.Codec<Replies[T], unknown> } = {
+  StoreMemories: Schema.Struct({
+    created: versions,
+    updated: versions,
+    duplicates: Schema.Array(Schema.Struct({ index: Schema.Number, id: Text })),
+    isStale: Schema.Boolean
+  }),
+  PatchMemories: versions,
+  RemoveMemories: Schema.Number,
+  RemoveMatching: Schema.Number,
+  StoreVectors: Schema.Number,
+  ImportRecords: Schema.Number,
+  Sweep: Schema.Number,
+  RemoveCreatedBefore: Schema.Number
+}
+
+const commandCodec = SchemaBinary.toCodec(Schema.Union(Object.values(commands)))
+
+/** The bytes may share a larger buffer: send or copy them before the next call. */
+export const encodeCommand = (command: Command): Uint8Array => Schema.encodeSync(commandCodec)(command)
+
+/** Throws for bytes that are none of a command. */
+export const decodeCommand = (bytes: Uint8Array<ArrayBuffer>): Command => Schema.decodeSync(commandCodec)(bytes)
+
+export const encodeReply = <C extends Command>(command: C, reply: ReplyOf<C>): Uint8Array =>
+  Schema.encodeUnknownSync(SchemaBinary.toCodec(replies[command._tag]))(reply)
+
+export const decodeReply = <C extends Command>(command: C, bytes: Uint8Array<ArrayBuffer>): ReplyOf<C> =>
+  Schema.decodeUnknownSync(SchemaBinary.toCodec(replies[command._tag]))(bytes) as ReplyOf<C>

@@ -1,0 +1,176 @@
+/**
+ * Queries of namespaces and their answers as bytes between nodes (`SchemaBinary`): a release may add optional fields,
+ * which older ones pass over, so that nodes of two releases serve side by side.
+ */
+import { Schema } from "effect"
+import { SchemaBinary } from "effect/encoding"
+import type { AnswerOf, Answers, NamespaceQuery } from "@muniment/engine/namespace/NamespaceQuery"
+import {
+  Doubles,
+  Filter,
+  MaybeNumber,
+  MaybeText,
+  PassageCut,
+  Place,
+  placeFields,
+  readingFields,
+  Record,
+  Scope,
+  Scored,
+  Text,
+  Texts,
+  turnFields,
+  Mark,
+  Vector,
+  Vectors,
+  Version,
+  Weighted
+} from "./Values.ts"
+
+type Tag = NamespaceQuery["_tag"]
+type QueryOf<T extends Tag> = Extract<NamespaceQuery, { readonly _tag: T }>
+
+const searched = { query: Weighted, vectors: Vectors, filter: Filter, atMillis: Schema.Number }
+const ofMessages = { scope: Scope, keys: Texts }
+const count = Schema.Number
+const versions = Schema.Array(Version)
+
+const queries = {
+  Terms: Schema.TaggedStruct("Terms", {
+    terms: Texts,
+    names: Schema.Struct({ words: Schema.ReadonlySet(Text), capitals: Schema.ReadonlySet(Text) }),
+    filter: Filter,
+    atMillis: Schema.Number
+  }),
+  Candidates: Schema.TaggedStruct("Candidates", { ...searched, candidatesMax: Schema.optional(count) }),
+  Cosines: Schema.TaggedStruct("Cosines", { ...searched, fusion: Scored }),
+  CountMatching: Schema.TaggedStruct("CountMatching", { ...searched, fusion: Scored }),
+  ListPlaces: Schema.TaggedStruct("ListPlaces", {
+    filter: Filter,
+    after: Schema.UndefinedOr(Schema.Struct({ id: Text, createdAt: Schema.Number })),
+    limit: count
+  }),
+  VectorsOf: Schema.TaggedStruct("VectorsOf", { places: Schema.Array(Place) }),
+  Counts: Schema.TaggedStruct("Counts", {}),
+  VersionsAt: Schema.TaggedStruct("VersionsAt", { places: Schema.Array(Place) }),
+  Find: Schema.TaggedStruct("Find", { id: Text }),
+  LatestOf: Schema.TaggedStruct("LatestOf", { uniqueKey: Text }),
+  Inserted: Schema.TaggedStruct("Inserted", { afterSeq: Schema.Number, limit: count }),
+  WithoutVector: Schema.TaggedStruct("WithoutVector", { model: Text, afterSlot: Schema.Number, limit: count }),
+  CountWithoutVector: Schema.TaggedStruct("CountWithoutVector", { model: Text }),
+  Conversation: Schema.TaggedStruct("Conversation", { scope: Scope }),
+  Processed: Schema.TaggedStruct("Processed", ofMessages),
+  Stored: Schema.TaggedStruct("Stored", ofMessages),
+  ExtractedFrom: Schema.TaggedStruct("ExtractedFrom", { ...ofMessages, limit: count }),
+  LaterVersions: Schema.TaggedStruct("LaterVersions", { ...ofMessages, filter: Filter }),
+  PendingReadings: Schema.TaggedStruct("PendingReadings", { limit: count, after: Schema.optional(Schema.Number) }),
+  Pending: Schema.TaggedStruct("Pending", {}),
+  IsCommitted: Schema.TaggedStruct("IsCommitted", { idempotencyKey: Text })
+} satisfies { readonly [T in Tag]: Schema.Codec<QueryOf<T>, unknown> }
+
+const candidate = Schema.Struct({
+  id: Text,
+  createdAt: Schema.Number,
+  slot: Schema.Number,
+  unit: Schema.Number,
+  namespace: Text,
+  lexicalScore: Schema.Number,
+  matchedTerms: count,
+  cosine: MaybeNumber,
+  modelId: MaybeText,
+  passage: Schema.UndefinedOr(PassageCut),
+  message: Schema.optional(Schema.Struct({ position: MaybeNumber, speaker: Text, traits: Schema.Number })),
+  eventAt: Schema.optional(Schema.Number)
+})
+
+const plan = Schema.Struct({
+  namespace: Text,
+  model: Text,
+  engine: Schema.Literals(["exact", "quantized", "hnsw"]),
+  reason: Text,
+  ef: Schema.Number,
+  probes: Schema.Number,
+  fallsBackToScan: Schema.Boolean,
+  estimatedMicros: Schema.Number
+})
+
+const answers: { readonly [T in Tag]: Schema.Codec<Answers[T], unknown> } = {
+  Terms: Schema.Struct({
+    statistics: Schema.Struct({ documents: count, totalLength: count, documentFrequencies: Schema.Array(count) }),
+    speakers: Texts
+  }),
+  Candidates: Schema.Struct({ candidates: Schema.Array(candidate), plans: Schema.Array(plan) }),
+  Cosines: Schema.Struct({ best: Doubles, hasWords: Schema.Boolean }),
+  CountMatching: count,
+  ListPlaces: Schema.Struct({
+    places: Schema.Array(Schema.Struct({ ...placeFields, createdAt: Schema.Number, namespace: Text })),
+    total: count
+  }),
+  VectorsOf: Schema.ReadonlyMap(Text, Vector),
+  Counts: Schema.Struct({
+    live: count,
+    latest: count,
+    rows: count,
+    expired: count,
+    nextExpiry: MaybeNumber,
+    models: Texts,
+    indexBacklog: count
+  }),
+  VersionsAt: versions,
+  Find: Schema.UndefinedOr(Version),
+  LatestOf: Schema.UndefinedOr(Version),
+  Inserted: Schema.Struct({ versions, lastSeq: MaybeNumber }),
+  WithoutVector: Schema.Array(
+    Schema.Struct({ slot: Schema.Number, record: Record, passages: Schema.UndefinedOr(Schema.Array(PassageCut)) })
+  ),
+  CountWithoutVector: count,
+  Conversation: Schema.Struct({
+    turns: Schema.Array(Schema.Struct({ ...turnFields, expiresAt: MaybeNumber })),
+    summary: MaybeText,
+    summaryExpiresAt: MaybeNumber,
+    readAt: Mark
+  }),
+  Processed: Schema.ReadonlySet(Text),
+  Stored: Schema.ReadonlyMap(Text, MaybeText),
+  ExtractedFrom: versions,
+  LaterVersions: Schema.Array(Schema.Tuple([Version, Version])),
+  PendingReadings: Schema.Array(Schema.Struct({ ...readingFields, scope: Scope, place: Schema.Number })),
+  Pending: Schema.Struct({ count, sinceMillis: MaybeNumber }),
+  IsCommitted: Schema.Boolean
+}
+
+const Query = Schema.Union(Object.values(queries))
+const queryCodec = SchemaBinary.toCodec(Query)
+
+/** The bytes may share a larger buffer: send or copy them before the next call. */
+export const encodeQuery = (query: NamespaceQuery): Uint8Array => Schema.encodeSync(queryCodec)(query)
+
+/** Throws for bytes that are none of a query. */
+export const decodeQuery = (bytes: Uint8Array<ArrayBuffer>): NamespaceQuery => Schema.decodeSync(queryCodec)(bytes)
+
+export const encodeAnswer = <Q extends NamespaceQuery>(query: Q, answer: AnswerOf<Q>): Uint8Array =>
+  Schema.encodeUnknownSync(SchemaBinary.toCodec(answers[query._tag]))(
+    query._tag === "Candidates" ? plain(answer as Answers["Candidates"]) : answer
+  )
+
+/** Candidates read their fields late, by getters of their class; schemas see own fields only. */
+const plain = ({ candidates, plans }: Answers["Candidates"]): Answers["Candidates"] => ({
+  plans,
+  candidates: candidates.map((one) => ({
+    id: one.id,
+    createdAt: one.createdAt,
+    slot: one.slot,
+    unit: one.unit,
+    namespace: one.namespace,
+    lexicalScore: one.lexicalScore,
+    matchedTerms: one.matchedTerms,
+    cosine: one.cosine,
+    modelId: one.modelId,
+    passage: one.passage,
+    message: one.message,
+    eventAt: one.eventAt
+  }))
+})
+
+export const decodeAnswer = <Q extends NamespaceQuery>(query: Q, bytes: Uint8Array<ArrayBuffer>): AnswerOf<Q> =>
+  Schema.decodeUnknownSync(SchemaBinary.toCodec(answers[query._tag]))(bytes) as AnswerOf<Q>
