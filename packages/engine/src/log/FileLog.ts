@@ -427,11 +427,17 @@ export class FileLog implements CommitLogShape {
     Effect.runFork(Effect.provideService(Effect.delay(sync, quietMillis), Clock.Clock, this.#clock))
   }
 
-  /** Also says whose the records before it are, and from which one on the log has them. */
+  /**
+   * Also says whose the records before it are, and from which one on the log has them. Without room for it what was
+   * appended is synced all the same.
+   */
   #mark(isSync: boolean): void {
     const { changes, text } = this.#owners.listed
     const body = { text, vectors: [] }
-    if (this.#places.roomFor(recordBytesMax(body), true) !== "free") return
+    if (this.#places.roomFor(recordBytesMax(body), true) !== "free") {
+      if (isSync) this.#queue.sync()
+      return
+    }
     this.#owners.clear()
     const wasMarking = this.#isMarking
     this.#isMarking = true

@@ -30,6 +30,7 @@ export class LogQueue {
   #syncedOrdinal: number
   #records: Array<PlacedRecord> = []
   #isSyncWanted = false
+  #isSendDue = false
   #unsyncedBytes = 0
   #waiters: Array<Waiter> = []
   #ended: LogFault | undefined
@@ -75,11 +76,17 @@ export class LogQueue {
     const target = Buffer.allocUnsafeSlow(recordBytesMax(body))
     const bytes = target.subarray(0, writeRecord(target, 0, body, fields))
     const entry = { ordinal, place: placeOf(bytes.length) }
-    if (this.#records.length === 0) queueMicrotask(() => this.#send())
+    this.#sendSoon()
     this.#records.push({ place: entry.place, bytes })
     this.#isSyncWanted ||= isSync
     this.#unsyncedBytes += bytes.length
     return [fields, entry]
+  }
+
+  /** Has all that was put synced, though nothing more comes. */
+  sync(): void {
+    this.#isSyncWanted = true
+    this.#sendSoon()
   }
 
   readonly whenSynced = (ordinal: number): Effect.Effect<void, LogFault> =>
@@ -113,11 +120,18 @@ export class LogQueue {
       : Effect.fail(this.#ended)
   }
 
+  #sendSoon(): void {
+    if (this.#isSendDue) return
+    this.#isSendDue = true
+    queueMicrotask(() => this.#send())
+  }
+
   #send(): void {
     const records = this.#records
     const isSync = this.#isSyncWanted
     this.#records = []
     this.#isSyncWanted = false
+    this.#isSendDue = false
     if (this.#ended !== undefined) return
     const through = this.#nextOrdinal - 1
     const bytes = records.reduce((sum, { place }) => sum + place.length, 0)
