@@ -3,19 +3,22 @@ import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
-import { directoryToFlip, runFlips } from "./Flips.ts"
+import { directoryToFlip, erasedFiles, runFlips } from "./Flips.ts"
 
 const flips = 30
 
-it.live(`${flips} flipped bits in logs and files leave every agent whole, or named`, () =>
-  Effect.gen(function* () {
-    const seed = chosenSeed()
-    const random = new SeededRandom(seed)
-    const work = temporaryDirectory()
-    const prepared = yield* directoryToFlip(work, random)
-    expect(prepared.setAside).toEqual([])
-    const report = yield* runFlips(work, prepared, flips, random)
-    console.log(`seed ${seed}: ${JSON.stringify(report)}`)
-    expect(report).toMatchObject({ flips, silent: [] })
-  })
+it.live.each([["logs and files"], ["files whose records are erased"]])(
+  `%s: ${flips} flipped bits leave every agent whole, or named`,
+  ([where]) =>
+    Effect.gen(function* () {
+      const seed = chosenSeed()
+      const random = new SeededRandom(seed)
+      const work = temporaryDirectory()
+      const prepared = yield* directoryToFlip(work, random)
+      expect(prepared.setAside).toEqual([])
+      const kinds = where === "logs and files" ? undefined : [erasedFiles]
+      const report = yield* runFlips(work, prepared, flips, random, kinds)
+      console.log(`seed ${seed}, ${where}: ${JSON.stringify(report)}`)
+      expect(report).toMatchObject({ flips, silent: [] })
+    })
 )

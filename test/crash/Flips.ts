@@ -11,20 +11,21 @@ import { scanLog } from "@muniment/engine/log/LogScan"
 import { logFolder } from "@muniment/engine/log/segmentFiles"
 import { logFirstStore } from "@muniment/engine/store/logged/LogFirstStore"
 import { exactOnly, namespaceKey } from "../support/EngineFixtures.ts"
-import { RandomHistory, rowsOfFile } from "../support/RandomHistory.ts"
+import { type HistoryKind, RandomHistory, rowsOfFile } from "../support/RandomHistory.ts"
 import type { SeededRandom } from "../support/SeededRandom.ts"
 import { flipOne } from "./flipOne.ts"
 
-/**
- * The log has all of those that only insert. Of the others it is erased, and what then lies in their files alone has sums
- * for content, but none for tags, times and vectors: their files are not flipped here, their logs are.
- */
+/** The log has all of those that only insert. Of the others it is erased: what their files lost cannot be made again. */
 const agents = [
   { key: namespaceKey("inserts"), does: "inserts" },
   { key: namespaceKey("removes"), does: "removes" },
   { key: namespaceKey("erased"), does: "removes" },
   { key: namespaceKey("behind"), does: "inserts" }
 ] as const
+
+function filesOf(kind: HistoryKind): ReadonlyArray<string> {
+  return agents.filter(({ does }) => does === kind).map(({ key }) => `namespaces/${key.tag}.db`)
+}
 
 type Rows = ReadonlyMap<string, ReadonlyArray<string>>
 
@@ -107,14 +108,15 @@ export const runFlips = Effect.fnUntraced(function* (
   work: string,
   { directory, rows }: FlippedDirectory,
   flips: number,
-  random: SeededRandom
+  random: SeededRandom,
+  kinds = kindsOfFiles(directory)
 ) {
   const report: FlipReport = { flips: 0, harmless: 0, named: 0, silent: [] }
   const flipped = join(work, "flipped")
   while (report.flips < flips) {
     rmSync(flipped, { recursive: true, force: true })
     cpSync(directory, flipped, { recursive: true })
-    const told = flipOne(flipped, random.pick(kindsOfFiles(directory))!, random)
+    const told = flipOne(flipped, random.pick(kinds)!, random)
     report.flips++
     const { setAside } = yield* restart(flipped)
     report.named += setAside.length
@@ -128,11 +130,13 @@ export const runFlips = Effect.fnUntraced(function* (
 const isSame = (directory: string, tag: string, rows: ReadonlyMap<string, Rows>): boolean =>
   JSON.stringify([...rowsOfFile(join(directory, "namespaces", `${tag}.db`))]) === JSON.stringify([...rows.get(tag)!])
 
-/** Segments of the log, files that the log has all of, and logs of SQLite's; without those that are empty. */
+/** Files of namespaces whose records are erased from the log. */
+export const erasedFiles: ReadonlyArray<string> = filesOf("removes")
+
+/** Segments of the log, files that the log has all of, those that it has not, and logs of SQLite's; without empty ones. */
 const kindsOfFiles = (directory: string): ReadonlyArray<ReadonlyArray<string>> => {
-  const whole = agents.filter(({ does }) => does === "inserts").map(({ key }) => `namespaces/${key.tag}.db`)
   const found = (pattern: string) => globSync(pattern, { cwd: directory }).toSorted()
-  return [found(`${logFolder}/[0-9]*.log`), whole, found("namespaces/*.db-wal")].map((files) =>
-    files.filter((name) => statSync(join(directory, name)).size > 0)
+  return [found(`${logFolder}/[0-9]*.log`), filesOf("inserts"), erasedFiles, found("namespaces/*.db-wal")].map(
+    (files) => files.filter((name) => statSync(join(directory, name)).size > 0)
   )
 }

@@ -14,6 +14,7 @@ import { type Statement, StatementCache } from "./Statement.ts"
 export { SqliteError }
 
 export interface DatabaseOptions {
+  /** `:memory:`: one that ends with this connection, and promises nothing. */
   readonly filename: string
   /** For files that must not change, such as a migration snapshot: no pragma is set or checked. */
   readonly readOnly?: boolean | undefined
@@ -42,7 +43,7 @@ export class Database {
     this.#statements = new StatementCache(this.handle, statementCacheMax)
     try {
       this.exec("PRAGMA foreign_keys=ON")
-      if (!readOnly) this.#promiseDurability()
+      if (!readOnly && filename !== ":memory:") this.#promiseDurability()
     } catch (error) {
       this.close()
       throw error

@@ -16,8 +16,8 @@ export interface Migration {
   /** Counts from 1 without gaps. */
   readonly version: number
   readonly name: string
-  /** Changes the version alone: no copy is made of the file before it. */
-  readonly isMark?: true
+  /** Leaves every column as it is, and at most adds some: no copy is made of the file before it. */
+  readonly keepsRows?: true
   /** Runs in a transaction. */
   readonly up: (database: Database) => void
 }
@@ -60,7 +60,7 @@ export const migrate = (
 
   const pending = migrations.slice(from)
   const snapshot =
-    pending.some(({ isMark }) => isMark !== true) && holdsTables(database)
+    pending.some(({ keepsRows }) => keepsRows !== true) && holdsTables(database)
       ? writeSnapshot(database, `${options.snapshot}.v${from}`)
       : undefined
   const step = ({ up, version }: Migration): void => {

@@ -2,11 +2,13 @@
 import { describe, expect, it } from "vitest"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { crc32 } from "node:zlib"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { ledgerChangeOf, ledgerFields } from "@muniment/engine/log/ledgerRecords"
 import { readHeader, recordBytesMax, writeRecord } from "@muniment/engine/log/logFormat"
 import { namespaceMigrations } from "@muniment/engine/store/sqlite/namespaceMigrations"
+import { rowSum } from "@muniment/engine/store/sqlite/rowSums"
 import { VectorArena } from "@muniment/engine/vectors/arena/VectorArena"
 import { VectorSegments } from "@muniment/engine/vectors/arena/VectorSegments"
 import { slabs } from "../../support/EngineFixtures.ts"
@@ -26,6 +28,15 @@ describe("the page on the bytes on disk", () => {
     expect(bytes.subarray(56, 448)).toEqual(arena.rowCopy(3))
     expect(bytes.subarray(448)).toEqual(arena.rowCopy(1_023))
     expect(bytes).toHaveLength(840)
+  })
+
+  it("shows the sum of a row as the code makes it", () => {
+    const section = sectionOf("Sums")
+    const [first] = hexLines(section)
+    const shown = `${first!.hex} 00`.replaceAll(" ", "")
+    const sum = rowSum([7, "00", 1, null])
+    expect(crc32(Buffer.from(shown, "hex")) | 0).toBe(sum)
+    expect(section).toContain(`0x${(sum >>> 0).toString(16)}, stored as ${sum}.`)
   })
 
   it("shows a record of the commit log as the encoder writes it", () => {

@@ -131,7 +131,7 @@ describe("the thread", () => {
       const [exit] = yield* Effect.all([lost, thread.end], { concurrency: 2 })
       expect(failureOf(exit)).toMatchObject({ _tag: "StoreFault" })
       // An empty file has no tables: the new thread answers with that error.
-      expect(failureOf(yield* Effect.exit(thread.commit(filename, order)))).toMatchObject({ _tag: "StoreFault" })
+      expect(failureOf(yield* Effect.exit(thread.commit(filename, order)))).toMatchObject({ _tag: "StoreDamaged" })
     }).pipe(Effect.scoped)
   )
 })

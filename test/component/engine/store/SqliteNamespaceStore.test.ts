@@ -61,7 +61,8 @@ describe("a namespace file", () => {
         { key: "agent", value: key.agentId },
         { key: "bytes", value: expect.any(Number) },
         { key: "epoch", value: 1 },
-        { key: "seq", value: 2 }
+        { key: "seq", value: 2 },
+        { key: "sum", value: expect.any(Number) }
       ])
       database.close()
     })

@@ -72,14 +72,6 @@ describe("SqlitePostings", () => {
     expect(postings.occurrences("go")).toEqual([])
   })
 
-  it("opens a file that already has the tables", () => {
-    const database = new DatabaseSync(":memory:")
-    SqlitePostings.create(database)
-    new SqlitePostings(database).put(1, columnsOf(["kept"]))
-    SqlitePostings.create(database)
-    expect(new SqlitePostings(database).occurrences("kept")).toHaveLength(1)
-  })
-
   it("stores every token exactly as the tokeniser gives it, in any script", () => {
     const postings = openInMemory()
     let slot = 0

@@ -7,8 +7,7 @@ import { mkdirSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
-import { memoryColumns } from "@muniment/engine/text/MemoryText"
+import { COLUMNS, columnsLength, memoryColumns } from "@muniment/engine/text/MemoryText"
 import { namespaceMigrations } from "@muniment/engine/store/sqlite/namespaceMigrations"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -40,7 +39,6 @@ const writeFirstVersion = (directory: string): void => {
   mkdirSync(join(directory, "namespaces"), { recursive: true })
   const database = new Database({ filename: join(directory, "namespaces", `${key.tag}.db`) })
   namespaceMigrations[0]!.up(database)
-  const postings = new SqlitePostings(database.handle)
   for (const [slot, record] of records.entries()) {
     const { confidence, contentHash, createdAt, data, id, kind, mentions, origin, tags, updatedAt } = record
     const given = [slot, slot + 1, id, kind, record.subjectId ?? null, record.threadId ?? null]
@@ -55,7 +53,12 @@ const writeFirstVersion = (directory: string): void => {
       .run(...given, ...lists, ...rest)
     // That release did not map irregular words.
     const { main, ...columns } = memoryColumns(record)
-    postings.put(slot, { ...columns, main: main.map((token) => (token === "swim" ? "swam" : token)) })
+    const then = { ...columns, main: main.map((token) => (token === "swim" ? "swam" : token)) }
+    const texts = COLUMNS.map((name) => then[name].join(" "))
+    database
+      .prepare('INSERT INTO fulltext (rowid, main, subject, neighbours, "when", tags) VALUES (?, ?, ?, ?, ?, ?)')
+      .run(slot, ...texts)
+    database.prepare("INSERT INTO fulltext_length (slot, tokens) VALUES (?, ?)").run(slot, columnsLength(then))
   }
   const bytes = new Uint8Array(vector.values.buffer)
   database.prepare("INSERT INTO vector (slot, seq, model, value) VALUES (0, 1, ?, ?)").run(vector.model, bytes)

@@ -31,7 +31,7 @@ import {
   removeDatabase,
   removeFiles
 } from "../sqlite/namespaceFiles.ts"
-import { type CopyContent, copyContent } from "../sqlite/namespaceMeta.ts"
+import { type CopyContent, copyContent, writeMeta } from "../sqlite/namespaceMeta.ts"
 import { storedBytes, takeCensus } from "../sqlite/SqliteCensus.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
 import { syncCopy } from "../sqlite/syncCopy.ts"
@@ -376,10 +376,5 @@ const within = (database: Database, lastOrdinal: number): CopyContent => {
   const content = copyContent(database)
   if (content.ordinal <= lastOrdinal) return content
   const erasureDue = Math.min(content.erasureDue, lastOrdinal)
-  const update = database.prepare("UPDATE meta SET value = ? WHERE key = ?")
-  database.transaction(() => {
-    update.run(lastOrdinal, "ordinal")
-    update.run(erasureDue, "erasure_due")
-  })
-  return { ...content, ordinal: lastOrdinal, erasureDue }
+  return database.transaction(() => writeMeta(database, { ordinal: lastOrdinal, erasure_due: erasureDue }))
 }

@@ -14,7 +14,7 @@ import { fileLogLayer } from "../../log/RunningLog.ts"
 import { logFolder, syncDirectory } from "../../log/segmentFiles.ts"
 import { NamespaceStore } from "../NamespaceStore.ts"
 import { namespaceFolder } from "../sqlite/namespaceFiles.ts"
-import { namespaceMigrations, versionWithoutLog } from "../sqlite/namespaceMigrations.ts"
+import { removeSums, versionWithoutLog, versionWithSums } from "../sqlite/namespaceMigrations.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
 import { syncCopy } from "../sqlite/syncCopy.ts"
 import { StoreDamaged, type StoreError } from "../StoreError.ts"
@@ -69,8 +69,10 @@ const followed = (dataDirectory: string, log: string): Effect.Effect<void, Store
 const forgetLog = (filename: string): boolean => {
   const database = new Database({ filename })
   try {
-    if (database.value("PRAGMA user_version") !== namespaceMigrations.length) return false
+    const version = Number(database.value("PRAGMA user_version"))
+    if (version <= versionWithoutLog) return false
     database.transaction(() => {
+      if (version >= versionWithSums) removeSums(database)
       database.exec("DELETE FROM meta WHERE key IN ('ordinal', 'erasure_due')")
       database.exec(`PRAGMA user_version=${versionWithoutLog}`)
     })

@@ -6,10 +6,11 @@
  * an error the outcome is unknown.
  */
 import type { Database } from "@muniment/sqlite/Database"
-import type { SqlitePostings } from "./SqlitePostings.ts"
+import type { SlotSums, SqlitePostings } from "./SqlitePostings.ts"
 import { isSameScope, type ConversationScope } from "../Conversations.ts"
 import { DamagedColumn, recordValues, sourcesOf, textOf, vectorBytes } from "./memoryColumns.ts"
-import { type CopyContent, copyContent, metaOf } from "./namespaceMeta.ts"
+import { type CopyContent, copyContent, type MetaValues, writeMeta } from "./namespaceMeta.ts"
+import { memorySumColumns, rowSum, sumOfColumns } from "./rowSums.ts"
 import type { NamespaceKey } from "../NamespaceStore.ts"
 import type { CommandChanges, MemoryChange, MemoryVector, StoredRecord, StoredResult } from "../Commit.ts"
 import { columnsLength, type MemoryColumns } from "../../text/MemoryText.ts"
@@ -54,28 +55,37 @@ export class CommitTransaction {
   }
 
   run(order: CommitOrder): CommitOutcome {
-    return this.#transaction(() => this.#apply(order))
+    return this.#transaction(() => {
+      const before = copyContent(this.#database)
+      if (!follows(order, before)) return { _tag: "Fenced", epoch: before.epoch }
+      const { bytes, epoch, seq } = writeMeta(this.#database, this.#apply(order))
+      return { _tag: "Committed", seq, epoch, bytes }
+    })
   }
 
   /** Carries out commits of the log in their order, as one transaction; those that the file has are passed over. */
   follow(orders: ReadonlyArray<LoggedOrder>): CopyContent {
     return this.#transaction(() => {
       const before = copyContent(this.#database)
-      let { erasureDue, ordinal } = before
-      for (const order of orders.filter((one) => one.ordinal > before.ordinal)) {
-        const outcome = this.#apply(order)
-        if (outcome._tag === "Fenced") {
-          const { epoch, seq } = copyContent(this.#database)
+      const lacking = orders.filter((one) => one.ordinal > before.ordinal)
+      if (lacking.length === 0) return before
+      let at: FilePosition = before
+      let values: MetaValues = {}
+      for (const order of lacking) {
+        if (!follows(order, at))
           throw new DamagedColumn(
-            `record ${order.ordinal} of the log follows epoch ${order.epoch} and change ${order.seq}; the file is at ${epoch} and ${seq}`
+            `record ${order.ordinal} of the log follows epoch ${order.epoch} and change ${order.seq}; the file is at ${at.epoch} and ${at.seq}`
           )
+        const applied = this.#apply(order)
+        at = { ...at, ...applied }
+        values = {
+          ...values,
+          ...applied,
+          ordinal: order.ordinal,
+          ...(order.erases ? { erasure_due: order.ordinal } : {})
         }
-        ordinal = order.ordinal
-        if (order.erases) erasureDue = ordinal
       }
-      this.#setMeta("ordinal", ordinal)
-      if (erasureDue !== before.erasureDue) this.#setMeta("erasure_due", erasureDue)
-      return copyContent(this.#database)
+      return writeMeta(this.#database, values)
     })
   }
 
@@ -92,15 +102,15 @@ export class CommitTransaction {
     })
   }
 
-  #apply({ atMillis, epoch, group, isClaim, key, seq: expectedSeq }: CommitOrder): CommitOutcome {
-    const found = Number(metaOf(this.#database, "epoch") ?? 0)
-    const isOwner = found === epoch && Number(metaOf(this.#database, "seq") ?? 0) === expectedSeq
-    if (!isOwner) return { _tag: "Fenced", epoch: found }
-    if (isClaim) {
-      this.#setMeta("epoch", epoch + 1)
-      this.#setMeta("account", key.account)
-      this.#setMeta("agent", key.agentId)
-    }
+  /** -> what is to be stored in `meta`. */
+  #apply({
+    atMillis,
+    epoch,
+    group,
+    isClaim,
+    key,
+    seq: expectedSeq
+  }: CommitOrder): MetaValues & { readonly seq: number } {
     let seq = expectedSeq
     for (const { changes, conversation, idempotency } of group) {
       for (const change of changes) this.#change(change, ++seq)
@@ -108,18 +118,21 @@ export class CommitTransaction {
       if (idempotency !== undefined) this.#storeResult(idempotency, atMillis)
     }
     deleteTouchedSegments(this.#database, group)
-    this.#setMeta("seq", seq)
-    const bytes = Number(metaOf(this.#database, "bytes"))
-    return { _tag: "Committed", seq, epoch: isClaim ? epoch + 1 : epoch, bytes }
+    return isClaim ? { seq, epoch: epoch + 1, account: key.account, agent: key.agentId } : { seq }
   }
 
   #change(change: MemoryChange, seq: number): void {
     const database = this.#database
     switch (change._tag) {
       case "Put": {
-        this.#eraseSourceTurns(change.slot, change.record)
-        database.prepare(putSql).run(...recordValues(change.slot, seq, change.record))
-        this.#putWords(change)
+        const replaced = this.#eraseSourceTurns(change.slot, change.record)
+        const values = recordValues(change.slot, seq, change.record)
+        database.prepare(putSql).run(...values)
+        const sum = replaced === undefined ? rowSum(values.slice(0, -1)) : this.#sumOf(change.slot) - replaced
+        this.#putWords(change, {
+          row: sum,
+          vector: change.vector === undefined ? null : vectorSum(change.slot, seq, change.vector)
+        })
         this.#noteSources(change)
         if (change.record.origin === "conversation") this.#conversations.keepMessage(change.record, change.record)
         if (change.vector === undefined) database.prepare("DELETE FROM vector WHERE slot = ?").run(change.slot)
@@ -128,10 +141,11 @@ export class CommitTransaction {
       }
       case "Patch": {
         const { record } = change
+        const before = this.#sumOf(change.slot)
         database
           .prepare("UPDATE memory SET tags = ?, expires_at = ?, updated_at = ? WHERE slot = ?")
           .run(JSON.stringify(record.tags), record.expiresAt ?? null, record.updatedAt, change.slot)
-        this.#putWords(change)
+        this.#putWords(change, { row: this.#sumOf(change.slot) - before, vector: undefined })
         return
       }
       case "Remove": {
@@ -143,7 +157,11 @@ export class CommitTransaction {
       case "PutPassage": {
         const { end, memory, slot, start, traits, vector } = change
         database.prepare(putPassageSql).run(slot, memory, start, end, traits)
-        this.#words.push(() => this.#postings.put(slot, change.columns))
+        const sums = {
+          row: rowSum([slot, memory, start, end, traits]),
+          vector: vector === undefined ? null : vectorSum(slot, seq, vector)
+        }
+        this.#words.push(() => this.#postings.put(slot, change.columns, undefined, sums))
         if (vector !== undefined) this.#putVector(slot, seq, vector, true)
         return
       }
@@ -158,26 +176,37 @@ export class CommitTransaction {
       case "Reindex":
         this.#words.push(() => this.#postings.put(change.slot, change.columns))
         return
-      case "Embed":
-        return this.#putVector(change.slot, seq, change.vector, change.isPassage)
+      case "Embed": {
+        const { slot, vector } = change
+        this.#putVector(slot, seq, vector, change.isPassage)
+        this.#words.push(() => this.#postings.sumVector(slot, vectorSum(slot, seq, vector)))
+        return
+      }
     }
   }
 
-  /** Before a memory is removed or moves to another conversation, or a message is corrected: erases its turns. */
-  #eraseSourceTurns(slot: number, next?: ConversationScope): void {
-    const row = this.#database
-      .prepare("SELECT subject_id, thread_id, origin, sources FROM memory WHERE slot = ? AND sources IS NOT NULL")
-      .get(slot)
-    if (row === undefined) return
+  /**
+   * Before a memory is removed or moves to another conversation, or a message is corrected: erases its turns. -> the sum of
+   * its row; undefined: there is none.
+   */
+  #eraseSourceTurns(slot: number, next?: ConversationScope): number | undefined {
+    const row = this.#database.prepare(sourcesSql).get(slot)
+    if (row === undefined) return undefined
     const scope = { subjectId: textOf(row["subject_id"]), threadId: textOf(row["thread_id"]) }
     if (next === undefined || row["origin"] === "conversation" || !isSameScope(scope, next))
       this.#conversations.eraseSources(scope, sourcesOf(row) ?? [])
+    return Number(row["sum"])
+  }
+
+  /** As the row of a memory is now. */
+  #sumOf(slot: number): number {
+    return Number(this.#database.prepare(sumSql).get(slot)?.["sum"])
   }
 
   /** The words that a message has from those around it follow from their order and are not stored. */
-  #putWords({ columns, record, slot }: StoredRecord & { readonly columns: MemoryColumns }): void {
+  #putWords({ columns, record, slot }: StoredRecord & { readonly columns: MemoryColumns }, sums: SlotSums): void {
     const own = record.position === undefined ? columns : { ...columns, neighbours: [] }
-    this.#words.push(() => this.#postings.put(slot, own, columnsLength(columns)))
+    this.#words.push(() => this.#postings.put(slot, own, columnsLength(columns), sums))
   }
 
   /** An extracted memory keeps its sources for life. */
@@ -189,23 +218,28 @@ export class CommitTransaction {
 
   #storeResult({ fingerprint, key, result }: StoredResult, atMillis: number): void {
     this.#database
-      .prepare("INSERT INTO idempotency (key, fingerprint, at, result) VALUES (?, ?, ?, ?)")
-      .run(key, fingerprint, atMillis, result)
+      .prepare("INSERT INTO idempotency (key, fingerprint, at, result, sum) VALUES (?, ?, ?, ?, ?)")
+      .run(key, fingerprint, atMillis, result, rowSum([key, fingerprint, atMillis, result]))
   }
 
   #putVector(slot: number, seq: number, { model, values }: MemoryVector, isPassage: boolean): void {
     this.#database.prepare(isPassage ? putPassageVectorSql : putVectorSql).run(slot, seq, model, vectorBytes(values))
   }
-
-  #setMeta(key: string, value: number | string): void {
-    this.#database.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)").run(key, value)
-  }
 }
 
+type FilePosition = Pick<CopyContent, "epoch" | "seq">
+
+const follows = (order: CommitOrder, at: FilePosition): boolean => at.epoch === order.epoch && at.seq === order.seq
+
+const vectorSum = (slot: number, seq: number, { model, values }: MemoryVector): number =>
+  rowSum([slot, seq, model, vectorBytes(values)])
+
+const sumSql = `SELECT ${sumOfColumns(memorySumColumns, "memory")} AS sum FROM memory WHERE slot = ?`
+const sourcesSql = `SELECT subject_id, thread_id, origin, sources, ${sumOfColumns(memorySumColumns, "memory")} AS sum
+  FROM memory WHERE slot = ?`
+
 // A replacement keeps `created_seq`, which orders versions.
-const putSql = `INSERT INTO memory (slot, created_seq, id, kind, subject_id, thread_id, data, tags, mentions, event_time,
-    confidence, content_hash, created_at, updated_at, expires_at, unique_key, origin, sources, neighbours, position,
-    speaker, traits)
+const putSql = `INSERT INTO memory (${memorySumColumns.join(", ")}, data)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (slot) DO UPDATE SET subject_id = excluded.subject_id, thread_id = excluded.thread_id, data = excluded.data,
     tags = excluded.tags, mentions = excluded.mentions, event_time = excluded.event_time, confidence = excluded.confidence,

@@ -11,6 +11,7 @@ import { serve, settingsOf } from "@muniment/worker/WorkerEntry"
 import type { LogEntry } from "../../log/CommitLog.ts"
 import { RecordReader } from "../../log/RecordReader.ts"
 import { orderOf } from "./commitBody.ts"
+import { registerRowSum } from "./rowSums.ts"
 import { SqlitePostings } from "./SqlitePostings.ts"
 import type { CommitOrder, LoggedOrder } from "./CommitTransaction.ts"
 import { CommitTransaction } from "./CommitTransaction.ts"
@@ -102,6 +103,7 @@ const open = (filename: string): OpenFile => {
   const database = new Database({ filename })
   // The log makes a commit durable: a power cut takes commits off the end of a copy, and the log has them.
   if (reader !== undefined) database.exec("PRAGMA synchronous=NORMAL")
+  registerRowSum(database)
   const erasures = new ErasureLog()
   const conversations = new SqliteConversations(database, { erasures })
   return {

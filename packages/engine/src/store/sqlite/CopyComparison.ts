@@ -51,7 +51,7 @@ export const differencesOf = (snapshot: string, expected: string): ReadonlyArray
       const [found, wanted] = [rows("main"), rows("expected")]
       const differing = [...slotsOf(database, `${found} EXCEPT ${wanted}`)]
       if (mayLack !== true) differing.push(...slotsOf(database, `${wanted} EXCEPT ${found}`))
-      return differing.length === 0 ? [] : [differenceOf(table, new Set(differing))]
+      return differing.length === 0 ? [] : [`${placesOf(table, new Set(differing))}: not what the commit log says`]
     })
   } finally {
     database.close()
@@ -80,7 +80,7 @@ const compared: ReadonlyArray<Compared> = [
   { table: "schema", rows: (schema) => `SELECT NULL, type, name, tbl_name, sql FROM ${schema}.sqlite_schema` },
   {
     table: "meta",
-    rows: (schema) => `SELECT NULL, key, value FROM ${schema}.meta WHERE key <> 'erasure_due'`
+    rows: (schema) => `SELECT NULL, key, value FROM ${schema}.meta WHERE key NOT IN ('erasure_due', 'sum')`
   },
   whole("memory"),
   whole("vector"),
@@ -128,10 +128,11 @@ const slotsOf = (database: Database, sql: string): ReadonlyArray<number | null> 
 /** Slots that are named of one table. */
 const slotsMax = 5
 
-const differenceOf = (table: string, differing: ReadonlySet<number | null>): string => {
+/** A table and the first of some slots; null: a row without one. */
+export const placesOf = (table: string, differing: ReadonlySet<number | null>): string => {
   const slots = [...differing].filter((slot) => slot !== null)
   const named = slots.slice(0, slotsMax).join(", ")
   const more = slots.length > slotsMax ? ` and ${slots.length - slotsMax} more` : ""
   const where = slots.length === 0 ? "" : `, slot ${named}${more}`
-  return `table ${table}${where}: not what the commit log says`
+  return `table ${table}${where}`
 }

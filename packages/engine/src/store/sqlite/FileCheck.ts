@@ -1,6 +1,6 @@
 /**
  * Reads a database file again and says what is damaged: b-trees and indexes of every table, and of the file of a
- * namespace every memory with its content hash, and what is not as the commit log says. Runs on a thread of its own (`CheckWorker.ts`), one step at a time.
+ * namespace every row with its sum, every memory with its content hash, and what is not as the commit log says. Runs on a thread of its own (`CheckWorker.ts`), one step at a time.
  *
  * Invariants: every step opens the file anew, so that nothing of it is remembered by a connection; the file is not changed;
  * a fault names tables and slots, never content.
@@ -12,9 +12,10 @@ import type { LogEntry } from "../../log/CommitLog.ts"
 import type { RecordReader } from "../../log/RecordReader.ts"
 import { orderOf } from "./commitBody.ts"
 import { differencesOf, followExpected, takeSnapshot } from "./CopyComparison.ts"
-import { recordColumns, recordOf } from "./memoryColumns.ts"
+import { contentOf } from "./memoryColumns.ts"
 import type { CopyContent } from "./namespaceMeta.ts"
-import { namespaceMigrations } from "./namespaceMigrations.ts"
+import { namespaceMigrations, versionWithSums } from "./namespaceMigrations.ts"
+import { sumFaults } from "./SumCheck.ts"
 import { storeErrorOf } from "./storeErrorOf.ts"
 
 export type CheckRequest =
@@ -111,12 +112,19 @@ const treeFaults = (database: Database, table: string): ReadonlyArray<string> =>
   )
 }
 
-const rowFaults = (database: Database, agentId: string, from: number): CheckReply => {
-  const rows = database.prepare(rowsSql).allArrays(from, rowsPerStep)
+const rowFaults = (database: Database, agentId: string, from: number): CheckReply =>
+  Number(database.value("PRAGMA user_version")) < versionWithSums
+    ? contentFaults(database, agentId, from)
+    : { _tag: "Checked", ...sumFaults(database, agentId, from) }
+
+/** Of a file of a version without sums. */
+const contentFaults = (database: Database, agentId: string, from: number): CheckReply => {
+  const rows = database.prepare(contentSql).allArrays(from, rowsPerStep)
   const faults: Array<string> = []
   for (const row of rows) {
     try {
-      recordOf(agentId, row)
+      const [, kind, data, contentHash] = row
+      contentOf(agentId, kind, data, contentHash)
     } catch (cause) {
       const error = storeErrorOf(cause)
       if (error._tag !== "StoreDamaged") throw cause
@@ -131,4 +139,4 @@ const rowFaults = (database: Database, agentId: string, from: number): CheckRepl
   }
 }
 
-const rowsSql = `SELECT ${recordColumns.join(", ")} FROM memory WHERE slot >= ? ORDER BY slot LIMIT ?`
+const contentSql = "SELECT slot, kind, data, content_hash FROM memory WHERE slot >= ? ORDER BY slot LIMIT ?"

@@ -7,14 +7,15 @@
  * the image follows: records are compared with the image, and every posting is checked against its slot's stamp.
  */
 import { rmSync } from "node:fs"
+import type { SQLOutputValue } from "node:sqlite"
 import { Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { Database } from "@muniment/sqlite/Database"
 import type { LogEntry } from "../../log/CommitLog.ts"
 import type { CommitThread, Followed } from "./CommitThread.ts"
 import { CommitTransaction, type CommitOrder, type CommitOutcome } from "./CommitTransaction.ts"
-import { passageOf, recordColumns, recordOf, rowOf, vectorOf } from "./memoryColumns.ts"
-import { metaOf, requireOwner } from "./namespaceMeta.ts"
+import { passageOf, passagesSql, recordOf, recordsSql, rowOf, rowsSql, vectorOf, vectorsSql } from "./memoryColumns.ts"
+import { copyContent, metaOf, requireOwner, writeMeta } from "./namespaceMeta.ts"
 import { copyPath } from "./namespaceFiles.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
 import { SqliteConversations } from "./SqliteConversations.ts"
@@ -55,9 +56,10 @@ export class NamespaceFile implements OpenNamespace {
     this.key = key
     this.snapshotPath = `${database.filename.slice(0, -".db".length)}.hnsw`
     this.postings = new SqlitePostings(database.handle)
-    this.lastSeq = this.#meta("seq")
-    this.#epochSeen = this.#meta("epoch")
-    this.#bytes = this.#meta("bytes")
+    const { bytes, epoch, seq } = copyContent(database)
+    this.lastSeq = seq
+    this.#epochSeen = epoch
+    this.#bytes = bytes
     requireOwner(database, key)
     this.conversations = new SqliteConversations(database, { exclusively: this.#exclusively })
     this.segments = new SqliteSegments(database, (seq) => this.#isCurrent(this.#meta("epoch"), seq), this.#exclusively)
@@ -69,28 +71,20 @@ export class NamespaceFile implements OpenNamespace {
   }
 
   eachRow(visit: (row: MemoryRow) => void): Effect.Effect<void, StoreError> {
-    return this.#eachChunk(
-      "SELECT slot, id, created_seq, kind, subject_id, thread_id, tags, event_time, created_at, expires_at, unique_key, position, speaker, traits FROM memory WHERE slot >= ? AND slot < ? ORDER BY slot LIMIT ?",
-      (columns) => visit(rowOf(columns)),
-      everySlot
-    )
+    return this.#eachChunk(rowsSql, (row) => visit(rowOf(row)), everySlot)
   }
 
   eachPassage(visit: (passage: PassageRow) => void): Effect.Effect<void, StoreError> {
-    const sql =
-      "SELECT slot, memory, starts, ends, traits FROM passage WHERE slot >= ? AND slot < ? ORDER BY slot LIMIT ?"
-    return this.#eachChunk(sql, (columns) => visit(passageOf(columns)), everySlot)
+    return this.#eachChunk(passagesSql, (row) => visit(passageOf(row)), everySlot)
   }
 
   eachVector(
     visit: (vector: StoredVector) => void,
     ranges: ReadonlyArray<SlotRange> = [everySlot]
   ): Effect.Effect<void, StoreError> {
-    return Effect.forEach(
-      ranges,
-      (range) => this.#eachChunk(eachVectorSql, (columns) => visit(vectorOf(columns)), range),
-      { discard: true }
-    )
+    return Effect.forEach(ranges, (range) => this.#eachChunk(vectorsSql, (row) => visit(vectorOf(row)), range), {
+      discard: true
+    })
   }
 
   commit(
@@ -134,8 +128,14 @@ export class NamespaceFile implements OpenNamespace {
 
   /** Notes up to which record the log must be erased; 0: it was. */
   noteErasure(ordinal: number): Effect.Effect<void, StoreError> {
-    const sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('erasure_due', ?)"
-    return this.#exclusively(guarded(() => void this.#database.prepare(sql).run(ordinal)))
+    return this.#exclusively(
+      guarded(() => {
+        this.#database.transaction(() => {
+          copyContent(this.#database)
+          writeMeta(this.#database, { erasure_due: ordinal })
+        })
+      })
+    )
   }
 
   storedResult(idempotencyKey: string): Effect.Effect<StoredResult | undefined, StoreError> {
@@ -233,8 +233,8 @@ export class NamespaceFile implements OpenNamespace {
   }
 
   /** One statement for all slots: a map reads thousands, and a call for each costs more than its row. */
-  #recordRows(slots: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<unknown>> {
-    return this.#database.prepare(recordsSql).allArrays(JSON.stringify(slots))
+  #recordRows(slots: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<SQLOutputValue>> {
+    return this.#database.prepare(recordsOfSlots).allArrays(JSON.stringify(slots))
   }
 
   /** Whether this owner made the last commit: the file has its epoch, and `seq` as the last change. */
@@ -242,21 +242,21 @@ export class NamespaceFile implements OpenNamespace {
     return epoch === (this.#claimedEpoch ?? this.#epochSeen) && this.#meta("seq") === seq
   }
 
-  #meta(key: "seq" | "epoch" | "bytes"): number {
+  #meta(key: "seq" | "epoch"): number {
     return Number(metaOf(this.#database, key) ?? 0)
   }
 
   /** Visits the rows of a query with parameters (from slot, to slot, limit); yields between chunks. */
   #eachChunk(
     sql: string,
-    visit: (columns: Record<string, unknown>) => void,
+    visit: (row: ReadonlyArray<SQLOutputValue>) => void,
     { from, to }: SlotRange
   ): Effect.Effect<void, StoreError> {
     return Effect.flatMap(
       guarded(() => {
-        const rows = this.#database.prepare(sql).all(from, to, rowsPerTurn)
+        const rows = this.#database.prepare(sql).allArrays(from, to, rowsPerTurn)
         for (const row of rows) visit(row)
-        return rows.length < rowsPerTurn ? to : Number(rows[rows.length - 1]!["slot"]) + 1
+        return rows.length < rowsPerTurn ? to : Number(rows[rows.length - 1]![0]) + 1
       }),
       (next) =>
         next === to ? Effect.void : Effect.andThen(Effect.yieldNow, this.#eachChunk(sql, visit, { from: next, to }))
@@ -266,11 +266,6 @@ export class NamespaceFile implements OpenNamespace {
 
 const everySlot: SlotRange = { from: 0, to: Number.MAX_SAFE_INTEGER }
 
-// Both tables are read in the order of their keys and merged; nothing is sorted.
-const eachVectorSql = `SELECT slot, seq, model, value FROM vector WHERE slot >= ?1 AND slot < ?2
-  UNION ALL SELECT slot, seq, model, value FROM passage WHERE slot >= ?1 AND slot < ?2 AND model IS NOT NULL
-  ORDER BY slot LIMIT ?3`
-
 const takenFromSql = `SELECT DISTINCT memory.slot AS slot FROM json_each(?) AS wanted
   JOIN memory_source ON memory_source.key = wanted.value JOIN memory ON memory.slot = memory_source.memory
   WHERE subject_id IS ? AND thread_id IS ?`
@@ -279,4 +274,4 @@ const countWithoutVectorSql = `SELECT (SELECT count(*) FROM memory) - (SELECT co
   + (SELECT count(DISTINCT passage.memory) FROM passage JOIN vector ON vector.slot = passage.memory
      WHERE vector.model = ?1 AND passage.model IS NOT ?1) AS missing`
 
-const recordsSql = `SELECT ${recordColumns.map((column) => `memory.${column}`).join(", ")} FROM json_each(?) AS wanted CROSS JOIN memory ON memory.slot = wanted.value`
+const recordsOfSlots = recordsSql("json_each(?) AS wanted CROSS JOIN memory", "memory.slot = wanted.value")

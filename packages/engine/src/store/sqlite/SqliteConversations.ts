@@ -23,6 +23,7 @@ import { ErasureLog, type ErasureMark } from "../ErasureLog.ts"
 import type { StoreError } from "../StoreError.ts"
 import { guarded } from "./storeErrorOf.ts"
 import { textOf } from "./memoryColumns.ts"
+import { sumChanged, summedTables, type SummedTable } from "./rowSums.ts"
 import { noLock, type WriteLock } from "./WriteLock.ts"
 
 /** Turns, and summaries, that one sweep removes: a few milliseconds. The rest waits for the next sweep. */
@@ -179,6 +180,8 @@ export class SqliteConversations implements Conversations {
   }
 
   #ensure(scope: ConversationScope): number {
+    const known = this.#idOf(scope)
+    if (known !== undefined) return known
     this.#database.prepare(foundSql).run(scopeText(scope), scope.subjectId ?? null, scope.threadId ?? null)
     return this.#idOf(scope)!
   }
@@ -191,13 +194,11 @@ export class SqliteConversations implements Conversations {
     for (const key of processed) mark.run(conversation, key)
     const append = database.prepare(appendSql)
     for (const { content, key, name, role, sentAt } of turns.slice(-Limits.conversationContextMax)) {
-      append.run(conversation, key, role, name ?? null, content, sentAt ?? null, atMillis, expiresAt ?? null)
+      append.run(conversation, key, role, content, atMillis, expiresAt ?? null, name ?? null, sentAt ?? null)
     }
     database.prepare(trimSql).run(conversation, conversation, Limits.conversationContextMax)
     if (summary !== undefined) {
-      database
-        .prepare("UPDATE conversation SET summary = ?, summary_at = ?, summary_expires_at = ? WHERE id = ?")
-        .run(summary, atMillis, summaryExpiresAt ?? null, conversation)
+      database.prepare(summarySql).run(summary, atMillis, summaryExpiresAt ?? null, conversation)
     }
     if (awaits !== undefined) {
       const { conversationDate, id, kinds, messages } = awaits
@@ -255,8 +256,20 @@ const readingOf = (columns: Readonly<Record<string, unknown>>): ScopedReading =>
   }
 }
 
-const awaitSql = `INSERT OR IGNORE INTO conversation_pending (id, conversation, messages, kinds, conversation_date, expires_at)
-  VALUES (?, ?, ?, ?, ?, ?)`
+/** Assignments of an UPDATE of `conversation`, with its sum. */
+const setColumns = (values: Readonly<Record<string, string>>): string =>
+  [...Object.entries(values).map(([column, value]) => `${column} = ${value}`), sumChanged("conversation", values)].join(
+    ", "
+  )
+
+/** A new row with the sum of its columns, given in their order. */
+const insertInto = (table: SummedTable): string => {
+  const columns = summedTables[table]
+  const places = columns.map((_, at) => `?${at + 1}`).join(", ")
+  return `INTO ${table} (${columns.join(", ")}, sum) VALUES (${places}, row_sum(${places}))`
+}
+
+const awaitSql = `INSERT OR IGNORE ${insertInto("conversation_pending")}`
 const pendingSql = `SELECT conversation_pending.id AS id, subject_id, thread_id, messages, kinds, conversation_date, expires_at,
   conversation_pending.rowid AS place FROM conversation_pending JOIN conversation ON conversation.id = conversation
   WHERE place > ? ORDER BY place LIMIT ?`
@@ -264,20 +277,23 @@ const pendingCountSql = `SELECT count(*) AS count, min(memory.created_at) AS sin
   LEFT JOIN conversation_mark AS mark
     ON mark.conversation = pending.conversation AND mark.key = json_extract(pending.messages, '$[0].key')
   LEFT JOIN memory ON memory.id = mark.memory`
-const noSummary = "summary = NULL, summary_at = NULL, summary_expires_at = NULL"
-const foundSql = "INSERT OR IGNORE INTO conversation (scope, subject_id, thread_id) VALUES (?, ?, ?)"
-const markReadSql = `INSERT INTO conversation_mark (conversation, key, is_read) VALUES (?, ?, 1)
-  ON CONFLICT (conversation, key) DO UPDATE SET is_read = 1`
-const markStoredSql = `INSERT INTO conversation_mark (conversation, key, is_read, memory) VALUES (?, ?, 0, ?)
-  ON CONFLICT (conversation, key) DO UPDATE SET memory = excluded.memory`
-const countPositionSql = "UPDATE conversation SET next_position = max(next_position, ?) WHERE id = ?"
+const summarySql = `UPDATE conversation SET ${setColumns({ summary: "?1", summary_at: "?2", summary_expires_at: "?3" })}
+  WHERE id = ?4`
+const noSummary = setColumns({ summary: "NULL", summary_at: "NULL", summary_expires_at: "NULL" })
+const foundSql = `INSERT INTO conversation (scope, subject_id, thread_id, sum)
+  VALUES (?1, ?2, ?3, row_sum(?1, ?2, ?3, NULL, NULL, NULL, 0))`
+const markReadSql = `INSERT INTO conversation_mark (conversation, key, is_read, sum) VALUES (?1, ?2, 1, row_sum(?1, ?2, 1, NULL))
+  ON CONFLICT (conversation, key) DO UPDATE SET is_read = 1, ${sumChanged("conversation_mark", { is_read: "1" })}`
+const markStoredSql = `INSERT INTO conversation_mark (conversation, key, is_read, memory, sum)
+  VALUES (?1, ?2, 0, ?3, row_sum(?1, ?2, 0, ?3))
+  ON CONFLICT (conversation, key) DO UPDATE SET memory = ?3, ${sumChanged("conversation_mark", { memory: "?3" })}`
+const countPositionSql = `UPDATE conversation SET ${setColumns({ next_position: "?1" })} WHERE id = ?2 AND next_position < ?1`
 const storedSql = `SELECT memory.id AS id FROM conversation_mark LEFT JOIN memory ON memory.id = conversation_mark.memory
   WHERE conversation = ? AND key = ? AND conversation_mark.memory IS NOT NULL`
 const turnsSql = `SELECT key, role, name, content, sent_at, expires_at FROM conversation_turn
   WHERE conversation = (SELECT id FROM conversation WHERE scope = ?1) AND (expires_at IS NULL OR expires_at > ?2)
   ORDER BY turn`
-const appendSql = `INSERT OR REPLACE INTO conversation_turn (conversation, key, role, name, content, sent_at, created_at,
-  expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+const appendSql = `INSERT OR REPLACE ${insertInto("conversation_turn")}`
 const trimSql = `DELETE FROM conversation_turn WHERE conversation = ? AND turn NOT IN
   (SELECT turn FROM conversation_turn WHERE conversation = ? ORDER BY turn DESC LIMIT ?)`
 const findsOldSql = `SELECT 1 WHERE EXISTS (SELECT 1 FROM conversation_turn WHERE created_at < ?1)

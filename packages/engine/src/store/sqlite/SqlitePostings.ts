@@ -11,14 +11,25 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { COLUMNS, columnsLength } from "../../text/MemoryText.ts"
 import type { MemoryColumns } from "../../text/MemoryText.ts"
 import type { Postings, TermOccurrences } from "../Postings.ts"
+import { rowSum } from "./rowSums.ts"
 import { orStoreError } from "./storeErrorOf.ts"
 
 const COLUMN_LIST = COLUMNS.map((column) => `"${column}"`).join(", ")
 const COLUMN_CASES = COLUMNS.map((column, index) => `WHEN '${column}' THEN ${index}`).join(" ")
 
+/** Sums of the other rows of a slot (docs/format.md, "Sums"). */
+export interface SlotSums {
+  /** Of the memory or passage; of one that changes: by how much its sum changes. */
+  readonly row: number
+  /** Null: it has no vector; undefined: that stays. */
+  readonly vector: number | null | undefined
+}
+
 export class SqlitePostings implements Postings {
   readonly #insert: StatementSync
   readonly #insertLength: StatementSync
+  readonly #updateLength: StatementSync
+  readonly #sumVector: StatementSync
   readonly #resize: StatementSync
   readonly #delete: StatementSync
   readonly #deleteLength: StatementSync
@@ -26,12 +37,21 @@ export class SqlitePostings implements Postings {
   readonly #lengths: StatementSync
   readonly #count: StatementSync
 
-  /** Opens the tables; `SqlitePostings.create` must have run on this file. */
+  /** Opens the tables of the newest version. */
   constructor(database: DatabaseSync) {
     const places = COLUMNS.map(() => "?").join(", ")
     this.#insert = database.prepare(`INSERT INTO fulltext(rowid, ${COLUMN_LIST}) VALUES (?, ${places})`)
-    this.#insertLength = database.prepare("INSERT INTO fulltext_length(slot, tokens) VALUES (?, ?)")
-    this.#resize = database.prepare("UPDATE fulltext_length SET tokens = ? WHERE slot = ?")
+    this.#insertLength = database.prepare(
+      "INSERT INTO fulltext_length(slot, tokens, text_sum, sum, vector_sum) VALUES (?, ?, ?, ?, ?)"
+    )
+    this.#updateLength = database.prepare(
+      `UPDATE fulltext_length SET tokens = ?2, text_sum = ?3, sum = sum + ?4,
+         vector_sum = CASE WHEN ?6 THEN vector_sum ELSE ?5 END WHERE slot = ?1`
+    )
+    this.#sumVector = database.prepare("UPDATE fulltext_length SET vector_sum = ?2 WHERE slot = ?1")
+    this.#resize = database.prepare(
+      "UPDATE fulltext_length SET text_sum = text_sum - tokens + ?2, tokens = ?2 WHERE slot = ?1"
+    )
     this.#delete = database.prepare("DELETE FROM fulltext WHERE rowid = ?")
     this.#deleteLength = database.prepare("DELETE FROM fulltext_length WHERE slot = ?")
     // One entry per occurrence, in the order of FTS5's lists: by row, then column. Grouping in SQL would sort again.
@@ -44,8 +64,14 @@ export class SqlitePostings implements Postings {
     this.#count = database.prepare("SELECT count(*) AS count FROM fulltext_length")
   }
 
-  /** Creates the tables if they are missing. Part of the first migration. */
+  /** Creates the tables. */
   static create(database: DatabaseSync): void {
+    SqlitePostings.createFirst(database)
+    SqlitePostings.addSums(database)
+  }
+
+  /** Creates the tables of the first version. */
+  static createFirst(database: DatabaseSync): void {
     database.exec(`
       CREATE VIRTUAL TABLE IF NOT EXISTS fulltext
         USING fts5(${COLUMN_LIST}, tokenize = 'ascii', detail = full, columnsize = 0);
@@ -54,6 +80,16 @@ export class SqlitePostings implements Postings {
       CREATE TABLE IF NOT EXISTS fulltext_length (slot INTEGER PRIMARY KEY, tokens INTEGER NOT NULL) STRICT;
     `)
   }
+
+  /** Adds the columns of sums, empty. */
+  static addSums(database: DatabaseSync): void {
+    for (const column of SqlitePostings.sums) database.exec(`ALTER TABLE fulltext_length ADD COLUMN ${column} INTEGER`)
+  }
+
+  static readonly sums = ["sum", "vector_sum", "text_sum"] as const
+
+  /** The sum of a text in SQL, of the rows of both tables. */
+  static readonly textSum = `row_sum(fulltext_length.slot, ${COLUMNS.map((name) => `fulltext."${name}"`).join(", ")}) + fulltext_length.tokens`
 
   /**
    * Replaces every stored token by `baseOf(token)`, for a migration after the tokeniser learned to merge more
@@ -73,15 +109,22 @@ export class SqlitePostings implements Postings {
   }
 
   /** Inserts or replaces a slot's row; `tokens`: the length of its document. Runs inside the caller's transaction. */
-  put(slot: number, columns: MemoryColumns, tokens: number = columnsLength(columns)): void {
-    this.remove(slot)
-    this.#insert.run(slot, ...COLUMNS.map((column) => columns[column].join(" ")))
-    this.#insertLength.run(slot, tokens)
+  put(slot: number, columns: MemoryColumns, tokens = columnsLength(columns), sums: SlotSums = noSums): void {
+    const texts = COLUMNS.map((column) => columns[column].join(" "))
+    const values = [slot, tokens, rowSum([slot, ...texts]) + tokens, sums.row, sums.vector ?? null] as const
+    if (this.#updateLength.run(...values, sums.vector === undefined ? 1 : 0).changes > 0) this.#delete.run(slot)
+    else this.#insertLength.run(...values)
+    this.#insert.run(slot, ...texts)
+  }
+
+  /** After the vector of a slot has changed. Runs inside the caller's transaction. */
+  sumVector(slot: number, sum: number): void {
+    this.#sumVector.run(slot, sum)
   }
 
   /** Sets the length of a slot's document. Runs inside the caller's transaction. */
   resize(slot: number, tokens: number): void {
-    this.#resize.run(tokens, slot)
+    this.#resize.run(slot, tokens)
   }
 
   /** Removes a slot's row, if there is one. Runs inside the caller's transaction. */
@@ -116,3 +159,5 @@ export class SqlitePostings implements Postings {
     return Number(this.#count.get()?.["count"] ?? 0)
   }
 }
+
+const noSums: SlotSums = { row: 0, vector: undefined }

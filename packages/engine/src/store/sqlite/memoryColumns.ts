@@ -2,9 +2,10 @@
  * Conversion between memories and SQLite rows. This file wrote the JSON columns, so it parses them without
  * validation; a row that does not parse means a damaged file and throws.
  */
-import type { SQLInputValue } from "node:sqlite"
+import type { SQLInputValue, SQLOutputValue } from "node:sqlite"
 import type { JsonObject, MemoryRecord, Mention, MessageSource } from "@muniment/domain/Memory"
 import { storedContentHash } from "@muniment/trust/CanonicalJson"
+import { memorySumColumns, rowSum } from "./rowSums.ts"
 import type { StoredVector } from "../NamespaceStore.ts"
 import { messageRowOf, type MemoryRow, type MessageRow, type PassageRow } from "../MemoryRow.ts"
 
@@ -15,7 +16,7 @@ export class DamagedColumn extends Error {
   override readonly name = "DamagedColumn"
 }
 
-/** Values in the order of the insert statement. */
+/** Values in the order of the insert statement: `memorySumColumns`, and `data` behind them. */
 export const recordValues = (slot: number, seq: number, record: MemoryRecord): ReadonlyArray<SQLInputValue> => {
   const message = messageRowOf(record)
   return [
@@ -25,7 +26,6 @@ export const recordValues = (slot: number, seq: number, record: MemoryRecord): R
     record.kind,
     record.subjectId ?? null,
     record.threadId ?? null,
-    JSON.stringify(record.data),
     JSON.stringify(record.tags),
     JSON.stringify(record.mentions),
     record.when ?? null,
@@ -40,30 +40,39 @@ export const recordValues = (slot: number, seq: number, record: MemoryRecord): R
     jsonOf(record.neighbours),
     record.position ?? null,
     message?.speaker ?? null,
-    message?.traits ?? null
+    message?.traits ?? null,
+    JSON.stringify(record.data)
   ]
 }
 
-/** Columns of `recordOf`, in its order. Rows are read as arrays: naming 20 columns was a third of the cost. */
-export const recordColumns =
-  "slot id subject_id thread_id kind data tags mentions event_time confidence content_hash created_at updated_at expires_at unique_key origin sources neighbours position".split(
-    " "
-  )
+/** Columns of a row of `memory` behind which its sum and its data follow. Rows are read as arrays: naming 20 columns was a third of the cost. */
+const rowColumns = memorySumColumns.map((column) => `memory.${column}`).join(", ")
+const withSums = "LEFT JOIN fulltext_length ON fulltext_length.slot ="
 
-export const recordOf = (agentId: string, row: ReadonlyArray<unknown>): MemoryRecord => {
-  const [, id, subjectId, threadId, kind, data, tags, mentions, when, confidence, contentHash, ...rest] = row
-  const [createdAt, updatedAt, expiresAt, uniqueKey, origin, sources, neighbours, position] = rest
+/** Rows of `recordOf`, of those in `from` that meet a condition. */
+export const recordsSql = (from: string, where: string): string =>
+  `SELECT ${rowColumns}, fulltext_length.sum, memory.data FROM ${from} ${withSums} memory.slot WHERE ${where}`
+
+/** Throws unless the hash is that of the content. */
+export const contentOf = (agentId: string, kind: unknown, data: unknown, contentHash: unknown): JsonObject => {
   const content = { agentId, data: JSON.parse(String(data)) as JsonObject, kind: String(kind) }
   // 4 us of processor time: rot in what a caller is given is never taken for a memory.
   if (storedContentHash(content) !== contentHash)
     throw new DamagedColumn("the content of a memory does not match its hash")
+  return content.data
+}
+
+export const recordOf = (agentId: string, row: ReadonlyArray<SQLOutputValue>): MemoryRecord => {
+  const [, , id, kind, subjectId, threadId, tags, mentions, when, confidence, contentHash, createdAt, ...rest] = row
+  const [updatedAt, expiresAt, uniqueKey, origin, sources, neighbours, position, , , sum, data] = rest
+  requireSum(row.slice(0, memorySumColumns.length), sum)
   return {
     id: String(id),
     agentId,
     subjectId: textOf(subjectId),
     threadId: textOf(threadId),
-    kind: content.kind,
-    data: content.data,
+    kind: String(kind),
+    data: contentOf(agentId, kind, data, contentHash),
     tags: listOf<string>(tags),
     mentions: listOf<Mention>(mentions),
     when: textOf(when),
@@ -84,52 +93,66 @@ export const recordOf = (agentId: string, row: ReadonlyArray<unknown>): MemoryRe
 export const sourcesOf = (columns: Columns): ReadonlyArray<MessageSource> | undefined =>
   columns["sources"] === null ? undefined : listOf<MessageSource>(columns["sources"])
 
-export const rowOf = (columns: Columns): MemoryRow => {
-  const eventTime = textOf(columns["event_time"])
+/** Rows of `rowOf`, from a slot on and before another, up to a limit. */
+export const rowsSql = `SELECT ${rowColumns}, fulltext_length.sum FROM memory ${withSums} memory.slot
+  WHERE memory.slot >= ? AND memory.slot < ? ORDER BY memory.slot LIMIT ?`
+
+export const rowOf = (row: ReadonlyArray<SQLOutputValue>): MemoryRow => {
+  const [slot, createdSeq, id, kind, subjectId, threadId, tags, , when, , , createdAt, , expiresAt, uniqueKey] = row
+  const [position, speaker, traits, sum] = row.slice(-4)
+  requireSum(row.slice(0, -1), sum)
+  const eventTime = textOf(when)
   return {
-    slot: Number(columns["slot"]),
-    id: String(columns["id"]),
-    createdSeq: Number(columns["created_seq"]),
-    kind: String(columns["kind"]),
-    subjectId: textOf(columns["subject_id"]),
-    threadId: textOf(columns["thread_id"]),
-    tags: listOf<string>(columns["tags"]),
+    slot: Number(slot),
+    id: String(id),
+    createdSeq: Number(createdSeq),
+    kind: String(kind),
+    subjectId: textOf(subjectId),
+    threadId: textOf(threadId),
+    tags: listOf<string>(tags),
     eventAt: eventTime === undefined ? undefined : Date.parse(eventTime),
-    createdAt: Number(columns["created_at"]),
-    expiresAt: numberOf(columns["expires_at"]),
-    uniqueKey: textOf(columns["unique_key"]),
-    message: messageOf(columns)
+    createdAt: Number(createdAt),
+    expiresAt: numberOf(expiresAt),
+    uniqueKey: textOf(uniqueKey),
+    message:
+      traits === null ? undefined : { position: numberOf(position), speaker: String(speaker), traits: Number(traits) }
   }
 }
 
-const messageOf = (columns: Columns): MessageRow | undefined =>
-  columns["traits"] === null
-    ? undefined
-    : {
-        position: numberOf(columns["position"]),
-        speaker: String(columns["speaker"]),
-        traits: Number(columns["traits"])
-      }
+/** Rows of `passageOf`, from a slot on and before another, up to a limit. */
+export const passagesSql = `SELECT passage.slot, memory, starts, ends, traits, sum FROM passage ${withSums} passage.slot
+  WHERE passage.slot >= ? AND passage.slot < ? ORDER BY passage.slot LIMIT ?`
 
-export const passageOf = (columns: Columns): PassageRow => ({
-  slot: Number(columns["slot"]),
-  memory: Number(columns["memory"]),
-  start: Number(columns["starts"]),
-  end: Number(columns["ends"]),
-  traits: Number(columns["traits"])
-})
+export const passageOf = (row: ReadonlyArray<SQLOutputValue>): PassageRow => {
+  requireSum(row.slice(0, -1), row.at(-1))
+  const [slot, memory, start, end, traits] = row.map(Number) as [number, number, number, number, number]
+  return { slot, memory, start, end, traits }
+}
 
 /** float32, little endian: the byte order of all platforms that Node supports. */
 export const vectorBytes = (values: Float32Array): Uint8Array =>
   new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
 
-export const vectorOf = (columns: Columns): StoredVector => {
-  const bytes = columns["value"] as Uint8Array
+/** Rows of `vectorOf`, from a slot on and before another, up to a limit. Both tables are read in the order of their keys and merged; nothing is sorted. */
+export const vectorsSql = `SELECT vector.slot AS slot, seq, model, value, vector_sum FROM vector ${withSums} vector.slot
+    WHERE vector.slot >= ?1 AND vector.slot < ?2
+  UNION ALL SELECT passage.slot AS slot, seq, model, value, vector_sum FROM passage ${withSums} passage.slot
+    WHERE passage.slot >= ?1 AND passage.slot < ?2 AND model IS NOT NULL
+  ORDER BY slot LIMIT ?3`
+
+export const vectorOf = (row: ReadonlyArray<SQLOutputValue>): StoredVector => {
+  const [slot, seq, model, value, sum] = row
+  requireSum(row.slice(0, -1), sum)
+  const bytes = value as Uint8Array
   if (bytes.byteLength === 0 || bytes.byteLength % Float32Array.BYTES_PER_ELEMENT !== 0)
     throw new DamagedColumn(`a vector of ${bytes.byteLength} bytes`)
   // Copied, because the buffer from SQLite need not be aligned to four bytes.
   const values = new Float32Array(bytes.slice().buffer)
-  return { slot: Number(columns["slot"]), seq: Number(columns["seq"]), model: String(columns["model"]), values }
+  return { slot: Number(slot), seq: Number(seq), model: String(model), values }
+}
+
+const requireSum = (values: ReadonlyArray<SQLOutputValue>, sum: SQLOutputValue | undefined): void => {
+  if (rowSum(values) !== sum) throw new DamagedColumn(`slot ${String(values[0])} has a row that does not match its sum`)
 }
 
 /** Most lists are empty; parsing is the largest part of reading a row. */

@@ -6,6 +6,7 @@ import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Database } from "@muniment/sqlite/Database"
 import { migrate } from "@muniment/sqlite/Migrate"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
+import { registerRowSum } from "./rowSums.ts"
 import { guarded } from "./storeErrorOf.ts"
 
 /** Folder of the files in the data directory. */
@@ -63,6 +64,7 @@ export const copyPath = (filename: string): string => `${filename}.before-migrat
 export const openMigrated = (filename: string): Database => {
   const database = new Database({ filename })
   try {
+    registerRowSum(database)
     migrate(database, namespaceMigrations, { snapshot: copyPath(filename) })
     return database
   } catch (error) {

@@ -2,7 +2,19 @@
  * Schema of a namespace file, version by version (docs/format.md). `slot` is the key of all data of a memory: a small
  * integer, internal to the namespace, reused after a removal.
  */
+import type { Database } from "@muniment/sqlite/Database"
 import type { Migration } from "@muniment/sqlite/Migrate"
+import { writeMeta } from "./namespaceMeta.ts"
+import {
+  memorySumColumns,
+  passageSumColumns,
+  registerRowSum,
+  summedTables,
+  sumOf,
+  sumOfColumns,
+  vectorSumColumns,
+  type SummedTable
+} from "./rowSums.ts"
 import { SqlitePostings } from "./SqlitePostings.ts"
 import { baseStem } from "../../text/IrregularWords.ts"
 
@@ -47,7 +59,7 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX idempotency_at ON idempotency(at);
       `)
-      SqlitePostings.create(database.handle)
+      SqlitePostings.createFirst(database.handle)
     }
   },
   {
@@ -182,10 +194,43 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
     version: 9,
     name: "may follow the commit log",
     // The tables stay: an earlier release refuses the file, since the log may hold commits that the file lacks.
-    isMark: true,
+    keepsRows: true,
     up: () => undefined
+  },
+  {
+    version: 10,
+    name: "sums of rows",
+    // Large rows stay as they are: the sums of memories, passages, vectors and words are in the small table of lengths.
+    keepsRows: true,
+    up: (database) => {
+      registerRowSum(database)
+      SqlitePostings.addSums(database.handle)
+      database.exec(`UPDATE fulltext_length SET
+        sum = coalesce((${sumFrom("memory", memorySumColumns)}), (${sumFrom("passage", passageSumColumns)})),
+        vector_sum = coalesce((${sumFrom("vector", vectorSumColumns)}),
+          (${sumFrom("passage", vectorSumColumns)} AND passage.model IS NOT NULL)),
+        text_sum = (SELECT ${SqlitePostings.textSum} FROM fulltext WHERE fulltext.rowid = fulltext_length.slot)`)
+      for (const table of Object.keys(summedTables) as ReadonlyArray<SummedTable>) {
+        database.exec(`ALTER TABLE ${table} ADD COLUMN sum INTEGER`)
+        database.exec(`UPDATE ${table} SET sum = ${sumOf(table)}`)
+      }
+      writeMeta(database, {})
+    }
   }
 ]
+
+const sumFrom = (table: string, columns: ReadonlyArray<string>): string =>
+  `SELECT ${sumOfColumns(columns, table)} FROM ${table} WHERE ${table}.slot = fulltext_length.slot`
+
+/** Makes a file of the newest version one of `versionWithoutLog`, or of the version before the sums. */
+export const removeSums = (database: Database): void => {
+  for (const column of SqlitePostings.sums) database.exec(`ALTER TABLE fulltext_length DROP COLUMN ${column}`)
+  for (const table of Object.keys(summedTables)) database.exec(`ALTER TABLE ${table} DROP COLUMN sum`)
+  database.exec("DELETE FROM meta WHERE key = 'sum'")
+}
+
+/** The first version with sums. */
+export const versionWithSums = 10
 
 /** The version before files could follow the commit log: what `muniment downgrade` leaves. */
 export const versionWithoutLog = 8

@@ -19,11 +19,17 @@ export const orStoreError = <A>(step: () => A): A => {
   }
 }
 
+/** A statement that does not fit the tables: ours fit those that we made. */
+const sqliteError = 1
+
 export const storeErrorOf = (cause: unknown): StoreError => {
   if (isStoreError(cause)) return cause
   const classified = classifySqlite(cause, "namespace")
   if (classified?.reason === "full") return new StoreFull({ cause: classified })
   if (classified?.reason === "corrupt") return new StoreDamaged({ reason: classified.message, cause })
+  if (classified?.errcode === sqliteError)
+    return new StoreDamaged({ reason: `its schema is not that of this release: ${classified.message}`, cause })
+  if (cause instanceof RangeError) return new StoreDamaged({ reason: "a stored number is out of range", cause })
   if (cause instanceof SyntaxError) return new StoreDamaged({ reason: "a stored column does not parse", cause })
   if (cause instanceof DamagedColumn) return new StoreDamaged({ reason: cause.message, cause })
   if (cause instanceof LogDamaged) return new StoreDamaged({ reason: cause.reason, cause })
