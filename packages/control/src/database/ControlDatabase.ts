@@ -152,9 +152,17 @@ const openMigrated = (dataDirectory: string, filename: string): Effect.Effect<Da
     Effect.flatMap((opened) => (opened instanceof NewerDatabase ? Effect.fail(opened) : Effect.succeed(opened)))
   )
 
-/** The error with the name of the file. */
+/** The error with the name of the file. Our statements fit our tables: one that does not found a damaged schema. */
 const inFile = (filename: string, { reason, operation, errcode, cause }: SqliteError): SqliteError =>
-  new SqliteError({ reason, operation: `${filename}: ${operation}`, ...(errcode !== undefined && { errcode }), cause })
+  new SqliteError({
+    reason: errcode === sqliteError ? "corrupt" : reason,
+    operation: `${filename}: ${operation}`,
+    ...(errcode !== undefined && { errcode }),
+    cause
+  })
+
+/** SQLITE_ERROR: a statement that cannot be prepared. */
+const sqliteError = 1
 
 /** An unexpected failure as a defect that names the file. */
 const defectIn = (filename: string, error: unknown): Effect.Effect<never> => {

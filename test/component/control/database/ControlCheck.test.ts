@@ -123,6 +123,25 @@ describe("control.db whose pages are damaged", () => {
     })
   )
 
+  it.live("is made again where the name of a column has changed", () =>
+    Effect.gen(function* () {
+      const { directory, rows } = yield* damaged
+      yield* run(directory, Effect.void)
+      const path = join(directory, "control.db")
+      const bytes = readFileSync(path)
+      const at = bytes.indexOf("id ", bytes.indexOf("CREATE TABLE refund "))
+      bytes[at]! ^= 1
+      writeFileSync(path, bytes)
+      yield* run(directory, Effect.void)
+      expect(rowsOf(directory)).toEqual(rows)
+      expect(
+        readFileSync(path)
+          .subarray(at, at + 3)
+          .toString()
+      ).not.toBe("hd ")
+    })
+  )
+
   it.live("is made again when it is gone", () =>
     Effect.gen(function* () {
       const { directory, rows } = yield* damaged

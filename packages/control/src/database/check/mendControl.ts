@@ -20,6 +20,7 @@ import {
   followExpected,
   removeComparison
 } from "./ControlCopies.ts"
+import { schemaFault } from "./schemaFault.ts"
 
 /** `control.db` is damaged, and base and log cannot make it again. */
 export class ControlDatabaseDamaged extends Data.TaggedError("ControlDatabaseDamaged")<{
@@ -57,7 +58,7 @@ const faultOf = ({ base, filename }: ControlCopies): string | undefined => {
     try {
       const isSmall = statSync(filename).size <= readBytesMax
       const found = isSmall ? String(database.value("PRAGMA integrity_check(1)")) : "ok"
-      return found === "ok" ? undefined : found.replaceAll(/\s+/g, " ")
+      return found === "ok" ? schemaFault(database) : found.replaceAll(/\s+/g, " ")
     } finally {
       database.close()
     }

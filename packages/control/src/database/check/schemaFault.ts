@@ -1,0 +1,40 @@
+/**
+ * Whether `control.db` has the tables of its version. A flipped bit in the name of a column is a schema like any other to
+ * SQLite's own check: statements fail only when they are used.
+ */
+import { Database } from "@muniment/sqlite/Database"
+import { controlMigrations } from "../migrations/controlMigrations.ts"
+
+/** Undefined: it has, or is of a later release. */
+export const schemaFault = (database: Database): string | undefined => {
+  const version = Number(database.value("PRAGMA user_version"))
+  if (version > controlMigrations.length) return undefined
+  const differing = tablesOf(database).symmetricDifference(tablesOfVersion(version))
+  const names = new Set([...differing].map((table) => table.slice(0, table.indexOf(" "))))
+  return names.size === 0
+    ? undefined
+    : `its tables are not those of version ${version}: ${[...names].toSorted().join(", ")}`
+}
+
+const tablesOfVersion = (version: number): ReadonlySet<string> => {
+  const database = new Database({ filename: ":memory:" })
+  try {
+    for (const { up } of controlMigrations.slice(0, version)) up(database)
+    return tablesOf(database)
+  } finally {
+    database.close()
+  }
+}
+
+/** Names of tables with their columns, and of indexes and triggers with their tables. */
+const tablesOf = (database: Database): ReadonlySet<string> =>
+  new Set(
+    database
+      .prepare(tablesSql)
+      .allArrays()
+      .map(([name, of]) => `${String(name)} ${String(of)}`)
+  )
+
+const tablesSql = `SELECT one.name, one.tbl_name || coalesce(
+    (SELECT json_group_array(json_array(name, type, "notnull", dflt_value, pk)) FROM pragma_table_info(one.name)), '')
+  FROM sqlite_schema AS one WHERE one.name NOT LIKE 'sqlite_%'`
