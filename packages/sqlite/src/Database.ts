@@ -14,10 +14,11 @@ import { type Statement, StatementCache } from "./Statement.ts"
 export { SqliteError }
 
 export interface DatabaseOptions {
-  /** `:memory:`: one that ends with this connection, and promises nothing. */
   readonly filename: string
   /** For files that must not change, such as a migration snapshot: no pragma is set or checked. */
   readonly readOnly?: boolean | undefined
+  /** For what ends with the connection, as `:memory:` does: it promises no durability. */
+  readonly isScratch?: boolean | undefined
 }
 
 export type CheckpointMode = "PASSIVE" | "TRUNCATE"
@@ -37,13 +38,13 @@ export class Database {
 
   /** Opens or creates the file; one that cannot keep the invariants is closed again. */
   constructor(options: DatabaseOptions) {
-    const { filename, readOnly = false } = options
+    const { filename, isScratch = false, readOnly = false } = options
     this.filename = filename
     this.handle = classified("open", () => new DatabaseSync(filename, { readOnly, timeout: busyTimeoutMillis }))
     this.#statements = new StatementCache(this.handle, statementCacheMax)
     try {
       this.exec("PRAGMA foreign_keys=ON")
-      if (!readOnly && filename !== ":memory:") this.#promiseDurability()
+      if (!readOnly && !isScratch) this.#promiseDurability()
     } catch (error) {
       this.close()
       throw error

@@ -5,10 +5,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { mkdirSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { COLUMNS, columnsLength, memoryColumns } from "@muniment/engine/text/MemoryText"
-import { namespaceMigrations } from "@muniment/engine/store/sqlite/namespaceMigrations"
+import { namespaceMigrations, removeSums } from "@muniment/engine/store/sqlite/namespaceMigrations"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { Database } from "@muniment/sqlite/Database"
@@ -196,3 +196,73 @@ describe("a namespace file of version 6", () => {
     }).pipe(Effect.provide(engineOf(directory)))
   })
 })
+
+const fileOf = (directory: string): string => join(directory, "namespaces", `${key.tag}.db`)
+
+const writeNinthVersion = (directory: string): void => {
+  writeThirdVersion(directory)
+  const database = new Database({ filename: fileOf(directory) })
+  for (const { up } of namespaceMigrations.slice(3, 9)) up(database)
+  database.exec("PRAGMA user_version=9")
+  database.close()
+}
+
+const schemaOf = (database: Database) =>
+  database
+    .prepare("SELECT name, sql FROM sqlite_schema ORDER BY name")
+    .allArrays()
+    .map(([name, sql]) => `${String(name)} ${String(sql).replaceAll(/\s/g, "")}`)
+
+describe("a namespace file of version 9", () => {
+  it.effect("is given sums without a copy, by which a row that changes afterwards is named", () => {
+    const directory = temporaryDirectory()
+    writeNinthVersion(directory)
+    const check = NamespaceHost.use((host) => host.check(key, () => Effect.void))
+    return Effect.gen(function* () {
+      yield* Effect.gen(function* () {
+        expect((yield* allOf(key)).size).toBe(records.length)
+        expect(yield* check).toMatchObject({ faults: [] })
+      }).pipe(Effect.provide(engineOf(directory)))
+      expect(readdirSync(join(directory, "namespaces"))).toEqual([`${key.tag}.db`])
+      for (const [table, change] of changes) {
+        const database = new Database({ filename: fileOf(directory) })
+        database.exec(`CREATE TEMP TABLE before AS SELECT * FROM ${table}; ${change}`)
+        const { faults } = yield* Effect.provide(check, Layer.fresh(engineOf(directory)))
+        expect(faults.join("; "), change).toContain(table)
+        database.exec(`DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM before`)
+        database.close()
+      }
+    })
+  })
+
+  it.effect("is what the removal of its sums leaves, and is given them again", () => {
+    const directory = temporaryDirectory()
+    writeNinthVersion(directory)
+    return Effect.gen(function* () {
+      const before = new Database({ filename: fileOf(directory) })
+      const schema = schemaOf(before)
+      before.close()
+      yield* Effect.provide(allOf(key), Layer.fresh(engineOf(directory)))
+      const database = new Database({ filename: fileOf(directory) })
+      expect(schemaOf(database)).not.toEqual(schema)
+      database.transaction(() => removeSums(database))
+      database.exec("PRAGMA user_version=9")
+      expect(schemaOf(database)).toEqual(schema)
+      expect(database.value("SELECT count(*) FROM meta WHERE key = 'sum'")).toBe(0)
+      database.close()
+      const checked = NamespaceHost.use((host) => host.check(key, () => Effect.void))
+      expect(yield* Effect.provide(checked, Layer.fresh(engineOf(directory)))).toMatchObject({ faults: [] })
+      const again = yield* Effect.provide(Effect.andThen(allOf(key), checked), Layer.fresh(engineOf(directory)))
+      expect(again).toMatchObject({ faults: [] })
+    })
+  })
+})
+
+/** Each is as good a row to SQLite. */
+const changes: ReadonlyArray<readonly [string, string]> = [
+  ["vector", "UPDATE vector SET value = zeroblob(length(value))"],
+  ["idempotency", "UPDATE idempotency SET result = '[]'"],
+  ["conversation_mark", "UPDATE conversation_mark SET is_read = 1 - is_read"],
+  ["fulltext_length", "UPDATE fulltext_length SET tokens = tokens + 1"],
+  ["meta", "UPDATE meta SET value = value + 1 WHERE key = 'bytes'"]
+]

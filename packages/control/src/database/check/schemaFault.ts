@@ -17,7 +17,7 @@ export const schemaFault = (database: Database): string | undefined => {
 }
 
 const tablesOfVersion = (version: number): ReadonlySet<string> => {
-  const database = new Database({ filename: ":memory:" })
+  const database = new Database({ filename: ":memory:", isScratch: true })
   try {
     for (const { up } of controlMigrations.slice(0, version)) up(database)
     return tablesOf(database)

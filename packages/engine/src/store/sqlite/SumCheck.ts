@@ -100,7 +100,7 @@ let newest: ReadonlySet<string> | undefined
 
 const newestSchema = (): ReadonlySet<string> => {
   if (newest !== undefined) return newest
-  const database = new Database({ filename: ":memory:" })
+  const database = new Database({ filename: ":memory:", isScratch: true })
   try {
     for (const { up } of namespaceMigrations) up(database)
     return (newest = schemaOf(database))
