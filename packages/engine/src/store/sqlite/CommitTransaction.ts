@@ -69,21 +69,17 @@ export class CommitTransaction {
       const before = copyContent(this.#database)
       const lacking = orders.filter((one) => one.ordinal > before.ordinal)
       if (lacking.length === 0) return before
-      let at: FilePosition = before
-      let values: MetaValues = {}
+      const at: Mutable<FilePosition> = { epoch: before.epoch, seq: before.seq }
+      const values: Mutable<MetaValues> = {}
       for (const order of lacking) {
         if (!follows(order, at))
           throw new DamagedColumn(
             `record ${order.ordinal} of the log follows epoch ${order.epoch} and change ${order.seq}; the file is at ${at.epoch} and ${at.seq}`
           )
-        const applied = this.#apply(order)
-        at = { ...at, ...applied }
-        values = {
-          ...values,
-          ...applied,
-          ordinal: order.ordinal,
-          ...(order.erases ? { erasure_due: order.ordinal } : {})
-        }
+        Object.assign(values, this.#apply(order))
+        Object.assign(at, values)
+        values.ordinal = order.ordinal
+        if (order.erases) values.erasure_due = order.ordinal
       }
       return writeMeta(this.#database, values)
     })
@@ -226,6 +222,8 @@ export class CommitTransaction {
     this.#database.prepare(isPassage ? putPassageVectorSql : putVectorSql).run(slot, seq, model, vectorBytes(values))
   }
 }
+
+type Mutable<A> = { -readonly [Key in keyof A]: A[Key] }
 
 type FilePosition = Pick<CopyContent, "epoch" | "seq">
 

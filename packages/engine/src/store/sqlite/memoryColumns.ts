@@ -7,7 +7,7 @@ import type { JsonObject, MemoryRecord, Mention, MessageSource } from "@muniment
 import { storedContentHash } from "@muniment/trust/CanonicalJson"
 import { memorySumColumns, rowSum } from "./rowSums.ts"
 import type { StoredVector } from "../NamespaceStore.ts"
-import { messageRowOf, type MemoryRow, type MessageRow, type PassageRow } from "../MemoryRow.ts"
+import { messageRowOf, type MemoryRow, type PassageRow } from "../MemoryRow.ts"
 
 type Columns = Readonly<Record<string, unknown>>
 
