@@ -189,7 +189,7 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "a fence ignored",
     file: "packages/engine/src/store/sqlite/CommitTransaction.ts",
-    from: 'if (!isOwner) return { _tag: "Fenced", epoch: found }',
+    from: 'if (!follows(order, before)) return { _tag: "Fenced", epoch: before.epoch }',
     to: ""
   }
 ]
