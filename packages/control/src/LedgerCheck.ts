@@ -166,7 +166,7 @@ const transfersWithoutOrigin = (sql: SqlClient.SqlClient, after: number, last: n
         AND NOT EXISTS (SELECT 1 FROM job_run WHERE job_run.job = ${storageJob} AND job_run.account = transfer.account
           AND job_run.day = substr(key, length(kind) + 2, length('YYYY-MM-DD'))
           AND key = kind || ':' || job_run.day || ':' || job_run.account
-          AND amount = iif(kind = 'storage', job_run.charged, job_run.metered))`
+          AND amount = CASE WHEN kind = 'storage' THEN job_run.charged ELSE job_run.metered END)`
 
 const runsWithoutTransfers = (sql: SqlClient.SqlClient, after: number, last: number) =>
   sql<Problem>`SELECT 'the run of ' || day || ' for ' || account || ' has no transfer of what it charged' AS problem

@@ -57,14 +57,14 @@ export class AccountErasures extends Context.Service<
               yield* sql`UPDATE account SET suspended_at = coalesce(suspended_at, ${now}) WHERE id = ${account.id}`
               // An account that came again after an erasure is erased again.
               yield* sql`DELETE FROM account_erasure WHERE account = ${account.id} AND report IS NOT NULL`
-              yield* sql`INSERT OR IGNORE INTO account_erasure ${sql.insert({
+              yield* sql`INSERT INTO account_erasure ${sql.insert({
                 account: account.id,
                 name_hash: sha256Hex(account.name),
                 namespaces: JSON.stringify(namespaces),
                 files: JSON.stringify(files),
                 found: JSON.stringify(found),
                 started_at: now
-              })}`
+              })} ON CONFLICT (account) DO NOTHING`
               const [row] = yield* sql<ErasureRow>`SELECT * FROM account_erasure WHERE account = ${account.id}`
               return openErasureOf(row!)
             })

@@ -40,8 +40,9 @@ export class GrantRevocations extends Context.Service<
         const [held] = yield* sql<{ readonly count: number }>`SELECT count(*) AS count FROM grant_revocation
           WHERE account = ${accountId}`
         if (held !== undefined && held.count >= revocationsPerAccountMax) return yield* tooMany()
-        yield* sql`INSERT OR IGNORE INTO grant_revocation (grant_id, account, revoked_at, expires_at)
-          VALUES (${grantId}, ${accountId}, ${yield* Clock.currentTimeMillis}, ${expiresAtSeconds})`
+        yield* sql`INSERT INTO grant_revocation (grant_id, account, revoked_at, expires_at)
+          VALUES (${grantId}, ${accountId}, ${yield* Clock.currentTimeMillis}, ${expiresAtSeconds})
+          ON CONFLICT (grant_id) DO NOTHING`
       })
 
       return GrantRevocations.of({

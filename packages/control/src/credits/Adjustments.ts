@@ -45,7 +45,7 @@ export const makeAdjustments = (books: Books["Service"], sql: SqlClient.SqlClien
   /** True if this adjustment was made before; a key that stands for another one is a conflict. */
   const isRepeat = Effect.fnUntraced(function* (account: string, amount: MicroCredits, key: string) {
     const [known] = yield* sql<{ readonly account: string; readonly amount: number }>`SELECT transfer.account,
-        iif(ledger_account.name = ${equityOfAdjustments}, amount, -amount) AS amount
+        CASE WHEN ledger_account.name = ${equityOfAdjustments} THEN amount ELSE -amount END AS amount
       FROM transfer JOIN ledger_account ON ledger_account.id = transfer.debit
       WHERE transfer.key = ${adjustmentKey(key)}`
     if (known === undefined) return false

@@ -70,7 +70,7 @@ export class JobLog extends Context.Service<
           ),
         markDay: Effect.fn("JobLog.markDay")(function* (job, day) {
           yield* write(sql`INSERT INTO job_state (job, last_day) VALUES (${job}, ${day})
-            ON CONFLICT (job) DO UPDATE SET last_day = max(last_day, excluded.last_day)`)
+            ON CONFLICT (job) DO UPDATE SET last_day = excluded.last_day WHERE job_state.last_day < excluded.last_day`)
         }),
         isDone: (job, day, accountId) =>
           read(
@@ -95,7 +95,10 @@ export class JobLog extends Context.Service<
         }),
         acceptClock: Effect.fn("JobLog.acceptClock")(function* (seenAt, newestDay) {
           yield* write(
-            Effect.andThen(noteClock(seenAt), sql`UPDATE job_state SET last_day = min(last_day, ${newestDay})`)
+            Effect.andThen(
+              noteClock(seenAt),
+              sql`UPDATE job_state SET last_day = ${newestDay} WHERE last_day > ${newestDay}`
+            )
           )
         }),
         runs: ({ limit }) =>

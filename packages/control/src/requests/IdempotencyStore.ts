@@ -69,8 +69,10 @@ export class IdempotencyStore extends Context.Service<
             const fingerprint = claims.get(key)
             if (fingerprint === undefined) return yield* Effect.die(new Error("an answer without a claim"))
             const now = yield* Clock.currentTimeMillis
-            yield* write(sql`INSERT OR REPLACE INTO idempotency (key, fingerprint, created_at, status, body, account)
-              VALUES (${key}, ${fingerprint}, ${now}, ${status}, ${body}, ${accountId})`)
+            yield* write(sql`INSERT INTO idempotency (key, fingerprint, created_at, status, body, account)
+              VALUES (${key}, ${fingerprint}, ${now}, ${status}, ${body}, ${accountId})
+              ON CONFLICT (key) DO UPDATE SET fingerprint = excluded.fingerprint, created_at = excluded.created_at,
+                status = excluded.status, body = excluded.body, account = excluded.account`)
           },
           (keeping, key) =>
             Effect.ensuring(
