@@ -198,7 +198,7 @@ const rows: Readonly<Record<string, Row>> = {
     status: 415,
     provoke: () => alice.call("POST", "/v1/memories", { rawBody: "{}", headers: { "content-type": "text/plain" } })
   },
-  internal_error: { status: 500, provoke: () => lostTable() },
+  internal_error: { status: 500, provoke: () => unreadableSchema() },
   unknown_schema: { status: 400, provoke: () => extract({ schemas: ["unheard_of"] }) },
   // Nobody listens there.
   extraction_unavailable: { status: 503, provoke: () => withModel({ MUNIMENT_LLM_BASE_URL: "http://127.0.0.1:9/v1" }) },
@@ -339,13 +339,17 @@ const failingControl = async () => {
   return failed
 }
 
-/** A table of the control database is gone while the server runs. */
-const lostTable = async () => {
+/** A row of the control database holds what nobody of this service wrote. */
+const unreadableSchema = async () => {
   const own = await startServer({ environment })
+  const key = await own.newAccount("keeper", "pro")
+  const schema = '{"type":"object","properties":{"name":{"type":"string"}}}'
+  const body = { name: "pet", description: "A pet", schema }
+  expect((await own.call("POST", "/v1/schemas", { key, body })).status).toBe(200)
   const control = new DatabaseSync(join(own.dataDirectory, "control.db"))
-  control.exec("DROP TABLE memory_schema")
+  control.exec("UPDATE memory_schema SET unique_on = '{'")
   control.close()
-  return own.call("GET", "/v1/schemas").finally(() => own.stop())
+  return own.call("GET", "/v1/schemas", { key }).finally(() => own.stop())
 }
 
 /** More at once than may wait here. */

@@ -69,7 +69,7 @@ it.effect("sets an agent with a rotten row aside, says which record, and serves 
       const { damaged, files } = yield* (yield* Scrubber).note
       expect(files).toBe(3)
       expect(damaged).toMatchObject([{ file, isMended: false }])
-      expect(damaged[0]!.reason).toMatch(/^slot \d+: /)
+      expect(damaged[0]!.reason).toMatch(/^table memory, slot \d+: /)
       const host = yield* NamespaceHost
       expect((yield* host.status).quarantined).toMatchObject([{ file, reason: damaged[0]!.reason }])
       const read = (key: typeof sound) => Effect.map(host.answer(key, { _tag: "Counts" }), (counts) => counts.rows)
