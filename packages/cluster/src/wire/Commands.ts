@@ -8,6 +8,7 @@ import {
   Mark,
   MaybeNumber,
   MaybeText,
+  notShared,
   Reading,
   Record,
   Scope,
@@ -86,14 +87,13 @@ const replies: { readonly [T in Tag]: Schema.Codec<Replies[T], unknown> } = {
 
 const commandCodec = SchemaBinary.toCodec(Schema.Union(Object.values(commands)))
 
-/** The bytes may share a larger buffer: send or copy them before the next call. */
-export const encodeCommand = (command: Command): Uint8Array => Schema.encodeSync(commandCodec)(command)
+export const encodeCommand = (command: Command): Uint8Array => Schema.encodeSync(commandCodec)(command).slice()
 
 /** Throws for bytes that are none of a command. */
-export const decodeCommand = (bytes: Uint8Array<ArrayBuffer>): Command => Schema.decodeSync(commandCodec)(bytes)
+export const decodeCommand = (bytes: Uint8Array): Command => Schema.decodeSync(commandCodec)(notShared(bytes))
 
 export const encodeReply = <C extends Command>(command: C, reply: ReplyOf<C>): Uint8Array =>
-  Schema.encodeUnknownSync(SchemaBinary.toCodec(replies[command._tag]))(reply)
+  Schema.encodeUnknownSync(SchemaBinary.toCodec(replies[command._tag]))(reply).slice()
 
-export const decodeReply = <C extends Command>(command: C, bytes: Uint8Array<ArrayBuffer>): ReplyOf<C> =>
-  Schema.decodeUnknownSync(SchemaBinary.toCodec(replies[command._tag]))(bytes) as ReplyOf<C>
+export const decodeReply = <C extends Command>(command: C, bytes: Uint8Array): ReplyOf<C> =>
+  Schema.decodeUnknownSync(SchemaBinary.toCodec(replies[command._tag]))(notShared(bytes)) as ReplyOf<C>

@@ -8,8 +8,10 @@ import type { AnswerOf, Answers, NamespaceQuery } from "@muniment/engine/namespa
 import {
   Doubles,
   Filter,
+  Mark,
   MaybeNumber,
   MaybeText,
+  notShared,
   PassageCut,
   Place,
   placeFields,
@@ -20,7 +22,6 @@ import {
   Text,
   Texts,
   turnFields,
-  Mark,
   Vector,
   Vectors,
   Version,
@@ -142,16 +143,15 @@ const answers: { readonly [T in Tag]: Schema.Codec<Answers[T], unknown> } = {
 const Query = Schema.Union(Object.values(queries))
 const queryCodec = SchemaBinary.toCodec(Query)
 
-/** The bytes may share a larger buffer: send or copy them before the next call. */
-export const encodeQuery = (query: NamespaceQuery): Uint8Array => Schema.encodeSync(queryCodec)(query)
+export const encodeQuery = (query: NamespaceQuery): Uint8Array => Schema.encodeSync(queryCodec)(query).slice()
 
 /** Throws for bytes that are none of a query. */
-export const decodeQuery = (bytes: Uint8Array<ArrayBuffer>): NamespaceQuery => Schema.decodeSync(queryCodec)(bytes)
+export const decodeQuery = (bytes: Uint8Array): NamespaceQuery => Schema.decodeSync(queryCodec)(notShared(bytes))
 
 export const encodeAnswer = <Q extends NamespaceQuery>(query: Q, answer: AnswerOf<Q>): Uint8Array =>
   Schema.encodeUnknownSync(SchemaBinary.toCodec(answers[query._tag]))(
     query._tag === "Candidates" ? plain(answer as Answers["Candidates"]) : answer
-  )
+  ).slice()
 
 /** Candidates read their fields late, by getters of their class; schemas see own fields only. */
 const plain = ({ candidates, plans }: Answers["Candidates"]): Answers["Candidates"] => ({
@@ -172,5 +172,5 @@ const plain = ({ candidates, plans }: Answers["Candidates"]): Answers["Candidate
   }))
 })
 
-export const decodeAnswer = <Q extends NamespaceQuery>(query: Q, bytes: Uint8Array<ArrayBuffer>): AnswerOf<Q> =>
-  Schema.decodeUnknownSync(SchemaBinary.toCodec(answers[query._tag]))(bytes) as AnswerOf<Q>
+export const decodeAnswer = <Q extends NamespaceQuery>(query: Q, bytes: Uint8Array): AnswerOf<Q> =>
+  Schema.decodeUnknownSync(SchemaBinary.toCodec(answers[query._tag]))(notShared(bytes)) as AnswerOf<Q>

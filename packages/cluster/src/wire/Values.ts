@@ -153,3 +153,6 @@ export const Scored: Wire<ScoredQuery> = Schema.Struct({
   cosines: Schema.optional(Schema.Struct({ mean: Schema.Number, deviation: Schema.Number })),
   hasWords: Schema.optional(Schema.Boolean)
 })
+
+/** What came from another node, or was encoded here, is in memory of this thread alone. */
+export const notShared = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => bytes as Uint8Array<ArrayBuffer>

@@ -67,6 +67,8 @@ export class NamespaceHost extends Context.Service<
     readonly settleAll: Effect.Effect<void, ReadError>
     /** `NamespaceStore.archive`. */
     readonly archive: (afterOrdinal: number, path: string) => Effect.Effect<LogPart | undefined, StoreError>
+    /** Closes the namespace, if it is open, when its users have left; its next use opens it again. */
+    readonly close: (key: NamespaceKey) => Effect.Effect<void>
     /** Refuses the namespace from now on, waits for its users, and deletes its files; returns their names. */
     readonly erase: (key: NamespaceKey) => Effect.Effect<ReadonlyArray<string>, ReadError>
     /**
@@ -171,14 +173,7 @@ class Host {
   }
 
   removeAll(key: NamespaceKey, command: PortionedRemoval): Effect.Effect<number, CommandError> {
-    return Effect.gen({ self: this }, function* () {
-      let removed = 0
-      for (let portion: number = Limits.removalsPerCommitMax; portion === Limits.removalsPerCommitMax;) {
-        portion = yield* this.ask(key, command)
-        removed += portion
-      }
-      return removed
-    })
+    return inPortions(this.ask(key, command))
   }
 
   answer<Q extends NamespaceQuery>(key: NamespaceKey, query: Q): Effect.Effect<AnswerOf<Q>, ReadError> {
@@ -234,6 +229,10 @@ class Host {
 
   archive(afterOrdinal: number, path: string): Effect.Effect<LogPart | undefined, StoreError> {
     return this.#store.archive(afterOrdinal, path)
+  }
+
+  close(key: NamespaceKey): Effect.Effect<void> {
+    return this.#registry.close(key)
   }
 
   erase(key: NamespaceKey): Effect.Effect<ReadonlyArray<string>, ReadError> {
@@ -434,6 +433,16 @@ class Host {
     })
   }
 }
+
+/** The sum of all portions of a removal. */
+export const inPortions = Effect.fnUntraced(function* <E>(removal: Effect.Effect<number, E>) {
+  let removed = 0
+  for (let portion: number = Limits.removalsPerCommitMax; portion === Limits.removalsPerCommitMax;) {
+    portion = yield* removal
+    removed += portion
+  }
+  return removed
+})
 
 const isRemoval = (command: Command): boolean =>
   command._tag === "RemoveMemories" ||

@@ -1,0 +1,106 @@
+/**
+ * The engine's host for all namespaces of a cluster: those whose entities are on this node are asked at once, the others
+ * by messages to their nodes. Files, logs, housekeeping and status are this node's own.
+ *
+ * Invariant: a message without an answer is `namespace_unavailable`; what it changed is unknown, and the repetition under
+ * the same Idempotency-Key finds out.
+ */
+import { Clock, Effect, Layer, Schema } from "effect"
+import { Unavailable } from "@muniment/domain/Errors"
+import { inPortions, NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
+import type { Command, ReplyOf } from "@muniment/engine/namespace/Commands"
+import type { CommandError } from "@muniment/engine/namespace/toClientError"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { decodeReply, encodeCommand } from "../wire/Commands.ts"
+import { Failure, fromFailure } from "../wire/Failures.ts"
+import { decodeAnswer, encodeQuery } from "../wire/Queries.ts"
+import { LocalHost } from "./LocalHost.ts"
+import { NamespaceEntity } from "./NamespaceEntity.ts"
+import { Residents } from "./Residents.ts"
+
+/** For an answer to a message; while nobody serves a namespace's shard its messages wait. */
+const answerMillis = 20_000
+
+/** Provides `NamespaceHost`. */
+export const clusterHostLayer = Layer.effect(
+  NamespaceHost,
+  Effect.gen(function* () {
+    const local = yield* LocalHost
+    const residents = yield* Residents
+    const entityOf = yield* NamespaceEntity.client
+
+    const placed = <A, E>(key: NamespaceKey, direct: Effect.Effect<A, E>, message: Effect.Effect<A, E>) =>
+      Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => residents.choose(key.tag, nowMillis, direct, message))
+
+    const ask = <C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> =>
+      placed(
+        key,
+        local.ask(key, command),
+        Effect.suspend(() => entityOf(key.tag).Ask({ ...ownerOf(key), command: encodeCommand(command) })).pipe(
+          answered,
+          Effect.map((reply) => decodeReply(command, reply))
+        )
+      )
+
+    return NamespaceHost.of({
+      ask,
+      removeAll: (key, command) => inPortions(ask(key, command)),
+      answer: (key, query) =>
+        placed(
+          key,
+          local.answer(key, query),
+          Effect.suspend(() => entityOf(key.tag).Answer({ ...ownerOf(key), query: encodeQuery(query) })).pipe(
+            looked,
+            Effect.map((answer) => decodeAnswer(query, answer))
+          )
+        ),
+      census: (key, options) =>
+        placed(key, local.census(key, options), looked(entityOf(key.tag).Census({ ...ownerOf(key), options }))),
+      erase: (key) => placed(key, local.erase(key), looked(entityOf(key.tag).Erase(ownerOf(key)))),
+      retire: (key, atMillis, left) =>
+        placed(
+          key,
+          local.retire(key, atMillis, left),
+          Effect.uninterruptible(
+            Effect.tap(looked(entityOf(key.tag).Retire({ ...ownerOf(key), atMillis })), (isGone) =>
+              isGone ? left : Effect.void
+            )
+          )
+        ),
+      close: (key) => local.close(key),
+      files: (tags) => local.files(tags),
+      settleAll: local.settleAll,
+      archive: (afterOrdinal, path) => local.archive(afterOrdinal, path),
+      check: (key, pace) => local.check(key, pace),
+      checkFile: (filename, pace) => local.checkFile(filename, pace),
+      maintain: local.maintain,
+      status: local.status
+    })
+  })
+)
+
+const ownerOf = ({ account, agentId }: NamespaceKey) => ({ account, agentId })
+
+/** Failures of the node as it gave them, those of the cluster as `namespace_unavailable`. */
+const answered = <A>(
+  message: Effect.Effect<A, Failure | { readonly _tag: Exclude<string, "Failure"> }>
+): Effect.Effect<A, CommandError> =>
+  message.pipe(
+    Effect.timeoutOrElse({ duration: answerMillis, orElse: () => Effect.fail({ _tag: "Silence" }) }),
+    Effect.mapError((error) => (isFailure(error) ? fromFailure(error) : nobodyAnswers()))
+  )
+
+const isFailure = Schema.is(Failure)
+
+/** As `answered`, of what changes no memory. */
+const looked = <A>(message: Parameters<typeof answered<A>>[0]): Effect.Effect<A, ReadError> =>
+  Effect.mapError(answered(message), (error) =>
+    error._tag === "Unavailable" || error._tag === "InsufficientStorage" ? error : nobodyAnswers()
+  )
+
+const nobodyAnswers = () =>
+  new Unavailable({
+    code: "namespace_unavailable",
+    error:
+      "no node answers for this agent now; the outcome of a write is unknown: repeat it with the same Idempotency-Key"
+  })

@@ -1,0 +1,70 @@
+/**
+ * This node as a member of the cluster: Effect Cluster divides namespaces and accounts among the nodes by shards, whose
+ * locks and heartbeats are in PostgreSQL. Nodes speak to each other over TCP without authentication or encryption: their
+ * ports belong on a private network.
+ */
+import { layerFrom, make } from "@effect/sql-pg/PgClient"
+import { layer as socketNode } from "@effect/platform-node/NodeClusterSocket"
+import { Layer, Option, type Redacted } from "effect"
+import { MessageStorage, RunnerAddress, ShardingConfig, SqlRunnerStorage } from "effect/cluster"
+
+export interface ClusterNodeOptions {
+  readonly databaseUrl: Redacted.Redacted
+  /** Where the other nodes reach this one. */
+  readonly host: string
+  readonly port: number
+  /** Where it listens; default: `host` and `port`. */
+  readonly listenHost?: string
+  /** Milliseconds until the shards of a node that has lost the database, or stands still, go to others; default 15 s. */
+  readonly lockExpiryMillis?: number
+}
+
+/**
+ * Of the whole cluster, for ever: which node serves what is agreed by shard. A shard costs PostgreSQL an advisory lock.
+ */
+const shards = 1_024
+
+/** Below Effect's defaults (10 s, 35 s), so that a frozen node is replaced sooner. */
+const defaultExpiryMillis = 15_000
+
+/** One for the session of the locks, the others for heartbeats. */
+const connections = 4
+
+/** What a node tells another at once, in bytes: a portion of an import with its vectors. */
+const messageBytesMax = 268_435_456
+
+/** Provides `Sharding` and joins the cluster; leaves it when the scope closes. */
+export const clusterNodeLayer = (options: ClusterNodeOptions) => {
+  const expiryMillis = options.lockExpiryMillis ?? defaultExpiryMillis
+  const config = {
+    runnerAddress: Option.some(RunnerAddress.make(options.host, options.port)),
+    runnerListenAddress: Option.map(Option.fromUndefinedOr(options.listenHost), (host) =>
+      RunnerAddress.make(host, options.port)
+    ),
+    shardsPerGroup: shards,
+    shardLockRefreshInterval: expiryMillis / 3,
+    shardLockExpiration: expiryMillis,
+    refreshAssignmentsInterval: 1_000,
+    runnerHealthCheckInterval: 2_000,
+    entityTerminationTimeout: 5_000,
+    sendRetryInterval: 50
+  }
+  const database = layerFrom(
+    make({
+      url: options.databaseUrl,
+      maxConnections: connections,
+      connectTimeout: expiryMillis / 3,
+      applicationName: "muniment-cluster"
+    })
+  )
+  const runners = SqlRunnerStorage.layerWith({ prefix: "muniment_cluster" }).pipe(
+    Layer.provide(ShardingConfig.layer(config)),
+    Layer.provide(database)
+  )
+  return socketNode({
+    storage: "byo",
+    serializationMaxBufferSize: messageBytesMax,
+
+    shardingConfig: config
+  }).pipe(Layer.provide([runners, MessageStorage.layerNoop]))
+}

@@ -1,0 +1,91 @@
+/**
+ * A namespace as an entity of the cluster: which node serves it, and the messages by which the others ask that node. The
+ * entity passes them to the engine of its node, and closes the namespace when it goes elsewhere or is idle.
+ *
+ * Which commits count is decided by the log, never by an entity: two nodes may hold the same one for a moment.
+ */
+import { Clock, Effect, Schema } from "effect"
+import { Entity } from "effect/cluster"
+import { Rpc } from "effect/rpc"
+import type { CommandError } from "@muniment/engine/namespace/toClientError"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { decodeCommand, encodeReply } from "../wire/Commands.ts"
+import { Failure, toFailure } from "../wire/Failures.ts"
+import { decodeQuery, encodeAnswer } from "../wire/Queries.ts"
+import { LocalHost } from "./LocalHost.ts"
+import { maxIdleMillis, Residents } from "./Residents.ts"
+
+/** The entity's id is the namespace's tag. */
+const owner = { account: Schema.String, agentId: Schema.String }
+const bytes = Schema.Uint8Array
+
+const censusOptions = Schema.Struct({
+  atMillis: Schema.Number,
+  createdBefore: Schema.Number,
+  without: Schema.optional(Schema.Struct({ createdBefore: Schema.Number, expiredBy: Schema.Number }))
+})
+
+const census = Schema.Struct({
+  live: Schema.Number,
+  liveMessages: Schema.Number,
+  liveBefore: Schema.Number,
+  expired: Schema.Number,
+  turnsBefore: Schema.Number,
+  isEmpty: Schema.Boolean
+})
+
+export const NamespaceEntity = Entity.make("Namespace", [
+  /** `command` and the reply as in `wire/Commands`. */
+  Rpc.make("Ask", { payload: { ...owner, command: bytes }, success: bytes, error: Failure }),
+  /** `query` and the answer as in `wire/Queries`. */
+  Rpc.make("Answer", { payload: { ...owner, query: bytes }, success: bytes, error: Failure }),
+  Rpc.make("Census", { payload: { ...owner, options: censusOptions }, success: census, error: Failure }),
+  Rpc.make("Erase", { payload: owner, success: Schema.Array(Schema.String), error: Failure }),
+  Rpc.make("Retire", { payload: { ...owner, atMillis: Schema.Number }, success: Schema.Boolean, error: Failure })
+])
+
+/** Messages that wait for one namespace, in its entity's node; more are refused. */
+const mailboxCapacity = 4_096
+
+/** Serves entities on this node. */
+export const namespaceEntityLayer = NamespaceEntity.toLayer(
+  Effect.gen(function* () {
+    const { entityId: tag } = yield* Entity.CurrentAddress
+    const host = yield* LocalHost
+    const residents = yield* Residents
+    let key: NamespaceKey | undefined
+    yield* Effect.addFinalizer(() =>
+      Effect.andThen(
+        residents.leave(tag),
+        Effect.suspend(() => (key === undefined ? Effect.void : host.close(key)))
+      )
+    )
+    /** Carries a message out, and notes that it came. */
+    const serving = <A>(
+      { account, agentId }: { readonly account: string; readonly agentId: string },
+      serve: (key: NamespaceKey) => Effect.Effect<A, CommandError>
+    ): Effect.Effect<A, Failure> =>
+      Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => {
+        residents.arrive(tag, nowMillis)
+        return Effect.mapError(serve((key ??= { tag, account, agentId })), toFailure)
+      })
+    return NamespaceEntity.of({
+      Ask: ({ payload }) =>
+        serving(payload, (to) => {
+          const command = decodeCommand(payload.command)
+          return Effect.map(host.ask(to, command), (reply) => encodeReply(command, reply))
+        }),
+      Answer: ({ payload }) =>
+        serving(payload, (to) => {
+          const query = decodeQuery(payload.query)
+          return Effect.map(host.answer(to, query), (answer) => encodeAnswer(query, answer))
+        }),
+      Census: ({ payload }) => serving(payload, (to) => host.census(to, payload.options)),
+      Erase: ({ payload }) => serving(payload, (to) => host.erase(to)),
+      Retire: ({ payload }) => serving(payload, (to) => host.retire(to, payload.atMillis, Effect.void))
+    })
+  }),
+  // With one at a time every write would wait for the commit of the one before.
+  // A message of another release that cannot be read is its sender's failure, not the entity's.
+  { concurrency: "unbounded", maxIdleTime: maxIdleMillis, mailboxCapacity, disableFatalDefects: true }
+)

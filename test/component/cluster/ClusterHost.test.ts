@@ -1,0 +1,151 @@
+/**
+ * Three nodes over a real PostgreSQL and real sockets, in one process. Their engines share one directory, where a file
+ * that two of them have open is fenced: so what is served has moved, and nothing was open twice.
+ */
+import { expect, it } from "@effect/vitest"
+import { Context, Duration, Effect, Exit, Fiber, Layer, Schedule, Scope } from "effect"
+import { afterAll, beforeAll } from "vitest"
+import { clusterHostLayer } from "@muniment/cluster/nodes/ClusterHost"
+import { clusterNodeLayer } from "@muniment/cluster/nodes/ClusterNode"
+import { LocalHost } from "@muniment/cluster/nodes/LocalHost"
+import { namespaceEntityLayer } from "@muniment/cluster/nodes/NamespaceEntity"
+import { Residents } from "@muniment/cluster/nodes/Residents"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import {
+  creating,
+  exactOnly,
+  memoryRecord,
+  namespaceKey,
+  newMemory,
+  probedStore,
+  StoreProbe
+} from "../../support/EngineFixtures.ts"
+import { PostgresServer } from "../../support/PostgresServer.ts"
+import { freePort } from "../../support/TestServer.ts"
+import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await PostgresServer.start()
+})
+afterAll(() => server?.stop())
+
+type Host = NamespaceHost["Service"]
+
+interface Node {
+  readonly host: Host
+  readonly local: Host
+  /** A planned stop. */
+  readonly stop: Effect.Effect<void>
+}
+
+/** A node whose engine has its files in `directory`. */
+const start = (directory: string): Effect.Effect<Node, unknown, Scope.Scope> =>
+  Effect.gen(function* () {
+    const port = yield* Effect.promise(freePort)
+    const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
+    const engine = LocalHost.layer({ dataDirectory: directory, index: exactOnly }).pipe(
+      Layer.provide(probedStore(directory, new StoreProbe()))
+    )
+    const context = yield* Layer.buildWithScope(
+      Layer.mergeAll(clusterHostLayer, namespaceEntityLayer).pipe(
+        Layer.provideMerge(Layer.mergeAll(engine, Residents.layer)),
+        Layer.provide(clusterNodeLayer({ databaseUrl: server.url(), host: "127.0.0.1", port })),
+        Layer.fresh
+      ),
+      scope
+    )
+    return {
+      host: Context.get(context, NamespaceHost),
+      local: Context.get(context, LocalHost),
+      stop: Scope.close(scope, Exit.void)
+    }
+  })
+
+const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, at) => at)
+const keys = upTo(30).map((number) => namespaceKey(`agent ${number}`))
+
+const store = (host: Host, key: NamespaceKey, number: number) =>
+  host
+    .ask(key, creating([newMemory(memoryRecord(number, `fact ${number}`, { agentId: key.agentId }))], `once ${number}`))
+    .pipe(Effect.retry({ times: 100, schedule: Schedule.spaced("100 millis") }))
+
+const rowsOf = (host: Host, key: NamespaceKey) =>
+  host.answer(key, { _tag: "Counts" }).pipe(
+    Effect.map(({ rows }) => rows),
+    Effect.retry({ times: 100, schedule: Schedule.spaced("100 millis") })
+  )
+
+const openOn = (nodes: ReadonlyArray<Node>) =>
+  Effect.forEach(nodes, ({ local }) => Effect.map(local.status, ({ open }) => open))
+
+const total = (counts: ReadonlyArray<number>) => counts.reduce((sum, count) => sum + count, 0)
+
+it.live(
+  "any node serves any agent, and agents move when nodes come and go",
+  () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const directory = temporaryDirectory()
+        const nodes = yield* Effect.forEach(upTo(3), () => start(directory), { concurrency: 3 })
+        const [first, second, third] = nodes as [Node, Node, Node]
+        // Until the shards are divided.
+        yield* Effect.sleep(Duration.seconds(5))
+
+        yield* Effect.forEach(keys, (key, at) => store(nodes[at % 3]!.host, key, 1), { concurrency: 8 })
+        for (const { host } of nodes)
+          expect(yield* Effect.forEach(keys, (key) => rowsOf(host, key), { concurrency: 8 })).toEqual(keys.map(() => 1))
+        const open = yield* openOn(nodes)
+        expect(total(open)).toBe(keys.length)
+        expect(Math.min(...open)).toBeGreaterThan(0)
+
+        const other = creating([newMemory(memoryRecord(9, "another"))], "once 1", "of another body")
+        for (const { host } of nodes)
+          expect(yield* Effect.flip(host.ask(keys[0]!, other))).toMatchObject({
+            _tag: "Conflict",
+            code: "idempotency_conflict"
+          })
+        for (const { host } of nodes)
+          expect(yield* host.census(keys[0]!, { atMillis: Date.now(), createdBefore: 0 })).toMatchObject({ live: 1 })
+
+        // Every agent is written while its node leaves.
+        const leaving = yield* Effect.forkChild(Effect.delay(second.stop, "300 millis"))
+        yield* Effect.forEach(
+          keys,
+          (key, at) =>
+            Effect.forEach(upTo(20), (number) =>
+              Effect.delay(store([first, third][at % 2]!.host, key, number + 2), "50 millis")
+            ),
+          { concurrency: "unbounded" }
+        )
+        yield* Fiber.join(leaving)
+        for (const { host } of [first, third])
+          expect(yield* Effect.forEach(keys, (key) => rowsOf(host, key), { concurrency: 8 })).toEqual(
+            keys.map(() => 21)
+          )
+        expect(total(yield* openOn([first, third]))).toBe(keys.length)
+
+        // A node that joins takes its part.
+        const fourth = yield* start(directory)
+        yield* Effect.sleep(Duration.seconds(8))
+        expect(yield* Effect.forEach(keys, (key) => rowsOf(fourth.host, key), { concurrency: 8 })).toEqual(
+          keys.map(() => 21)
+        )
+        const afterwards = yield* openOn([first, third, fourth])
+        expect(total(afterwards)).toBe(keys.length)
+        expect(afterwards[2]).toBeGreaterThan(0)
+
+        expect((yield* first.host.erase(keys[0]!)).length).toBeGreaterThan(0)
+        for (const { host } of [first, third, fourth]) {
+          // Its node refuses it; one to which it has moved since then finds nothing.
+          const rows = host.answer(keys[0]!, { _tag: "Counts" }).pipe(
+            Effect.map((counts) => counts.rows),
+            Effect.catchTag("Unavailable", () => Effect.succeed(0))
+          )
+          expect(yield* rows).toBe(0)
+        }
+      })
+    ),
+  120_000
+)
