@@ -28,6 +28,7 @@ export const floors: Readonly<Record<string, number>> = {
 const drawn: Readonly<Record<string, "types" | "all">> = {
   "client -> domain": "types",
   "cluster -> backup": "all",
+  "cluster -> control": "all",
   "cluster -> engine": "all",
   "payments -> control": "all",
   "insight -> engine": "all",

@@ -35,6 +35,11 @@ export interface OpenChangeLog {
 }
 
 export interface ChangeLog {
+  /**
+   * Changes count once they are in the log, which other nodes read: a change that it does not take ends the caller, and
+   * the file begins behind it. Default: `control.db` is durable by itself, and gives the log later what it lacks.
+   */
+  readonly isShared?: boolean
   readonly current: Effect.Effect<OpenChangeLog, ChangeLogUnusable>
 }
 

@@ -30,10 +30,11 @@ export const joinLog = Effect.fn("ControlDatabase.joinLog")(function* (
       return found > 0 || isFromEmpty ? followIn(database, missing) : undefined
     })
     if (number !== logged) return yield* new ControlDatabaseBehind({ filename: database.filename, found, logged })
-    yield* Effect.logError("control.db had lost changes that the commit log has; they are applied", {
-      from: found + 1,
-      to: number
-    })
+    if (logs.isShared !== true)
+      yield* Effect.logError("control.db had lost changes that the commit log has; they are applied", {
+        from: found + 1,
+        to: number
+      })
   }
   yield* attempt("note a base", () => {
     const newest = newestRecord(database)

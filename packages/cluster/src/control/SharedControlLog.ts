@@ -1,0 +1,111 @@
+/**
+ * The log of `control.db` where several nodes share it: one node owns the tag, every change is in PostgreSQL before its
+ * caller goes on, and bases in the `BaseStore` hold what the log no longer has.
+ *
+ * Invariants: an append that is fenced, or whose outcome is unknown, ends this ownership for good (`lost`); a record that
+ * says its changes are only in a base comes after that base; an erasure puts a base without the text in the place of all
+ * records and bases that have it.
+ */
+import { Deferred, Effect, Random } from "effect"
+import { ChangeLogUnusable, type NewControlChange, type OpenChangeLog } from "@muniment/control/database/ChangeLog"
+import { type ControlCopies } from "@muniment/control/database/check/ControlCopies"
+import { emptyNumber } from "@muniment/control/database/followChanges"
+import type { CopyState } from "@muniment/engine/log/CommitLog"
+import type { LogError } from "@muniment/engine/log/LogError"
+import type { WorkerThread } from "@muniment/worker/WorkerThread"
+import type { BaseStoreShape } from "../bases/BaseStore.ts"
+import type { Claim, PostgresLog } from "../log/PostgresLog.ts"
+import { controlChange, controlCommit, controlTag } from "./controlRecords.ts"
+
+/** A base is put into the place of more records than this, or of more bytes. */
+const recordsMax = 2_000
+const recordBytesMax = 16_777_216
+
+export interface SharedControlLogOptions {
+  readonly log: PostgresLog
+  readonly bases: BaseStoreShape
+  readonly copies: ControlCopies
+  /** Takes a copy of `control.db` to `copies.snapshot`. */
+  readonly snapshots: WorkerThread<void, number>
+  readonly claim: Claim
+  /** Fails when this node is not the owner any more. */
+  readonly lost: Deferred.Deferred<never, LogError>
+}
+
+export class SharedControlLog implements OpenChangeLog {
+  readonly #options: SharedControlLogOptions
+  #state: CopyState
+  #isClaim = true
+  #ordinal: number
+  #baseOrdinal: number
+  #bytes = 0
+
+  constructor(options: SharedControlLogOptions) {
+    this.#options = options
+    this.#state = options.claim.state ?? { epoch: 0, seq: 0 }
+    this.#ordinal = options.claim.lastOrdinal
+    this.#baseOrdinal = options.claim.base?.ordinal ?? 0
+  }
+
+  /** Numbers only. */
+  readonly newest = Effect.sync(() =>
+    this.#state.seq === 0 ? undefined : { number: this.#state.seq, version: 0, changes: "erased" as const }
+  )
+
+  readonly behind: OpenChangeLog["behind"] = (number) =>
+    Effect.suspend(() => this.#options.log.tail(controlTag, this.#baseOrdinal)).pipe(
+      Effect.map((entries) => entries.map(controlChange).filter((change) => change.number > number)),
+      Effect.mapError((cause) => new ChangeLogUnusable({ cause }))
+    )
+
+  readonly append = (change: NewControlChange, atMillis: number): Effect.Effect<number, ChangeLogUnusable> =>
+    Effect.gen({ self: this }, function* () {
+      if (change.changes === "base" && change.number !== emptyNumber) yield* this.publishBase
+      const commit = controlCommit(change, { ...this.#state, isClaim: this.#isClaim }, atMillis)
+      const { ordinal } = yield* this.#owning(this.#options.log.append(commit))
+      this.#state = { epoch: this.#state.epoch + (this.#isClaim ? 1 : 0), seq: change.number }
+      this.#isClaim = false
+      this.#ordinal = ordinal
+      this.#bytes += change.changes.length
+      return ordinal
+    })
+
+  /** What was appended is durable. */
+  readonly syncedOrdinal = (): number => this.#ordinal
+
+  readonly erase = (): Effect.Effect<void, ChangeLogUnusable> => this.publishBase
+
+  /** The file is a copy of this node: what it holds is no reason to forget anything. */
+  readonly settled = (): Effect.Effect<void> => Effect.void
+
+  /** Keeps the database as it is now as the base, and drops the records and the base that it covers. */
+  readonly publishBase: Effect.Effect<void, ChangeLogUnusable> = Effect.gen({ self: this }, function* () {
+    const { bases, copies, log, snapshots } = this.#options
+    const ordinal = this.#ordinal
+    const unusable = (cause: unknown) => new ChangeLogUnusable({ cause })
+    const number = yield* Effect.mapError(snapshots.ask(), unusable)
+    const unique = Math.abs(yield* Random.nextInt).toString(36)
+    const name = `control/${this.#state.epoch}-${number}-${unique}`
+    yield* Effect.mapError(bases.put(name, copies.snapshot), unusable)
+    const old = yield* this.#owning(log.rebase(controlTag, ordinal, name))
+    this.#baseOrdinal = ordinal
+    this.#bytes = 0
+    if (old !== undefined) yield* Effect.mapError(bases.remove(old), unusable)
+  })
+
+  /** Publishes a base when the next owner would have much to read. */
+  readonly publishIfDue: Effect.Effect<void> = Effect.suspend(() =>
+    this.#ordinal - this.#baseOrdinal > recordsMax || this.#bytes > recordBytesMax ? this.publishBase : Effect.void
+  ).pipe(Effect.catch((error) => Effect.logWarning("control.db has no new base yet", { error: error.message })))
+
+  #owning<A>(step: Effect.Effect<A, LogError>): Effect.Effect<A, ChangeLogUnusable> {
+    return step.pipe(
+      Effect.tapError((error) => Deferred.fail(this.#options.lost, error)),
+      Effect.mapError((cause) => new ChangeLogUnusable({ cause }))
+    )
+  }
+}
+
+/** For the loop of an owner. */
+export const publishForever = (log: SharedControlLog): Effect.Effect<never> =>
+  Effect.forever(Effect.delay(log.publishIfDue, "1 minute"))
