@@ -18,11 +18,11 @@ export const loggedControlOf = (directory: string) =>
     Layer.fresh
   )
 
-/** The log, once its newest change of the control.db of `directory` is on the disk. */
+/** The log, once what the control.db of `directory` has now is on the disk; more may come meanwhile. */
 export const syncedLog = Effect.fnUntraced(function* (directory: string) {
   const log: CommitLogShape = yield* (yield* CommitLog).current
   const number = numberOf(directory)
-  while ((yield* log.newestLedger)?.number !== number) yield* Effect.sleep(1)
+  while (((yield* log.newestLedger)?.number ?? 0) < number) yield* Effect.sleep(1)
   return log
 })
 
