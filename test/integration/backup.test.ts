@@ -4,7 +4,11 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { Effect, Option } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { backupIdOf } from "@muniment/backup/BackupFormat"
+import { BackupStore } from "@muniment/backup/BackupStore"
+import { directoryTarget } from "@muniment/backup/target/DirectoryTarget"
 import { done, environmentOf, fill, filesWith, refused, restored, scratch, untilSettled } from "../support/BackupRun.ts"
 import { startMuniment } from "../support/CliProcess.ts"
 import { withoutModel } from "../support/SharedServer.ts"
@@ -309,6 +313,30 @@ it("follow continues the last backup in each round, and begins a new one after a
   expect((await again.call("GET", `/v1/memories/${id}`)).body.memory.data.subject).toBe("second")
   expect((await again.call("GET", `/v1/memories/${gone}`)).status).toBe(404)
   await again.stop()
+})
+
+it("follow with --keep-days removes what is older and keeps the others, however many they are", async () => {
+  const to = scratch("backup")
+  await fill(server, "aged", ["first"])
+  const { id } = await create(to)
+  const store = await Effect.runPromise(BackupStore.open(directoryTarget(to), Option.none()))
+  const manifest = await Effect.runPromise(store.manifest(id))
+  const dated = (hours: number, suffix: string) => {
+    const startedAt = Date.now() - hours * 3_600_000
+    return { ...manifest, id: backupIdOf(startedAt, suffix), startedAt, finishedAt: startedAt, log: null }
+  }
+  const [old, ...young] = [dated(49, "0000"), ...Array.from({ length: 61 }, (_, at) => dated(47, `1${100 + at}`))]
+  for (const each of [old!, ...young]) await Effect.runPromise(store.putManifest(each))
+  await refused(["backup", "follow", "--to", to, "--keep-days", "0"], "--keep-days are at least 1")
+  const following = startMuniment(
+    ["backup", "follow", "--to", to, "--every", "1", "--keep-days", "2"],
+    environmentOf(server)
+  )
+  const manifests = () => readdirSync(join(to, "manifests"))
+  await untilTrue(() => !manifests().includes(`${old!.id}.json`))
+  following.process.kill("SIGTERM")
+  await following.ended
+  for (const each of young) expect(manifests()).toContain(`${each.id}.json`)
 })
 
 /** Until there are two chains, and the first one has got what it lacked, or cannot get it. */

@@ -11,7 +11,7 @@ import { draftDeadMillis } from "./CreateBackup.ts"
 export interface Retention {
   /** So many of the newest stay. */
   readonly keep?: number | undefined
-  /** Those that began later stay: milliseconds. */
+  /** Those with a moment at this time or later stay: milliseconds. */
   readonly since?: number | undefined
 }
 
@@ -52,5 +52,8 @@ export const pruneBackups = Effect.fn("PruneBackups")(function* (
   return { ...result, objects: unneeded.length } satisfies Pruned
 })
 
-const staysIn = ({ keep, since }: Retention, { startedAt }: BackupManifest, newerOnes: number): boolean =>
-  newerOnes === 0 || (keep !== undefined && newerOnes < keep) || (since !== undefined && startedAt >= since)
+/** A backup that was followed begins before the last moment that it can be restored at. */
+const staysIn = ({ keep, since }: Retention, { log, startedAt }: BackupManifest, newerOnes: number): boolean =>
+  newerOnes === 0 ||
+  (keep !== undefined && newerOnes < keep) ||
+  (since !== undefined && Math.max(startedAt, log?.through ?? startedAt) >= since)

@@ -99,6 +99,16 @@ describe("retention", () => {
     expect(pruned.removed).toEqual([manifests[0]!.id])
   })
 
+  it("by days keeps one that began earlier and was followed until later", async () => {
+    const { store } = await newStore()
+    const [first, ...others] = await three(store)
+    const log = { first: 1, complete: 1, completeAt: 1_000, last: 2, through: 1_900, segments: [] }
+    await Effect.runPromise(store.putManifest({ ...first!, log }))
+    expect((await Effect.runPromise(pruneBackups(store, { since: 1_900 }))).removed).toEqual([])
+    expect((await Effect.runPromise(pruneBackups(store, { since: 1_901 }))).removed).toEqual([first!.id])
+    expect(await Effect.runPromise(store.ids)).toEqual(others.map(({ id }) => id))
+  })
+
   it("removes no object while a backup is being made, nor what an interrupted one has copied", async () => {
     const { directory, store } = await newStore()
     await three(store)

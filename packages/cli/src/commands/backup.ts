@@ -126,14 +126,12 @@ const verify = Command.make(
   ])
 )
 
-const keep = Flag.Int("keep").pipe(Flag.withDescription("So many of the newest stay"))
-
 const prune = Command.make(
   "prune",
   {
     from,
-    keep: keep.pipe(Flag.optional),
-    days: Flag.Int("days").pipe(Flag.withDescription("Those of the last days stay"), Flag.optional),
+    keep: Flag.Int("keep").pipe(Flag.withDescription("So many of the newest stay"), Flag.optional),
+    days: Flag.Int("days").pipe(Flag.withDescription("Those with a moment of the last days stay"), Flag.optional),
     dryRun: Flag.Boolean("dry-run").pipe(Flag.withDescription("Only show what would go"), Flag.withDefault(false)),
     passphraseFile,
     keyFile
@@ -165,20 +163,40 @@ const follow = Command.make(
   {
     to,
     every: Flag.Int("every").pipe(Flag.withDescription("Seconds between two backups"), Flag.withDefault(60)),
-    keep: keep.pipe(Flag.withDefault(60)),
+    keep: Flag.Int("keep").pipe(
+      Flag.withDescription("So many of the newest stay; default 60, or only those of --keep-days where that is given"),
+      Flag.optional
+    ),
+    keepDays: Flag.Int("keep-days").pipe(
+      Flag.withDescription("Every backup with a moment of the last days stays, however many they are"),
+      Flag.optional
+    ),
     passphraseFile,
     keyFile,
     unsealed
   },
-  Effect.fn("backup.follow")(function* ({ every, keep: kept, to: place, unsealed: isUnsealedMeant, ...secrets }) {
-    if (every < 1 || kept < 1) return yield* new CommandFailed({ reason: "--every and --keep are at least 1." })
+  Effect.fn("backup.follow")(function* ({ every, keep, keepDays, to: place, unsealed: isUnsealedMeant, ...secrets }) {
+    const days = Option.getOrUndefined(keepDays)
+    const kept = Option.getOrUndefined(keep) ?? (days === undefined ? keptDefault : undefined)
+    if ([every, kept ?? 1, days ?? 1].some((count) => count < 1))
+      return yield* new CommandFailed({ reason: "--every, --keep and --keep-days are at least 1." })
     const store = yield* makeBackups(place, secrets, isUnsealedMeant)
+    let prunedAtMillis = 0
+    const prune = Effect.gen(function* () {
+      const nowMillis = yield* Clock.currentTimeMillis
+      const isDue =
+        days === undefined
+          ? // A continued backup takes the place of another one: there are more only after a whole one.
+            (yield* store.ids).length > (kept ?? 0)
+          : nowMillis - prunedAtMillis >= pruneEveryMillis
+      if (!isDue) return
+      yield* pruneBackups(store, { keep: kept, since: days === undefined ? undefined : nowMillis - days * dayMillis })
+      prunedAtMillis = nowMillis
+    })
     const round = Effect.gen(function* () {
       if (!(yield* serviceIsRunning)) return yield* Console.error("No service runs on the data directory; waiting.")
       const created = yield* createOnce(store, continueBackup)
-      const { length } = yield* Effect.mapError(store.ids, commandFailed)
-      // A continued backup takes the place of another one: there are more only after a whole one.
-      if (length > kept) yield* Effect.mapError(pruneBackups(store, { keep: kept }), commandFailed)
+      yield* Effect.mapError(prune, commandFailed)
       yield* Console.log(createdText(created, store))
       return yield* refuseDamaged(created)
     }).pipe(Effect.catch(({ message }) => Console.error(`! ${message} The next round tries again.`)))
@@ -194,6 +212,10 @@ const follow = Command.make(
       description: "At most a minute behind, 60 backups"
     },
     {
+      command: "muniment backup follow --to /var/backups/muniment --keep-days 7",
+      description: "At most a minute behind, a week back"
+    },
+    {
       command: "muniment backup follow --to s3://bucket/muniment --passphrase-file passphrase --every 10 --keep 7",
       description: "Into a bucket, sealed, at most ten seconds behind"
     }
@@ -206,6 +228,10 @@ export const backup = Command.make("backup").pipe(
 )
 
 const dayMillis = 86_400_000
+/** Backups that `follow` keeps where nothing else is said. */
+const keptDefault = 60
+/** By age `follow` removes backups this often: it reads all manifests for that. */
+const pruneEveryMillis = 3_600_000
 
 const createOnce = (store: BackupStore, make: typeof createBackup) =>
   withBackupOperator((operator) =>
