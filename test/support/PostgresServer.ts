@@ -52,7 +52,7 @@ export class PostgresServer {
     return server
   }
 
-  /** Of a database that `createDatabase` made, by default of the one that is always there. */
+  /** Of a database, by default of the one that is always there. */
   url(database = "postgres", port = this.port): Redacted.Redacted {
     return Redacted.make(`postgres://muniment:${this.#password}@127.0.0.1:${port}/${database}`)
   }

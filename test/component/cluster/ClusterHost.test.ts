@@ -1,26 +1,23 @@
 /**
- * Three nodes over a real PostgreSQL and real sockets, in one process. Their engines share one directory, where a file
- * that two of them have open is fenced: so what is served has moved, and nothing was open twice.
+ * Three nodes over a real PostgreSQL and real sockets, in one process. Each has copies of its own; commits are in the
+ * shared log, and bases in one folder.
  */
 import { expect, it } from "@effect/vitest"
-import { Context, Duration, Effect, Exit, Fiber, Layer, Schedule, Scope } from "effect"
+import { ConfigProvider, Context, Duration, Effect, Exit, Fiber, Layer, Schedule, Scope } from "effect"
 import { afterAll, beforeAll } from "vitest"
+import { openTarget } from "@muniment/backup/target/openTarget"
+import { BaseStore } from "@muniment/cluster/bases/BaseStore"
+import { packedBases } from "@muniment/cluster/bases/PackedBases"
+import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { clusterHostLayer } from "@muniment/cluster/nodes/ClusterHost"
 import { clusterNodeLayer } from "@muniment/cluster/nodes/ClusterNode"
 import { LocalHost } from "@muniment/cluster/nodes/LocalHost"
 import { namespaceEntityLayer } from "@muniment/cluster/nodes/NamespaceEntity"
 import { Residents } from "@muniment/cluster/nodes/Residents"
+import { replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
-import {
-  creating,
-  exactOnly,
-  memoryRecord,
-  namespaceKey,
-  newMemory,
-  probedStore,
-  StoreProbe
-} from "../../support/EngineFixtures.ts"
+import { creating, exactOnly, memoryRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
 import { PostgresServer } from "../../support/PostgresServer.ts"
 import { freePort } from "../../support/TestServer.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
@@ -40,14 +37,24 @@ interface Node {
   readonly stop: Effect.Effect<void>
 }
 
-/** A node whose engine has its files in `directory`. */
+let nodes = 0
+
+/** A node with files of its own, whose bases are in `directory`. */
 const start = (directory: string): Effect.Effect<Node, unknown, Scope.Scope> =>
   Effect.gen(function* () {
     const port = yield* Effect.promise(freePort)
     const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
-    const engine = LocalHost.layer({ dataDirectory: directory, index: exactOnly }).pipe(
-      Layer.provide(probedStore(directory, new StoreProbe()))
+    const log = yield* Scope.provide(openPostgresLog({ url: server.url(), node: `node ${nodes++}` }), scope)
+    const target = yield* openTarget(directory).pipe(
+      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown({}))
     )
+    const bases = Context.get(yield* Layer.buildWithScope(packedBases(target), scope), BaseStore)
+    const files = temporaryDirectory()
+    const engine = LocalHost.layer({
+      dataDirectory: files,
+      index: exactOnly,
+      isCurrent: (tag) => log.isCurrent(tag)
+    }).pipe(Layer.provide(replicatedStore({ directory: files, log, bases })))
     const context = yield* Layer.buildWithScope(
       Layer.mergeAll(clusterHostLayer, namespaceEntityLayer).pipe(
         Layer.provideMerge(Layer.mergeAll(engine, Residents.layer)),

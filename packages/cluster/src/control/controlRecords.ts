@@ -2,7 +2,7 @@
 import type { ControlChange, NewControlChange } from "@muniment/control/database/ChangeLog"
 import type { CopyState, NewCommit } from "@muniment/engine/log/CommitLog"
 import { emptyBody, processTag } from "@muniment/engine/log/logFormat"
-import type { StoredEntry } from "../log/PostgresLog.ts"
+import type { ReadEntry } from "@muniment/engine/log/RecordReader"
 
 /** No namespace has it. */
 export const controlTag = processTag
@@ -32,7 +32,7 @@ export const controlCommit = (
   }
 }
 
-export const controlChange = ({ record: { header, text, vectors } }: StoredEntry): ControlChange => {
+export const controlChange = ({ record: { header, text, vectors } }: ReadEntry): ControlChange => {
   const { bytes, version } = JSON.parse(text) as Said
   const changes = bytes === undefined ? "base" : new Uint8Array(vectors.subarray(0, bytes))
   return { number: header.fromSeq + header.changes, version, changes }

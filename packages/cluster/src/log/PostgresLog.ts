@@ -13,7 +13,7 @@ import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { CopyState, NamespaceLog, NewCommit } from "@muniment/engine/log/CommitLog"
 import { LogDamaged, LogFault, LogFenced } from "@muniment/engine/log/LogError"
 import { recordBytesMax, recordFlags, recordKinds, writeRecord } from "@muniment/engine/log/logFormat"
-import { type LogRecord, recordOf } from "@muniment/engine/log/RecordReader"
+import { type LogRecord, type ReadEntry, recordOf } from "@muniment/engine/log/RecordReader"
 import { AppendLines } from "./AppendLines.ts"
 import { asked, logDatabase } from "./LogDatabase.ts"
 import { migrateLog } from "./logSchema.ts"
@@ -29,17 +29,13 @@ export interface PostgresLogOptions {
 
 /** What an owner begins with. Ordinals count the records of the namespace. */
 export interface Claim {
+  /** Grows by one with every claim and removal of the namespace: the one before it was the last tenure of anybody. */
+  readonly tenure: bigint
   /** What the last commit left; undefined: there was none. */
   readonly state: CopyState | undefined
   readonly lastOrdinal: number
   /** The newest base, which holds everything up to its ordinal. */
   readonly base: { readonly object: string; readonly ordinal: number } | undefined
-}
-
-/** A record as it was read. */
-export interface StoredEntry {
-  readonly ordinal: number
-  readonly record: LogRecord
 }
 
 /** A namespace that this node serves; with it every commit that is under way. */
@@ -101,7 +97,7 @@ export const openPostgresLog = Effect.fn("PostgresLog.open")(function* ({
   return log
 })
 
-export class PostgresLog implements NamespaceLog<StoredEntry> {
+export class PostgresLog implements NamespaceLog<ReadEntry> {
   readonly #sql: SqlClient
   readonly #lease: NodeLease
   readonly #releases: Releases
@@ -136,7 +132,7 @@ export class PostgresLog implements NamespaceLog<StoredEntry> {
         this.#owned.set(tag, { tenure: row.tenure, incarnation, state, ordinal: lastOrdinal })
         const base =
           row.base_object === null ? undefined : { object: row.base_object, ordinal: Number(row.base_ordinal) }
-        return Effect.succeed({ state, lastOrdinal, base })
+        return Effect.succeed({ tenure: row.tenure, state, lastOrdinal, base })
       })
     })
 
@@ -154,7 +150,7 @@ export class PostgresLog implements NamespaceLog<StoredEntry> {
       if (owned !== undefined) this.#releases.tell(tag, owned.tenure)
     })
 
-  readonly append = (commit: NewCommit): Effect.Effect<StoredEntry, LogFenced | LogFault> =>
+  readonly append = (commit: NewCommit): Effect.Effect<ReadEntry, LogFenced | LogFault> =>
     Effect.suspend(() => {
       const { changes, epoch, fromSeq, isClaim, tag } = commit
       const owned = this.#owned.get(tag)
@@ -176,7 +172,7 @@ export class PostgresLog implements NamespaceLog<StoredEntry> {
   readonly tail = (
     tag: NamespaceTag,
     afterOrdinal: number
-  ): Effect.Effect<ReadonlyArray<StoredEntry>, LogDamaged | LogFault> =>
+  ): Effect.Effect<ReadonlyArray<ReadEntry>, LogDamaged | LogFault> =>
     Effect.gen({ self: this }, function* () {
       const sql = this.#sql
       const [owner] = yield* asked(sql<OwnerRow>`SELECT * FROM muniment_log.namespace_owner WHERE tag = ${tag}`)
@@ -184,7 +180,7 @@ export class PostgresLog implements NamespaceLog<StoredEntry> {
       const base = Number(owner.base_ordinal)
       if (afterOrdinal < base && owner.base_object !== null)
         return yield* new LogDamaged({ reason: `records of ${tag} up to ${base} are only in its base` })
-      const entries: Array<StoredEntry> = []
+      const entries: Array<ReadEntry> = []
       for (let last = Math.max(afterOrdinal, base); last < Number(owner.ordinal);) {
         const page = yield* this.#page(tag, last)
         for (const { is_refused: isRefused, ordinal, record } of page) {

@@ -1,8 +1,75 @@
-/** The namespaces that this node serves itself. `NamespaceHost` is those of the whole cluster. */
-import { Context, Layer } from "effect"
-import { NamespaceHost, type HostOptions } from "@muniment/engine/host/NamespaceHost"
+/**
+ * The namespaces that this node serves itself. `NamespaceHost` is those of the whole cluster.
+ *
+ * Invariant: an answer is given only if this node was still the owner after the look; otherwise the namespace is claimed
+ * anew and looked at once more.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { NamespaceTag } from "@muniment/domain/Ids"
+import { Unavailable } from "@muniment/domain/Errors"
+import { inPortions, NamespaceHost, type HostOptions, type ReadError } from "@muniment/engine/host/NamespaceHost"
+import type { Command, ReplyOf } from "@muniment/engine/namespace/Commands"
+import type { AnswerOf, NamespaceQuery } from "@muniment/engine/namespace/NamespaceQuery"
+import type { CommandError } from "@muniment/engine/namespace/toClientError"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+
+export interface LocalHostOptions extends HostOptions {
+  /** Whether this node may still answer for the namespace (`PostgresLog.isCurrent`). */
+  readonly isCurrent: (tag: NamespaceTag) => boolean
+}
 
 export class LocalHost extends Context.Service<LocalHost, NamespaceHost["Service"]>()("muniment/cluster/LocalHost") {
-  static readonly layer = (options: HostOptions) =>
-    Layer.effect(LocalHost, NamespaceHost).pipe(Layer.provide(NamespaceHost.layer(options)))
+  static readonly layer = (options: LocalHostOptions) =>
+    Layer.effect(
+      LocalHost,
+      Effect.map(NamespaceHost, (host) => currentOnly(host, options.isCurrent))
+    ).pipe(Layer.provide(NamespaceHost.layer(options)))
 }
+
+const currentOnly = (
+  host: NamespaceHost["Service"],
+  isCurrent: LocalHostOptions["isCurrent"]
+): NamespaceHost["Service"] => {
+  const orElse =
+    <A, E extends { readonly _tag: string }>(key: NamespaceKey, otherwise: Effect.Effect<A, E | Unavailable>) =>
+    (look: Effect.Effect<A, E>): Effect.Effect<A, E | Unavailable> =>
+      Effect.flatMap(Effect.result(look), (looked) => {
+        const isAnswer = looked._tag === "Success" || !saysNothing.has(looked.failure._tag)
+        if (isAnswer && !isCurrent(key.tag)) return Effect.andThen(host.close(key), otherwise)
+        return Effect.fromResult(looked)
+      })
+  // A command may have changed something: only its sender can repeat it.
+  const ask = <C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> =>
+    host.ask(key, command).pipe(orElse<ReplyOf<C>, CommandError>(key, hasMoved))
+  return NamespaceHost.of({
+    ask,
+    removeAll: (key, command) => inPortions(ask(key, command)),
+    answer: <Q extends NamespaceQuery>(key: NamespaceKey, query: Q) => {
+      const answer = host.answer(key, query)
+      return answer.pipe(
+        orElse<AnswerOf<Q>, ReadError>(key, answer.pipe(orElse<AnswerOf<Q>, ReadError>(key, hasMoved)))
+      )
+    },
+    census: (key, options) => host.census(key, options),
+    erase: (key) => host.erase(key),
+    retire: (key, atMillis, left) => host.retire(key, atMillis, left),
+    close: (key) => host.close(key),
+    files: (tags) => host.files(tags),
+    settleAll: host.settleAll,
+    archive: (afterOrdinal, path) => host.archive(afterOrdinal, path),
+    check: (key, pace) => host.check(key, pace),
+    checkFile: (filename, pace) => host.checkFile(filename, pace),
+    maintain: host.maintain,
+    status: host.status
+  })
+}
+
+/** Failures that tell nothing of what the namespace holds. */
+const saysNothing: ReadonlySet<string> = new Set(["Unavailable", "InsufficientStorage"])
+
+const hasMoved = Effect.fail(
+  new Unavailable({
+    code: "namespace_unavailable",
+    error: "this agent is served by another node now; repeat the request, a write with the same Idempotency-Key"
+  })
+)

@@ -61,7 +61,10 @@ export interface NamespaceLog<Entry extends { readonly ordinal: number }> {
   readonly attach: (tag: NamespaceTag, state: CopyState) => Effect.Effect<void>
   /** Ends the comparison, once the copy of a closed namespace holds all of its commits. */
   readonly release: (tag: NamespaceTag) => Effect.Effect<void>
-  /** Gives the record its ordinal. Durable when `whenSynced` says so. */
+  /**
+   * Gives the record its ordinal. Durable when `whenSynced` says so. One append of a namespace at a time: the next one
+   * waits for it.
+   */
   readonly append: (commit: NewCommit) => Effect.Effect<Entry, LogError>
   /** Succeeds when everything up to `ordinal` is durable. */
   readonly whenSynced: (ordinal: number) => Effect.Effect<void, LogFault>

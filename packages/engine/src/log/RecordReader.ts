@@ -17,6 +17,12 @@ export interface LogRecord {
   readonly vectors: Buffer
 }
 
+/** A record that was read already: of a log that lies elsewhere. */
+export interface ReadEntry {
+  readonly ordinal: number
+  readonly record: LogRecord
+}
+
 /** Segments kept open. */
 const filesOpenMax = 8
 

@@ -6,11 +6,11 @@
  * them; after a failure they stay here, and whoever needs the copy tries again.
  */
 import { Clock, Effect, Queue, Semaphore } from "effect"
-import type { CommitLogShape, LogEntry } from "../../log/CommitLog.ts"
+import type { CommitLogShape, NamespaceLog } from "../../log/CommitLog.ts"
 import type { CommandChanges } from "../Commit.ts"
 import type { ConversationChange } from "../Conversations.ts"
 import type { CopyContent } from "../sqlite/namespaceMeta.ts"
-import type { Followed } from "../sqlite/CommitThread.ts"
+import type { Followed, FollowedEntry } from "../sqlite/CommitThread.ts"
 import type { NamespaceFile } from "../sqlite/NamespaceFile.ts"
 import { StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
 import { Overlay } from "./Overlay.ts"
@@ -23,8 +23,11 @@ const changesBehindMax = 1_024
 /** How long a copy waits for more commits, in milliseconds, unless somebody needs it. */
 const followAfterMillis = 100
 
+/** What an open namespace needs of its log, on this machine or elsewhere. */
+export type CopiedLog = NamespaceLog<FollowedEntry> & Pick<CommitLogShape, "isTight">
+
 interface Ahead {
-  readonly entry: LogEntry
+  readonly entry: FollowedEntry
   readonly changes: number
   readonly conversations: ReadonlyArray<ConversationChange>
   /** Its caller was told that it is stored. */
@@ -34,7 +37,7 @@ interface Ahead {
 export class CopyLine {
   readonly overlay = new Overlay()
   readonly #file: NamespaceFile
-  readonly #log: CommitLogShape
+  readonly #log: CopiedLog
   readonly #turn = Semaphore.makeUnsafe(1)
   /** Holds an element when the copy has something to follow. */
   readonly #due: Queue.Queue<void>
@@ -44,7 +47,7 @@ export class CopyLine {
   #hasFailed = false
   #keepsLog = false
 
-  constructor(file: NamespaceFile, log: CommitLogShape, content: CopyContent, due: Queue.Queue<void>) {
+  constructor(file: NamespaceFile, log: CopiedLog, content: CopyContent, due: Queue.Queue<void>) {
     this.#file = file
     this.#log = log
     this.#content = content
@@ -64,14 +67,14 @@ export class CopyLine {
   }
 
   /** An insertion that is acknowledged now, and followed later. */
-  hold(entry: LogEntry, group: ReadonlyArray<CommandChanges>): void {
+  hold(entry: FollowedEntry, group: ReadonlyArray<CommandChanges>): void {
     this.#enter(entry, group, true)
     this.overlay.hold(entry.ordinal, group)
     Queue.offerUnsafe(this.#due, undefined)
   }
 
   /** Fails if the copy cannot carry out the commit; then it is refused in the log too, and has not happened. */
-  follow(entry: LogEntry, group: ReadonlyArray<CommandChanges>): Effect.Effect<void, StoreError> {
+  follow(entry: FollowedEntry, group: ReadonlyArray<CommandChanges>): Effect.Effect<void, StoreError> {
     return Effect.suspend(() => {
       this.#enter(entry, group, false)
       return Effect.flatMap(this.#followThrough(entry.ordinal), () => this.#requireFollowed(entry.ordinal))
@@ -213,7 +216,7 @@ export class CopyLine {
     })
   }
 
-  #enter(entry: LogEntry, group: ReadonlyArray<CommandChanges>, isAcknowledged: boolean): void {
+  #enter(entry: FollowedEntry, group: ReadonlyArray<CommandChanges>, isAcknowledged: boolean): void {
     const changes = group.reduce((sum, unit) => sum + unit.changes.length, 0)
     const conversations = group.flatMap(({ conversation }) => (conversation === undefined ? [] : [conversation]))
     this.#ahead.push({ entry, changes, conversations, isAcknowledged })

@@ -21,7 +21,7 @@ import {
   type Pace
 } from "../NamespaceStore.ts"
 import { type FileChecks, openCheckThread } from "../sqlite/CheckThread.ts"
-import { openCommitThread, type CommitThread, type Refusal } from "../sqlite/CommitThread.ts"
+import { openCommitThread, type CommitThread } from "../sqlite/CommitThread.ts"
 import { NamespaceFile } from "../sqlite/NamespaceFile.ts"
 import {
   emptyLeftLogs,
@@ -35,8 +35,9 @@ import { type CopyContent, copyContent, writeMeta } from "../sqlite/namespaceMet
 import { storedBytes, takeCensus } from "../sqlite/SqliteCensus.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
 import { syncCopy } from "../sqlite/syncCopy.ts"
-import { StoreDamaged, type StoreError } from "../StoreError.ts"
+import type { StoreError } from "../StoreError.ts"
 import { CopyLine } from "./CopyLine.ts"
+import { followLog } from "./followLog.ts"
 import { compareWithLog, removeComparisons } from "./LogComparison.ts"
 import { logged } from "./logged.ts"
 import { LoggedNamespace, type AcknowledgedAfter } from "./LoggedNamespace.ts"
@@ -74,9 +75,6 @@ const shortenOftenMillis = 5_000
 const archiveName = "archive"
 /** An archive that has not asked for so long is taken for ended; on a tight disk it copies the files anew. */
 const archiveHeldMillis = 600_000
-
-/** Records that one step of a late copy takes. */
-const followedTogetherMax = 256
 
 interface Parts {
   readonly directory: string
@@ -334,7 +332,7 @@ class LogFirstStore {
   /** What the file holds once it has followed the log. */
   #caughtUp(log: CommitLogShape, tag: NamespaceTag, database: Database): Effect.Effect<CopyContent, StoreError> {
     return Effect.gen({ self: this }, function* () {
-      let content = yield* guarded(() => within(database, log.syncedOrdinal()))
+      const content = yield* guarded(() => within(database, log.syncedOrdinal()))
       const entries = yield* logged(log.tail(tag, content.ordinal))
       if (entries.length === 0) return content
       yield* Effect.logWarning("a namespace's file is behind the commit log and follows it now", {
@@ -342,28 +340,7 @@ class LogFirstStore {
         from: content.ordinal,
         records: entries.length
       })
-      for (let at = 0; at < entries.length; at += followedTogetherMax) {
-        const some = entries.slice(at, at + followedTogetherMax)
-        const followed = yield* this.#thread.follow(database.filename, some)
-        content = followed.content
-        if (followed.refused !== undefined) yield* this.#refuse(log, tag, followed.refused, entries.at(-1)!.ordinal)
-      }
-      return content
-    })
-  }
-
-  /** Only a last commit, whose caller was told nothing, can be refused: its process ended before it said so. */
-  #refuse(
-    log: CommitLogShape,
-    tag: NamespaceTag,
-    { ordinal, reason }: Refusal,
-    lastOrdinal: number
-  ): Effect.Effect<void, StoreError> {
-    return Effect.gen({ self: this }, function* () {
-      const told = `the file refuses record ${ordinal} of the log: ${reason}`
-      if (ordinal !== lastOrdinal) return yield* Effect.fail(new StoreDamaged({ reason: told, cause: undefined }))
-      yield* Effect.logWarning(told, { namespace: tag })
-      yield* logged(log.refuse(tag, ordinal, yield* Clock.currentTimeMillis))
+      return yield* followLog({ log, thread: this.#thread, tag, filename: database.filename }, content, entries)
     })
   }
 }

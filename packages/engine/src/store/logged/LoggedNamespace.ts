@@ -8,7 +8,6 @@
  */
 import { Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import type { CommitLogShape } from "../../log/CommitLog.ts"
 import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
 import type { Conversations, ConversationScope } from "../Conversations.ts"
 import type { MemoryRow, PassageRow } from "../MemoryRow.ts"
@@ -19,7 +18,7 @@ import type { SqliteConversations } from "../sqlite/SqliteConversations.ts"
 import type { StoredSegments } from "../StoredSegments.ts"
 import type { StoreError } from "../StoreError.ts"
 import { encodeCommit } from "../sqlite/commitBody.ts"
-import type { CopyLine } from "./CopyLine.ts"
+import type { CopiedLog, CopyLine } from "./CopyLine.ts"
 import { logged } from "./logged.ts"
 import { insertsOnly } from "./Overlay.ts"
 
@@ -34,14 +33,14 @@ export class LoggedNamespace implements OpenNamespace {
   readonly segments: StoredSegments
   readonly snapshotPath: string
   readonly #file: NamespaceFile
-  readonly #log: CommitLogShape
+  readonly #log: CopiedLog
   readonly #line: CopyLine
   readonly #after: AcknowledgedAfter
   readonly #epochSeen: number
   /** That of the next commit: the first one claims the epoch after the one that was seen. */
   #epoch: number
 
-  constructor(file: NamespaceFile, log: CommitLogShape, line: CopyLine, after: AcknowledgedAfter) {
+  constructor(file: NamespaceFile, log: CopiedLog, line: CopyLine, after: AcknowledgedAfter) {
     this.#file = file
     this.#log = log
     this.#line = line

@@ -13,14 +13,18 @@ import { openWorkerThread, type WorkerFailure, type WorkerThread } from "@munime
 import { Limits } from "@muniment/domain/Limits"
 import { Effect, type Scope } from "effect"
 import type { LogEntry } from "../../log/CommitLog.ts"
+import type { ReadEntry } from "../../log/RecordReader.ts"
 import type { CommitOrder, CommitOutcome } from "./CommitTransaction.ts"
 import type { CopyContent } from "./namespaceMeta.ts"
 import { filesOpenMax } from "./filesOpenMax.ts"
 import { StoreDamaged, StoreErased, StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
 
+/** A record in the log of this machine, by its place, or one of a log that lies elsewhere. */
+export type FollowedEntry = LogEntry | ReadEntry
+
 export type CommitRequest =
   | { readonly _tag: "Commit"; readonly filename: string; readonly order: CommitOrder }
-  | { readonly _tag: "Follow"; readonly filename: string; readonly entries: ReadonlyArray<LogEntry> }
+  | { readonly _tag: "Follow"; readonly filename: string; readonly entries: ReadonlyArray<FollowedEntry> }
   | { readonly _tag: "Close"; readonly filename: string }
 
 /** Errors travel as their tags: a class does not survive the way between threads. */
@@ -54,8 +58,10 @@ export interface Refusal {
 }
 
 export interface CommitThreadSettings {
-  /** Directory of the log that files follow; undefined: commits are durable by the files alone. */
+  /** Directory of the log that files follow; undefined: there is none on this machine. */
   readonly logDirectory: string | undefined
+  /** Files are copies of a log, which makes commits durable; otherwise they are so by the files alone. */
+  readonly isOfCopies: boolean
   /** How many files the thread keeps open. */
   readonly filesOpenMax: number
 }
@@ -63,7 +69,12 @@ export interface CommitThreadSettings {
 export const openCommitThread = Effect.fnUntraced(function* (
   given: Partial<CommitThreadSettings> = {}
 ): Effect.fn.Return<CommitThread, never, Scope.Scope> {
-  const settings: CommitThreadSettings = { logDirectory: undefined, filesOpenMax: filesOpenMax(), ...given }
+  const settings: CommitThreadSettings = {
+    logDirectory: undefined,
+    isOfCopies: given.logDirectory !== undefined,
+    filesOpenMax: filesOpenMax(),
+    ...given
+  }
   const worker = yield* openWorkerThread<CommitRequest, CommitReply>({
     name: "commit",
     entry: new URL("./CommitWorker.ts", import.meta.url),
@@ -95,8 +106,8 @@ export class CommitThread {
   }
 
   /** Carries out records of the log as one transaction; those that the file has are passed over. */
-  follow(filename: string, entries: ReadonlyArray<LogEntry>): Effect.Effect<Followed, StoreError> {
-    const isUrgent = entries.reduce((sum, { place }) => sum + place.length, 0) <= urgentBytesMax
+  follow(filename: string, entries: ReadonlyArray<FollowedEntry>): Effect.Effect<Followed, StoreError> {
+    const isUrgent = entries.reduce((sum, entry) => sum + lengthOf(entry), 0) <= urgentBytesMax
     return Effect.flatMap(this.#ask({ _tag: "Follow", filename, entries }, isUrgent), (reply) =>
       reply._tag === "Followed"
         ? Effect.succeed(reply.followed)
@@ -129,6 +140,8 @@ export class CommitThread {
 
 /** Records that go before larger ones of other files: some twenty memories with vectors. */
 const urgentBytesMax = 65_536
+
+const lengthOf = (entry: FollowedEntry): number => ("place" in entry ? entry.place.length : entry.record.header.length)
 
 const errorOf = ({ error, message }: Extract<CommitReply, { readonly _tag: "Failed" }>): StoreError => {
   const cause = new Error(message)

@@ -8,14 +8,20 @@
 import { Database } from "@muniment/sqlite/Database"
 import { classifySqlite, type SqliteError } from "@muniment/sqlite/SqliteError"
 import { serve, settingsOf } from "@muniment/worker/WorkerEntry"
-import type { LogEntry } from "../../log/CommitLog.ts"
-import { RecordReader } from "../../log/RecordReader.ts"
+import { type LogRecord, RecordReader } from "../../log/RecordReader.ts"
 import { orderOf } from "./commitBody.ts"
 import { registerRowSum } from "./rowSums.ts"
 import { SqlitePostings } from "./SqlitePostings.ts"
 import type { CommitOrder, LoggedOrder } from "./CommitTransaction.ts"
 import { CommitTransaction } from "./CommitTransaction.ts"
-import type { CommitReply, CommitRequest, CommitThreadSettings, Followed, ThreadCommit } from "./CommitThread.ts"
+import type {
+  CommitReply,
+  CommitRequest,
+  CommitThreadSettings,
+  Followed,
+  FollowedEntry,
+  ThreadCommit
+} from "./CommitThread.ts"
 import { ErasureLog } from "../ErasureLog.ts"
 import { SqliteConversations } from "./SqliteConversations.ts"
 import { storeErrorOf } from "./storeErrorOf.ts"
@@ -52,9 +58,14 @@ const commit = (filename: string, order: CommitOrder): ThreadCommit => {
   return { outcome, erased: file.erasures.since(before) }
 }
 
-const follow = (filename: string, entries: ReadonlyArray<LogEntry>): Followed => {
+const recordOf = (entry: FollowedEntry): LogRecord => {
+  if (!("place" in entry)) return entry.record
   if (reader === undefined) throw new Error("this thread was started without a log")
-  const orders = entries.map((entry) => orderOf(reader.read(entry)))
+  return reader.read(entry)
+}
+
+const follow = (filename: string, entries: ReadonlyArray<FollowedEntry>): Followed => {
+  const orders = entries.map((entry) => orderOf(recordOf(entry)))
   const file = fileOf(filename)
   const before = file.erasures.mark()
   try {
@@ -102,7 +113,7 @@ const fileOf = (filename: string): OpenFile => {
 const open = (filename: string): OpenFile => {
   const database = new Database({ filename })
   // The log makes a commit durable: a power cut takes commits off the end of a copy, and the log has them.
-  if (reader !== undefined) database.exec("PRAGMA synchronous=NORMAL")
+  if (isOfCopies) database.exec("PRAGMA synchronous=NORMAL")
   registerRowSum(database)
   const erasures = new ErasureLog()
   const conversations = new SqliteConversations(database, { erasures })
@@ -118,7 +129,7 @@ const close = (filename: string): void => {
   files.delete(filename)
 }
 
-const { filesOpenMax, logDirectory } = settingsOf<CommitThreadSettings>()
+const { filesOpenMax, isOfCopies, logDirectory } = settingsOf<CommitThreadSettings>()
 const reader = logDirectory === undefined ? undefined : new RecordReader(logDirectory)
 
 serve(answer)

@@ -11,8 +11,7 @@ import type { SQLOutputValue } from "node:sqlite"
 import { Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { Database } from "@muniment/sqlite/Database"
-import type { LogEntry } from "../../log/CommitLog.ts"
-import type { CommitThread, Followed } from "./CommitThread.ts"
+import type { CommitThread, Followed, FollowedEntry } from "./CommitThread.ts"
 import { CommitTransaction, type CommitOrder, type CommitOutcome } from "./CommitTransaction.ts"
 import { passageOf, passagesSql, recordOf, recordsSql, rowOf, rowsSql, vectorOf, vectorsSql } from "./memoryColumns.ts"
 import { copyContent, metaOf, requireOwner, writeMeta } from "./namespaceMeta.ts"
@@ -112,7 +111,7 @@ export class NamespaceFile implements OpenNamespace {
 
   /** Carries out commits that the log holds and this file lacks; `conversations`: their changes of conversations. */
   follow(
-    entries: ReadonlyArray<LogEntry>,
+    entries: ReadonlyArray<FollowedEntry>,
     conversations: ReadonlyArray<ConversationChange>
   ): Effect.Effect<Followed, StoreError> {
     const followed = this.#thread?.follow(this.#database.filename, entries)

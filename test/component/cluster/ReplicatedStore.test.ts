@@ -1,0 +1,260 @@
+/** Namespaces that several nodes own one after the other, over a real PostgreSQL and bases in a folder. */
+import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync } from "node:fs"
+import { join } from "node:path"
+import { zstdDecompressSync } from "node:zlib"
+import { expect, it } from "@effect/vitest"
+import { ConfigProvider, Context, Effect, Exit, Layer, Scope } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { afterAll, beforeAll } from "vitest"
+import { openTarget } from "@muniment/backup/target/openTarget"
+import { BaseStore } from "@muniment/cluster/bases/BaseStore"
+import { packedBases } from "@muniment/cluster/bases/PackedBases"
+import { logDatabase } from "@muniment/cluster/log/LogDatabase"
+import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
+import { replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
+import { NamespaceStore, type OpenNamespace } from "@muniment/engine/store/NamespaceStore"
+import { axisVector, memoryRecord, namespaceKey } from "../../support/EngineFixtures.ts"
+import { PostgresServer } from "../../support/PostgresServer.ts"
+import { put, storeConformance, unit } from "../../support/storeConformance.ts"
+import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await PostgresServer.start()
+})
+afterAll(() => server?.stop())
+
+const key = namespaceKey()
+
+/** The database of a cluster, whose bases are in `directory`. */
+const databases = new Map<string, Promise<string>>()
+const databaseOf = (directory: string): Effect.Effect<string> =>
+  Effect.promise(() => {
+    const known = databases.get(directory)
+    if (known !== undefined) return known
+    const name = `cluster_${databases.size}`
+    const made = SqlClient.use((sql) => sql.unsafe(`CREATE DATABASE ${name}`)).pipe(
+      Effect.provide(logDatabase(server.url(), 1)),
+      Effect.as(name)
+    )
+    const created = Effect.runPromise(made)
+    databases.set(directory, created)
+    return created
+  })
+
+let nodes = 0
+
+/** A node with a folder of its own. */
+const nodeLayer = (directory: string): Layer.Layer<NamespaceStore> =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const database = yield* databaseOf(directory)
+      const node = `node ${nodes++}`
+      const log = yield* Effect.orDie(openPostgresLog({ url: server.url(database), node }))
+      const bases = join(directory, "bases")
+      mkdirSync(bases, { recursive: true })
+      const target = yield* Effect.orDie(openTarget(bases)).pipe(
+        Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown({}))
+      )
+      const store = Context.get(yield* Layer.build(packedBases(target)), BaseStore)
+      return replicatedStore({ directory: join(directory, node), log, bases: store })
+    })
+  )
+
+storeConformance("one node after the other", nodeLayer, { sharesFiles: false })
+
+/** A node until `stop`, or until the test ends. */
+const start = (directory: string) =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.acquireRelease(Scope.make(), (made) => Scope.close(made, Exit.void))
+    const store = Context.get(yield* Layer.buildWithScope(Layer.fresh(nodeLayer(directory)), scope), NamespaceStore)
+    const use = <A, E>(step: (file: OpenNamespace) => Effect.Effect<A, E>) =>
+      Effect.scoped(Effect.flatMap(store.open(key), step))
+    return { store, use, stop: Scope.close(scope, Exit.void) }
+  })
+
+const inDatabase = <A, E>(directory: string, use: (sql: SqlClient) => Effect.Effect<A, E>) =>
+  Effect.gen(function* () {
+    const database = yield* databaseOf(directory)
+    return yield* Effect.scoped(Effect.provide(SqlClient.use(use), logDatabase(server.url(database), 1)))
+  })
+
+/** Ends the lease of every node in the database, as if they had been frozen. */
+const freezeAll = (directory: string) =>
+  inDatabase(
+    directory,
+    (sql) =>
+      sql`UPDATE muniment_log.node_lease SET expires_at = clock_timestamp() - interval '1 s', incarnation = incarnation + 1`
+  )
+
+const insert = (file: OpenNamespace, from: number, to: number) =>
+  Effect.forEach(
+    Array.from({ length: to - from }, (_, at) => from + at),
+    (at) => file.commit(at, [unit([put(at, memoryRecord(at, `narwhal ${at}`), axisVector(at % 8))], `key ${at}`)], at),
+    { discard: true }
+  )
+
+const slotsIn = (file: OpenNamespace) =>
+  Effect.gen(function* () {
+    const slots: Array<number> = []
+    yield* file.eachRow(({ slot }) => slots.push(slot))
+    expect(file.postings.occurrences("narwhal").map(({ slot }) => slot)).toEqual(slots)
+    return slots
+  })
+
+const upTo = (count: number) => Array.from({ length: count }, (_, at) => at)
+const basesIn = (directory: string) => globSync("bases/namespaces/*/*/list", { cwd: directory })
+const counted = { atMillis: Number.MAX_SAFE_INTEGER, createdBefore: 0 }
+
+it.live("the next owner has everything, by the log alone, or by a base and what came after", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const [first, second] = [yield* start(directory), yield* start(directory)]
+      yield* first.use((file) => insert(file, 0, 20))
+      expect(basesIn(directory)).toEqual([])
+      expect(yield* second.use(slotsIn)).toEqual(upTo(20))
+      yield* second.use((file) => insert(file, 20, 100))
+      // The log had become long.
+      expect(basesIn(directory)).toHaveLength(1)
+      yield* second.use((file) => insert(file, 100, 103))
+      expect((yield* first.store.census(key, counted)).live).toBe(103)
+      yield* first.use((file) =>
+        Effect.gen(function* () {
+          expect(yield* slotsIn(file)).toEqual(upTo(103))
+          expect(yield* file.storedResult("key 102")).toMatchObject({ result: "result of key 102" })
+          expect(file.lastSeq).toBe(103)
+          // Counted while it is open here, with what was acknowledged a moment ago.
+          yield* insert(file, 103, 105)
+          expect((yield* first.store.census(key, counted)).live).toBe(105)
+        })
+      )
+    })
+  )
+)
+
+it.live("an owner that was frozen acknowledges nothing more, and the next has all that it did", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const [first, second] = [yield* start(directory), yield* start(directory)]
+      yield* first.use((frozen) =>
+        Effect.gen(function* () {
+          yield* insert(frozen, 0, 30)
+          yield* freezeAll(directory)
+          yield* second.use((file) =>
+            Effect.gen(function* () {
+              expect(yield* slotsIn(file)).toEqual(upTo(30))
+              const late = yield* Effect.flip(insert(frozen, 30, 31))
+              expect(late._tag).toBe("StoreFault")
+              yield* insert(file, 30, 35)
+              expect((yield* Effect.flip(insert(frozen, 30, 31)))._tag).toBe("StoreFault")
+            })
+          )
+        })
+      )
+      expect(yield* first.use(slotsIn)).toEqual(upTo(35))
+    })
+  )
+)
+
+it.live("a copy serves again if nobody else has owned the namespace, and only then", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const [first, second] = [yield* start(directory), yield* start(directory)]
+      yield* first.use((file) => insert(file, 0, 100))
+      rmSync(join(directory, "bases"), { recursive: true })
+      expect(yield* first.use(slotsIn)).toEqual(upTo(100))
+      const lacking = yield* Effect.flip(second.use(slotsIn))
+      expect(lacking).toMatchObject({ _tag: "StoreDamaged", reason: expect.stringContaining("is missing") })
+      // The other node has claimed it, and might have written.
+      expect((yield* Effect.flip(first.use(slotsIn)))._tag).toBe("StoreDamaged")
+    })
+  )
+)
+
+it.live("a damaged copy is made again from the base and the log", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const node = yield* start(directory)
+      yield* node.use((file) => insert(file, 0, 100))
+      const [copy] = globSync("node */namespaces/*.db", { cwd: directory })
+      truncateSync(join(directory, copy!), 8_192)
+      expect((yield* node.store.check(key, () => Effect.void)).faults.length).toBeGreaterThan(0)
+      expect(yield* node.store.remake(key)).toBe(true)
+      expect(yield* node.use(slotsIn)).toEqual(upTo(100))
+      expect((yield* node.store.check(key, () => Effect.void)).faults).toEqual([])
+    })
+  )
+)
+
+/** Everything that the log and the bases of a cluster hold, unpacked. */
+const contentOf = (directory: string) =>
+  Effect.map(
+    inDatabase(directory, (sql) => sql<{ record: Uint8Array | null }>`SELECT record FROM muniment_log.namespace_log`),
+    (rows) => {
+      const parts = readdirSync(join(directory, "bases"), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && /^\d+$/.test(entry.name))
+        .map(({ name, parentPath }) => zstdDecompressSync(readFileSync(join(parentPath, name))))
+      const records = rows.flatMap(({ record }) => (record === null ? [] : [Buffer.from(record)]))
+      return [...parts, ...records].map((bytes) => bytes.toString("latin1")).join("\n")
+    }
+  )
+
+it.live("removed text is in no record and no base after the erasure", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const node = yield* start(directory)
+      yield* node.use((file) => insert(file, 0, 100))
+      expect(yield* contentOf(directory)).toContain("narwhal 40")
+      yield* node.use((file) =>
+        Effect.gen(function* () {
+          yield* file.commit(100, [unit([put(100, memoryRecord(100, "narwhal 100"))])], 100)
+          yield* file.discardCopies
+          yield* file.commit(101, [unit([40, 100].map((slot) => ({ _tag: "Remove", slot })))], 101)
+          yield* file.checkpoint("TRUNCATE")
+          yield* insert(file, 103, 104)
+        })
+      )
+      const content = yield* contentOf(directory)
+      expect(content).toContain("narwhal 41")
+      expect(content).toContain("narwhal 103")
+      expect(content).not.toContain("narwhal 40")
+      expect(content).not.toContain("narwhal 100")
+      expect(basesIn(directory)).toHaveLength(1)
+    })
+  )
+)
+
+it.live("nothing of a removed namespace comes back, not even from another node's copy", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const [first, second] = [yield* start(directory), yield* start(directory)]
+      yield* first.use((file) => insert(file, 0, 100))
+      expect(yield* second.use(slotsIn)).toEqual(upTo(100))
+      yield* second.store.remove(key.tag)
+      expect(yield* contentOf(directory)).toBe("")
+      expect(basesIn(directory)).toEqual([])
+      expect(yield* first.use(slotsIn)).toEqual([])
+      yield* first.use((file) => insert(file, 0, 2))
+      expect(yield* second.use(slotsIn)).toEqual([0, 1])
+    })
+  )
+)
+
+it.live("an empty namespace that was written elsewhere meanwhile is not removed", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const directory = temporaryDirectory()
+      const [first, second] = [yield* start(directory), yield* start(directory)]
+      expect((yield* first.store.census(key, counted)).isEmpty).toBe(true)
+      yield* second.use((file) => insert(file, 0, 1))
+      expect((yield* Effect.flip(first.store.remove(key.tag)))._tag).toBe("StoreFault")
+      expect(yield* second.use(slotsIn)).toEqual([0])
+    })
+  )
+)
