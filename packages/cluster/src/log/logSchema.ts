@@ -137,10 +137,14 @@ const migrations: ReadonlyArray<ResolvedMigration> = [
   [1, "log", Effect.succeed(steps([...statementsOf(tables), ...statementsOf(functions), append]))]
 ]
 
+/** Of nodes that start together: `IF NOT EXISTS` of two at once fails for one of them. Any number that nobody else uses. */
+const startLock = 0x6d_75_6e_69
+
 /** Brings the database to this release's version; nodes that start together wait for each other. */
 export const migrateLog: Effect.Effect<void, LogFault | MigrationError | SqlError, SqlClient> = Effect.gen(
   function* () {
     const sql = yield* SqlClient
+    yield* sql`SELECT pg_advisory_xact_lock(${startLock}::int8)`
     yield* sql`CREATE SCHEMA IF NOT EXISTS muniment_log`
     yield* make({})({ loader: Effect.succeed(migrations), table: "muniment_log.migration" })
     const [newest] = yield* sql<{ id: number }>`SELECT max(migration_id) AS id FROM muniment_log.migration`
@@ -149,4 +153,4 @@ export const migrateLog: Effect.Effect<void, LogFault | MigrationError | SqlErro
         cause: new Error(`the log's database has version ${newest.id}, this release knows ${migrations.length}`)
       })
   }
-)
+).pipe((steps) => SqlClient.use((sql) => sql.withTransaction(steps)))
