@@ -51,6 +51,7 @@ describe("the commit log in PostgreSQL", () => {
         expect(first.isCurrent(logTag(1))).toBe(true)
         yield* freezeAll
         expect(yield* second.claim(logTag(1))).toEqual({
+          tenure: 2n,
           state: { epoch: 1, seq: 3 },
           lastOrdinal: 3,
           base: undefined

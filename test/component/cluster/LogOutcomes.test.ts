@@ -1,0 +1,159 @@
+/** Appends whose outcome the owner does not learn, and owners that stand still in the middle of one: the claim decides. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { afterAll, beforeAll } from "vitest"
+import { logDatabase } from "@muniment/cluster/log/LogDatabase"
+import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
+import { logCommit, logTag } from "../../support/CommitLogs.ts"
+import { PostgresServer } from "../../support/PostgresServer.ts"
+import { TcpProxy } from "../../support/TcpProxy.ts"
+
+let server: PostgresServer
+let proxy: TcpProxy
+beforeAll(async () => {
+  server = await PostgresServer.start()
+  proxy = await TcpProxy.start(server.port)
+})
+afterAll(async () => {
+  await proxy?.stop()
+  await server?.stop()
+})
+
+let names = 0
+const node = (port?: number) =>
+  Effect.suspend(() => openPostgresLog({ url: server.url("postgres", port), node: `node ${names++}` }))
+/** A node whose connections pass through the proxy. */
+const proxied = Effect.suspend(() => node(proxy.port))
+
+const inDatabase = <A, E>(use: (sql: SqlClient) => Effect.Effect<A, E>) =>
+  Effect.suspend(() => Effect.scoped(Effect.provide(SqlClient.use(use), logDatabase(server.url(), 1))))
+const endLeases = inDatabase(
+  (sql) =>
+    sql`UPDATE muniment_log.node_lease SET expires_at = clock_timestamp() - interval '1 s', incarnation = incarnation + 1`
+)
+
+const seqsOf = (log: PostgresLog, number: number) =>
+  Effect.map(log.tail(logTag(number), 0), (entries) => entries.map(({ record }) => record.header.fromSeq))
+
+/** Claims the namespace and appends two commits. */
+const begin = Effect.fnUntraced(function* (log: PostgresLog, number: number) {
+  yield* log.claim(logTag(number))
+  yield* log.attach(logTag(number), { epoch: 1, seq: 0 })
+  for (const seq of [0, 1]) yield* log.append(logCommit(number, seq))
+})
+
+describe("an append whose outcome is unknown", () => {
+  const cut = (number: number, fault: "beforeStatement" | "afterStatement", seqs: ReadonlyArray<number>) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const log = yield* proxied
+        yield* begin(log, number)
+        const met = proxy.arm(logTag(number), fault)
+        expect((yield* Effect.flip(log.append(logCommit(number, 2))))._tag).toBe("LogFault")
+        yield* Effect.promise(() => met)
+        // Nothing more until it is claimed, whatever has happened.
+        for (const seq of [2, 3])
+          expect((yield* Effect.flip(log.append(logCommit(number, seq))))._tag).toBe("LogFenced")
+        const claim = yield* log.claim(logTag(number))
+        expect(claim.state).toEqual({ epoch: 1, seq: seqs.length })
+        expect(yield* seqsOf(log, number)).toEqual(seqs)
+        yield* log.append(logCommit(number, seqs.length))
+        expect(yield* seqsOf(log, number)).toEqual([...seqs, seqs.length])
+      })
+    )
+
+  it.live("has not happened when the connection ends before the statement", () => cut(1, "beforeStatement", [0, 1]))
+  it.live("has happened when the connection ends after the statement", () => cut(2, "afterStatement", [0, 1, 2]))
+})
+
+/** The stale owner's append is held on its way while another node claims and writes; what it is told, and all records. */
+const staleAppend = (number: number, nextWrites: boolean) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const [stale, next] = [yield* proxied, yield* node()]
+      yield* begin(stale, number)
+      const held = proxy.arm(logTag(number), "hold")
+      const appending = yield* Effect.forkScoped(Effect.result(stale.append(logCommit(number, 2, "stale"))))
+      yield* Effect.promise(() => held)
+      yield* endLeases
+      const claim = yield* next.claim(logTag(number))
+      expect(claim.state).toEqual({ epoch: 1, seq: 2 })
+      if (nextWrites) yield* next.append({ ...logCommit(number, 2, "next"), isClaim: true })
+      proxy.letGo()
+      const outcome = yield* Fiber.join(appending)
+      const texts = (yield* next.tail(logTag(number), 2)).map(({ record }) => record.text)
+      return { told: outcome._tag === "Success" ? "acknowledged" : outcome.failure._tag, texts }
+    })
+  )
+
+describe("an owner that stands still in the middle of an append", () => {
+  it.live("is fenced when it wakes, whether or not the next owner has written", () =>
+    Effect.gen(function* () {
+      expect(yield* staleAppend(11, true)).toEqual({ told: "LogFenced", texts: ["next"] })
+      expect(yield* staleAppend(12, false)).toEqual({ told: "LogFenced", texts: [] })
+    })
+  )
+
+  it.live("would write beside the next owner without the fence", () =>
+    Effect.gen(function* () {
+      const [row] = yield* inDatabase(
+        (sql) => sql<{ text: string }>`SELECT pg_get_functiondef('muniment_log.admits'::regproc) AS text`
+      )
+      const withBody = (body: string) => inDatabase((sql) => sql.unsafe(body))
+      yield* withBody(row!.text.replace(/\$function\$[^]*\$function\$/u, "$$function$$ SELECT true $$function$$"))
+      const outcome = yield* Effect.ensuring(staleAppend(13, false), Effect.orDie(withBody(row!.text)))
+      expect(outcome).toEqual({ told: "acknowledged", texts: ["stale"] })
+      expect(yield* staleAppend(14, false)).toEqual({ told: "LogFenced", texts: [] })
+    })
+  )
+})
+
+/** Until so many statements wait for a lock. */
+const untilWaiting = (count: number) =>
+  inDatabase((sql) => sql<{ n: bigint }>`SELECT count(*) AS n FROM pg_locks WHERE NOT granted`).pipe(
+    Effect.repeat({ until: ([row]) => Number(row!.n) >= count })
+  )
+
+describe("an append and a claim that wait for the same row", () => {
+  /** Both wait behind a transaction that holds the row; `appendFirst` says in which order they came. */
+  const race = (number: number, appendFirst: boolean) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const scope = yield* Effect.scope
+        const [first, second] = [yield* node(), yield* node()]
+        yield* begin(first, number)
+        const append = Effect.forkIn(Effect.result(first.append(logCommit(number, 2))), scope)
+        const claim = Effect.forkIn(second.claim(logTag(number)), scope)
+        const held = Effect.gen(function* () {
+          const sql = yield* SqlClient
+          yield* sql`UPDATE muniment_log.node_lease SET expires_at = clock_timestamp() - interval '1 s'`
+          yield* sql`SELECT FROM muniment_log.namespace_owner WHERE tag = ${logTag(number)} FOR UPDATE`
+          const early = appendFirst ? { appending: yield* append } : { claiming: yield* claim }
+          yield* untilWaiting(1)
+          const late = appendFirst ? { claiming: yield* claim } : { appending: yield* append }
+          yield* untilWaiting(2)
+          return { ...early, ...late }
+        })
+        const { appending, claiming } = yield* inDatabase((sql) =>
+          sql.withTransaction(Effect.provideService(held, SqlClient, sql))
+        )
+        const outcome = yield* Fiber.join(appending!)
+        const { state } = yield* Fiber.join(claiming!)
+        return { isAcknowledged: outcome._tag === "Success", seq: state?.seq, seqs: yield* seqsOf(second, number) }
+      })
+    )
+
+  it.live("the claim sees the append, or the append is fenced", () =>
+    Effect.gen(function* () {
+      for (const [number, appendFirst] of [
+        [21, true],
+        [22, false]
+      ] as const) {
+        const { isAcknowledged, seq, seqs } = yield* race(number, appendFirst)
+        expect(seqs).toEqual(isAcknowledged ? [0, 1, 2] : [0, 1])
+        expect(seq).toBe(seqs.length)
+      }
+    })
+  )
+})
