@@ -163,7 +163,7 @@ const search = Effect.fn("MemorySearch.search")(function* (
 })
 
 /** Candidates ranked in one turn: more than any search but a map has. */
-const rankedPerTurn = 1_000
+const rankedPerTurn = 500
 
 const fuseInTurns = Effect.fnUntraced(function* (
   candidates: ReadonlyArray<PlacedCandidate>,

@@ -1,5 +1,6 @@
 /**
- * Messages between the service and the map's worker. Vectors travel as one buffer that is transferred, not copied.
+ * Messages between the service and the map's worker. Vectors travel as one buffer, all else as JSON in portions: buffers
+ * are transferred, where 5,000 objects would be copied in one turn of the event loop.
  *
  * Only the bounded texts that a map reads are sent, not the whole data: 5,000 memories of 64 KiB exceed the worker's
  * heap, and a heap that overflows while a message is deserialized ends the process, not only the worker.
@@ -23,7 +24,8 @@ export interface ReadMemory extends Omit<MapMemory, "data"> {
 }
 
 export interface MapRequest {
-  readonly memories: ReadonlyArray<Omit<ReadMemory, "vector">>
+  /** Each an array of `Omit<ReadMemory, "vector">`, in UTF-8. */
+  readonly portions: ReadonlyArray<Uint8Array<ArrayBuffer>>
   /** Float32Array[memories * dims]; empty unless every memory has a vector of that size. */
   readonly vectors: Float32Array<ArrayBuffer>
   readonly dims: number
@@ -44,18 +46,26 @@ export const packRequest = Effect.fnUntraced(function* (memories: ReadonlyArray<
   const dims = memories[0]?.vector?.length ?? 0
   const isEmbedded = memories.every(({ vector }) => vector?.length === dims)
   const vectors = new Float32Array(isEmbedded ? memories.length * dims : 0)
-  const plain: Array<Omit<ReadMemory, "vector">> = []
-  for (const [at, memory] of memories.entries()) {
-    if (at > 0 && at % packedPerTurn === 0) yield* Effect.yieldNow
-    const { vector, ...read } = readMemory(memory)
-    if (isEmbedded && vector !== undefined) vectors.set(vector, at * dims)
-    plain.push(read)
+  const portions: Array<Uint8Array<ArrayBuffer>> = []
+  const encoder = new TextEncoder()
+  for (let from = 0; from < memories.length; from += packedPerTurn) {
+    if (from > 0) yield* Effect.yieldNow
+    const portion = memories.slice(from, from + packedPerTurn).map((memory, at) => {
+      const { vector, ...read } = readMemory(memory)
+      if (isEmbedded && vector !== undefined) vectors.set(vector, (from + at) * dims)
+      return read
+    })
+    portions.push(encoder.encode(JSON.stringify(portion)))
   }
-  return { memories: plain, vectors, dims: isEmbedded ? dims : 0 } satisfies MapRequest
+  return { portions, vectors, dims: isEmbedded ? dims : 0 } satisfies MapRequest
 })
 
-export const unpackRequest = ({ memories, vectors, dims }: MapRequest): ReadonlyArray<ReadMemory> =>
-  memories.map((memory, at) => ({
-    ...memory,
-    vector: dims > 0 ? vectors.subarray(at * dims, (at + 1) * dims) : undefined
-  }))
+export const unpackRequest = ({ dims, portions, vectors }: MapRequest): ReadonlyArray<ReadMemory> => {
+  const decoder = new TextDecoder()
+  return portions
+    .flatMap((portion) => JSON.parse(decoder.decode(portion)) as ReadonlyArray<Omit<ReadMemory, "vector">>)
+    .map((memory, at) => ({
+      ...memory,
+      vector: dims > 0 ? vectors.subarray(at * dims, (at + 1) * dims) : undefined
+    }))
+}

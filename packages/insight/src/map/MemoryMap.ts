@@ -59,10 +59,11 @@ const make = Effect.fnUntraced(function* (limits: MapLimits) {
       return yield* new MapUnavailable({ reason: `a map shows at most ${memoriesMax} memories` })
     }
     const request = yield* packRequest(memories)
-    // What is sent is copied in a turn of its own.
-    yield* Effect.yieldNow
     return yield* thread
-      .ask(request, { deadlineMillis, transfer: [request.vectors.buffer] })
+      .ask(request, {
+        deadlineMillis,
+        transfer: [request.vectors.buffer, ...request.portions.map(({ buffer }) => buffer)]
+      })
       .pipe(Effect.mapError(({ detail, reason }) => new MapUnavailable({ reason: reasons(limits)[reason] ?? detail })))
   })
   return { draw }

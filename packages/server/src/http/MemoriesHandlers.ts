@@ -10,6 +10,7 @@ import { memoryView } from "../memories/MemoryViews.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
 import { searchBatch, filterOf, searchQuery } from "../search/SearchQuery.ts"
 import { listCursor } from "./Cursor.ts"
+import { mapAnswer } from "./MapAnswer.ts"
 
 export const memoriesHandlers = HttpApiBuilder.group(
   MunimentApi,
@@ -45,7 +46,8 @@ export const memoriesHandlers = HttpApiBuilder.group(
       }),
       search: Effect.fnUntraced(function* ({ headers, query }) {
         const decoded = yield* searchQuery(query, headers["x-grants"])
-        return { success: true as const, ...(yield* searches.search(yield* CurrentCall, decoded)) }
+        const result = yield* searches.search(yield* CurrentCall, decoded)
+        return "points" in result ? yield* mapAnswer(result) : { success: true as const, ...result }
       }),
       get: Effect.fnUntraced(function* ({ params }) {
         return one(yield* memories.get(yield* CurrentCall, params.id))
