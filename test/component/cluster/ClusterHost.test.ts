@@ -3,7 +3,7 @@
  * shared log, and bases in one folder.
  */
 import { expect, it } from "@effect/vitest"
-import { ConfigProvider, Context, Duration, Effect, Exit, Fiber, Layer, Schedule, Scope } from "effect"
+import { ConfigProvider, Context, Duration, Effect, Exit, Fiber, Layer, Redacted, Schedule, Scope } from "effect"
 import { afterAll, beforeAll } from "vitest"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore } from "@muniment/cluster/bases/BaseStore"
@@ -38,6 +38,7 @@ interface Node {
 }
 
 let nodes = 0
+const secret = Redacted.make("a secret of these tests, known to all of their nodes")
 
 /** A node with files of its own, whose bases are in `directory`. */
 const start = (directory: string): Effect.Effect<Node, unknown, Scope.Scope> =>
@@ -58,7 +59,7 @@ const start = (directory: string): Effect.Effect<Node, unknown, Scope.Scope> =>
     const context = yield* Layer.buildWithScope(
       Layer.mergeAll(clusterHostLayer, namespaceEntityLayer).pipe(
         Layer.provideMerge(Layer.mergeAll(engine, Residents.layer)),
-        Layer.provide(clusterNodeLayer({ databaseUrl: server.url(), host: "127.0.0.1", port })),
+        Layer.provide(clusterNodeLayer({ databaseUrl: server.url(), secret, host: "127.0.0.1", port })),
         Layer.fresh
       ),
       scope

@@ -1,15 +1,25 @@
 /**
  * This node as a member of the cluster: Effect Cluster divides namespaces and accounts among the nodes by shards, whose
- * locks and heartbeats are in PostgreSQL. Nodes speak to each other over TCP without authentication or encryption: their
- * ports belong on a private network.
+ * locks and heartbeats are in PostgreSQL. Nodes speak to each other over TLS under the cluster's secret (`NodeSockets.ts`).
  */
 import { layerFrom, make } from "@effect/sql-pg/PgClient"
-import { layer as socketNode } from "@effect/platform-node/NodeClusterSocket"
 import { Layer, Option, type Redacted } from "effect"
-import { MessageStorage, RunnerAddress, ShardingConfig, SqlRunnerStorage } from "effect/cluster"
+import {
+  MessageStorage,
+  RunnerAddress,
+  RunnerHealth,
+  Runners,
+  ShardingConfig,
+  SocketRunner,
+  SqlRunnerStorage
+} from "effect/cluster"
+import { RpcSerialization } from "effect/rpc"
+import { nodeClientProtocol, nodeSocketServer } from "./NodeSockets.ts"
 
 export interface ClusterNodeOptions {
   readonly databaseUrl: Redacted.Redacted
+  /** All nodes have the same; random, 32 bytes of entropy at least. */
+  readonly secret: Redacted.Redacted
   /** Where the other nodes reach this one. */
   readonly host: string
   readonly port: number
@@ -57,14 +67,13 @@ export const clusterNodeLayer = (options: ClusterNodeOptions) => {
       applicationName: "muniment-cluster"
     })
   )
-  const runners = SqlRunnerStorage.layerWith({ prefix: "muniment_cluster" }).pipe(
+  const runners = SqlRunnerStorage.layerWith({ prefix: "muniment_cluster" }).pipe(Layer.provide(database))
+  const client = nodeClientProtocol(options.secret)
+  const health = RunnerHealth.layerPing.pipe(Layer.provide(Runners.layerRpc), Layer.provide(client))
+  return SocketRunner.layer.pipe(
+    Layer.provide([nodeSocketServer(options.secret), client, health]),
+    Layer.provide([runners, MessageStorage.layerNoop]),
     Layer.provide(ShardingConfig.layer(config)),
-    Layer.provide(database)
+    Layer.provide(RpcSerialization.layerSchemaBinary({ maxFrameSize: messageBytesMax }))
   )
-  return socketNode({
-    storage: "byo",
-    serializationMaxBufferSize: messageBytesMax,
-
-    shardingConfig: config
-  }).pipe(Layer.provide([runners, MessageStorage.layerNoop]))
 }
