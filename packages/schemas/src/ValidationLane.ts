@@ -20,7 +20,7 @@ export const waitingRequestsMax = 256
 export const waitingRequestsOfTenantMax = 64
 
 /** Turns of one request. Its time is then used up for certain. */
-const roundsMax = 5
+const roundsMax = 8
 
 export class ValidationLane {
   readonly #thread: ValidationThread

@@ -21,7 +21,7 @@ export const validationCpuMillisMax = 250
 export const validationDeadlineMillis = 5_000
 
 /**
- * After this much processor time the thread itself declines the remaining items. A request with many kinds that are not
+ * What would pass this processor time, by the costliest item so far, the thread itself declines. A request with many kinds that are not
  * compiled yet thus keeps what it compiled and goes on in its next turn; ending the thread loses everything.
  */
 export const validationSoftMillis = 200
