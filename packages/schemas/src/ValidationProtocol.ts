@@ -21,8 +21,9 @@ export const validationCpuMillisMax = 250
 export const validationDeadlineMillis = 5_000
 
 /**
- * What would pass this processor time, by the costliest item so far, the thread itself declines. A request with many kinds that are not
- * compiled yet thus keeps what it compiled and goes on in its next turn; ending the thread loses everything.
+ * What would pass this processor time, by the costliest item so far, the thread itself declines. A request with many
+ * kinds that are not compiled yet thus keeps what it compiled and goes on in its next turn; ending the thread loses
+ * everything.
  */
 export const validationSoftMillis = 200
 
