@@ -74,6 +74,21 @@ const suspendedCall = async () => {
   return bearer(key)
 }
 
+const withCookie = (cookie: string) => server.call("GET", "/v1/memories", { key: null, headers: { cookie } })
+
+const changeByForeignPage = async () => {
+  const { body } = await asOperator("POST", "/admin/console-links")
+  const link = body.link.url.split("#link=")[1]
+  const { headers } = await server.call("POST", "/console/session", { key: null, body: { link } })
+  const cookie = (headers.get("set-cookie") ?? "").split(";")[0]!
+  return server.call("POST", "/admin/accounts", { key: null, headers: { cookie }, body: { name: "never" } })
+}
+
+const consoleOff = async () => {
+  const own = await startServer({ environment: { ...environment, MUNIMENT_CONSOLE: "off" } })
+  return own.call("POST", "/console/session", { key: null, body: { link: "x" } }).finally(() => own.stop())
+}
+
 const signUpClosed = async () => {
   const own = await startServer({ environment: { ...environment, MUNIMENT_WALLET_SIGNUP: "off" } })
   return asNewcomer(own, "newcomer").finally(() => own.stop())
@@ -158,6 +173,14 @@ const rows: Readonly<Record<string, Row>> = {
   not_grantor: { status: 403, provoke: () => alice.post("/v1/grants/revoke", { grant }) },
   sign_up_closed: { status: 403, provoke: signUpClosed },
   key_scope: { status: 403, provoke: () => readOnlyWrite() },
+  invalid_link: {
+    status: 401,
+    provoke: () => server.call("POST", "/console/session", { key: null, body: { link: "guessed" } })
+  },
+  session_ended: { status: 401, provoke: () => withCookie("muniment_session=over") },
+  csrf: { status: 403, provoke: changeByForeignPage },
+  console_off: { status: 403, provoke: consoleOff },
+  session_not_found: { status: 404, provoke: () => asOperator("DELETE", "/admin/sessions/ses_nobody") },
   account_suspended: { status: 403, provoke: () => suspendedCall() },
   memory_not_found: { status: 404, provoke: () => get(`/v1/memories/${unknownId}`) },
   schema_not_found: { status: 404, provoke: () => get("/v1/schemas/unheard_of") },

@@ -14,6 +14,9 @@ export const bootBox = (report: BootReport): string =>
       ...(report.operatorKey === undefined ? [] : [`Key   ${report.operatorKey}  (shown once)`]),
       `Docs  ${report.docsUrl}`
     ]),
+    ...(report.consoleUrl === undefined
+      ? []
+      : [`Console (link for one sign-in, within ten minutes): ${report.consoleUrl}`]),
     ...report.warnings.map((warning) => `! ${warning}`),
     report.operatorKey === undefined
       ? 'Try it with a key ("npm run muniment -- keys create --account NAME" makes one):'

@@ -5,6 +5,7 @@ import { accounts } from "./commands/accounts.ts"
 import { audit } from "./commands/audit.ts"
 import { attest } from "./commands/attest.ts"
 import { backup } from "./commands/backup.ts"
+import { consoleCommand } from "./commands/console.ts"
 import { credits } from "./commands/credits.ts"
 import { deposit } from "./commands/deposit.ts"
 import { doctor } from "./commands/doctor.ts"
@@ -39,6 +40,7 @@ export const cli = Command.make("muniment").pipe(
     accounts,
     wallets,
     audit,
+    consoleCommand,
     doctor,
     backup,
     restore,

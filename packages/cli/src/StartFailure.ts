@@ -50,6 +50,7 @@ const textOf = ({ _tag, message, reason, cause, syscall }: Failure): string | un
     case "PaymentsMisconfigured":
     case "LanguageModelMisconfigured":
     case "SignUpMisconfigured":
+    case "ConsoleExposed":
     case "ContractWalletsMisconfigured":
     case "WebhookMisconfigured":
     case "BootstrapKeyRefused":

@@ -62,7 +62,9 @@ export class Unauthenticated extends Schema.Error<Unauthenticated>("Unauthentica
     "invalid_signature",
     "timestamp_out_of_range",
     "audience_required",
-    "wrong_audience"
+    "wrong_audience",
+    "invalid_link",
+    "session_ended"
   ]),
   { httpApiStatus: 401, description: "No credentials, or credentials that are unknown or revoked." }
 ) {
@@ -104,7 +106,9 @@ export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(
     "sign_up_closed",
     "insufficient_credits",
     "account_suspended",
-    "key_scope"
+    "key_scope",
+    "csrf",
+    "console_off"
   ]),
   {
     httpApiStatus: 403,
@@ -127,7 +131,8 @@ export class NotFound extends Schema.Error<NotFound>("NotFound")(
     "key_not_found",
     "wallet_not_found",
     "payment_not_found",
-    "webhook_not_found"
+    "webhook_not_found",
+    "session_not_found"
   ]),
   { httpApiStatus: 404, description: "There is nothing here for these credentials." }
 ) {

@@ -115,6 +115,14 @@ export const Limits = {
   networkRetryMillis: 5_000,
   networkAwayMillis: 60_000,
 
+  consoleLinkMillis: 600_000,
+  consoleLinksMax: 16,
+  consoleSessionMillis: 43_200_000,
+  consoleSessionsPerHolderMax: 16,
+  consoleSessionsMax: 1_024,
+  consoleSecretLengthMax: 256,
+  consoleBrowserLengthMax: 256,
+
   webhookTimeoutMillis: 10_000,
   webhookPollMillis: 1_000,
   webhookRetryMillisMin: 5_000,

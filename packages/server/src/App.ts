@@ -6,6 +6,7 @@
  */
 import { createServer } from "node:net"
 import { Clock, Data, Duration, Effect, Layer, Option, Redacted, References } from "effect"
+import { SecureRandom } from "effect/crypto"
 import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
@@ -15,6 +16,11 @@ import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Admission } from "./admission/Admission.ts"
 import { localOrigin, ServerConfig, signUpOf } from "./Config.ts"
+import { consoleAdminHandlers } from "./console/ConsoleAdminHandlers.ts"
+import { ConsoleLinks } from "./console/ConsoleLinks.ts"
+import { consoleRoutes } from "./console/ConsoleRoutes.ts"
+import { ConsoleSessions } from "./console/ConsoleSessions.ts"
+import { signInRoutes } from "./console/SignInRoutes.ts"
 import { DataDirectory, readLockNote, readOperatorToken } from "./DataDirectory.ts"
 import { accountAdminHandlers } from "./http/AccountAdminHandlers.ts"
 import { accountHandlers } from "./http/AccountHandlers.ts"
@@ -39,6 +45,7 @@ import { schemasHandlers } from "./http/SchemasHandlers.ts"
 import { webhookAdminHandlers } from "./http/WebhookAdminHandlers.ts"
 import { validation, wellFormedRequest } from "./http/Validation.ts"
 import { trustedProxies } from "./identity/ClientAddress.ts"
+import { OperatorAccess } from "./console/OperatorAccess.ts"
 import { serviceAudience } from "./identity/ServiceAudience.ts"
 import { SignatureBudget } from "./identity/SignatureBudget.ts"
 import { WalletSignUp } from "./identity/WalletSignUp.ts"
@@ -55,6 +62,8 @@ export interface BootReport {
   /** Only if this start created it; stored as a hash. */
   readonly operatorKey?: string | undefined
   readonly docsUrl: string
+  /** Signs the operator in to the console, once; undefined: the console is off. */
+  readonly consoleUrl: string | undefined
   readonly warnings: ReadonlyArray<string>
   readonly bootMillis: number
 }
@@ -109,7 +118,7 @@ const routesOf = (config: ServerConfig) => {
       Layer.provide(WalletSignUp.layer({ ...signUp, plan: config.walletPlan, isLimited, trustedProxies: proxies })),
       Layer.provide(SignatureBudget.layer(proxies))
     ),
-    operatorAuthorization(config),
+    operatorAuthorization,
     rateLimiting,
     wellFormedRequest,
     validation,
@@ -130,16 +139,42 @@ const routesOf = (config: ServerConfig) => {
     accountAdminHandlers,
     moneyAdminHandlers,
     backupAdminHandlers,
-    webhookAdminHandlers
+    webhookAdminHandlers,
+    consoleAdminHandlers
   )
   return Layer.mergeAll(
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),
     mcpRoutes(config).pipe(Layer.provide(middleware)),
     keyFileRoutes([serviceName, ...keyFileAliases]),
     originRoutes({ publicUrl: Option.getOrUndefined(config.publicUrl), host: config.host }),
+    consoleRoutes({ isOn: config.console !== "off" }),
+    signInRoutes({ isOn: config.console !== "off", proxies, isSecure: hasTls(config) }),
     crossOrigin(config.corsOrigins),
     envelope({ logsRequests: config.requestLog === "on" })
-  ).pipe(Layer.provide(RateLimits.layer({ isOn: isLimited })))
+  ).pipe(
+    Layer.provide(RateLimits.layer({ isOn: isLimited })),
+    Layer.provideMerge(
+      ConsoleLinks.layer({
+        isOn: config.console !== "off",
+        host: config.host,
+        origin: config.console === "remote" ? Option.getOrUndefined(config.publicUrl) : undefined
+      })
+    ),
+    Layer.provide(OperatorAccess.layer({ host: config.host, isRemote: config.console === "remote" })),
+    Layer.provide(ConsoleSessions.layer.pipe(Layer.provide(SecureRandom.layerWebCrypto))),
+    Layer.provide(
+      Layer.effectDiscard(config.console === "remote" && !hasTls(config) ? new ConsoleExposed() : Effect.void)
+    )
+  )
+}
+
+/** Whether callers reach the service by TLS, as its public URL says. */
+const hasTls = ({ publicUrl }: ServerConfig): boolean => Option.exists(publicUrl, (url) => url.startsWith("https:"))
+
+/** Operators would send their sessions in the clear. */
+export class ConsoleExposed extends Data.TaggedError("ConsoleExposed") {
+  override readonly message =
+    "MUNIMENT_CONSOLE: remote needs TLS: set MUNIMENT_PUBLIC_URL to the https URL of the service"
 }
 
 /** One spelling for each path; the defaults of the router ignore case and slashes. */
@@ -186,11 +221,13 @@ const afterListening = Effect.fnUntraced(function* (config: ServerConfig, starte
   yield* directory.announce({ pid: process.pid, url, startedAt: yield* Clock.currentTimeMillis })
   const operatorKey = yield* ensureOperator(config)
   const { warnings } = yield* operator.status
+  const consoleLink = yield* (yield* ConsoleLinks).make
   return {
     url,
     dataDirectory: directory.path,
     operatorKey,
     docsUrl: `${url}/docs`,
+    consoleUrl: consoleLink?.url,
     warnings,
     bootMillis: Number((yield* Clock.monotonicTimeNanos) - startedNanos) / 1e6
   } satisfies BootReport

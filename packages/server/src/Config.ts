@@ -198,6 +198,8 @@ export const ServerConfig = Config.all({
   evmRpcUrl: httpUrl("MUNIMENT_EVM_RPC_URL").pipe(Config.map(Option.map((urls) => urls.split(",")[0] ?? urls))),
   /** What the world calls the service, as in https://memory.example.com; default: the Host header. */
   publicUrl: httpUrl("MUNIMENT_PUBLIC_URL").pipe(Config.map(Option.map((url) => url.replace(/\/+$/, "")))),
+  /** The console for browsers; `remote`: operators sign in from other machines too, by an https public URL. */
+  console: Config.Literals(["on", "off", "remote"], "MUNIMENT_CONSOLE").pipe(Config.withDefault("on")),
   /** Origins of web pages that may call `/v1`; `*` for all; comma-separated. */
   corsOrigins: nameList(
     "MUNIMENT_CORS_ORIGINS",

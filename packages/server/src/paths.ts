@@ -3,5 +3,8 @@
 /** Where the Model Context Protocol is spoken (`mcp/McpRoutes.ts`). */
 export const mcpPath = "/mcp"
 
+/** Where the console's page is (`console/ConsoleRoutes.ts`). */
+export const consolePath = "/console"
+
 /** Path of a request without its query. */
 export const pathOf = (url: string): string => url.split("?", 1)[0]!

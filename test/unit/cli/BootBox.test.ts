@@ -6,6 +6,7 @@ const report = {
   url: "http://127.0.0.1:8787",
   dataDirectory: "./data",
   docsUrl: "http://127.0.0.1:8787/docs",
+  consoleUrl: "http://127.0.0.1:8787/console#link=abc",
   warnings: [],
   bootMillis: 512
 }
@@ -31,4 +32,9 @@ it("says how to make a key when there is none to show", () => {
 
 it("repeats the service's warnings", () => {
   expect(bootBox({ ...report, warnings: ["no model: search finds words only"] })).toContain("! no model")
+})
+
+it("gives the link that signs in to the console, unless the console is off", () => {
+  expect(bootBox(report)).toContain("http://127.0.0.1:8787/console#link=abc")
+  expect(bootBox({ ...report, consoleUrl: undefined })).not.toContain("Console")
 })

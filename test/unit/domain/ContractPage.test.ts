@@ -59,6 +59,7 @@ const cited = [
   "Idempotency",
   "MCP",
   "Operator routes",
+  "Console",
   "Webhooks",
   "Health and documents"
 ]

@@ -1,6 +1,6 @@
 /**
  * The way of the operator's commands to the operator routes: typed clients of the contract's AdminApi,
- * AccountAdminApi, MoneyAdminApi, BackupAdminApi and WebhookAdminApi.
+ * AccountAdminApi, MoneyAdminApi, BackupAdminApi, WebhookAdminApi and ConsoleAdminApi.
  */
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
@@ -9,6 +9,7 @@ import type { AccountAdminApi } from "@muniment/domain/api/AccountAdminApi"
 import type { BackupAdminApi } from "@muniment/domain/api/BackupAdminApi"
 import type { AdminApi, ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { MoneyAdminApi } from "@muniment/domain/api/MoneyAdminApi"
+import type { ConsoleAdminApi } from "@muniment/domain/api/ConsoleAdminApi"
 import type { WebhookAdminApi } from "@muniment/domain/api/WebhookAdminApi"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { commandFailed } from "../CommandFailed.ts"
@@ -23,6 +24,8 @@ export type AccountOperator = HttpApiClient.Client<typeof AccountAdminApi>["acco
 export type BackupOperator = HttpApiClient.Client<typeof BackupAdminApi>["backups"]
 
 export type WebhookOperator = HttpApiClient.Client<typeof WebhookAdminApi>["webhooks"]
+
+export type ConsoleOperator = HttpApiClient.Client<typeof ConsoleAdminApi>["sessions"]
 
 /** Runs `program` with the operator's client; whatever fails, fails with a text for a person. */
 export const withOperator = <A, E, R>(
@@ -46,12 +49,17 @@ export const withBackupOperator = <A, E, R>(program: (operator: BackupOperator) 
 export const withWebhookOperator = <A, E, R>(program: (operator: WebhookOperator) => Effect.Effect<A, E, R>) =>
   withClient(({ webhooks }) => program(webhooks), "withoutModel")
 
+/** The same for the routes about the console's sessions. */
+export const withConsoleOperator = <A, E, R>(program: (operator: ConsoleOperator) => Effect.Effect<A, E, R>) =>
+  withClient(({ sessions }) => program(sessions), "withoutModel")
+
 type Clients = {
   readonly admin: Operator
   readonly money: MoneyOperator
   readonly accounts: AccountOperator
   readonly backups: BackupOperator
   readonly webhooks: WebhookOperator
+  readonly sessions: ConsoleOperator
 }
 
 const withClient = Effect.fnUntraced(function* <A, E, R>(

@@ -9,6 +9,7 @@ import { AccountApi } from "./AccountApi.ts"
 import { AdminApi } from "./AdminApi.ts"
 import { AttestationsApi } from "./AttestationsApi.ts"
 import { BackupAdminApi } from "./BackupAdminApi.ts"
+import { ConsoleAdminApi } from "./ConsoleAdminApi.ts"
 import { CreditsApi } from "./CreditsApi.ts"
 import { KeysApi } from "./KeysApi.ts"
 import { MemoriesApi } from "./MemoriesApi.ts"
@@ -28,6 +29,7 @@ export class MunimentApi extends HttpApi.make("muniment")
   .add(MoneyAdminApi)
   .add(BackupAdminApi)
   .add(WebhookAdminApi)
+  .add(ConsoleAdminApi)
   .annotateMerge(
     OpenApi.annotations({
       title: "Muniment",

@@ -7,6 +7,7 @@ import { hash } from "node:crypto"
 import type { Account } from "@muniment/domain/Account"
 import { Limits } from "@muniment/domain/Limits"
 import { turnWeights } from "@muniment/domain/Plans"
+import { sessionSecretOf } from "../console/ConsoleCookie.ts"
 
 export interface Asker {
   /** Whose turn it takes: an account, or an address. */
@@ -56,9 +57,12 @@ export class Askers {
   }
 
   /** A bearer key takes precedence over wallet headers, as it does when credentials are checked. */
-  #claimOf({ authorization, "x-wallet-address": wallet }: Headers, addressOf: () => string): string | undefined {
+  #claimOf(headers: Headers, addressOf: () => string): string | undefined {
+    const { authorization, cookie, "x-wallet-address": wallet } = headers
     if (authorization !== undefined && /^bearer +\S/i.test(authorization)) return this.#hashOf(authorization)
-    return wallet !== undefined ? `${addressOf()} ${wallet.slice(0, Limits.identifierLengthMax)}` : undefined
+    if (wallet !== undefined) return `${addressOf()} ${wallet.slice(0, Limits.identifierLengthMax)}`
+    const session = sessionSecretOf(cookie)
+    return session === undefined ? undefined : this.#hashOf(session)
   }
 
   /** A flood comes with one key. */

@@ -1,73 +1,53 @@
 /**
  * Identity of the caller (contract: Identity). Bearer keys are looked up by their hash on every request, so that a
- * revocation takes effect at once. Operator routes take the data directory's token, from this machine only.
+ * revocation takes effect at once. The operator acts for the account that `x-account` names, without charge or limits;
+ * each change is in the audit log. Operator routes take what `OperatorAccess` does.
  */
 import { Data, Effect, Layer, Redacted } from "effect"
-import { HttpMethod, HttpServerRequest } from "effect/http"
+import { HttpMethod, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { Authorization, Caller, OperatorAuthorization } from "@muniment/domain/api/Middleware"
 import { Forbidden, Unauthenticated } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
+import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
-import { isSameSecret } from "@muniment/trust/ApiKeys"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { hasWalletHeaders, verifyWalletRequest } from "@muniment/trust/WalletRequest"
 import { Admission } from "../admission/Admission.ts"
+import { requireOwnPage, sessionSecretOf } from "../console/ConsoleCookie.ts"
+import { ConsoleSessions } from "../console/ConsoleSessions.ts"
+import { OperatorAccess, sessionEnded } from "../console/OperatorAccess.ts"
 import { httpCarrier } from "../credits/PaymentCarrier.ts"
 import { PaymentDesk, topUpUnits } from "../credits/PaymentDesk.ts"
-import { DataDirectory } from "../DataDirectory.ts"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { auditedAction } from "../operator/auditedAction.ts"
 import { RequestAccount } from "./RequestLog.ts"
 import { CallsUnderWay } from "../identity/CallsUnderWay.ts"
 import type { ServiceAudience } from "../identity/ServiceAudience.ts"
 import { SignatureBudget } from "../identity/SignatureBudget.ts"
-import { isLocalCaller } from "../identity/LocalCaller.ts"
 import { WalletSignUp } from "../identity/WalletSignUp.ts"
 
 export const authorization = (audience: ServiceAudience) =>
   Layer.effect(
     Authorization,
     Effect.gen(function* () {
-      const keys = yield* ApiKeyStore
-      const signUp = yield* WalletSignUp
-      const desk = yield* PaymentDesk
+      const identify = yield* makeIdentify(audience)
+      const actFor = yield* makeActFor
       const calls = yield* CallsUnderWay
-      if (signUp.mode === "paid" && !desk.isOpen) return yield* new SignUpMisconfigured()
-      const verifier = yield* SignatureVerifier
       const gate = yield* Admission
       const signatures = yield* SignatureBudget
 
-      const byKey = Effect.fnUntraced(function* (secret: string) {
-        if (secret === "") return yield* missingCredentials()
-        const identity = yield* keys.authenticate(secret)
-        if (identity !== undefined) return identity
-        return yield* new Unauthenticated({
-          code: "invalid_api_key",
-          error: "the API key is unknown, expired or revoked"
-        })
-      })
-
-      const byWallet = Effect.fnUntraced(function* (operation: string) {
-        const request = yield* HttpServerRequest.HttpServerRequest
-        const verification = Effect.provideService(verified(request, audience), SignatureVerifier, verifier)
-        const outcome = yield* signatures.through(verification, ({ _tag }) => _tag === "Refused")
-        if (outcome._tag === "Refused") return yield* new Unauthenticated({ code: outcome.code, error: outcome.error })
-        const identity = yield* signUp.identify(outcome.wallet)
-        return signUp.mode === "paid" && operation !== depositOperation
-          ? yield* settledIn(desk, identity, request)
-          : identity
-      })
-
       return {
-        // A bearer key takes precedence over wallet headers.
-        bearer: (handler, { credential, endpoint }) =>
+        // A bearer key takes precedence over wallet headers, and these over the console's cookie.
+        bearer: (handler, { credential, endpoint, group }) =>
           Effect.gen(function* () {
             const secret = Redacted.value(credential)
             const request = yield* HttpServerRequest.HttpServerRequest
-            const isWallet = secret === "" && hasWalletHeaders(request.headers)
-            const identity: Identity = yield* Effect.tapError(
-              isWallet ? byWallet(endpoint.identifier) : byKey(secret),
-              () => Effect.sync(() => gate.forget(request))
+            const named = request.headers["x-account"]
+            if (named !== undefined) {
+              return yield* actFor(named, secret, `${group.identifier}.${endpoint.identifier}`, handler)
+            }
+            const identity: Identity = yield* Effect.tapError(identify(request, secret, endpoint.identifier), () =>
+              Effect.sync(() => gate.forget(request))
             )
             if (identity.newcomer === undefined) gate.recognise(request, identity.account)
             if (identity.account.suspendedAt !== undefined) return yield* suspended()
@@ -79,6 +59,76 @@ export const authorization = (audience: ServiceAudience) =>
       }
     })
   )
+
+/** Whom the credentials of a request belong to. */
+const makeIdentify = Effect.fnUntraced(function* (audience: ServiceAudience) {
+  const keys = yield* ApiKeyStore
+  const sessions = yield* ConsoleSessions
+  const signUp = yield* WalletSignUp
+  const desk = yield* PaymentDesk
+  if (signUp.mode === "paid" && !desk.isOpen) return yield* new SignUpMisconfigured()
+  const verifier = yield* SignatureVerifier
+  const signatures = yield* SignatureBudget
+
+  const byKey = Effect.fnUntraced(function* (secret: string) {
+    if (secret === "") return yield* missingCredentials()
+    const identity = yield* keys.authenticate(secret)
+    if (identity !== undefined) return identity
+    return yield* new Unauthenticated({
+      code: "invalid_api_key",
+      error: "the API key is unknown, expired or revoked"
+    })
+  })
+
+  const byWallet = Effect.fnUntraced(function* (operation: string) {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const verification = Effect.provideService(verified(request, audience), SignatureVerifier, verifier)
+    const outcome = yield* signatures.through(verification, ({ _tag }) => _tag === "Refused")
+    if (outcome._tag === "Refused") return yield* new Unauthenticated({ code: outcome.code, error: outcome.error })
+    const identity = yield* signUp.identify(outcome.wallet)
+    return signUp.mode === "paid" && operation !== depositOperation
+      ? yield* settledIn(desk, identity, request)
+      : identity
+  })
+
+  const bySession = Effect.fnUntraced(function* (sessionSecret: string) {
+    const session = yield* sessions.find(sessionSecret)
+    if (session === undefined) return yield* sessionEnded()
+    yield* requireOwnPage(session)
+    if (session.holder.role === "account") return yield* byKey(Redacted.value(session.holder.key))
+    return yield* new Unauthenticated({
+      code: "missing_credentials",
+      error: "name the account that you act for: x-account: <name>"
+    })
+  })
+
+  return (request: HttpServerRequest.HttpServerRequest, secret: string, operation: string) => {
+    if (secret !== "") return byKey(secret)
+    if (hasWalletHeaders(request.headers)) return byWallet(operation)
+    const sessionSecret = sessionSecretOf(request.headers["cookie"])
+    return sessionSecret === undefined ? byKey("") : bySession(sessionSecret)
+  }
+})
+
+/** The operator in the place of an account: without charge or limits, each change in the audit log. */
+const makeActFor = Effect.gen(function* () {
+  const access = yield* OperatorAccess
+  const accounts = yield* Accounts
+  const log = yield* AuditLog
+  return Effect.fnUntraced(function* <E, R>(
+    name: string,
+    token: string,
+    action: string,
+    handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+  ) {
+    yield* access.require(token)
+    const account = yield* accounts.byName(name)
+    if (account === undefined) return yield* operatorOnly(`there is no account of the name "${name}"`)
+    const identity: Identity = { account: { ...account, plan: "owner" }, keyId: undefined }
+    const request = yield* HttpServerRequest.HttpServerRequest
+    return yield* auditedAction(log, action, request, Effect.provideService(handler, Caller, identity), name)
+  })
+})
 
 const verified = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, audience: ServiceAudience) {
   const { headers, method, url } = request
@@ -108,28 +158,21 @@ const settledIn = Effect.fnUntraced(function* (
   return identity
 })
 
-export const operatorAuthorization = (options: { readonly host: string }) =>
-  Layer.effect(
-    OperatorAuthorization,
-    Effect.gen(function* () {
-      const { operatorToken } = yield* DataDirectory
-      const log = yield* AuditLog
-      return {
-        operator: (handler, { credential, endpoint, group }) =>
-          Effect.gen(function* () {
-            const request = yield* HttpServerRequest.HttpServerRequest
-            if (!isLocalCaller(request, options.host))
-              return yield* operatorOnly("operator routes answer on this machine only")
-            const given = Redacted.value(credential)
-            if (given === "") return yield* missingCredentials()
-            if (!isSameSecret(given, Redacted.value(operatorToken))) {
-              return yield* operatorOnly("the operator token is wrong")
-            }
-            return yield* auditedAction(log, `${group.identifier}.${endpoint.identifier}`, request, handler)
-          })
-      }
-    })
-  )
+export const operatorAuthorization = Layer.effect(
+  OperatorAuthorization,
+  Effect.gen(function* () {
+    const access = yield* OperatorAccess
+    const log = yield* AuditLog
+    return {
+      operator: (handler, { credential, endpoint, group }) =>
+        Effect.gen(function* () {
+          const request = yield* HttpServerRequest.HttpServerRequest
+          yield* access.require(Redacted.value(credential))
+          return yield* auditedAction(log, `${group.identifier}.${endpoint.identifier}`, request, handler)
+        })
+    }
+  })
+)
 
 const suspended = () =>
   new Forbidden({ code: "account_suspended", error: "this account is suspended: ask the operator of the service" })

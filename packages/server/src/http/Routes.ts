@@ -4,7 +4,7 @@
  */
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { handbookPaths } from "../handbook/HandbookPages.ts"
-import { mcpPath } from "../paths.ts"
+import { consolePath, mcpPath } from "../paths.ts"
 
 export const originPaths = [
   "/health/live",
@@ -15,6 +15,8 @@ export const originPaths = [
   "/docs/page.js",
   "/docs/page.css",
   "/llms.txt",
+  "/",
+  consolePath,
   ...handbookPaths
 ] as const
 
@@ -36,6 +38,8 @@ const routes: ReadonlyArray<KnownRoute> = [
   // The names under which keys are published are configuration (`AttestationsHandlers.ts`).
   routeOf("GET", "/.well-known/:service-keys.json"),
   routeOf("POST", mcpPath),
+  routeOf("GET", `${consolePath}/assets/:file`),
+  ...["GET", "POST", "DELETE"].map((method) => routeOf(method, `${consolePath}/session`)),
   ...Object.values(MunimentApi.groups).flatMap((group) =>
     Object.values(group.endpoints).map((endpoint) => routeOf(endpoint.method, endpoint.path))
   )

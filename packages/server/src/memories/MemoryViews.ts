@@ -85,6 +85,7 @@ const metadataOf = (memory: MemoryVersion): JsonObject => ({
     contentHash: memory.contentHash,
     expiresAt: memory.expiresAt,
     supersedes: memory.supersedes,
+    supersededBy: memory.supersededBy,
     sourceMessageIds: memory.sources?.flatMap(({ id }) => id ?? [])
   })
 })

@@ -28,12 +28,13 @@ const detailFields = [
   "webhook"
 ] as const
 
-/** `handler`, and after its success the event. A failure of the log is reported and fails nothing: the change is made. */
+/** `handler`, and after its success the event; `account`: whom the operator acts for. A failure of the log is reported and fails nothing: the change is made. */
 export const auditedAction = <E, R>(
   log: AuditLog["Service"],
   action: string,
   request: HttpServerRequest.HttpServerRequest,
-  handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+  handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  account?: string
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> =>
   request.method === "GET" || request.method === "HEAD"
     ? handler
@@ -41,7 +42,8 @@ export const auditedAction = <E, R>(
         if (response.status >= 300) return Effect.void
         return Effect.flatMap(bodyOf(request), (body) => {
           const detail: AuditDetail = { ...detailOf(body), ...madeKey(response), path: pathOf(request.url) }
-          const subject = subjectFields.map((field) => detail[field]).find((value) => typeof value === "string")
+          const subject =
+            account ?? subjectFields.map((field) => detail[field]).find((value) => typeof value === "string")
           return log.record({ action, subject: typeof subject === "string" ? subject : undefined, detail })
         }).pipe(
           Effect.catchCause((cause) =>

@@ -1,0 +1,61 @@
+/** `muniment console`: a link that signs one browser in to the console as the operator; its sessions. */
+import { Console, Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { CommandFailed } from "../CommandFailed.ts"
+import { serviceIsRunning } from "../ServiceUrl.ts"
+import { shownText } from "../ShownText.ts"
+import { table, timeText } from "../Table.ts"
+import { flags } from "./flags.ts"
+import { withConsoleOperator } from "./operator.ts"
+
+const heading = ["ID", "WHO", "SINCE", "LAST USED", "ADDRESS", "BROWSER"]
+
+/** Links and sessions live in the memory of a running service. */
+const requireService = Effect.gen(function* () {
+  if (yield* serviceIsRunning) return
+  return yield* new CommandFailed({
+    reason: "No service is running on this data directory: start it with `npm start`."
+  })
+})
+
+export const consoleCommand = Command.make(
+  "console",
+  {
+    sessions: Flag.Boolean("sessions").pipe(
+      Flag.withDescription("List the browsers that are signed in"),
+      Flag.withDefault(false)
+    ),
+    end: Flag.String("end").pipe(Flag.withDescription("Sign a browser out, by the id of its session"), Flag.optional),
+    json: flags.json
+  },
+  Effect.fn("console")(function* ({ end, json, sessions }) {
+    yield* requireService
+    if (Option.isSome(end)) {
+      const { session } = yield* withConsoleOperator((operator) => operator.endSession({ params: { id: end.value } }))
+      return yield* Console.log(json ? JSON.stringify({ session }) : `Session ${session.id} has ended.`)
+    }
+    if (sessions) {
+      const { sessions: found } = yield* withConsoleOperator((operator) => operator.listSessions())
+      if (json) return yield* Console.log(JSON.stringify({ sessions: found }))
+      const rows = found.map(({ account, address, browser, createdAt, id, lastUsedAt }) => [
+        id,
+        account === null ? "operator" : shownText(account),
+        timeText(createdAt),
+        timeText(lastUsedAt),
+        address,
+        shownText(browser)
+      ])
+      return yield* Console.log(rows.length === 0 ? "Nobody is signed in." : table([heading, ...rows]))
+    }
+    const { link } = yield* withConsoleOperator((operator) => operator.createConsoleLink())
+    return yield* Console.log(
+      json ? JSON.stringify({ link }) : `Good for one sign-in, until ${timeText(link.expiresAt)}:\n  ${link.url}`
+    )
+  })
+).pipe(
+  Command.withDescription("Make a one-time link that signs a browser in to the console as the operator"),
+  Command.withExamples([
+    { command: "muniment console", description: "Print a link; open it on this machine" },
+    { command: "muniment console --sessions", description: "Who is signed in" }
+  ])
+)

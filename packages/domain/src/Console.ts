@@ -1,0 +1,46 @@
+/**
+ * Sessions of the console (contract: Console): a browser that signed in with a one-time link as the operator, or with
+ * an API key as its account.
+ */
+import { Schema } from "effect"
+import { Limits } from "./Limits.ts"
+
+export const SessionRole = Schema.Literals(["operator", "account"])
+export type SessionRole = typeof SessionRole.Type
+
+/** A session without its secrets. Times in milliseconds. */
+export const SessionRecord = Schema.Struct({
+  id: Schema.String,
+  role: SessionRole,
+  account: Schema.NullOr(Schema.String).annotate({ description: "Name of the account; null: the operator." }),
+  /** Address and browser, as the sign-in came. */
+  address: Schema.String,
+  browser: Schema.String,
+  createdAt: Schema.Int,
+  lastUsedAt: Schema.Int,
+  expiresAt: Schema.Int
+})
+export type SessionRecord = typeof SessionRecord.Type
+
+/** What a page knows of its own session. */
+export const OwnSession = Schema.Struct({
+  role: SessionRole,
+  account: Schema.NullOr(Schema.String),
+  expiresAt: Schema.Int,
+  csrf: Schema.String.annotate({ description: "Sent as `x-csrf-token` with every request that changes something." })
+})
+export type OwnSession = typeof OwnSession.Type
+
+/** A link that signs an operator in, once. */
+export const ConsoleLink = Schema.Struct({
+  url: Schema.String,
+  expiresAt: Schema.Int
+})
+
+const Secret = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.consoleSecretLengthMax))
+
+/** Exactly one of both. */
+export const SignIn = Schema.Union([
+  Schema.Struct({ link: Secret.annotate({ description: "What follows `#link=` in the address of a one-time link." }) }),
+  Schema.Struct({ key: Secret.annotate({ description: "An API key." }) })
+])

@@ -1,0 +1,126 @@
+/**
+ * Signing in to the console and out of it (contract: Console), at `/console/session`. The answer sets an HttpOnly cookie,
+ * which stands for the operator's token, or for the key, on all other routes.
+ */
+import { Clock, Effect, Layer, Redacted, Schema } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { SignIn } from "@muniment/domain/Console"
+import { Forbidden, InvalidRequest, Unauthenticated } from "@muniment/domain/Errors"
+import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
+import { clientAddress, type TrustedProxies } from "../identity/ClientAddress.ts"
+import { consolePath } from "../paths.ts"
+import { sessionCookieText, sessionSecretOf } from "./ConsoleCookie.ts"
+import { ConsoleSessions, type SessionHolder } from "./ConsoleSessions.ts"
+import { OperatorAccess } from "./OperatorAccess.ts"
+
+export interface SignInOptions {
+  readonly isOn: boolean
+  readonly proxies: TrustedProxies
+  /** The service is reached by TLS alone. */
+  readonly isSecure: boolean
+}
+
+const path = `${consolePath}/session` as const
+export const consoleOff = "the console is switched off (MUNIMENT_CONSOLE)"
+
+export const signInRoutes = (options: SignInOptions) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const sessions = yield* ConsoleSessions
+      const holderOf = yield* makeHolderOf
+      const current = currentSession(sessions)
+      const cookie = (secret: string, seconds: number) => ({
+        "set-cookie": sessionCookieText(secret, seconds, options.isSecure)
+      })
+
+      const signIn = Effect.gen(function* () {
+        if (!options.isOn) return yield* new Forbidden({ code: "console_off", error: consoleOff })
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const holder = yield* holderOf(request)
+        const { secret, session } = yield* sessions.open(holder, {
+          address: clientAddress(request, options.proxies),
+          browser: request.headers["user-agent"] ?? ""
+        })
+        const seconds = Math.floor((session.own.expiresAt - (yield* Clock.currentTimeMillis)) / 1_000)
+        return HttpServerResponse.jsonUnsafe(
+          { success: true, session: session.own },
+          { headers: { ...cookie(secret, seconds), ...neverKept } }
+        )
+      })
+
+      const signOut = Effect.gen(function* () {
+        const found = yield* current
+        if (found !== undefined) yield* sessions.end(found.record.id)
+        return HttpServerResponse.jsonUnsafe({ success: true }, { headers: cookie("", 0) })
+      })
+
+      return Layer.mergeAll(
+        HttpRouter.add("POST", path, Effect.catch(signIn, refused)),
+        HttpRouter.add(
+          "GET",
+          path,
+          Effect.map(current, (found) =>
+            HttpServerResponse.jsonUnsafe({ success: true, session: found?.own ?? null }, { headers: neverKept })
+          )
+        ),
+        HttpRouter.add("DELETE", path, signOut)
+      )
+    })
+  )
+
+const neverKept = { "cache-control": "no-store" }
+
+/** Who signs in, by the body of the current request. */
+const makeHolderOf = Effect.gen(function* () {
+  const sessions = yield* ConsoleSessions
+  const access = yield* OperatorAccess
+  const keys = yield* ApiKeyStore
+  return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+    const given = yield* Effect.mapError(bodyOf(request), () => malformed)
+    if ("link" in given) {
+      // Before the link is used up: one that was opened on the wrong machine stays good.
+      if (!access.isInReach(request)) return yield* outOfReach
+      if (yield* sessions.redeem(given.link)) return { role: "operator" } satisfies SessionHolder
+      return yield* linkRefused
+    }
+    const identity = yield* keys.authenticate(given.key)
+    if (identity === undefined) return yield* keyRefused
+    return {
+      role: "account",
+      account: identity.account.name,
+      key: Redacted.make(given.key)
+    } satisfies SessionHolder
+  })
+})
+
+const bodyOf = (request: HttpServerRequest.HttpServerRequest) =>
+  Effect.flatMap(request.json, Schema.decodeUnknownEffect(SignIn))
+
+const malformed = new InvalidRequest({
+  code: "invalid_request",
+  error: 'the body is {"link": "..."} or {"key": "..."}, as JSON'
+})
+const outOfReach = new Forbidden({
+  code: "operator_only",
+  error: "the operator signs in on this machine only; see MUNIMENT_CONSOLE, or use a tunnel"
+})
+const linkRefused = new Unauthenticated({
+  code: "invalid_link",
+  error: "this link is unknown, used or older than ten minutes: make a new one with `muniment console`"
+})
+const keyRefused = new Unauthenticated({
+  code: "invalid_api_key",
+  error: "the API key is unknown, expired or revoked"
+})
+
+type Refusal = InvalidRequest | Forbidden | Unauthenticated
+const statuses = { InvalidRequest: 400, Unauthenticated: 401, Forbidden: 403 } as const
+
+const refused = ({ _tag, code, error }: Refusal) =>
+  Effect.succeed(HttpServerResponse.jsonUnsafe({ success: false, error, code }, { status: statuses[_tag] }))
+
+const currentSession = (sessions: ConsoleSessions["Service"]) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
+    const secret = sessionSecretOf(headers["cookie"])
+    return secret === undefined ? Effect.succeed(undefined) : sessions.find(secret)
+  })
