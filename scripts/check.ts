@@ -34,6 +34,7 @@ function effectCompiler(): string {
 /** The longest first, so that both lanes end at about the same time. */
 const checks: ReadonlyArray<Check> = [
   { name: "types", command: effectCompiler(), args: ["--noEmit", "-p", "tsconfig.json"] },
+  { name: "console types", command: effectCompiler(), args: ["--noEmit", "-p", "packages/console/tsconfig.json"] },
   { name: "kernels", ...script("kernels.ts", "--check") },
   { name: "tidy", ...script("tidy.ts") },
   { name: "openapi", ...script("openapi.ts") },

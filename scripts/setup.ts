@@ -1,5 +1,5 @@
 /**
- * Second half of the set-up, under a recent Node: the embedding model on disk, verified. Without it search runs on its
+ * Second half of the set-up, under a recent Node: the console built, the embedding model on disk, verified. Without it search runs on its
  * lexical half. Reports what is missing, what that costs, and the command that repairs it.
  */
 import cliProgress from "cli-progress"
@@ -9,12 +9,14 @@ import type { ReadyModel } from "@muniment/models/ModelFiles"
 import type { FetchProgress } from "@muniment/models/ModelFetch"
 import { modelById, modelPreference } from "@muniment/models/ModelCatalog"
 import { fetchDefaultModel, fetchModel, findModel } from "@muniment/models/ModelFiles"
+import { ensureConsole } from "./console.ts"
 
 const root = resolve(import.meta.dirname, "..")
 const mendingCommand = "npm run setup"
 const bytesPerMegabyte = 1_000_000
 
 const main = async (): Promise<void> => {
+  await ensureConsole()
   const modelsDir = process.env["MUNIMENT_MODELS_DIR"] ?? join(root, "models")
   const configured = process.env["MUNIMENT_EMBEDDING_MODEL"] ?? "auto"
   const chosen = configured === "auto" ? undefined : configured

@@ -17,6 +17,10 @@ export const madeForAmbientEffects: Readonly<Record<string, Exemption>> = {
     effects: ["setTimeout", "Date.now", "crypto.randomUUID"],
     reason: "runs where there is no Effect clock; tests replace the pause and the time by options"
   },
+  "packages/console/src/service/browser.ts": {
+    effects: ["Date.now", "setTimeout", "setInterval", "crypto.randomUUID"],
+    reason: "runs in a browser, where there is no Effect clock; the other modules of the console ask this one"
+  },
   "packages/server/src/admission/Turnstile.ts": {
     effects: ["setImmediate"],
     reason: "orders work within a turn of the event loop; no time passes, and tests give their own"

@@ -9,6 +9,7 @@ import { type Import, importsOf, type SourceFile } from "./SourceFile.ts"
 export const floors: Readonly<Record<string, number>> = {
   domain: 0,
   client: 0,
+  console: 0,
   worker: 0,
   trust: 1,
   sqlite: 1,
@@ -27,6 +28,7 @@ export const floors: Readonly<Record<string, number>> = {
 /** Sideways imports that the plan draws; a client loads nothing of the contract at run time. */
 const drawn: Readonly<Record<string, "types" | "all">> = {
   "client -> domain": "types",
+  "console -> domain": "types",
   "cluster -> backup": "all",
   "cluster -> control": "all",
   "cluster -> engine": "all",

@@ -1,0 +1,150 @@
+/** The frame around the pages: navigation, the account that is looked at, who is signed in. */
+import type { JSX } from "preact"
+import { useEffect, useState } from "preact/hooks"
+import { call } from "./service/api.ts"
+import { useLoad } from "./service/load.ts"
+import { linkTo, page } from "./service/route.ts"
+import { account, chooseAccount, endedBecause, session } from "./service/session.ts"
+import { switchTheme, theme } from "./service/theme.ts"
+import { Icon, type IconName } from "./ui/Icon.tsx"
+import { Empty, Waiting } from "./ui/Notice.tsx"
+import { Memories } from "./pages/Memories.tsx"
+import { Overview } from "./pages/Overview.tsx"
+import { Search } from "./pages/Search.tsx"
+import { SignInPage } from "./pages/SignInPage.tsx"
+
+interface PageEntry {
+  readonly name: string
+  readonly title: string
+  readonly icon: IconName
+  readonly group: "Memory" | "Service"
+  readonly show: () => JSX.Element
+  /** Shows one account's things: an operator has to choose one. */
+  readonly isOfAccount: boolean
+  readonly isForOperators: boolean
+}
+
+const memory = { group: "Memory", isOfAccount: true, isForOperators: false } as const
+const service = { group: "Service", isOfAccount: false, isForOperators: true } as const
+
+const pages: ReadonlyArray<PageEntry> = [
+  { name: "overview", title: "Overview", icon: "overview", show: Overview, ...service },
+  { name: "memories", title: "Memories", icon: "memories", show: Memories, ...memory },
+  { name: "search", title: "Search", icon: "search", show: Search, ...memory }
+]
+
+export const App = () => {
+  if (session.value === undefined) return <Waiting what="Signing in" />
+  if (session.value === null) return <SignInPage reason={endedBecause.value} />
+  return <Shell />
+}
+
+const Shell = () => {
+  const isOperator = session.value?.role === "operator"
+  const shown = pages.filter(({ isForOperators }) => isOperator || !isForOperators)
+  const current = shown.find(({ name }) => name === page.value) ?? shown[0]
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => setOpen(false), [page.value])
+  useEffect(() => {
+    document.title = current === undefined ? "Muniment console" : `${current.title} · Muniment`
+  }, [current])
+  if (current === undefined) return <Empty title="There is no such page" />
+  const Page = current.show
+  const needsAccount = isOperator && current.isOfAccount && account.value === ""
+  return (
+    <div class="shell">
+      <nav class={`side ${isOpen ? "open" : ""}`} aria-label="Pages">
+        <div class="brand">
+          <Icon name="logo" /> Muniment
+        </div>
+        {(["Memory", "Service"] as const).map((group) => (
+          <NavGroup
+            key={group}
+            title={group}
+            entries={shown.filter((entry) => entry.group === group)}
+            current={current.name}
+          />
+        ))}
+        <div class="foot">
+          <a href="/docs">API and handbook</a>
+          <button type="button" onClick={switchTheme}>
+            <Icon name="moon" /> {theme.value === "dark" ? "Light" : "Dark"}
+          </button>
+          <button type="button" onClick={signOut}>
+            Sign out
+          </button>
+        </div>
+      </nav>
+      <div class="content">
+        <header class="top">
+          <button type="button" class="menu" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            <Icon name="menu" /> <span class="hidden">Pages</span>
+          </button>
+          {isOperator ? <AccountChoice /> : <strong>{session.value?.account}</strong>}
+          <span class="grow" />
+          <span class="badge accent">{isOperator ? "operator" : "account"}</span>
+        </header>
+        <main id="main">
+          <h1 class="hidden">{current.title}</h1>
+          {needsAccount ? (
+            <Empty title="Choose an account">
+              <p>{current.title} shows what one account holds. Choose it above.</p>
+            </Empty>
+          ) : (
+            <Page key={`${current.name} ${current.isOfAccount ? account.value : ""}`} />
+          )}
+        </main>
+      </div>
+    </div>
+  )
+}
+
+const NavGroup = (given: {
+  readonly title: string
+  readonly entries: ReadonlyArray<PageEntry>
+  readonly current: string
+}) =>
+  given.entries.length === 0 ? null : (
+    <>
+      <div class="group">{given.title}</div>
+      {given.entries.map(({ icon, name, title }) => (
+        <a key={name} href={linkTo(name)} aria-current={name === given.current ? "page" : undefined}>
+          <Icon name={icon} /> {title}
+        </a>
+      ))}
+    </>
+  )
+
+interface AccountList {
+  readonly accounts: ReadonlyArray<{ readonly name: string; readonly suspendedAt?: number }>
+}
+
+const AccountChoice = () => {
+  const { loaded } = useLoad((signal) => call<AccountList>("GET", "/admin/accounts", { signal }), [])
+  const names = (loaded.value?.accounts ?? []).map(({ name }) => name)
+  useEffect(() => {
+    if (loaded.state !== "ready") return
+    const first = names[0]
+    if (first !== undefined && !names.includes(account.value)) chooseAccount(first)
+  }, [loaded])
+  return (
+    <label class="actions">
+      <span class="small muted">Account</span>
+      <select value={account.value} onChange={({ currentTarget }) => chooseAccount(currentTarget.value)}>
+        {account.value === "" && <option value="">choose …</option>}
+        {names.map((name) => (
+          <option key={name} value={name} selected={name === account.value}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+const signOut = (): void => {
+  void call("DELETE", "/console/session").finally(() => {
+    endedBecause.value = "You have signed out."
+    session.value = null
+  })
+}

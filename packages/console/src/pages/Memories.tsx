@@ -1,0 +1,213 @@
+/** What an account's agents know: filters, a list of any length, one memory beside it. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks"
+import { type ApiError, call } from "../service/api.ts"
+import { asApiError } from "../service/load.ts"
+import { type Filters, listMemories, type Memory, systemNumber, systemText } from "../service/memories.ts"
+import { change, parameters } from "../service/route.ts"
+import { count, moment, summary } from "../service/text.ts"
+import { Confirm } from "../ui/Dialog.tsx"
+import { Choice, Field } from "../ui/Field.tsx"
+import { LongList } from "../ui/LongList.tsx"
+import { Empty, Refused } from "../ui/Notice.tsx"
+import { MemoryPanel } from "./MemoryPanel.tsx"
+
+const pageSize = 100
+
+const filtersOf = (given: URLSearchParams): Filters => {
+  const text = (name: string) => given.get(name) ?? undefined
+  return {
+    agentId: text("agentId"),
+    subjectId: text("subjectId"),
+    threadId: text("threadId"),
+    kind: text("kind"),
+    tags: text("tags"),
+    include: text("include"),
+    includeSuperseded: given.get("versions") === "all" ? true : undefined
+  }
+}
+
+export const Memories = () => {
+  const given = parameters.value
+  const filters = filtersOf(given)
+  const key = JSON.stringify(filters)
+  const [round, setRound] = useState(0)
+  const pages = useMemories(filters, `${key} ${round}`)
+  const chosen = given.get("id") ?? undefined
+  const [isDeleting, setDeleting] = useState(false)
+  return (
+    <>
+      <div class="head">
+        <h2>{pages.total === undefined ? "Memories" : `${count(pages.total)} memories`}</h2>
+        <div class="actions">
+          <button type="button" class="danger" disabled={!isRestricted(filters)} onClick={() => setDeleting(true)}>
+            Delete all of these …
+          </button>
+        </div>
+      </div>
+      <section class="facets" aria-label="Filters">
+        <Field label="Agent" value={filters.agentId ?? ""} onValue={(agentId) => change({ agentId })} />
+        <Field label="Subject" value={filters.subjectId ?? ""} onValue={(subjectId) => change({ subjectId })} />
+        <Field label="Thread" value={filters.threadId ?? ""} onValue={(threadId) => change({ threadId })} />
+        <Field label="Kind" value={filters.kind ?? ""} onValue={(kind) => change({ kind })} />
+        <Field label="Tags, any of" value={filters.tags ?? ""} onValue={(tags) => change({ tags })} />
+        <Choice
+          label="What"
+          value={filters.include ?? "all"}
+          options={[
+            ["all", "everything"],
+            ["extracted", "without messages"],
+            ["messages", "messages only"]
+          ]}
+          onValue={(include) => change({ include: include === "all" ? "" : include })}
+        />
+        <Choice
+          label="Versions"
+          value={given.get("versions") ?? "latest"}
+          options={[
+            ["latest", "latest only"],
+            ["all", "superseded too"]
+          ]}
+          onValue={(versions) => change({ versions: versions === "latest" ? "" : versions })}
+        />
+      </section>
+      {pages.error !== undefined && <Refused error={pages.error} />}
+      <div class={`split ${chosen === undefined ? "" : "open"}`}>
+        {pages.total === 0 ? (
+          <section class="card">
+            <Empty title="No memories">
+              <p>
+                {isRestricted(filters)
+                  ? "Nothing matches these filters."
+                  : "This account has stored nothing yet; POST /v1/memories stores the first."}
+              </p>
+            </Empty>
+          </section>
+        ) : (
+          <LongList<Memory>
+            label="Memories"
+            total={pages.total ?? pageSize}
+            rowOf={pages.rowOf}
+            keyOf={({ id }) => id}
+            isCurrent={({ id }) => id === chosen}
+            classOf={({ context }) => (context.isLatest ? "" : "superseded")}
+            onChoose={({ id }) => change({ id })}
+            onView={pages.view}
+          >
+            {(memory) => (
+              <>
+                <span class="what">{summary(memory.data)}</span>
+                <span class="muted wide">{memory.kind}</span>
+                <span class="muted wide">{systemText(memory, "subjectId") ?? systemText(memory, "agentId") ?? ""}</span>
+                <span class="muted number">{dayOf(memory)}</span>
+              </>
+            )}
+          </LongList>
+        )}
+        {chosen !== undefined && (
+          <MemoryPanel
+            key={chosen}
+            id={chosen}
+            onClose={() => change({ id: "" })}
+            onChanged={() => setRound((value) => value + 1)}
+          />
+        )}
+      </div>
+      {isDeleting && (
+        <DeleteAll filters={filters} onClose={() => setDeleting(false)} onDone={() => setRound((value) => value + 1)} />
+      )}
+    </>
+  )
+}
+
+const dayOf = (memory: Memory): string => {
+  const at = systemNumber(memory, "createdAt")
+  return at === undefined ? "" : moment(at).slice(0, 10)
+}
+
+const isRestricted = ({ agentId, kind, subjectId, tags, threadId }: Filters): boolean =>
+  [agentId, subjectId, threadId, kind, tags].some((value) => value !== undefined && value !== "")
+
+interface Pages {
+  readonly total: number | undefined
+  readonly error: ApiError | undefined
+  readonly rowOf: (index: number) => Memory | undefined
+  readonly view: (first: number, last: number) => void
+}
+
+/** Pages are reached one after the other, each by the cursor of the one before; those in view are asked for first. */
+const useMemories = (filters: Filters, key: string): Pages => {
+  const [rows, setRows] = useState<ReadonlyArray<Memory>>([])
+  const [total, setTotal] = useState<number | undefined>(undefined)
+  const [error, setError] = useState<ApiError | undefined>(undefined)
+  const state = useRef({ cursor: undefined as string | undefined, isAsking: false, wanted: pageSize, isDone: false })
+  const controller = useMemo(() => new AbortController(), [key])
+  const more = (): void => {
+    const now = state.current
+    if (now.isAsking || now.isDone || controller.signal.aborted) return
+    now.isAsking = true
+    listMemories(filters, { limit: pageSize, cursor: now.cursor }, controller.signal).then(
+      (page) => {
+        if (controller.signal.aborted) return
+        now.isAsking = false
+        now.cursor = page.nextCursor
+        now.isDone = page.nextCursor === undefined
+        setTotal(page.total)
+        setError(undefined)
+        setRows((before) => {
+          const all = [...before, ...page.memories]
+          if (all.length < now.wanted) queueMicrotask(more)
+          return all
+        })
+      },
+      (cause: unknown) => {
+        if (controller.signal.aborted) return
+        now.isAsking = false
+        setError(asApiError(cause))
+      }
+    )
+  }
+  useEffect(() => {
+    state.current = { cursor: undefined, isAsking: false, wanted: pageSize, isDone: false }
+    setRows([])
+    setTotal(undefined)
+    more()
+    return () => controller.abort()
+  }, [key])
+  return {
+    total,
+    error,
+    rowOf: (index) => rows[index],
+    view: (_, last) => {
+      state.current.wanted = Math.max(state.current.wanted, last + pageSize)
+      if (rows.length < last + pageSize) more()
+    }
+  }
+}
+
+const DeleteAll = (given: { readonly filters: Filters; readonly onClose: () => void; readonly onDone: () => void }) => {
+  const { agentId, kind, subjectId, tags, threadId } = given.filters
+  const filters = Object.fromEntries(
+    Object.entries({ agentId, subjectId, threadId, kind, tags: tags?.split(",").map((tag) => tag.trim()) }).filter(
+      ([, value]) => value !== undefined && value !== ""
+    )
+  )
+  const remove = (dryRun: boolean) =>
+    call<{ readonly deleted: number }>("POST", "/v1/memories/batch/delete", { body: { filters, dryRun } })
+  return (
+    <Confirm
+      title="Delete all memories that match"
+      action="Delete"
+      preview={() => remove(true)}
+      describe={({ deleted }) => (
+        <p>
+          This deletes <strong>{count(deleted)}</strong> memories for good, older versions too.
+        </p>
+      )}
+      run={async () => {
+        await remove(false)
+        given.onDone()
+      }}
+      onClose={given.onClose}
+    />
+  )
+}

@@ -1,0 +1,195 @@
+/** One memory: its data, where it came from, its versions, its tags; delete. */
+import { useState } from "preact/hooks"
+import { asApiError, useLoad } from "../service/load.ts"
+import type { ApiError } from "../service/api.ts"
+import {
+  changeTags,
+  type Memory,
+  removeMemory,
+  systemList,
+  systemNumber,
+  systemText,
+  versionsOf
+} from "../service/memories.ts"
+import { change, linkTo } from "../service/route.ts"
+import { ago, moment, summary } from "../service/text.ts"
+import { Confirm } from "../ui/Dialog.tsx"
+import { Icon } from "../ui/Icon.tsx"
+import { Refused, Show } from "../ui/Notice.tsx"
+
+export const MemoryPanel = (given: {
+  readonly id: string
+  readonly onClose: () => void
+  readonly onChanged: () => void
+}) => {
+  const { loaded, reload } = useLoad((signal) => versionsOf(given.id, signal), [given.id])
+  return (
+    <aside class="card panel stack" aria-label="Memory">
+      <div class="head">
+        <h2>Memory</h2>
+        <button type="button" class="plain" onClick={given.onClose}>
+          <Icon name="close" /> <span class="hidden">Close</span>
+        </button>
+      </div>
+      <Show of={loaded}>
+        {(versions) => {
+          const memory = versions.find(({ id }) => id === given.id)
+          return memory === undefined ? null : (
+            <Details
+              memory={memory}
+              versions={versions}
+              onChanged={() => {
+                reload()
+                given.onChanged()
+              }}
+              onDeleted={() => {
+                given.onClose()
+                given.onChanged()
+              }}
+            />
+          )
+        }}
+      </Show>
+    </aside>
+  )
+}
+
+const Details = (given: {
+  readonly memory: Memory
+  readonly versions: ReadonlyArray<Memory>
+  readonly onChanged: () => void
+  readonly onDeleted: () => void
+}) => {
+  const { memory, versions } = given
+  const [isDeleting, setDeleting] = useState(false)
+  const at = systemNumber(memory, "createdAt")
+  const expiresAt = systemNumber(memory, "expiresAt")
+  const sources = systemList(memory, "sourceMessageIds")
+  const threadId = systemText(memory, "threadId")
+  return (
+    <>
+      <div class="meta">
+        <span class="badge accent">{memory.kind}</span>
+        {memory.context.isLatest ? <span class="badge good">latest</span> : <span class="badge warn">superseded</span>}
+      </div>
+      <dl class="facts">
+        {Object.entries(memory.data).map(([name, value]) => (
+          <Fact key={name} name={name} value={typeof value === "string" ? value : JSON.stringify(value)} />
+        ))}
+      </dl>
+      <Tags memory={memory} onChanged={given.onChanged} />
+      <dl class="facts small">
+        <Fact name="Agent" value={systemText(memory, "agentId")} />
+        <Fact name="Subject" value={systemText(memory, "subjectId")} />
+        <Fact name="Thread" value={threadId} />
+        <Fact name="Happened" value={memory.context.when} />
+        <Fact name="Stored" value={at === undefined ? undefined : `${moment(at)} (${ago(at)})`} />
+        <Fact name="Expires" value={expiresAt === undefined ? undefined : moment(expiresAt)} />
+        <Fact name="Confidence" value={String(systemNumber(memory, "confidence") ?? 1)} />
+        <Fact name="Mentions" value={memory.context.mentions.map(({ name }) => name).join(", ")} />
+        <Fact name="Id" value={memory.id} />
+        <Fact name="Content hash" value={systemText(memory, "contentHash")} />
+      </dl>
+      {sources.length > 0 && (
+        <div>
+          <h3>Taken from</h3>
+          <p class="small">
+            {sources.length === 1 ? "message" : "messages"} {sources.join(", ")}
+            {threadId !== undefined && (
+              <>
+                {" "}
+                in <a href={linkTo("memories", { threadId, include: "messages" })}>this thread</a>
+              </>
+            )}
+          </p>
+        </div>
+      )}
+      {versions.length > 1 && (
+        <div class="stack">
+          <h3>Versions, newest first</h3>
+          <ol class="timeline">
+            {versions.map((version) => (
+              <li key={version.id} class={version.context.isLatest ? "latest" : ""}>
+                <button
+                  type="button"
+                  class="row-button"
+                  aria-current={version.id === memory.id}
+                  onClick={() => change({ id: version.id })}
+                >
+                  {summary(version.data)}
+                </button>
+                <div class="small muted">{moment(systemNumber(version, "createdAt") ?? 0)}</div>
+              </li>
+            ))}
+          </ol>
+        </div>
+      )}
+      <div class="actions">
+        <button type="button" class="danger" onClick={() => setDeleting(true)}>
+          Delete …
+        </button>
+      </div>
+      {isDeleting && (
+        <Confirm
+          title="Delete this memory"
+          action="Delete"
+          preview={() => Promise.resolve(versions.length)}
+          describe={(found) => (
+            <p>
+              It goes for good, with its full text and its vector
+              {found > 1 && memory.context.isLatest && "; the version before it becomes the latest again"}.
+            </p>
+          )}
+          run={async () => {
+            await removeMemory(memory.id)
+            given.onDeleted()
+          }}
+          onClose={() => setDeleting(false)}
+        />
+      )}
+    </>
+  )
+}
+
+const Fact = ({ name, value }: { readonly name: string; readonly value: string | undefined }) =>
+  value === undefined || value === "" ? null : (
+    <>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </>
+  )
+
+const Tags = ({ memory, onChanged }: { readonly memory: Memory; readonly onChanged: () => void }) => {
+  const [text, setText] = useState(memory.context.tags.join(", "))
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const save = (event: Event): void => {
+    event.preventDefault()
+    const tags = text
+      .split(",")
+      .map((tag) => tag.trim())
+      .filter((tag) => tag !== "")
+    changeTags(memory.id, tags).then(
+      () => {
+        showError(undefined)
+        onChanged()
+      },
+      (cause: unknown) => showError(asApiError(cause))
+    )
+  }
+  return (
+    <form class="stack" onSubmit={save}>
+      <label>
+        <span>Tags, separated by commas</span>
+        <input value={text} onInput={({ currentTarget: { value } }) => setText(value)} />
+      </label>
+      {error !== undefined && <Refused error={error} />}
+      {text !== memory.context.tags.join(", ") && (
+        <div class="actions">
+          <button type="submit" class="primary">
+            Save tags
+          </button>
+        </div>
+      )}
+    </form>
+  )
+}

@@ -1,0 +1,107 @@
+/**
+ * Calls of the service by the page it serves: same origin, the session's cookie. An operator's call of `/v1` names the
+ * account that it acts for; a change carries the session's token.
+ */
+import { newKey } from "./browser.ts"
+import { account, endSession, session } from "./session.ts"
+
+export interface Failure {
+  readonly success: false
+  readonly error: string
+  readonly code: string
+  readonly details?: ReadonlyArray<{ readonly path?: string; readonly index?: number; readonly message: string }>
+}
+
+/** A refusal as the service said it; `status` 0: the service did not answer. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly details: ReadonlyArray<string>
+  /** Seconds; undefined: not said. */
+  readonly retryAfter: number | undefined
+  readonly requestId: string | undefined
+
+  constructor(status: number, failure: Pick<Failure, "error" | "code" | "details">, headers?: Headers) {
+    super(failure.error)
+    this.status = status
+    this.code = failure.code
+    this.details = (failure.details ?? []).map(({ message, path }) =>
+      path === undefined ? message : `${path}: ${message}`
+    )
+    const seconds = Number(headers?.get("retry-after") ?? Number.NaN)
+    this.retryAfter = Number.isFinite(seconds) ? seconds : undefined
+    this.requestId = headers?.get("x-request-id") ?? undefined
+  }
+}
+
+export type QueryValue = string | number | boolean | undefined
+
+export interface CallOptions {
+  readonly query?: Readonly<Record<string, QueryValue>>
+  readonly body?: unknown
+  readonly signal?: AbortSignal
+  /** Instead of the chosen account. */
+  readonly account?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE"
+
+export const call = async <A>(method: Method, path: string, options: CallOptions = {}): Promise<A> => {
+  const response = await send(method, path, options)
+  const text = await response.text()
+  const json: unknown = text === "" ? {} : parsed(text)
+  if (!response.ok) {
+    const failure = isFailure(json) ? json : { error: text.slice(0, 500), code: "unknown" }
+    if (response.status === 401 && session.value !== null) endSession()
+    throw new ApiError(response.status, failure, response.headers)
+  }
+  return json as A
+}
+
+/** The answer as text, such as CSV or metrics. */
+export const callText = async (path: string, options: CallOptions = {}): Promise<string> => {
+  const response = await send("GET", path, options)
+  if (response.ok) return response.text()
+  throw new ApiError(response.status, { error: await response.text(), code: "unknown" }, response.headers)
+}
+
+const send = async (method: Method, path: string, options: CallOptions): Promise<Response> => {
+  const { body, query = {}, signal } = options
+  const parameters = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === "" ? [] : [[name, String(value)]]
+  )
+  const search = parameters.length === 0 ? "" : `?${new URLSearchParams(parameters)}`
+  const isChange = method !== "GET"
+  const actsFor =
+    path.startsWith("/v1/") && session.value?.role === "operator" ? (options.account ?? account.value) : undefined
+  try {
+    return await fetch(`${path}${search}`, {
+      method,
+      credentials: "same-origin",
+      headers: {
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(isChange && session.value && { "x-csrf-token": session.value.csrf }),
+        ...(isChange && path.startsWith("/v1/") && method !== "DELETE" && { "idempotency-key": newKey() }),
+        ...(actsFor !== undefined && actsFor !== "" && { "x-account": actsFor }),
+        ...options.headers
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal !== undefined && { signal })
+    })
+  } catch (cause) {
+    if (signal?.aborted === true) throw cause
+    throw new ApiError(0, { error: "The service does not answer.", code: "no_answer" })
+  }
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isFailure = (json: unknown): json is Failure =>
+  typeof json === "object" && json !== null && "error" in json && "code" in json

@@ -1,0 +1,88 @@
+/** Memories as the service gives them, and the calls of the pages that show them. */
+import type { FoundMemories, GroundedAnswer } from "@muniment/domain/SearchResult"
+import type { MemoryView, SearchHit } from "@muniment/domain/Memory"
+import { ApiError, call } from "./api.ts"
+
+export type Memory = typeof MemoryView.Type
+export type Hit = typeof SearchHit.Type
+export type Found = FoundMemories
+export type Answered = GroundedAnswer
+
+export interface Filters {
+  readonly agentId?: string | undefined
+  readonly subjectId?: string | undefined
+  readonly threadId?: string | undefined
+  readonly kind?: string | undefined
+  readonly tags?: string | undefined
+  readonly include?: string | undefined
+  readonly includeSuperseded?: boolean | undefined
+  readonly eventDateFrom?: string | undefined
+  readonly eventDateTo?: string | undefined
+}
+
+export interface MemoryPage {
+  readonly memories: ReadonlyArray<Memory>
+  readonly nextCursor?: string
+  readonly total: number
+}
+
+export const listMemories = (
+  filters: Filters,
+  page: { readonly limit: number; readonly cursor?: string | undefined },
+  signal: AbortSignal
+): Promise<MemoryPage> => call("GET", "/v1/memories", { query: { ...filters, ...page }, signal })
+
+export const getMemory = async (id: string, signal: AbortSignal): Promise<Memory> =>
+  (await call<{ readonly memory: Memory }>("GET", `/v1/memories/${encodeURIComponent(id)}`, { signal })).memory
+
+/** A field that the service adds to the data of a memory. */
+export const systemText = ({ metadata }: Memory, name: string): string | undefined => {
+  const value = metadata[name]
+  return typeof value === "string" ? value : undefined
+}
+
+export const systemNumber = ({ metadata }: Memory, name: string): number | undefined => {
+  const value = metadata[name]
+  return typeof value === "number" ? value : undefined
+}
+
+export const systemList = ({ metadata }: Memory, name: string): ReadonlyArray<string> => {
+  const value = metadata[name]
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : []
+}
+
+/** All versions of a memory that still exist, newest first. */
+export const versionsOf = async (id: string, signal: AbortSignal): Promise<ReadonlyArray<Memory>> => {
+  const start = await getMemory(id, signal)
+  const newer = await followed(start, "supersededBy", signal)
+  const older = await followed(start, "supersedes", signal)
+  return [...newer.toReversed(), start, ...older]
+}
+
+/** From one version to the next in a direction; one that was deleted ends the way. */
+const followed = async (
+  start: Memory,
+  direction: "supersedes" | "supersededBy",
+  signal: AbortSignal
+): Promise<ReadonlyArray<Memory>> => {
+  const found: Array<Memory> = []
+  let next = systemText(start, direction)
+  while (next !== undefined && found.length < versionsMax) {
+    const memory = await getMemory(next, signal).catch((cause: unknown) => {
+      if (cause instanceof ApiError && cause.status === 404) return undefined
+      throw cause
+    })
+    if (memory === undefined) break
+    found.push(memory)
+    next = systemText(memory, direction)
+  }
+  return found
+}
+
+const versionsMax = 50
+
+export const removeMemory = (id: string): Promise<unknown> => call("DELETE", `/v1/memories/${encodeURIComponent(id)}`)
+
+export const changeTags = async (id: string, tags: ReadonlyArray<string>): Promise<Memory> =>
+  (await call<{ readonly memory: Memory }>("PATCH", `/v1/memories/${encodeURIComponent(id)}`, { body: { tags } }))
+    .memory

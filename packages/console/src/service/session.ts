@@ -1,0 +1,24 @@
+/** Who is signed in, and the account that an operator looks at. */
+import { signal } from "@preact/signals"
+import type { OwnSession } from "@muniment/domain/Console"
+
+/** Undefined: not known yet; null: nobody. */
+export const session = signal<OwnSession | null | undefined>(undefined)
+
+const accountKey = "muniment.account"
+
+/** Name of the account whose memories are shown. */
+export const account = signal(sessionStorage.getItem(accountKey) ?? "")
+
+export const chooseAccount = (name: string): void => {
+  account.value = name
+  sessionStorage.setItem(accountKey, name)
+}
+
+/** Said at the sign-in page. */
+export const endedBecause = signal<string | undefined>(undefined)
+
+export const endSession = (): void => {
+  session.value = null
+  endedBecause.value = "Your session has ended. Sign in again."
+}

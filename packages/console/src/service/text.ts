@@ -1,0 +1,53 @@
+/** Numbers, times and sizes as people read them. */
+import { now } from "./browser.ts"
+
+const whole = new Intl.NumberFormat("en-US")
+
+export const count = (value: number): string => whole.format(value)
+
+export const bytes = (value: number): string => {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"]
+  let unit = 0
+  let amount = value
+  while (amount >= 1_024 && unit < units.length - 1) {
+    amount /= 1_024
+    unit += 1
+  }
+  return `${unit === 0 ? amount : amount.toFixed(1)} ${units[unit]}`
+}
+
+const minute = 60
+const hour = 3_600
+const day = 86_400
+
+/** 65 -> "1 min". */
+export const duration = (seconds: number): string => {
+  const size = Math.abs(seconds)
+  if (size < minute) return `${Math.round(size)} s`
+  if (size < hour) return `${Math.round(size / minute)} min`
+  if (size < 2 * day) return `${Math.round(size / hour)} h`
+  return `${Math.round(size / day)} days`
+}
+
+export const ago = (millis: number): string => {
+  const seconds = (now() - millis) / 1_000
+  return seconds < 0 ? `in ${duration(seconds)}` : `${duration(seconds)} ago`
+}
+
+/** 2026-11-25 09:30, in the reader's time zone. */
+export const moment = (millis: number): string => {
+  const date = new Date(millis)
+  const two = (value: number) => String(value).padStart(2, "0")
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`
+}
+
+/** The words of a memory's data in one line. */
+export const summary = (data: Readonly<Record<string, unknown>>): string => {
+  for (const name of ["fact", "content", "text", "event", "description", "summary", "value"]) {
+    const value = data[name]
+    if (typeof value === "string" && value !== "") return value
+  }
+  return Object.entries(data)
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(" · ")
+}

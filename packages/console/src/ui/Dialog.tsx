@@ -1,0 +1,66 @@
+/**
+ * A modal question. What destroys shows first what it would do (`preview`), and its button works once that is known.
+ */
+import type { ComponentChildren } from "preact"
+import { useEffect, useRef, useState } from "preact/hooks"
+import type { ApiError } from "../service/api.ts"
+import { asApiError } from "../service/load.ts"
+import { Refused, Waiting } from "./Notice.tsx"
+
+export const Dialog = (given: {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+}) => {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog ref={dialog} onClose={given.onClose} aria-label={given.title}>
+      <div class="body">
+        <h2>{given.title}</h2>
+        {given.children}
+      </div>
+    </dialog>
+  )
+}
+
+export const Confirm = <A,>(given: {
+  readonly title: string
+  readonly action: string
+  /** What the action would do, by its dry run. */
+  readonly preview: () => Promise<A>
+  readonly describe: (preview: A) => ComponentChildren
+  readonly run: (preview: A) => Promise<void>
+  readonly onClose: () => void
+}) => {
+  const [preview, showPreview] = useState<A | undefined>(undefined)
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const [isRunning, setRunning] = useState(false)
+  useEffect(() => {
+    given.preview().then(showPreview, (cause: unknown) => showError(asApiError(cause)))
+  }, [])
+  const run = (): void => {
+    if (preview === undefined) return
+    setRunning(true)
+    given.run(preview).then(given.onClose, (cause: unknown) => {
+      showError(asApiError(cause))
+      setRunning(false)
+    })
+  }
+  return (
+    <Dialog title={given.title} onClose={given.onClose}>
+      {preview === undefined
+        ? error === undefined && <Waiting what="Looking what it would do" />
+        : given.describe(preview)}
+      {error !== undefined && <Refused error={error} />}
+      <div class="actions">
+        <button type="button" onClick={given.onClose}>
+          Cancel
+        </button>
+        <button type="button" class="danger primary" disabled={preview === undefined || isRunning} onClick={run}>
+          {isRunning ? "Working …" : given.action}
+        </button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,75 @@
+/** What went wrong or well, in words; waiting; nothing there. */
+import type { ComponentChildren } from "preact"
+import type { ApiError } from "../service/api.ts"
+import type { Loaded } from "../service/load.ts"
+import { duration } from "../service/text.ts"
+
+export const Notice = (given: { readonly tone?: "good" | "warn" | "bad"; readonly children: ComponentChildren }) => (
+  <div class={`notice ${given.tone ?? ""}`} role={given.tone === "bad" ? "alert" : "status"}>
+    <div>{given.children}</div>
+  </div>
+)
+
+/** A refusal of the service, with its details and what to do about it. */
+export const Refused = ({ error }: { readonly error: ApiError }) => (
+  <Notice tone="bad">
+    <strong>{titleOf(error)}</strong> {error.message}
+    {error.details.length > 0 && (
+      <ul>
+        {error.details.map((detail) => (
+          <li key={detail}>{detail}</li>
+        ))}
+      </ul>
+    )}
+    <div class="small muted">
+      {error.code}
+      {error.retryAfter !== undefined && ` · try again in ${duration(error.retryAfter)}`}
+      {error.requestId !== undefined && ` · request ${error.requestId}`}
+    </div>
+  </Notice>
+)
+
+const titles: Readonly<Record<number, string>> = {
+  0: "No answer.",
+  401: "Not signed in (401).",
+  402: "Payment needed (402).",
+  403: "Not allowed (403).",
+  404: "Not found (404).",
+  409: "Conflict (409).",
+  412: "Changed meanwhile (412).",
+  413: "Too large (413).",
+  429: "Too many requests (429).",
+  503: "Busy (503).",
+  507: "The disk is full (507)."
+}
+
+const titleOf = ({ status }: ApiError): string => titles[status] ?? `Refused (${status}).`
+
+export const Waiting = ({ what = "Loading" }: { readonly what?: string }) => (
+  <div class="empty" role="status">
+    <span class="spinner" aria-hidden="true" />
+    {what} …
+  </div>
+)
+
+export const Empty = (given: { readonly title: string; readonly children?: ComponentChildren }) => (
+  <div class="empty">
+    <h2>{given.title}</h2>
+    {given.children}
+  </div>
+)
+
+/** The value once it is there; a failure beside what was there before. */
+export const Show = <A,>(given: { readonly of: Loaded<A>; readonly children: (value: A) => ComponentChildren }) => {
+  const { of: loaded } = given
+  if (loaded.state === "failed") {
+    return (
+      <>
+        <Refused error={loaded.error} />
+        {loaded.value !== undefined && given.children(loaded.value)}
+      </>
+    )
+  }
+  if (loaded.value === undefined) return <Waiting />
+  return <>{given.children(loaded.value)}</>
+}

@@ -1,0 +1,150 @@
+/** The console in a real browser: each page, its actions seen in the API, themes, accessibility, what it loads. */
+import { mkdtempSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import type { Browser } from "playwright-core"
+import { buildConsole, packedBytesMax } from "../../scripts/console.ts"
+import { accessibilityFaults, openBrowser, openPage, type WatchedPage } from "../support/Browser.ts"
+import { fact } from "../support/MemoryCalls.ts"
+import { withoutModel } from "../support/SharedServer.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+const memories = 1_200
+let server: TestServer
+let browser: Browser
+let key: string
+let watched: WatchedPage
+
+beforeAll(async () => {
+  ;[server, browser] = await Promise.all([startServer({ environment: withoutModel }), openBrowser()])
+  key = await server.newAccount("research")
+  await server.newAccount("empty")
+  for (let from = 0; from < memories; from += 100) {
+    const body = {
+      agentId: "shelves",
+      memories: Array.from({ length: 100 }, (_, at) => fact(`item ${from + at}`, `shelf ${(from + at) % 17}`))
+    }
+    expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
+  }
+  const { body } = await server.call("POST", "/admin/console-links", { key: server.operatorToken })
+  watched = await openPage(browser, server.url)
+  await watched.page.goto(body.link.url)
+  await watched.page.getByRole("navigation", { name: "Pages" }).waitFor()
+  await watched.page.getByLabel("Account").selectOption("research")
+})
+afterAll(async () => {
+  await browser.close()
+  await server.stop()
+})
+
+const open = async (hash: string): Promise<void> => {
+  await watched.page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+}
+
+const stored = async (id: string) => server.call("GET", `/v1/memories/${id}`, { key })
+
+it("keeps the one-time link out of the address", () => {
+  expect(watched.page.url()).not.toContain("link=")
+})
+
+it("says on the overview how the service is, in words", async () => {
+  await open("#/overview")
+  await watched.page.getByText("The service takes requests.").waitFor()
+  await watched.page.getByText("Every agent's file is whole.").waitFor()
+})
+
+it("shows a long list without holding it, to its end", async () => {
+  const { page } = watched
+  await open("#/memories?agentId=shelves")
+  await page.getByRole("heading", { name: "1,200 memories" }).waitFor()
+  const lastTop = `[...document.querySelectorAll(".rows .line:not(.waiting)")].at(-1)?.offsetTop`
+  await page.evaluate(`document.querySelector(".rows").scrollTop = 1e9`)
+  await expect.poll(() => page.evaluate(lastTop)).toBe((memories - 1) * 44)
+  const rows = Number(await page.evaluate(`document.querySelectorAll(".rows .line").length`))
+  expect(rows).toBeLessThan(120)
+})
+
+it("changes tags of a memory, and deletes it after a question", async () => {
+  const { page } = watched
+  const body = { agentId: "single", memories: [fact("lamp", "on the desk")] }
+  const { id } = (await server.call("POST", "/v1/memories", { key, body })).body.created[0]
+  await open(`#/memories?agentId=single&id=${id}`)
+  const panel = page.getByRole("complementary", { name: "Memory" })
+  await panel.getByLabel("Tags, separated by commas").fill("office, light")
+  await panel.getByRole("button", { name: "Save tags" }).click()
+  await expect.poll(async () => (await stored(id)).body.memory.context.tags).toEqual(["office", "light"])
+  await panel.getByRole("button", { name: "Delete …" }).click()
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
+  await expect.poll(async () => (await stored(id)).status).toBe(404)
+  await page.getByText("Nothing matches these filters.").waitFor()
+})
+
+it("says how many memories a filter would delete before it deletes them", async () => {
+  const { page } = watched
+  const body = { agentId: "doomed", memories: [fact("one", "a"), fact("two", "b"), fact("three", "c")] }
+  await server.call("POST", "/v1/memories", { key, body })
+  await open("#/memories?agentId=doomed")
+  await page.getByRole("heading", { name: "3 memories" }).waitFor()
+  await page.getByRole("button", { name: "Delete all of these …" }).click()
+  const dialog = page.getByRole("dialog")
+  await dialog.getByText("This deletes 3 memories for good").waitFor()
+  const count = async () => (await server.call("GET", "/v1/memories?agentId=doomed", { key })).body.total
+  expect(await count()).toBe(3)
+  await dialog.getByRole("button", { name: "Delete" }).click()
+  await expect.poll(count).toBe(0)
+})
+
+it("shows why a question found what it found, and the same call for programs", async () => {
+  const { page } = watched
+  await open("#/search")
+  await page.getByRole("searchbox").fill("where is item 7")
+  await page.getByRole("searchbox").press("Enter")
+  await page.getByRole("region", { name: "Found" }).getByText("Why it stands here").first().click()
+  await page.getByRole("region", { name: "The same call" }).getByText("curl").first().waitFor()
+})
+
+it("shows a refusal of the service as it is", async () => {
+  const { page } = watched
+  await open("#/search?query=x&minRelevance=7")
+  await page.getByRole("alert").getByText("minRelevance").waitFor()
+  expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("400")])
+})
+
+it.each(["overview", "memories", "search?query=shelf"])(
+  "has no fault of accessibility on #/%s, in light and dark, narrow and wide",
+  async (name) => {
+    const { page } = watched
+    for (const width of [1_280, 380]) {
+      await page.setViewportSize({ width, height: 860 })
+      await open(`#/${name}`)
+      await page.locator("main .card, main .rows, main .tile").first().waitFor()
+      for (const theme of ["light", "dark"]) {
+        await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
+        expect(await accessibilityFaults(page), `${name}, ${theme}, ${width}`).toEqual([])
+        const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        expect(excess, `${name} at ${width} pixels`).toBeLessThanOrEqual(0)
+      }
+    }
+    await page.setViewportSize({ width: 1_280, height: 860 })
+  }
+)
+
+it("signs an account in by its key, to its own memories and no page of operators", async () => {
+  const own = await openPage(browser, server.url)
+  await own.page.goto(`${server.url}/console`)
+  await own.page.getByLabel("API key of an account").fill(key)
+  await own.page.getByRole("button", { name: "Sign in" }).click()
+  await own.page.getByRole("heading", { name: /1,2\d\d memories/ }).waitFor()
+  expect(await own.page.getByRole("link", { name: "Overview" }).count()).toBe(0)
+  await own.page.getByRole("button", { name: "Sign out" }).click()
+  await own.page.getByText("You have signed out.").waitFor()
+  expect([own.complaints, own.foreign]).toEqual([[], []])
+})
+
+it("complains of nothing, asks no other origin, and weighs little", async () => {
+  expect(watched.complaints).toEqual([])
+  expect(watched.foreign).toEqual([])
+  const files = await buildConsole(mkdtempSync(join(tmpdir(), "muniment-console-")))
+  expect(files.reduce((sum, { packedBytes }) => sum + packedBytes, 0)).toBeLessThan(packedBytesMax)
+})

@@ -1,0 +1,45 @@
+/** A real Chromium for tests of pages: no request leaves this machine unseen, and what a page complains of is kept. */
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import chromium from "@sparticuz/chromium"
+import { type Browser, chromium as engine, type Page } from "playwright-core"
+
+/** Without the sandbox, which root has not; with all that keeps origins apart, unlike the package's own arguments. */
+const browserArguments = ["--headless=shell", "--no-sandbox", "--no-zygote", "--disable-gpu", "--no-pings"]
+
+export const openBrowser = async (): Promise<Browser> =>
+  engine.launch({ executablePath: await chromium.executablePath(), args: browserArguments, headless: true })
+
+export interface WatchedPage {
+  readonly page: Page
+  /** Errors of the console and of scripts. */
+  readonly complaints: Array<string>
+  /** Addresses at other origins that the page asked for. */
+  readonly foreign: ReadonlyArray<string>
+}
+
+/** A page of `origin` in a profile of its own. */
+export const openPage = async (browser: Browser, origin: string): Promise<WatchedPage> => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 } })
+  const page = await context.newPage()
+  const complaints: Array<string> = []
+  const foreign: Array<string> = []
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()))
+  page.on("pageerror", (error) => complaints.push(error.message))
+  page.on("request", (request) => {
+    const url = request.url()
+    if (!url.startsWith(`${origin}/`) && !url.startsWith("data:")) foreign.push(url)
+  })
+  return { page, complaints, foreign }
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+/** What a page has against WCAG 2.2 AA, by axe: rule and elements. */
+export const accessibilityFaults = async (page: Page): Promise<ReadonlyArray<string>> => {
+  await page.evaluate(axeSource)
+  return page.evaluate(
+    `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
+      .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ")))`
+  )
+}
