@@ -2,17 +2,23 @@
  * Gauges of `/metrics`: state of the process, of namespaces and of payments. Requests are counted in `Envelope.ts`,
  * charges in `credits/ChargedCalls.ts`, waiting and refused requests in `admission/AdmissionMetrics.ts`, the stages of a search in the engine.
  */
+import { statfsSync } from "node:fs"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Effect, Metric } from "effect"
 import type { LogStatus } from "@muniment/engine/log/CommitLog"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { Books } from "@muniment/control/credits/Books"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { JobClock } from "../jobs/JobClock.ts"
 import { Scrubber } from "../jobs/Scrubber.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
 import type { Ledger } from "@muniment/control/credits/Ledger"
+import { Embedder } from "@muniment/models/Embedder"
 import type { Payments } from "@muniment/payments/Payments"
+import { DataDirectory } from "../DataDirectory.ts"
+import { StorageUse } from "../memories/StorageUse.ts"
 import { WebhookDeliveries } from "../webhooks/WebhookDeliveries.ts"
 import { paymentHealth } from "../credits/PaymentHealth.ts"
 import { LastBackup } from "../operator/LastBackup.ts"
@@ -94,6 +100,20 @@ const scrubBytes = Metric.gauge("scrub_bytes", { description: "Bytes of these fi
 const scrubDamaged = Metric.gauge("scrub_damaged_files", {
   description: "Of these files, damaged ones, by whether they could be mended."
 })
+const agents = Metric.gauge("agents", { description: "Agents that have memories or conversations, of all accounts." })
+const memoryBytes = Metric.gauge("memory_bytes", {
+  description: "Bytes of all memories as quotas count them; an agent last changed before a kill counts once it is used."
+})
+const diskFree = Metric.gauge("disk_free_bytes", { description: "Free on the disk of the data directory." })
+const diskBallast = Metric.gauge("disk_ballast_bytes", {
+  description: "What the file ballast still keeps for deletes on a full disk."
+})
+const ledgerPending = Metric.gauge("ledger_changes_pending", {
+  description: "Charges that wait for their write to control.db."
+})
+const textsQueued = Metric.gauge("embedding_texts_queued", {
+  description: "Texts that wait for the embedding model, by lane: query, passage."
+})
 const loopDelay = Metric.gauge("event_loop_delay_p99_seconds", {
   description: "99th percentile since the last reading."
 })
@@ -124,24 +144,32 @@ export class ProcessGauges {
     void,
     never,
     | Admission
+    | Books
     | ControlDatabase
+    | DataDirectory
+    | Embedder
     | JobClock
     | LastBackup
+    | NamespaceDirectory
     | NamespaceHost
     | PaymentJournal
     | Payments
     | Ledger
     | PendingConversations
     | Scrubber
+    | StorageUse
     | VectorBacklog
     | WebhookDeliveries
   > {
     return Effect.gen({ self: this }, function* () {
-      const { open, quarantined, log } = yield* (yield* NamespaceHost).status
+      const { ballastBytes, log, open, quarantined } = yield* (yield* NamespaceHost).status
       yield* Metric.update(residentBytes, process.memoryUsage.rss())
       yield* Metric.update(openNamespaces, open)
       yield* Metric.update(quarantinedFiles, quarantined.length)
       if (log !== undefined) yield* refreshLog(log)
+      yield* Metric.update(diskBallast, ballastBytes)
+      yield* refreshRoom
+      yield* refreshQueues
       yield* Metric.update(vectorsPending, (yield* (yield* VectorBacklog).progress).pending)
       const conversations = yield* (yield* PendingConversations).total
       yield* Metric.update(conversationsPending, conversations.count)
@@ -168,6 +196,21 @@ export class ProcessGauges {
     this.#delay.disable()
   }
 }
+
+/** What memories take, and what is left. */
+const refreshRoom = Effect.gen(function* () {
+  const { bavail, bsize } = statfsSync((yield* DataDirectory).path)
+  yield* Metric.update(diskFree, bavail * bsize)
+  yield* Metric.update(agents, (yield* NamespaceDirectory).count())
+  yield* Metric.update(memoryBytes, (yield* StorageUse).known())
+})
+
+const refreshQueues = Effect.gen(function* () {
+  yield* Metric.update(ledgerPending, (yield* Books).queue.size)
+  const { queuedPassages, queuedQueries } = yield* (yield* Embedder).status
+  yield* Metric.update(Metric.withAttributes(textsQueued, { lane: "query" }), queuedQueries)
+  yield* Metric.update(Metric.withAttributes(textsQueued, { lane: "passage" }), queuedPassages)
+})
 
 const refreshScrub = Effect.gen(function* () {
   const { bytes, damaged, files, finishedAt } = yield* (yield* Scrubber).note

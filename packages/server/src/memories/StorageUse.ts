@@ -22,6 +22,8 @@ export class StorageUse extends Context.Service<
   {
     /** Bytes of an account's memories. */
     readonly usedBy: (accountId: string) => Effect.Effect<number>
+    /** Of all accounts, without reading a file: agents that were not counted since a kill are missing. */
+    readonly known: () => number
   }
 >()("muniment/server/StorageUse") {
   static readonly layer = Layer.effectContext(
@@ -36,7 +38,8 @@ export class StorageUse extends Context.Service<
       }
       yield* Effect.addFinalizer(() => save(parts))
       return Context.make(StorageUse, {
-        usedBy: (accountId) => Effect.map(counted(parts, accountId), ({ total }) => total)
+        usedBy: (accountId) => Effect.map(counted(parts, accountId), ({ total }) => total),
+        known: () => knownBytes(parts)
       }).pipe(Context.add(StorageMeter, meterOf(parts)))
     })
   )
@@ -89,6 +92,11 @@ const sumOf = ({ sums }: Parts, accountId: string): AccountSum => {
   sums.set(accountId, made)
   return made
 }
+
+const knownBytes = ({ directory, sums }: Parts): number =>
+  directory
+    .all()
+    .reduce((total, { account, tag }) => total + (sums.get(account)?.byTag.get(tag) ?? directory.bytesOf(tag) ?? 0), 0)
 
 const meterOf = (parts: Parts): StorageMeterService => ({
   hold: Effect.fnUntraced(function* (key, growth) {
