@@ -3,7 +3,7 @@
  * (`MUNIMENT_TRUSTED_PROXIES`): then `X-Forwarded-For` is read from its end, and the first address that is no trusted
  * proxy is the client. What stands before it was written by the client and proves nothing.
  */
-import { BlockList, isIP } from "node:net"
+import { BlockList, isIP, SocketAddress } from "node:net"
 import { Option } from "effect"
 
 export type TrustedProxies = BlockList
@@ -46,18 +46,31 @@ export const clientAddress = (request: RequestOrigin, trusted: TrustedProxies): 
   let client = plain(Option.getOrElse(request.remoteAddress, () => ""))
   const forwarded = (request.headers["x-forwarded-for"] ?? "").split(",")
   for (let at = forwarded.length - 1; at >= 0 && isTrusted(client, trusted); at--) {
-    const next = plain(forwarded[at]!.trim())
+    const element = forwarded[at]!.trim()
+    // Empty elements of a list count for nothing (RFC 9110, section 5.6.1.2).
+    if (element === "") continue
+    const next = plain(withoutPort(element))
     if (isIP(next) === 0) break
     client = next
   }
   return client
 }
 
+/** Some proxies write the port too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+const withoutPort = (element: string): string => {
+  const [, inBrackets, ipv4] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(element) ?? []
+  return inBrackets ?? ipv4 ?? element
+}
+
 const isTrusted = (address: string, trusted: TrustedProxies): boolean =>
   isIP(address) !== 0 && trusted.check(address, familyOf(address))
 
-/** IPv4 as such, also when it arrives by an IPv6 socket. */
-const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, "")
+/** IPv4 as such, also when it arrives by an IPv6 socket or is written as an IPv6 address in another form. */
+const plain = (address: string): string => {
+  if (isIP(address) !== 6 || !/ffff:/i.test(address)) return address
+  const mapped = /^::ffff:(\d+\..*)$/.exec(new SocketAddress({ address, family: "ipv6" }).address)
+  return mapped?.[1] ?? address
+}
 
 /** The client of a request, as it is counted. */
 export const clientOf = (request: RequestOrigin, trusted: TrustedProxies): string =>

@@ -4,23 +4,47 @@
  * points here is one too. Hence what a proxy forwarded is not local, and the `Host` has to be a name that DNS cannot
  * point anywhere: `localhost`, an address, or the host that the service was told to listen on.
  */
-import { isIP } from "node:net"
+import { BlockList, isIP } from "node:net"
 import { Option } from "effect"
 import type { RequestOrigin } from "./ClientAddress.ts"
 
-/** A proxy adds at least one of them. */
-const forwardingHeaders = ["x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded", "via"] as const
+/**
+ * A proxy adds at least one of them, or a header that begins with `x-forwarded-`: standards (RFC 7239, 9110 and 8586),
+ * then what common proxies, ingresses and content delivery networks send.
+ */
+const forwardingHeaders: ReadonlySet<string> = new Set([
+  "forwarded",
+  "via",
+  "cdn-loop",
+  "x-real-ip",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "x-original-forwarded-for",
+  "x-original-host",
+  "x-envoy-external-address",
+  "true-client-ip",
+  "cf-connecting-ip",
+  "cf-ray",
+  "fastly-client-ip",
+  "fly-client-ip",
+  "x-azure-clientip"
+])
+
+const isForwarding = (name: string): boolean => forwardingHeaders.has(name) || name.startsWith("x-forwarded-")
+
+const loopback = new BlockList()
+loopback.addSubnet("127.0.0.0", 8, "ipv4")
+loopback.addAddress("::1", "ipv6")
 
 /** `ownHost` as in `MUNIMENT_HOST`. */
 export const isLocalCaller = ({ headers, remoteAddress }: RequestOrigin, ownHost: string): boolean =>
   isLoopback(Option.getOrElse(remoteAddress, () => "")) &&
-  forwardingHeaders.every((name) => headers[name] === undefined) &&
+  !Object.keys(headers).some(isForwarding) &&
   isOwnName(headers["host"] ?? "", ownHost)
 
-const isLoopback = (peer: string): boolean => {
-  const address = peer.replace(/^::ffff:/, "")
-  return address === "::1" || address.startsWith("127.")
-}
+/** IPv4 in any form of IPv6 too. */
+const isLoopback = (peer: string): boolean =>
+  isIP(peer) !== 0 && loopback.check(peer, isIP(peer) === 4 ? "ipv4" : "ipv6")
 
 const isOwnName = (host: string, ownHost: string): boolean => {
   const url = `http://${host}`
