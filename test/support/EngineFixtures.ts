@@ -194,6 +194,8 @@ const probedFile = (file: OpenNamespace, probe: StoreProbe): OpenNamespace => {
     commit: (seq, group, at) => probe.around({ name: "commit", key, group }, file.commit(seq, group, at)),
     storedResult: (token) => probe.around({ name: "storedResult", key }, file.storedResult(token)),
     forgetResultsBefore: (at) => file.forgetResultsBefore(at),
+    events: (after, limit) => file.events(after, limit),
+    forgetEvents: (before, changesKept) => file.forgetEvents(before, changesKept),
     record: (slot) => probe.around({ name: "record", key }, file.record(slot)),
     records: (slots) => probe.around({ name: "records", key }, file.records(slots)),
     slotOf: (id) => probe.around({ name: "slotOf", key }, file.slotOf(id)),

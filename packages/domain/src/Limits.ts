@@ -123,6 +123,10 @@ export const Limits = {
   consoleSecretLengthMax: 256,
   consoleBrowserLengthMax: 256,
 
+  eventsKeptMillis: 604_800_000,
+  eventChangesKept: 50_000,
+  eventsPageMax: 500,
+
   webhookTimeoutMillis: 10_000,
   webhookPollMillis: 1_000,
   webhookRetryMillisMin: 5_000,

@@ -94,7 +94,11 @@ const queries: { readonly [T in NamespaceQuery["_tag"]]: ReadonlyArray<Omit<Quer
   LaterVersions: [{ scope, keys, filter: {} }],
   PendingReadings: [{ limit: 5 }, { limit: 1, after: 9 }],
   Pending: [{}],
-  IsCommitted: [{ idempotencyKey: "done" }, { idempotencyKey: "not" }]
+  IsCommitted: [{ idempotencyKey: "done" }, { idempotencyKey: "not" }],
+  Events: [
+    { after: -1, limit: 100 },
+    { after: 1, limit: 1 }
+  ]
 }
 type QueryOf<T extends NamespaceQuery["_tag"]> = Extract<NamespaceQuery, { readonly _tag: T }>
 

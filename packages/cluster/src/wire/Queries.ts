@@ -66,7 +66,8 @@ const queries = {
   LaterVersions: Schema.TaggedStruct("LaterVersions", { ...ofMessages, filter: Filter }),
   PendingReadings: Schema.TaggedStruct("PendingReadings", { limit: count, after: Schema.optional(Schema.Number) }),
   Pending: Schema.TaggedStruct("Pending", {}),
-  IsCommitted: Schema.TaggedStruct("IsCommitted", { idempotencyKey: Text })
+  IsCommitted: Schema.TaggedStruct("IsCommitted", { idempotencyKey: Text }),
+  Events: Schema.TaggedStruct("Events", { after: Schema.Number, limit: count })
 } satisfies { readonly [T in Tag]: Schema.Codec<QueryOf<T>, unknown> }
 
 const candidate = Schema.Struct({
@@ -137,7 +138,25 @@ const answers: { readonly [T in Tag]: Schema.Codec<Answers[T], unknown> } = {
   LaterVersions: Schema.Array(Schema.Tuple([Version, Version])),
   PendingReadings: Schema.Array(Schema.Struct({ ...readingFields, scope: Scope, place: Schema.Number })),
   Pending: Schema.Struct({ count, sinceMillis: MaybeNumber }),
-  IsCommitted: Schema.Boolean
+  IsCommitted: Schema.Boolean,
+  Events: Schema.Struct({
+    events: Schema.Array(
+      Schema.Struct({
+        number: Schema.Number,
+        type: Schema.Literals(["created", "updated", "superseded", "deleted"]),
+        id: Text,
+        kind: Text,
+        subject: MaybeNumber,
+        subjectId: MaybeText,
+        threadId: MaybeText,
+        supersededBy: MaybeText,
+        at: Schema.Number
+      })
+    ),
+    through: Schema.Number,
+    floor: Schema.Number,
+    born: Schema.Number
+  })
 }
 
 const Query = Schema.Union(Object.values(queries))

@@ -187,8 +187,9 @@ export class Draft {
 
   insert(given: MemoryRecord, vector: MemoryVector | undefined): StoredRecord {
     const record = withinBounds(given)
+    const supersedes = record.uniqueKey === undefined ? undefined : this.#latest(record.uniqueKey)?.id
     const slot = this.#state.takeSlot()
-    this.#putUnits(slot, record, vector)
+    this.#putUnits(slot, record, vector, supersedes)
     // Deleted first so that the entry becomes the last one: the order tells which version is latest.
     this.#overlay.delete(record.id)
     this.#overlay.set(record.id, { slot, record })
@@ -279,9 +280,9 @@ export class Draft {
   }
 
   /** A message of several passages has its first one at its own slot. */
-  #putUnits(slot: number, record: MemoryRecord, vector: MemoryVector | undefined): void {
+  #putUnits(slot: number, record: MemoryRecord, vector: MemoryVector | undefined, supersedes?: string): void {
     const [first, ...others] = memoryUnits(record)
-    this.#add({ _tag: "Put", slot, record, columns: first.columns, vector })
+    this.#add({ _tag: "Put", slot, record, columns: first.columns, vector, supersedes })
     const passages = others.map(({ columns, passage, traits }, at) => {
       const row = { slot: this.#state.takeSlot(), memory: slot, start: passage!.start, end: passage!.end, traits }
       this.#add({ _tag: "PutPassage", ...row, columns, vector: vectorOfPassage(vector, at) })
@@ -305,19 +306,23 @@ export class Draft {
 
   /** Whether the memory at `slot` would be the latest version of its key. */
   #isLatest(slot: number, uniqueKey: string | undefined): boolean {
-    if (uniqueKey === undefined) return true
+    return uniqueKey === undefined || this.#latest(uniqueKey)?.slot === slot
+  }
+
+  /** The latest version of a key, as the draft would leave it. */
+  #latest(uniqueKey: string): { readonly slot: number; readonly id: string } | undefined {
     const { table } = this.#state
     const holdsKey = (drafted: StoredRecord | undefined): drafted is StoredRecord =>
       drafted !== undefined && drafted.record.uniqueKey === uniqueKey && !this.#isExpired(drafted.record)
     const isNew = (drafted: StoredRecord) => table.row(drafted.slot)?.id !== drafted.record.id
     const inserted = Array.from(this.#overlay.values()).findLast((drafted) => holdsKey(drafted) && isNew(drafted))
-    if (inserted !== undefined) return inserted.slot === slot
+    if (inserted !== undefined) return { slot: inserted.slot, id: inserted.record.id }
     let latest = table.latestOf(uniqueKey)
     for (; latest !== undefined; latest = table.versionBefore(latest)) {
       const { id } = table.row(latest)!
-      if (!this.#overlay.has(id) || holdsKey(this.#overlay.get(id))) break
+      if (!this.#overlay.has(id) || holdsKey(this.#overlay.get(id))) return { slot: latest, id }
     }
-    return latest === slot
+    return undefined
   }
 
   #add(change: MemoryChange): void {

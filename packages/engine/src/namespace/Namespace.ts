@@ -166,6 +166,7 @@ class Actor implements Namespace {
       return this.#store
         .forgetResultsBefore(nowMillis - Limits.idempotencyRetentionMillis)
         .pipe(
+          Effect.andThen(this.#store.forgetEvents(nowMillis - Limits.eventsKeptMillis, Limits.eventChangesKept)),
           Effect.andThen(this.#sweepConversations(nowMillis)),
           Effect.andThen(Effect.suspend(() => this.#eraseLog())),
           Effect.andThen(isQuiet ? this.#saved.saveSegments(quietSegmentsMin) : Effect.void)

@@ -20,6 +20,7 @@ import type {
   ScopedReading,
   StoredMessages
 } from "../store/Conversations.ts"
+import type { EventPage } from "../store/MemoryEvents.ts"
 import type { Passage } from "../text/Passages.ts"
 import type { Plan } from "../vectors/planner/Planner.ts"
 
@@ -44,6 +45,7 @@ export type RecordQuery =
   | PendingReadings
   | Pending
   | IsCommitted
+  | Events
 
 /** The answer of each query. */
 export interface Answers {
@@ -68,6 +70,7 @@ export interface Answers {
   readonly PendingReadings: ReadonlyArray<ScopedReading>
   readonly Pending: PendingCount
   readonly IsCommitted: boolean
+  readonly Events: EventPage
 }
 
 export type AnswerOf<Q extends NamespaceQuery> = Answers[Q["_tag"]]
@@ -248,6 +251,13 @@ export interface Pending {
 export interface IsCommitted {
   readonly _tag: "IsCommitted"
   readonly idempotencyKey: string
+}
+
+/** Events of memories behind a number, in order. */
+export interface Events {
+  readonly _tag: "Events"
+  readonly after: number
+  readonly limit: number
 }
 
 /** How the vectors of one model were searched in one namespace: which engine, and why. */

@@ -32,6 +32,7 @@ import { mayName } from "../ranking/QuestionTraits.ts"
 import type { LexicalScores } from "../ranking/LexicalIndex.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import { cutsOf } from "../text/Passages.ts"
+import type { EventPage } from "../store/MemoryEvents.ts"
 import type { MemoryRow } from "../store/MemoryRow.ts"
 import type {
   ConversationContext,
@@ -256,6 +257,10 @@ export class NamespaceReader {
 
   isCommitted(idempotencyKey: string): Effect.Effect<boolean, StoreError> {
     return Effect.map(this.#store.storedResult(idempotencyKey), (stored) => stored !== undefined)
+  }
+
+  events(after: number, limit: number): Effect.Effect<EventPage, StoreError> {
+    return this.#store.events(after, limit)
   }
 
   counts(nowMillis: number): NamespaceCounts {

@@ -74,5 +74,7 @@ export const answerFromFile = (
       return reader.pendingCount
     case "IsCommitted":
       return reader.isCommitted(query.idempotencyKey)
+    case "Events":
+      return reader.events(query.after, query.limit)
   }
 }

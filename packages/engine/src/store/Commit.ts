@@ -25,6 +25,8 @@ export type MemoryChange =
       readonly _tag: "Put"
       readonly columns: MemoryColumns
       readonly vector: MemoryVector | undefined
+      /** Of an insertion: the id of the memory that was the latest of its unique key. */
+      readonly supersedes?: string | undefined
     })
   /** Replaces tags, expiry and `updatedAt`. */
   | (StoredRecord & { readonly _tag: "Patch"; readonly columns: MemoryColumns })

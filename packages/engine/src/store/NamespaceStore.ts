@@ -13,6 +13,7 @@ import type { LogStatus } from "../log/CommitLog.ts"
 import type { LogPart } from "../log/LogArchive.ts"
 import type { CommandChanges, StoredRecord, StoredResult } from "./Commit.ts"
 import type { Conversations, ConversationScope } from "./Conversations.ts"
+import type { EventPage } from "./MemoryEvents.ts"
 import type { MemoryRow, PassageRow } from "./MemoryRow.ts"
 import type { Postings } from "./Postings.ts"
 import type { StoredSegments } from "./StoredSegments.ts"
@@ -101,6 +102,10 @@ export interface OpenNamespace {
   readonly storedResult: (idempotencyKey: string) => Effect.Effect<StoredResult | undefined, StoreError>
   /** Deletes the results stored before `atMillis`; returns how many. */
   readonly forgetResultsBefore: (atMillis: number) => Effect.Effect<number, StoreError>
+  /** Events behind a number, in order; the copy of a log follows it before. */
+  readonly events: (after: number, limit: number) => Effect.Effect<EventPage, StoreError>
+  /** Deletes the oldest events: those of before `beforeMillis`, and of all but the last `changesKept` changes. */
+  readonly forgetEvents: (beforeMillis: number, changesKept: number) => Effect.Effect<void, StoreError>
   readonly record: (slot: number) => Effect.Effect<MemoryRecord | undefined, StoreError>
   /** In the order of `slots`; slots without a row are left out. */
   readonly records: (slots: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<StoredRecord>, StoreError>
@@ -161,7 +166,7 @@ export interface NamespaceCensus {
   /** Turns and summaries of conversations from before `createdBefore`. */
   readonly turnsBefore: number
   /**
-   * Nothing is kept: no memory, no conversation with its marks, and no result of a command from
+   * Nothing is kept: no memory, no conversation with its marks, and no event and no result of a command from
    * `Limits.idempotencyRetentionMillis` before `atMillis` on. False for files of earlier versions.
    */
   readonly isEmpty: boolean

@@ -59,8 +59,10 @@ describe("a namespace file", () => {
       expect(meta.map((row) => ({ ...row }))).toEqual([
         { key: "account", value: key.account },
         { key: "agent", value: key.agentId },
+        { key: "born", value: expect.any(Number) },
         { key: "bytes", value: expect.any(Number) },
         { key: "epoch", value: 1 },
+        { key: "event_floor", value: 0 },
         { key: "seq", value: 2 },
         { key: "sum", value: expect.any(Number) }
       ])

@@ -10,6 +10,7 @@ import { Effect } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
 import type { Conversations, ConversationScope } from "../Conversations.ts"
+import type { EventPage } from "../MemoryEvents.ts"
 import type { MemoryRow, PassageRow } from "../MemoryRow.ts"
 import type { NamespaceKey, OpenNamespace, SlotRange, StoredVector } from "../NamespaceStore.ts"
 import type { Postings } from "../Postings.ts"
@@ -162,6 +163,14 @@ export class LoggedNamespace implements OpenNamespace {
 
   forgetResultsBefore(atMillis: number): Effect.Effect<number, StoreError> {
     return Effect.andThen(this.#line.followAll, this.#file.forgetResultsBefore(atMillis))
+  }
+
+  events(after: number, limit: number): Effect.Effect<EventPage, StoreError> {
+    return Effect.andThen(this.#line.followAll, this.#noticing(this.#file.events(after, limit)))
+  }
+
+  forgetEvents(beforeMillis: number, changesKept: number): Effect.Effect<void, StoreError> {
+    return Effect.andThen(this.#line.followAll, this.#file.forgetEvents(beforeMillis, changesKept))
   }
 
   get discardCopies(): Effect.Effect<void, StoreError> {

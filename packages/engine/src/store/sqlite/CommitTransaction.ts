@@ -15,6 +15,7 @@ import type { NamespaceKey } from "../NamespaceStore.ts"
 import type { CommandChanges, MemoryChange, MemoryVector, StoredRecord, StoredResult } from "../Commit.ts"
 import { columnsLength, type MemoryColumns } from "../../text/MemoryText.ts"
 import type { SqliteConversations } from "./SqliteConversations.ts"
+import { SqliteEvents } from "./SqliteEvents.ts"
 import { deleteTouchedSegments } from "./SqliteSegments.ts"
 
 /** Plain data, since it may be sent to another thread. */
@@ -45,6 +46,7 @@ export class CommitTransaction {
   readonly #database: Database
   readonly #postings: SqlitePostings
   readonly #conversations: SqliteConversations
+  readonly #events: SqliteEvents
   /** Changes of the full text, for the end of the transaction. */
   #words: Array<() => void> = []
 
@@ -52,6 +54,7 @@ export class CommitTransaction {
     this.#database = database
     this.#postings = postings
     this.#conversations = conversations
+    this.#events = new SqliteEvents(database)
   }
 
   run(order: CommitOrder): CommitOutcome {
@@ -109,12 +112,18 @@ export class CommitTransaction {
   }: CommitOrder): MetaValues & { readonly seq: number } {
     let seq = expectedSeq
     for (const { changes, conversation, idempotency } of group) {
-      for (const change of changes) this.#change(change, ++seq)
+      for (const change of changes) {
+        seq++
+        this.#events.note(change, seq, atMillis)
+        this.#change(change, seq)
+      }
       if (conversation !== undefined) this.#conversations.apply(conversation, atMillis)
       if (idempotency !== undefined) this.#storeResult(idempotency, atMillis)
     }
     deleteTouchedSegments(this.#database, group)
-    return isClaim ? { seq, epoch: epoch + 1, account: key.account, agent: key.agentId } : { seq }
+    if (!isClaim) return { seq }
+    const born = epoch === 0 ? { born: atMillis } : {}
+    return { seq, epoch: epoch + 1, account: key.account, agent: key.agentId, ...born }
   }
 
   #change(change: MemoryChange, seq: number): void {

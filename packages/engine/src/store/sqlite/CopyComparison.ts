@@ -4,7 +4,7 @@
  * the log up to the snapshot's last record.
  *
  * Invariants: a difference names tables and slots, never content; what housekeeping removes without a commit, such as
- * expired turns and old results, may be missing and is no difference.
+ * expired turns, old results and old events, may be missing and is no difference.
  */
 import { Database } from "@muniment/sqlite/Database"
 import { COLUMNS } from "../../text/MemoryText.ts"
@@ -80,7 +80,8 @@ const compared: ReadonlyArray<Compared> = [
   { table: "schema", rows: (schema) => `SELECT NULL, type, name, tbl_name, sql FROM ${schema}.sqlite_schema` },
   {
     table: "meta",
-    rows: (schema) => `SELECT NULL, key, value FROM ${schema}.meta WHERE key NOT IN ('erasure_due', 'sum')`
+    rows: (schema) =>
+      `SELECT NULL, key, value FROM ${schema}.meta WHERE key NOT IN ('erasure_due', 'born', 'event_floor', 'sum')`
   },
   whole("memory"),
   whole("vector"),
@@ -96,6 +97,7 @@ const compared: ReadonlyArray<Compared> = [
     mayLack: true,
     rows: (schema) => `SELECT NULL, key, fingerprint, at, result FROM ${schema}.idempotency`
   },
+  { ...whole("event"), rows: (schema) => `SELECT NULL, * FROM ${schema}.event`, mayLack: true },
   {
     table: "conversation",
     rows: (schema) => `SELECT NULL, scope, subject_id, thread_id, next_position FROM ${schema}.conversation`

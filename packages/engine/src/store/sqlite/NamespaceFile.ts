@@ -18,12 +18,14 @@ import { copyContent, metaOf, requireOwner, writeMeta } from "./namespaceMeta.ts
 import { copyPath } from "./namespaceFiles.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
 import { SqliteConversations } from "./SqliteConversations.ts"
+import { SqliteEvents } from "./SqliteEvents.ts"
 import { SqlitePostings } from "./SqlitePostings.ts"
 import { SqliteSegments } from "./SqliteSegments.ts"
 import { guarded } from "./storeErrorOf.ts"
 import { makeWriteLock, noLock, type WriteLock } from "./WriteLock.ts"
 import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
 import type { ConversationChange, ConversationScope } from "../Conversations.ts"
+import type { EventPage } from "../MemoryEvents.ts"
 import type { MemoryRow, PassageRow } from "../MemoryRow.ts"
 import type { NamespaceKey, OpenNamespace, SlotRange, StoredVector } from "../NamespaceStore.ts"
 import { StoreFenced, type StoreError } from "../StoreError.ts"
@@ -41,6 +43,7 @@ export class NamespaceFile implements OpenNamespace {
   readonly #database: Database
   readonly #thread: CommitThread | undefined
   readonly #transaction: CommitTransaction
+  readonly #events: SqliteEvents
   readonly #exclusively: WriteLock
   readonly #epochSeen: number
   #claimedEpoch: number | undefined
@@ -63,6 +66,7 @@ export class NamespaceFile implements OpenNamespace {
     this.conversations = new SqliteConversations(database, { exclusively: this.#exclusively })
     this.segments = new SqliteSegments(database, (seq) => this.#isCurrent(this.#meta("epoch"), seq), this.#exclusively)
     this.#transaction = new CommitTransaction(database, this.postings, this.conversations)
+    this.#events = new SqliteEvents(database)
   }
 
   bytes(): number {
@@ -152,6 +156,15 @@ export class NamespaceFile implements OpenNamespace {
     return this.#exclusively(
       guarded(() => Number(this.#database.prepare("DELETE FROM idempotency WHERE at < ?").run(atMillis).changes))
     )
+  }
+
+  events(after: number, limit: number): Effect.Effect<EventPage, StoreError> {
+    return guarded(() => this.#events.page(after, limit))
+  }
+
+  forgetEvents(beforeMillis: number, changesKept: number): Effect.Effect<void, StoreError> {
+    const portion = this.#exclusively(guarded(() => this.#events.forget(beforeMillis, changesKept)))
+    return Effect.repeat(Effect.tap(portion, Effect.yieldNow), { while: (hasMore) => hasMore }).pipe(Effect.asVoid)
   }
 
   record(slot: number): Effect.Effect<MemoryRecord | undefined, StoreError> {

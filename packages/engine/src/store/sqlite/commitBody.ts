@@ -24,7 +24,7 @@ type PackedColumns = ReadonlyArray<string>
 type PackedVector = readonly [string, number] | 0
 
 type PackedChange =
-  | readonly ["P", number, Extract<MemoryChange, { _tag: "Put" }>["record"], PackedColumns, PackedVector]
+  | readonly ["P", number, Extract<MemoryChange, { _tag: "Put" }>["record"], PackedColumns, PackedVector, string?]
   | readonly ["A", number, Extract<MemoryChange, { _tag: "Patch" }>["record"], PackedColumns]
   | readonly ["Q", ReadonlyArray<number>, PackedColumns, PackedVector]
   | readonly ["X" | "R", number]
@@ -83,8 +83,11 @@ export const orderOf = ({ header, text, vectors }: LogRecord): LoggedOrder => {
 
 const packed = (change: MemoryChange, vectorOf: (vector: MemoryVector | undefined) => PackedVector): PackedChange => {
   switch (change._tag) {
-    case "Put":
-      return ["P", change.slot, change.record, packedColumns(change.columns), vectorOf(change.vector)]
+    case "Put": {
+      const { columns, record, slot, supersedes, vector } = change
+      const put = ["P", slot, record, packedColumns(columns), vectorOf(vector)] as const
+      return supersedes === undefined ? put : [...put, supersedes]
+    }
     case "Patch":
       return ["A", change.slot, change.record, packedColumns(change.columns)]
     case "PutPassage": {
@@ -107,8 +110,8 @@ const packed = (change: MemoryChange, vectorOf: (vector: MemoryVector | undefine
 const unpacked = (change: PackedChange, vectorOf: (told: PackedVector) => MemoryVector | undefined): MemoryChange => {
   switch (change[0]) {
     case "P": {
-      const [, slot, record, columns, vector] = change
-      return { _tag: "Put", slot, record, columns: columnsOf(columns), vector: vectorOf(vector) }
+      const [, slot, record, columns, vector, supersedes] = change
+      return { _tag: "Put", slot, record, columns: columnsOf(columns), vector: vectorOf(vector), supersedes }
     }
     case "A":
       return { _tag: "Patch", slot: change[1], record: change[2], columns: columnsOf(change[3]) }

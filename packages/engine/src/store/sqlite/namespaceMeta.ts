@@ -1,7 +1,7 @@
 /**
  * Table `meta` of a namespace file: last sequence number, epoch of the last owner, account and agent, bytes of the
- * memories; in a file that follows the log also its last record there, and the last one that an erasure must reach; the
- * sum of all this.
+ * memories; when it was first written, and up to where its events were forgotten; in a file that follows the log also its
+ * last record there, and the last one that an erasure must reach; the sum of all this.
  */
 import type { Database } from "@muniment/sqlite/Database"
 import { DamagedColumn } from "./memoryColumns.ts"
@@ -19,7 +19,7 @@ export interface CopyContent {
   readonly erasureDue: number
 }
 
-type MetaKey = "seq" | "epoch" | "account" | "agent" | "bytes" | "ordinal" | "erasure_due"
+type MetaKey = "seq" | "epoch" | "account" | "agent" | "bytes" | "ordinal" | "erasure_due" | "born" | "event_floor"
 
 export interface MetaValues {
   readonly seq?: number
@@ -28,6 +28,10 @@ export interface MetaValues {
   readonly agent?: string
   readonly ordinal?: number
   readonly erasure_due?: number
+  /** Time of the first commit. */
+  readonly born?: number
+  /** Number of the last event that was forgotten. */
+  readonly event_floor?: number
 }
 
 export const metaOf = (database: Database, key: MetaKey): unknown =>

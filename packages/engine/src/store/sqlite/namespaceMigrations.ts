@@ -4,7 +4,8 @@
  */
 import type { Database } from "@muniment/sqlite/Database"
 import type { Migration } from "@muniment/sqlite/Migrate"
-import { writeMeta } from "./namespaceMeta.ts"
+import { eventNumbers } from "../MemoryEvents.ts"
+import { copyContent, writeMeta } from "./namespaceMeta.ts"
 import {
   memorySumColumns,
   passageSumColumns,
@@ -210,22 +211,48 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
         vector_sum = coalesce((${sumFrom("vector", vectorSumColumns)}),
           (${sumFrom("passage", vectorSumColumns)} AND passage.model IS NOT NULL)),
         text_sum = (SELECT ${SqlitePostings.textSum} FROM fulltext WHERE fulltext.rowid = fulltext_length.slot)`)
-      for (const table of Object.keys(summedTables) as ReadonlyArray<SummedTable>) {
+      for (const table of tablesOfTen) {
         database.exec(`ALTER TABLE ${table} ADD COLUMN sum INTEGER`)
         database.exec(`UPDATE ${table} SET sum = ${sumOf(table)}`)
       }
       writeMeta(database, {})
     }
+  },
+  {
+    version: 11,
+    name: "events",
+    keepsRows: true,
+    up: (database) => {
+      database.exec(`
+        CREATE TABLE event (
+          number INTEGER PRIMARY KEY,
+          type TEXT NOT NULL,
+          id TEXT NOT NULL,
+          kind TEXT NOT NULL,
+          subject INTEGER,
+          superseded_by TEXT,
+          at INTEGER NOT NULL,
+          sum INTEGER NOT NULL
+        ) STRICT;
+      `)
+      // What was committed before has none.
+      const { seq } = copyContent(database)
+      writeMeta(database, { event_floor: seq === 0 ? 0 : eventNumbers(seq).other })
+    }
   }
 ]
+
+/** Tables with sums of their own in version 10. */
+const tablesOfTen = (Object.keys(summedTables) as ReadonlyArray<SummedTable>).filter((table) => table !== "event")
 
 const sumFrom = (table: string, columns: ReadonlyArray<string>): string =>
   `SELECT ${sumOfColumns(columns, table)} FROM ${table} WHERE ${table}.slot = fulltext_length.slot`
 
 /** Makes a file of the newest version one of `versionWithoutLog`, or of the version before the sums. */
 export const removeSums = (database: Database): void => {
+  database.exec("DROP TABLE IF EXISTS event; DELETE FROM meta WHERE key IN ('born', 'event_floor')")
   for (const column of SqlitePostings.sums) database.exec(`ALTER TABLE fulltext_length DROP COLUMN ${column}`)
-  for (const table of Object.keys(summedTables)) database.exec(`ALTER TABLE ${table} DROP COLUMN sum`)
+  for (const table of tablesOfTen) database.exec(`ALTER TABLE ${table} DROP COLUMN sum`)
   database.exec("DELETE FROM meta WHERE key = 'sum'")
 }
 

@@ -33,7 +33,8 @@ export const summedTables = {
   conversation: ["scope", "subject_id", "thread_id", "summary", "summary_at", "summary_expires_at", "next_position"],
   conversation_mark: ["conversation", "key", "is_read", "memory"],
   conversation_turn: ["conversation", "key", "role", "content", "created_at", "expires_at", "name", "sent_at"],
-  conversation_pending: ["id", "conversation", "messages", "kinds", "conversation_date", "expires_at"]
+  conversation_pending: ["id", "conversation", "messages", "kinds", "conversation_date", "expires_at"],
+  event: ["number", "type", "id", "kind", "subject", "superseded_by", "at"]
 } as const
 
 export type SummedTable = keyof typeof summedTables
