@@ -8,6 +8,7 @@ import { account, chooseAccount, endedBecause, session } from "./service/session
 import { switchTheme, theme } from "./service/theme.ts"
 import { Icon, type IconName } from "./ui/Icon.tsx"
 import { Empty, Waiting } from "./ui/Notice.tsx"
+import { Accounts } from "./pages/Accounts.tsx"
 import { Memories } from "./pages/Memories.tsx"
 import { Overview } from "./pages/Overview.tsx"
 import { Search } from "./pages/Search.tsx"
@@ -30,7 +31,8 @@ const service = { group: "Service", isOfAccount: false, isForOperators: true } a
 const pages: ReadonlyArray<PageEntry> = [
   { name: "overview", title: "Overview", icon: "overview", show: Overview, ...service },
   { name: "memories", title: "Memories", icon: "memories", show: Memories, ...memory },
-  { name: "search", title: "Search", icon: "search", show: Search, ...memory }
+  { name: "search", title: "Search", icon: "search", show: Search, ...memory },
+  { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service }
 ]
 
 export const App = () => {

@@ -31,6 +31,10 @@ export const Confirm = <A,>(given: {
   readonly preview: () => Promise<A>
   readonly describe: (preview: A) => ComponentChildren
   readonly run: (preview: A) => Promise<void>
+  /** False: the button waits, such as for a name to be typed. */
+  readonly isReady?: boolean
+  /** Afterwards the caller shows what was done. */
+  readonly staysOpen?: boolean
   readonly onClose: () => void
 }) => {
   const [preview, showPreview] = useState<A | undefined>(undefined)
@@ -42,7 +46,7 @@ export const Confirm = <A,>(given: {
   const run = (): void => {
     if (preview === undefined) return
     setRunning(true)
-    given.run(preview).then(given.onClose, (cause: unknown) => {
+    given.run(preview).then(given.staysOpen === true ? undefined : given.onClose, (cause: unknown) => {
       showError(asApiError(cause))
       setRunning(false)
     })
@@ -57,7 +61,12 @@ export const Confirm = <A,>(given: {
         <button type="button" onClick={given.onClose}>
           Cancel
         </button>
-        <button type="button" class="danger primary" disabled={preview === undefined || isRunning} onClick={run}>
+        <button
+          type="button"
+          class="danger primary"
+          disabled={preview === undefined || isRunning || given.isReady === false}
+          onClick={run}
+        >
           {isRunning ? "Working …" : given.action}
         </button>
       </div>

@@ -1,0 +1,243 @@
+/** One account: its quotas, purses and keys, and what an operator can do with them. */
+import type { CreditAccount } from "@muniment/domain/Credits"
+import type { ComponentChildren } from "preact"
+import { useState } from "preact/hooks"
+import { call } from "../service/api.ts"
+import { useLoad } from "../service/load.ts"
+import {
+  type AccountEntry,
+  type Key,
+  listKeys,
+  quotaNames,
+  quotaText,
+  type ShownQuotas,
+  works
+} from "../service/operator.ts"
+import { linkTo } from "../service/route.ts"
+import { chooseAccount } from "../service/session.ts"
+import { ago, count, moment } from "../service/text.ts"
+import { Icon } from "../ui/Icon.tsx"
+import { Meter } from "../ui/Meter.tsx"
+import { Show } from "../ui/Notice.tsx"
+import {
+  ChangePlan,
+  CreateKey,
+  EraseAccount,
+  ResumeAccount,
+  RevokeKey,
+  SetLimits,
+  SuspendAccount
+} from "./AccountForms.tsx"
+
+type Credits = typeof CreditAccount.Type
+
+type Question =
+  | { readonly _tag: "Plan" | "Limits" | "Key" | "Suspend" | "Resume" | "Erase" }
+  | { readonly _tag: "Revoke"; readonly key: Key }
+
+export const AccountPanel = (given: {
+  readonly account: AccountEntry
+  readonly onClose: () => void
+  readonly onChanged: () => void
+}) => {
+  const { account } = given
+  const [question, ask] = useState<Question | undefined>(undefined)
+  const quotas = useLoad(
+    (signal) => call<ShownQuotas>("GET", "/admin/quotas", { query: { account: account.name }, signal }),
+    [account]
+  )
+  const credits = useLoad((signal) => call<Credits>("GET", "/v1/credits", { account: account.name, signal }), [account])
+  const keys = useLoad((signal) => listKeys(account.name, signal), [account])
+  return (
+    <aside class="card panel stack" aria-label="Account">
+      <div class="head">
+        <h2>{account.name}</h2>
+        <button type="button" class="plain" onClick={given.onClose}>
+          <Icon name="close" /> <span class="hidden">Close</span>
+        </button>
+      </div>
+      <div class="meta">
+        <span class="badge accent">{account.plan}</span>
+        {account.suspendedAt !== undefined && <span class="badge bad">suspended {ago(account.suspendedAt)}</span>}
+        <span class="mono">{account.id}</span>
+        <span>created {moment(account.createdAt).slice(0, 10)}</span>
+      </div>
+      <div class="actions">
+        <a class="button" href={linkTo("memories")} onClick={() => chooseAccount(account.name)}>
+          Memories
+        </a>
+        <Ask tag="Plan" ask={ask}>
+          Change plan …
+        </Ask>
+        <Ask tag="Limits" ask={ask}>
+          Limit …
+        </Ask>
+        {account.suspendedAt === undefined ? (
+          <Ask tag="Suspend" ask={ask}>
+            Suspend …
+          </Ask>
+        ) : (
+          <Ask tag="Resume" ask={ask}>
+            Resume …
+          </Ask>
+        )}
+      </div>
+      <section class="stack tight" aria-label="Quotas">
+        <h3>Used</h3>
+        <Show of={quotas.loaded}>
+          {(shown) =>
+            shown.account?.quotas.map(({ limit, name, used }) => (
+              <Meter key={name} name={quotaNames[name]} used={used} limit={limit} text={quotaText(name)} />
+            ))
+          }
+        </Show>
+      </section>
+      <section class="stack tight" aria-label="Purses">
+        <h3>Purses</h3>
+        <Show of={credits.loaded}>{(value) => <Purses credits={value} account={account.name} />}</Show>
+      </section>
+      <section class="stack tight" aria-label="Keys">
+        <div class="head">
+          <h3>Keys</h3>
+          <Ask tag="Key" ask={ask}>
+            New key …
+          </Ask>
+        </div>
+        <Show of={keys.loaded}>
+          {(found) => <KeyList keys={found} onRevoke={(key) => ask({ _tag: "Revoke", key })} />}
+        </Show>
+      </section>
+      <div class="actions">
+        <button type="button" class="danger" onClick={() => ask({ _tag: "Erase" })}>
+          Erase …
+        </button>
+      </div>
+      {question !== undefined && (
+        <Asked
+          question={question}
+          account={account}
+          keys={keys.loaded.value ?? []}
+          quotas={quotas.loaded.value}
+          onClose={() => ask(undefined)}
+          onDone={given.onChanged}
+        />
+      )}
+    </aside>
+  )
+}
+
+const Ask = (given: {
+  readonly tag: Exclude<Question["_tag"], "Revoke">
+  readonly ask: (question: Question) => void
+  readonly children: ComponentChildren
+}) => (
+  <button type="button" onClick={() => given.ask({ _tag: given.tag })}>
+    {given.children}
+  </button>
+)
+
+const Asked = (given: {
+  readonly question: Question
+  readonly account: AccountEntry
+  readonly keys: ReadonlyArray<Key>
+  readonly quotas: ShownQuotas | undefined
+  readonly onClose: () => void
+  readonly onDone: () => void
+}) => {
+  const { question, keys, quotas, ...rest } = given
+  switch (question._tag) {
+    case "Plan":
+      return <ChangePlan {...rest} />
+    case "Limits":
+      return quotas === undefined ? null : <SetLimits {...rest} quotas={quotas} />
+    case "Key":
+      return <CreateKey {...rest} />
+    case "Suspend":
+      return <SuspendAccount {...rest} />
+    case "Resume":
+      return <ResumeAccount {...rest} />
+    case "Erase":
+      return <EraseAccount {...rest} />
+    case "Revoke":
+      return <RevokeKey {...rest} chosen={question.key} keys={keys} />
+  }
+}
+
+const Purses = ({ account, credits }: { readonly account: string; readonly credits: Credits }) => {
+  const { allowance, balance, insuredUntil, purgeNotice } = credits
+  return (
+    <>
+      <dl class="facts">
+        <dt>Balance</dt>
+        <dd>
+          {count(balance.credits)} credits <span class="muted">({balance.usd.toFixed(2)} USD)</span>
+        </dd>
+        <dt>Allowance</dt>
+        <dd>
+          {allowance.credits === null
+            ? "without bound"
+            : `${count(allowance.credits)} of ${count(allowance.monthly ?? 0)} credits`}{" "}
+          <span class="muted">until {moment(allowance.renewsAt).slice(0, 10)}</span>
+        </dd>
+        {insuredUntil !== undefined && (
+          <>
+            <dt>Balance lasts</dt>
+            <dd>until {moment(insuredUntil).slice(0, 10)}</dd>
+          </>
+        )}
+        {purgeNotice !== undefined && (
+          <>
+            <dt>To be removed</dt>
+            <dd>
+              {count(purgeNotice.memories)} memories from {moment(purgeNotice.from).slice(0, 10)}
+            </dd>
+          </>
+        )}
+      </dl>
+      <p class="small">
+        <a href={linkTo("money", { account })}>Statement and corrections</a>
+      </p>
+    </>
+  )
+}
+
+const KeyList = (given: { readonly keys: ReadonlyArray<Key>; readonly onRevoke: (key: Key) => void }) => {
+  const sorted = given.keys.toSorted(
+    (one, other) => Number(works(other)) - Number(works(one)) || other.createdAt - one.createdAt
+  )
+  if (sorted.length === 0) return <p class="muted">No key. Wallets that are linked still open the account.</p>
+  return (
+    <ul class="keys">
+      {sorted.map((key) => (
+        <li key={key.id} class={works(key) ? "" : "ended"}>
+          <div>
+            <strong>{key.label === "" ? "no label" : key.label}</strong> <span class="mono muted">{key.prefix}…</span>
+            <div class="small muted">{aboutKey(key)}</div>
+          </div>
+          {works(key) ? (
+            <button
+              type="button"
+              class="plain"
+              aria-label={`Revoke ${key.label === "" ? key.prefix : key.label} …`}
+              onClick={() => given.onRevoke(key)}
+            >
+              Revoke …
+            </button>
+          ) : (
+            <span class="badge">{key.revokedAt === undefined ? "expired" : "revoked"}</span>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const aboutKey = (key: Key): string =>
+  [
+    key.lastUsedAt === undefined ? "never used" : `used ${ago(key.lastUsedAt)}`,
+    ...(key.readOnly === true ? ["reads only"] : []),
+    ...(key.agents === undefined ? [] : [`agents ${key.agents.join(", ")}`]),
+    ...(key.subjects === undefined ? [] : [`subjects ${key.subjects.join(", ")}`]),
+    ...(key.madeBy === undefined ? [] : [`made by ${key.madeBy}`]),
+    ...(key.expiresAt === undefined ? [] : [`ends ${moment(key.expiresAt)}`])
+  ].join(" · ")

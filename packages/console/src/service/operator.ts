@@ -1,0 +1,67 @@
+/** What the operator's pages ask of the service: its types, and small sums over them. */
+import type { AccountRecord, KeyRecord } from "@muniment/domain/api/AdminApi"
+import type { QuotaName, QuotaTier, QuotaUse } from "@muniment/domain/Quotas"
+import { call } from "./api.ts"
+import { now } from "./browser.ts"
+import { bytes, count } from "./text.ts"
+
+export type Account = typeof AccountRecord.Type
+export type Key = KeyRecord
+
+export interface AccountEntry extends Account {
+  /** Keys that work. */
+  readonly keys: number
+  /** Of its keys, in milliseconds; undefined: none was used. */
+  readonly lastUsedAt: number | undefined
+}
+
+export const listAccounts = async (signal: AbortSignal): Promise<ReadonlyArray<AccountEntry>> => {
+  const [{ accounts }, keys] = await Promise.all([
+    call<{ readonly accounts: ReadonlyArray<Account> }>("GET", "/admin/accounts", { signal }),
+    listKeys(undefined, signal)
+  ])
+  const byAccount = Map.groupBy(keys, ({ account }) => account)
+  return accounts.map((account) => {
+    const own = byAccount.get(account.name) ?? []
+    const lastUsedAt = own.reduce((latest, key) => Math.max(latest, key.lastUsedAt ?? 0), 0)
+    return {
+      ...account,
+      keys: own.filter(works).length,
+      lastUsedAt: lastUsedAt === 0 ? undefined : lastUsedAt
+    }
+  })
+}
+
+export const listKeys = async (account: string | undefined, signal: AbortSignal): Promise<ReadonlyArray<Key>> =>
+  (await call<{ readonly keys: ReadonlyArray<Key> }>("GET", "/admin/keys", { query: { account }, signal })).keys
+
+export const works = ({ expiresAt, revokedAt }: Key): boolean =>
+  revokedAt === undefined && (expiresAt === undefined || expiresAt > now())
+
+/** Keys that go with this one: those that it made, and those that they made. */
+export const madeBy = (key: Key, all: ReadonlyArray<Key>): ReadonlyArray<Key> =>
+  all.flatMap((other) => (other.madeBy === key.id && works(other) ? [other, ...madeBy(other, all)] : []))
+
+export interface ShownQuotas {
+  readonly tiers: ReadonlyArray<{
+    readonly tier: QuotaTier
+    readonly limits: ReadonlyArray<{ readonly name: QuotaName; readonly limit: number | null }>
+  }>
+  readonly account?: {
+    readonly name: string
+    readonly tier: QuotaTier
+    readonly quotas: ReadonlyArray<QuotaUse>
+  }
+}
+
+export const quotaNames: Readonly<Record<QuotaName, string>> = {
+  bytes: "Bytes of memories",
+  schemas: "Schemas",
+  schemaBytes: "Bytes of schemas",
+  agents: "Agents",
+  keys: "Keys",
+  openRequests: "Open requests"
+}
+
+export const quotaText = (name: QuotaName): ((value: number) => string) =>
+  name === "bytes" || name === "schemaBytes" ? bytes : count

@@ -1,0 +1,184 @@
+/** The operator's pages of the console in a real browser: accounts and keys, their actions seen in the API. */
+import { afterAll, beforeAll, expect, it } from "vitest"
+import type { Browser } from "playwright-core"
+import { accessibilityFaults, openBrowser, openPage, type WatchedPage } from "../support/Browser.ts"
+import { fact } from "../support/MemoryCalls.ts"
+import { withoutModel } from "../support/SharedServer.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+let server: TestServer
+let browser: Browser
+let key: string
+let watched: WatchedPage
+
+beforeAll(async () => {
+  ;[server, browser] = await Promise.all([startServer({ environment: withoutModel }), openBrowser()])
+  key = await server.newAccount("research")
+  await server.newAccount("doomed")
+  const body = { agentId: "shelves", memories: [fact("lamp", "on the desk"), fact("chair", "by the door")] }
+  expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
+  const { body: made } = await server.call("POST", "/admin/console-links", { key: server.operatorToken })
+  watched = await openPage(browser, server.url)
+  await watched.page.goto(made.link.url)
+  await watched.page.getByRole("navigation", { name: "Pages" }).waitFor()
+})
+afterAll(async () => {
+  await browser.close()
+  await server.stop()
+})
+
+const open = async (hash: string): Promise<void> => {
+  await watched.page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+}
+
+const asOperator = async (method: string, path: string, body?: unknown) =>
+  (await server.call(method, path, { key: server.operatorToken, body })).body
+
+const accountNamed = async (name: string) =>
+  (await asOperator("GET", "/admin/accounts")).accounts.find(
+    (account: { readonly name: string }) => account.name === name
+  )
+
+const limitOf = async (account: string, quota: string): Promise<number | null> =>
+  (await asOperator("GET", `/admin/quotas?account=${account}`)).account.quotas.find(
+    ({ name }: { readonly name: string }) => name === quota
+  ).limit
+
+const panel = () => watched.page.getByRole("complementary", { name: "Account" })
+const dialog = () => watched.page.getByRole("dialog")
+const press = (name: string) => dialog().getByRole("button", { name, exact: true }).click()
+
+it("creates an account and changes its plan", async () => {
+  const { page } = watched
+  await open("#/accounts")
+  await page.getByRole("button", { name: "New account …" }).click()
+  await dialog().getByLabel("Name").fill("fresh")
+  await press("Create")
+  await panel().getByRole("heading", { name: "fresh" }).waitFor()
+  expect((await accountNamed("fresh")).plan).toBe("free")
+  await panel().getByRole("button", { name: "Change plan …" }).click()
+  await dialog().getByLabel("Plan").selectOption("pro")
+  await press("Change")
+  await expect.poll(async () => (await accountNamed("fresh")).plan).toBe("pro")
+})
+
+it("limits an account, and lets it have again what its plan has", async () => {
+  await open("#/accounts?account=research")
+  for (const [text, limit] of [
+    ["12", 12],
+    ["", null]
+  ] as const) {
+    await panel().getByText("Bytes of memories").waitFor()
+    await panel().getByRole("button", { name: "Limit …" }).click()
+    await dialog().getByLabel("Keys").fill(text)
+    await press("Set limits")
+    await dialog().waitFor({ state: "detached" })
+    expect(await limitOf("research", "keys")).toBe(limit)
+    await panel()
+      .getByText(limit === null ? "1 no limit" : "1 of 12")
+      .first()
+      .waitFor()
+  }
+})
+
+it("makes a key that works as bound, and revokes it", async () => {
+  await open("#/accounts?account=research")
+  await panel().getByRole("button", { name: "New key …" }).click()
+  await dialog().getByLabel("Label").fill("reader")
+  await dialog().getByLabel("Only these agents").fill("shelves")
+  await dialog().getByLabel("It may only read").check()
+  await press("Create")
+  const secret = await watched.page.getByRole("dialog", { name: "The new key" }).locator("pre").innerText()
+  await press("I have stored it")
+  const read = () => server.call("GET", "/v1/memories?agentId=shelves", { key: secret })
+  expect((await read()).body.total).toBe(2)
+  const body = { agentId: "shelves", memories: [fact("shelf", "full")] }
+  expect((await server.call("POST", "/v1/memories", { key: secret, body })).status).toBe(403)
+  await panel().getByText("reads only · agents shelves").waitFor()
+  await panel().getByRole("button", { name: "Revoke reader …" }).click()
+  await press("Revoke")
+  await panel().getByText("revoked", { exact: true }).waitFor()
+  expect((await read()).status).toBe(401)
+})
+
+it("suspends an account and resumes it", async () => {
+  await open("#/accounts?account=research")
+  const status = async () => (await server.call("GET", "/v1/memories", { key })).status
+  await panel().getByRole("button", { name: "Suspend …" }).click()
+  await press("Suspend")
+  await panel().getByRole("button", { name: "Resume …" }).waitFor()
+  expect(await status()).toBe(403)
+  await panel().getByRole("button", { name: "Resume …" }).click()
+  await press("Resume")
+  await panel().getByRole("button", { name: "Suspend …" }).waitFor()
+  expect(await status()).toBe(200)
+})
+
+it("says what an erasure removes, wants the name typed, and proves what it did", async () => {
+  await open("#/accounts?account=doomed")
+  await panel().getByRole("button", { name: "Erase …" }).click()
+  await dialog().getByText("This removes for good").waitFor()
+  const button = dialog().getByRole("button", { name: "Erase", exact: true })
+  expect(await button.isDisabled()).toBe(true)
+  await dialog().getByLabel("Type doomed to go on").fill("doomed")
+  expect(await accountNamed("doomed")).toBeDefined()
+  await button.click()
+  await dialog().getByText("looked for afterwards, none is left").waitFor()
+  await press("Close")
+  await expect.poll(() => accountNamed("doomed")).toBeUndefined()
+  await watched.page.getByRole("region", { name: "Accounts" }).getByText("doomed").waitFor({ state: "detached" })
+})
+
+it("shows a refusal in the form that was refused", async () => {
+  await open("#/accounts")
+  await watched.page.getByRole("button", { name: "New account …" }).click()
+  await dialog().getByLabel("Name").fill("research")
+  await press("Create")
+  await dialog().getByRole("alert").getByText("Conflict (409).").waitFor()
+  await watched.page.keyboard.press("Escape")
+  await dialog().waitFor({ state: "detached" })
+  expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("409")])
+})
+
+it("is used by the keyboard alone", async () => {
+  const { page } = watched
+  await open("#/accounts?account=")
+  await page.getByRole("button", { name: "research", exact: true }).focus()
+  await page.keyboard.press("Enter")
+  await panel().getByRole("button", { name: "Suspend …" }).focus()
+  await page.keyboard.press("Enter")
+  await dialog().waitFor()
+  await page.keyboard.press("Escape")
+  await dialog().waitFor({ state: "detached" })
+  expect((await accountNamed("research")).suspendedAt).toBeUndefined()
+})
+
+const shots = process.env["MUNIMENT_SCREENSHOTS"]
+
+it.each(["accounts", "accounts?account=research"])(
+  "has no fault of accessibility on #/%s, in light and dark, narrow and wide",
+  async (name) => {
+    const { page } = watched
+    for (const width of [1_280, 380]) {
+      await page.setViewportSize({ width, height: 860 })
+      await open(`#/${name}`)
+      await page.locator("main .card, main .table-wrap, main .tile").first().waitFor()
+      await page.locator("main .spinner").first().waitFor({ state: "detached" })
+      for (const theme of ["light", "dark"]) {
+        await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
+        expect(await accessibilityFaults(page), `${name}, ${theme}, ${width}`).toEqual([])
+        const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        expect(excess, `${name} at ${width} pixels`).toBeLessThanOrEqual(0)
+        if (shots !== undefined) {
+          await page.screenshot({ path: `${shots}/${name.replace(/\W/g, "-")}-${theme}-${width}.png` })
+        }
+      }
+    }
+    await page.setViewportSize({ width: 1_280, height: 860 })
+  }
+)
+
+it("complains of nothing and asks no other origin", () => {
+  expect(watched.complaints).toEqual([])
+  expect(watched.foreign).toEqual([])
+})
