@@ -125,6 +125,16 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
     ...filtersOf(names).map((filters) => [`/v1/memories?${new URLSearchParams(filters)}`] as const),
     [`/v1/memories?cursor=${encodeURIComponent(cursorAt(names.ids[0]!))}&agentId=${names.agentId}`]
   ],
+  "memories.facets": (names, word) =>
+    ["agents", "kinds", "subjects", "threads", "tags"].flatMap((facet): Calls => [
+      [`/v1/memories/facets?facet=${facet}&contains=${word}`],
+      ...filtersOf(names).map(
+        (filters) => [`/v1/memories/facets?${new URLSearchParams({ ...filters, facet })}`] as const
+      )
+    ]),
+  "memories.extract": ({ schemaName }) => [
+    ["/v1/memories/extract", { body: { conversation: [{ role: "user", content: "c" }], schemas: [schemaName] } }]
+  ],
   "memories.search": (names, word) => [
     [`/v1/memories/search?query=${word}&agentId=${names.agentId}`],
     ...filtersOf(names).map(
@@ -162,6 +172,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   ],
   "memories.batchUpdate": ({ ids }) => [["/v1/memories/batch/update", { body: { ids, update: { tags: ["taken"] } } }]],
   "schemas.register": () => [["/v1/schemas", { body: { name: "1 bad name", description: "d", schema: "{}" } }]],
+  "schemas.trySchema": ({ schemaName }) => [["/v1/schemas/try", { body: { kind: schemaName, data: {} } }]],
   "schemas.listSchemas": () => [["/v1/schemas"]],
   "schemas.getSchema": ({ schemaName }) => [[`/v1/schemas/${schemaName}`]],
   "schemas.updateSchema": ({ schemaName }) => [[`/v1/schemas/${schemaName}`, { body: { description: "taken" } }]],
@@ -309,6 +320,10 @@ describe("of two accounts on one server", () => {
     const reads: ReadonlyArray<readonly [string, string, CallOptions?]> = [
       ["GET", "/v1/memories?limit=100&includeSuperseded=true"],
       ["GET", `/v1/memories?cursor=${encodeURIComponent(victim.cursor)}`],
+      ["GET", "/v1/memories?order=asc&limit=100"],
+      ...["agents", "kinds", "subjects", "threads", "tags"].map(
+        (facet) => ["GET", `/v1/memories/facets?facet=${facet}&includeSuperseded=true`] as const
+      ),
       ["GET", "/v1/memories/search?query=secret+word&limit=100&explain=true"],
       ["GET", "/v1/memories/search?query=friend&eventDateFrom=2026-01-01&limit=100"],
       ["POST", "/v1/memories/batch/search", { body: { queries: [{ query: "secret word", limit: 100 }] } }],

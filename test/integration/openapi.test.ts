@@ -164,6 +164,8 @@ describe("the document", () => {
     expect(prices).toEqual({
       "POST /v1/memories": 5,
       "GET /v1/memories": 1,
+      "GET /v1/memories/facets": 1,
+      "POST /v1/memories/extract": 2,
       "GET /v1/memories/search": 2,
       "GET /v1/memories/{id}": 1,
       "PATCH /v1/memories/{id}": 2,

@@ -100,7 +100,7 @@ const answers = (made: ReadonlyArray<Made>, asked: ReadonlyArray<Asked>, agents:
   Effect.gen(function* () {
     const keys = yield* store(made, agents)
     const found = yield* Effect.forEach(asked, (query) => answer(keys, query))
-    const listed = yield* MemorySearch.use((search) => search.list(keys, {}, undefined, 100))
+    const listed = yield* MemorySearch.use((search) => search.list(keys, {}, { after: undefined, limit: 100 }))
     return { found, listed: listed.memories.map(({ id }) => id), total: listed.total }
   }).pipe(Effect.provide(engineOf(temporaryDirectory())), Effect.scoped)
 

@@ -232,6 +232,6 @@ export const engineOf = (directory: string, options: EngineOptions = {}) =>
 /** Every live memory of a namespace by id, superseded versions included. */
 export const allOf = Effect.fnUntraced(function* (key: NamespaceKey) {
   const search = yield* MemorySearch
-  const { memories } = yield* search.list([key], { includeSuperseded: true }, undefined, 10_000)
+  const { memories } = yield* search.list([key], { includeSuperseded: true }, { after: undefined, limit: 10_000 })
   return new Map(memories.map((memory) => [memory.id, memory]))
 })

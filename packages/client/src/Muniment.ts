@@ -41,7 +41,17 @@ export class Muniment implements ContractClient {
     return this.#write("create", "POST", "/memories", body, options)
   }
 
-  /** One page, newest first; `listAll` turns the pages. */
+  /** What would be extracted from a conversation, and what not and why; stores nothing. */
+  extract(body: Body<"extract">, options?: CallOptions): Promise<Answer<"extract">> {
+    return this.#read("extract", { method: "POST", path: "/memories/extract", body }, options)
+  }
+
+  /** How many memories each agent, kind, subject, thread or tag has, within the filters. */
+  facets(query: Query<"facets">, options?: CallOptions): Promise<Answer<"facets">> {
+    return this.#read("facets", { method: "GET", path: "/memories/facets", query }, options)
+  }
+
+  /** One page, newest first unless `order` says otherwise; `listAll` turns the pages. */
   list(query: Query<"list"> = {}, options?: CallOptions): Promise<Answer<"list">> {
     return this.#read("list", { method: "GET", path: "/memories", query }, options)
   }
@@ -105,6 +115,11 @@ export class Muniment implements ContractClient {
   /** Registers a kind of memory. */
   register(body: Body<"register">, options?: CallOptions): Promise<Answer<"register">> {
     return this.#write("register", "POST", "/schemas", body, options)
+  }
+
+  /** Whether data would be accepted by a kind, or by a schema that is not registered; stores nothing. */
+  trySchema(body: Body<"trySchema">, options?: CallOptions): Promise<Answer<"trySchema">> {
+    return this.#read("trySchema", { method: "POST", path: "/schemas/try", body }, options)
   }
 
   listSchemas(options?: CallOptions): Promise<Answer<"listSchemas">> {

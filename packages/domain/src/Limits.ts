@@ -73,6 +73,8 @@ export const Limits = {
   batchIdsMax: 100,
   listPageDefault: 50,
   listPageMax: 100,
+  facetValuesDefault: 50,
+  facetValuesMax: 1_000,
   searchCandidatesMax: 100,
   explainedNamespacesMax: 100,
   tagFiltersMax: 32,

@@ -190,6 +190,16 @@ export const CreateMemories = Schema.Struct({
   .check(exactlyOneOf("conversation", "memories"))
 export type CreateMemories = typeof CreateMemories.Type
 
+/** Body of POST /memories/extract: a conversation that is read and not stored. */
+export const ExtractMemories = Schema.Struct({
+  conversation: CreateMemories.fields.conversation.schema,
+  schemas: CreateMemories.fields.schemas,
+  conversationDate: CreateMemories.fields.conversationDate
+}).annotate({
+  examples: [{ conversation: [{ id: "m1", role: "user", content: "My name is Alice and I live in Seattle." }] }]
+})
+export type ExtractMemories = typeof ExtractMemories.Type
+
 /** Body of POST /memories/batch/create. */
 export const BatchCreate = Schema.Struct({
   agentId: AgentId,
@@ -268,6 +278,22 @@ export const RejectedCandidate = Schema.Struct({
   duplicateOf: Schema.optionalKey(MemoryId)
 })
 export type RejectedCandidate = typeof RejectedCandidate.Type
+
+/** What POST /memories/extract answers. */
+export const ExtractedMemories = Schema.Struct({
+  found: Schema.Array(
+    Schema.Struct({
+      kind: Schema.String,
+      data: JsonObject,
+      confidence: Schema.Finite,
+      when: Schema.optionalKey(Schema.String.annotate({ description: "ISO 8601 event time." })),
+      mentions: Schema.Array(Mention),
+      sourceMessageIds: Schema.Array(Schema.String)
+    })
+  ).annotate({ description: "What would be stored, if no memory said it already." }),
+  rejected: Schema.Array(RejectedCandidate)
+})
+export type ExtractedMemories = typeof ExtractedMemories.Type
 
 /** What POST /memories answers, apart from `success`: `rejected` and what follows for conversations only. */
 export const CreatedMemories = Schema.Struct({

@@ -3,8 +3,9 @@
  * the fields on which a new memory supersedes an older one.
  */
 import { Schema } from "effect"
-import { atLeastOneOf } from "./BodyRules.ts"
+import { atLeastOneOf, exactlyOneOf } from "./BodyRules.ts"
 import { Limits } from "./Limits.ts"
+import { JsonObject } from "./Memory.ts"
 
 export const SchemaName = Schema.String.check(Schema.isPattern(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/u)).annotate({
   description: "Unique name, used as the memory `kind`.",
@@ -57,6 +58,25 @@ export const PatchSchema = Schema.Struct({
   .annotate({ examples: [{ description: "A person the user has met", uniqueOn: null }] })
   .check(atLeastOneOf("description", "schema", "uniqueOn"))
 export type PatchSchema = typeof PatchSchema.Type
+
+/** Body of POST /schemas/try: data, and a registered or built-in kind or a schema that is not registered. */
+export const TrySchema = Schema.Struct({
+  kind: Schema.optionalKey(Schema.NonEmptyString.annotate({ description: "Name of a registered or built-in kind." })),
+  schema: Schema.optionalKey(SchemaText),
+  uniqueOn: Schema.optionalKey(UniqueOn),
+  data: JsonObject
+})
+  .annotate({ examples: [{ schema: contactSchema, uniqueOn: ["email"], data: { email: "ann@example.com" } }] })
+  .check(exactlyOneOf("kind", "schema"))
+export type TrySchema = typeof TrySchema.Type
+
+/** What would become of the data. */
+export const TriedData = Schema.Struct({
+  valid: Schema.Boolean,
+  problems: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })),
+  data: Schema.optionalKey(JsonObject.annotate({ description: "As it would be stored, with the schema's defaults." }))
+})
+export type TriedData = typeof TriedData.Type
 
 /** A schema as the service returns it. Times in milliseconds; absent on built-in kinds. */
 export const MemorySchema = Schema.Struct({

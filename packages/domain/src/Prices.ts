@@ -8,6 +8,8 @@ export const Prices = {
   searchMemories: credits(2),
   getMemory: credits(1),
   listMemories: credits(1),
+  facets: credits(1),
+  extract: credits(2),
   updateMemory: credits(2),
   deleteMemory: credits(1),
   batchSearch: credits(4),

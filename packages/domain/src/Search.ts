@@ -146,6 +146,53 @@ export const SearchParameters = {
 
 export type SearchRequestParameters = Schema.Struct.Type<typeof SearchParameters>
 
+const ListOrder = Schema.Literals(["asc", "desc"]).annotate({
+  description: "`desc` (default): newest first; `asc`: oldest first."
+})
+
+/** What memories can be counted by. */
+export const FacetName = Schema.Literals(["agents", "kinds", "subjects", "threads", "tags"])
+export type FacetName = typeof FacetName.Type
+
+export const FacetOrder = Schema.Literals(["memories", "newest", "name"])
+export type FacetOrder = typeof FacetOrder.Type
+
+/** Query parameters of GET /memories/facets. */
+export const FacetParameters = {
+  facet: FacetName.annotate({ description: "What to count the memories by." }),
+  ...filterParameters,
+  contains: Schema.optionalKey(
+    Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax)).annotate({
+      description: "Only values with this text in them, in upper or lower case."
+    })
+  ),
+  order: Schema.optionalKey(
+    FacetOrder.annotate({
+      description: "`memories` (default): most memories first; `newest`: newest memory first; `name`: by value."
+    })
+  ),
+  limit: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.facetValuesMax })).annotate({
+      description: "How many values, 1 to 1,000; default 50."
+    })
+  )
+}
+
+/** Answer of GET /memories/facets. */
+export const FacetValues = Schema.Struct({
+  values: Schema.Array(
+    Schema.Struct({
+      value: Schema.String,
+      memories: Schema.Int,
+      newestAt: Schema.Int.annotate({ description: "Milliseconds: when the newest of these memories was stored." })
+    })
+  ),
+  total: Schema.Int.annotate({ description: "How many values there are; at least that many if not `isExact`." }),
+  isExact: Schema.Boolean.annotate({
+    description: `False: an agent has more than ${Limits.facetValuesMax} values, and only its first ones were counted.`
+  })
+})
+
 /** Query parameters of GET /memories. */
 export const ListParameters = {
   ...filterParameters,
@@ -154,6 +201,7 @@ export const ListParameters = {
       description: "Page size, 1 to 100; default 50."
     })
   ),
+  order: Schema.optionalKey(ListOrder),
   cursor: Schema.optionalKey(PageCursor)
 }
 

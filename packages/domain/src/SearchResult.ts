@@ -88,7 +88,12 @@ export const TopicMap = Schema.Struct({
       id: Schema.String,
       x: coordinate,
       y: coordinate,
-      cluster: Schema.NullOr(Schema.Int).annotate({ description: "Index into `clusters`; null: near no other memory." })
+      cluster: Schema.NullOr(Schema.Int).annotate({
+        description: "Index into `clusters`; null: near no other memory."
+      }),
+      kind: Schema.String,
+      subjectId: Schema.optionalKey(Schema.String.annotate({ description: "Of the caller's own memories." })),
+      createdAt: Schema.Int.annotate({ description: "Milliseconds: when it was stored." })
     })
   ),
   searchedAt: SearchedAt,

@@ -74,7 +74,12 @@ const queries: { readonly [T in NamespaceQuery["_tag"]]: ReadonlyArray<Omit<Quer
   CountMatching: [{ ...searched, fusion: { scoreBound: 0, termCount: 0, modelId: undefined } }],
   ListPlaces: [
     { filter: {}, after: undefined, limit: 10 },
-    { filter: {}, after: { id, createdAt: 1e12 }, limit: 1 }
+    { filter: {}, after: { id, createdAt: 1e12 }, limit: 1 },
+    { filter: {}, after: undefined, limit: 10, isOldestFirst: true }
+  ],
+  Facet: [
+    { facet: "kinds", filter: {}, order: "memories", limit: 10 },
+    { facet: "subjects", filter: {}, contains: "S", order: "newest", limit: 1 }
   ],
   VectorsOf: [{ places }],
   Counts: [{}],

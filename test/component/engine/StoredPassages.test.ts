@@ -48,7 +48,7 @@ const found = (query: string, fields: object = {}) =>
       return { id: memory.id, says: passage === undefined ? undefined : text.slice(passage.start, passage.end) }
     })
   )
-const listed = MemorySearch.use((service) => service.list([key], {}, undefined, 10))
+const listed = MemorySearch.use((service) => service.list([key], {}, { after: undefined, limit: 10 }))
 
 describe("a long message", () => {
   it("has four passages", () => {

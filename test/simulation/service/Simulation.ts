@@ -311,7 +311,7 @@ class Simulation {
   async #read({ key, model, writing }: Tenant): Promise<void> {
     const judge = model.expectation()
     const from = this.#clock.currentTimeMillisUnsafe()
-    const listed = Effect.flatMap(MemorySearch, (search) => search.list([key], {}, undefined, 10_000))
+    const listed = Effect.flatMap(MemorySearch, (search) => search.list([key], {}, { after: undefined, limit: 10_000 }))
     const exit = await this.#until(this.#service.run(listed))
     if (exit._tag === "Failure") {
       this.#note("read", key.tag, "failed")

@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { SchemaBinary } from "effect/encoding"
+import { FacetName, FacetOrder } from "@muniment/domain/Search"
 import type { AnswerOf, Answers, NamespaceQuery } from "@muniment/engine/namespace/NamespaceQuery"
 import {
   Doubles,
@@ -49,6 +50,14 @@ const queries = {
   ListPlaces: Schema.TaggedStruct("ListPlaces", {
     filter: Filter,
     after: Schema.UndefinedOr(Schema.Struct({ id: Text, createdAt: Schema.Number })),
+    limit: count,
+    isOldestFirst: Schema.optional(Schema.Boolean)
+  }),
+  Facet: Schema.TaggedStruct("Facet", {
+    facet: FacetName,
+    filter: Filter,
+    contains: Schema.optional(Text),
+    order: FacetOrder,
     limit: count
   }),
   VectorsOf: Schema.TaggedStruct("VectorsOf", { places: Schema.Array(Place) }),
@@ -107,6 +116,10 @@ const answers: { readonly [T in Tag]: Schema.Codec<Answers[T], unknown> } = {
   ListPlaces: Schema.Struct({
     places: Schema.Array(Schema.Struct({ ...placeFields, createdAt: Schema.Number, namespace: Text })),
     total: count
+  }),
+  Facet: Schema.Struct({
+    values: Schema.Array(Schema.Struct({ value: Text, memories: count, newestAt: Schema.Number })),
+    distinct: count
   }),
   VectorsOf: Schema.ReadonlyMap(Text, Vector),
   Counts: Schema.Struct({

@@ -1,4 +1,7 @@
-/** Endpoints of memories (contract: Memories, Conversations, Search, Answers and maps). */
+/**
+ * Endpoints of memories (contract: Memories, Conversations, Search, Answers and maps). Those with a fixed name beside
+ * `/memories/:id` are no ids of memories.
+ */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { InvalidRequest, NotFound } from "../Errors.ts"
@@ -7,12 +10,14 @@ import {
   BatchUpdate,
   CreatedMemories,
   CreateMemories,
+  ExtractedMemories,
+  ExtractMemories,
   MemoryPatch,
   MemoryView,
   SearchHit
 } from "../Memory.ts"
 import { Prices } from "../Prices.ts"
-import { BatchDelete, BatchSearch, ListParameters, SearchParameters } from "../Search.ts"
+import { BatchDelete, BatchSearch, FacetParameters, FacetValues, ListParameters, SearchParameters } from "../Search.ts"
 import { FoundMemories, GroundedAnswer, SearchedAt, sourceAttestations, TopicMap } from "../SearchResult.ts"
 import {
   Authorization,
@@ -63,7 +68,20 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       }),
       error: readErrors
     }).annotateMerge(
-      operation("List memories", { description: "Newest first, in pages.", price: Prices.listMemories })
+      operation("List memories", {
+        description: "In pages, newest first unless `order` says otherwise.",
+        price: Prices.listMemories
+      })
+    ),
+    HttpApiEndpoint.get("facets", "/memories/facets", {
+      query: FacetParameters,
+      success: Schema.Struct({ success, ...FacetValues.fields }),
+      error: readErrors
+    }).annotateMerge(
+      operation("Count memories by agent, kind, subject, thread or tag", {
+        description: "The values of one facet among the memories that the filters let through.",
+        price: Prices.facets
+      })
     ),
     HttpApiEndpoint.get("search", "/memories/search", {
       query: SearchParameters,
@@ -103,6 +121,17 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       operation("Delete a memory", {
         description: "Removes the row, its full-text entry and its vector.",
         price: Prices.deleteMemory
+      })
+    ),
+    HttpApiEndpoint.post("extract", "/memories/extract", {
+      payload: ExtractMemories,
+      success: Schema.Struct({ success, ...ExtractedMemories.fields }),
+      error: writeErrors
+    }).annotateMerge(
+      operation("Try what would be extracted from a conversation", {
+        description:
+          "Reads the messages as the beginning of a conversation, with the reader that the service has, and stores nothing: what was found, and what was left out and why.",
+        price: Prices.extract
       })
     ),
     HttpApiEndpoint.post("batchSearch", "/memories/batch/search", {

@@ -1,8 +1,8 @@
 /** Endpoints of schemas (contract: Schemas); all free. */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { Conflict, Forbidden, InsufficientStorage, InvalidRequest, NotFound } from "../Errors.ts"
-import { MemorySchema, PatchSchema, RegisterSchema } from "../MemorySchema.ts"
+import { Conflict, Forbidden, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
+import { MemorySchema, PatchSchema, RegisterSchema, TriedData, TrySchema } from "../MemorySchema.ts"
 import {
   Authorization,
   BodyLimit,
@@ -26,6 +26,15 @@ export class SchemasApi extends HttpApiGroup.make("schemas")
       success: Schema.Struct({ success, schema: MemorySchema }),
       error: writeErrors
     }).annotateMerge(operation("Register a schema", {})),
+    HttpApiEndpoint.post("trySchema", "/schemas/try", {
+      payload: TrySchema,
+      success: Schema.Struct({ success, ...TriedData.fields }),
+      error: [InvalidRequest, NotFound, Unavailable]
+    }).annotateMerge(
+      operation("Try data against a schema", {
+        description: "Whether a memory with this data would be accepted; stores nothing."
+      })
+    ),
     HttpApiEndpoint.get("listSchemas", "/schemas", {
       success: Schema.Struct({ success, schemas: Schema.Array(MemorySchema) })
     }).annotateMerge(operation("List the account's schemas", {})),

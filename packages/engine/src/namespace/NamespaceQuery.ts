@@ -6,7 +6,7 @@
  * rounds, have to agree on what has expired, the query brings its time in `atMillis`; else the owner's clock counts.
  */
 import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
-import type { MemoryFilter } from "@muniment/domain/Search"
+import type { FacetName, FacetOrder, MemoryFilter } from "@muniment/domain/Search"
 import type { PlacedCandidate } from "./SearchCandidate.ts"
 import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
@@ -27,7 +27,7 @@ import type { Plan } from "../vectors/planner/Planner.ts"
 export type NamespaceQuery = ImageQuery | RecordQuery
 
 /** Answered from the image in memory, at once. */
-export type ImageQuery = Terms | Candidates | Cosines | CountMatching | ListPlaces | VectorsOf | Counts
+export type ImageQuery = Terms | Candidates | Cosines | CountMatching | ListPlaces | Facet | VectorsOf | Counts
 
 /** Answered from the file. */
 export type RecordQuery =
@@ -54,6 +54,7 @@ export interface Answers {
   readonly Cosines: FoundCosines
   readonly CountMatching: number
   readonly ListPlaces: { readonly places: ReadonlyArray<ListedMemory>; readonly total: number }
+  readonly Facet: FoundValues
   readonly VectorsOf: ReadonlyMap<string, MemoryVector>
   readonly Counts: NamespaceCounts
   readonly VersionsAt: ReadonlyArray<MemoryVersion>
@@ -122,6 +123,31 @@ export interface ListPlaces {
   readonly filter: MemoryFilter
   readonly after: ListPosition | undefined
   readonly limit: number
+  readonly isOldestFirst?: boolean | undefined
+}
+
+/** The first `limit` values of one facet among the memories that match the filter. */
+export interface Facet {
+  readonly _tag: "Facet"
+  readonly facet: FacetName
+  readonly filter: MemoryFilter
+  /** Only values with this text in them, in any case. */
+  readonly contains?: string | undefined
+  readonly order: FacetOrder
+  readonly limit: number
+}
+
+export interface FoundValues {
+  readonly values: ReadonlyArray<FacetValue>
+  /** How many there are. */
+  readonly distinct: number
+}
+
+/** A value, how many memories have it, and when the newest of these was stored. */
+export interface FacetValue {
+  readonly value: string
+  readonly memories: number
+  readonly newestAt: number
 }
 
 /** Vectors at places found before, by id; leaves out memories that have gone or have no vector. */

@@ -6,9 +6,12 @@ import { Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
+import { valuesOf } from "./facetValues.ts"
 import { firstAfter } from "./firstAfter.ts"
 import type {
-  ListPosition,
+  Facet,
+  FoundValues,
+  ListPlaces,
   ListedMemory,
   MemoryPlace,
   NamespaceCandidates,
@@ -27,7 +30,7 @@ import type {
 import type { NamespaceState } from "./NamespaceState.ts"
 import { SearchCandidate, type FoundPassage } from "./SearchCandidate.ts"
 import type { MemoryTable } from "./table/MemoryTable.ts"
-import { cosinesOf, isMatching, newerFirst, rank, type FoundCosines } from "../ranking/Fusion.ts"
+import { cosinesOf, isMatching, newerFirst, olderFirst, rank, type FoundCosines } from "../ranking/Fusion.ts"
 import { mayName } from "../ranking/QuestionTraits.ts"
 import type { LexicalScores } from "../ranking/LexicalIndex.ts"
 import type { MemoryVector } from "../store/Commit.ts"
@@ -110,11 +113,17 @@ export class NamespaceReader {
     return this.#candidates(slots, this.#cosines(slots, vectors), scores, vectors)
   }
 
-  list(filter: MemoryFilter, after: ListPosition | undefined, limit: number, nowMillis: number) {
+  list({ after, filter, isOldestFirst, limit }: ListPlaces, nowMillis: number) {
     const table = this.#at(nowMillis)
     const allowed = table.allowed(filter)
-    const places = firstAfter(allowed, after, limit, newerFirst, (slot) => this.#placeOf(table, slot))
+    const order = isOldestFirst === true ? olderFirst : newerFirst
+    const places = firstAfter(allowed, after, limit, order, (slot) => this.#placeOf(table, slot))
     return { places, total: allowed.count() }
+  }
+
+  facet(query: Facet, nowMillis: number): FoundValues {
+    const table = this.#at(nowMillis)
+    return valuesOf(table, table.allowed(query.filter), query, this.#store.key.agentId)
   }
 
   find(id: string, nowMillis: number): Effect.Effect<MemoryVersion | undefined, StoreError> {

@@ -10,6 +10,7 @@ const imageTags: ReadonlySet<NamespaceQuery["_tag"]> = new Set([
   "Cosines",
   "CountMatching",
   "ListPlaces",
+  "Facet",
   "VectorsOf",
   "Counts"
 ] satisfies ReadonlyArray<ImageQuery["_tag"]>)
@@ -32,7 +33,9 @@ export const answerFromImage = (
     case "CountMatching":
       return reader.countMatching(query)
     case "ListPlaces":
-      return reader.list(query.filter, query.after, query.limit, nowMillis)
+      return reader.list(query, nowMillis)
+    case "Facet":
+      return reader.facet(query, nowMillis)
     case "VectorsOf":
       return reader.vectorsOf(query.places, nowMillis)
     case "Counts":

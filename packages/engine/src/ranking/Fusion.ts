@@ -158,6 +158,8 @@ export const newerFirst = (
   right: Pick<Candidate, "id" | "createdAt">
 ): number => right.createdAt - left.createdAt || (left.id < right.id ? 1 : left.id > right.id ? -1 : 0)
 
+export const olderFirst: typeof newerFirst = (left, right) => newerFirst(right, left)
+
 /** The best in no order: they are sorted by relevance later, so only the score at the cut is needed. */
 const best = <C extends Candidate>(
   candidates: ReadonlyArray<C>,

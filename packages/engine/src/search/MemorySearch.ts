@@ -6,16 +6,25 @@
  * summed before any namespace scores.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import { Limits } from "@muniment/domain/Limits"
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { NamespaceHost, type ReadError } from "../host/NamespaceHost.ts"
-import type { ListPosition, NamespacePlan, QueryVectors } from "../namespace/NamespaceQuery.ts"
+import { facetOrders } from "../namespace/facetValues.ts"
+import type {
+  Facet,
+  FacetValue,
+  ListPlaces,
+  ListPosition,
+  NamespacePlan,
+  QueryVectors
+} from "../namespace/NamespaceQuery.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
 import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { Move } from "../ranking/Explanation.ts"
 import { NEWER_FIRST_HITS } from "../ranking/NewerFirst.ts"
-import { fuse, fusionOf, newerFirst, type Page, type Ranked, withCosines } from "../ranking/Fusion.ts"
+import { fuse, fusionOf, newerFirst, olderFirst, type Page, type Ranked, withCosines } from "../ranking/Fusion.ts"
 import { namedSpeaker, questionTraits, type QuestionTraits } from "../ranking/QuestionTraits.ts"
 import { oncePerMessage } from "./oncePerMessage.ts"
 import { presentFirst } from "./presentFirst.ts"
@@ -67,6 +76,19 @@ export interface MemoryPage {
   readonly next: ListPosition | undefined
 }
 
+/** Which page of a listing. */
+export type ListedPage = Pick<ListPlaces, "after" | "limit" | "isOldestFirst">
+
+export type FacetQuery = Omit<Facet, "_tag">
+
+export interface FacetPage {
+  readonly values: ReadonlyArray<FacetValue>
+  /** How many values there are; at least that many where it is not exact. */
+  readonly total: number
+  /** False: an agent has more than `Limits.facetValuesMax` values, and only its first ones were summed. */
+  readonly isExact: boolean
+}
+
 /** All methods leave out namespaces that cannot be read, and fail only if none can. */
 export class MemorySearch extends Context.Service<
   MemorySearch,
@@ -83,9 +105,9 @@ export class MemorySearch extends Context.Service<
     readonly list: (
       namespaces: ReadonlyArray<NamespaceKey>,
       filter: MemoryFilter,
-      after: ListPosition | undefined,
-      limit: number
+      page: ListedPage
     ) => Effect.Effect<MemoryPage, ReadError>
+    readonly facet: (namespaces: ReadonlyArray<NamespaceKey>, query: FacetQuery) => Effect.Effect<FacetPage, ReadError>
     /** Vectors of hits by memory id; leaves out memories that have no vector yet. */
     readonly vectorsOf: (
       namespaces: ReadonlyArray<NamespaceKey>,
@@ -98,7 +120,8 @@ export class MemorySearch extends Context.Service<
     Effect.map(NamespaceHost, (host) => ({
       search: (namespaces, query) => search(host, namespaces, query),
       countMatching: (namespaces, query) => countMatching(host, namespaces, query),
-      list: (namespaces, filter, after, limit) => list(host, namespaces, filter, after, limit),
+      list: (namespaces, filter, page) => list(host, namespaces, { filter, ...page }),
+      facet: (namespaces, query) => facet(host, namespaces, query),
       vectorsOf: (namespaces, hits) => {
         const places = hits.map(({ ranked }) => ranked.candidate)
         return vectorsAt(host, namespaces, places)
@@ -203,19 +226,41 @@ const countMatching = Effect.fn("MemorySearch.countMatching")(function* (
 const list = Effect.fn("MemorySearch.list")(function* (
   host: NamespaceHost["Service"],
   namespaces: ReadonlyArray<NamespaceKey>,
-  filter: MemoryFilter,
-  after: ListPosition | undefined,
-  limit: number
+  { limit, ...asked }: Omit<ListPlaces, "_tag">
 ) {
   // One more than the page shows whether there is a next one.
-  const parts = yield* askAll(host, namespaces, () => ({ _tag: "ListPlaces", filter, after, limit: limit + 1 }))
-  const places = parts.flatMap((part) => part.places).sort(newerFirst)
+  const parts = yield* askAll(host, namespaces, () => ({ _tag: "ListPlaces", ...asked, limit: limit + 1 }))
+  const places = parts.flatMap((part) => part.places).sort(asked.isOldestFirst === true ? olderFirst : newerFirst)
   const page = places.slice(0, limit)
   const versions = yield* versionsAt(host, namespaces, page)
   return {
     memories: page.flatMap(({ id }) => versions.get(id) ?? []),
     total: parts.reduce((sum, part) => sum + part.total, 0),
     next: places.length > limit ? page[limit - 1] : undefined
+  }
+})
+
+/** Values of several agents are summed; each agent gives those of its own that come first. */
+const facet = Effect.fn("MemorySearch.facet")(function* (
+  host: NamespaceHost["Service"],
+  namespaces: ReadonlyArray<NamespaceKey>,
+  { limit, ...asked }: FacetQuery
+) {
+  const order = facetOrders[asked.order]
+  const parts = yield* askAll(host, namespaces, () => ({ _tag: "Facet", ...asked, limit: Limits.facetValuesMax }))
+  const sums = new Map<string, FacetValue>()
+  for (const one of parts.flatMap((part) => part.values)) {
+    const { memories = 0, newestAt = 0 } = sums.get(one.value) ?? {}
+    sums.set(one.value, {
+      value: one.value,
+      memories: memories + one.memories,
+      newestAt: Math.max(newestAt, one.newestAt)
+    })
+  }
+  return {
+    values: [...sums.values()].sort(order).slice(0, limit),
+    total: parts.length === 1 ? parts[0]!.distinct : sums.size,
+    isExact: parts.every(({ distinct, values }) => distinct === values.length)
   }
 })
 

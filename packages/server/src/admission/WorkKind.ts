@@ -15,6 +15,7 @@ const answerMode = Buffer.from('"answer"')
 const mapMode = Buffer.from('"map"')
 
 const createPath = "/v1/memories"
+const extractPath = "/v1/memories/extract"
 const depositPath = "/v1/credits/deposit"
 const paymentHeaderNames = ["x-payment", "payment-signature"] as const
 const searchPath = "/v1/memories/search"
@@ -27,7 +28,7 @@ export const workKindOf = (method: string, url: string, headers: IncomingHttpHea
   if (path === searchPath) return modeIn(/[?&]mode=(answer|map)\b/.exec(url)?.[1])
   if (path === batchSearchPath) return searchIn(body)
   if (path === mcpPath && body.includes(searchTool)) return searchIn(body)
-  if (path === createPath && body.includes(conversation)) return "conversation"
+  if ((path === createPath && body.includes(conversation)) || path === extractPath) return "conversation"
   if (path === mcpPath && body.includes(conversation)) return "conversation"
   return method === "GET" || method === "HEAD" || method === "OPTIONS" ? "read" : "write"
 }

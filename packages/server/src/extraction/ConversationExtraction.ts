@@ -12,7 +12,7 @@ import { Clock, Context, Deferred, Effect, Layer } from "effect"
 import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import { dayOf } from "@muniment/domain/CalendarDay"
 import {
-  InvalidRequest,
+  type InvalidRequest,
   type NotFound,
   type PayloadTooLarge,
   type RateLimited,
@@ -30,11 +30,13 @@ import { requirePlace } from "../identity/KeyScopes.ts"
 import { KnownKinds } from "../memories/KnownKinds.ts"
 import { expiryOf } from "../memories/MemoryPreparation.ts"
 import { memoryEntry } from "../memories/MemoryViews.ts"
+import { candidateKinds } from "./candidateKinds.ts"
 import { keyedMessages, type KeyedMessage } from "./ConversationMessages.ts"
 import { isKept, type KeptMessages, makeMessageMemories, type MessageMemories } from "./MessageMemories.ts"
 import { makePendingReadings, type PendingState } from "./PendingReadings.ts"
 import { makeRequestReadings, readingKey, type RequestReadings } from "./RequestReadings.ts"
 import { SameMessages } from "./SameMessages.ts"
+import { makeReadingTrial, type ReadingTrial } from "./ReadingTrial.ts"
 import { makeThreadReading, type ThreadReading } from "./ThreadReading.ts"
 
 /** A request with a conversation. */
@@ -47,6 +49,8 @@ export class ConversationExtraction extends Context.Service<
       call: PricedCall,
       request: ConversationRequest
     ) => Effect.Effect<CreatedMemories, InvalidRequest | NotFound | PayloadTooLarge | RateLimited | ChargeFailure>
+    /** Reads a conversation and stores nothing. */
+    readonly tryReading: ReadingTrial
     /** Reads a portion of what is due in a namespace, and says what stays pending. */
     readonly resume: (key: NamespaceKey) => Effect.Effect<PendingState, ReadError>
     /** Waits until a request has left a reading behind. */
@@ -68,7 +72,8 @@ export interface ConversationOptions {
 }
 
 const make = Effect.fnUntraced(function* ({ deadlineMillis, remember = "messages" }: ConversationOptions) {
-  const read = yield* makeThreadReading(deadlineMillis ?? Limits.extractionDeadlineMillis)
+  const millisMax = deadlineMillis ?? Limits.extractionDeadlineMillis
+  const read = yield* makeThreadReading(millisMax)
   const readings = yield* makeRequestReadings
   const { isUnderWay, resume } = yield* makePendingReadings(read, readings)
   const extractor = yield* Extractor
@@ -86,6 +91,7 @@ const make = Effect.fnUntraced(function* ({ deadlineMillis, remember = "messages
   }
   return ConversationExtraction.of({
     remember: (call, request) => rememberInTurn(parts, call, request),
+    tryReading: yield* makeReadingTrial(millisMax),
     resume,
     untilPending: readings.untilLeft
   })
@@ -251,19 +257,3 @@ const tooManyCopies = Effect.fail(
     error: "too many copies of this request wait for the first; try again"
   })
 )
-
-const candidateKinds = Effect.fnUntraced(function* (
-  account: string,
-  { schemas: names }: Pick<ConversationRequest, "schemas">,
-  kinds: KnownKinds["Service"]
-) {
-  if (names === undefined) return new Map((yield* kinds.extractable(account)).map((schema) => [schema.name, schema]))
-  const found = yield* kinds.lookup(account, names)
-  const details = names.flatMap((name, at) =>
-    found.has(name) ? [] : [{ path: `/schemas/${at}`, message: `"${name}" is neither registered nor built in` }]
-  )
-  if (details.length > 0) {
-    return yield* new InvalidRequest({ code: "unknown_schema", error: "`schemas` names an unknown schema", details })
-  }
-  return found
-})

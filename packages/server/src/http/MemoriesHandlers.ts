@@ -17,7 +17,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
   "memories",
   Effect.fnUntraced(function* (handlers) {
     const memories = yield* MemoryService
-    const { remember } = yield* ConversationExtraction
+    const { remember, tryReading } = yield* ConversationExtraction
     const searches = yield* CallerSearch
 
     return handlers.handleAll({
@@ -36,13 +36,26 @@ export const memoriesHandlers = HttpApiBuilder.group(
       list: Effect.fnUntraced(function* ({ query }) {
         const after = query.cursor === undefined ? undefined : yield* listCursor.decode(query.cursor)
         const filter = yield* filterOf(query)
-        const page = yield* memories.list(yield* CurrentCall, filter, after, query.limit ?? Limits.listPageDefault)
+        const page = yield* memories.list(yield* CurrentCall, filter, {
+          after,
+          limit: query.limit ?? Limits.listPageDefault,
+          isOldestFirst: query.order === "asc"
+        })
         return {
           success: true as const,
           memories: page.memories.map(memoryView),
           ...(page.next !== undefined && { nextCursor: listCursor.encode(page.next) }),
           total: page.total
         }
+      }),
+      facets: Effect.fnUntraced(function* ({ query }) {
+        const { contains, facet, limit = Limits.facetValuesDefault, order = "memories" } = query
+        const filter = yield* filterOf(query)
+        const found = yield* memories.facet(yield* CurrentCall, { facet, filter, contains, order, limit })
+        return { success: true as const, ...found }
+      }),
+      extract: Effect.fnUntraced(function* ({ payload }) {
+        return { success: true as const, ...(yield* tryReading(yield* CurrentCall, payload)) }
       }),
       search: Effect.fnUntraced(function* ({ headers, query }) {
         const decoded = yield* searchQuery(query, headers["x-grants"])

@@ -5,9 +5,12 @@ import { Caller } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { Conflict, Forbidden, InvalidRequest } from "@muniment/domain/Errors"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
+import type { JsonObject } from "@muniment/domain/Memory"
 import { checkSchema } from "@muniment/schemas/SchemaBounds"
+import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { requireWholeAccount } from "../identity/KeyScopes.ts"
 import { KnownKinds } from "../memories/KnownKinds.ts"
+import { missingUniqueFields, validatorBusy } from "../memories/MemoryPreparation.ts"
 
 export const schemasHandlers = HttpApiBuilder.group(
   MunimentApi,
@@ -15,6 +18,7 @@ export const schemasHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const registry = yield* SchemaRegistry
     const kinds = yield* KnownKinds
+    const validator = yield* SchemaValidator
     const account = Effect.map(Caller, (caller) => caller.account.id)
 
     const refuseBuiltin = (name: string) =>
@@ -32,6 +36,22 @@ export const schemasHandlers = HttpApiBuilder.group(
         yield* requireWholeAccount(caller)
         yield* caller.newcomer?.open("free") ?? Effect.void
         return { success: true as const, schema: yield* registry.register(caller.account.id, payload) }
+      }),
+      trySchema: Effect.fnUntraced(function* ({ payload: { data, kind, schema = "", uniqueOn } }) {
+        const owner = yield* account
+        if (kind === undefined) yield* checkDocument(schema, uniqueOn)
+        const known = kind === undefined ? undefined : (kinds.builtin(kind) ?? (yield* registry.get(owner, kind)))
+        const asked = known ?? { schema, uniqueOn }
+        const items = [{ schemaText: asked.schema, data }]
+        const [outcome] = yield* Effect.catchTag(validator.validate(items, owner), "ValidatorBusy", () => validatorBusy)
+        if (outcome?.ok !== true) return { success: true as const, valid: false, problems: outcome?.issues ?? [] }
+        const filled = outcome.data as JsonObject
+        const missing = missingUniqueFields(asked.uniqueOn, filled)
+        const problems = missing.map((field) => ({
+          path: `/${field}`,
+          message: `"${field}" identifies this kind and is missing`
+        }))
+        return { success: true as const, valid: problems.length === 0, problems, data: filled }
       }),
       listSchemas: () =>
         Effect.map(Effect.flatMap(account, registry.list), (schemas) => ({ success: true as const, schemas })),

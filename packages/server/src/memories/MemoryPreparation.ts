@@ -120,15 +120,19 @@ export const validatorBusy = Effect.fail(
 
 const uniqueOn = (kind: string, schemas: Schemas): ReadonlyArray<string> => schemas.get(kind)?.uniqueOn ?? []
 
+/** Those of `uniqueOn` that the data lacks. */
+export const missingUniqueFields = (
+  uniqueOn: ReadonlyArray<string> | undefined,
+  data: JsonObject
+): ReadonlyArray<string> => (uniqueOn ?? []).filter((field) => field !== "kind" && !Object.hasOwn(data, field))
+
 const requireUniqueFields = (memories: ReadonlyArray<DirectMemory>, schemas: Schemas) => {
   const details = memories.flatMap(({ data, kind }, index): ReadonlyArray<ErrorDetail> =>
-    uniqueOn(kind, schemas)
-      .filter((field) => field !== "kind" && !Object.hasOwn(data, field))
-      .map((field) => ({
-        index,
-        path: `/memories/${index}/data/${field}`,
-        message: `"${field}" identifies this kind and is missing`
-      }))
+    missingUniqueFields(uniqueOn(kind, schemas), data).map((field) => ({
+      index,
+      path: `/memories/${index}/data/${field}`,
+      message: `"${field}" identifies this kind and is missing`
+    }))
   )
   return details.length > 0 ? refused("unique_field_missing", "a field of uniqueOn is missing", details) : Effect.void
 }

@@ -25,9 +25,14 @@ import {
 } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
 import type { BatchDelete, MemoryFilter } from "@muniment/domain/Search"
-import { MemorySearch, type MemoryPage } from "@muniment/engine/search/MemorySearch"
+import {
+  type FacetPage,
+  type FacetQuery,
+  type ListedPage,
+  type MemoryPage,
+  MemorySearch
+} from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import type { ListPosition } from "@muniment/engine/namespace/NamespaceQuery"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
@@ -50,9 +55,9 @@ export class MemoryService extends Context.Service<
     readonly list: (
       call: PricedCall,
       filter: MemoryFilter,
-      after: ListPosition | undefined,
-      limit: number
+      page: ListedPage
     ) => Effect.Effect<MemoryPage, ChargeFailure>
+    readonly facet: (call: PricedCall, query: FacetQuery) => Effect.Effect<FacetPage, ChargeFailure>
     readonly patch: (call: PricedCall, id: string, patch: MemoryPatch) => Effect.Effect<MemoryVersion, WriteFailure>
     /** Number of memories changed; unknown ids are skipped, duplicates count once. */
     readonly patchAll: (
@@ -88,8 +93,8 @@ export class MemoryService extends Context.Service<
       return {
         create: (call, request) => create(parts, call, request),
         get: (call, id) => get(parts, call, id),
-        list: (call, filter, after, limit) =>
-          Effect.andThen(call.reserve(), list(parts, call.caller, filter, after, limit)),
+        list: (call, filter, page) => Effect.andThen(call.reserve(), list(parts, call.caller, filter, page)),
+        facet: (call, query) => Effect.andThen(call.reserve(), facet(parts, call.caller, query)),
         patch: (call, id, patch) => patchOne(parts, call, id, patch),
         patchAll: (call, ids, patch) => patchAll(parts, call, ids, patch),
         remove: (call, id) => removeOne(parts, call, id),
@@ -295,11 +300,14 @@ const countExisting = Effect.fnUntraced(function* (parts: Parts, call: PricedCal
 const visibleIn = ({ directory }: Parts, caller: Identity, { agentId }: MemoryFilter) =>
   directory.list(caller.account.id, agentId).filter((key) => seesAgent(caller, key.agentId))
 
-const list = (parts: Parts, caller: Identity, filter: MemoryFilter, after: ListPosition | undefined, limit: number) =>
-  parts.searcher.list(visibleIn(parts, caller, filter), narrowed(caller, filter), after, limit)
+const list = (parts: Parts, caller: Identity, filter: MemoryFilter, page: ListedPage) =>
+  parts.searcher.list(visibleIn(parts, caller, filter), narrowed(caller, filter), page)
+
+const facet = (parts: Parts, caller: Identity, query: FacetQuery) =>
+  parts.searcher.facet(visibleIn(parts, caller, query.filter), { ...query, filter: narrowed(caller, query.filter) })
 
 const count = (parts: Parts, caller: Identity, filter: MemoryFilter) =>
-  Effect.map(list(parts, caller, filter, undefined, 0), ({ total }) => total)
+  Effect.map(list(parts, caller, filter, { after: undefined, limit: 0 }), ({ total }) => total)
 
 const countRelevant = Effect.fn("MemoryService.countRelevant")(function* (
   parts: Parts,

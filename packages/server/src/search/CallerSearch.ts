@@ -233,7 +233,14 @@ const drawMap = Effect.fnUntraced(function* (parts: Parts, { hits }: Found, owne
       }))
     )
     .pipe(Effect.catchTag("MapUnavailable", () => Effect.fail(mapUnavailable)))
-  return { ...drawn, ...(yield* sourcesAttested(parts, hits, owners)) }
+  const byId = new Map(hits.map((hit) => [hit.memory.id, hit]))
+  const points = drawn.points.map((point) => {
+    const hit = byId.get(point.id)!
+    const { createdAt, kind, subjectId } = hit.memory
+    const isOwn = !owners.has(namespaceOf(hit))
+    return { ...point, kind, createdAt, ...(isOwn && subjectId !== undefined && { subjectId }) }
+  })
+  return { ...drawn, points, ...(yield* sourcesAttested(parts, hits, owners)) }
 })
 
 /** Whose memories the shared ones are, by tag of the namespace; the caller's own are not in it. */

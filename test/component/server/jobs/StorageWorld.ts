@@ -145,7 +145,7 @@ export const numbersOf = (account: Account, agentId = "agent") =>
   Effect.gen(function* () {
     const search = yield* MemorySearch
     const key = yield* namespaceOf(account, agentId)
-    const { memories } = yield* search.list([key], { includeSuperseded: true }, undefined, 10_000)
+    const { memories } = yield* search.list([key], { includeSuperseded: true }, { after: undefined, limit: 10_000 })
     return memories.map(({ id }) => Number(id.slice(4))).toSorted((left, right) => left - right)
   })
 

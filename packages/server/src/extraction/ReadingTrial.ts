@@ -1,0 +1,76 @@
+/**
+ * A reading that stores nothing (contract: Conversations): the messages as the beginning of a conversation, the reader
+ * of the service, the checks of a candidate's data. Not compared with stored memories, and no message counts as read.
+ */
+import { Clock, Effect } from "effect"
+import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
+import { dayOf } from "@muniment/domain/CalendarDay"
+import type { InvalidRequest } from "@muniment/domain/Errors"
+import type { ExtractedMemories, ExtractMemories } from "@muniment/domain/Memory"
+import { Extractor } from "@muniment/insight/extraction/Extractor"
+import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
+import { KnownKinds } from "../memories/KnownKinds.ts"
+import { idsOfSources, judgeCandidates, rejection } from "./CandidateJudge.ts"
+import { candidateKinds } from "./candidateKinds.ts"
+import { keyedMessages } from "./ConversationMessages.ts"
+import { extractInTime, refused } from "./extractInTime.ts"
+
+export type ReadingTrial = (
+  call: PricedCall,
+  request: ExtractMemories
+) => Effect.Effect<ExtractedMemories, InvalidRequest | ChargeFailure>
+
+export const makeReadingTrial = Effect.fnUntraced(function* (deadlineMillis: number) {
+  const parts: Parts = {
+    extractor: yield* Extractor,
+    kinds: yield* KnownKinds,
+    validator: yield* SchemaValidator,
+    deadlineMillis
+  }
+  return ((call, request) => tryReading(parts, call, request)) satisfies ReadingTrial
+})
+
+interface Parts {
+  readonly extractor: Extractor["Service"]
+  readonly kinds: KnownKinds["Service"]
+  readonly validator: SchemaValidator["Service"]
+  readonly deadlineMillis: number
+}
+
+const tryReading = Effect.fn("ReadingTrial.read")(function* (
+  { deadlineMillis, extractor, kinds, validator }: Parts,
+  call: PricedCall,
+  request: ExtractMemories
+) {
+  const account = call.caller.account.id
+  const schemas = yield* candidateKinds(account, request, kinds)
+  const messages = keyedMessages(request.conversation, request.schemas)
+  const conversationDate = request.conversationDate ?? dayOf(yield* Clock.currentTimeMillis)
+  yield* call.reserve()
+  const extract = extractInTime(extractor, deadlineMillis, {
+    account,
+    kinds: [...schemas.values()],
+    messages,
+    context: [],
+    summary: undefined,
+    conversationDate
+  })
+  const { candidates, dropped } = yield* extract.pipe(
+    Effect.catchTag("ModelFailure", (failure) =>
+      failure.reason === "unpaid" ? Effect.andThen(call.topUp, extract) : Effect.fail(failure)
+    ),
+    Effect.catchTag("ModelFailure", refused)
+  )
+  const { accepted, rejected } = yield* judgeCandidates(account, candidates, messages, schemas, validator)
+  return {
+    found: accepted.map(({ candidate: { confidence, kind, mentions, sources, when }, data }) => ({
+      kind,
+      data,
+      confidence,
+      ...(when !== undefined && { when }),
+      mentions,
+      sourceMessageIds: idsOfSources(messages, sources)
+    })),
+    rejected: [...dropped.map((one) => rejection(one, messages, one.reason, one.message)), ...rejected]
+  }
+})
