@@ -1,11 +1,12 @@
 /**
- * Offline verification of attestations (contract: Attestations), with WebCrypto's Ed25519: Node 20, Deno, Bun, workers,
+ * Offline verification of attestations (contract: Attestations), with WebCrypto's Ed25519: Node 18, Deno, Bun, workers,
  * and browsers of 2025 or later on a secure origin.
  *
  * Invariant: an invalid attestation is a result with a reason; only a runtime that cannot verify throws.
  */
 import { canonicalJson, utf8 } from "./CanonicalJson.ts"
 import { MunimentError } from "./MunimentError.ts"
+import { webCrypto } from "./Runtime.ts"
 
 /** The service's key file under `/.well-known/`; `issuedAt` in milliseconds. */
 export interface PublishedKeys {
@@ -77,7 +78,7 @@ const keysOf = (keys: string | PublishedKeys): ReadonlyArray<VerificationKey> =>
 type Bytes = Uint8Array<ArrayBuffer>
 
 const isSignedBy = async (publicKey: Bytes, signature: Bytes, message: Bytes): Promise<boolean> => {
-  const { subtle } = globalThis.crypto
+  const { subtle } = await webCrypto()
   try {
     const key = await subtle.importKey("raw", publicKey, "Ed25519", false, ["verify"])
     return await subtle.verify("Ed25519", key, signature, message)

@@ -11,6 +11,8 @@ import { MunimentError } from "./MunimentError.ts"
 const depthMax = 64
 /** Integers from here on are printed with an exponent, and every parser reads them as doubles. */
 const exponentFrom = 1e21
+/** As `isWellFormed` of strings finds it, which Node 18 lacks. */
+const loneSurrogate = /\p{Surrogate}/u
 
 /** Throws a `MunimentError` with code `not_canonical`. Undefined members are left out. */
 export const canonicalJson = (value: unknown): string => textOf(value, 1)
@@ -21,7 +23,7 @@ export const utf8 = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(ne
 const textOf = (value: unknown, depth: number): string => {
   switch (typeof value) {
     case "string":
-      if (!value.isWellFormed()) throw refused("a lone surrogate")
+      if (loneSurrogate.test(value)) throw refused("a lone surrogate")
       return JSON.stringify(value)
     case "number":
       return numberText(value)

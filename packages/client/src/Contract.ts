@@ -4,32 +4,23 @@
  * contract (or of effect) is loaded at run time. `Muniment implements ContractClient`, hence an
  * endpoint that is added, renamed or changed without its method does not compile.
  */
-import type { AccountApi } from "@muniment/domain/api/AccountApi"
-import type { AttestationsApi } from "@muniment/domain/api/AttestationsApi"
-import type { CreditsApi } from "@muniment/domain/api/CreditsApi"
-import type { KeysApi } from "@muniment/domain/api/KeysApi"
-import type { MemoriesApi } from "@muniment/domain/api/MemoriesApi"
-import type { SchemasApi } from "@muniment/domain/api/SchemasApi"
+import type { Endpoints } from "./Endpoints.ts"
 import type { GrantsInput } from "./Grant.ts"
 import type { Pay, Payment, PaymentReceipt } from "./Payment.ts"
-
-type Endpoints = (typeof MemoriesApi)["endpoints"] &
-  (typeof SchemasApi)["endpoints"] &
-  (typeof AttestationsApi)["endpoints"] &
-  (typeof CreditsApi)["endpoints"] &
-  (typeof AccountApi)["endpoints"] &
-  (typeof KeysApi)["endpoints"]
 
 export type EndpointName = keyof Endpoints
 
 /** What an endpoint answers with status 200. */
-export type Answer<Name extends EndpointName> = Endpoints[Name]["~Success"]["Type"]
+export type Answer<Name extends EndpointName> = Endpoints[Name]["answer"]
+
+/** A memory as the service shows it. */
+export type Memory = Answer<"get">["memory"]
 
 /** Query parameters of an endpoint; `never` when it has none. */
-export type Query<Name extends EndpointName> = Endpoints[Name]["~Query"]["Type"]
+export type Query<Name extends EndpointName> = Endpoints[Name]["query"]
 
 /** JSON body of an endpoint; `never` when it has none. */
-export type Body<Name extends EndpointName> = AnyLength<Endpoints[Name]["~Payload"]["Type"]>
+export type Body<Name extends EndpointName> = AnyLength<Endpoints[Name]["body"]>
 
 export interface CallOptions {
   /** Ends the call, its retries included. */
@@ -50,7 +41,7 @@ export interface GrantOptions {
 
 /** Options of an endpoint; grants where it takes their header. */
 export type Options<Name extends EndpointName> =
-  HasGrants<Endpoints[Name]["~Headers"]["Type"]> extends true ? CallOptions & GrantOptions : CallOptions
+  HasGrants<Endpoints[Name]["headers"]> extends true ? CallOptions & GrantOptions : CallOptions
 
 /** The answer of a deposit, with what the payment's header says. */
 export type Deposited = Answer<"deposit"> & { readonly receipt?: PaymentReceipt }
@@ -79,9 +70,9 @@ export type ContractClient = DirectCalls & {
 type DirectCalls = {
   readonly [Name in Exclude<EndpointName, "deposit" | "search">]: (
     ...input: [
-      ...Part<Endpoints[Name]["~Params"]["Type"], string>,
-      ...Part<Query<Name>, Query<Name>>,
-      ...Part<Body<Name>, Body<Name>>,
+      ...id: Part<Endpoints[Name]["params"], string>,
+      ...query: Part<Query<Name>, Query<Name>>,
+      ...body: Part<Body<Name>, Body<Name>>,
       options?: Options<Name>
     ]
   ) => Promise<Answer<Name>>

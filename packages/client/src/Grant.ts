@@ -3,8 +3,8 @@
  * `X-Grants` header, and share codes, `mshare_` and the grants in url-safe Base64, which stay between
  * clients. Only the service decides whether a grant is valid.
  */
-import type { Grant, GrantPayload } from "@muniment/domain/Grant"
 import { canonicalJson, utf8 } from "./CanonicalJson.ts"
+import type { Grant, GrantPayload } from "./Endpoints.ts"
 import { MunimentError } from "./MunimentError.ts"
 
 /** Grants, or the share code that holds them. */

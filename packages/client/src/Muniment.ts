@@ -18,6 +18,9 @@ import type {
 } from "./Contract.ts"
 import { type Call, Transport, type TransportOptions } from "./Transport.ts"
 
+export { MunimentError } from "./MunimentError.ts"
+export type { Answer, Body, Memory, Query } from "./Contract.ts"
+
 export type MunimentOptions = TransportOptions & {
   /** Name of the service in its key file; `muniment` by default. */
   readonly serviceName?: string | undefined

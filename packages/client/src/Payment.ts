@@ -5,11 +5,10 @@
  * Invariant: a call asks for one payment at most. A signed payment is sent again until the outcome is
  * known; no second one is signed.
  */
-import type { PaymentRequired } from "@muniment/domain/Errors"
-import type { PaymentNetwork } from "@muniment/domain/Payment"
+import type { PaymentNetwork, PaymentRequiredBody } from "./Endpoints.ts"
 
 /** Body of the 402 answer. Check `accepts` before paying: amount, asset, network and payee. */
-export type PaymentDemand = (typeof PaymentRequired)["Encoded"] & {
+export type PaymentDemand = PaymentRequiredBody & {
   /** The header PAYMENT-REQUIRED, Base64 JSON: the same for libraries of protocol version 2. */
   readonly header?: string | undefined
 }

@@ -10,6 +10,7 @@
 import { type GrantsInput, grantsHeader } from "./Grant.ts"
 import { MunimentError, type MunimentErrorDetail } from "./MunimentError.ts"
 import { demandOf, type Pay, type Payment, type PaymentReceipt, receiptOf } from "./Payment.ts"
+import { firstOf, webCrypto } from "./Runtime.ts"
 import { type Wallet, walletHeaders } from "./Wallet.ts"
 
 /** An API key, or a wallet that signs each request; its first one makes its account. */
@@ -90,7 +91,7 @@ export class Transport {
   /** The answer; rejects with `MunimentError`, or with the reason of the caller's signal or of who pays. */
   async call(call: Call): Promise<Answered> {
     const idempotencyKey =
-      call.idempotencyKey ?? (call.isWrite && this.#retries > 0 ? globalThis.crypto.randomUUID() : undefined)
+      call.idempotencyKey ?? (call.isWrite && this.#retries > 0 ? (await webCrypto()).randomUUID() : undefined)
     const retries = call.isWrite && idempotencyKey === undefined ? 0 : this.#retries
     const prepared = prepare(call, idempotencyKey)
     const pay = call.pay ?? this.#options.onPaymentRequired
@@ -111,7 +112,7 @@ export class Transport {
         const attempt = isPending ? pendings++ : failures++
         if (attempt >= (isPending ? pendingRepeatsMax : retries)) throw error
         if (!isPending && error.status !== 0 && !retriedStatuses.has(error.status)) throw error
-        await pause(pauseMillis(attempt, error.retryAfterMillis), call.signal)
+        await pause(await pauseMillis(attempt, error.retryAfterMillis), call.signal)
       }
     }
   }
@@ -122,11 +123,12 @@ export class Transport {
     const credentials = call.isPublic === true ? {} : await this.#credentials(call.method, { body, headers, path })
     const timeout = AbortSignal.timeout(this.#options.timeoutMillis ?? timeoutMillisDefault)
     const send = this.#options.fetch ?? globalThis.fetch
+    const ending = firstOf(call.signal === undefined ? [timeout] : [call.signal, timeout])
     try {
       const response = await send(`${this.#origin}${call.isPublic === true ? "" : "/v1"}${path}`, {
         method: call.method,
         headers: { ...headers, ...credentials, ...(payment !== undefined && { [payment.header]: payment.value }) },
-        signal: call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]),
+        signal: ending.signal,
         ...(body === undefined ? {} : { body })
       })
       return read(response, await response.text(), payment)
@@ -136,6 +138,8 @@ export class Transport {
       if (timeout.aborted)
         throw failure("timeout", `the service at ${this.#origin} gave no answer in time`, error, payment)
       throw failure("network_error", `the service at ${this.#origin} could not be reached`, error, payment)
+    } finally {
+      ending.release()
     }
   }
 
@@ -213,8 +217,8 @@ const retryAfterMillis = (response: Response): number | undefined => {
 }
 
 /** Doubling from 200 ms, spread over its upper half so that clients do not return in step. */
-const pauseMillis = (attempt: number, askedMillis: number | undefined): number => {
-  const [random = 0] = globalThis.crypto.getRandomValues(new Uint32Array(1))
+const pauseMillis = async (attempt: number, askedMillis: number | undefined): Promise<number> => {
+  const [random = 0] = (await webCrypto()).getRandomValues(new Uint32Array(1))
   const backOffMillis = pauseMillisMin * 2 ** attempt * (0.5 + random / 2 ** 33)
   return Math.min(Math.max(backOffMillis, askedMillis ?? 0), pauseMillisMax)
 }

@@ -5,6 +5,7 @@
  * browsers need a secure origin.
  */
 import { utf8 } from "./CanonicalJson.ts"
+import { webCrypto } from "./Runtime.ts"
 
 /** Holder of the key: a browser wallet, a key in memory, a signing service. */
 export interface Wallet {
@@ -57,6 +58,7 @@ const linesOf = (headers: Readonly<Record<string, string>>): Uint8Array<ArrayBuf
 }
 
 const sha256Hex = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> => {
-  const digest = await globalThis.crypto.subtle.digest("SHA-256", bytes)
+  const { subtle } = await webCrypto()
+  const digest = await subtle.digest("SHA-256", bytes)
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
 }

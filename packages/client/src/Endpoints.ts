@@ -1,0 +1,35 @@
+/**
+ * Everything that the client takes from `domain`: types only, by endpoint. The published package has a written-out
+ * copy of this file's types instead (`scripts/pack/ClientTypes.ts`), so that its declarations need no other package.
+ */
+import type { AccountApi } from "@muniment/domain/api/AccountApi"
+import type { AttestationsApi } from "@muniment/domain/api/AttestationsApi"
+import type { CreditsApi } from "@muniment/domain/api/CreditsApi"
+import type { KeysApi } from "@muniment/domain/api/KeysApi"
+import type { MemoriesApi } from "@muniment/domain/api/MemoriesApi"
+import type { SchemasApi } from "@muniment/domain/api/SchemasApi"
+import type { PaymentRequired } from "@muniment/domain/Errors"
+
+export type { Grant, GrantPayload } from "@muniment/domain/Grant"
+export type { PaymentNetwork } from "@muniment/domain/Payment"
+
+type Declared = (typeof MemoriesApi)["endpoints"] &
+  (typeof SchemasApi)["endpoints"] &
+  (typeof AttestationsApi)["endpoints"] &
+  (typeof CreditsApi)["endpoints"] &
+  (typeof AccountApi)["endpoints"] &
+  (typeof KeysApi)["endpoints"]
+
+/** What goes into each endpoint under /v1 and what comes out with status 200; `never` where it has no such part. */
+export type Endpoints = {
+  readonly [Name in keyof Declared]: {
+    readonly params: Declared[Name]["~Params"]["Type"]
+    readonly query: Declared[Name]["~Query"]["Type"]
+    readonly headers: Declared[Name]["~Headers"]["Type"]
+    readonly body: Declared[Name]["~Payload"]["Type"]
+    readonly answer: Declared[Name]["~Success"]["Type"]
+  }
+}
+
+/** Body of a 402 answer. */
+export type PaymentRequiredBody = (typeof PaymentRequired)["Encoded"]
