@@ -1,4 +1,5 @@
 /** The operator's pages of the console in a real browser: accounts and keys, their actions seen in the API. */
+import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { Browser } from "playwright-core"
 import { accessibilityFaults, openBrowser, openPage, type WatchedPage } from "../support/Browser.ts"
@@ -140,6 +141,52 @@ it("shows a refusal in the form that was refused", async () => {
   expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("409")])
 })
 
+it("gives credits with a reason, once, and shows the movement and the proof of the ledger", async () => {
+  const { page } = watched
+  await open("#/money?account=research")
+  await page.getByText("The ledger adds up.").waitFor()
+  await page.getByRole("button", { name: "Adjust …" }).click()
+  const give = dialog().getByRole("button", { name: "Give", exact: true })
+  await dialog().getByLabel("Credits; negative takes").fill("12.5")
+  expect(await give.isDisabled()).toBe(true)
+  await dialog().getByLabel("Reason, for the ledger and the audit log").fill("for a test")
+  await give.click()
+  await page.getByRole("region", { name: "Movements" }).getByText("+12.5").waitFor()
+  expect((await server.call("GET", "/v1/credits", { key })).body.balance.credits).toBe(12.5)
+  const events = (await asOperator("GET", "/admin/audit")).events
+  expect(events[0]).toMatchObject({ action: "money.adjust", subject: "research", detail: { reason: "for a test" } })
+})
+
+it("refuses to take what is not there, in words", async () => {
+  const { page } = watched
+  await open("#/money?account=research")
+  await page.getByRole("button", { name: "Adjust …" }).click()
+  await dialog().getByLabel("Credits; negative takes").fill("-13")
+  await dialog().getByLabel("Reason, for the ledger and the audit log").fill("too much")
+  await press("Take")
+  await dialog().getByRole("alert").waitFor()
+  await press("Cancel")
+  expect((await server.call("GET", "/v1/credits", { key })).body.balance.credits).toBe(12.5)
+  expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("40")])
+})
+
+it("saves a statement of many pages as one file, as the API has it", async () => {
+  const { page } = watched
+  const adjustment = (at: number) => ({ account: "research", credits: 1, reason: "page", key: `page-${at}` })
+  for (let at = 0; at < 5; at++) await asOperator("POST", "/admin/ledger/adjustments", adjustment(at))
+  await page.route("**/admin/statement*", (route) => route.continue({ url: `${route.request().url()}&limit=2` }))
+  await open("#/money?account=research&show=movements")
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Save as CSV" }).click()
+  ])
+  await page.unroute("**/admin/statement*")
+  expect(download.suggestedFilename()).toBe("statement-research.csv")
+  const path = "/admin/statement?account=research&format=csv"
+  const whole = await server.call("GET", path, { key: server.operatorToken })
+  expect(readFileSync(await download.path(), "utf8")).toBe(whole.body)
+})
+
 it("is used by the keyboard alone", async () => {
   const { page } = watched
   await open("#/accounts?account=")
@@ -155,28 +202,32 @@ it("is used by the keyboard alone", async () => {
 
 const shots = process.env["MUNIMENT_SCREENSHOTS"]
 
-it.each(["accounts", "accounts?account=research"])(
-  "has no fault of accessibility on #/%s, in light and dark, narrow and wide",
-  async (name) => {
-    const { page } = watched
-    for (const width of [1_280, 380]) {
-      await page.setViewportSize({ width, height: 860 })
-      await open(`#/${name}`)
-      await page.locator("main .card, main .table-wrap, main .tile").first().waitFor()
-      await page.locator("main .spinner").first().waitFor({ state: "detached" })
-      for (const theme of ["light", "dark"]) {
-        await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
-        expect(await accessibilityFaults(page), `${name}, ${theme}, ${width}`).toEqual([])
-        const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        expect(excess, `${name} at ${width} pixels`).toBeLessThanOrEqual(0)
-        if (shots !== undefined) {
-          await page.screenshot({ path: `${shots}/${name.replace(/\W/g, "-")}-${theme}-${width}.png` })
-        }
+it.each([
+  "accounts",
+  "accounts?account=research",
+  "money",
+  "money?show=movements&account=research",
+  "money?show=revenue",
+  "money?show=ledger"
+])("has no fault of accessibility on #/%s, in light and dark, narrow and wide", async (name) => {
+  const { page } = watched
+  for (const width of [1_280, 380]) {
+    await page.setViewportSize({ width, height: 860 })
+    await open(`#/${name}`)
+    await page.locator("main .card, main .table-wrap, main .tile, main .notice").first().waitFor()
+    await page.locator("main .spinner").first().waitFor({ state: "detached" })
+    for (const theme of ["light", "dark"]) {
+      await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
+      expect(await accessibilityFaults(page), `${name}, ${theme}, ${width}`).toEqual([])
+      const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+      expect(excess, `${name} at ${width} pixels`).toBeLessThanOrEqual(0)
+      if (shots !== undefined) {
+        await page.screenshot({ path: `${shots}/${name.replace(/\W/g, "-")}-${theme}-${width}.png` })
       }
     }
-    await page.setViewportSize({ width: 1_280, height: 860 })
   }
-)
+  await page.setViewportSize({ width: 1_280, height: 860 })
+})
 
 it("complains of nothing and asks no other origin", () => {
   expect(watched.complaints).toEqual([])

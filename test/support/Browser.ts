@@ -1,6 +1,8 @@
 /** A real Chromium for tests of pages: no request leaves this machine unseen, and what a page complains of is kept. */
-import { readFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs"
 import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import chromium from "@sparticuz/chromium"
 import { type Browser, chromium as engine, type Page } from "playwright-core"
 
@@ -8,7 +10,27 @@ import { type Browser, chromium as engine, type Page } from "playwright-core"
 const browserArguments = ["--headless=shell", "--no-sandbox", "--no-zygote", "--disable-gpu", "--no-pings"]
 
 export const openBrowser = async (): Promise<Browser> =>
-  engine.launch({ executablePath: await chromium.executablePath(), args: browserArguments, headless: true })
+  engine.launch({ executablePath: await unpackedBrowser(), args: browserArguments, headless: true })
+
+/**
+ * Once for all test files of a run. Unpacked into a folder of its own and moved into place: the package itself takes a
+ * file that another process is still writing.
+ */
+const unpackedBrowser = async (): Promise<string> => {
+  const shared = join(tmpdir(), "unpacked-browser")
+  if (!existsSync(shared)) {
+    const before = process.env["TMPDIR"]
+    const own = mkdtempSync(join(tmpdir(), "unpacking-browser-"))
+    process.env["TMPDIR"] = own
+    const unpacking = chromium.executablePath()
+    if (before === undefined) delete process.env["TMPDIR"]
+    else process.env["TMPDIR"] = before
+    await unpacking
+    if (existsSync(shared)) rmSync(own, { recursive: true })
+    else renameSync(own, shared)
+  }
+  return join(shared, "chromium")
+}
 
 export interface WatchedPage {
   readonly page: Page

@@ -10,6 +10,7 @@ import { Icon, type IconName } from "./ui/Icon.tsx"
 import { Empty, Waiting } from "./ui/Notice.tsx"
 import { Accounts } from "./pages/Accounts.tsx"
 import { Memories } from "./pages/Memories.tsx"
+import { Money } from "./pages/Money.tsx"
 import { Overview } from "./pages/Overview.tsx"
 import { Search } from "./pages/Search.tsx"
 import { SignInPage } from "./pages/SignInPage.tsx"
@@ -32,7 +33,8 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "overview", title: "Overview", icon: "overview", show: Overview, ...service },
   { name: "memories", title: "Memories", icon: "memories", show: Memories, ...memory },
   { name: "search", title: "Search", icon: "search", show: Search, ...memory },
-  { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service }
+  { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service },
+  { name: "money", title: "Money", icon: "money", show: Money, ...service }
 ]
 
 export const App = () => {

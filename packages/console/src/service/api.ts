@@ -50,13 +50,11 @@ export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE"
 export const call = async <A>(method: Method, path: string, options: CallOptions = {}): Promise<A> => {
   const response = await send(method, path, options)
   const text = await response.text()
-  const json: unknown = text === "" ? {} : parsed(text)
   if (!response.ok) {
-    const failure = isFailure(json) ? json : { error: text.slice(0, 500), code: "unknown" }
     if (response.status === 401 && session.value !== null) endSession()
-    throw new ApiError(response.status, failure, response.headers)
+    throw new ApiError(response.status, failureIn(text), response.headers)
   }
-  return json as A
+  return (text === "" ? {} : parsed(text)) as A
 }
 
 /** The answer as text, such as CSV or metrics. */
@@ -64,6 +62,23 @@ export const callText = async (path: string, options: CallOptions = {}): Promise
   const response = await send("GET", path, options)
   if (response.ok) return response.text()
   throw new ApiError(response.status, { error: await response.text(), code: "unknown" }, response.headers)
+}
+
+/** All pages of a text that leads on by its header `x-next-cursor`. */
+export const callPages = async (
+  path: string,
+  query: Readonly<Record<string, QueryValue>>
+): Promise<ReadonlyArray<string>> => {
+  const pages: Array<string> = []
+  let cursor: string | undefined
+  do {
+    const response = await send("GET", path, { query: { ...query, cursor } })
+    const text = await response.text()
+    if (!response.ok) throw new ApiError(response.status, failureIn(text), response.headers)
+    pages.push(text)
+    cursor = response.headers.get("x-next-cursor") ?? undefined
+  } while (cursor !== undefined)
+  return pages
 }
 
 const send = async (method: Method, path: string, options: CallOptions): Promise<Response> => {
@@ -93,6 +108,11 @@ const send = async (method: Method, path: string, options: CallOptions): Promise
     if (signal?.aborted === true) throw cause
     throw new ApiError(0, { error: "The service does not answer.", code: "no_answer" })
   }
+}
+
+const failureIn = (text: string): Pick<Failure, "error" | "code" | "details"> => {
+  const json: unknown = parsed(text)
+  return isFailure(json) ? json : { error: text.slice(0, 500), code: "unknown" }
 }
 
 const parsed = (text: string): unknown => {

@@ -1,5 +1,6 @@
 /** What the operator's pages ask of the service: its types, and small sums over them. */
 import type { AccountRecord, KeyRecord } from "@muniment/domain/api/AdminApi"
+import type { PaymentRecord, PaymentState } from "@muniment/domain/Operations"
 import type { QuotaName, QuotaTier, QuotaUse } from "@muniment/domain/Quotas"
 import { call } from "./api.ts"
 import { now } from "./browser.ts"
@@ -30,6 +31,12 @@ export const listAccounts = async (signal: AbortSignal): Promise<ReadonlyArray<A
       lastUsedAt: lastUsedAt === 0 ? undefined : lastUsedAt
     }
   })
+}
+
+/** Names of the accounts by their ids. */
+export const accountNames = async (signal: AbortSignal): Promise<ReadonlyMap<string, string>> => {
+  const { accounts } = await call<{ readonly accounts: ReadonlyArray<Account> }>("GET", "/admin/accounts", { signal })
+  return new Map(accounts.map(({ id, name }) => [id, name]))
 }
 
 export const listKeys = async (account: string | undefined, signal: AbortSignal): Promise<ReadonlyArray<Key>> =>
@@ -65,3 +72,35 @@ export const quotaNames: Readonly<Record<QuotaName, string>> = {
 
 export const quotaText = (name: QuotaName): ((value: number) => string) =>
   name === "bytes" || name === "schemaBytes" ? bytes : count
+
+const credits = new Intl.NumberFormat("en-US", { maximumFractionDigits: 6 })
+
+/** Of credits, with as many decimals as it has. */
+export const amount = (value: number): string => credits.format(value)
+
+export const dollars = (value: number): string => value.toFixed(value !== 0 && Math.abs(value) < 0.01 ? 6 : 2)
+
+const unfinished: ReadonlyArray<PaymentState> = ["broadcasting", "verified"]
+const paymentsAtMost = 1_000
+
+/** Those without an outcome first, the oldest of them before the others; then the newest. */
+export const listPayments = async (
+  filters: { readonly state: string; readonly account: string },
+  signal: AbortSignal
+): Promise<ReadonlyArray<PaymentRecord>> => {
+  const names = await accountNames(signal)
+  const list = async (state: string): Promise<ReadonlyArray<PaymentRecord>> => {
+    const query = { state, account: filters.account, limit: paymentsAtMost }
+    const { payments } = await call<{ readonly payments: ReadonlyArray<PaymentRecord> }>("GET", "/admin/payments", {
+      query,
+      signal
+    })
+    return payments.map((payment) => ({ ...payment, account: names.get(payment.account) ?? payment.account }))
+  }
+  if (filters.state !== "") return list(filters.state)
+  const [waiting, all] = await Promise.all([Promise.all(unfinished.map(list)), list("")])
+  return [
+    ...waiting.flat().sort((one, other) => one.createdAt - other.createdAt),
+    ...all.filter(({ state }) => !unfinished.includes(state))
+  ]
+}

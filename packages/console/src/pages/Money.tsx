@@ -1,0 +1,329 @@
+/** Money: the proof of the ledger, payments with those that wait first, revenue, and one account's movements. */
+import type { LedgerReport, ModelUsageDay, PaymentRecord } from "@muniment/domain/Operations"
+import type { Revenue, RevenuePeriod } from "@muniment/domain/Statement"
+import { useState } from "preact/hooks"
+import { type ApiError, call } from "../service/api.ts"
+import { now } from "../service/browser.ts"
+import { saveCsv } from "../service/csv.ts"
+import { asApiError, useLoad } from "../service/load.ts"
+import { accountNames, amount, dollars, listPayments } from "../service/operator.ts"
+import { change, linkTo, parameters } from "../service/route.ts"
+import { ago, count, duration, moment } from "../service/text.ts"
+import { Choice, Field } from "../ui/Field.tsx"
+import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { Notice, Refused, Show } from "../ui/Notice.tsx"
+import { type Column, Table } from "../ui/Table.tsx"
+import { Movements } from "./Movements.tsx"
+
+type Tab = "payments" | "movements" | "revenue" | "ledger"
+
+const tabs: ReadonlyArray<readonly [Tab, string]> = [
+  ["payments", "Payments"],
+  ["movements", "Movements"],
+  ["revenue", "Revenue and costs"],
+  ["ledger", "Ledger"]
+]
+
+export const Money = () => {
+  const given = parameters.value
+  const shown = tabs.find(([name]) => name === given.get("show"))?.[0]
+  const tab: Tab = shown ?? (given.get("account") === null ? "payments" : "movements")
+  return (
+    <>
+      <div class="head">
+        <h2>Money</h2>
+        <p class="small">1,000 credits are one US dollar</p>
+      </div>
+      <Proof />
+      <nav class="tabs" aria-label="Parts of this page">
+        {tabs.map(([name, title]) => (
+          <a key={name} href={linkTo("money", { show: name })} aria-current={name === tab ? "true" : undefined}>
+            {title}
+          </a>
+        ))}
+      </nav>
+      {tab === "payments" ? (
+        <Payments />
+      ) : tab === "movements" ? (
+        <Movements />
+      ) : tab === "revenue" ? (
+        <Income />
+      ) : (
+        <Balances />
+      )}
+    </>
+  )
+}
+
+const checkLedger = (signal: AbortSignal) => call<typeof LedgerReport.Type>("GET", "/admin/ledger/check", { signal })
+
+const Proof = () => {
+  const { loaded, reload } = useLoad(checkLedger, [])
+  return (
+    <Show of={loaded}>
+      {(report) => (
+        <Notice tone={report.ok ? "good" : "bad"}>
+          <div class="head">
+            <span>
+              <strong>{report.ok ? "The ledger adds up." : "The ledger does not add up."}</strong>{" "}
+              {count(report.transfers)} transfers of {count(report.accounts)} ledger accounts were summed anew.
+            </span>
+            <button type="button" class="plain" onClick={reload}>
+              Check again
+            </button>
+          </div>
+          {report.problems.length > 0 && (
+            <ul>
+              {report.problems.map((problem) => (
+                <li key={problem}>{problem}</li>
+              ))}
+            </ul>
+          )}
+        </Notice>
+      )}
+    </Show>
+  )
+}
+
+const Payments = () => {
+  const given = parameters.value
+  const filters = { state: given.get("state") ?? "", account: given.get("of") ?? "" }
+  const { loaded, reload } = useLoad((signal) => listPayments(filters, signal), [filters.state, filters.account])
+  const [looked, showLooked] = useState<number | undefined>(undefined)
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const reconcile = (): void => {
+    call<{ readonly looked: number }>("POST", "/admin/payments/reconcile").then(
+      (answer) => {
+        showError(undefined)
+        showLooked(answer.looked)
+        reload()
+      },
+      (cause: unknown) => showError(asApiError(cause))
+    )
+  }
+  return (
+    <section class="stack">
+      <div class="facets">
+        <Choice
+          label="State"
+          value={filters.state}
+          options={[
+            ["", "all"],
+            ["verified", "verified"],
+            ["broadcasting", "broadcasting"],
+            ["settled", "settled"],
+            ["finalized", "finalized"],
+            ["failed", "failed"],
+            ["reversed", "reversed"]
+          ]}
+          onValue={(state) => change({ state })}
+        />
+        <Field label="Account" value={filters.account} onValue={(of) => change({ of })} />
+        <button type="button" onClick={reconcile}>
+          Ask the chains now
+        </button>
+      </div>
+      {looked !== undefined && <Notice tone="good">{count(looked)} payments without an end were looked up.</Notice>}
+      {error !== undefined && <Refused error={error} />}
+      <Show of={loaded}>
+        {(payments) => (
+          <GrowingTable
+            label="Payments"
+            columns={paymentColumns}
+            rows={payments}
+            keyOf={({ id }) => id}
+            empty="No payment: deposits by USDC show up here."
+          />
+        )}
+      </Show>
+    </section>
+  )
+}
+
+const tones: Readonly<Record<PaymentRecord["state"], string>> = {
+  verified: "warn",
+  broadcasting: "warn",
+  settled: "accent",
+  finalized: "good",
+  failed: "bad",
+  reversed: "bad"
+}
+
+const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
+  { title: "State", cell: ({ state }) => <span class={`badge ${tones[state]}`}>{state}</span> },
+  {
+    title: "For",
+    cell: ({ createdAt, updatedAt, state }) => (
+      <span class="nowrap" title={moment(updatedAt)}>
+        {state === "verified" || state === "broadcasting" ? duration((now() - createdAt) / 1_000) : ago(updatedAt)}
+      </span>
+    )
+  },
+  {
+    title: "Account",
+    cell: ({ account }) => <a href={linkTo("money", { show: "movements", account })}>{account}</a>
+  },
+  { title: "USD", isNumber: true, cell: ({ amountUsd }) => dollars(amountUsd) },
+  { title: "Network", cell: ({ network }) => network },
+  { title: "Why", cell: ({ reason }) => reason ?? "" },
+  {
+    title: "Transaction",
+    cell: ({ id, payer, transaction }) => (
+      <details>
+        <summary class="mono">{transaction === null ? "none yet" : `${transaction.slice(0, 12)}…`}</summary>
+        <dl class="facts small">
+          <dt>Transaction</dt>
+          <dd class="mono">{transaction ?? "none yet"}</dd>
+          <dt>Paid by</dt>
+          <dd class="mono">{payer}</dd>
+          <dt>Payment</dt>
+          <dd class="mono">{id}</dd>
+        </dl>
+      </details>
+    )
+  }
+]
+
+const Income = () => {
+  const given = parameters.value
+  const by = (given.get("by") ?? "month") as RevenuePeriod
+  const query = { by, from: given.get("from") ?? undefined, to: given.get("to") ?? undefined }
+  const inputs = Object.values(query)
+  const { loaded } = useLoad((signal) => call<typeof Revenue.Type>("GET", "/admin/revenue", { query, signal }), inputs)
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  return (
+    <section class="stack">
+      <div class="facets">
+        <Choice
+          label="By"
+          value={by}
+          options={[
+            ["day", "day"],
+            ["week", "week"],
+            ["month", "month"]
+          ]}
+          onValue={(value) => change({ by: value })}
+        />
+        <Field label="From" type="date" value={query.from ?? ""} onValue={(from) => change({ from })} />
+        <Field label="To" type="date" value={query.to ?? ""} onValue={(to) => change({ to })} />
+        <button
+          type="button"
+          onClick={() =>
+            void saveCsv("/admin/revenue", query, `revenue-by-${by}.csv`).catch((cause: unknown) =>
+              showError(asApiError(cause))
+            )
+          }
+        >
+          Save as CSV
+        </button>
+      </div>
+      {error !== undefined && <Refused error={error} />}
+      <Show of={loaded}>
+        {({ rows }) => (
+          <GrowingTable
+            label="Revenue"
+            columns={revenueColumns}
+            rows={rows}
+            keyOf={({ kind, network, operation, period, purse }) => [period, kind, network, operation, purse].join(" ")}
+            empty="Nothing was received or charged in this period."
+          />
+        )}
+      </Show>
+      <h3>Cost of the language model, 30 days</h3>
+      <ModelCosts />
+    </section>
+  )
+}
+
+type RevenueRow = (typeof Revenue.Type)["rows"][number]
+
+const revenueColumns: ReadonlyArray<Column<RevenueRow>> = [
+  { title: "Period", cell: ({ period }) => <span class="nowrap">{period}</span> },
+  { title: "What", cell: ({ kind }) => kind },
+  { title: "Of", cell: ({ network, operation }) => network ?? operation ?? "" },
+  { title: "Purse", cell: ({ purse }) => purse ?? "" },
+  { title: "Count", isNumber: true, cell: (row) => count(row.count) },
+  { title: "Credits", isNumber: true, cell: ({ credits }) => amount(credits) },
+  { title: "USD", isNumber: true, cell: ({ usd }) => dollars(usd) }
+]
+
+interface ModelCost {
+  readonly account: string
+  readonly tokens: number
+  readonly costMicroUsd: number
+}
+
+const ModelCosts = () => {
+  const { loaded } = useLoad(async (signal) => {
+    const [names, { usage }] = await Promise.all([
+      accountNames(signal),
+      call<{ readonly usage: ReadonlyArray<ModelUsageDay> }>("GET", "/admin/models/usage", { signal })
+    ])
+    return costsOf(usage.map((day) => ({ ...day, account: names.get(day.account) ?? day.account })))
+  }, [])
+  return (
+    <Show of={loaded}>
+      {(costs) => (
+        <GrowingTable
+          label="Cost of the language model"
+          columns={costColumns}
+          rows={costs}
+          keyOf={({ account }) => account}
+          empty="No language model was used."
+        />
+      )}
+    </Show>
+  )
+}
+
+/** The dearest account first. */
+const costsOf = (usage: ReadonlyArray<ModelUsageDay>): ReadonlyArray<ModelCost> =>
+  [...Map.groupBy(usage, ({ account }) => account)]
+    .map(([account, days]) => ({
+      account,
+      tokens: days.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0),
+      costMicroUsd: days.reduce((sum, day) => sum + day.costMicroUsd, 0)
+    }))
+    .sort((one, other) => other.costMicroUsd - one.costMicroUsd)
+
+const costColumns: ReadonlyArray<Column<ModelCost>> = [
+  { title: "Account", cell: ({ account }) => account },
+  { title: "Tokens", isNumber: true, cell: ({ tokens }) => count(tokens) },
+  { title: "USD", isNumber: true, cell: ({ costMicroUsd }) => dollars(costMicroUsd / 1_000_000) }
+]
+
+const Balances = () => {
+  const { loaded } = useLoad(checkLedger, [])
+  return (
+    <section class="stack">
+      <Show of={loaded}>
+        {({ balances, payments }) => (
+          <>
+            <p class="small muted">
+              Payments by state:{" "}
+              {Object.entries(payments)
+                .flatMap(([state, number]) => (number === 0 ? [] : [`${count(number)} ${state}`]))
+                .join(", ") || "none"}
+              .
+            </p>
+            <Table
+              label="Balances of the ledger's accounts"
+              columns={balanceColumns}
+              rows={balances}
+              keyOf={({ name }) => name}
+            />
+          </>
+        )}
+      </Show>
+    </section>
+  )
+}
+
+const balanceColumns: ReadonlyArray<Column<LedgerBalance>> = [
+  { title: "Ledger account", cell: ({ name }) => <span class="mono">{name}</span> },
+  { title: "Debits", isNumber: true, cell: ({ debits }) => amount(debits / 1_000_000) },
+  { title: "Credits", isNumber: true, cell: ({ credits }) => amount(credits / 1_000_000) },
+  { title: "Balance", isNumber: true, cell: ({ credits, debits }) => amount((credits - debits) / 1_000_000) }
+]
+
+type LedgerBalance = (typeof LedgerReport.Type)["balances"][number]

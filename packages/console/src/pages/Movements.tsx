@@ -1,0 +1,145 @@
+/** What moved in one account's purses, as a statement: by period, as CSV, with corrections that have a reason. */
+import type { Statement } from "@muniment/domain/Statement"
+import { useState } from "preact/hooks"
+import { type ApiError, call } from "../service/api.ts"
+import { newKey } from "../service/browser.ts"
+import { saveCsv } from "../service/csv.ts"
+import { asApiError, useLoad } from "../service/load.ts"
+import { amount } from "../service/operator.ts"
+import { change, parameters } from "../service/route.ts"
+import { account as chosenAccount } from "../service/session.ts"
+import { count, moment } from "../service/text.ts"
+import { Field } from "../ui/Field.tsx"
+import { FormDialog, Input } from "../ui/FormDialog.tsx"
+import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { Empty, Notice, Refused, Show } from "../ui/Notice.tsx"
+import type { Column } from "../ui/Table.tsx"
+
+type Entries = typeof Statement.Type
+
+export const Movements = () => {
+  const given = parameters.value
+  const account = given.get("account") ?? chosenAccount.value
+  const query = { account, from: given.get("from") ?? undefined, to: given.get("to") ?? undefined }
+  const { loaded, reload } = useLoad((signal) => statementOf(query, signal), Object.values(query))
+  const [isAdjusting, setAdjusting] = useState(false)
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  return (
+    <section class="stack">
+      <div class="facets">
+        <Field label="Account" value={account} onValue={(name) => change({ account: name, show: "movements" })} />
+        <Field label="From" type="date" value={query.from ?? ""} onValue={(from) => change({ from })} />
+        <Field label="To" type="date" value={query.to ?? ""} onValue={(to) => change({ to })} />
+        <div class="actions">
+          <button type="button" disabled={account === ""} onClick={() => setAdjusting(true)}>
+            Adjust …
+          </button>
+          <button
+            type="button"
+            disabled={account === ""}
+            onClick={() =>
+              void saveCsv("/admin/statement", query, `statement-${account}.csv`).catch((cause: unknown) =>
+                showError(asApiError(cause))
+              )
+            }
+          >
+            Save as CSV
+          </button>
+        </div>
+      </div>
+      {error !== undefined && <Refused error={error} />}
+      {account === "" ? (
+        <Empty title="Choose an account" />
+      ) : (
+        <Show of={loaded}>
+          {(statement) => (
+            <>
+              <Totals statement={statement} />
+              <GrowingTable
+                label="Movements"
+                columns={columns}
+                rows={statement.entries.toReversed()}
+                keyOf={({ id }) => String(id)}
+                empty="Nothing moved in this period."
+              />
+              {statement.nextCursor !== undefined && (
+                <Notice>The period has more movements than one page; the CSV has all of them.</Notice>
+              )}
+            </>
+          )}
+        </Show>
+      )}
+      {isAdjusting && <Adjust account={account} onClose={() => setAdjusting(false)} onDone={reload} />}
+    </section>
+  )
+}
+
+const statementOf = (query: Readonly<Record<string, string | undefined>>, signal: AbortSignal): Promise<Entries> =>
+  call("GET", "/admin/statement", { query, signal })
+
+const Totals = ({ statement }: { readonly statement: Entries }) => (
+  <dl class="tiles">
+    {(["balance", "allowance", "receivable"] as const).map((purse) => (
+      <div class="tile" key={purse}>
+        <dt>{purse === "receivable" ? "Owed for storage" : purse === "balance" ? "Balance" : "Allowance"}</dt>
+        <dd>
+          {amount(statement.closing[purse])}
+          <div class="small">
+            credits on {statement.to}; {amount(statement.opening[purse])} before {statement.from}
+          </div>
+        </dd>
+      </div>
+    ))}
+  </dl>
+)
+
+const columns: ReadonlyArray<Column<Entries["entries"][number]>> = [
+  { title: "When", cell: ({ at }) => <span class="nowrap">{moment(at)}</span> },
+  {
+    title: "What",
+    cell: ({ kind, operation }) => `${kind.replaceAll("_", " ")}${operation === undefined ? "" : `: ${operation}`}`
+  },
+  { title: "Purse", cell: ({ purse }) => purse },
+  { title: "Calls", isNumber: true, cell: ({ calls }) => count(calls) },
+  {
+    title: "Credits",
+    isNumber: true,
+    cell: ({ credits }) => (
+      <span class={credits > 0 ? "good-ink" : ""}>
+        {credits > 0 ? "+" : ""}
+        {amount(credits)}
+      </span>
+    )
+  }
+]
+
+const Adjust = (given: { readonly account: string; readonly onClose: () => void; readonly onDone: () => void }) => {
+  const { account, onClose, onDone } = given
+  const [text, setText] = useState("")
+  const [reason, setReason] = useState("")
+  // One name for all tries of this form: it is carried out once.
+  const [key] = useState(newKey)
+  const credits = text.trim() === "" ? Number.NaN : Number(text)
+  return (
+    <FormDialog
+      title={`Adjust the balance of ${account}`}
+      action={credits < 0 ? "Take" : "Give"}
+      isDanger={credits < 0}
+      isReady={Number.isFinite(credits) && credits !== 0 && reason.trim() !== ""}
+      send={async () => {
+        await call("POST", "/admin/ledger/adjustments", { body: { account, credits, reason, key } })
+        onDone()
+      }}
+      onClose={onClose}
+    >
+      <Input label="Credits; negative takes" value={text} hint="500" onValue={setText} required />
+      <Input label="Reason, for the ledger and the audit log" value={reason} onValue={setReason} required />
+      <p class="small muted">
+        {Number.isFinite(credits) && credits !== 0
+          ? `${credits > 0 ? "Gives" : "Takes"} ${amount(Math.abs(credits))} credits (${(Math.abs(credits) / 1_000).toFixed(2)} USD). `
+          : ""}
+        A balance never goes below zero; an adjustment is undone by its opposite.
+      </p>
+    </FormDialog>
+  )
+}
