@@ -24,7 +24,9 @@ export const Limits = {
   smallBodyBytesMax: 16_384,
   smallBodiesBytesMax: 16_777_216,
   accountBodiesBytesMax: 2_097_152,
+  accountBodiesWithRestBytesMax: 3_145_728,
   bodiesBytesMax: 4_194_304,
+  bodyRestMillisMax: 1_000,
   slowBodyMillis: 3_000,
   refusalLinesMax: 20,
   shutdownDrainMillis: 20_000,
@@ -185,7 +187,14 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
   ["one client cannot use up all sign-ups", Limits.signUpsPerClientHour < Limits.signUpsPerHour],
   ["a request is refused before it would wait too long", Limits.queueWaitMillis <= Limits.queueWaitMillisMax],
   ["an account may send the largest body", Limits.requestBodyBytesMax <= Limits.accountBodiesBytesMax],
-  ["one account leaves others room for bodies", Limits.accountBodiesBytesMax * 2 <= Limits.bodiesBytesMax],
+  [
+    "one account leaves others room for the largest body",
+    Limits.accountBodiesWithRestBytesMax + Limits.requestBodyBytesMax <= Limits.bodiesBytesMax
+  ],
+  [
+    "the largest body finds room beside two that rest",
+    Limits.requestBodyBytesMax * 3 <= Limits.accountBodiesWithRestBytesMax
+  ],
   ["a body counts as slow before its time is up", Limits.slowBodyMillis < Limits.requestTimeoutMillis],
   ["headers arrive before the request ends", Limits.headerTimeoutMillis < Limits.requestTimeoutMillis],
   ["an idle connection outlives a slow request", Limits.requestTimeoutMillis < Limits.connectionIdleMillis]

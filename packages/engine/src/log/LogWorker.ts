@@ -60,9 +60,17 @@ const writeWaiting = (): void => {
       isSynced
     )
     if (isSynced) syncs++
+    free(group)
     for (const { done } of group) done({ _tag: "Written", isSynced, syncs })
   } catch (cause) {
     for (const { fail } of group) fail(cause)
+  }
+}
+
+/** At once: a buffer has room for the most bytes that its text may take, and this thread's small heap is rarely collected. */
+const free = (group: ReadonlyArray<Waiting>): void => {
+  for (const { request } of group) {
+    for (const { bytes } of request.records) if (bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0)
   }
 }
 

@@ -107,6 +107,7 @@ export class Gate {
       proceed,
       ...this.#askers.of(sender.headers, () => this.#options.clientOf(sender)),
       arrivedMillis: this.#options.nowMillis(),
+      begunMillis: undefined,
       bytes: 0,
       visit: undefined,
       lane: undefined
@@ -168,9 +169,10 @@ export class Gate {
 
   #reserve(passage: Passage, bytes: number): boolean {
     const { account } = passage
-    let bound = this.#bytes.reserve(account, bytes)
+    const nowMillis = this.#options.nowMillis()
+    let bound = this.#bytes.reserve(account, bytes, nowMillis)
     if (bound !== undefined && this.#endSlowBodies(bound === "account_bytes" ? account : undefined)) {
-      bound = this.#bytes.reserve(account, bytes)
+      bound = this.#bytes.reserve(account, bytes, nowMillis)
     }
     if (bound !== undefined) {
       this.#refuse(passage, { bound, work: workKindIn(passage, noBody), waitMillis: Limits.queueWaitMillis })
@@ -205,13 +207,18 @@ export class Gate {
       weight,
       cost,
       isCalm,
-      begin: (isAtOnce) =>
-        this.#turnstile.pass(() => passage.response.destroyed || passage.proceed(), isCalm && isAtOnce),
+      begin: (isAtOnce) => this.#turnstile.pass(() => this.#begin(passage), isCalm && isAtOnce),
       refuse: (refusal) => this.#refuse(passage, refusal)
     }
     passage.visit = visit
     passage.lane = lane
     lane.enter(visit, nowMillis)
+  }
+
+  #begin(passage: Passage): void {
+    if (passage.response.destroyed) return
+    passage.begunMillis = this.#options.nowMillis()
+    passage.proceed()
   }
 
   #refuse(passage: Passage, refusal: Refusal): void {
@@ -244,9 +251,13 @@ export class Gate {
   }
 
   #giveBack(passage: Passage): void {
+    const { account, begunMillis, bytes } = passage
     this.#receiving.delete(passage)
-    if (passage.bytes > 0) this.#bytes.release(passage.account, passage.bytes)
     passage.bytes = 0
+    if (bytes === 0) return
+    if (begunMillis === undefined) return this.#bytes.release(account, bytes)
+    const nowMillis = this.#options.nowMillis()
+    this.#bytes.rest(account, bytes, nowMillis + Math.min(nowMillis - begunMillis, Limits.bodyRestMillisMax))
   }
 }
 
@@ -256,6 +267,8 @@ interface Passage extends Asker {
   readonly response: ServerResponse<IncomingMessage>
   readonly proceed: () => void
   readonly arrivedMillis: number
+  /** When work on it began. */
+  begunMillis: number | undefined
   /** Room that it holds. */
   bytes: number
   visit: Visit | undefined

@@ -288,6 +288,27 @@ describe("bodies", () => {
     await until(() => gate.state.bodyBytes === 0)
   })
 
+  it("that are large keep their account's room as long again as the work on them took", async () => {
+    const large = "m".repeat(Limits.requestBodyBytesMax)
+    const both = [send("/v1/memories", { body: large }), send("/v1/memories", { body: large })]
+    await until(() => begun.length === both.length)
+    nowMillis = 100
+    for (const { response } of begun) response.end("served")
+    await Promise.all(both.map(({ answer }) => answer))
+    await until(() => gate.state.bodyBytes === 0)
+    onBegin = () => {
+      nowMillis += 50
+      begun.at(-1)!.response.end("served")
+    }
+    expect((await send("/v1/memories", { body: large }).answer).text).toBe("served")
+    await until(() => gate.state.bodyBytes === 0)
+    const { headers, status, text } = await send("/v1/memories", { body: large }).answer
+    expect([status, headers["retry-after"], JSON.parse(text).details[0].path]).toEqual([429, "1", "account_bytes"])
+    expect((await send("/v1/memories", { body: large, key: "quiet" }).answer).text).toBe("served")
+    nowMillis = 200
+    expect((await send("/v1/memories", { body: large }).answer).text).toBe("served")
+  })
+
   it("that do not arrive give way to others", async () => {
     const slow = Array.from({ length: Limits.bodiesBytesMax / Limits.requestBodyBytesMax }, (_, at) => {
       recognise(`slow${at}`)
