@@ -78,6 +78,8 @@ export interface ControlFlipReport {
   /** Flips after which every row was as before, by the ending of the file's name. */
   readonly whole: Record<string, number>
   readonly named: Array<string>
+  /** Named by an error of SQLite's instead of a sentence of ours. */
+  readonly raw: Array<string>
   readonly silent: Array<string>
 }
 
@@ -89,7 +91,7 @@ export const flipControl = Effect.fnUntraced(function* (
   random: SeededRandom
 ) {
   const rows = rowsText(image)
-  const report: ControlFlipReport = { whole: {}, named: [], silent: [] }
+  const report: ControlFlipReport = { whole: {}, named: [], raw: [], silent: [] }
   const segments = globSync(`${logFolder}/[0-9]*.log`, { cwd: image }).toSorted()
   const kinds = [...files.filter((name) => existsSync(join(image, name))).map((name) => [name]), segments]
   const flipped = join(work, "flipped")
@@ -100,8 +102,10 @@ export const flipControl = Effect.fnUntraced(function* (
     yield* restart(flipped)
     const second = yield* restart(flipped)
     const kind = /\.[a-z.-]+(?=,)/.exec(told)![0]
-    if (Exit.isFailure(second)) report.named.push(`${told}: ${Cause.pretty(second.cause).split("\n", 1)[0]}`)
-    else if (rowsText(flipped) === rows) report.whole[kind] = (report.whole[kind] ?? 0) + 1
+    if (Exit.isFailure(second)) {
+      const said = Cause.pretty(second.cause).split("\n", 1)[0]!
+      ;(said.startsWith("SqliteError") ? report.raw : report.named).push(`${told}: ${said}`)
+    } else if (rowsText(flipped) === rows) report.whole[kind] = (report.whole[kind] ?? 0) + 1
     else (second.value.length > 0 ? report.named : report.silent).push(`${told}: ${second.value.join("; ")}`)
   }
   return report

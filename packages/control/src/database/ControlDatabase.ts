@@ -16,6 +16,7 @@ import { makeSqliteClient, sqliteErrorOf } from "@muniment/sqlite/SqliteClient"
 import type { ChangeLog, ChangeLogUnusable, ControlDatabaseBehind } from "./ChangeLog.ts"
 import { type ControlUnchecked, type ControlVerdict, openControlCheck } from "./check/ControlCheck.ts"
 import { controlCopies, removeBase } from "./check/ControlCopies.ts"
+import { damageOf } from "./check/damageOf.ts"
 import { type ControlDatabaseDamaged, mendControl } from "./check/mendControl.ts"
 import { ControlChanges } from "./ControlChanges.ts"
 import { joinLog, leaveLog } from "./joinLog.ts"
@@ -152,17 +153,16 @@ const openMigrated = (dataDirectory: string, filename: string): Effect.Effect<Da
     Effect.flatMap((opened) => (opened instanceof NewerDatabase ? Effect.fail(opened) : Effect.succeed(opened)))
   )
 
-/** The error with the name of the file. Our statements fit our tables: one that does not found a damaged schema. */
-const inFile = (filename: string, { reason, operation, errcode, cause }: SqliteError): SqliteError =>
-  new SqliteError({
-    reason: errcode === sqliteError ? "corrupt" : reason,
+/** The error with the name of the file. */
+const inFile = (filename: string, error: SqliteError): SqliteError => {
+  const { reason, operation, errcode, cause } = damageOf(error, error.operation) ?? error
+  return new SqliteError({
+    reason,
     operation: `${filename}: ${operation}`,
     ...(errcode !== undefined && { errcode }),
     cause
   })
-
-/** SQLITE_ERROR: a statement that cannot be prepared. */
-const sqliteError = 1
+}
 
 /** An unexpected failure as a defect that names the file. */
 const defectIn = (filename: string, error: unknown): Effect.Effect<never> => {

@@ -8,7 +8,6 @@
 import { existsSync, rmSync, statSync } from "node:fs"
 import { Data, Effect } from "effect"
 import { attempt, Database, type SqliteError } from "@muniment/sqlite/Database"
-import { classifySqlite } from "@muniment/sqlite/SqliteError"
 import type { ChangeLog, ChangeLogUnusable, ControlChange } from "../ChangeLog.ts"
 import { emptyNumber } from "../followChanges.ts"
 import {
@@ -20,7 +19,8 @@ import {
   followExpected,
   removeComparison
 } from "./ControlCopies.ts"
-import { schemaFault } from "./schemaFault.ts"
+import { damageOf } from "./damageOf.ts"
+import { headerFault, schemaFault } from "./schemaFault.ts"
 
 /** `control.db` is damaged, and base and log cannot make it again. */
 export class ControlDatabaseDamaged extends Data.TaggedError("ControlDatabaseDamaged")<{
@@ -58,13 +58,13 @@ const faultOf = ({ base, filename }: ControlCopies): string | undefined => {
     try {
       const isSmall = statSync(filename).size <= readBytesMax
       const found = isSmall ? String(database.value("PRAGMA integrity_check(1)")) : "ok"
-      return found === "ok" ? schemaFault(database) : found.replaceAll(/\s+/g, " ")
+      return found === "ok" ? (schemaFault(database) ?? headerFault(filename)) : found.replaceAll(/\s+/g, " ")
     } finally {
       database.close()
     }
   } catch (cause) {
-    const error = classifySqlite(cause, "read")
-    if (error?.reason !== "corrupt") throw cause
+    const error = damageOf(cause, "read")
+    if (error === undefined) throw cause
     return error.message
   }
 }
@@ -92,19 +92,22 @@ const keptChanges = ({ filename }: ControlCopies): ReadonlyArray<ControlChange> 
   try {
     const database = new Database({ filename })
     try {
-      return database
-        .prepare("SELECT number, version, changes FROM change_record ORDER BY number")
-        .allArrays()
-        .map(([number, version, changes]) => ({
-          number: Number(number),
-          version: Number(version),
-          changes: changes instanceof Uint8Array ? changes : "base"
-        }))
+      return (
+        database
+          // By their places: a damaged schema may name the columns otherwise.
+          .prepare("SELECT * FROM change_record ORDER BY 1")
+          .allArrays()
+          .map(([number, version, changes]) => ({
+            number: Number(number),
+            version: Number(version),
+            changes: changes instanceof Uint8Array ? changes : "base"
+          }))
+      )
     } finally {
       database.close()
     }
   } catch (cause) {
-    if (classifySqlite(cause, "read")?.reason !== "corrupt") throw cause
+    if (damageOf(cause, "read") === undefined) throw cause
     return []
   }
 }
