@@ -1,9 +1,10 @@
 /** Flipped bits in backups are named by `backup verify`: `BackupFlips.test.ts` at the length of the promise. */
 import { expect, it } from "vitest"
+import { longCount } from "../support/Repetitions.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { backupsToFlip, flipBackups } from "./BackupFlips.ts"
 
-const flips = 100
+const flips = longCount(100)
 
 it(`${flips} flipped bits in backups are named`, async () => {
   const seed = chosenSeed()

@@ -2,10 +2,11 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
+import { longCount } from "../support/Repetitions.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { controlToFlip, flipControl } from "./ControlFlips.ts"
 
-const flips = 300
+const flips = longCount(300)
 
 it.live(
   `${flips} flipped bits in control.db, its base and the logs are mended or named`,

@@ -1,9 +1,10 @@
 /** The faults of `DiskFaults.test.ts` at the length of the promise. */
 import { expect, it } from "vitest"
+import { longCount } from "../support/Repetitions.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { runDiskFaults } from "./DiskFaults.ts"
 
-const count = 500
+const count = longCount(500)
 
 it(`${count} failed writes and syncs of logs, files and control.db lose and double nothing`, async () => {
   const seed = chosenSeed()

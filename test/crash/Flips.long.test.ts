@@ -2,10 +2,11 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
+import { longCount } from "../support/Repetitions.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { directoryToFlip, erasedFiles, runFlips } from "./Flips.ts"
 
-const flips = 300
+const flips = longCount(300)
 
 it.live.each([["logs and files"], ["files whose records are erased"]])(
   `%s: ${flips} flipped bits leave every agent whole, or named`,

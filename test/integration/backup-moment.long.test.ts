@@ -1,14 +1,15 @@
 /**
  * Random moments of a run under load, each restored and compared. Each is printed, so that a run that was cut off says how
- * far it came; `MUNIMENT_TEST_MOMENTS` is their number.
+ * far it came; `MUNIMENT_TEST_COUNT` is their number.
  */
 import { expect, it } from "vitest"
 import { expectMoment, writeAndFollow } from "../support/BackupMoments.ts"
+import { longCount } from "../support/Repetitions.ts"
 import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { startServer } from "../support/TestServer.ts"
 
-const moments = Number(process.env["MUNIMENT_TEST_MOMENTS"] ?? 100)
+const moments = longCount(100)
 
 const seed = chosenSeed()
 

@@ -2,14 +2,17 @@
 import { describe, expect, it } from "vitest"
 import { hostileEnvironment, hostileSummary, runHostileRequests } from "../support/HostileRun.ts"
 import { blockedMillisMax } from "../support/LivenessProbe.ts"
+import { longCount } from "../support/Repetitions.ts"
 import { chosenSeed } from "../support/SeededRandom.ts"
 import { startServer } from "../support/TestServer.ts"
 
-describe("50,000 requests made up from the contract, and frames that no client sends", () => {
+const requests = longCount(50_000)
+
+describe(`${requests} requests made up from the contract, and frames that no client sends`, () => {
   it("get no 5xx, leave nothing when they are refused, and block nobody", async () => {
     const seed = chosenSeed()
     const server = await startServer({ environment: hostileEnvironment })
-    const report = await runHostileRequests(server, 50_000, seed)
+    const report = await runHostileRequests(server, requests, seed)
     console.log(hostileSummary(seed, report))
     expect(report).toMatchObject({ failures: [], leftovers: [], blockers: [] })
     expect(report.waitMillis.p99).toBeLessThan(blockedMillisMax)

@@ -18,6 +18,7 @@ import { missingPython, type PythonLibrary, type PythonPayer, startPythonPayer }
 import { startServer, type TestServer } from "../support/TestServer.ts"
 
 const missing = missingChains + missingPython
+if (missing !== "") console.log(`Payments by Python:${missing}`)
 
 const clients: ReadonlyArray<readonly [PythonLibrary, ProtocolVersion]> = [
   ["requests", 2],

@@ -19,6 +19,7 @@ export const hostileFrame = (known: ReadonlyArray<string>): fc.Arbitrary<Hostile
     { weight: 4, arbitrary: mcpFrame(known) },
     { weight: 3, arbitrary: nastyJson(known) },
     { weight: 2, arbitrary: pathFrame(known) },
+    { weight: 1, arbitrary: signInFrame },
     { weight: 2, arbitrary: headerFrame },
     { weight: 2, arbitrary: framing },
     { weight: 1, arbitrary: cutOff }
@@ -124,6 +125,21 @@ const bodies = (known: ReadonlyArray<string>): fc.Arbitrary<readonly [string, st
 const nastyJson = (known: ReadonlyArray<string>): fc.Arbitrary<HostileFrame> =>
   bodies(known).map(([path, body]) => frame(`POST ${path}`, [authorization, json], body))
 
+/** Signing in to the console and out of it, by links and keys that are none, and at times by a right key. */
+const signInFrame = fc
+  .tuple(
+    fc.constantFrom("POST", "POST", "POST", "GET", "DELETE", "PUT"),
+    fc.oneof(
+      nastyValue,
+      nastyValue.map((value) => `{"link":${value}}`),
+      nastyValue.map((value) => `{"key":${value}}`),
+      nastyValue.map((value) => `{"link":${value},"key":"${operatorKey}"}`),
+      fc.constant(`{"key":"${operatorKey}"}`)
+    ),
+    fc.constantFrom(json, "Content-Type: text/plain", "Origin: https://evil.example", "Cookie: muniment_session=x")
+  )
+  .map(([method, body, header]) => frame(`${method} /console/session`, [header], body))
+
 const methods = ["initialize", "ping", "tools/list", "tools/call", "resources/list", "__proto__", "notifications/x", ""]
 const tools = [
   "memory_search",
@@ -193,7 +209,15 @@ const pathFrame = (known: ReadonlyArray<string>): fc.Arbitrary<HostileFrame> => 
     "/docs/..%5c..%5cetc",
     "/docs/handbook/../../../package.json",
     "/.well-known/../admin/status",
-    "/openapi.json/"
+    "/openapi.json/",
+    "/console",
+    "/console/",
+    "/console/session",
+    "/console/session/",
+    "/console/assets/page-AAAAAAAA.js",
+    "/console/assets/..%2findex.html",
+    "/console/assets/%00",
+    "/console/../admin/sessions"
   )
   const parameter = fc.constantFrom(
     "limit=1e9",
@@ -242,6 +266,9 @@ const headerFrame = fc
       "Authorization: Bearer",
       "Authorization: Bearer \xff\xfe",
       `Cookie: ${"a".repeat(9_000)}`,
+      "Cookie: muniment_session",
+      "Cookie: muniment_session=; muniment_session=%ff; muniment_session=__proto__",
+      `Cookie: ${"muniment_session=x; ".repeat(300)}`,
       "X-Forwarded-For: 127.0.0.1, ::1, unknown, \x7f",
       "Forwarded: for=_x",
       "Idempotency-Key: ",
@@ -274,7 +301,8 @@ const headerFrame = fc
     fc.constantFrom(
       frame("GET /v1/memories/search?query=x", [authorization, ...junk]),
       frame("POST /v1/memories", [authorization, json, ...junk], '{"agentId":"agent","memories":[]}'),
-      frame("POST /mcp", [authorization, json, ...junk], '{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+      frame("POST /mcp", [authorization, json, ...junk], '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'),
+      frame("GET /admin/sessions", junk)
     )
   )
 

@@ -1,3 +1,6 @@
 /** A quarter of the repetitions of a costly test in the everyday run; all of them in `npm run test:long`. */
 export const repetitions = (full: number): number =>
   process.env["MUNIMENT_LONG_TESTS"] === "1" ? full : Math.ceil(full / 4)
+
+/** The repetitions of a long test; `MUNIMENT_TEST_COUNT` has another number, for a run in slices of one seed each. */
+export const longCount = (full: number): number => Number(process.env["MUNIMENT_TEST_COUNT"] ?? full)
