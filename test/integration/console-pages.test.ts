@@ -60,7 +60,7 @@ it("shows a long list without holding it, to its end", async () => {
   await page.getByRole("heading", { name: "1,200 memories" }).waitFor()
   const lastTop = `[...document.querySelectorAll(".rows .line:not(.waiting)")].at(-1)?.offsetTop`
   await page.evaluate(`document.querySelector(".rows").scrollTop = 1e9`)
-  await expect.poll(() => page.evaluate(lastTop)).toBe((memories - 1) * 44)
+  await expect.poll(() => page.evaluate(lastTop), { timeout: 30_000 }).toBe((memories - 1) * 44)
   const rows = Number(await page.evaluate(`document.querySelectorAll(".rows .line").length`))
   expect(rows).toBeLessThan(120)
 })

@@ -9,10 +9,14 @@ import { switchTheme, theme } from "./service/theme.ts"
 import { Icon, type IconName } from "./ui/Icon.tsx"
 import { Empty, Waiting } from "./ui/Notice.tsx"
 import { Accounts } from "./pages/Accounts.tsx"
+import { Conversations } from "./pages/Conversations.tsx"
 import { Memories } from "./pages/Memories.tsx"
 import { Money } from "./pages/Money.tsx"
+import { MemoryMapPage } from "./pages/MemoryMapPage.tsx"
 import { Overview } from "./pages/Overview.tsx"
 import { Search } from "./pages/Search.tsx"
+import { Schemas } from "./pages/Schemas.tsx"
+import { Subjects } from "./pages/Subjects.tsx"
 import { SignInPage } from "./pages/SignInPage.tsx"
 
 interface PageEntry {
@@ -33,6 +37,10 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "overview", title: "Overview", icon: "overview", show: Overview, ...service },
   { name: "memories", title: "Memories", icon: "memories", show: Memories, ...memory },
   { name: "search", title: "Search", icon: "search", show: Search, ...memory },
+  { name: "map", title: "Map", icon: "map", show: MemoryMapPage, ...memory },
+  { name: "conversations", title: "Conversations", icon: "conversations", show: Conversations, ...memory },
+  { name: "subjects", title: "Subjects", icon: "subjects", show: Subjects, ...memory },
+  { name: "schemas", title: "Schemas", icon: "schemas", show: Schemas, ...memory },
   { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service },
   { name: "money", title: "Money", icon: "money", show: Money, ...service }
 ]

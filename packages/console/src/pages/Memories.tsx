@@ -6,6 +6,7 @@ import { type Filters, listMemories, type Memory, systemNumber, systemText } fro
 import { change, parameters } from "../service/route.ts"
 import { count, moment, summary } from "../service/text.ts"
 import { Confirm } from "../ui/Dialog.tsx"
+import { FacetField } from "../ui/FacetField.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
 import { LongList } from "../ui/LongList.tsx"
 import { Empty, Refused } from "../ui/Notice.tsx"
@@ -45,10 +46,25 @@ export const Memories = () => {
         </div>
       </div>
       <section class="facets" aria-label="Filters">
-        <Field label="Agent" value={filters.agentId ?? ""} onValue={(agentId) => change({ agentId })} />
-        <Field label="Subject" value={filters.subjectId ?? ""} onValue={(subjectId) => change({ subjectId })} />
-        <Field label="Thread" value={filters.threadId ?? ""} onValue={(threadId) => change({ threadId })} />
-        <Field label="Kind" value={filters.kind ?? ""} onValue={(kind) => change({ kind })} />
+        <FacetField
+          facet="agents"
+          label="Agent"
+          value={filters.agentId ?? ""}
+          onValue={(agentId) => change({ agentId })}
+        />
+        <FacetField
+          facet="subjects"
+          label="Subject"
+          value={filters.subjectId ?? ""}
+          onValue={(subjectId) => change({ subjectId })}
+        />
+        <FacetField
+          facet="threads"
+          label="Thread"
+          value={filters.threadId ?? ""}
+          onValue={(threadId) => change({ threadId })}
+        />
+        <FacetField facet="kinds" label="Kind" value={filters.kind ?? ""} onValue={(kind) => change({ kind })} />
         <Field label="Tags, any of" value={filters.tags ?? ""} onValue={(tags) => change({ tags })} />
         <Choice
           label="What"

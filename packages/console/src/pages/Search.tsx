@@ -6,6 +6,7 @@ import type { Answered, Found, Hit } from "../service/memories.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { count, summary } from "../service/text.ts"
 import { callTexts } from "../service/callTexts.ts"
+import { FacetField } from "../ui/FacetField.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
 import { Empty, Show } from "../ui/Notice.tsx"
 
@@ -66,9 +67,19 @@ export const Search = () => {
           ]}
           onValue={(value) => change({ mode: value === "llm" ? "" : value })}
         />
-        <Field label="Agent" value={request.agentId ?? ""} onValue={(agentId) => change({ agentId })} />
-        <Field label="Subject" value={request.subjectId ?? ""} onValue={(subjectId) => change({ subjectId })} />
-        <Field label="Kind" value={request.kind ?? ""} onValue={(kind) => change({ kind })} />
+        <FacetField
+          facet="agents"
+          label="Agent"
+          value={request.agentId ?? ""}
+          onValue={(agentId) => change({ agentId })}
+        />
+        <FacetField
+          facet="subjects"
+          label="Subject"
+          value={request.subjectId ?? ""}
+          onValue={(subjectId) => change({ subjectId })}
+        />
+        <FacetField facet="kinds" label="Kind" value={request.kind ?? ""} onValue={(kind) => change({ kind })} />
         <Field label="Tags, any of" value={request.tags ?? ""} onValue={(tags) => change({ tags })} />
         <Field
           label="Results"

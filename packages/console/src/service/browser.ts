@@ -16,3 +16,22 @@ export const every = (millis: number, run: () => void): (() => void) => {
 
 /** For an `Idempotency-Key`. */
 export const newKey = (): string => crypto.randomUUID()
+
+/** Before the browser draws next; ends with the function that it gives. */
+export const nextFrame = (run: () => void): (() => void) => {
+  const frame = requestAnimationFrame(run)
+  return () => cancelAnimationFrame(frame)
+}
+
+/** Lets the reader keep a text as a file. */
+export const save = (name: string, text: string): void => {
+  const url = URL.createObjectURL(new Blob([text], { type: "application/x-ndjson" }))
+  const link = document.createElement("a")
+  link.href = url
+  link.download = name
+  link.click()
+  after(saveMillis, () => URL.revokeObjectURL(url))
+}
+
+/** The browser has read the text by then. */
+const saveMillis = 60_000

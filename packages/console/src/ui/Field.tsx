@@ -11,6 +11,7 @@ export const Field = (given: {
   readonly type?: "text" | "number" | "date"
   readonly placeholder?: string
   readonly suggestions?: ReadonlyArray<string>
+  readonly onFocus?: () => void
   readonly required?: boolean
 }) => {
   const [text, setText] = useState(given.value)
@@ -28,6 +29,7 @@ export const Field = (given: {
         list={listId}
         autocomplete="off"
         required={given.required === true}
+        onFocus={() => given.onFocus?.()}
         onInput={({ currentTarget: { value } }) => {
           setText(value)
           cancel.current()

@@ -1,0 +1,198 @@
+/** The map: memories as points that lie near what is alike, coloured by topic, kind, subject or age; choices beside it. */
+import { useEffect, useMemo, useState } from "preact/hooks"
+import { type MapOfMemories, mapOf } from "../service/knowledge.ts"
+import { useLoad } from "../service/load.ts"
+import { type Colouring, colourings, type Group, groupPoints } from "../service/mapGroups.ts"
+import { change, parameters } from "../service/route.ts"
+import { count } from "../service/text.ts"
+import { FacetField } from "../ui/FacetField.tsx"
+import { Choice, Field } from "../ui/Field.tsx"
+import { Empty, Show } from "../ui/Notice.tsx"
+import { PointCanvas } from "../ui/PointCanvas.tsx"
+import { ChosenMemories } from "./ChosenMemories.tsx"
+import { MemoryPanel } from "./MemoryPanel.tsx"
+
+const defaultQuery = "everything that is known"
+const sizes = ["500", "2000", "5000"] as const
+const defaultSize = "500"
+
+export const MemoryMapPage = () => {
+  const given = parameters.value
+  const text = (name: string) => given.get(name) ?? ""
+  const query = {
+    query: text("query") || defaultQuery,
+    limit: text("limit") || defaultSize,
+    agentId: text("agentId"),
+    subjectId: text("subjectId"),
+    kind: text("kind")
+  }
+  const key = JSON.stringify(query)
+  const { loaded } = useLoad((signal) => mapOf(query, signal), [key])
+  return (
+    <>
+      <section class="facets" aria-label="Filters">
+        <Field
+          label="About"
+          value={text("query")}
+          placeholder={defaultQuery}
+          onValue={(value) => change({ query: value, id: "" })}
+        />
+        <FacetField
+          facet="agents"
+          label="Agent"
+          value={query.agentId}
+          onValue={(agentId) => change({ agentId, id: "" })}
+        />
+        <FacetField
+          facet="subjects"
+          label="Subject"
+          value={query.subjectId}
+          onValue={(subjectId) => change({ subjectId, id: "" })}
+        />
+        <FacetField facet="kinds" label="Kind" value={query.kind} onValue={(kind) => change({ kind, id: "" })} />
+        <Choice
+          label="Memories, at most"
+          value={query.limit}
+          options={sizes.map((size) => [size, count(Number(size))] as const)}
+          onValue={(limit) => change({ limit: limit === defaultSize ? "" : limit, id: "" })}
+        />
+        <Choice
+          label="Colour by"
+          value={colouringOf(text("colour"))}
+          options={colourings.map((name) => [name, name] as const)}
+          onValue={(colour) => change({ colour: colour === "topic" ? "" : colour })}
+        />
+      </section>
+      <Show of={loaded}>{(map) => <Drawn key={key} map={map} by={colouringOf(text("colour"))} />}</Show>
+    </>
+  )
+}
+
+const colouringOf = (text: string): Colouring => colourings.find((name) => name === text) ?? "topic"
+
+const none: ReadonlySet<number> = new Set()
+
+const Drawn = ({ by, map }: { readonly map: MapOfMemories; readonly by: Colouring }) => {
+  const { clusters, points } = map
+  const { groupOf, groups } = useMemo(() => groupPoints(map, by), [map, by])
+  const [hidden, setHidden] = useState(none)
+  const [selected, select] = useState(none)
+  const [tool, setTool] = useState<"pan" | "lasso">("pan")
+  useEffect(() => setHidden(none), [by])
+  const chosen = parameters.value.get("id") ?? ""
+  const labels = useMemo(
+    () => clusters.slice(0, labelsMax).map(({ position, topic }) => ({ ...position, text: topic })),
+    [clusters]
+  )
+  if (points.length === 0) {
+    return (
+      <section class="card">
+        <Empty title="Nothing is on this map">
+          <p>No memory matches. Without an embedding model only memories with words of the question do.</p>
+        </Empty>
+      </section>
+    )
+  }
+  const at = chosen === "" ? -1 : points.findIndex(({ id }) => id === chosen)
+  return (
+    <div class="pages map">
+      <section class="card stack" aria-label="Map">
+        <div class="head">
+          <h2>
+            {count(points.length)} memories, {count(clusters.length)} topics
+          </h2>
+          <div class="actions" role="group" aria-label="What a drag does">
+            {(["pan", "lasso"] as const).map((name) => (
+              <button key={name} type="button" aria-pressed={name === tool} onClick={() => setTool(name)}>
+                {name === "pan" ? "Move" : "Lasso"}
+              </button>
+            ))}
+          </div>
+        </div>
+        <PointCanvas
+          label={`Map of ${count(points.length)} memories in ${count(clusters.length)} topics`}
+          points={points}
+          groupOf={groupOf}
+          colours={groups.map(({ colour }, group) => (hidden.has(group) ? undefined : colour))}
+          labels={labels}
+          selected={at >= 0 ? new Set([at]) : selected}
+          tool={tool}
+          onPick={(point) => change({ id: point === undefined ? "" : (points[point]?.id ?? "") })}
+          onLasso={(found) => {
+            change({ id: "" })
+            select(found)
+          }}
+        />
+        <Legend groups={groups} hidden={hidden} onHidden={setHidden} />
+      </section>
+      {chosen !== "" ? (
+        <MemoryPanel id={chosen} onClose={() => change({ id: "" })} onChanged={() => undefined} />
+      ) : selected.size > 0 ? (
+        <ChosenMemories ids={[...selected].map((point) => points[point]!.id)} onClose={() => select(none)} />
+      ) : (
+        <Topics
+          map={map}
+          onChoose={(ids) => {
+            const wanted = new Set(ids)
+            select(new Set(points.flatMap(({ id }, point) => (wanted.has(id) ? [point] : []))))
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+const labelsMax = 24
+
+const Legend = (given: {
+  readonly groups: ReadonlyArray<Group>
+  readonly hidden: ReadonlySet<number>
+  readonly onHidden: (hidden: ReadonlySet<number>) => void
+}) => (
+  <ul class="legend" aria-label="Colours; press to hide or show">
+    {given.groups.map(({ colour, label, points }, group) =>
+      points === 0 ? null : (
+        <li key={label}>
+          <button
+            type="button"
+            class="plain"
+            aria-pressed={!given.hidden.has(group)}
+            onClick={() => given.onHidden(given.hidden.symmetricDifference(new Set([group])))}
+          >
+            <i class="swatch" style={{ background: `var(${colour})` }} aria-hidden="true" />
+            {label} <span class="muted number">{count(points)}</span>
+          </button>
+        </li>
+      )
+    )}
+  </ul>
+)
+
+const Topics = (given: { readonly map: MapOfMemories; readonly onChoose: (ids: ReadonlyArray<string>) => void }) => (
+  <section class="card stack side-list" aria-label="Topics">
+    <div class="head">
+      <h2>Topics</h2>
+    </div>
+    {given.map.clusters.length === 0 ? (
+      <p class="muted">No memories are near enough to each other to be a topic.</p>
+    ) : (
+      <ul class="choices">
+        {given.map.clusters.map(({ count: size, memoryIds, terms, topic }) => (
+          <li key={topic}>
+            <button type="button" onClick={() => given.onChoose(memoryIds)}>
+              <span class="what">{topic}</span>
+              <span class="small muted number">{count(size)}</span>
+              <span class="small muted">{furtherTerms(topic, terms).join(", ")}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    )}
+  </section>
+)
+
+const termsMax = 5
+
+/** What the name of the topic does not say already. */
+const furtherTerms = (topic: string, terms: ReadonlyArray<string>): ReadonlyArray<string> =>
+  terms.filter((term) => !topic.includes(term)).slice(0, termsMax)

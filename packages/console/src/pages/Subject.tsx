@@ -1,0 +1,226 @@
+/** Everything known about one subject: counts, the memories by day, export as JSON lines, erasure. */
+import { useState } from "preact/hooks"
+import type { ApiError } from "../service/api.ts"
+import { save } from "../service/browser.ts"
+import { allOf, type Facets, facetsOf, pageOf, removeAll } from "../service/knowledge.ts"
+import { asApiError, useLoad } from "../service/load.ts"
+import { type Memory, type MemoryPage, systemNumber, systemText } from "../service/memories.ts"
+import { linkTo } from "../service/route.ts"
+import { count, moment, summary } from "../service/text.ts"
+import { Confirm } from "../ui/Dialog.tsx"
+import { Choice } from "../ui/Field.tsx"
+import { Refused, Show } from "../ui/Notice.tsx"
+
+export const Subject = (given: {
+  readonly subjectId: string
+  readonly onClose: () => void
+  readonly onErased: () => void
+}) => {
+  const { subjectId } = given
+  const [isErasing, setErasing] = useState(false)
+  return (
+    <section class="card stack" aria-label="Subject">
+      <div class="head">
+        <h2>{subjectId}</h2>
+        <div class="actions">
+          <Export subjectId={subjectId} />
+          <button type="button" class="danger" onClick={() => setErasing(true)}>
+            Erase …
+          </button>
+          <button type="button" onClick={given.onClose}>
+            Close
+          </button>
+        </div>
+      </div>
+      <Counts subjectId={subjectId} />
+      <Timeline subjectId={subjectId} />
+      {isErasing && (
+        <Confirm
+          title={`Erase what is known about ${subjectId}`}
+          action="Erase"
+          preview={() => removeAll({ subjectId }, true)}
+          describe={({ deleted }) => (
+            <p>
+              This deletes <strong>{count(deleted)}</strong> memories for good: all versions, messages, words and
+              vectors, and what is kept as context of its conversations. Backups keep theirs until they are pruned.
+            </p>
+          )}
+          run={async () => {
+            await removeAll({ subjectId }, false)
+            given.onErased()
+          }}
+          onClose={() => setErasing(false)}
+        />
+      )}
+    </section>
+  )
+}
+
+const facets = ["kinds", "agents", "threads", "tags"] as const
+
+const titles = { kinds: "Kinds", agents: "Agents", threads: "Threads", tags: "Tags" }
+const filterNames = { kinds: "kind", agents: "agentId", threads: "threadId", tags: "tags" }
+
+const shownOfFacet = 6
+
+const Counts = ({ subjectId }: { readonly subjectId: string }) => {
+  const { loaded } = useLoad(
+    (signal) => Promise.all(facets.map((facet) => facetsOf(facet, { subjectId, limit: shownOfFacet }, signal))),
+    [subjectId]
+  )
+  return (
+    <Show of={loaded}>
+      {(found) => (
+        <dl class="facts">
+          {facets.map((facet, at) => (
+            <CountsOf key={facet} facet={facet} found={found[at]} subjectId={subjectId} />
+          ))}
+        </dl>
+      )}
+    </Show>
+  )
+}
+
+const CountsOf = (given: {
+  readonly facet: (typeof facets)[number]
+  readonly found: Facets | undefined
+  readonly subjectId: string
+}) => {
+  const { facet, found, subjectId } = given
+  if (found === undefined || found.values.length === 0) return null
+  return (
+    <>
+      <dt>{titles[facet]}</dt>
+      <dd class="meta">
+        {found.values.map(({ memories, value }) => (
+          <a key={value} class="badge" href={linkTo("memories", { subjectId, [filterNames[facet]]: value })}>
+            {value} {count(memories)}
+          </a>
+        ))}
+        {found.total > found.values.length && <span>and {count(found.total - found.values.length)} more</span>}
+      </dd>
+    </>
+  )
+}
+
+const dayLength = 10
+
+const Timeline = ({ subjectId }: { readonly subjectId: string }) => {
+  const [order, setOrder] = useState<"asc" | "desc">("desc")
+  const [what, setWhat] = useState<"extracted" | "all">("extracted")
+  const query = { subjectId, order, include: what, includeSuperseded: true }
+  const { loaded } = useLoad((signal) => pageOf(query, signal), [subjectId, order, what])
+  return (
+    <>
+      <div class="pair">
+        <Choice
+          label="Order"
+          value={order}
+          options={[
+            ["desc", "newest first"],
+            ["asc", "oldest first"]
+          ]}
+          onValue={setOrder}
+        />
+        <Choice
+          label="What"
+          value={what}
+          options={[
+            ["extracted", "without messages"],
+            ["all", "with messages"]
+          ]}
+          onValue={setWhat}
+        />
+      </div>
+      <Show of={loaded}>{(first) => <Pages key={`${order} ${what}`} first={first} query={query} />}</Show>
+    </>
+  )
+}
+
+const Pages = (given: { readonly first: MemoryPage; readonly query: Parameters<typeof pageOf>[0] }) => {
+  const [pages, setPages] = useState<ReadonlyArray<MemoryPage>>([])
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const shown = [given.first, ...pages]
+  const memories = shown.flatMap((page) => page.memories)
+  const cursor = shown.at(-1)?.nextCursor
+  const days = Map.groupBy(memories, (memory) => moment(timeOf(memory)).slice(0, dayLength))
+  const more = (): void => {
+    pageOf({ ...given.query, cursor }).then(
+      (page) => setPages((before) => [...before, page]),
+      (cause: unknown) => showError(asApiError(cause))
+    )
+  }
+  return (
+    <>
+      <p class="small muted">
+        {count(given.first.total)} {given.first.total === 1 ? "memory" : "memories"}, superseded versions too
+      </p>
+      {[...days].map(([day, ofDay]) => (
+        <section key={day} class="stack day" aria-label={day}>
+          <h3>{day}</h3>
+          <ol class="timeline">
+            {ofDay.map((memory) => (
+              <Entry key={memory.id} memory={memory} />
+            ))}
+          </ol>
+        </section>
+      ))}
+      {error !== undefined && <Refused error={error} />}
+      {cursor !== undefined && (
+        <div class="actions">
+          <button type="button" onClick={more}>
+            Show more
+          </button>
+        </div>
+      )}
+    </>
+  )
+}
+
+const timeOf = (memory: Memory): number => systemNumber(memory, "createdAt") ?? 0
+
+const Entry = ({ memory }: { readonly memory: Memory }) => {
+  const { context, data, id, kind } = memory
+  const subjectId = systemText(memory, "subjectId")
+  return (
+    <li class={context.isLatest ? "latest" : ""}>
+      <a class={context.isLatest ? "what" : "what superseded"} href={linkTo("memories", { subjectId, id })}>
+        {summary(data)}
+      </a>
+      <div class="meta">
+        <span>{moment(timeOf(memory)).slice(dayLength + 1)}</span>
+        <span class="badge">{kind}</span>
+        {!context.isLatest && <span class="badge warn">superseded</span>}
+        {context.when !== undefined && kind !== "conversation_message" && (
+          <span>happens {context.when.slice(0, dayLength)}</span>
+        )}
+        <span>{systemText(memory, "agentId")}</span>
+      </div>
+    </li>
+  )
+}
+
+const Export = ({ subjectId }: { readonly subjectId: string }) => {
+  const [progress, setProgress] = useState<string | undefined>(undefined)
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const run = (): void => {
+    setProgress("Exporting …")
+    showError(undefined)
+    allOf({ subjectId, order: "asc", includeSuperseded: true }, Infinity, undefined, (read, total) =>
+      setProgress(`${count(read)} of ${count(total)}`)
+    )
+      .then(
+        ({ memories }) => save(`${subjectId}.jsonl`, memories.map((memory) => `${JSON.stringify(memory)}\n`).join("")),
+        (cause: unknown) => showError(asApiError(cause))
+      )
+      .finally(() => setProgress(undefined))
+  }
+  return (
+    <>
+      {error !== undefined && <Refused error={error} />}
+      <button type="button" disabled={progress !== undefined} onClick={run}>
+        {progress ?? "Export"}
+      </button>
+    </>
+  )
+}

@@ -1,0 +1,87 @@
+/** Calls of the pages about what agents know: facets, threads, subjects, schemas, readings on trial, maps. */
+import type { ExtractedMemories } from "@muniment/domain/Memory"
+import type { MemorySchema, TriedData } from "@muniment/domain/MemorySchema"
+import type { FacetName, FacetOrder, FacetValues } from "@muniment/domain/Search"
+import type { TopicMap } from "@muniment/domain/SearchResult"
+import { call, type QueryValue } from "./api.ts"
+import type { Memory, MemoryPage } from "./memories.ts"
+
+export type Facets = typeof FacetValues.Type
+export type Schema = MemorySchema
+export type Tried = TriedData
+export type Extracted = ExtractedMemories
+export type MapOfMemories = TopicMap
+export type Point = TopicMap["points"][number]
+
+type Query = Readonly<Record<string, QueryValue>>
+
+export const facetsOf = (
+  facet: FacetName,
+  query: Query & { readonly order?: FacetOrder },
+  signal: AbortSignal
+): Promise<Facets> => call("GET", "/v1/memories/facets", { query: { facet, ...query }, signal })
+
+export const pageOf = (query: Query, signal?: AbortSignal): Promise<MemoryPage> =>
+  call("GET", "/v1/memories", { query: { limit: pageSize, ...query }, ...(signal !== undefined && { signal }) })
+
+const pageSize = 100
+
+/** All pages until `max` memories are there; tells after each how far it is. */
+export const allOf = async (
+  query: Query,
+  max: number,
+  signal?: AbortSignal,
+  tell: (read: number, total: number) => void = () => undefined
+): Promise<{ readonly memories: ReadonlyArray<Memory>; readonly total: number }> => {
+  const memories: Array<Memory> = []
+  let cursor: string | undefined
+  let total = 0
+  do {
+    const page: MemoryPage = await pageOf({ ...query, cursor }, signal)
+    memories.push(...page.memories)
+    total = page.total
+    cursor = page.nextCursor
+    tell(memories.length, total)
+  } while (cursor !== undefined && memories.length < max)
+  return { memories, total }
+}
+
+export interface ReadMessage {
+  readonly id: string
+  readonly role: string
+  readonly name?: string
+  readonly content: string
+  readonly sentAt?: string
+}
+
+/** What a reading of the messages would give; stores nothing. */
+export const tryReading = (conversation: ReadonlyArray<ReadMessage>): Promise<Extracted> =>
+  call("POST", "/v1/memories/extract", { body: { conversation } })
+
+export const tryData = (body: object): Promise<Tried> => call("POST", "/v1/schemas/try", { body })
+
+const builtinNames = ["factual_memory", "preference_memory", "temporal_event", "conversation_message"]
+
+/** What the account registered, by name, then the built-in kinds. */
+export const schemasOf = async (signal: AbortSignal): Promise<ReadonlyArray<Schema>> => {
+  const { schemas } = await call<{ readonly schemas: ReadonlyArray<Schema> }>("GET", "/v1/schemas", { signal })
+  const builtin = await Promise.all(
+    builtinNames.map((name) => call<{ readonly schema: Schema }>("GET", `/v1/schemas/${name}`, { signal }))
+  )
+  return [...schemas, ...builtin.map(({ schema }) => schema)]
+}
+
+export const saveSchema = (name: string, body: object): Promise<unknown> =>
+  call("PATCH", `/v1/schemas/${encodeURIComponent(name)}`, { body })
+
+export const registerSchema = (body: object): Promise<unknown> => call("POST", "/v1/schemas", { body })
+
+export const removeSchema = (name: string): Promise<unknown> =>
+  call("DELETE", `/v1/schemas/${encodeURIComponent(name)}`)
+
+/** How many memories the filters match, all versions; deletes them unless it is a dry run. */
+export const removeAll = (filters: object, dryRun: boolean): Promise<{ readonly deleted: number }> =>
+  call("POST", "/v1/memories/batch/delete", { body: { filters, dryRun } })
+
+export const mapOf = (query: Query, signal: AbortSignal): Promise<MapOfMemories> =>
+  call("GET", "/v1/memories/search", { query: { mode: "map", scope: "own", ...query }, signal })

@@ -1,0 +1,80 @@
+/** Values of a facet to choose from: a search over them, how many memories each has, how new these are. */
+import { useLoad } from "../service/load.ts"
+import { facetsOf } from "../service/knowledge.ts"
+import { ago, count } from "../service/text.ts"
+import { Choice, Field } from "./Field.tsx"
+import { Empty, Show } from "./Notice.tsx"
+
+const shownMax = 200
+
+export const ValueList = (given: {
+  readonly facet: "subjects" | "threads"
+  /** One of them, in words: `thread`. */
+  readonly noun: string
+  readonly contains: string
+  readonly order: string
+  readonly current: string | undefined
+  /** Asks anew when it changes. */
+  readonly round: number
+  readonly onChange: (change: { readonly contains?: string; readonly order?: string }) => void
+  readonly onChoose: (value: string) => void
+}) => {
+  const order = given.order === "memories" || given.order === "name" ? given.order : "newest"
+  const { loaded } = useLoad(
+    (signal) => facetsOf(given.facet, { contains: given.contains, order, limit: shownMax }, signal),
+    [given.contains, order, given.round]
+  )
+  return (
+    <section class="stack values" aria-label={`All ${given.noun}s`}>
+      <div class="pair">
+        <Field
+          label={`Find a ${given.noun}`}
+          value={given.contains}
+          onValue={(contains) => given.onChange({ contains })}
+        />
+        <Choice
+          label="Order"
+          value={order}
+          options={[
+            ["newest", "newest first"],
+            ["memories", "most memories"],
+            ["name", "by name"]
+          ]}
+          onValue={(value) => given.onChange({ order: value === "newest" ? "" : value })}
+        />
+      </div>
+      <Show of={loaded}>
+        {({ isExact, total, values }) =>
+          values.length === 0 ? (
+            <Empty title={`No ${given.noun}s`}>
+              <p>
+                {given.contains === ""
+                  ? `No memory of this account names a ${given.noun} yet.`
+                  : "None has this text in its name."}
+              </p>
+            </Empty>
+          ) : (
+            <>
+              <p class="small muted">
+                {isExact ? "" : "at least "}
+                {count(total)} {total === 1 ? given.noun : `${given.noun}s`}
+                {total > values.length && `, the first ${values.length} are shown`}
+              </p>
+              <ul class="choices">
+                {values.map(({ memories, newestAt, value }) => (
+                  <li key={value}>
+                    <button type="button" aria-current={value === given.current} onClick={() => given.onChoose(value)}>
+                      <span class="what">{value}</span>
+                      <span class="small muted number">{count(memories)}</span>
+                      <span class="small muted">{ago(newestAt)}</span>
+                    </button>
+                  </li>
+                ))}
+              </ul>
+            </>
+          )
+        }
+      </Show>
+    </section>
+  )
+}

@@ -1,0 +1,235 @@
+/** The console's pages about what agents know, in a real browser: threads, subjects, schemas, the map. */
+import { readFileSync } from "node:fs"
+import { afterAll, beforeAll, expect, it, vi } from "vitest"
+import type { Browser } from "playwright-core"
+import { accessibilityFaults, openBrowser, openPage, type WatchedPage } from "../support/Browser.ts"
+import { fact, schemaText, text } from "../support/MemoryCalls.ts"
+import { withoutModel } from "../support/SharedServer.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+let server: TestServer
+let browser: Browser
+let key: string
+let watched: WatchedPage
+
+const conversation = [
+  { id: "m1", role: "user", content: "My name is Alice and I live in Seattle.", sentAt: "2026-11-01T09:00:00Z" },
+  { id: "m2", role: "assistant", content: "Nice to meet you, Alice!", sentAt: "2026-11-01T09:00:10Z" },
+  { id: "m3", role: "user", content: "Shall we have lunch?", sentAt: "2026-11-01T09:01:00Z" },
+  { id: "m4", role: "user", content: "I moved to Portland.", sentAt: "2026-11-03T18:00:00Z" }
+]
+
+const post = async (path: string, body: object) => {
+  const answer = await server.call("POST", path, { key, body })
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return answer.body
+}
+const total = async (query: string): Promise<number> =>
+  (await server.call("GET", `/v1/memories?limit=1&includeSuperseded=true&${query}`, { key })).body.total
+
+/** What is waited for is done soon, but for a machine with more to do. */
+const patience = { timeout: 30_000 }
+
+const topics = ["sailing on the lake", "baking rye bread", "repairing old clocks"]
+
+beforeAll(async () => {
+  ;[server, browser] = await Promise.all([startServer({ environment: withoutModel }), openBrowser()])
+  key = await server.newAccount("research")
+  const place = { agentId: "assistant", subjectId: "alice", threadId: "first-contact" }
+  await post("/v1/memories", { ...place, conversation, wait: "extraction" })
+  // A busy machine may read it later.
+  await vi.waitUntil(async () => (await total("threadId=first-contact&include=extracted")) === 3, patience)
+  for (const [at, topic] of topics.entries()) {
+    const memories = Array.from({ length: 12 }, (_, one) => fact("bob", `Bob is fond of ${topic}, note ${one}`))
+    await post("/v1/memories", { agentId: "assistant", subjectId: at === 0 ? "bob" : "carol", memories })
+  }
+  const schema = schemaText({ email: text, level: { type: "integer" } }, { required: ["email"] })
+  await post("/v1/schemas", { name: "contact", description: "A person", uniqueOn: ["email"], schema })
+  const contact = { kind: "contact", data: { email: "ann@example.com" } }
+  await post("/v1/memories", { agentId: "assistant", subjectId: "ann", memories: [contact] })
+  const { body } = await server.call("POST", "/admin/console-links", { key: server.operatorToken })
+  watched = await openPage(browser, server.url)
+  await watched.page.goto(body.link.url)
+  await watched.page.getByRole("navigation", { name: "Pages" }).waitFor()
+  await watched.page.getByLabel("Account").selectOption("research")
+})
+afterAll(async () => {
+  await browser.close()
+  await server.stop()
+})
+
+const open = async (hash: string): Promise<void> => {
+  await watched.page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+}
+
+it("shows the messages of a thread, and what was made of each", async () => {
+  const { page } = watched
+  await open("#/conversations")
+  await page.getByRole("button", { name: "first-contact" }).click()
+  const thread = page.getByRole("region", { name: "Thread" })
+  const home = thread.getByRole("listitem").filter({ hasText: "I live in Seattle" }).first()
+  await home.getByRole("link").first().waitFor()
+  const lunch = thread.getByRole("listitem").filter({ hasText: "Shall we have lunch?" }).first()
+  await lunch.getByText("nothing was made of it").waitFor()
+  await home.getByRole("link").first().click()
+  await page.getByRole("complementary", { name: "Memory" }).getByText("Taken from").waitFor()
+})
+
+it("reads a thread again without storing anything, and says what is left out", async () => {
+  const { page } = watched
+  const before = await total("agentId=assistant")
+  await open("#/conversations?threadId=first-contact")
+  await page.getByRole("button", { name: "Read again without storing" }).click()
+  const thread = page.getByRole("region", { name: "Thread" })
+  await thread.getByText("would be stored").first().waitFor()
+  await thread.getByText("the reader finds nothing in it").first().waitFor()
+  expect(await total("agentId=assistant")).toBe(before)
+})
+
+it("tries the reader on a text", async () => {
+  const { page } = watched
+  await open("#/conversations")
+  const trial = page.getByRole("region", { name: "Try the reader" })
+  await trial.getByRole("textbox").fill("user: My name is Clara and I live in Leeds.")
+  await trial.getByRole("button", { name: "Read" }).click()
+  await trial.getByText("Clara lives in Leeds").waitFor()
+  const { body } = await server.call("GET", "/v1/memories/search?query=Clara+Leeds&limit=100", { key })
+  expect(JSON.stringify(body.memories)).not.toContain("Clara")
+})
+
+it("exports all that is known of a subject, and erases it after saying how much that is", async () => {
+  const { page } = watched
+  await open("#/subjects?contains=bo")
+  await page.getByRole("button", { name: "bob" }).click()
+  const subject = page.getByRole("region", { name: "Subject" })
+  await subject.getByRole("link", { name: "Bob is fond of sailing on the lake, note 11" }).waitFor()
+  const download = page.waitForEvent("download")
+  await subject.getByRole("button", { name: "Export" }).click()
+  const lines = readFileSync(await (await download).path(), "utf8")
+    .trim()
+    .split("\n")
+  expect(lines.map((line) => JSON.parse(line).metadata.subjectId)).toEqual(Array(12).fill("bob"))
+  await subject.getByRole("button", { name: "Erase …" }).click()
+  const dialog = page.getByRole("dialog")
+  await dialog.getByText("This deletes 12 memories for good").waitFor()
+  expect(await total("subjectId=bob")).toBe(12)
+  await dialog.getByRole("button", { name: "Erase" }).click()
+  await expect.poll(() => total("subjectId=bob"), patience).toBe(0)
+  await page.getByRole("heading", { name: "No subjects" }).waitFor()
+  expect(await total("subjectId=carol")).toBe(24)
+})
+
+it("tries data against a schema, also a changed one, saves the change and deletes the schema", async () => {
+  const { page } = watched
+  await open("#/schemas")
+  await page.getByRole("button", { name: "contact" }).click()
+  const shown = page.getByRole("region", { name: "Schema", exact: true })
+  await shown.getByText("1 memory").waitFor()
+  await shown.getByLabel("Data to try, as JSON").fill('{"level": 2}')
+  await shown.getByRole("button", { name: "Try" }).click()
+  await shown.getByText("It would be refused.").waitFor()
+  const changed = schemaText({ email: text, level: { type: "integer", default: 1 } })
+  await shown.getByLabel("JSON Schema").fill(changed)
+  await shown.getByLabel("Unique on, fields separated by commas").fill("level")
+  await shown.getByRole("button", { name: "Try" }).click()
+  await shown.getByText("It would be accepted.").waitFor()
+  const stored = async () => (await server.call("GET", "/v1/schemas/contact", { key })).body.schema
+  expect((await stored()).uniqueOn).toEqual(["email"])
+  await shown.getByRole("button", { name: "Save" }).click()
+  await expect.poll(stored, patience).toMatchObject({ schema: changed, uniqueOn: ["level"] })
+  await shown.getByText("unique on level").waitFor()
+  await shown.getByRole("button", { name: "Delete …" }).click()
+  const dialog = page.getByRole("dialog")
+  await dialog.getByText("Stored ones stay, and are still found: 1.").waitFor()
+  await dialog.getByRole("button", { name: "Delete" }).click()
+  await expect.poll(async () => (await server.call("GET", "/v1/schemas/contact", { key })).status, patience).toBe(404)
+  expect(await total("kind=contact")).toBe(1)
+})
+
+it("registers a schema", async () => {
+  const { page } = watched
+  await open("#/schemas")
+  const form = page.getByRole("region", { name: "New schema" })
+  await form.getByLabel("Name, the kind of its memories").fill("boat")
+  await form.getByLabel("Description, read by the reader of conversations").fill("A boat that somebody has")
+  await form.getByRole("button", { name: "Register" }).click()
+  await page.getByRole("region", { name: "Schema", exact: true }).getByRole("heading", { name: "boat" }).waitFor()
+  const { body } = await server.call("GET", "/v1/schemas/boat", { key })
+  expect(body.schema).toMatchObject({ description: "A boat that somebody has", uniqueOn: ["email"] })
+})
+
+it("shows memories on a map: by topic, inside a lasso, under a click, by the keyboard", async () => {
+  const { page } = watched
+  await open("#/map?query=fond&subjectId=carol")
+  const canvas = page.getByRole("application", { name: "Map of 24 memories" })
+  await canvas.waitFor()
+  await page.getByRole("region", { name: "Topics" }).getByRole("button").first().click()
+  const chosen = page.getByRole("region", { name: "Chosen memories" })
+  await chosen.getByText("Bob is fond of").first().waitFor()
+  await canvas.press("Escape")
+  await chosen.waitFor({ state: "detached" })
+  await page.getByRole("button", { name: "Lasso" }).click()
+  const box = (await canvas.boundingBox())!
+  const corners = [
+    [4, 4],
+    [box.width - 4, 4],
+    [box.width - 4, box.height - 4],
+    [4, box.height - 4]
+  ] as const
+  await page.mouse.move(box.x + 4, box.y + 4)
+  await page.mouse.down()
+  for (const [x, y] of corners) await page.mouse.move(box.x + x, box.y + y, { steps: 4 })
+  await page.mouse.up()
+  await chosen.getByRole("heading", { name: "24 chosen" }).waitFor()
+  await chosen
+    .getByRole("button", { name: /Bob is fond of/ })
+    .first()
+    .click()
+  await page.getByRole("complementary", { name: "Memory" }).getByText("Content hash").waitFor()
+  await page.getByRole("button", { name: "Close" }).click()
+  await chosen.getByRole("button", { name: "End the choice" }).click()
+  await page.getByRole("region", { name: "Topics" }).waitFor()
+  await page.getByLabel("Colour by").selectOption("kind")
+  const legend = page.getByRole("list", { name: "Colours; press to hide or show" })
+  await legend.getByRole("button", { name: "factual_memory 24" }).click()
+  // What is hidden is not drawn, and no lasso takes it.
+  await expect.poll(() => page.evaluate(isBlank), patience).toBe(true)
+  await legend.getByRole("button", { name: "factual_memory 24" }).click()
+  await expect.poll(() => page.evaluate(isBlank), patience).toBe(false)
+})
+
+/** Whether the canvas shows no coloured point; the names of topics are grey. */
+const isBlank = `(() => {
+  const canvas = document.querySelector(".plane canvas")
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height)
+  for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 150 && Math.abs(data[at] - data[at + 2]) > 90) return false
+  return true
+})()`
+
+it.each([
+  "conversations",
+  "conversations?threadId=first-contact",
+  "subjects?subjectId=alice",
+  "schemas?name=boat",
+  "map?query=fond"
+])("has no fault of accessibility on #/%s, in light and dark, narrow and wide", async (name) => {
+  const { page } = watched
+  for (const width of [1_280, 380]) {
+    await page.setViewportSize({ width, height: 860 })
+    await open(`#/${name}`)
+    await page.locator("main .card").first().waitFor()
+    await expect.poll(() => page.locator("main .spinner").count(), patience).toBe(0)
+    for (const theme of ["light", "dark"]) {
+      await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
+      expect(await accessibilityFaults(page), `${name}, ${theme}, ${width}`).toEqual([])
+      const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+      expect(excess, `${name} at ${width} pixels`).toBeLessThanOrEqual(0)
+    }
+  }
+  await page.setViewportSize({ width: 1_280, height: 860 })
+})
+
+it("complains of nothing and asks no other origin", () => {
+  expect(watched.complaints).toEqual([])
+  expect(watched.foreign).toEqual([])
+})
