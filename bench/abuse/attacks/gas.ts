@@ -30,8 +30,8 @@ const lifetimeSeconds = 300
 /** Says yes (ERC-1271) to a call, which has no gas price, and loops in a transaction until the gas is gone. */
 const burnsInBlock: Hex =
   "0x3a602b577f1626ba7e000000000000000000000000000000000000000000000000000000005f5260205ff35b602b56"
-/** Payments pass the budget until a revert is written down, so those under way come on top of it. */
-const transactionsMax = Limits.revertsPerAccountDay + Limits.paymentsPerAccountMax - 1
+/** Those under way count once a revert is written down: until then an account has as many as it may have at once. */
+const transactionsMax = Math.max(Limits.revertsPerAccountDay, Limits.paymentsPerAccountMax)
 
 /** Addresses of contracts that hold USDC. */
 const deployWallets = async (chain: EvmChain): Promise<ReadonlyArray<Address>> => {

@@ -41,6 +41,20 @@ export interface PaymentFilter {
   readonly limit: number
 }
 
+/** Payments that their chain reverted; `firstAt`: 0 if there are none. */
+export interface Reverts {
+  readonly byPayer: number
+  readonly byAccount: number
+  readonly firstAt: number
+}
+
+/** Payments that may be reverted, of a payer and of an account, after `sinceMillis`. */
+export interface RevertBudget {
+  readonly byPayer: number
+  readonly byAccount: number
+  readonly sinceMillis: number
+}
+
 export class PaymentJournal extends Context.Service<
   PaymentJournal,
   {
@@ -52,6 +66,18 @@ export class PaymentJournal extends Context.Service<
     readonly claim: (
       payment: NewPayment
     ) => Effect.Effect<{ readonly _tag: "Claimed" | "Taken"; readonly payment: JournalledPayment }, InsufficientStorage>
+    /**
+     * Likewise, unless payments reverted after `sinceMillis` and those under way use up the budget of the payer or of the
+     * account. What is under way counts once one of theirs was reverted: until then it is expected to pay.
+     */
+    readonly claimWithin: (
+      payment: NewPayment,
+      budget: RevertBudget
+    ) => Effect.Effect<
+      | { readonly _tag: "Claimed" | "Taken"; readonly payment: JournalledPayment }
+      | { readonly _tag: "OverBudget"; readonly reverts: Reverts },
+      InsufficientStorage
+    >
     /** Durable when it returns. While broadcasting, a newly signed transaction replaces the previous one. */
     readonly broadcasting: (id: string, transaction: PaymentTransaction) => Effect.Effect<void, InsufficientStorage>
     /** Credits the account. Idempotent. */
@@ -67,7 +93,7 @@ export class PaymentJournal extends Context.Service<
     readonly revertsOf: (
       payment: Pick<NewPayment, "account" | "network" | "payer">,
       sinceMillis: number
-    ) => Effect.Effect<{ readonly byPayer: number; readonly byAccount: number; readonly firstAt: number }>
+    ) => Effect.Effect<Reverts>
     /** Id of the account that a wallet's own money belongs to, whether or not that account exists yet. */
     readonly walletAccount: (payer: string) => Effect.Effect<string>
     /** A reorganisation removed the payment: what the account has left of it is taken back. */
@@ -108,6 +134,7 @@ const make = Effect.fnUntraced(function* ({ hasWebhook }: { readonly hasWebhook:
     findNamed: (name, account) => read(rows.findNamed(name, account)),
     hasAnyOn: (network) => read(rows.hasAnyOn(network)),
     claim: Effect.fn("PaymentJournal.claim")((payment) => write(rows.claim(payment))),
+    claimWithin: Effect.fn("PaymentJournal.claimWithin")((payment, budget) => write(rows.claimWithin(payment, budget))),
     broadcasting: Effect.fn("PaymentJournal.broadcasting")(function* (id, { hash, raw }) {
       const allowed = rows.standing(id, "broadcasting", ["verified", "broadcasting"])
       yield* write(Effect.andThen(allowed, rows.move(id, "broadcasting", { tx_hash: hash, tx_raw: raw })))
@@ -207,6 +234,18 @@ class PaymentRows {
     })
   }
 
+  claimWithin(payment: NewPayment, budget: RevertBudget) {
+    return Effect.gen({ self: this }, function* () {
+      const taken = yield* this.find(payment.id)
+      if (taken !== undefined) return { _tag: "Taken" as const, payment: taken }
+      const reverts = yield* this.revertsOf(payment, budget.sinceMillis)
+      const underWay = reverts.byAccount + reverts.byPayer === 0 ? nobody : yield* this.#underWayOf(payment)
+      const isOver = (who: "byAccount" | "byPayer") => reverts[who] > 0 && reverts[who] + underWay[who] >= budget[who]
+      if (isOver("byPayer") || isOver("byAccount")) return { _tag: "OverBudget" as const, reverts }
+      return yield* this.claim(payment)
+    })
+  }
+
   settle(id: string, hash: string) {
     return Effect.gen({ self: this }, function* () {
       const payment = yield* this.standing(id, "settled", creditable)
@@ -239,11 +278,22 @@ class PaymentRows {
 
   revertsOf({ account, network, payer }: Pick<NewPayment, "account" | "network" | "payer">, sinceMillis: number) {
     return Effect.map(
-      this.#sql<{ readonly byPayer: number; readonly byAccount: number; readonly firstAt: number }>`SELECT
+      this.#sql<Reverts>`SELECT
           count(*) FILTER (WHERE network = ${network} AND payer = ${payer}) AS byPayer,
           count(*) FILTER (WHERE account = ${account}) AS byAccount, coalesce(min(reverted_at), 0) AS firstAt
         FROM payment WHERE reverted_at > ${sinceMillis}
           AND (account = ${account} OR (network = ${network} AND payer = ${payer}))`,
+      ([counted]) => counted!
+    )
+  }
+
+  /** Payments without an outcome. */
+  #underWayOf({ account, network, payer }: NewPayment) {
+    return Effect.map(
+      this.#sql<Pick<Reverts, "byPayer" | "byAccount">>`SELECT
+          count(*) FILTER (WHERE network = ${network} AND payer = ${payer}) AS byPayer,
+          count(*) FILTER (WHERE account = ${account}) AS byAccount
+        FROM payment WHERE state IN ('verified', 'broadcasting') AND reverted_at IS NULL`,
       ([counted]) => counted!
     )
   }
@@ -321,6 +371,8 @@ const pursesOf = Effect.fnUntraced(function* (books: Books["Service"], plan: Pla
   const purse = isUnlimited ? books.purseOf(accountId) : books.purseAt(accountId, yield* Clock.currentTimeMillis)
   return spendable(purse, isUnlimited)
 })
+
+const nobody = { byPayer: 0, byAccount: 0 }
 
 /** States from which `settled` is allowed; in the last two it changes nothing. */
 const creditable: ReadonlyArray<PaymentState> = ["verified", "broadcasting", "settled", "finalized"]

@@ -10,7 +10,12 @@ import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
-import { type JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
+import {
+  type JournalledPayment,
+  type NewPayment,
+  PaymentJournal,
+  type Reverts
+} from "@muniment/control/payments/PaymentJournal"
 import { Outages } from "./Outages.ts"
 import { ChainUnavailable, type PaymentChain, type PaymentClaim, PaymentInvalid } from "../chain/PaymentChain.ts"
 import {
@@ -153,7 +158,7 @@ class Settler {
       const taken = yield* this.#pendingPayments.during({ id, network, payer, units }, (committed) =>
         Effect.andThen(
           this.#outages.watch(network, "verify", chain.verify(claim, units, { committed })),
-          this.#journal.claim({ id, account, network, payer, units, payload, resource })
+          this.#claimWithin({ id, account, network, payer, units, payload, resource })
         ).pipe(
           Effect.catchTag("PaymentInvalid", (refusal) =>
             refusal.isSpent === true ? this.#claimSubmitted(chain, claim, request, refusal) : Effect.fail(refusal)
@@ -165,14 +170,21 @@ class Settler {
     }).pipe(Effect.withSpan("Settlement.settle"))
   }
 
-  /** Contract wallets can pass each check and revert in the block, at our cost. */
+  /** Contract wallets can pass each check and revert in the block, at our cost. Before any work on the payment. */
   #demandBudget({ network, payer }: PaymentClaim, account: string) {
     return Effect.gen({ self: this }, function* () {
       const now = yield* Clock.currentTimeMillis
       const reverts = yield* this.#journal.revertsOf({ account, network, payer }, now - dayMillis)
-      const { byAccount, byPayer, firstAt } = reverts
-      if (byPayer < Limits.revertsPerPayerDay && byAccount < Limits.revertsPerAccountDay) return
-      return yield* new TooManyReverts({ retryAfterSeconds: Math.ceil((firstAt + dayMillis - now) / 1_000) })
+      if (isUsedUp(reverts)) return yield* tooManyReverts(reverts, now)
+    })
+  }
+
+  /** With those under way: else as many as an account may have under way would come on top of its budget. */
+  #claimWithin(payment: NewPayment) {
+    return Effect.gen({ self: this }, function* () {
+      const now = yield* Clock.currentTimeMillis
+      const claimed = yield* this.#journal.claimWithin(payment, { ...revertBudget, sinceMillis: now - dayMillis })
+      return claimed._tag === "OverBudget" ? yield* tooManyReverts(claimed.reverts, now) : claimed
     })
   }
 
@@ -264,6 +276,19 @@ class Settler {
     return this.#runs.alone(payment.id, step)
   }
 }
+
+const revertBudget = { byPayer: Limits.revertsPerPayerDay, byAccount: Limits.revertsPerAccountDay }
+
+const isUsedUp = ({ byAccount, byPayer }: Reverts): boolean =>
+  byPayer >= revertBudget.byPayer || byAccount >= revertBudget.byAccount
+
+/** What is only used up by payments under way has room again when they have an outcome. */
+const tooManyReverts = (reverts: Reverts, nowMillis: number) =>
+  new TooManyReverts({
+    retryAfterSeconds: isUsedUp(reverts)
+      ? Math.ceil((reverts.firstAt + dayMillis - nowMillis) / 1_000)
+      : Limits.paymentRetrySeconds
+  })
 
 const isSame = (one: PaymentRun["request"], { account, units }: Pick<PaymentRequest, "account" | "units">): boolean =>
   one !== undefined && one.account === account && one.units === units

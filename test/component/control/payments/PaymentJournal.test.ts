@@ -60,6 +60,33 @@ describe("PaymentJournal", () => {
     }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
   )
 
+  it.effect("counts payments under way against the budget of reverts once there was one", () =>
+    Effect.gen(function* () {
+      const journal = yield* PaymentJournal
+      const budget = { byPayer: 3, byAccount: 5, sinceMillis: 0 }
+      yield* TestClock.adjust(10)
+      const claim = (at: number, more: Partial<NewPayment> = {}) =>
+        journal.claimWithin({ ...payment, id: `evm:${at}`, payer: `0x${at}`, ...more }, budget)
+      for (let at = 0; at < 6; at++) expect(yield* claim(at)).toMatchObject({ _tag: "Claimed" })
+      yield* journal.reverted("evm:0")
+      const reverts = { byPayer: 0, byAccount: 1, firstAt: 10 }
+      expect(yield* claim(6)).toEqual({ _tag: "OverBudget", reverts })
+      expect(yield* journal.find("evm:6")).toBeUndefined()
+      expect(yield* claim(5)).toMatchObject({ _tag: "Taken" })
+
+      const other = { account: "acc_2" }
+      expect(yield* claim(7, other)).toMatchObject({ _tag: "Claimed" })
+      for (const at of [8, 9]) expect(yield* claim(at, { ...other, payer: "0x0" })).toMatchObject({ _tag: "Claimed" })
+      expect(yield* claim(10, { ...other, payer: "0x0" })).toMatchObject({ _tag: "OverBudget" })
+      expect(yield* claim(11, { ...other, payer: "0x0", network: "base-sepolia" })).toMatchObject({ _tag: "Claimed" })
+
+      yield* journal.broadcasting("evm:1", sent)
+      yield* journal.settled("evm:1", sent.hash)
+      yield* journal.failed("evm:2", "expired")
+      expect(yield* claim(6)).toMatchObject({ _tag: "Claimed" })
+    }).pipe(Effect.provide(moneyLayerOf(temporaryDirectory())))
+  )
+
   it.effect("credits a payment once, however often it is settled", () =>
     Effect.gen(function* () {
       const journal = yield* PaymentJournal

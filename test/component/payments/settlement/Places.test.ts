@@ -101,4 +101,25 @@ describe("Payments that their chain reverts at our cost", () => {
       expect(yield* pay("next day")).toMatchObject({ _tag: "Settled" })
     })
   )
+
+  it.effect("have those under way counted with them; these end as they would have", () =>
+    Effect.gen(function* () {
+      const chain = new ScriptedChain()
+      const { journal, pay, payAndWait, settlement } = yield* startProcess([chain])
+      chain.onLook = (nonce) => Effect.succeed({ _tag: "Unpaid", next: "wait", isReverted: nonce === "reverted" })
+      const early = Array.from({ length: Limits.revertsPerPayerDay }, (_, at) => `early-${at}`)
+      for (const nonce of early) yield* Effect.forkChild(pay(nonce))
+      yield* payAndWait("reverted")
+      const refused = yield* Effect.flip(pay("one more", { account: bob.id }))
+      expect(refused).toMatchObject({ _tag: "TooManyReverts", retryAfterSeconds: Limits.paymentRetrySeconds })
+      expect(yield* journal.find(chain.idOf("one more"))).toBeUndefined()
+
+      chain.onLook = (nonce) => Effect.succeed(paid(`hash of ${nonce}`))
+      for (const payment of yield* journal.unfinished()) {
+        if (payment.revertedAt === undefined) yield* settlement.carryOn(payment)
+      }
+      expect(yield* journal.countByState).toMatchObject({ broadcasting: 1, settled: early.length })
+      expect(yield* pay("one more", { account: bob.id })).toMatchObject({ _tag: "Settled" })
+    })
+  )
 })
