@@ -1,27 +1,51 @@
 /**
- * `npm run pack:all -- [FOLDER]`: builds what is published, into `dist` by default. The same sources make the same
- * bytes. Nothing is published from here.
+ * `npm run pack:all -- [FOLDER] [--runtime FOLDER]`: builds what is published, into `dist` by default: the client, the
+ * service, and ONNX Runtime for the platforms whose library is in the runtime's folder, by default the installed
+ * `onnxruntime-node`, which has this machine's. The same sources make the same bytes. Nothing is published from here:
+ * `packages/cli/docs/install.md` says how a maintainer does it.
  */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join, resolve } from "node:path"
+import { parseArgs } from "node:util"
 import { buildClient, clientBytesMax } from "./pack/ClientPackage.ts"
+import { buildNative, buildService, hasNative, platforms } from "./pack/ServicePackage.ts"
 import { packFolder, type Tarball } from "./pack/Tarball.ts"
 
 const root = resolve(import.meta.dirname, "..")
 
 export const packClient = (into: string): Tarball => {
-  const tarball = packed((folder) => buildClient(root, folder), into)
+  const folder = emptyFolder()
+  buildClient(root, folder)
+  const tarball = packed(folder, into)
   if (tarball.bytes > clientBytesMax) {
     throw new Error(`${basename(tarball.path)} has ${tarball.bytes} bytes, more than ${clientBytesMax}`)
   }
   return tarball
 }
 
-const packed = (build: (folder: string) => void, into: string): Tarball => {
-  const folder = mkdtempSync(join(tmpdir(), "muniment-pack-"))
+/** The service first, then the native parts that `runtime` has. */
+export const packService = async (
+  into: string,
+  runtime = join(root, "node_modules", "onnxruntime-node")
+): Promise<ReadonlyArray<Tarball>> => {
+  const folder = emptyFolder()
+  await buildService(root, folder)
+  const natives = platforms
+    .filter((platform) => hasNative(runtime, platform))
+    .map((platform) => {
+      const native = emptyFolder()
+      buildNative(root, runtime, platform, native)
+      return packed(native, into)
+    })
+  return [packed(folder, into), ...natives]
+}
+
+const emptyFolder = (): string => mkdtempSync(join(tmpdir(), "muniment-pack-"))
+
+/** Removes `folder`. */
+const packed = (folder: string, into: string): Tarball => {
   try {
-    build(folder)
     return packFolder(folder, into)
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -29,9 +53,9 @@ const packed = (build: (folder: string) => void, into: string): Tarball => {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const into = resolve(process.argv[2] ?? join(root, "dist"))
-  mkdirSync(into, { recursive: true })
-  for (const { bytes, path, sha256 } of [packClient(into)]) {
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { runtime: { type: "string" } } })
+  const into = resolve(positionals[0] ?? join(root, "dist"))
+  for (const { bytes, path, sha256 } of [packClient(into), ...(await packService(into, values.runtime))]) {
     process.stdout.write(`${sha256}  ${basename(path)}  ${bytes} bytes\n`)
   }
 }

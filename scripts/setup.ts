@@ -5,10 +5,8 @@
 import cliProgress from "cli-progress"
 import { Effect } from "effect"
 import { join, resolve } from "node:path"
-import type { ReadyModel } from "@muniment/models/ModelFiles"
+import { bringModel, modelOnDisk } from "@muniment/cli/DefaultModel"
 import type { FetchProgress } from "@muniment/models/ModelFetch"
-import { modelById, modelPreference } from "@muniment/models/ModelCatalog"
-import { fetchDefaultModel, fetchModel, findModel } from "@muniment/models/ModelFiles"
 import { ensureConsole } from "./console.ts"
 
 const root = resolve(import.meta.dirname, "..")
@@ -19,28 +17,16 @@ const main = async (): Promise<void> => {
   await ensureConsole()
   const modelsDir = process.env["MUNIMENT_MODELS_DIR"] ?? join(root, "models")
   const configured = process.env["MUNIMENT_EMBEDDING_MODEL"] ?? "auto"
-  const chosen = configured === "auto" ? undefined : configured
-  if (chosen !== "none" && (await modelOnDisk(modelsDir, chosen)) === undefined) await bringModel(modelsDir, chosen)
+  if (configured === "none") return
+  if ((await Effect.runPromise(modelOnDisk(modelsDir, configured))) === undefined)
+    await fetchShown(modelsDir, configured)
 }
 
-/** The chosen model, or the most preferred one that is complete on disk. Uses no network. */
-const modelOnDisk = async (modelsDir: string, chosen: string | undefined): Promise<ReadyModel | undefined> => {
-  for (const modelId of chosen === undefined ? modelPreference : [chosen]) {
-    const spec = modelById(modelId)
-    if (spec === undefined) continue
-    const found = await Effect.runPromise(Effect.result(findModel(spec, modelsDir)))
-    if (found._tag === "Success") return found.success
-  }
-  return undefined
-}
-
-const bringModel = async (modelsDir: string, chosen: string | undefined): Promise<void> => {
+const fetchShown = async (modelsDir: string, chosen: string): Promise<void> => {
   say(["Fetching the embedding model (once, 16 to 104 MB) ..."])
   const progress = progressBar()
   try {
-    const ready = await (chosen === undefined
-      ? fetchDefaultModel(modelsDir, progress.report)
-      : fetchModel(chosen, modelsDir, progress.report))
+    const ready = await bringModel(modelsDir, chosen, progress.report)
     progress.stop()
     say([`Embedding model ${ready.modelId}: ready.`])
   } catch (cause) {

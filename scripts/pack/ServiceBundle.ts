@@ -1,0 +1,97 @@
+/**
+ * The service and the command line as ES modules in `dist`, by esbuild: the entry of the command line, one file for
+ * each worker thread, and what they share. Invariants: what a module reads beside itself lies at its path in the
+ * repository, below the package's root; nothing native is bundled.
+ */
+import { build, type Metafile, type Plugin } from "esbuild"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join, relative } from "node:path"
+
+/** Loaded where they are installed and configured; the service runs without them. */
+const absentPackages = ["pg-native", "bufferutil", "utf-8-validate"]
+
+/** Keeps memory small: one heap of the C library for all threads, small nurseries for new objects. */
+const interpreter =
+  "#!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --max-semi-space-size=2 --disable-warning=ExperimentalWarning"
+
+const workerSource = /Worker\.ts$/
+const workerUrl = /new URL\("\.\/(\w+Worker)\.ts", import\.meta\.url\)/g
+
+export const bundleService = async (root: string, folder: string): Promise<Metafile> => {
+  const { metafile } = await build({
+    entryPoints: [join(root, "packages/cli/src/installed.ts"), ...workerEntries(root)],
+    outdir: join(folder, "dist"),
+    entryNames: "[name]",
+    chunkNames: "shared-[hash]",
+    absWorkingDir: root,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: ["node22.19"],
+    minifySyntax: true,
+    minifyWhitespace: true,
+    keepNames: true,
+    legalComments: "none",
+    external: absentPackages,
+    // CommonJS modules among the libraries load Node's own by `require`.
+    banner: {
+      js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
+    },
+    metafile: true,
+    logLevel: "warning",
+    plugins: [places(root), nativeRuntime]
+  })
+  const entry = join(folder, "dist", "installed.js")
+  writeFileSync(entry, `${interpreter}\n${readFileSync(entry, "utf8")}`, { mode: 0o755 })
+  return metafile
+}
+
+const workerEntries = (root: string): ReadonlyArray<string> =>
+  readdirSync(join(root, "packages"), { recursive: true, encoding: "utf8" })
+    .filter((path) => workerSource.test(path) && /^[^/\\]+[/\\]src[/\\]/.test(path))
+    .map((path) => join(root, "packages", path))
+    .sort()
+
+/** A module's URL is where its source lies in the repository; a worker's is its file in `dist`. */
+const places = (root: string): Plugin => ({
+  name: "places",
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /[/\\]packages[/\\]\w+[/\\]src[/\\].*\.ts$/ }, ({ path }) => {
+      const source = readFileSync(path, "utf8")
+      if (!/import\.meta|npm run/.test(source)) return undefined
+      const place = relative(root, path).split("\\").join("/")
+      const contents = source
+        .replaceAll(workerUrl, 'new URL("./$1.js", import.meta.ownUrl)')
+        // A library in CommonJS: bundled like the others.
+        .replaceAll("createRequire(import.meta.url)(", "require(")
+        .replaceAll("import.meta.url", `new URL("../${place}", import.meta.ownUrl).href`)
+        .replaceAll("import.meta.ownUrl", "import.meta.url")
+        // What people are told to run.
+        .replaceAll("npm run muniment -- ", "muniment ")
+        .replaceAll("npm run setup", "muniment models fetch")
+      return { contents, loader: "ts" }
+    })
+  }
+})
+
+/** The library of ONNX Runtime comes in a package for each platform; its JavaScript is bundled. */
+const nativeRuntime: Plugin = {
+  name: "native-runtime",
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /transformers[/\\]dist[/\\]transformers\.node\.mjs$/ }, ({ path }) => {
+      const contents = readFileSync(path, "utf8").replace(
+        'requireFromHere("onnxruntime-node")',
+        'require("onnxruntime-node")'
+      )
+      return { contents, loader: "js" }
+    })
+    onLoad({ filter: /onnxruntime-node[/\\]dist[/\\]binding\.js$/ }, ({ path }) => {
+      const contents = readFileSync(path, "utf8").replace(
+        /require\(`\.\.\/bin\/[^`]*`\)/,
+        "require(`@muniment/onnxruntime-${process.platform}-${process.arch}`)"
+      )
+      return { contents, loader: "js" }
+    })
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * The packed service in an empty folder: installed without a registry, started by its command, used, and weighed. Two
+ * minutes, most of it building twice.
+ */
+import { execFile, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { basename, join } from "node:path"
+import { promisify } from "node:util"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { packService } from "../../../scripts/pack.ts"
+import type { Tarball } from "../../../scripts/pack/Tarball.ts"
+import { freePort, operatorKey, patienceMillis, repository, serverCalls } from "../../support/TestServer.ts"
+
+const run = promisify(execFile)
+const modelsDirectory = process.env["MUNIMENT_MODELS_DIR"] ?? join(repository, "models")
+const installedBytesMax = 250_000_000
+/** With the model loaded and one search done. */
+const residentKilobytesMax = 450_000
+
+let folder = ""
+let tarballs: ReadonlyArray<Tarball> = []
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "muniment-service-"))
+  tarballs = await packService(join(folder, "tarballs"))
+  await writeFile(join(folder, "package.json"), JSON.stringify({ name: "user", private: true }))
+  const files = tarballs.map(({ path }) => path)
+  await run("npm", ["install", ...files, "--offline", "--no-audit", "--no-fund"], { cwd: folder })
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const bytesBelow = async (path: string): Promise<number> => {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size))
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+describe("the packed service", () => {
+  it("is built to the same bytes again", async () => {
+    const again = await packService(join(folder, "again"))
+    const digests = (packed: ReadonlyArray<Tarball>) =>
+      Object.fromEntries(packed.map(({ path, sha256 }) => [basename(path), sha256]))
+    expect(digests(again)).toEqual(digests(tarballs))
+  })
+
+  it("is small, and brings nothing but itself and its native part", async () => {
+    const installed = join(folder, "node_modules")
+    const packages = (await readdir(installed, { recursive: true })).filter((path) => path.endsWith("package.json"))
+    expect(packages.sort()).toEqual([
+      `@muniment/onnxruntime-${process.platform}-${process.arch}/package.json`,
+      "muniment/package.json"
+    ])
+    const total = (await bytesBelow(installed)) + (await bytesBelow(modelsDirectory))
+    process.stdout.write(`Installed with the model: ${Math.round(total / 1e6)} MB\n`)
+    expect(total).toBeLessThan(installedBytesMax)
+  })
+
+  it("starts, embeds, stores and finds by meaning, shows its pages, and stops", async () => {
+    const port = await freePort()
+    const startedAt = performance.now()
+    const child = spawn(join(folder, "node_modules", ".bin", "muniment"), ["serve"], {
+      cwd: folder,
+      env: {
+        PATH: `${join(process.execPath, "..")}:${process.env["PATH"]}`,
+        MUNIMENT_PORT: String(port),
+        MUNIMENT_BOOTSTRAP_KEY: operatorKey,
+        MUNIMENT_MODELS_DIR: modelsDirectory
+      },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    let output = ""
+    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()))
+    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()))
+    const exited = once(child, "exit")
+    try {
+      const { call } = serverCalls(`http://127.0.0.1:${port}`, "")
+      const status = () =>
+        call("GET", "/health/ready").then(
+          ({ status: answered }) => answered,
+          () => child.exitCode
+        )
+      await expect.poll(status, { timeout: patienceMillis }).toBe(200)
+      const memories = ["Alice lives in Seattle", "Bob repairs bicycles"].map((fact) => ({
+        kind: "factual_memory",
+        data: { subject: fact.slice(0, 5), fact }
+      }))
+      const stored = await call("POST", "/v1/memories", { body: { agentId: "assistant", memories, wait: "vectors" } })
+      expect(stored.status, output).toBe(200)
+      const found = await call("GET", "/v1/memories/search?query=in+which+city+is+her+home&agentId=assistant")
+      process.stdout.write(`First search after ${Math.round(performance.now() - startedAt)} ms\n`)
+      expect(found.body.memories[0].data.fact).toBe("Alice lives in Seattle")
+
+      for (const path of ["/docs", "/docs/page.js", "/console", "/docs/handbook/client", "/docs/handbook/install"]) {
+        expect((await call("GET", path)).status, path).toBe(200)
+      }
+      const read = await call("POST", "/v1/memories", {
+        body: { agentId: "reader", conversation: [{ role: "user", content: "My name is Alice and I live in Rome." }] }
+      })
+      expect(read.body.created.length, "the rules run in their thread").toBeGreaterThan(0)
+      expect((await call("GET", "/v1/memories/search?query=Alice&mode=map&agentId=assistant")).status).toBe(200)
+      if (process.platform === "linux") {
+        const figures = await readFile(`/proc/${child.pid}/status`, "utf8")
+        const resident = Number(/VmRSS:\s+(\d+)/.exec(figures)?.[1])
+        process.stdout.write(`Resident: ${Math.round(resident / 1024)} MiB\n`)
+        expect(resident).toBeLessThan(residentKilobytesMax)
+      }
+    } finally {
+      child.kill("SIGTERM")
+      await exited
+    }
+    expect(child.exitCode, output).toBe(0)
+  })
+
+  it("says what of others it contains, and under which licences", async () => {
+    const home = join(folder, "node_modules", "muniment")
+    const bill = JSON.parse(await readFile(join(home, "bom.cdx.json"), "utf8"))
+    expect(bill).toMatchObject({ bomFormat: "CycloneDX", specVersion: "1.6" })
+    const names = new Set(bill.components.map(({ name }: { readonly name: string }) => name))
+    for (const name of ["effect", "viem", "onnxruntime-common", "preact", "@huggingface/transformers"]) {
+      expect(names, name).toContain(name)
+    }
+    for (const name of ["vitest", "esbuild", "muniment-absent", "@muniment/server"]) expect(names).not.toContain(name)
+    const locked = JSON.parse(await readFile(join(repository, "package-lock.json"), "utf8")).packages
+    for (const component of bill.components) {
+      expect(component.licenses.length, component.name).toBe(1)
+      const entry = locked[`node_modules/${component.name}`]
+      if (entry?.version === component.version) {
+        const digest = Buffer.from(entry.integrity.replace("sha512-", ""), "base64").toString("hex")
+        expect(component.hashes).toEqual([{ alg: "SHA-512", content: digest }])
+      }
+    }
+    const notices = await readFile(join(home, "THIRD-PARTY-NOTICES.txt"), "utf8")
+    for (const { name, version } of bill.components) expect(notices).toContain(`${name} ${version}\n`)
+  })
+})
