@@ -132,6 +132,10 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
         (filters) => [`/v1/memories/facets?${new URLSearchParams({ ...filters, facet })}`] as const
       )
     ]),
+  "memories.lookup": ({ agentId, subjectId, schemaName }, word) => [
+    ["/v1/memories/lookup", { body: { agentId, subjectId, kind: schemaName, key: { key: word } } }],
+    ["/v1/memories/lookup", { body: { agentId, subjectId, kind: "factual_memory", key: { subject: word } } }]
+  ],
   "memories.extract": ({ schemaName }) => [
     ["/v1/memories/extract", { body: { conversation: [{ role: "user", content: "c" }], schemas: [schemaName] } }]
   ],

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest"
 import type { Browser } from "playwright-core"
 import { buildConsole, packedBytesMax } from "../../scripts/console.ts"
 import { accessibilityFaults, openBrowser, openPage, type WatchedPage } from "../support/Browser.ts"
-import { fact } from "../support/MemoryCalls.ts"
+import { fact, schemaText, text } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
 
@@ -78,6 +78,34 @@ it("changes tags of a memory, and deletes it after a question", async () => {
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
   await expect.poll(async () => (await stored(id)).status).toBe(404)
   await page.getByText("Nothing matches these filters.").waitFor()
+})
+
+it("changes the data of a memory: as a new version where its kind has unique fields, else in place", async () => {
+  const { page } = watched
+  const schema = schemaText({ email: text, city: text }, { required: ["email"] })
+  const registered = { name: "contact", description: "d", uniqueOn: ["email"], schema }
+  expect((await server.call("POST", "/v1/schemas", { key, body: registered })).status).toBe(200)
+  const contact = { kind: "contact", data: { email: "ann@example.com", city: "Oslo" } }
+  const body = { agentId: "edited", memories: [contact, fact("lamp", "on the desk")] }
+  const [version, plain] = (await server.call("POST", "/v1/memories", { key, body })).body.created
+  await server.call("PATCH", `/v1/memories/${version.id}`, { key, body: { tags: ["friend"] } })
+  const edit = async (id: string, data: object) => {
+    await open(`#/memories?agentId=edited&id=${id}`)
+    const panel = page.getByRole("complementary", { name: "Memory" })
+    await panel.getByRole("button", { name: "Edit data" }).click()
+    await panel.getByLabel("Data, as JSON").fill(JSON.stringify(data))
+    await panel.getByRole("button", { name: "Save data" }).click()
+  }
+  const newer = { email: "ann@example.com", city: "Bergen" }
+  await edit(version.id, newer)
+  const patience = { timeout: 30_000 }
+  const older = async () => (await stored(version.id)).body.memory
+  await expect.poll(older, patience).toMatchObject({ data: contact.data, context: { isLatest: false } })
+  const latest = async () => (await stored((await older()).metadata.supersededBy)).body.memory
+  await expect.poll(latest, patience).toMatchObject({ data: newer, context: { isLatest: true, tags: ["friend"] } })
+  await edit(plain.id, { subject: "lamp", fact: "on the shelf" })
+  await expect.poll(async () => (await stored(plain.id)).body.memory.data.fact, patience).toBe("on the shelf")
+  expect((await server.call("GET", "/v1/memories?agentId=edited", { key })).body.total).toBe(2)
 })
 
 it("says how many memories a filter would delete before it deletes them", async () => {

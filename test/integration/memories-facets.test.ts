@@ -157,3 +157,47 @@ describe("data on trial", () => {
     expect((await attempt({ kind: "contact", schema, data: {} })).status).toBe(400)
   })
 })
+
+describe("a look-up by unique fields", () => {
+  const lookUp = (body: object, calls: Pick<MemoryCalls, "call"> = alice) =>
+    calls.call("POST", "/v1/memories/lookup", { body: { agentId: "crm", kind: "card", ...body } })
+  const key = { email: "ann@example.com" }
+
+  beforeAll(async () => {
+    const schema = schemaText({ email: text, city: text }, { required: ["email"] })
+    await alice.post("/v1/schemas", { name: "card", description: "d", uniqueOn: ["email"], schema })
+    for (const [subjectId, city] of [
+      ["Ann", "Oslo"],
+      ["Ann", "Bergen"],
+      [undefined, "Rome"]
+    ] as const) {
+      const memories = [{ kind: "card", data: { ...key, city } }]
+      expect((await alice.post("/v1/memories", { agentId: "crm", subjectId, memories })).status).toBe(200)
+    }
+  })
+
+  it("gives the latest version, of the subject or of none", async () => {
+    const { body } = await lookUp({ subjectId: "Ann", key: { ...key, city: "ignored" } })
+    expect(body.memory).toMatchObject({ data: { city: "Bergen" }, context: { isLatest: true } })
+    expect((await lookUp({ key })).body.memory.data.city).toBe("Rome")
+  })
+
+  it("finds nothing under other values, subjects and agents, nor what a key does not see", async () => {
+    for (const other of [{ key: { email: "other" } }, { key, subjectId: "Bob" }, { key, agentId: "nobody" }]) {
+      expect((await lookUp(other)).body.code).toBe("memory_not_found")
+    }
+    const { body } = await alice.post("/v1/keys", { subjects: ["Ann"] })
+    const bound = {
+      call: (method: string, path: string, options: object = {}) =>
+        server.call(method, path, { ...options, key: body.secret })
+    }
+    expect((await lookUp({ key, subjectId: "Ann" }, bound)).status).toBe(200)
+    expect((await lookUp({ key }, bound)).body.code).toBe("memory_not_found")
+  })
+
+  it("needs a kind with unique fields, and a value for each", async () => {
+    expect((await lookUp({ key: { city: "Oslo" } })).body.code).toBe("unique_field_missing")
+    expect((await lookUp({ kind: "factual_memory", key })).body.code).toBe("invalid_request")
+    expect((await lookUp({ kind: "nothing", key })).body.code).toBe("unknown_kind")
+  })
+})

@@ -166,6 +166,7 @@ describe("the document", () => {
       "GET /v1/memories": 1,
       "GET /v1/memories/facets": 1,
       "POST /v1/memories/extract": 2,
+      "POST /v1/memories/lookup": 1,
       "GET /v1/memories/search": 2,
       "GET /v1/memories/{id}": 1,
       "PATCH /v1/memories/{id}": 2,

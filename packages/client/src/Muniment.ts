@@ -49,6 +49,11 @@ export class Muniment implements ContractClient {
     return this.#read("extract", { method: "POST", path: "/memories/extract", body }, options)
   }
 
+  /** The latest memory with these unique fields. */
+  lookup(body: Body<"lookup">, options?: CallOptions): Promise<Answer<"lookup">> {
+    return this.#read("lookup", { method: "POST", path: "/memories/lookup", body }, options)
+  }
+
   /** How many memories each agent, kind, subject, thread or tag has, within the filters. */
   facets(query: Query<"facets">, options?: CallOptions): Promise<Answer<"facets">> {
     return this.#read("facets", { method: "GET", path: "/memories/facets", query }, options)

@@ -279,6 +279,17 @@ export const RejectedCandidate = Schema.Struct({
 })
 export type RejectedCandidate = typeof RejectedCandidate.Type
 
+/** Body of POST /memories/lookup: what identifies a memory of a kind with `uniqueOn`. */
+export const LookupMemory = Schema.Struct({
+  agentId: AgentId,
+  subjectId: Schema.optionalKey(SubjectId),
+  kind: Schema.NonEmptyString.annotate({ description: "Name of a registered kind with `uniqueOn`." }),
+  key: JsonObject.annotate({
+    description: "The value of each field of `uniqueOn`, as it was stored; others are ignored."
+  })
+}).annotate({ examples: [{ agentId: "assistant", kind: "contact", key: { email: "ann@example.com" } }] })
+export type LookupMemory = typeof LookupMemory.Type
+
 /** What POST /memories/extract answers. */
 export const ExtractedMemories = Schema.Struct({
   found: Schema.Array(

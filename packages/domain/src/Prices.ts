@@ -9,6 +9,7 @@ export const Prices = {
   getMemory: credits(1),
   listMemories: credits(1),
   facets: credits(1),
+  lookup: credits(1),
   extract: credits(2),
   updateMemory: credits(2),
   deleteMemory: credits(1),

@@ -178,6 +178,8 @@ export const FacetParameters = {
   )
 }
 
+export type FacetRequestParameters = Schema.Struct.Type<typeof FacetParameters>
+
 /** Answer of GET /memories/facets. */
 export const FacetValues = Schema.Struct({
   values: Schema.Array(

@@ -35,6 +35,7 @@ const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Prom
   update: (client) => client.update("x/y", { tags: ["t"] }),
   delete: (client) => client.delete("x/y"),
   facets: (client) => client.facets({ facet: "kinds" }),
+  lookup: (client) => client.lookup({ agentId: "a", kind: "k", key: {} }),
   extract: (client) => client.extract({ conversation: [{ role: "user", content: "c" }] }),
   batchSearch: (client) => client.batchSearch({ queries: [{ query: "q" }] }),
   batchDelete: (client) => client.batchDelete({ ids: ["x"] }),

@@ -16,6 +16,7 @@ import { ago, moment, summary } from "../service/text.ts"
 import { Confirm } from "../ui/Dialog.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Refused, Show } from "../ui/Notice.tsx"
+import { DataEditor } from "./DataEditor.tsx"
 
 export const MemoryPanel = (given: {
   readonly id: string
@@ -62,6 +63,7 @@ const Details = (given: {
 }) => {
   const { memory, versions } = given
   const [isDeleting, setDeleting] = useState(false)
+  const [isEditing, setEditing] = useState(false)
   const at = systemNumber(memory, "createdAt")
   const expiresAt = systemNumber(memory, "expiresAt")
   const sources = systemList(memory, "sourceMessageIds")
@@ -72,11 +74,15 @@ const Details = (given: {
         <span class="badge accent">{memory.kind}</span>
         {memory.context.isLatest ? <span class="badge good">latest</span> : <span class="badge warn">superseded</span>}
       </div>
-      <dl class="facts">
-        {Object.entries(memory.data).map(([name, value]) => (
-          <Fact key={name} name={name} value={typeof value === "string" ? value : JSON.stringify(value)} />
-        ))}
-      </dl>
+      {isEditing ? (
+        <DataEditor memory={memory} onClose={() => setEditing(false)} onChanged={given.onChanged} />
+      ) : (
+        <dl class="facts">
+          {Object.entries(memory.data).map(([name, value]) => (
+            <Fact key={name} name={name} value={typeof value === "string" ? value : JSON.stringify(value)} />
+          ))}
+        </dl>
+      )}
       <Tags memory={memory} onChanged={given.onChanged} />
       <dl class="facts small">
         <Fact name="Agent" value={systemText(memory, "agentId")} />
@@ -125,6 +131,11 @@ const Details = (given: {
         </div>
       )}
       <div class="actions">
+        {memory.context.isLatest && memory.kind !== "conversation_message" && !isEditing && (
+          <button type="button" onClick={() => setEditing(true)}>
+            Edit data
+          </button>
+        )}
         <button type="button" class="danger" onClick={() => setDeleting(true)}>
           Delete …
         </button>

@@ -12,6 +12,7 @@ import {
   CreateMemories,
   ExtractedMemories,
   ExtractMemories,
+  LookupMemory,
   MemoryPatch,
   MemoryView,
   SearchHit
@@ -132,6 +133,17 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
         description:
           "Reads the messages as the beginning of a conversation, with the reader that the service has, and stores nothing: what was found, and what was left out and why.",
         price: Prices.extract
+      })
+    ),
+    HttpApiEndpoint.post("lookup", "/memories/lookup", {
+      payload: LookupMemory,
+      success: One,
+      error: readErrors
+    }).annotateMerge(
+      operation("Get a memory by its unique fields", {
+        description:
+          "The latest version of a memory of a kind with uniqueOn; of absent subject: one without a subject.",
+        price: Prices.lookup
       })
     ),
     HttpApiEndpoint.post("batchSearch", "/memories/batch/search", {

@@ -8,7 +8,7 @@ import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 import { memoryView } from "../memories/MemoryViews.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
-import { searchBatch, filterOf, searchQuery } from "../search/SearchQuery.ts"
+import { facetQuery, searchBatch, filterOf, searchQuery } from "../search/SearchQuery.ts"
 import { listCursor } from "./Cursor.ts"
 import { mapAnswer } from "./MapAnswer.ts"
 
@@ -49,10 +49,10 @@ export const memoriesHandlers = HttpApiBuilder.group(
         }
       }),
       facets: Effect.fnUntraced(function* ({ query }) {
-        const { contains, facet, limit = Limits.facetValuesDefault, order = "memories" } = query
-        const filter = yield* filterOf(query)
-        const found = yield* memories.facet(yield* CurrentCall, { facet, filter, contains, order, limit })
-        return { success: true as const, ...found }
+        return { success: true as const, ...(yield* memories.facet(yield* CurrentCall, yield* facetQuery(query))) }
+      }),
+      lookup: Effect.fnUntraced(function* ({ payload }) {
+        return one(yield* memories.lookup(yield* CurrentCall, payload))
       }),
       extract: Effect.fnUntraced(function* ({ payload }) {
         return { success: true as const, ...(yield* tryReading(yield* CurrentCall, payload)) }

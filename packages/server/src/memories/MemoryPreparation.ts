@@ -126,6 +126,32 @@ export const missingUniqueFields = (
   data: JsonObject
 ): ReadonlyArray<string> => (uniqueOn ?? []).filter((field) => field !== "kind" && !Object.hasOwn(data, field))
 
+/** `uniqueOn` of a kind that has one. */
+export const uniqueFieldsOf = Effect.fnUntraced(function* (
+  account: string,
+  kind: string,
+  kinds: KnownKinds["Service"]
+) {
+  const schema = (yield* kinds.lookup(account, [kind])).get(kind)
+  if (schema === undefined) {
+    return yield* refused("unknown_kind", `"${kind}" is neither registered nor built in`, [
+      { path: "/kind", message: "unknown" }
+    ])
+  }
+  const { uniqueOn: fields = [] } = schema
+  if (fields.length > 0) return fields
+  return yield* refused("invalid_request", `"${kind}" has no uniqueOn`, [{ path: "/kind", message: "has no uniqueOn" }])
+})
+
+/** A value for each field. */
+export const requireKey = (fields: ReadonlyArray<string>, key: JsonObject): Effect.Effect<void, InvalidRequest> => {
+  const details = missingUniqueFields(fields, key).map((field) => ({
+    path: `/key/${field}`,
+    message: `"${field}" identifies this kind and is missing`
+  }))
+  return details.length > 0 ? refused("unique_field_missing", "a field of uniqueOn is missing", details) : Effect.void
+}
+
 const requireUniqueFields = (memories: ReadonlyArray<DirectMemory>, schemas: Schemas) => {
   const details = memories.flatMap(({ data, kind }, index): ReadonlyArray<ErrorDetail> =>
     missingUniqueFields(uniqueOn(kind, schemas), data).map((field) => ({

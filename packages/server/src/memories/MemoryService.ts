@@ -19,6 +19,7 @@ import { Limits } from "@muniment/domain/Limits"
 import {
   type CreatedMemories,
   type CreateMemories,
+  type LookupMemory,
   type MemoryPatch,
   type MemoryVersion,
   waitsFor
@@ -39,7 +40,15 @@ import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { changeable, isBound, narrowed, requireChange, requirePlace, sees, seesAgent } from "../identity/KeyScopes.ts"
 import { KnownKinds } from "./KnownKinds.ts"
 import { MemoryIds } from "./MemoryIds.ts"
-import { prepareMemories, replacedId, schemasOf, validMemories } from "./MemoryPreparation.ts"
+import {
+  prepareMemories,
+  replacedId,
+  requireKey,
+  schemasOf,
+  uniqueFieldsOf,
+  uniqueKey,
+  validMemories
+} from "./MemoryPreparation.ts"
 import { memoryEntry } from "./MemoryViews.ts"
 import { TextEmbedding } from "./TextEmbedding.ts"
 
@@ -57,6 +66,11 @@ export class MemoryService extends Context.Service<
       filter: MemoryFilter,
       page: ListedPage
     ) => Effect.Effect<MemoryPage, ChargeFailure>
+    /** The latest memory with the unique fields. */
+    readonly lookup: (
+      call: PricedCall,
+      asked: LookupMemory
+    ) => Effect.Effect<MemoryVersion, InvalidRequest | NotFound | ChargeFailure>
     readonly facet: (call: PricedCall, query: FacetQuery) => Effect.Effect<FacetPage, ChargeFailure>
     readonly patch: (call: PricedCall, id: string, patch: MemoryPatch) => Effect.Effect<MemoryVersion, WriteFailure>
     /** Number of memories changed; unknown ids are skipped, duplicates count once. */
@@ -94,6 +108,7 @@ export class MemoryService extends Context.Service<
         create: (call, request) => create(parts, call, request),
         get: (call, id) => get(parts, call, id),
         list: (call, filter, page) => Effect.andThen(call.reserve(), list(parts, call.caller, filter, page)),
+        lookup: (call, asked) => lookup(parts, call, asked),
         facet: (call, query) => Effect.andThen(call.reserve(), facet(parts, call.caller, query)),
         patch: (call, id, patch) => patchOne(parts, call, id, patch),
         patchAll: (call, ids, patch) => patchAll(parts, call, ids, patch),
@@ -173,6 +188,25 @@ const find = ({ host }: Parts, key: NamespaceKey, id: string) => host.answer(key
 const get = Effect.fn("MemoryService.get")(function* (parts: Parts, call: PricedCall, id: string) {
   const key = parts.directory.holding(call.caller.account.id, id)
   const memory = key === undefined ? undefined : yield* find(parts, key, id)
+  if (memory === undefined || !sees(call.caller, memory)) return yield* memoryNotFound()
+  yield* call.reserve()
+  return memory
+})
+
+const lookup = Effect.fn("MemoryService.lookup")(function* (
+  { directory, host, kinds }: Parts,
+  call: PricedCall,
+  { agentId, key, kind, subjectId }: LookupMemory
+) {
+  const account = call.caller.account.id
+  const uniqueOn = yield* uniqueFieldsOf(account, kind, kinds)
+  yield* requireKey(uniqueOn, key)
+  const namespace = directory.find(account, agentId)
+  const wanted = uniqueKey(subjectId, kind, uniqueOn, key)
+  const memory =
+    namespace === undefined || wanted === undefined
+      ? undefined
+      : yield* host.answer(namespace, { _tag: "LatestOf", uniqueKey: wanted })
   if (memory === undefined || !sees(call.caller, memory)) return yield* memoryNotFound()
   yield* call.reserve()
   return memory

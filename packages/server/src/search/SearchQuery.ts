@@ -8,6 +8,7 @@ import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type {
   BatchSearch,
+  FacetRequestParameters,
   FilterRequestParameters,
   MemoryFilter,
   Scope,
@@ -42,6 +43,11 @@ export interface SearchQuery extends SearchReach {
 export interface SearchBatch extends SearchReach {
   readonly queries: ReadonlyArray<SearchQuery>
 }
+
+export const facetQuery = Effect.fnUntraced(function* (parameters: FacetRequestParameters) {
+  const { contains, facet, limit = Limits.facetValuesDefault, order = "memories" } = parameters
+  return { facet, filter: yield* filterOf(parameters), contains, order, limit }
+})
 
 export const searchQuery = Effect.fnUntraced(function* (
   parameters: SearchRequestParameters,
