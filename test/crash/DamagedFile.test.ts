@@ -24,10 +24,22 @@ import { startServer, type TestServer } from "../support/TestServer.ts"
 const memoriesPerAgent = 200
 const timeout = 180_000
 
-const agents = ["sound", "header", "middle", "zeros", "half", "garbage", "row", "snapshot", "log", "log-head"] as const
+const agents = [
+  "sound",
+  "header",
+  "middle",
+  "zeros",
+  "half",
+  "garbage",
+  "row",
+  "version",
+  "snapshot",
+  "log",
+  "log-head"
+] as const
 type Agent = (typeof agents)[number]
 
-const damaged: ReadonlyArray<Agent> = ["header", "middle", "zeros", "half", "garbage", "row"]
+const damaged: ReadonlyArray<Agent> = ["header", "middle", "zeros", "half", "garbage", "row", "version"]
 const whole: ReadonlyArray<Agent> = ["sound", "snapshot"]
 
 const overwrite = (file: string, from: number, bytes: Uint8Array): void => {
@@ -51,6 +63,8 @@ const damage: Readonly<Partial<Record<Agent, (file: string) => void>>> = {
     const at = content.lastIndexOf("Fact number 150 of row")
     overwrite(file, at, Buffer.from([content[at]! ^ 1]))
   },
+  // One bit of the header, by which SQLite takes the file for one that can only be read.
+  version: (file) => overwrite(file, 18, Uint8Array.of(3)),
   snapshot: (file) => {
     for (const model of ["e5-small-v2-q8", "all-minilm-l6-v2-w8"]) {
       for (const end of ["", ".labels", ".writing", ".labels.writing"]) {

@@ -7,6 +7,7 @@
  * transaction at a time; errors are `SqliteError`s.
  */
 import { Effect, type Scope } from "effect"
+import { closeSync, openSync, readSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { classified, classifySqlite, SqliteError } from "./SqliteError.ts"
 import { type Statement, StatementCache } from "./Statement.ts"
@@ -113,13 +114,35 @@ export class Database {
     this.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON")
     const journal = this.value("PRAGMA journal_mode")
     const synchronous = this.value("PRAGMA synchronous")
-    if (journal === "wal" && synchronous === synchronousFull) return
+    if (journal === "wal" && synchronous === synchronousFull) return this.#refuseUnknownFormat()
     const found = `journal_mode=${String(journal)} synchronous=${String(synchronous)}`
     throw new SqliteError({
       reason: "other",
       operation: "open",
       cause: new Error(`not durable: ${found}`)
     })
+  }
+
+  /**
+   * SQLite opens a file whose header has a write version that it does not know for reading, and says so at the first write
+   * only. Its log may still have the header as it was.
+   */
+  #refuseUnknownFormat(): void {
+    const version = classified("open", () => writeVersionOf(this.filename))
+    if (version <= writeVersionMax) return
+    try {
+      // BEGIN IMMEDIATE begins a reading transaction on such a file; only a change is refused.
+      this.handle.exec(`BEGIN; PRAGMA user_version=${Number(this.value("PRAGMA user_version"))}; ROLLBACK`)
+    } catch (cause) {
+      const error = classifySqlite(cause, "open")
+      if (error?.errcode !== sqliteReadonly) throw error ?? cause
+      throw new SqliteError({
+        reason: "corrupt",
+        operation: "open",
+        errcode: sqliteReadonly,
+        cause: new Error(`the header has the unknown write version ${version}`)
+      })
+    }
   }
 
   /** SQLite rolls back some failed transactions by itself, as on a full disk. */
@@ -135,6 +158,22 @@ export class Database {
       })
     }
   }
+}
+
+/** Where a header says which journal a writer needs: 2 is the write-ahead log. An empty file has none. */
+const writeVersionAt = 18
+const writeVersionMax = 2
+const sqliteReadonly = 8
+
+const writeVersionOf = (filename: string): number => {
+  const byte = new Uint8Array(1)
+  const file = openSync(filename, "r")
+  try {
+    readSync(file, byte, 0, 1, writeVersionAt)
+  } finally {
+    closeSync(file)
+  }
+  return byte[0]!
 }
 
 /** A `Database` that closes with its scope. */

@@ -39,6 +39,27 @@ describe("opening", () => {
     expect(reasonOf(() => new Database({ filename }))).toBe("corrupt")
   })
 
+  it("calls a file corrupt whose header lets it only be read, unless its log has the header as it was", () => {
+    const filename = freshFile()
+    const flip = () => {
+      const bytes = readFileSync(filename)
+      bytes[18]! ^= 1
+      writeFileSync(filename, bytes)
+    }
+    const database = new Database({ filename })
+    database.exec("CREATE TABLE a (b)")
+    database.checkpoint("TRUNCATE")
+    database.exec("CREATE TABLE c (d)")
+    flip()
+    const other = new Database({ filename })
+    other.exec("INSERT INTO c VALUES (1)")
+    other.close()
+    database.close()
+    expect(reasonOf(() => new Database({ filename }))).toBeUndefined()
+    flip()
+    expect(reasonOf(() => new Database({ filename }))).toBe("corrupt")
+  })
+
   it("calls a directory in place of the file an io error", () => {
     const filename = freshFile()
     mkdirSync(filename)

@@ -20,7 +20,7 @@ import {
   removeComparison
 } from "./ControlCopies.ts"
 import { damageOf } from "./damageOf.ts"
-import { headerFault, schemaFault } from "./schemaFault.ts"
+import { schemaFault } from "./schemaFault.ts"
 
 /** `control.db` is damaged, and base and log cannot make it again. */
 export class ControlDatabaseDamaged extends Data.TaggedError("ControlDatabaseDamaged")<{
@@ -58,7 +58,7 @@ const faultOf = ({ base, filename }: ControlCopies): string | undefined => {
     try {
       const isSmall = statSync(filename).size <= readBytesMax
       const found = isSmall ? String(database.value("PRAGMA integrity_check(1)")) : "ok"
-      return found === "ok" ? (schemaFault(database) ?? headerFault(filename)) : found.replaceAll(/\s+/g, " ")
+      return found === "ok" ? schemaFault(database) : found.replaceAll(/\s+/g, " ")
     } finally {
       database.close()
     }

@@ -1,9 +1,7 @@
 /**
- * Whether `control.db` has the tables of its version, and a header that lets it be written. A flipped bit in the name of a
- * column is a schema like any other to SQLite's own check, and one in the header's version makes a file that can only be
- * read: statements fail only when they are used.
+ * Whether `control.db` has the tables of its version. A flipped bit in the name of a column is a schema like any other to
+ * SQLite's own check: statements fail only when they are used.
  */
-import { closeSync, openSync, readSync } from "node:fs"
 import { Database } from "@muniment/sqlite/Database"
 import { controlMigrations } from "../migrations/controlMigrations.ts"
 
@@ -16,22 +14,6 @@ export const schemaFault = (database: Database): string | undefined => {
   return names.size === 0
     ? undefined
     : `its tables are not those of version ${version}: ${[...names].toSorted().join(", ")}`
-}
-
-/** Where a header says which journal a writer needs: 2 is the write-ahead log. What SQLite does not know it never writes. */
-const writeVersionAt = 18
-const writeVersionMax = 2
-
-/** Undefined: the file can be written as far as its header tells. */
-export const headerFault = (filename: string): string | undefined => {
-  const byte = new Uint8Array(1)
-  const file = openSync(filename, "r")
-  try {
-    readSync(file, byte, 0, 1, writeVersionAt)
-  } finally {
-    closeSync(file)
-  }
-  return byte[0]! <= writeVersionMax ? undefined : `its header has the unknown write version ${byte[0]}`
 }
 
 const tablesOfVersion = (version: number): ReadonlySet<string> => {
