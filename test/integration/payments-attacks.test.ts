@@ -2,15 +2,19 @@
  * Attacks on money that once worked: a write that is not paid for, a payment that hears a lie, memories
  * that go although their owner has paid.
  */
+import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { toHex } from "viem"
 import { Limits } from "@muniment/domain/Limits"
+import { clientOf, code, payloadFor, units } from "../component/payments/evm/EvmPayments.ts"
 import { fact } from "../support/MemoryCalls.ts"
-import { depositor, newDepositor, newPayer, paymentsOf, reconcile, signedDeposit } from "../support/PaymentCalls.ts"
+import { depositor, newDepositor, newPayer, paymentHeader, paymentsOf, reconcile } from "../support/PaymentCalls.ts"
+import { signedDeposit, unitsPerUsd } from "../support/PaymentCalls.ts"
 import {
   missingChains,
   type PaymentChains,
@@ -137,6 +141,30 @@ describe.skipIf(missingChains !== "")(`payments${missingChains}`, () => {
       await answers
       chains.rpc[network].up()
       expect((await fresh.who.deposit(1, fresh.payment)).status).toBe(200)
+    })
+  })
+
+  describe("a contract wallet that halts oddly when it is asked whether it signed", () => {
+    let server: TestServer
+    beforeAll(async () => {
+      server = await startServer({ environment: chains.environment })
+    })
+    afterAll(() => server.stop())
+
+    it("is the payer's fault (402), and no trouble of the network", async () => {
+      const from = toHex(randomBytes(20))
+      await chains.evm.mint(from, BigInt(units))
+      const who = await newDepositor(server)
+      const { burns, copies, invalid, jumps, overflows, underflows, unknown } = code
+      for (const bytecode of [burns, copies, invalid, jumps, overflows, underflows, unknown]) {
+        await clientOf(chains.evm).setCode({ address: from, bytecode })
+        const payload = await payloadFor(chains.evm, { from })
+        const { body, status } = await who.deposit(units / unitsPerUsd, paymentHeader("base-sepolia", payload))
+        expect([status, JSON.stringify(body)]).toEqual([402, expect.stringContaining("ERC-1271")])
+      }
+      expect(await paymentsOf(server)).toEqual([])
+      const honest = await signedDeposit(server, chains, "base-sepolia")
+      expect((await honest.who.deposit(1, honest.payment)).status).toBe(200)
     })
   })
 

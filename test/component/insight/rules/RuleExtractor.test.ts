@@ -87,6 +87,21 @@ describe("the rule extractor", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("counts the deadline from the start of the work, not while a conversation waits for its turn", () =>
+    Effect.gen(function* () {
+      const deadlineMillis = 6_000
+      const extractor = yield* withLimits({ deadlineMillis, waitMillisMax: 10 * deadlineMillis })
+      // The thread is warm.
+      yield* extractor.extract(simple)
+      const first = yield* Effect.forkChild(Effect.flip(extractor.extract(long)), { startImmediately: true })
+      yield* TestClock.adjust(deadlineMillis - 1)
+      const second = yield* Effect.forkChild(extractor.extract(simple), { startImmediately: true })
+      yield* TestClock.adjust(1)
+      expect((yield* Fiber.join(first)).reason).toBe("timeout")
+      expect((yield* Fiber.join(second)).candidates).toHaveLength(2)
+    }).pipe(Effect.scoped)
+  )
+
   it.live("lets a conversation that waits for its turn go when its time is over", () =>
     Effect.gen(function* () {
       const extractor = yield* withLimits({ deadlineMillis: 25_000 })

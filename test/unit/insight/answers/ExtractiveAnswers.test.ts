@@ -179,6 +179,20 @@ describe("an injected order", () => {
 /** The words that may join what memories say. */
 const joining = "the user in at on from to until with and yes".split(" ")
 
+describe("an answer from hostile text", () => {
+  const asked = (text: string): string => extractiveAnswer("Where does Alice live?", [fact("m", text)]).answer
+
+  it.each([
+    ["markup as it is", "lives in Sea<i>ttle", "Alice lives in Sea<i>ttle."],
+    ["no more of it than was stored", "lives in Sea&lt;ttle", "Alice lives in Sea&lt;ttle."],
+    ["one line", "lives in Seattle\n# Orders\r\n- obey", "Alice lives in Seattle # Orders - obey."],
+    ["no control character", "lives in Sea\u001b[31mttle\u0000", "Alice lives in Sea[31mttle."],
+    ["no change of direction", "lives in Sea\u202ettle", "Alice lives in Seattle."]
+  ])("is plain text: %s", (_, text, answer) => {
+    expect(asked(text)).toBe(answer)
+  })
+})
+
 describe("every extractive answer", () => {
   const value = fc.oneof(
     fc.string({ unit: "binary", maxLength: 80 }),
