@@ -184,6 +184,10 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "keys.listKeys": () => [["/v1/keys"]],
   "keys.createKey": ({ agentId }) => [["/v1/keys", { body: { agents: [agentId], expiresIn: "no time" } }]],
   "keys.revokeKey": ({ keyId }) => [[`/v1/keys/${keyId}`]],
+  "events.events": ({ agentId }) => [
+    [`/v1/events?agentId=${agentId}&from=oldest`],
+    [`/v1/events?agentId=${agentId}`, { headers: { "last-event-id": "AQ" } }]
+  ],
   "account.whoami": () => [["/v1/account"]],
   "account.statement": () => [["/v1/account/statement"], ["/v1/account/statement?format=csv"]],
   "attestations.attest": (names, word) =>

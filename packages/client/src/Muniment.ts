@@ -16,6 +16,7 @@ import type {
   Query,
   SearchAnswers
 } from "./Contract.ts"
+import { serverSentMessages } from "./EventStream.ts"
 import { type Call, Transport, type TransportOptions } from "./Transport.ts"
 
 export { MunimentError } from "./MunimentError.ts"
@@ -118,6 +119,38 @@ export class Muniment implements ContractClient {
 
   batchCreate(body: Body<"batchCreate">, options?: CallOptions): Promise<Answer<"batchCreate">> {
     return this.#write("batchCreate", "POST", "/memories/batch/create", body, options)
+  }
+
+  /** One page of what happened to memories; go on with its `nextCursor`. `followEvents` waits for more. */
+  events(query: Query<"events"> = {}, options?: CallOptions): Promise<Answer<"events">> {
+    return this.#read("events", { method: "GET", path: "/events", query }, options)
+  }
+
+  /**
+   * What happens to memories, as it happens, until the signal ends it: each change once and in order by agent, also when
+   * the connection breaks or the service starts anew. Keep the `id` of the last event that you have dealt with, and
+   * begin with it as `cursor` the next time.
+   */
+  async *followEvents(
+    query: Omit<Query<"events">, "limit"> = {},
+    options: Pick<CallOptions, "signal"> = {}
+  ): AsyncGenerator<Answer<"events">["events"][number], void, undefined> {
+    const { signal } = options
+    const { cursor, ...rest } = query
+    let last = cursor
+    for (let failures = 0; ;) {
+      try {
+        const body = await this.#transport.stream({ path: "/events", query: rest, signal }, last)
+        for await (const { data, id } of serverSentMessages(body)) {
+          failures = 0
+          last = id ?? last
+          if (data !== undefined) yield { ...JSON.parse(data), id: last } as Answer<"events">["events"][number]
+        }
+        await this.#transport.pauseAfter(failures++, undefined, signal)
+      } catch (error) {
+        await this.#transport.pauseAfter(failures++, error, signal)
+      }
+    }
   }
 
   /** Registers a kind of memory. */

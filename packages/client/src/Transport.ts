@@ -117,6 +117,41 @@ export class Transport {
     }
   }
 
+  /** One attempt to open a stream; its answer has a body. No time limit holds once it is open. */
+  async stream(
+    call: Pick<Call, "path" | "query" | "signal">,
+    lastEventId: string | undefined
+  ): Promise<ReadableStream<Uint8Array>> {
+    const { headers, path } = prepare({ ...call, method: "GET", isWrite: false }, undefined)
+    const streamHeaders = {
+      ...headers,
+      accept: "text/event-stream",
+      ...(lastEventId !== undefined && { "last-event-id": lastEventId })
+    }
+    const credentials = await this.#credentials("GET", { body: undefined, headers: streamHeaders, path })
+    const send = this.#options.fetch ?? globalThis.fetch
+    const sent = {
+      headers: { ...streamHeaders, ...credentials },
+      ...(call.signal !== undefined && { signal: call.signal })
+    }
+    const response = await send(`${this.#origin}/v1${path}`, sent).catch((error: unknown) => {
+      call.signal?.throwIfAborted()
+      throw failure("network_error", `the service at ${this.#origin} could not be reached`, error, undefined)
+    })
+    if (response.ok && response.body !== null) return response.body
+    read(response, await response.text(), undefined)
+    throw failure("invalid_response", `the service at ${this.#origin} gave no stream`, undefined, undefined)
+  }
+
+  /** Waits as after the attempt of this number, or rejects with the error if it is none to repeat after. */
+  async pauseAfter(attempt: number, error: unknown, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted()
+    const isFinal = error instanceof MunimentError && error.status !== 0 && !retriedStatuses.has(error.status)
+    if (isFinal) throw error
+    const askedMillis = error instanceof MunimentError ? error.retryAfterMillis : undefined
+    await (this.#options.pause ?? pauseFor)(await pauseMillis(attempt, askedMillis), signal)
+  }
+
   async #attempt(call: Call, { body, headers, path }: Prepared, payment: Payment | undefined): Promise<Answered> {
     call.signal?.throwIfAborted()
     // Outside the time limit: a person may have to approve the signature.

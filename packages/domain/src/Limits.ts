@@ -129,7 +129,14 @@ export const Limits = {
 
   eventsKeptMillis: 604_800_000,
   eventChangesKept: 50_000,
+  eventsPageDefault: 100,
   eventsPageMax: 500,
+  eventAgentsMax: 100,
+  eventStreamsPerAccount: 16,
+  eventStreamsMax: 512,
+  eventGatherMillis: 50,
+  eventHeartbeatMillis: 10_000,
+  eventRetryMillis: 1_000,
 
   webhookTimeoutMillis: 10_000,
   webhookPollMillis: 1_000,

@@ -27,6 +27,8 @@ import { accountHandlers } from "./http/AccountHandlers.ts"
 import { adminHandlers } from "./http/AdminHandlers.ts"
 import { attestationsHandlers, keyFileRoutes } from "./http/AttestationsHandlers.ts"
 import { backupAdminHandlers } from "./http/BackupAdminHandlers.ts"
+import { EventStreams } from "./events/EventStreams.ts"
+import { eventsHandlers } from "./http/EventsHandlers.ts"
 import { authorization, operatorAuthorization } from "./http/Authorization.ts"
 import { crossOrigin } from "./http/CrossOrigin.ts"
 import { creditsHandlers } from "./http/CreditsHandlers.ts"
@@ -127,6 +129,7 @@ const routesOf = (config: ServerConfig) => {
   )
   const handlers = Layer.mergeAll(
     memoriesHandlers,
+    eventsHandlers.pipe(Layer.provide(EventStreams.layer)),
     schemasHandlers,
     attestationsHandlers,
     accountHandlers,

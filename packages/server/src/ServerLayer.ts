@@ -6,6 +6,8 @@ import { Clock, Data, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { credits } from "@muniment/domain/Money"
 import { type HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
+import { AccountEvents } from "./events/AccountEvents.ts"
+import { AccountSignals } from "./events/AccountSignals.ts"
 import { FileCopies } from "@muniment/backup/copies/FileCopies"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -106,6 +108,7 @@ const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
   Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
     CallerSearch.layer,
+    AccountEvents.layer,
     Housekeeping.layer,
     ChargedCalls.layer,
     // Charges left open by a crash are decided before the daily job reads balances.
@@ -221,7 +224,7 @@ const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined, s
         })
       )
     ),
-    Layer.provideMerge(StorageUse.layer),
+    Layer.provideMerge(Layer.mergeAll(StorageUse.layer, AccountSignals.layer)),
     Layer.provide(store)
   )
 

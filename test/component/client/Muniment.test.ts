@@ -54,6 +54,7 @@ const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Prom
   transactions: (client) => client.transactions({ limit: 10 }),
   receipt: (client) => client.receipt("x/y"),
   statement: (client) => client.statement({ from: "2026-11-01", limit: 10 }),
+  events: (client) => client.events({ limit: 10 }),
   whoami: (client) => client.whoami(),
   listKeys: (client) => client.listKeys(),
   createKey: (client) => client.createKey({ readOnly: true }),
@@ -67,8 +68,8 @@ const namesOf = ({ ast }: Schema.Top): ReadonlyArray<PropertyKey> =>
 const byName: Readonly<Record<string, (client: ContractClient) => Promise<unknown>>> = calls
 
 describe("the client follows the contract", () => {
-  const { memories, schemas, attestations, credits, account, keys } = MunimentApi.groups
-  for (const endpoint of [memories, schemas, attestations, credits, account, keys].flatMap((group) =>
+  const { memories, events, schemas, attestations, credits, account, keys } = MunimentApi.groups
+  for (const endpoint of [memories, events, schemas, attestations, credits, account, keys].flatMap((group) =>
     Object.values(group.endpoints)
   )) {
     it(`${endpoint.identifier} calls ${endpoint.method} ${endpoint.path}`, async () => {

@@ -60,6 +60,7 @@ const cited = [
   "MCP",
   "Operator routes",
   "Console",
+  "Events",
   "Webhooks",
   "Health and documents"
 ]

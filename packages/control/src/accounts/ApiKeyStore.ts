@@ -76,6 +76,8 @@ export class ApiKeyStore extends Context.Service<
     ) => Effect.Effect<CreatedKey, InvalidRequest | Unauthenticated | Conflict | PayloadTooLarge | InsufficientStorage>
     /** Owner of the secret; undefined if it is unknown or revoked. */
     readonly authenticate: (secret: string) => Effect.Effect<Identity | undefined>
+    /** Whether a key is neither revoked nor at its end. */
+    readonly isWorking: (id: string) => Effect.Effect<boolean>
     /** Oldest first, of one account or of all, revoked ones included. */
     readonly list: (accountId?: string) => Effect.Effect<ReadonlyArray<KeyRecord>>
     /** Keys of the account that work now. */
@@ -145,6 +147,13 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
         scope: scopeOf(row.scope),
         ...(row.expires_at !== null && { keyExpiresAt: row.expires_at })
       }
+    }),
+    isWorking: Effect.fn("ApiKeyStore.isWorking")(function* (id) {
+      const now = yield* Clock.currentTimeMillis
+      const found = yield* read(
+        sql`SELECT 1 FROM api_key WHERE id = ${id} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
+      )
+      return found.length > 0
     }),
     list: Effect.fn("ApiKeyStore.list")(function* (accountId) {
       const condition = accountId === undefined ? sql`TRUE` : sql`api_key.account = ${accountId}`

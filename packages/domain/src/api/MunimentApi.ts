@@ -11,6 +11,7 @@ import { AttestationsApi } from "./AttestationsApi.ts"
 import { BackupAdminApi } from "./BackupAdminApi.ts"
 import { ConsoleAdminApi } from "./ConsoleAdminApi.ts"
 import { CreditsApi } from "./CreditsApi.ts"
+import { EventsApi } from "./EventsApi.ts"
 import { KeysApi } from "./KeysApi.ts"
 import { MemoriesApi } from "./MemoriesApi.ts"
 import { MoneyAdminApi } from "./MoneyAdminApi.ts"
@@ -19,6 +20,7 @@ import { WebhookAdminApi } from "./WebhookAdminApi.ts"
 
 export class MunimentApi extends HttpApi.make("muniment")
   .add(MemoriesApi)
+  .add(EventsApi)
   .add(SchemasApi)
   .add(AttestationsApi)
   .add(CreditsApi)

@@ -8,6 +8,7 @@
  */
 import { Cause, Clock, Deferred, Effect, Queue, type Scope, type Semaphore } from "effect"
 import { Limits } from "@muniment/domain/Limits"
+import { CommitSignal } from "./CommitSignal.ts"
 import { CommandPlanner, type Reply } from "./CommandPlanner.ts"
 import type { Command, ReplyOf } from "./Commands.ts"
 import { Draft } from "./Draft.ts"
@@ -49,7 +50,8 @@ export const openNamespace: (
     const meter = yield* StorageMeter
     meter.settle(key, Infinity, store.bytes())
     yield* Effect.addFinalizer(() => Effect.sync(() => meter.settle(key, Infinity, undefined)))
-    const actor = new Actor(store, state, mailbox, yield* Queue.sliding<void>(1), meter)
+    const around = { meter, signal: yield* CommitSignal }
+    const actor = new Actor(store, state, mailbox, yield* Queue.sliding<void>(1), around)
     yield* Effect.addFinalizer(() => actor.prepareToClose)
     yield* Effect.forkScoped(actor.run, { startImmediately: true })
     yield* Effect.forkScoped(actor.buildIndexes(buildTurns))
@@ -81,6 +83,7 @@ class Actor implements Namespace {
   /** Holds an element when an index may have something to build. */
   readonly #buildDue: Queue.Queue<void>
   readonly #meter: StorageMeterService
+  readonly #signal: (key: NamespaceKey) => void
   readonly #waiting = new Set<MailboxEntry>()
   #stopReason: StoreError | undefined
   /** True at first: after a kill the log may still hold what was erased before it. */
@@ -93,12 +96,13 @@ class Actor implements Namespace {
     state: NamespaceState,
     mailbox: Queue.Queue<MailboxEntry>,
     buildDue: Queue.Queue<void>,
-    meter: StorageMeterService
+    { meter, signal }: { readonly meter: StorageMeterService; readonly signal: (key: NamespaceKey) => void }
   ) {
     this.key = store.key
     this.#store = store
     this.#state = state
     this.#meter = meter
+    this.#signal = signal
     this.#planner = new CommandPlanner(state, (growth) => meter.hold(store.key, growth))
     this.#saved = new SavedIndexes(store, state)
     this.#housekeptSeq = state.lastSeq
@@ -244,6 +248,7 @@ class Actor implements Namespace {
         const firstSeq = this.#state.lastSeq + 1
         yield* this.#meter.changing(this.key)
         yield* this.#store.commit(this.#state.lastSeq, draft.group, draft.nowMillis)
+        this.#signal(this.key)
         this.#isLogErasureDue ||= draft.tracesInLog
         this.#state.apply(
           draft.group.flatMap(({ changes }) => changes),

@@ -64,6 +64,8 @@ const noBody = Buffer.alloc(0)
 export class Gate {
   readonly #askers = new Askers()
   readonly #options: GateOptions
+  readonly #entered = new WeakMap<object, Passage>()
+  readonly #streams = new WeakSet<ServerResponse>()
   readonly #lanes: ReadonlyMap<WorkKind, Lane>
   readonly #bytes = new Bytes()
   readonly #calm = new CalmAccounts()
@@ -112,11 +114,25 @@ export class Gate {
       visit: undefined,
       lane: undefined
     }
+    this.#entered.set(request, passage)
     response.once("close", () => this.#leave(passage))
     const announced = announcedBytes(request)
     // A body above the bound is refused by its length, unread.
     if (announced === 0 || Number(announced) > Limits.requestBodyBytesMax) this.#join(passage, noBody)
     else this.#receive(passage, announced)
+  }
+
+  /** The request has become a stream, which waits for what may come: it leaves its lane, and a shutdown ends it. */
+  release(source: object): void {
+    const passage = this.#entered.get(source)
+    if (passage === undefined) return
+    this.#streams.add(passage.response)
+    const { lane, visit } = passage
+    if (visit !== undefined) lane?.leave(visit, false, this.#options.nowMillis())
+  }
+
+  isStream(response: ServerResponse): boolean {
+    return this.#streams.has(response)
   }
 
   /** Of a request whose body has arrived, if it would be refused at once: counted, and to be sent. */

@@ -139,7 +139,8 @@ const drainsOnClose = (server: Server, gate: Gate): void => {
     close(callback)
     for (const [socket, due] of answersDue) {
       for (const response of due) response.shouldKeepAlive = false
-      if (due.size === 0) socket.destroy()
+      // Clients of a stream come back with the id of their last event.
+      if (due.size === 0 || [...due].every((response) => gate.isStream(response))) socket.destroy()
     }
     return server
   }

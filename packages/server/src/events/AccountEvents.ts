@@ -1,0 +1,243 @@
+/**
+ * The events of an account's agents in one line (contract: Events). A reader goes from agent to agent, and each of its
+ * events has the positions behind it as its id.
+ *
+ * Invariants: of an agent each event is read once and in order; what is no longer kept is told as lost, never skipped;
+ * a scoped key sees the events of its agents and subjects.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { InvalidRequest } from "@muniment/domain/Errors"
+import type { AccountEvent, EventsQuery } from "@muniment/domain/Events"
+import type { Identity } from "@muniment/domain/Identity"
+import type { NamespaceTag } from "@muniment/domain/Ids"
+import { Limits } from "@muniment/domain/Limits"
+import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
+import { eventNumbers, type EventPage, type MemoryEvent, subjectDigest } from "@muniment/engine/store/MemoryEvents"
+import { NamespaceDirectory, type NamespaceEntry } from "@muniment/control/accounts/NamespaceDirectory"
+import { seesAgent } from "../identity/KeyScopes.ts"
+import { decodePositions, encodePositions, type EventPosition, type EventPositions } from "./EventPositions.ts"
+
+export interface EventBatch {
+  readonly events: ReadonlyArray<AccountEvent>
+  readonly hasMore: boolean
+}
+
+export class AccountEvents extends Context.Service<
+  AccountEvents,
+  {
+    /** Fails for a cursor of another form, and for more agents than a reader follows. */
+    readonly open: (caller: Identity, query: EventsQuery) => Effect.Effect<EventReader, InvalidRequest | ReadError>
+  }
+>()("muniment/server/AccountEvents") {
+  static readonly layer = Layer.effect(
+    this,
+    Effect.gen(function* () {
+      const parts = { host: yield* NamespaceHost, directory: yield* NamespaceDirectory }
+      return {
+        open: Effect.fn("AccountEvents.open")(function* (
+          caller: Identity,
+          { agentId, cursor, from = "now" }: EventsQuery
+        ) {
+          const known = cursor === undefined ? undefined : decodePositions(cursor)
+          if (cursor !== undefined && known === undefined) return yield* badCursor
+          const reader = new EventReader(parts, caller, { agentId, isWhole: cursor === undefined && from === "oldest" })
+          yield* reader.begin(known, from)
+          return reader
+        })
+      }
+    })
+  )
+}
+
+interface Parts {
+  readonly host: NamespaceHost["Service"]
+  readonly directory: NamespaceDirectory["Service"]
+}
+
+interface Reading {
+  readonly agentId: string | undefined
+  /** From the oldest event that is kept: what was before is not asked for. */
+  readonly isWhole: boolean
+}
+
+/** Behind every event. */
+const latest = Number.MAX_SAFE_INTEGER
+
+export class EventReader {
+  readonly #parts: Parts
+  readonly #caller: Identity
+  readonly #reading: Reading
+  readonly #positions = new Map<NamespaceTag, EventPosition>()
+  /** Agents that may have events. */
+  readonly #due = new Set<NamespaceTag>()
+  readonly #joined = new Set<NamespaceTag>()
+  readonly #subjects: ReadonlySet<number> | undefined
+  /** Agents of the cursor that are gone. */
+  #isLost = false
+
+  constructor(parts: Parts, caller: Identity, reading: Reading) {
+    this.#parts = parts
+    this.#caller = caller
+    this.#reading = reading
+    const subjects = caller.scope?.subjects
+    this.#subjects = subjects && new Set(subjects.map(subjectDigest))
+  }
+
+  /** What was read so far. */
+  get cursor(): string {
+    return encodePositions(this.#positions)
+  }
+
+  /** The agent has committed something. */
+  note(tag: NamespaceTag): void {
+    if (this.#joined.has(tag)) this.#due.add(tag)
+  }
+
+  begin(known: EventPositions | undefined, from: "now" | "oldest"): Effect.Effect<void, InvalidRequest | ReadError> {
+    return Effect.gen({ self: this }, function* () {
+      const { host } = this.#parts
+      yield* this.#join
+      for (const tag of known?.keys() ?? []) {
+        const position = known!.get(tag)!
+        if (this.#joined.has(tag)) this.#positions.set(tag, position)
+        else this.#isLost ||= !this.#isOwn(tag)
+      }
+      if (known !== undefined || from === "oldest") return
+      for (const tag of this.#joined) {
+        const page = yield* host.answer(this.#entry(tag)!, { _tag: "Events", after: latest, limit: 1 })
+        if (!isUnwritten(page)) this.#positions.set(tag, { born: page.born, number: page.through })
+      }
+    })
+  }
+
+  /** The next events of all agents. `onError`: of an agent that cannot be read now, which is tried again. */
+  read<E>(
+    limit: number,
+    onError: (error: ReadError) => Effect.Effect<void, E>
+  ): Effect.Effect<EventBatch, InvalidRequest | E> {
+    return Effect.gen({ self: this }, function* () {
+      yield* this.#join
+      const events: Array<AccountEvent> = []
+      if (this.#isLost) events.push(this.#lost(undefined, yield* Clock.currentTimeMillis))
+      this.#isLost = false
+      for (const tag of [...this.#due]) {
+        if (events.length >= limit) break
+        const entry = this.#entry(tag)
+        if (entry === undefined) this.#leave(tag)
+        else yield* Effect.catch(this.#readOne(entry, limit - events.length, events), onError)
+      }
+      return { events, hasMore: this.#due.size > 0 }
+    })
+  }
+
+  #readOne(entry: NamespaceEntry, limit: number, events: Array<AccountEvent>): Effect.Effect<void, ReadError> {
+    return Effect.gen({ self: this }, function* () {
+      const { agentId, tag } = entry
+      const known = this.#positions.get(tag)
+      const query = { _tag: "Events", after: known?.number ?? -1, limit } as const
+      // Before the answer: what is committed meanwhile makes it due again.
+      this.#due.delete(tag)
+      const again = Effect.sync(() => this.#due.add(tag))
+      const page: EventPage = yield* Effect.tapError(this.#parts.host.answer(entry, query), () => again)
+      if (isUnwritten(page)) return
+      const from = beginning(known, page, this.#reading.isWhole)
+      if (from.isLost) {
+        this.#positions.set(tag, { born: page.born, number: from.number })
+        events.push(this.#lost(agentId, yield* Clock.currentTimeMillis))
+        if (from.number < query.after) return void (yield* again)
+      }
+      for (const event of page.events) {
+        this.#positions.set(tag, { born: page.born, number: event.number })
+        if (this.#sees(event)) events.push({ id: this.cursor, ...told(agentId, event) })
+      }
+      this.#positions.set(tag, { born: page.born, number: page.through })
+      // At the end of the line, so that one agent does not keep the others waiting.
+      if (page.events.length === limit) yield* again
+    })
+  }
+
+  /** Takes in agents that are new. */
+  get #join(): Effect.Effect<void, InvalidRequest> {
+    return Effect.suspend(() => {
+      const { account } = this.#caller
+      const entries = this.#parts.directory.list(account.id, this.#reading.agentId)
+      const seen = entries.filter(({ agentId }) => seesAgent(this.#caller, agentId))
+      if (seen.length > Limits.eventAgentsMax) return tooManyAgents
+      for (const { tag } of seen) {
+        if (this.#joined.has(tag)) continue
+        this.#joined.add(tag)
+        this.#due.add(tag)
+      }
+      return Effect.void
+    })
+  }
+
+  #leave(tag: NamespaceTag): void {
+    this.#due.delete(tag)
+    this.#joined.delete(tag)
+    this.#positions.delete(tag)
+  }
+
+  #entry(tag: NamespaceTag): NamespaceEntry | undefined {
+    return this.#isOwn(tag) ? this.#parts.directory.byTag(tag) : undefined
+  }
+
+  #isOwn(tag: NamespaceTag): boolean {
+    const entry = this.#parts.directory.byTag(tag)
+    return entry?.tag === tag && entry.account === this.#caller.account.id
+  }
+
+  #sees({ subject }: MemoryEvent): boolean {
+    return this.#subjects === undefined || (subject !== undefined && this.#subjects.has(subject))
+  }
+
+  #lost(agentId: string | undefined, at: number): AccountEvent {
+    const data = agentId === undefined ? {} : { agentId }
+    return { id: this.cursor, type: "events.lost", timestamp: new Date(at).toISOString(), data }
+  }
+}
+
+/** Nothing was ever committed: there is no position yet. */
+const isUnwritten = ({ through }: EventPage): boolean => through <= eventNumbers(0).other
+
+/** The number behind which the page lies, and whether something between is gone. */
+const beginning = (
+  known: EventPosition | undefined,
+  { born, floor, through }: EventPage,
+  isWhole: boolean
+): { readonly number: number; readonly isLost: boolean } => {
+  if (known === undefined) return { number: floor, isLost: floor > 0 && !isWhole }
+  // The agent began anew, or its file is an older one: from a backup.
+  if (known.born !== born) return { number: -1, isLost: true }
+  if (known.number > through) return { number: through, isLost: true }
+  return { number: Math.max(floor, known.number), isLost: known.number < floor }
+}
+
+const told = (
+  agentId: string,
+  { at, id, kind, subjectId, supersededBy, threadId, type }: MemoryEvent
+): Omit<AccountEvent, "id"> => ({
+  type: `memory.${type}`,
+  timestamp: new Date(at).toISOString(),
+  data: {
+    agentId,
+    memoryId: id,
+    kind,
+    ...(subjectId !== undefined && { subjectId }),
+    ...(threadId !== undefined && { threadId }),
+    ...(supersededBy !== undefined && { supersededBy })
+  }
+})
+
+const badCursor = Effect.suspend(() =>
+  Effect.fail(new InvalidRequest({ code: "invalid_request", error: "the cursor is not one of this service" }))
+)
+
+const tooManyAgents = Effect.suspend(() =>
+  Effect.fail(
+    new InvalidRequest({
+      code: "invalid_request",
+      error: `events of at most ${Limits.eventAgentsMax} agents can be followed at once: name one with \`agentId\``
+    })
+  )
+)
