@@ -2,8 +2,8 @@
 import { expect, it } from "vitest"
 import { followThroughKills } from "./EventFollowing.ts"
 
-it("200 writes and a kill: every change is told once, in order", async () => {
-  const { streams, told, types, written } = await followThroughKills({ writes: 200, kills: 1, agents: 4 })
+it("100 writes and a kill: every change is told once, in order", async () => {
+  const { streams, told, types, written } = await followThroughKills({ writes: 100, kills: 1, agents: 4 })
   expect(told).toEqual(written)
   expect([...types]).toEqual(["memory.created"])
   expect(streams).toBeGreaterThanOrEqual(2)

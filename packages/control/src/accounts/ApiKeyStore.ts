@@ -148,13 +148,7 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
         ...(row.expires_at !== null && { keyExpiresAt: row.expires_at })
       }
     }),
-    isWorking: Effect.fn("ApiKeyStore.isWorking")(function* (id) {
-      const now = yield* Clock.currentTimeMillis
-      const found = yield* read(
-        sql`SELECT 1 FROM api_key WHERE id = ${id} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
-      )
-      return found.length > 0
-    }),
+    isWorking: (id) => Effect.flatMap(Clock.currentTimeMillis, (now) => read(isWorkingAt(sql, id, now))),
     list: Effect.fn("ApiKeyStore.list")(function* (accountId) {
       const condition = accountId === undefined ? sql`TRUE` : sql`api_key.account = ${accountId}`
       return (yield* read(select(condition))).map(({ record }) => record)
@@ -204,6 +198,12 @@ const workingKeys = (sql: SqlClient.SqlClient, accountId: string, now: number) =
     sql<{ readonly working: number }>`SELECT count(*) AS working FROM api_key WHERE account = ${accountId}
       AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`,
     ([count]) => count!.working
+  )
+
+const isWorkingAt = (sql: SqlClient.SqlClient, id: string, now: number) =>
+  Effect.map(
+    sql`SELECT 1 FROM api_key WHERE id = ${id} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`,
+    (found) => found.length > 0
   )
 
 interface UsedKey {

@@ -166,7 +166,7 @@ export interface NamespaceCensus {
   /** Turns and summaries of conversations from before `createdBefore`. */
   readonly turnsBefore: number
   /**
-   * Nothing is kept: no memory, no conversation with its marks, and no event and no result of a command from
+   * Nothing is kept: no memory, no conversation with its marks, and no result of a command from
    * `Limits.idempotencyRetentionMillis` before `atMillis` on. False for files of earlier versions.
    */
   readonly isEmpty: boolean

@@ -70,7 +70,7 @@ export class EventReader {
   readonly #positions = new Map<NamespaceTag, EventPosition>()
   /** Agents that may have events. */
   readonly #due = new Set<NamespaceTag>()
-  readonly #joined = new Set<NamespaceTag>()
+  readonly #joined = new Map<NamespaceTag, string>()
   readonly #subjects: ReadonlySet<number> | undefined
   /** Agents of the cursor that are gone. */
   #isLost = false
@@ -103,7 +103,7 @@ export class EventReader {
         else this.#isLost ||= !this.#isOwn(tag)
       }
       if (known !== undefined || from === "oldest") return
-      for (const tag of this.#joined) {
+      for (const tag of this.#joined.keys()) {
         const page = yield* host.answer(this.#entry(tag)!, { _tag: "Events", after: latest, limit: 1 })
         if (!isUnwritten(page)) this.#positions.set(tag, { born: page.born, number: page.through })
       }
@@ -120,10 +120,10 @@ export class EventReader {
       const events: Array<AccountEvent> = []
       if (this.#isLost) events.push(this.#lost(undefined, yield* Clock.currentTimeMillis))
       this.#isLost = false
-      for (const tag of [...this.#due]) {
+      for (const tag of Array.from(this.#due)) {
         if (events.length >= limit) break
         const entry = this.#entry(tag)
-        if (entry === undefined) this.#leave(tag)
+        if (entry === undefined) events.push(this.#leave(tag, yield* Clock.currentTimeMillis))
         else yield* Effect.catch(this.#readOne(entry, limit - events.length, events), onError)
       }
       return { events, hasMore: this.#due.size > 0 }
@@ -163,19 +163,22 @@ export class EventReader {
       const entries = this.#parts.directory.list(account.id, this.#reading.agentId)
       const seen = entries.filter(({ agentId }) => seesAgent(this.#caller, agentId))
       if (seen.length > Limits.eventAgentsMax) return tooManyAgents
-      for (const { tag } of seen) {
+      for (const { agentId, tag } of seen) {
         if (this.#joined.has(tag)) continue
-        this.#joined.add(tag)
+        this.#joined.set(tag, agentId)
         this.#due.add(tag)
       }
       return Effect.void
     })
   }
 
-  #leave(tag: NamespaceTag): void {
+  /** The agent was removed, maybe with events that were not read. */
+  #leave(tag: NamespaceTag, at: number): AccountEvent {
+    const agentId = this.#joined.get(tag)
     this.#due.delete(tag)
     this.#joined.delete(tag)
     this.#positions.delete(tag)
+    return this.#lost(agentId, at)
   }
 
   #entry(tag: NamespaceTag): NamespaceEntry | undefined {

@@ -5,7 +5,7 @@
  * Invariants: credentials that no longer open the account end the stream before its next event; each event is sent
  * with the id behind it, so that a client that comes back misses none and gets none twice.
  */
-import { Clock, Context, Effect, Layer, Metric, Queue, Stream } from "effect"
+import { Context, Effect, Layer, Metric, Queue, Stream } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { RateLimited } from "@muniment/domain/Errors"
 import type { AccountEvent } from "@muniment/domain/Events"

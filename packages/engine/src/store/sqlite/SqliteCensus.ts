@@ -91,8 +91,7 @@ const holdsNothing = (database: Database, resultsSince: number): boolean =>
   database.prepare(keptSql).get(resultsSince)?.["kept"] === 0
 
 const keptSql = `SELECT EXISTS (SELECT 1 FROM conversation)
-  OR EXISTS (SELECT 1 FROM idempotency WHERE at >= ?1)
-  OR coalesce((SELECT at FROM event ORDER BY number DESC LIMIT 1) >= ?1, 0) AS kept`
+  OR EXISTS (SELECT 1 FROM idempotency WHERE at >= ?1) AS kept`
 
 const turnsIn = (database: Database, createdBefore: number): number => {
   const isOlder = Number(database.value("PRAGMA user_version")) < conversationsSince
