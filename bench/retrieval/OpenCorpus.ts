@@ -15,7 +15,7 @@ import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
 import { namedSpeaker, questionTraits } from "@muniment/engine/ranking/QuestionTraits"
 import { messageOf, traitsOf } from "@muniment/engine/text/MessageText"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
-import { queryTerms } from "@muniment/engine/text/Tokenizer"
+import { searchTerms } from "@muniment/engine/text/Tokenizer"
 import type { Corpus } from "./Locomo.ts"
 
 export interface SlotCandidate extends Candidate {
@@ -62,7 +62,7 @@ export const openCorpus = (corpus: Corpus): OpenCorpus => {
   })
   const allowed = Bitmap.of(corpus.memories.keys())
   const ask = (question: string, dense: QueryVector | undefined): Scored => {
-    const terms = queryTerms(question)
+    const terms = searchTerms(question)
     const weighted = weighQuery(terms, index.statistics(terms, allowed))
     const scores = index.score(weighted, allowed)
     const cosines = cosinesOf(dense)

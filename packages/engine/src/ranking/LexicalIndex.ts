@@ -11,6 +11,8 @@ import { Bitmap, lowestBit } from "../bitmap/Bitmap.ts"
 import { lengthPenalty, MESSAGE_NEIGHBOURS_WEIGHT, termScore, weightedFrequency } from "./Bm25.ts"
 import type { TermStatistics, WeightedQuery } from "./Bm25.ts"
 import type { Postings } from "../store/Postings.ts"
+import { latinMarks } from "../text/LanguageStems.ts"
+import { VARIANT_SEPARATOR } from "../text/Tokenizer.ts"
 import { COLUMNS, columnsLength } from "../text/MemoryText.ts"
 import type { MemoryColumns } from "../text/MemoryText.ts"
 import { PostingCache, POSTINGS_CACHED_MIN, POSTINGS_CACHED_PER_DOCUMENT, PostingList } from "./PostingCache.ts"
@@ -44,6 +46,8 @@ export interface MessageOfSlot {
 
 const noMessages: MessageOfSlot = { isMessage: () => false, around: () => [] }
 
+const ASCII_MAX = 0x7f
+const LATIN_MARKS: ReadonlySet<string> = new Set(latinMarks)
 const MAIN = COLUMNS.indexOf("main")
 const SLOTS_MIN = 256
 
@@ -62,6 +66,8 @@ export class LexicalIndex {
   readonly #occupied = new Bitmap()
   #documents = 0
   #totalLength = 0
+  /** Whether a document is in a language, by its mark, as far as it was asked; it stays true after the last one is gone. */
+  readonly #holdsMark = new Map<string, boolean>()
   #scores = new Float64Array(SLOTS_MIN)
   #matches = new Uint8Array(SLOTS_MIN)
   /** The slots with a score; the first `#touchedCount` elements. */
@@ -90,6 +96,7 @@ export class LexicalIndex {
     const counts = new Map<string, { readonly list: PostingList; readonly byColumn: Uint32Array }>()
     for (const [column, name] of COLUMNS.entries()) {
       for (const term of columns[name]) {
+        if (term.charCodeAt(0) > ASCII_MAX) this.#noteMark(term.slice(0, 1))
         const list = this.#cache.peek(term)
         if (list === undefined) continue
         let count = counts.get(term)
@@ -166,8 +173,45 @@ export class LexicalIndex {
     return sum
   }
 
-  /** The settled list of a term: one posting per document that contains it. */
+  /** The list of a term of `searchTerms`: one posting per document that contains one of its variants. */
   #list(term: string): PostingList {
+    const [own = "", ...others] = term.split(VARIANT_SEPARATOR)
+    const found = others.filter((variant) => this.#mayHold(variant)).map((variant) => this.#variant(variant))
+    const lists = [this.#variant(own), ...found].filter(({ length }) => length > 0)
+    return lists.length > 1 ? this.#merged(lists) : (lists[0] ?? this.#variant(own))
+  }
+
+  /** Whether a document may hold this stem: in Latin script, where one is in its language; in others always. */
+  #mayHold(variant: string): boolean {
+    const mark = variant.slice(0, 1)
+    if (!LATIN_MARKS.has(mark)) return true
+    const known = this.#holdsMark.get(mark)
+    if (known !== undefined) return known
+    const found = this.#postings.hasPrefix(mark)
+    this.#holdsMark.set(mark, found)
+    return found
+  }
+
+  #noteMark(mark: string): void {
+    if (LATIN_MARKS.has(mark)) this.#holdsMark.set(mark, true)
+  }
+
+  /** A document holds several variants of a word if it lies among messages of another language. */
+  #merged(lists: ReadonlyArray<PostingList>): PostingList {
+    const frequencies = new Map<number, number>()
+    for (const list of lists) {
+      for (let at = 0; at < list.length; at++) {
+        const slot = list.slots[at]!
+        frequencies.set(slot, (frequencies.get(slot) ?? 0) + list.frequencies[at]!)
+      }
+    }
+    const merged = new PostingList(frequencies.size, this.#lastStamp, this.#removals)
+    for (const [slot, frequency] of frequencies) merged.push(slot, frequency)
+    return merged
+  }
+
+  /** The settled list of a stored token: one posting per document that contains it. */
+  #variant(term: string): PostingList {
     const list = this.#cache.use(term, () => this.#load(term))
     this.#cache.change(list, () => list.settle(this.#stamps, this.#lastStamp, this.#removals))
     return list

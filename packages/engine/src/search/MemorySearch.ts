@@ -32,7 +32,7 @@ import { askAll, recordsPerTurn, vectorsAt, versionsAt } from "./readNamespaces.
 import { timed } from "./SearchMetrics.ts"
 import type { MemoryVector } from "../store/Commit.ts"
 import type { NamespaceKey } from "../store/NamespaceStore.ts"
-import { queryTerms } from "../text/Tokenizer.ts"
+import { searchTerms } from "../text/Tokenizer.ts"
 
 export interface MemoryQuery {
   readonly text: string
@@ -271,7 +271,7 @@ const weigh = Effect.fnUntraced(function* (
   query: MemoryQuery,
   nowMillis: number
 ) {
-  const terms = queryTerms(query.text)
+  const terms = searchTerms(query.text)
   const traits = questionTraits(query.text, {
     nowMillis: query.askedAtMillis ?? nowMillis,
     timeZone: query.timeZone

@@ -18,6 +18,8 @@ export interface TermOccurrences {
 export interface Postings {
   /** Ascending by slot. */
   readonly occurrences: (term: string) => ReadonlyArray<TermOccurrences>
+  /** Whether a document has a token that begins so. */
+  readonly hasPrefix: (prefix: string) => boolean
   /** Visits every document with its number of tokens, ascending by slot. */
   readonly forEachLength: (visit: (slot: number, tokens: number) => void) => void
 }

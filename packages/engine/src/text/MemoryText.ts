@@ -9,7 +9,7 @@
  */
 import { messageOf, traitsOf, type Message } from "./MessageText.ts"
 import { passagesOf, type Passage } from "./Passages.ts"
-import { tokenize } from "./Tokenizer.ts"
+import { byLanguage, tokenize, type Analyzer } from "./Tokenizer.ts"
 
 export const COLUMNS = ["main", "subject", "neighbours", "when", "tags"] as const
 export type Column = (typeof COLUMNS)[number]
@@ -44,13 +44,16 @@ export const DENSE_TEXT_LENGTH_MAX = 2_000
 
 const SUBJECT_KEYS: ReadonlySet<string> = new Set(["subject", "name", "title", "participants"])
 
-export const memoryColumns = (memory: SearchableMemory): MemoryColumns => ({
-  main: tokenize(mainText(memory)),
-  subject: tokenize(subjectText(memory)),
-  neighbours: tokenize((memory.neighbours ?? []).join(" "), NEIGHBOUR_TOKENS_MAX),
-  when: tokenize(memory.when === undefined ? "" : dateWords(memory.when)),
-  tags: tokenize(memory.tags.join(" "))
-})
+export const memoryColumns = (memory: SearchableMemory, analyzer: Analyzer = byLanguage): MemoryColumns => {
+  const { language, tokens: main } = analyzer.main(mainText(memory))
+  return {
+    main,
+    subject: analyzer.other(subjectText(memory), language),
+    neighbours: analyzer.other((memory.neighbours ?? []).join(" "), language, NEIGHBOUR_TOKENS_MAX),
+    when: tokenize(memory.when === undefined ? "" : dateWords(memory.when)),
+    tags: analyzer.other(memory.tags.join(" "), language)
+  }
+}
 
 /**
  * The units that a memory is searched by, each with its words: one for most memories, one for each passage of a long
@@ -58,15 +61,20 @@ export const memoryColumns = (memory: SearchableMemory): MemoryColumns => ({
  */
 export const memoryUnits = (
   memory: SearchableMemory,
-  given?: ReadonlyArray<Passage>
+  given?: ReadonlyArray<Passage>,
+  analyzer: Analyzer = byLanguage
 ): readonly [MemoryUnit, ...ReadonlyArray<MemoryUnit>] => {
-  const columns = memoryColumns(memory)
+  const columns = memoryColumns(memory, analyzer)
   const message = messageOf(memory)
   const passages = message === undefined ? [] : (given ?? passagesOf(message.text))
   if (message === undefined || passages.length < 2) return [{ columns, passage: undefined, traits: 0 }]
   const [first, ...others] = passages.map((passage): MemoryUnit => {
     const text = message.text.slice(passage.start, passage.end)
-    return { columns: { ...columns, main: tokenize(text) }, passage, traits: traitsOf(text, message.isByUser) }
+    return {
+      columns: { ...columns, main: analyzer.main(text).tokens },
+      passage,
+      traits: traitsOf(text, message.isByUser)
+    }
   })
   return [first!, ...others]
 }

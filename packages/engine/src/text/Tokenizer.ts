@@ -1,13 +1,17 @@
 /**
  * The tokeniser of documents and queries. Text is folded (compatibility forms, lower case, no diacritics) and cut
- * into runs of letters, digits and marks. English-looking words are stemmed (M. F. Porter, "An algorithm for suffix
- * stripping", 1980), irregular forms by their base. Runs in scripts without spaces are cut by Intl.Segmenter.
+ * into runs of letters, digits and marks. English words are stemmed (M. F. Porter, "An algorithm for suffix stripping",
+ * 1980), irregular forms by their base; words of other languages as `LanguageStems` says. Runs in scripts without
+ * spaces are cut by Intl.Segmenter.
  *
  * Invariants: deterministic, linear in the text; a token is 1 to `TOKEN_LENGTH_MAX` code points of letters, digits
  * and marks, without white space, quotes or control characters, so FTS5 keeps it unchanged.
  */
 import { stemmer } from "stemmer"
+import { foldWord } from "./foldWord.ts"
 import { baseStem } from "./IrregularWords.ts"
+import { isStopWord, languageOf, latinLanguages, type TextLanguage } from "./Language.ts"
+import { hasStemmedScript, languageOfScript, languageStem } from "./LanguageStems.ts"
 import { stopWords } from "./StopWords.ts"
 
 export const TOKEN_LENGTH_MAX = 64
@@ -20,6 +24,77 @@ const SEGMENTED_LENGTH_MAX = 512
 export const tokenize = (text: string, tokensMax: number = TOKENS_PER_TEXT_MAX): ReadonlyArray<string> => {
   if (text === "") return []
   return (asciiWords(text, tokensMax) ?? words(text, tokensMax)).map(stem)
+}
+
+/** How the texts of a document become tokens. */
+export interface Analyzer {
+  /** The tokens of its main text, and the language that they were stemmed by. */
+  readonly main: (text: string) => { readonly tokens: ReadonlyArray<string>; readonly language: TextLanguage }
+  /** The tokens of another text of it, in the language of the main one. */
+  readonly other: (text: string, language: TextLanguage, tokensMax?: number) => ReadonlyArray<string>
+}
+
+/** English stems for every text: what files held up to version 11, and what earlier releases look for. */
+export const englishOnly: Analyzer = {
+  main: (text) => ({ tokens: tokenize(text), language: "english" }),
+  other: (text, _, tokensMax) => tokenize(text, tokensMax)
+}
+
+/** Stems by the language of the text, marked with it (`LanguageStems`); as many tokens as `englishOnly`. */
+export const byLanguage: Analyzer = {
+  main: (text) => {
+    if (text === "") return { tokens: [], language: "english" }
+    const ascii = asciiWords(text, TOKENS_PER_TEXT_MAX)
+    const folded = ascii ?? words(text, TOKENS_PER_TEXT_MAX)
+    const language = languageOf(text, folded)
+    const isPlain = language === "english" && (ascii !== undefined || !hasStemmedScript(text))
+    if (isPlain) return { tokens: folded.map(stem), language }
+    const accented = ascii ?? accentedWords(text, TOKENS_PER_TEXT_MAX)
+    return { tokens: accented.map((word) => stemIn(word, language)), language }
+  },
+  other: (text, language, tokensMax = TOKENS_PER_TEXT_MAX) => {
+    if (language === "english" && !hasStemmedScript(text)) return tokenize(text, tokensMax)
+    const read = asciiWords(text, tokensMax) ?? accentedWords(text, tokensMax)
+    return read.map((word) => stemIn(word, language))
+  }
+}
+
+/**
+ * Terms of a query as an index looks for them, in order of appearance; stop words only if there is nothing else. A term
+ * is the English stem of a word and its stems in other languages, joined by `VARIANT_SEPARATOR`: any of them is the
+ * word, in a document of that language.
+ */
+export const searchTerms = (query: string): ReadonlyArray<string> => {
+  const ascii = asciiWords(query, TOKENS_PER_TEXT_MAX)
+  const all = ascii ?? accentedWords(query, TOKENS_PER_TEXT_MAX)
+  const folded = ascii ?? all.map(foldWord)
+  const language = languageOf(query, folded)
+  const telling = all.filter((_, at) => !isStopWord(folded[at]!, language))
+  // Forms of one word in English are one term.
+  const terms = new Map<string, Set<string>>()
+  for (const word of telling.length > 0 ? telling : all) {
+    const own = stem(foldWord(word))
+    const variants = terms.get(own) ?? new Set([own])
+    for (const variant of foreignStems(word)) variants.add(variant)
+    terms.set(own, variants)
+  }
+  return [...terms.values()].slice(0, QUERY_TERMS_MAX).map((variants) => [...variants].join(VARIANT_SEPARATOR))
+}
+
+export const VARIANT_SEPARATOR = "|"
+
+const foreignStems = (word: string): ReadonlyArray<string> => {
+  const script = languageOfScript(word)
+  if (script === undefined) return []
+  const languages = script === "latin" ? latinLanguages : [script]
+  return languages.map((language) => bounded(languageStem(word, language)))
+}
+
+/** The stored token of a word. `language`: of its text. */
+const stemIn = (word: string, language: TextLanguage): string => {
+  const script = languageOfScript(word)
+  const by = script === "latin" ? language : (script ?? "english")
+  return by === "english" ? stem(foldWord(word)) : bounded(languageStem(word, by))
 }
 
 /** Distinct terms of a query in order of appearance; stop words only if there is nothing else. */
@@ -63,9 +138,17 @@ const ASCII_CLITICS = ["s", "t", "d", "m", "re", "ve", "ll"]
 /** By code unit: 1 for a lower-case letter or a digit. */
 const ASCII_CLASSES = Uint8Array.from({ length: 0x80 }, (_, unit) => Number(/[a-z0-9]/.test(String.fromCharCode(unit))))
 
-const words = (text: string, wordsMax: number): Array<string> => {
+const words = (text: string, wordsMax: number): Array<string> => runs(fold(text), wordsMax)
+
+/** The words of a text in lower case with their accents. */
+const accentedWords = (text: string, wordsMax: number): Array<string> =>
+  runs(text.toLowerCase().normalize("NFKC").toLowerCase().replace(CLITIC, " "), wordsMax).filter(
+    (word) => foldWord(word) !== ""
+  )
+
+const runs = (text: string, wordsMax: number): Array<string> => {
   const found: Array<string> = []
-  for (const [run] of fold(text).matchAll(RUN)) {
+  for (const [run] of text.matchAll(RUN)) {
     if (UNSPACED.test(run)) pushSegments(run, found, wordsMax)
     else found.push(bounded(run))
     if (found.length >= wordsMax) return found.slice(0, wordsMax)
@@ -76,31 +159,10 @@ const words = (text: string, wordsMax: number): Array<string> => {
 const RUN = /[\p{L}\p{N}\p{M}]+/gu
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
-// Written as a negation, so that the class also covers control characters.
-const ASCII = /^[^\u0080-\u{10ffff}]*$/u
-/** Latin, Greek and Cyrillic diacritics, Hebrew points, Arabic vowel marks. Indic and Kana marks are kept. */
-const DIACRITICS = /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]/gu
-/** Letters that NFKD does not decompose although they are often typed in ASCII. */
-const UNDECOMPOSED = /[ßæœøđłıþðς]/gu
-const DECOMPOSED: ReadonlyMap<string, string> = new Map(
-  Object.entries({ ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ł: "l", ı: "i", þ: "th", ð: "d", ς: "σ" })
-)
 /** "Ann's" and "isn't" become "ann" and "isn": the clitic would only lengthen the document. */
 const CLITIC = /['\u2019](?:s|t|d|m|re|ve|ll)(?![\p{L}\p{N}\p{M}])/gu
 
-const fold = (text: string): string => {
-  // Lower-cased first, because "İ" decomposes only then, and last, because forms such as "ℌ" become upper case.
-  const folded = ASCII.test(text)
-    ? text.toLowerCase()
-    : text
-        .toLowerCase()
-        .normalize("NFKD")
-        .replace(DIACRITICS, "")
-        .normalize("NFC")
-        .toLowerCase()
-        .replace(UNDECOMPOSED, (letter) => DECOMPOSED.get(letter) ?? letter)
-  return folded.replace(CLITIC, " ")
-}
+const fold = (text: string): string => foldWord(text).replace(CLITIC, " ")
 
 // A fixed locale: with the host's, the same file would tokenise differently on another machine.
 const segmenter = new Intl.Segmenter("en", { granularity: "word" })

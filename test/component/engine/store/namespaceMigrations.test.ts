@@ -9,6 +9,8 @@ import { Effect, Layer } from "effect"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { COLUMNS, columnsLength, memoryColumns } from "@muniment/engine/text/MemoryText"
 import { namespaceMigrations, removeSums } from "@muniment/engine/store/sqlite/namespaceMigrations"
+import { retokenise } from "@muniment/engine/store/sqlite/retokenise"
+import { englishOnly } from "@muniment/engine/text/Tokenizer"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { Database } from "@muniment/sqlite/Database"
@@ -254,6 +256,58 @@ describe("a namespace file of version 9", () => {
       expect(yield* Effect.provide(checked, Layer.fresh(engineOf(directory)))).toMatchObject({ faults: [] })
       const again = yield* Effect.provide(Effect.andThen(allOf(key), checked), Layer.fresh(engineOf(directory)))
       expect(again).toMatchObject({ faults: [] })
+    })
+  })
+})
+
+const wordsOf = (database: Database) =>
+  database
+    .prepare("SELECT rowid, * FROM fulltext ORDER BY rowid")
+    .allArrays()
+    .map((row) => row.join("|"))
+
+describe("a namespace file of version 11", () => {
+  it.effect("is given words by the language of their text, and its former ones for an earlier release", () => {
+    const directory = temporaryDirectory()
+    const german = memoryRecord(1, "Meine Schwester mag die alten H\u00e4user am Fluss.", { tags: ["H\u00e4user"] })
+    const russian = memoryRecord(
+      2,
+      "\u0421\u043e\u0431\u0430\u043a\u0430 \u0441\u043f\u0438\u0442 \u043f\u043e\u0434 \u0441\u0442\u043e\u043b\u043e\u043c"
+    )
+    const english = memoryRecord(3, "the narwhal sings")
+    const long = "Der Hund liegt im Garten und schl\u00e4ft. ".repeat(100)
+    const found = (text: string) =>
+      Effect.map(
+        MemorySearch.use((search) =>
+          search.search([key], { text, vectors: new Map(), filter: {}, limit: 10, minRelevance: 0 })
+        ),
+        ({ hits }) => hits.map(({ memory }) => memory.id)
+      )
+    return Effect.gen(function* () {
+      yield* NamespaceHost.use((host) =>
+        Effect.andThen(
+          host.ask(key, creating([german, russian, english].map((record) => newMemory(record)))),
+          host.ask(key, creating([messageRecord(4, long), messageRecord(5, "Ja")].map((record) => newMemory(record))))
+        )
+      ).pipe(Effect.provide(Layer.fresh(engineOf(directory))))
+      const database = new Database({ filename: fileOf(directory) })
+      const now = wordsOf(database)
+      database.transaction(() => retokenise(database, englishOnly))
+      const before = wordsOf(database)
+      // Both memories, and passages of the long message.
+      expect(before.filter((row, at) => row !== now[at]).length).toBeGreaterThan(3)
+      expect(before.join(" ")).not.toMatch(/[\u1d48\u02b3]/)
+      database.exec("PRAGMA user_version=11")
+      database.close()
+      yield* Effect.gen(function* () {
+        expect(yield* found("Welches Haus ist alt?")).toContain(german.id)
+        expect(yield* found("\u0441\u043e\u0431\u0430\u043a\u0430\u043c\u0438")).toEqual([russian.id])
+        expect(yield* found("narwhals")).toEqual([english.id])
+        expect(yield* NamespaceHost.use((host) => host.check(key, () => Effect.void))).toMatchObject({ faults: [] })
+      }).pipe(Effect.provide(Layer.fresh(engineOf(directory))))
+      const after = new Database({ filename: fileOf(directory) })
+      expect(wordsOf(after)).toEqual(now)
+      after.close()
     })
   })
 })

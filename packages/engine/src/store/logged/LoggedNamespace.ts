@@ -225,6 +225,7 @@ const freeing: ReadonlySet<string> = new Set(["Remove", "RemovePassage", "Surrou
 
 const postingsOver = (stored: Postings, { overlay }: CopyLine): Postings => ({
   occurrences: (term) => overlay.occurrences(term, stored.occurrences(term)),
+  hasPrefix: (prefix) => overlay.hasPrefix(prefix) || stored.hasPrefix(prefix),
   forEachLength: (visit) => {
     const lengths = new Map(overlay.lengths())
     if (lengths.size === 0) return stored.forEachLength(visit)

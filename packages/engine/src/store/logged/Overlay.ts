@@ -110,6 +110,13 @@ export class Overlay {
     )
   }
 
+  hasPrefix(prefix: string): boolean {
+    for (const { columns } of this.#slots.values()) {
+      if (COLUMNS.some((name) => columns[name].some((token) => token.startsWith(prefix)))) return true
+    }
+    return false
+  }
+
   /** Slots and lengths of the documents. */
   *lengths(): Iterable<readonly [slot: number, tokens: number]> {
     for (const [slot, { columns }] of this.#slots) yield [slot, columnsLength(columns)]

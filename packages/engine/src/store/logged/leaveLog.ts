@@ -14,10 +14,12 @@ import { fileLogLayer } from "../../log/RunningLog.ts"
 import { logFolder, syncDirectory } from "../../log/segmentFiles.ts"
 import { NamespaceStore } from "../NamespaceStore.ts"
 import { namespaceFolder } from "../sqlite/namespaceFiles.ts"
-import { removeSums, versionWithoutLog, versionWithSums } from "../sqlite/namespaceMigrations.ts"
+import { retokenise } from "../sqlite/retokenise.ts"
+import { removeSums, versionWithLanguages, versionWithoutLog, versionWithSums } from "../sqlite/namespaceMigrations.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
 import { syncCopy } from "../sqlite/syncCopy.ts"
 import { StoreDamaged, type StoreError } from "../StoreError.ts"
+import { englishOnly } from "../../text/Tokenizer.ts"
 import { logFirstStore } from "./LogFirstStore.ts"
 
 /** The log on its way out. */
@@ -72,6 +74,7 @@ const forgetLog = (filename: string): boolean => {
     const version = Number(database.value("PRAGMA user_version"))
     if (version <= versionWithoutLog) return false
     database.transaction(() => {
+      if (version >= versionWithLanguages) retokenise(database, englishOnly)
       if (version >= versionWithSums) removeSums(database)
       database.exec("DELETE FROM meta WHERE key IN ('ordinal', 'erasure_due')")
       database.exec(`PRAGMA user_version=${versionWithoutLog}`)

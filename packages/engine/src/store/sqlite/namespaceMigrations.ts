@@ -17,7 +17,9 @@ import {
   type SummedTable
 } from "./rowSums.ts"
 import { SqlitePostings } from "./SqlitePostings.ts"
+import { retokenise } from "./retokenise.ts"
 import { baseStem } from "../../text/IrregularWords.ts"
+import { byLanguage } from "../../text/Tokenizer.ts"
 
 export const namespaceMigrations: ReadonlyArray<Migration> = [
   {
@@ -239,6 +241,13 @@ export const namespaceMigrations: ReadonlyArray<Migration> = [
       const { seq } = copyContent(database)
       writeMeta(database, { event_floor: seq === 0 ? 0 : eventNumbers(seq).other })
     }
+  },
+  {
+    version: 12,
+    name: "words by the language of their text",
+    // No memory changes: words can be made of them again.
+    keepsRows: true,
+    up: (database) => retokenise(database, byLanguage)
   }
 ]
 
@@ -255,6 +264,9 @@ export const removeSums = (database: Database): void => {
   for (const table of tablesOfTen) database.exec(`ALTER TABLE ${table} DROP COLUMN sum`)
   database.exec("DELETE FROM meta WHERE key = 'sum'")
 }
+
+/** The first version with stems of other languages than English. */
+export const versionWithLanguages = 12
 
 /** The first version with sums. */
 export const versionWithSums = 10

@@ -1,0 +1,35 @@
+/**
+ * Thirty short memories and thirty questions in each of ten languages, which share words in another form
+ * (`test/vectors/recall/languages`), as corpora, and where the right memories rank by words alone.
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { basename, join } from "node:path"
+import type { Corpus } from "./Locomo.ts"
+import { openCorpus } from "./OpenCorpus.ts"
+
+const folder = join(import.meta.dirname, "..", "..", "test", "vectors", "recall", "languages")
+
+/** A corpus for each language, named by its code. */
+export const languageCorpora = (): ReadonlyArray<Corpus> =>
+  readdirSync(folder)
+    .toSorted()
+    .map((file) => {
+      const lines = readFileSync(join(folder, file), "utf8").trim().split("\n")
+      const pairs = lines.map((line) => line.split("\t"))
+      return {
+        name: basename(file, ".tsv"),
+        speakers: [],
+        memories: pairs.map(([fact]) => ({ kind: "factual_memory", data: { fact }, tags: [] })),
+        questions: pairs.map(([, text = ""], at) => ({ text, evidence: new Set([at]), isAdversarial: false }))
+      }
+    })
+
+/** Places of the right memories, from 0, by question. One that only ties with others counts behind them. */
+export const placesOf = (corpus: Corpus): ReadonlyArray<number> => {
+  const { ask } = openCorpus(corpus)
+  return corpus.questions.map(({ evidence, text }) => {
+    const scores = ask(text, undefined).candidates.map(({ lexicalScore }) => lexicalScore)
+    const best = Math.max(...[...evidence].map((slot) => scores[slot] ?? 0))
+    return best === 0 ? Infinity : scores.filter((score, slot) => score >= best && !evidence.has(slot)).length
+  })
+}
