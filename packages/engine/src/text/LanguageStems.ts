@@ -57,7 +57,8 @@ export const languageOfScript = (word: string): "russian" | "arabic" | "hindi" |
 }
 
 /** Whether a text has words whose script asks for a stemmer. */
-export const hasStemmedScript = (text: string): boolean => /[\u0400-\u052f\u0600-\u06ff\u0900-\u097f]/u.test(text)
+export const hasStemmedScript = (text: string): boolean => STEMMED_SCRIPT.test(text)
+const STEMMED_SCRIPT = /[\p{Script=Cyrillic}\p{Script=Arabic}\p{Script=Devanagari}]/u
 
 /** The marked stem. `word`: lower-case, with its accents, composed. */
 export const languageStem = (word: string, language: StemmedLanguage): string => {
@@ -75,7 +76,7 @@ export const languageStem = (word: string, language: StemmedLanguage): string =>
 /** What a stemmer reads: without vowel marks in Arabic, without the dot and with one nasal mark in Hindi. */
 const readable = (word: string, language: StemmedLanguage): string => {
   if (language === "arabic") return foldWord(word).replaceAll("\u0640", "")
-  if (language === "hindi") return word.replace(/[\u093c\u200c\u200d]/gu, "").replaceAll("\u0901", "\u0902")
+  if (language === "hindi") return word.replace(/\u093c|\u200c|\u200d/gu, "").replaceAll("\u0901", "\u0902")
   return word
 }
 
@@ -104,7 +105,7 @@ const HINDI_SPELLED: ReadonlyMap<string, string> = new Map(
     "\u094d": ""
   })
 )
-const HINDI_SPELLINGS = /[\u0908\u090a\u090d\u0911\u0940\u0942\u0945\u0949\u094d]/gu
+const HINDI_SPELLINGS = new RegExp([...HINDI_SPELLED.keys()].join("|"), "gu")
 const ARABIC_SPELLED: ReadonlyMap<string, string> = new Map(
   Object.entries({ "\u0649": "\u064a", "\u0629": "\u0647", "\u0624": "\u0648", "\u0626": "\u064a" })
 )
