@@ -10,6 +10,7 @@ export const floors: Readonly<Record<string, number>> = {
   domain: 0,
   client: 0,
   console: 0,
+  python: 0,
   worker: 0,
   trust: 1,
   sqlite: 1,

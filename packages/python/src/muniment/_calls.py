@@ -1,0 +1,373 @@
+"""The endpoints under /v1, one function each: its arguments, and the call that they make. Both clients have these
+functions as methods, so each is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Union
+from urllib.parse import quote
+
+from ._exchange import Call, result
+from ._wire import UNSET, Unset, body_of, decoded, encoded, given
+from .answers import (
+    Answer,
+    Attested,
+    BatchFound,
+    Created,
+    CreatedKey,
+    Credits,
+    Deleted,
+    Deposited,
+    FoundMemories,
+    Keys,
+    MemoryPage,
+    OneMemory,
+    OneSchema,
+    PublishedKeys,
+    ReceiptOfPayment,
+    Revoked,
+    RevokedKey,
+    Schemas,
+    Statement,
+    Success,
+    TopicMap,
+    Transactions,
+    Updated,
+    WhoAmI,
+)
+from .grants import Grant, GrantsInput
+from .inputs import Filters, Include, Message, NewMemory, Scope, SearchQuery
+from .payment import receipt_of
+
+MemoryInput = Union[NewMemory, Mapping[str, Any]]
+MessageInput = Union[Message, Mapping[str, Any]]
+Wait = Literal["vectors", "extraction"]
+
+
+def _segment(text: str) -> str:
+    return quote(text, safe="")
+
+
+def create(
+    *,
+    agent_id: str,
+    memories: Sequence[MemoryInput] | None = None,
+    conversation: Sequence[MessageInput] | None = None,
+    subject_id: str | None = None,
+    thread_id: str | None = None,
+    schemas: Sequence[str] | None = None,
+    force: bool | None = None,
+    conversation_date: str | None = None,
+    remember: Literal["messages", "extracted"] | None = None,
+    on_duplicate: Literal["return", "store"] | None = None,
+    wait: Wait | Sequence[Wait] | None = None,
+    ttl: str | None = None,
+    expires_at: float | None = None,
+    idempotency_key: str | None = None,
+) -> Call[Created]:
+    """Stores `memories`, or the messages of a `conversation` and what is extracted from them."""
+    body = given({name: value for name, value in locals().items() if name != "idempotency_key"})
+    return _write("POST", "/memories", Created, body, idempotency_key)
+
+
+def list_memories(
+    *,
+    agent_id: str | None = None,
+    subject_id: str | None = None,
+    thread_id: str | None = None,
+    kind: str | None = None,
+    tags: Sequence[str] | None = None,
+    event_date_from: str | None = None,
+    event_date_to: str | None = None,
+    include_superseded: bool | None = None,
+    include: Include | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[MemoryPage]:
+    """Newest first; `limit` is the size of a page."""
+    return Call("GET", "/memories", result(MemoryPage), query=given(locals()))
+
+
+def search(
+    *,
+    query: str,
+    agent_id: str | None = None,
+    subject_id: str | None = None,
+    thread_id: str | None = None,
+    kind: str | None = None,
+    tags: Sequence[str] | None = None,
+    event_date_from: str | None = None,
+    event_date_to: str | None = None,
+    include_superseded: bool | None = None,
+    include: Include | None = None,
+    limit: int | None = None,
+    scope: Scope | None = None,
+    min_relevance: float | None = None,
+    now: str | None = None,
+    time_zone: str | None = None,
+    newer_first: bool | None = None,
+    explain: bool | None = None,
+    grants: GrantsInput | None = None,
+) -> Call[FoundMemories]:
+    """Memories by meaning and by words, most relevant first; the caller's, and those that `grants` open."""
+    parameters = given({name: value for name, value in locals().items() if name != "grants"})
+    return Call("GET", "/memories/search", result(FoundMemories), query=parameters, grants=grants)
+
+
+def answer(
+    *,
+    query: str,
+    agent_id: str | None = None,
+    subject_id: str | None = None,
+    thread_id: str | None = None,
+    kind: str | None = None,
+    tags: Sequence[str] | None = None,
+    event_date_from: str | None = None,
+    event_date_to: str | None = None,
+    include_superseded: bool | None = None,
+    include: Include | None = None,
+    limit: int | None = None,
+    scope: Scope | None = None,
+    min_relevance: float | None = None,
+    now: str | None = None,
+    time_zone: str | None = None,
+    newer_first: bool | None = None,
+    explain: bool | None = None,
+    grants: GrantsInput | None = None,
+) -> Call[Answer]:
+    """A search in mode `answer`: a short answer made of memories, with citations."""
+    parameters = given({name: value for name, value in locals().items() if name != "grants"})
+    return Call("GET", "/memories/search", result(Answer), query={**parameters, "mode": "answer"}, grants=grants)
+
+
+def topics(
+    *,
+    query: str,
+    agent_id: str | None = None,
+    subject_id: str | None = None,
+    thread_id: str | None = None,
+    kind: str | None = None,
+    tags: Sequence[str] | None = None,
+    event_date_from: str | None = None,
+    event_date_to: str | None = None,
+    include_superseded: bool | None = None,
+    include: Include | None = None,
+    limit: int | None = None,
+    scope: Scope | None = None,
+    min_relevance: float | None = None,
+    now: str | None = None,
+    time_zone: str | None = None,
+    grants: GrantsInput | None = None,
+) -> Call[TopicMap]:
+    """A search in mode `map`: the topics of what was found, as Markdown and as clusters with positions."""
+    parameters = given({name: value for name, value in locals().items() if name != "grants"})
+    return Call("GET", "/memories/search", result(TopicMap), query={**parameters, "mode": "map"}, grants=grants)
+
+
+def get(id: str) -> Call[OneMemory]:
+    return Call("GET", f"/memories/{_segment(id)}", result(OneMemory))
+
+
+def update(
+    id: str,
+    *,
+    tags: Sequence[str] | Unset = UNSET,
+    expires_at: float | Unset | None = UNSET,
+    idempotency_key: str | None = None,
+) -> Call[OneMemory]:
+    """Changes tags or expiry (None: never); data is changed by creating a newer version."""
+    body = body_of({"tags": tags, "expires_at": expires_at})
+    return _write("PATCH", f"/memories/{_segment(id)}", OneMemory, body, idempotency_key)
+
+
+def delete(id: str, *, idempotency_key: str | None = None) -> Call[Success]:
+    return _write("DELETE", f"/memories/{_segment(id)}", Success, None, idempotency_key)
+
+
+def batch_search(
+    *,
+    queries: Sequence[SearchQuery | Mapping[str, Any]],
+    scope: Scope | None = None,
+    now: str | None = None,
+    time_zone: str | None = None,
+    grants: GrantsInput | None = None,
+) -> Call[BatchFound]:
+    """Up to 10 queries in one call."""
+    body = given({"queries": queries, "scope": scope, "now": now, "time_zone": time_zone})
+    return Call("POST", "/memories/batch/search", result(BatchFound), body=body, grants=grants)
+
+
+def batch_delete(
+    *,
+    ids: Sequence[str] | None = None,
+    filters: Filters | Mapping[str, Any] | None = None,
+    dry_run: bool | None = None,
+    idempotency_key: str | None = None,
+) -> Call[Deleted]:
+    """By ids or by filters, never both; `dry_run` only counts."""
+    body = given({"ids": ids, "filters": filters, "dry_run": dry_run})
+    return _write("POST", "/memories/batch/delete", Deleted, body, idempotency_key)
+
+
+def batch_update(
+    *,
+    ids: Sequence[str],
+    tags: Sequence[str] | Unset = UNSET,
+    expires_at: float | Unset | None = UNSET,
+    idempotency_key: str | None = None,
+) -> Call[Updated]:
+    body = {"ids": encoded(ids), "update": body_of({"tags": tags, "expires_at": expires_at})}
+    return _write("POST", "/memories/batch/update", Updated, body, idempotency_key)
+
+
+def batch_create(
+    *,
+    agent_id: str,
+    memories: Sequence[MemoryInput],
+    subject_id: str | None = None,
+    thread_id: str | None = None,
+    on_duplicate: Literal["return", "store"] | None = None,
+    wait: Literal["vectors"] | None = None,
+    ttl: str | None = None,
+    expires_at: float | None = None,
+    idempotency_key: str | None = None,
+) -> Call[Created]:
+    body = given({name: value for name, value in locals().items() if name != "idempotency_key"})
+    return _write("POST", "/memories/batch/create", Created, body, idempotency_key)
+
+
+def register(
+    *,
+    name: str,
+    description: str,
+    schema: str,
+    unique_on: Sequence[str] | None = None,
+    idempotency_key: str | None = None,
+) -> Call[OneSchema]:
+    """Registers a kind of memory; `schema` is the text of a JSON Schema."""
+    body = given({"name": name, "description": description, "schema": schema, "unique_on": unique_on})
+    return _write("POST", "/schemas", OneSchema, body, idempotency_key)
+
+
+def list_schemas() -> Call[Schemas]:
+    return Call("GET", "/schemas", result(Schemas))
+
+
+def get_schema(name: str) -> Call[OneSchema]:
+    return Call("GET", f"/schemas/{_segment(name)}", result(OneSchema))
+
+
+def update_schema(
+    name: str,
+    *,
+    description: str | Unset = UNSET,
+    schema: str | Unset = UNSET,
+    unique_on: Sequence[str] | Unset | None = UNSET,
+    idempotency_key: str | None = None,
+) -> Call[OneSchema]:
+    body = body_of({"description": description, "schema": schema, "unique_on": unique_on})
+    return _write("PATCH", f"/schemas/{_segment(name)}", OneSchema, body, idempotency_key)
+
+
+def delete_schema(name: str, *, idempotency_key: str | None = None) -> Call[Deleted]:
+    return _write("DELETE", f"/schemas/{_segment(name)}", Deleted, None, idempotency_key)
+
+
+def attest(body: Mapping[str, Any], *, idempotency_key: str | None = None) -> Call[Attested]:
+    """A signed statement about the caller's memories, such as `{"claim": "memory_count_gte", "threshold": 10}`."""
+    return _write("POST", "/attestations", Attested, body, idempotency_key)
+
+
+def revoke_grant(grant: Grant, *, idempotency_key: str | None = None) -> Call[Revoked]:
+    """By the grantor: the service refuses the grant from then on."""
+    return _write("POST", "/grants/revoke", Revoked, {"grant": grant}, idempotency_key)
+
+
+def deposit(amount_usd: float, *, idempotency_key: str | None = None) -> Call[Deposited]:
+    """Credits the caller's account, 1,000 for a dollar. The service answers 402 first, then `on_payment_required`
+    signs; while the outcome is unknown the same payment is sent again."""
+
+    def read(body: Mapping[str, Any], headers: Mapping[str, str]) -> Deposited:
+        answered = decoded(Deposited, body)
+        return Deposited(
+            answered.deposit, answered.balance, answered.message, answered.replayed, receipt_of(headers)
+        )
+
+    return Call(
+        "POST",
+        "/credits/deposit",
+        read,
+        query={"amount_usd": amount_usd},
+        is_write=True,
+        idempotency_key=idempotency_key,
+    )
+
+
+def credits() -> Call[Credits]:
+    """Balance, allowance, plan, and how long the balance keeps a free plan's memories."""
+    return Call("GET", "/credits", result(Credits))
+
+
+def receipt(id: str) -> Call[ReceiptOfPayment]:
+    """Signed receipt of a payment of the account, by its id or its transaction."""
+    return Call("GET", f"/credits/payments/{_segment(id)}/receipt", result(ReceiptOfPayment))
+
+
+def transactions(*, limit: int | None = None, cursor: str | None = None) -> Call[Transactions]:
+    """One page of the account's movements, newest first."""
+    return Call("GET", "/credits/transactions", result(Transactions), query=given(locals()))
+
+
+def statement(
+    *, from_: str | None = None, to: str | None = None, limit: int | None = None, cursor: str | None = None
+) -> Call[Statement]:
+    """One page of the movements of a period, oldest first, with what stood in the purses before and after."""
+    return Call("GET", "/account/statement", result(Statement), query=given(locals()))
+
+
+def whoami() -> Call[WhoAmI]:
+    """Who the credentials belong to, with the number of live memories of each agent."""
+    return Call("GET", "/account", result(WhoAmI))
+
+
+def list_keys() -> Call[Keys]:
+    """Keys of the account that are not revoked, without secrets."""
+    return Call("GET", "/keys", result(Keys))
+
+
+def create_key(
+    *,
+    label: str | None = None,
+    read_only: bool | None = None,
+    agents: Sequence[str] | None = None,
+    subjects: Sequence[str] | None = None,
+    expires_in: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[CreatedKey]:
+    """A key with no more rights than this one; its secret is shown once."""
+    body = given({name: value for name, value in locals().items() if name != "idempotency_key"})
+    return _write("POST", "/keys", CreatedKey, body, idempotency_key)
+
+
+def revoke_key(id: str, *, keep_made: bool | None = None, idempotency_key: str | None = None) -> Call[RevokedKey]:
+    """With the keys that it made and those that they made, unless `keep_made`."""
+    return Call(
+        "DELETE",
+        f"/keys/{_segment(id)}",
+        result(RevokedKey),
+        query=given({"keep_made": keep_made}),
+        is_write=True,
+        idempotency_key=idempotency_key,
+    )
+
+
+def public_keys(service_name: str) -> Call[PublishedKeys]:
+    path = f"/.well-known/{_segment(service_name)}-keys.json"
+    return Call("GET", path, result(PublishedKeys), is_public=True)
+
+
+def _write(
+    method: str, path: str, kind: type[Any], body: Mapping[str, Any] | None, idempotency_key: str | None
+) -> Call[Any]:
+    return Call(method, path, result(kind), body=body, is_write=True, idempotency_key=idempotency_key)

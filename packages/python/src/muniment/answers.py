@@ -1,0 +1,437 @@
+"""Answers of the service as frozen dataclasses, named like the fields of the contract in snake case. Times are
+milliseconds since the epoch unless a field is ISO 8601. Fields that a newer service adds are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .payment import PaymentReceipt
+
+JsonObject = Mapping[str, Any]
+Plan = Literal["free", "starter", "pro", "owner"]
+
+
+@dataclass(frozen=True)
+class Mention:
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Context:
+    mentions: tuple[Mention, ...]
+    tags: tuple[str, ...]
+    is_latest: bool
+    #: ISO 8601 event time.
+    when: str | None = None
+
+
+@dataclass(frozen=True)
+class MemoryEntry:
+    """A memory of `created`, `updated` or `existing`."""
+
+    id: str
+    kind: str
+    data: JsonObject
+    #: The data laid flat, plus system fields; those win on a name clash.
+    metadata: JsonObject
+
+
+@dataclass(frozen=True)
+class Memory:
+    id: str
+    kind: str
+    data: JsonObject
+    metadata: JsonObject
+    context: Context
+    source: Literal["own"]
+
+
+@dataclass(frozen=True)
+class OneMemory:
+    memory: Memory
+
+
+@dataclass(frozen=True)
+class MemoryPage:
+    memories: tuple[Memory, ...]
+    total: int
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True)
+class RejectedCandidate:
+    """What extraction found and did not store."""
+
+    reason: str
+    message: str
+    source_message_ids: tuple[str, ...]
+    kind: str | None = None
+    data: JsonObject | None = None
+    duplicate_of: str | None = None
+
+
+@dataclass(frozen=True)
+class MessageCounts:
+    stored: int
+    known: int
+
+
+@dataclass(frozen=True)
+class Created:
+    created: tuple[MemoryEntry, ...]
+    updated: tuple[MemoryEntry, ...]
+    #: With `on_duplicate="return"`: stored memories that already said what the request says.
+    existing: tuple[MemoryEntry, ...] = ()
+    rejected: tuple[RejectedCandidate, ...] = ()
+    skipped_messages: int | None = None
+    messages: MessageCounts | None = None
+    #: `pending`: the messages are stored, and are read later.
+    extraction: Literal["done", "pending"] | None = None
+
+
+@dataclass(frozen=True)
+class Quality:
+    #: 0 to 1.
+    relevance: float
+    #: 0 to 1; 1 for direct memories.
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Passage:
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class FoundMemory:
+    id: str
+    kind: str
+    quality: Quality
+    data: JsonObject
+    context: Context
+    source: Literal["own", "shared"]
+    #: The data laid flat, plus system fields; those win on a name clash.
+    metadata: JsonObject = field(default_factory=dict)
+    #: Shared memories: who granted them.
+    grantor: str | None = None
+    #: Part of a long text that answers best.
+    passage: Passage | None = None
+    #: With `explain=True`: its scores, and what they are the sum of.
+    explain: JsonObject | None = None
+
+
+@dataclass(frozen=True)
+class SignedAttestation:
+    attestation: JsonObject
+    signature: str
+
+
+@dataclass(frozen=True)
+class FoundMemories:
+    memories: tuple[FoundMemory, ...]
+    #: ISO 8601.
+    searched_at: str
+    #: By grantor: the service vouches for where shared memories come from.
+    source_attestations: Mapping[str, SignedAttestation] | None = None
+    explain: JsonObject | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A short answer made of memories."""
+
+    answer: str
+    memories: tuple[FoundMemory, ...]
+    #: Ids of memories of this answer, in order of use.
+    citations: tuple[str, ...]
+    #: True: the answer has the part that was asked.
+    grounded: bool
+    method: Literal["model", "extractive"]
+    searched_at: str
+    #: Not grounded: what was found, best first. It may or may not answer.
+    hits: tuple[FoundMemory, ...] = ()
+    source_attestations: Mapping[str, SignedAttestation] | None = None
+    explain: JsonObject | None = None
+
+
+@dataclass(frozen=True)
+class Position:
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class TopicCluster:
+    topic: str
+    terms: tuple[str, ...]
+    count: int
+    kinds: tuple[str, ...]
+    memory_ids: tuple[str, ...]
+    position: Position
+
+
+@dataclass(frozen=True)
+class MapPoint:
+    id: str
+    x: float
+    y: float
+    #: Index into `clusters`; None: near no other memory.
+    cluster: int | None
+
+
+@dataclass(frozen=True)
+class TopicMap:
+    #: Markdown: a heading per topic, a bullet per memory.
+    memory_map: str
+    clusters: tuple[TopicCluster, ...]
+    points: tuple[MapPoint, ...]
+    searched_at: str
+    source_attestations: Mapping[str, SignedAttestation] | None = None
+    explain: JsonObject | None = None
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    memories: tuple[FoundMemory, ...]
+
+
+@dataclass(frozen=True)
+class BatchFound:
+    results: tuple[BatchResult, ...]
+    searched_at: str
+    source_attestations: Mapping[str, SignedAttestation] | None = None
+
+
+@dataclass(frozen=True)
+class Deleted:
+    deleted: int
+
+
+@dataclass(frozen=True)
+class Updated:
+    updated: int
+
+
+@dataclass(frozen=True)
+class Success:
+    success: Literal[True]
+
+
+@dataclass(frozen=True)
+class MemorySchema:
+    """A registered kind of memory; `schema` is the text of a JSON Schema."""
+
+    name: str
+    description: str
+    schema: str
+    unique_on: tuple[str, ...] | None = None
+    created_at: int | None = None
+    updated_at: int | None = None
+    builtin: bool | None = None
+
+
+@dataclass(frozen=True)
+class OneSchema:
+    schema: MemorySchema
+
+
+@dataclass(frozen=True)
+class Schemas:
+    schemas: tuple[MemorySchema, ...]
+
+
+@dataclass(frozen=True)
+class Attested:
+    """A signed statement about the caller's memories; `verify_attestation` checks it anywhere."""
+
+    attestation: JsonObject
+    signature: str
+    public_key: str
+    algorithm: str
+
+
+@dataclass(frozen=True)
+class PreviousKey:
+    public_key: str
+    issued_at: int
+    #: The key signed nothing from then on.
+    retired_at: int
+    #: Nothing by the key counts: its secret may be known to others.
+    revoked_at: int | None = None
+
+
+@dataclass(frozen=True)
+class PublishedKeys:
+    """Keys that attestations of the service verify with."""
+
+    attestation_public_key: str
+    algorithm: str
+    issued_at: int
+    previous_keys: tuple[PreviousKey, ...] = ()
+
+
+@dataclass(frozen=True)
+class Revoked:
+    revoked: Literal[True]
+
+
+@dataclass(frozen=True)
+class Balance:
+    credits: float
+    usd: float
+
+
+@dataclass(frozen=True)
+class Allowance:
+    credits: float | None
+    monthly: float | None
+    renews_at: int
+
+
+@dataclass(frozen=True)
+class PurgeNotice:
+    memories: int
+    created_before: int
+    #: `from` on the wire.
+    from_: int
+
+
+@dataclass(frozen=True)
+class Credits:
+    balance: Balance
+    allowance: Allowance
+    plan: Plan
+    insured_until: int | None = None
+    purge_notice: PurgeNotice | None = None
+
+
+@dataclass(frozen=True)
+class DepositAmount:
+    amount_usd: float
+    credits: float
+
+
+@dataclass(frozen=True)
+class Deposited:
+    deposit: DepositAmount
+    balance: Balance
+    message: str
+    replayed: bool | None = None
+    #: What the payment's header says.
+    receipt: PaymentReceipt | None = None
+
+
+@dataclass(frozen=True)
+class SignedReceipt:
+    format: Literal["jws"]
+    signature: str
+
+
+@dataclass(frozen=True)
+class ReceiptOfPayment:
+    payment: str
+    settled_at: int
+    receipt: SignedReceipt
+
+
+@dataclass(frozen=True)
+class Movement:
+    id: int
+    at: int
+    kind: str
+    purse: str
+    calls: int
+    credits: float
+    operation: str | None = None
+
+
+@dataclass(frozen=True)
+class Transactions:
+    transactions: tuple[Movement, ...]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True)
+class Purses:
+    balance: float
+    allowance: float
+    receivable: float
+
+
+@dataclass(frozen=True)
+class Statement:
+    account: str
+    #: `from` on the wire.
+    from_: str
+    to: str
+    opening: Purses
+    closing: Purses
+    entries: tuple[Movement, ...]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True)
+class Account:
+    id: str
+    name: str
+    plan: Plan
+    created_at: int
+
+
+@dataclass(frozen=True)
+class AgentCount:
+    agent_id: str
+    memories: int | None
+
+
+@dataclass(frozen=True)
+class Quota:
+    name: str
+    used: int
+    limit: int | None
+
+
+@dataclass(frozen=True)
+class WhoAmI:
+    account: Account
+    agents: tuple[AgentCount, ...]
+    quotas: tuple[Quota, ...] = ()
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    id: str
+    account: str
+    label: str
+    prefix: str
+    created_at: int
+    read_only: bool | None = None
+    agents: tuple[str, ...] | None = None
+    subjects: tuple[str, ...] | None = None
+    made_by: str | None = None
+    expires_at: int | None = None
+    last_used_at: int | None = None
+    revoked_at: int | None = None
+
+
+@dataclass(frozen=True)
+class Keys:
+    keys: tuple[ApiKey, ...]
+
+
+@dataclass(frozen=True)
+class CreatedKey:
+    key: ApiKey
+    #: Shown once.
+    secret: str
+
+
+@dataclass(frozen=True)
+class RevokedKey:
+    key: ApiKey
+    also_revoked: tuple[str, ...]

@@ -1,0 +1,149 @@
+"""Both clients against the real service: every method once, wallets, attestations, sharing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import time
+import unittest
+
+from muniment import AsyncMuniment, InvalidRequestError, Message, Muniment, NewMemory, NotFoundError, SearchQuery
+from muniment.attestation import verify_attestation
+from muniment.grants import Grant, GrantPayload, encode_share_code, grant_message, grant_prefix
+from muniment.inputs import SearchFilters
+from muniment.wallet import EvmWallet, SolanaWallet
+
+URL = os.environ["MUNIMENT_URL"]
+AGENT = "python"
+LIVES = NewMemory("factual_memory", {"subject": "Alice", "fact": "Alice lives in Seattle"})
+WORKS = NewMemory("factual_memory", {"subject": "Alice", "fact": "Alice works as a baker"}, ttl="30d")
+
+
+class Service(unittest.TestCase):
+    def setUp(self) -> None:
+        self.memory = Muniment()
+        self.addCleanup(self.memory.close)
+
+    def test_stores_finds_changes_and_deletes(self) -> None:
+        memory = self.memory
+        created = memory.create(agent_id=AGENT, memories=[LIVES, WORKS], wait="vectors")
+        first, second = created.created
+        self.assertEqual(first.data["fact"], "Alice lives in Seattle")
+        found = memory.search(query="Where does Alice live?", agent_id=AGENT, limit=2, explain=True)
+        self.assertEqual({hit.id for hit in found.memories}, {first.id, second.id})
+        hit = next(hit for hit in found.memories if hit.id == first.id)
+        self.assertTrue(0 < hit.quality.relevance <= 1 and hit.context.is_latest)
+        self.assertIsNotNone(hit.explain)
+        self.assertEqual(memory.get(first.id).memory.data, first.data)
+        self.assertEqual(memory.update(first.id, tags=["home"]).memory.context.tags, ("home",))
+        expiring = memory.update(second.id, expires_at=4_000_000_000_000).memory
+        self.assertEqual(expiring.metadata["expiresAt"], 4_000_000_000_000)
+        self.assertNotIn("expiresAt", memory.update(second.id, expires_at=None).memory.metadata)
+        self.assertEqual([one.id for one in memory.list(agent_id=AGENT, tags=["home"]).memories], [first.id])
+        self.assertEqual({one.id for one in memory.list_all(agent_id=AGENT, limit=1)}, {first.id, second.id})
+        mine = SearchFilters(agent_id=AGENT)
+        other = {"query": "baker", "filters": {"agentId": AGENT}, "limit": 1}
+        batch = memory.batch_search(queries=[SearchQuery("Seattle", mine, limit=1), other])
+        self.assertEqual([result.memories[0].id for result in batch.results], [first.id, second.id])
+        self.assertEqual(memory.batch_update(ids=[first.id], tags=["a", "b"]).updated, 1)
+        self.assertEqual(memory.batch_delete(filters={"agentId": AGENT}, dry_run=True).deleted, 2)
+        self.assertTrue(memory.delete(first.id).success)
+        with self.assertRaises(NotFoundError) as caught:
+            memory.get(first.id)
+        self.assertEqual(caught.exception.code, "memory_not_found")
+        self.assertEqual(memory.batch_delete(ids=[second.id]).deleted, 1)
+
+    def test_repeats_a_write_without_doing_it_twice(self) -> None:
+        key = secrets.token_hex(8)
+        answers = [
+            self.memory.batch_create(agent_id="twice", memories=[LIVES], idempotency_key=key) for _ in range(2)
+        ]
+        self.assertEqual(answers[0], answers[1])
+        self.assertEqual(self.memory.list(agent_id="twice").total, 1)
+
+    def test_remembers_a_conversation_and_answers(self) -> None:
+        said = [Message("user", "My name is Bob and I work in Oslo as a baker.", id="m1")]
+        created = self.memory.create(
+            agent_id="talk", subject_id="bob", thread_id="first", conversation=said, wait=["vectors", "extraction"]
+        )
+        self.assertEqual((created.messages and created.messages.stored, created.extraction), (1, "done"))
+        answer = self.memory.answer(query="Where does Bob work?", agent_id="talk")
+        self.assertIn("Oslo", answer.answer)
+        self.assertTrue(set(answer.citations) <= {cited.id for cited in answer.memories})
+        topics = self.memory.topics(query="Bob", agent_id="talk", include="all")
+        stored = {one.id for one in self.memory.list_all(agent_id="talk")}
+        self.assertEqual({point.id for point in topics.points}, stored)
+
+    def test_registers_kinds(self) -> None:
+        memory, name = self.memory, "python_contact"
+        schema = '{"type":"object","properties":{"email":{"type":"string"}}}'
+        registered = memory.register(name=name, description="A person", schema=schema, unique_on=["email"])
+        self.assertEqual(registered.schema.unique_on, ("email",))
+        self.assertIn(name, [kind.name for kind in memory.list_schemas().schemas])
+        self.assertEqual(memory.update_schema(name, description="People").schema.description, "People")
+        self.assertEqual(memory.get_schema(name).schema.description, "People")
+        with self.assertRaises(InvalidRequestError) as caught:
+            memory.create(agent_id=AGENT, memories=[NewMemory(name, {"email": 1})])
+        self.assertEqual((caught.exception.code, caught.exception.details[0].index), ("schema_validation_failed", 0))
+        self.assertEqual(memory.delete_schema(name).deleted, 1)
+        self.assertNotIn(name, [kind.name for kind in memory.list_schemas().schemas])
+
+    def test_shows_the_account_and_its_keys(self) -> None:
+        memory = self.memory
+        account = memory.whoami().account
+        made = memory.create_key(label="reader", read_only=True)
+        self.assertIn(made.key.id, [key.id for key in memory.list_keys().keys])
+        with Muniment(api_key=made.secret) as reader:
+            self.assertEqual(reader.whoami().account.id, account.id)
+        self.assertEqual(memory.revoke_key(made.key.id).key.id, made.key.id)
+        self.assertEqual(memory.credits().plan, account.plan)
+        self.assertLessEqual(len(memory.transactions(limit=5).transactions), 5)
+        self.assertEqual(memory.statement(from_="2026-01-01", limit=1).account, account.name)
+
+    def test_signs_by_wallets_shares_and_attests(self) -> None:
+        owner, reader = EvmWallet(secrets.token_bytes(32)), SolanaWallet(secrets.token_bytes(32))
+        with Muniment(wallet=owner) as mine, Muniment(wallet=reader) as theirs:
+            mine.create(agent_id="shared é", memories=[LIVES], wait="vectors")
+            self.assertEqual(theirs.whoami().account.id, reader.address)
+            until = int(time.time()) + 3_600
+            payload: GrantPayload = {"f": owner.address, "g": reader.address, "e": until, "a": "shared é"}
+            grant: Grant = {"p": payload, "s": owner.sign(grant_message(grant_prefix(), payload)), "c": "evm"}
+            found = theirs.search(query="Where does Alice live?", scope="shared", grants=[grant])
+            [hit] = found.memories
+            self.assertEqual((hit.source, hit.data["fact"]), ("shared", "Alice lives in Seattle"))
+            self.assertEqual(len(theirs.search(query="Alice", grants=encode_share_code([grant])).memories), 1)
+            [vouched] = (found.source_attestations or {}).values()
+            self.assertTrue(verify_attestation(vouched, theirs.public_keys()))
+            signed = mine.attest({"claim": "memory_count_gte", "threshold": 1})
+            self.assertTrue(signed.attestation["result"]["satisfied"])
+            self.assertTrue(verify_attestation(signed, mine.public_keys(refresh=True)))
+            self.assertTrue(mine.revoke_grant(grant).revoked)
+            self.assertEqual(theirs.search(query="Alice", scope="all", grants=[grant]).memories, ())
+
+    def test_is_awaited_with_the_same_methods(self) -> None:
+        async def run() -> None:
+            async with AsyncMuniment() as memory:
+                agents = [f"async-{index}" for index in range(4)]
+                await asyncio.gather(
+                    *(memory.create(agent_id=agent, memories=[LIVES], wait="vectors") for agent in agents)
+                )
+                found = await asyncio.gather(*(memory.search(query="Alice", agent_id=agent) for agent in agents))
+                self.assertEqual([len(one.memories) for one in found], [1, 1, 1, 1])
+                kinds = [one.kind async for one in memory.list_all(agent_id=agents[0])]
+                self.assertEqual(kinds, ["factual_memory"])
+                self.assertEqual((await memory.public_keys()).algorithm, "Ed25519")
+                with self.assertRaises(NotFoundError):
+                    await memory.get("mem_unknown")
+
+        asyncio.run(run())
+
+    def test_has_the_same_methods_in_both_clients(self) -> None:
+        def public(kind: type) -> set[str]:
+            return {name for name in dir(kind) if not name.startswith("_")}
+
+        self.assertEqual(public(Muniment), public(AsyncMuniment))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,77 @@
+/**
+ * The Python client as its users get it: built as a wheel, installed where the repository is not in reach, checked
+ * strictly by mypy with its tests and examples, and run against the real service. Its own tests are Python's.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { pythonVenv } from "../support/PythonVenv.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import { repository, type ServerCalls } from "../support/TestServer.ts"
+
+const source = join(repository, "packages", "python")
+const wheelBytesMax = 100_000
+const { directory, missing, run } = pythonVenv("packages/python/requirements-test.txt")
+
+describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
+  const place = mkdtempSync(join(tmpdir(), "muniment-python-"))
+  const installed = join(place, "installed")
+  let server: ServerCalls
+  const asAccount = async (name: string) => ({
+    PYTHONPATH: installed,
+    MYPYPATH: `${installed}:${join(source, "tests")}`,
+    MUNIMENT_VECTORS: join(repository, "test", "vectors"),
+    MUNIMENT_URL: server.url,
+    MUNIMENT_API_KEY: await server.newAccount(name, "owner")
+  })
+
+  beforeAll(async () => {
+    server = await sharedServer()
+    mkdirSync(installed)
+    const offline = ["--no-deps", "--no-index", "--quiet", "--disable-pip-version-check"]
+    await run(["-m", "pip", "wheel", ...offline, "--no-build-isolation", "--wheel-dir", place, source])
+    await run(["-m", "pip", "install", ...offline, "--target", installed, join(place, wheelName())])
+  })
+  afterAll(() => rmSync(place, { recursive: true, force: true }))
+  const wheelName = (): string => readdirSync(place).find((name) => name.endsWith(".whl"))!
+
+  it("is a wheel of at most 100 KB that says that it is typed", () => {
+    expect(wheelName()).toBe("muniment-0.1.0-py3-none-any.whl")
+    expect(statSync(join(place, wheelName())).size).toBeLessThan(wheelBytesMax)
+    expect(readdirSync(join(installed, "muniment"))).toContain("py.typed")
+  })
+
+  it("passes the strict type check, with its tests and examples", async () => {
+    const places = [join(installed, "muniment"), join(source, "tests"), join(source, "examples")]
+    const cache = join(directory, "mypy")
+    const checked = await run(["-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", cache, ...places])
+    expect(checked).toMatch(/Success: no issues found in \d+ source files/)
+  })
+
+  it("passes its own tests against the service and on the wire", async () => {
+    const output = await run(["-m", "unittest", "test_vectors", "test_wire", "test_service"], {
+      cwd: join(source, "tests"),
+      environment: await asAccount("python")
+    })
+    expect(output).toMatch(/^Ran \d\d tests[^]*\nOK\n$/m)
+  })
+
+  it("does what its examples say", async () => {
+    const environment = await asAccount("python-examples")
+    const example = (name: string, ...words: ReadonlyArray<string>) =>
+      run([join(source, "examples", name), ...words], { environment })
+    expect(await example("remember.py", "I live in Lisbon")).toBe("said: I live in Lisbon\n")
+    expect(await example("remember.py", "Where do I live?")).toContain("I live in Lisbon")
+    expect(await example("together.py")).toBe("Bob bakes bread in Oslo\n")
+    expect(await example("wallet.py")).toMatch(/has a memory: True\nsigned by the service: True\n$/)
+  })
+
+  it("shows code in its README that runs", async () => {
+    const environment = await asAccount("python-readme")
+    const readme = readFileSync(join(source, "README.md"), "utf8")
+    const blocks = [...readme.matchAll(/```python\n([^]*?)```/g)].map(([, code = ""]) => code)
+    expect(blocks.length).toBeGreaterThan(1)
+    expect(await run(["-c", blocks.join("\n")], { environment })).toContain("Alice lives in Seattle")
+  })
+})
