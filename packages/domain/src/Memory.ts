@@ -377,11 +377,10 @@ export const SearchHit = Schema.Struct({
   context: Schema.Struct(contextFields),
   source: Schema.Literals(["own", "shared"]).annotate({ description: "`own`, or `shared` with `grantor` beside it." }),
   grantor: Schema.optionalKey(Schema.String.annotate({ description: "Whose memory it is, spelled as in the grant." })),
-  metadata: Schema.optionalKey(
-    JsonObject.annotate({
-      description: "Shared memories only: the data laid flat, `source`, `contentHash`, `agentId`."
-    })
-  ),
+  metadata: JsonObject.annotate({
+    description:
+      "The data laid flat, plus system fields; those win on a name clash. Of a shared memory these are `source`, `contentHash` and `agentId` alone."
+  }),
   passage: Schema.optionalKey(
     Schema.Struct({ start: Schema.Int, end: Schema.Int }).annotate({
       description:

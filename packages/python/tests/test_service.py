@@ -35,7 +35,8 @@ class Service(unittest.TestCase):
         hit = next(hit for hit in found.memories if hit.id == first.id)
         self.assertTrue(0 < hit.quality.relevance <= 1 and hit.context.is_latest)
         self.assertIsNotNone(hit.explain)
-        self.assertEqual(memory.get(first.id).memory.data, first.data)
+        got = memory.get(first.id).memory
+        self.assertEqual((got.data, got.metadata), (first.data, hit.metadata))
         self.assertEqual(memory.update(first.id, tags=["home"]).memory.context.tags, ("home",))
         expiring = memory.update(second.id, expires_at=4_000_000_000_000).memory
         self.assertEqual(expiring.metadata["expiresAt"], 4_000_000_000_000)

@@ -65,7 +65,8 @@ describe("a memory", () => {
     const ranked = rank(candidate, { scoreBound: 8, termCount: 1, modelId: undefined })
     const plain = searchHit({ memory, ranked }, 1, false, undefined)
     expect(plain).toMatchObject({ source: "own", quality: { relevance: ranked.relevance, confidence: 1 } })
-    for (const name of ["explain", "grantor", "metadata"]) expect(plain).not.toHaveProperty(name)
+    for (const name of ["explain", "grantor"]) expect(plain).not.toHaveProperty(name)
+    expect(plain.metadata).toEqual(memoryView(memory).metadata)
     expect(searchHit({ memory, ranked }, 3, true, undefined).explain).toMatchObject({
       lexical: 0.25,
       dense: null,

@@ -115,7 +115,7 @@ class FoundMemory:
     data: JsonObject
     context: Context
     source: Literal["own", "shared"]
-    #: The data laid flat, plus system fields; those win on a name clash.
+    #: The data laid flat, plus system fields; of shared memories fewer. Empty from a service that has none for own ones.
     metadata: JsonObject = field(default_factory=dict)
     #: Shared memories: who granted them.
     grantor: str | None = None

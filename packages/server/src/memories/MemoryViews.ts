@@ -38,7 +38,9 @@ export const searchHit = (
   quality: { relevance: ranked.relevance, confidence: memory.confidence },
   data: memory.data,
   context: contextOf(memory),
-  ...(grantor === undefined ? { source: "own" } : { source: "shared", grantor, metadata: sharedMetadata(memory) }),
+  ...(grantor === undefined
+    ? { source: "own", metadata: metadataOf(memory) }
+    : { source: "shared", grantor, metadata: sharedMetadata(memory) }),
   ...(ranked.candidate.passage !== undefined && { passage: ranked.candidate.passage }),
   ...(explain && {
     explain: {
