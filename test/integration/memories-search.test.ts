@@ -38,7 +38,8 @@ const expected = (...words: ReadonlyArray<string>) =>
 
 describe("a hit", () => {
   it("has the fields of the contract and no others, beside searchedAt", async () => {
-    await alice.create("shape", [{ kind: "temporal_event", data: { event: "Regatta", eventDate: "2026-05-01" } }])
+    const event = { kind: "temporal_event", data: { event: "Regatta", eventDate: "2026-05-01" } }
+    const [created] = await alice.create("shape", [event])
     const before = Date.now()
     const { status, headers, body } = await search({ query: "regatta", agentId: "shape" })
     expect(status).toBe(200)
@@ -52,7 +53,8 @@ describe("a hit", () => {
           quality: { relevance: expect.any(Number), confidence: 1 },
           data: { event: "Regatta", eventDate: "2026-05-01" },
           context: { when: "2026-05-01T00:00:00.000Z", mentions: [], tags: [], isLatest: true },
-          source: "own"
+          source: "own",
+          metadata: (await alice.get(created.id)).metadata
         }
       ],
       searchedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)

@@ -5,6 +5,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { pythonVenv } from "../support/PythonVenv.ts"
 import { sharedServer } from "../support/SharedServer.ts"
@@ -47,6 +48,17 @@ describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
     const cache = join(directory, "mypy")
     const checked = await run(["-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", cache, ...places])
     expect(checked).toMatch(/Success: no issues found in \d+ source files/)
+  })
+
+  it("has a method for each endpoint of the contract", async () => {
+    const { account, attestations, credits, keys, memories, schemas } = MunimentApi.groups
+    const named = [memories, schemas, attestations, credits, account, keys]
+      .flatMap((group) => Object.values(group.endpoints))
+      .map(({ identifier }) => String(identifier).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+    const shown = await run(["-c", "import muniment; print(*dir(muniment.Muniment), *dir(muniment.AsyncMuniment))"], {
+      environment: { PYTHONPATH: installed }
+    })
+    expect(shown.trim().split(" ")).toEqual(expect.arrayContaining([...named, ...named]))
   })
 
   it("passes its own tests against the service and on the wire", async () => {

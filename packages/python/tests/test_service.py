@@ -43,6 +43,9 @@ class Service(unittest.TestCase):
         self.assertNotIn("expiresAt", memory.update(second.id, expires_at=None).memory.metadata)
         self.assertEqual([one.id for one in memory.list(agent_id=AGENT, tags=["home"]).memories], [first.id])
         self.assertEqual({one.id for one in memory.list_all(agent_id=AGENT, limit=1)}, {first.id, second.id})
+        self.assertEqual([one.id for one in memory.list(agent_id=AGENT, order="asc").memories], [first.id, second.id])
+        counted = memory.facets(facet="tags", agent_id=AGENT)
+        self.assertEqual([(value.value, value.memories) for value in counted.values], [("home", 1)])
         mine = SearchFilters(agent_id=AGENT)
         other = {"query": "baker", "filters": {"agentId": AGENT}, "limit": 1}
         batch = memory.batch_search(queries=[SearchQuery("Seattle", mine, limit=1), other])

@@ -19,6 +19,7 @@ from .answers import (
     Credits,
     Deleted,
     Deposited,
+    Facets,
     FoundMemories,
     Keys,
     MemoryPage,
@@ -83,10 +84,31 @@ def list_memories(
     include_superseded: bool | None = None,
     include: Include | None = None,
     limit: int | None = None,
+    order: Literal["desc", "asc"] | None = None,
     cursor: str | None = None,
 ) -> Call[MemoryPage]:
-    """Newest first; `limit` is the size of a page."""
+    """Newest first unless `order` says otherwise; `limit` is the size of a page."""
     return Call("GET", "/memories", result(MemoryPage), query=given(locals()))
+
+
+def facets(
+    *,
+    facet: Literal["agents", "kinds", "subjects", "threads", "tags"],
+    agent_id: str | None = None,
+    subject_id: str | None = None,
+    thread_id: str | None = None,
+    kind: str | None = None,
+    tags: Sequence[str] | None = None,
+    event_date_from: str | None = None,
+    event_date_to: str | None = None,
+    include_superseded: bool | None = None,
+    include: Include | None = None,
+    contains: str | None = None,
+    order: Literal["memories", "newest", "name"] | None = None,
+    limit: int | None = None,
+) -> Call[Facets]:
+    """Counts the memories by the values of `facet`."""
+    return Call("GET", "/memories/facets", result(Facets), query=given(locals()))
 
 
 def search(

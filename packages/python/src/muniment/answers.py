@@ -63,6 +63,22 @@ class MemoryPage:
 
 
 @dataclass(frozen=True)
+class FacetValue:
+    value: str
+    memories: int
+    #: When the newest of these memories was stored.
+    newest_at: int
+
+
+@dataclass(frozen=True)
+class Facets:
+    values: tuple[FacetValue, ...]
+    #: How many values there are; at least that many if not `is_exact`.
+    total: int
+    is_exact: bool
+
+
+@dataclass(frozen=True)
 class RejectedCandidate:
     """What extraction found and did not store."""
 
@@ -115,7 +131,7 @@ class FoundMemory:
     data: JsonObject
     context: Context
     source: Literal["own", "shared"]
-    #: The data laid flat, plus system fields; of shared memories fewer. Empty from a service that has none for own ones.
+    #: The data laid flat, plus system fields; of shared memories fewer.
     metadata: JsonObject = field(default_factory=dict)
     #: Shared memories: who granted them.
     grantor: str | None = None
