@@ -35,13 +35,13 @@ const idOf = async (mcp: McpCaller, given: object = {}): Promise<string> =>
   (await mcp.call("write_factual_memory", { agentId: "a", ...seattle, ...given })).json.memories[0].id
 
 describe("the list of tools", () => {
-  it("names the fixed tools and one for each built-in kind, with hints and without output schemas", async () => {
+  it("names the fixed tools and one for each built-in kind, with hints and output schemas", async () => {
     const { mcp } = await newCaller()
     const tools = await mcp.tools()
     expect(tools.map(({ name }) => name)).toEqual([...fixedTools, ...builtinTools])
     for (const tool of tools) {
       expect(tool.inputSchema.type).toBe("object")
-      expect(tool.outputSchema).toBeUndefined()
+      expect(tool.outputSchema).toMatchObject({ type: "object", properties: { success: {}, memories: {} } })
       expect(tool.description.length).toBeGreaterThan(40)
       expect(tool.annotations.title).toBe(tool.title)
     }

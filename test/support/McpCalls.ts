@@ -6,6 +6,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { join } from "node:path"
+import { expect } from "vitest"
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import type { WalletSigner } from "@muniment/trust/WalletSigner"
 import { type Answer, repository, type ServerCalls } from "./TestServer.ts"
@@ -30,8 +31,12 @@ export interface McpCaller {
 type Headers = Readonly<Record<string, string>>
 
 /** A client with an API key. */
-export const mcpCaller = (server: ServerCalls, key: string, headers: Headers = {}): Promise<McpCaller> =>
-  callerOver(httpTransport(server, { authorization: `Bearer ${key}`, ...headers }))
+export const mcpCaller = async (server: ServerCalls, key: string, headers: Headers = {}): Promise<McpCaller> => {
+  const caller = await callerOver(httpTransport(server, { authorization: `Bearer ${key}`, ...headers }))
+  // From here on the client holds structured content to the schemas that were listed.
+  await caller.tools()
+  return caller
+}
 
 /** A client whose every request is signed by a wallet. */
 export const walletCaller = (server: ServerCalls, signer: WalletSigner, headers: Headers = {}): Promise<McpCaller> =>
@@ -85,9 +90,11 @@ const callerOver = async (transport: Transport): Promise<McpCaller> => {
         arguments: { ...given },
         ...(meta !== undefined && { _meta: meta })
       })
+      const json = JSON.parse(answer.content[0].text)
+      if (answer.isError !== true) expect(answer.structuredContent).toEqual(json)
       return {
         isError: answer.isError === true,
-        json: JSON.parse(answer.content[0].text),
+        json,
         meta: answer._meta ?? {},
         structured: answer.structuredContent
       }

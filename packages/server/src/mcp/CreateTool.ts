@@ -6,6 +6,7 @@ import type { ConversationExtraction } from "../extraction/ConversationExtractio
 import type { MemoryService } from "../memories/MemoryService.ts"
 import { inputSchemaOf } from "./InputSchemas.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
+import { createdOutput } from "./OutputSchemas.ts"
 import { decodeArguments, demandAgent } from "./ToolArguments.ts"
 
 export const createTool = (
@@ -18,6 +19,7 @@ export const createTool = (
     "Store memories. Give either `conversation` (the messages so far, best with their ids: facts, preferences and events are found in it, and messages that were sent before are skipped) or `memories` (records of known kinds, all or none; what is known already is returned, not stored twice). Call it at the end of a conversation, or when several things are to be remembered at once; for a single record use the write tool of its kind.",
   hints: { isReadOnly: false, isDestructive: false, isIdempotent: false },
   inputSchema: inputSchemaOf(CreateMemories),
+  outputSchema: createdOutput,
   operation: "create",
   price: Prices.createMemories,
   run: Effect.fnUntraced(function* (call, { arguments: given }) {

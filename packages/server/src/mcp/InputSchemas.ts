@@ -27,6 +27,19 @@ export const withoutDefaulted = (schema: JsonObject, defaults: ScopeDefaults): J
   return { ...schema, required: required.filter((name) => !defaulted.has(name)) }
 }
 
+/** At the root and below: for a schema of what is given, not of what is asked for. */
+export const withoutRequired = (schema: JsonObject): JsonObject => pruned(schema) as JsonObject
+
+const pruned = (json: Schema.Json): Schema.Json => {
+  if (Array.isArray(json)) return json.map(pruned)
+  if (!isJsonObject(json)) return json
+  const isObjectSchema = json["type"] === "object"
+  const entries = Object.entries(json).filter(
+    ([name]) => !isObjectSchema || (name !== "required" && name !== "additionalProperties")
+  )
+  return Object.fromEntries(entries.map(([name, value]) => [name, pruned(value)]))
+}
+
 /** Keywords that add no rule to those beside them, as our generator writes them. */
 const redundant: ReadonlySet<string> = new Set(["examples", "prefixItems"])
 

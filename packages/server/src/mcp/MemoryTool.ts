@@ -23,6 +23,8 @@ export interface MemoryTool {
   readonly description: string
   readonly hints: { readonly isReadOnly: boolean; readonly isDestructive: boolean; readonly isIdempotent: boolean }
   readonly inputSchema: JsonObject
+  /** Of the structured content. */
+  readonly outputSchema: JsonObject
   /** Name of the same operation of REST in the ledger, and its price. */
   readonly operation: string
   readonly price: MicroCredits
@@ -30,15 +32,16 @@ export interface MemoryTool {
   readonly run: (call: PricedCall, input: ToolInput) => Effect.Effect<JsonObject, ToolFailure>
 }
 
-/** Entry of `tools/list`. No `outputSchema`: clients that see one demand structured content. */
+/** Entry of `tools/list`. */
 export const toolListing = (
-  { description, hints, inputSchema, name, title }: MemoryTool,
+  { description, hints, inputSchema, name, outputSchema, title }: MemoryTool,
   defaults: ScopeDefaults
 ): JsonObject => ({
   name,
   title,
   description,
   inputSchema: withoutDefaulted(inputSchema, defaults),
+  outputSchema,
   annotations: {
     title,
     readOnlyHint: hints.isReadOnly,

@@ -1,5 +1,5 @@
 /**
- * Result of a tool call (contract: MCP): one text item with JSON in the shape of REST's answers. A failure says the
+ * Result of a tool call (contract: MCP): the JSON of REST's answers as structured content and as one text item. A failure says the
  * same as REST says; a demand for payment is where paying clients look for it: in `_meta`, in the
  * structured content and in the text.
  */
@@ -41,9 +41,10 @@ export const metaNames = {
   credits: "muniment/credits"
 } as const
 
-/** `text` is the JSON of the answer. */
+/** `text` is the JSON of the answer; clients from before structured content read it. */
 export const successResult = (text: string, meta: JsonObject): JsonObject => ({
   content: [{ type: "text", text }],
+  structuredContent: JSON.parse(text),
   ...(Object.keys(meta).length > 0 && { _meta: meta })
 })
 

@@ -13,6 +13,7 @@ import { inputSchemaOf } from "./InputSchemas.ts"
 import { lookAlike } from "../http/KnownNames.ts"
 import { isJsonObject } from "./JsonRpc.ts"
 import type { MemoryTool } from "./MemoryTool.ts"
+import { createdOutput } from "./OutputSchemas.ts"
 import { decodeArguments, demandAgent, invalidArgument, unknownArgument } from "./ToolArguments.ts"
 
 const requestNames = ["agentId", "subjectId", "threadId", "ttl", "expiresAt"] as const
@@ -27,6 +28,7 @@ export const writeTool = (name: string, kind: MemorySchema, memories: MemoryServ
   get inputSchema() {
     return writeInputSchema(kind)
   },
+  outputSchema: createdOutput,
   operation: "create",
   price: Prices.createMemories,
   run: Effect.fnUntraced(function* (call, { arguments: given }) {
