@@ -293,6 +293,34 @@ describe("what generators of clients need", () => {
   const at = (schema: JsonSchema, ...names: ReadonlyArray<string>): JsonSchema =>
     names.reduce((node, name) => (node["properties"] as Readonly<Record<string, JsonSchema>>)[name]!, schema)
 
+  it("a body with a choice of fields is a choice of whole bodies", () => {
+    const choicesOf = (path: string) =>
+      (bodyOf("POST", path)["oneOf"] as ReadonlyArray<JsonSchema>).map(({ properties, required, type }) => ({
+        type,
+        names: Object.keys(properties as object),
+        required
+      }))
+    expect(choicesOf("/v1/memories")).toMatchObject([
+      { type: "object", names: expect.not.arrayContaining(["memories"]), required: ["agentId", "conversation"] },
+      { type: "object", names: expect.not.arrayContaining(["conversation"]), required: ["agentId", "memories"] }
+    ])
+    expect(choicesOf("/v1/memories/batch/delete").map(({ names }) => names)).toEqual([
+      ["ids", "dryRun"],
+      ["filters", "dryRun"]
+    ])
+    const claims = bodyOf("POST", "/v1/attestations")["oneOf"] as ReadonlyArray<JsonSchema>
+    expect(claims.map((claim) => at(claim, "claim")["enum"])).toEqual([
+      ["has_memories_matching"],
+      ["memory_count_gte"],
+      ["has_schema"]
+    ])
+    expect(claims.map(({ required }) => required)).toEqual([
+      ["claim", "query"],
+      ["claim", "threshold"],
+      ["claim", "schemaName"]
+    ])
+  })
+
   it("is there: the address of the service, and the scheme in lower case", async () => {
     expect(document.servers).toEqual([{ url: server.url }])
     for (const name of ["bearer", "operator"]) {
@@ -308,7 +336,8 @@ describe("what generators of clients need", () => {
     const free = nodes.filter((node) => node["type"] === "object" && node["properties"] === undefined)
     expect(free.length).toBeGreaterThan(5)
     for (const { additionalProperties } of free) expect(additionalProperties ?? false).not.toBe(false)
-    const memory = at(bodyOf("POST", "/v1/memories"), "memories")["items"] as JsonSchema
+    const [, direct] = bodyOf("POST", "/v1/memories")["oneOf"] as [JsonSchema, JsonSchema]
+    const memory = at(direct, "memories")["items"] as JsonSchema
     expect(at(memory, "data")).toMatchObject({ type: "object", additionalProperties: true })
   })
 
@@ -320,7 +349,8 @@ describe("what generators of clients need", () => {
     const search = bodyOf("POST", "/v1/memories/batch/search")
     expect(closed(search)).toEqual([at(at(search, "queries")["items"] as JsonSchema, "filters")])
     const remove = bodyOf("POST", "/v1/memories/batch/delete")
-    expect(closed(remove)).toEqual([at(remove, "filters")])
+    const [, byFilters] = remove["oneOf"] as [JsonSchema, JsonSchema]
+    expect(closed(remove)).toEqual([at(byFilters, "filters")])
     for (const change of [bodyOf("PATCH", "/v1/memories/{id}"), bodyOf("POST", "/v1/memories/batch/update")]) {
       expect(change["additionalProperties"]).toBe(false)
     }

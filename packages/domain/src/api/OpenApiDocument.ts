@@ -6,7 +6,8 @@
  * - lists lose `prefixItems`, which the generator writes for "at least one";
  * - an `allOf` of one schema becomes part of the schema around it, so that tools see formats and descriptions;
  * - free-form objects say `additionalProperties: true`; an object of a request is closed only where unknown names are
- *   refused: in `filters`, and in bodies of changes.
+ *   refused: in `filters`, and in bodies of changes;
+ * - a body with a choice of fields becomes a choice of bodies: generators give `any` for the former.
  */
 import { Context, Schema } from "effect"
 import { HttpApi, type HttpApiEndpoint, OpenApi } from "effect/http-api"
@@ -50,7 +51,7 @@ const correct = (operation: Operation, endpoint: HttpApiEndpoint.Top): void => {
   for (const media of Object.values(operation.requestBody?.content ?? {})) {
     const isClosed =
       Context.getOrUndefined(endpoint.annotations, HttpApi.PayloadParseOptions)?.onExcessProperty === "error"
-    Object.assign(media, { schema: requestSchema(media.schema, isClosed) })
+    Object.assign(media, { schema: choiceOfBodies(requestSchema(media.schema, isClosed)) })
     if (!isClosed) Object.assign(operation.responses[200] ?? {}, { headers: ignoredFieldsHeader })
   }
   for (const { content } of Object.values(operation.responses)) {
@@ -94,6 +95,34 @@ const requestSchema = (schema: object, isClosed: boolean): JsonSchema =>
     const { additionalProperties, ...open } = freeForm(node)
     return isClosed || place.includes("filters") || additionalProperties !== false ? freeForm(node) : open
   })
+
+/** Accepts what `schema` accepts: `oneOf` with names of fields, or with values of fields and names that these need. */
+const choiceOfBodies = (schema: JsonSchema): JsonSchema => {
+  const { additionalProperties, oneOf, properties, required = [], type, ...rest } = schema
+  if (oneOf === undefined || properties === undefined) return schema
+  const choices = oneOf as ReadonlyArray<Choice>
+  const alternatives = choices.map((choice) => {
+    const others = choice.properties === undefined ? choices.flatMap((one) => (one === choice ? [] : one.required)) : []
+    const own = Object.entries(properties as Readonly<Record<string, JsonSchema>>).flatMap(([name, field]) => {
+      const value = choice.properties?.[name]?.const
+      return others.includes(name) ? [] : [[name, value === undefined ? field : { ...field, enum: [value] }] as const]
+    })
+    return {
+      type,
+      properties: Object.fromEntries(own),
+      required: [...(required as ReadonlyArray<string>), ...choice.required],
+      ...(additionalProperties !== undefined && { additionalProperties }),
+      ...(others.length > 0 && { not: { required: others } })
+    }
+  })
+  return { ...rest, oneOf: alternatives }
+}
+
+/** Fields that are needed, alone or where others have a value. */
+interface Choice {
+  readonly properties?: Readonly<Record<string, { readonly const: string }>>
+  readonly required: ReadonlyArray<string>
+}
 
 const responseSchema = <S extends object>(schema: S): S => rewritten(schema, freeForm) as S
 
