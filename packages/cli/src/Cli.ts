@@ -5,6 +5,7 @@ import { accounts } from "./commands/accounts.ts"
 import { audit } from "./commands/audit.ts"
 import { attest } from "./commands/attest.ts"
 import { backup } from "./commands/backup.ts"
+import { chat } from "./commands/chat.ts"
 import { consoleCommand } from "./commands/console.ts"
 import { credits } from "./commands/credits.ts"
 import { deposit } from "./commands/deposit.ts"
@@ -15,8 +16,10 @@ import { jobs } from "./commands/jobs.ts"
 import { keys } from "./commands/keys.ts"
 import { ledger } from "./commands/ledger.ts"
 import { mcp } from "./commands/mcp.ts"
+import { forget, remember, search } from "./commands/memories.ts"
 import { models } from "./commands/models.ts"
 import { payments } from "./commands/payments.ts"
+import { profile } from "./commands/profile.ts"
 import { reembed } from "./commands/reembed.ts"
 import { refund } from "./commands/refund.ts"
 import { downgrade } from "./commands/downgrade.ts"
@@ -36,6 +39,11 @@ export const cli = Command.make("muniment").pipe(
   Command.withDescription("Self-hosted long-term memory for software agents"),
   Command.withSubcommands([
     serve,
+    search,
+    remember,
+    forget,
+    chat,
+    profile,
     keys,
     accounts,
     wallets,

@@ -1,15 +1,27 @@
 /**
- * URL of the service on this machine, for commands that speak to it as a user: the address that the process on the
- * configured data directory noted, if it answers there; else the configured host and port.
+ * Where the service is, for commands that speak to it as a user: `MUNIMENT_URL`, a profile, or the service of this
+ * machine, which is at the address that the process on the configured data directory noted, if it answers there; else at
+ * the configured host and port.
  */
 import { Effect, Option } from "effect"
 import { CommandFailed, commandFailed } from "./CommandFailed.ts"
+import { currentProfile, setting } from "./Profiles.ts"
 
 const probeMillisMax = 2_000
 
-/** What `--url` says, else the service of this machine; an origin without a slash at its end. */
-export const serviceUrl = (given: Option.Option<string>) =>
-  Option.match(given, { onNone: () => ownService, onSome: (url) => Effect.succeed(url.replace(/\/+$/, "")) })
+/** What `--url` says, else what the settings say; an origin without a slash at its end. */
+export const serviceUrl = (given: Option.Option<string>) => Effect.map(servicePlace(given), ({ url }) => url)
+
+/** The same with the key of the profile that names it. */
+export const servicePlace = Effect.fnUntraced(function* (given: Option.Option<string>) {
+  const named = Option.getOrUndefined(given) ?? (yield* setting("MUNIMENT_URL"))
+  if (named !== undefined) return { url: withoutSlash(named), apiKey: undefined }
+  const profile = yield* currentProfile
+  if (profile !== undefined) return { url: withoutSlash(profile.url), apiKey: profile.apiKey }
+  return { url: yield* ownService, apiKey: undefined }
+})
+
+const withoutSlash = (url: string): string => url.replace(/\/+$/, "")
 
 /** `scheme://host[:port]` of a service's URL. */
 export const originOf = (url: string): Effect.Effect<string, CommandFailed> =>

@@ -3,20 +3,39 @@ import { Console, Effect, Option } from "effect"
 import { Muniment } from "@muniment/client/Muniment"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { readWalletKey, type WalletKey } from "../KeyFile.ts"
+import { setting } from "../Profiles.ts"
+import { servicePlace } from "../ServiceUrl.ts"
 
 export type CallerCredentials =
   | { readonly apiKey: string; readonly key?: undefined }
   | { readonly key: WalletKey; readonly apiKey?: undefined }
 
-/** Of the flags `--api-key` and `--key-file`. */
-export const credentialsOf = Effect.fnUntraced(function* (
+/** Of the flags `--api-key` and `--key-file`, then of the environment, then `profileKey`. */
+const credentialsOf = Effect.fnUntraced(function* (
   apiKey: Option.Option<string>,
-  keyFile: Option.Option<string>
+  keyFile: Option.Option<string>,
+  profileKey: string | undefined
 ): Effect.fn.Return<CallerCredentials, CommandFailed, Effect.Services<ReturnType<typeof readWalletKey>>> {
   if (Option.isSome(apiKey)) return { apiKey: apiKey.value }
   if (Option.isSome(keyFile)) return { key: yield* readWalletKey(keyFile.value) }
-  return yield* new CommandFailed({ reason: "No account: give --api-key or --key-file." })
+  const kept = (yield* setting("MUNIMENT_API_KEY")) ?? profileKey
+  if (kept !== undefined) return { apiKey: kept }
+  return yield* new CommandFailed({
+    reason: "No account: set MUNIMENT_API_KEY, save a profile, or give --api-key or --key-file."
+  })
 })
+
+/** The client for the service and the account that flags and settings name. */
+export const callerHere = Effect.fnUntraced(function* ({ apiKey, keyFile, url }: CallerFlags) {
+  const place = yield* servicePlace(url)
+  return yield* callerOf(place.url, yield* credentialsOf(apiKey, keyFile, place.apiKey))
+})
+
+interface CallerFlags {
+  readonly apiKey: Option.Option<string>
+  readonly keyFile: Option.Option<string>
+  readonly url: Option.Option<string>
+}
 
 /** Prints a line before each repeated call. */
 export const callerOf = Effect.fnUntraced(function* (url: string, { apiKey, key }: CallerCredentials) {

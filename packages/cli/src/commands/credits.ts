@@ -3,10 +3,9 @@ import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { Answer } from "@muniment/client/Contract"
 import { Limits } from "@muniment/domain/Limits"
-import { serviceUrl } from "../ServiceUrl.ts"
 import { shownText } from "../ShownText.ts"
 import { table, timeText } from "../Table.ts"
-import { ask, callerOf, credentialsOf } from "./caller.ts"
+import { ask, callerHere } from "./caller.ts"
 import { flags } from "./flags.ts"
 
 const transactionsShown = 20
@@ -14,7 +13,7 @@ const transactionsShown = 20
 export const credits = Command.make(
   "credits",
   {
-    apiKey: flags.apiKey,
+    apiKey: flags.callerKey,
     keyFile: Flag.optional(flags.keyFile),
     url: flags.url,
     transactions: Flag.Boolean("transactions").pipe(
@@ -28,7 +27,7 @@ export const credits = Command.make(
     json: flags.json
   },
   Effect.fn("credits")(function* ({ apiKey, keyFile, url, transactions: isListed, limit, json }) {
-    const muniment = yield* callerOf(yield* serviceUrl(url), yield* credentialsOf(apiKey, keyFile))
+    const muniment = yield* callerHere({ apiKey, keyFile, url })
     const account = yield* ask((signal) => muniment.credits({ signal }))
     const page = isListed ? yield* ask((signal) => muniment.transactions({ limit }, { signal })) : undefined
     if (json) return yield* Console.log(JSON.stringify({ ...account, ...page }))

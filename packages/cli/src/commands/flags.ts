@@ -19,12 +19,20 @@ const service = Flag.String("service").pipe(
 )
 
 const url = Flag.String("url").pipe(
-  Flag.withDescription("Where the service is; by default as MUNIMENT_DATA_DIR, MUNIMENT_HOST and MUNIMENT_PORT say"),
+  Flag.withDescription(
+    "Where the service is; by default as MUNIMENT_URL, a profile, or MUNIMENT_DATA_DIR, MUNIMENT_HOST and MUNIMENT_PORT say"
+  ),
   Flag.optional
 )
 
 const apiKey = Flag.String("api-key").pipe(
   Flag.withDescription("API key of the account; without it the wallet signs, and its own account is meant"),
+  Flag.optional
+)
+
+/** Of commands that need no wallet. */
+const callerKey = Flag.String("api-key").pipe(
+  Flag.withDescription("API key of the account, else MUNIMENT_API_KEY, which no process list shows, or the profile's"),
   Flag.optional
 )
 
@@ -37,4 +45,4 @@ const to = Flag.String("to").pipe(Flag.withDescription("Last day, YYYY-MM-DD, UT
 
 const csv = Flag.Boolean("csv").pipe(Flag.withDescription("Print CSV for spreadsheets"), Flag.withDefault(false))
 
-export const flags = { account, plan, json, keyFile, service, url, apiKey, from, to, csv }
+export const flags = { account, plan, json, keyFile, service, url, apiKey, callerKey, from, to, csv }

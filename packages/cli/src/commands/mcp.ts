@@ -2,14 +2,15 @@
  * `muniment mcp`: the service's MCP endpoint for agents that start a program and talk to it over its
  * standard input and output. Nothing but the protocol goes to standard output.
  */
-import { Config, Console, Effect, Option, Stdio, Stream } from "effect"
+import { Console, Effect, Option, Stdio, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Limits } from "@muniment/domain/Limits"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { readSigner } from "../KeyFile.ts"
 import { McpBridge } from "../McpBridge.ts"
 import { MessageLines } from "../MessageLines.ts"
-import { serviceUrl } from "../ServiceUrl.ts"
+import { setting } from "../Profiles.ts"
+import { servicePlace } from "../ServiceUrl.ts"
 
 const endpointPath = "/mcp"
 
@@ -24,7 +25,7 @@ export const mcp = Command.make(
   {
     url: optional(
       "url",
-      `The endpoint; by default ${endpointPath} of the service of MUNIMENT_DATA_DIR and MUNIMENT_PORT`
+      `The endpoint; by default ${endpointPath} of MUNIMENT_URL, of the profile, or of the service of MUNIMENT_DATA_DIR`
     ),
     key: optional("key", "API key of the account; better given as MUNIMENT_API_KEY, which no process list shows"),
     keyFile: optional("key-file", "File with a wallet's key, which signs every message instead of an API key"),
@@ -33,9 +34,10 @@ export const mcp = Command.make(
     threadId: optional("thread-id", "Thread that is meant when a tool call names none")
   },
   Effect.fn("mcp")(function* ({ agentId, key, keyFile, subjectId, threadId, url }) {
+    const place = Option.isSome(url) ? undefined : yield* servicePlace(url)
     const bridge = new McpBridge({
-      url: yield* Option.match(url, { onNone: () => ownEndpoint, onSome: endpointOf }),
-      credentials: yield* credentialsOf(key, keyFile),
+      url: yield* endpointOf(Option.getOrElse(url, () => `${place?.url}${endpointPath}`)),
+      credentials: yield* credentialsOf(key, keyFile, place?.apiKey),
       headers: Object.fromEntries(
         Object.entries({ "x-agent-id": agentId, "x-subject-id": subjectId, "x-thread-id": threadId }).flatMap(
           ([name, value]) => (Option.isSome(value) ? [[name, value.value]] : [])
@@ -64,14 +66,16 @@ export const mcp = Command.make(
   ])
 )
 
-const credentialsOf = Effect.fnUntraced(function* (key: Option.Option<string>, keyFile: Option.Option<string>) {
+const credentialsOf = Effect.fnUntraced(function* (
+  key: Option.Option<string>,
+  keyFile: Option.Option<string>,
+  profileKey: string | undefined
+) {
   if (Option.isSome(keyFile)) return { signer: yield* readSigner(keyFile.value) }
-  const apiKey = Option.isSome(key) ? key : yield* Config.option(Config.String("MUNIMENT_API_KEY"))
-  if (Option.isSome(apiKey)) return { apiKey: apiKey.value }
+  const apiKey = Option.getOrUndefined(key) ?? (yield* setting("MUNIMENT_API_KEY")) ?? profileKey
+  if (apiKey !== undefined) return { apiKey }
   return yield* new CommandFailed({ reason: "No credentials: set MUNIMENT_API_KEY, or give --key or --key-file." })
 }, Effect.mapError(commandFailed))
-
-const ownEndpoint = Effect.map(serviceUrl(Option.none()), (url) => new URL(`${url}${endpointPath}`))
 
 /** A URL without a path means the service's usual one. */
 const endpointOf = (text: string): Effect.Effect<URL, CommandFailed> => {

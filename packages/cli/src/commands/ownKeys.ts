@@ -1,19 +1,18 @@
 /** `muniment keys own`: an account's own keys, by one of its keys or its wallet, on any service. */
 import { Array, Console, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { serviceUrl } from "../ServiceUrl.ts"
 import { table } from "../Table.ts"
-import { ask, callerOf, credentialsOf } from "./caller.ts"
+import { ask, callerHere } from "./caller.ts"
 import { flags } from "./flags.ts"
 import { given, keepMadeFlag, keyHeading, keyRow, restrictionFlags, revocationText } from "./keyTexts.ts"
 
-const callerFlags = { apiKey: flags.apiKey, keyFile: Flag.optional(flags.keyFile), url: flags.url }
+const callerFlags = { apiKey: flags.callerKey, keyFile: Flag.optional(flags.keyFile), url: flags.url }
 
 const list = Command.make(
   "list",
   { ...callerFlags, json: flags.json },
   Effect.fn("keys.own.list")(function* ({ apiKey, json, keyFile, url }) {
-    const muniment = yield* callerOf(yield* serviceUrl(url), yield* credentialsOf(apiKey, keyFile))
+    const muniment = yield* callerHere({ apiKey, keyFile, url })
     const { keys } = yield* ask((signal) => muniment.listKeys({ signal }))
     if (json) return yield* Console.log(JSON.stringify({ keys }))
     return yield* Console.log(keys.length === 0 ? "No keys." : table([keyHeading, ...keys.map(keyRow)]))
@@ -24,7 +23,7 @@ const create = Command.make(
   "create",
   { ...callerFlags, ...restrictionFlags, json: flags.json },
   Effect.fn("keys.own.create")(function* ({ agents, apiKey, expires, json, keyFile, label, readOnly, subjects, url }) {
-    const muniment = yield* callerOf(yield* serviceUrl(url), yield* credentialsOf(apiKey, keyFile))
+    const muniment = yield* callerHere({ apiKey, keyFile, url })
     const body = {
       ...given("label", label),
       ...(readOnly && { readOnly }),
@@ -52,7 +51,7 @@ const revoke = Command.make(
     json: flags.json
   },
   Effect.fn("keys.own.revoke")(function* ({ apiKey, id, json, keepMade, keyFile, url }) {
-    const muniment = yield* callerOf(yield* serviceUrl(url), yield* credentialsOf(apiKey, keyFile))
+    const muniment = yield* callerHere({ apiKey, keyFile, url })
     const { alsoRevoked, key } = yield* ask((signal) => muniment.revokeKey(id, { keepMade }, { signal }))
     return yield* Console.log(json ? JSON.stringify({ key, alsoRevoked }) : revocationText(key, alsoRevoked))
   })

@@ -1,0 +1,148 @@
+/** `muniment search`, `remember` and `forget`: memories of an account from a terminal. */
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import type { Answer, Body } from "@muniment/client/Contract"
+import { CommandFailed } from "../CommandFailed.ts"
+import { memoryLine } from "../MemoryLine.ts"
+import { ask, callerHere } from "./caller.ts"
+import { flags } from "./flags.ts"
+
+const hitsShown = 10
+
+const optional = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+
+/** Who is asked, and as whom. */
+export const callerFlags = { apiKey: flags.callerKey, keyFile: Flag.optional(flags.keyFile), url: flags.url }
+
+const agent = Flag.String("agent").pipe(Flag.withDescription("Agent of the memories"))
+const scopeFlags = {
+  subject: optional("subject", "Whom the memories are about"),
+  thread: optional("thread", "Conversation they come from")
+}
+
+/** Agent, subject and thread as the service names them; only those that are given. */
+export const scopeOf = ({ agent: agentId, subject, thread }: ScopeFlags) => ({
+  ...(Option.isSome(agentId) && { agentId: agentId.value }),
+  ...(Option.isSome(subject) && { subjectId: subject.value }),
+  ...(Option.isSome(thread) && { threadId: thread.value })
+})
+
+interface ScopeFlags {
+  readonly agent: Option.Option<string>
+  readonly subject: Option.Option<string>
+  readonly thread: Option.Option<string>
+}
+
+export const search = Command.make(
+  "search",
+  {
+    query: Argument.String("query").pipe(Argument.withDescription("What is looked for, in any words")),
+    agent: Flag.optional(agent),
+    ...scopeFlags,
+    kind: optional("kind", "Only memories of this kind"),
+    limit: Flag.Int("limit").pipe(Flag.withDescription("At most so many"), Flag.withDefault(hitsShown)),
+    ...callerFlags,
+    json: flags.json
+  },
+  Effect.fn("search")(function* ({ json, kind, limit, query, ...given }) {
+    const muniment = yield* callerHere(given)
+    const kinds = Option.isSome(kind) ? { kind: kind.value } : {}
+    const found = yield* ask((signal) => muniment.search({ query, limit, ...scopeOf(given), ...kinds }, { signal }))
+    if (json) return yield* Console.log(JSON.stringify(found))
+    const lines = found.memories.map((memory) => `${memory.quality.relevance.toFixed(3)}  ${memoryLine(memory)}`)
+    return yield* Console.log(lines.length === 0 ? "Nothing found." : lines.join("\n"))
+  })
+).pipe(
+  Command.withDescription("Find memories by meaning and by words; the best first, with their relevance from 0 to 1"),
+  Command.withExamples([{ command: 'muniment search "where does Alice live"', description: "In all of your agents" }])
+)
+
+export const remember = Command.make(
+  "remember",
+  {
+    text: Argument.String("text").pipe(Argument.withDescription("What to remember; with --kind, its data as JSON")),
+    agent: agent.pipe(Flag.withDefault("assistant")),
+    ...scopeFlags,
+    kind: optional("kind", "Store the text, a JSON object, as a memory of this kind"),
+    ttl: optional("ttl", "How long it lives, such as 30d"),
+    ...callerFlags,
+    json: flags.json
+  },
+  Effect.fn("remember")(function* ({ agent: agentId, json, kind, text, ttl, ...given }) {
+    const muniment = yield* callerHere(given)
+    const scope = { ...scopeOf({ agent: Option.some(agentId), ...given }), agentId }
+    const content = Option.isSome(kind)
+      ? { memories: [{ kind: kind.value, data: yield* dataOf(text) }] }
+      : { conversation: [{ role: "user" as const, content: text }] }
+    const body: Body<"create"> = { ...scope, ...content, ...(Option.isSome(ttl) && { ttl: ttl.value }) }
+    const answer = yield* ask((signal) => muniment.create(body, { signal }))
+    return yield* Console.log(json ? JSON.stringify(answer) : rememberedText(answer))
+  })
+).pipe(
+  Command.withDescription("Remember what a text says, and the text itself; or a memory of a kind"),
+  Command.withExamples([
+    { command: 'muniment remember "My name is Alice and I live in Seattle"', description: "Facts are read out of it" },
+    {
+      command: `muniment remember --kind factual_memory '{"subject": "Alice", "fact": "Alice lives in Seattle"}'`,
+      description: "A memory as it is"
+    }
+  ])
+)
+
+/** What an answer of `create` says was stored, and what was not and why. */
+export const rememberedText = ({ created, messages, rejected = [], updated }: Answer<"create">): string => {
+  const lines = [
+    ...created.map((memory) => `+ ${memoryLine(memory)}`),
+    ...updated.map((memory) => `~ ${memoryLine(memory)}`),
+    ...rejected.map(({ message, reason }) => `- not stored, ${reason}: ${message}`),
+    ...(messages === undefined ? [] : [`${messages.stored} of the messages stored, ${messages.known} known before`])
+  ]
+  return lines.length === 0 ? "Nothing to remember." : lines.join("\n")
+}
+
+const dataOf = Effect.fnUntraced(function* (text: string) {
+  const data = yield* Effect.try({
+    try: (): unknown => JSON.parse(text),
+    catch: () => new CommandFailed({ reason: "With --kind, the text is the memory's data as a JSON object." })
+  })
+  if (typeof data === "object" && data !== null && !Array.isArray(data)) return data as NewData
+  return yield* new CommandFailed({ reason: "With --kind, the text is the memory's data as a JSON object." })
+})
+
+type NewData = NonNullable<Body<"create">["memories"]>[number]["data"]
+
+export const forget = Command.make(
+  "forget",
+  {
+    ids: Argument.String("id").pipe(Argument.withDescription("Memories to delete"), Argument.variadic()),
+    agent: Flag.optional(agent),
+    ...scopeFlags,
+    kind: optional("kind", "Only memories of this kind"),
+    yes: Flag.Boolean("yes").pipe(
+      Flag.withDescription("Delete what the filters match; without it, only count it"),
+      Flag.withDefault(false)
+    ),
+    ...callerFlags,
+    json: flags.json
+  },
+  Effect.fn("forget")(function* ({ ids, json, kind, yes, ...given }) {
+    const muniment = yield* callerHere(given)
+    const filters = { ...scopeOf(given), ...(Option.isSome(kind) && { kind: kind.value }) }
+    const isFiltered = Object.keys(filters).length > 0
+    if (ids.length > 0 === isFiltered) {
+      return yield* new CommandFailed({ reason: "Give the ids of memories, or filters such as --agent; not both." })
+    }
+    const dryRun = isFiltered && !yes
+    const selection: Body<"batchDelete"> = isFiltered ? { filters, dryRun } : { ids }
+    const { deleted } = yield* ask((signal) => muniment.batchDelete(selection, { signal }))
+    if (json) return yield* Console.log(JSON.stringify({ deleted, dryRun }))
+    return yield* Console.log(dryRun ? `${deleted} would be deleted; give --yes to do it.` : `${deleted} deleted.`)
+  })
+).pipe(
+  Command.withDescription("Delete memories, by id or by filter"),
+  Command.withExamples([
+    { command: "muniment forget --subject user-42", description: "Counts what is known about a person" },
+    { command: "muniment forget --subject user-42 --yes", description: "Deletes it" }
+  ])
+)
