@@ -210,10 +210,12 @@ const problemsOf = (
 
 type Told = Played["told"][number]
 
-/** The machine was too slow for this signature, and the service says so. */
+/** The machine was too slow for this signature, and the service says so. A blockhash serves for a minute as well. */
 const isOutOfTime = ({ at, body }: Told, signedAt: number): boolean =>
   at - signedAt > (Limits.paymentTimeoutSeconds - Limits.paymentSpareSeconds - 1) * 1_000 &&
-  String(body.error).includes("the authorization has expired")
+  outOfTimeSentences.some((sentence) => String(body.error).includes(sentence))
+
+const outOfTimeSentences = ["the authorization has expired", "the blockhash of the transaction is not valid (any more)"]
 
 /** A payment that was not claimed before its network was given up. */
 const isUnserved = ({ body }: Told): boolean => String(body.error).includes("are not accepted; accepted are:")
