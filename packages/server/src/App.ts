@@ -45,6 +45,7 @@ import { logRequest } from "./http/RequestLog.ts"
 import { routePattern } from "./http/Routes.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
 import { webhookAdminHandlers } from "./http/WebhookAdminHandlers.ts"
+import { tracing } from "./http/Tracing.ts"
 import { validation, wellFormedRequest } from "./http/Validation.ts"
 import { trustedProxies } from "./identity/ClientAddress.ts"
 import { OperatorAccess } from "./console/OperatorAccess.ts"
@@ -78,8 +79,8 @@ export interface LocalEndpoint {
 
 export const operatorAccountName = "operator"
 
-/** Serves until interrupted; calls `onReady` once it listens. */
-export const runServer = Effect.fn("App.runServer")(function* (options: {
+/** Serves until interrupted; calls `onReady` once it listens. No span: it would be the parent of all others. */
+export const runServer = Effect.fnUntraced(function* (options: {
   readonly onReady: (report: BootReport) => Effect.Effect<void>
 }) {
   const config = yield* ServerConfig
@@ -93,7 +94,7 @@ export const runServer = Effect.fn("App.runServer")(function* (options: {
 })
 
 /** Uses the server of the configured data directory, or one of this process on a free loopback port. */
-export const withLocalServer = Effect.fn("App.withLocalServer")(function* <A, E, R>(
+export const withLocalServer = Effect.fnUntraced(function* <A, E, R>(
   use: (endpoint: LocalEndpoint) => Effect.Effect<A, E, R>
 ) {
   const config = yield* ServerConfig
@@ -153,7 +154,7 @@ const routesOf = (config: ServerConfig) => {
     consoleRoutes({ isOn: config.console !== "off" }),
     signInRoutes({ isOn: config.console !== "off", proxies, isSecure: hasTls(config) }),
     crossOrigin(config.corsOrigins),
-    envelope({ logsRequests: config.requestLog === "on" })
+    envelope({ logsRequests: config.requestLog === "on", isTraced: Option.isSome(config.otlpUrl) })
   ).pipe(
     Layer.provide(RateLimits.layer({ isOn: isLimited })),
     Layer.provideMerge(
@@ -209,7 +210,7 @@ const serve = Effect.fnUntraced(function* (config: ServerConfig, startedNanos: b
     ),
     Layer.provideMerge(serverLayer(config, hnswlib)),
     Layer.provide(maxBodySize),
-    Layer.provide(serviceLogger)
+    Layer.provide(Layer.merge(serviceLogger, tracing(config.otlpUrl, config.serviceName)))
   )
   const services = yield* Layer.build(app)
   return yield* Effect.provide(afterListening(config, startedNanos), services)

@@ -210,6 +210,8 @@ export const ServerConfig = Config.all({
   monthlyAllowanceCredits: integer("MUNIMENT_MONTHLY_ALLOWANCE", 0).pipe(Config.withDefault(1_000)),
   /** One line for each request, without content. */
   requestLog: Config.Literals(["on", "off"], "MUNIMENT_REQUEST_LOG").pipe(Config.withDefault("off")),
+  /** Where traces go over OTLP, without the path; none by default. */
+  otlpUrl: httpUrl("MUNIMENT_OTLP_URL"),
   /** The longest expected wait of a request that is let in. */
   queueWaitMillis: integer("MUNIMENT_QUEUE_WAIT_MILLIS", 1).pipe(Config.withDefault(Limits.queueWaitMillis)),
   rateLimits: Config.Literals(["on", "off"], "MUNIMENT_RATE_LIMITS").pipe(Config.withDefault("on")),

@@ -166,7 +166,9 @@ class Host {
   }
 
   ask<C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> {
-    const once = this.#use(key, (namespace) => namespace.ask(command))
+    const asked = this.#use(key, (namespace) => namespace.ask(command))
+    // Without its place in the code, whose search costs more than the span.
+    const once = Effect.withSpan(asked, `NamespaceHost.${command._tag}`, { captureStackTrace: false })
     if (!isRemoval(command)) return Effect.andThen(this.#guard.demandRoom, once)
     // The failed commit has closed the file, which empties SQLite's log: that may be room enough.
     return Effect.catchTag(this.#guard.retrying("InsufficientStorage")(once), "InsufficientStorage", () => once)

@@ -2,9 +2,9 @@
  * Outermost layer of every request: its id, its metrics, and an answer in the shape of the contract where no handler
  * gives one: 404, 405 and defects. Logs name routes and ids, metrics name routes, neither any content.
  */
-import { Cause, Clock, Effect, Metric, Schema, type Types } from "effect"
+import { Cause, Clock, Effect, Metric, Option, Schema, type Types } from "effect"
 import { WebCrypto } from "effect/crypto"
-import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse, HttpTraceContext } from "effect/http"
 import {
   InsufficientStorage,
   InternalError,
@@ -25,13 +25,19 @@ const requestIdPattern = /^[\w.:-]{1,128}$/
 export const requestIdOf = (given: string | ReadonlyArray<string> | undefined, randomUUID: () => string): string =>
   typeof given === "string" && requestIdPattern.test(given) ? given : randomUUID()
 
-export const envelope = (options: { readonly logsRequests: boolean }) =>
-  HttpRouter.middleware((handler) => enveloped(handler, options.logsRequests), { global: true })
+export interface EnvelopeOptions {
+  readonly logsRequests: boolean
+  /** Each request is a span, named by its route. */
+  readonly isTraced: boolean
+}
+
+export const envelope = (options: EnvelopeOptions) =>
+  HttpRouter.middleware((handler) => enveloped(handler, options), { global: true })
 
 // Nothing fails after `answerFor`; the types of the router want its mark of the unhandled.
 const enveloped = <E, R>(
   handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-  logsRequests: boolean
+  { isTraced, logsRequests }: EnvelopeOptions
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled, R | HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
@@ -39,14 +45,15 @@ const enveloped = <E, R>(
     const requestId = requestIdOf(request.headers["x-request-id"], () => webCrypto.randomUUID())
     const startedNanos = yield* Clock.monotonicTimeNanos
     const known: { accountId?: string } = {}
+    const route = routePattern(request.method, pathOf(request.url))
     const served = isAlias(pathOf(request.url)) ? Effect.succeed(noSuchRoute(request)) : handler
-    const response = yield* served.pipe(
+    const answered = served.pipe(
       Effect.provideService(RequestAccount, known),
       Effect.catchCause((cause) => answerFor(cause, request, requestId)),
       Effect.annotateLogs({ requestId })
     )
+    const response = yield* isTraced ? traced(answered, request, route) : answered
     const durationMillis = Number((yield* Clock.monotonicTimeNanos) - startedNanos) / 1e6
-    const route = routePattern(request.method, pathOf(request.url))
     yield* countRequest(route, response.status, durationMillis)
     if (logsRequests) {
       const { method } = request
@@ -59,6 +66,24 @@ const enveloped = <E, R>(
       ...(response.status === 503 && response.headers["retry-after"] === undefined && { "retry-after": "1" })
     })
   })
+
+/** Below the caller's span, if the request names one. */
+const traced = <E, R>(
+  answered: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  { headers, method }: HttpServerRequest.HttpServerRequest,
+  route: string
+) =>
+  answered.pipe(
+    Effect.tap(({ status }) => Effect.annotateCurrentSpan("http.response.status_code", status)),
+    Effect.withSpan(`${method} ${route}`, {
+      kind: "server",
+      ...Option.match(HttpTraceContext.fromHeaders(headers), {
+        onNone: () => ({ root: true }),
+        onSome: (parent) => ({ parent })
+      }),
+      attributes: { "http.request.method": method, "http.route": route }
+    })
+  )
 
 /** A spelling that the router would take for another path: what follows a semicolon, escapes in names of routes. */
 const isAlias = (path: string): boolean =>
