@@ -35,6 +35,7 @@ const topics = ["sailing on the lake", "baking rye bread", "repairing old clocks
 beforeAll(async () => {
   ;[server, browser] = await Promise.all([startServer({ environment: withoutModel }), openBrowser()])
   key = await server.newAccount("research")
+  await server.newAccount("empty")
   const place = { agentId: "assistant", subjectId: "alice", threadId: "first-contact" }
   await post("/v1/memories", { ...place, conversation, wait: "extraction" })
   // A busy machine may read it later.
@@ -81,8 +82,10 @@ it("reads a thread again without storing anything, and says what is left out", a
   await open("#/conversations?threadId=first-contact")
   await page.getByRole("button", { name: "Read again without storing" }).click()
   const thread = page.getByRole("region", { name: "Thread" })
-  await thread.getByText("would be stored").first().waitFor()
+  await thread.getByText("found again").first().waitFor()
   await thread.getByText("the reader finds nothing in it").first().waitFor()
+  const lunch = thread.getByRole("listitem").filter({ hasText: "Shall we have lunch?" }).first()
+  await lunch.getByText("a question", { exact: true }).waitFor()
   expect(await total("agentId=assistant")).toBe(before)
 })
 
@@ -227,6 +230,35 @@ it.each([
     }
   }
   await page.setViewportSize({ width: 1_280, height: 860 })
+})
+
+it("says of an account without memories that there is nothing yet, and what to do", async () => {
+  const { page } = watched
+  await page.getByLabel("Account").selectOption("empty")
+  for (const [name, said] of [
+    ["conversations", "No memory of this account names a thread yet."],
+    ["subjects", "No memory of this account names a subject yet."],
+    ["schemas", "The built-in kinds below need no registration."],
+    ["map", "Nothing is on this map"]
+  ] as const) {
+    await open(`#/${name}`)
+    await page.getByText(said).waitFor()
+  }
+  await page.getByLabel("Account").selectOption("research")
+})
+
+it("shows an account that signed in by its key its own threads, by the keyboard alone", async () => {
+  const own = await openPage(browser, server.url)
+  await own.page.goto(`${server.url}/console#/conversations`)
+  await own.page.getByLabel("API key of an account").fill(key)
+  await own.page.keyboard.press("Enter")
+  const thread = own.page.getByRole("button", { name: "first-contact" })
+  await thread.focus()
+  await own.page.keyboard.press("Enter")
+  await own.page.getByRole("button", { name: "Read again without storing" }).focus()
+  await own.page.keyboard.press("Enter")
+  await own.page.getByText("found again").first().waitFor()
+  expect([own.complaints, own.foreign]).toEqual([[], []])
 })
 
 it("complains of nothing and asks no other origin", () => {

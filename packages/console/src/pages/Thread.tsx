@@ -117,7 +117,7 @@ const Messages = ({ thread: { made, messages, total } }: { readonly thread: Load
       )}
       <ol class="thread">
         {messages.map((message) => (
-          <Said
+          <Message
             key={message.id}
             message={message}
             made={systemList(message, "sourceMessageIds").flatMap((id) =>
@@ -153,7 +153,7 @@ const asRead = ({ context, data, id }: Memory) => {
   }
 }
 
-const Said = (given: {
+const Message = (given: {
   readonly message: Memory
   readonly made: ReadonlyArray<Memory>
   readonly reading: Extracted | undefined
@@ -163,6 +163,8 @@ const Said = (given: {
   const ofThis = ({ sourceMessageIds }: { readonly sourceMessageIds: ReadonlyArray<string> }) =>
     sourceMessageIds.includes(message.id)
   const found = reading?.found.filter(ofThis) ?? []
+  const isAgain = (one: Said) => found.some((other) => isSame(one, other))
+  const fresh = found.filter((one) => !made.some((memory) => isSame(memory, one)))
   const rejected = reading?.rejected.filter(ofThis) ?? []
   const at = message.context.when
   return (
@@ -176,9 +178,9 @@ const Said = (given: {
       </div>
       <ul class="stack made-of" aria-label={`Made of the message of ${name ?? role}`}>
         {made.map((memory) => (
-          <Made key={memory.id} memory={memory} />
+          <Made key={memory.id} memory={memory} isFoundAgain={isAgain(memory)} />
         ))}
-        {found.map((one) => (
+        {fresh.map((one) => (
           <FoundItem key={JSON.stringify(one)} found={one} />
         ))}
         {rejected.map((one) => (
@@ -194,11 +196,19 @@ const Said = (given: {
   )
 }
 
-const Made = ({ memory }: { readonly memory: Memory }) => (
+interface Said {
+  readonly kind: string
+  readonly data: Memory["data"]
+}
+
+const isSame = (one: Said, other: Said): boolean => one.kind === other.kind && summary(one.data) === summary(other.data)
+
+const Made = ({ isFoundAgain, memory }: { readonly memory: Memory; readonly isFoundAgain?: boolean }) => (
   <li class="made">
     <a href={linkTo("memories", { threadId: systemText(memory, "threadId"), id: memory.id })}>{summary(memory.data)}</a>
     <span class="meta">
       <span class="badge accent">{memory.kind}</span>
+      {isFoundAgain === true && <span class="badge good">found again</span>}
       {!memory.context.isLatest && <span class="badge warn">superseded</span>}
     </span>
   </li>

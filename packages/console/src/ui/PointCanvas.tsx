@@ -204,13 +204,14 @@ class Drawing {
     const dots = colours.map((colour) =>
       colour === undefined ? undefined : dotOf(style.getPropertyValue(colour), radius)
     )
-    if (selected.size === 0) this.#dots(context, dots, ratio, 0.85)
-    else {
-      this.#dots(context, dots, ratio, 0.16)
-      this.#dots(context, dots, ratio, 1, selected)
-    }
+    this.#dots(context, dots, ratio, selected.size === 0 ? 0.85 : 0.16)
     context.setTransform(ratio, 0, 0, ratio, 0, 0)
     this.#names(context, style)
+    if (selected.size === 1) this.#ring(context, selected, radius / ratio, style.getPropertyValue("--text"))
+    context.setTransform(1, 0, 0, 1, 0, 0)
+    // Above the names, which would hide a single one.
+    if (selected.size > 0) this.#dots(context, dots, ratio, 1, selected)
+    context.setTransform(ratio, 0, 0, ratio, 0, 0)
     if (this.#drag?.isLasso === true) this.#line(context, this.#drag.path, style.getPropertyValue("--accent"))
   }
 
@@ -255,6 +256,17 @@ class Drawing {
       taken.push(box)
       context.strokeText(label.text, x, y)
       context.fillText(label.text, x, y)
+    }
+  }
+
+  #ring(context: CanvasRenderingContext2D, selected: ReadonlySet<number>, radius: number, colour: string): void {
+    context.strokeStyle = colour
+    context.lineWidth = 2
+    for (const point of selected) {
+      const { x, y } = this.#onCanvas(this.#given.current.points[point]!)
+      context.beginPath()
+      context.arc(x, y, radius + 4, 0, 2 * Math.PI)
+      context.stroke()
     }
   }
 
