@@ -166,7 +166,8 @@ export const Limits = {
   keysPerAccountMax: 1_000,
   keyBindingsMax: 100,
   accountNameLengthMax: 64,
-  importBatchMax: 100
+  importBatchMax: 100,
+  importElementCharactersMax: 67_108_864
 } as const
 
 const relations: ReadonlyArray<readonly [string, boolean]> = [

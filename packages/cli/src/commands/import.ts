@@ -1,64 +1,135 @@
 /**
- * `muniment import`: an export back into an account, ids and times kept. It can be repeated after
- * any interruption. Bad lines are reported with their numbers, and make the exit code 1.
+ * `muniment import`: an export back into an account, ids and times kept, or with `--from` the export of another product.
+ * It can be repeated after any interruption. Bad lines are reported with their numbers, and make the exit code 1.
  */
-import { Console, Effect, FileSystem, Stdio, Stream } from "effect"
+import { Clock, Console, Effect, FileSystem, Option, Stdio, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { CommandFailed } from "../CommandFailed.ts"
 import { type ImportOutcome, makeImportBatches } from "../ImportBatches.ts"
+import { foreignFormats, type ForeignFormat } from "../importers/foreignFormats.ts"
+import type { ImportOwner } from "../importers/ForeignItems.ts"
+import { readForeign, skippedText } from "../importers/readForeign.ts"
 import { makeProgress } from "../Progress.ts"
 import { flags } from "./flags.ts"
 import { type Operator, withOperator } from "./operator.ts"
+
+type DuplicateRule = "return" | "store"
 
 export const importMemories = Command.make(
   "import",
   {
     account: flags.account,
     input: Flag.String("in").pipe(Flag.withAlias("i"), Flag.withDescription("File to read; - is standard input")),
+    from: Flag.Literals("from", ["muniment", ...foreignFormats]).pipe(
+      Flag.withDefault("muniment"),
+      Flag.withDescription(
+        "What wrote the file: muniment; messages (JSONL of chat messages); chatgpt or claude (conversations.json); mem0; zep"
+      )
+    ),
+    agent: Flag.String("agent").pipe(
+      Flag.withDefault("imported"),
+      Flag.withDescription("With --from another product: whose memories they become")
+    ),
+    subject: Flag.String("subject").pipe(
+      Flag.withDescription("With --from another product: whom they are about"),
+      Flag.optional
+    ),
+    dryRun: Flag.Boolean("dry-run").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("With --from another product: read and count, store nothing")
+    ),
     onDuplicate: Flag.Literals("on-duplicate", ["return", "store"]).pipe(
       Flag.withDefault("store"),
       Flag.withDescription("What becomes of data that is stored under another id: return skips it, store keeps both")
     )
   },
-  Effect.fn("import")(function* ({ account, input, onDuplicate }) {
-    const outcome = yield* withOperator((operator) => importAll(operator, account, input, onDuplicate), "withModel")
-    yield* Console.error(summaryOf(outcome, account))
-    if (outcome.badCount > 0)
-      return yield* new CommandFailed({ reason: `${outcome.badCount} lines were not imported.` })
+  Effect.fn("import")(function* ({ account, agent, dryRun, from, input, onDuplicate, subject }) {
+    if (from === "muniment") {
+      if (dryRun) return yield* new CommandFailed({ reason: "--dry-run is for --from another product." })
+      return yield* finish(
+        yield* withOperator((operator) => importAll(operator, account, input, onDuplicate), "withModel"),
+        account
+      )
+    }
+    const nowMillis = yield* Clock.currentTimeMillis
+    const owner = { account, agentId: agent, subjectId: Option.getOrUndefined(subject), nowMillis }
+    if (dryRun) {
+      const { bytes } = yield* source(input)
+      const reading = yield* readForeign(from, owner, Stream.decodeText(bytes), () => Effect.void)
+      yield* Console.error(skippedText(reading))
+      return yield* Console.error(`${reading.records} memories would be imported into ${account}.`)
+    }
+    const outcome = yield* withOperator(
+      (operator) => importForeign(operator, from, owner, input, onDuplicate),
+      "withModel"
+    )
+    yield* finish(outcome, account)
   })
 ).pipe(
   Command.withDescription("Read an export into an account; ids that are there are skipped"),
   Command.withExamples([
-    { command: "muniment import --account alice --in alice.jsonl", description: "Restore a backup" }
+    { command: "muniment import --account alice --in alice.jsonl", description: "Restore a backup" },
+    {
+      command: "muniment import --account alice --from chatgpt --in conversations.json --dry-run",
+      description: "What would become of the export of another product"
+    }
   ])
 )
+
+const finish = Effect.fnUntraced(function* (outcome: ImportOutcome, account: string) {
+  yield* Console.error(summaryOf(outcome, account))
+  if (outcome.badCount > 0) return yield* new CommandFailed({ reason: `${outcome.badCount} lines were not imported.` })
+})
 
 const importAll = Effect.fnUntraced(function* (
   operator: Operator,
   account: string,
   input: string,
-  onDuplicate: "return" | "store"
+  onDuplicate: DuplicateRule
 ) {
   const batches = yield* makeImportBatches(operator, account, onDuplicate)
-  const progress = yield* makeProgress("Importing")
-  const { bytes, totalBytes } = yield* source(input)
-  let readBytes = 0
   let lineNumber = 0
-  yield* bytes.pipe(
-    Stream.tap((chunk) => progress.update((readBytes += chunk.byteLength), Math.max(totalBytes, readBytes))),
-    Stream.decodeText(),
+  yield* (yield* textOf(input)).pipe(
     Stream.splitLines,
     Stream.runForEach((text) => batches.add(text, ++lineNumber)),
     Effect.andThen(batches.flush),
-    Effect.tapError(() =>
-      batches.outcome.imported === 0
-        ? Effect.void
-        : Console.error(`Interrupted. ${summaryOf(batches.outcome, account)} Repeat the command to go on.`)
-    )
+    Effect.tapError(() => interrupted(batches.outcome, account))
   )
   return batches.outcome
 }, Effect.scoped)
 
+const importForeign = Effect.fnUntraced(function* (
+  operator: Operator,
+  from: ForeignFormat,
+  owner: ImportOwner,
+  input: string,
+  onDuplicate: DuplicateRule
+) {
+  const batches = yield* makeImportBatches(operator, owner.account, onDuplicate)
+  const text = yield* textOf(input)
+  yield* readForeign(from, owner, text, batches.add).pipe(
+    Effect.tap((reading) => (reading.skipped.size === 0 ? Effect.void : Console.error(skippedText(reading)))),
+    Effect.andThen(batches.flush),
+    Effect.tapError(() => interrupted(batches.outcome, owner.account))
+  )
+  return batches.outcome
+}, Effect.scoped)
+
+/** The text of the input, with a bar for how much is read. */
+const textOf = Effect.fnUntraced(function* (input: string) {
+  const progress = yield* makeProgress("Importing")
+  const { bytes, totalBytes } = yield* source(input)
+  let readBytes = 0
+  return bytes.pipe(
+    Stream.tap((chunk) => progress.update((readBytes += chunk.byteLength), Math.max(totalBytes, readBytes))),
+    Stream.decodeText()
+  )
+})
+
+const interrupted = (outcome: ImportOutcome, account: string) =>
+  outcome.imported === 0
+    ? Effect.void
+    : Console.error(`Interrupted. ${summaryOf(outcome, account)} Repeat the command to go on.`)
 const source = Effect.fnUntraced(function* (input: string) {
   if (input === "-") return { bytes: (yield* Stdio.Stdio).stdin, totalBytes: 0 }
   const files = yield* FileSystem.FileSystem

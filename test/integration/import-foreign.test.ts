@@ -1,0 +1,198 @@
+/**
+ * Exports of other products through `muniment import --from` into a real service: counts, dates and roles; a second
+ * import and one that was killed half-way add nothing twice and lose nothing.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { runMuniment, startMuniment, type CliEnd } from "../support/CliProcess.ts"
+import { withoutModel } from "../support/SharedServer.ts"
+import { operatorKey, startServer, type TestServer } from "../support/TestServer.ts"
+
+let server: TestServer
+let directory: string
+beforeAll(async () => {
+  server = await startServer({ environment: withoutModel })
+  directory = mkdtempSync(join(tmpdir(), "muniment-import-"))
+})
+afterAll(async () => {
+  await server?.stop()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const environment = () => ({ ...withoutModel, MUNIMENT_DATA_DIR: server.dataDirectory })
+const argsOf = (from: string, agent: string, file: string, ...more: ReadonlyArray<string>) => [
+  "import",
+  "--account",
+  "operator",
+  "--from",
+  from,
+  "--agent",
+  agent,
+  "--in",
+  file,
+  ...more
+]
+const importing = (...args: Parameters<typeof argsOf>): Promise<CliEnd> => runMuniment(argsOf(...args), environment())
+
+const fileOf = (name: string, text: string): string => {
+  const file = join(directory, name)
+  writeFileSync(file, text)
+  return file
+}
+
+interface Memory {
+  readonly kind: string
+  readonly data: Readonly<Record<string, string>>
+  readonly context: { readonly when?: string; readonly tags: ReadonlyArray<string>; readonly threadId?: string }
+}
+const memoriesOf = async (agent: string, limit = 100): Promise<{ total: number; memories: ReadonlyArray<Memory> }> =>
+  (await server.call("GET", `/v1/memories?agentId=${agent}&limit=${limit}`, { key: operatorKey })).body
+
+const second = (at: number): string => new Date(1_700_000_000_000 + at * 1_000).toISOString()
+const node = (id: string, parent: string | null, role: string, text: string, at: number) => [
+  id,
+  {
+    id,
+    parent,
+    message: { id, author: { role }, content: { content_type: "text", parts: [text] }, create_time: 1_700_000_000 + at }
+  }
+]
+
+const cases: ReadonlyArray<readonly [format: string, text: string, messages: ReadonlyArray<string>, skipped: string]> =
+  [
+    [
+      "messages",
+      [
+        { role: "user", content: 'I moved to "Lisbon" {today}.', timestamp: second(0), thread_id: "t" },
+        { role: "assistant", content: [{ type: "text", text: "Nice!" }], timestamp: second(1), thread_id: "t" },
+        { role: "tool", content: "42", timestamp: second(2), thread_id: "t" }
+      ]
+        .map((one) => JSON.stringify(one))
+        .join("\n"),
+      [`user ${second(0)} I moved to "Lisbon" {today}.`, `assistant ${second(1)} Nice!`],
+      "skipped 1: the role tool"
+    ],
+    [
+      "chatgpt",
+      JSON.stringify(
+        [
+          {
+            conversation_id: "c1",
+            current_node: "m2",
+            mapping: Object.fromEntries([
+              ["root", { id: "root", parent: null, message: null }],
+              node("m1", "root", "user", "Ünïcode [ und ] \\ Fragen", 0),
+              node("m2", "m1", "assistant", "Antwort", 1),
+              node("m3", "m1", "assistant", "Verworfen", 2)
+            ])
+          }
+        ],
+        null,
+        2
+      ),
+      [`user ${second(0)} Ünïcode [ und ] \\ Fragen`, `assistant ${second(1)} Antwort`],
+      "skipped 1: a message of an abandoned branch"
+    ],
+    [
+      "claude",
+      JSON.stringify([
+        {
+          uuid: "c2",
+          chat_messages: [
+            { uuid: "1", sender: "human", text: "Hello", created_at: second(0) },
+            { uuid: "2", sender: "assistant", content: [{ type: "text", text: "Hi" }], created_at: second(1) },
+            { uuid: "3", sender: "human", text: "", created_at: second(2) }
+          ]
+        }
+      ]),
+      [`user ${second(0)} Hello`, `assistant ${second(1)} Hi`],
+      "skipped 1: a message without text"
+    ],
+    [
+      "mem0",
+      JSON.stringify({
+        results: [
+          { id: "a", memory: "Likes tea", user_id: "kim", created_at: second(0), categories: ["food"] },
+          { id: "b", memory: "Plays the oboe", user_id: "kim", created_at: second(1) },
+          { id: "c", memory: "", user_id: "kim" }
+        ]
+      }),
+      [`kim ${second(0)} Likes tea`, `kim ${second(1)} Plays the oboe`],
+      "skipped 1: a memory without text"
+    ],
+    [
+      "zep",
+      JSON.stringify({
+        nodes: [{ uuid: "n", name: "Kim" }],
+        edges: [
+          { uuid: "e1", fact: "Kim works at Acme", source_node_name: "Kim", valid_at: second(0) },
+          {
+            uuid: "e2",
+            fact: "Kim worked at Beta",
+            source_node_name: "Kim",
+            valid_at: second(0),
+            invalid_at: second(1)
+          }
+        ],
+        episodes: [{ uuid: "p", content: "I work at Acme now", role_type: "user", created_at: second(1) }]
+      }),
+      [`Kim ${second(0)} Kim works at Acme`, `user ${second(1)} I work at Acme now`],
+      "skipped 1: a fact that is no longer valid"
+    ]
+  ]
+
+const saidOf = ({ context, data }: Memory): string =>
+  `${data["role"] ?? data["subject"]} ${context.when} ${data["text"] ?? data["fact"]}`
+
+describe.each(cases)("an export of %s", (format, text, expected, skipped) => {
+  it("keeps texts, roles and dates, says what it leaves out, and adds nothing when repeated", async () => {
+    const file = fileOf(`${format}.json`, text)
+    const dry = await importing(format, format, file, "--dry-run")
+    expect(dry).toMatchObject({
+      code: 0,
+      err: expect.stringContaining(`${expected.length} memories would be imported`)
+    })
+    expect((await memoriesOf(format)).total).toBe(0)
+    const first = await importing(format, format, file)
+    expect(first).toMatchObject({ code: 0, err: expect.stringContaining(`${expected.length} memories imported`) })
+    expect(first.err).toContain(skipped)
+    const { memories } = await memoriesOf(format)
+    expect(memories.map(saidOf).toSorted()).toEqual([...expected].toSorted())
+    const again = await importing(format, format, file)
+    expect(again.err).toContain(`0 memories imported into operator, ${expected.length} were there already`)
+    expect((await memoriesOf(format)).total).toBe(expected.length)
+  })
+})
+
+it("an import that is killed half-way goes on when repeated, with nothing lost or doubled", async () => {
+  const count = 2_000
+  const lines = Array.from({ length: count }, (_, at) =>
+    JSON.stringify({ role: at % 2 === 0 ? "user" : "assistant", content: `message ${at}`, timestamp: second(at) })
+  )
+  const file = fileOf("long.jsonl", lines.join("\n"))
+  const { ended, process: child } = startMuniment(argsOf("messages", "long", file), environment())
+  let stored = 0
+  while (stored === 0 && child.exitCode === null) stored = (await memoriesOf("long", 1)).total
+  child.kill("SIGKILL")
+  await ended
+  expect(stored).toBeGreaterThan(0)
+  expect(await importing("messages", "long", file)).toMatchObject({ code: 0 })
+  expect((await memoriesOf("long", 1)).total).toBe(count)
+  const { body } = await server.call("GET", "/v1/memories/search?query=message+1999&agentId=long&limit=1", {
+    key: operatorKey
+  })
+  expect(body.memories[0].data).toEqual({ role: "assistant", text: "message 1999", sentAt: second(1_999) })
+})
+
+it("a file that is cut off is named, and what came before is kept", async () => {
+  const file = fileOf(
+    "cut.json",
+    '[{"uuid":"c","chat_messages":[{"uuid":"1","sender":"human","text":"Hello"}]},{"uuid"'
+  )
+  expect(await importing("claude", "cut", file)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("the file ends within a value, after 1 elements")
+  })
+})
