@@ -37,6 +37,8 @@ const textOf = ({ _tag, message, reason, cause, syscall }: Failure): string | un
     case "DirectoryInUse":
     case "DirectoryUnusable":
     case "RestoreUnfinished":
+    case "NodeAbsent":
+    case "SecretUnreadable":
     case "AddressUnusable":
     case "NewerDatabase":
     case "LogFault":
@@ -50,6 +52,7 @@ const textOf = ({ _tag, message, reason, cause, syscall }: Failure): string | un
     case "PaymentsMisconfigured":
     case "LanguageModelMisconfigured":
     case "SignUpMisconfigured":
+    case "ClusterMisconfigured":
     case "ConsoleExposed":
     case "ContractWalletsMisconfigured":
     case "WebhookMisconfigured":

@@ -4,8 +4,9 @@
  * Start: configuration, directory lock, control.db and its migrations (`ServerLayer.ts`), listener, operator's
  * account. Namespaces open at their first use. Stop: the listener closes, requests in flight finish, files close.
  */
+import type { Server } from "node:http"
 import { createServer } from "node:net"
-import { Clock, Data, Duration, Effect, Layer, Option, Redacted, References } from "effect"
+import { Clock, Context, Data, Duration, Effect, Layer, Option, Redacted, References } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -15,6 +16,7 @@ import { loadHnswlib } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Admission } from "./admission/Admission.ts"
+import { type ClusterSettings, clusterSettings } from "./cluster/ClusterSettings.ts"
 import { localOrigin, ServerConfig, signUpOf } from "./Config.ts"
 import { consoleAdminHandlers } from "./console/ConsoleAdminHandlers.ts"
 import { ConsoleLinks } from "./console/ConsoleLinks.ts"
@@ -34,6 +36,7 @@ import { crossOrigin } from "./http/CrossOrigin.ts"
 import { creditsHandlers } from "./http/CreditsHandlers.ts"
 import { bodyLimit, charging, idempotency, maxBodySize } from "./http/Middleware.ts"
 import { envelope } from "./http/Envelope.ts"
+import type { Address } from "./http/ListenAddress.ts"
 import { listener } from "./http/Listener.ts"
 import { keysHandlers } from "./http/KeysHandlers.ts"
 import { memoriesHandlers } from "./http/MemoriesHandlers.ts"
@@ -55,7 +58,7 @@ import { WalletSignUp } from "./identity/WalletSignUp.ts"
 import { mcpRoutes } from "./mcp/McpRoutes.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
 import { pathOf } from "./paths.ts"
-import { serverLayer } from "./ServerLayer.ts"
+import { groundedLayer, serverLayer } from "./ServerLayer.ts"
 import { serviceLogger } from "./serviceLogger.ts"
 
 /** State of the service once it listens. */
@@ -84,8 +87,10 @@ export const runServer = Effect.fnUntraced(function* (options: {
   readonly onReady: (report: BootReport) => Effect.Effect<void>
 }) {
   const config = yield* ServerConfig
+  const settings = yield* clusterSettings(config)
   return yield* Effect.scoped(
     Effect.gen(function* () {
+      if (settings !== undefined) return yield* serveNode(config, settings, options.onReady)
       const report = yield* serve(config, yield* Clock.monotonicTimeNanos)
       yield* options.onReady(report)
       return yield* Effect.never
@@ -100,6 +105,7 @@ export const withLocalServer = Effect.fnUntraced(function* <A, E, R>(
   const config = yield* ServerConfig
   const running = yield* runningServer(config)
   if (running !== undefined) return yield* use(running)
+  if ((yield* clusterSettings(config)) !== undefined) return yield* new NodeAbsent({ path: config.dataDirectory })
   return yield* Effect.scoped(
     Effect.gen(function* () {
       const port = yield* freePort
@@ -110,7 +116,8 @@ export const withLocalServer = Effect.fnUntraced(function* <A, E, R>(
   ).pipe(Effect.provideService(References.MinimumLogLevel, "Error"))
 })
 
-const routesOf = (config: ServerConfig) => {
+/** `front`: where operators of this machine reach it, if that is not where it listens. */
+const routesOf = (config: ServerConfig, front: string | undefined) => {
   const { keyFileAliases, rateLimits, serviceName } = config
   const isLimited = rateLimits === "on"
   const signUp = signUpOf(config)
@@ -161,7 +168,7 @@ const routesOf = (config: ServerConfig) => {
       ConsoleLinks.layer({
         isOn: config.console !== "off",
         host: config.host,
-        origin: config.console === "remote" ? Option.getOrUndefined(config.publicUrl) : undefined
+        origin: config.console === "remote" ? Option.getOrUndefined(config.publicUrl) : front
       })
     ),
     Layer.provide(OperatorAccess.layer({ host: config.host, isRemote: config.console === "remote" })),
@@ -191,13 +198,61 @@ const exactPaths = {
 } as const
 
 const serve = Effect.fnUntraced(function* (config: ServerConfig, startedNanos: bigint) {
-  const hnswlib = config.index === "hnsw" ? yield* Effect.promise(() => loadHnswlib()) : undefined
-  const app = HttpRouter.serve(routesOf(config), {
+  const hnswlib = yield* hnswlibFor(config)
+  const services = yield* Layer.build(appOver(config, serverLayer(config, hnswlib), config))
+  const server = Context.get(services, HttpServer.HttpServer)
+  const port = server.address._tag === "UnixPathAddress" ? config.port : server.address.port
+  const url = localOrigin(config.host, port)
+  const directory = Context.get(services, DataDirectory)
+  yield* directory.announce({ pid: process.pid, url, startedAt: yield* Clock.currentTimeMillis })
+  return yield* Effect.provide(afterListening(config, url, startedNanos), services)
+})
+
+/** Serves as a node of a cluster; the code of it is loaded only there. */
+const serveNode = Effect.fnUntraced(function* (
+  config: ServerConfig,
+  settings: ClusterSettings,
+  onReady: (report: BootReport) => Effect.Effect<void>
+) {
+  const startedNanos = yield* Clock.monotonicTimeNanos
+  const hnswlib = yield* hnswlibFor(config)
+  const { runNode } = yield* Effect.promise(() => import("./cluster/ClusterNode.ts"))
+  const url = localOrigin(config.host, config.port)
+  const report = bootReport(config, url, startedNanos)
+  return yield* runNode({
+    config,
+    settings,
+    hnswlib,
+    build: (ground, adopt) =>
+      Effect.gen(function* () {
+        const services = yield* Layer.build(
+          appOver(config, groundedLayer(config, hnswlib, ground), ofNobody, { url, adopt })
+        )
+        return yield* Effect.provide(afterListening(config, url, startedNanos), services)
+      }),
+    onReady: (made) => Effect.flatMap(made === undefined ? report : Effect.succeed(made), onReady)
+  }).pipe(Effect.provide(serviceLogger))
+})
+
+/** Callers come by the front of the node. */
+const ofNobody: Address = { host: "127.0.0.1", port: 0 }
+
+const hnswlibFor = ({ index }: ServerConfig) =>
+  index === "hnsw" ? Effect.promise(() => loadHnswlib()) : Effect.undefined
+
+/** The service over its layers, listening at `address`. */
+const appOver = <A, E>(
+  config: ServerConfig,
+  layers: Layer.Layer<A, E>,
+  address: Address,
+  front?: { readonly url: string; readonly adopt: (server: Server) => void }
+) =>
+  HttpRouter.serve(routesOf(config, front?.url), {
     disableLogger: true,
     disableListenLog: true,
     routerConfig: exactPaths
   }).pipe(
-    Layer.provideMerge(listener(config)),
+    Layer.provideMerge(listener(address, front?.adopt)),
     Layer.provideMerge(
       Admission.layer({
         headersFor: refusalHeaders(config.corsOrigins),
@@ -208,34 +263,37 @@ const serve = Effect.fnUntraced(function* (config: ServerConfig, startedNanos: b
         queueWaitMillis: config.queueWaitMillis
       })
     ),
-    Layer.provideMerge(serverLayer(config, hnswlib)),
+    Layer.provideMerge(layers),
     Layer.provide(maxBodySize),
     Layer.provide(Layer.merge(serviceLogger, tracing(config.otlpUrl, config.serviceName)))
   )
-  const services = yield* Layer.build(app)
-  return yield* Effect.provide(afterListening(config, startedNanos), services)
-})
 
-const afterListening = Effect.fnUntraced(function* (config: ServerConfig, startedNanos: bigint) {
-  const server = yield* HttpServer.HttpServer
-  const directory = yield* DataDirectory
+const afterListening = Effect.fnUntraced(function* (config: ServerConfig, url: string, startedNanos: bigint) {
   const operator = yield* OperatorService
-  const port = server.address._tag === "UnixPathAddress" ? config.port : server.address.port
-  const url = localOrigin(config.host, port)
-  yield* directory.announce({ pid: process.pid, url, startedAt: yield* Clock.currentTimeMillis })
   const operatorKey = yield* ensureOperator(config)
   const { warnings } = yield* operator.status
   const consoleLink = yield* (yield* ConsoleLinks).make
-  return {
-    url,
-    dataDirectory: directory.path,
-    operatorKey,
-    docsUrl: `${url}/docs`,
-    consoleUrl: consoleLink?.url,
-    warnings,
-    bootMillis: Number((yield* Clock.monotonicTimeNanos) - startedNanos) / 1e6
-  } satisfies BootReport
+  const report = yield* bootReport(config, url, startedNanos)
+  return { ...report, operatorKey, consoleUrl: consoleLink?.url, warnings }
 })
+
+/** What every node can say. */
+const bootReport = (config: ServerConfig, url: string, startedNanos: bigint): Effect.Effect<BootReport> =>
+  Effect.map(Clock.monotonicTimeNanos, (nowNanos) => ({
+    url,
+    dataDirectory: config.dataDirectory,
+    docsUrl: `${url}/docs`,
+    consoleUrl: undefined,
+    warnings: [],
+    bootMillis: Number(nowNanos - startedNanos) / 1e6
+  }))
+
+/** A command cannot be a node of the cluster for a moment. */
+export class NodeAbsent extends Data.TaggedError("NodeAbsent")<{ readonly path: string }> {
+  override get message(): string {
+    return `no node of the cluster runs on ${this.path} (MUNIMENT_DATA_DIR), and MUNIMENT_DATABASE_URL is set: start one, or name a running one with MUNIMENT_URL`
+  }
+}
 
 /** `MUNIMENT_BOOTSTRAP_KEY` cannot be the operator's key. */
 export class BootstrapKeyRefused extends Data.TaggedError("BootstrapKeyRefused")<{ readonly reason: string }> {

@@ -112,6 +112,17 @@ const webhook = Config.all({
   )
 })
 
+/** Several machines (`docs/several-machines.md`); without a database there is one. */
+const cluster = Config.all({
+  databaseUrl: Config.Redacted("MUNIMENT_DATABASE_URL").pipe(Config.option),
+  /** Namespaces at rest: a folder that all nodes see, or s3://bucket/prefix. */
+  bases: Config.String("MUNIMENT_BASES").pipe(Config.option),
+  secret: Config.Redacted("MUNIMENT_CLUSTER_SECRET").pipe(Config.option),
+  /** Where the other nodes reach this one. */
+  host: Config.String("MUNIMENT_NODE_HOST").pipe(Config.withDefault("127.0.0.1")),
+  port: integer("MUNIMENT_NODE_PORT", 1).pipe(Config.withDefault(8_790))
+})
+
 const portPattern = /^(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])$/
 
 /** Where the service listens and keeps its data: all that a command needs to find it. */
@@ -228,6 +239,7 @@ export const ServerConfig = Config.all({
     days: integer("MUNIMENT_SCRUB_DAYS", 0).pipe(Config.withDefault(7)),
     mebibytesPerSecond: integer("MUNIMENT_SCRUB_MIB_PER_SECOND", 1).pipe(Config.withDefault(8))
   }),
+  cluster,
   openNamespacesMax: integer("MUNIMENT_OPEN_NAMESPACES", 1).pipe(Config.withDefault(1_024))
 })
 

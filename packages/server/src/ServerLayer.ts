@@ -11,6 +11,9 @@ import { AccountSignals } from "./events/AccountSignals.ts"
 import { FileCopies } from "@muniment/backup/copies/FileCopies"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { StoredBytes } from "@muniment/engine/namespace/StorageMeter"
+import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
+import type { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import { type CostBook, measureCosts, typicalCosts } from "@muniment/engine/vectors/planner/IndexCosts"
 import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
 import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
@@ -40,7 +43,7 @@ import { grantPrefix } from "@muniment/trust/Grant"
 import { KeyRing, keyFileName } from "@muniment/trust/KeyRing"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
 import { AttestationService } from "./attestations/AttestationService.ts"
-import { type StoreLayers, storeLayers } from "./CommitLogs.ts"
+import { storeLayers } from "./CommitLogs.ts"
 import { type ServerConfig, signUpOf } from "./Config.ts"
 import { ChargedCalls } from "./credits/ChargedCalls.ts"
 import { OpenCharges } from "./credits/OpenCharges.ts"
@@ -73,9 +76,51 @@ import { WebhookDeliveries } from "./webhooks/WebhookDeliveries.ts"
 import { webhookEndpoint } from "./webhooks/WebhookSettings.ts"
 
 /** The service, its layers from top to bottom. */
-export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) => {
+export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
+  groundedLayer(config, hnswlib, filesGround(config, hnswlib))
+
+/** What lies under the service: on one machine the files of its directory, on several what their nodes share. */
+export interface Ground<Control, Namespaces, Directory, Copies> {
+  readonly control: Layer.Layer<ControlDatabase, Control>
+  readonly namespaces: Layer.Layer<NamespaceHost, Namespaces, JobClock>
+  /** For the sums of bytes by account. */
+  readonly bytes: Layer.Layer<StoredBytes, Namespaces>
+  readonly directory: Layer.Layer<DataDirectory, Directory>
+  readonly embedder: Layer.Layer<Embedder>
+  /** For `muniment backup`. */
+  readonly copies: Layer.Layer<FileCopies, Copies, NamespaceHost>
+  readonly keepKeys?: (text: string) => Effect.Effect<void>
+}
+
+const filesGround = (config: ServerConfig, hnswlib: HnswlibModule | undefined) => {
   const stores = storeLayers(config)
-  return callsLayer(config, hnswlib).pipe(
+  return {
+    control: stores.control,
+    namespaces: namespacesLayer(config, hnswlib).pipe(Layer.provide(stores.namespaces)),
+    bytes: Layer.effect(
+      StoredBytes,
+      Effect.map(NamespaceStore, ({ storedBytes }) => ({ of: storedBytes }))
+    ).pipe(Layer.provide(stores.namespaces)),
+    // The address after the lock, and before the models: a start that cannot succeed ends at once.
+    directory: Layer.effectDiscard(demandFreeAddress(config)).pipe(
+      Layer.provideMerge(
+        DataDirectory.layer({
+          path: config.dataDirectory,
+          operatorToken: Option.getOrUndefined(config.operatorToken)
+        })
+      )
+    ),
+    embedder: embedderLayer(config),
+    copies: copiesLayer(config)
+  }
+}
+
+export const groundedLayer = <Control, Namespaces, Directory, Copies>(
+  config: ServerConfig,
+  hnswlib: HnswlibModule | undefined,
+  ground: Ground<Control, Namespaces, Directory, Copies>
+) =>
+  callsLayer(config, hnswlib, ground.copies).pipe(
     Layer.provideMerge(moneyLayer(config)),
     Layer.provideMerge(trustServicesLayer(config)),
     Layer.provideMerge(MemoryService.layer),
@@ -84,27 +129,22 @@ export const serverLayer = (config: ServerConfig, hnswlib: HnswlibModule | undef
     ),
     Layer.provideMerge(VectorBacklog.layer),
     Layer.provideMerge(Layer.mergeAll(KnownKinds.layer, TextEmbedding.layer)),
+    Layer.provideMerge(Layer.mergeAll(engineLayer(ground), ground.embedder, SchemaValidator.layer)),
     Layer.provideMerge(
-      Layer.mergeAll(engineLayer(config, hnswlib, stores.namespaces), embedderLayer(config), SchemaValidator.layer)
-    ),
-    Layer.provideMerge(
-      Layer.mergeAll(controlLayer(config, stores.control), trustLayer(config)).pipe(
+      trustLayer(config, ground.keepKeys).pipe(
+        Layer.provideMerge(controlLayer(config, ground.control)),
         Layer.provide(SecureRandom.layerWebCrypto)
       )
     ),
-    // After the lock of the directory, before the models: a start that cannot succeed ends at once.
-    Layer.provideMerge(Layer.effectDiscard(demandFreeAddress(config))),
-    Layer.provideMerge(
-      DataDirectory.layer({
-        path: config.dataDirectory,
-        operatorToken: Option.getOrUndefined(config.operatorToken)
-      })
-    )
+    Layer.provideMerge(ground.directory)
   )
-}
 
 /** What handlers and jobs call. */
-const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
+const callsLayer = <E>(
+  config: ServerConfig,
+  hnswlib: HnswlibModule | undefined,
+  copies: Layer.Layer<FileCopies, E, NamespaceHost>
+) =>
   Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
     CallerSearch.layer,
@@ -116,7 +156,8 @@ const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
     // Likewise before an erasure closes the ledger of its account.
     AccountEraser.layer.pipe(Layer.provide(OpenCharges.layer))
   ).pipe(
-    Layer.provideMerge(backupLayer(config)),
+    // Copies for `muniment backup`, and when the last one was made.
+    Layer.provideMerge(Layer.merge(copies, LastBackup.layer)),
     Layer.provideMerge(Scrubber.layer(config.scrub)),
     Layer.provideMerge(AccountQuotas.layer),
     Layer.provideMerge(CallsUnderWay.layer),
@@ -126,23 +167,19 @@ const callsLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
     )
   )
 
-/** Copies for `muniment backup`, and when the last one was made. */
-const backupLayer = ({ dataDirectory }: ServerConfig) =>
-  Layer.merge(
-    Layer.unwrap(
-      Effect.map(NamespaceHost, (host) =>
-        FileCopies.layer({
-          directory: dataDirectory,
-          secrets: [keyFileName, operatorTokenName],
-          settle: host.settleAll,
-          log: {
-            synced: Effect.map(host.status, ({ log }) => log?.syncedOrdinal),
-            archive: (afterOrdinal, path) => host.archive(afterOrdinal, path)
-          }
-        })
-      )
-    ),
-    LastBackup.layer
+const copiesLayer = ({ dataDirectory }: ServerConfig) =>
+  Layer.unwrap(
+    Effect.map(NamespaceHost, (host) =>
+      FileCopies.layer({
+        directory: dataDirectory,
+        secrets: [keyFileName, operatorTokenName],
+        settle: host.settleAll,
+        log: {
+          synced: Effect.map(host.status, ({ log }) => log?.syncedOrdinal),
+          archive: (afterOrdinal, path) => host.archive(afterOrdinal, path)
+        }
+      })
+    )
   )
 
 const moneyLayer = ({ payments, publicUrl, webhook }: ServerConfig) =>
@@ -162,7 +199,7 @@ const trustServicesLayer = ({ grantPrefixes, issuer, serviceName, ...config }: S
   )
 
 /** Everything that is kept in control.db. */
-const controlLayer = (config: ServerConfig, database: StoreLayers["control"]) =>
+const controlLayer = <E>(config: ServerConfig, database: Layer.Layer<ControlDatabase, E>) =>
   Layer.mergeAll(
     PaymentJournal.layerWith({ hasWebhook: Option.isSome(config.webhook.url) }),
     WebhookOutbox.layer,
@@ -192,9 +229,12 @@ const controlLayer = (config: ServerConfig, database: StoreLayers["control"]) =>
     Layer.provideMerge(database)
   )
 
-const trustLayer = ({ dataDirectory, erc1271, evmRpcUrl }: ServerConfig) =>
+const trustLayer = (
+  { dataDirectory, erc1271, evmRpcUrl }: ServerConfig,
+  keepKeys: ((text: string) => Effect.Effect<void>) | undefined
+) =>
   Layer.mergeAll(
-    KeyRing.layer(dataDirectory),
+    KeyRing.layer(dataDirectory, keepKeys),
     SignatureVerifier.layer.pipe(
       Layer.provide(
         erc1271 === "off"
@@ -212,23 +252,30 @@ export class ContractWalletsMisconfigured extends Data.TaggedError("ContractWall
   override readonly message = "MUNIMENT_ERC1271: on needs a node: set MUNIMENT_EVM_RPC_URL"
 }
 
-const engineLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined, store: StoreLayers["namespaces"]) =>
+const engineLayer = <E>({
+  bytes,
+  namespaces
+}: {
+  readonly bytes: Layer.Layer<StoredBytes, E>
+  readonly namespaces: Layer.Layer<NamespaceHost, E, JobClock>
+}) =>
   MemorySearch.layer.pipe(
-    Layer.provideMerge(
-      Layer.unwrap(
-        Effect.gen(function* () {
-          const { expiresBy } = yield* JobClock
-          const index = yield* indexSettings(config, hnswlib)
-          const { dataDirectory, openNamespacesMax: openMax } = config
-          return NamespaceHost.layer({ dataDirectory, index, openMax, expiresBy })
-        })
-      )
-    ),
+    Layer.provideMerge(namespaces),
     Layer.provideMerge(Layer.mergeAll(StorageUse.layer, AccountSignals.layer)),
-    Layer.provide(store)
+    Layer.provide(bytes)
   )
 
-const indexSettings = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
+const namespacesLayer = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const { expiresBy } = yield* JobClock
+      const index = yield* indexSettings(config, hnswlib)
+      const { dataDirectory, openNamespacesMax: openMax } = config
+      return NamespaceHost.layer({ dataDirectory, index, openMax, expiresBy })
+    })
+  )
+
+export const indexSettings = (config: ServerConfig, hnswlib: HnswlibModule | undefined) =>
   Effect.gen(function* () {
     const slabs = new SlabPool(loadKernels())
     const costs: CostBook = { current: typicalCosts }
@@ -255,7 +302,7 @@ const calibrate = (costs: CostBook, slabs: SlabPool) =>
 /** Later than the start of the service. */
 const calibrationDelay = "5 seconds"
 
-const embedderLayer = (config: ServerConfig) =>
+export const embedderLayer = (config: ServerConfig) =>
   config.embeddingModel === "none"
     ? Embedder.layerUnavailable
     : Embedder.layer({

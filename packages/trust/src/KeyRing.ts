@@ -63,8 +63,8 @@ export class KeyRing extends Context.Service<
     readonly revoke: (publicKey: string) => Effect.Effect<PublishedKeys | undefined, KeyFileFault>
   }
 >()("muniment/trust/KeyRing") {
-  /** The directory must exist. */
-  static readonly layer = (dataDirectory: string) =>
+  /** The directory must exist. `keep`: of several machines, where the text of the file lies before it counts. */
+  static readonly layer = (dataDirectory: string, keep: (text: string) => Effect.Effect<void> = () => Effect.void) =>
     Layer.effect(
       KeyRing,
       Effect.gen(function* () {
@@ -81,6 +81,7 @@ export class KeyRing extends Context.Service<
         const create = Effect.gen(function* () {
           const keys: KeyFile = { version: 1, current: yield* makeKey, previous: [] }
           const aside = yield* draft
+          yield* keep(textOf(keys))
           yield* attempt(path, () => createPrivateFile(path, textOf(keys), aside))
         })
 
@@ -90,6 +91,7 @@ export class KeyRing extends Context.Service<
         const turns = yield* Semaphore.make(1)
         const replaceBy = Effect.fnUntraced(function* (next: KeyFile) {
           const aside = yield* draft
+          yield* keep(textOf(next))
           yield* attempt(path, () => replacePrivateFile(path, textOf(next), aside))
           keys = next
           jwsKey = jwsKeyOf(next)

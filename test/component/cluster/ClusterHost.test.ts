@@ -18,7 +18,7 @@ import { replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { creating, exactOnly, memoryRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
-import { PostgresServer } from "../../support/PostgresServer.ts"
+import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { freePort } from "../../support/TestServer.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 

@@ -4,7 +4,7 @@ import { Effect, Fiber } from "effect"
 import { afterAll, beforeAll } from "vitest"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
-import { PostgresServer } from "../../support/PostgresServer.ts"
+import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 
 let server: PostgresServer
 beforeAll(async () => {

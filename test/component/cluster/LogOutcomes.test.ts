@@ -6,7 +6,7 @@ import { afterAll, beforeAll } from "vitest"
 import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
-import { PostgresServer } from "../../support/PostgresServer.ts"
+import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { TcpProxy } from "../../support/TcpProxy.ts"
 
 let server: PostgresServer

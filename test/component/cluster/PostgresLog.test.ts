@@ -7,7 +7,7 @@ import { logDatabase } from "@muniment/cluster/log/LogDatabase"
 import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
 import type { LogError } from "@muniment/engine/log/LogError"
 import { logCommit, logTag } from "../../support/CommitLogs.ts"
-import { PostgresServer } from "../../support/PostgresServer.ts"
+import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 
 let server: PostgresServer
 beforeAll(async () => {

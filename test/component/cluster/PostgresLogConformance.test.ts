@@ -7,7 +7,7 @@ import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { LogFault } from "@muniment/engine/log/LogError"
 import { logTag } from "../../support/CommitLogs.ts"
 import { logConformance } from "../../support/logConformance.ts"
-import { PostgresServer } from "../../support/PostgresServer.ts"
+import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 
 let server: PostgresServer
 beforeAll(async () => {

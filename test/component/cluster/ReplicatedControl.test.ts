@@ -17,7 +17,7 @@ import { Ledger } from "@muniment/control/credits/Ledger"
 import { ControlDatabase } from "@muniment/control/database/ControlDatabase"
 import type { Account } from "@muniment/domain/Account"
 import { credits } from "@muniment/domain/Money"
-import { PostgresServer } from "../../support/PostgresServer.ts"
+import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { moneyOver } from "../control/MoneyLayers.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 

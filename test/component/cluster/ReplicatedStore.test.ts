@@ -14,7 +14,7 @@ import { openPostgresLog } from "@muniment/cluster/log/PostgresLog"
 import { replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
 import { NamespaceStore, type OpenNamespace } from "@muniment/engine/store/NamespaceStore"
 import { axisVector, memoryRecord, namespaceKey } from "../../support/EngineFixtures.ts"
-import { PostgresServer } from "../../support/PostgresServer.ts"
+import { PostgresServer } from "../../../scripts/cluster/PostgresServer.ts"
 import { put, storeConformance, unit } from "../../support/storeConformance.ts"
 import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
 

@@ -42,7 +42,9 @@ export interface ReplicatedControlOptions {
 export const replicatedControl = ({ bases, directory, log }: ReplicatedControlOptions) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const claim = yield* Effect.acquireRelease(log.claim(controlTag), () => log.release(controlTag))
+      const claim = yield* Effect.acquireRelease(log.claim(controlTag), () => log.release(controlTag), {
+        interruptible: true
+      })
       if (claim.state === undefined) yield* log.attach(controlTag, { epoch: 0, seq: 0 })
       const folder = join(directory, "control")
       const files = controlCopies(folder)

@@ -19,6 +19,7 @@ import { asked, logDatabase } from "./LogDatabase.ts"
 import { migrateLog } from "./logSchema.ts"
 import { NodeLease } from "./NodeLease.ts"
 import { Releases } from "./Releases.ts"
+import { SharedSecrets } from "./SharedSecrets.ts"
 
 export interface PostgresLogOptions {
   /** `postgres://user:password@host:port/database?sslmode=...` */
@@ -236,6 +237,20 @@ export class PostgresLog implements NamespaceLog<ReadEntry> {
         ([row]) => row && { old: row.old_object ?? undefined }
       )
     ).pipe(Effect.map(({ old }) => old))
+
+  /** The node that owns the namespace and whose lease has not ended. */
+  readonly ownerOf = (tag: NamespaceTag): Effect.Effect<string | undefined, LogFault> => {
+    const sql = this.#sql
+    const rows = asked(sql<{ node: string }>`SELECT o.node FROM muniment_log.namespace_owner o
+      JOIN muniment_log.node_lease l ON l.node = o.node AND l.incarnation = o.incarnation
+      WHERE o.tag = ${tag} AND l.expires_at > clock_timestamp()`)
+    return Effect.map(rows, ([row]) => row?.node)
+  }
+
+  /** What all nodes know beside the log. */
+  secretsUnder(secret: Redacted.Redacted): SharedSecrets {
+    return new SharedSecrets(this.#sql, secret)
+  }
 
   /** Whether this node may still answer reads of the namespace: asked after a look and before its answer. */
   isCurrent(tag: NamespaceTag): boolean {

@@ -126,6 +126,9 @@ CREATE FUNCTION muniment_log.append(
     SELECT i.tag, i.ordinal, i.epoch, i.from_seq, i.record FROM i JOIN moved USING (tag) RETURNING tag
 $$`
 
+/** `SharedSecrets.ts`. */
+const secrets = `CREATE TABLE muniment_log.secret (name text PRIMARY KEY, sealed bytea NOT NULL)`
+
 const steps = (texts: ReadonlyArray<string>) =>
   SqlClient.use((sql) => Effect.forEach(texts, (text) => sql.unsafe(text), { discard: true }))
 
@@ -134,7 +137,8 @@ const statementsOf = (text: string): ReadonlyArray<string> =>
   text.split(/;\n(?=CREATE|ALTER)/).map((statement) => statement.trim())
 
 const migrations: ReadonlyArray<ResolvedMigration> = [
-  [1, "log", Effect.succeed(steps([...statementsOf(tables), ...statementsOf(functions), append]))]
+  [1, "log", Effect.succeed(steps([...statementsOf(tables), ...statementsOf(functions), append]))],
+  [2, "secrets", Effect.succeed(steps([secrets]))]
 ]
 
 /** Of nodes that start together: `IF NOT EXISTS` of two at once fails for one of them. Any number that nobody else uses. */

@@ -5,17 +5,20 @@
  * Invariant: a message without an answer is `namespace_unavailable`; what it changed is unknown, and the repetition under
  * the same Idempotency-Key finds out.
  */
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Exit, Layer, Schema } from "effect"
 import { Unavailable } from "@muniment/domain/Errors"
-import { inPortions, NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
+import { inPortions, isRemoval, NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
 import type { Command, ReplyOf } from "@muniment/engine/namespace/Commands"
 import type { CommandError } from "@muniment/engine/namespace/toClientError"
+import { CommitSignal } from "@muniment/engine/namespace/CommitSignal"
+import { StorageMeter, type StorageMeterService, StoredBytes } from "@muniment/engine/namespace/StorageMeter"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { decodeReply, encodeCommand } from "../wire/Commands.ts"
 import { Failure, fromFailure } from "../wire/Failures.ts"
 import { decodeAnswer, encodeQuery } from "../wire/Queries.ts"
 import { LocalHost } from "./LocalHost.ts"
 import { NamespaceEntity } from "./NamespaceEntity.ts"
+import { NodeMeter } from "./NodeMeter.ts"
 import { Residents } from "./Residents.ts"
 
 /** For an answer to a message; while nobody serves a namespace's shard its messages wait. */
@@ -27,20 +30,23 @@ export const clusterHostLayer = Layer.effect(
   Effect.gen(function* () {
     const local = yield* LocalHost
     const residents = yield* Residents
+    const nodeMeter = yield* NodeMeter
     const entityOf = yield* NamespaceEntity.client
 
     const placed = <A, E>(key: NamespaceKey, direct: Effect.Effect<A, E>, message: Effect.Effect<A, E>) =>
       Effect.flatMap(Clock.currentTimeMillis, (nowMillis) => residents.choose(key.tag, nowMillis, direct, message))
 
-    const ask = <C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> =>
+    const meter = yield* StorageMeter
+    const ask = metered({ meter, signal: yield* CommitSignal }, (key, command) =>
       placed(
         key,
-        local.ask(key, command),
+        Effect.map(local.ask(key, command), (reply) => ({ reply, taken: nodeMeter.bytesOf(key.tag) })),
         Effect.suspend(() => entityOf(key.tag).Ask({ ...ownerOf(key), command: encodeCommand(command) })).pipe(
           answered,
-          Effect.map((reply) => decodeReply(command, reply))
+          Effect.map(({ reply, taken }) => ({ reply: decodeReply(command, reply), taken }))
         )
       )
+    )
 
     return NamespaceHost.of({
       ask,
@@ -56,7 +62,10 @@ export const clusterHostLayer = Layer.effect(
         ),
       census: (key, options) =>
         placed(key, local.census(key, options), looked(entityOf(key.tag).Census({ ...ownerOf(key), options }))),
-      erase: (key) => placed(key, local.erase(key), looked(entityOf(key.tag).Erase(ownerOf(key)))),
+      erase: (key) =>
+        placed(key, local.erase(key), looked(entityOf(key.tag).Erase(ownerOf(key)))).pipe(
+          Effect.tap(() => Effect.sync(() => meter.forget(key)))
+        ),
       retire: (key, atMillis, left) =>
         placed(
           key,
@@ -76,6 +85,45 @@ export const clusterHostLayer = Layer.effect(
       maintain: local.maintain,
       status: local.status
     })
+  })
+)
+
+/** A reply, and what the namespace takes after its command. */
+interface Taken<C extends Command> {
+  readonly reply: ReplyOf<C>
+  readonly taken: number | undefined
+}
+
+/**
+ * A namespace's node knows no quotas: an account that has used its bytes up is refused here, as if by one byte more. Nor
+ * does it know who follows the account.
+ */
+const metered =
+  (
+    { meter, signal }: { readonly meter: StorageMeterService; readonly signal: (key: NamespaceKey) => void },
+    send: <C extends Command>(key: NamespaceKey, command: C) => Effect.Effect<Taken<C>, CommandError>
+  ) =>
+  <C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> =>
+    Effect.gen(function* () {
+      const held = isRemoval(command) ? 0 : yield* meter.hold(key, () => 1)
+      yield* meter.changing(key)
+      return yield* send(key, command).pipe(
+        Effect.onExit((exit) =>
+          Effect.sync(() => {
+            meter.settle(key, held, Exit.isSuccess(exit) ? exit.value.taken : undefined)
+            signal(key)
+          })
+        ),
+        Effect.map(({ reply }) => reply)
+      )
+    })
+
+/** Provides `StoredBytes`, by what the nodes say. */
+export const clusterBytesLayer = Layer.effect(
+  StoredBytes,
+  Effect.gen(function* () {
+    const entityOf = yield* NamespaceEntity.client
+    return { of: (key) => looked(entityOf(key.tag).Taken(ownerOf(key))) }
   })
 )
 

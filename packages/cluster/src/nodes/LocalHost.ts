@@ -11,7 +11,9 @@ import { inPortions, NamespaceHost, type HostOptions, type ReadError } from "@mu
 import type { Command, ReplyOf } from "@muniment/engine/namespace/Commands"
 import type { AnswerOf, NamespaceQuery } from "@muniment/engine/namespace/NamespaceQuery"
 import type { CommandError } from "@muniment/engine/namespace/toClientError"
+import { StorageMeter } from "@muniment/engine/namespace/StorageMeter"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
+import { NodeMeter } from "./NodeMeter.ts"
 
 export interface LocalHostOptions extends HostOptions {
   /** Whether this node may still answer for the namespace (`PostgresLog.isCurrent`). */
@@ -19,11 +21,15 @@ export interface LocalHostOptions extends HostOptions {
 }
 
 export class LocalHost extends Context.Service<LocalHost, NamespaceHost["Service"]>()("muniment/cluster/LocalHost") {
-  static readonly layer = (options: LocalHostOptions) =>
-    Layer.effect(
-      LocalHost,
-      Effect.map(NamespaceHost, (host) => currentOnly(host, options.isCurrent))
-    ).pipe(Layer.provide(NamespaceHost.layer(options)))
+  /** With the meter of its namespaces. */
+  static readonly layer = (options: LocalHostOptions) => {
+    const meter = NodeMeter.make()
+    return Layer.effectContext(
+      Effect.map(NamespaceHost, (host) =>
+        Context.make(LocalHost, currentOnly(host, options.isCurrent)).pipe(Context.add(NodeMeter, meter))
+      )
+    ).pipe(Layer.provide(NamespaceHost.layer(options)), Layer.provide(Layer.succeed(StorageMeter, meter)))
+  }
 }
 
 const currentOnly = (

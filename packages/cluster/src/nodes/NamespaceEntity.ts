@@ -13,6 +13,7 @@ import { decodeCommand, encodeReply } from "../wire/Commands.ts"
 import { Failure, toFailure } from "../wire/Failures.ts"
 import { decodeQuery, encodeAnswer } from "../wire/Queries.ts"
 import { LocalHost } from "./LocalHost.ts"
+import { NodeMeter } from "./NodeMeter.ts"
 import { maxIdleMillis, Residents } from "./Residents.ts"
 
 /** The entity's id is the namespace's tag. */
@@ -35,11 +36,17 @@ const census = Schema.Struct({
 })
 
 export const NamespaceEntity = Entity.make("Namespace", [
-  /** `command` and the reply as in `wire/Commands`. */
-  Rpc.make("Ask", { payload: { ...owner, command: bytes }, success: bytes, error: Failure }),
+  /** `command` and the reply as in `wire/Commands`; `taken`: bytes of the namespace afterwards. */
+  Rpc.make("Ask", {
+    payload: { ...owner, command: bytes },
+    success: Schema.Struct({ reply: bytes, taken: Schema.optional(Schema.Number) }),
+    error: Failure
+  }),
   /** `query` and the answer as in `wire/Queries`. */
   Rpc.make("Answer", { payload: { ...owner, query: bytes }, success: bytes, error: Failure }),
   Rpc.make("Census", { payload: { ...owner, options: censusOptions }, success: census, error: Failure }),
+  /** Bytes that the namespace takes. */
+  Rpc.make("Taken", { payload: owner, success: Schema.optional(Schema.Number), error: Failure }),
   Rpc.make("Erase", { payload: owner, success: Schema.Array(Schema.String), error: Failure }),
   Rpc.make("Retire", { payload: { ...owner, atMillis: Schema.Number }, success: Schema.Boolean, error: Failure })
 ])
@@ -53,6 +60,7 @@ export const namespaceEntityLayer = NamespaceEntity.toLayer(
     const { entityId: tag } = yield* Entity.CurrentAddress
     const host = yield* LocalHost
     const residents = yield* Residents
+    const meter = yield* NodeMeter
     let key: NamespaceKey | undefined
     yield* Effect.addFinalizer(() =>
       Effect.andThen(
@@ -73,7 +81,10 @@ export const namespaceEntityLayer = NamespaceEntity.toLayer(
       Ask: ({ payload }) =>
         serving(payload, (to) => {
           const command = decodeCommand(payload.command)
-          return Effect.map(host.ask(to, command), (reply) => encodeReply(command, reply))
+          return Effect.map(host.ask(to, command), (reply) => ({
+            reply: encodeReply(command, reply),
+            taken: meter.bytesOf(tag)
+          }))
         }),
       Answer: ({ payload }) =>
         serving(payload, (to) => {
@@ -81,8 +92,15 @@ export const namespaceEntityLayer = NamespaceEntity.toLayer(
           return Effect.map(host.answer(to, query), (answer) => encodeAnswer(query, answer))
         }),
       Census: ({ payload }) => serving(payload, (to) => host.census(to, payload.options)),
+      // Any look opens it, and its actor says what it takes.
+      Taken: ({ payload }) =>
+        serving(payload, (to) => Effect.map(host.answer(to, { _tag: "Counts" }), () => meter.bytesOf(tag))),
       Erase: ({ payload }) => serving(payload, (to) => host.erase(to)),
-      Retire: ({ payload }) => serving(payload, (to) => host.retire(to, payload.atMillis, Effect.void))
+      Retire: ({ payload }) =>
+        serving(payload, (to) => host.retire(to, payload.atMillis, Effect.void)).pipe(
+          // An agent that returns under its tag is another one to the engine.
+          Effect.tap((isGone) => Effect.sync(() => void (isGone ? (key = undefined) : undefined)))
+        )
     })
   }),
   // With one at a time every write would wait for the commit of the one before.

@@ -52,26 +52,31 @@ export const nodeSocketServer = (secret: Redacted.Redacted) => {
     Effect.gen(function* () {
       const config = yield* ShardingConfig.ShardingConfig
       const { host, port } = Option.getOrThrow(Option.orElse(config.runnerListenAddress, () => config.runnerAddress))
-      return layerTls({
-        host,
-        port,
-        ...suite,
-        handshakeTimeout: openMillis,
-        pskCallback: (_, claimed) => (claimed === identity ? key : null)
-      })
+      return layerTls({ host, port, handshakeTimeout: openMillis, ...listening(key) })
     })
   )
 }
 
+/** What a server of such sockets is made with. */
+export const nodeListener = (secret: Redacted.Redacted): TlsOptions => listening(keyOf(secret))
+
+const listening = (key: Uint8Array): TlsOptions => ({
+  ...suite,
+  pskCallback: (_, claimed) => (claimed === identity ? key : null)
+})
+
+/** What such a socket is connected with. */
+export const nodeConnection = (secret: Redacted.Redacted): ConnectionOptions => connecting(keyOf(secret))
+
+const connecting = (key: Uint8Array): ConnectionOptions => ({
+  ...suite,
+  pskCallback: () => ({ psk: key, identity }),
+  // There is no certificate: the key says who it is.
+  checkServerIdentity: () => undefined
+})
+
 const connected = (host: string, port: number, key: Uint8Array): Effect.Effect<TLSSocket, SocketError, Scope.Scope> => {
-  const options: ConnectionOptions = {
-    host,
-    port,
-    ...suite,
-    pskCallback: () => ({ psk: key, identity }),
-    // There is no certificate: the key says who it is.
-    checkServerIdentity: () => undefined
-  }
+  const options: ConnectionOptions = { host, port, ...connecting(key) }
   return Effect.flatMap(
     Effect.acquireRelease(
       Effect.sync(() => connect(options)),

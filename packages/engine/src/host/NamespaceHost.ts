@@ -446,7 +446,8 @@ export const inPortions = Effect.fnUntraced(function* <E>(removal: Effect.Effect
   return removed
 })
 
-const isRemoval = (command: Command): boolean =>
+/** Frees room, so no want of it refuses it. */
+export const isRemoval = (command: Command): boolean =>
   command._tag === "RemoveMemories" ||
   command._tag === "RemoveMatching" ||
   command._tag === "Sweep" ||

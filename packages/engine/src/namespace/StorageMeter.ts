@@ -26,3 +26,11 @@ export const StorageMeter = Context.Reference<StorageMeterService>("muniment/eng
     forget: () => undefined
   })
 })
+
+/** What a namespace takes by its file, whether it is open or not; undefined: that is not known. */
+export class StoredBytes extends Context.Service<
+  StoredBytes,
+  {
+    readonly of: (key: NamespaceKey) => Effect.Effect<number | undefined, { readonly _tag: string }>
+  }
+>()("muniment/engine/StoredBytes") {}

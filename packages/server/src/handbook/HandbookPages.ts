@@ -17,6 +17,7 @@ export const handbookPages: ReadonlyArray<HandbookPage> = [
   page("configuration", "Configuration"),
   page("install", "Install, and publish", "packages/cli/docs/install.md"),
   page("operations", "Operations: health, backup, upgrade, metrics"),
+  page("several-machines", "Several machines"),
   page("conversations", "Conversations, answers, maps, language models"),
   page("search", "How search works"),
   page("mcp", "MCP: memory as tools for agents"),

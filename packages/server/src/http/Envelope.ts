@@ -14,6 +14,7 @@ import {
   Unavailable
 } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
+import { ChangeLogUnusable } from "@muniment/control/database/ChangeLog"
 import { SqliteError } from "@muniment/sqlite/SqliteError"
 import { pathOf } from "../paths.ts"
 import { logRequest, RequestAccount } from "./RequestLog.ts"
@@ -116,6 +117,11 @@ const answerFor = (
     }
   }
   const route = routePattern(request.method, pathOf(request.url))
+  if (error instanceof ChangeLogUnusable)
+    return Effect.as(
+      Effect.logError("changes of control.db cannot be kept", { route, error: error.message }),
+      wire(Unavailable, new Unavailable({ code: "control_unavailable", error: controlUnavailable }), 503)
+    )
   if (error instanceof SqliteError && diskFaults.has(error.reason)) {
     return Effect.as(Effect.logError("control.db cannot be used", { route, error: error.message }), diskFault(error))
   }
@@ -142,7 +148,7 @@ const diskFault = ({ reason }: SqliteError): HttpServerResponse.HttpServerRespon
 
 const diskFull = "the disk is full; free space and retry"
 const controlUnavailable =
-  "the disk failed under the service's accounts; whether a write was done is unknown: repeat it with the same Idempotency-Key"
+  "the store of the service's accounts failed; whether a write was done is unknown: repeat it with the same Idempotency-Key"
 
 const noSuchRoute = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse => {
   const allowed = allowedMethods(pathOf(request.url))

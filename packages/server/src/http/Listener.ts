@@ -26,14 +26,17 @@ const connectionCheckMillis = 1_000
 /** Time of the shutdown that is kept for closing files after the last answer. */
 const closingMillis = 5_000
 
-export const listener = (options: Address) =>
+/** `adopt` gets the server, which also takes connections that were accepted elsewhere (its event `connection`). */
+export const listener = (options: Address, adopt: (server: Server) => void = () => undefined) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const gate = yield* Admission
       const clock = yield* Clock.Clock
       const polls = new PollClock(() => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
       yield* Effect.forkScoped(polls.watch)
-      return httpServerLayer(() => boundedServer(gate, polls), {
+      const server = boundedServer(gate, polls)
+      adopt(server)
+      return httpServerLayer(() => server, {
         host: options.host,
         port: options.port,
         backlog: Limits.connectionBacklog,
@@ -136,7 +139,14 @@ const drainsOnClose = (server: Server, gate: Gate): void => {
   const close = server.close.bind(server)
   server.close = (callback) => {
     isClosing = true
-    close(callback)
+    // Of connections that were accepted elsewhere Node does not know.
+    close((error) => {
+      const left = [...answersDue.keys()]
+      let open = left.length
+      if (open === 0) return callback?.(error)
+      for (const socket of left) socket.once("close", () => --open === 0 && callback?.(error))
+      return undefined
+    })
     for (const [socket, due] of answersDue) {
       for (const response of due) response.shouldKeepAlive = false
       // Clients of a stream come back with the id of their last event.

@@ -14,8 +14,8 @@ import { requireQuota } from "@muniment/domain/Quotas"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Quotas } from "@muniment/control/accounts/Quotas"
-import { StorageMeter, type StorageMeterService } from "@muniment/engine/namespace/StorageMeter"
-import { type NamespaceKey, NamespaceStore } from "@muniment/engine/store/NamespaceStore"
+import { StorageMeter, type StorageMeterService, StoredBytes } from "@muniment/engine/namespace/StorageMeter"
+import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 
 export class StorageUse extends Context.Service<
   StorageUse,
@@ -32,7 +32,7 @@ export class StorageUse extends Context.Service<
         accounts: yield* Accounts,
         directory: yield* NamespaceDirectory,
         quotas: yield* Quotas,
-        store: yield* NamespaceStore,
+        stored: yield* StoredBytes,
         sums: new Map(),
         turns: yield* Semaphore.make(1)
       }
@@ -49,7 +49,7 @@ interface Parts {
   readonly accounts: Accounts["Service"]
   readonly directory: NamespaceDirectory["Service"]
   readonly quotas: Quotas["Service"]
-  readonly store: NamespaceStore["Service"]
+  readonly stored: StoredBytes["Service"]
   /** By account. */
   readonly sums: Map<string, AccountSum>
   /** One account is counted at a time. */
@@ -157,8 +157,8 @@ const count = Effect.fn("StorageUse.count")(function* (parts: Parts, accountId: 
 })
 
 /** Undefined if the file cannot be read: it counts from its next open on. */
-const bytesIn = ({ store }: Parts, key: NamespaceKey) =>
-  Effect.catch(store.storedBytes(key), (error) =>
+const bytesIn = ({ stored }: Parts, key: NamespaceKey) =>
+  Effect.catch(stored.of(key), (error) =>
     Effect.as(
       Effect.logWarning("the bytes of a namespace cannot be counted now", { namespace: key.tag, error: error._tag }),
       undefined

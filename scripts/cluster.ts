@@ -1,0 +1,84 @@
+/**
+ * `npm run cluster`: several nodes of one service on this machine, over a real PostgreSQL. To try it; on several machines
+ * each node is started with its own settings.
+ */
+import { resolve } from "node:path"
+import { parseArgs } from "node:util"
+import { ClusterProcesses, type NodeProcess } from "./cluster/ClusterProcesses.ts"
+
+const usage = `Usage: npm run cluster -- [OPTIONS]
+
+Starts PostgreSQL and nodes of one Muniment on free ports of this machine, until Ctrl-C.
+
+  --nodes N        1 to 16; default 3
+  --directory DIR  where everything lies; the next start finds it again; default data/cluster
+  --json           one line of JSON for each node: {"url", "pid", "name"}
+  --help
+
+As root the path to DIR has to be open to others: PostgreSQL then runs as the user nobody.`
+
+const nodesMax = 16
+
+interface Options {
+  readonly nodes: number
+  readonly directory: string
+  readonly isJson: boolean
+}
+
+const main = async (): Promise<void> => {
+  const options = readOptions(process.argv.slice(2))
+  if (options === undefined) return void process.stdout.write(`${usage}\n`)
+  const stopped = new Promise<void>((resolve) => {
+    process.once("SIGINT", () => resolve())
+    process.once("SIGTERM", () => resolve())
+  })
+  const tell = (node: NodeProcess) =>
+    process.stdout.write(
+      options.isJson
+        ? `${JSON.stringify({ url: node.url, pid: node.pid, name: node.name })}\n`
+        : `${node.name}  ${node.url}  process ${node.pid}\n`
+    )
+  const cluster = await ClusterProcesses.start(options, tell)
+  try {
+    if (!options.isJson) process.stdout.write(`\n${adviceOf(cluster).join("\n")}\n`)
+    await stopped
+  } finally {
+    await cluster.stop()
+  }
+}
+
+/** Undefined if help is asked for. Throws on invalid `args`. */
+const readOptions = (args: ReadonlyArray<string>): Options | undefined => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      nodes: { type: "string", default: "3" },
+      directory: { type: "string", default: "data/cluster" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false }
+    }
+  })
+  if (values.help) return undefined
+  const nodes = Number(values.nodes)
+  if (!/^\d+$/.test(values.nodes) || nodes < 1 || nodes > nodesMax)
+    throw new Error(`--nodes is 1 to ${nodesMax}, not "${values.nodes}"`)
+  return { nodes, directory: resolve(values.directory), isJson: values.json }
+}
+
+/** The operator's key is shown once, by the node that served first. */
+const adviceOf = ({ nodes }: ClusterProcesses): ReadonlyArray<string> => {
+  const key = nodes.map((node) => /Key +(\S+)/.exec(node.output())?.[1]).find((found) => found !== undefined)
+  return [
+    "Any node takes any request. Stop or kill one, and the others go on.",
+    ...(key === undefined ? [] : [`The operator's key, shown once: ${key}`]),
+    "Ctrl-C stops all."
+  ]
+}
+
+try {
+  await main()
+  process.exit(0)
+} catch (cause) {
+  process.stderr.write(`${cause instanceof Error ? cause.message : String(cause)}\nSee npm run cluster -- --help\n`)
+  process.exit(1)
+}

@@ -1,0 +1,217 @@
+/**
+ * A cluster on this machine: PostgreSQL, a folder of bases, and nodes as processes on loopback ports. All of it lies in
+ * one directory and is found again by the next start.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { join, resolve } from "node:path"
+import { Redacted } from "effect"
+import { PostgresServer } from "./PostgresServer.ts"
+
+const repository = resolve(import.meta.dirname, "../..")
+const readyMillis = 150_000
+const lookEachMillis = 100
+
+export interface ClusterOptions {
+  readonly directory: string
+  readonly nodes: number
+  /** Of every node, beside what makes it one. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** A port that nobody has; default: one of the system's. */
+  readonly freePort?: () => Promise<number>
+}
+
+export class ClusterProcesses {
+  readonly postgres: PostgresServer
+  readonly nodes: Array<NodeProcess> = []
+  readonly #options: ClusterOptions
+  readonly #secret: string
+  /** Given to nodes. */
+  readonly #ports = new Set<number>()
+
+  private constructor(options: ClusterOptions, postgres: PostgresServer, secret: string) {
+    this.#options = options
+    this.postgres = postgres
+    this.#secret = secret
+  }
+
+  /** Resolves when every node takes requests. `onNode` as each does. */
+  static async start(options: ClusterOptions, onNode: (node: NodeProcess) => void = () => undefined) {
+    const { directory } = options
+    mkdirSync(join(directory, "bases"), { recursive: true })
+    const postgres = await PostgresServer.start(join(directory, "postgres"))
+    const cluster = new ClusterProcesses(options, postgres, secretOf(directory))
+    try {
+      const made = Array.from({ length: options.nodes }, () => cluster.#makeNode())
+      for (const node of made) node.ports = await cluster.#freePorts()
+      await Promise.all(made.map(async (node) => onNode(await node.startAgain())))
+    } catch (cause) {
+      await cluster.stop()
+      throw cause
+    }
+    return cluster
+  }
+
+  /** One more node. */
+  async startNode(): Promise<NodeProcess> {
+    const node = this.#makeNode()
+    node.ports = await this.#freePorts()
+    return node.startAgain()
+  }
+
+  #makeNode(): NodeProcess {
+    const name = `node-${this.nodes.length + 1}`
+    const environment = {
+      MUNIMENT_DATABASE_URL: Redacted.value(this.postgres.url()),
+      MUNIMENT_BASES: resolve(this.#options.directory, "bases"),
+      MUNIMENT_CLUSTER_SECRET: this.#secret,
+      ...this.#options.environment
+    }
+    const node = new NodeProcess(name, resolve(this.#options.directory, name), environment)
+    this.nodes.push(node)
+    return node
+  }
+
+  /** One for callers, and one for nodes whose next one is free too. */
+  async #freePorts(): Promise<NodePorts> {
+    const free = async (): Promise<number> => {
+      for (;;) {
+        const port = await (this.#options.freePort ?? freePort)()
+        if (!this.#ports.has(port) && !this.#ports.has(port + 1) && (await isFree(port + 1))) {
+          this.#ports.add(port).add(port + 1)
+          return port
+        }
+      }
+    }
+    return { port: await free(), nodePort: await free() }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.stop()))
+    await this.postgres.stop()
+  }
+}
+
+interface NodePorts {
+  readonly port: number
+  readonly nodePort: number
+}
+
+export class NodeProcess {
+  ports: NodePorts = { port: 0, nodePort: 0 }
+  readonly name: string
+  readonly directory: string
+  url = ""
+  #process: ChildProcess | undefined
+  #output = ""
+  readonly #environment: Readonly<Record<string, string | undefined>>
+
+  constructor(name: string, directory: string, environment: Readonly<Record<string, string | undefined>>) {
+    this.name = name
+    this.directory = directory
+    this.#environment = environment
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid
+  }
+
+  /** What it printed since its last start. */
+  output(): string {
+    return this.#output
+  }
+
+  /** At its ports; resolves when it takes requests. */
+  async startAgain(): Promise<this> {
+    const { nodePort, port } = this.ports
+    this.url = `http://127.0.0.1:${port}`
+    this.#output = ""
+    const child = spawn(process.execPath, [join(repository, "packages/cli/src/bin.ts"), "serve"], {
+      cwd: repository,
+      env: {
+        ...process.env,
+        MUNIMENT_MODELS_DIR: process.env["MUNIMENT_MODELS_DIR"] ?? join(repository, "models"),
+        ...this.#environment,
+        MUNIMENT_HOST: "127.0.0.1",
+        MUNIMENT_PORT: String(port),
+        MUNIMENT_DATA_DIR: this.directory,
+        MUNIMENT_NODE_HOST: "127.0.0.1",
+        MUNIMENT_NODE_PORT: String(nodePort)
+      },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    this.#process = child
+    const collect = (chunk: Buffer) => {
+      this.#output += chunk.toString()
+    }
+    child.stdout.on("data", collect)
+    child.stderr.on("data", collect)
+    for (const until = Date.now() + readyMillis; !(await this.isReady()); await pause()) {
+      if (child.exitCode !== null) throw new Error(`${this.name} ended with ${child.exitCode}:\n${this.#output}`)
+      if (Date.now() > until) throw new Error(`${this.name} does not get ready:\n${this.#output}`)
+    }
+    return this
+  }
+
+  isReady(): Promise<boolean> {
+    return fetch(`${this.url}/health/ready`).then(
+      ({ ok }) => ok,
+      () => false
+    )
+  }
+
+  /** A signal, without waiting for what it does. */
+  signal(name: NodeJS.Signals): void {
+    this.#process?.kill(name)
+  }
+
+  /** SIGTERM, and the exit code; null if it was not running. */
+  stop(): Promise<number | null> {
+    return this.#end("SIGTERM")
+  }
+
+  kill(): Promise<number | null> {
+    return this.#end("SIGKILL")
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<number | null> {
+    const ending = this.#process
+    this.#process = undefined
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return null
+    const exited = once(ending, "exit")
+    ending.kill(signal)
+    await exited
+    return ending.exitCode
+  }
+}
+
+/** Made at the first start; all nodes have it. */
+const secretOf = (directory: string): string => {
+  const file = join(directory, "cluster.key")
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString("hex"), { mode: 0o600 })
+  return readFileSync(file, "utf8").trim()
+}
+
+const pause = () => new Promise((resume) => setTimeout(resume, lookEachMillis))
+
+const isFree = async (port: number): Promise<boolean> => {
+  const probe = createServer()
+  const isListening = await new Promise<boolean>((settle) => {
+    probe.once("error", () => settle(false))
+    probe.listen(port, "127.0.0.1", () => settle(true))
+  })
+  if (isListening) await new Promise((closed) => probe.close(closed))
+  return isListening
+}
+
+const freePort = async (): Promise<number> => {
+  const probe = createServer().listen(0, "127.0.0.1")
+  await once(probe, "listening")
+  const address = probe.address()
+  await new Promise((closed) => probe.close(closed))
+  if (address === null || typeof address === "string") throw new Error("there is no free port")
+  return address.port
+}

@@ -1,0 +1,201 @@
+/**
+ * A cluster of three nodes as processes, over a real PostgreSQL: every node takes every request, and whatever was
+ * acknowledged is there after its owner was killed, stopped or frozen.
+ */
+import { chmodSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { ClusterProcesses, type NodeProcess } from "../../scripts/cluster/ClusterProcesses.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
+import {
+  type CallOptions,
+  compileCache,
+  freePort,
+  operatorKey,
+  patienceMillis,
+  serverCalls
+} from "../support/TestServer.ts"
+
+let cluster: ClusterProcesses
+
+beforeAll(async () => {
+  const directory = temporaryDirectory()
+  // PostgreSQL does not run as root, and its directory is inside.
+  for (const path of [directory, tmpdir()]) chmodSync(path, statSync(path).mode | 0o055)
+  cluster = await ClusterProcesses.start({
+    directory,
+    nodes: 3,
+    freePort,
+    environment: {
+      ...compileCache,
+      MUNIMENT_BOOTSTRAP_KEY: operatorKey,
+      MUNIMENT_OPERATOR_TOKEN: operatorToken,
+      MUNIMENT_EMBEDDING_MODEL: "none",
+      MUNIMENT_RATE_LIMITS: "off",
+      MUNIMENT_MONTHLY_ALLOWANCE: "1000000",
+      MUNIMENT_QUEUE_WAIT_MILLIS: "60000"
+    }
+  })
+}, patienceMillis)
+afterAll(() => cluster?.stop())
+
+const operatorToken = "the operator's token of these tests"
+
+const callsOf = (node: NodeProcess, key = operatorKey) => serverCalls(node.url, operatorToken, key)
+
+/** As a caller does that repeats under one Idempotency-Key until it is answered. */
+const persistently = async (node: NodeProcess, method: string, path: string, options: CallOptions) => {
+  for (const until = Date.now() + patienceMillis; ;) {
+    const answer = await callsOf(node)
+      .call(method, path, options)
+      .catch(() => undefined)
+    if (answer !== undefined && answer.status < 500) return answer
+    if (Date.now() > until) throw new Error(`no answer: ${answer?.status} ${JSON.stringify(answer?.body)}`)
+    await new Promise((resume) => setTimeout(resume, 50))
+  }
+}
+
+let written = 0
+
+const store = async (node: NodeProcess, agentId: string) => {
+  const fact = `fact ${++written} of ${agentId}`
+  const answer = await persistently(node, "POST", "/v1/memories", {
+    body: { agentId, memories: [{ kind: "factual_memory", data: { subject: agentId, fact } }] },
+    headers: { "idempotency-key": `write ${written}` }
+  })
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return answer.body.created[0].id as string
+}
+
+const listed = async (node: NodeProcess, agentId: string): Promise<ReadonlyArray<string>> => {
+  const { body, status } = await persistently(node, "GET", `/v1/memories?agentId=${agentId}&limit=100`, {})
+  expect(status, JSON.stringify(body)).toBe(200)
+  return body.memories.map(({ id }: { id: string }) => id).toSorted()
+}
+
+const ownerOf = async (): Promise<NodeProcess> => {
+  for (const until = Date.now() + patienceMillis; Date.now() < until;) {
+    const serving = cluster.nodes.filter((node) => node.pid !== undefined && servesNow(node))
+    if (serving[0] !== undefined && serving.length === 1) return serving[0]
+    await new Promise((resume) => setTimeout(resume, 100))
+  }
+  throw new Error("no node serves")
+}
+
+/** By its log. */
+const servesNow = (node: NodeProcess): boolean =>
+  node.output().lastIndexOf("this node serves the cluster") > node.output().lastIndexOf("another node may serve")
+
+const others = (node: NodeProcess): ReadonlyArray<NodeProcess> => cluster.nodes.filter((one) => one !== node)
+
+describe("a cluster of three nodes", () => {
+  const kept = new Map<string, Array<string>>()
+  const write = async (node: NodeProcess, agentId: string) => {
+    const ids = kept.get(agentId) ?? []
+    kept.set(agentId, ids)
+    ids.push(await store(node, agentId))
+  }
+  const expectAll = async (nodes: ReadonlyArray<NodeProcess>) => {
+    for (const node of nodes)
+      for (const [agentId, ids] of kept) expect(await listed(node, agentId)).toEqual(ids.toSorted())
+  }
+
+  it("takes every request at every node", async () => {
+    for (let round = 0; round < 4; round++) for (const node of cluster.nodes) await write(node, `agent-${round}`)
+    await expectAll(cluster.nodes)
+    const [first, second, third] = cluster.nodes as [NodeProcess, NodeProcess, NodeProcess]
+    const secret = await callsOf(first).newAccount("one of all nodes")
+    for (const node of cluster.nodes) {
+      const mine = await callsOf(node, secret).call("GET", "/v1/credits")
+      expect(mine.status).toBe(200)
+    }
+    const found = await callsOf(second).call("GET", "/v1/memories/search?query=fact&agentId=agent-1")
+    expect(found.body.memories.length).toBe(3)
+    const tools = await callsOf(third).call("POST", "/mcp", {
+      body: { jsonrpc: "2.0", id: 1, method: "tools/list" },
+      headers: { accept: "application/json, text/event-stream" }
+    })
+    expect(tools.status).toBe(200)
+    const keys = await Promise.all(
+      cluster.nodes.map((node) => callsOf(node).call("GET", "/.well-known/muniment-keys.json", { key: null }))
+    )
+    expect(new Set(keys.map(({ body }) => JSON.stringify(body))).size).toBe(1)
+  })
+
+  it("counts a caller by its own address, through whichever node it comes", async () => {
+    for (const node of cluster.nodes) {
+      // Answered on this machine only.
+      expect((await callsOf(node).call("GET", "/metrics", { key: null })).status).toBe(200)
+      const forwarded = await callsOf(node).call("GET", "/metrics", {
+        key: null,
+        headers: { "x-forwarded-for": "203.0.113.9" }
+      })
+      expect(forwarded.status).toBe(403)
+    }
+  })
+
+  it("has all that was acknowledged after its owner was killed", { timeout: patienceMillis }, async () => {
+    const owner = await ownerOf()
+    const [left, right] = others(owner) as [NodeProcess, NodeProcess]
+    const writing = Promise.all(
+      [left, right].map(async (node, at) => {
+        for (let round = 0; round < 20; round++) await write(node, `killed-${at}`)
+      })
+    )
+    await new Promise((resume) => setTimeout(resume, 200))
+    await owner.kill()
+    await writing
+    await expectAll([left, right])
+    await owner.startAgain()
+    await expectAll(cluster.nodes)
+  })
+
+  it("hands over when its owner is stopped", { timeout: patienceMillis }, async () => {
+    const owner = await ownerOf()
+    const [left, right] = others(owner) as [NodeProcess, NodeProcess]
+    const writing = Promise.all(
+      [left, right].map(async (node, at) => {
+        for (let round = 0; round < 20; round++) await write(node, `stopped-${at}`)
+      })
+    )
+    await new Promise((resume) => setTimeout(resume, 200))
+    expect(await owner.stop()).toBe(0)
+    await writing
+    await expectAll([left, right])
+    await owner.startAgain()
+    await expectAll(cluster.nodes)
+  })
+
+  it("is served by another node while its owner stands still", { timeout: patienceMillis }, async () => {
+    const owner = await ownerOf()
+    const [left, right] = others(owner) as [NodeProcess, NodeProcess]
+    owner.signal("SIGSTOP")
+    await write(left, "frozen")
+    await write(right, "frozen")
+    owner.signal("SIGCONT")
+    await write(owner, "frozen")
+    await expectAll(cluster.nodes)
+    const books = await callsOf(left).call("GET", "/admin/ledger/check", { key: operatorToken })
+    expect(books.status).toBe(200)
+  })
+
+  it(
+    "answers 503 with Retry-After while the database is away, and goes on afterwards",
+    { timeout: patienceMillis },
+    async () => {
+      const [node] = cluster.nodes as [NodeProcess]
+      await cluster.postgres.kill()
+      const refused = await callsOf(node).call("POST", "/v1/memories", {
+        body: {
+          agentId: "away",
+          memories: [{ kind: "factual_memory", data: { subject: "nobody", fact: "nobody keeps it" } }]
+        }
+      })
+      expect(refused.status).toBe(503)
+      expect(refused.headers.get("retry-after")).not.toBeNull()
+      await cluster.postgres.startAgain()
+      await write(node, "back")
+      await expectAll(cluster.nodes)
+    }
+  )
+})
