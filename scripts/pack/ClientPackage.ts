@@ -29,7 +29,9 @@ export const buildClient = (root: string, folder: string): void => {
     files: ["dist"]
   }
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`)
-  copyFileSync(join(home, "README.md"), join(folder, "README.md"))
+  // Its decisions are for those who work on it.
+  const [readme = ""] = readFileSync(join(home, "README.md"), "utf8").split("\n## Decisions\n")
+  writeFileSync(join(folder, "README.md"), readme)
   copyFileSync(join(root, "LICENSE"), join(folder, "LICENSE"))
 }
 
