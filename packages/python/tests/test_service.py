@@ -72,6 +72,8 @@ class Service(unittest.TestCase):
             agent_id="talk", subject_id="bob", thread_id="first", conversation=said, wait=["vectors", "extraction"]
         )
         self.assertEqual((created.messages and created.messages.stored, created.extraction), (1, "done"))
+        found = self.memory.extract(conversation=said).found
+        self.assertIn(("m1",), [candidate.source_message_ids for candidate in found])
         answer = self.memory.answer(query="Where does Bob work?", agent_id="talk")
         self.assertIn("Oslo", answer.answer)
         self.assertTrue(set(answer.citations) <= {cited.id for cited in answer.memories})
@@ -90,6 +92,13 @@ class Service(unittest.TestCase):
         with self.assertRaises(InvalidRequestError) as caught:
             memory.create(agent_id=AGENT, memories=[NewMemory(name, {"email": 1})])
         self.assertEqual((caught.exception.code, caught.exception.details[0].index), ("schema_validation_failed", 0))
+        tried = memory.try_schema(kind=name, data={"email": 1})
+        self.assertEqual((tried.valid, [problem.path for problem in tried.problems]), (False, ["/email"]))
+        self.assertTrue(memory.try_schema(schema=schema, data={"email": "a@b"}).valid)
+        stored = memory.create(agent_id="contacts", memories=[NewMemory(name, {"email": "a@b"})]).created[0]
+        looked = memory.lookup(agent_id="contacts", kind=name, key={"email": "a@b"}).memory
+        self.assertEqual(looked.id, stored.id)
+        memory.delete(stored.id)
         self.assertEqual(memory.delete_schema(name).deleted, 1)
         self.assertNotIn(name, [kind.name for kind in memory.list_schemas().schemas])
 

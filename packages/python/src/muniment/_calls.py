@@ -19,6 +19,7 @@ from .answers import (
     Credits,
     Deleted,
     Deposited,
+    Extracted,
     Facets,
     FoundMemories,
     Keys,
@@ -34,6 +35,7 @@ from .answers import (
     Success,
     TopicMap,
     Transactions,
+    TriedData,
     Updated,
     WhoAmI,
 )
@@ -187,6 +189,21 @@ def topics(
     return Call("GET", "/memories/search", result(TopicMap), query={**parameters, "mode": "map"}, grants=grants)
 
 
+def extract(
+    *,
+    conversation: Sequence[MessageInput],
+    schemas: Sequence[str] | None = None,
+    conversation_date: str | None = None,
+) -> Call[Extracted]:
+    """What would be extracted from a conversation, and what not and why; stores nothing."""
+    return Call("POST", "/memories/extract", result(Extracted), body=given(locals()))
+
+
+def lookup(*, agent_id: str, kind: str, key: Mapping[str, Any], subject_id: str | None = None) -> Call[OneMemory]:
+    """The latest memory with these unique fields."""
+    return Call("POST", "/memories/lookup", result(OneMemory), body=given(locals()))
+
+
 def get(id: str) -> Call[OneMemory]:
     return Call("GET", f"/memories/{_segment(id)}", result(OneMemory))
 
@@ -270,6 +287,17 @@ def register(
     """Registers a kind of memory; `schema` is the text of a JSON Schema."""
     body = given({"name": name, "description": description, "schema": schema, "unique_on": unique_on})
     return _write("POST", "/schemas", OneSchema, body, idempotency_key)
+
+
+def try_schema(
+    *,
+    data: Mapping[str, Any],
+    kind: str | None = None,
+    schema: str | None = None,
+    unique_on: Sequence[str] | None = None,
+) -> Call[TriedData]:
+    """Whether a memory with this data would be accepted, by a registered `kind` or the text of a `schema`."""
+    return Call("POST", "/schemas/try", result(TriedData), body=given(locals()))
 
 
 def list_schemas() -> Call[Schemas]:

@@ -91,6 +91,24 @@ class RejectedCandidate:
 
 
 @dataclass(frozen=True)
+class FoundCandidate:
+    """What extraction found and would store."""
+
+    kind: str
+    data: JsonObject
+    confidence: float
+    mentions: tuple[Mention, ...]
+    source_message_ids: tuple[str, ...]
+    when: str | None = None
+
+
+@dataclass(frozen=True)
+class Extracted:
+    found: tuple[FoundCandidate, ...]
+    rejected: tuple[RejectedCandidate, ...]
+
+
+@dataclass(frozen=True)
 class MessageCounts:
     stored: int
     known: int
@@ -259,6 +277,20 @@ class OneSchema:
 @dataclass(frozen=True)
 class Schemas:
     schemas: tuple[MemorySchema, ...]
+
+
+@dataclass(frozen=True)
+class Problem:
+    path: str
+    message: str
+
+
+@dataclass(frozen=True)
+class TriedData:
+    valid: bool
+    problems: tuple[Problem, ...]
+    #: As it would be stored.
+    data: JsonObject | None = None
 
 
 @dataclass(frozen=True)
