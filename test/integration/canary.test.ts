@@ -250,6 +250,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   ],
   "admin.exportMemories": ({ agentId }) => [[`/admin/export?account=${agentId}`]],
   "admin.importMemories": ({ agentId }) => [["/admin/import", { body: { account: agentId, records: [] } }]],
+  "admin.listIndexes": ({ agentId }) => [["/admin/indexes"], [`/admin/indexes?account=${agentId}`]],
   "admin.reembedProgress": () => [["/admin/reembed"]],
   "admin.reembed": () => [["/admin/reembed"]]
 }

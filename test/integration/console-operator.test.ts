@@ -187,6 +187,74 @@ it("saves a statement of many pages as one file, as the API has it", async () =>
   expect(readFileSync(await download.path(), "utf8")).toBe(whole.body)
 })
 
+it("says what the daily job would do, and runs it only then", async () => {
+  const { page } = watched
+  await open("#/system?show=jobs")
+  const runs = async () => (await asOperator("GET", "/admin/jobs")).runs.length
+  const before = await runs()
+  await page.getByRole("button", { name: "Dry run …" }).click()
+  await dialog().getByRole("region", { name: "What it would do" }).getByText("research").waitFor()
+  expect(await runs()).toBe(before)
+  await press("Run it now")
+  await dialog().waitFor({ state: "detached" })
+  const events = (await asOperator("GET", "/admin/audit")).events
+  expect(events.slice(0, 2)).toMatchObject([
+    { action: "money.runJobs", detail: { dryRun: false } },
+    { action: "money.runJobs", detail: { dryRun: true } }
+  ])
+})
+
+it("shows each agent's index as the API has it, page by page", async () => {
+  const { page } = watched
+  const { agents } = await asOperator("GET", "/admin/indexes")
+  expect(agents).toEqual([
+    { account: "research", agentId: "shelves", memories: 2, bytes: expect.any(Number), indexes: [] }
+  ])
+  expect(agents[0].bytes).toBeGreaterThan(0)
+  const body = { agentId: "second", memories: [fact("box", "under the bed")] }
+  expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
+  const first = await asOperator("GET", "/admin/indexes?limit=1")
+  const rest = await asOperator("GET", `/admin/indexes?limit=1&cursor=${first.nextCursor}`)
+  expect([...first.agents, ...rest.agents].map(({ agentId }) => agentId).toSorted()).toEqual(["second", "shelves"])
+  expect(rest.nextCursor).toBeUndefined()
+  await page.route("**/admin/indexes*", (route) => {
+    const url = route.request().url()
+    return route.continue({ url: `${url}${url.includes("?") ? "&" : "?"}limit=1` })
+  })
+  await open("#/system?show=indexes")
+  const table = page.getByRole("region", { name: "Indexes" })
+  await expect.poll(() => table.locator("tbody tr").count()).toBe(1)
+  await page.getByRole("button", { name: "Next agents" }).click()
+  await table.getByText("second").waitFor()
+  await table.getByText("shelves").waitFor()
+  await page.unroute("**/admin/indexes*")
+})
+
+it("ends another browser's session", async () => {
+  const { page } = watched
+  const other = await openPage(browser, server.url)
+  await other.page.goto(`${server.url}/console`)
+  await other.page.getByLabel("API key of an account").fill(key)
+  await other.page.getByRole("button", { name: "Sign in" }).click()
+  await other.page.getByRole("link", { name: "Memories" }).waitFor()
+  await open("#/system?show=sessions")
+  await page.getByRole("button", { name: "End the session of research" }).click()
+  await press("End it")
+  await dialog().waitFor({ state: "detached" })
+  const left = (await asOperator("GET", "/admin/sessions")).sessions
+  expect(left.map(({ account }: { readonly account: string | null }) => account)).toEqual([null])
+  await other.page.reload()
+  await other.page.getByLabel("API key of an account").waitFor()
+})
+
+it("says that there is no webhook to test", async () => {
+  const { page } = watched
+  await open("#/system?show=sessions")
+  await page.getByRole("button", { name: "Send a test" }).click()
+  await page.getByRole("alert").getByText("webhook_not_configured").waitFor()
+  expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("409")])
+})
+
 it("is used by the keyboard alone", async () => {
   const { page } = watched
   await open("#/accounts?account=")
@@ -208,13 +276,17 @@ it.each([
   "money",
   "money?show=movements&account=research",
   "money?show=revenue",
-  "money?show=ledger"
+  "money?show=ledger",
+  "system",
+  "system?show=jobs",
+  "system?show=indexes",
+  "system?show=sessions"
 ])("has no fault of accessibility on #/%s, in light and dark, narrow and wide", async (name) => {
   const { page } = watched
   for (const width of [1_280, 380]) {
     await page.setViewportSize({ width, height: 860 })
     await open(`#/${name}`)
-    await page.locator("main .card, main .table-wrap, main .tile, main .notice").first().waitFor()
+    await page.locator("main .card, main .table-wrap, main .tile, main .notice, main p").first().waitFor()
     await page.locator("main .spinner").first().waitFor({ state: "detached" })
     for (const theme of ["light", "dark"]) {
       await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)

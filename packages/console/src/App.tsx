@@ -18,6 +18,7 @@ import { Search } from "./pages/Search.tsx"
 import { Schemas } from "./pages/Schemas.tsx"
 import { Subjects } from "./pages/Subjects.tsx"
 import { SignInPage } from "./pages/SignInPage.tsx"
+import { System } from "./pages/System.tsx"
 
 interface PageEntry {
   readonly name: string
@@ -42,7 +43,8 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "subjects", title: "Subjects", icon: "subjects", show: Subjects, ...memory },
   { name: "schemas", title: "Schemas", icon: "schemas", show: Schemas, ...memory },
   { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service },
-  { name: "money", title: "Money", icon: "money", show: Money, ...service }
+  { name: "money", title: "Money", icon: "money", show: Money, ...service },
+  { name: "system", title: "System", icon: "system", show: System, ...service }
 ]
 
 export const App = () => {

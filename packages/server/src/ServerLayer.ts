@@ -68,6 +68,7 @@ import { StorageUse } from "./memories/StorageUse.ts"
 import { MemoryService } from "./memories/MemoryService.ts"
 import { TextEmbedding } from "./memories/TextEmbedding.ts"
 import { AccountEraser } from "./operator/AccountEraser.ts"
+import { AgentIndexes } from "./operator/AgentIndexes.ts"
 import { LastBackup } from "./operator/LastBackup.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
 import { CallerSearch } from "./search/CallerSearch.ts"
@@ -147,6 +148,7 @@ const callsLayer = <E>(
 ) =>
   Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
+    AgentIndexes.layer,
     CallerSearch.layer,
     AccountEvents.layer,
     Housekeeping.layer,

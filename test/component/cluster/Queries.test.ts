@@ -83,6 +83,7 @@ const queries: { readonly [T in NamespaceQuery["_tag"]]: ReadonlyArray<Omit<Quer
   ],
   VectorsOf: [{ places }],
   Counts: [{}],
+  Indexes: [{}],
   VersionsAt: [{ places }],
   Find: [{ id }, { id: "none" }],
   LatestOf: [{ uniqueKey: "home" }, { uniqueKey: "none" }],

@@ -62,6 +62,7 @@ const queries = {
   }),
   VectorsOf: Schema.TaggedStruct("VectorsOf", { places: Schema.Array(Place) }),
   Counts: Schema.TaggedStruct("Counts", {}),
+  Indexes: Schema.TaggedStruct("Indexes", {}),
   VersionsAt: Schema.TaggedStruct("VersionsAt", { places: Schema.Array(Place) }),
   Find: Schema.TaggedStruct("Find", { id: Text }),
   LatestOf: Schema.TaggedStruct("LatestOf", { uniqueKey: Text }),
@@ -131,6 +132,16 @@ const answers: { readonly [T in Tag]: Schema.Codec<Answers[T], unknown> } = {
     models: Texts,
     indexBacklog: count
   }),
+  Indexes: Schema.Array(
+    Schema.Struct({
+      model: Text,
+      vectors: count,
+      backlog: count,
+      engine: Schema.Literals(["exact", "quantized", "hnsw"]),
+      reason: Text,
+      recall: MaybeNumber
+    })
+  ),
   VersionsAt: versions,
   Find: Schema.UndefinedOr(Version),
   LatestOf: Schema.UndefinedOr(Version),

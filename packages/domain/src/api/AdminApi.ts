@@ -181,6 +181,30 @@ export const ReembedProgress = Schema.Struct({
 
 const Progress = Schema.Struct({ success, ...ReembedProgress.fields })
 
+/** What an agent holds, and the vector index of each embedding model that its memories have. */
+export const AgentIndex = Schema.Struct({
+  account: Schema.String,
+  agentId: Schema.String,
+  memories: Schema.NullOr(Schema.Int).annotate({ description: "Live ones; null while its file cannot be read." }),
+  bytes: Schema.NullOr(Schema.Int).annotate({ description: "Of its memories; null: not counted since a kill." }),
+  indexes: Schema.Array(
+    Schema.Struct({
+      model: Schema.String,
+      vectors: Schema.Int,
+      backlog: Schema.Int.annotate({ description: "Vectors that no list or graph holds yet; searches scan them." }),
+      engine: Schema.Literals(["exact", "quantized", "hnsw"]).annotate({
+        description: "Of a search without a filter, for ten hits."
+      }),
+      reason: Schema.String,
+      recall: Schema.NullOr(Schema.Finite).annotate({
+        description:
+          "Share of the nearest vectors that it finds: 1 for scans; what the probes of lists are tuned to; null for graphs, which have no such setting."
+      })
+    })
+  )
+})
+export type AgentIndex = typeof AgentIndex.Type
+
 /** A wallet that opens an account; the address as it is kept. */
 export const LinkedWallet = Schema.Struct({
   address: Schema.String,
@@ -345,6 +369,23 @@ export class AdminApi extends HttpApiGroup.make("admin")
     }).annotateMerge(
       operation("Import records, ids kept", {
         description: "A record whose id is already stored is skipped, so that an import can be repeated."
+      })
+    ),
+    HttpApiEndpoint.get("listIndexes", "/indexes", {
+      query: {
+        account: Schema.optionalKey(AccountName),
+        cursor: Schema.optionalKey(PageCursor),
+        limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.listPageMax })))
+      },
+      success: Schema.Struct({
+        success,
+        agents: Schema.Array(AgentIndex),
+        nextCursor: Schema.optionalKey(Schema.String)
+      }),
+      error: [InvalidRequest, NotFound]
+    }).annotateMerge(
+      operation("Agents and their vector indexes", {
+        description: "What each agent holds, the engine of its searches and why. Opens the files of the page."
       })
     ),
     HttpApiEndpoint.get("reembedProgress", "/reembed", { success: Progress }).annotateMerge(

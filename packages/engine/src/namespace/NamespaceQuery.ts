@@ -23,11 +23,21 @@ import type {
 import type { EventPage } from "../store/MemoryEvents.ts"
 import type { Passage } from "../text/Passages.ts"
 import type { Plan } from "../vectors/planner/Planner.ts"
+import type { Engine } from "../vectors/VectorIndex.ts"
 
 export type NamespaceQuery = ImageQuery | RecordQuery
 
 /** Answered from the image in memory, at once. */
-export type ImageQuery = Terms | Candidates | Cosines | CountMatching | ListPlaces | Facet | VectorsOf | Counts
+export type ImageQuery =
+  | Terms
+  | Candidates
+  | Cosines
+  | CountMatching
+  | ListPlaces
+  | Facet
+  | VectorsOf
+  | Counts
+  | Indexes
 
 /** Answered from the file. */
 export type RecordQuery =
@@ -57,6 +67,7 @@ export interface Answers {
   readonly Facet: FoundValues
   readonly VectorsOf: ReadonlyMap<string, MemoryVector>
   readonly Counts: NamespaceCounts
+  readonly Indexes: ReadonlyArray<IndexState>
   readonly VersionsAt: ReadonlyArray<MemoryVersion>
   readonly Find: MemoryVersion | undefined
   readonly LatestOf: MemoryVersion | undefined
@@ -158,6 +169,23 @@ export interface VectorsOf {
 
 export interface Counts {
   readonly _tag: "Counts"
+}
+
+/** The state of each vector index, one per embedding model. */
+export interface Indexes {
+  readonly _tag: "Indexes"
+}
+
+export interface IndexState {
+  readonly model: string
+  readonly vectors: number
+  /** Vectors that no list or graph holds yet; searches scan them. */
+  readonly backlog: number
+  /** What a search without a filter, for ten hits, would run, and why. */
+  readonly engine: Engine
+  readonly reason: string
+  /** Share of the nearest vectors that the engine is set to find; undefined: it has no such setting. */
+  readonly recall: number | undefined
 }
 
 export interface NamespaceCounts {

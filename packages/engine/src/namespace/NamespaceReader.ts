@@ -22,6 +22,7 @@ import type {
   Cosines,
   CountMatching,
   FoundTerms,
+  IndexState,
   InsertedVersions,
   NamespaceCounts,
   RecordWithoutVector,
@@ -34,6 +35,7 @@ import { cosinesOf, isMatching, newerFirst, olderFirst, rank, type FoundCosines 
 import { mayName } from "../ranking/QuestionTraits.ts"
 import type { LexicalScores } from "../ranking/LexicalIndex.ts"
 import type { MemoryVector } from "../store/Commit.ts"
+import { recallTarget } from "../vectors/lists/ProbeTuning.ts"
 import { cutsOf } from "../text/Passages.ts"
 import type { EventPage } from "../store/MemoryEvents.ts"
 import type { MemoryRow } from "../store/MemoryRow.ts"
@@ -46,6 +48,9 @@ import type {
 } from "../store/Conversations.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"
+
+/** Hits of the search that `IndexState` plans. */
+const resultsPlanned = 10
 
 export class NamespaceReader {
   readonly #store: OpenNamespace
@@ -284,6 +289,17 @@ export class NamespaceReader {
       models: this.#state.vectors.models,
       indexBacklog: this.#indexBacklog
     }
+  }
+
+  indexes(): ReadonlyArray<IndexState> {
+    const { vectors } = this.#state
+    return vectors.models.flatMap((model) => {
+      const index = vectors.index(model)
+      if (index === undefined) return []
+      const { engine, reason } = index.plan(resultsPlanned, undefined)
+      const recall = engine === "exact" ? 1 : engine === "quantized" ? recallTarget : undefined
+      return [{ model, vectors: index.size, backlog: index.backlog, engine, reason, recall }]
+    })
   }
 
   get #indexBacklog(): number {

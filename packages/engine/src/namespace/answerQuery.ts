@@ -12,7 +12,8 @@ const imageTags: ReadonlySet<NamespaceQuery["_tag"]> = new Set([
   "ListPlaces",
   "Facet",
   "VectorsOf",
-  "Counts"
+  "Counts",
+  "Indexes"
 ] satisfies ReadonlyArray<ImageQuery["_tag"]>)
 
 export const isImageQuery = (query: NamespaceQuery): query is ImageQuery => imageTags.has(query._tag)
@@ -40,6 +41,8 @@ export const answerFromImage = (
       return reader.vectorsOf(query.places, nowMillis)
     case "Counts":
       return reader.counts(nowMillis)
+    case "Indexes":
+      return reader.indexes()
   }
 }
 

@@ -5,6 +5,7 @@ import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { durationMillis } from "@muniment/domain/Durations"
 import { InsufficientStorage, InvalidRequest, NotFound } from "@muniment/domain/Errors"
 import type { KeyScope } from "@muniment/domain/KeyScope"
+import { Limits } from "@muniment/domain/Limits"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Wallets } from "@muniment/control/accounts/Wallets"
@@ -12,8 +13,9 @@ import { KeyRing, type KeyFileFault } from "@muniment/trust/KeyRing"
 import { parseWalletAddress, type WalletAddress } from "@muniment/trust/WalletAddress"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { exportedMemory } from "../memories/MemoryViews.ts"
+import { AgentIndexes } from "../operator/AgentIndexes.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
-import { exportCursor } from "./Cursor.ts"
+import { agentsCursor, exportCursor } from "./Cursor.ts"
 
 export const adminHandlers = HttpApiBuilder.group(
   MunimentApi,
@@ -25,6 +27,7 @@ export const adminHandlers = HttpApiBuilder.group(
     const attestationKeys = yield* KeyRing
     const operator = yield* OperatorService
     const backlog = yield* VectorBacklog
+    const indexes = yield* AgentIndexes
     const success = true as const
 
     return handlers.handleAll({
@@ -81,6 +84,12 @@ export const adminHandlers = HttpApiBuilder.group(
           success,
           ...counts
         })),
+      listIndexes: Effect.fnUntraced(function* ({ query }) {
+        const account = query.account === undefined ? undefined : (yield* operator.account(query.account)).id
+        const after = query.cursor === undefined ? undefined : (yield* agentsCursor.decode(query.cursor)).after
+        const { agents, last } = yield* indexes.page({ account, after, limit: query.limit ?? Limits.listPageMax })
+        return { success, agents, ...(last !== undefined && { nextCursor: agentsCursor.encode({ after: last }) }) }
+      }),
       reembedProgress: () => Effect.map(backlog.progress, (progress) => ({ success, ...progress })),
       reembed: () => Effect.map(backlog.start, (progress) => ({ success, ...progress }))
     })

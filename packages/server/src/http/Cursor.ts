@@ -22,6 +22,9 @@ export const listCursor = cursorOver(Schema.Struct({ createdAt: Schema.Int, id: 
 /** Where the next page of an export begins. */
 export const exportCursor = cursorOver(Schema.Struct({ namespace: Schema.String, afterSeq: Schema.Int }))
 
+/** Where the next page of agents and their indexes begins. */
+export const agentsCursor = cursorOver(Schema.Struct({ after: Schema.String }))
+
 /** Where the next page of an account's transactions begins. */
 export const transactionCursor = cursorOver(Schema.Struct({ before: Schema.Int }))
 

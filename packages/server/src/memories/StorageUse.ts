@@ -22,6 +22,8 @@ export class StorageUse extends Context.Service<
   {
     /** Bytes of an account's memories. */
     readonly usedBy: (accountId: string) => Effect.Effect<number>
+    /** Of one agent, without reading a file; undefined: not counted since a kill. */
+    readonly ofAgent: (key: NamespaceKey) => number | undefined
     /** Of all accounts, without reading a file: agents that were not counted since a kill are missing. */
     readonly known: () => number
   }
@@ -39,6 +41,7 @@ export class StorageUse extends Context.Service<
       yield* Effect.addFinalizer(() => save(parts))
       return Context.make(StorageUse, {
         usedBy: (accountId) => Effect.map(counted(parts, accountId), ({ total }) => total),
+        ofAgent: (key) => agentBytes(parts, key),
         known: () => knownBytes(parts)
       }).pipe(Context.add(StorageMeter, meterOf(parts)))
     })
@@ -93,10 +96,11 @@ const sumOf = ({ sums }: Parts, accountId: string): AccountSum => {
   return made
 }
 
-const knownBytes = ({ directory, sums }: Parts): number =>
-  directory
-    .all()
-    .reduce((total, { account, tag }) => total + (sums.get(account)?.byTag.get(tag) ?? directory.bytesOf(tag) ?? 0), 0)
+const agentBytes = ({ directory, sums }: Parts, { account, tag }: NamespaceKey): number | undefined =>
+  sums.get(account)?.byTag.get(tag) ?? directory.bytesOf(tag)
+
+const knownBytes = (parts: Parts): number =>
+  parts.directory.all().reduce((total, key) => total + (agentBytes(parts, key) ?? 0), 0)
 
 const meterOf = (parts: Parts): StorageMeterService => ({
   hold: Effect.fnUntraced(function* (key, growth) {

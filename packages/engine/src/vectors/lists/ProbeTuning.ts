@@ -14,7 +14,7 @@ import { seededSequence } from "../arena/SeededSequence.ts"
 import type { VectorArena } from "../arena/VectorArena.ts"
 
 /** Share of the hits that must lie in probed lists. */
-const recallTarget = 0.998
+export const recallTarget = 0.998
 /** Least number of queries, and of noisy samples, before a margin is used. */
 const queriesMin = 32
 /** Queries of a generation; a complete generation replaces the one before. */

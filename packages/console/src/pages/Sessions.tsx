@@ -1,0 +1,150 @@
+/** Browsers that are signed in, which the operator may end, and what the webhook was told. */
+import type { SessionRecord } from "@muniment/domain/Console"
+import type { WebhookRecord, WebhookTrial } from "@muniment/domain/Webhooks"
+import type { ComponentChildren } from "preact"
+import { useState } from "preact/hooks"
+import { type ApiError, call } from "../service/api.ts"
+import { asApiError, useLoad } from "../service/load.ts"
+import { ago, count, moment } from "../service/text.ts"
+import { FormDialog } from "../ui/FormDialog.tsx"
+import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { Notice, Refused, Show } from "../ui/Notice.tsx"
+import type { Column } from "../ui/Table.tsx"
+
+export const Sessions = () => {
+  const { loaded, reload } = useLoad(
+    (signal) => call<{ readonly sessions: ReadonlyArray<SessionRecord> }>("GET", "/admin/sessions", { signal }),
+    []
+  )
+  const [ending, end] = useState<SessionRecord | undefined>(undefined)
+  return (
+    <section class="stack">
+      <h3>Signed in</h3>
+      <Show of={loaded}>
+        {({ sessions }) => (
+          <GrowingTable
+            label="Sessions"
+            columns={sessionColumns(end)}
+            rows={sessions}
+            keyOf={({ id }) => id}
+            empty="Nobody is signed in."
+          />
+        )}
+      </Show>
+      <Webhooks />
+      {ending !== undefined && (
+        <FormDialog
+          title="End this session"
+          action="End it"
+          isDanger
+          send={async () => {
+            await call("DELETE", `/admin/sessions/${encodeURIComponent(ending.id)}`)
+            reload()
+          }}
+          onClose={() => end(undefined)}
+        >
+          <p>
+            {ending.account ?? "The operator"} at {ending.address} has to sign in again. If it is your own session, so
+            do you.
+          </p>
+        </FormDialog>
+      )}
+    </section>
+  )
+}
+
+const sessionColumns = (end: (session: SessionRecord) => void): ReadonlyArray<Column<SessionRecord>> => [
+  { title: "Who", cell: ({ account }) => account ?? <span class="badge accent">operator</span> },
+  { title: "From", cell: ({ address }) => <span class="mono">{address}</span> },
+  { title: "Browser", cell: ({ browser }) => <span class="small">{browser}</span> },
+  { title: "Last used", cell: ({ lastUsedAt }) => <span class="nowrap">{ago(lastUsedAt)}</span> },
+  { title: "Ends", cell: ({ expiresAt }) => <span class="nowrap">{moment(expiresAt)}</span> },
+  {
+    title: "Action",
+    cell: (session) => (
+      <button
+        type="button"
+        class="plain"
+        aria-label={`End the session of ${session.account ?? "the operator"}, begun ${moment(session.createdAt)} …`}
+        onClick={() => end(session)}
+      >
+        End …
+      </button>
+    )
+  }
+]
+
+type Outcome = { readonly tone: "good" | "bad"; readonly text: string }
+
+const Webhooks = () => {
+  const { loaded, reload } = useLoad(
+    (signal) => call<{ readonly webhooks: ReadonlyArray<WebhookRecord> }>("GET", "/admin/webhooks", { signal }),
+    []
+  )
+  const [outcome, tell] = useState<Outcome | undefined>(undefined)
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const run = (asking: Promise<Outcome>): void => {
+    asking.then(
+      (told) => {
+        showError(undefined)
+        tell(told)
+        reload()
+      },
+      (cause: unknown) => {
+        tell(undefined)
+        showError(asApiError(cause))
+      }
+    )
+  }
+  return (
+    <>
+      <div class="head">
+        <h3>Webhook</h3>
+        <div class="actions">
+          <button type="button" onClick={() => run(test())}>
+            Send a test
+          </button>
+          <button type="button" onClick={() => run(resend())}>
+            Resend what was given up
+          </button>
+        </div>
+      </div>
+      {outcome !== undefined && <Notice tone={outcome.tone}>{outcome.text}</Notice>}
+      {error !== undefined && <Refused error={error} />}
+      <Show of={loaded}>
+        {({ webhooks }) => (
+          <GrowingTable
+            label="Messages of the webhook"
+            columns={webhookColumns}
+            rows={webhooks}
+            keyOf={({ id }) => id}
+            empty="No message: payments and refunds are told here."
+          />
+        )}
+      </Show>
+    </>
+  )
+}
+
+const test = async (): Promise<Outcome> => {
+  const { delivered, reason, tookMillis } = await call<WebhookTrial>("POST", "/admin/webhooks/test")
+  return delivered
+    ? { tone: "good", text: `The receiver took it after ${count(tookMillis)} ms.` }
+    : { tone: "bad", text: `The receiver did not take it: ${reason ?? "no reason is known"}.` }
+}
+
+const resend = async (): Promise<Outcome> => {
+  const { resent } = await call<{ readonly resent: number }>("POST", "/admin/webhooks/resend", { body: {} })
+  return { tone: "good", text: `${count(resent)} messages are due again.` }
+}
+
+const tones: Readonly<Record<WebhookRecord["state"], string>> = { pending: "warn", delivered: "good", failed: "bad" }
+
+const webhookColumns: ReadonlyArray<Column<WebhookRecord>> = [
+  { title: "State", cell: ({ state }) => <span class={`badge ${tones[state]}`}>{state}</span> },
+  { title: "What", cell: ({ type }): ComponentChildren => type },
+  { title: "Payment", cell: ({ payment }) => <span class="mono">{payment}</span> },
+  { title: "Attempts", isNumber: true, cell: ({ attempts }) => count(attempts) },
+  { title: "Made", cell: ({ createdAt }) => <span class="nowrap">{ago(createdAt)}</span> },
+  { title: "Why not", cell: ({ reason }) => reason ?? "" }
+]

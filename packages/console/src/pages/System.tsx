@@ -1,0 +1,192 @@
+/** How the service is made and what it does by itself: jobs, indexes, models, queues, disk, sessions. */
+import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
+import type { ComponentChildren } from "preact"
+import { call, callText } from "../service/api.ts"
+import { useLoad } from "../service/load.ts"
+import { type Metrics, parseMetrics } from "../service/metrics.ts"
+import { linkTo, parameters } from "../service/route.ts"
+import { bytes, count, duration } from "../service/text.ts"
+import { Notice, Show } from "../ui/Notice.tsx"
+import { type Column, Table } from "../ui/Table.tsx"
+import { Indexes } from "./Indexes.tsx"
+import { Jobs } from "./Jobs.tsx"
+import { Models } from "./Models.tsx"
+import { Sessions } from "./Sessions.tsx"
+
+type Tab = "state" | "jobs" | "indexes" | "sessions"
+
+const tabs: ReadonlyArray<readonly [Tab, string]> = [
+  ["state", "State"],
+  ["jobs", "Daily job"],
+  ["indexes", "Indexes"],
+  ["sessions", "Sessions and webhook"]
+]
+
+const refreshMillis = 5_000
+
+export const System = () => {
+  const tab = tabs.find(([name]) => name === parameters.value.get("show"))?.[0] ?? "state"
+  return (
+    <>
+      <div class="head">
+        <h2>System</h2>
+      </div>
+      <nav class="tabs" aria-label="Parts of this page">
+        {tabs.map(([name, title]) => (
+          <a key={name} href={linkTo("system", { show: name })} aria-current={name === tab ? "true" : undefined}>
+            {title}
+          </a>
+        ))}
+      </nav>
+      {tab === "state" ? <State /> : tab === "jobs" ? <Jobs /> : tab === "indexes" ? <Indexes /> : <Sessions />}
+    </>
+  )
+}
+
+const State = () => {
+  const status = useLoad((signal) => call<ServiceStatus>("GET", "/admin/status", { signal }), [], refreshMillis)
+  const metrics = useLoad(async (signal) => parseMetrics(await callText("/metrics", { signal })), [], refreshMillis)
+  return (
+    <Show of={status.loaded}>
+      {(value) => (
+        <>
+          {value.quarantined.length > 0 && (
+            <Notice tone="bad">
+              <strong>Set aside, because they are damaged:</strong>
+              <ul>
+                {value.quarantined.map(({ file, reason }) => (
+                  <li key={file}>
+                    <span class="mono">{file}</span>: {reason}
+                  </li>
+                ))}
+              </ul>
+            </Notice>
+          )}
+          <div class="grid">
+            <Models status={value} onChanged={status.reload} />
+            <Card title="Disk and backups">{diskFacts(value)}</Card>
+            <Card title="Log">{logFacts(value)}</Card>
+            <Card title="Reading of all files">{scrubFacts(value)}</Card>
+          </div>
+          <section class="stack">
+            <h3>Queues</h3>
+            <Show of={metrics.loaded}>{(found) => <Queues metrics={found} />}</Show>
+          </section>
+        </>
+      )}
+    </Show>
+  )
+}
+
+type Fact = readonly [name: string, value: ComponentChildren]
+
+const Card = (given: { readonly title: string; readonly children: ReadonlyArray<Fact> }) => (
+  <section class="card" aria-label={given.title}>
+    <div class="head">
+      <h2>{given.title}</h2>
+    </div>
+    <dl class="facts">
+      {given.children.map(([name, value]) => (
+        <FactRow key={name} name={name} value={value} />
+      ))}
+    </dl>
+  </section>
+)
+
+const FactRow = ({ name, value }: { readonly name: string; readonly value: ComponentChildren }) => (
+  <>
+    <dt>{name}</dt>
+    <dd>{value}</dd>
+  </>
+)
+
+const badge = (tone: "good" | "warn" | "bad", text: string) => <span class={`badge ${tone}`}>{text}</span>
+
+const diskFacts = ({ backup, dataDirectory, disk, namespaces }: ServiceStatus): ReadonlyArray<Fact> => [
+  ["Data directory", <span class="mono">{dataDirectory}</span>],
+  ["Free", bytes(disk.freeBytes)],
+  ["In reserve", bytes(disk.ballastBytes)],
+  ["Files of agents", `${count(namespaces.total)}, ${count(namespaces.open)} open`],
+  [
+    "Last backup",
+    backup.ageSeconds === null ? badge("warn", "none is known") : `begun ${duration(backup.ageSeconds)} ago`
+  ],
+  ["A new one", <code>muniment backup create --to DIR</code>]
+]
+
+const logFacts = ({ commitLog, control }: ServiceStatus): ReadonlyArray<Fact> =>
+  commitLog === null
+    ? [["Commit log", "off: commits go to the files of the agents"]]
+    : [
+        [
+          "State",
+          commitLog.damage.length > 0
+            ? badge("bad", `${count(commitLog.damage.length)} records are damaged`)
+            : commitLog.isFull
+              ? badge("bad", "full: only deletes are accepted")
+              : commitLog.isCurrent
+                ? badge("good", "whole")
+                : badge("warn", "ended by an error; the next write opens it anew")
+        ],
+        ["Size", `${bytes(commitLog.bytes)}, segments: ${count(commitLog.segments)}`],
+        ["Ordinals", `${count(commitLog.firstOrdinal)} to ${count(commitLog.lastOrdinal)}`],
+        ["Syncs since the start", count(commitLog.syncs)],
+        ...(control === null
+          ? []
+          : [
+              ["Changes of control.db not synced", count(control.behind)] as const,
+              [
+                "control.db checked",
+                control.checkedSeconds === null ? "not yet" : `${duration(control.checkedSeconds)} ago`
+              ] as const
+            ]),
+        ...commitLog.damage.map((text, at) => [`Damage ${at + 1}`, text] as const)
+      ]
+
+const scrubFacts = ({ scrub }: ServiceStatus): ReadonlyArray<Fact> => [
+  ["Last full round", scrub.ageSeconds === null ? "none has ended yet" : `ended ${duration(scrub.ageSeconds)} ago`],
+  [scrub.isRunning ? "Read by this round" : "Read by it", `${count(scrub.files)} files`],
+  ["Found", scrub.damaged.length === 0 ? badge("good", "no damage") : badge("bad", `${count(scrub.damaged.length)}`)],
+  ...scrub.damaged.map(
+    ({ file, isMended, reason }) => [file, `${reason}${isMended ? " (mended)" : " (not mended)"}`] as const
+  )
+]
+
+interface Queue {
+  readonly work: string
+  readonly inWork: number
+  readonly limit: number
+  readonly waiting: number
+  readonly waitSeconds: number
+  readonly refused: number
+}
+
+const Queues = ({ metrics }: { readonly metrics: Metrics }) => {
+  const of = (name: string, work: string) =>
+    metrics.sum(`muniment_admission_${name}`, (labels) => labels["work"] === work) ?? 0
+  const rows = metrics.samples("muniment_admission_in_work_limit").map(({ labels, value }): Queue => {
+    const work = labels["work"] ?? ""
+    return {
+      work,
+      inWork: of("in_work", work),
+      limit: value,
+      waiting: of("waiting", work),
+      waitSeconds: of("wait_seconds", work),
+      refused: of("refused_total", work)
+    }
+  })
+  return <Table label="Queues" columns={queueColumns} rows={rows} keyOf={({ work }) => work} />
+}
+
+const queueColumns: ReadonlyArray<Column<Queue>> = [
+  { title: "Work", cell: ({ work }) => work },
+  { title: "In work", isNumber: true, cell: ({ inWork }) => count(inWork) },
+  { title: "At once", isNumber: true, cell: ({ limit }) => count(Math.round(limit)) },
+  { title: "Waiting", isNumber: true, cell: ({ waiting }) => count(waiting) },
+  {
+    title: "Expected wait",
+    isNumber: true,
+    cell: ({ waitSeconds }) => (waitSeconds < 1 ? `${(waitSeconds * 1_000).toFixed(0)} ms` : duration(waitSeconds))
+  },
+  { title: "Refused since the start", isNumber: true, cell: ({ refused }) => count(refused) }
+]
