@@ -223,6 +223,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "accounts.resume": ({ agentId }) => [["/admin/accounts/resume", { body: { account: agentId } }]],
   "accounts.erase": ({ agentId }) => [["/admin/accounts/erase", { body: { account: agentId } }]],
   "accounts.audit": () => [["/admin/audit"]],
+  "accounts.requests": ({ agentId }) => [["/admin/requests"], [`/admin/requests?account=${agentId}`]],
   "accounts.quotas": ({ agentId }) => [["/admin/quotas"], [`/admin/quotas?account=${agentId}`]],
   "accounts.setQuotas": ({ agentId }) => [["/admin/quotas", { body: { account: agentId, limits: { keys: 0 } } }]],
   "accounts.unlinkWallet": ({ grant }) => [["/admin/wallets/unlink", { body: { address: grant.p.f } }]],

@@ -255,6 +255,32 @@ it("says that there is no webhook to test", async () => {
   expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("409")])
 })
 
+it("shows who changed what, filtered as the API filters it", async () => {
+  const { page } = watched
+  await open("#/audit")
+  const rows = page.getByRole("region", { name: "Changes by operators" }).locator("tbody tr")
+  await rows.first().waitFor()
+  await page.getByLabel("Action or its group").fill("accounts")
+  const { events } = await asOperator("GET", "/admin/audit?action=accounts&limit=200")
+  await expect.poll(() => rows.count()).toBe(events.length)
+  await expect.poll(() => page.evaluate("location.hash")).toContain("action=accounts")
+  await rows.first().getByRole("link").click()
+  await expect.poll(() => page.evaluate("location.hash")).toContain(`subject=${events[0].subject}`)
+})
+
+it("shows who called what and how it ended, and no content", async () => {
+  const { page } = watched
+  await server.call("GET", "/v1/memories/search?query=velociraptor", { key })
+  await open("#/audit?show=requests&account=research&operation=memories.search")
+  const row = page.getByRole("region", { name: "Calls of accounts" }).locator("tbody tr").first()
+  const [entry] = (await asOperator("GET", "/admin/requests?operation=memories.search&limit=1")).requests
+  await row.getByText(entry.caller).waitFor()
+  await row.getByText("200").waitFor()
+  expect(await page.content()).not.toContain("velociraptor")
+  await row.getByRole("link", { name: entry.caller }).click()
+  await expect.poll(() => page.evaluate("location.hash")).toContain(`caller=${entry.caller}`)
+})
+
 it("is used by the keyboard alone", async () => {
   const { page } = watched
   await open("#/accounts?account=")
@@ -280,7 +306,9 @@ it.each([
   "system",
   "system?show=jobs",
   "system?show=indexes",
-  "system?show=sessions"
+  "system?show=sessions",
+  "audit",
+  "audit?show=requests"
 ])("has no fault of accessibility on #/%s, in light and dark, narrow and wide", async (name) => {
   const { page } = watched
   for (const width of [1_280, 380]) {

@@ -73,6 +73,34 @@ describe("the request log", () => {
   })
 })
 
+describe("the calls of accounts", () => {
+  it("are listed with account, key, operation and outcome, and nothing that was said", async () => {
+    const key = await server.newAccount("caller")
+    const body = { agentId: "agent-zyx", memories: [fact("wood", "xylographic")] }
+    expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
+    await server.call("GET", "/v1/memories/search?query=xylographic", { key })
+    await server.call("GET", "/v1/memories/mem_xylographic", { key })
+    await server.call("GET", "/v1/schemas", { key: server.operatorToken, headers: { "x-account": "caller" } })
+    await server.call("GET", "/v1/memories", { key: "mun_nobody_xylographic_0000000000" })
+    const keyId = (await asOperator("GET", "/admin/keys?account=caller")).body.keys[0].id
+    const calls = async (query: string) => (await asOperator("GET", `/admin/requests?${query}`)).body.requests
+    expect(await calls("account=caller")).toMatchObject([
+      { operation: "schemas.listSchemas", status: 200, caller: "operator" },
+      { operation: "memories.get", status: 404, caller: keyId },
+      { operation: "memories.search", status: 200, caller: keyId },
+      { operation: "memories.create", status: 200, caller: keyId, account: "caller", method: "POST" }
+    ])
+    expect(await calls(`caller=${keyId}&operation=memories&refused=false&limit=1`)).toMatchObject([
+      { operation: "memories.search" }
+    ])
+    expect((await calls("refused=true"))[0]).toMatchObject({ operation: "memories.list", status: 401, account: null })
+    const all = JSON.stringify(await calls("limit=1000"))
+    for (const secret of ["xylographic", "agent-zyx", key, server.operatorToken]) expect(all).not.toContain(secret)
+    expect((await asOperator("GET", "/admin/requests?account=nobody-there")).status).toBe(404)
+    expect((await server.call("GET", "/admin/requests", { key })).status).toBe(403)
+  })
+})
+
 describe("the audit log", () => {
   it("has every change of an operator, with what was changed and without secrets", async () => {
     const made = await asOperator("POST", "/admin/keys", {
@@ -100,6 +128,21 @@ describe("the audit log", () => {
     expect(JSON.stringify(body)).not.toContain(made.body.secret)
     const older = await asOperator("GET", `/admin/audit?limit=1&before=${body.events[0].id}`)
     expect(older.body.events).toEqual([body.events[1]])
+  })
+
+  it("is filtered by action or its group, subject and days", async () => {
+    const day = new Date().toISOString().slice(0, "2026-01-01".length)
+    const actions = async (query: string) =>
+      (await asOperator("GET", `/admin/audit?limit=4&${query}`)).body.events.map(
+        ({ action }: { readonly action: string }) => action
+      )
+    expect(await actions("action=accounts")).toEqual(["accounts.suspend"])
+    expect(await actions("action=money.adjust&subject=watched")).toEqual(["money.adjust"])
+    expect(await actions("action=mon")).toEqual([])
+    expect(await actions("subject=nobody")).toEqual([])
+    expect(await actions(`action=accounts&from=${day}&to=${day}`)).toEqual(["accounts.suspend"])
+    expect(await actions("to=2020-01-01")).toEqual([])
+    expect((await asOperator("GET", "/admin/audit?from=yesterday")).status).toBe(400)
   })
 
   it("is the operator's alone, and cannot be changed", async () => {

@@ -11,6 +11,7 @@ import { Empty, Waiting } from "./ui/Notice.tsx"
 import { Accounts } from "./pages/Accounts.tsx"
 import { Conversations } from "./pages/Conversations.tsx"
 import { Memories } from "./pages/Memories.tsx"
+import { Audit } from "./pages/Audit.tsx"
 import { Money } from "./pages/Money.tsx"
 import { MemoryMapPage } from "./pages/MemoryMapPage.tsx"
 import { Overview } from "./pages/Overview.tsx"
@@ -44,7 +45,8 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "schemas", title: "Schemas", icon: "schemas", show: Schemas, ...memory },
   { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service },
   { name: "money", title: "Money", icon: "money", show: Money, ...service },
-  { name: "system", title: "System", icon: "system", show: System, ...service }
+  { name: "system", title: "System", icon: "system", show: System, ...service },
+  { name: "audit", title: "Audit", icon: "audit", show: Audit, ...service }
 ]
 
 export const App = () => {

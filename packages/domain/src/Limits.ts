@@ -126,6 +126,7 @@ export const Limits = {
   consoleSessionsMax: 1_024,
   consoleSecretLengthMax: 256,
   consoleBrowserLengthMax: 256,
+  requestRecordsMax: 10_000,
 
   eventsKeptMillis: 604_800_000,
   eventChangesKept: 50_000,

@@ -105,6 +105,21 @@ export const ModelUsageDay = Schema.Struct({
 })
 export type ModelUsageDay = typeof ModelUsageDay.Type
 
+/** A call of an account; `at` in milliseconds. */
+export const RequestRecord = Schema.Struct({
+  id: Schema.Int.annotate({ description: "Counts up from the start of the service." }),
+  at: Schema.Int,
+  method: Schema.String,
+  operation: Schema.String.annotate({ description: "As `memories.create`; `mcp.message` for MCP." }),
+  status: Schema.Int,
+  millis: Schema.Finite,
+  account: Schema.NullOr(Schema.String).annotate({ description: "Name; null: the credentials were refused." }),
+  caller: Schema.NullOr(Schema.String).annotate({
+    description: "Id of the key, address of the wallet, or `operator`, who acted for the account."
+  })
+})
+export type RequestRecord = typeof RequestRecord.Type
+
 /** Named fields of the request that an operator made. */
 export const AuditDetail = Schema.Record(
   Schema.String,

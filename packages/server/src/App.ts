@@ -45,6 +45,7 @@ import { originRoutes } from "./http/Origin.ts"
 import { RateLimits, rateLimiting } from "./http/RateLimits.ts"
 import { refusalHeaders } from "./http/refusalHeaders.ts"
 import { logRequest } from "./http/RequestLog.ts"
+import { makeRequestRecords, RequestRecords } from "./http/RequestRecords.ts"
 import { routePattern } from "./http/Routes.ts"
 import { schemasHandlers } from "./http/SchemasHandlers.ts"
 import { webhookAdminHandlers } from "./http/WebhookAdminHandlers.ts"
@@ -153,6 +154,7 @@ const routesOf = (config: ServerConfig, front: string | undefined) => {
     webhookAdminHandlers,
     consoleAdminHandlers
   )
+  const records = makeRequestRecords()
   return Layer.mergeAll(
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),
     mcpRoutes(config).pipe(Layer.provide(middleware)),
@@ -161,8 +163,9 @@ const routesOf = (config: ServerConfig, front: string | undefined) => {
     consoleRoutes({ isOn: config.console !== "off" }),
     signInRoutes({ isOn: config.console !== "off", proxies, isSecure: hasTls(config) }),
     crossOrigin(config.corsOrigins),
-    envelope({ logsRequests: config.requestLog === "on", isTraced: Option.isSome(config.otlpUrl) })
+    envelope({ logsRequests: config.requestLog === "on", isTraced: Option.isSome(config.otlpUrl), records })
   ).pipe(
+    Layer.provide(Layer.succeed(RequestRecords, records)),
     Layer.provide(RateLimits.layer({ isOn: isLimited })),
     Layer.provideMerge(
       ConsoleLinks.layer({

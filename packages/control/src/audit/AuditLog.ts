@@ -7,6 +7,18 @@ import type { InsufficientStorage } from "@muniment/domain/Errors"
 import type { AuditDetail, AuditEvent } from "@muniment/domain/Operations"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 
+export interface AuditFilter {
+  /** Only events with a smaller id. */
+  readonly before?: number | undefined
+  /** An action, or the group before its dot. */
+  readonly action?: string | undefined
+  readonly subject?: string | undefined
+  /** Milliseconds, `until` excluded. */
+  readonly from?: number | undefined
+  readonly until?: number | undefined
+  readonly limit: number
+}
+
 export class AuditLog extends Context.Service<
   AuditLog,
   {
@@ -16,11 +28,8 @@ export class AuditLog extends Context.Service<
       readonly subject: string | undefined
       readonly detail: AuditDetail
     }) => Effect.Effect<void, InsufficientStorage>
-    /** Newest first; only events older than `before`. */
-    readonly list: (page: {
-      readonly before?: number | undefined
-      readonly limit: number
-    }) => Effect.Effect<ReadonlyArray<AuditEvent>>
+    /** Newest first. */
+    readonly list: (page: AuditFilter) => Effect.Effect<ReadonlyArray<AuditEvent>>
   }
 >()("muniment/control/AuditLog") {
   static readonly layer = Layer.effect(
@@ -34,11 +43,16 @@ export class AuditLog extends Context.Service<
             sql`INSERT INTO audit_event ${sql.insert({ at, action, subject: subject ?? null, detail: JSON.stringify(detail) })}`
           )
         }),
-        list: ({ before, limit }) =>
+        list: ({ action, before, from, limit, subject, until }) =>
           read(
             Effect.map(
               sql<EventRow>`SELECT id, at, action, subject, detail FROM audit_event
-                WHERE id < ${before ?? Number.MAX_SAFE_INTEGER} ORDER BY id DESC LIMIT ${limit}`,
+                WHERE id < ${before ?? Number.MAX_SAFE_INTEGER}
+                AND ${action === undefined ? sql`TRUE` : sql`(action = ${action} OR substr(action, 1, length(${action}) + 1) = ${`${action}.`})`}
+                AND ${subject === undefined ? sql`TRUE` : sql`subject = ${subject}`}
+                AND ${from === undefined ? sql`TRUE` : sql`at >= ${from}`}
+                AND ${until === undefined ? sql`TRUE` : sql`at < ${until}`}
+                ORDER BY id DESC LIMIT ${limit}`,
               (rows) => rows.map(({ detail, ...row }) => ({ ...row, detail: JSON.parse(detail) as AuditDetail }))
             )
           )

@@ -6,8 +6,10 @@ import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { AccountErasureReport } from "../AccountErasure.ts"
 import { exactlyOneOf } from "../BodyRules.ts"
+import { CalendarDay } from "../CalendarDay.ts"
 import { InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
-import { AuditEvent } from "../Operations.ts"
+import { Limits } from "../Limits.ts"
+import { AuditEvent, RequestRecord } from "../Operations.ts"
 import { QuotaName, QuotaTier, QuotaUse } from "../Quotas.ts"
 import { AccountName, AccountRecord, LinkedWallet, WalletAddressText } from "./AdminApi.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
@@ -41,6 +43,8 @@ const ShownQuotas = Schema.Struct({
   ),
   account: Schema.optionalKey(Schema.Struct({ name: Schema.String, tier: QuotaTier, quotas: Schema.Array(QuotaUse) }))
 })
+
+const logName = Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax))
 
 const OneAccount = Schema.Struct({ account: AccountName }).annotate({ examples: [{ account: "research" }] })
 
@@ -115,12 +119,38 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
     HttpApiEndpoint.get("audit", "/audit", {
       query: {
         before: Schema.optionalKey(Schema.Int.annotate({ description: "Only events with a smaller id." })),
+        action: Schema.optionalKey(logName.annotate({ description: "As `accounts.suspend`, or `accounts` for all." })),
+        subject: Schema.optionalKey(logName.annotate({ description: "Account, key or wallet." })),
+        from: Schema.optionalKey(CalendarDay.annotate({ description: "First day, UTC." })),
+        to: Schema.optionalKey(CalendarDay.annotate({ description: "Last day, UTC." })),
         limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
       },
       success: Schema.Struct({ success, events: Schema.Array(AuditEvent) })
     }).annotateMerge(
       operation("What operators did", {
         description: "Every change by an operator route, newest first; the log cannot be changed."
+      })
+    ),
+    HttpApiEndpoint.get("requests", "/requests", {
+      query: {
+        before: Schema.optionalKey(Schema.Int.annotate({ description: "Only calls with a smaller id." })),
+        account: Schema.optionalKey(AccountName),
+        caller: Schema.optionalKey(
+          logName.annotate({ description: "Id of a key, address of a wallet, or `operator`." })
+        ),
+        operation: Schema.optionalKey(
+          logName.annotate({ description: "As `memories.search`, or `memories` for all." })
+        ),
+        refused: Schema.optionalKey(
+          Schema.Boolean.annotate({ description: "True: only calls with a status from 400 on; false: the others." })
+        ),
+        limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000 })))
+      },
+      success: Schema.Struct({ success, requests: Schema.Array(RequestRecord) }),
+      error: NotFound
+    }).annotateMerge(
+      operation("What accounts called", {
+        description: `The last ${Limits.requestRecordsMax} calls since the start, newest first: who, which operation, when, how it ended; never what was said.`
       })
     )
   )

@@ -2,6 +2,8 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { dayMillis } from "@muniment/domain/CalendarDay"
+import type { RequestRecord } from "@muniment/domain/Operations"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { QuotaName, QuotaTier } from "@muniment/domain/Quotas"
 import { Accounts } from "@muniment/control/accounts/Accounts"
@@ -11,6 +13,7 @@ import { AccountQuotas } from "../memories/AccountQuotas.ts"
 import { AccountEraser } from "../operator/AccountEraser.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
 import { walletAddress } from "./AdminHandlers.ts"
+import { type RequestEntry, RequestRecords } from "./RequestRecords.ts"
 
 const eventsShownDefault = 100
 
@@ -25,6 +28,7 @@ export const accountAdminHandlers = HttpApiBuilder.group(
     const log = yield* AuditLog
     const limits = yield* Quotas
     const held = yield* AccountQuotas
+    const calls = yield* RequestRecords
     const success = true as const
 
     const shownQuotas = Effect.fnUntraced(function* (named: string | undefined) {
@@ -57,11 +61,23 @@ export const accountAdminHandlers = HttpApiBuilder.group(
         } else if (tier !== undefined) yield* limits.change({ tier }, changes)
         return yield* shownQuotas(account)
       }),
-      audit: ({ query }) =>
-        Effect.map(log.list({ before: query.before, limit: query.limit ?? eventsShownDefault }), (events) => ({
-          success,
-          events
-        })),
+      audit: ({ query: { from, limit = eventsShownDefault, to, ...filter } }) =>
+        Effect.map(
+          log.list({
+            ...filter,
+            from: from === undefined ? undefined : Date.parse(from),
+            until: to === undefined ? undefined : Date.parse(to) + dayMillis,
+            limit
+          }),
+          (events) => ({ success, events })
+        ),
+      requests: Effect.fnUntraced(function* ({ query }) {
+        const { before, caller, limit = eventsShownDefault, operation, refused: isRefused } = query
+        const account = query.account === undefined ? undefined : (yield* operator.account(query.account)).id
+        const names = new Map((yield* accounts.list).map(({ id, name }) => [id, name]))
+        const found = calls.list({ before, account, caller, operation, isRefused, limit })
+        return { success, requests: found.map((entry) => requestRecord(entry, names)) }
+      }),
       unlinkWallet: Effect.fnUntraced(function* ({ payload }) {
         const wallet = yield* walletAddress(payload.address)
         const { name } = yield* wallets.unlink(wallet.address)
@@ -70,3 +86,13 @@ export const accountAdminHandlers = HttpApiBuilder.group(
     })
   })
 )
+
+const requestRecord = (
+  { account, caller, millis, ...entry }: RequestEntry,
+  names: ReadonlyMap<string, string>
+): RequestRecord => ({
+  ...entry,
+  millis: Math.round(millis * 10) / 10,
+  account: account === undefined ? null : (names.get(account) ?? account),
+  caller: caller ?? null
+})

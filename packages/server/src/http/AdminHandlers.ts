@@ -84,17 +84,27 @@ export const adminHandlers = HttpApiBuilder.group(
           success,
           ...counts
         })),
-      listIndexes: Effect.fnUntraced(function* ({ query }) {
-        const account = query.account === undefined ? undefined : (yield* operator.account(query.account)).id
-        const after = query.cursor === undefined ? undefined : (yield* agentsCursor.decode(query.cursor)).after
-        const { agents, last } = yield* indexes.page({ account, after, limit: query.limit ?? Limits.listPageMax })
-        return { success, agents, ...(last !== undefined && { nextCursor: agentsCursor.encode({ after: last }) }) }
-      }),
+      listIndexes: ({ query }) => indexPage(operator, indexes, query),
       reembedProgress: () => Effect.map(backlog.progress, (progress) => ({ success, ...progress })),
       reembed: () => Effect.map(backlog.start, (progress) => ({ success, ...progress }))
     })
   })
 )
+
+const indexPage = Effect.fnUntraced(function* (
+  operator: OperatorService["Service"],
+  indexes: AgentIndexes["Service"],
+  query: { readonly account?: string; readonly cursor?: string; readonly limit?: number }
+) {
+  const account = query.account === undefined ? undefined : (yield* operator.account(query.account)).id
+  const after = query.cursor === undefined ? undefined : (yield* agentsCursor.decode(query.cursor)).after
+  const { agents, last } = yield* indexes.page({ account, after, limit: query.limit ?? Limits.listPageMax })
+  return {
+    success: true as const,
+    agents,
+    ...(last !== undefined && { nextCursor: agentsCursor.encode({ after: last }) })
+  }
+})
 
 /** A key without any restriction has no scope. */
 export const boundsOf = Effect.fnUntraced(function* ({

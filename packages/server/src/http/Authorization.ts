@@ -42,17 +42,19 @@ export const authorization = (audience: ServiceAudience) =>
           Effect.gen(function* () {
             const secret = Redacted.value(credential)
             const request = yield* HttpServerRequest.HttpServerRequest
+            const known = yield* RequestAccount
+            known.operation = `${group.identifier}.${endpoint.identifier}`
             const named = request.headers["x-account"]
             if (named !== undefined) {
-              return yield* actFor(named, secret, `${group.identifier}.${endpoint.identifier}`, handler)
+              return yield* actFor(named, secret, known.operation, handler)
             }
             const identity: Identity = yield* Effect.tapError(identify(request, secret, endpoint.identifier), () =>
               Effect.sync(() => gate.forget(request))
             )
             if (identity.newcomer === undefined) gate.recognise(request, identity.account)
             if (identity.account.suspendedAt !== undefined) return yield* suspended()
-            const known = yield* RequestAccount
             known.accountId = identity.account.id
+            known.caller = identity.keyId ?? identity.walletAddress
             const answer = signatures.bounded(Effect.provideService(handler, Caller, identity))
             return yield* calls.during(identity.account, answer)
           })
@@ -125,6 +127,9 @@ const makeActFor = Effect.gen(function* () {
     const account = yield* accounts.byName(name)
     if (account === undefined) return yield* operatorOnly(`there is no account of the name "${name}"`)
     const identity: Identity = { account: { ...account, plan: "owner" }, keyId: undefined }
+    const known = yield* RequestAccount
+    known.accountId = account.id
+    known.caller = "operator"
     const request = yield* HttpServerRequest.HttpServerRequest
     return yield* auditedAction(log, action, request, Effect.provideService(handler, Caller, identity), name)
   })

@@ -17,7 +17,8 @@ import { Limits } from "@muniment/domain/Limits"
 import { ChangeLogUnusable } from "@muniment/control/database/ChangeLog"
 import { SqliteError } from "@muniment/sqlite/SqliteError"
 import { pathOf } from "../paths.ts"
-import { logRequest, RequestAccount } from "./RequestLog.ts"
+import { type KnownRequest, logRequest, RequestAccount } from "./RequestLog.ts"
+import type { RequestRecords } from "./RequestRecords.ts"
 import { allowedMethods, routePattern } from "./Routes.ts"
 
 const requestIdPattern = /^[\w.:-]{1,128}$/
@@ -30,6 +31,7 @@ export interface EnvelopeOptions {
   readonly logsRequests: boolean
   /** Each request is a span, named by its route. */
   readonly isTraced: boolean
+  readonly records: RequestRecords["Service"]
 }
 
 export const envelope = (options: EnvelopeOptions) =>
@@ -38,14 +40,14 @@ export const envelope = (options: EnvelopeOptions) =>
 // Nothing fails after `answerFor`; the types of the router want its mark of the unhandled.
 const enveloped = <E, R>(
   handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-  { isTraced, logsRequests }: EnvelopeOptions
+  { isTraced, logsRequests, records }: EnvelopeOptions
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled, R | HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
     const webCrypto = yield* WebCrypto.WebCrypto
     const requestId = requestIdOf(request.headers["x-request-id"], () => webCrypto.randomUUID())
     const startedNanos = yield* Clock.monotonicTimeNanos
-    const known: { accountId?: string } = {}
+    const known: KnownRequest = {}
     const route = routePattern(request.method, pathOf(request.url))
     const served = isAlias(pathOf(request.url)) ? Effect.succeed(noSuchRoute(request)) : handler
     const answered = served.pipe(
@@ -56,8 +58,13 @@ const enveloped = <E, R>(
     const response = yield* isTraced ? traced(answered, request, route) : answered
     const durationMillis = Number((yield* Clock.monotonicTimeNanos) - startedNanos) / 1e6
     yield* countRequest(route, response.status, durationMillis)
+    const { method } = request
+    if (known.operation !== undefined) {
+      const { accountId: account, caller, operation } = known
+      const at = yield* Clock.currentTimeMillis
+      records.add({ at, method, operation, status: response.status, millis: durationMillis, account, caller })
+    }
     if (logsRequests) {
-      const { method } = request
       yield* logRequest({ method, route, status: response.status, millis: durationMillis, account: known.accountId })
     }
     return HttpServerResponse.setHeaders(response, {

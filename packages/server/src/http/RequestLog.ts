@@ -4,8 +4,16 @@
  */
 import { Context, Effect } from "effect"
 
-/** Filled in when the caller is known; one object for each request. */
-export const RequestAccount = Context.Reference<{ accountId?: string }>("muniment/server/RequestAccount", {
+export interface KnownRequest {
+  accountId?: string
+  /** Id of the key, address of the wallet, or `operator`. */
+  caller?: string | undefined
+  /** As `memories.create`. */
+  operation?: string
+}
+
+/** Filled in as it becomes known; one object for each request. */
+export const RequestAccount = Context.Reference<KnownRequest>("muniment/server/RequestAccount", {
   defaultValue: () => ({})
 })
 

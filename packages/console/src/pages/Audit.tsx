@@ -1,0 +1,225 @@
+/** Who did what: changes by operators, and the calls of accounts. Names, times and outcomes, never content. */
+import type { AuditEvent, RequestRecord } from "@muniment/domain/Operations"
+import { useEffect, useState } from "preact/hooks"
+import { call } from "../service/api.ts"
+import { useLoad } from "../service/load.ts"
+import { change, linkTo, type Parameters, parameters } from "../service/route.ts"
+import { ago, count, moment } from "../service/text.ts"
+import { Choice, Field } from "../ui/Field.tsx"
+import { GrowingTable } from "../ui/GrowingTable.tsx"
+import { Show } from "../ui/Notice.tsx"
+import type { Column } from "../ui/Table.tsx"
+
+type Event = typeof AuditEvent.Type
+
+export const Audit = () => {
+  const isOfRequests = parameters.value.get("show") === "requests"
+  return (
+    <>
+      <div class="head">
+        <h2>Audit</h2>
+        <p class="small">Who, what and when; never what was said</p>
+      </div>
+      <nav class="tabs" aria-label="Parts of this page">
+        <a href={linkTo("audit")} aria-current={isOfRequests ? undefined : "true"}>
+          Changes by operators
+        </a>
+        <a href={linkTo("audit", { show: "requests" })} aria-current={isOfRequests ? "true" : undefined}>
+          Calls of accounts
+        </a>
+      </nav>
+      {isOfRequests ? <Requests /> : <Events />}
+    </>
+  )
+}
+
+const pageSize = 200
+
+/** Pages of a log, newest first, each before the last id of the one before. */
+const useLog = <A extends { readonly id: number }>(
+  path: string,
+  filters: Parameters,
+  rowsOf: (answer: unknown) => ReadonlyArray<A>
+) => {
+  const [rows, setRows] = useState<ReadonlyArray<A>>([])
+  const [before, setBefore] = useState<number | undefined>(undefined)
+  const key = JSON.stringify(filters)
+  useEffect(() => setBefore(undefined), [key])
+  const { loaded, reload } = useLoad(
+    async (signal) => rowsOf(await call("GET", path, { query: { ...filters, before, limit: pageSize }, signal })),
+    [key, before]
+  )
+  useEffect(() => {
+    if (loaded.state === "ready") setRows((earlier) => (before === undefined ? [] : earlier).concat(loaded.value))
+  }, [loaded])
+  const hasMore = loaded.state === "ready" && loaded.value.length === pageSize
+  const more = hasMore ? () => setBefore(rows.at(-1)?.id) : undefined
+  return { loaded, reload, rows, more }
+}
+
+const Log = <A extends { readonly id: number }>(given: {
+  readonly label: string
+  readonly log: ReturnType<typeof useLog<A>>
+  readonly columns: ReadonlyArray<Column<A>>
+  readonly empty: string
+}) => (
+  <>
+    <Show of={given.log.loaded}>
+      {() => (
+        <GrowingTable
+          label={given.label}
+          columns={given.columns}
+          rows={given.log.rows}
+          keyOf={({ id }) => String(id)}
+          empty={given.empty}
+        />
+      )}
+    </Show>
+    {given.log.more !== undefined && (
+      <button type="button" onClick={given.log.more}>
+        Load earlier ones
+      </button>
+    )}
+  </>
+)
+
+const Events = () => {
+  const given = parameters.value
+  const filters = {
+    action: given.get("action") ?? undefined,
+    subject: given.get("subject") ?? undefined,
+    from: given.get("from") ?? undefined,
+    to: given.get("to") ?? undefined
+  }
+  const log = useLog("/admin/audit", filters, (answer) => (answer as { readonly events: ReadonlyArray<Event> }).events)
+  return (
+    <section class="stack">
+      <div class="facets">
+        <Field
+          label="Action or its group"
+          placeholder="accounts"
+          value={filters.action ?? ""}
+          onValue={(action) => change({ action })}
+        />
+        <Field
+          label="Account, key or wallet"
+          value={filters.subject ?? ""}
+          onValue={(subject) => change({ subject })}
+        />
+        <Field label="From" type="date" value={filters.from ?? ""} onValue={(from) => change({ from })} />
+        <Field label="To" type="date" value={filters.to ?? ""} onValue={(to) => change({ to })} />
+      </div>
+      <Log label="Changes by operators" log={log} columns={eventColumns} empty="No change matches these filters." />
+    </section>
+  )
+}
+
+const When = ({ at }: { readonly at: number }) => (
+  <span class="nowrap" title={ago(at)}>
+    {moment(at)}
+  </span>
+)
+
+const eventColumns: ReadonlyArray<Column<Event>> = [
+  { title: "When", cell: ({ at }) => <When at={at} /> },
+  { title: "Action", cell: ({ action }) => <span class="mono">{action}</span> },
+  {
+    title: "Of",
+    cell: ({ subject }) => (subject === null ? "" : <a href={linkTo("audit", { subject })}>{subject}</a>)
+  },
+  {
+    title: "With",
+    cell: ({ detail, subject }) => (
+      <span class="small">
+        {Object.entries(detail)
+          .flatMap(([name, value]) =>
+            name === "path" || value === subject
+              ? []
+              : [`${name}: ${Array.isArray(value) ? value.join(", ") : String(value)}`]
+          )
+          .join(" · ")}
+      </span>
+    )
+  }
+]
+
+const Requests = () => {
+  const given = parameters.value
+  const filters = {
+    account: given.get("account") ?? undefined,
+    caller: given.get("caller") ?? undefined,
+    operation: given.get("operation") ?? undefined,
+    refused: given.get("refused") ?? undefined
+  }
+  const log = useLog(
+    "/admin/requests",
+    filters,
+    (answer) => (answer as { readonly requests: ReadonlyArray<RequestRecord> }).requests
+  )
+  return (
+    <section class="stack">
+      <div class="facets">
+        <Field label="Account" value={filters.account ?? ""} onValue={(account) => change({ account })} />
+        <Field label="Key or wallet" value={filters.caller ?? ""} onValue={(caller) => change({ caller })} />
+        <Field
+          label="Operation or its group"
+          placeholder="memories"
+          value={filters.operation ?? ""}
+          onValue={(operation) => change({ operation })}
+        />
+        <Choice
+          label="Outcome"
+          value={filters.refused ?? ""}
+          options={[
+            ["", "all"],
+            ["false", "done"],
+            ["true", "refused"]
+          ]}
+          onValue={(refused) => change({ refused })}
+        />
+        <button type="button" onClick={log.reload}>
+          Look again
+        </button>
+      </div>
+      <p class="small muted">
+        Since the start of the service, and no more than its last calls; <code>MUNIMENT_REQUEST_LOG=on</code> writes all
+        of them to its log.
+      </p>
+      <Log label="Calls of accounts" log={log} columns={requestColumns} empty="No call matches these filters." />
+    </section>
+  )
+}
+
+const requestColumns: ReadonlyArray<Column<RequestRecord>> = [
+  { title: "When", cell: ({ at }) => <When at={at} /> },
+  {
+    title: "Account",
+    cell: ({ account }) =>
+      account === null ? (
+        <span class="muted">not known</span>
+      ) : (
+        <a href={linkTo("audit", { show: "requests", account })}>{account}</a>
+      )
+  },
+  {
+    title: "By",
+    cell: ({ caller }) =>
+      caller === null ? (
+        ""
+      ) : (
+        <a class="mono" href={linkTo("audit", { show: "requests", caller })}>
+          {caller}
+        </a>
+      )
+  },
+  { title: "Operation", cell: ({ operation }) => <span class="mono">{operation}</span> },
+  {
+    title: "Outcome",
+    cell: ({ status }) => <span class={`badge ${status < 400 ? "good" : status < 500 ? "warn" : "bad"}`}>{status}</span>
+  },
+  {
+    title: "Took",
+    isNumber: true,
+    cell: ({ millis }) => <span class="nowrap">{millis < 10 ? millis.toFixed(1) : count(Math.round(millis))} ms</span>
+  }
+]
