@@ -167,7 +167,8 @@ const sqliteReadonly = 8
 
 const writeVersionOf = (filename: string): number => {
   const byte = new Uint8Array(1)
-  const file = openSync(filename, "r")
+  // The name may be a URI, as SQLite takes it.
+  const file = openSync(filename.startsWith("file:") ? new URL(filename) : filename, "r")
   try {
     readSync(file, byte, 0, 1, writeVersionAt)
   } finally {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { pathToFileURL } from "node:url"
 import { Database, openDatabase, SqliteError, statementCacheMax } from "@muniment/sqlite/Database"
 import { classifySqlite } from "@muniment/sqlite/SqliteError"
 import { StatementCache } from "@muniment/sqlite/Statement"
@@ -27,6 +28,14 @@ describe("opening", () => {
     expect(database.value("PRAGMA foreign_keys")).toBe(1)
     expect(database.value("PRAGMA secure_delete")).toBe(1)
     database.close()
+  })
+
+  it("takes a URI, which may forbid to make the file", () => {
+    const name = freshFile()
+    const uri = `${pathToFileURL(name).href}?mode=rw`
+    expect(reasonOf(() => new Database({ filename: uri }))).toBe("io")
+    new Database({ filename: name }).close()
+    new Database({ filename: uri }).close()
   })
 
   it("refuses a database that cannot have a write-ahead log", () => {
