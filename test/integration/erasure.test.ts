@@ -164,6 +164,9 @@ const run = async (dataDirectory: string): Promise<ReadonlyMap<string, Outcome>>
   await create(first, kept)
   const ids = new Map<string, ReadonlyArray<string>>()
   for (const { secret, fill } of scenarios) ids.set(secret, await fill(first, secret))
+  // On a busy machine vectors follow later than the memories.
+  while ((await first.call("GET", "/health/ready")).body.checks.embedding.pending > 0)
+    await new Promise((wake) => setTimeout(wake, 100))
   expect(await first.stop()).toBe(0)
   const vectors = storedVectors(dataDirectory)
   const before = new Map(scenarios.map(({ secret }) => [secret, filesWith(dataDirectory, secret)]))
