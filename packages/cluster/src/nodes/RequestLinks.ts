@@ -6,9 +6,9 @@
  * the answers, unchanged. A link that ends before that byte has carried nothing.
  */
 import type { Socket } from "node:net"
-import { connect, createServer, type Server } from "node:tls"
+import { connect, type ConnectionOptions, createServer, type Server } from "node:tls"
 import type { Redacted } from "effect"
-import { nodeConnection, nodeListener } from "./NodeSockets.ts"
+import { nodeListener } from "./NodeSockets.ts"
 
 const accepted = 0x06
 const lineFeed = 0x0a
@@ -54,15 +54,18 @@ export const requestLinkServer = (
   return server
 }
 
-/** Carries a caller's connection to the node at that address; `refused` if that node takes nothing, with nothing read. */
+/**
+ * Carries a caller's connection to the node at that address, over a socket of `nodeConnection`; `refused` if that node
+ * takes nothing, with nothing read.
+ */
 export const forward = (
   caller: Socket,
   to: { readonly host: string; readonly port: number },
-  secret: Redacted.Redacted,
+  connection: ConnectionOptions,
   refused: () => void
 ): void => {
   // A caller may end its side and still wait for the answer.
-  const options = { ...nodeConnection(secret), host: to.host, port: to.port, allowHalfOpen: true }
+  const options = { ...connection, host: to.host, port: to.port, allowHalfOpen: true }
   const link = connect(options)
   link.setNoDelay(true)
   let isOpen = false

@@ -6,7 +6,9 @@
  */
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http"
 import { createServer, type Server, type Socket } from "node:net"
+import type { ConnectionOptions } from "node:tls"
 import { Effect, type Redacted, type Scope } from "effect"
+import { nodeConnection } from "@muniment/cluster/nodes/NodeSockets"
 import { forward, requestLinkServer } from "@muniment/cluster/nodes/RequestLinks"
 import { Limits } from "@muniment/domain/Limits"
 import { AddressUnusable, type Address } from "../http/ListenAddress.ts"
@@ -36,12 +38,12 @@ export class ClusterFront {
   #serving: Address | undefined
   /** Connections that the serving node has. */
   readonly #forwarded = new Set<Socket>()
-  readonly #secret: Redacted.Redacted
+  readonly #connection: ConnectionOptions
   readonly #absent = absentServer()
   #here: HttpServer | undefined
 
   private constructor(secret: Redacted.Redacted) {
-    this.#secret = secret
+    this.#connection = nodeConnection(secret)
   }
 
   /** Listens until the scope closes. */
@@ -92,7 +94,7 @@ export class ClusterFront {
     if (this.#here !== undefined || serving === undefined) return this.#answerHere(socket)
     this.#forwarded.add(socket)
     socket.once("close", () => this.#forwarded.delete(socket))
-    forward(socket, serving, this.#secret, () => {
+    forward(socket, serving, this.#connection, () => {
       this.#forwarded.delete(socket)
       this.#answerHere(socket)
     })
