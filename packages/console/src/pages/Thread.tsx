@@ -83,10 +83,8 @@ const Messages = ({ thread: { made, messages, total } }: { readonly thread: Load
     made.flatMap((memory) => systemList(memory, "sourceMessageIds").map((source) => ({ memory, source }))),
     ({ source }) => source
   )
-  const others = made.filter((memory) => {
-    const known = new Set(messages.flatMap((message) => systemList(message, "sourceMessageIds")))
-    return !systemList(memory, "sourceMessageIds").some((id) => known.has(id))
-  })
+  const known = new Set(messages.flatMap((message) => systemList(message, "sourceMessageIds")))
+  const others = made.filter((memory) => !systemList(memory, "sourceMessageIds").some((id) => known.has(id)))
   const readAgain = (): void => {
     setBusy(true)
     showError(undefined)
