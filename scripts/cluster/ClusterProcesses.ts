@@ -6,9 +6,9 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
 import { join, resolve } from "node:path"
 import { Redacted } from "effect"
+import { freePort, isFree } from "./ports.ts"
 import { PostgresServer } from "./PostgresServer.ts"
 
 const repository = resolve(import.meta.dirname, "../..")
@@ -196,22 +196,3 @@ const secretOf = (directory: string): string => {
 }
 
 const pause = () => new Promise((resume) => setTimeout(resume, lookEachMillis))
-
-const isFree = async (port: number): Promise<boolean> => {
-  const probe = createServer()
-  const isListening = await new Promise<boolean>((settle) => {
-    probe.once("error", () => settle(false))
-    probe.listen(port, "127.0.0.1", () => settle(true))
-  })
-  if (isListening) await new Promise((closed) => probe.close(closed))
-  return isListening
-}
-
-const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, "127.0.0.1")
-  await once(probe, "listening")
-  const address = probe.address()
-  await new Promise((closed) => probe.close(closed))
-  if (address === null || typeof address === "string") throw new Error("there is no free port")
-  return address.port
-}

@@ -17,10 +17,10 @@ import {
   statSync,
   writeFileSync
 } from "node:fs"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { Redacted } from "effect"
+import { freePort } from "./ports.ts"
 
 /** `nobody` on Linux. */
 const nobody = 65_534
@@ -129,14 +129,4 @@ const runnable = async (directory: string): Promise<Binaries> => {
   const copy = join(directory, "native")
   if (!existsSync(copy)) cpSync(dirname(dirname(found.postgres)), copy, { recursive: true, verbatimSymlinks: true })
   return { initdb: join(copy, "bin", "initdb"), postgres: join(copy, "bin", "postgres") }
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  server.close()
-  await once(server, "close")
-  if (address === null || typeof address === "string") throw new Error("there is no free port")
-  return address.port
 }

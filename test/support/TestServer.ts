@@ -6,9 +6,9 @@ import { randomInt } from "node:crypto"
 import { spawn, type ChildProcess } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
+import { isFree } from "../../scripts/cluster/ports.ts"
 
 export const repository = resolve(import.meta.dirname, "../..")
 export const operatorKey = "mun_operator_key_for_tests_0123456789abcdef"
@@ -176,16 +176,6 @@ const workersMax = 10
 const workerNumber = Number(process.env["VITEST_POOL_ID"] ?? 0) % workersMax
 /** Begins anywhere, so that two clones that test on one machine do not go through a block in step. */
 let portsTaken = randomInt(portsPerWorker)
-
-const isFree = async (port: number): Promise<boolean> => {
-  const probe = createServer()
-  const isListening = await new Promise<boolean>((settle) => {
-    probe.once("error", () => settle(false))
-    probe.listen(port, "127.0.0.1", () => settle(true))
-  })
-  if (isListening) await new Promise((closed) => probe.close(closed))
-  return isListening
-}
 
 const untilReady = async (url: string, child: ChildProcess, output: () => string): Promise<void> => {
   const deadline = Date.now() + patienceMillis
