@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
 import type { Browser } from "playwright-core"
-import { accessibilityFaults, openBrowser, openPage, type WatchedPage } from "../support/Browser.ts"
+import { accessibilityFaults, openBrowser, openConsole, openPage, type WatchedPage } from "../support/Browser.ts"
 import { fact, schemaText, text } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
@@ -48,10 +48,7 @@ beforeAll(async () => {
   await post("/v1/schemas", { name: "contact", description: "A person", uniqueOn: ["email"], schema })
   const contact = { kind: "contact", data: { email: "ann@example.com" } }
   await post("/v1/memories", { agentId: "assistant", subjectId: "ann", memories: [contact] })
-  const { body } = await server.call("POST", "/admin/console-links", { key: server.operatorToken })
-  watched = await openPage(browser, server.url)
-  await watched.page.goto(body.link.url)
-  await watched.page.getByRole("navigation", { name: "Pages" }).waitFor()
+  watched = await openConsole(browser, server)
   await watched.page.getByLabel("Account").selectOption("research")
 })
 afterAll(async () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { Browser } from "playwright-core"
-import { accessibilityFaults, openBrowser, openPage, type WatchedPage } from "../support/Browser.ts"
+import { accessibilityFaults, openBrowser, openConsole, openPage, type WatchedPage } from "../support/Browser.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
@@ -18,10 +18,7 @@ beforeAll(async () => {
   await server.newAccount("doomed")
   const body = { agentId: "shelves", memories: [fact("lamp", "on the desk"), fact("chair", "by the door")] }
   expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
-  const { body: made } = await server.call("POST", "/admin/console-links", { key: server.operatorToken })
-  watched = await openPage(browser, server.url)
-  await watched.page.goto(made.link.url)
-  await watched.page.getByRole("navigation", { name: "Pages" }).waitFor()
+  watched = await openConsole(browser, server)
 })
 afterAll(async () => {
   await browser.close()

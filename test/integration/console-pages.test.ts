@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { Browser } from "playwright-core"
 import { buildConsole, packedBytesMax } from "../../scripts/console.ts"
-import { accessibilityFaults, openBrowser, openPage, type WatchedPage } from "../support/Browser.ts"
+import { accessibilityFaults, openBrowser, openConsole, openPage, type WatchedPage } from "../support/Browser.ts"
 import { fact, schemaText, text } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
@@ -27,10 +27,7 @@ beforeAll(async () => {
     }
     expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
   }
-  const { body } = await server.call("POST", "/admin/console-links", { key: server.operatorToken })
-  watched = await openPage(browser, server.url)
-  await watched.page.goto(body.link.url)
-  await watched.page.getByRole("navigation", { name: "Pages" }).waitFor()
+  watched = await openConsole(browser, server)
   await watched.page.getByLabel("Account").selectOption("research")
 })
 afterAll(async () => {

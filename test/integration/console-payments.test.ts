@@ -1,7 +1,7 @@
 /** Payments in the console, on a local chain: one that waits stands first, and the operator has the chain asked. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Browser } from "playwright-core"
-import { accessibilityFaults, openBrowser, openPage, type WatchedPage } from "../support/Browser.ts"
+import { accessibilityFaults, openBrowser, openConsole, type WatchedPage } from "../support/Browser.ts"
 import { expectUnknown, paymentsOf, signedDeposit } from "../support/PaymentCalls.ts"
 import { missingChains, type PaymentChains, startPaymentChains } from "../support/PaymentChains.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
@@ -14,10 +14,7 @@ describe.skipIf(missingChains !== "")(`payments in the console${missingChains}`,
   beforeAll(async () => {
     ;[chains, browser] = await Promise.all([startPaymentChains(), openBrowser()])
     server = await startServer({ environment: chains.environment })
-    const { body } = await server.call("POST", "/admin/console-links", { key: server.operatorToken })
-    watched = await openPage(browser, server.url)
-    await watched.page.goto(body.link.url)
-    await watched.page.getByRole("navigation", { name: "Pages" }).waitFor()
+    watched = await openConsole(browser, server)
   })
   afterAll(async () => {
     await browser.close()

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import chromium from "@sparticuz/chromium"
 import { type Browser, chromium as engine, type Page } from "playwright-core"
+import type { ServerCalls } from "./TestServer.ts"
 
 /** Without the sandbox, which root has not; with all that keeps origins apart, unlike the package's own arguments. */
 const browserArguments = ["--headless=shell", "--no-sandbox", "--no-zygote", "--disable-gpu", "--no-pings"]
@@ -64,4 +65,16 @@ export const accessibilityFaults = async (page: Page): Promise<ReadonlyArray<str
     `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
       .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" | ")))`
   )
+}
+
+/** A page of the console, with its operator signed in. */
+export const openConsole = async (
+  browser: Browser,
+  { call, operatorToken, url }: ServerCalls
+): Promise<WatchedPage> => {
+  const { body } = await call("POST", "/admin/console-links", { key: operatorToken })
+  const watched = await openPage(browser, url)
+  await watched.page.goto(body.link.url)
+  await watched.page.getByRole("navigation", { name: "Pages" }).waitFor()
+  return watched
 }
