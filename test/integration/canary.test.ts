@@ -252,6 +252,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "admin.exportMemories": ({ agentId }) => [[`/admin/export?account=${agentId}`]],
   "admin.importMemories": ({ agentId }) => [["/admin/import", { body: { account: agentId, records: [] } }]],
   "admin.listIndexes": ({ agentId }) => [["/admin/indexes"], [`/admin/indexes?account=${agentId}`]],
+  "admin.series": () => [["/admin/series"], ["/admin/series?window=month"]],
   "admin.reembedProgress": () => [["/admin/reembed"]],
   "admin.reembed": () => [["/admin/reembed"]]
 }

@@ -127,6 +127,10 @@ export const Limits = {
   consoleSecretLengthMax: 256,
   consoleBrowserLengthMax: 256,
   requestRecordsMax: 10_000,
+  seriesSecondsKept: 3_600,
+  seriesMinutesKept: 43_200,
+  seriesPointsDefault: 360,
+  seriesPointsMax: 3_600,
 
   eventsKeptMillis: 604_800_000,
   eventChangesKept: 50_000,
