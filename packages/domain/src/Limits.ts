@@ -78,6 +78,9 @@ export const Limits = {
   facetValuesDefault: 50,
   facetValuesMax: 1_000,
   searchCandidatesMax: 100,
+  /** Vectors that a search with strict recall looks at one by one; with more it is not certified. */
+  strictScanMax: 100_000,
+  strictHitsMax: 1_000,
   explainedNamespacesMax: 100,
   tagFiltersMax: 32,
 

@@ -181,6 +181,8 @@ export const ServerConfig = Config.all({
     Config.map((path) => resolve(path))
   ),
   index: Config.Literals(indexPins, "MUNIMENT_INDEX").pipe(Config.withDefault("auto")),
+  /** How a search is carried out that does not say it. */
+  recall: Config.Literals(["fast", "strict"], "MUNIMENT_RECALL").pipe(Config.withDefault("fast")),
   /** Name in `issuer` of attestations; default: the service's name. */
   issuer: Config.String("MUNIMENT_ISSUER").pipe(Config.option),
   /** What signed grants begin with, beside the service's own `<service>:grant:v1:`; comma-separated. */

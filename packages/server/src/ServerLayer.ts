@@ -149,7 +149,7 @@ const callsLayer = <E>(
   Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
     AgentIndexes.layer,
-    CallerSearch.layer,
+    CallerSearch.layer(config),
     AccountEvents.layer,
     Housekeeping.layer,
     ChargedCalls.layer,

@@ -40,7 +40,7 @@ from .answers import (
     WhoAmI,
 )
 from .grants import Grant, GrantsInput
-from .inputs import Filters, Include, Message, NewMemory, Scope, SearchQuery
+from .inputs import Filters, Include, Message, NewMemory, Recall, Scope, SearchQuery
 from .payment import receipt_of
 
 MemoryInput = Union[NewMemory, Mapping[str, Any]]
@@ -131,6 +131,7 @@ def search(
     now: str | None = None,
     time_zone: str | None = None,
     newer_first: bool | None = None,
+    recall: Recall | None = None,
     explain: bool | None = None,
     grants: GrantsInput | None = None,
 ) -> Call[FoundMemories]:
@@ -157,6 +158,7 @@ def answer(
     now: str | None = None,
     time_zone: str | None = None,
     newer_first: bool | None = None,
+    recall: Recall | None = None,
     explain: bool | None = None,
     grants: GrantsInput | None = None,
 ) -> Call[Answer]:
@@ -228,12 +230,13 @@ def batch_search(
     *,
     queries: Sequence[SearchQuery | Mapping[str, Any]],
     scope: Scope | None = None,
+    recall: Recall | None = None,
     now: str | None = None,
     time_zone: str | None = None,
     grants: GrantsInput | None = None,
 ) -> Call[BatchFound]:
     """Up to 10 queries in one call."""
-    body = given({"queries": queries, "scope": scope, "now": now, "time_zone": time_zone})
+    body = given({"queries": queries, "scope": scope, "recall": recall, "now": now, "time_zone": time_zone})
     return Call("POST", "/memories/batch/search", result(BatchFound), body=body, grants=grants)
 
 
