@@ -25,7 +25,6 @@ const notFilters = new Set([
   "now",
   "timeZone",
   "newerFirst",
-  "recall",
   "order",
   "explain",
   "cursor"

@@ -51,8 +51,8 @@ describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
   })
 
   it("has a method for each endpoint of the contract", async () => {
-    const { account, attestations, credits, keys, memories, schemas } = MunimentApi.groups
-    const named = [memories, schemas, attestations, credits, account, keys]
+    const { account, attestations, credits, hooks, keys, memories, schemas } = MunimentApi.groups
+    const named = [memories, schemas, attestations, credits, account, keys, hooks]
       .flatMap((group) => Object.values(group.endpoints))
       .map(({ identifier }) => String(identifier).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
     const shown = await run(["-c", "import muniment; print(*dir(muniment.Muniment), *dir(muniment.AsyncMuniment))"], {

@@ -175,7 +175,6 @@ export const recall = Effect.fnUntraced(function* (
       askedAtMillis: undefined,
       timeZone: undefined,
       newerFirst: true,
-      recall: undefined,
       explain: true,
       ...query,
       ...reach

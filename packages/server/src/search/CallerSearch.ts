@@ -11,7 +11,6 @@ import type { SourceAttestation } from "@muniment/domain/Attestation"
 import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import { InvalidRequest, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import type { Recall } from "@muniment/domain/Search"
 import type { SearchHit } from "@muniment/domain/Memory"
 import type { IndexExplanation, SearchResult } from "@muniment/domain/SearchResult"
 import { answerableOf } from "@muniment/engine/ranking/Evidence"
@@ -48,31 +47,27 @@ export class CallerSearch extends Context.Service<
     readonly searchBatch: (call: PricedCall, batch: SearchBatch) => Effect.Effect<BatchResult, SearchFailure>
   }
 >()("muniment/server/CallerSearch") {
-  /** Takes how a request is searched that does not say it. */
-  static readonly layer = ({ recall }: { readonly recall: Recall }) =>
-    Layer.effect(
-      this,
-      Effect.gen(function* () {
-        const parts: Parts = {
-          recall,
-          access: yield* SharedAccess,
-          attestations: yield* AttestationService,
-          directory: yield* NamespaceDirectory,
-          embedding: yield* TextEmbedding,
-          searcher: yield* MemorySearch,
-          writer: yield* AnswerWriter,
-          maps: yield* MemoryMap
-        }
-        return {
-          search: (call, query) => search(parts, call, query),
-          searchBatch: (call, batch) => searchBatch(parts, call, batch)
-        }
-      })
-    )
+  static readonly layer = Layer.effect(
+    this,
+    Effect.gen(function* () {
+      const parts: Parts = {
+        access: yield* SharedAccess,
+        attestations: yield* AttestationService,
+        directory: yield* NamespaceDirectory,
+        embedding: yield* TextEmbedding,
+        searcher: yield* MemorySearch,
+        writer: yield* AnswerWriter,
+        maps: yield* MemoryMap
+      }
+      return {
+        search: (call, query) => search(parts, call, query),
+        searchBatch: (call, batch) => searchBatch(parts, call, batch)
+      }
+    })
+  )
 }
 
 interface Parts {
-  readonly recall: Recall
   readonly access: SharedAccess["Service"]
   readonly attestations: AttestationService["Service"]
   readonly directory: NamespaceDirectory["Service"]
@@ -144,7 +139,7 @@ interface Found {
 }
 
 const find = Effect.fnUntraced(function* (
-  { directory, embedding, recall, searcher }: Parts,
+  { directory, embedding, searcher }: Parts,
   { caller }: PricedCall,
   query: SearchQuery,
   shared: ReadonlyArray<SharedNamespace>
@@ -164,7 +159,6 @@ const find = Effect.fnUntraced(function* (
   const { hits, plans } = yield* searcher.search(namespaces, {
     ...query,
     oncePerMessage: query.mode === "llm",
-    isStrict: query.mode !== "map" && (query.recall ?? recall) === "strict",
     vectors,
     scopeOf: ({ tag }) => scopes.get(tag) ?? ownParts
   })
@@ -295,11 +289,10 @@ const indexExplanations = (
   own: ReadonlyArray<NamespaceKey>
 ): ReadonlyArray<IndexExplanation> => {
   const agents = new Map<string, string>(own.map(({ agentId, tag }) => [tag, agentId]))
-  const explained = plans.flatMap(({ engine, estimatedMicros, isCertified, model, namespace, probes, reason }) => {
+  const explained = plans.flatMap(({ engine, estimatedMicros, model, namespace, probes, reason }) => {
     const agentId = agents.get(namespace)
     const lists = engine === "quantized" ? { probedLists: probes } : {}
-    const certified = isCertified === undefined ? {} : { isCertified }
-    return agentId === undefined ? [] : [{ agentId, model, engine, reason, ...lists, estimatedMicros, ...certified }]
+    return agentId === undefined ? [] : [{ agentId, model, engine, reason, ...lists, estimatedMicros }]
   })
   return explained.sort((a, b) => b.estimatedMicros - a.estimatedMicros).slice(0, Limits.explainedNamespacesMax)
 }
