@@ -64,6 +64,14 @@ const commands = {
 
 const sent = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes)
 
+it("the keys of a memory's data keep their order", () => {
+  const command = creating([
+    newMemory(memoryRecord(1, "x", { data: { subject: "Ann", fact: "x", b: { z: 1, a: 2 } } }))
+  ])
+  const arrived = decodeCommand(sent(encodeCommand(command)))
+  expect(JSON.stringify(arrived)).toContain('{"subject":"Ann","fact":"x","b":{"z":1,"a":2}}')
+})
+
 it.effect("commands and replies of every kind are the same after they were sent", () =>
   Effect.gen(function* () {
     const host = yield* NamespaceHost

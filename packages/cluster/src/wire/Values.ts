@@ -64,13 +64,16 @@ export const Filter: Wire<MemoryFilter> = Schema.Struct({
   anyOf: Schema.optional(Schema.Array(Schema.suspend((): Wire<MemoryFilter> => Filter)))
 })
 
+/** As text: the binary form of a record of any keys has them in another order. */
+const Data: Wire<JsonObject> = Schema.fromJsonString(JsonObject)
+
 const recordFields = {
   id: Text,
   agentId: Text,
   subjectId: optionalText,
   threadId: optionalText,
   kind: Text,
-  data: JsonObject,
+  data: Data,
   tags: Texts,
   mentions: Schema.Array(Mention),
   when: optionalText,
