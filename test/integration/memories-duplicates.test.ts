@@ -40,7 +40,7 @@ describe("a direct memory whose data is stored already", () => {
     const { records } = (await server.call("GET", `/admin/export?account=${account.name}`, operator)).body
     const others = records.map((record: { readonly id: string }, at: number) => ({
       ...record,
-      id: `${record.id.slice(0, -1)}${at}`,
+      id: `${record.id.slice(0, -1)}${record.id.endsWith(`${at}`) ? at + 2 : at}`,
       threadId: "moved",
       sources: undefined
     }))
