@@ -5,9 +5,11 @@
  */
 import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
+import { oneBoxFiles, testNodes } from "./test/support/OneBox.ts"
 import { SlowestFirst } from "./test/support/SlowestFirst.ts"
 
 const includesLong = process.env["MUNIMENT_LONG_TESTS"] === "1"
+const isCluster = testNodes > 1
 const exclude = includesLong ? [] : ["**/*.long.test.ts"]
 /** Far above what any test takes: a busy machine must not fail one. */
 const timeoutMillis = includesLong ? 3_600_000 : 600_000
@@ -36,8 +38,13 @@ export default defineConfig({
         extends: true,
         test: {
           name: "system",
-          include: ["test/{component,integration,property,simulation,crash}/**/*.test.ts"],
-          exclude,
+          // Against a cluster, what speaks to the service.
+          include: isCluster
+            ? ["test/integration/**/*.test.ts"]
+            : ["test/{component,integration,property,simulation,crash,cluster}/**/*.test.ts"],
+          exclude: isCluster
+            ? [...exclude, ...Object.keys(oneBoxFiles).map((name) => `test/integration/${name}`)]
+            : exclude,
           globalSetup: ["test/support/TemporaryFiles.ts", "test/support/SharedServers.ts"]
         }
       }

@@ -22,27 +22,36 @@ export interface ClusterOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>
   /** A port that nobody has; default: one of the system's. */
   readonly freePort?: () => Promise<number>
+  /** For each node where it finds a database that is there; default: a PostgreSQL of the cluster's own. */
+  readonly databaseOf?: (node: string) => Redacted.Redacted
 }
 
 export class ClusterProcesses {
-  readonly postgres: PostgresServer
   readonly nodes: Array<NodeProcess> = []
   readonly #options: ClusterOptions
+  readonly #postgres: PostgresServer | undefined
   readonly #secret: string
   /** Given to nodes. */
   readonly #ports = new Set<number>()
 
-  private constructor(options: ClusterOptions, postgres: PostgresServer, secret: string) {
+  private constructor(options: ClusterOptions, postgres: PostgresServer | undefined, secret: string) {
     this.#options = options
-    this.postgres = postgres
+    this.#postgres = postgres
     this.#secret = secret
+  }
+
+  /** The cluster's own. */
+  get postgres(): PostgresServer {
+    if (this.#postgres === undefined) throw new Error("the database is not the cluster's own")
+    return this.#postgres
   }
 
   /** Resolves when every node takes requests. `onNode` as each does. */
   static async start(options: ClusterOptions, onNode: (node: NodeProcess) => void = () => undefined) {
     const { directory } = options
     mkdirSync(join(directory, "bases"), { recursive: true })
-    const postgres = await PostgresServer.start(join(directory, "postgres"))
+    const postgres =
+      options.databaseOf === undefined ? await PostgresServer.start({ kept: join(directory, "postgres") }) : undefined
     const cluster = new ClusterProcesses(options, postgres, secretOf(directory))
     try {
       const made = Array.from({ length: options.nodes }, () => cluster.#makeNode())
@@ -65,7 +74,7 @@ export class ClusterProcesses {
   #makeNode(): NodeProcess {
     const name = `node-${this.nodes.length + 1}`
     const environment = {
-      MUNIMENT_DATABASE_URL: Redacted.value(this.postgres.url()),
+      MUNIMENT_DATABASE_URL: Redacted.value(this.#options.databaseOf?.(name) ?? this.postgres.url()),
       MUNIMENT_BASES: resolve(this.#options.directory, "bases"),
       MUNIMENT_CLUSTER_SECRET: this.#secret,
       ...this.#options.environment
@@ -89,9 +98,11 @@ export class ClusterProcesses {
     return { port: await free(), nodePort: await free() }
   }
 
-  async stop(): Promise<void> {
-    await Promise.all(this.nodes.map((node) => node.stop()))
-    await this.postgres.stop()
+  /** The exit codes of its nodes. */
+  async stop(): Promise<ReadonlyArray<number | null>> {
+    const codes = await Promise.all(this.nodes.map((node) => node.stop()))
+    await this.#postgres?.stop()
+    return codes
   }
 }
 

@@ -26,6 +26,13 @@ import { freePort } from "./ports.ts"
 const nobody = 65_534
 const readyMillis = 60_000
 
+export interface PostgresOptions {
+  /** A directory that stays, with what an earlier start left in it; default: a new one that goes. */
+  readonly kept?: string
+  /** As `max_connections`; default: PostgreSQL's 100. */
+  readonly connectionsMax?: number
+}
+
 interface Binaries {
   readonly initdb: string
   readonly postgres: string
@@ -37,18 +44,26 @@ export class PostgresServer {
   readonly #isKept: boolean
   readonly #postgres: string
   readonly #password: string
+  readonly #connectionsMax: number
   #process: ChildProcess | undefined
 
-  private constructor(directory: string, isKept: boolean, postgres: string, password: string, port: number) {
-    this.#directory = directory
-    this.#isKept = isKept
-    this.#postgres = postgres
-    this.#password = password
-    this.port = port
+  private constructor(made: {
+    readonly directory: string
+    readonly isKept: boolean
+    readonly postgres: string
+    readonly password: string
+    readonly port: number
+    readonly connectionsMax: number
+  }) {
+    this.#directory = made.directory
+    this.#isKept = made.isKept
+    this.#postgres = made.postgres
+    this.#password = made.password
+    this.#connectionsMax = made.connectionsMax
+    this.port = made.port
   }
 
-  /** `kept`: a directory that stays, with what an earlier start left in it; default: a new one that goes. */
-  static async start(kept?: string): Promise<PostgresServer> {
+  static async start({ connectionsMax = 100, kept }: PostgresOptions = {}): Promise<PostgresServer> {
     const directory = kept ?? mkdtempSync(join(tmpdir(), "muniment-postgres-"))
     mkdirSync(directory, { recursive: true })
     const passwordFile = join(directory, "password")
@@ -63,7 +78,14 @@ export class PostgresServer {
     if (!existsSync(join(directory, "data")))
       execFileSync(initdb, [...flags, "-E", "UTF8", "--no-locale", "--no-sync"], { ...identity, stdio: "pipe" })
     const password = readFileSync(passwordFile, "utf8")
-    const server = new PostgresServer(directory, kept !== undefined, postgres, password, await freePort())
+    const server = new PostgresServer({
+      directory,
+      isKept: kept !== undefined,
+      postgres,
+      password,
+      port: await freePort(),
+      connectionsMax
+    })
     await server.startAgain()
     return server
   }
@@ -75,7 +97,8 @@ export class PostgresServer {
 
   async startAgain(): Promise<void> {
     const flags = ["-D", join(this.#directory, "data"), "-p", String(this.port), "-h", "127.0.0.1"]
-    const started = spawn(this.#postgres, [...flags, "-k", this.#directory, "-c", "fsync=on"], {
+    const connections = `max_connections=${this.#connectionsMax}`
+    const started = spawn(this.#postgres, [...flags, "-k", this.#directory, "-c", "fsync=on", "-c", connections], {
       ...identity,
       stdio: ["ignore", "ignore", "pipe"]
     })

@@ -21,13 +21,12 @@ interface Tenant {
   /** By a wallet of the account, valid, and for somebody who is neither of the two. */
   readonly grant: Grant
   readonly keyId: string
-  readonly hookId: string
   readonly cursor: string
   readonly accountId: string
 }
 
 /** How a route names things: those of a tenant, or others that nobody has. */
-type Names = Pick<Tenant, "ids" | "agentId" | "subjectId" | "threadId" | "schemaName" | "grant" | "keyId" | "hookId">
+type Names = Pick<Tenant, "ids" | "agentId" | "subjectId" | "threadId" | "schemaName" | "grant" | "keyId">
 type Calls = ReadonlyArray<readonly [path: string, options?: CallOptions]>
 
 let server: TestServer
@@ -85,12 +84,7 @@ const settle = async (canary: string): Promise<Tenant> => {
   const grant = await grantBy(canary)
   const wallet = { account: `${canary}-account`, address: grant.p.f }
   expect((await server.call("POST", "/admin/wallets", { key: server.operatorToken, body: wallet })).status).toBe(200)
-  // Paused: nothing is sent.
-  const url = `https://${canary}.example.com/hook`
-  const hookId: string = (await server.call("POST", "/v1/webhooks", as({ url }))).body.webhook.id
-  expect((await server.call("PATCH", `/v1/webhooks/${hookId}`, as({ state: "paused" }))).status).toBe(200)
-  const accountId: string = who.account.id
-  return { canary, key, ids, agentId, subjectId, threadId, schemaName, grant, keyId, hookId, cursor, accountId }
+  return { canary, key, ids, agentId, subjectId, threadId, schemaName, grant, keyId, cursor, accountId: who.account.id }
 }
 
 const nobodys = (): Names => ({
@@ -100,8 +94,7 @@ const nobodys = (): Names => ({
   threadId: "nobody-thread",
   schemaName: "nobody_kind",
   grant: nobodysGrant,
-  keyId: "key_nobody",
-  hookId: "hook_nobody"
+  keyId: "key_nobody"
 })
 
 const filtersOf = ({ agentId, subjectId, threadId, schemaName }: Names): ReadonlyArray<Record<string, string>> => [
@@ -195,14 +188,6 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
     [`/v1/events?agentId=${agentId}&from=oldest`],
     [`/v1/events?agentId=${agentId}`, { headers: { "last-event-id": "AQ" } }]
   ],
-  "hooks.listHooks": () => [["/v1/webhooks"]],
-  "hooks.createHook": () => [["/v1/webhooks", { body: { url: "https://localhost/hook" } }]],
-  "hooks.getHook": ({ hookId }) => [[`/v1/webhooks/${hookId}`]],
-  "hooks.changeHook": ({ hookId }) => [[`/v1/webhooks/${hookId}`, { body: { state: "paused" } }]],
-  "hooks.removeHook": ({ hookId }) => [[`/v1/webhooks/${hookId}`]],
-  "hooks.rotateHookSecret": ({ hookId }) => [[`/v1/webhooks/${hookId}/secret`]],
-  "hooks.hookDeliveries": ({ hookId }) => [[`/v1/webhooks/${hookId}/deliveries`]],
-  "hooks.repeatDeliveries": ({ hookId }) => [[`/v1/webhooks/${hookId}/deliveries/repeat`, { body: {} }]],
   "account.whoami": () => [["/v1/account"]],
   "account.statement": () => [["/v1/account/statement"], ["/v1/account/statement?format=csv"]],
   "attestations.attest": (names, word) =>
@@ -267,6 +252,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "admin.exportMemories": ({ agentId }) => [[`/admin/export?account=${agentId}`]],
   "admin.importMemories": ({ agentId }) => [["/admin/import", { body: { account: agentId, records: [] } }]],
   "admin.listIndexes": ({ agentId }) => [["/admin/indexes"], [`/admin/indexes?account=${agentId}`]],
+  "admin.series": () => [["/admin/series"], ["/admin/series?window=month"]],
   "admin.reembedProgress": () => [["/admin/reembed"]],
   "admin.reembed": () => [["/admin/reembed"]]
 }
@@ -305,13 +291,7 @@ const withoutEchoes = (text: string, names: Names, word: string): string => {
 }
 
 const everything = async (tenant: Tenant): Promise<string> => {
-  const paths = [
-    "/v1/account",
-    "/v1/schemas",
-    "/v1/keys",
-    "/v1/webhooks",
-    "/v1/memories?limit=100&includeSuperseded=true"
-  ]
+  const paths = ["/v1/account", "/v1/schemas", "/v1/keys", "/v1/memories?limit=100&includeSuperseded=true"]
   const answers = await Promise.all(paths.map((path) => server.call("GET", path, { key: tenant.key })))
   // These change with every call of the tenant's own.
   return JSON.stringify(answers.map(({ body }) => body)).replaceAll(/"lastUsedAt":\d+|"openRequests","used":\d+/g, "")
@@ -360,7 +340,6 @@ describe("of two accounts on one server", () => {
       ["POST", "/v1/memories/batch/search", { body: { queries: [{ query: "secret word", limit: 100 }] } }],
       ["POST", "/v1/memories/batch/delete", { body: { filters: { kind: "factual_memory" }, dryRun: true } }],
       ["GET", "/v1/schemas"],
-      ["GET", "/v1/webhooks"],
       ["GET", "/v1/account"]
     ]
     for (const [reader, other] of [

@@ -330,7 +330,7 @@ const importUnderAnotherAgent = async () => {
 /** The file of a namespace is overwritten while no server runs. */
 const damagedFile = async () => {
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-errors-"))
-  const options = { dataDirectory, environment }
+  const options = { dataDirectory, environment, oneBox: "directoryFiles" } as const
   try {
     const first = await startServer(options)
     const write = (agentId: string) =>
@@ -353,7 +353,7 @@ const damagedFile = async () => {
 /** The disk refuses what is written to the control database. */
 const failingControl = async () => {
   const disk = makeFaultyDisk()
-  const own = await startServer({ environment: { ...environment, ...disk.environment } })
+  const own = await startServer({ environment: { ...environment, ...disk.environment }, oneBox: "faultyDisk" })
   disk.arm({ operation: "write", path: "control.db", fault: "EIO", times: 1_000_000 })
   const failed = await own.call("POST", "/v1/memories", { body: { agentId: "a", memories: [fact("a", "b")] } })
   disk.disarm()
@@ -364,7 +364,7 @@ const failingControl = async () => {
 
 /** A row of the control database holds what nobody of this service wrote. */
 const unreadableSchema = async () => {
-  const own = await startServer({ environment })
+  const own = await startServer({ environment, oneBox: "directoryFiles" })
   const key = await own.newAccount("keeper", "pro")
   const schema = '{"type":"object","properties":{"name":{"type":"string"}}}'
   const body = { name: "pet", description: "A pet", schema }

@@ -4,7 +4,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import type { SeriesPoint } from "@muniment/domain/Operations"
 import { fact } from "../support/MemoryCalls.ts"
+import { runsOnOneBox } from "../support/OneBox.ts"
 import { patienceMillis, startServer, type TestServer } from "../support/TestServer.ts"
 
 let dataDirectory: string
@@ -145,8 +147,11 @@ describe("the audit log", () => {
     expect((await asOperator("GET", "/admin/audit?from=yesterday")).status).toBe(400)
   })
 
-  it("is the operator's alone, and cannot be changed", async () => {
+  it("is the operator's alone", async () => {
     expect((await server.call("GET", "/admin/audit")).status).toBe(403)
+  })
+
+  it.runIf(runsOnOneBox("directoryFiles"))("cannot be changed", () => {
     const database = new DatabaseSync(join(dataDirectory, "control.db"))
     try {
       expect(() => database.exec("UPDATE audit_event SET action = 'x'")).toThrow("never change")
@@ -154,5 +159,30 @@ describe("the audit log", () => {
     } finally {
       database.close()
     }
+  })
+})
+
+describe("the series of the service", () => {
+  it("counts calls, how they ended and how long they took, and what is stored", async () => {
+    const key = await server.newAccount("measured")
+    const body = { agentId: "measured", memories: [fact("pump", "in the cellar"), fact("valve", "in the attic")] }
+    await server.call("POST", "/v1/memories", { key, body })
+    await server.call("GET", "/v1/memories/search?query=pump", { key })
+    const points = async () => {
+      const answer = await asOperator("GET", "/admin/series?window=hour&points=3600")
+      expect(answer.status).toBe(200)
+      expect(answer.body.stepMillis).toBe(1_000)
+      return answer.body.points as ReadonlyArray<SeriesPoint>
+    }
+    const calls = async () => (await points()).reduce((total, point) => total + point.calls, 0)
+    await expect.poll(calls, { timeout: patienceMillis }).toBeGreaterThanOrEqual(2)
+    const called = (await points()).filter((point) => point.calls > 0)
+    for (const point of called) {
+      expect(point.p99Millis).toBeGreaterThanOrEqual(point.p50Millis ?? Infinity)
+      expect(point.residentBytes).toBeGreaterThan(1_000_000)
+    }
+    expect((await asOperator("GET", "/admin/series?window=month")).body.points).toEqual(expect.any(Array))
+    expect((await asOperator("GET", "/admin/series?window=year")).status).toBe(400)
+    expect((await server.call("GET", "/admin/series", { key })).status).toBe(403)
   })
 })

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto"
 import { inject } from "vitest"
-import { type ServerCalls, serverCalls } from "./TestServer.ts"
+import { callsOf, type ServerCalls, type TestServer } from "./TestServer.ts"
 
 /** Calls without a key come from an account on the owner's plan that belongs to this handle. */
 export const sharedServer = async (environment: Readonly<Record<string, string>> = {}): Promise<ServerCalls> => {
@@ -12,11 +12,11 @@ export const sharedServer = async (environment: Readonly<Record<string, string>>
   const body = JSON.stringify(Object.fromEntries(sorted))
   const response = await fetch(inject("sharedServers"), { method: "POST", body })
   if (!response.ok) throw new Error(await response.text())
-  const { operatorToken, url } = (await response.json()) as { readonly operatorToken: string; readonly url: string }
+  const server = (await response.json()) as Pick<TestServer, "nodes" | "operatorToken" | "url">
   const handle = randomUUID().slice(0, 8)
-  const { newAccount } = serverCalls(url, operatorToken)
+  const { newAccount } = callsOf(server)
   const own = (name: string, plan?: string) => newAccount(`${name}-${handle}`, plan)
-  return { ...serverCalls(url, operatorToken, await own("operator", "owner")), newAccount: own }
+  return { ...callsOf(server, await own("operator", "owner")), newAccount: own }
 }
 
 /** The environment of a server that needs no embedding model; it starts in a second. */

@@ -8,16 +8,18 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { text } from "node:stream/consumers"
 import type { TestProject } from "vitest/node"
+import { testNodes } from "./OneBox.ts"
 import { startServer, type TestServer } from "./TestServer.ts"
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Answers `POST /`, an environment as JSON, with the URL and the operator's token of its server. */
+    /** Answers `POST /`, an environment as JSON, with the URLs and the operator's token of its server. */
     readonly sharedServers: string
   }
 }
 
 export default async (project: TestProject) => {
+  const closeDatabases = testNodes > 1 ? await (await import("./TestDatabases.ts")).openTestDatabases() : undefined
   const started = new Map<string, Promise<TestServer>>()
   const serverFor = (environment: string): Promise<TestServer> => {
     const known = started.get(environment)
@@ -35,7 +37,7 @@ export default async (project: TestProject) => {
     text(request)
       .then(serverFor)
       .then(
-        ({ operatorToken, url }) => response.end(JSON.stringify({ operatorToken, url })),
+        ({ nodes, operatorToken, url }) => response.end(JSON.stringify({ nodes, operatorToken, url })),
         (cause: unknown) => response.writeHead(500).end(String(cause))
       )
   })
@@ -47,5 +49,6 @@ export default async (project: TestProject) => {
   return async () => {
     desk.close()
     await stopAll()
+    await closeDatabases?.()
   }
 }

@@ -9,6 +9,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { isFree } from "../../scripts/cluster/ports.ts"
+import { type OneBoxTest, testNodes } from "./OneBox.ts"
 
 export const repository = resolve(import.meta.dirname, "../..")
 export const operatorKey = "mun_operator_key_for_tests_0123456789abcdef"
@@ -44,6 +45,7 @@ export interface CallOptions {
 
 /** What a test needs of a server that it only talks to; shared or its own. */
 export interface ServerCalls {
+  /** Of a cluster: of a balancer before its nodes. */
   readonly url: string
   readonly operatorToken: string
   readonly call: (method: string, path: string, options?: CallOptions) => Promise<Answer>
@@ -52,6 +54,8 @@ export interface ServerCalls {
 }
 
 export interface TestServer extends ServerCalls {
+  /** URLs of the nodes of a cluster, which calls go to in turn; none: one machine. */
+  readonly nodes: ReadonlyArray<string>
   readonly dataDirectory: string
   readonly process: ChildProcess
   /** SIGTERM, and the exit code. */
@@ -67,9 +71,28 @@ export interface ServerOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** Words before `node`, for instance to run it in a namespace of its own. */
   readonly wrapper?: ReadonlyArray<string>
+  /** Why it is one machine where others of the run are clusters. */
+  readonly oneBox?: OneBoxTest
 }
 
 export const startServer = async (options: ServerOptions = {}): Promise<TestServer> => {
+  if (testNodes > 1 && options.oneBox === undefined) {
+    // PostgreSQL and all that belongs to it is loaded by such a run only.
+    const { startTestCluster } = await import("./TestCluster.ts")
+    const cluster = await startTestCluster({
+      nodes: testNodes,
+      dataDirectory: options.dataDirectory,
+      environment: environmentOf(options),
+      freePort
+    })
+    return {
+      ...callsOf(cluster),
+      ...cluster,
+      get process(): never {
+        throw new Error("a cluster is several processes; a test of one process belongs in OneBox.ts")
+      }
+    }
+  }
   const dataDirectory = options.dataDirectory ?? mkdtempSync(join(tmpdir(), "muniment-test-"))
   const port = await freePort()
   const [command = process.execPath, ...wrapperArguments] = [...(options.wrapper ?? []), process.execPath]
@@ -77,16 +100,9 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
     cwd: repository,
     env: {
       ...process.env,
-      ...compileCache,
+      ...environmentOf(options),
       MUNIMENT_PORT: String(port),
       MUNIMENT_DATA_DIR: dataDirectory,
-      MUNIMENT_BOOTSTRAP_KEY: operatorKey,
-      // Tests of money turn these back to what users have.
-      MUNIMENT_RATE_LIMITS: "off",
-      MUNIMENT_MONTHLY_ALLOWANCE: "1000000",
-      // A machine without processor time to spare is not what tests are about; those of overload turn it back.
-      MUNIMENT_QUEUE_WAIT_MILLIS: "60000",
-      MUNIMENT_MODELS_DIR: process.env["MUNIMENT_MODELS_DIR"] ?? join(repository, "models"),
       ...options.environment
     },
     stdio: ["ignore", "pipe", "pipe"]
@@ -110,6 +126,7 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
 
   return {
     ...serverCalls(url, operatorToken),
+    nodes: [],
     dataDirectory,
     process: child,
     stop: async () => {
@@ -124,6 +141,39 @@ export const startServer = async (options: ServerOptions = {}): Promise<TestServ
     output: () => output
   }
 }
+
+const environmentOf = ({ environment }: ServerOptions): Readonly<Record<string, string | undefined>> => ({
+  ...compileCache,
+  MUNIMENT_BOOTSTRAP_KEY: operatorKey,
+  // Tests of money turn these back to what users have.
+  MUNIMENT_RATE_LIMITS: "off",
+  MUNIMENT_MONTHLY_ALLOWANCE: "1000000",
+  // A machine without processor time to spare is not what tests are about; those of overload turn it back.
+  MUNIMENT_QUEUE_WAIT_MILLIS: "60000",
+  MUNIMENT_MODELS_DIR: process.env["MUNIMENT_MODELS_DIR"] ?? join(repository, "models"),
+  ...environment
+})
+
+/** Each call to the next node; again while none of a cluster serves: nothing was done, and a busy machine ends a lease. */
+export const callsOf = (
+  { nodes, operatorToken, url }: Pick<TestServer, "nodes" | "operatorToken" | "url">,
+  defaultKey = operatorKey
+): ServerCalls => {
+  const each = (nodes.length === 0 ? [url] : nodes).map((node) => serverCalls(node, operatorToken, defaultKey))
+  let turn = 0
+  const next = (): ServerCalls => each[turn++ % each.length]!
+  const call: ServerCalls["call"] = async (method, path, options) => {
+    for (const until = Date.now() + patienceMillis; ;) {
+      const answer = await next().call(method, path, options)
+      if (nodes.length === 0 || answer.status !== 503 || !isWithoutOwner(answer) || Date.now() > until) return answer
+      await new Promise((wake) => setTimeout(wake, 100))
+    }
+  }
+  return { url, operatorToken, call, newAccount: accountMaker(call, operatorToken) }
+}
+
+/** Contract: Overload. */
+const isWithoutOwner = ({ body }: Answer): boolean => body?.details?.[0]?.path === "cluster"
 
 export const serverCalls = (url: string, operatorToken: string, defaultKey = operatorKey): ServerCalls => {
   const call = async (
@@ -145,17 +195,16 @@ export const serverCalls = (url: string, operatorToken: string, defaultKey = ope
     const isJson = response.headers.get("content-type")?.includes("json") === true
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }
-  return {
-    url,
-    operatorToken,
-    call,
-    newAccount: async (name, plan = "free") => {
-      const made = await call("POST", "/admin/keys", { key: operatorToken, body: { account: name, plan } })
-      if (made.status !== 200) throw new Error(`no account: ${JSON.stringify(made.body)}`)
-      return made.body.secret
-    }
-  }
+  return { url, operatorToken, call, newAccount: accountMaker(call, operatorToken) }
 }
+
+const accountMaker =
+  (call: ServerCalls["call"], operatorToken: string): ServerCalls["newAccount"] =>
+  async (name, plan = "free") => {
+    const made = await call("POST", "/admin/keys", { key: operatorToken, body: { account: name, plan } })
+    if (made.status !== 200) throw new Error(`no account: ${JSON.stringify(made.body)}`)
+    return made.body.secret
+  }
 
 /**
  * A port that was free a moment ago. Each worker process takes its own block, below the ports that the system gives to

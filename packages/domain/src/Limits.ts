@@ -127,6 +127,10 @@ export const Limits = {
   consoleSecretLengthMax: 256,
   consoleBrowserLengthMax: 256,
   requestRecordsMax: 10_000,
+  seriesSecondsKept: 3_600,
+  seriesMinutesKept: 43_200,
+  seriesPointsDefault: 360,
+  seriesPointsMax: 3_600,
 
   eventsKeptMillis: 604_800_000,
   eventChangesKept: 50_000,
@@ -145,24 +149,6 @@ export const Limits = {
   webhookRetryMillisMax: 21_600_000,
   webhookGiveUpMillis: 259_200_000,
   webhookRetentionMillis: 2_592_000_000,
-
-  hooksPerAccountMax: 10,
-  hookUrlLengthMax: 2_000,
-  hookAgentsMax: 1_000,
-  hookSecretOverlapMillis: 86_400_000,
-  hookPendingMax: 1_000,
-  hookFailedMax: 1_000,
-  hookDeliveredKept: 200,
-  hookDeliveriesMax: 1_000,
-  hookRetryMillisMax: 900_000,
-  hookGiveUpMillis: 86_400_000,
-  hookRefreshMillis: 10_000,
-  /** Webhooks of accounts that are worked on at once, messages of one in a turn, and of how many agents at once. */
-  hooksAtWorkMax: 16,
-  hookRoundMessages: 128,
-  hookAgentsAtOnce: 4,
-  /** Turns of one webhook before others come. */
-  hookTurnsMax: 8,
 
   ledgerFlushMillis: 250,
   ledgerFlushBatch: 1_000,
@@ -208,7 +194,6 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
     "a short wait for a reading ends before its deadline",
     Limits.extractionWaitMillis < Limits.extractionDeadlineMillis
   ],
-  ["an event is kept for longer than its message is tried", Limits.hookGiveUpMillis < Limits.eventsKeptMillis],
   ["lists are checked for names to their end", Limits.listItemsCheckedMax >= Limits.messagesPerConversationMax],
   ["a message may have several passages", Limits.passageLengthMax < Limits.searchedMessageLengthMax],
   ["a message with neighbours is one passage", Limits.neighbourMessageLengthMax <= Limits.passageLengthMax],

@@ -138,3 +138,28 @@ export const AuditEvent = Schema.Struct({
   detail: AuditDetail
 })
 export type AuditEvent = typeof AuditEvent.Type
+
+/** How far back a series goes: the last hour by seconds, the others by minutes. */
+export const SeriesWindow = Schema.Literals(["hour", "day", "week", "month"])
+export type SeriesWindow = typeof SeriesWindow.Type
+
+/** One step of the series of the service. Calls are those of `/v1` and `/mcp`. */
+export const SeriesPoint = Schema.Struct({
+  at: Schema.Int.annotate({ description: "Start of the step, milliseconds." }),
+  calls: Schema.Int,
+  errors: Schema.Int.annotate({ description: "Calls answered with a status from 500 on." }),
+  refused: Schema.Int.annotate({ description: "Calls answered 429, and those refused before any work." }),
+  p50Millis: Schema.NullOr(Schema.Finite).annotate({
+    description: "Half of the calls took at most this long. Of a step of several parts: their mean, by calls."
+  }),
+  p99Millis: Schema.NullOr(Schema.Finite).annotate({ description: "Of a step of several parts: the highest of them." }),
+  processors: Schema.Finite.annotate({ description: "Processors kept busy by the service, such as 0.5." }),
+  residentBytes: Schema.Finite,
+  memories: Schema.NullOr(Schema.Int).annotate({ description: "Of all accounts; null: not counted since the start." }),
+  bytes: Schema.Finite.annotate({ description: "Of all memories, as quotas count them." }),
+  charged: Schema.Finite.annotate({
+    description: "Credits that calls cost in this step; on the owner's plan what they would have cost."
+  }),
+  receivedUsd: Schema.Finite.annotate({ description: "USDC received until then, less what was sent back." })
+})
+export type SeriesPoint = typeof SeriesPoint.Type

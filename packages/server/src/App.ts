@@ -38,7 +38,6 @@ import { bodyLimit, charging, idempotency, maxBodySize } from "./http/Middleware
 import { envelope } from "./http/Envelope.ts"
 import type { Address } from "./http/ListenAddress.ts"
 import { listener } from "./http/Listener.ts"
-import { hooksHandlers } from "./http/HooksHandlers.ts"
 import { keysHandlers } from "./http/KeysHandlers.ts"
 import { memoriesHandlers } from "./http/MemoriesHandlers.ts"
 import { moneyAdminHandlers } from "./http/MoneyAdminHandlers.ts"
@@ -59,6 +58,8 @@ import { SignatureBudget } from "./identity/SignatureBudget.ts"
 import { WalletSignUp } from "./identity/WalletSignUp.ts"
 import { mcpRoutes } from "./mcp/McpRoutes.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
+import { CallTally } from "./operator/series/CallTally.ts"
+import { ServiceSeries } from "./operator/series/ServiceSeries.ts"
 import { pathOf } from "./paths.ts"
 import { groundedLayer, serverLayer } from "./ServerLayer.ts"
 import { serviceLogger } from "./serviceLogger.ts"
@@ -144,7 +145,6 @@ const routesOf = (config: ServerConfig, front: string | undefined) => {
     attestationsHandlers,
     accountHandlers,
     keysHandlers,
-    hooksHandlers(config.accountWebhooks).pipe(Layer.provide(SecureRandom.layerWebCrypto)),
     creditsHandlers({
       monthlyAllowance: credits(config.monthlyAllowanceCredits),
       walletAllowance: signUp.allowance
@@ -157,6 +157,7 @@ const routesOf = (config: ServerConfig, front: string | undefined) => {
     consoleAdminHandlers
   )
   const records = makeRequestRecords()
+  const tally = new CallTally()
   return Layer.mergeAll(
     HttpApiBuilder.layer(MunimentApi).pipe(Layer.provide(handlers), Layer.provide(middleware)),
     mcpRoutes(config).pipe(Layer.provide(middleware)),
@@ -165,9 +166,10 @@ const routesOf = (config: ServerConfig, front: string | undefined) => {
     consoleRoutes({ isOn: config.console !== "off" }),
     signInRoutes({ isOn: config.console !== "off", proxies, isSecure: hasTls(config) }),
     crossOrigin(config.corsOrigins),
-    envelope({ logsRequests: config.requestLog === "on", isTraced: Option.isSome(config.otlpUrl), records })
+    envelope({ logsRequests: config.requestLog === "on", isTraced: Option.isSome(config.otlpUrl), records, tally })
   ).pipe(
     Layer.provide(Layer.succeed(RequestRecords, records)),
+    Layer.provide(ServiceSeries.layer(tally)),
     Layer.provide(RateLimits.layer({ isOn: isLimited })),
     Layer.provideMerge(
       ConsoleLinks.layer({

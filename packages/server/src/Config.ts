@@ -14,7 +14,7 @@ import { isAddressRange } from "./identity/ClientAddress.ts"
 import { anyHosts } from "./identity/LocalCaller.ts"
 import { audienceRules } from "./identity/ServiceAudience.ts"
 import { type SignUpMode, signUpModes } from "./identity/WalletSignUp.ts"
-import { hookReaches, isWebhookUrl, webhookSecret, webhookSecrets, webhookUrl } from "./webhooks/WebhookSettings.ts"
+import { isWebhookUrl, webhookSecret, webhookSecrets, webhookUrl } from "./webhooks/WebhookSettings.ts"
 
 /** `expected` completes the sentence "expected ...". */
 const textOf = (name: string, pattern: RegExp, expected: string) =>
@@ -228,10 +228,6 @@ export const ServerConfig = Config.all({
   rateLimits: Config.Literals(["on", "off"], "MUNIMENT_RATE_LIMITS").pipe(Config.withDefault("on")),
   payments,
   webhook,
-  /** Where webhooks of accounts may go: to addresses that everybody can reach, to all, or nowhere. */
-  accountWebhooks: Config.Literals(hookReaches, "MUNIMENT_ACCOUNT_WEBHOOKS").pipe(
-    Config.withDefault("public" as const)
-  ),
   /** What conversations leave behind, unless the request or the account says otherwise. */
   remember: Config.Literals(Remember.literals, "MUNIMENT_REMEMBER").pipe(Config.withDefault("messages" as const)),
   llm,

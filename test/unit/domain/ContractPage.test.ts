@@ -62,7 +62,6 @@ const cited = [
   "Console",
   "Events",
   "Webhooks",
-  "Webhooks of accounts",
   "Health and documents"
 ]
 

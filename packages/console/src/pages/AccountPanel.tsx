@@ -19,7 +19,6 @@ import { ago, count, moment } from "../service/text.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Meter } from "../ui/Meter.tsx"
 import { Show } from "../ui/Notice.tsx"
-import { AccountHooks } from "./AccountHooks.tsx"
 import {
   ChangePlan,
   CreateKey,
@@ -108,7 +107,6 @@ export const AccountPanel = (given: {
           {(found) => <KeyList keys={found} onRevoke={(key) => ask({ _tag: "Revoke", key })} />}
         </Show>
       </section>
-      <AccountHooks account={account.name} />
       <div class="actions">
         <button type="button" class="danger" onClick={() => ask({ _tag: "Erase" })}>
           Erase …

@@ -13,6 +13,7 @@ import { Choice, Field } from "../ui/Field.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
+import { Charts } from "./Charts.tsx"
 import { Movements } from "./Movements.tsx"
 
 type Tab = "payments" | "movements" | "revenue" | "ledger"
@@ -35,6 +36,7 @@ export const Money = () => {
         <p class="small">1,000 credits are one US dollar</p>
       </div>
       <Proof />
+      <Charts of="money" first="month" />
       <nav class="tabs" aria-label="Parts of this page">
         {tabs.map(([name, title]) => (
           <a key={name} href={linkTo("money", { show: name })} aria-current={name === tab ? "true" : undefined}>

@@ -1,17 +1,18 @@
 /** How the service is: what it checks of itself, in words, and the numbers that an operator looks at first. */
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
-import { call, callText } from "../service/api.ts"
+import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
-import { type Metrics, parseMetrics, quantile } from "../service/metrics.ts"
-import { bytes, count, duration } from "../service/text.ts"
+import { getSeries, type Series } from "../service/series.ts"
+import { bytes, count, decimal, duration, millis } from "../service/text.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Notice, Show } from "../ui/Notice.tsx"
+import { Charts } from "./Charts.tsx"
 
 const refreshMillis = 5_000
 
 export const Overview = () => {
   const status = useLoad((signal) => call<ServiceStatus>("GET", "/admin/status", { signal }), [], refreshMillis)
-  const metrics = useLoad(async (signal) => parseMetrics(await callText("/metrics", { signal })), [], refreshMillis)
+  const series = useLoad((signal) => getSeries("hour", signal, minutesOfHour), [], refreshMillis)
   return (
     <>
       <div class="head">
@@ -26,7 +27,8 @@ export const Overview = () => {
                 {warning}
               </Notice>
             ))}
-            <Tiles status={value} metrics={metrics.loaded.value} />
+            <Tiles status={value} series={series.loaded.value} />
+            <Charts of="service" first="hour" />
             <div class="grid">
               <Checks status={value} />
               <Facts status={value} />
@@ -38,23 +40,47 @@ export const Overview = () => {
   )
 }
 
-const Tiles = ({ metrics, status }: { readonly status: ServiceStatus; readonly metrics: Metrics | undefined }) => {
-  const requests = metrics?.sum("muniment_http_requests_total")
-  const failures = metrics?.sum("muniment_http_requests_total", ({ status: code }) => (code ?? "").startsWith("5"))
-  const median = metrics === undefined ? undefined : quantile(metrics, "muniment_http_request_duration_seconds", 0.5)
-  const slowest = metrics === undefined ? undefined : quantile(metrics, "muniment_http_request_duration_seconds", 0.99)
+/** Steps of a minute: the last whole one is what "now" means. */
+const minutesOfHour = 60
+
+const Tiles = ({ series, status }: { readonly status: ServiceStatus; readonly series: Series | undefined }) => {
+  const points = series?.points ?? []
+  const latest = points.at(-1)
+  const lastCalled = points.findLast(({ p50Millis }) => p50Millis !== null)
+  const calls = points.slice(-2).reduce((total, point) => total + point.calls, 0)
+  const seconds = series === undefined || latest === undefined ? 0 : (series.to - (points.at(-2) ?? latest).at) / 1_000
+  const errors = points.reduce((total, point) => total + point.errors, 0)
+  const refused = points.reduce((total, point) => total + point.refused, 0)
   return (
     <dl class="tiles">
+      <Tile
+        title="Memories"
+        value={shownIf(latest?.memories, count)}
+        more={latest === undefined ? "" : bytes(latest.bytes)}
+      />
       <Tile title="Agents" value={count(status.namespaces.total)} more={`${count(status.namespaces.open)} open`} />
-      <Tile title="Requests" value={requests === undefined ? "–" : count(requests)} more="since the start" />
-      <Tile title="Server errors" value={failures === undefined ? "–" : count(failures)} more="since the start" />
-      <Tile title="Time of a request" value={millis(median)} more={`p99 ${millis(slowest)}`} />
+      <Tile
+        title="Calls a second"
+        value={seconds === 0 ? "–" : decimal(calls / seconds)}
+        more={latest === undefined ? "" : `${decimal(latest.processors)} processors busy`}
+      />
+      <Tile
+        title="Time of a call"
+        value={shownIf(lastCalled?.p50Millis, millis)}
+        more={`p99 ${shownIf(lastCalled?.p99Millis, millis)}`}
+      />
+      <Tile
+        title="Errors"
+        value={latest === undefined ? "–" : count(errors)}
+        more={`${count(refused)} refused, last hour`}
+      />
       <Tile
         title="Vectors to make"
         value={count(status.embedding.pending)}
         more={status.embedding.model ?? "words alone"}
       />
       <Tile title="Conversations to read" value={count(status.extraction.pending)} more={status.extraction.reader} />
+      <Tile title="Memory of the process" value={shownIf(latest?.residentBytes, bytes)} more="resident" />
       <Tile
         title="Free disk"
         value={bytes(status.disk.freeBytes)}
@@ -64,12 +90,8 @@ const Tiles = ({ metrics, status }: { readonly status: ServiceStatus; readonly m
   )
 }
 
-const millis = (seconds: number | undefined): string =>
-  seconds === undefined
-    ? "–"
-    : seconds < 0.01
-      ? `${(seconds * 1_000).toFixed(1)} ms`
-      : `${Math.round(seconds * 1_000)} ms`
+const shownIf = (value: number | null | undefined, text: (value: number) => string): string =>
+  value === null || value === undefined ? "–" : text(value)
 
 const Tile = (given: { readonly title: string; readonly value: string; readonly more: string }) => (
   <div class="tile">

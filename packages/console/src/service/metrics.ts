@@ -36,15 +36,3 @@ export const parseMetrics = (text: string): Metrics => {
     }
   }
 }
-
-/** Upper bound of the bucket in which the quantile lies, over all labels; undefined: nothing was measured. */
-export const quantile = (metrics: Metrics, name: string, share: number): number | undefined => {
-  const buckets = new Map<number, number>()
-  for (const { labels, value } of metrics.samples(`${name}_bucket`)) {
-    const bound = labels["le"] === "+Inf" ? Infinity : Number(labels["le"])
-    buckets.set(bound, (buckets.get(bound) ?? 0) + value)
-  }
-  const sorted = [...buckets].sort(([one], [other]) => one - other)
-  const total = sorted.at(-1)?.[1] ?? 0
-  return total === 0 ? undefined : sorted.find(([, value]) => value >= total * share)?.[0]
-}

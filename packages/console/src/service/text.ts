@@ -5,6 +5,14 @@ const whole = new Intl.NumberFormat("en-US")
 
 export const count = (value: number): string => whole.format(value)
 
+const short = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 })
+
+/** Of a rate or a share: three digits. */
+export const decimal = (value: number): string => short.format(value)
+
+export const millis = (value: number): string =>
+  value >= 10_000 ? `${decimal(value / 1_000)} s` : `${decimal(value)} ms`
+
 export const bytes = (value: number): string => {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"]
   let unit = 0
@@ -29,15 +37,24 @@ export const duration = (seconds: number): string => {
   return `${Math.round(size / day)} days`
 }
 
-export const ago = (millis: number): string => {
-  const seconds = (now() - millis) / 1_000
+export const ago = (at: number): string => {
+  const seconds = (now() - at) / 1_000
   return seconds < 0 ? `in ${duration(seconds)}` : `${duration(seconds)} ago`
 }
 
+const two = (value: number): string => String(value).padStart(2, "0")
+
+/** The time of day, or in a span of days the day, in the reader's time zone. */
+export const clockTime = (at: number, spanMillis: number): string => {
+  const date = new Date(at)
+  return spanMillis > 2 * day * 1_000
+    ? `${two(date.getMonth() + 1)}-${two(date.getDate())}`
+    : `${two(date.getHours())}:${two(date.getMinutes())}`
+}
+
 /** 2026-11-25 09:30, in the reader's time zone. */
-export const moment = (millis: number): string => {
-  const date = new Date(millis)
-  const two = (value: number) => String(value).padStart(2, "0")
+export const moment = (at: number): string => {
+  const date = new Date(at)
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`
 }
 

@@ -3,7 +3,7 @@
  *
  * Invariants: a key is looked up in `control.db` on every call, so a revocation takes effect on the next one; a revoked
  * key never works again, also if the same secret is supplied again; with a key goes what it made, and what that made,
- * webhooks too, and a revoked key makes none. The last use of a key is kept in memory and written
+ * and a revoked key makes none. The last use of a key is kept in memory and written
  * in the background, never by the request.
  */
 import { Clock, Context, Effect, Layer } from "effect"
@@ -33,7 +33,6 @@ import {
 } from "@muniment/trust/ApiKeys"
 import { accountOf, type AccountRow } from "./Accounts.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
-import { removeHooks } from "../webhooks/AccountHooks.ts"
 import { Quotas } from "./Quotas.ts"
 
 /** How often last uses are written; a kill loses at most this much of them. */
@@ -174,28 +173,16 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
 
 /** What the key made counts as made by its maker. */
 const handOver = (sql: SqlClient.SqlClient, id: string) =>
-  Effect.forEach(
-    ["api_key", "account_webhook"],
-    (
-      table
-    ) => sql`UPDATE ${sql(table)} SET made_by = (SELECT maker.made_by FROM api_key AS maker WHERE maker.id = ${id})
-      WHERE made_by = ${id}`,
-    { discard: true }
-  )
+  sql`UPDATE api_key SET made_by = (SELECT maker.made_by FROM api_key AS maker WHERE maker.id = ${id})
+    WHERE made_by = ${id}`
 
-/** The key and what it made, in turn, and all their webhooks; ids of those that worked until now, oldest first. */
+/** The key and what it made, in turn; ids of those that worked until now, oldest first. */
 const revokeWithMade = (sql: SqlClient.SqlClient, id: string, now: number) =>
   Effect.map(
-    Effect.tap(
-      sql<{ readonly id: string }>`WITH RECURSIVE gone(id) AS (
+    sql<{ readonly id: string }>`WITH RECURSIVE gone(id) AS (
         SELECT ${id} UNION SELECT api_key.id FROM api_key JOIN gone ON api_key.made_by = gone.id
       )
       UPDATE api_key SET revoked_at = ${now} WHERE id IN (SELECT id FROM gone) AND revoked_at IS NULL RETURNING id`,
-      (rows) => {
-        const ids = JSON.stringify([id, ...rows.map((row) => row.id)])
-        return removeHooks(sql, sql`made_by IN (SELECT value FROM json_each(${ids}))`)
-      }
-    ),
     (rows) => rows.map((row) => row.id).toSorted()
   )
 

@@ -12,7 +12,7 @@ import { PageCursor } from "../Ids.ts"
 import { Limits } from "../Limits.ts"
 import { ExportedMemory, OnDuplicate, Remember } from "../Memory.ts"
 import { MemorySchema } from "../MemorySchema.ts"
-import { ClockStep } from "../Operations.ts"
+import { ClockStep, SeriesPoint, SeriesWindow } from "../Operations.ts"
 import { PaymentNetwork } from "../Payment.ts"
 import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -123,14 +123,6 @@ export const ServiceStatus = Schema.Struct({
     pending: Schema.Int,
     oldestSeconds: Schema.Int.annotate({ description: "Since the oldest pending one is tried; 0: none." }),
     failed: Schema.Int.annotate({ description: "Given up." })
-  }),
-  /** Webhooks of accounts. */
-  hooks: Schema.Struct({
-    active: Schema.Int,
-    paused: Schema.Int,
-    pending: Schema.Int.annotate({ description: "Messages of active webhooks that wait." }),
-    oldestSeconds: Schema.Int.annotate({ description: "Since the oldest of them is tried; 0: none." }),
-    failed: Schema.Int.annotate({ description: "Messages that were given up." })
   }),
   clockStep: Schema.NullOr(ClockStep).annotate({ description: "Not null: jobs wait until an operator confirms." }),
   backup: Schema.Struct({
@@ -394,6 +386,29 @@ export class AdminApi extends HttpApiGroup.make("admin")
     }).annotateMerge(
       operation("Agents and their vector indexes", {
         description: "What each agent holds, the engine of its searches and why. Opens the files of the page."
+      })
+    ),
+    HttpApiEndpoint.get("series", "/series", {
+      query: {
+        window: Schema.optionalKey(SeriesWindow.annotate({ description: "How far back. Default `hour`." })),
+        points: Schema.optionalKey(
+          Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.seriesPointsMax })).annotate({
+            description: `At most as many. Default ${Limits.seriesPointsDefault}.`
+          })
+        )
+      },
+      success: Schema.Struct({
+        success,
+        window: SeriesWindow,
+        from: Schema.Int,
+        to: Schema.Int,
+        stepMillis: Schema.Int,
+        points: Schema.Array(SeriesPoint)
+      })
+    }).annotateMerge(
+      operation("Load, latency, errors, growth and money over time", {
+        description:
+          "The last hour by seconds since the start; 30 days by minutes, which survive a restart. Oldest first; a step in which the service did not run is missing. Of this process: another node of a cluster has its own."
       })
     ),
     HttpApiEndpoint.get("reembedProgress", "/reembed", { success: Progress }).annotateMerge(

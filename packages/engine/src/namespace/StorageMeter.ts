@@ -11,8 +11,8 @@ export interface StorageMeterService {
   readonly hold: (key: NamespaceKey, growth: () => number) => Effect.Effect<number, PayloadTooLarge>
   /** A commit follows: a count that is kept elsewhere is outdated. */
   readonly changing: (key: NamespaceKey) => Effect.Effect<void>
-  /** Ends `held` bytes of holds; `bytes`: what the namespace takes now, undefined: as before. */
-  readonly settle: (key: NamespaceKey, held: number, bytes: number | undefined) => void
+  /** Ends `held` bytes of holds; `bytes`, `memories`: what the namespace takes and holds now, undefined: as before. */
+  readonly settle: (key: NamespaceKey, held: number, bytes: number | undefined, memories?: number) => void
   /** The namespace is erased. */
   readonly forget: (key: NamespaceKey) => void
 }

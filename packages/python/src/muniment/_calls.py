@@ -22,17 +22,12 @@ from .answers import (
     Extracted,
     Facets,
     FoundMemories,
-    HookDeliveries,
-    Hooks,
-    HookWithSecret,
     Keys,
     MemoryPage,
-    OneHook,
     OneMemory,
     OneSchema,
     PublishedKeys,
     ReceiptOfPayment,
-    Repeated,
     Revoked,
     RevokedKey,
     Schemas,
@@ -415,61 +410,6 @@ def revoke_key(id: str, *, keep_made: bool | None = None, idempotency_key: str |
         is_write=True,
         idempotency_key=idempotency_key,
     )
-
-
-def list_hooks() -> Call[Hooks]:
-    """Where the account's events are sent, without secrets."""
-    return Call("GET", "/webhooks", result(Hooks))
-
-
-def create_hook(
-    url: str,
-    *,
-    types: Sequence[str] | None = None,
-    agents: Sequence[str] | None = None,
-    idempotency_key: str | None = None,
-) -> Call[HookWithSecret]:
-    """A webhook; the secret of its signatures is shown once."""
-    body = given({"url": url, "types": types, "agents": agents})
-    return _write("POST", "/webhooks", HookWithSecret, body, idempotency_key)
-
-
-def get_hook(id: str) -> Call[OneHook]:
-    return Call("GET", f"/webhooks/{_segment(id)}", result(OneHook))
-
-
-def change_hook(
-    id: str,
-    *,
-    url: str | None = None,
-    types: Sequence[str] | None = None,
-    state: str | None = None,
-    idempotency_key: str | None = None,
-) -> Call[OneHook]:
-    """`state`: active or paused; one that goes on does so where it was."""
-    body = given({"url": url, "types": types, "state": state})
-    return _write("PATCH", f"/webhooks/{_segment(id)}", OneHook, body, idempotency_key)
-
-
-def remove_hook(id: str, *, idempotency_key: str | None = None) -> Call[Success]:
-    return _write("DELETE", f"/webhooks/{_segment(id)}", Success, None, idempotency_key)
-
-
-def rotate_hook_secret(id: str, *, idempotency_key: str | None = None) -> Call[HookWithSecret]:
-    """For a day messages are signed with the secret before, too."""
-    return _write("POST", f"/webhooks/{_segment(id)}/secret", HookWithSecret, None, idempotency_key)
-
-
-def hook_deliveries(id: str, *, state: str | None = None, limit: int | None = None) -> Call[HookDeliveries]:
-    """Messages of a webhook, newest first, without bodies."""
-    query = given({"state": state, "limit": limit})
-    return Call("GET", f"/webhooks/{_segment(id)}/deliveries", result(HookDeliveries), query=query)
-
-
-def repeat_deliveries(id: str, *, delivery: str | None = None, idempotency_key: str | None = None) -> Call[Repeated]:
-    """One message that was given up, or all."""
-    path = f"/webhooks/{_segment(id)}/deliveries/repeat"
-    return _write("POST", path, Repeated, given({"delivery": delivery}), idempotency_key)
 
 
 def public_keys(service_name: str) -> Call[PublishedKeys]:

@@ -234,7 +234,13 @@ interface Uncounted {
 /** Charges since the last reading; one entry per operation of the contract. */
 const uncounted = new Map<string, Uncounted>()
 
+let chargedMicro: MicroCredits = 0
+
+/** What calls cost since the start of the process; on the owner's plan what they would have cost. */
+export const chargedSinceStart = (): MicroCredits => chargedMicro
+
 const countCharge = (operation: string, charged: MicroCredits): void => {
+  chargedMicro += charged
   const known = uncounted.get(operation)
   if (known === undefined) uncounted.set(operation, { calls: 1, micro: charged })
   else {

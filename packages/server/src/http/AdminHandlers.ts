@@ -1,10 +1,14 @@
-/** Operator routes (contract: Operator routes): accounts, keys, wallets, export and import, state. */
+/**
+ * Operator routes (contract: Operator routes): accounts, keys, wallets, export and import, the state of the service and
+ * its series over time.
+ */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
 import { durationMillis } from "@muniment/domain/Durations"
 import { InsufficientStorage, InvalidRequest, NotFound } from "@muniment/domain/Errors"
 import type { KeyScope } from "@muniment/domain/KeyScope"
+import type { SeriesWindow } from "@muniment/domain/Operations"
 import { Limits } from "@muniment/domain/Limits"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
@@ -15,6 +19,7 @@ import { VectorBacklog } from "../jobs/VectorBacklog.ts"
 import { exportedMemory } from "../memories/MemoryViews.ts"
 import { AgentIndexes } from "../operator/AgentIndexes.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
+import { ServiceSeries } from "../operator/series/ServiceSeries.ts"
 import { agentsCursor, exportCursor } from "./Cursor.ts"
 
 export const adminHandlers = HttpApiBuilder.group(
@@ -28,10 +33,11 @@ export const adminHandlers = HttpApiBuilder.group(
     const operator = yield* OperatorService
     const backlog = yield* VectorBacklog
     const indexes = yield* AgentIndexes
+    const series = yield* ServiceSeries
     const success = true as const
 
     return handlers.handleAll({
-      status: () => Effect.map(operator.status, (status) => ({ success, ...status })),
+      status: () => Effect.map(operator.status, succeeded),
       createAccount: ({ payload }) =>
         Effect.map(accounts.create(payload.name, payload), (account) => ({ success, account })),
       listAccounts: () => Effect.map(accounts.list, (all) => ({ success, accounts: all })),
@@ -80,16 +86,21 @@ export const adminHandlers = HttpApiBuilder.group(
         }
       }),
       importMemories: ({ payload: { account, onDuplicate, records, schemas = [] } }) =>
-        Effect.map(operator.importRecords(account, schemas, records, onDuplicate === "return"), (counts) => ({
-          success,
-          ...counts
-        })),
+        Effect.map(operator.importRecords(account, schemas, records, onDuplicate === "return"), succeeded),
       listIndexes: ({ query }) => indexPage(operator, indexes, query),
-      reembedProgress: () => Effect.map(backlog.progress, (progress) => ({ success, ...progress })),
-      reembed: () => Effect.map(backlog.start, (progress) => ({ success, ...progress }))
+      series: ({ query }) => seriesOf(series, query),
+      reembedProgress: () => Effect.map(backlog.progress, succeeded),
+      reembed: () => Effect.map(backlog.start, succeeded)
     })
   })
 )
+
+const succeeded = <A extends object>(answer: A) => ({ success: true as const, ...answer })
+
+const seriesOf = (
+  series: ServiceSeries["Service"],
+  { points = Limits.seriesPointsDefault, window = "hour" }: { readonly points?: number; readonly window?: SeriesWindow }
+) => Effect.map(series.read(window, points), succeeded)
 
 const indexPage = Effect.fnUntraced(function* (
   operator: OperatorService["Service"],

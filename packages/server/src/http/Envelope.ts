@@ -16,6 +16,7 @@ import {
 import { Limits } from "@muniment/domain/Limits"
 import { ChangeLogUnusable } from "@muniment/control/database/ChangeLog"
 import { SqliteError } from "@muniment/sqlite/SqliteError"
+import type { CallTally } from "../operator/series/CallTally.ts"
 import { pathOf } from "../paths.ts"
 import { type KnownRequest, logRequest, RequestAccount } from "./RequestLog.ts"
 import type { RequestRecords } from "./RequestRecords.ts"
@@ -32,6 +33,7 @@ export interface EnvelopeOptions {
   /** Each request is a span, named by its route. */
   readonly isTraced: boolean
   readonly records: RequestRecords["Service"]
+  readonly tally: CallTally
 }
 
 export const envelope = (options: EnvelopeOptions) =>
@@ -40,7 +42,7 @@ export const envelope = (options: EnvelopeOptions) =>
 // Nothing fails after `answerFor`; the types of the router want its mark of the unhandled.
 const enveloped = <E, R>(
   handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-  { isTraced, logsRequests, records }: EnvelopeOptions
+  { isTraced, logsRequests, records, tally }: EnvelopeOptions
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled, R | HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
@@ -63,6 +65,7 @@ const enveloped = <E, R>(
       const { accountId: account, caller, operation } = known
       const at = yield* Clock.currentTimeMillis
       records.add({ at, method, operation, status: response.status, millis: durationMillis, account, caller })
+      tally.add(response.status, durationMillis)
     }
     if (logsRequests) {
       yield* logRequest({ method, route, status: response.status, millis: durationMillis, account: known.accountId })

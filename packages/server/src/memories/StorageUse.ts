@@ -26,6 +26,8 @@ export class StorageUse extends Context.Service<
     readonly ofAgent: (key: NamespaceKey) => number | undefined
     /** Of all accounts, without reading a file: agents that were not counted since a kill are missing. */
     readonly known: () => number
+    /** Live memories of all accounts; undefined while there are agents whose file this process has not opened yet. */
+    readonly memories: () => number | undefined
   }
 >()("muniment/server/StorageUse") {
   static readonly layer = Layer.effectContext(
@@ -36,13 +38,15 @@ export class StorageUse extends Context.Service<
         quotas: yield* Quotas,
         stored: yield* StoredBytes,
         sums: new Map(),
+        memories: new Map(),
         turns: yield* Semaphore.make(1)
       }
       yield* Effect.addFinalizer(() => save(parts))
       return Context.make(StorageUse, {
         usedBy: (accountId) => Effect.map(counted(parts, accountId), ({ total }) => total),
         ofAgent: (key) => agentBytes(parts, key),
-        known: () => knownBytes(parts)
+        known: () => knownBytes(parts),
+        memories: () => knownMemories(parts)
       }).pipe(Context.add(StorageMeter, meterOf(parts)))
     })
   )
@@ -55,6 +59,7 @@ interface Parts {
   readonly stored: StoredBytes["Service"]
   /** By account. */
   readonly sums: Map<string, AccountSum>
+  readonly memories: Map<NamespaceTag, number>
   /** One account is counted at a time. */
   readonly turns: Semaphore.Semaphore
 }
@@ -102,6 +107,16 @@ const agentBytes = ({ directory, sums }: Parts, { account, tag }: NamespaceKey):
 const knownBytes = (parts: Parts): number =>
   parts.directory.all().reduce((total, key) => total + (agentBytes(parts, key) ?? 0), 0)
 
+const knownMemories = ({ directory, memories }: Parts): number | undefined => {
+  let total = 0
+  for (const { tag } of directory.all()) {
+    const held = memories.get(tag)
+    if (held === undefined) return undefined
+    total += held
+  }
+  return total
+}
+
 const meterOf = (parts: Parts): StorageMeterService => ({
   hold: Effect.fnUntraced(function* (key, growth) {
     const account = yield* parts.accounts.byId(key.account)
@@ -124,13 +139,15 @@ const meterOf = (parts: Parts): StorageMeterService => ({
           // An erasure goes on: the file's own count is read when it is next opened.
           Effect.catch(() => Effect.logWarning("the disk is full: a count of bytes is outdated", { namespace: tag }))
         ),
-  settle: ({ account, tag }, held, bytes) => {
+  settle: ({ account, tag }, held, bytes, memories) => {
     const sum = sumOf(parts, account)
+    if (memories !== undefined) parts.memories.set(tag, memories)
     sum.hold(tag, -held)
     if (bytes !== undefined) sum.set(tag, bytes)
   },
   forget: ({ account, tag }) => {
     const sum = sumOf(parts, account)
+    parts.memories.delete(tag)
     sum.forget(tag)
     if (sum.byTag.size === 0) parts.sums.delete(account)
   }

@@ -3,16 +3,12 @@
  * `webhook-timestamp` and `webhook-signature`.
  *
  * Invariants: delivered is what a 2xx answered; no redirect is followed, and nothing of an answer is read but its
- * status; a reason names neither the URL nor the message; a connection that is for public addresses alone goes to no
- * other.
+ * status; a reason names neither the URL nor the message.
  */
 import { Clock, Effect, Redacted } from "effect"
 import { createHmac } from "node:crypto"
-import { request as requestPlainly } from "node:http"
-import { request as requestByTls } from "node:https"
 import { Limits } from "@muniment/domain/Limits"
 import { serviceVersion } from "../version.ts"
-import { addressRefused, namesPublicHost, publicLookup } from "./PublicAddress.ts"
 import type { WebhookEndpoint } from "./WebhookSettings.ts"
 
 export interface WebhookMessage {
@@ -23,53 +19,27 @@ export interface WebhookMessage {
 
 /** Undefined: delivered; else why not. */
 export const sendWebhook = Effect.fn("WebhookSender.send")(function* (
-  endpoint: WebhookEndpoint,
+  { secrets, url }: WebhookEndpoint,
   { body, id }: WebhookMessage
 ) {
   const seconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
-  const signatures = endpoint.secrets.map((secret) => signatureOf(Redacted.value(secret), { body, id, seconds }))
   const headers = {
     "content-type": "application/json",
-    "content-length": Buffer.byteLength(body),
     "user-agent": `muniment/${serviceVersion}`,
     "webhook-id": id,
     "webhook-timestamp": String(seconds),
-    "webhook-signature": signatures.join(" ")
+    "webhook-signature": secrets.map((secret) => signatureOf(Redacted.value(secret), { body, id, seconds })).join(" ")
   }
   return yield* Effect.tryPromise({
     try: async (ended) => {
       const signal = AbortSignal.any([ended, AbortSignal.timeout(Limits.webhookTimeoutMillis)])
-      const status = await post(endpoint, { body, headers, signal })
-      return status >= 200 && status < 300 ? undefined : `status ${status}`
+      const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal })
+      await response.body?.cancel()
+      return response.ok ? undefined : `status ${response.status}`
     },
     catch: reasonOf
   }).pipe(Effect.catch(Effect.succeed))
 })
-
-interface Post {
-  readonly body: string
-  readonly headers: Readonly<Record<string, string | number>>
-  readonly signal: AbortSignal
-}
-
-/** The status of the answer; the connection ends with it. */
-const post = ({ reach = "any", url }: WebhookEndpoint, { body, headers, signal }: Post): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const target = new URL(url)
-    // An address in place of a name is not looked up.
-    if (reach === "public" && !namesPublicHost(target.hostname)) {
-      reject(Object.assign(new Error("refused"), { code: addressRefused }))
-      return
-    }
-    const send = target.protocol === "https:" ? requestByTls : requestPlainly
-    const guard = reach === "public" ? { lookup: publicLookup } : {}
-    const request = send(target, { method: "POST", agent: false, headers, signal, ...guard }, (response) => {
-      resolve(response.statusCode ?? 0)
-      request.destroy()
-    })
-    request.on("error", (error) => reject(signal.aborted ? signal.reason : error))
-    request.end(body)
-  })
 
 const signatureOf = (
   secret: Uint8Array,
@@ -80,5 +50,6 @@ const signatureOf = (
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return "it failed"
   if (error.name === "TimeoutError") return `no answer within ${Limits.webhookTimeoutMillis / 1_000} s`
-  return "code" in error && typeof error.code === "string" ? error.code : "no connection"
+  const { cause } = error
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "no connection"
 }

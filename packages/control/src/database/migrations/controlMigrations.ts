@@ -19,7 +19,6 @@ import { webhooks } from "./0016_webhooks.ts"
 import { keyMakers } from "./0017_keyMakers.ts"
 import { retiredAgents } from "./0018_retiredAgents.ts"
 import { changeRecords } from "./0019_changeRecords.ts"
-import { accountWebhooks } from "./0020_accountWebhooks.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -40,6 +39,5 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   webhooks,
   keyMakers,
   retiredAgents,
-  changeRecords,
-  accountWebhooks
+  changeRecords
 ]

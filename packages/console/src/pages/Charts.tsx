@@ -1,0 +1,109 @@
+/** Load, latency, errors, growth and money over time, of the hour, day, week or month. */
+import type { SeriesWindow } from "@muniment/domain/Operations"
+import { useState } from "preact/hooks"
+import { useLoad } from "../service/load.ts"
+import { amount, dollars } from "../service/operator.ts"
+import { frameOf, getSeries, perSecond, refreshOf, type Series, windowNames } from "../service/series.ts"
+import { bytes, count, decimal, millis } from "../service/text.ts"
+import { Show } from "../ui/Notice.tsx"
+import { Segments } from "../ui/Segments.tsx"
+import { TimeChart } from "../ui/TimeChart.tsx"
+
+export const Charts = (given: { readonly of: "service" | "money"; readonly first: SeriesWindow }) => {
+  const [window, choose] = useState(given.first)
+  const { loaded } = useLoad((signal) => getSeries(window, signal), [window], refreshOf(window))
+  return (
+    <section class="stack" aria-label="Over time">
+      <div class="head">
+        <h2>Over time</h2>
+        <Segments label={`Time shown, ${given.of}`} value={window} options={windowNames} onValue={choose} />
+      </div>
+      <Show of={loaded}>
+        {(series) => (
+          <div class="charts">
+            {given.of === "service" ? <ServiceCharts series={series} /> : <MoneyCharts series={series} />}
+          </div>
+        )}
+      </Show>
+    </section>
+  )
+}
+
+const ServiceCharts = ({ series }: { readonly series: Series }) => {
+  const frame = frameOf(series)
+  const { points } = series
+  return (
+    <>
+      <TimeChart
+        title="Calls a second"
+        frame={frame}
+        isArea
+        text={decimal}
+        lines={[{ name: "calls", tone: "a", values: perSecond(series, ({ calls }) => calls) }]}
+      />
+      <TimeChart
+        title="Time of a call"
+        frame={frame}
+        text={millis}
+        lines={[
+          { name: "p50", tone: "a", values: points.map(({ p50Millis }) => p50Millis) },
+          { name: "p99", tone: "b", values: points.map(({ p99Millis }) => p99Millis) }
+        ]}
+      />
+      <TimeChart
+        title="Errors and refusals"
+        frame={frame}
+        text={count}
+        lines={[
+          { name: "errors", tone: "c", values: points.map(({ errors }) => errors) },
+          { name: "too many requests", tone: "b", values: points.map(({ refused }) => refused) }
+        ]}
+      />
+      <TimeChart
+        title="Processors in use"
+        frame={frame}
+        isArea
+        text={decimal}
+        lines={[{ name: "processors", tone: "a", values: points.map(({ processors }) => processors) }]}
+      />
+      <TimeChart
+        title="Memories"
+        frame={frame}
+        isArea
+        text={count}
+        lines={[{ name: "memories", tone: "a", values: points.map(({ memories }) => memories) }]}
+      />
+      <TimeChart
+        title="Bytes of memories, and memory of the process"
+        frame={frame}
+        text={bytes}
+        lines={[
+          { name: "memories", tone: "a", values: points.map((point) => point.bytes) },
+          { name: "process", tone: "b", values: points.map(({ residentBytes }) => residentBytes) }
+        ]}
+      />
+    </>
+  )
+}
+
+const MoneyCharts = ({ series }: { readonly series: Series }) => {
+  const frame = frameOf(series)
+  return (
+    <>
+      <TimeChart
+        title="Credits charged"
+        frame={frame}
+        isArea
+        text={amount}
+        lines={[{ name: "credits", tone: "a", values: series.points.map(({ charged }) => charged) }]}
+      />
+      <TimeChart
+        title="USDC received until then"
+        frame={frame}
+        isArea
+        text={dollars}
+        lines={[{ name: "dollars", tone: "a", values: series.points.map(({ receivedUsd }) => receivedUsd) }]}
+      />
+    </>
+  )
+}

@@ -1,0 +1,43 @@
+/** The service over time, as `GET /admin/series` gives it, and as lines of charts. */
+import type { SeriesPoint, SeriesWindow } from "@muniment/domain/Operations"
+import type { ChartFrame } from "../ui/TimeChart.tsx"
+import { call } from "./api.ts"
+
+export interface Series {
+  readonly window: SeriesWindow
+  readonly from: number
+  readonly to: number
+  readonly stepMillis: number
+  readonly points: ReadonlyArray<SeriesPoint>
+}
+
+export const getSeries = (window: SeriesWindow, signal: AbortSignal, points?: number): Promise<Series> =>
+  call("GET", "/admin/series", { query: { window, points }, signal })
+
+export const windowNames: ReadonlyArray<readonly [SeriesWindow, string]> = [
+  ["hour", "Hour"],
+  ["day", "Day"],
+  ["week", "Week"],
+  ["month", "Month"]
+]
+
+/** How often a chart of the window is worth asking for, milliseconds. */
+export const refreshOf = (window: SeriesWindow): number => (window === "hour" ? 10_000 : 60_000)
+
+/** A series of which little exists yet begins where it begins. */
+export const frameOf = ({ from, points, stepMillis, to }: Series): ChartFrame => {
+  const [first] = points
+  const begins = first === undefined || first.at < from ? from : first.at
+  return {
+    times: points.map(({ at }) => at),
+    from: Math.max(from, Math.min(begins, to - stepMillis * leastSteps)),
+    to,
+    stepMillis
+  }
+}
+
+const leastSteps = 30
+
+/** A count of a step as one of each second. */
+export const perSecond = ({ points, stepMillis }: Series, of: (point: SeriesPoint) => number): ReadonlyArray<number> =>
+  points.map((point) => of(point) / (stepMillis / 1_000))

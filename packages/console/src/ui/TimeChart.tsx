@@ -1,0 +1,205 @@
+/**
+ * Numbers over time as lines on a picture that scales, with the value under the pointer, and the same as a table. What
+ * is missing is a gap. The lines are drawn for those who see them; a screen reader gets a sentence and the table.
+ */
+import { useMemo, useState } from "preact/hooks"
+import { clockTime, moment } from "../service/text.ts"
+import { Table } from "./Table.tsx"
+
+export interface ChartLine {
+  readonly name: string
+  /** One of `a`, `b`, `c`: colour and dashes by the style sheet. */
+  readonly tone: "a" | "b" | "c"
+  /** Null: not known. */
+  readonly values: ReadonlyArray<number | null>
+}
+
+export interface ChartFrame {
+  /** Starts of the steps, in order. */
+  readonly times: ReadonlyArray<number>
+  readonly from: number
+  readonly to: number
+  readonly stepMillis: number
+}
+
+const width = 600
+const height = 150
+const timeMarks = 4
+const tableRows = 60
+
+export const TimeChart = (given: {
+  readonly title: string
+  readonly frame: ChartFrame
+  readonly lines: ReadonlyArray<ChartLine>
+  readonly text: (value: number) => string
+  /** The space below the first line is filled. */
+  readonly isArea?: boolean
+}) => {
+  const { frame, isArea = false, lines, text, title } = given
+  const top = useMemo(
+    () => roundTop(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))),
+    [lines]
+  )
+  const [at, setAt] = useState<number | undefined>(undefined)
+  const last = frame.times.length - 1
+  const shown = at !== undefined && at <= last ? at : last
+  const x = (time: number): number => ((time - frame.from) / (frame.to - frame.from)) * width
+  const y = (value: number): number => height - (value / top) * height
+  const point = (event: PointerEvent): void => {
+    const box = (event.currentTarget as Element).getBoundingClientRect()
+    const time = frame.from + ((event.clientX - box.left) / box.width) * (frame.to - frame.from)
+    setAt(nearest(frame.times, time))
+  }
+  return (
+    <figure class="chart card">
+      <figcaption>
+        <strong>{title}</strong>
+        <span class="legend">
+          {lines.map(({ name, tone, values }) => (
+            <span key={name}>
+              <i class={`line-${tone}`} aria-hidden="true" /> {name} <b>{valueText(values[shown], text)}</b>
+            </span>
+          ))}
+        </span>
+      </figcaption>
+      {last < 0 ? (
+        <p class="muted small">Nothing was measured in this time yet.</p>
+      ) : (
+        <div class="plot">
+          <div class="scale" aria-hidden="true">
+            {[top, top / 2, 0].map((value) => (
+              <span key={value}>{text(value)}</span>
+            ))}
+          </div>
+          <svg
+            viewBox={`0 0 ${width} ${height}`}
+            preserveAspectRatio="none"
+            role="img"
+            aria-label={sentence(title, lines, text)}
+            onPointerMove={point}
+            onPointerLeave={() => setAt(undefined)}
+          >
+            {[0, height / 2, height].map((mark) => (
+              <line key={mark} class="mark" x1="0" x2={width} y1={mark} y2={mark} />
+            ))}
+            {isArea && lines[0] !== undefined && <path class="area" d={areaOf(frame, lines[0].values, x, y)} />}
+            {lines.toReversed().map(({ name, tone, values }) => (
+              <path key={name} class={`line-${tone}`} d={pathOf(frame, values, x, y)} />
+            ))}
+            {at !== undefined && frame.times[shown] !== undefined && (
+              <line class="at" x1={x(frame.times[shown])} x2={x(frame.times[shown])} y1="0" y2={height} />
+            )}
+          </svg>
+          <div class="times" aria-hidden="true">
+            {Array.from({ length: timeMarks + 1 }, (_, mark) => (
+              <span key={mark}>
+                {clockTime(frame.from + ((frame.to - frame.from) * mark) / timeMarks, frame.to - frame.from)}
+              </span>
+            ))}
+          </div>
+          <p class="small muted reading" aria-hidden="true">
+            {at === undefined || frame.times[shown] === undefined ? "Now" : moment(frame.times[shown])}
+          </p>
+        </div>
+      )}
+      {last >= 0 && <AsTable {...given} />}
+    </figure>
+  )
+}
+
+const AsTable = (given: {
+  readonly title: string
+  readonly frame: ChartFrame
+  readonly lines: ReadonlyArray<ChartLine>
+  readonly text: (value: number) => string
+}) => {
+  const { frame, lines, text, title } = given
+  const [isOpen, setOpen] = useState(false)
+  const every = Math.max(1, Math.ceil(frame.times.length / tableRows))
+  const rows = frame.times
+    .map((time, at) => ({ time, at }))
+    .filter(({ at }) => (frame.times.length - 1 - at) % every === 0)
+  return (
+    <details class="small" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        As a table<span class="hidden">: {title}</span>
+      </summary>
+      {isOpen && (
+        <Table
+          label={`${title}, as a table`}
+          rows={rows.toReversed()}
+          keyOf={({ time }) => String(time)}
+          columns={[
+            { title: "Time", cell: ({ time }) => moment(time) },
+            ...lines.map(({ name, values }) => ({
+              title: name,
+              isNumber: true,
+              cell: ({ at }: { readonly at: number }) => valueText(values[at], text)
+            }))
+          ]}
+        />
+      )}
+    </details>
+  )
+}
+
+const valueText = (value: number | null | undefined, text: (value: number) => string): string =>
+  value === null || value === undefined ? "–" : text(value)
+
+const sentence = (title: string, lines: ReadonlyArray<ChartLine>, text: (value: number) => string): string =>
+  `${title}. ${lines
+    .map(({ name, values }) => {
+      const known = values.filter((value) => value !== null)
+      return known.length === 0
+        ? `${name}: nothing measured`
+        : `${name}: last ${text(known.at(-1) ?? 0)}, lowest ${text(Math.min(...known))}, highest ${text(Math.max(...known))}`
+    })
+    .join(". ")}.`
+
+/** The next of 1, 2, 5, 10, 20, ...; where all is 0, one. */
+const roundTop = (highest: number): number => {
+  if (highest <= 0) return 1
+  const ten = 10 ** Math.floor(Math.log10(highest))
+  return [1, 2, 5, 10].map((step) => step * ten).find((step) => step >= highest) ?? highest
+}
+
+const nearest = (times: ReadonlyArray<number>, time: number): number =>
+  times.reduce((best, each, at) => (Math.abs(each - time) < Math.abs((times[best] ?? 0) - time) ? at : best), 0)
+
+type Place = (value: number) => number
+
+/** Runs of steps without a gap, as indexes. */
+const runsOf = (
+  { stepMillis, times }: ChartFrame,
+  values: ReadonlyArray<number | null>
+): ReadonlyArray<ReadonlyArray<number>> => {
+  const runs: Array<Array<number>> = []
+  for (const [at, time] of times.entries()) {
+    if (values[at] === null || values[at] === undefined) continue
+    const run = runs.at(-1)
+    const before = run?.at(-1)
+    if (run !== undefined && before === at - 1 && time - (times[before] ?? 0) <= stepMillis * 2) run.push(at)
+    else runs.push([at])
+  }
+  return runs
+}
+
+const rounded = (value: number): string => value.toFixed(1)
+
+/** A single step is drawn as a short stroke. */
+const pathOf = (frame: ChartFrame, values: ReadonlyArray<number | null>, x: Place, y: Place): string =>
+  runsOf(frame, values)
+    .map((run) => {
+      const points = run.map((at) => `${rounded(x(frame.times[at] ?? 0))} ${rounded(y(values[at] ?? 0))}`)
+      return `M${points.join("L")}${run.length === 1 ? "h2" : ""}`
+    })
+    .join("")
+
+const areaOf = (frame: ChartFrame, values: ReadonlyArray<number | null>, x: Place, y: Place): string =>
+  runsOf(frame, values)
+    .map((run) => {
+      const points = run.map((at) => `${rounded(x(frame.times[at] ?? 0))} ${rounded(y(values[at] ?? 0))}`)
+      const [first, last] = [run[0] ?? 0, run.at(-1) ?? 0].map((at) => rounded(x(frame.times[at] ?? 0)))
+      return `M${first} ${height}L${points.join("L")}L${last} ${height}Z`
+    })
+    .join("")

@@ -1,0 +1,137 @@
+/** The service over time: what a second and a minute hold, how long they are kept, and what a restart leaves. */
+import { join } from "node:path"
+import { statSync, truncateSync } from "node:fs"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Limits } from "@muniment/domain/Limits"
+import type { SeriesPoint } from "@muniment/domain/Operations"
+import { CallTally } from "@muniment/server/operator/series/CallTally"
+import { SeriesFile } from "@muniment/server/operator/series/SeriesFile"
+import { recordBytes } from "@muniment/server/operator/series/SeriesRecord"
+import { makeServiceSeries, type SeriesSources } from "@muniment/server/operator/series/ServiceSeries"
+import { temporaryDirectory } from "../../../sqlite/TemporaryDirectory.ts"
+
+const start = Date.UTC(2026, 10, 25, 12, 0, 0)
+const minute = 60_000
+
+const sourcesAt = (path: string) => {
+  const gauges = { processorSeconds: 0, refused: 0, chargedMicro: 0 }
+  const levels = { residentBytes: 1, memories: 0 as number | null, bytes: 0, receivedUsd: 0 }
+  const tally = new CallTally()
+  const sources: SeriesSources = {
+    path,
+    tally,
+    gauges: () => ({ ...gauges }),
+    levels: Effect.sync(() => ({ ...levels }))
+  }
+  return { gauges, levels, sources, tally }
+}
+
+const point: SeriesPoint = {
+  at: start,
+  calls: 0,
+  errors: 0,
+  refused: 0,
+  p50Millis: null,
+  p99Millis: null,
+  processors: 0,
+  residentBytes: 0,
+  memories: null,
+  bytes: 0,
+  charged: 0,
+  receivedUsd: 0
+}
+
+const seriesFile = () => join(temporaryDirectory(), "series.bin")
+
+describe("the series of the service", () => {
+  it.effect("holds each second: calls, how they ended, how long they took, what they cost", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(start)
+      const { gauges, sources, tally } = sourcesAt(seriesFile())
+      const series = yield* makeServiceSeries(sources)
+      for (let call = 0; call < 98; call++) tally.add(200, 1)
+      tally.add(500, 800)
+      tally.add(429, 800)
+      Object.assign(gauges, { processorSeconds: 0.5, refused: 3, chargedMicro: 2_000_000 })
+      yield* TestClock.adjust("2 seconds")
+      const { points, stepMillis } = yield* series.read("hour", Limits.seriesPointsMax)
+      expect(stepMillis).toBe(1_000)
+      expect(points).toMatchObject([
+        { at: start, calls: 100, errors: 1, refused: 4, processors: 0.5, charged: 2 },
+        { at: start + 1_000, calls: 0, errors: 0, refused: 0, p50Millis: null, p99Millis: null, charged: 0 }
+      ])
+      const [{ p50Millis, p99Millis } = { p50Millis: 0, p99Millis: 0 }] = points
+      expect(p50Millis).toBeGreaterThanOrEqual(1)
+      expect(p50Millis).toBeLessThan(1.2)
+      expect(p99Millis).toBeGreaterThanOrEqual(800)
+      expect(p99Millis).toBeLessThan(960)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("keeps the last hour of seconds and no more", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(start)
+      const { sources } = sourcesAt(seriesFile())
+      const series = yield* makeServiceSeries(sources)
+      yield* TestClock.adjust((Limits.seriesSecondsKept + 30) * 1_000)
+      const { points } = yield* series.read("hour", Limits.seriesPointsMax)
+      expect(points).toHaveLength(Limits.seriesSecondsKept)
+      expect(points[0]?.at).toBe(start + 30_000)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("keeps minutes over a restart; what was not running is missing", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(start)
+      const path = seriesFile()
+      const first = sourcesAt(path)
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* makeServiceSeries(first.sources)
+          first.tally.add(200, 5)
+          first.levels.memories = 7
+          yield* TestClock.adjust("2 minutes")
+        })
+      )
+      yield* TestClock.adjust("3 minutes")
+      const second = sourcesAt(path)
+      second.levels.memories = null
+      const series = yield* makeServiceSeries(second.sources)
+      yield* TestClock.adjust("1 minute")
+      const { from, points, to } = yield* series.read("day", Limits.seriesPointsMax)
+      expect(to - from).toBe(1_440 * minute)
+      expect(points).toMatchObject([
+        { at: start, calls: 1, memories: 0 },
+        { at: start + minute, calls: 0, memories: 7 },
+        { at: start + 5 * minute, calls: 0, memories: null }
+      ])
+      const half = yield* series.read("day", 720)
+      expect(half).toMatchObject({
+        stepMillis: 2 * minute,
+        points: [
+          { at: start, calls: 1, memories: 7 },
+          { at: start + 4 * minute, memories: null }
+        ]
+      })
+      expect((yield* series.read("hour", 360)).points.every(({ calls }) => calls === 0)).toBe(true)
+    }).pipe(Effect.scoped)
+  )
+
+  it("takes a bounded file, and one that was cut off as far as it goes", async () => {
+    const path = seriesFile()
+    const file = await SeriesFile.open(path)
+    for (const minutes of [0, Limits.seriesMinutesKept - 1, Limits.seriesMinutesKept, Limits.seriesMinutesKept + 1]) {
+      file.write({ ...point, at: start + minutes * minute, calls: minutes })
+    }
+    expect(statSync(path).size).toBeLessThanOrEqual(Limits.seriesMinutesKept * recordBytes)
+    const end = start + (Limits.seriesMinutesKept + 2) * minute
+    const read = async () => (await file.read(end - Limits.seriesMinutesKept * minute, end)).map(({ at }) => at - start)
+    const kept = [-1, 0, 1].map((at) => (Limits.seriesMinutesKept + at) * minute)
+    expect(await read()).toEqual(kept)
+    truncateSync(path, ((start / minute) % Limits.seriesMinutesKept) * recordBytes + 10)
+    expect(await read()).toEqual(kept.slice(0, 1))
+    await file.close()
+  })
+})
