@@ -1,0 +1,254 @@
+/**
+ * What a request costs: processor time of the whole process, all threads, for each request, beside a health check of the
+ * same process and beside the least HttpApi server with the same schemas and answers (`constantServer.ts`). Searches are by
+ * words: the encoder is another matter. Servers take turns; a ratio is taken within a round.
+ *
+ *   node bench/request/suite.ts [--long] [--profile DIR]
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { BenchServer } from "../http/BenchServer.ts"
+import { ChildServer } from "../http/ChildServer.ts"
+import { HttpClient } from "../http/HttpClient.ts"
+import { machineFacts } from "../kit/Machine.ts"
+import { median, quantile } from "../kit/Measure.ts"
+import { reportText, type Goal, type SuiteOptions, type SuiteReport } from "../kit/Report.ts"
+import { answerHelp } from "../Usage.ts"
+import type { ConstantAnswers } from "./ConstantAnswers.ts"
+
+const memories = 1_000
+const callers = 8
+const callersOfTails = [1, 8, 32] as const
+const warmup = 400
+
+interface Sizes {
+  readonly rounds: number
+  readonly requests: number
+}
+
+const shortSizes: Sizes = { rounds: 5, requests: 1_000 }
+const longSizes: Sizes = { rounds: 15, requests: 3_000 }
+
+type Kind = "health" | "account" | "search" | "write"
+
+const goals: Readonly<Record<Exclude<Kind, "health">, number>> = { account: 3, search: 5, write: 6 }
+const kinds = Object.keys(goals) as ReadonlyArray<Exclude<Kind, "health">>
+/** p99 against p50. */
+const tailGoal = 3
+
+const words =
+  "tea coffee harbour winter garden violin train letter mountain river bread window lamp market bridge".split(" ")
+const wordsOf = (at: number): string =>
+  [0, 1, 2, 3].map((step) => words[(at * 7 + step * (1 + (at % 5))) % words.length]).join(" ")
+const memoryOf = (at: number) => ({
+  kind: "factual_memory",
+  data: { subject: `person ${at % 97}`, fact: `note ${at} about ${wordsOf(at)}` }
+})
+
+const send = (
+  client: HttpClient,
+  kind: Kind,
+  at: number
+): Promise<{ readonly text: string; readonly millis: number }> => {
+  switch (kind) {
+    case "health":
+      return client.text("GET", "/health/live")
+    case "account":
+      return client.text("GET", "/v1/account")
+    case "search":
+      return client.text("GET", `/v1/memories/search?query=${encodeURIComponent(wordsOf(at))}&limit=10`)
+    case "write":
+      return client.text("POST", "/v1/memories", JSON.stringify({ agentId: "bench", memories: [memoryOf(at)] }))
+  }
+}
+
+interface Burst {
+  readonly micros: number
+  readonly millis: ReadonlyArray<number>
+}
+
+class Measured {
+  readonly #server: ChildServer
+  readonly #client: HttpClient
+  #sent = memories
+
+  constructor(server: ChildServer) {
+    this.#server = server
+    this.#client = new HttpClient(server.port)
+  }
+
+  /** Processor time of each request in microseconds, and the time that each took its caller. */
+  async burst(kind: Kind, requests: number, atOnce: number = callers): Promise<Burst> {
+    const before = this.#server.processorMillis()
+    const millis: Array<number> = []
+    let left = requests
+    const caller = async (): Promise<void> => {
+      while (left-- > 0) millis.push((await send(this.#client, kind, this.#sent++)).millis)
+    }
+    await Promise.all(Array.from({ length: atOnce }, caller))
+    return { micros: ((this.#server.processorMillis() - before) * 1_000) / requests, millis }
+  }
+
+  async answerTo(kind: Kind): Promise<unknown> {
+    return JSON.parse((await send(this.#client, kind, this.#sent++)).text) as unknown
+  }
+
+  async fill(): Promise<void> {
+    for (let from = 0; from < memories; from += 100) {
+      const batch = Array.from({ length: 100 }, (_, at) => memoryOf(from + at))
+      await this.#client.json("POST", "/v1/memories/batch/create", { agentId: "bench", memories: batch })
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#client.close()
+    await this.#server.stop()
+  }
+}
+
+/** Ten hits, one memory, the agent: else the figures would be of something else. */
+const demandRight = ({ account, search, write }: ConstantAnswers): void => {
+  const found = search as { readonly memories: ReadonlyArray<unknown> }
+  const made = write as { readonly created: ReadonlyArray<unknown> }
+  const known = account as { readonly agents: ReadonlyArray<{ readonly agentId: string }> }
+  if (found.memories.length !== 10 || made.created.length !== 1 || known.agents[0]?.agentId !== "bench")
+    throw new Error("the service did not answer as expected")
+}
+
+interface Figures {
+  /** By kind and round, microseconds. */
+  readonly service: Readonly<Record<Kind, ReadonlyArray<number>>>
+  readonly least: Readonly<Record<Exclude<Kind, "health">, ReadonlyArray<number>>>
+  readonly tails: ReadonlyArray<{
+    readonly kind: Kind
+    readonly atOnce: number
+    readonly p50: number
+    readonly p99: number
+  }>
+}
+
+const measure = async (sizes: Sizes, profileDirectory: string | undefined): Promise<Figures> => {
+  const root = mkdtempSync(join(tmpdir(), "muniment-bench-request-"))
+  const stops: Array<() => Promise<void>> = []
+  try {
+    const service = new Measured(
+      await BenchServer.start({
+        dataDirectory: join(root, "data"),
+        environment: { MUNIMENT_EMBEDDING_MODEL: "none", MUNIMENT_RATE_LIMITS: "off" },
+        profileDirectory
+      })
+    )
+    stops.push(() => service.stop())
+    await service.fill()
+    const answers: ConstantAnswers = {
+      account: await service.answerTo("account"),
+      search: await service.answerTo("search"),
+      write: await service.answerTo("write")
+    }
+    demandRight(answers)
+    const answersPath = join(root, "answers.json")
+    writeFileSync(answersPath, JSON.stringify(answers))
+    const least = new Measured(await constantServer(answersPath))
+    stops.push(() => least.stop())
+    return await compared(service, least, sizes)
+  } finally {
+    for (const stop of stops) await stop()
+    rmSync(root, { recursive: true, force: true })
+  }
+}
+
+const constantServer = (answersPath: string): Promise<ChildServer> =>
+  ChildServer.spawn({
+    arguments: [join(import.meta.dirname, "constantServer.ts")],
+    environment: (port) => ({ PORT: String(port), ANSWERS: answersPath }),
+    isReady: async (port) => (await fetch(`http://127.0.0.1:${port}/v1/account`)).ok
+  })
+
+const compared = async (service: Measured, least: Measured, { requests, rounds }: Sizes): Promise<Figures> => {
+  const none = () => ({ account: [], search: [], write: [] }) as Record<Exclude<Kind, "health">, Array<number>>
+  const ours = { ...none(), health: [] as Array<number> }
+  const theirs = none()
+  for (const kind of kinds) for (const server of [service, least]) await server.burst(kind, warmup)
+  for (let round = 0; round < rounds; round++) {
+    ours.health.push((await service.burst("health", requests)).micros)
+    for (const kind of kinds) {
+      ours[kind].push((await service.burst(kind, requests)).micros)
+      theirs[kind].push((await least.burst(kind, requests)).micros)
+    }
+  }
+  const tails: Array<Figures["tails"][number]> = []
+  for (const kind of kinds)
+    for (const atOnce of callersOfTails) {
+      const { millis } = await service.burst(kind, requests, atOnce)
+      tails.push({ kind, atOnce, p50: quantile(millis, 0.5), p99: quantile(millis, 0.99) })
+    }
+  return { service: ours, least: theirs, tails }
+}
+
+export const run = ({ short }: SuiteOptions): Promise<SuiteReport> => report(short, undefined)
+
+const report = async (short: boolean, profileDirectory: string | undefined): Promise<SuiteReport> => {
+  const machine = machineFacts()
+  const figures = await measure(short ? shortSizes : longSizes, profileDirectory)
+  const timesLeast = (kind: Exclude<Kind, "health">): ReadonlyArray<number> =>
+    figures.service[kind].map((micros, round) => micros / figures.least[kind][round]!)
+  return {
+    title: "What a request costs",
+    command: `npm run bench -- --suite request${short ? "" : " --long"}`,
+    machine,
+    notes: [
+      `${memories.toLocaleString("en-US")} memories of one agent, ${callers} callers, no encoder, owner's plan; processor time of all threads`,
+      "the least server: HttpApi with the same schemas and the same answers, constant"
+    ],
+    tables: [
+      {
+        title: "Processor time of a request, microseconds",
+        columns: ["request", "service", "least server", "times", "lowest", "highest", "times a health check"],
+        rows: kinds.map((kind) => [
+          kind,
+          median(figures.service[kind]),
+          median(figures.least[kind]),
+          median(timesLeast(kind)),
+          Math.min(...timesLeast(kind)),
+          Math.max(...timesLeast(kind)),
+          median(figures.service[kind].map((micros, round) => micros / figures.service.health[round]!))
+        ])
+      },
+      {
+        title: "Milliseconds at the caller",
+        columns: ["request", "callers", "p50", "p99", "p99 / p50"],
+        rows: figures.tails.map(({ atOnce, kind, p50, p99 }) => [kind, atOnce, p50, p99, p99 / p50])
+      }
+    ],
+    goals: [
+      ...kinds.map((kind): Goal => ({
+        name: `${kind} against the least server`,
+        bound: "at most",
+        wanted: goals[kind],
+        found: median(timesLeast(kind)),
+        unit: "x"
+      })),
+      ...figures.tails.map(({ atOnce, kind, p50, p99 }): Goal => ({
+        name: `${kind}, ${atOnce} callers: p99 against p50`,
+        bound: "at most",
+        wanted: tailGoal,
+        found: p99 / p50,
+        unit: "x"
+      }))
+    ],
+    pictures: [],
+    ratios: Object.fromEntries(
+      kinds.map((kind) => [`least server against ours, ${kind}`, 1 / median(timesLeast(kind))])
+    )
+  }
+}
+
+if (import.meta.main) {
+  answerHelp("node bench/request/suite.ts [--long] [--profile DIR]")
+  const { values } = parseArgs({
+    options: { long: { type: "boolean", default: false }, profile: { type: "string" } }
+  })
+  process.stdout.write(`${reportText(await report(!values.long, values.profile), new Date(), [])}\n`)
+}
