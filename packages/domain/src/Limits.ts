@@ -169,6 +169,8 @@ export const Limits = {
   clockSeenMillis: 1_800_000,
 
   keysPerAccountMax: 1_000,
+  /** Keys whose callers are kept in memory: some 500 bytes each. */
+  keysKnownMax: 4_096,
   keyBindingsMax: 100,
   accountNameLengthMax: 64,
   importBatchMax: 100,

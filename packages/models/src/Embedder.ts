@@ -7,6 +7,7 @@
  * (`EmbeddingLanes`). Query vectors are cached and shared: a caller must not write into one.
  */
 import { Cache, Context, Effect, Exit, Layer } from "effect"
+import { traced } from "@muniment/domain/traced"
 import { access } from "node:fs/promises"
 import { join } from "node:path"
 import { charactersPerTextMax, type EmbeddingQueue, openEmbeddingQueue } from "./EmbeddingQueue.ts"
@@ -113,10 +114,10 @@ const make = Effect.fnUntraced(function* (options: EmbedderOptions) {
 
   return {
     defaultModel,
-    embedQuery: Effect.fn("Embedder.embedQuery")(function* (text: string, modelId: ModelId = defaultModel) {
+    embedQuery: traced("Embedder.embedQuery")(function* (text: string, modelId: ModelId = defaultModel) {
       return yield* Cache.get(cache, `${modelId}\n${text.slice(0, charactersPerTextMax)}`)
     }),
-    embedPassages: Effect.fn("Embedder.embedPassages")(function* (
+    embedPassages: traced("Embedder.embedPassages")(function* (
       texts: ReadonlyArray<string>,
       modelId: ModelId = defaultModel,
       lane: "passage" | "backlog" = "passage"

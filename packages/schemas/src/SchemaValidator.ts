@@ -6,6 +6,7 @@
  * known ones. In each lane requests take turns by tenant. What overran is not tried again for a while (`SchemaStanding`).
  */
 import { Context, Effect, Layer, Result } from "effect"
+import { traced } from "@muniment/domain/traced"
 import { builtinKinds } from "./BuiltinKinds.ts"
 import { makeCompiledSchemas, type Outcome } from "./CompiledSchemas.ts"
 import { dataBytes, type Issue } from "./DataBounds.ts"
@@ -51,7 +52,7 @@ const make = Effect.gen(function* () {
   const known = yield* openValidationLane(standing)
   const unknown = yield* openValidationLane(standing)
 
-  const validate = Effect.fn("SchemaValidator.validate")(function* (
+  const validate = traced("SchemaValidator.validate")(function* (
     items: ReadonlyArray<ValidationItem>,
     tenant: string = ""
   ) {

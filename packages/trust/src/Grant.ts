@@ -7,6 +7,7 @@
  */
 import { Clock, Effect } from "effect"
 import type { Grant, GrantPayload } from "@muniment/domain/Grant"
+import { traced } from "@muniment/domain/traced"
 import type { Audience } from "./Audience.ts"
 import { canonicalJson, sha256Hex } from "./CanonicalJson.ts"
 import { SignatureVerifier } from "./SignatureVerifier.ts"
@@ -65,7 +66,7 @@ export const isGrantor = (payload: GrantPayload, identities: ReadonlyArray<strin
   isNamed(payload.f, identities)
 
 /** In the order of `grants`, which come from `decodeGrantsHeader`: canonical and few. */
-export const checkGrants = Effect.fn("Grant.checkGrants")(function* (grants: ReadonlyArray<Grant>, check: GrantCheck) {
+export const checkGrants = traced("Grant.checkGrants")(function* (grants: ReadonlyArray<Grant>, check: GrantCheck) {
   const nowSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
   return yield* Effect.forEach(grants, (grant) => checkGrant(grant, check, nowSeconds))
 })

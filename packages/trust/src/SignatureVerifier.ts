@@ -6,6 +6,7 @@
  * one address, text and signature; a contract's answer is not cached, because contracts can change their owners.
  */
 import { Context, Effect, Layer, PartitionedSemaphore } from "effect"
+import { traced } from "@muniment/domain/traced"
 import { sha256Hex } from "./CanonicalJson.ts"
 import { ContractWallets } from "./ContractWallets.ts"
 import { isSignedByContract, isSignedByKey, type SignedMessage, signatureLengthMax } from "./WalletSignature.ts"
@@ -37,7 +38,7 @@ export class SignatureVerifier extends Context.Service<
       })
 
       return SignatureVerifier.of({
-        verify: Effect.fn("SignatureVerifier.verify")(function* (signed) {
+        verify: traced("SignatureVerifier.verify")(function* (signed) {
           if (signed.signature.length > signatureLengthMax) return false
           const digest = digestOf(signed)
           if (verified.has(digest)) return true

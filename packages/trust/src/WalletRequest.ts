@@ -8,8 +8,9 @@
  * `Limits.signatureWindowMillis` away, both ends included; within that window it may be repeated, because a paying client
  * repeats the headers with its payment. Neither text reads as the other: one ends with digits, at most 15, the other with 64.
  */
-import { Clock, Effect } from "effect"
+import { Clock, type Effect } from "effect"
 import { Limits } from "@muniment/domain/Limits"
+import { traced } from "@muniment/domain/traced"
 import type { Audience } from "./Audience.ts"
 import { sha256Hex } from "./CanonicalJson.ts"
 import { SignatureVerifier } from "./SignatureVerifier.ts"
@@ -87,7 +88,7 @@ export const signWalletRequest = async (signer: WalletSigner, text: RequestText)
 })
 
 /** Verifies the signature of a request. */
-export const verifyWalletRequest = Effect.fn("WalletRequest.verify")(function* (
+export const verifyWalletRequest = traced("WalletRequest.verify")(function* (
   request: SignedRequest
 ): Effect.fn.Return<WalletOutcome, never, SignatureVerifier> {
   const { headers } = request

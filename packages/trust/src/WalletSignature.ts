@@ -6,6 +6,7 @@
  * accepted value (low s as in EIP-2, recovery byte 27 or 28, strict Ed25519), so no second one can be derived from it.
  */
 import { base58, base64 } from "@scure/base"
+import { traced } from "@muniment/domain/traced"
 import { Effect } from "effect"
 import type { Hex } from "viem"
 import { recoverMessageAddress } from "viem/utils"
@@ -30,7 +31,7 @@ const lowSMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20
 const solanaSignatureLengthMax = 88
 
 /** Takes 1 to 2 ms of the event loop; `SignatureVerifier` spreads and caches it. */
-export const verifyWalletSignature = Effect.fn("WalletSignature.verify")(function* (signed: SignedMessage) {
+export const verifyWalletSignature = traced("WalletSignature.verify")(function* (signed: SignedMessage) {
   if (signed.signature.length > signatureLengthMax) return false
   if (yield* isSignedByKey(signed)) return true
   return yield* isSignedByContract(signed)

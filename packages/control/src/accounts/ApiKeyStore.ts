@@ -1,10 +1,10 @@
 /**
  * API keys (contract: Identity): only the SHA-256 of a key is stored, and the secret is shown once.
  *
- * Invariants: a key is looked up in `control.db` on every call, so a revocation takes effect on the next one; a revoked
- * key never works again, also if the same secret is supplied again; with a key goes what it made, and what that made,
- * and a revoked key makes none. The last use of a key is kept in memory and written
- * in the background, never by the request.
+ * Invariants: what is known of a key is what `control.db` has (`KnownKeys`), so a revocation takes effect on the next
+ * call; a revoked key never works again, also if the same secret is supplied again; with a key goes what it made, and what
+ * that made, and a revoked key makes none. The last use of a key is kept in memory and written in the background, never by
+ * the request.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -23,6 +23,7 @@ import {
 import type { KeyScope } from "@muniment/domain/KeyScope"
 import { Limits } from "@muniment/domain/Limits"
 import { type QuotaLimits, requireQuota } from "@muniment/domain/Quotas"
+import { traced } from "@muniment/domain/traced"
 import {
   apiKeyBytes,
   displayPrefix,
@@ -31,8 +32,8 @@ import {
   makeApiKey,
   usableSecret
 } from "@muniment/trust/ApiKeys"
-import { accountOf, type AccountRow } from "./Accounts.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { makeKnownKeys, scopeOf } from "./KnownKeys.ts"
 import { Quotas } from "./Quotas.ts"
 
 /** How often last uses are written; a kill loses at most this much of them. */
@@ -102,6 +103,7 @@ export class ApiKeyStore extends Context.Service<
 
 const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
   const { read, sql, write } = yield* ControlDatabase
+  const ownerOf = yield* makeKnownKeys
   const random = yield* SecureRandom.SecureRandom
   const quotas = yield* Quotas
   const lastUses = yield* makeLastUses
@@ -121,7 +123,7 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
   })
 
   return ApiKeyStore.of({
-    create: Effect.fn("ApiKeyStore.create")(function* (account, label, brought, bounds = {}) {
+    create: traced("ApiKeyStore.create")(function* (account, label, brought, bounds = {}) {
       if (brought !== undefined && !isUsableSecret(brought)) {
         return yield* new InvalidRequest({
           code: "invalid_request",
@@ -131,32 +133,21 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
       const secret = brought ?? makeApiKey(keyPrefix, yield* random.randomBytes(apiKeyBytes))
       return { record: yield* write(insert(account, label, secret, bounds)), secret }
     }),
-    authenticate: Effect.fn("ApiKeyStore.authenticate")(function* (secret) {
+    authenticate: Effect.fnUntraced(function* (secret) {
       const now = yield* Clock.currentTimeMillis
-      const [row] = yield* read(
-        sql<AccountRow & UsedKey>`SELECT account.*, api_key.id AS key_id, api_key.scope, api_key.expires_at
-          FROM api_key JOIN account ON account.id = api_key.account
-          WHERE api_key.hash = ${hashApiKey(secret)} AND api_key.revoked_at IS NULL
-            AND (api_key.expires_at IS NULL OR api_key.expires_at > ${now})`
-      )
-      if (row === undefined) return undefined
-      yield* lastUses.note(row.key_id, now)
-      return {
-        account: accountOf(row),
-        keyId: row.key_id,
-        scope: scopeOf(row.scope),
-        ...(row.expires_at !== null && { keyExpiresAt: row.expires_at })
-      }
+      const identity = yield* ownerOf(hashApiKey(secret), now)
+      if (identity?.keyId !== undefined) yield* lastUses.note(identity.keyId, now)
+      return identity
     }),
     isWorking: (id) => Effect.flatMap(Clock.currentTimeMillis, (now) => read(isWorkingAt(sql, id, now))),
-    list: Effect.fn("ApiKeyStore.list")(function* (accountId) {
+    list: traced("ApiKeyStore.list")(function* (accountId) {
       const condition = accountId === undefined ? sql`TRUE` : sql`api_key.account = ${accountId}`
       return (yield* read(select(condition))).map(({ record }) => record)
     }),
-    working: Effect.fn("ApiKeyStore.working")(function* (accountId) {
+    working: traced("ApiKeyStore.working")(function* (accountId) {
       return yield* read(workingKeys(sql, accountId, yield* Clock.currentTimeMillis))
     }),
-    revoke: Effect.fn("ApiKeyStore.revoke")(function* (id, { keepMade = false } = {}) {
+    revoke: traced("ApiKeyStore.revoke")(function* (id, { keepMade = false } = {}) {
       const now = yield* Clock.currentTimeMillis
       return yield* write(
         Effect.gen(function* () {
@@ -205,15 +196,6 @@ const isWorkingAt = (sql: SqlClient.SqlClient, id: string, now: number) =>
     sql`SELECT 1 FROM api_key WHERE id = ${id} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`,
     (found) => found.length > 0
   )
-
-interface UsedKey {
-  readonly key_id: string
-  readonly expires_at: number | null
-  readonly scope: string | null
-}
-
-const scopeOf = (text: string | null): KeyScope | undefined =>
-  text === null ? undefined : (JSON.parse(text) as KeyScope)
 
 /** Inside a transaction, and only if the secret is not a key yet. */
 const insertNew = Effect.fnUntraced(function* (

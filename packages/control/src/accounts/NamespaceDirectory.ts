@@ -13,6 +13,7 @@ import type { SqlClient } from "effect/sql"
 import { Conflict, type InsufficientStorage, type PayloadTooLarge } from "@muniment/domain/Errors"
 import { namespaceTagOf, type NamespaceTag } from "@muniment/domain/Ids"
 import { requireQuota } from "@muniment/domain/Quotas"
+import { traced } from "@muniment/domain/traced"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { limitsOf, Quotas } from "./Quotas.ts"
@@ -116,22 +117,19 @@ export class NamespaceDirectory extends Context.Service<
         list: (accountId, agentId) => known.list(accountId, agentId),
         all: () => known.all(),
         count: () => known.count,
-        ensure: Effect.fn("NamespaceDirectory.ensure")(function* (accountId, agentId) {
+        ensure: traced("NamespaceDirectory.ensure")(function* (accountId, agentId) {
           return known.find(accountId, agentId) ?? (yield* inTurn(create(accountId, agentId)))
         }),
         bytesOf: (tag) => known.bytesOf(tag),
-        saveBytes: Effect.fn("NamespaceDirectory.saveBytes")((counted) =>
-          Effect.uninterruptible(Effect.map(write(updateBytes(sql, counted)), () => known.setBytes(counted)))
-        ),
-        retire: Effect.fn("NamespaceDirectory.retire")(function* (tag) {
+        saveBytes: (counted) =>
+          Effect.uninterruptible(Effect.map(write(updateBytes(sql, counted)), () => known.setBytes(counted))),
+        retire: traced("NamespaceDirectory.retire")(function* (tag) {
           const now = yield* Clock.currentTimeMillis
           const retired = write(sql`UPDATE namespace SET retired_at = ${now}, bytes = NULL WHERE tag = ${tag}`)
           yield* inTurn(Effect.map(retired, () => known.retire(tag)))
         }),
-        forget: Effect.fn("NamespaceDirectory.forget")((accountId) =>
-          inTurn(Effect.map(write(deleteEntries(sql, accountId)), () => known.forget(accountId)))
-        ),
-        addAlias: Effect.fn("NamespaceDirectory.addAlias")((tag, namespaceTag) => inTurn(alias(tag, namespaceTag)))
+        forget: (accountId) => inTurn(Effect.map(write(deleteEntries(sql, accountId)), () => known.forget(accountId))),
+        addAlias: (tag, namespaceTag) => inTurn(alias(tag, namespaceTag))
       })
     })
   )

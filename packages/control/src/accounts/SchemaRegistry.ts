@@ -18,6 +18,7 @@ import {
 import { Limits } from "@muniment/domain/Limits"
 import type { MemorySchema, PatchSchema, RegisterSchema } from "@muniment/domain/MemorySchema"
 import { requireQuota } from "@muniment/domain/Quotas"
+import { traced } from "@muniment/domain/traced"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { limitsOf, Quotas } from "./Quotas.ts"
 
@@ -105,27 +106,23 @@ export class SchemaRegistry extends Context.Service<
       })
 
       return SchemaRegistry.of({
-        register: Effect.fn("SchemaRegistry.register")((accountId, schema) => write(insert(accountId, schema))),
-        list: Effect.fn("SchemaRegistry.list")((accountId) =>
+        register: (accountId, schema) => write(insert(accountId, schema)),
+        list: (accountId) =>
           read(
             Effect.map(sql<SchemaRow>`SELECT * FROM memory_schema WHERE account = ${accountId} ORDER BY name`, (rows) =>
               rows.map(schemaOf)
             )
-          )
-        ),
-        find: Effect.fn("SchemaRegistry.find")((accountId, name) => read(find(accountId, name))),
-        get: Effect.fn("SchemaRegistry.get")((accountId, name) => read(demand(accountId, name))),
-        update: Effect.fn("SchemaRegistry.update")((accountId, name, patch) =>
-          write(Effect.tap(change(accountId, name, patch), noteErasure))
-        ),
-        remove: Effect.fn("SchemaRegistry.remove")((accountId, name) =>
+          ),
+        find: (accountId, name) => read(find(accountId, name)),
+        get: (accountId, name) => read(demand(accountId, name)),
+        update: (accountId, name, patch) => write(Effect.tap(change(accountId, name, patch), noteErasure)),
+        remove: (accountId, name) =>
           write(
             Effect.andThen(
               demand(accountId, name),
               sql`DELETE FROM memory_schema WHERE account = ${accountId} AND name = ${name}`
             ).pipe(Effect.andThen(noteErasure))
-          )
-        ),
+          ),
         idle: (accountId, sinceMillis, isRemoval) => write(idleSchemas(control, accountId, sinceMillis, isRemoval)),
         totals: (accountId) => read(totalsOf(accountId))
       })
@@ -149,7 +146,7 @@ const isActive = (sql: SqlClient.SqlClient, accountId: string, sinceMillis: numb
     (rows) => rows.length > 0
   )
 
-const idleSchemas = Effect.fn("SchemaRegistry.idle")(function* (
+const idleSchemas = traced("SchemaRegistry.idle")(function* (
   { noteErasure, sql }: ControlDatabase["Service"],
   accountId: string,
   sinceMillis: number,

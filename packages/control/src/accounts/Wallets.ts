@@ -9,6 +9,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { Account, Plan } from "@muniment/domain/Account"
 import { Conflict, type InsufficientStorage, NotFound } from "@muniment/domain/Errors"
+import { traced } from "@muniment/domain/traced"
 import type { WalletAddress } from "@muniment/trust/WalletAddress"
 import { accountNotFound, accountOf, type AccountRow } from "./Accounts.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
@@ -43,7 +44,7 @@ export class Wallets extends Context.Service<
       return Wallets.of({
         accountOf: (address) => read(rows.find(address)),
         hasPaid: (address) => read(rows.hasCreditedPayment(address)),
-        ensureAccount: Effect.fn("Wallets.ensureAccount")(function* (wallet, plan = "free") {
+        ensureAccount: traced("Wallets.ensureAccount")(function* (wallet, plan = "free") {
           const existing = yield* read(rows.find(wallet.address))
           if (existing !== undefined) return existing
           // Read again inside the transaction: another request of this wallet may have created it in the meantime.
@@ -53,7 +54,7 @@ export class Wallets extends Context.Service<
             )
           )
         }),
-        link: Effect.fn("Wallets.link")(function* (wallet, accountId) {
+        link: traced("Wallets.link")(function* (wallet, accountId) {
           yield* write(
             Effect.gen(function* () {
               if ((yield* rows.accountBy("id", accountId)) === undefined) return yield* accountNotFound()
@@ -64,7 +65,7 @@ export class Wallets extends Context.Service<
             })
           )
         }),
-        unlink: Effect.fn("Wallets.unlink")(function* (address) {
+        unlink: traced("Wallets.unlink")(function* (address) {
           const now = yield* Clock.currentTimeMillis
           return yield* write(
             Effect.gen(function* () {

@@ -11,6 +11,7 @@ import { SecureRandom } from "effect/crypto"
 import type { Account } from "@muniment/domain/Account"
 import type { Conflict, InsufficientStorage } from "@muniment/domain/Errors"
 import type { MicroCredits } from "@muniment/domain/Money"
+import { traced } from "@muniment/domain/traced"
 import { type Adjustment, makeAdjustments } from "./Adjustments.ts"
 import { makeClosing, ownedTotals, type OwnedTotal } from "./AccountClosing.ts"
 import { Books, type BooksOptions } from "./Books.ts"
@@ -102,7 +103,7 @@ const make = Effect.fnUntraced(function* () {
     void: (reservation) => reservations.void(reservation),
     openReservations: reservations.open,
     sweepReservations: reservations.sweep,
-    transactions: Effect.fn("Ledger.transactions")(function* (accountId, { before, limit }) {
+    transactions: traced("Ledger.transactions")(function* (accountId, { before, limit }) {
       // On a full disk the newest charges are missing from the file; the older ones are listed.
       yield* Effect.catchTag(books.queue.flush, "InsufficientStorage", () => Effect.void)
       const rows =
@@ -110,7 +111,7 @@ const make = Effect.fnUntraced(function* () {
         ORDER BY transfer.id DESC LIMIT ${limit}`)
       return rows.map(entryOf)
     }),
-    adjust: Effect.fn("Ledger.adjust")(function* (adjustment) {
+    adjust: traced("Ledger.adjust")(function* (adjustment) {
       const { account, amount } = adjustment
       if (!Number.isSafeInteger(amount) || amount === 0) {
         return yield* Effect.die(new RangeError(`an adjustment of ${amount} millionths`))

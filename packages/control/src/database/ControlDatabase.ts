@@ -20,6 +20,7 @@ import { damageOf } from "./check/damageOf.ts"
 import { type ControlDatabaseDamaged, mendControl } from "./check/mendControl.ts"
 import { ControlChanges } from "./ControlChanges.ts"
 import { joinLog, leaveLog } from "./joinLog.ts"
+import { RowWatch, type WatchedRows } from "./RowWatch.ts"
 import { settleControl } from "./settleControl.ts"
 import { controlMigrations } from "./migrations/controlMigrations.ts"
 
@@ -61,6 +62,8 @@ export class ControlDatabase extends Context.Service<
     readonly write: <A, E, R>(
       change: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, WithoutSql<E> | InsufficientStorage, R>
+    /** Calls `notify` within each change of such rows; once for each set of tables. */
+    readonly watch: (rows: ReadonlyArray<WatchedRows>, notify: () => void) => Effect.Effect<RowWatch>
     /** Part of a `write` that removes or replaces text: the next `settle` erases it from the logs. */
     readonly noteErasure: Effect.Effect<void, SqlError.SqlError>
     /** Moves the write-ahead log into the file, and lets the commit log forget what the file has; every minute. */
@@ -85,6 +88,7 @@ export class ControlDatabase extends Context.Service<
         return ControlDatabase.of({
           sql,
           ...transactionsOf(sql, database.filename),
+          watch: (rows, notify) => Effect.sync(() => new RowWatch(database, rows, notify)),
           noteErasure: Effect.asVoid(sql`INSERT INTO erasure_due DEFAULT VALUES`),
           settle: Effect.catch(settleControl(sql, changes, forget), (error) => fullOrDefect(database.filename, error)),
           comparison:

@@ -8,6 +8,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { InsufficientStorage } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
+import { traced } from "@muniment/domain/traced"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 
@@ -50,7 +51,7 @@ export class IdempotencyStore extends Context.Service<
       const claims = new Map<string, string>()
 
       return IdempotencyStore.of({
-        claim: Effect.fn("IdempotencyStore.claim")(function* (key, fingerprint) {
+        claim: traced("IdempotencyStore.claim")(function* (key, fingerprint) {
           const keptSince = (yield* Clock.currentTimeMillis) - Limits.idempotencyRetentionMillis
           // The mapping runs while the transaction holds the connection, so no `complete` runs between reading the row
           // and reading the claims.
@@ -64,7 +65,7 @@ export class IdempotencyStore extends Context.Service<
             )
           )
         }),
-        complete: Effect.fn("IdempotencyStore.complete")(
+        complete: traced("IdempotencyStore.complete")(
           function* (key, status, body, accountId) {
             const fingerprint = claims.get(key)
             if (fingerprint === undefined) return yield* Effect.die(new Error("an answer without a claim"))
@@ -81,7 +82,7 @@ export class IdempotencyStore extends Context.Service<
             )
         ),
         forget: (key) => Effect.sync(() => void claims.delete(key)),
-        sweep: Effect.fn("IdempotencyStore.sweep")(function* (olderThanMillis) {
+        sweep: traced("IdempotencyStore.sweep")(function* (olderThanMillis) {
           const dropped = yield* write(sql`DELETE FROM idempotency WHERE created_at < ${olderThanMillis} RETURNING key`)
           return dropped.length
         })

@@ -9,6 +9,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
+import { traced } from "@muniment/domain/traced"
 import { NamespaceHost, type ReadError } from "../host/NamespaceHost.ts"
 import { facetOrders } from "../namespace/facetValues.ts"
 import type {
@@ -130,7 +131,7 @@ export class MemorySearch extends Context.Service<
   )
 }
 
-const search = Effect.fn("MemorySearch.search")(function* (
+const search = traced("MemorySearch.search")(function* (
   host: NamespaceHost["Service"],
   namespaces: ReadonlyArray<NamespaceKey>,
   query: MemoryQuery
@@ -204,7 +205,7 @@ const fuseInTurns = Effect.fnUntraced(function* (
   return pageOf(ranked)
 })
 
-const countMatching = Effect.fn("MemorySearch.countMatching")(function* (
+const countMatching = traced("MemorySearch.countMatching")(function* (
   host: NamespaceHost["Service"],
   namespaces: ReadonlyArray<NamespaceKey>,
   query: MemoryQuery
@@ -223,7 +224,7 @@ const countMatching = Effect.fn("MemorySearch.countMatching")(function* (
   return counts.reduce((sum, count) => sum + count, 0)
 })
 
-const list = Effect.fn("MemorySearch.list")(function* (
+const list = traced("MemorySearch.list")(function* (
   host: NamespaceHost["Service"],
   namespaces: ReadonlyArray<NamespaceKey>,
   { limit, ...asked }: Omit<ListPlaces, "_tag">
@@ -241,7 +242,7 @@ const list = Effect.fn("MemorySearch.list")(function* (
 })
 
 /** Values of several agents are summed; each agent gives those of its own that come first. */
-const facet = Effect.fn("MemorySearch.facet")(function* (
+const facet = traced("MemorySearch.facet")(function* (
   host: NamespaceHost["Service"],
   namespaces: ReadonlyArray<NamespaceKey>,
   { limit, ...asked }: FacetQuery

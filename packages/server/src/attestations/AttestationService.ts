@@ -7,6 +7,7 @@ import type { CreateAttestation, SourceAttestation } from "@muniment/domain/Atte
 import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
+import { traced } from "@muniment/domain/traced"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import {
   attestationAlgorithm,
@@ -85,7 +86,7 @@ const make = Effect.fnUntraced(function* (options: { readonly serviceName: strin
       )
     )
 
-  const attest = Effect.fn("AttestationService.attest")(function* (call: PricedCall, request: CreateAttestation) {
+  const attest = traced("AttestationService.attest")(function* (call: PricedCall, request: CreateAttestation) {
     yield* requireUnbound(call.caller)
     const account = call.caller.account.id
     const validSeconds = attestationValidSeconds(request.expiresIn)
@@ -105,7 +106,7 @@ const make = Effect.fnUntraced(function* (options: { readonly serviceName: strin
     return { ...signed, algorithm: attestationAlgorithm } satisfies IssuedAttestation
   })
 
-  const vouchFor = Effect.fn("AttestationService.vouchFor")(function* (sources: ReadonlyArray<SharedSource>) {
+  const vouchFor = traced("AttestationService.vouchFor")(function* (sources: ReadonlyArray<SharedSource>) {
     const vouched: Record<string, SourceAttestation> = {}
     for (const { account, contentHashes, grantor } of sources) {
       const params = sharedMemoriesParams(grantor, contentHashes)

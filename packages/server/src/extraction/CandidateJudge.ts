@@ -7,6 +7,7 @@ import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { Limits } from "@muniment/domain/Limits"
 import type { CreateMemories, JsonObject, MemoryRecord, RejectedCandidate } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
+import { traced } from "@muniment/domain/traced"
 import type { ConversationContext } from "@muniment/engine/store/Conversations"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { Candidate, DroppedCandidate, Turn } from "@muniment/insight/extraction/Extractor"
@@ -52,7 +53,7 @@ export const rejection = (
 })
 
 /** Candidates with valid data, each once, and the rejected ones. */
-export const judgeCandidates = Effect.fn("CandidateJudge.judge")(function* (
+export const judgeCandidates = traced("CandidateJudge.judge")(function* (
   account: string,
   candidates: ReadonlyArray<Candidate>,
   messages: ReadonlyArray<KeyedMessage>,
@@ -129,7 +130,7 @@ export interface ExtractionScope {
   readonly messages: ReadonlyArray<KeyedMessage>
 }
 
-export const extractedRecords = Effect.fn("CandidateJudge.records")(function* (
+export const extractedRecords = traced("CandidateJudge.records")(function* (
   accepted: ReadonlyArray<ValidCandidate>,
   { context, messages, namespace, request }: ExtractionScope,
   kinds: KnownKinds["Service"],

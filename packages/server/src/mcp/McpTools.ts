@@ -10,6 +10,7 @@ import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { toCredits } from "@muniment/domain/Money"
+import { traced } from "@muniment/domain/traced"
 import { IdempotencyStore } from "@muniment/control/requests/IdempotencyStore"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import type { PaymentHeaders } from "@muniment/payments/wire/PaymentHeader"
@@ -93,7 +94,7 @@ const find = Effect.fnUntraced(function* (parts: Parts, account: string, name: s
   return kind === undefined ? undefined : writeTool(name, kind, parts.memories)
 })
 
-const list = Effect.fn("McpTools.list")(function* (
+const list = traced("McpTools.list")(function* (
   parts: Parts,
   caller: Identity,
   params: JsonObject,
@@ -167,7 +168,7 @@ const run = Effect.fnUntraced(function* (
   return yield* once(parts.store, repeatable, act, ({ value }) => ({ status: 200, text: value }))
 })
 
-const call = Effect.fn("McpTools.call")(function* (
+const call = traced("McpTools.call")(function* (
   parts: Parts,
   caller: Identity,
   params: JsonObject,

@@ -8,6 +8,7 @@ import { durationMillis } from "@muniment/domain/Durations"
 import { InvalidRequest, Unavailable, type ErrorDetail } from "@muniment/domain/Errors"
 import type { CreateMemories, DirectMemory, JsonObject, MemoryRecord } from "@muniment/domain/Memory"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
+import { traced } from "@muniment/domain/traced"
 import type { PreparedMemory } from "@muniment/engine/namespace/Commands"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import type { SchemaValidator } from "@muniment/schemas/SchemaValidator"
@@ -47,7 +48,7 @@ export const schemasOf = Effect.fnUntraced(function* (
 })
 
 /** The memories with the defaults of their schemas filled in; fails if the data of one is invalid. */
-export const validMemories = Effect.fn("MemoryPreparation.validate")(function* (
+export const validMemories = traced("MemoryPreparation.validate")(function* (
   account: string,
   memories: ReadonlyArray<DirectMemory>,
   schemas: Schemas,
@@ -70,7 +71,7 @@ export const validMemories = Effect.fn("MemoryPreparation.validate")(function* (
 })
 
 /** Complete but for their vectors. Ids are new, or those of the memories to replace. */
-export const prepareMemories = Effect.fn("MemoryPreparation.prepare")(function* (
+export const prepareMemories = traced("MemoryPreparation.prepare")(function* (
   memories: ReadonlyArray<DirectMemory>,
   schemas: Schemas,
   namespace: NamespaceKey,

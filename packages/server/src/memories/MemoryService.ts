@@ -26,6 +26,7 @@ import {
 } from "@muniment/domain/Memory"
 import { Prices } from "@muniment/domain/Prices"
 import type { BatchDelete, MemoryFilter } from "@muniment/domain/Search"
+import { traced } from "@muniment/domain/traced"
 import {
   type FacetPage,
   type FacetQuery,
@@ -132,7 +133,7 @@ interface Parts {
   readonly ids: MemoryIds
 }
 
-const create = Effect.fn("MemoryService.create")(function* (parts: Parts, call: PricedCall, request: CreateMemories) {
+const create = traced("MemoryService.create")(function* (parts: Parts, call: PricedCall, request: CreateMemories) {
   const { directory, embedding, host, ids, kinds, validator } = parts
   yield* requirePlace(call.caller, request)
   const account = call.caller.account.id
@@ -185,7 +186,7 @@ const requireReplaceable = Effect.fnUntraced(function* (
 
 const find = ({ host }: Parts, key: NamespaceKey, id: string) => host.answer(key, { _tag: "Find", id })
 
-const get = Effect.fn("MemoryService.get")(function* (parts: Parts, call: PricedCall, id: string) {
+const get = traced("MemoryService.get")(function* (parts: Parts, call: PricedCall, id: string) {
   const key = parts.directory.holding(call.caller.account.id, id)
   const memory = key === undefined ? undefined : yield* find(parts, key, id)
   if (memory === undefined || !sees(call.caller, memory)) return yield* memoryNotFound()
@@ -193,7 +194,7 @@ const get = Effect.fn("MemoryService.get")(function* (parts: Parts, call: Priced
   return memory
 })
 
-const lookup = Effect.fn("MemoryService.lookup")(function* (
+const lookup = traced("MemoryService.lookup")(function* (
   { directory, host, kinds }: Parts,
   call: PricedCall,
   { agentId, key, kind, subjectId }: LookupMemory
@@ -246,7 +247,7 @@ const patchIn = (
     })
   )
 
-const patchOne = Effect.fn("MemoryService.patch")(function* (
+const patchOne = traced("MemoryService.patch")(function* (
   parts: Parts,
   call: PricedCall,
   id: string,
@@ -258,7 +259,7 @@ const patchOne = Effect.fn("MemoryService.patch")(function* (
   return memory ?? (yield* memoryNotFound())
 })
 
-const patchAll = Effect.fn("MemoryService.patchAll")(function* (
+const patchAll = traced("MemoryService.patchAll")(function* (
   parts: Parts,
   call: PricedCall,
   ids: ReadonlyArray<string>,
@@ -271,14 +272,14 @@ const patchAll = Effect.fn("MemoryService.patchAll")(function* (
   return patched
 })
 
-const removeOne = Effect.fn("MemoryService.remove")(function* (parts: Parts, call: PricedCall, id: string) {
+const removeOne = traced("MemoryService.remove")(function* (parts: Parts, call: PricedCall, id: string) {
   const key = yield* holderOf(parts, call, id)
   yield* call.reserve({ changes: [key.agentId], isErasure: true })
   const removed = yield* parts.host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: call.token })
   if (removed === 0) return yield* memoryNotFound()
 })
 
-const removeBatch = Effect.fn("MemoryService.removeBatch")(function* (
+const removeBatch = traced("MemoryService.removeBatch")(function* (
   parts: Parts,
   call: PricedCall,
   { dryRun = false, filters, ids }: typeof BatchDelete.Type
@@ -343,7 +344,7 @@ const facet = (parts: Parts, caller: Identity, query: FacetQuery) =>
 const count = (parts: Parts, caller: Identity, filter: MemoryFilter) =>
   Effect.map(list(parts, caller, filter, { after: undefined, limit: 0 }), ({ total }) => total)
 
-const countRelevant = Effect.fn("MemoryService.countRelevant")(function* (
+const countRelevant = traced("MemoryService.countRelevant")(function* (
   parts: Parts,
   caller: Identity,
   text: string,
@@ -362,7 +363,7 @@ const countRelevant = Effect.fn("MemoryService.countRelevant")(function* (
   })
 })
 
-const agents = Effect.fn("MemoryService.agents")(function* (parts: Parts, caller: Identity) {
+const agents = traced("MemoryService.agents")(function* (parts: Parts, caller: Identity) {
   const counted = yield* Effect.forEach(
     visibleIn(parts, caller, {}),
     (key) =>

@@ -8,6 +8,7 @@
 import { Context, Effect, Layer, Option, Queue } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
+import { traced } from "@muniment/domain/traced"
 import type { QueryVectors } from "@muniment/engine/namespace/NamespaceQuery"
 import { denseTexts } from "@muniment/engine/text/MemoryText"
 import { timed } from "@muniment/engine/search/SearchMetrics"
@@ -63,7 +64,7 @@ const make = Effect.gen(function* () {
   let notedCount = 0
   const noted = yield* Queue.sliding<void>(1)
 
-  const query = Effect.fn("TextEmbedding.query")(
+  const query = traced("TextEmbedding.query")(
     function* (text: string) {
       const vectors = new Map<string, Float32Array>()
       for (const name of inUse) {
@@ -75,7 +76,7 @@ const make = Effect.gen(function* () {
     (embedding) => timed("embedding", embedding)
   )
 
-  const passages = Effect.fn("TextEmbedding.passages")(function* (
+  const passages = traced("TextEmbedding.passages")(function* (
     records: ReadonlyArray<MemoryRecord>,
     wait: VectorWait
   ): Effect.fn.Return<PassageVectors> {

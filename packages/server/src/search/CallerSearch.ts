@@ -13,6 +13,7 @@ import { InvalidRequest, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import type { SearchHit } from "@muniment/domain/Memory"
 import type { IndexExplanation, SearchResult } from "@muniment/domain/SearchResult"
+import { traced } from "@muniment/domain/traced"
 import { answerableOf } from "@muniment/engine/ranking/Evidence"
 import { type MemoryHit, MemorySearch } from "@muniment/engine/search/MemorySearch"
 import type { NamespacePlan } from "@muniment/engine/namespace/NamespaceQuery"
@@ -77,7 +78,7 @@ interface Parts {
   readonly maps: MemoryMap["Service"]
 }
 
-const search = Effect.fn("CallerSearch.search")(function* (parts: Parts, call: PricedCall, query: SearchQuery) {
+const search = traced("CallerSearch.search")(function* (parts: Parts, call: PricedCall, query: SearchQuery) {
   const shared = yield* reserved(parts, call, query)
   const found = yield* find(parts, call, query, shared)
   const result = yield* resultOf(parts, call, query, found, ownersOf(shared))
@@ -88,7 +89,7 @@ const search = Effect.fn("CallerSearch.search")(function* (parts: Parts, call: P
   }
 })
 
-const searchBatch = Effect.fn("CallerSearch.searchBatch")(function* (
+const searchBatch = traced("CallerSearch.searchBatch")(function* (
   parts: Parts,
   call: PricedCall,
   { queries, ...reach }: SearchBatch

@@ -11,6 +11,7 @@ import type { Identity } from "@muniment/domain/Identity"
 import { Forbidden, InvalidRequest, type InsufficientStorage, type RateLimited } from "@muniment/domain/Errors"
 import type { Grant } from "@muniment/domain/Grant"
 import type { MemoryFilter } from "@muniment/domain/Search"
+import { traced } from "@muniment/domain/traced"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
@@ -69,7 +70,7 @@ const make = Effect.fnUntraced(function* ({ audience, grantPrefixes: prefixes }:
     return [account.id, ...linked, ...[keyId, walletAddress].filter((name) => name !== undefined)]
   })
 
-  const opened = Effect.fn("SharedAccess.opened")(function* (caller: Identity, header: string) {
+  const opened = traced("SharedAccess.opened")(function* (caller: Identity, header: string) {
     const decoded = decodeGrantsHeader(header)
     if (Result.isFailure(decoded)) {
       const { code, error } = decoded.failure
@@ -109,7 +110,7 @@ const make = Effect.fnUntraced(function* ({ audience, grantPrefixes: prefixes }:
     }
   })
 
-  const revoke = Effect.fn("SharedAccess.revoke")(function* (caller: Identity, { p }: Grant) {
+  const revoke = traced("SharedAccess.revoke")(function* (caller: Identity, { p }: Grant) {
     yield* requireWholeAccount(caller)
     if (!isGrantor(p, yield* identitiesOf(caller))) {
       return yield* new Forbidden({ code: "not_grantor", error: "only its grantor can revoke a grant" })
