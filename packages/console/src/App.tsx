@@ -1,6 +1,6 @@
 /** The frame around the pages: navigation, the account that is looked at, who is signed in. */
 import type { JSX } from "preact"
-import { useEffect, useState } from "preact/hooks"
+import { useEffect, useMemo, useState } from "preact/hooks"
 import { call } from "./service/api.ts"
 import { useLoad } from "./service/load.ts"
 import { linkTo, page } from "./service/route.ts"
@@ -69,6 +69,9 @@ const Shell = () => {
   const needsAccount = isOperator && current.isOfAccount && account.value === ""
   return (
     <div class="shell">
+      <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
+        Skip to the page
+      </button>
       <nav class={`side ${isOpen ? "open" : ""}`} aria-label="Pages">
         <div class="brand">
           <Icon name="logo" /> Muniment
@@ -100,7 +103,7 @@ const Shell = () => {
           <span class="grow" />
           <span class="badge accent">{isOperator ? "operator" : "account"}</span>
         </header>
-        <main id="main">
+        <main id="main" tabIndex={-1}>
           <h1 class="hidden">{current.title}</h1>
           {needsAccount ? (
             <Empty title="Choose an account">
@@ -135,9 +138,13 @@ interface AccountList {
   readonly accounts: ReadonlyArray<{ readonly name: string; readonly suspendedAt?: number }>
 }
 
+/** Of more accounts than a person looks through, one is chosen by its name. */
+const selectMax = 100
+const offeredMax = 50
+
 const AccountChoice = () => {
   const { loaded } = useLoad((signal) => call<AccountList>("GET", "/admin/accounts", { signal }), [])
-  const names = (loaded.value?.accounts ?? []).map(({ name }) => name)
+  const names = useMemo(() => (loaded.value?.accounts ?? []).map(({ name }) => name), [loaded.value])
   useEffect(() => {
     if (loaded.state !== "ready") return
     const first = names[0]
@@ -146,15 +153,48 @@ const AccountChoice = () => {
   return (
     <label class="actions">
       <span class="small muted">Account</span>
-      <select value={account.value} onChange={({ currentTarget }) => chooseAccount(currentTarget.value)}>
-        {account.value === "" && <option value="">choose …</option>}
-        {names.map((name) => (
-          <option key={name} value={name} selected={name === account.value}>
-            {name}
-          </option>
-        ))}
-      </select>
+      {names.length > selectMax ? (
+        <AccountSearch names={names} />
+      ) : (
+        <select value={account.value} onChange={({ currentTarget }) => chooseAccount(currentTarget.value)}>
+          {account.value === "" && <option value="">choose …</option>}
+          {names.map((name) => (
+            <option key={name} value={name} selected={name === account.value}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
     </label>
+  )
+}
+
+const AccountSearch = ({ names }: { readonly names: ReadonlyArray<string> }) => {
+  const known = useMemo(() => new Set(names), [names])
+  const [text, setText] = useState(account.value)
+  useEffect(() => setText(account.value), [account.value])
+  return (
+    <>
+      <input
+        type="search"
+        list="accounts-offered"
+        autocomplete="off"
+        value={text}
+        onInput={({ currentTarget: { value } }) => {
+          setText(value)
+          if (known.has(value)) chooseAccount(value)
+        }}
+        onBlur={() => setText(account.value)}
+      />
+      <datalist id="accounts-offered">
+        {names
+          .filter((name) => name.includes(text))
+          .slice(0, offeredMax)
+          .map((name) => (
+            <option key={name} value={name} />
+          ))}
+      </datalist>
+    </>
   )
 }
 

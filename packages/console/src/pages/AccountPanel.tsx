@@ -16,9 +16,9 @@ import {
 import { linkTo } from "../service/route.ts"
 import { chooseAccount } from "../service/session.ts"
 import { ago, count, moment } from "../service/text.ts"
-import { Icon } from "../ui/Icon.tsx"
 import { Meter } from "../ui/Meter.tsx"
 import { Show } from "../ui/Notice.tsx"
+import { SidePanel } from "../ui/SidePanel.tsx"
 import {
   ChangePlan,
   CreateKey,
@@ -49,13 +49,7 @@ export const AccountPanel = (given: {
   const credits = useLoad((signal) => call<Credits>("GET", "/v1/credits", { account: account.name, signal }), [account])
   const keys = useLoad((signal) => listKeys(account.name, signal), [account])
   return (
-    <aside class="card panel stack" aria-label="Account">
-      <div class="head">
-        <h2>{account.name}</h2>
-        <button type="button" class="plain" onClick={given.onClose}>
-          <Icon name="close" /> <span class="hidden">Close</span>
-        </button>
-      </div>
+    <SidePanel label="Account" title={account.name} onClose={given.onClose}>
       <div class="meta">
         <span class="badge accent">{account.plan}</span>
         {account.suspendedAt !== undefined && <span class="badge bad">suspended {ago(account.suspendedAt)}</span>}
@@ -122,7 +116,7 @@ export const AccountPanel = (given: {
           onDone={given.onChanged}
         />
       )}
-    </aside>
+    </SidePanel>
   )
 }
 

@@ -124,11 +124,11 @@ const eventColumns: ReadonlyArray<Column<Event>> = [
   { title: "When", cell: ({ at }) => <When at={at} /> },
   { title: "Action", cell: ({ action }) => <span class="mono">{action}</span> },
   {
-    title: "Of",
+    title: "Account, key or other",
     cell: ({ subject }) => (subject === null ? "" : <a href={linkTo("audit", { subject })}>{subject}</a>)
   },
   {
-    title: "With",
+    title: "Details",
     cell: ({ detail, subject }) => (
       <span class="small">
         {Object.entries(detail)

@@ -74,12 +74,13 @@ const ServiceCharts = ({ series }: { readonly series: Series }) => {
         lines={[{ name: "memories", tone: "a", values: points.map(({ memories }) => memories) }]}
       />
       <TimeChart
-        title="Bytes of memories, and memory of the process"
+        title="Sizes"
         frame={frame}
+        isBinary
         text={bytes}
         lines={[
           { name: "memories", tone: "a", values: points.map((point) => point.bytes) },
-          { name: "process", tone: "b", values: points.map(({ residentBytes }) => residentBytes) }
+          { name: "process in memory", tone: "b", values: points.map(({ residentBytes }) => residentBytes) }
         ]}
       />
     </>

@@ -38,7 +38,11 @@ export const Memories = () => {
   return (
     <>
       <div class="head">
-        <h2>{pages.total === undefined ? "Memories" : `${count(pages.total)} memories`}</h2>
+        <h2>
+          {pages.total === undefined
+            ? "Memories"
+            : `${count(pages.total)} ${pages.total === 1 ? "memory" : "memories"}`}
+        </h2>
         <div class="actions">
           <button type="button" class="danger" disabled={!isRestricted(filters)} onClick={() => setDeleting(true)}>
             Delete all of these …

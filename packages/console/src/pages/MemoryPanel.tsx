@@ -14,9 +14,10 @@ import {
 import { change, linkTo } from "../service/route.ts"
 import { ago, moment, summary } from "../service/text.ts"
 import { Confirm } from "../ui/Dialog.tsx"
-import { Icon } from "../ui/Icon.tsx"
 import { Refused, Show } from "../ui/Notice.tsx"
+import { SidePanel } from "../ui/SidePanel.tsx"
 import { DataEditor } from "./DataEditor.tsx"
+import { Sources } from "./Sources.tsx"
 
 export const MemoryPanel = (given: {
   readonly id: string
@@ -25,13 +26,7 @@ export const MemoryPanel = (given: {
 }) => {
   const { loaded, reload } = useLoad((signal) => versionsOf(given.id, signal), [given.id])
   return (
-    <aside class="card panel stack" aria-label="Memory">
-      <div class="head">
-        <h2>Memory</h2>
-        <button type="button" class="plain" onClick={given.onClose}>
-          <Icon name="close" /> <span class="hidden">Close</span>
-        </button>
-      </div>
+    <SidePanel label="Memory" title="Memory" onClose={given.onClose}>
       <Show of={loaded}>
         {(versions) => {
           const memory = versions.find(({ id }) => id === given.id)
@@ -51,7 +46,7 @@ export const MemoryPanel = (given: {
           )
         }}
       </Show>
-    </aside>
+    </SidePanel>
   )
 }
 
@@ -88,7 +83,10 @@ const Details = (given: {
         <Fact name="Agent" value={systemText(memory, "agentId")} />
         <Fact name="Subject" value={systemText(memory, "subjectId")} />
         <Fact name="Thread" value={threadId} />
-        <Fact name="Happened" value={memory.context.when} />
+        <Fact
+          name="Happened"
+          value={memory.context.when === undefined ? undefined : moment(Date.parse(memory.context.when))}
+        />
         <Fact name="Stored" value={at === undefined ? undefined : `${moment(at)} (${ago(at)})`} />
         <Fact name="Expires" value={expiresAt === undefined ? undefined : moment(expiresAt)} />
         <Fact name="Confidence" value={String(systemNumber(memory, "confidence") ?? 1)} />
@@ -96,20 +94,7 @@ const Details = (given: {
         <Fact name="Id" value={memory.id} />
         <Fact name="Content hash" value={systemText(memory, "contentHash")} />
       </dl>
-      {sources.length > 0 && (
-        <div>
-          <h3>Taken from</h3>
-          <p class="small">
-            {sources.length === 1 ? "message" : "messages"} {sources.join(", ")}
-            {threadId !== undefined && (
-              <>
-                {" "}
-                in <a href={linkTo("memories", { threadId, include: "messages" })}>this thread</a>
-              </>
-            )}
-          </p>
-        </div>
-      )}
+      {sources.length > 0 && <Sources memory={memory} />}
       {versions.length > 1 && (
         <div class="stack">
           <h3>Versions, newest first</h3>
@@ -136,6 +121,9 @@ const Details = (given: {
             Edit data
           </button>
         )}
+        <a class="button" href={linkTo("search", { expected: memory.id })}>
+          Why is it not found?
+        </a>
         <button type="button" class="danger" onClick={() => setDeleting(true)}>
           Delete …
         </button>

@@ -12,7 +12,7 @@ import { ago, count, duration, moment } from "../service/text.ts"
 import { Choice, Field } from "../ui/Field.tsx"
 import { GrowingTable } from "../ui/GrowingTable.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
-import { type Column, Table } from "../ui/Table.tsx"
+import type { Column } from "../ui/Table.tsx"
 import { Charts } from "./Charts.tsx"
 import { Movements } from "./Movements.tsx"
 
@@ -36,7 +36,6 @@ export const Money = () => {
         <p class="small">1,000 credits are one US dollar</p>
       </div>
       <Proof />
-      <Charts of="money" first="month" />
       <nav class="tabs" aria-label="Parts of this page">
         {tabs.map(([name, title]) => (
           <a key={name} href={linkTo("money", { show: name })} aria-current={name === tab ? "true" : undefined}>
@@ -53,6 +52,7 @@ export const Money = () => {
       ) : (
         <Balances />
       )}
+      {(tab === "payments" || tab === "revenue") && <Charts of="money" first="month" />}
     </>
   )
 }
@@ -151,6 +151,13 @@ const tones: Readonly<Record<PaymentRecord["state"], string>> = {
   reversed: "bad"
 }
 
+/** What happens next, where no reason is given. */
+const waitsFor: Partial<Readonly<Record<PaymentRecord["state"], string>>> = {
+  verified: "signed, not sent yet: it is tried again within a minute",
+  broadcasting: "sent; the chain has not confirmed it yet, and is asked every 15 seconds",
+  settled: "credited; the chain may still take it back"
+}
+
 const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
   { title: "State", cell: ({ state }) => <span class={`badge ${tones[state]}`}>{state}</span> },
   {
@@ -167,7 +174,7 @@ const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
   },
   { title: "USD", isNumber: true, cell: ({ amountUsd }) => dollars(amountUsd) },
   { title: "Network", cell: ({ network }) => network },
-  { title: "Why", cell: ({ reason }) => reason ?? "" },
+  { title: "Why", cell: ({ reason, state }) => reason ?? <span class="muted">{waitsFor[state] ?? ""}</span> },
   {
     title: "Transaction",
     cell: ({ id, payer, transaction }) => (
@@ -231,6 +238,8 @@ const Income = () => {
           />
         )}
       </Show>
+      <h3>Used by account, since its start</h3>
+      <Uses />
       <h3>Cost of the language model, 30 days</h3>
       <ModelCosts />
     </section>
@@ -247,6 +256,53 @@ const revenueColumns: ReadonlyArray<Column<RevenueRow>> = [
   { title: "Count", isNumber: true, cell: (row) => count(row.count) },
   { title: "Credits", isNumber: true, cell: ({ credits }) => amount(credits) },
   { title: "USD", isNumber: true, cell: ({ usd }) => dollars(usd) }
+]
+
+interface AccountUse {
+  readonly account: string
+  readonly credits: number
+}
+
+const purse = /^(?:liability:(?:credits|allowance)|expense:own-use|asset:receivable):(.+)$/
+
+/** What left the purses of each account, the dearest first: calls, storage, corrections, allowances that expired. */
+const Uses = () => {
+  const { loaded } = useLoad(async (signal) => {
+    const [names, { balances }] = await Promise.all([accountNames(signal), checkLedger(signal)])
+    const owned = balances.flatMap(({ debits, name }) => {
+      const id = purse.exec(name)?.[1]
+      return id === undefined ? [] : [{ account: names.get(id) ?? id, credits: debits / 1_000_000 }]
+    })
+    return [...Map.groupBy(owned, ({ account }) => account)]
+      .map(([account, parts]): AccountUse => ({ account, credits: parts.reduce((sum, part) => sum + part.credits, 0) }))
+      .sort((one, other) => other.credits - one.credits)
+  }, [])
+  return (
+    <Show of={loaded}>
+      {(uses) => (
+        <GrowingTable
+          label="Used by account"
+          columns={useColumns}
+          rows={uses}
+          keyOf={({ account }) => account}
+          empty="No account has used anything."
+        />
+      )}
+    </Show>
+  )
+}
+
+const useColumns: ReadonlyArray<Column<AccountUse>> = [
+  {
+    title: "Account",
+    cell: ({ account }) => <a href={linkTo("money", { show: "movements", account })}>{account}</a>
+  },
+  { title: "Credits", isNumber: true, cell: ({ credits }) => amount(credits) },
+  { title: "USD", isNumber: true, cell: ({ credits }) => dollars(credits / 1_000) },
+  {
+    title: "Its agents",
+    cell: ({ account }) => <a href={linkTo("system", { show: "indexes", of: account })}>by size</a>
+  }
 ]
 
 interface ModelCost {
@@ -308,11 +364,12 @@ const Balances = () => {
                 .join(", ") || "none"}
               .
             </p>
-            <Table
+            <GrowingTable
               label="Balances of the ledger's accounts"
               columns={balanceColumns}
               rows={balances}
               keyOf={({ name }) => name}
+              empty="The ledger has no account yet."
             />
           </>
         )}

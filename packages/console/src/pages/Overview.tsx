@@ -79,8 +79,12 @@ const Tiles = ({ series, status }: { readonly status: ServiceStatus; readonly se
         value={count(status.embedding.pending)}
         more={status.embedding.model ?? "words alone"}
       />
-      <Tile title="Conversations to read" value={count(status.extraction.pending)} more={status.extraction.reader} />
-      <Tile title="Memory of the process" value={shownIf(latest?.residentBytes, bytes)} more="resident" />
+      <Tile
+        title="To read"
+        value={count(status.extraction.pending)}
+        more={`conversations, by ${status.extraction.reader}`}
+      />
+      <Tile title="Process" value={shownIf(latest?.residentBytes, bytes)} more="resident memory" />
       <Tile
         title="Free disk"
         value={bytes(status.disk.freeBytes)}

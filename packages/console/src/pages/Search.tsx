@@ -1,14 +1,15 @@
 /** Why a question finds what it finds: hits with their scores, the answer with its sources, the same call to copy. */
-import { useState } from "preact/hooks"
+import { useEffect, useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { type Loaded, useLoad } from "../service/load.ts"
-import type { Answered, Found, Hit } from "../service/memories.ts"
+import { type Answered, type Found, type Hit, systemText } from "../service/memories.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
-import { count, summary } from "../service/text.ts"
+import { count, moment, summary } from "../service/text.ts"
 import { callTexts } from "../service/callTexts.ts"
 import { FacetField } from "../ui/FacetField.tsx"
 import { Choice, Field } from "../ui/Field.tsx"
 import { Empty, Show } from "../ui/Notice.tsx"
+import { Expected } from "./Expected.tsx"
 
 type Result = Found | Answered
 
@@ -16,7 +17,9 @@ export const Search = () => {
   const given = parameters.value
   const query = given.get("query") ?? ""
   const mode = given.get("mode") === "answer" ? "answer" : "llm"
+  const expected = given.get("expected") ?? undefined
   const [text, setText] = useState(query)
+  useEffect(() => setText(query), [query])
   const request = {
     query,
     mode,
@@ -95,7 +98,14 @@ export const Search = () => {
           placeholder="0 to 1"
           onValue={(minRelevance) => change({ minRelevance })}
         />
+        <Field
+          label="Expected memory"
+          value={expected ?? ""}
+          placeholder="mem_…"
+          onValue={(id) => change({ expected: id })}
+        />
       </section>
+      {expected !== undefined && query !== "" && <Expected id={expected} question={request} />}
       <Results loaded={loaded} query={query} />
       {query !== "" && <CopyCall request={request} />}
     </>
@@ -107,6 +117,7 @@ const Results = ({ loaded, query }: { readonly loaded: Loaded<Result | undefined
     <section class="card">
       <Empty title="Ask something">
         <p>Every hit shows which words, which meaning and which other terms brought it where it stands.</p>
+        <p>For a memory that should be found, put its id into “Expected memory”.</p>
       </Empty>
     </section>
   ) : (
@@ -156,7 +167,10 @@ const Hits = ({ hits, title }: { readonly hits: ReadonlyArray<Hit>; readonly tit
     </div>
     {hits.length === 0 ? (
       <Empty title="Nothing found">
-        <p>Look whether the filters leave it out, or under Memories whether it is stored.</p>
+        <p>
+          If it is stored (<a href={linkTo("memories")}>Memories</a>), put its id into “Expected memory”: the page says
+          what keeps it out.
+        </p>
       </Empty>
     ) : (
       <ol>
@@ -168,23 +182,29 @@ const Hits = ({ hits, title }: { readonly hits: ReadonlyArray<Hit>; readonly tit
   </section>
 )
 
-const HitRow = ({ hit }: { readonly hit: Hit }) => (
-  <li class="hit">
-    <a class="text" href={linkTo("memories", { id: hit.id })}>
-      {summary(hit.data)}
-    </a>
-    <div class="meta">
-      <span class="badge">{hit.kind}</span>
-      {!hit.context.isLatest && <span class="badge warn">superseded</span>}
-      {hit.source === "shared" && <span class="badge accent">shared by {hit.grantor}</span>}
-      {hit.context.when !== undefined && <span>{hit.context.when}</span>}
-      {hit.context.tags.map((tag) => (
-        <span key={tag}>#{tag}</span>
-      ))}
-    </div>
-    <Scores hit={hit} />
-  </li>
-)
+const HitRow = ({ hit }: { readonly hit: Hit }) => {
+  const subject = systemText(hit, "subjectId")
+  const agent = systemText(hit, "agentId")
+  return (
+    <li class="hit">
+      <a class="text" href={linkTo("memories", { id: hit.id })}>
+        {summary(hit.data)}
+      </a>
+      <div class="meta">
+        <span class="badge">{hit.kind}</span>
+        {!hit.context.isLatest && <span class="badge warn">superseded</span>}
+        {hit.source === "shared" && <span class="badge accent">shared by {hit.grantor}</span>}
+        {subject !== undefined && <span>about {subject}</span>}
+        {agent !== undefined && <span>known to {agent}</span>}
+        {hit.context.when !== undefined && <span>{moment(Date.parse(hit.context.when))}</span>}
+        {hit.context.tags.map((tag) => (
+          <span key={tag}>#{tag}</span>
+        ))}
+      </div>
+      <Scores hit={hit} />
+    </li>
+  )
+}
 
 const Scores = ({ hit: { explain, quality } }: { readonly hit: Hit }) => (
   <>
@@ -216,13 +236,13 @@ const Scores = ({ hit: { explain, quality } }: { readonly hit: Hit }) => (
 )
 
 const Bar = (given: { readonly name: string; readonly value: number; readonly className: string }) => (
-  <>
+  <span class="score">
     <span>{given.name}</span>
     <span class="bar" aria-hidden="true">
       <i class={given.className} style={{ width: `${Math.round(Math.max(0, Math.min(1, given.value)) * 100)}%` }} />
     </span>
     <span class="number">{given.value.toFixed(2)}</span>
-  </>
+  </span>
 )
 
 const IndexFacts = ({ result: { explain } }: { readonly result: Result }) =>

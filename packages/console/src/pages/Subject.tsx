@@ -2,12 +2,12 @@
 import { useState } from "preact/hooks"
 import type { ApiError } from "../service/api.ts"
 import { save } from "../service/browser.ts"
-import { allOf, type Facets, facetsOf, pageOf, removeAll } from "../service/knowledge.ts"
+import { allOf, type Facets, facetsOf, pageOf } from "../service/knowledge.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { type Memory, type MemoryPage, systemNumber, systemText } from "../service/memories.ts"
 import { linkTo } from "../service/route.ts"
 import { count, moment, summary } from "../service/text.ts"
-import { Confirm } from "../ui/Dialog.tsx"
+import { ErasableHead } from "../ui/ErasableHead.tsx"
 import { Choice } from "../ui/Field.tsx"
 import { Refused, Show } from "../ui/Notice.tsx"
 
@@ -17,41 +17,20 @@ export const Subject = (given: {
   readonly onErased: () => void
 }) => {
   const { subjectId } = given
-  const [isErasing, setErasing] = useState(false)
   return (
     <section class="card stack" aria-label="Subject">
-      <div class="head">
-        <h2>{subjectId}</h2>
-        <div class="actions">
-          <Export subjectId={subjectId} />
-          <button type="button" class="danger" onClick={() => setErasing(true)}>
-            Erase …
-          </button>
-          <button type="button" onClick={given.onClose}>
-            Close
-          </button>
-        </div>
-      </div>
+      <ErasableHead
+        title={subjectId}
+        question={`Erase what is known about ${subjectId}`}
+        filters={{ subjectId }}
+        extent="all versions, messages, words and vectors, and what is kept as context of its conversations. Backups keep theirs until they are pruned."
+        onErased={given.onErased}
+        onClose={given.onClose}
+      >
+        <Export subjectId={subjectId} />
+      </ErasableHead>
       <Counts subjectId={subjectId} />
       <Timeline subjectId={subjectId} />
-      {isErasing && (
-        <Confirm
-          title={`Erase what is known about ${subjectId}`}
-          action="Erase"
-          preview={() => removeAll({ subjectId }, true)}
-          describe={({ deleted }) => (
-            <p>
-              This deletes <strong>{count(deleted)}</strong> memories for good: all versions, messages, words and
-              vectors, and what is kept as context of its conversations. Backups keep theirs until they are pruned.
-            </p>
-          )}
-          run={async () => {
-            await removeAll({ subjectId }, false)
-            given.onErased()
-          }}
-          onClose={() => setErasing(false)}
-        />
-      )}
     </section>
   )
 }

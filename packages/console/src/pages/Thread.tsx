@@ -1,12 +1,12 @@
 /** One thread: messages in order, beside each the memories that were made of it; read again without storing to see why. */
 import { useState } from "preact/hooks"
 import type { ApiError } from "../service/api.ts"
-import { allOf, type Extracted, removeAll, tryReading } from "../service/knowledge.ts"
+import { allOf, type Extracted, tryReading } from "../service/knowledge.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { type Memory, systemList, systemNumber, systemText } from "../service/memories.ts"
 import { linkTo } from "../service/route.ts"
 import { count, moment, summary } from "../service/text.ts"
-import { Confirm } from "../ui/Dialog.tsx"
+import { ErasableHead } from "../ui/ErasableHead.tsx"
 import { Empty, Refused, Show } from "../ui/Notice.tsx"
 import { FoundItem, RejectedItem } from "../ui/Readings.tsx"
 
@@ -35,42 +35,21 @@ export const Thread = (given: {
 }) => {
   const { threadId } = given
   const { loaded } = useLoad((signal) => load(threadId, signal), [threadId])
-  const [isErasing, setErasing] = useState(false)
   return (
     <section class="card stack" aria-label="Thread">
-      <div class="head">
-        <h2>{threadId}</h2>
-        <div class="actions">
-          <a class="button" href={linkTo("memories", { threadId })}>
-            As a list
-          </a>
-          <button type="button" class="danger" onClick={() => setErasing(true)}>
-            Erase …
-          </button>
-          <button type="button" onClick={given.onClose}>
-            Close
-          </button>
-        </div>
-      </div>
+      <ErasableHead
+        title={threadId}
+        question="Erase this thread"
+        filters={{ threadId }}
+        extent="its messages, what was made of them, and what is kept as context of the conversation."
+        onErased={given.onErased}
+        onClose={given.onClose}
+      >
+        <a class="button" href={linkTo("memories", { threadId })}>
+          As a list
+        </a>
+      </ErasableHead>
       <Show of={loaded}>{(thread) => <Messages thread={thread} />}</Show>
-      {isErasing && (
-        <Confirm
-          title="Erase this thread"
-          action="Erase"
-          preview={() => removeAll({ threadId }, true)}
-          describe={({ deleted }) => (
-            <p>
-              This deletes <strong>{count(deleted)}</strong> memories for good: its messages, what was made of them, and
-              what is kept as context of the conversation.
-            </p>
-          )}
-          run={async () => {
-            await removeAll({ threadId }, false)
-            given.onErased()
-          }}
-          onClose={() => setErasing(false)}
-        />
-      )}
     </section>
   )
 }

@@ -36,17 +36,17 @@ export const getMemory = async (id: string, signal: AbortSignal): Promise<Memory
   (await call<{ readonly memory: Memory }>("GET", `/v1/memories/${encodeURIComponent(id)}`, { signal })).memory
 
 /** A field that the service adds to the data of a memory. */
-export const systemText = ({ metadata }: Memory, name: string): string | undefined => {
+export const systemText = ({ metadata }: Pick<Memory, "metadata">, name: string): string | undefined => {
   const value = metadata[name]
   return typeof value === "string" ? value : undefined
 }
 
-export const systemNumber = ({ metadata }: Memory, name: string): number | undefined => {
+export const systemNumber = ({ metadata }: Pick<Memory, "metadata">, name: string): number | undefined => {
   const value = metadata[name]
   return typeof value === "number" ? value : undefined
 }
 
-export const systemList = ({ metadata }: Memory, name: string): ReadonlyArray<string> => {
+export const systemList = ({ metadata }: Pick<Memory, "metadata">, name: string): ReadonlyArray<string> => {
   const value = metadata[name]
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : []
 }

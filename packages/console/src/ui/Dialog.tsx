@@ -2,7 +2,7 @@
  * A modal question. What destroys shows first what it would do (`preview`), and its button works once that is known.
  */
 import type { ComponentChildren } from "preact"
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { ApiError } from "../service/api.ts"
 import { asApiError } from "../service/load.ts"
 import { Refused, Waiting } from "./Notice.tsx"
@@ -13,9 +13,18 @@ export const Dialog = (given: {
   readonly children: ComponentChildren
 }) => {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  const isGone = useRef(false)
+  useLayoutEffect(() => {
+    const { current } = dialog
+    current?.showModal()
+    return () => {
+      isGone.current = true
+      // The browser gives the focus back to what opened it.
+      current?.close()
+    }
+  }, [])
   return (
-    <dialog ref={dialog} onClose={given.onClose} aria-label={given.title}>
+    <dialog ref={dialog} onClose={() => !isGone.current && given.onClose()} aria-label={given.title}>
       <div class="body">
         <h2>{given.title}</h2>
         {given.children}

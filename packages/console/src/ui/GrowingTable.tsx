@@ -20,7 +20,7 @@ export const GrowingTable = <A,>(given: {
     <>
       <Table label={given.label} columns={given.columns} rows={given.rows.slice(0, shown)} keyOf={given.keyOf} />
       {left > 0 && (
-        <button type="button" onClick={() => show(shown + rowsAtFirst)}>
+        <button type="button" onClick={() => show(shown * 2)}>
           Show more ({count(left)} left)
         </button>
       )}

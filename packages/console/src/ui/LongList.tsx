@@ -1,6 +1,6 @@
 /**
  * A list of any length of which only the rows in view exist. Rows have one height; a row that is not loaded yet says so.
- * Arrow keys move between rows.
+ * One row is a stop of the Tab key, arrow keys move on from it.
  */
 import type { ComponentChildren } from "preact"
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
@@ -23,6 +23,7 @@ export const LongList = <A,>(given: {
 }) => {
   const box = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ top: 0, height: 600 })
+  const [stop, setStop] = useState(0)
   useLayoutEffect(() => {
     const element = box.current
     if (element === null) return
@@ -39,6 +40,9 @@ export const LongList = <A,>(given: {
   const first = Math.max(0, Math.floor(view.top / rowPixels) - spareRows)
   const last = Math.min(given.total, Math.ceil((view.top + view.height) / rowPixels) + spareRows)
   useEffect(() => given.onView(first, last), [first, last, given.total])
+  const inView = Math.ceil(view.top / rowPixels)
+  const isInView = stop >= inView && stop * rowPixels < view.top + view.height
+  const tabStop = isInView ? stop : inView
   const move = (event: KeyboardEvent): void => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return
     const buttons = [...(box.current?.querySelectorAll<HTMLButtonElement>("button.line") ?? [])]
@@ -49,7 +53,7 @@ export const LongList = <A,>(given: {
   }
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
-    <div class="rows" ref={box} role="group" aria-label={given.label} tabIndex={0} onKeyDown={move}>
+    <div class="rows" ref={box} role="group" aria-label={given.label} tabIndex={-1} onKeyDown={move}>
       <div style={{ height: `${given.total * rowPixels}px` }}>
         {Array.from({ length: Math.max(0, last - first) }, (_, offset) => {
           const index = first + offset
@@ -69,6 +73,8 @@ export const LongList = <A,>(given: {
               class={`line ${given.classOf?.(row) ?? ""}`}
               style={place}
               aria-current={given.isCurrent(row)}
+              tabIndex={index === tabStop ? 0 : -1}
+              onFocus={() => setStop(index)}
               onClick={() => given.onChoose(row)}
             >
               {given.children(row)}

@@ -34,10 +34,12 @@ export const TimeChart = (given: {
   readonly text: (value: number) => string
   /** The space below the first line is filled. */
   readonly isArea?: boolean
+  /** The scale ends at a power of two, as sizes do. */
+  readonly isBinary?: boolean
 }) => {
-  const { frame, isArea = false, lines, text, title } = given
+  const { frame, isArea = false, isBinary = false, lines, text, title } = given
   const top = useMemo(
-    () => roundTop(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))),
+    () => roundTop(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))), isBinary),
     [lines]
   )
   const [at, setAt] = useState<number | undefined>(undefined)
@@ -57,7 +59,8 @@ export const TimeChart = (given: {
         <span class="legend">
           {lines.map(({ name, tone, values }) => (
             <span key={name}>
-              <i class={`line-${tone}`} aria-hidden="true" /> {name} <b>{valueText(values[shown], text)}</b>
+              <i class={`line-${tone}`} aria-hidden="true" /> {name}{" "}
+              <b>{valueText(at === undefined ? values.findLast((value) => value !== null) : values[shown], text)}</b>
             </span>
           ))}
         </span>
@@ -157,8 +160,9 @@ const sentence = (title: string, lines: ReadonlyArray<ChartLine>, text: (value: 
     .join(". ")}.`
 
 /** The next of 1, 2, 5, 10, 20, ...; where all is 0, one. */
-const roundTop = (highest: number): number => {
+const roundTop = (highest: number, isBinary: boolean): number => {
   if (highest <= 0) return 1
+  if (isBinary) return 2 ** Math.ceil(Math.log2(highest))
   const ten = 10 ** Math.floor(Math.log10(highest))
   return [1, 2, 5, 10].map((step) => step * ten).find((step) => step >= highest) ?? highest
 }
@@ -191,7 +195,7 @@ const pathOf = (frame: ChartFrame, values: ReadonlyArray<number | null>, x: Plac
   runsOf(frame, values)
     .map((run) => {
       const points = run.map((at) => `${rounded(x(frame.times[at] ?? 0))} ${rounded(y(values[at] ?? 0))}`)
-      return `M${points.join("L")}${run.length === 1 ? "h2" : ""}`
+      return `M${points.join("L")}${run.length === 1 ? "h0.1" : ""}`
     })
     .join("")
 

@@ -1,0 +1,183 @@
+/**
+ * The console by keyboard alone, in a real browser: Tab reaches every control of every page in the order of reading, with
+ * a focus that is seen; dialogs keep the focus, Escape closes them, and the focus comes back.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import type { Browser, Page } from "playwright-core"
+import { accessibilityFaults, openBrowser, openConsole, type WatchedPage } from "../support/Browser.ts"
+import { fact } from "../support/MemoryCalls.ts"
+import { withoutModel } from "../support/SharedServer.ts"
+import { startServer, type TestServer } from "../support/TestServer.ts"
+
+let server: TestServer
+let browser: Browser
+let watched: WatchedPage
+let page: Page
+
+beforeAll(async () => {
+  ;[server, browser] = await Promise.all([startServer({ environment: withoutModel }), openBrowser()])
+  const key = await server.newAccount("research")
+  const place = { agentId: "assistant", subjectId: "alice", threadId: "hello" }
+  const conversation = [{ id: "m1", role: "user", content: "My name is Alice and I live in Seattle." }]
+  await server.call("POST", "/v1/memories", { key, body: { ...place, conversation, wait: "extraction" } })
+  const memories = Array.from({ length: 30 }, (_, at) => fact(`item ${at}`, `shelf ${at}`))
+  await server.call("POST", "/v1/memories", { key, body: { agentId: "shelves", memories } })
+  watched = await openConsole(browser, server)
+  ;({ page } = watched)
+  await page.getByLabel("Account").selectOption("research")
+})
+afterAll(async () => {
+  await browser.close()
+  await server.stop()
+})
+
+const open = async (hash: string, ready: string): Promise<void> => {
+  await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+  await page.locator(ready).first().waitFor()
+  // What a page asks for at its start is there, so that no control comes or goes meanwhile.
+  await expect.poll(() => page.locator("main .spinner").count()).toBe(0)
+}
+
+/** In the order of the document: what Tab has to reach. Of radio buttons of one name the chosen one. */
+const controls = `[...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")]
+  .filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility({ visibilityProperty: true }))
+  .filter((one) => one.type !== "radio" || one.checked)`
+
+interface Stop {
+  readonly at: number
+  readonly name: string
+  readonly isSeen: boolean
+}
+
+/** The stop that has the focus, by its place among the controls. */
+const stopNow = (): Promise<Stop> =>
+  page.evaluate(`(() => {
+    const one = document.activeElement
+    const marked = one.type === "radio" ? one.nextElementSibling : one
+    const { outlineStyle, outlineWidth } = getComputedStyle(marked)
+    const box = marked.getBoundingClientRect()
+    const isOutlined = outlineStyle !== "none" && parseFloat(outlineWidth) >= 1
+    const isInside = box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth
+    return { at: ${controls}.indexOf(one), name: one.outerHTML.slice(0, 120), isSeen: isOutlined && isInside }
+  })()`)
+
+/** Stops within controls. */
+const partsMax = 12
+
+const pages: ReadonlyArray<readonly [string, string]> = [
+  ["#/overview", "main .tile"],
+  ["#/memories", "main .rows .line:not(.waiting)"],
+  ["#/search?query=shelf", "main .hit"],
+  ["#/map", "main .card"],
+  ["#/conversations?threadId=hello", "main .thread li"],
+  ["#/subjects?subjectId=alice", "main .timeline li"],
+  ["#/schemas", "main .choices"],
+  ["#/accounts?account=research", "main .panel .meter"],
+  ["#/money", "main .notice"],
+  ["#/money?show=revenue", "main .notice"],
+  ["#/system", "main .card"],
+  ["#/audit", "main tbody tr"]
+]
+
+describe("Tab alone", () => {
+  it.each(pages)(
+    "reaches every control of %s once, in the order of reading, with a focus that is seen",
+    async (hash, ready) => {
+      await open(hash, ready)
+      await page.evaluate(`document.activeElement?.blur?.(); getSelection().removeAllRanges(); scrollTo(0, 0)`)
+      await page.locator(".skip").focus()
+      const total = Number(await page.evaluate(`${controls}.length`))
+      const stops = [await stopNow()]
+      for (let press = 0; stops.at(-1)!.at < total - 1 && press < total + partsMax; press++) {
+        await page.keyboard.press("Tab")
+        const stop = await stopNow()
+        // A date has several stops of its own.
+        if (stop.at !== stops.at(-1)!.at || !stop.isSeen) stops.push(stop)
+      }
+      expect(stops.filter(({ isSeen }) => !isSeen).map(({ name }) => name)).toEqual([])
+      expect(stops.map(({ at }) => at)).toEqual(Array.from({ length: total }, (_, at) => at))
+    }
+  )
+
+  it("goes past the pages to the page itself", async () => {
+    await open("#/search", "main .card")
+    await page.locator(".skip").focus()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Tab")
+    expect(await page.evaluate(`document.activeElement.type`)).toBe("search")
+  })
+
+  it("stops at one row of a long list, from which arrow keys go on", async () => {
+    await open("#/memories", ".rows .line:not(.waiting)")
+    await page.getByLabel("Versions").focus()
+    await page.keyboard.press("Tab")
+    const row = () =>
+      page.evaluate(`document.activeElement.classList.contains("line") && document.activeElement.offsetTop / 44`)
+    expect(await row()).toBe(0)
+    for (let press = 0; press < 25; press++) await page.keyboard.press("ArrowDown")
+    expect(await row()).toBe(25)
+    await page.keyboard.press("ArrowUp")
+    expect(await row()).toBe(24)
+  })
+})
+
+describe("the focus", () => {
+  const inDialog = () =>
+    page.evaluate(`document.activeElement.closest("dialog") !== null || document.activeElement === document.body`)
+
+  it.each([
+    ["#/accounts", "New account …", "Escape"],
+    ["#/accounts", "New account …", "Cancel"],
+    ["#/subjects?subjectId=alice", "Erase …", "Escape"],
+    ["#/conversations?threadId=hello", "Erase …", "Cancel"]
+  ])("stays in the dialog of %s, %s, and comes back by %s", async (hash, opener, way) => {
+    await open(hash, "main .head button")
+    const button = page.getByRole("button", { name: opener })
+    await button.focus()
+    await page.keyboard.press("Enter")
+    const dialog = page.getByRole("dialog")
+    await dialog.getByRole("button", { name: "Cancel" }).waitFor()
+    for (let press = 0; press < 12; press++) {
+      await page.keyboard.press("Tab")
+      expect(await inDialog()).toBe(true)
+    }
+    if (way === "Escape") await page.keyboard.press("Escape")
+    else {
+      await dialog.getByRole("button", { name: "Cancel" }).focus()
+      await page.keyboard.press("Enter")
+    }
+    await dialog.waitFor({ state: "detached" })
+    expect(await page.evaluate(`document.activeElement.textContent`)).toBe(opener)
+  })
+
+  it("comes back from a memory to its row, by Escape", async () => {
+    await open("#/memories", ".rows .line:not(.waiting)")
+    await page.locator(".rows .line").nth(3).focus()
+    await page.keyboard.press("Enter")
+    const panel = page.getByRole("complementary", { name: "Memory" })
+    await panel.getByLabel("Tags, separated by commas").focus()
+    await page.keyboard.press("Escape")
+    await panel.waitFor({ state: "detached" })
+    expect(await page.evaluate(`document.activeElement.offsetTop / 44`)).toBe(3)
+  })
+})
+
+describe("axe", () => {
+  it.each(pages)("finds nothing on %s, light and dark, at 380, 1,280 and 2,560 pixels", async (hash, ready) => {
+    for (const width of [380, 1_280, 2_560]) {
+      await page.setViewportSize({ width, height: 860 })
+      await open(hash, ready)
+      for (const theme of ["light", "dark"]) {
+        await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
+        expect(await accessibilityFaults(page), `${theme}, ${width}`).toEqual([])
+      }
+      const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+      expect(excess, `${width} pixels`).toBeLessThanOrEqual(0)
+    }
+    await page.setViewportSize({ width: 1_280, height: 860 })
+  })
+
+  it("leaves nothing in the console of the browser", () => {
+    expect([watched.complaints, watched.foreign]).toEqual([[], []])
+  })
+})
