@@ -21,12 +21,13 @@ interface Tenant {
   /** By a wallet of the account, valid, and for somebody who is neither of the two. */
   readonly grant: Grant
   readonly keyId: string
+  readonly hookId: string
   readonly cursor: string
   readonly accountId: string
 }
 
 /** How a route names things: those of a tenant, or others that nobody has. */
-type Names = Pick<Tenant, "ids" | "agentId" | "subjectId" | "threadId" | "schemaName" | "grant" | "keyId">
+type Names = Pick<Tenant, "ids" | "agentId" | "subjectId" | "threadId" | "schemaName" | "grant" | "keyId" | "hookId">
 type Calls = ReadonlyArray<readonly [path: string, options?: CallOptions]>
 
 let server: TestServer
@@ -84,7 +85,12 @@ const settle = async (canary: string): Promise<Tenant> => {
   const grant = await grantBy(canary)
   const wallet = { account: `${canary}-account`, address: grant.p.f }
   expect((await server.call("POST", "/admin/wallets", { key: server.operatorToken, body: wallet })).status).toBe(200)
-  return { canary, key, ids, agentId, subjectId, threadId, schemaName, grant, keyId, cursor, accountId: who.account.id }
+  // Paused: nothing is sent.
+  const url = `https://${canary}.example.com/hook`
+  const hookId: string = (await server.call("POST", "/v1/webhooks", as({ url }))).body.webhook.id
+  expect((await server.call("PATCH", `/v1/webhooks/${hookId}`, as({ state: "paused" }))).status).toBe(200)
+  const accountId: string = who.account.id
+  return { canary, key, ids, agentId, subjectId, threadId, schemaName, grant, keyId, hookId, cursor, accountId }
 }
 
 const nobodys = (): Names => ({
@@ -94,7 +100,8 @@ const nobodys = (): Names => ({
   threadId: "nobody-thread",
   schemaName: "nobody_kind",
   grant: nobodysGrant,
-  keyId: "key_nobody"
+  keyId: "key_nobody",
+  hookId: "hook_nobody"
 })
 
 const filtersOf = ({ agentId, subjectId, threadId, schemaName }: Names): ReadonlyArray<Record<string, string>> => [
@@ -188,6 +195,14 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
     [`/v1/events?agentId=${agentId}&from=oldest`],
     [`/v1/events?agentId=${agentId}`, { headers: { "last-event-id": "AQ" } }]
   ],
+  "hooks.listHooks": () => [["/v1/webhooks"]],
+  "hooks.createHook": () => [["/v1/webhooks", { body: { url: "https://localhost/hook" } }]],
+  "hooks.getHook": ({ hookId }) => [[`/v1/webhooks/${hookId}`]],
+  "hooks.changeHook": ({ hookId }) => [[`/v1/webhooks/${hookId}`, { body: { state: "paused" } }]],
+  "hooks.removeHook": ({ hookId }) => [[`/v1/webhooks/${hookId}`]],
+  "hooks.rotateHookSecret": ({ hookId }) => [[`/v1/webhooks/${hookId}/secret`]],
+  "hooks.hookDeliveries": ({ hookId }) => [[`/v1/webhooks/${hookId}/deliveries`]],
+  "hooks.repeatDeliveries": ({ hookId }) => [[`/v1/webhooks/${hookId}/deliveries/repeat`, { body: {} }]],
   "account.whoami": () => [["/v1/account"]],
   "account.statement": () => [["/v1/account/statement"], ["/v1/account/statement?format=csv"]],
   "attestations.attest": (names, word) =>
@@ -291,7 +306,13 @@ const withoutEchoes = (text: string, names: Names, word: string): string => {
 }
 
 const everything = async (tenant: Tenant): Promise<string> => {
-  const paths = ["/v1/account", "/v1/schemas", "/v1/keys", "/v1/memories?limit=100&includeSuperseded=true"]
+  const paths = [
+    "/v1/account",
+    "/v1/schemas",
+    "/v1/keys",
+    "/v1/webhooks",
+    "/v1/memories?limit=100&includeSuperseded=true"
+  ]
   const answers = await Promise.all(paths.map((path) => server.call("GET", path, { key: tenant.key })))
   // These change with every call of the tenant's own.
   return JSON.stringify(answers.map(({ body }) => body)).replaceAll(/"lastUsedAt":\d+|"openRequests","used":\d+/g, "")
@@ -340,6 +361,7 @@ describe("of two accounts on one server", () => {
       ["POST", "/v1/memories/batch/search", { body: { queries: [{ query: "secret word", limit: 100 }] } }],
       ["POST", "/v1/memories/batch/delete", { body: { filters: { kind: "factual_memory" }, dryRun: true } }],
       ["GET", "/v1/schemas"],
+      ["GET", "/v1/webhooks"],
       ["GET", "/v1/account"]
     ]
     for (const [reader, other] of [

@@ -99,6 +99,26 @@ it("makes a key that works as bound, and revokes it", async () => {
   expect((await read()).status).toBe(401)
 })
 
+it("shows an account's webhooks, pauses and resumes one, and repeats what was given up", async () => {
+  const made = await server.call("POST", "/v1/webhooks", { key, body: { url: "https://hooks.example.com/research" } })
+  const { id } = made.body.webhook
+  const state = async () => (await server.call("GET", `/v1/webhooks/${id}`, { key })).body.webhook.state
+  await open("#/accounts")
+  await open("#/accounts?account=research")
+  const hooks = panel().getByRole("region", { name: "Webhooks" })
+  await hooks.getByText("nothing delivered yet").waitFor()
+  await hooks.getByRole("button", { name: "Pause https://hooks.example.com/research" }).click()
+  await hooks.getByText("The webhook is paused.").waitFor()
+  expect(await state()).toBe("paused")
+  await hooks.getByRole("button", { name: "Repeat for https://hooks.example.com/research" }).click()
+  await hooks.getByText("0 messages are due again.").waitFor()
+  await hooks.getByRole("button", { name: "Resume https://hooks.example.com/research" }).click()
+  await hooks.getByText("The webhook is active.").waitFor()
+  expect(await state()).toBe("active")
+  expect(await accessibilityFaults(watched.page)).toEqual([])
+  await server.call("DELETE", `/v1/webhooks/${id}`, { key })
+})
+
 it("suspends an account and resumes it", async () => {
   await open("#/accounts?account=research")
   const status = async () => (await server.call("GET", "/v1/memories", { key })).status

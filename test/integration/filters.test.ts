@@ -25,6 +25,7 @@ const notFilters = new Set([
   "now",
   "timeZone",
   "newerFirst",
+  "recall",
   "order",
   "explain",
   "cursor"

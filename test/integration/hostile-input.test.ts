@@ -33,7 +33,13 @@ const holdings = async () => {
 const empty = { agents: [], schemas: [] }
 
 /** How the daily job is to be run, what a key of one's own may do, which messages are sent again. */
-const mayBeEmpty = new Set(["money.runJobs", "keys.createKey", "webhooks.resendWebhooks"])
+const mayBeEmpty = new Set([
+  "money.runJobs",
+  "keys.createKey",
+  "webhooks.resendWebhooks",
+  "hooks.repeatDeliveries",
+  "hooks.changeHook"
+])
 
 describe("a body that is not good JSON", () => {
   const bodies: ReadonlyArray<readonly [string, string | Uint8Array]> = [

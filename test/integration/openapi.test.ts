@@ -364,7 +364,10 @@ describe("what generators of clients need", () => {
       "POST /v1/memories/batch/update",
       "PATCH /v1/schemas/{name}",
       "POST /admin/quotas",
-      "POST /v1/keys"
+      "POST /v1/keys",
+      "POST /v1/webhooks",
+      "PATCH /v1/webhooks/{id}",
+      "POST /v1/webhooks/{id}/deliveries/repeat"
     ])
     expect(listing.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(
       taking

@@ -46,13 +46,14 @@ describe.skipIf(missing !== "")(`the Python client${missing}`, () => {
   it("passes the strict type check, with its tests and examples", async () => {
     const places = [join(installed, "muniment"), join(source, "tests"), join(source, "examples")]
     const cache = join(directory, "mypy")
-    const checked = await run(["-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", cache, ...places])
+    const options = ["--strict", "--python-version", "3.10", "--exclude", "/adapters/", "--cache-dir", cache]
+    const checked = await run(["-m", "mypy", ...options, ...places])
     expect(checked).toMatch(/Success: no issues found in \d+ source files/)
   })
 
   it("has a method for each endpoint of the contract", async () => {
-    const { account, attestations, credits, keys, memories, schemas } = MunimentApi.groups
-    const named = [memories, schemas, attestations, credits, account, keys]
+    const { account, attestations, credits, hooks, keys, memories, schemas } = MunimentApi.groups
+    const named = [memories, schemas, attestations, credits, account, keys, hooks]
       .flatMap((group) => Object.values(group.endpoints))
       .map(({ identifier }) => String(identifier).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
     const shown = await run(["-c", "import muniment; print(*dir(muniment.Muniment), *dir(muniment.AsyncMuniment))"], {

@@ -40,6 +40,19 @@ describe("explain=true", () => {
     expect(costs).toEqual(costs.toSorted((a, b) => b - a))
   })
 
+  it("says of a search with strict recall that it is certified, and finds what a fast one finds", async () => {
+    const asked = { query: "vegetables", explain: "true" }
+    const [strict, fast] = [await answer(alice, { ...asked, recall: "strict" }), await answer(alice, asked)]
+    expect(strict.explain.index).toHaveLength(2)
+    for (const one of strict.explain.index)
+      expect(one).toMatchObject({ engine: "exact", isCertified: true, reason: "strict recall was asked for" })
+    for (const one of fast.explain.index) expect(one).not.toHaveProperty("isCertified")
+    const idsOf = ({ memories }: typeof fast) => memories.map(({ id }: { readonly id: string }) => id)
+    expect(idsOf(strict)).toEqual(idsOf(fast))
+    const refused = await alice.call("GET", searchPath({ query: "vegetables", recall: "strict", mode: "map" }))
+    expect([refused.status, refused.body.details]).toEqual([400, [{ path: "/recall", message: expect.any(String) }]])
+  })
+
   it("tells it in every mode, and only of the agents that the filter names", async () => {
     for (const mode of ["llm", "answer", "map"]) {
       const { explain } = await answer(alice, { query: "Ann", agentId: "gardens", mode, explain: "true" })

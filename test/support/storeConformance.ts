@@ -76,6 +76,10 @@ export const storeConformance = (
         const vectors: Array<StoredVector> = []
         yield* file.eachRow((row) => rows.push(row))
         yield* file.eachVector((vector) => vectors.push(vector))
+        // By slots, and none of a slot that has none.
+        expect(yield* file.vectors([...vectors.map(({ slot }) => slot), 9_999])).toEqual(
+          expect.arrayContaining(vectors)
+        )
         const records = yield* file.records(rows.map(({ slot }) => slot))
         const lengths: Array<number> = []
         file.postings.forEachLength((slot) => lengths.push(slot))

@@ -28,6 +28,7 @@ export const statusChecks = (status: ServiceStatus): ReadonlyArray<Check> => [
   storeCheck(status),
   ...paymentChecks(status.payments),
   ...webhookChecks(status.webhooks),
+  ...hookChecks(status.hooks),
   clockCheck(status),
   logCheck(status.commitLog),
   ...controlChecks(status.control),
@@ -108,6 +109,23 @@ const webhookChecks = ({
     return [{ name, verdict: "warn", detail: `${pending} messages wait, the oldest for ${oldestSeconds} s`, remedy }]
   }
   return isConfigured ? [{ name, verdict: "ok", detail: "none waits for long" }] : []
+}
+
+/** Accounts mend their own receivers; the operator sees that something waits. None where no account has one. */
+const hookChecks = ({
+  active,
+  failed,
+  oldestSeconds,
+  paused,
+  pending
+}: ServiceStatus["hooks"]): ReadonlyArray<Check> => {
+  const name = "account webhooks"
+  if (active + paused === 0) return []
+  const detail = `${active} active, ${paused} paused; ${pending} messages wait, ${failed} were given up`
+  const remedy = "their accounts see why in GET /v1/webhooks, and repeat what was given up"
+  return failed > 0 || oldestSeconds >= webhookSecondsWarn
+    ? [{ name, verdict: "warn", detail, remedy }]
+    : [{ name, verdict: "ok", detail }]
 }
 
 const clockCheck = ({ clockStep }: ServiceStatus): Check =>

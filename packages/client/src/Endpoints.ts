@@ -6,6 +6,7 @@ import type { AccountApi } from "@muniment/domain/api/AccountApi"
 import type { AttestationsApi } from "@muniment/domain/api/AttestationsApi"
 import type { CreditsApi } from "@muniment/domain/api/CreditsApi"
 import type { EventsApi } from "@muniment/domain/api/EventsApi"
+import type { HooksApi } from "@muniment/domain/api/HooksApi"
 import type { KeysApi } from "@muniment/domain/api/KeysApi"
 import type { MemoriesApi } from "@muniment/domain/api/MemoriesApi"
 import type { SchemasApi } from "@muniment/domain/api/SchemasApi"
@@ -20,6 +21,7 @@ type Declared = (typeof MemoriesApi)["endpoints"] &
   (typeof CreditsApi)["endpoints"] &
   (typeof AccountApi)["endpoints"] &
   (typeof KeysApi)["endpoints"] &
+  (typeof HooksApi)["endpoints"] &
   (typeof EventsApi)["endpoints"]
 
 /** What goes into each endpoint under /v1 and what comes out with status 200; `never` where it has no such part. */

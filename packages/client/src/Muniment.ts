@@ -268,6 +268,49 @@ export class Muniment implements ContractClient {
     return this.#answer<"revokeKey">({ ...options, method: "DELETE", path, query, isWrite: true })
   }
 
+  /** Where the account's events are sent; without secrets. */
+  listHooks(options?: CallOptions): Promise<Answer<"listHooks">> {
+    return this.#read("listHooks", { method: "GET", path: "/webhooks" }, options)
+  }
+
+  getHook(id: string, options?: CallOptions): Promise<Answer<"getHook">> {
+    return this.#read("getHook", { method: "GET", path: hookPath(id) }, options)
+  }
+
+  /** The secret of its signatures is shown once. */
+  createHook(body: Body<"createHook">, options?: CallOptions): Promise<Answer<"createHook">> {
+    return this.#write("createHook", "POST", "/webhooks", body, options)
+  }
+
+  changeHook(id: string, body: Body<"changeHook">, options?: CallOptions): Promise<Answer<"changeHook">> {
+    return this.#write("changeHook", "PATCH", hookPath(id), body, options)
+  }
+
+  removeHook(id: string, options?: CallOptions): Promise<Answer<"removeHook">> {
+    return this.#write("removeHook", "DELETE", hookPath(id), undefined, options)
+  }
+
+  rotateHookSecret(id: string, options?: CallOptions): Promise<Answer<"rotateHookSecret">> {
+    return this.#write("rotateHookSecret", "POST", `${hookPath(id)}/secret`, undefined, options)
+  }
+
+  hookDeliveries(
+    id: string,
+    query: Query<"hookDeliveries"> = {},
+    options?: CallOptions
+  ): Promise<Answer<"hookDeliveries">> {
+    return this.#read("hookDeliveries", { method: "GET", path: `${hookPath(id)}/deliveries`, query }, options)
+  }
+
+  /** One message that was given up, or all. */
+  repeatDeliveries(
+    id: string,
+    body: Body<"repeatDeliveries"> = {},
+    options?: CallOptions
+  ): Promise<Answer<"repeatDeliveries">> {
+    return this.#write("repeatDeliveries", "POST", `${hookPath(id)}/deliveries/repeat`, body, options)
+  }
+
   #read<Name extends EndpointName>(
     _name: Name,
     call: Pick<Call, "method" | "path" | "query" | "body">,
@@ -291,3 +334,5 @@ export class Muniment implements ContractClient {
     return (await this.#transport.call(call)).body as Answer<Name>
   }
 }
+
+const hookPath = (id: string): string => `/webhooks/${encodeURIComponent(id)}`

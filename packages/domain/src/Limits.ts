@@ -78,6 +78,9 @@ export const Limits = {
   facetValuesDefault: 50,
   facetValuesMax: 1_000,
   searchCandidatesMax: 100,
+  /** Vectors that a search with strict recall looks at one by one; with more it is not certified. */
+  strictScanMax: 100_000,
+  strictHitsMax: 1_000,
   explainedNamespacesMax: 100,
   tagFiltersMax: 32,
 
@@ -150,6 +153,24 @@ export const Limits = {
   webhookGiveUpMillis: 259_200_000,
   webhookRetentionMillis: 2_592_000_000,
 
+  hooksPerAccountMax: 10,
+  hookUrlLengthMax: 2_000,
+  hookAgentsMax: 1_000,
+  hookSecretOverlapMillis: 86_400_000,
+  hookPendingMax: 1_000,
+  hookFailedMax: 1_000,
+  hookDeliveredKept: 200,
+  hookDeliveriesMax: 1_000,
+  hookRetryMillisMax: 900_000,
+  hookGiveUpMillis: 86_400_000,
+  hookRefreshMillis: 10_000,
+  /** Webhooks of accounts that are worked on at once, messages of one in a turn, and of how many agents at once. */
+  hooksAtWorkMax: 16,
+  hookRoundMessages: 128,
+  hookAgentsAtOnce: 4,
+  /** Turns of one webhook before others come. */
+  hookTurnsMax: 8,
+
   ledgerFlushMillis: 250,
   ledgerFlushBatch: 1_000,
   ledgerPendingMax: 20_000,
@@ -196,6 +217,7 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
     "a short wait for a reading ends before its deadline",
     Limits.extractionWaitMillis < Limits.extractionDeadlineMillis
   ],
+  ["an event is kept for longer than its message is tried", Limits.hookGiveUpMillis < Limits.eventsKeptMillis],
   ["lists are checked for names to their end", Limits.listItemsCheckedMax >= Limits.messagesPerConversationMax],
   ["a message may have several passages", Limits.passageLengthMax < Limits.searchedMessageLengthMax],
   ["a message with neighbours is one passage", Limits.neighbourMessageLengthMax <= Limits.passageLengthMax],

@@ -30,6 +30,9 @@ export interface MemoryFilter {
 
 export const Include = Schema.Literals(["messages", "extracted", "all"])
 export const Scope = Schema.Literals(["own", "shared", "all"])
+export const Recall = Schema.Literals(["fast", "strict"])
+export type Recall = typeof Recall.Type
+
 export const SearchMode = Schema.Literals(["llm", "answer", "map", "raw"])
 
 /** The query; surrounding blanks are ignored. */
@@ -136,6 +139,12 @@ export const SearchParameters = {
         "Among the first ten hits of a question about the present, a newer message of the same speaker that says nearly the same as the best one, or tells of a change, goes before it; default true."
     })
   ),
+  recall: Schema.optionalKey(
+    Recall.annotate({
+      description:
+        "`fast`: by 8-bit vectors, of whose ten best nearly all are those of the full vectors; `strict`: by the full vectors, without a miss; not in mode `map`. Default: the service's setting, `fast` if there is none."
+    })
+  ),
   explain: Schema.optionalKey(
     Schema.Boolean.annotate({
       description:
@@ -232,6 +241,7 @@ export const BatchSearch = Schema.Struct({
     })
   ).check(Schema.isMaxLength(Limits.batchQueriesMax)),
   scope: Schema.optionalKey(Scope),
+  recall: Schema.optionalKey(Recall),
   ...clockParameters
 }).annotate({
   examples: [

@@ -28,7 +28,12 @@ export const IndexExplanation = Schema.Struct({
       description: "How many of its inverted lists it was expected to read; absent where it has none."
     })
   ),
-  estimatedMicros: Schema.Finite.annotate({ description: "Microseconds the planner expected it to take." })
+  estimatedMicros: Schema.Finite.annotate({ description: "Microseconds the planner expected it to take." }),
+  isCertified: Schema.optionalKey(
+    Schema.Boolean.annotate({
+      description: `With recall=strict: whether no vector among the best by meaning can have been missed. False with more than ${Limits.strictScanMax} vectors, or too many equal ones.`
+    })
+  )
 })
 export type IndexExplanation = typeof IndexExplanation.Type
 

@@ -174,3 +174,31 @@ export function scoreSlots(table: i32, slots: i32, count: i32, query: i32, width
     store<f32>(target + i * 4, scoreRow(rowAddress(table, load<i32>(slots + i * 4), width), query, width))
   }
 }
+
+/**
+ * Norm of the residual of a unit vector x: of x - y, where y is its row decoded. The scale makes x.y = x.x = 1, so the
+ * square of the residual's norm is y.y - 1, which is of integers and the scale alone.
+ */
+export function residualOf(row: i32, width: i32): f32 {
+  let squares = i32x4.splat(0)
+  for (let i = 0; i < width; i += 8) {
+    const codes = v128.load_ext<i8>(row + i)
+    squares = i32x4.add(squares, i32x4.dot_i16x8_s(codes, codes))
+  }
+  const scale = <f64>load<f32>(row + width)
+  return <f32>Math.sqrt(Math.max(0, scale * scale * <f64>sumIntegers(squares) - 1))
+}
+
+/** Largest residual of `count` adjacent rows. */
+export function largestResidual(row: i32, count: i32, width: i32): f32 {
+  let largest: f32 = 0
+  for (let i = 0; i < count; i++) largest = max(largest, residualOf(row + i * (width + rowTailBytes), width))
+  return largest
+}
+
+/** Residuals of the slots in u32[count], as f32[count] at `target`. */
+export function residuals(table: i32, slots: i32, count: i32, width: i32, target: i32): void {
+  for (let i = 0; i < count; i++) {
+    store<f32>(target + i * 4, residualOf(rowAddress(table, load<i32>(slots + i * 4), width), width))
+  }
+}

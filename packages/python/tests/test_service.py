@@ -114,6 +114,19 @@ class Service(unittest.TestCase):
         self.assertLessEqual(len(memory.transactions(limit=5).transactions), 5)
         self.assertEqual(memory.statement(from_="2026-01-01", limit=1).account, account.name)
 
+    def test_keeps_webhooks(self) -> None:
+        memory = self.memory
+        made = memory.create_hook("https://hooks.example.com/x", types=["memory.created"])
+        self.assertTrue(made.secret.startswith("whsec_"))
+        hook = memory.change_hook(made.webhook.id, state="paused").webhook
+        self.assertEqual((hook.state, hook.types, hook.agents), ("paused", ("memory.created",), None))
+        self.assertEqual(memory.list_hooks().webhooks, (memory.get_hook(hook.id).webhook,))
+        self.assertNotEqual(memory.rotate_hook_secret(hook.id).secret, made.secret)
+        self.assertEqual(memory.hook_deliveries(hook.id).deliveries, ())
+        self.assertEqual(memory.repeat_deliveries(hook.id).repeated, 0)
+        memory.remove_hook(hook.id)
+        self.assertEqual(memory.list_hooks().webhooks, ())
+
     def test_signs_by_wallets_shares_and_attests(self) -> None:
         owner, reader = EvmWallet(secrets.token_bytes(32)), SolanaWallet(secrets.token_bytes(32))
         with Muniment(wallet=owner) as mine, Muniment(wallet=reader) as theirs:

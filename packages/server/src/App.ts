@@ -38,6 +38,7 @@ import { bodyLimit, charging, idempotency, maxBodySize } from "./http/Middleware
 import { envelope } from "./http/Envelope.ts"
 import type { Address } from "./http/ListenAddress.ts"
 import { listener } from "./http/Listener.ts"
+import { hooksHandlers } from "./http/HooksHandlers.ts"
 import { keysHandlers } from "./http/KeysHandlers.ts"
 import { memoriesHandlers } from "./http/MemoriesHandlers.ts"
 import { moneyAdminHandlers } from "./http/MoneyAdminHandlers.ts"
@@ -145,6 +146,7 @@ const routesOf = (config: ServerConfig, front: string | undefined) => {
     attestationsHandlers,
     accountHandlers,
     keysHandlers,
+    hooksHandlers(config.accountWebhooks).pipe(Layer.provide(SecureRandom.layerWebCrypto)),
     creditsHandlers({
       monthlyAllowance: credits(config.monthlyAllowanceCredits),
       walletAllowance: signUp.allowance

@@ -14,7 +14,7 @@ import { isAddressRange } from "./identity/ClientAddress.ts"
 import { anyHosts } from "./identity/LocalCaller.ts"
 import { audienceRules } from "./identity/ServiceAudience.ts"
 import { type SignUpMode, signUpModes } from "./identity/WalletSignUp.ts"
-import { isWebhookUrl, webhookSecret, webhookSecrets, webhookUrl } from "./webhooks/WebhookSettings.ts"
+import { hookReaches, isWebhookUrl, webhookSecret, webhookSecrets, webhookUrl } from "./webhooks/WebhookSettings.ts"
 
 /** `expected` completes the sentence "expected ...". */
 const textOf = (name: string, pattern: RegExp, expected: string) =>
@@ -181,6 +181,8 @@ export const ServerConfig = Config.all({
     Config.map((path) => resolve(path))
   ),
   index: Config.Literals(indexPins, "MUNIMENT_INDEX").pipe(Config.withDefault("auto")),
+  /** How a search is carried out that does not say it. */
+  recall: Config.Literals(["fast", "strict"], "MUNIMENT_RECALL").pipe(Config.withDefault("fast")),
   /** Name in `issuer` of attestations; default: the service's name. */
   issuer: Config.String("MUNIMENT_ISSUER").pipe(Config.option),
   /** What signed grants begin with, beside the service's own `<service>:grant:v1:`; comma-separated. */
@@ -228,6 +230,10 @@ export const ServerConfig = Config.all({
   rateLimits: Config.Literals(["on", "off"], "MUNIMENT_RATE_LIMITS").pipe(Config.withDefault("on")),
   payments,
   webhook,
+  /** Where webhooks of accounts may go: to addresses that everybody can reach, to all, or nowhere. */
+  accountWebhooks: Config.Literals(hookReaches, "MUNIMENT_ACCOUNT_WEBHOOKS").pipe(
+    Config.withDefault("public" as const)
+  ),
   /** What conversations leave behind, unless the request or the account says otherwise. */
   remember: Config.Literals(Remember.literals, "MUNIMENT_REMEMBER").pipe(Config.withDefault("messages" as const)),
   llm,

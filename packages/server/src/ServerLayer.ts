@@ -34,6 +34,7 @@ import { Quotas } from "@muniment/control/accounts/Quotas"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { GrantRevocations } from "@muniment/control/accounts/GrantRevocations"
 import { Wallets } from "@muniment/control/accounts/Wallets"
+import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
 import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
 import { Embedder } from "@muniment/models/Embedder"
 import { Payments } from "@muniment/payments/Payments"
@@ -73,6 +74,7 @@ import { LastBackup } from "./operator/LastBackup.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
 import { CallerSearch } from "./search/CallerSearch.ts"
 import { SharedAccess } from "./search/SharedAccess.ts"
+import { HookDeliveries } from "./webhooks/HookDeliveries.ts"
 import { WebhookDeliveries } from "./webhooks/WebhookDeliveries.ts"
 import { webhookEndpoint } from "./webhooks/WebhookSettings.ts"
 
@@ -149,8 +151,7 @@ const callsLayer = <E>(
   Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
     AgentIndexes.layer,
-    CallerSearch.layer,
-    AccountEvents.layer,
+    CallerSearch.layer(config),
     Housekeeping.layer,
     ChargedCalls.layer,
     // Charges left open by a crash are decided before the daily job reads balances.
@@ -158,6 +159,8 @@ const callsLayer = <E>(
     // Likewise before an erasure closes the ledger of its account.
     AccountEraser.layer.pipe(Layer.provide(OpenCharges.layer))
   ).pipe(
+    Layer.provideMerge(HookDeliveries.layer(config.accountWebhooks)),
+    Layer.provideMerge(AccountEvents.layer),
     // Copies for `muniment backup`, and when the last one was made.
     Layer.provideMerge(Layer.merge(copies, LastBackup.layer)),
     Layer.provideMerge(Scrubber.layer(config.scrub)),
@@ -205,6 +208,7 @@ const controlLayer = <E>(config: ServerConfig, database: Layer.Layer<ControlData
   Layer.mergeAll(
     PaymentJournal.layerWith({ hasWebhook: Option.isSome(config.webhook.url) }),
     WebhookOutbox.layer,
+    AccountHooks.layer,
     Statements.layer,
     Revenue.layer
   ).pipe(

@@ -1,12 +1,13 @@
 /**
- * Signing keys of attestations: `<dataDirectory>/attestation-keys.json`, readable by its owner only.
+ * Signing keys of attestations, and the key that seals secrets in `control.db`: `<dataDirectory>/attestation-keys.json`,
+ * readable by its owner only.
  *
  * Invariants: concurrent starts create the file once, complete and synced; an unreadable or inconsistent file stops the
  * start and is never replaced by a new key, which would invalidate every attestation made; a rotation keeps the public
  * halves of earlier keys published and drops their secrets. A retired key's attestations stay valid if they were made
  * before its end; nothing by a revoked key counts, because a thief of its secret chooses the dates of what they sign.
  */
-import { Clock, Context, Effect, Layer, Schema, Semaphore } from "effect"
+import { Clock, Context, Effect, Layer, Redacted, Schema, Semaphore } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { chmodSync, existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -57,6 +58,8 @@ export class KeyRing extends Context.Service<
     /** JSON Web Signature of a payload by the current key (`JsonWebSignature.ts`). */
     readonly signJws: (payload: Readonly<Record<string, string | number>>) => string
     readonly publicKeys: () => PublishedKeys
+    /** What secrets in `control.db` are sealed with (`SealedText.ts`); made at its first use, and never changed. */
+    readonly sealing: Effect.Effect<Redacted.Redacted, KeyFileFault>
     /** Replaces the signing key. */
     readonly rotate: Effect.Effect<PublishedKeys, KeyFileFault>
     /** Marks a published key, `0x` hex, as not to be trusted; the signing key is replaced first. Undefined: not published. */
@@ -105,6 +108,12 @@ export class KeyRing extends Context.Service<
           }),
           signJws: (payload) => signJws(payload, jwsKey),
           publicKeys: () => published(keys),
+          sealing: Effect.gen(function* () {
+            if (keys.sealing === undefined) {
+              yield* replaceBy({ ...keys, sealing: hexOf(yield* random.randomBytes(sealingBytes)) })
+            }
+            return Redacted.make(keys.sealing ?? "")
+          }).pipe(Effect.uninterruptible, turns.withPermit),
           rotate: Effect.gen(function* () {
             return yield* replaceBy(rotated(keys, yield* makeKey))
           }).pipe(Effect.uninterruptible, turns.withPermit, Effect.withSpan("KeyRing.rotate")),
@@ -122,11 +131,13 @@ export class KeyRing extends Context.Service<
 const KeyFile = Schema.Struct({
   version: Schema.Literal(1),
   current: Schema.Struct({ secretKey: Schema.String, publicKey: Schema.String, issuedAt: Schema.Int }),
-  previous: Schema.Array(PreviousKey)
+  previous: Schema.Array(PreviousKey),
+  sealing: Schema.optionalKey(Schema.String)
 })
 type KeyFile = typeof KeyFile.Type
 
 const ownerOnly = 0o600
+const sealingBytes = 32
 const decodeKeyFile = Schema.decodeUnknownSync(Schema.fromJsonString(KeyFile))
 
 const published = ({ current, previous }: KeyFile): PublishedKeys => ({
@@ -136,8 +147,8 @@ const published = ({ current, previous }: KeyFile): PublishedKeys => ({
   previousKeys: previous
 })
 
-const rotated = ({ current, previous }: KeyFile, next: KeyFile["current"]): KeyFile => ({
-  version: 1,
+const rotated = ({ current, previous, ...rest }: KeyFile, next: KeyFile["current"]): KeyFile => ({
+  ...rest,
   current: next,
   previous: [{ publicKey: current.publicKey, issuedAt: current.issuedAt, retiredAt: next.issuedAt }, ...previous].slice(
     0,

@@ -78,6 +78,7 @@ export const healthy: ServiceStatus & { readonly success: true } = {
   quarantined: [],
   payments: { oldestOpenSeconds: 0, networks: [] },
   webhooks: { isConfigured: false, pending: 0, oldestSeconds: 0, failed: 0 },
+  hooks: { active: 0, paused: 0, pending: 0, oldestSeconds: 0, failed: 0 },
   clockStep: null,
   backup: { ageSeconds: 3_600 },
   commitLog: null,

@@ -58,7 +58,15 @@ const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Prom
   whoami: (client) => client.whoami(),
   listKeys: (client) => client.listKeys(),
   createKey: (client) => client.createKey({ readOnly: true }),
-  revokeKey: (client) => client.revokeKey("x/y", {})
+  revokeKey: (client) => client.revokeKey("x/y", {}),
+  listHooks: (client) => client.listHooks(),
+  createHook: (client) => client.createHook({ url: "https://hooks.example.com/x" }),
+  getHook: (client) => client.getHook("x/y"),
+  changeHook: (client) => client.changeHook("x/y", { state: "paused" }),
+  removeHook: (client) => client.removeHook("x/y"),
+  rotateHookSecret: (client) => client.rotateHookSecret("x/y"),
+  hookDeliveries: (client) => client.hookDeliveries("x/y", { state: "failed" }),
+  repeatDeliveries: (client) => client.repeatDeliveries("x/y", {})
 }
 
 /** Names of the headers that an endpoint declares. */
@@ -68,8 +76,8 @@ const namesOf = ({ ast }: Schema.Top): ReadonlyArray<PropertyKey> =>
 const byName: Readonly<Record<string, (client: ContractClient) => Promise<unknown>>> = calls
 
 describe("the client follows the contract", () => {
-  const { memories, events, schemas, attestations, credits, account, keys } = MunimentApi.groups
-  for (const endpoint of [memories, events, schemas, attestations, credits, account, keys].flatMap((group) =>
+  const { memories, events, schemas, attestations, credits, account, keys, hooks } = MunimentApi.groups
+  for (const endpoint of [memories, events, schemas, attestations, credits, account, keys, hooks].flatMap((group) =>
     Object.values(group.endpoints)
   )) {
     it(`${endpoint.identifier} calls ${endpoint.method} ${endpoint.path}`, async () => {

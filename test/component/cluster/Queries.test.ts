@@ -70,6 +70,10 @@ const queries: { readonly [T in NamespaceQuery["_tag"]]: ReadonlyArray<Omit<Quer
     atMillis: 0
   })),
   Candidates: [searched, { ...searched, vectors: new Map(), candidatesMax: 1 }],
+  StrictCandidates: [
+    { ...searched, certain: 1 },
+    { ...searched, certain: 2, candidatesMax: 1 }
+  ],
   Cosines: [{ ...searched, fusion }],
   CountMatching: [{ ...searched, fusion: { scoreBound: 0, termCount: 0, modelId: undefined } }],
   ListPlaces: [
@@ -112,7 +116,7 @@ const sent = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(byte
 
 /** Fields of candidates are getters, so the decoded one is compared field by field. */
 const expectSame = (tag: string, decoded: unknown, answer: unknown) => {
-  if (tag !== "Candidates") return expect(decoded).toEqual(answer)
+  if (tag !== "Candidates" && tag !== "StrictCandidates") return expect(decoded).toEqual(answer)
   const [found, asked] = [decoded, answer] as [Answers["Candidates"], Answers["Candidates"]]
   expect(found.plans).toEqual(asked.plans)
   expect(asked.candidates.length).toBeGreaterThan(0)

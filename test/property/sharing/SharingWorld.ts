@@ -175,6 +175,7 @@ export const recall = Effect.fnUntraced(function* (
       askedAtMillis: undefined,
       timeZone: undefined,
       newerFirst: true,
+      recall: undefined,
       explain: true,
       ...query,
       ...reach

@@ -62,6 +62,7 @@ const cited = [
   "Console",
   "Events",
   "Webhooks",
+  "Webhooks of accounts",
   "Health and documents"
 ]
 

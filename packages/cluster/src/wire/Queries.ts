@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { SchemaBinary } from "effect/encoding"
 import { FacetName, FacetOrder } from "@muniment/domain/Search"
-import type { AnswerOf, Answers, NamespaceQuery } from "@muniment/engine/namespace/NamespaceQuery"
+import type { AnswerOf, Answers, NamespaceCandidates, NamespaceQuery } from "@muniment/engine/namespace/NamespaceQuery"
 import {
   Doubles,
   Filter,
@@ -45,6 +45,11 @@ const queries = {
     atMillis: Schema.Number
   }),
   Candidates: Schema.TaggedStruct("Candidates", { ...searched, candidatesMax: Schema.optional(count) }),
+  StrictCandidates: Schema.TaggedStruct("StrictCandidates", {
+    ...searched,
+    candidatesMax: Schema.optional(count),
+    certain: count
+  }),
   Cosines: Schema.TaggedStruct("Cosines", { ...searched, fusion: Scored }),
   CountMatching: Schema.TaggedStruct("CountMatching", { ...searched, fusion: Scored }),
   ListPlaces: Schema.TaggedStruct("ListPlaces", {
@@ -103,15 +108,19 @@ const plan = Schema.Struct({
   ef: Schema.Number,
   probes: Schema.Number,
   fallsBackToScan: Schema.Boolean,
-  estimatedMicros: Schema.Number
+  estimatedMicros: Schema.Number,
+  isCertified: Schema.optional(Schema.Boolean)
 })
+
+const foundCandidates = Schema.Struct({ candidates: Schema.Array(candidate), plans: Schema.Array(plan) })
 
 const answers: { readonly [T in Tag]: Schema.Codec<Answers[T], unknown> } = {
   Terms: Schema.Struct({
     statistics: Schema.Struct({ documents: count, totalLength: count, documentFrequencies: Schema.Array(count) }),
     speakers: Texts
   }),
-  Candidates: Schema.Struct({ candidates: Schema.Array(candidate), plans: Schema.Array(plan) }),
+  Candidates: foundCandidates,
+  StrictCandidates: foundCandidates,
   Cosines: Schema.Struct({ best: Doubles, hasWords: Schema.Boolean }),
   CountMatching: count,
   ListPlaces: Schema.Struct({
@@ -193,11 +202,11 @@ export const decodeQuery = (bytes: Uint8Array): NamespaceQuery => Schema.decodeS
 
 export const encodeAnswer = <Q extends NamespaceQuery>(query: Q, answer: AnswerOf<Q>): Uint8Array =>
   Schema.encodeUnknownSync(SchemaBinary.toCodec(answers[query._tag]))(
-    query._tag === "Candidates" ? plain(answer as Answers["Candidates"]) : answer
+    query._tag === "Candidates" || query._tag === "StrictCandidates" ? plain(answer as NamespaceCandidates) : answer
   ).slice()
 
 /** Candidates read their fields late, by getters of their class; schemas see own fields only. */
-const plain = ({ candidates, plans }: Answers["Candidates"]): Answers["Candidates"] => ({
+const plain = ({ candidates, plans }: NamespaceCandidates): NamespaceCandidates => ({
   plans,
   candidates: candidates.map((one) => ({
     id: one.id,

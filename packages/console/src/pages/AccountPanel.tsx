@@ -19,6 +19,7 @@ import { ago, count, moment } from "../service/text.ts"
 import { Meter } from "../ui/Meter.tsx"
 import { Show } from "../ui/Notice.tsx"
 import { SidePanel } from "../ui/SidePanel.tsx"
+import { AccountHooks } from "./AccountHooks.tsx"
 import {
   ChangePlan,
   CreateKey,
@@ -101,6 +102,7 @@ export const AccountPanel = (given: {
           {(found) => <KeyList keys={found} onRevoke={(key) => ask({ _tag: "Revoke", key })} />}
         </Show>
       </section>
+      <AccountHooks account={account.name} />
       <div class="actions">
         <button type="button" class="danger" onClick={() => ask({ _tag: "Erase" })}>
           Erase …

@@ -3,7 +3,7 @@
  *
  * Invariants: what is known of a key is what `control.db` has (`KnownKeys`), so a revocation takes effect on the next
  * call; a revoked key never works again, also if the same secret is supplied again; with a key goes what it made, and what
- * that made, and a revoked key makes none. The last use of a key is kept in memory and written in the background, never by
+ * that made, webhooks too, and a revoked key makes none. The last use of a key is kept in memory and written in the background, never by
  * the request.
  */
 import { Clock, Context, Effect, Layer } from "effect"
@@ -34,6 +34,7 @@ import {
 } from "@muniment/trust/ApiKeys"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { makeKnownKeys, scopeOf } from "./KnownKeys.ts"
+import { removeHooks } from "../webhooks/AccountHooks.ts"
 import { Quotas } from "./Quotas.ts"
 
 /** How often last uses are written; a kill loses at most this much of them. */
@@ -164,16 +165,28 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
 
 /** What the key made counts as made by its maker. */
 const handOver = (sql: SqlClient.SqlClient, id: string) =>
-  sql`UPDATE api_key SET made_by = (SELECT maker.made_by FROM api_key AS maker WHERE maker.id = ${id})
-    WHERE made_by = ${id}`
+  Effect.forEach(
+    ["api_key", "account_webhook"],
+    (
+      table
+    ) => sql`UPDATE ${sql(table)} SET made_by = (SELECT maker.made_by FROM api_key AS maker WHERE maker.id = ${id})
+      WHERE made_by = ${id}`,
+    { discard: true }
+  )
 
-/** The key and what it made, in turn; ids of those that worked until now, oldest first. */
+/** The key and what it made, in turn, and all their webhooks; ids of those that worked until now, oldest first. */
 const revokeWithMade = (sql: SqlClient.SqlClient, id: string, now: number) =>
   Effect.map(
-    sql<{ readonly id: string }>`WITH RECURSIVE gone(id) AS (
+    Effect.tap(
+      sql<{ readonly id: string }>`WITH RECURSIVE gone(id) AS (
         SELECT ${id} UNION SELECT api_key.id FROM api_key JOIN gone ON api_key.made_by = gone.id
       )
       UPDATE api_key SET revoked_at = ${now} WHERE id IN (SELECT id FROM gone) AND revoked_at IS NULL RETURNING id`,
+      (rows) => {
+        const ids = JSON.stringify([id, ...rows.map((row) => row.id)])
+        return removeHooks(sql, sql`made_by IN (SELECT value FROM json_each(${ids}))`)
+      }
+    ),
     (rows) => rows.map((row) => row.id).toSorted()
   )
 

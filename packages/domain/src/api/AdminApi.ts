@@ -124,6 +124,14 @@ export const ServiceStatus = Schema.Struct({
     oldestSeconds: Schema.Int.annotate({ description: "Since the oldest pending one is tried; 0: none." }),
     failed: Schema.Int.annotate({ description: "Given up." })
   }),
+  /** Webhooks of accounts. */
+  hooks: Schema.Struct({
+    active: Schema.Int,
+    paused: Schema.Int,
+    pending: Schema.Int.annotate({ description: "Messages of active webhooks that wait." }),
+    oldestSeconds: Schema.Int.annotate({ description: "Since the oldest of them is tried; 0: none." }),
+    failed: Schema.Int.annotate({ description: "Messages that were given up." })
+  }),
   clockStep: Schema.NullOr(ClockStep).annotate({ description: "Not null: jobs wait until an operator confirms." }),
   backup: Schema.Struct({
     ageSeconds: Schema.NullOr(Schema.Int).annotate({

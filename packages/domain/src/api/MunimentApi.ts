@@ -12,6 +12,7 @@ import { BackupAdminApi } from "./BackupAdminApi.ts"
 import { ConsoleAdminApi } from "./ConsoleAdminApi.ts"
 import { CreditsApi } from "./CreditsApi.ts"
 import { EventsApi } from "./EventsApi.ts"
+import { HooksApi } from "./HooksApi.ts"
 import { KeysApi } from "./KeysApi.ts"
 import { MemoriesApi } from "./MemoriesApi.ts"
 import { MoneyAdminApi } from "./MoneyAdminApi.ts"
@@ -26,6 +27,7 @@ export class MunimentApi extends HttpApi.make("muniment")
   .add(CreditsApi)
   .add(AccountApi)
   .add(KeysApi)
+  .add(HooksApi)
   .add(AdminApi)
   .add(AccountAdminApi)
   .add(MoneyAdminApi)

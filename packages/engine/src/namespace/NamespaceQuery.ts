@@ -41,6 +41,7 @@ export type ImageQuery =
 
 /** Answered from the file. */
 export type RecordQuery =
+  | StrictCandidates
   | VersionsAt
   | Find
   | LatestOf
@@ -61,6 +62,7 @@ export type RecordQuery =
 export interface Answers {
   readonly Terms: FoundTerms
   readonly Candidates: NamespaceCandidates
+  readonly StrictCandidates: NamespaceCandidates
   readonly Cosines: FoundCosines
   readonly CountMatching: number
   readonly ListPlaces: { readonly places: ReadonlyArray<ListedMemory>; readonly total: number }
@@ -111,6 +113,15 @@ export interface Candidates {
   readonly atMillis: number
   /** Default `Limits.searchCandidatesMax`. */
   readonly candidatesMax?: number | undefined
+}
+
+/**
+ * `Candidates` whose cosines are those of the float32 vectors in the file, and among which the `certain` best by meaning
+ * are: each plan says whether that is certified.
+ */
+export interface StrictCandidates extends Omit<Candidates, "_tag"> {
+  readonly _tag: "StrictCandidates"
+  readonly certain: number
 }
 
 /** What relevance reads of all visible memories, for `CountMatching`. */
@@ -316,6 +327,8 @@ export interface Events {
 
 /** How the vectors of one model were searched in one namespace: which engine, and why. */
 export interface NamespacePlan extends Plan {
+  /** Of a strict search: whether the best by meaning are those of an exact search over float32 vectors. */
+  readonly isCertified?: boolean | undefined
   /** Tag of the namespace. */
   readonly namespace: string
   readonly model: string

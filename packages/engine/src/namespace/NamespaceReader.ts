@@ -26,10 +26,12 @@ import type {
   InsertedVersions,
   NamespaceCounts,
   RecordWithoutVector,
+  StrictCandidates,
   Terms
 } from "./NamespaceQuery.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import { SearchCandidate, type FoundPassage } from "./SearchCandidate.ts"
+import { exactCosines } from "./exactCosines.ts"
 import type { MemoryTable } from "./table/MemoryTable.ts"
 import { cosinesOf, isMatching, newerFirst, olderFirst, rank, type FoundCosines } from "../ranking/Fusion.ts"
 import { mayName } from "../ranking/QuestionTraits.ts"
@@ -98,6 +100,37 @@ export class NamespaceReader {
     candidates.push(...this.#candidates(others, this.#cosines(others, queryVectors), scores, queryVectors))
     if (this.#indexBacklog > 0) this.#learnDue()
     return { candidates, plans }
+  }
+
+  /** Reads the vectors of what it ranks from the file. */
+  strictCandidates(asked: StrictCandidates): Effect.Effect<NamespaceCandidates, StoreError> {
+    return Effect.suspend(() => {
+      const { atMillis, candidatesMax = Limits.searchCandidatesMax, certain, filter, query, vectors } = asked
+      const table = this.#at(atMillis)
+      const allowed = table.searchable(filter)
+      const scores = this.#state.lexical.score(query, allowed)
+      const plans: Array<NamespacePlan> = []
+      const slots = new Set(scores.top(candidatesMax, table.newestFirst))
+      for (const [model, vector] of vectors) {
+        const sizes = { certain, kept: candidatesMax }
+        const found = this.#state.vectors.index(model)?.searchStrict(vector, sizes, allowed)
+        if (found === undefined) continue
+        for (const slot of found.slots) slots.add(slot)
+        plans.push({ namespace: this.#store.key.tag, model, ...found.plan })
+      }
+      if (this.#indexBacklog > 0) this.#learnDue()
+      const places = [...slots].map((slot) => ({ slot, row: table.rowAt(slot)!, lexical: scores.of(slot) }))
+      return Effect.map(this.#store.vectors([...slots]), (stored) => {
+        const cosines = exactCosines(stored, vectors)
+        const current = places.filter(({ row, slot }) => table.rowAt(slot)?.id === row.id)
+        const candidates = current.map(({ lexical, row, slot }) => {
+          const { cosine, model } = cosines.get(slot) ?? {}
+          const passage = passageAt(table, slot)
+          return new SearchCandidate(slot, row, passage, lexical, cosine, model, this.#store.key.tag)
+        })
+        return { candidates, plans }
+      })
+    })
   }
 
   cosines(asked: Cosines): FoundCosines {

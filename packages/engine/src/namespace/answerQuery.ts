@@ -52,6 +52,8 @@ export const answerFromFile = (
   nowMillis: number
 ): Effect.Effect<Answers[RecordQuery["_tag"]], StoreError> => {
   switch (query._tag) {
+    case "StrictCandidates":
+      return reader.strictCandidates(query)
     case "VersionsAt":
       return reader.versions(query.places)
     case "Find":

@@ -13,12 +13,14 @@ import { traced } from "@muniment/domain/traced"
 import { NamespaceHost, type ReadError } from "../host/NamespaceHost.ts"
 import { facetOrders } from "../namespace/facetValues.ts"
 import type {
+  Candidates,
   Facet,
   FacetValue,
   ListPlaces,
   ListPosition,
   NamespacePlan,
-  QueryVectors
+  QueryVectors,
+  StrictCandidates
 } from "../namespace/NamespaceQuery.ts"
 import type { PlacedCandidate } from "../namespace/SearchCandidate.ts"
 import { sumStatistics, weighQuery, type WeightedQuery } from "../ranking/Bm25.ts"
@@ -51,6 +53,8 @@ export interface MemoryQuery {
   readonly oncePerMessage?: boolean | undefined
   /** Candidates by words, and by meaning, of each namespace; default `Limits.searchCandidatesMax`. */
   readonly candidates?: number | undefined
+  /** Whether cosines are those of float32 vectors, and no vector among the `limit` best by meaning is missed. */
+  readonly isStrict?: boolean | undefined
   /** The part of a namespace that a grant shows; undefined for the caller's own namespace: all of it. */
   readonly scopeOf?: ((namespace: NamespaceKey) => ReadonlyArray<MemoryFilter> | undefined) | undefined
 }
@@ -140,14 +144,18 @@ const search = traced("MemorySearch.search")(function* (
   const { fusion, traits, weighted } = yield* timed("statistics", weigh(host, namespaces, query, nowMillis))
   const looked = yield* timed(
     "candidates",
-    askAll(host, namespaces, (key) => ({
-      _tag: "Candidates",
-      query: weighted,
-      vectors: query.vectors,
-      filter: filterFor(query, key),
-      atMillis: nowMillis,
-      candidatesMax: query.candidates
-    }))
+    askAll(host, namespaces, (key): Candidates | StrictCandidates => {
+      const asked = {
+        query: weighted,
+        vectors: query.vectors,
+        filter: filterFor(query, key),
+        atMillis: nowMillis,
+        candidatesMax: query.candidates
+      }
+      return query.isStrict === true
+        ? { _tag: "StrictCandidates", ...asked, certain: query.limit }
+        : { _tag: "Candidates", ...asked }
+    })
   )
   const plans = looked.flatMap((part) => part.plans)
   // A map has thousands of candidates: what is done with them takes a turn of its own.
@@ -164,8 +172,8 @@ const search = traced("MemorySearch.search")(function* (
       {
         limit: query.oncePerMessage === true ? 2 * wanted : wanted,
         minRelevance: query.minRelevance,
-        // A single namespace has already cut its lists.
-        candidatesMax: looked.length === 1 ? Infinity : query.candidates
+        // A single namespace has already cut its lists, but for those of a strict search.
+        candidatesMax: looked.length === 1 && query.isStrict !== true ? Infinity : query.candidates
       }
     )
   )

@@ -93,6 +93,8 @@ export interface OpenNamespace {
     visit: (vector: StoredVector) => void,
     ranges?: ReadonlyArray<SlotRange>
   ) => Effect.Effect<void, StoreError>
+  /** Vectors of slots, in no order; slots without one are left out. */
+  readonly vectors: (slots: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<StoredVector>, StoreError>
   /** One transaction for a group of commands; changes are numbered in order. Returns the new last number. */
   readonly commit: (
     expectedSeq: number,

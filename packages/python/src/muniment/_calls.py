@@ -22,12 +22,17 @@ from .answers import (
     Extracted,
     Facets,
     FoundMemories,
+    HookDeliveries,
+    Hooks,
+    HookWithSecret,
     Keys,
     MemoryPage,
+    OneHook,
     OneMemory,
     OneSchema,
     PublishedKeys,
     ReceiptOfPayment,
+    Repeated,
     Revoked,
     RevokedKey,
     Schemas,
@@ -40,7 +45,7 @@ from .answers import (
     WhoAmI,
 )
 from .grants import Grant, GrantsInput
-from .inputs import Filters, Include, Message, NewMemory, Scope, SearchQuery
+from .inputs import Filters, Include, Message, NewMemory, Recall, Scope, SearchQuery
 from .payment import receipt_of
 
 MemoryInput = Union[NewMemory, Mapping[str, Any]]
@@ -131,6 +136,7 @@ def search(
     now: str | None = None,
     time_zone: str | None = None,
     newer_first: bool | None = None,
+    recall: Recall | None = None,
     explain: bool | None = None,
     grants: GrantsInput | None = None,
 ) -> Call[FoundMemories]:
@@ -157,6 +163,7 @@ def answer(
     now: str | None = None,
     time_zone: str | None = None,
     newer_first: bool | None = None,
+    recall: Recall | None = None,
     explain: bool | None = None,
     grants: GrantsInput | None = None,
 ) -> Call[Answer]:
@@ -228,12 +235,13 @@ def batch_search(
     *,
     queries: Sequence[SearchQuery | Mapping[str, Any]],
     scope: Scope | None = None,
+    recall: Recall | None = None,
     now: str | None = None,
     time_zone: str | None = None,
     grants: GrantsInput | None = None,
 ) -> Call[BatchFound]:
     """Up to 10 queries in one call."""
-    body = given({"queries": queries, "scope": scope, "now": now, "time_zone": time_zone})
+    body = given({"queries": queries, "scope": scope, "recall": recall, "now": now, "time_zone": time_zone})
     return Call("POST", "/memories/batch/search", result(BatchFound), body=body, grants=grants)
 
 
@@ -410,6 +418,61 @@ def revoke_key(id: str, *, keep_made: bool | None = None, idempotency_key: str |
         is_write=True,
         idempotency_key=idempotency_key,
     )
+
+
+def list_hooks() -> Call[Hooks]:
+    """Where the account's events are sent, without secrets."""
+    return Call("GET", "/webhooks", result(Hooks))
+
+
+def create_hook(
+    url: str,
+    *,
+    types: Sequence[str] | None = None,
+    agents: Sequence[str] | None = None,
+    idempotency_key: str | None = None,
+) -> Call[HookWithSecret]:
+    """A webhook; the secret of its signatures is shown once."""
+    body = given({"url": url, "types": types, "agents": agents})
+    return _write("POST", "/webhooks", HookWithSecret, body, idempotency_key)
+
+
+def get_hook(id: str) -> Call[OneHook]:
+    return Call("GET", f"/webhooks/{_segment(id)}", result(OneHook))
+
+
+def change_hook(
+    id: str,
+    *,
+    url: str | None = None,
+    types: Sequence[str] | None = None,
+    state: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[OneHook]:
+    """`state`: active or paused; one that goes on does so where it was."""
+    body = given({"url": url, "types": types, "state": state})
+    return _write("PATCH", f"/webhooks/{_segment(id)}", OneHook, body, idempotency_key)
+
+
+def remove_hook(id: str, *, idempotency_key: str | None = None) -> Call[Success]:
+    return _write("DELETE", f"/webhooks/{_segment(id)}", Success, None, idempotency_key)
+
+
+def rotate_hook_secret(id: str, *, idempotency_key: str | None = None) -> Call[HookWithSecret]:
+    """For a day messages are signed with the secret before, too."""
+    return _write("POST", f"/webhooks/{_segment(id)}/secret", HookWithSecret, None, idempotency_key)
+
+
+def hook_deliveries(id: str, *, state: str | None = None, limit: int | None = None) -> Call[HookDeliveries]:
+    """Messages of a webhook, newest first, without bodies."""
+    query = given({"state": state, "limit": limit})
+    return Call("GET", f"/webhooks/{_segment(id)}/deliveries", result(HookDeliveries), query=query)
+
+
+def repeat_deliveries(id: str, *, delivery: str | None = None, idempotency_key: str | None = None) -> Call[Repeated]:
+    """One message that was given up, or all."""
+    path = f"/webhooks/{_segment(id)}/deliveries/repeat"
+    return _write("POST", path, Repeated, given({"delivery": delivery}), idempotency_key)
 
 
 def public_keys(service_name: str) -> Call[PublishedKeys]:

@@ -201,6 +201,14 @@ class Muniment:
     list_keys = _Method(calls.list_keys)
     create_key = _Method(calls.create_key)
     revoke_key = _Method(calls.revoke_key)
+    list_hooks = _Method(calls.list_hooks)
+    create_hook = _Method(calls.create_hook)
+    get_hook = _Method(calls.get_hook)
+    change_hook = _Method(calls.change_hook)
+    remove_hook = _Method(calls.remove_hook)
+    rotate_hook_secret = _Method(calls.rotate_hook_secret)
+    hook_deliveries = _Method(calls.hook_deliveries)
+    repeat_deliveries = _Method(calls.repeat_deliveries)
 
     def public_keys(self, *, refresh: bool = False) -> PublishedKeys:
         """Keys that attestations of the service verify with; fetched once, and again with `refresh`."""
@@ -310,6 +318,14 @@ class AsyncMuniment:
     list_keys = _AsyncMethod(calls.list_keys)
     create_key = _AsyncMethod(calls.create_key)
     revoke_key = _AsyncMethod(calls.revoke_key)
+    list_hooks = _AsyncMethod(calls.list_hooks)
+    create_hook = _AsyncMethod(calls.create_hook)
+    get_hook = _AsyncMethod(calls.get_hook)
+    change_hook = _AsyncMethod(calls.change_hook)
+    remove_hook = _AsyncMethod(calls.remove_hook)
+    rotate_hook_secret = _AsyncMethod(calls.rotate_hook_secret)
+    hook_deliveries = _AsyncMethod(calls.hook_deliveries)
+    repeat_deliveries = _AsyncMethod(calls.repeat_deliveries)
 
     async def public_keys(self, *, refresh: bool = False) -> PublishedKeys:
         """Keys that attestations of the service verify with; fetched once, and again with `refresh`."""

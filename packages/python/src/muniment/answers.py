@@ -483,3 +483,61 @@ class CreatedKey:
 class RevokedKey:
     key: ApiKey
     also_revoked: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A webhook of the account; `agents`: none means all."""
+
+    id: str
+    url: str
+    types: tuple[str, ...]
+    agents: tuple[str, ...] | None
+    state: str
+    created_at: int
+    made_by: str | None
+    secret_changes_at: int | None
+    delivered_at: int | None
+    reason: str | None
+    pending: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Hooks:
+    webhooks: tuple[Hook, ...]
+
+
+@dataclass(frozen=True)
+class OneHook:
+    webhook: Hook
+
+
+@dataclass(frozen=True)
+class HookWithSecret:
+    webhook: Hook
+    #: Shown once.
+    secret: str
+
+
+@dataclass(frozen=True)
+class HookDelivery:
+    id: str
+    type: str
+    agent_id: str | None
+    state: str
+    attempts: int
+    created_at: int
+    next_at: int | None
+    delivered_at: int | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class HookDeliveries:
+    deliveries: tuple[HookDelivery, ...]
+
+
+@dataclass(frozen=True)
+class Repeated:
+    repeated: int

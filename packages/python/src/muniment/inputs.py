@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 Include = Literal["messages", "extracted", "all"]
 Scope = Literal["own", "shared", "all"]
+Recall = Literal["fast", "strict"]
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,12 @@ export interface EventBatch {
 export class AccountEvents extends Context.Service<
   AccountEvents,
   {
-    /** Fails for a cursor of another form, and for more agents than a reader follows. */
-    readonly open: (caller: Identity, query: EventsQuery) => Effect.Effect<EventReader, InvalidRequest | ReadError>
+    /** Fails for a cursor of another form, and for more agents than a reader follows, by default `Limits.eventAgentsMax`. */
+    readonly open: (
+      caller: Identity,
+      query: EventsQuery,
+      agentsMax?: number
+    ) => Effect.Effect<EventReader, InvalidRequest | ReadError>
   }
 >()("muniment/server/AccountEvents") {
   static readonly layer = Layer.effect(
@@ -36,11 +40,16 @@ export class AccountEvents extends Context.Service<
       return {
         open: Effect.fn("AccountEvents.open")(function* (
           caller: Identity,
-          { agentId, cursor, from = "now" }: EventsQuery
+          { agentId, cursor, from = "now" }: EventsQuery,
+          agentsMax: number = Limits.eventAgentsMax
         ) {
           const known = cursor === undefined ? undefined : decodePositions(cursor)
           if (cursor !== undefined && known === undefined) return yield* badCursor
-          const reader = new EventReader(parts, caller, { agentId, isWhole: cursor === undefined && from === "oldest" })
+          const reader = new EventReader(parts, caller, {
+            agentId,
+            agentsMax,
+            isWhole: cursor === undefined && from === "oldest"
+          })
           yield* reader.begin(known, from)
           return reader
         })
@@ -56,6 +65,7 @@ interface Parts {
 
 interface Reading {
   readonly agentId: string | undefined
+  readonly agentsMax: number
   /** From the oldest event that is kept: what was before is not asked for. */
   readonly isWhole: boolean
 }
@@ -86,6 +96,11 @@ export class EventReader {
   /** What was read so far. */
   get cursor(): string {
     return encodePositions(this.#positions)
+  }
+
+  /** Whether agents may have events that were not read. */
+  get hasUnread(): boolean {
+    return this.#due.size > 0
   }
 
   /** The agent has committed something. */
@@ -162,7 +177,7 @@ export class EventReader {
       const { account } = this.#caller
       const entries = this.#parts.directory.list(account.id, this.#reading.agentId)
       const seen = entries.filter(({ agentId }) => seesAgent(this.#caller, agentId))
-      if (seen.length > Limits.eventAgentsMax) return tooManyAgents
+      if (seen.length > this.#reading.agentsMax) return tooManyAgents(this.#reading.agentsMax)
       for (const { agentId, tag } of seen) {
         if (this.#joined.has(tag)) continue
         this.#joined.set(tag, agentId)
@@ -236,11 +251,10 @@ const badCursor = Effect.suspend(() =>
   Effect.fail(new InvalidRequest({ code: "invalid_request", error: "the cursor is not one of this service" }))
 )
 
-const tooManyAgents = Effect.suspend(() =>
+const tooManyAgents = (max: number) =>
   Effect.fail(
     new InvalidRequest({
       code: "invalid_request",
-      error: `events of at most ${Limits.eventAgentsMax} agents can be followed at once: name one with \`agentId\``
+      error: `events of at most ${max} agents can be followed at once: name those that matter`
     })
   )
-)

@@ -19,6 +19,7 @@ import { Embedder } from "@muniment/models/Embedder"
 import type { Payments } from "@muniment/payments/Payments"
 import { DataDirectory } from "../DataDirectory.ts"
 import { StorageUse } from "../memories/StorageUse.ts"
+import { HookDeliveries } from "../webhooks/HookDeliveries.ts"
 import { WebhookDeliveries } from "../webhooks/WebhookDeliveries.ts"
 import { paymentHealth } from "../credits/PaymentHealth.ts"
 import { LastBackup } from "../operator/LastBackup.ts"
@@ -70,6 +71,12 @@ const webhooksPending = Metric.gauge("webhooks_pending", {
 })
 const webhooksAge = Metric.gauge("webhooks_pending_oldest_seconds", {
   description: "Since the oldest of them is tried; 0: none."
+})
+const hooksPending = Metric.gauge("account_webhooks_pending", {
+  description: "Messages that wait for their delivery to webhooks of accounts."
+})
+const hooksFailed = Metric.gauge("account_webhooks_failed", {
+  description: "Messages to webhooks of accounts that were given up."
 })
 const webhooksFailed = Metric.gauge("webhooks_failed", { description: "Messages that were given up." })
 const clockStepped = Metric.gauge("jobs_clock_stepped", {
@@ -160,6 +167,7 @@ export class ProcessGauges {
     | StorageUse
     | VectorBacklog
     | WebhookDeliveries
+    | HookDeliveries
   > {
     return Effect.gen({ self: this }, function* () {
       const { ballastBytes, log, open, quarantined } = yield* (yield* NamespaceHost).status
@@ -255,6 +263,9 @@ const refreshWebhooks = Effect.gen(function* () {
   yield* Metric.update(webhooksPending, pending)
   yield* Metric.update(webhooksAge, oldestSeconds)
   yield* Metric.update(webhooksFailed, failed)
+  const ofAccounts = yield* (yield* HookDeliveries).health
+  yield* Metric.update(hooksPending, ofAccounts.pending)
+  yield* Metric.update(hooksFailed, ofAccounts.failed)
 })
 
 /** Node measures from tick to tick, so an idle loop reports the resolution, which is not a delay. */

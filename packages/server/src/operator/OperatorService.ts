@@ -39,6 +39,7 @@ import { clockStepText, JobClock } from "../jobs/JobClock.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { Scrubber } from "../jobs/Scrubber.ts"
 import { VectorBacklog } from "../jobs/VectorBacklog.ts"
+import { HookDeliveries } from "../webhooks/HookDeliveries.ts"
 import { WebhookDeliveries } from "../webhooks/WebhookDeliveries.ts"
 import { TextEmbedding } from "../memories/TextEmbedding.ts"
 import { LastBackup } from "./LastBackup.ts"
@@ -94,6 +95,7 @@ interface Parts {
   readonly conversations: PendingConversations["Service"]
   readonly payments: Effect.Effect<PaymentHealth>
   readonly webhooks: WebhookDeliveries["Service"]
+  readonly hooks: HookDeliveries["Service"]
   readonly clock: JobClock["Service"]
   readonly backup: LastBackup["Service"]
   readonly scrubber: Scrubber["Service"]
@@ -120,6 +122,7 @@ const make = Effect.fnUntraced(function* (options: {
     conversations: yield* PendingConversations,
     payments: Effect.provide(paymentHealth, yield* Effect.context<Ledger | PaymentJournal | Payments>()),
     webhooks: yield* WebhookDeliveries,
+    hooks: yield* HookDeliveries,
     clock: yield* JobClock,
     backup: yield* LastBackup,
     scrubber: yield* Scrubber,
@@ -175,6 +178,7 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
     quarantined,
     payments: yield* parts.payments,
     webhooks: yield* parts.webhooks.health,
+    hooks: yield* parts.hooks.health,
     clockStep: clockStep ?? null,
     backup: { ageSeconds: backupAge === undefined ? null : secondsOf(backupAge) },
     commitLog: log ?? null,

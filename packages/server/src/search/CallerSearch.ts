@@ -11,6 +11,7 @@ import type { SourceAttestation } from "@muniment/domain/Attestation"
 import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import { InvalidRequest, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
+import type { Recall } from "@muniment/domain/Search"
 import type { SearchHit } from "@muniment/domain/Memory"
 import type { IndexExplanation, SearchResult } from "@muniment/domain/SearchResult"
 import { traced } from "@muniment/domain/traced"
@@ -48,27 +49,31 @@ export class CallerSearch extends Context.Service<
     readonly searchBatch: (call: PricedCall, batch: SearchBatch) => Effect.Effect<BatchResult, SearchFailure>
   }
 >()("muniment/server/CallerSearch") {
-  static readonly layer = Layer.effect(
-    this,
-    Effect.gen(function* () {
-      const parts: Parts = {
-        access: yield* SharedAccess,
-        attestations: yield* AttestationService,
-        directory: yield* NamespaceDirectory,
-        embedding: yield* TextEmbedding,
-        searcher: yield* MemorySearch,
-        writer: yield* AnswerWriter,
-        maps: yield* MemoryMap
-      }
-      return {
-        search: (call, query) => search(parts, call, query),
-        searchBatch: (call, batch) => searchBatch(parts, call, batch)
-      }
-    })
-  )
+  /** Takes how a request is searched that does not say it. */
+  static readonly layer = ({ recall }: { readonly recall: Recall }) =>
+    Layer.effect(
+      this,
+      Effect.gen(function* () {
+        const parts: Parts = {
+          recall,
+          access: yield* SharedAccess,
+          attestations: yield* AttestationService,
+          directory: yield* NamespaceDirectory,
+          embedding: yield* TextEmbedding,
+          searcher: yield* MemorySearch,
+          writer: yield* AnswerWriter,
+          maps: yield* MemoryMap
+        }
+        return {
+          search: (call, query) => search(parts, call, query),
+          searchBatch: (call, batch) => searchBatch(parts, call, batch)
+        }
+      })
+    )
 }
 
 interface Parts {
+  readonly recall: Recall
   readonly access: SharedAccess["Service"]
   readonly attestations: AttestationService["Service"]
   readonly directory: NamespaceDirectory["Service"]
@@ -140,7 +145,7 @@ interface Found {
 }
 
 const find = Effect.fnUntraced(function* (
-  { directory, embedding, searcher }: Parts,
+  { directory, embedding, recall, searcher }: Parts,
   { caller }: PricedCall,
   query: SearchQuery,
   shared: ReadonlyArray<SharedNamespace>
@@ -160,6 +165,7 @@ const find = Effect.fnUntraced(function* (
   const { hits, plans } = yield* searcher.search(namespaces, {
     ...query,
     oncePerMessage: query.mode === "llm",
+    isStrict: query.mode !== "map" && (query.recall ?? recall) === "strict",
     vectors,
     scopeOf: ({ tag }) => scopes.get(tag) ?? ownParts
   })
@@ -290,10 +296,11 @@ const indexExplanations = (
   own: ReadonlyArray<NamespaceKey>
 ): ReadonlyArray<IndexExplanation> => {
   const agents = new Map<string, string>(own.map(({ agentId, tag }) => [tag, agentId]))
-  const explained = plans.flatMap(({ engine, estimatedMicros, model, namespace, probes, reason }) => {
+  const explained = plans.flatMap(({ engine, estimatedMicros, isCertified, model, namespace, probes, reason }) => {
     const agentId = agents.get(namespace)
     const lists = engine === "quantized" ? { probedLists: probes } : {}
-    return agentId === undefined ? [] : [{ agentId, model, engine, reason, ...lists, estimatedMicros }]
+    const certified = isCertified === undefined ? {} : { isCertified }
+    return agentId === undefined ? [] : [{ agentId, model, engine, reason, ...lists, estimatedMicros, ...certified }]
   })
   return explained.sort((a, b) => b.estimatedMicros - a.estimatedMicros).slice(0, Limits.explainedNamespacesMax)
 }

@@ -11,6 +11,7 @@ import type {
   FacetRequestParameters,
   FilterRequestParameters,
   MemoryFilter,
+  Recall,
   Scope,
   SearchMode,
   SearchRequestParameters
@@ -34,6 +35,8 @@ export interface SearchQuery extends SearchReach {
   readonly timeZone: string | undefined
   /** A newer message that tells of a change goes first. */
   readonly newerFirst: boolean
+  /** Undefined: the service's setting. */
+  readonly recall: Recall | undefined
   /** How many of the best by words, and by meaning, are ranked; default `Limits.searchCandidatesMax`. */
   readonly candidates: number | undefined
   /** Adds scores to each hit, and how vectors were searched to the answer. */
@@ -54,8 +57,9 @@ export const searchQuery = Effect.fnUntraced(function* (
   grants: string | undefined
 ) {
   const { explain = false, limit, minRelevance = 0, mode = "llm", newerFirst = true, now, query } = parameters
-  const { scope = "all", timeZone } = parameters
+  const { recall, scope = "all", timeZone } = parameters
   const filter = yield* filterOf(parameters)
+  if (recall === "strict" && mode === "map") return yield* mapIsFast
   if (limit !== undefined && limit > Limits.searchResultsMax && mode !== "map") return yield* limitTooLarge
   const base = {
     mode,
@@ -66,6 +70,7 @@ export const searchQuery = Effect.fnUntraced(function* (
     scope,
     grants,
     newerFirst,
+    recall,
     ...clockOf(now, timeZone),
     candidates: undefined
   }
@@ -88,7 +93,7 @@ export const searchQuery = Effect.fnUntraced(function* (
 })
 
 export const searchBatch = (
-  { now, queries, scope = "all", timeZone }: typeof BatchSearch.Type,
+  { now, queries, recall, scope = "all", timeZone }: typeof BatchSearch.Type,
   grants: string | undefined
 ): SearchBatch => ({
   scope,
@@ -100,6 +105,7 @@ export const searchBatch = (
     limit,
     minRelevance: 0,
     newerFirst: true,
+    recall,
     ...clockOf(now, timeZone),
     candidates: undefined,
     explain: false,
@@ -140,6 +146,12 @@ export const filterOf = Effect.fnUntraced(function* (query: FilterRequestParamet
 
 /** A bare date as an upper bound means the whole day. */
 const endOf = (iso: string): number => Date.parse(iso) + (iso.length === "2026-01-01".length ? dayMillis - 1 : 0)
+
+const mapIsFast = new InvalidRequest({
+  code: "invalid_request",
+  error: "/recall: `strict` is not for mode `map`, which draws what it finds",
+  details: [{ path: "/recall", message: "expected `fast`, or another mode" }]
+})
 
 const limitText = `a number from 1 to ${Limits.searchResultsMax}, except in mode \`map\``
 const limitTooLarge = new InvalidRequest({

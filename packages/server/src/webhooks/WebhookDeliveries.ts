@@ -109,8 +109,12 @@ const deliver = Effect.fn("WebhookDeliveries.deliver")(function* (
 })
 
 /** Doubles with each attempt; `random`, 0 to 1, takes away up to a half, so that many do not come back at once. */
-export const retryDelayMillis = (attempts: number, random: number): number => {
-  const longest = Math.min(Limits.webhookRetryMillisMin * 2 ** attempts, Limits.webhookRetryMillisMax)
+export const retryDelayMillis = (
+  attempts: number,
+  random: number,
+  millisMax: number = Limits.webhookRetryMillisMax
+): number => {
+  const longest = Math.min(Limits.webhookRetryMillisMin * 2 ** attempts, millisMax)
   return Math.round(longest * (1 - random / 2))
 }
 

@@ -3,12 +3,16 @@
  * `webhook-timestamp` and `webhook-signature`.
  *
  * Invariants: delivered is what a 2xx answered; no redirect is followed, and nothing of an answer is read but its
- * status; a reason names neither the URL nor the message.
+ * status; a reason names neither the URL nor the message; a connection that is for public addresses alone goes to no
+ * other.
  */
 import { Clock, Effect, Redacted } from "effect"
 import { createHmac } from "node:crypto"
+import { request as requestPlainly } from "node:http"
+import { request as requestByTls } from "node:https"
 import { Limits } from "@muniment/domain/Limits"
 import { serviceVersion } from "../version.ts"
+import { addressRefused, namesPublicHost, publicLookup } from "./PublicAddress.ts"
 import type { WebhookEndpoint } from "./WebhookSettings.ts"
 
 export interface WebhookMessage {
@@ -19,27 +23,53 @@ export interface WebhookMessage {
 
 /** Undefined: delivered; else why not. */
 export const sendWebhook = Effect.fn("WebhookSender.send")(function* (
-  { secrets, url }: WebhookEndpoint,
+  endpoint: WebhookEndpoint,
   { body, id }: WebhookMessage
 ) {
   const seconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
+  const signatures = endpoint.secrets.map((secret) => signatureOf(Redacted.value(secret), { body, id, seconds }))
   const headers = {
     "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
     "user-agent": `muniment/${serviceVersion}`,
     "webhook-id": id,
     "webhook-timestamp": String(seconds),
-    "webhook-signature": secrets.map((secret) => signatureOf(Redacted.value(secret), { body, id, seconds })).join(" ")
+    "webhook-signature": signatures.join(" ")
   }
   return yield* Effect.tryPromise({
     try: async (ended) => {
       const signal = AbortSignal.any([ended, AbortSignal.timeout(Limits.webhookTimeoutMillis)])
-      const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal })
-      await response.body?.cancel()
-      return response.ok ? undefined : `status ${response.status}`
+      const status = await post(endpoint, { body, headers, signal })
+      return status >= 200 && status < 300 ? undefined : `status ${status}`
     },
     catch: reasonOf
   }).pipe(Effect.catch(Effect.succeed))
 })
+
+interface Post {
+  readonly body: string
+  readonly headers: Readonly<Record<string, string | number>>
+  readonly signal: AbortSignal
+}
+
+/** The status of the answer; the connection ends with it. */
+const post = ({ reach = "any", url }: WebhookEndpoint, { body, headers, signal }: Post): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const target = new URL(url)
+    // An address in place of a name is not looked up.
+    if (reach === "public" && !namesPublicHost(target.hostname)) {
+      reject(Object.assign(new Error("refused"), { code: addressRefused }))
+      return
+    }
+    const send = target.protocol === "https:" ? requestByTls : requestPlainly
+    const guard = reach === "public" ? { lookup: publicLookup } : {}
+    const request = send(target, { method: "POST", agent: false, headers, signal, ...guard }, (response) => {
+      resolve(response.statusCode ?? 0)
+      request.destroy()
+    })
+    request.on("error", (error) => reject(signal.aborted ? signal.reason : error))
+    request.end(body)
+  })
 
 const signatureOf = (
   secret: Uint8Array,
@@ -50,6 +80,5 @@ const signatureOf = (
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return "it failed"
   if (error.name === "TimeoutError") return `no answer within ${Limits.webhookTimeoutMillis / 1_000} s`
-  const { cause } = error
-  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "no connection"
+  return "code" in error && typeof error.code === "string" ? error.code : "no connection"
 }

@@ -1,10 +1,16 @@
-/** The operator's webhook as it is configured (`MUNIMENT_WEBHOOK_URL`, `MUNIMENT_WEBHOOK_SECRET`). */
+/**
+ * The operator's webhook as it is configured (`MUNIMENT_WEBHOOK_URL`, `MUNIMENT_WEBHOOK_SECRET`), and which URLs and
+ * secrets webhooks may have.
+ */
 import { Data, Effect, Option, Redacted } from "effect"
+import { namesPublicHost } from "./PublicAddress.ts"
 
 export interface WebhookEndpoint {
   readonly url: string
   /** Keys of HMAC-SHA-256, without their prefix and Base64; a message is signed by each. */
   readonly secrets: ReadonlyArray<Redacted.Redacted<Uint8Array>>
+  /** Which addresses a connection may go to; default `any`: the operator has chosen the URL. */
+  readonly reach?: "any" | "public"
 }
 
 export const webhookUrl = "an https URL without credentials; http only for this machine"
@@ -21,6 +27,18 @@ export const isWebhookUrl = (text: string): boolean => {
 const isThisMachine = (hostname: string): boolean =>
   hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 
+/** Where webhooks of accounts may go. */
+export const hookReaches = ["public", "any", "off"] as const
+export type HookReach = (typeof hookReaches)[number]
+
+/** Whether an account may have a webhook there; where all addresses are allowed, http is too. */
+export const isHookUrl = (text: string, reach: "public" | "any"): boolean => {
+  if (!URL.canParse(text)) return false
+  const { hash, hostname, password, protocol, username } = new URL(text)
+  if (username !== "" || password !== "" || hash !== "") return false
+  return reach === "any" ? /^https?:$/.test(protocol) : protocol === "https:" && namesPublicHost(hostname)
+}
+
 export const webhookSecret =
   "whsec_ and 24 to 64 bytes in Base64; two, separated by a comma, while one replaces the other"
 
@@ -28,6 +46,10 @@ const secretPrefix = "whsec_"
 const secretBytesMin = 24
 const secretBytesMax = 64
 const secretsMax = 2
+
+export const hookSecretBytes = 32
+
+export const hookSecretText = (bytes: Uint8Array): string => `${secretPrefix}${Buffer.from(bytes).toString("base64")}`
 
 /** Undefined if the text does not have the form. */
 export const webhookSecrets = (text: string): WebhookEndpoint["secrets"] | undefined => {

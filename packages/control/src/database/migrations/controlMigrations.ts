@@ -19,6 +19,7 @@ import { webhooks } from "./0016_webhooks.ts"
 import { keyMakers } from "./0017_keyMakers.ts"
 import { retiredAgents } from "./0018_retiredAgents.ts"
 import { changeRecords } from "./0019_changeRecords.ts"
+import { accountWebhooks } from "./0020_accountWebhooks.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -39,5 +40,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   webhooks,
   keyMakers,
   retiredAgents,
-  changeRecords
+  changeRecords,
+  accountWebhooks
 ]

@@ -157,6 +157,10 @@ export class LoggedNamespace implements OpenNamespace {
     return Effect.andThen(this.#line.followAll, this.#file.eachVector(visit, ranges))
   }
 
+  vectors(slots: ReadonlyArray<number>): Effect.Effect<ReadonlyArray<StoredVector>, StoreError> {
+    return Effect.andThen(this.#line.followAll, this.#noticing(this.#file.vectors(slots)))
+  }
+
   countWithoutVector(model: string): Effect.Effect<number, StoreError> {
     return Effect.andThen(this.#line.followAll, this.#file.countWithoutVector(model))
   }

@@ -13,7 +13,17 @@ import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { Database } from "@muniment/sqlite/Database"
 import type { CommitThread, Followed, FollowedEntry } from "./CommitThread.ts"
 import { CommitTransaction, type CommitOrder, type CommitOutcome } from "./CommitTransaction.ts"
-import { passageOf, passagesSql, recordOf, recordsSql, rowOf, rowsSql, vectorOf, vectorsSql } from "./memoryColumns.ts"
+import {
+  passageOf,
+  passagesSql,
+  recordOf,
+  recordsSql,
+  rowOf,
+  rowsSql,
+  vectorOf,
+  vectorsOfSlots,
+  vectorsSql
+} from "./memoryColumns.ts"
 import { copyContent, metaOf, requireOwner, writeMeta } from "./namespaceMeta.ts"
 import { copyPath } from "./namespaceFiles.ts"
 import { namespaceMigrations } from "./namespaceMigrations.ts"
@@ -88,6 +98,10 @@ export class NamespaceFile implements OpenNamespace {
     return Effect.forEach(ranges, (range) => this.#eachChunk(vectorsSql, (row) => visit(vectorOf(row)), range), {
       discard: true
     })
+  }
+
+  vectors(slots: ReadonlyArray<number>): Effect.Effect<ReadonlyArray<StoredVector>, StoreError> {
+    return guarded(() => this.#database.prepare(vectorsOfSlots).allArrays(JSON.stringify(slots)).map(vectorOf))
   }
 
   commit(

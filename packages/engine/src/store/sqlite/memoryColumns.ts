@@ -140,6 +140,13 @@ export const vectorsSql = `SELECT vector.slot AS slot, seq, model, value, vector
     WHERE passage.slot >= ?1 AND passage.slot < ?2 AND model IS NOT NULL
   ORDER BY slot LIMIT ?3`
 
+/** Rows of `vectorOf`, of the slots in a JSON array. */
+export const vectorsOfSlots = `SELECT vector.slot, seq, model, vector.value, vector_sum
+    FROM json_each(?1) AS wanted CROSS JOIN vector ON vector.slot = wanted.value ${withSums} vector.slot
+  UNION ALL SELECT passage.slot, seq, model, passage.value, vector_sum
+    FROM json_each(?1) AS wanted CROSS JOIN passage ON passage.slot = wanted.value ${withSums} passage.slot
+    WHERE model IS NOT NULL`
+
 export const vectorOf = (row: ReadonlyArray<SQLOutputValue>): StoredVector => {
   const [slot, seq, model, value, sum] = row
   requireSum(row.slice(0, -1), sum)

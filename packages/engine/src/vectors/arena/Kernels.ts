@@ -49,6 +49,9 @@ export interface Kernels {
     size: number,
     k: number
   ) => number
+  /** Norms of what the rows lack of their unit vectors: the largest of `count` adjacent rows; of slots, as f32[count]. */
+  readonly largestResidual: (row: number, count: number, width: number) => number
+  readonly residuals: (table: number, slots: number, count: number, width: number, target: number) => void
   readonly sortBestFirst: (heap: number, size: number) => void
   readonly halfSquares: (centroids: number, count: number, width: number, target: number) => void
   readonly nearestList: (query: number, centroids: number, halfSquares: number, count: number, width: number) => number

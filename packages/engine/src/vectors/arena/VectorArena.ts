@@ -4,11 +4,13 @@
  * A vector is kept as a row of int8 codes: rotated by a fixed rotation, so that rounding errors point in no preferred
  * direction, and scaled so that its score with itself is right. A score is the integer inner product of a row and a
  * query, which depends on the two vectors alone; every engine takes it from here, so all engines and namespaces agree
- * to the last bit. It differs from the float32 inner product by about 0.0003 (bench/index).
+ * to the last bit. It differs from the float32 inner product by about 0.0003 (bench/index); `ScoreBounds` bounds by how
+ * much at most.
  * Invariant: a cleared slot is zeroed, so no erased vector stays in memory.
  */
 import { Bitmap, demandSlot } from "../../bitmap/Bitmap.ts"
 import { pairBytes, queryBytes, rowBytes, slotsPerBlock, widthStep } from "./Kernels.ts"
+import { ScoreBounds } from "./ScoreBounds.ts"
 import type { Slab } from "./Slab.ts"
 import type { SearchHits } from "../VectorIndex.ts"
 import { rotationSigns } from "./rotationSigns.ts"
@@ -54,6 +56,8 @@ export class VectorArena {
   table = 0
   readonly #signs: number
   readonly #blockBytes: number
+  /** No row's residual is larger (`ScoreBounds`); stays when the row goes that it was. */
+  #residualMax = 0
   #tableBlocks = 0
   readonly #seqs: Array<Uint32Array | Float64Array> = []
   #liveCount = 0
@@ -72,6 +76,10 @@ export class VectorArena {
     return this.#liveCount
   }
 
+  get residualMax(): number {
+    return this.#residualMax
+  }
+
   /**
    * Stores a Float32Array[dims] of unit norm. Returns false if `seq` is older than the slot's last change, so that
    * changes may be replayed.
@@ -82,7 +90,9 @@ export class VectorArena {
     if (seq < this.seqOf(slot)) return false
     // First what may fail because the memory is full.
     const rotated = this.#uploadRotated("vector", vector)
-    this.slab.kernels.encodeRow(rotated, this.#occupy(slot, seq), this.width)
+    const row = this.#occupy(slot, seq)
+    this.slab.kernels.encodeRow(rotated, row, this.width)
+    this.#noteResiduals(row, 1)
     this.slab.wipe("vector", this.width * floatBytes)
     return true
   }
@@ -151,6 +161,24 @@ export class VectorArena {
     this.slab.words.set(slots, source >>> 2)
     kernels.scoreSlots(this.table, source, slots.length, query.codes, this.width, target)
     return this.slab.floats.slice(target >>> 2, (target >>> 2) + slots.length)
+  }
+
+  /** Norms of what the rows of live slots lack of their vectors. */
+  residuals(slots: ArrayLike<number>): Float32Array {
+    const bytes = slots.length * floatBytes
+    const source = this.slab.scratch("slots", bytes)
+    const target = this.slab.scratch("scores", bytes)
+    this.slab.words.set(slots, source >>> 2)
+    this.slab.kernels.residuals(this.table, source, slots.length, this.width, target)
+    return this.slab.floats.slice(target >>> 2, (target >>> 2) + slots.length)
+  }
+
+  /** Bounds of what the scores of a query stand for. */
+  boundsOf(query: PreparedQuery): ScoreBounds {
+    let largest = 0
+    const from = query.rotated >>> 2
+    for (let i = 0; i < this.width; i++) largest = Math.max(largest, Math.abs(this.slab.floats[from + i]!))
+    return new ScoreBounds(largest, this.width)
   }
 
   /** A new Float32Array[dims] with a live slot's vector, to the precision of its row. */
@@ -231,6 +259,7 @@ export class VectorArena {
   adopt(first: number, seqs: Float64Array, rows: Uint8Array): void {
     for (const [at, seq] of seqs.entries()) this.#occupy(first + at, seq)
     this.slab.bytes.set(rows, this.rowOf(first))
+    this.#noteResiduals(this.rowOf(first), seqs.length)
   }
 
   /** Marks the slot as live; returns the address of its row. */
@@ -242,6 +271,11 @@ export class VectorArena {
       this.#liveCount++
     }
     return row
+  }
+
+  /** Of `count` adjacent rows from `row` on. */
+  #noteResiduals(row: number, count: number): void {
+    this.#residualMax = Math.max(this.#residualMax, this.slab.kernels.largestResidual(row, count, this.width))
   }
 
   #recordSeq(slot: number, seq: number): void {

@@ -5,12 +5,13 @@
  * Owned by the namespace actor. Its background fiber calls `work` until that returns 0; before a commit that removes
  * or replaces a vector the actor calls `discardSnapshot`.
  */
+import { Limits } from "@muniment/domain/Limits"
 import type { Bitmap } from "../../bitmap/Bitmap.ts"
 import { ExactIndex } from "../arena/ExactIndex.ts"
 import { HnswIndex, type RestoreOutcome, type WriteOutcome } from "../hnsw/HnswIndex.ts"
 import type { HnswlibModule } from "../hnsw/Hnswlib.ts"
 import { type CostBook, typicalCosts } from "./IndexCosts.ts"
-import { codesKeepMin, codesMin, type IndexPin, type Plan, plan } from "./Planner.ts"
+import { codesKeepMin, codesMin, type IndexPin, type Plan, type PlanInput, plan, strictPlan } from "./Planner.ts"
 import { QuantizedIndex } from "../lists/QuantizedIndex.ts"
 import type { SegmentedIndex } from "../SegmentedIndex.ts"
 import type { SlabPool } from "../arena/Slab.ts"
@@ -32,6 +33,21 @@ export interface PlannedIndexOptions {
   /** Measured costs, shared by all namespaces; without them `typicalCosts`. */
   readonly costs?: Readonly<CostBook> | undefined
 }
+
+/** Of a strict search: how many of the best have to be certain, and the least number of hits. */
+export interface StrictSizes {
+  readonly certain: number
+  readonly kept: number
+}
+
+/** Best first by the scores of their rows. */
+export interface StrictHits {
+  readonly slots: Int32Array
+  readonly plan: Plan & { readonly isCertified: boolean }
+}
+
+/** Hits beyond the certain ones that a strict search begins with: of real texts 12 to 60 may belong to the best 10. */
+const spareHits = 60
 
 export class PlannedIndex implements VectorIndex, SegmentedIndex {
   readonly kind = "planned"
@@ -80,6 +96,27 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     return { hits, plan: chosen }
   }
 
+  /**
+   * Hits among which the `certain` best by their float32 vectors are, and at least `kept` of the best by scores.
+   * Certified if every vector was looked at and the bounds of the scores left nothing open.
+   */
+  searchStrict(query: Float32Array, { certain, kept }: StrictSizes, allowed: Bitmap | undefined): StrictHits {
+    const passing = this.#uploadFilter(allowed)?.count ?? this.#arena.size
+    const isScan = passing <= Limits.strictScanMax
+    for (let wanted = Math.max(kept, certain + spareHits); ; wanted *= 2) {
+      const size = Math.min(wanted, Limits.strictHitsMax)
+      const { hits, plan } = isScan ? this.#scanAll(query, size, allowed) : this.searchExplained(query, size, allowed)
+      const { isSettled, needed } = this.#reachOf(query, hits, certain)
+      const isWhole = hits.slots.length >= passing
+      if (!isSettled && !isWhole && size < Limits.strictHitsMax) continue
+      const shown = Math.max(kept, isSettled || isWhole ? needed : size)
+      return {
+        slots: hits.slots.subarray(0, shown),
+        plan: { ...plan, isCertified: isScan && (isSettled || isWhole) }
+      }
+    }
+  }
+
   /** Scores of the slots' vectors, NaN where a slot has none. */
   scoresOf(slots: ReadonlyArray<number>, query: Float32Array): Float32Array {
     const live = slots.filter((slot) => this.#arena.live.has(slot))
@@ -99,10 +136,14 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
   }
 
   #planFor(k: number, passing: number, allowed: Bitmap | undefined): Plan {
+    return plan(this.#planInput(k, passing, allowed))
+  }
+
+  #planInput(k: number, passing: number, allowed: Bitmap | undefined): PlanInput {
     const live = this.#arena.size
     const codes = this.#codes
     const graph = this.#graph
-    return plan({
+    return {
       k,
       live,
       allowed: passing,
@@ -117,7 +158,7 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
       graph: graph === undefined ? undefined : { pending: graph.pendingWithin(allowed) },
       pin: this.#options.pin,
       costs: this.#options.costs?.current ?? typicalCosts
-    })
+    }
   }
 
   /**
@@ -176,6 +217,23 @@ export class PlannedIndex implements VectorIndex, SegmentedIndex {
     const slots = this.#segments.adoptSegment(segment, data)
     if (this.#codes !== undefined || this.#graph !== undefined) slots?.forEach((slot) => this.#syncEngines(slot))
     return slots
+  }
+
+  #scanAll(query: Float32Array, k: number, allowed: Bitmap | undefined) {
+    const hits = this.#exact.search(query, k, allowed)
+    const passing = this.#uploadFilter(allowed)?.count ?? this.#arena.size
+    return { hits, plan: strictPlan(this.#planInput(k, passing, allowed)) }
+  }
+
+  /** How many of the first hits may be among the `certain` best, and whether nothing behind the last hit may. */
+  #reachOf(query: Float32Array, { scores, slots }: SearchHits, certain: number) {
+    const bounds = this.#arena.boundsOf(this.#arena.prepare(query))
+    const residuals = this.#arena.residuals(slots)
+    const lowers = scores.map((score, at) => bounds.lower(score, residuals[at]!)).sort()
+    const least = lowers.at(-certain) ?? -Infinity
+    const needed = 1 + scores.findLastIndex((score, at) => bounds.upper(score, residuals[at]!) >= least)
+    const unseen = bounds.upperBelow(scores.at(-1) ?? -1, this.#arena.residualMax)
+    return { needed, isSettled: unseen < least }
   }
 
   #searchBy(

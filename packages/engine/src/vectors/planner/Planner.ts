@@ -68,6 +68,9 @@ export const plan = (input: PlanInput): Plan => {
   }
 }
 
+/** The plan of a search that has to look at every vector that passes. */
+export const strictPlan = (input: PlanInput): Plan => because(exactPlan(input), "strict recall was asked for")
+
 type Estimate = Omit<Plan, "reason">
 
 const because = (estimate: Estimate, reason: string): Plan => ({ ...estimate, reason })

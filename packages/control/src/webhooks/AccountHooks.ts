@@ -1,0 +1,367 @@
+/**
+ * Webhooks of accounts, and how far each one has read the account's events (contract: Webhooks of accounts).
+ *
+ * Invariants: messages and the cursor behind them are written in one transaction, so each event becomes a message once,
+ * also through kills; an account has a bounded number of webhooks; secrets come and go sealed; a webhook of an account
+ * that is suspended is not followed.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import type { SqlClient, Statement } from "effect/sql"
+import type { HookChange, HookDelivery, HookRecord, HookState, NewHook } from "@muniment/domain/AccountWebhooks"
+import { AccountEventType } from "@muniment/domain/Events"
+import { type InsufficientStorage, InvalidRequest, NotFound } from "@muniment/domain/Errors"
+import { Limits } from "@muniment/domain/Limits"
+import type { WebhookState } from "@muniment/domain/Webhooks"
+import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { type Attempt, type DueMessage, HookMessages, type NewMessage } from "./HookMessages.ts"
+
+/** What a delivery needs to know of its webhook. */
+export interface FollowedHook {
+  readonly id: string
+  readonly account: string
+  readonly url: string
+  readonly types: ReadonlyArray<AccountEventType>
+  readonly agents: readonly [string, ...ReadonlyArray<string>] | undefined
+  readonly cursor: string
+  /** Sealed; the newest first. */
+  readonly secrets: ReadonlyArray<string>
+  /** Messages that wait. */
+  readonly pending: number
+}
+
+export interface HookPlace {
+  readonly id: string
+  readonly account: string
+}
+
+/** Of all accounts. */
+export interface HookCounts {
+  readonly active: number
+  readonly paused: number
+  readonly pending: number
+  readonly failed: number
+  /** Of the oldest pending message. */
+  readonly oldestAt: number | undefined
+}
+
+export class AccountHooks extends Context.Service<
+  AccountHooks,
+  {
+    readonly add: (
+      account: string,
+      hook: NewHook & { readonly secret: string; readonly cursor: string; readonly madeBy: string | undefined }
+    ) => Effect.Effect<HookRecord, InvalidRequest | InsufficientStorage>
+    /** Oldest first. */
+    readonly list: (account: string) => Effect.Effect<ReadonlyArray<HookRecord>>
+    readonly get: (place: HookPlace) => Effect.Effect<HookRecord, NotFound>
+    /** One that is resumed tries what waits anew. */
+    readonly change: (place: HookPlace, change: HookChange) => Effect.Effect<HookRecord, NotFound | InsufficientStorage>
+    /** The one before is kept for `Limits.hookSecretOverlapMillis`. */
+    readonly replaceSecret: (
+      place: HookPlace,
+      secret: string
+    ) => Effect.Effect<HookRecord, NotFound | InsufficientStorage>
+    readonly remove: (place: HookPlace) => Effect.Effect<void, NotFound | InsufficientStorage>
+    /** Newest first. */
+    readonly deliveries: (
+      place: HookPlace,
+      filter: { readonly state?: WebhookState | undefined; readonly limit: number }
+    ) => Effect.Effect<ReadonlyArray<HookDelivery>, NotFound>
+    /** Makes a message that was given up due, or all of them; -> how many. */
+    readonly repeat: (
+      place: HookPlace,
+      message: string | undefined
+    ) => Effect.Effect<number, NotFound | InsufficientStorage>
+    /** Active ones of accounts that are not suspended. */
+    readonly active: Effect.Effect<ReadonlyArray<HookPlace>>
+    /** Ids of those that have a message to send now. */
+    readonly due: Effect.Effect<ReadonlyArray<string>>
+    /** Undefined: not active, or its account is suspended or gone. */
+    readonly followed: (id: string) => Effect.Effect<FollowedHook | undefined>
+    readonly enqueue: (
+      hook: HookPlace,
+      messages: ReadonlyArray<NewMessage>,
+      cursor: string
+    ) => Effect.Effect<void, InsufficientStorage>
+    readonly dueMessages: (id: string) => Effect.Effect<ReadonlyArray<DueMessage>>
+    /** Writes down what became of attempts; -> how many messages were given up. */
+    readonly attempted: (id: string, attempts: ReadonlyArray<Attempt>) => Effect.Effect<number, InsufficientStorage>
+    /** Events cannot be read. */
+    readonly noteReason: (id: string, reason: string) => Effect.Effect<void, InsufficientStorage>
+    readonly counts: Effect.Effect<HookCounts>
+  }
+>()("muniment/control/AccountHooks") {
+  static readonly layer = Layer.effect(
+    this,
+    Effect.suspend(() => make)
+  )
+}
+
+const make = Effect.gen(function* () {
+  const { read, sql, write } = yield* ControlDatabase
+  const random = yield* SecureRandom.SecureRandom
+  const rows = new HookRows(sql)
+  const messages = new HookMessages(sql)
+
+  /** Inside a transaction: the webhook, of this account. */
+  const known = (place: HookPlace) => Effect.flatMap(rows.record(place), (record) => record ?? notFound)
+
+  return AccountHooks.of({
+    add: Effect.fn("AccountHooks.add")(function* (account, hook) {
+      const id = `hook_${yield* random.ulid}`
+      return yield* write(Effect.andThen(rows.insert(id, account, hook), Effect.orDie(known({ id, account }))))
+    }),
+    list: (account) => read(rows.records(sql`account_webhook.account = ${account}`)),
+    get: (place) => read(known(place)),
+    change: Effect.fn("AccountHooks.change")((place, change) =>
+      write(
+        Effect.gen(function* () {
+          const { state: before } = yield* known(place)
+          yield* rows.change(place.id, change)
+          if (change.state === "active" && before === "paused") yield* messages.tryAnew(place.id)
+          return yield* known(place)
+        })
+      )
+    ),
+    replaceSecret: Effect.fn("AccountHooks.replaceSecret")((place, secret) =>
+      write(
+        Effect.gen(function* () {
+          yield* known(place)
+          yield* rows.replaceSecret(place.id, secret)
+          return yield* known(place)
+        })
+      )
+    ),
+    remove: Effect.fn("AccountHooks.remove")((place) =>
+      write(Effect.andThen(known(place), removeHooks(sql, sql`id = ${place.id}`)))
+    ),
+    deliveries: (place, filter) => read(Effect.andThen(known(place), messages.list(place.id, filter))),
+    repeat: Effect.fn("AccountHooks.repeat")((place, message) =>
+      write(Effect.andThen(known(place), messages.repeat(place.id, message)))
+    ),
+    active: read(rows.active),
+    due: read(rows.due),
+    followed: (id) => read(rows.followed(id)),
+    enqueue: Effect.fn("AccountHooks.enqueue")((hook, news, cursor) =>
+      write(Effect.andThen(messages.add(hook, news), rows.moveCursor(hook.id, cursor)))
+    ),
+    dueMessages: (id) => read(messages.due(id)),
+    attempted: Effect.fn("AccountHooks.attempted")((id, attempts) => write(messages.attempted(id, attempts))),
+    noteReason: (id, reason) => write(rows.noteReason(id, reason)),
+    counts: read(rows.counts)
+  })
+})
+
+/** With their messages; inside a transaction. */
+export const removeHooks = (sql: SqlClient.SqlClient, condition: Statement.Fragment) =>
+  Effect.andThen(
+    sql`DELETE FROM account_webhook_message WHERE webhook IN (SELECT id FROM account_webhook WHERE ${condition})`,
+    Effect.asVoid(sql`DELETE FROM account_webhook WHERE ${condition}`)
+  )
+
+/** Statements on table `account_webhook`; those that write run inside the caller's transaction. */
+class HookRows {
+  readonly #sql: SqlClient.SqlClient
+
+  constructor(sql: SqlClient.SqlClient) {
+    this.#sql = sql
+  }
+
+  insert(
+    id: string,
+    account: string,
+    {
+      agents,
+      cursor,
+      madeBy,
+      secret,
+      types,
+      url
+    }: NewHook & { readonly secret: string; readonly cursor: string; readonly madeBy: string | undefined }
+  ) {
+    const sql = this.#sql
+    return Effect.gen(function* () {
+      const [held] = yield* sql<{ readonly count: number }>`SELECT count(*) AS count FROM account_webhook
+        WHERE account = ${account}`
+      if (held!.count >= Limits.hooksPerAccountMax) return yield* tooMany
+      yield* sql`INSERT INTO account_webhook ${sql.insert({
+        id,
+        account,
+        url,
+        types: types === undefined ? null : JSON.stringify(types),
+        agents: agents === undefined ? null : JSON.stringify(agents),
+        state: "active",
+        secret,
+        cursor,
+        made_by: madeBy ?? null,
+        created_at: yield* Clock.currentTimeMillis
+      })}`
+    })
+  }
+
+  records(condition: Statement.Fragment) {
+    const sql = this.#sql
+    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.map(
+        sql<HookRow>`SELECT account_webhook.*,
+          (SELECT count(*) FROM account_webhook_message m WHERE m.webhook = account_webhook.id AND m.state = 'pending') AS pending,
+          (SELECT count(*) FROM account_webhook_message m WHERE m.webhook = account_webhook.id AND m.state = 'failed') AS failed
+          FROM account_webhook WHERE ${condition} ORDER BY created_at, id`,
+        (found) => found.map((row) => recordOf(row, now))
+      )
+    )
+  }
+
+  record({ account, id }: HookPlace) {
+    const condition = this.#sql`account_webhook.id = ${id} AND account_webhook.account = ${account}`
+    return Effect.map(this.records(condition), ([record]) =>
+      record === undefined ? undefined : Effect.succeed(record)
+    )
+  }
+
+  change(id: string, { state, types, url }: HookChange) {
+    const sql = this.#sql
+    const fields = {
+      ...(url !== undefined && { url }),
+      ...(types !== undefined && { types: JSON.stringify(types) }),
+      ...(state !== undefined && { state, reason: null })
+    }
+    return Object.keys(fields).length === 0
+      ? Effect.void
+      : Effect.asVoid(sql`UPDATE account_webhook SET ${sql.update(fields)} WHERE id = ${id}`)
+  }
+
+  replaceSecret(id: string, secret: string) {
+    const sql = this.#sql
+    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.asVoid(sql`UPDATE account_webhook SET old_secret = secret, secret = ${secret},
+        old_secret_until = ${now + Limits.hookSecretOverlapMillis} WHERE id = ${id}`)
+    )
+  }
+
+  moveCursor(id: string, cursor: string) {
+    return Effect.asVoid(this.#sql`UPDATE account_webhook SET cursor = ${cursor} WHERE id = ${id}`)
+  }
+
+  noteReason(id: string, reason: string) {
+    return Effect.asVoid(
+      this.#sql`UPDATE account_webhook SET reason = ${reason} WHERE id = ${id} AND reason IS NOT ${reason}`
+    )
+  }
+
+  get active() {
+    return this.#sql<HookPlace>`SELECT account_webhook.id, account FROM account_webhook
+      JOIN account ON account.id = account_webhook.account WHERE state = 'active' AND suspended_at IS NULL`
+  }
+
+  get due() {
+    const sql = this.#sql
+    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.map(
+        // A time further away than any delay is by a clock that was set back since.
+        sql<{ readonly id: string }>`SELECT id FROM account_webhook WHERE state = 'active' AND next_at IS NOT NULL
+          AND (next_at <= ${now} OR next_at > ${now + Limits.hookRetryMillisMax})`,
+        (found) => found.map(({ id }) => id)
+      )
+    )
+  }
+
+  followed(id: string) {
+    const sql = this.#sql
+    return Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const [row] = yield* sql<HookRow>`SELECT account_webhook.*,
+        (SELECT count(*) FROM account_webhook_message m WHERE m.webhook = account_webhook.id AND m.state = 'pending') AS pending,
+        0 AS failed FROM account_webhook JOIN account ON account.id = account_webhook.account
+        WHERE account_webhook.id = ${id} AND state = 'active' AND suspended_at IS NULL`
+      if (row === undefined) return undefined
+      const { agents, types } = recordOf(row, now)
+      const old = isOverlapping(row, now) && row.old_secret !== null ? [row.old_secret] : []
+      return {
+        id,
+        account: row.account,
+        url: row.url,
+        types,
+        agents: agents ?? undefined,
+        cursor: row.cursor,
+        secrets: [row.secret, ...old],
+        pending: row.pending
+      } satisfies FollowedHook
+    })
+  }
+
+  get counts() {
+    const sql = this.#sql
+    return Effect.gen(function* () {
+      const hooks = yield* sql<{ readonly state: HookState; readonly count: number }>`SELECT state, count(*) AS count
+        FROM account_webhook GROUP BY state`
+      const counted = yield* sql<{
+        readonly state: WebhookState
+        readonly count: number
+        readonly oldest: number
+      }>`SELECT
+        m.state, count(*) AS count, min(m.due_since) AS oldest FROM account_webhook_message m
+        JOIN account_webhook w ON w.id = m.webhook
+        WHERE m.state = 'failed' OR (m.state = 'pending' AND w.state = 'active') GROUP BY m.state`
+      const pending = counted.find(({ state }) => state === "pending")
+      const of = (wanted: HookState) => hooks.find(({ state }) => state === wanted)?.count ?? 0
+      return {
+        active: of("active"),
+        paused: of("paused"),
+        pending: pending?.count ?? 0,
+        failed: counted.find(({ state }) => state === "failed")?.count ?? 0,
+        oldestAt: pending?.oldest
+      } satisfies HookCounts
+    })
+  }
+}
+
+interface HookRow {
+  readonly id: string
+  readonly account: string
+  readonly url: string
+  readonly types: string | null
+  readonly agents: string | null
+  readonly state: HookState
+  readonly secret: string
+  readonly old_secret: string | null
+  readonly old_secret_until: number | null
+  readonly cursor: string
+  readonly made_by: string | null
+  readonly created_at: number
+  readonly delivered_at: number | null
+  readonly reason: string | null
+  readonly pending: number
+  readonly failed: number
+}
+
+const isOverlapping = ({ old_secret_until: until }: HookRow, now: number): boolean => until !== null && until > now
+
+const recordOf = (row: HookRow, now: number): HookRecord => ({
+  id: row.id,
+  url: row.url,
+  types: row.types === null ? AccountEventType.literals : (JSON.parse(row.types) as ReadonlyArray<AccountEventType>),
+  agents: row.agents === null ? null : (JSON.parse(row.agents) as readonly [string, ...ReadonlyArray<string>]),
+  state: row.state,
+  createdAt: row.created_at,
+  madeBy: row.made_by,
+  secretChangesAt: isOverlapping(row, now) ? row.old_secret_until : null,
+  deliveredAt: row.delivered_at,
+  reason: row.reason,
+  pending: row.pending,
+  failed: row.failed
+})
+
+const notFound = Effect.suspend(() =>
+  Effect.fail(new NotFound({ code: "webhook_not_found", error: "no such webhook" }))
+)
+
+const tooMany = Effect.suspend(() =>
+  Effect.fail(
+    new InvalidRequest({
+      code: "limit_exceeded",
+      error: `an account can have at most ${Limits.hooksPerAccountMax} webhooks; remove one first`
+    })
+  )
+)

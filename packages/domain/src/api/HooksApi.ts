@@ -1,0 +1,123 @@
+/** Webhooks that an account manages itself (contract: Webhooks of accounts); all free. */
+import { Schema } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { HookChange, HookDelivery, HookRecord, NewHook } from "../AccountWebhooks.ts"
+import {
+  Conflict,
+  Forbidden,
+  InsufficientStorage,
+  InvalidRequest,
+  NotFound,
+  RateLimited,
+  Unavailable
+} from "../Errors.ts"
+import { Limits } from "../Limits.ts"
+import { WebhookState } from "../Webhooks.ts"
+import {
+  Authorization,
+  BodyLimit,
+  Idempotency,
+  RateLimiting,
+  Validation,
+  WellFormedRequest,
+  WriteHeaders
+} from "./Middleware.ts"
+import { operation } from "./Operation.ts"
+
+const success = Schema.Literal(true)
+const one = { id: Schema.String.annotate({ description: "Identifier of the webhook." }) }
+const withSecret = Schema.Struct({
+  success,
+  webhook: HookRecord,
+  secret: Schema.String.annotate({ description: "`whsec_` and Base64; shown once." })
+})
+const writeErrors = [InvalidRequest, Forbidden, NotFound, Conflict, InsufficientStorage] as const
+
+export class HooksApi extends HttpApiGroup.make("hooks")
+  .add(
+    HttpApiEndpoint.get("listHooks", "/webhooks", {
+      success: Schema.Struct({ success, webhooks: Schema.Array(HookRecord) }),
+      error: Forbidden
+    }).annotateMerge(operation("List the account's webhooks", { description: "Oldest first, without secrets." })),
+    HttpApiEndpoint.post("createHook", "/webhooks", {
+      headers: WriteHeaders,
+      payload: NewHook.annotate({
+        examples: [{ url: "https://hooks.example.com/memory", types: ["memory.created", "memory.deleted"] }]
+      }),
+      success: withSecret,
+      error: [InvalidRequest, Forbidden, Conflict, RateLimited, Unavailable, InsufficientStorage]
+    })
+      .annotateMerge(
+        operation("Create a webhook", {
+          description: "It is sent what happens from now on. The secret of its signatures is shown once."
+        })
+      )
+      .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" }),
+    HttpApiEndpoint.get("getHook", "/webhooks/:id", {
+      params: one,
+      success: Schema.Struct({ success, webhook: HookRecord }),
+      error: [Forbidden, NotFound]
+    }).annotateMerge(operation("Get a webhook", {})),
+    HttpApiEndpoint.patch("changeHook", "/webhooks/:id", {
+      params: one,
+      headers: WriteHeaders,
+      payload: HookChange.annotate({ examples: [{ state: "paused" }] }),
+      success: Schema.Struct({ success, webhook: HookRecord }),
+      error: writeErrors
+    })
+      .annotateMerge(operation("Change, pause or resume a webhook", {}))
+      .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" }),
+    HttpApiEndpoint.delete("removeHook", "/webhooks/:id", {
+      params: one,
+      headers: WriteHeaders,
+      success: Schema.Struct({ success }),
+      error: writeErrors
+    }).annotateMerge(operation("Remove a webhook", { description: "With all its messages." })),
+    HttpApiEndpoint.post("rotateHookSecret", "/webhooks/:id/secret", {
+      params: one,
+      headers: WriteHeaders,
+      success: withSecret,
+      error: writeErrors
+    }).annotateMerge(
+      operation("Replace the secret of a webhook", {
+        description: "For a day messages are signed with the one before, too."
+      })
+    ),
+    HttpApiEndpoint.get("hookDeliveries", "/webhooks/:id/deliveries", {
+      params: one,
+      query: {
+        state: Schema.optionalKey(WebhookState),
+        limit: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.hookDeliveriesMax })))
+      },
+      success: Schema.Struct({ success, deliveries: Schema.Array(HookDelivery) }),
+      error: [Forbidden, NotFound]
+    }).annotateMerge(
+      operation("Messages of a webhook and their states", { description: "Newest first, without bodies." })
+    ),
+    HttpApiEndpoint.post("repeatDeliveries", "/webhooks/:id/deliveries/repeat", {
+      params: one,
+      headers: WriteHeaders,
+      payload: Schema.Struct({
+        delivery: Schema.optionalKey(
+          Schema.NonEmptyString.check(Schema.isMaxCodePoints(Limits.identifierLengthMax)).annotate({
+            description: "Id of a message that was given up; without it all of them."
+          })
+        )
+      }).annotate({ examples: [{ delivery: "msg_5a0f2c41e9b3d7765a0f2c41e9b3d776" }] }),
+      success: Schema.Struct({ success, repeated: Schema.Int }),
+      error: writeErrors
+    })
+      .annotateMerge(
+        operation("Send messages again that were given up", {
+          description: "With the same ids, so that receivers know them."
+        })
+      )
+      .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })
+  )
+  .middleware(Idempotency)
+  .middleware(Validation)
+  .middleware(WellFormedRequest)
+  .middleware(RateLimiting)
+  .middleware(Authorization)
+  .middleware(BodyLimit)
+  .prefix("/v1") {}

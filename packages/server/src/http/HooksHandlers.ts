@@ -1,0 +1,144 @@
+/**
+ * Webhooks that an account manages itself (contract: Webhooks of accounts). Secrets are sealed here, and leave in the
+ * answer that makes them; what is made, changed and removed stands in the audit log.
+ */
+import { Effect, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { HttpApiBuilder } from "effect/http-api"
+import { Caller } from "@muniment/domain/api/Middleware"
+import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import { Conflict, Forbidden, InvalidRequest } from "@muniment/domain/Errors"
+import type { Identity } from "@muniment/domain/Identity"
+import { Limits } from "@muniment/domain/Limits"
+import { AuditLog } from "@muniment/control/audit/AuditLog"
+import { AccountHooks, type HookPlace } from "@muniment/control/webhooks/AccountHooks"
+import { KeyRing } from "@muniment/trust/KeyRing"
+import { nonceBytes, seal } from "@muniment/trust/SealedText"
+import { AccountEvents } from "../events/AccountEvents.ts"
+import { requireWholeAccount, unboundCaller } from "../identity/KeyScopes.ts"
+import { HookDeliveries } from "../webhooks/HookDeliveries.ts"
+import { type HookReach, hookSecretBytes, hookSecretText, isHookUrl } from "../webhooks/WebhookSettings.ts"
+
+export const hooksHandlers = (reach: HookReach) =>
+  HttpApiBuilder.group(
+    MunimentApi,
+    "hooks",
+    Effect.fnUntraced(function* (handlers) {
+      const hooks = yield* AccountHooks
+      const events = yield* AccountEvents
+      const { changed } = yield* HookDeliveries
+      const changing = makeChanging(yield* AuditLog)
+      const makeSecret = yield* makeSecrets
+      const success = true as const
+
+      return handlers.handleAll({
+        listHooks: Effect.fnUntraced(function* () {
+          const { account } = yield* unboundCaller
+          return { success, webhooks: yield* hooks.list(account.id) }
+        }),
+        getHook: Effect.fnUntraced(function* ({ params }) {
+          return { success, webhook: yield* hooks.get(yield* readPlace(params.id)) }
+        }),
+        hookDeliveries: Effect.fnUntraced(function* ({ params, query: { limit = shownDefault, state } }) {
+          const place = yield* readPlace(params.id)
+          return { success, deliveries: yield* hooks.deliveries(place, { limit, state }) }
+        }),
+        createHook: Effect.fnUntraced(function* ({ payload }) {
+          const caller = yield* Caller
+          yield* requireWholeAccount(caller)
+          yield* requireUnending(caller)
+          yield* requireUrl(reach, payload.url)
+          yield* caller.newcomer?.open("free") ?? Effect.void
+          const scoped = payload.agents === undefined ? caller : { ...caller, scope: { agents: payload.agents } }
+          const { cursor } = yield* events.open(scoped, {}, Limits.hookAgentsMax)
+          const { sealed, text } = yield* makeSecret
+          const madeBy = caller.keyId ?? caller.walletAddress
+          const webhook = yield* hooks.add(caller.account.id, { ...payload, secret: sealed, cursor, madeBy })
+          yield* changing.record("createHook", caller, webhook.id)
+          yield* changed
+          return { success, webhook, secret: text }
+        }),
+        changeHook: Effect.fnUntraced(function* ({ params, payload }) {
+          if (payload.url !== undefined) yield* requireUrl(reach, payload.url)
+          const [caller, place] = yield* changedPlace(params.id)
+          const webhook = yield* hooks.change(place, payload)
+          yield* changing.record("changeHook", caller, webhook.id)
+          yield* changed
+          return { success, webhook }
+        }),
+        removeHook: Effect.fnUntraced(function* ({ params }) {
+          const [caller, place] = yield* changedPlace(params.id)
+          yield* hooks.remove(place)
+          yield* changing.record("removeHook", caller, place.id)
+          yield* changed
+          return { success }
+        }),
+        rotateHookSecret: Effect.fnUntraced(function* ({ params }) {
+          const [caller, place] = yield* changedPlace(params.id)
+          const { sealed, text } = yield* makeSecret
+          const webhook = yield* hooks.replaceSecret(place, sealed)
+          yield* changing.record("rotateHookSecret", caller, webhook.id)
+          return { success, webhook, secret: text }
+        }),
+        repeatDeliveries: Effect.fnUntraced(function* ({ params, payload }) {
+          const [, place] = yield* changedPlace(params.id)
+          const repeated = yield* hooks.repeat(place, payload.delivery)
+          yield* changed
+          return { success, repeated }
+        })
+      })
+    })
+  )
+
+const shownDefault = 100
+
+/** A webhook of the caller's account, to read. */
+const readPlace = (id: string) => Effect.map(unboundCaller, ({ account }): HookPlace => ({ id, account: account.id }))
+
+const changedPlace = (id: string) =>
+  Effect.gen(function* () {
+    const caller = yield* Caller
+    yield* requireWholeAccount(caller)
+    return [caller, { id, account: caller.account.id }] as const
+  })
+
+/** A new secret, as text and sealed. */
+const makeSecrets = Effect.gen(function* () {
+  const random = yield* SecureRandom.SecureRandom
+  const keys = yield* KeyRing
+  return Effect.gen(function* () {
+    const text = hookSecretText(yield* random.randomBytes(hookSecretBytes))
+    const sealing = Redacted.value(yield* Effect.orDie(keys.sealing))
+    return { text, sealed: seal(text, sealing, yield* random.randomBytes(nonceBytes)) }
+  })
+})
+
+const makeChanging = (log: AuditLog["Service"]) => ({
+  record: (action: string, { account, keyId, walletAddress }: Identity, webhook: string) =>
+    log
+      .record({
+        action: `hooks.${action}`,
+        subject: account.name,
+        detail: { webhook, by: keyId ?? walletAddress ?? "" }
+      })
+      .pipe(Effect.catch(() => Effect.logError("a change of a webhook is not in the audit log", { webhook })))
+})
+
+/** A webhook would outlive its key. */
+const requireUnending = ({ keyExpiresAt }: Identity): Effect.Effect<void, Forbidden> =>
+  keyExpiresAt === undefined
+    ? Effect.void
+    : Effect.fail(new Forbidden({ code: "key_scope", error: "this key ends, and a webhook does not" }))
+
+const requireUrl = (reach: HookReach, url: string): Effect.Effect<void, InvalidRequest | Conflict> => {
+  if (reach === "off") {
+    const error = "this service sends no webhooks of accounts: its operator has switched them off"
+    return Effect.fail(new Conflict({ code: "webhook_not_configured", error }))
+  }
+  if (isHookUrl(url, reach)) return Effect.void
+  const error =
+    reach === "public"
+      ? "`url` must be an https URL without credentials or fragment, on a host that everybody can reach"
+      : "`url` must be an http or https URL without credentials or fragment"
+  return Effect.fail(new InvalidRequest({ code: "invalid_request", error }))
+}

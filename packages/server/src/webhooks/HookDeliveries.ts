@@ -1,0 +1,273 @@
+/**
+ * Sends the events of accounts to their webhooks, while the layer lives (contract: Webhooks of accounts): reads an
+ * account's events into messages, and sends those that are due.
+ *
+ * Invariants: a webhook is worked on by one fiber at a time, and accounts take turns; what was read and not written down
+ * is read again; messages of an agent go out one after the other. A message names memories and never what they, their
+ * subjects or threads are called, so that an erasure need not look for messages.
+ */
+import {
+  Clock,
+  Context,
+  Effect,
+  Exit,
+  Layer,
+  Metric,
+  PartitionedSemaphore,
+  Queue,
+  Random,
+  Redacted,
+  Scope
+} from "effect"
+import { createHash } from "node:crypto"
+import type { InsufficientStorage, InvalidRequest } from "@muniment/domain/Errors"
+import type { AccountEvent } from "@muniment/domain/Events"
+import type { Identity } from "@muniment/domain/Identity"
+import type { NamespaceTag } from "@muniment/domain/Ids"
+import { Limits } from "@muniment/domain/Limits"
+import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
+import type { ReadError } from "@muniment/engine/host/NamespaceHost"
+import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { AccountHooks, type FollowedHook, type HookPlace } from "@muniment/control/webhooks/AccountHooks"
+import type { Attempt, DueMessage, NewMessage } from "@muniment/control/webhooks/HookMessages"
+import { KeyRing } from "@muniment/trust/KeyRing"
+import { unseal } from "@muniment/trust/SealedText"
+import { AccountEvents, type EventReader } from "../events/AccountEvents.ts"
+import { AccountSignals } from "../events/AccountSignals.ts"
+import { decodePositions } from "../events/EventPositions.ts"
+import { retryDelayMillis } from "./WebhookDeliveries.ts"
+import { sendWebhook } from "./WebhookSender.ts"
+import { type HookReach, webhookSecrets } from "./WebhookSettings.ts"
+
+export type HookHealth = ServiceStatus["hooks"]
+
+export class HookDeliveries extends Context.Service<
+  HookDeliveries,
+  {
+    readonly health: Effect.Effect<HookHealth>
+    /** A webhook was made, changed or removed, or has messages to repeat. */
+    readonly changed: Effect.Effect<void>
+  }
+>()("muniment/server/HookDeliveries") {
+  /** With `off` nothing is read or sent; what waits stays. */
+  static readonly layer = (reach: HookReach) => Layer.effect(this, make(reach))
+}
+
+const deliveries = Metric.counter("account_webhook_deliveries_total", {
+  description: "Attempts to deliver messages to webhooks of accounts, by outcome.",
+  incremental: true
+})
+
+/** A webhook while it is followed. */
+interface Following extends HookPlace {
+  readonly scope: Scope.Closeable
+  /** Agents that have committed something since they were last read. */
+  readonly noted: Set<NamespaceTag>
+  /** Undefined: events are read from the stored cursor. */
+  reader: EventReader | undefined
+  isNoted: boolean
+  isAtWork: boolean
+}
+
+const make = Effect.fnUntraced(function* (reach: HookReach) {
+  const hooks = yield* AccountHooks
+  const wake = yield* Queue.sliding<void>(1)
+  if (reach !== "off") yield* Effect.forkScoped((yield* makeRounds(reach, wake)).forever)
+  const health = Effect.gen(function* () {
+    const { oldestAt, ...counted } = yield* hooks.counts
+    const now = yield* Clock.currentTimeMillis
+    return { ...counted, oldestSeconds: oldestAt === undefined ? 0 : Math.max(0, Math.round((now - oldestAt) / 1_000)) }
+  })
+  return HookDeliveries.of({ health, changed: Effect.asVoid(Queue.offer(wake, undefined)) })
+})
+
+/** Looks for webhooks that have something to do, and lets them work. */
+const makeRounds = Effect.fnUntraced(function* (reach: "public" | "any", wake: Queue.Dequeue<void>) {
+  const hooks = yield* AccountHooks
+  const signals = yield* AccountSignals
+  const work = yield* makeWork(reach)
+  const turns = yield* PartitionedSemaphore.make<string>({ permits: Limits.hooksAtWorkMax })
+  const layerScope = yield* Effect.scope
+  const followed = new Map<string, Following>()
+  let refreshAt = 0
+
+  const follow = Effect.fnUntraced(function* (place: HookPlace) {
+    const scope = yield* Scope.fork(layerScope)
+    const hook: Following = { ...place, scope, noted: new Set(), reader: undefined, isNoted: true, isAtWork: false }
+    yield* Scope.provide(
+      signals.listen(place.account, (tag) => {
+        hook.noted.add(tag)
+        hook.isNoted = true
+      }),
+      scope
+    )
+    followed.set(place.id, hook)
+  })
+  const refresh = Effect.gen(function* () {
+    const active = yield* hooks.active
+    const ids = new Set(active.map(({ id }) => id))
+    for (const [id, { scope }] of followed) {
+      if (ids.has(id)) continue
+      followed.delete(id)
+      yield* Scope.close(scope, Exit.void)
+    }
+    for (const place of active) {
+      const known = followed.get(place.id)
+      if (known === undefined) yield* follow(place)
+      // Of an agent that could not be read, or after a failure.
+      else if (known.reader === undefined || known.reader.hasUnread) known.isNoted = true
+    }
+  })
+
+  const start = (hook: Following) => {
+    hook.isAtWork = true
+    hook.isNoted = false
+    const ended = Effect.sync(() => void (hook.isAtWork = false))
+    return work(hook).pipe(
+      Effect.catch(({ code }) => Effect.logWarning("a webhook of an account waits", { webhook: hook.id, code })),
+      Effect.catchDefect((defect) => Effect.logError("a webhook of an account crashed", { webhook: hook.id }, defect)),
+      PartitionedSemaphore.withPermit(turns, hook.account),
+      Effect.ensuring(ended),
+      Effect.forkIn(layerScope)
+    )
+  }
+
+  const round = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const isWoken = (yield* Queue.clear(wake)).length > 0
+    if (isWoken || now >= refreshAt || refreshAt > now + Limits.hookRefreshMillis) {
+      yield* refresh
+      refreshAt = now + Limits.hookRefreshMillis
+    }
+    const due = new Set(yield* hooks.due)
+    for (const hook of followed.values()) {
+      if (!hook.isAtWork && (hook.isNoted || due.has(hook.id))) yield* start(hook)
+    }
+  })
+  const forever = round.pipe(
+    Effect.catchDefect((defect) => Effect.logError("a round of accounts' webhooks crashed", defect)),
+    Effect.andThen(Effect.sleep(Limits.webhookPollMillis)),
+    Effect.forever
+  )
+  return { forever }
+})
+
+/** Reads and sends for one webhook until nothing is left to do now, or its turn is over. */
+const makeWork = Effect.fnUntraced(function* (reach: "public" | "any") {
+  const hooks = yield* AccountHooks
+  const read = yield* makeReading
+  const keys = yield* KeyRing
+
+  /** Messages of one agent, up to the first that fails. */
+  const sendInOrder = Effect.fnUntraced(function* (hook: FollowedHook, messages: ReadonlyArray<DueMessage>) {
+    const sealing = Redacted.value(yield* Effect.orDie(keys.sealing))
+    const secrets = hook.secrets.flatMap((sealed) => webhookSecrets(unseal(sealed, sealing) ?? "") ?? [])
+    const done: Array<Attempt> = []
+    for (const { attempts, body, id } of messages) {
+      const reason =
+        secrets.length === 0 ? secretUnreadable : yield* sendWebhook({ url: hook.url, secrets, reach }, { id, body })
+      const delayMillis = retryDelayMillis(attempts, yield* Random.next, Limits.hookRetryMillisMax)
+      done.push({ message: id, reason, delayMillis })
+      yield* count(reason === undefined ? "delivered" : "missed", 1)
+      if (reason !== undefined) break
+    }
+    return done
+  })
+
+  const deliver = Effect.fn("HookDeliveries.deliver")(function* (hook: FollowedHook) {
+    const due = yield* hooks.dueMessages(hook.id)
+    if (due.length === 0) return false
+    const agents = Map.groupBy(due, ({ agent }) => agent)
+    const attempts = yield* Effect.forEach(agents.values(), (messages) => sendInOrder(hook, messages), {
+      concurrency: Limits.hookAgentsAtOnce
+    })
+    const givenUp = yield* hooks.attempted(hook.id, attempts.flat())
+    yield* count("given_up", givenUp)
+    if (givenUp > 0)
+      yield* Effect.logWarning("messages of an account's webhook were given up", { webhook: hook.id, givenUp })
+    return true
+  })
+
+  return Effect.fnUntraced(function* (following: Following) {
+    for (let turn = 0; turn < Limits.hookTurnsMax; turn++) {
+      const hook = yield* hooks.followed(following.id)
+      if (hook === undefined) {
+        following.reader = undefined
+        return
+      }
+      const hasRead = hook.pending < Limits.hookPendingMax && (yield* read(following, hook))
+      if (!(yield* deliver(hook)) && !hasRead) return
+    }
+    following.isNoted = true
+  })
+})
+
+const secretUnreadable = "its secret cannot be read: replace it"
+
+const count = (outcome: "delivered" | "missed" | "given_up", by: number): Effect.Effect<void> =>
+  Metric.update(Metric.withAttributes(deliveries, { outcome }), by)
+
+/** Turns the next events of an account into messages of a webhook; -> whether there may be more. */
+const makeReading = Effect.gen(function* () {
+  const hooks = yield* AccountHooks
+  const events = yield* AccountEvents
+  const directory = yield* NamespaceDirectory
+
+  const opened = Effect.fnUntraced(function* (following: Following, hook: FollowedHook) {
+    if (following.reader !== undefined) return following.reader
+    following.noted.clear()
+    return yield* events.open(callerOf(hook), { cursor: hook.cursor }, Limits.hookAgentsMax)
+  })
+
+  const messageOf =
+    ({ account, id }: FollowedHook) =>
+    (event: AccountEvent): NewMessage => {
+      const { agentId = "" } = event.data
+      const tag = agentId === "" ? undefined : directory.list(account, agentId)[0]?.tag
+      const at = tag === undefined ? undefined : decodePositions(event.id)?.get(tag)
+      const place = at === undefined ? event.id : `${tag} ${at.born} ${at.number} ${event.type}`
+      const digest = createHash("sha256").update(`${id}\0${place}`).digest("hex").slice(0, idLength)
+      return { id: `msg_${digest}`, agent: agentId, type: event.type, body: bodyOf(event) }
+    }
+
+  const step = Effect.fnUntraced(function* (following: Following, hook: FollowedHook) {
+    const reader = yield* opened(following, hook)
+    for (const tag of following.noted) reader.note(tag)
+    following.noted.clear()
+    const room = Math.min(Limits.eventsPageMax, Limits.hookPendingMax - hook.pending)
+    const batch = yield* reader.read(room, noteWaiting)
+    const wanted = batch.events.filter(({ type }) => type === "events.lost" || hook.types.includes(type))
+    const { cursor } = reader
+    if (cursor !== hook.cursor || wanted.length > 0) yield* hooks.enqueue(hook, wanted.map(messageOf(hook)), cursor)
+    following.reader = reader
+    return batch.hasMore && batch.events.length > 0
+  })
+
+  /** What is read stays behind the stored cursor until it is written down: a failure reads it again. */
+  return (following: Following, hook: FollowedHook): Effect.Effect<boolean, InsufficientStorage | ReadError> =>
+    Effect.suspend(() => {
+      const before = following.reader
+      const isDue = before === undefined || following.noted.size > 0 || before.hasUnread
+      return isDue ? step(following, hook) : Effect.succeed(false)
+    }).pipe(
+      Effect.onError(() => Effect.sync(() => void (following.reader = undefined))),
+      Effect.catchTag(["InvalidRequest"], ({ error }) => Effect.as(hooks.noteReason(hook.id, error), false))
+    )
+})
+
+const idLength = 32
+
+const noteWaiting = ({ code }: InvalidRequest | ReadError) =>
+  Effect.logWarning("events of an agent wait for a webhook", { code })
+
+/** The whole account, or some of its agents. */
+const callerOf = ({ account, agents }: FollowedHook): Identity => ({
+  account: { id: account, name: "", plan: "free", createdAt: 0 },
+  keyId: undefined,
+  ...(agents !== undefined && { scope: { agents } })
+})
+
+const bodyOf = ({ data, timestamp, type }: AccountEvent): string => {
+  const { subjectId: _, threadId: __, ...named } = data
+  return JSON.stringify({ type, timestamp, data: named })
+}

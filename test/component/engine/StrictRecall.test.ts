@@ -1,0 +1,72 @@
+/** Searches with strict recall: near-duplicates in the order of their float32 vectors, over agents and fresh writes. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { innerProduct } from "@muniment/engine/namespace/exactCosines"
+import { MemorySearch } from "@muniment/engine/search/MemorySearch"
+import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import { creating, engineOf, memoryRecord, namespaceKey, newMemory } from "../../support/EngineFixtures.ts"
+import { nearDuplicates } from "../../../bench/index/distributions.ts"
+import { queriesOf, rowOf } from "../../../bench/index/VectorSet.ts"
+import { temporaryDirectory } from "../sqlite/TemporaryDirectory.ts"
+
+const model = "test-model"
+const count = 200
+const set = nearDuplicates(count, 8, 3)
+const keys = [namespaceKey("one"), namespaceKey("two")]
+const idOf = (at: number): string => memoryRecord(at, "").id
+const memory = (at: number) =>
+  newMemory(memoryRecord(at, `note ${at}`, { agentId: keys[at % 2]!.agentId }), { model, values: rowOf(set, at) })
+
+const stored = NamespaceHost.use((host) =>
+  Effect.forEach(keys, (key, parity) => {
+    const mine = Array.from({ length: count / 2 }, (_, at) => memory(2 * at + parity))
+    return host.ask(key, creating(mine))
+  })
+)
+const found = (vector: Float32Array) =>
+  MemorySearch.use((search) =>
+    search.search(keys, {
+      text: "",
+      vectors: new Map([[model, vector]]),
+      filter: {},
+      limit: 10,
+      minRelevance: 0,
+      isStrict: true
+    })
+  )
+const truth = (query: Float32Array, among: ReadonlyArray<number>): ReadonlyArray<string> =>
+  among
+    .toSorted((a, b) => innerProduct(query, rowOf(set, b)) - innerProduct(query, rowOf(set, a)))
+    .map(idOf)
+    .slice(0, 10)
+const all = Array.from({ length: count }, (_, at) => at)
+
+describe("a search with strict recall", () => {
+  it.effect("has the order of float32 vectors over all agents, certified", () =>
+    Effect.gen(function* () {
+      yield* stored
+      for (const query of queriesOf(set)) {
+        const { hits, plans } = yield* found(query)
+        expect(plans.map(({ isCertified }) => isCertified)).toEqual([true, true])
+        expect(hits.map(({ memory: { id } }) => id)).toEqual(truth(query, all))
+        const best = hits[0]!.ranked.candidate
+        expect(best.cosine).toBe(innerProduct(query, rowOf(set, Number(best.id.slice("mem_".length)))))
+      }
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+
+  it.effect("finds what was just written, and not what was removed", () =>
+    Effect.gen(function* () {
+      const host = yield* NamespaceHost
+      yield* stored
+      const [query] = queriesOf(set)
+      const [best] = truth(query!, all)
+      const at = all.find((one) => idOf(one) === best)!
+      yield* host.ask(keys[at % 2]!, { _tag: "RemoveMemories", ids: [best!], idempotency: undefined })
+      const others = all.filter((one) => one !== at)
+      expect((yield* found(query!)).hits.map(({ memory: { id } }) => id)).toEqual(truth(query!, others))
+      yield* host.ask(keys[at % 2]!, creating([memory(at)]))
+      expect((yield* found(query!)).hits[0]?.memory.id).toBe(best)
+    }).pipe(Effect.provide(engineOf(temporaryDirectory())))
+  )
+})

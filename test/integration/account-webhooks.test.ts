@@ -1,0 +1,170 @@
+/** /v1/webhooks (contract: Webhooks of accounts): who makes them, where they may go, secrets, deliveries, their end. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { Limits } from "@muniment/domain/Limits"
+import { fact } from "../support/MemoryCalls.ts"
+import { sharedServer, withoutModel } from "../support/SharedServer.ts"
+import type { ServerCalls } from "../support/TestServer.ts"
+import { isSigned, startWebhookReceiver, type WebhookReceiver } from "../support/WebhookReceiver.ts"
+
+let service: ServerCalls
+let receiver: WebhookReceiver
+
+beforeAll(async () => {
+  service = await sharedServer({ ...withoutModel, MUNIMENT_ACCOUNT_WEBHOOKS: "any" })
+  receiver = await startWebhookReceiver()
+})
+afterAll(() => receiver[Symbol.asyncDispose]())
+
+const accountOf = async (name: string) => {
+  const key = await service.newAccount(name, "owner")
+  const call = (method: string, path: string, body?: object) =>
+    service.call(method, path, { key, ...(body !== undefined && { body }) })
+  const url = `${receiver.url}/${name}`
+  const told = () => receiver.deliveries.filter(({ path }) => path === `/hook/${name}`)
+  const write = async (text: string): Promise<string> =>
+    (await call("POST", "/v1/memories", { agentId: "a", memories: [fact("Ebba", text)] })).body.created[0].id
+  const hook = async (more: object = {}) => (await call("POST", "/v1/webhooks", { url, ...more })).body
+  return { key, call, told, url, write, hook }
+}
+
+const until = (isSo: () => boolean | Promise<boolean>) => expect.poll(isSo, { timeout: 60_000 }).toBe(true)
+
+describe("a webhook of an account", () => {
+  it("is told of changes, signed with a secret that is shown once, and with both while one replaces the other", async () => {
+    const { call, hook, told, write } = await accountOf("told")
+    await write("before")
+    const made = await hook()
+    expect(made).toMatchObject({
+      success: true,
+      secret: expect.stringMatching(/^whsec_[\w+/=]{44}$/),
+      webhook: { state: "active", agents: null, pending: 0, failed: 0, reason: null, secretChangesAt: null }
+    })
+    const { id } = made.webhook
+    const first = await write("rows on Sundays")
+    await until(() => told().length === 1)
+    expect(told()[0]?.body).toMatchObject({
+      type: "memory.created",
+      data: { agentId: "a", memoryId: first, kind: "factual_memory" }
+    })
+    expect(await isSigned(told()[0]!, made.secret)).toBe(true)
+
+    const { body: rotated } = await call("POST", `/v1/webhooks/${id}/secret`)
+    expect(rotated.secret).not.toBe(made.secret)
+    expect(rotated.webhook.secretChangesAt).toBeGreaterThan(made.webhook.createdAt)
+    await call("DELETE", `/v1/memories/${first}`)
+    await until(() => told().length === 2)
+    expect(told()[1]?.body).toMatchObject({ type: "memory.deleted", data: { memoryId: first } })
+    for (const secret of [made.secret, rotated.secret]) expect(await isSigned(told()[1]!, secret)).toBe(true)
+
+    await until(async () => (await call("GET", `/v1/webhooks/${id}`)).body.webhook.pending === 0)
+    const { body: list } = await call("GET", "/v1/webhooks")
+    expect(JSON.stringify(list)).not.toMatch(/whsec_|"secret"/)
+    expect(list.webhooks).toMatchObject([{ id, deliveredAt: expect.any(Number), reason: null }])
+    const { deliveries } = (await call("GET", `/v1/webhooks/${id}/deliveries?state=delivered`)).body
+    expect(deliveries).toMatchObject([
+      { type: "memory.deleted", id: told()[1]?.headers["webhook-id"], state: "delivered", attempts: 1, agentId: "a" },
+      { type: "memory.created", id: told()[0]?.headers["webhook-id"], state: "delivered", attempts: 1, agentId: "a" }
+    ])
+  })
+
+  it("is changed, paused and removed with its messages", async () => {
+    const { call, hook, told, write } = await accountOf("changed")
+    receiver.answer = ({ path }) => (path === "/hook/changed" ? 503 : 204)
+    const { id } = (await hook()).webhook
+    await write("one")
+    await until(async () => (await call("GET", `/v1/webhooks/${id}`)).body.webhook.reason === "status 503")
+    const paused = await call("PATCH", `/v1/webhooks/${id}`, { state: "paused" })
+    expect(paused.body.webhook).toMatchObject({ state: "paused", pending: 1 })
+    receiver.answer = () => 204
+    const before = told().length
+    await call("PATCH", `/v1/webhooks/${id}`, { state: "active" })
+    await until(() => told().length > before)
+    expect((await call("POST", `/v1/webhooks/${id}/deliveries/repeat`, {})).body).toMatchObject({ repeated: 0 })
+    const one = await call("POST", `/v1/webhooks/${id}/deliveries/repeat`, { delivery: "msg_none" })
+    expect([one.status, one.body.code]).toEqual([404, "webhook_not_found"])
+    expect((await call("PATCH", `/v1/webhooks/${id}`, { agents: ["b"] })).body.code).toBe("invalid_request")
+    expect((await call("DELETE", `/v1/webhooks/${id}`)).status).toBe(200)
+    for (const [method, path] of [
+      ["GET", ""],
+      ["GET", "/deliveries"],
+      ["DELETE", ""],
+      ["POST", "/secret"]
+    ] as const) {
+      const answer = await call(method, `/v1/webhooks/${id}${path}`)
+      expect([answer.status, answer.body.code]).toEqual([404, "webhook_not_found"])
+    }
+  })
+
+  it("is bounded in number", async () => {
+    const { call, hook, url } = await accountOf("bounded")
+    for (let made = 0; made < Limits.hooksPerAccountMax; made++) expect((await hook()).success).toBe(true)
+    const refused = await call("POST", "/v1/webhooks", { url })
+    expect([refused.status, refused.body.code]).toEqual([400, "limit_exceeded"])
+  })
+
+  it("is not for keys that are bound, only read, or end; and goes with the key that made it", async () => {
+    const { call, url } = await accountOf("keys")
+    const keyFor = async (scope: object) => (await call("POST", "/v1/keys", scope)).body
+    for (const scope of [{ agents: ["a"] }, { readOnly: true }, { expiresIn: "1h" }]) {
+      const { secret } = await keyFor(scope)
+      const refused = await service.call("POST", "/v1/webhooks", { key: secret, body: { url } })
+      expect([refused.status, refused.body.code]).toEqual([403, "key_scope"])
+    }
+    const maker = await keyFor({})
+    const others = await keyFor({})
+    for (const { secret } of [maker, others]) await service.call("POST", "/v1/webhooks", { key: secret, body: { url } })
+    const makers = async () =>
+      (await call("GET", "/v1/webhooks")).body.webhooks.map(({ madeBy }: { readonly madeBy: string }) => madeBy)
+    expect(await makers()).toEqual([maker.key.id, others.key.id])
+    await call("DELETE", `/v1/keys/${maker.key.id}`)
+    expect(await makers()).toEqual([others.key.id])
+    await call("DELETE", `/v1/keys/${others.key.id}?keepMade=true`)
+    expect(await makers()).toHaveLength(1)
+  })
+
+  it("ends with its account, and is seen by the operator", async () => {
+    const { call, hook, told, write } = await accountOf("erased")
+    await hook()
+    await write("one")
+    await until(() => told().length === 1)
+    const asOperator = (method: string, path: string, body?: object) =>
+      service.call(method, path, { key: service.operatorToken, ...(body !== undefined && { body }) })
+    const { hooks } = (await asOperator("GET", "/admin/status")).body
+    expect(hooks.active).toBeGreaterThan(0)
+    const { body: metrics } = await service.call("GET", "/metrics", { key: null })
+    expect(metrics).toMatch(/^muniment_account_webhook_deliveries_total\{outcome="delivered"\} \d+$/m)
+    const { name } = (await call("GET", "/v1/account")).body.account
+    const { body: audit } = await asOperator("GET", `/admin/audit?subject=${name}`)
+    expect(audit.events.map(({ action }: { readonly action: string }) => action)).toContain("hooks.createHook")
+    expect((await asOperator("POST", "/admin/accounts/erase", { account: name })).status).toBe(200)
+    const after = (await asOperator("GET", "/admin/status")).body.hooks
+    expect(after.active + after.paused).toBe(hooks.active + hooks.paused - 1)
+  })
+})
+
+describe("where webhooks may go", () => {
+  it("is a public host by https, unless the operator allows more", async () => {
+    const usual = await sharedServer(withoutModel)
+    const key = await usual.newAccount("usual")
+    const urls = [
+      "https://127.0.0.1/x",
+      "https://localhost/x",
+      "https://[::1]/x",
+      "https://169.254.169.254/latest/meta-data",
+      "https://0x7f000001/x",
+      "https://2130706433/x",
+      "https://printer/x",
+      "https://user:secret@hooks.example.com/x",
+      "http://hooks.example.com/x",
+      "ftp://hooks.example.com/x",
+      "nowhere"
+    ]
+    for (const url of urls) {
+      const { body, status } = await usual.call("POST", "/v1/webhooks", { key, body: { url } })
+      expect([url, status, body.code]).toEqual([url, 400, "invalid_request"])
+    }
+    const made = await usual.call("POST", "/v1/webhooks", { key, body: { url: "https://hooks.example.com/x" } })
+    expect(made.status).toBe(200)
+    await usual.call("DELETE", `/v1/webhooks/${made.body.webhook.id}`, { key })
+  })
+})
