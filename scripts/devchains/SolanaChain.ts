@@ -32,6 +32,8 @@ export interface SolanaChain {
   readonly setTokenBalance: (owner: Address, units: bigint) => Promise<Address>
   /** Millionths; undefined if the owner has no token account. */
   readonly tokenBalance: (owner: Address) => Promise<bigint | undefined>
+  /** When a blockhash that was given out expired, milliseconds; undefined: it serves still. */
+  readonly blockhashEndedAt: (blockhash: string) => number | undefined
   /** Undoes that transaction; later ones are replayed without it. */
   readonly reorg: (signature: Signature) => void
   /** One block. */
@@ -83,6 +85,7 @@ export const startSolanaChain = async (options: SolanaChainOptions = {}): Promis
     },
     tokenBalance: async (owner) =>
       holdingOf(ledger.vm, ledger.vm.account(await tokenAccountAddress(owner, usdc)))?.units,
+    blockhashEndedAt: (blockhash) => ledger.blockhashEndedAt(blockhash),
     reorg: (signature) => ledger.reorg(signature),
     tick: () => advance(1),
     advance,

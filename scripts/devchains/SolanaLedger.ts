@@ -50,6 +50,8 @@ export class SolanaLedger {
   blockhash: string
   isPaused = false
   readonly #blockhashSlots = new Map<string, bigint>()
+  /** When each that has expired did. */
+  readonly #blockhashEnds = new Map<string, number>()
   readonly #landed = new Map<Signature, LandedTransaction>()
   readonly #landedMessages = new Set<string>()
   #waiting: ReadonlyArray<SolanaTransaction> = []
@@ -75,6 +77,11 @@ export class SolanaLedger {
   isBlockhashValid(blockhash: string): boolean {
     const slot = this.#blockhashSlots.get(blockhash)
     return slot !== undefined && this.slot - slot <= blockhashSlotsMax
+  }
+
+  /** Milliseconds; undefined: it serves still. */
+  blockhashEndedAt(blockhash: string): number | undefined {
+    return this.#blockhashEnds.get(blockhash)
   }
 
   /** `isBlockhashReplaced`: as if the transaction had the newest blockhash. */
@@ -195,6 +202,7 @@ export class SolanaLedger {
     for (const [old, slot] of this.#blockhashSlots) {
       if (this.slot - slot <= blockhashSlotsMax) break
       this.#blockhashSlots.delete(old)
+      this.#blockhashEnds.set(old, Date.now())
     }
     return blockhash
   }

@@ -1,6 +1,6 @@
 /**
- * 500 random interleavings of payments on both chains, duplicates, faults, kills and reorganisations. A
- * failure names the seed of its interleaving: `MUNIMENT_TEST_SEED=<seed>` plays that one first.
+ * 500 random interleavings of payments on both chains, duplicates, faults, kills and reorganisations. Each is printed with
+ * its seed: `MUNIMENT_TEST_SEED=<seed>` plays that one first, `MUNIMENT_TEST_COUNT` is their number.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { PaymentWorld } from "../support/PaymentActions.ts"
@@ -11,9 +11,10 @@ import {
   playInterleaving,
   startPaymentWorld
 } from "../support/PaymentInterleavings.ts"
+import { longCount } from "../support/Repetitions.ts"
 import { chosenSeed } from "../support/SeededRandom.ts"
 
-const interleavings = 500
+const interleavings = longCount(500)
 /** A ledger and its chains serve that many; the operator's list of payments has a bound. */
 const perWorld = 50
 const worldMillisMax = 1_800_000
@@ -37,6 +38,9 @@ describe.skipIf(missingChains !== "")(`${interleavings} random interleavings of 
             const report = await playInterleaving(world, firstSeed + at)
             expect(report.problems, `seed ${report.seed}: ${report.trace.join("; ")}`).toEqual([])
             reports.push(report)
+            console.log(
+              `interleaving ${at + 1}, seed ${report.seed}: ${report.payments} payments, ${report.kills} kills`
+            )
           }
           console.log(summary(firstSeed + from, reports))
         },

@@ -39,8 +39,6 @@ export interface Played {
   readonly headers: Readonly<Record<string, string>>
   /** Its blockhash has run out, or the operator whom it names is gone: it may fail with nobody to blame. */
   isExpired: boolean
-  /** Milliseconds; a signature is good for a minute, which a busy machine may let pass. */
-  readonly signedAt: number
   /** Answers to deposits of the right amount, to whichever account. */
   readonly told: Array<{
     readonly account: string
@@ -113,7 +111,7 @@ const pay: Action = async (play) => {
   // While deposits wait for a chain the service may be full: who was not asked for a payment signs none.
   const headers = await asking.catch((cause: unknown) => void play.trace.push(`not asked: ${String(cause)}`))
   if (headers === undefined) return
-  const payment: Played = { network, account, cents, headers, isExpired: false, signedAt: Date.now(), told: [] }
+  const payment: Played = { network, account, cents, headers, isExpired: false, told: [] }
   play.payments.push(payment)
   play.trace.push(`${cents} cents on ${network} by ${account.name}`)
   void send(play, payment, account)

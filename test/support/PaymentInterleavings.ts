@@ -4,7 +4,6 @@
  * each everything works again, some clients come back, and the books must agree with the chains: every
  * good payment that was taken or repeated is credited, once.
  */
-import { Limits } from "@muniment/domain/Limits"
 import { newPayer, type PaymentRow, paymentsOf, reconcile, expectMoneyConserved, depositor } from "./PaymentCalls.ts"
 import { type PaymentChains, startPaymentChains, type TestNetwork, testNetworks } from "./PaymentChains.ts"
 import {
@@ -19,6 +18,7 @@ import {
   rowOf,
   serve
 } from "./PaymentActions.ts"
+import { isOutOfTime, ranOutAt } from "./PaymentLifetimes.ts"
 import { repeatUntilKnown, startMortalServer } from "./PaymentKills.ts"
 import { SeededRandom } from "./SeededRandom.ts"
 
@@ -122,17 +122,43 @@ const comeToRest = async (play: Play): Promise<void> => {
   await kill(play)
 }
 
-/** Some clients repeat their payment until they know. */
+/** Some clients repeat their payment until they know, and sign another one if its time ran out meanwhile. */
 const comeBack = async (play: Play): Promise<void> => {
-  for (const payment of play.payments) {
+  const { chains } = play.world
+  const clients = [...play.payments]
+  for (const payment of clients) {
     if (play.random.next() > comesBackShare) continue
-    const { cents, headers, told } = payment
-    const { name, secret } = payment.account
-    const account = depositor(play.world.mortal.now(), name, secret)
-    const { body, status } = await repeatUntilKnown(() => account.deposit(cents / 100, headers))
-    play.trace.push(`${cents} comes back: ${status}`)
-    told.push({ account: name, status, body, at: Date.now() })
+    for (let own = payment, left = signaturesMax; left > 0; left--) {
+      await untilTold(play, own)
+      if (!isOutOfTime(chains, own, own.told.at(-1)!)) break
+      own = await signAnew(play, own)
+    }
   }
+  // What had not landed by then may fail with nobody to blame.
+  for (const payment of play.payments) payment.isExpired ||= ranOutAt(chains, payment) !== undefined
+}
+
+/** Of one client, the first included: each is good for a minute. */
+const signaturesMax = 5
+
+const untilTold = async ({ trace, world }: Play, { account, cents, headers, told }: Played): Promise<void> => {
+  const { name, secret } = account
+  const client = depositor(world.mortal.now(), name, secret)
+  const { body, status } = await repeatUntilKnown(() => client.deposit(cents / 100, headers))
+  trace.push(`${cents} comes back: ${status}`)
+  told.push({ account: name, status, body, at: Date.now() })
+}
+
+/** Another payment of the same client: the books count it like any other. */
+const signAnew = async ({ payments, random, trace, world }: Play, { account, cents, network }: Played) => {
+  const again = ++world.lastCents
+  const payer = random.pick(world.payers[network])!
+  const client = depositor(world.mortal.now(), account.name, account.secret)
+  const headers = await client.sign(payer, again / 100)
+  const payment: Played = { network, account, cents: again, headers, isExpired: false, told: [] }
+  payments.push(payment)
+  trace.push(`${cents} ran out of time, signed anew as ${again}`)
+  return payment
 }
 
 const roundsMax = 60
@@ -174,17 +200,15 @@ const judge = async (play: Play): Promise<{ readonly credited: number; readonly 
     const row = await rowOf(play.world, payment)
     if (row !== undefined && isKept(row.state)) credited++
     if (row?.state === "reversed") reversed++
-    play.problems.push(...problemsOf(payment, row).map((text) => `${payment.cents}: ${text}`))
+    play.problems.push(...problemsOf(play.world.chains, payment, row).map((text) => `${payment.cents}: ${text}`))
   }
   return { credited, reversed }
 }
 
-const problemsOf = (
-  { account, signedAt, told, ...played }: Played,
-  row: PaymentRow | undefined
-): ReadonlyArray<string> => {
+const problemsOf = (chains: PaymentChains, payment: Played, row: PaymentRow | undefined): ReadonlyArray<string> => {
+  const { account, told } = payment
   const state = row?.state
-  const isExpired = played.isExpired || told.some((answer) => isOutOfTime(answer, signedAt))
+  const isExpired = payment.isExpired || told.some((answer) => isOutOfTime(chains, payment, answer))
   const statuses = told.map(({ status }) => status)
   const wasCredited = state !== undefined && (isKept(state) || state === "reversed")
   const bearers = new Set(told.filter(({ status }) => status === 200).map(({ account }) => account))
@@ -209,13 +233,6 @@ const problemsOf = (
 }
 
 type Told = Played["told"][number]
-
-/** The machine was too slow for this signature, and the service says so. A blockhash serves for a minute as well. */
-const isOutOfTime = ({ at, body }: Told, signedAt: number): boolean =>
-  at - signedAt > (Limits.paymentTimeoutSeconds - Limits.paymentSpareSeconds - 1) * 1_000 &&
-  outOfTimeSentences.some((sentence) => String(body.error).includes(sentence))
-
-const outOfTimeSentences = ["the authorization has expired", "the blockhash of the transaction is not valid (any more)"]
 
 /** A payment that was not claimed before its network was given up. */
 const isUnserved = ({ body }: Told): boolean => String(body.error).includes("are not accepted; accepted are:")
