@@ -1,4 +1,4 @@
-/** Durability, the short form; `KillNine.long.test.ts` is the same over 200 cycles. */
+/** Durability, the short form; `KillNine.long.test.ts` is the same over a thousand cycles. */
 import { describe, expect, it } from "vitest"
 import { killNineSummary, runKillNine } from "../support/KillNine.ts"
 import { chosenSeed } from "../support/SeededRandom.ts"

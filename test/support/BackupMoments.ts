@@ -7,7 +7,7 @@ import { expect } from "vitest"
 import { done, environmentOf, restored, scratch } from "./BackupRun.ts"
 import { startMuniment } from "./CliProcess.ts"
 import type { SeededRandom } from "./SeededRandom.ts"
-import { patienceMillis, type TestServer } from "./TestServer.ts"
+import { patienceMillis, type ServerCalls, type TestServer } from "./TestServer.ts"
 
 /** A memory, and between which times it came to be. Milliseconds. */
 interface Written {
@@ -33,7 +33,7 @@ export const listed = async (to: string): Promise<ReadonlyArray<Listed>> => {
   return JSON.parse(out).backups
 }
 
-/** Writers of several agents, one of which is new each time, beside `muniment backup follow`. */
+/** Writers of several agents, every sixth write of which makes a new one, beside `muniment backup follow`. */
 export const writeAndFollow = async (server: TestServer, writes: number, writers = 4): Promise<MomentsRun> => {
   const to = scratch("moments")
   await write(server, "before", "before")
@@ -43,7 +43,9 @@ export const writeAndFollow = async (server: TestServer, writes: number, writers
   try {
     const writer = async (number: number) => {
       for (let at = 0; at < writes / writers; at++)
-        written.push(await write(server, at % 3 === 0 ? `new-${number}-${at}` : `agent-${number}`, `${number}-${at}`))
+        written.push(
+          await write(server, at % newAgentEach === 0 ? `new-${number}-${at}` : `agent-${number}`, `${number}-${at}`)
+        )
     }
     await Promise.all(Array.from({ length: writers }, (_, number) => writer(number)))
     const last = Math.max(...written.map(({ acknowledgedAt }) => acknowledgedAt))
@@ -59,6 +61,9 @@ export const writeAndFollow = async (server: TestServer, writes: number, writers
   }
 }
 
+/** An agent that begins in the middle is a file that a moment has or has not; to open each again is most of a moment. */
+const newAgentEach = 6
+
 const write = async (server: TestServer, agentId: string, word: string): Promise<Written> => {
   const sentAt = Date.now()
   const memories = [{ kind: "factual_memory", data: { subject: word, fact: `It is ${word}` } }]
@@ -73,31 +78,23 @@ const write = async (server: TestServer, agentId: string, word: string): Promise
 }
 
 /** Restores a random moment, and compares every answer. */
-export const expectMoment = async ({ times, to, written }: MomentsRun, random: SeededRandom): Promise<void> => {
-  const [from, through] = times
+export const expectMoment = async (run: MomentsRun, random: SeededRandom): Promise<void> => {
+  const [from, through] = run.times
   const moment = random.between(from, through)
   const until = new Date(moment).toISOString()
-  const server = await restored(to, ["--until", until])
+  const server = await restored(run.to, ["--until", until])
   try {
-    const agents = [...new Set(written.map(({ agentId }) => agentId))]
-    for (const agentId of agents) {
-      const own = written.filter((one) => one.agentId === agentId)
-      const { body, status } = await server.call("GET", `/v1/memories?agentId=${agentId}&limit=100`)
-      expect(status, JSON.stringify(body)).toBe(200)
-      const words: ReadonlyArray<string> = body.memories.map(
-        ({ data }: { readonly data: { readonly subject: string } }) => data.subject
-      )
-      const must = own.filter(({ acknowledgedAt }) => acknowledgedAt < moment).map(({ word }) => word)
-      const may = new Set(own.filter(({ sentAt }) => sentAt <= moment).map(({ word }) => word))
-      expect(
-        must.filter((word) => !words.includes(word)),
-        `${agentId} lacks at ${until}`
-      ).toEqual([])
-      expect(
-        words.filter((word) => !may.has(word)),
-        `${agentId} has too early at ${until}`
-      ).toEqual([])
+    const agents = [...new Set(run.written.map(({ agentId }) => agentId))]
+    const compareNext = async () => {
+      for (let agentId = agents.pop(); agentId !== undefined; agentId = agents.pop())
+        await compareList(
+          server,
+          run.written.filter((one) => one.agentId === agentId),
+          agentId,
+          moment
+        )
     }
+    await Promise.all(Array.from({ length: listsAtOnce }, compareNext))
     const { body } = await server.call("GET", "/admin/status", { key: server.operatorToken })
     const { commitLog, quarantined, scrub } = body
     expect([commitLog.damage, quarantined, scrub.damaged]).toEqual([[], [], []])
@@ -106,4 +103,31 @@ export const expectMoment = async ({ times, to, written }: MomentsRun, random: S
   } finally {
     await server.stop()
   }
+}
+
+const listsAtOnce = 8
+
+/** The agent has what was acknowledged before the moment, and nothing that was sent after it. */
+const compareList = async (
+  server: ServerCalls,
+  own: ReadonlyArray<Written>,
+  agentId: string,
+  moment: number
+): Promise<void> => {
+  const until = new Date(moment).toISOString()
+  const { body, status } = await server.call("GET", `/v1/memories?agentId=${agentId}&limit=100`)
+  expect(status, JSON.stringify(body)).toBe(200)
+  const words: ReadonlyArray<string> = body.memories.map(
+    ({ data }: { readonly data: { readonly subject: string } }) => data.subject
+  )
+  const must = own.filter(({ acknowledgedAt }) => acknowledgedAt < moment).map(({ word }) => word)
+  const may = new Set(own.filter(({ sentAt }) => sentAt <= moment).map(({ word }) => word))
+  expect(
+    must.filter((word) => !words.includes(word)),
+    `${agentId} lacks at ${until}`
+  ).toEqual([])
+  expect(
+    words.filter((word) => !may.has(word)),
+    `${agentId} has too early at ${until}`
+  ).toEqual([])
 }

@@ -28,36 +28,55 @@ export interface KillNineReport {
 
 const agents = ["agent-a", "agent-b", "agent-c"]
 const writersPerAgent = 3
-/** How long the writers run before the kill, milliseconds. */
-const runMillis = { least: 5, most: 700 }
+/** What the writers are told before the kill: as much on a busy machine as on an idle one. */
+const answersBeforeKill = { least: 0, most: 80 }
+/** The kill falls anywhere between two answers, milliseconds. */
+const killMillisMax = 20
 
 /** Every so many kills the service runs until the words of what was erased are gone: it has a minute for it. */
 const erasureEach = 100
 
-export const runKillNine = async (cycles: number, seed: number): Promise<KillNineReport> => {
+export interface KillNineOptions {
+  /** Of the server; to load the model is much of a cycle. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** After each cycle that found nothing wrong with what it looked at. */
+  readonly onCycle?: (cycle: number) => void
+}
+
+export const runKillNine = async (
+  cycles: number,
+  seed: number,
+  { environment = {}, onCycle }: KillNineOptions = {}
+): Promise<KillNineReport> => {
   const dataDirectory = mkdtempSync(join(tmpdir(), "muniment-kill-"))
   const random = new SeededRandom(seed)
   const ledger = new Ledger(random)
   const faults: Array<string> = []
   const notErased: Array<string> = []
-  let server = await startServer({ dataDirectory })
+  let server = await startServer({ dataDirectory, environment })
   try {
     await registerKind(server)
     const model = await modelOf(server)
     for (let cycle = 0; cycle < cycles; cycle++) {
       const isOver = { now: false }
+      const enough = untilAnswers(random.between(answersBeforeKill.least, answersBeforeKill.most))
       const writers = agents.flatMap((agent) =>
-        Array.from({ length: writersPerAgent }, (_, at) => write(server, ledger, `${agent}-w${at}`, agent, isOver))
+        Array.from({ length: writersPerAgent }, (_, at) =>
+          write(server, ledger, `${agent}-w${at}`, agent, isOver, enough.count)
+        )
       )
-      await new Promise((wake) => setTimeout(wake, random.between(runMillis.least, runMillis.most)))
+      await Promise.race([enough.reached, Promise.all(writers)])
+      await new Promise((wake) => setTimeout(wake, random.between(0, killMillisMax)))
       isOver.now = true
       await server.kill()
       await Promise.all(writers)
       const left = auditFiles(dataDirectory, { model, ofEveryRow: false })
       faults.push(...left.faults.map((fault) => `after kill ${cycle}: ${fault}`))
-      server = await startServer({ dataDirectory })
+      server = await startServer({ dataDirectory, environment })
       await retry(server, ledger)
       await ledger.verifyTouched(server)
+      const { duplicates, lost, refused } = ledger.report()
+      if (duplicates.length + lost.length + refused.length + faults.length === 0) onCycle?.(cycle + 1)
       if ((cycle + 1) % erasureEach === 0) notErased.push(...(await untilErased(dataDirectory, ledger)))
     }
     await ledger.verifyAll(server, agents)
@@ -125,18 +144,30 @@ const untilErased = async (dataDirectory: string, ledger: Ledger): Promise<Reado
   }
 }
 
+const untilAnswers = (wanted: number) => {
+  let left = wanted
+  const { promise, resolve } = Promise.withResolvers<void>()
+  if (left === 0) resolve()
+  const count = (): void => {
+    if (--left === 0) resolve()
+  }
+  return { reached: promise, count }
+}
+
 /** One writer after the other request, until the server is gone. */
 const write = async (
   server: TestServer,
   ledger: Ledger,
   writer: string,
   agent: string,
-  isOver: { readonly now: boolean }
+  isOver: { readonly now: boolean },
+  onAnswer: () => void
 ): Promise<void> => {
   while (!isOver.now) {
     const operation = ledger.next(writer, agent)
     const isAnswered = await send(server, ledger, operation)
     if (!isAnswered) return
+    onAnswer()
   }
 }
 

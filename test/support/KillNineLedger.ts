@@ -40,6 +40,7 @@ interface Listed {
 const contendedKey = "everybody's"
 /** A writer that has more deletes more often, so that the files stay small over hundreds of cycles. */
 const memoriesPerWriterMax = 60
+const lookUpsAtOnce = 8
 
 export class Ledger {
   readonly #random: SeededRandom
@@ -150,11 +151,15 @@ export class Ledger {
 
   /** Looks up by id what the last cycle wrote. */
   async verifyTouched(server: TestServer): Promise<void> {
-    for (const id of this.#touched) {
-      const { status, body } = await server.call("GET", `/v1/memories/${id}`)
-      this.#compare(id, status === 200 ? body.memory : undefined)
-    }
+    const left = [...this.#touched]
     this.#touched.clear()
+    const lookUp = async () => {
+      for (let id = left.pop(); id !== undefined; id = left.pop()) {
+        const { status, body } = await server.call("GET", `/v1/memories/${id}`)
+        this.#compare(id, status === 200 ? body.memory : undefined)
+      }
+    }
+    await Promise.all(Array.from({ length: lookUpsAtOnce }, lookUp))
   }
 
   /** Everything, by listing: what must be there and nothing else, and one latest version for each key. */
