@@ -1,13 +1,15 @@
 /**
- * `npm run pack:all -- [FOLDER] [--runtime FOLDER]`: builds what is published, into `dist` by default: the client, the
+ * `npm run pack:all -- [FOLDER] [--runtime FOLDER] [--adapters]`: builds what is published, into `dist` by default: the client, the
  * service, and ONNX Runtime for the platforms whose library is in the runtime's folder, by default the installed
- * `onnxruntime-node`, which has this machine's. The same sources make the same bytes. Nothing is published from here:
+ * `onnxruntime-node`, which has this machine's; with `--adapters` also those for agent frameworks, whose frameworks npm
+ * brings. The same sources make the same bytes. Nothing is published from here:
  * `packages/cli/docs/install.md` says how a maintainer does it.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
+import { adapterNames, buildAdapter, installFrameworks } from "./pack/AdapterPackages.ts"
 import { buildClient, clientBytesMax } from "./pack/ClientPackage.ts"
 import { buildNative, buildService, hasNative, platforms } from "./pack/ServicePackage.ts"
 import { packFolder, type Tarball } from "./pack/Tarball.ts"
@@ -41,6 +43,18 @@ export const packService = async (
   return [packed(folder, into), ...natives]
 }
 
+export const packAdapters = async (into: string, client: Tarball): Promise<ReadonlyArray<Tarball>> => {
+  const folder = emptyFolder()
+  try {
+    await installFrameworks(root, folder, client.path)
+    const tarballs: Array<Tarball> = []
+    for (const name of adapterNames(root)) tarballs.push(packFolder(await buildAdapter(root, folder, name), into))
+    return tarballs
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
 const emptyFolder = (): string => mkdtempSync(join(tmpdir(), "muniment-pack-"))
 
 /** Removes `folder`. */
@@ -53,9 +67,12 @@ const packed = (folder: string, into: string): Tarball => {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const { positionals, values } = parseArgs({ allowPositionals: true, options: { runtime: { type: "string" } } })
+  const options = { runtime: { type: "string" }, adapters: { type: "boolean" } } as const
+  const { positionals, values } = parseArgs({ allowPositionals: true, options })
   const into = resolve(positionals[0] ?? join(root, "dist"))
-  for (const { bytes, path, sha256 } of [packClient(into), ...(await packService(into, values.runtime))]) {
+  const client = packClient(into)
+  const adapters = values.adapters === true ? await packAdapters(into, client) : []
+  for (const { bytes, path, sha256 } of [client, ...adapters, ...(await packService(into, values.runtime))]) {
     process.stdout.write(`${sha256}  ${basename(path)}  ${bytes} bytes\n`)
   }
 }

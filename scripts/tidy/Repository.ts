@@ -12,6 +12,7 @@ export interface TextFile {
 
 /** With another name in front: the same package in two versions. A folder of this repository needs no version. */
 const exactVersion = /^(?:(?:npm:[@\w./-]+@)?\d+\.\d+\.\d+(?:-[\w.-]+)?|file:scripts\/absent)$/
+const adapters = "packages/adapters/"
 const dependencyFields = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"] as const
 
 /** Home directories, work directories and Windows drives; a letter before the slash makes it part of a URL or a word. */
@@ -22,7 +23,9 @@ const registryHost =
 
 export const manifestFindings = ({ path, text }: TextFile): ReadonlyArray<Finding> => {
   const manifest: unknown = JSON.parse(text)
-  return dependencyFields.flatMap((field) =>
+  // An adapter that pinned its framework could not be installed beside another version of it.
+  const fields = dependencyFields.filter((field) => field !== "peerDependencies" || !path.startsWith(adapters))
+  return fields.flatMap((field) =>
     Object.entries(recordOf(recordOf(manifest)[field])).flatMap(([name, version]) =>
       typeof version === "string" && exactVersion.test(version)
         ? []

@@ -1,0 +1,60 @@
+/**
+ * The adapters for agent frameworks of TypeScript as their users get them: compiled and packed, in an empty folder
+ * outside the repository with the packed client and the frameworks from a registry. Their own tests and examples run
+ * there against the real service. Where npm reaches no registry they are skipped, and say so.
+ */
+import { execFile } from "node:child_process"
+import { cpSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { afterAll, describe, expect, it } from "vitest"
+import { packClient } from "../../scripts/pack.ts"
+import { adapterNames, buildAdapter, compileStrictly, installFrameworks } from "../../scripts/pack/AdapterPackages.ts"
+import { ModelServer } from "../support/ModelServer.ts"
+import { text } from "../support/ModelServerReplies.ts"
+import { sharedServer } from "../support/SharedServer.ts"
+import { repository } from "../support/TestServer.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "muniment-adapters-"))
+const missing = await installFrameworks(repository, folder, packClient(folder).path).then(
+  () => "",
+  (error: Error) => ` (skipped: npm cannot install the frameworks: ${error.message})`
+)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe.skipIf(missing !== "")(`the adapters${missing}`, () => {
+  const run = async (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}) => {
+    const server = await sharedServer()
+    const service = { MUNIMENT_URL: server.url, MUNIMENT_API_KEY: await server.newAccount("adapter", "owner") }
+    const env = { ...process.env, NODE_OPTIONS: "", ...service, ...environment }
+    const ended = promisify(execFile)(process.execPath, args, { cwd: folder, env })
+    const failed = (error: Error & { stdout?: string }) =>
+      Promise.reject(new Error(`${error.message}\n${error.stdout}`))
+    return (await ended.catch(failed)).stdout
+  }
+
+  it.each(adapterNames(repository))("%s is packed, and does with its framework what its tests say", async (name) => {
+    await buildAdapter(repository, folder, name)
+    for (const part of ["tests", "example"]) {
+      cpSync(join(repository, "packages", "adapters", name, part), join(folder, part, name), { recursive: true })
+      await compileStrictly(folder, `${part}/${name}`, join(folder, "built", part, name))
+    }
+    expect(await run(["--test", "--test-reporter=tap", `built/tests/${name}/*.test.js`])).toMatch(
+      /^# pass [1-9]\d*\n# fail 0$/m
+    )
+  })
+
+  it("let a chat over the AI SDK remember across runs", async () => {
+    const models = await ModelServer.start()
+    const server = await sharedServer()
+    const key = await server.newAccount("chat", "owner")
+    const environment = { MUNIMENT_API_KEY: key, MODEL_URL: models.baseUrl("openai-compatible") }
+    models.script(text("Noted."), text("In Lisbon."))
+    const said = (words: string) => run(["built/example/ai-sdk/remember.js", words], environment)
+    expect(await said("My home is in Lisbon.")).toBe("Noted.\n")
+    expect(await said("Where do I live?")).toBe("In Lisbon.\n")
+    expect(models.requests.at(-1)!.system).toContain("My home is in Lisbon.")
+    await models.close()
+  })
+})
