@@ -1,7 +1,11 @@
-/** Changes of an account's memories as events (contract: Events): what happened to which memory, never its content. */
+/**
+ * Changes of an account's memories, and of its money, as events (contract: Events): what happened to which memory, never
+ * its content.
+ */
 import { Schema } from "effect"
 import { AgentId, PageCursor } from "./Ids.ts"
 import { Limits } from "./Limits.ts"
+import { WebhookEventType } from "./Webhooks.ts"
 
 /**
  * `memory.deleted` also by expiry. `events.lost`: there were more than are kept; read the agent's memories anew, or all
@@ -12,9 +16,23 @@ export const AccountEventType = Schema.Literals([
   "memory.updated",
   "memory.superseded",
   "memory.deleted",
+  ...WebhookEventType.literals,
   "events.lost"
 ])
 export type AccountEventType = typeof AccountEventType.Type
+
+/** Of `payment.*` and `refund.*`. */
+const moneyFields = {
+  payment: Schema.optionalKey(Schema.String),
+  refund: Schema.optionalKey(Schema.String),
+  network: Schema.optionalKey(Schema.String),
+  amountUsd: Schema.optionalKey(Schema.Finite),
+  credits: Schema.optionalKey(Schema.Finite),
+  transaction: Schema.optionalKey(Schema.String),
+  reason: Schema.optionalKey(Schema.String)
+}
+const MoneyEventData = Schema.Struct(moneyFields)
+export type MoneyEventData = typeof MoneyEventData.Type
 
 export const AccountEvent = Schema.Struct({
   id: Schema.String.annotate({ description: "The cursor behind this event; of a stream the `Last-Event-ID`." }),
@@ -28,7 +46,8 @@ export const AccountEvent = Schema.Struct({
       description: "Of a memory that is there; absent once it is deleted."
     }),
     threadId: Schema.optionalKey(Schema.String),
-    supersededBy: Schema.optionalKey(Schema.String).annotate({ description: "The newer version." })
+    supersededBy: Schema.optionalKey(Schema.String).annotate({ description: "The newer version." }),
+    ...moneyFields
   })
 })
 export type AccountEvent = typeof AccountEvent.Type

@@ -1,4 +1,4 @@
-/** What the operator's webhook is told of payments, and how far each message is (contract: Webhooks). */
+/** What the operator's webhook is told of payments (accounts read the same as events), and how far each message is (contract: Webhooks). */
 import { Schema } from "effect"
 
 /**

@@ -28,6 +28,7 @@ import { Ledger } from "@muniment/control/credits/Ledger"
 import { Revenue } from "@muniment/control/credits/Revenue"
 import { Statements } from "@muniment/control/credits/Statements"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
+import { MoneyEvents } from "@muniment/control/payments/MoneyEvents"
 import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { Quotas } from "@muniment/control/accounts/Quotas"
@@ -208,6 +209,7 @@ const controlLayer = <E>(config: ServerConfig, database: Layer.Layer<ControlData
   Layer.mergeAll(
     PaymentJournal.layerWith({ hasWebhook: Option.isSome(config.webhook.url) }),
     WebhookOutbox.layer,
+    MoneyEvents.layer,
     AccountHooks.layer,
     Statements.layer,
     Revenue.layer

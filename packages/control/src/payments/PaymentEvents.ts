@@ -1,11 +1,13 @@
 /**
- * What becomes of payments and refunds, written down for the operator's webhook in the transaction that changes the books.
+ * What becomes of payments and refunds, written down as an event of the account, and for the operator's webhook where
+ * there is one, in the transaction that changes the books.
  *
  * Invariant: an event's id follows from what it says, so none is written twice.
  */
 import { Clock, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { createHash } from "node:crypto"
+import type { MoneyEventData } from "@muniment/domain/Events"
 import { toCredits, toUsd } from "@muniment/domain/Money"
 import { creditsOfUnits } from "@muniment/domain/Payment"
 import type { WebhookEventType } from "@muniment/domain/Webhooks"
@@ -17,15 +19,18 @@ export type PaymentSubject = JournalledPayment & { readonly payment?: string }
 /** Runs inside the caller's transaction. */
 export type Announce = (type: WebhookEventType, about: PaymentSubject) => Effect.Effect<void, SqlError.SqlError>
 
-/** Where there is no webhook. */
-export const announceNothing: Announce = () => Effect.void
-
 export const announceIn =
-  (sql: SqlClient.SqlClient): Announce =>
+  (sql: SqlClient.SqlClient, { hasWebhook }: { readonly hasWebhook: boolean }): Announce =>
   (type, about) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const id = idOf(type, about)
+      const { account } = about
+      const event = { id, account, type, at: now, data: JSON.stringify(eventDataOf(about)) }
+      yield* sql`INSERT INTO account_event ${sql.insert(event)} ON CONFLICT (id) DO NOTHING`
+      if (!hasWebhook) return
       const row = {
-        id: idOf(type, about),
+        id,
         payment: about.payment ?? about.id,
         type,
         body: bodyOf(type, about, now),
@@ -35,13 +40,24 @@ export const announceIn =
         due_since: now,
         next_at: now
       }
-      return Effect.asVoid(sql`INSERT INTO webhook ${sql.insert(row)} ON CONFLICT (id) DO NOTHING`)
+      yield* sql`INSERT INTO webhook ${sql.insert(row)} ON CONFLICT (id) DO NOTHING`
     })
 
 const idLength = 32
 
 const idOf = (type: WebhookEventType, { id }: PaymentSubject): string =>
   `msg_${createHash("sha256").update(`${type}\0${id}`).digest("hex").slice(0, idLength)}`
+
+/** What the account is told; whose wallet it was it is not. */
+const eventDataOf = ({ id, network, payment, reason, transaction, units }: PaymentSubject): MoneyEventData => ({
+  payment: payment ?? id,
+  ...(payment !== undefined && { refund: id }),
+  network,
+  amountUsd: toUsd(creditsOfUnits(units)),
+  credits: toCredits(creditsOfUnits(units)),
+  ...(transaction !== undefined && { transaction: transaction.hash }),
+  ...(reason !== undefined && { reason })
+})
 
 /** Ids, amounts and addresses; nothing that was signed and no memory. */
 const bodyOf = (type: WebhookEventType, about: PaymentSubject, now: number): string => {

@@ -15,7 +15,7 @@ import type { PaymentState } from "@muniment/domain/Operations"
 import { creditsOfUnits, type PaymentNetwork } from "@muniment/domain/Payment"
 import { plans } from "@muniment/domain/Plans"
 import { Books } from "../credits/Books.ts"
-import { type Announce, announceIn, announceNothing } from "./PaymentEvents.ts"
+import { type Announce, announceIn } from "./PaymentEvents.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { accountName, uncollected, usdcOn } from "../credits/LedgerAccounts.ts"
 import { type Purses, spendable } from "../credits/Purses.ts"
@@ -118,7 +118,7 @@ export class PaymentJournal extends Context.Service<
     Effect.suspend(() => make({ hasWebhook: false }))
   )
 
-  /** With a webhook, what changes the books is also written down for it. */
+  /** With a webhook, what changes the books is written down for it, too. */
   static readonly layerWith = (options: { readonly hasWebhook: boolean }) => Layer.effect(PaymentJournal, make(options))
 }
 
@@ -126,7 +126,7 @@ const make = Effect.fnUntraced(function* ({ hasWebhook }: { readonly hasWebhook:
   const books = yield* Books
   const database = yield* ControlDatabase
   const { read, sql, write } = database
-  const announce = hasWebhook ? announceIn(sql) : announceNothing
+  const announce = announceIn(sql, { hasWebhook })
   const rows = new PaymentRows(sql, announce)
 
   return PaymentJournal.of({

@@ -14,7 +14,8 @@ import { Limits } from "@muniment/domain/Limits"
 import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
 import { eventNumbers, type EventPage, type MemoryEvent, subjectDigest } from "@muniment/engine/store/MemoryEvents"
 import { NamespaceDirectory, type NamespaceEntry } from "@muniment/control/accounts/NamespaceDirectory"
-import { seesAgent } from "../identity/KeyScopes.ts"
+import { MoneyEvents } from "@muniment/control/payments/MoneyEvents"
+import { isBound, seesAgent } from "../identity/KeyScopes.ts"
 import { decodePositions, encodePositions, type EventPosition, type EventPositions } from "./EventPositions.ts"
 
 export interface EventBatch {
@@ -36,7 +37,7 @@ export class AccountEvents extends Context.Service<
   static readonly layer = Layer.effect(
     this,
     Effect.gen(function* () {
-      const parts = { host: yield* NamespaceHost, directory: yield* NamespaceDirectory }
+      const parts = { host: yield* NamespaceHost, directory: yield* NamespaceDirectory, money: yield* MoneyEvents }
       return {
         open: Effect.fn("AccountEvents.open")(function* (
           caller: Identity,
@@ -61,6 +62,7 @@ export class AccountEvents extends Context.Service<
 interface Parts {
   readonly host: NamespaceHost["Service"]
   readonly directory: NamespaceDirectory["Service"]
+  readonly money: MoneyEvents["Service"]
 }
 
 interface Reading {
@@ -69,6 +71,9 @@ interface Reading {
   /** From the oldest event that is kept: what was before is not asked for. */
   readonly isWhole: boolean
 }
+
+/** The place of money in a cursor: the tag of no agent. */
+const moneyTag: NamespaceTag = "000000000000"
 
 /** Behind every event. */
 const latest = Number.MAX_SAFE_INTEGER
@@ -84,6 +89,7 @@ export class EventReader {
   readonly #subjects: ReadonlySet<number> | undefined
   /** Agents of the cursor that are gone. */
   #isLost = false
+  #hasMoreMoney = false
 
   constructor(parts: Parts, caller: Identity, reading: Reading) {
     this.#parts = parts
@@ -100,7 +106,7 @@ export class EventReader {
 
   /** Whether agents may have events that were not read. */
   get hasUnread(): boolean {
-    return this.#due.size > 0
+    return this.#due.size > 0 || this.#hasMoreMoney
   }
 
   /** The agent has committed something. */
@@ -114,10 +120,11 @@ export class EventReader {
       yield* this.#join
       for (const tag of known?.keys() ?? []) {
         const position = known!.get(tag)!
-        if (this.#joined.has(tag)) this.#positions.set(tag, position)
+        if (tag === moneyTag || this.#joined.has(tag)) this.#positions.set(tag, position)
         else this.#isLost ||= !this.#isOwn(tag)
       }
       if (known !== undefined || from === "oldest") return
+      if (this.#seesMoney) yield* this.#atMoney(yield* this.#parts.money.last(this.#caller.account.id))
       for (const tag of this.#joined.keys()) {
         const page = yield* host.answer(this.#entry(tag)!, { _tag: "Events", after: latest, limit: 1 })
         if (!isUnwritten(page)) this.#positions.set(tag, { born: page.born, number: page.through })
@@ -135,14 +142,44 @@ export class EventReader {
       const events: Array<AccountEvent> = []
       if (this.#isLost) events.push(this.#lost(undefined, yield* Clock.currentTimeMillis))
       this.#isLost = false
+      if (this.#seesMoney) yield* this.#readMoney(limit - events.length, events)
       for (const tag of Array.from(this.#due)) {
         if (events.length >= limit) break
         const entry = this.#entry(tag)
         if (entry === undefined) events.push(this.#leave(tag, yield* Clock.currentTimeMillis))
         else yield* Effect.catch(this.#readOne(entry, limit - events.length, events), onError)
       }
-      return { events, hasMore: this.#due.size > 0 }
+      return { events, hasMore: this.hasUnread }
     })
+  }
+
+  /** Whoever may read the account's books, and asks for all agents. */
+  get #seesMoney(): boolean {
+    return !isBound(this.#caller) && this.#reading.agentId === undefined
+  }
+
+  #readMoney(limit: number, events: Array<AccountEvent>): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const { money } = this.#parts
+      const { id } = this.#caller.account
+      const known = this.#positions.get(moneyTag)?.number ?? 0
+      const last = yield* money.last(id)
+      // The database is an older one: from a backup.
+      if (known > last) {
+        yield* this.#atMoney(last)
+        events.push(this.#lost(undefined, yield* Clock.currentTimeMillis))
+      }
+      const read = known < last ? yield* money.after(id, known, Math.max(0, limit)) : []
+      for (const { at, data, number, type } of read) {
+        yield* this.#atMoney(number)
+        events.push({ id: this.cursor, type, timestamp: new Date(at).toISOString(), data })
+      }
+      this.#hasMoreMoney = known < last && (read.at(-1)?.number ?? known) < last
+    })
+  }
+
+  #atMoney(number: number): Effect.Effect<void> {
+    return Effect.sync(() => void this.#positions.set(moneyTag, { born: 0, number }))
   }
 
   #readOne(entry: NamespaceEntry, limit: number, events: Array<AccountEvent>): Effect.Effect<void, ReadError> {

@@ -28,6 +28,7 @@ import { Limits } from "@muniment/domain/Limits"
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { ReadError } from "@muniment/engine/host/NamespaceHost"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
+import { MoneyEvents } from "@muniment/control/payments/MoneyEvents"
 import { AccountHooks, type FollowedHook, type HookPlace } from "@muniment/control/webhooks/AccountHooks"
 import type { Attempt, DueMessage, NewMessage } from "@muniment/control/webhooks/HookMessages"
 import { KeyRing } from "@muniment/trust/KeyRing"
@@ -66,7 +67,8 @@ interface Following extends HookPlace {
   /** Undefined: events are read from the stored cursor. */
   reader: EventReader | undefined
   isNoted: boolean
-  isAtWork: boolean
+  /** Events of money that were not read. */
+  hasMoney: boolean
 }
 
 const make = Effect.fnUntraced(function* (reach: HookReach) {
@@ -84,23 +86,65 @@ const make = Effect.fnUntraced(function* (reach: HookReach) {
 /** Looks for webhooks that have something to do, and lets them work. */
 const makeRounds = Effect.fnUntraced(function* (reach: "public" | "any", wake: Queue.Dequeue<void>) {
   const hooks = yield* AccountHooks
-  const signals = yield* AccountSignals
+  const money = yield* MoneyEvents
   const work = yield* makeWork(reach)
+  const { followed, refresh } = yield* makeFollowed
   const turns = yield* PartitionedSemaphore.make<string>({ permits: Limits.hooksAtWorkMax })
   const layerScope = yield* Effect.scope
-  const followed = new Map<string, Following>()
+  const atWork = new Set<string>()
   let refreshAt = 0
+  let toldMoney = (yield* money.news(Number.MAX_SAFE_INTEGER)).last
+
+  const start = (hook: Following) => {
+    atWork.add(hook.id)
+    hook.isNoted = false
+    return work(hook).pipe(
+      Effect.catch(({ code }) => Effect.logWarning("a webhook of an account waits", { webhook: hook.id, code })),
+      Effect.catchDefect((defect) => Effect.logError("a webhook of an account crashed", { webhook: hook.id }, defect)),
+      PartitionedSemaphore.withPermit(turns, hook.account),
+      Effect.ensuring(Effect.sync(() => atWork.delete(hook.id))),
+      Effect.forkIn(layerScope)
+    )
+  }
+
+  const round = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const isWoken = (yield* Queue.clear(wake)).length > 0
+    if (isWoken || now >= refreshAt || refreshAt > now + Limits.hookRefreshMillis) {
+      yield* refresh
+      refreshAt = now + Limits.hookRefreshMillis
+    }
+    const due = new Set(yield* hooks.due)
+    const news = yield* money.news(toldMoney)
+    toldMoney = news.last
+    for (const hook of followed.values()) {
+      if (news.accounts.has(hook.account)) hook.hasMoney = hook.isNoted = true
+      if (!atWork.has(hook.id) && (hook.isNoted || due.has(hook.id))) yield* start(hook)
+    }
+  })
+  const forever = round.pipe(
+    Effect.catchDefect((defect) => Effect.logError("a round of accounts' webhooks crashed", defect)),
+    Effect.andThen(Effect.sleep(Limits.webhookPollMillis)),
+    Effect.forever
+  )
+  return { forever }
+})
+
+/** Active webhooks by id, each noting which agents commit something. */
+const makeFollowed = Effect.gen(function* () {
+  const hooks = yield* AccountHooks
+  const signals = yield* AccountSignals
+  const layerScope = yield* Effect.scope
+  const followed = new Map<string, Following>()
 
   const follow = Effect.fnUntraced(function* (place: HookPlace) {
     const scope = yield* Scope.fork(layerScope)
-    const hook: Following = { ...place, scope, noted: new Set(), reader: undefined, isNoted: true, isAtWork: false }
-    yield* Scope.provide(
-      signals.listen(place.account, (tag) => {
-        hook.noted.add(tag)
-        hook.isNoted = true
-      }),
-      scope
-    )
+    const hook: Following = { ...place, scope, noted: new Set(), reader: undefined, isNoted: true, hasMoney: false }
+    const listening = signals.listen(place.account, (tag) => {
+      hook.noted.add(tag)
+      hook.isNoted = true
+    })
+    yield* Scope.provide(listening, scope)
     followed.set(place.id, hook)
   })
   const refresh = Effect.gen(function* () {
@@ -118,38 +162,7 @@ const makeRounds = Effect.fnUntraced(function* (reach: "public" | "any", wake: Q
       else if (known.reader === undefined || known.reader.hasUnread) known.isNoted = true
     }
   })
-
-  const start = (hook: Following) => {
-    hook.isAtWork = true
-    hook.isNoted = false
-    const ended = Effect.sync(() => void (hook.isAtWork = false))
-    return work(hook).pipe(
-      Effect.catch(({ code }) => Effect.logWarning("a webhook of an account waits", { webhook: hook.id, code })),
-      Effect.catchDefect((defect) => Effect.logError("a webhook of an account crashed", { webhook: hook.id }, defect)),
-      PartitionedSemaphore.withPermit(turns, hook.account),
-      Effect.ensuring(ended),
-      Effect.forkIn(layerScope)
-    )
-  }
-
-  const round = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    const isWoken = (yield* Queue.clear(wake)).length > 0
-    if (isWoken || now >= refreshAt || refreshAt > now + Limits.hookRefreshMillis) {
-      yield* refresh
-      refreshAt = now + Limits.hookRefreshMillis
-    }
-    const due = new Set(yield* hooks.due)
-    for (const hook of followed.values()) {
-      if (!hook.isAtWork && (hook.isNoted || due.has(hook.id))) yield* start(hook)
-    }
-  })
-  const forever = round.pipe(
-    Effect.catchDefect((defect) => Effect.logError("a round of accounts' webhooks crashed", defect)),
-    Effect.andThen(Effect.sleep(Limits.webhookPollMillis)),
-    Effect.forever
-  )
-  return { forever }
+  return { followed, refresh }
 })
 
 /** Reads and sends for one webhook until nothing is left to do now, or its turn is over. */
@@ -222,16 +235,18 @@ const makeReading = Effect.gen(function* () {
   const messageOf =
     ({ account, id }: FollowedHook) =>
     (event: AccountEvent): NewMessage => {
-      const { agentId = "" } = event.data
+      const { agentId = "", payment, refund = payment } = event.data
       const tag = agentId === "" ? undefined : directory.list(account, agentId)[0]?.tag
       const at = tag === undefined ? undefined : decodePositions(event.id)?.get(tag)
-      const place = at === undefined ? event.id : `${tag} ${at.born} ${at.number} ${event.type}`
+      const named = refund === undefined ? event.id : `${event.type} ${refund}`
+      const place = at === undefined ? named : `${tag} ${at.born} ${at.number} ${event.type}`
       const digest = createHash("sha256").update(`${id}\0${place}`).digest("hex").slice(0, idLength)
       return { id: `msg_${digest}`, agent: agentId, type: event.type, body: bodyOf(event) }
     }
 
   const step = Effect.fnUntraced(function* (following: Following, hook: FollowedHook) {
     const reader = yield* opened(following, hook)
+    following.hasMoney = false
     for (const tag of following.noted) reader.note(tag)
     following.noted.clear()
     const room = Math.min(Limits.eventsPageMax, Limits.hookPendingMax - hook.pending)
@@ -247,7 +262,7 @@ const makeReading = Effect.gen(function* () {
   return (following: Following, hook: FollowedHook): Effect.Effect<boolean, InsufficientStorage | ReadError> =>
     Effect.suspend(() => {
       const before = following.reader
-      const isDue = before === undefined || following.noted.size > 0 || before.hasUnread
+      const isDue = before === undefined || following.hasMoney || following.noted.size > 0 || before.hasUnread
       return isDue ? step(following, hook) : Effect.succeed(false)
     }).pipe(
       Effect.onError(() => Effect.sync(() => void (following.reader = undefined))),

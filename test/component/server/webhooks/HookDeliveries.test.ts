@@ -8,9 +8,12 @@ import { SecureRandom } from "effect/crypto"
 import { TestClock } from "effect/testing"
 import type { Account } from "@muniment/domain/Account"
 import type { NewHook } from "@muniment/domain/AccountWebhooks"
+import type { Identity } from "@muniment/domain/Identity"
 import { Limits } from "@muniment/domain/Limits"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { Accounts } from "@muniment/control/accounts/Accounts"
+import { MoneyEvents } from "@muniment/control/payments/MoneyEvents"
+import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
 import { KeyRing } from "@muniment/trust/KeyRing"
 import { AccountEvents } from "@muniment/server/events/AccountEvents"
@@ -30,7 +33,7 @@ const receiving = Effect.acquireRelease(
 const world = (directory: string) =>
   HookDeliveries.layer("any").pipe(
     Layer.provideMerge(AccountEvents.layer),
-    Layer.provideMerge(Layer.mergeAll(AccountHooks.layer, KeyRing.layer(directory))),
+    Layer.provideMerge(Layer.mergeAll(AccountHooks.layer, MoneyEvents.layer, KeyRing.layer(directory))),
     Layer.provideMerge(storageWorld(directory)),
     Layer.provideMerge(AccountSignals.layer),
     Layer.provide(SecureRandom.layerWebCrypto)
@@ -100,6 +103,51 @@ describe("webhooks of accounts", () => {
         }).pipe(Effect.provide(world(temporaryDirectory())))
       }).pipe(Effect.scoped),
     60_000
+  )
+
+  it.effect("are told of the account's money, in order, where no agents are named", () =>
+    Effect.gen(function* () {
+      const receiver = yield* receiving
+      yield* TestClock.setTime(noon)
+      yield* Effect.gen(function* () {
+        const journal = yield* PaymentJournal
+        const events = yield* AccountEvents
+        const account = yield* makeAccount("one", "owner")
+        const other = yield* makeAccount("two", "owner")
+        const settle = Effect.fnUntraced(function* (id: string, { id: owner }: Account) {
+          yield* journal.claim({ id, account: owner, network: "base", payer: "0xpayer", units: 500_000, payload: {} })
+          yield* journal.settled(id, `hash of ${id}`)
+        })
+        yield* settle("before", account)
+        yield* addHook(account, { url: receiver.url })
+        yield* addHook(account, { url: `${receiver.url}/agents`, agents: ["a"] })
+        yield* settle("others", other)
+        yield* settle("mine", account)
+        yield* journal.reversed("mine", "reorganised")
+        yield* until(Effect.sync(() => receiver.deliveries.length === 2))
+        for (let second = 0; second < 15; second++) yield* TestClock.adjust("1 seconds")
+        const data = { payment: "mine", network: "base", amountUsd: 0.5, credits: 500, transaction: "hash of mine" }
+        expect(receiver.deliveries.map(({ body, path }) => [path, body.type, body.data])).toEqual([
+          ["/hook", "payment.settled", data],
+          ["/hook", "payment.reversed", { ...data, reason: "reorganised" }]
+        ])
+        // The same by GET /v1/events; a key that is bound to agents does not read the books.
+        const readBy = Effect.fnUntraced(function* (scope: Identity["scope"], cursor?: string) {
+          const query = cursor === undefined ? { from: "oldest" as const } : { cursor }
+          const reader = yield* events.open({ account, keyId: undefined, scope }, query)
+          return yield* reader.read(9, Effect.fail)
+        })
+        const all = yield* readBy(undefined)
+        expect(all.events.map(({ data: { payment }, type }) => [type, payment])).toEqual([
+          ["payment.settled", "before"],
+          ["payment.settled", "mine"],
+          ["payment.reversed", "mine"]
+        ])
+        const rest = yield* readBy(undefined, all.events[1]!.id)
+        expect(rest).toMatchObject({ events: [{ type: "payment.reversed" }], hasMore: false })
+        expect((yield* readBy({ agents: ["a"] })).events).toEqual([])
+      }).pipe(Effect.provide(world(temporaryDirectory())))
+    }).pipe(Effect.scoped)
   )
 
   it.effect(

@@ -20,6 +20,7 @@ import { keyMakers } from "./0017_keyMakers.ts"
 import { retiredAgents } from "./0018_retiredAgents.ts"
 import { changeRecords } from "./0019_changeRecords.ts"
 import { accountWebhooks } from "./0020_accountWebhooks.ts"
+import { accountEvents } from "./0021_accountEvents.ts"
 
 export const controlMigrations: ReadonlyArray<Migration> = [
   initial,
@@ -41,5 +42,6 @@ export const controlMigrations: ReadonlyArray<Migration> = [
   keyMakers,
   retiredAgents,
   changeRecords,
-  accountWebhooks
+  accountWebhooks,
+  accountEvents
 ]
