@@ -192,6 +192,8 @@ export const Limits = {
   keysPerAccountMax: 1_000,
   /** Keys whose callers are kept in memory: some 500 bytes each. */
   keysKnownMax: 4_096,
+  /** Accounts whose row, and whose counts, are kept in memory. */
+  accountsKnownMax: 4_096,
   keyBindingsMax: 100,
   accountNameLengthMax: 64,
   importBatchMax: 100,

@@ -7,7 +7,9 @@ import { SecureRandom } from "effect/crypto"
 import type { Account, Plan } from "@muniment/domain/Account"
 import { Conflict, type InsufficientStorage, NotFound } from "@muniment/domain/Errors"
 import type { Remember } from "@muniment/domain/Memory"
+import { Limits } from "@muniment/domain/Limits"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { makeKnownRows } from "../database/KnownRows.ts"
 
 export interface AccountOptions {
   /** Default: `free`. */
@@ -46,6 +48,7 @@ export class Accounts extends Context.Service<
     Effect.gen(function* () {
       const { read, sql, write } = yield* ControlDatabase
       const random = yield* SecureRandom.SecureRandom
+      const known = yield* makeKnownRows<Account>([{ table: "account" }], Limits.accountsKnownMax)
 
       const insert = Effect.fnUntraced(function* (name: string, { id, plan = "free" }: AccountOptions) {
         const account: Account = {
@@ -103,7 +106,7 @@ export class Accounts extends Context.Service<
         list: read(
           Effect.map(sql<AccountRow>`SELECT * FROM account ORDER BY created_at, rowid`, (rows) => rows.map(accountOf))
         ),
-        byId: (id) => read(where("id", id)),
+        byId: (id) => known.get(id, where("id", id)),
         byName: (name) => read(where("name", name)),
         probe: Effect.asVoid(read(sql`SELECT id FROM account LIMIT 1`))
       })

@@ -33,6 +33,7 @@ import {
   usableSecret
 } from "@muniment/trust/ApiKeys"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { makeKnownRows } from "../database/KnownRows.ts"
 import { makeKnownKeys, scopeOf } from "./KnownKeys.ts"
 import { removeHooks } from "../webhooks/AccountHooks.ts"
 import { Quotas } from "./Quotas.ts"
@@ -105,6 +106,7 @@ export class ApiKeyStore extends Context.Service<
 const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
   const { read, sql, write } = yield* ControlDatabase
   const ownerOf = yield* makeKnownKeys
+  const workingOf = yield* makeWorkingCounts
   const random = yield* SecureRandom.SecureRandom
   const quotas = yield* Quotas
   const lastUses = yield* makeLastUses
@@ -145,9 +147,7 @@ const makeStore = Effect.fnUntraced(function* (keyPrefix: string) {
       const condition = accountId === undefined ? sql`TRUE` : sql`api_key.account = ${accountId}`
       return (yield* read(select(condition))).map(({ record }) => record)
     }),
-    working: traced("ApiKeyStore.working")(function* (accountId) {
-      return yield* read(workingKeys(sql, accountId, yield* Clock.currentTimeMillis))
-    }),
+    working: (accountId) => Effect.flatMap(Clock.currentTimeMillis, (now) => workingOf(accountId, now)),
     revoke: traced("ApiKeyStore.revoke")(function* (id, { keepMade = false } = {}) {
       const now = yield* Clock.currentTimeMillis
       return yield* write(
@@ -203,6 +203,31 @@ const workingKeys = (sql: SqlClient.SqlClient, accountId: string, now: number) =
       AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`,
     ([count]) => count!.working
   )
+
+/** Working keys of an account at a time. */
+const makeWorkingCounts = Effect.gen(function* () {
+  const { sql } = yield* ControlDatabase
+  const rows = [{ table: "api_key", columns: ["account", "revoked_at", "expires_at"], countsRows: true }]
+  const known = yield* makeKnownRows<WorkingKeys>(rows, Limits.accountsKnownMax)
+  const look = (accountId: string, now: number) =>
+    Effect.map(
+      sql<WorkingKeys>`SELECT count(*) AS working, ${now} AS since, min(expires_at) AS until FROM api_key
+        WHERE account = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`,
+      ([counted]) => counted
+    )
+  return (accountId: string, now: number): Effect.Effect<number> =>
+    Effect.map(
+      known.get(accountId, look(accountId, now), ({ since, until }) => now >= since && now < (until ?? Infinity)),
+      (counted) => counted!.working
+    )
+})
+
+/** A count, and from when and until when it holds if no key changes. */
+interface WorkingKeys {
+  readonly working: number
+  readonly since: number
+  readonly until: number | null
+}
 
 const isWorkingAt = (sql: SqlClient.SqlClient, id: string, now: number) =>
   Effect.map(

@@ -1,6 +1,5 @@
 /**
- * Callers by the digests of their keys, kept in memory, so that a request whose key is known asks `control.db` nothing and
- * waits for no transaction. Whatever changes or removes a key or an account empties it (`RowWatch`), so a revocation acts
+ * Callers by the digests of their keys, kept in memory. Any change of a key or an account drops them, so a revocation acts
  * on the next call as it does without; a key's end is looked at on every call.
  */
 import { Effect } from "effect"
@@ -8,6 +7,7 @@ import type { Identity } from "@muniment/domain/Identity"
 import type { KeyScope } from "@muniment/domain/KeyScope"
 import { Limits } from "@muniment/domain/Limits"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { makeKnownRows } from "../database/KnownRows.ts"
 import type { WatchedRows } from "../database/RowWatch.ts"
 import { accountOf, type AccountRow } from "./Accounts.ts"
 
@@ -19,41 +19,18 @@ const identityRows: ReadonlyArray<WatchedRows> = [
 
 /** The owner of a working key by the key's digest; undefined: there is none. */
 export const makeKnownKeys = Effect.gen(function* () {
-  const { read, sql, watch } = yield* ControlDatabase
-  const known = new Map<string, Identity>()
-  const changes = yield* watch(identityRows, () => known.clear())
-
-  const keep = (digest: string, identity: Identity): void => {
-    if (known.size >= Limits.keysKnownMax) {
-      const [oldest = ""] = known.keys()
-      known.delete(oldest)
-    }
-    known.set(digest, identity)
-  }
-
-  const look = Effect.fnUntraced(function* (digest: string, nowMillis: number) {
-    const { count } = changes
-    const [row] = yield* sql<AccountRow & UsedKey>`SELECT account.*, api_key.id AS key_id, api_key.scope,
-        api_key.expires_at
-      FROM api_key JOIN account ON account.id = api_key.account
-      WHERE api_key.hash = ${digest} AND api_key.revoked_at IS NULL
-        AND (api_key.expires_at IS NULL OR api_key.expires_at > ${nowMillis})`
-    if (row === undefined) return undefined
-    const identity: Identity = {
-      account: accountOf(row),
-      keyId: row.key_id,
-      scope: scopeOf(row.scope),
-      ...(row.expires_at !== null && { keyExpiresAt: row.expires_at })
-    }
-    if (changes.count === count) keep(digest, identity)
-    return identity
-  })
-
-  return (digest: string, nowMillis: number): Effect.Effect<Identity | undefined> => {
-    const identity = known.get(digest)
-    const isWorking = identity !== undefined && (identity.keyExpiresAt ?? Infinity) > nowMillis
-    return isWorking ? Effect.succeed(identity) : read(look(digest, nowMillis))
-  }
+  const { sql } = yield* ControlDatabase
+  const known = yield* makeKnownRows<Identity>(identityRows, Limits.keysKnownMax)
+  const look = (digest: string, nowMillis: number) =>
+    Effect.map(
+      sql<AccountRow & UsedKey>`SELECT account.*, api_key.id AS key_id, api_key.scope, api_key.expires_at
+        FROM api_key JOIN account ON account.id = api_key.account
+        WHERE api_key.hash = ${digest} AND api_key.revoked_at IS NULL
+          AND (api_key.expires_at IS NULL OR api_key.expires_at > ${nowMillis})`,
+      ([row]) => (row === undefined ? undefined : identityOf(row))
+    )
+  return (digest: string, nowMillis: number): Effect.Effect<Identity | undefined> =>
+    known.get(digest, look(digest, nowMillis), ({ keyExpiresAt = Infinity }) => keyExpiresAt > nowMillis)
 })
 
 interface UsedKey {
@@ -61,6 +38,13 @@ interface UsedKey {
   readonly expires_at: number | null
   readonly scope: string | null
 }
+
+const identityOf = (row: AccountRow & UsedKey): Identity => ({
+  account: accountOf(row),
+  keyId: row.key_id,
+  scope: scopeOf(row.scope),
+  ...(row.expires_at !== null && { keyExpiresAt: row.expires_at })
+})
 
 export const scopeOf = (text: string | null): KeyScope | undefined =>
   text === null ? undefined : (JSON.parse(text) as KeyScope)

@@ -20,6 +20,7 @@ import type { MemorySchema, PatchSchema, RegisterSchema } from "@muniment/domain
 import { requireQuota } from "@muniment/domain/Quotas"
 import { traced } from "@muniment/domain/traced"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { makeKnownRows } from "../database/KnownRows.ts"
 import { limitsOf, Quotas } from "./Quotas.ts"
 
 export interface SchemaTotals {
@@ -64,6 +65,10 @@ export class SchemaRegistry extends Context.Service<
     SchemaRegistry,
     Effect.gen(function* () {
       const control = yield* ControlDatabase
+      const known = yield* makeKnownRows<SchemaTotals>(
+        [{ table: "memory_schema", countsRows: true }],
+        Limits.accountsKnownMax
+      )
       const { noteErasure, read, sql, write } = control
       const quotas = yield* Quotas
       const totalsOf = (accountId: string) => schemaTotals(sql, accountId)
@@ -124,7 +129,7 @@ export class SchemaRegistry extends Context.Service<
             ).pipe(Effect.andThen(noteErasure))
           ),
         idle: (accountId, sinceMillis, isRemoval) => write(idleSchemas(control, accountId, sinceMillis, isRemoval)),
-        totals: (accountId) => read(totalsOf(accountId))
+        totals: (accountId) => Effect.map(known.get(accountId, totalsOf(accountId)), (totals) => totals!)
       })
     })
   )

@@ -62,7 +62,7 @@ export class ControlDatabase extends Context.Service<
     readonly write: <A, E, R>(
       change: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, WithoutSql<E> | InsufficientStorage, R>
-    /** Calls `notify` within each change of such rows; once for each set of tables. */
+    /** Calls `notify` within each change of such rows, as long as the file is open. */
     readonly watch: (rows: ReadonlyArray<WatchedRows>, notify: () => void) => Effect.Effect<RowWatch>
     /** Part of a `write` that removes or replaces text: the next `settle` erases it from the logs. */
     readonly noteErasure: Effect.Effect<void, SqlError.SqlError>
@@ -85,10 +85,11 @@ export class ControlDatabase extends Context.Service<
         const check = logs === undefined ? undefined : yield* openControlCheck(dataDirectory, logs)
         const forget = () => (check === undefined ? removeBase(controlCopies(dataDirectory)) : check.forget())
         const sql = yield* makeSqliteClient(database, changes)
+        let watches = 0
         return ControlDatabase.of({
           sql,
           ...transactionsOf(sql, database.filename),
-          watch: (rows, notify) => Effect.sync(() => new RowWatch(database, rows, notify)),
+          watch: (rows, notify) => Effect.sync(() => new RowWatch(database, `watch_${++watches}`, rows, notify)),
           noteErasure: Effect.asVoid(sql`INSERT INTO erasure_due DEFAULT VALUES`),
           settle: Effect.catch(settleControl(sql, changes, forget), (error) => fullOrDefect(database.filename, error)),
           comparison:
