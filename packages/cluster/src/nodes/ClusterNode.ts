@@ -4,17 +4,10 @@
  */
 import { layerFrom, make } from "@effect/sql-pg/PgClient"
 import { Layer, Option, type Redacted } from "effect"
-import {
-  MessageStorage,
-  RunnerAddress,
-  RunnerHealth,
-  Runners,
-  ShardingConfig,
-  SocketRunner,
-  SqlRunnerStorage
-} from "effect/cluster"
+import { MessageStorage, RunnerAddress, RunnerHealth, Runners, ShardingConfig, SocketRunner } from "effect/cluster"
 import { RpcSerialization } from "effect/rpc"
 import { nodeClientProtocol, nodeSocketServer } from "./NodeSockets.ts"
+import { shardLocksLayer } from "./ShardLocks.ts"
 
 export interface ClusterNodeOptions {
   readonly databaseUrl: Redacted.Redacted
@@ -67,7 +60,7 @@ export const clusterNodeLayer = (options: ClusterNodeOptions) => {
       applicationName: "muniment-cluster"
     })
   )
-  const runners = SqlRunnerStorage.layerWith({ prefix: "muniment_cluster" }).pipe(Layer.provide(database))
+  const runners = shardLocksLayer.pipe(Layer.provide(database))
   const client = nodeClientProtocol(options.secret)
   const health = RunnerHealth.layerPing.pipe(Layer.provide(Runners.layerRpc), Layer.provide(client))
   return SocketRunner.layer.pipe(
