@@ -27,6 +27,7 @@ export const Limits = {
   accountBodiesWithRestBytesMax: 3_145_728,
   bodiesBytesMax: 4_194_304,
   bodyRestMillisMax: 1_000,
+  crowdedBodyRestMillis: 5_000,
   slowBodyMillis: 3_000,
   refusalLinesMax: 20,
   shutdownDrainMillis: 20_000,
@@ -234,6 +235,7 @@ const relations: ReadonlyArray<readonly [string, boolean]> = [
     "the largest body finds room beside two that rest",
     Limits.requestBodyBytesMax * 3 <= Limits.accountBodiesWithRestBytesMax
   ],
+  ["a crowd of bodies rests longer than one", Limits.bodyRestMillisMax <= Limits.crowdedBodyRestMillis],
   ["a body counts as slow before its time is up", Limits.slowBodyMillis < Limits.requestTimeoutMillis],
   ["headers arrive before the request ends", Limits.headerTimeoutMillis < Limits.requestTimeoutMillis],
   ["an idle connection outlives a slow request", Limits.requestTimeoutMillis < Limits.connectionIdleMillis]

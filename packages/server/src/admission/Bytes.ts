@@ -4,7 +4,8 @@
  *
  * A large body that was served rests: it keeps its room, or some of what else its account may have, as long again as the
  * work on it took. Its garbage (some 25 times its bytes) stays until it is collected, and the busier the machine the
- * more bodies would come to be served while a crowd of them arrives.
+ * more bodies would come to be served while a crowd of them arrives. What an account was served that has lately been
+ * refused for its bodies rests longer, in its own room only: who sends one after the other never is.
  */
 import { Limits } from "@muniment/domain/Limits"
 
@@ -13,17 +14,22 @@ export type ByteBound = "account_bytes" | "bytes"
 interface Room {
   inFlight: number
   resting: number
+  /** When the account was last refused for its own bodies. */
+  refusedMillis: number
 }
 
 interface Rest {
   readonly account: string
   readonly bytes: number
+  readonly sinceMillis: number
   readonly untilMillis: number
+  /** Whether it still takes room of all. */
+  isOfAll: boolean
 }
 
 export class Bytes {
   readonly #large = new Map<string, Room>()
-  #resting: ReadonlyArray<Rest> = []
+  #resting: Array<Rest> = []
   #largeBytes = 0
   #restingBytes = 0
   #smallBytes = 0
@@ -41,12 +47,17 @@ export class Bytes {
       return undefined
     }
     this.#endRests(nowMillis)
-    const { inFlight, resting } = this.#large.get(account) ?? { inFlight: 0, resting: 0 }
-    if (inFlight + bytes > Limits.accountBodiesBytesMax) return "account_bytes"
-    if (inFlight + resting + bytes > Limits.accountBodiesWithRestBytesMax) return "account_bytes"
+    const { inFlight, resting } = this.#large.get(account) ?? noRoom
+    const isAboveOwn =
+      inFlight + bytes > Limits.accountBodiesBytesMax ||
+      inFlight + resting + bytes > Limits.accountBodiesWithRestBytesMax
+    if (isAboveOwn) {
+      this.#large.set(account, { inFlight, resting, refusedMillis: nowMillis })
+      return "account_bytes"
+    }
     if (this.#largeBytes + this.#restingBytes + bytes > Limits.bodiesBytesMax) return "bytes"
     this.#largeBytes += bytes
-    this.#large.set(account, { inFlight: inFlight + bytes, resting })
+    this.#change(account, bytes, 0)
     return undefined
   }
 
@@ -59,31 +70,42 @@ export class Bytes {
     this.#change(account, -bytes, 0)
   }
 
-  /** Of a body that was served. */
-  rest(account: string, bytes: number, untilMillis: number): void {
+  /** Of a body that was served, for `millis` from now. */
+  rest(account: string, bytes: number, nowMillis: number, millis: number): void {
+    // Before it is released: a room that becomes empty forgets that its account was refused.
+    if (!isSmall(bytes)) {
+      this.#restingBytes += bytes
+      this.#resting.push({ account, bytes, sinceMillis: nowMillis, untilMillis: nowMillis + millis, isOfAll: true })
+      this.#change(account, 0, bytes)
+    }
     this.release(account, bytes)
-    if (isSmall(bytes)) return
-    this.#resting = [...this.#resting, { account, bytes, untilMillis }]
-    this.#restingBytes += bytes
-    this.#change(account, 0, bytes)
   }
 
   #endRests(nowMillis: number): void {
-    if (!this.#resting.some(({ untilMillis }) => untilMillis <= nowMillis)) return
-    for (const { account, bytes, untilMillis } of this.#resting) {
-      if (untilMillis > nowMillis) continue
-      this.#restingBytes -= bytes
+    this.#resting = this.#resting.filter((rest) => {
+      const { account, bytes, untilMillis } = rest
+      if (untilMillis > nowMillis) return true
+      if (rest.isOfAll) this.#restingBytes -= bytes
+      rest.isOfAll = false
+      if (this.#isCrowd(account, nowMillis) && rest.sinceMillis + Limits.crowdedBodyRestMillis > nowMillis) return true
       this.#change(account, 0, -bytes)
-    }
-    this.#resting = this.#resting.filter(({ untilMillis }) => untilMillis > nowMillis)
+      return false
+    })
+  }
+
+  #isCrowd(account: string, nowMillis: number): boolean {
+    const { refusedMillis } = this.#large.get(account) ?? noRoom
+    return nowMillis < refusedMillis + Limits.crowdedBodyRestMillis
   }
 
   #change(account: string, inFlight: number, resting: number): void {
-    const room = this.#large.get(account) ?? { inFlight: 0, resting: 0 }
-    const left = { inFlight: room.inFlight + inFlight, resting: room.resting + resting }
+    const room = this.#large.get(account) ?? noRoom
+    const left = { ...room, inFlight: room.inFlight + inFlight, resting: room.resting + resting }
     if (left.inFlight > 0 || left.resting > 0) this.#large.set(account, left)
     else this.#large.delete(account)
   }
 }
+
+const noRoom: Room = { inFlight: 0, resting: 0, refusedMillis: Number.NEGATIVE_INFINITY }
 
 const isSmall = (bytes: number): boolean => bytes <= Limits.smallBodyBytesMax

@@ -191,7 +191,8 @@ export class Gate {
       bound = this.#bytes.reserve(account, bytes, nowMillis)
     }
     if (bound !== undefined) {
-      this.#refuse(passage, { bound, work: workKindIn(passage, noBody), waitMillis: Limits.queueWaitMillis })
+      const waitMillis = bound === "account_bytes" ? Limits.crowdedBodyRestMillis : Limits.queueWaitMillis
+      this.#refuse(passage, { bound, work: workKindIn(passage, noBody), waitMillis })
       return false
     }
     passage.bytes = bytes
@@ -273,7 +274,7 @@ export class Gate {
     if (bytes === 0) return
     if (begunMillis === undefined) return this.#bytes.release(account, bytes)
     const nowMillis = this.#options.nowMillis()
-    this.#bytes.rest(account, bytes, nowMillis + Math.min(nowMillis - begunMillis, Limits.bodyRestMillisMax))
+    this.#bytes.rest(account, bytes, nowMillis, Math.min(nowMillis - begunMillis, Limits.bodyRestMillisMax))
   }
 }
 

@@ -280,7 +280,7 @@ describe("bodies", () => {
     )
     await until(() => begun.length === held.length)
     const { headers, status, text } = await send("/v1/memories", { body: large }).answer
-    expect([status, headers["retry-after"], JSON.parse(text).details[0].path]).toEqual([429, "1", "account_bytes"])
+    expect([status, headers["retry-after"], JSON.parse(text).details[0].path]).toEqual([429, "5", "account_bytes"])
     onBegin = () => begun.at(-1)!.response.end("served")
     expect((await send("/v1/memories", { body: large, key: "quiet" }).answer).text).toBe("served")
     expect((await send("/v1/memories", { body: "small" }).answer).text).toBe("served")
@@ -288,7 +288,7 @@ describe("bodies", () => {
     await until(() => gate.state.bodyBytes === 0)
   })
 
-  it("that are large keep their account's room as long again as the work on them took", async () => {
+  it("that are large keep their account's room as long again as the work on them took, after a refusal longer", async () => {
     const large = "m".repeat(Limits.requestBodyBytesMax)
     const both = [send("/v1/memories", { body: large }), send("/v1/memories", { body: large })]
     await until(() => begun.length === both.length)
@@ -303,9 +303,11 @@ describe("bodies", () => {
     expect((await send("/v1/memories", { body: large }).answer).text).toBe("served")
     await until(() => gate.state.bodyBytes === 0)
     const { headers, status, text } = await send("/v1/memories", { body: large }).answer
-    expect([status, headers["retry-after"], JSON.parse(text).details[0].path]).toEqual([429, "1", "account_bytes"])
+    expect([status, headers["retry-after"], JSON.parse(text).details[0].path]).toEqual([429, "5", "account_bytes"])
     expect((await send("/v1/memories", { body: large, key: "quiet" }).answer).text).toBe("served")
-    nowMillis = 200
+    nowMillis = 100 + Limits.crowdedBodyRestMillis - 1
+    expect((await send("/v1/memories", { body: large }).answer).status).toBe(429)
+    nowMillis += 1
     expect((await send("/v1/memories", { body: large }).answer).text).toBe("served")
   })
 

@@ -5,7 +5,16 @@ import { Bytes } from "@muniment/server/admission/Bytes"
 
 const large = Limits.requestBodyBytesMax
 const perAccount = Math.floor(Limits.accountBodiesBytesMax / large)
+const withRest = Math.floor(Limits.accountBodiesWithRestBytesMax / large)
 const inAll = Math.floor(Limits.bodiesBytesMax / large)
+
+/** The first rests until 100 ms, each later one as long again from a millisecond later. */
+const serveAsManyAsMayRest = (bytes: Bytes, account: string): void => {
+  for (let count = 0; count < withRest; count++) {
+    expect(bytes.reserve(account, large, count)).toBeUndefined()
+    bytes.rest(account, large, count, 100)
+  }
+}
 
 it("bounds the bodies of an account and of all", () => {
   const bytes = new Bytes()
@@ -29,23 +38,59 @@ it("keeps room for small bodies", () => {
 
 it("keeps room for large bodies that were served, until their rest is over", () => {
   const bytes = new Bytes()
-  const withRest = Math.floor(Limits.accountBodiesWithRestBytesMax / large)
-  for (let count = 0; count < withRest; count++) {
-    expect(bytes.reserve("a", large, 0)).toBeUndefined()
-    bytes.rest("a", large, 100 + count)
-  }
+  serveAsManyAsMayRest(bytes, "a")
   expect(bytes.inFlight).toBe(0)
-  expect(bytes.reserve("a", large, 99)).toBe("account_bytes")
   expect(bytes.reserve("b", large, 99)).toBeUndefined()
   expect(bytes.reserve("b", large, 99)).toBe("bytes")
   expect(bytes.reserve("a", large, 100)).toBeUndefined()
   expect(bytes.reserve("a", large, 100)).toBe("account_bytes")
 })
 
+it("lets the bodies of an account that was refused rest longer, but not in others' room", () => {
+  const bytes = new Bytes()
+  serveAsManyAsMayRest(bytes, "a")
+  expect(bytes.reserve("a", large, 99)).toBe("account_bytes")
+  const endMillis = Limits.crowdedBodyRestMillis
+  expect(bytes.reserve("a", large, endMillis - 1)).toBe("account_bytes")
+  for (let count = 0; count < inAll; count++) {
+    expect(bytes.reserve(`other${count}`, large, endMillis - 1)).toBeUndefined()
+  }
+  for (let count = 0; count < inAll; count++) bytes.release(`other${count}`, large)
+  expect(bytes.reserve("a", large, endMillis)).toBeUndefined()
+  expect(bytes.reserve("a", large, endMillis)).toBe("account_bytes")
+})
+
+it("serves a crowd of bodies of one account slowly, however long it lasts", () => {
+  const bytes = new Bytes()
+  const rounds = 10
+  let served = 0
+  for (let millis = 0; millis < rounds * Limits.crowdedBodyRestMillis; millis += 50) {
+    while (bytes.reserve("a", large, millis) === undefined) {
+      bytes.rest("a", large, millis, 50)
+      served += 1
+    }
+  }
+  expect(served).toBe(rounds * withRest)
+})
+
+it("forgets a refusal after which nothing came for as long as the longer rest", () => {
+  const bytes = new Bytes()
+  serveAsManyAsMayRest(bytes, "a")
+  expect(bytes.reserve("a", large, 99)).toBe("account_bytes")
+  const laterMillis = 99 + Limits.crowdedBodyRestMillis
+  bytes.reserve("a", large, laterMillis)
+  bytes.rest("a", large, laterMillis, 100)
+  for (let count = 0; count < 50; count++) {
+    const millis = laterMillis + 100 * (count + 1)
+    expect(bytes.reserve("a", large, millis)).toBeUndefined()
+    bytes.rest("a", large, millis, 100)
+  }
+})
+
 it("lets small bodies rest nowhere", () => {
   const bytes = new Bytes()
   bytes.reserve("a", Limits.smallBodyBytesMax, 0)
-  bytes.rest("a", Limits.smallBodyBytesMax, 1_000)
+  bytes.rest("a", Limits.smallBodyBytesMax, 0, 1_000)
   for (let count = 0; count < perAccount; count++) expect(bytes.reserve("a", large, 0)).toBeUndefined()
 })
 
@@ -56,6 +101,6 @@ it("refuses nobody who sends the largest bodies one after the other", () => {
     expect(bytes.reserve("a", large, nowMillis)).toBeUndefined()
     const workMillis = count % 2 === 0 ? 100 : 60
     nowMillis += workMillis
-    bytes.rest("a", large, nowMillis + workMillis)
+    bytes.rest("a", large, nowMillis, workMillis)
   }
 })
