@@ -17,6 +17,7 @@ import { keys } from "./commands/keys.ts"
 import { ledger } from "./commands/ledger.ts"
 import { mcp } from "./commands/mcp.ts"
 import { forget, remember, search } from "./commands/memories.ts"
+import { migrate } from "./commands/migrate.ts"
 import { models } from "./commands/models.ts"
 import { payments } from "./commands/payments.ts"
 import { profile } from "./commands/profile.ts"
@@ -53,6 +54,7 @@ export const cli = Command.make("muniment").pipe(
     backup,
     restore,
     downgrade,
+    migrate,
     reembed,
     exportMemories,
     importMemories,

@@ -113,7 +113,7 @@ const webhook = Config.all({
 })
 
 /** Several machines (`docs/several-machines.md`); without a database there is one. */
-const cluster = Config.all({
+export const ClusterVariables = Config.all({
   databaseUrl: Config.Redacted("MUNIMENT_DATABASE_URL").pipe(Config.option),
   /** Namespaces at rest: a folder that all nodes see, or s3://bucket/prefix. */
   bases: Config.String("MUNIMENT_BASES").pipe(Config.option),
@@ -245,7 +245,7 @@ export const ServerConfig = Config.all({
     days: integer("MUNIMENT_SCRUB_DAYS", 0).pipe(Config.withDefault(7)),
     mebibytesPerSecond: integer("MUNIMENT_SCRUB_MIB_PER_SECOND", 1).pipe(Config.withDefault(8))
   }),
-  cluster,
+  cluster: ClusterVariables,
   openNamespacesMax: integer("MUNIMENT_OPEN_NAMESPACES", 1).pipe(Config.withDefault(1_024))
 })
 

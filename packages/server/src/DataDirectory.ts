@@ -38,10 +38,10 @@ export class DirectoryUnusable extends Data.TaggedError("DirectoryUnusable")<{
   }
 }
 
-/** A restore into the directory was interrupted. */
+/** A restore into the directory, or a move out of a cluster, was interrupted. */
 export class RestoreUnfinished extends Data.TaggedError("RestoreUnfinished")<{ readonly path: string }> {
   override get message(): string {
-    return `the restore into ${this.path} was interrupted; repeat it: muniment restore --from ... --to ${this.path}`
+    return `the restore into ${this.path} was interrupted; repeat it: muniment restore --from ... --to ${this.path}, or muniment migrate if it came out of a cluster`
   }
 }
 

@@ -40,6 +40,25 @@ export const settleRestored = Effect.fn("RestoredDirectory.settle")(function* (d
   return []
 })
 
+/** Files of a directory that nobody serves follow its log, if it has one, as at a start; -> paths of those that cannot. */
+export const settleFiles = Effect.fn("RestoredDirectory.settleFiles")(function* (directory: string) {
+  if (!existsSync(join(directory, logFolder))) return []
+  const settled = Effect.gen(function* () {
+    const log = yield* (yield* CommitLog).current
+    const { settleAll, storedBytes } = yield* NamespaceStore
+    for (const key of (yield* NamespaceDirectory).all()) if (log.removedThrough(key.tag) > 0) yield* storedBytes(key)
+    return yield* settleAll
+  })
+  return (yield* opened(directory, settled)).map(namespaceFile)
+})
+
+/** A log that is empty, behind the records that files made elsewhere say they have. */
+export const beginLogBehind = (directory: string, last: number): Effect.Effect<void> =>
+  Effect.sync(() => {
+    mkdirSync(join(directory, logFolder), { recursive: true, mode: 0o700 })
+    beginLog(join(directory, logFolder), last)
+  })
+
 /** -> what is wrong with the service that would start over the directory: books, and every memory's content hash. */
 export const proveRestored = Effect.fn("RestoredDirectory.prove")(function* (
   directory: string,

@@ -1,0 +1,196 @@
+/**
+ * A data directory of the first build (commit 852b6eb) moves into a cluster over a real PostgreSQL, is served there, and
+ * moves back; what a service was killed with moves as well, and comes back row by row.
+ */
+import { spawnSync } from "node:child_process"
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { logDatabase } from "@muniment/cluster/log/LogDatabase"
+import { ClusterProcesses } from "../../scripts/cluster/ClusterProcesses.ts"
+import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
+import { runMuniment } from "../support/CliProcess.ts"
+import { compileCache, freePort, patienceMillis, repository, serverCalls, startServer } from "../support/TestServer.ts"
+
+const vectors = join(repository, "test/vectors/first-build")
+const expected = JSON.parse(readFileSync(join(vectors, "expected.json"), "utf8"))
+const [first, second] = expected.accounts.map(({ key }: { readonly key: string }) => key) as [string, string]
+
+let root: string
+let cluster: ClusterProcesses
+let environment: Record<string, string>
+
+beforeAll(async () => {
+  root = temporaryDirectory()
+  // PostgreSQL does not run as root, and its directory is inside.
+  for (const path of [root, tmpdir()]) chmodSync(path, statSync(path).mode | 0o055)
+  const node = {
+    ...compileCache,
+    MUNIMENT_EMBEDDING_MODEL: "none",
+    MUNIMENT_RATE_LIMITS: "off",
+    MUNIMENT_QUEUE_WAIT_MILLIS: "60000"
+  }
+  cluster = await ClusterProcesses.start({ directory: root, nodes: 0, freePort, environment: node })
+  environment = {
+    MUNIMENT_DATABASE_URL: Redacted.value(cluster.postgres.url()),
+    MUNIMENT_BASES: join(root, "bases"),
+    MUNIMENT_CLUSTER_SECRET: readFileSync(join(root, "cluster.key"), "utf8"),
+    MUNIMENT_DATA_DIR: join(root, "box")
+  }
+  const unpacked = spawnSync("sh", ["-c", 'mkdir "$1" && tar xzf "$0" -C "$1"', join(vectors, "data.tar.gz"), box()])
+  if (unpacked.status !== 0) throw new Error(`tar: ${unpacked.stderr}`)
+}, patienceMillis)
+afterAll(() => cluster?.stop())
+
+const withoutModel = { MUNIMENT_BOOTSTRAP_KEY: "", MUNIMENT_EMBEDDING_MODEL: "none" }
+
+const box = () => join(root, "box")
+
+const migrate = (args: ReadonlyArray<string>, other: Record<string, string> = {}) =>
+  runMuniment(["migrate", ...args], { ...environment, ...other })
+
+/** To look is charged. */
+const isNoCharge = ({ kind }: { readonly kind: string }) => kind !== "charge"
+
+/** What an account can see of itself: every version of every memory, schemas, movements of its purses. */
+const seenBy = async (url: string, key: string) => {
+  const { call } = serverCalls(url, "", key)
+  const body = async (path: string) => {
+    const answer = await call("GET", path)
+    expect(answer.status, path).toBe(200)
+    return answer.body
+  }
+  const { memories } = await body("/v1/memories?limit=100&includeSuperseded=true")
+  const { account, agents } = await body("/v1/account")
+  const { transactions } = await body("/v1/credits/transactions?limit=100")
+  return {
+    memories,
+    account,
+    agents,
+    transactions: transactions.filter(isNoCharge),
+    schemas: await body("/v1/schemas")
+  }
+}
+
+/** Every row of every table; which changes the log has synced is no matter of what is moved. */
+const rowsOf = (filename: string) => {
+  const database = new DatabaseSync(filename)
+  const tables = database.prepare("SELECT name, sql FROM sqlite_schema WHERE rootpage > 0 AND type = 'table'").all()
+  const rows = tables
+    .map(({ name }) => String(name))
+    .filter((name) => name !== "change_record")
+    .map((name) => [name, database.prepare(`SELECT * FROM "${name}"`).all()])
+  database.close()
+  return Object.fromEntries(rows)
+}
+
+const inDatabase = <A, E>(name: string, use: (sql: SqlClient) => Effect.Effect<A, E>) =>
+  Effect.runPromise(SqlClient.use(use).pipe(Effect.provide(logDatabase(cluster.postgres.url(name), 1)), Effect.scoped))
+
+const leftIn = (folder: string, name: string): void => {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, name), "half of a copy")
+}
+
+const filesOf = (directory: string) => [
+  "control.db",
+  ...readdirSync(join(directory, "namespaces")).flatMap((name) => (name.endsWith(".db") ? [`namespaces/${name}`] : []))
+]
+
+describe("muniment migrate", () => {
+  it("refuses what it cannot move, and moves nothing", async () => {
+    const absent = await migrate(["--to", "cluster"], { MUNIMENT_DATA_DIR: join(root, "nothing") })
+    expect(absent).toMatchObject({ code: 1, err: expect.stringContaining("it holds no data of a service") })
+    const without = await migrate(["--to", "cluster"], { MUNIMENT_CLUSTER_SECRET: "" })
+    expect(without).toMatchObject({ code: 1, err: expect.stringContaining("MUNIMENT_CLUSTER_SECRET") })
+    const empty = await migrate(["--from", "cluster", "--to", join(root, "out")])
+    expect(empty).toMatchObject({ code: 1, err: expect.stringContaining("no data of a cluster") })
+    const dry = await migrate(["--to", "cluster", "--dry-run"])
+    expect(dry).toMatchObject({ code: 0, out: expect.stringMatching(/\(\d+ agents with .* can be moved/) })
+    expect(readdirSync(join(root, "bases"))).toEqual([])
+  })
+
+  it("moves the first build's directory into a cluster, which serves it", { timeout: patienceMillis }, async () => {
+    const before = filesOf(box())
+    const moved = await migrate(["--to", "cluster"])
+    expect(moved.err).toBe("")
+    expect(moved).toMatchObject({ code: 0, out: expect.stringContaining("are in the cluster") })
+    expect(filesOf(box())).toEqual(before)
+    const again = await migrate(["--to", "cluster"])
+    expect(again).toMatchObject({ code: 1, err: expect.stringContaining("empty database only") })
+    const node = await cluster.startNode()
+    for (const { account, key, memories, schemas, transactions } of expected.accounts) {
+      const { call } = serverCalls(node.url, "", key)
+      const seen = await seenBy(node.url, key)
+      expect(seen.account).toEqual(account.account)
+      expect(seen.agents).toEqual(expect.arrayContaining(account.agents))
+      expect(seen.transactions).toEqual(transactions.transactions.filter(isNoCharge))
+      expect(seen.schemas).toEqual(schemas)
+      for (const { memory } of memories)
+        expect((await call("GET", `/v1/memories/${memory.id}`)).body.memory).toEqual(memory)
+    }
+    const keys = await serverCalls(node.url, "").call("GET", "/.well-known/muniment-keys.json", { key: null })
+    expect(keys.body).toEqual(expected.keys)
+    const running = await migrate(["--from", "cluster", "--to", join(root, "out")])
+    expect(running).toMatchObject({ code: 1, err: expect.stringContaining("stop all of them") })
+  })
+
+  it("moves back what the cluster has since", { timeout: patienceMillis }, async () => {
+    const [node] = cluster.nodes
+    if (node === undefined) throw new Error("no node runs")
+    const { call } = serverCalls(node.url, "", second)
+    for (const fact of ["one", "two", "three"]) {
+      const memories = [{ kind: "factual_memory", data: { subject: "the move", fact } }]
+      const stored = await call("POST", "/v1/memories", { body: { agentId: "moved", memories } })
+      expect(stored.status, JSON.stringify(stored.body)).toBe(200)
+      const { id } = stored.body.created[0]
+      if (fact === "three") expect((await call("DELETE", `/v1/memories/${id}`)).status).toBe(200)
+    }
+    const seen = [await seenBy(node.url, first), await seenBy(node.url, second)]
+    expect(await node.stop()).toBe(0)
+    const out = join(root, "out")
+    const moved = await migrate(["--from", "cluster", "--to", out])
+    expect(moved).toMatchObject({ code: 0, out: expect.stringContaining("every memory was read there") })
+    const onto = await migrate(["--from", "cluster", "--to", out])
+    expect(onto).toMatchObject({ code: 1, err: expect.stringContaining("it is not empty") })
+    const server = await startServer({ dataDirectory: out, environment: withoutModel })
+    expect([await seenBy(server.url, first), await seenBy(server.url, second)]).toEqual(seen)
+    const proof = await server.call("GET", "/admin/ledger/check", { key: server.operatorToken })
+    expect(proof.status).toBe(200)
+    const locked = await migrate(["--to", "cluster"], { MUNIMENT_DATA_DIR: out })
+    expect(locked).toMatchObject({ code: 1, err: expect.stringContaining("is in use by another Muniment") })
+    const memories = [{ kind: "factual_memory", data: { subject: "the move", fact: "killed behind this" } }]
+    const last = await server.call("POST", "/v1/memories", { body: { agentId: "moved", memories }, key: second })
+    expect(last.status).toBe(200)
+    await server.kill()
+  })
+
+  it("brings back every row of a directory whose service was killed", { timeout: patienceMillis }, async () => {
+    await inDatabase("postgres", (sql) => sql`CREATE DATABASE second`)
+    const from = join(root, "out")
+    const to = join(root, "again")
+    const place = { MUNIMENT_DATABASE_URL: Redacted.value(cluster.postgres.url("second")), MUNIMENT_DATA_DIR: from }
+    expect(await migrate(["--to", "cluster"], place)).toMatchObject({ code: 0 })
+    // What a move leaves that is killed before its transaction: bases, and a copy that is not whole.
+    await inDatabase("second", (sql) => sql`TRUNCATE muniment_log.namespace_owner, muniment_log.secret`)
+    leftIn(join(from, "moving"), "copy.db")
+    const bases = readdirSync(join(root, "bases"), { recursive: true }).toSorted()
+    expect(await migrate(["--to", "cluster"], place)).toMatchObject({ code: 0 })
+    expect(readdirSync(join(root, "bases"), { recursive: true }).toSorted()).toEqual(bases)
+    expect(existsSync(join(from, "moving"))).toBe(false)
+    // The same of a move into a directory.
+    leftIn(join(to, "namespaces"), "000000000000.db")
+    writeFileSync(join(to, "restore-unfinished"), "migrate\n")
+    expect(await migrate(["--from", "cluster", "--to", to], place)).toMatchObject({ code: 0 })
+    const files = filesOf(from)
+    expect(filesOf(to)).toEqual(files)
+    for (const file of files) expect(rowsOf(join(to, file)), file).toEqual(rowsOf(join(from, file)))
+    for (const secret of ["operator-token", "attestation-keys.json"])
+      expect(readFileSync(join(to, secret), "utf8")).toBe(readFileSync(join(from, secret), "utf8"))
+    expect(existsSync(join(to, "restore-unfinished"))).toBe(false)
+  })
+})
