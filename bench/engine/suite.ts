@@ -131,7 +131,7 @@ const writeGoals: ReadonlyMap<string, number> = new Map([
 
 /** What holds each case, from profiles (README.md, "What holds the missed goals"). */
 const writeNotes: ReadonlyMap<string, string> = new Map([
-  ["one writer", "a sync a write, as the peer"],
+  ["one writer", "a sync a write, as the peer: the faster the disk, the more our two changes of thread count"],
   [
     "one writer, batches of 100",
     "the work for each memory: its words, full text, index, image, and the file after the log"

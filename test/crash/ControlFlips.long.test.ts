@@ -1,4 +1,7 @@
-/** Flipped bits in `control.db` and what it is made from do no silent damage: `ControlFlips.test.ts` at the length of the promise. */
+/**
+ * Flipped bits in `control.db` and what it is made from do no silent damage: `ControlFlips.test.ts` at the length of the
+ * promise, printed as they come, so that a run that was cut off says how far it came.
+ */
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
@@ -7,6 +10,7 @@ import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { controlToFlip, flipControl } from "./ControlFlips.ts"
 
 const flips = longCount(300)
+const printedEach = 10
 
 it.live(
   `${flips} flipped bits in control.db, its base and the logs are mended or named`,
@@ -15,9 +19,12 @@ it.live(
       const seed = chosenSeed()
       const random = new SeededRandom(seed)
       const image = yield* controlToFlip(temporaryDirectory(), random)
-      const report = yield* flipControl(temporaryDirectory(), image, flips, random)
-      console.log(`seed ${seed}: ${JSON.stringify(report, undefined, 2)}`)
-      expect(report).toMatchObject({ raw: [], silent: [] })
+      const work = temporaryDirectory()
+      for (let done = 0; done < flips; done += printedEach) {
+        const report = yield* flipControl(work, image, Math.min(printedEach, flips - done), random)
+        console.log(`seed ${seed}, after ${done} flips: ${JSON.stringify(report)}`)
+        expect(report).toMatchObject({ raw: [], silent: [] })
+      }
     }),
   3_600_000
 )

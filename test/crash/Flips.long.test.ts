@@ -1,4 +1,7 @@
-/** Flipped bits do no silent damage: the flips of `Flips.test.ts` at the length of the promise. */
+/**
+ * Flipped bits do no silent damage: the flips of `Flips.test.ts` at the length of the promise, printed as they come, so that
+ * a run that was cut off says how far it came.
+ */
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
@@ -7,6 +10,7 @@ import { chosenSeed, SeededRandom } from "../support/SeededRandom.ts"
 import { directoryToFlip, erasedFiles, runFlips } from "./Flips.ts"
 
 const flips = longCount(300)
+const printedEach = 10
 
 it.live.each([["logs and files"], ["files whose records are erased"]])(
   `%s: ${flips} flipped bits leave every agent whole, or named`,
@@ -18,9 +22,11 @@ it.live.each([["logs and files"], ["files whose records are erased"]])(
       const prepared = yield* directoryToFlip(work, random)
       expect(prepared.setAside).toEqual([])
       const kinds = where === "logs and files" ? undefined : [erasedFiles]
-      const report = yield* runFlips(work, prepared, flips, random, kinds)
-      console.log(`seed ${seed}, ${where}: ${JSON.stringify(report)}`)
-      expect(report).toMatchObject({ flips, silent: [] })
+      for (let done = 0; done < flips; done += printedEach) {
+        const report = yield* runFlips(work, prepared, Math.min(printedEach, flips - done), random, kinds)
+        console.log(`seed ${seed}, ${where}, after ${done} flips: ${JSON.stringify(report)}`)
+        expect(report).toMatchObject({ flips: Math.min(printedEach, flips - done), silent: [] })
+      }
     }),
   3_600_000
 )
