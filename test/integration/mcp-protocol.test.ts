@@ -181,7 +181,10 @@ describe("the way in", () => {
   it("knows the versions of its header", async () => {
     const answer = await post({ body: request("ping"), headers: { "mcp-protocol-version": "1999-01-01" } })
     expect(answer.status).toBe(400)
-    expect(answer.body).toMatchObject({ ...errorOf(-32_000, "2025-11-25"), id: null })
+    expect(answer.body).toMatchObject({ ...errorOf(-32_022), id: 1 })
+    const silent = { jsonrpc: "2.0", method: "notifications/initialized" }
+    const told = await post({ body: silent, headers: { "mcp-protocol-version": "1999-01-01" } })
+    expect(told.body).toMatchObject({ ...errorOf(-32_000, "2026-07-28, 2025-11-25"), id: null })
   })
 
   it("is closed to pages of foreign origins, also when their name leads here", async () => {

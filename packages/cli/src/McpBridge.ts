@@ -29,6 +29,8 @@ interface Outgoing {
   /** Ids of its requests; empty for notifications. */
   readonly ids: ReadonlyArray<Id>
   readonly isHandshake: boolean
+  /** Of a request that says its own version (MCP 2026-07-28, Streamable HTTP). */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 export class McpBridge {
@@ -48,7 +50,7 @@ export class McpBridge {
     const outgoing = readOutgoing(line)
     if (outgoing === undefined) return Effect.succeed(errorsFor([null], parseError, "the line is not JSON"))
     return Effect.gen({ self: this }, function* () {
-      const { status, text } = yield* this.#post(line)
+      const { status, text } = yield* this.#post(line, outgoing.headers)
       if (outgoing.ids.length === 0 && status >= 400) {
         yield* Console.error(`the service refused a message that wants no answer, with status ${status}`)
       }
@@ -63,32 +65,36 @@ export class McpBridge {
     )
   }
 
-  readonly #post = Effect.fnUntraced({ self: this }, function* (this: McpBridge, line: Uint8Array) {
-    const { credentials, headers, url } = this.#options
-    const signed =
-      "apiKey" in credentials
-        ? { authorization: `Bearer ${credentials.apiKey}` }
-        : yield* signatureOf(credentials.signer, url, line, headers)
-    return yield* Effect.tryPromise({
-      try: async (signal) => {
-        const response = await fetch(url, {
-          method: "POST",
-          body: Buffer.from(line),
-          headers: {
-            "content-type": "application/json",
-            accept: "application/json, text/event-stream",
-            ...(this.#protocolVersion !== undefined && { "mcp-protocol-version": this.#protocolVersion }),
-            ...headers,
-            ...signed
-          },
-          signal: AbortSignal.any([signal, AbortSignal.timeout(answerMillisMax)])
-        })
-        return { status: response.status, text: await response.text() }
-      },
-      catch: (cause) =>
-        commandFailed(`the service at ${url.origin} cannot be reached: ${commandFailed(causeOf(cause)).reason}`)
-    })
-  })
+  readonly #post = Effect.fnUntraced(
+    { self: this },
+    function* (this: McpBridge, line: Uint8Array, own: Readonly<Record<string, string>>) {
+      const { credentials, headers, url } = this.#options
+      const signed =
+        "apiKey" in credentials
+          ? { authorization: `Bearer ${credentials.apiKey}` }
+          : yield* signatureOf(credentials.signer, url, line, headers)
+      return yield* Effect.tryPromise({
+        try: async (signal) => {
+          const response = await fetch(url, {
+            method: "POST",
+            body: Buffer.from(line),
+            headers: {
+              "content-type": "application/json",
+              accept: "application/json, text/event-stream",
+              ...(this.#protocolVersion !== undefined && { "mcp-protocol-version": this.#protocolVersion }),
+              ...own,
+              ...headers,
+              ...signed
+            },
+            signal: AbortSignal.any([signal, AbortSignal.timeout(answerMillisMax)])
+          })
+          return { status: response.status, text: await response.text() }
+        },
+        catch: (cause) =>
+          commandFailed(`the service at ${url.origin} cannot be reached: ${commandFailed(causeOf(cause)).reason}`)
+      })
+    }
+  )
 
   #answerOf({ ids, isHandshake }: Outgoing, status: number, text: string): string | undefined {
     const json = parsed(text)
@@ -130,9 +136,29 @@ const readOutgoing = (line: Uint8Array): Outgoing | undefined => {
   const requests = messages.filter((message) => message["method"] !== undefined && message["id"] !== undefined)
   return {
     ids: requests.map(({ id }) => (typeof id === "string" || typeof id === "number" ? id : null)),
-    isHandshake: requests.some(({ method }) => method === "initialize")
+    isHandshake: requests.some(({ method }) => method === "initialize"),
+    headers: isObject(json) ? repeatedHeaders(json) : {}
   }
 }
+
+/** Version, method and subject of a request that carries its version, for those who read no bodies. */
+const repeatedHeaders = ({ method, params }: JsonRecord): Readonly<Record<string, string>> => {
+  const { _meta: meta, name, uri }: JsonRecord = isObject(params) ? params : {}
+  const version = isObject(meta) ? meta["io.modelcontextprotocol/protocolVersion"] : undefined
+  if (typeof version !== "string" || typeof method !== "string") return {}
+  const subject = method === "resources/read" ? uri : name
+  return {
+    "mcp-protocol-version": headerText(version),
+    "mcp-method": headerText(method),
+    ...(typeof subject === "string" && { "mcp-name": headerText(subject) })
+  }
+}
+
+/** Base64 of what a header cannot carry, or would be read as Base64. */
+const headerText = (value: string): string =>
+  /^[!-~]([ -~]*[!-~])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value)
+    ? value
+    : `=?base64?${Buffer.from(value).toString("base64")}?=`
 
 const errorsFor = (ids: ReadonlyArray<Id>, code: number, message: string): string =>
   oneLine(ids.map((id) => ({ jsonrpc: "2.0", id, error: { code, message } })))

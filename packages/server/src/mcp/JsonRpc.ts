@@ -17,6 +17,7 @@ export type RpcMessage =
 export interface RpcError {
   readonly code: number
   readonly message: string
+  readonly data?: JsonObject
 }
 
 export type RpcAnswer =
@@ -29,7 +30,10 @@ export const rpcCodes = {
   methodNotFound: -32_601,
   invalidParams: -32_602,
   /** First of the codes reserved for servers; SDKs use it for refusals of HTTP. */
-  refused: -32_000
+  refused: -32_000,
+  /** Of the protocol, from 2026-07-28 on. */
+  headerMismatch: -32_020,
+  unsupportedVersion: -32_022
 } as const
 
 /** A request that ends in an error of the protocol, not of a tool. */
@@ -44,10 +48,10 @@ export class RpcFailure extends Schema.TaggedError<RpcFailure>()("RpcFailure", {
 
 export const resultAnswer = (id: RpcId, result: JsonObject): RpcAnswer => ({ jsonrpc: "2.0", id, result })
 
-export const errorAnswer = (id: RpcId | null, code: number, message: string): RpcAnswer => ({
+export const errorAnswer = (id: RpcId | null, code: number, message: string, data?: JsonObject): RpcAnswer => ({
   jsonrpc: "2.0",
   id,
-  error: { code, message }
+  error: { code, message, ...(data !== undefined && { data }) }
 })
 
 /** One parsed message; the caller splits batches. */

@@ -7,19 +7,10 @@ import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { Identity } from "@muniment/domain/Identity"
 import type { JsonObject } from "@muniment/domain/Memory"
-import { serviceVersion } from "../version.ts"
 import { errorAnswer, resultAnswer, type RpcAnswer, rpcCodes, RpcFailure, type RpcMessage } from "./JsonRpc.ts"
 import type { McpTools } from "./McpTools.ts"
-
-/** Oldest first; the protocol's names are days. */
-export const protocolVersions: ReadonlyArray<string> = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
-const latestVersion = protocolVersions.at(-1)!
-/** From this one on a body is one message. */
-const firstWithoutBatches = "2025-06-18"
-/** Of clients that name none (MCP 2025-06-18, transports). */
-const assumedVersion = "2025-03-26"
-
-export const hasBatches = (protocolVersion: string = assumedVersion): boolean => protocolVersion < firstWithoutBatches
+import { handshakeVersions, latestHandshakeVersion, supportedVersions } from "./ProtocolVersions.ts"
+import { discoverMethod, serverInfo, statelessRefusal, statelessResult } from "./StatelessRequest.ts"
 
 /** What a request is answered with, and for whom. */
 export interface McpContext {
@@ -41,23 +32,46 @@ export const answerMessage = (
     case "Malformed":
       return Effect.succeed(message.answer)
     case "Request":
-      return Effect.match(resultOf(message.method, message.params, context), {
+      return Effect.match(handshakeResult(message.method, message.params, context), {
         onSuccess: (result) => resultAnswer(message.id, result),
         onFailure: ({ code, reason }) => errorAnswer(message.id, code, reason)
       })
   }
 }
 
+/** A request that says its version itself (MCP 2026-07-28). */
+export const answerStateless = (
+  request: Extract<RpcMessage, { readonly _tag: "Request" }>,
+  context: McpContext
+): Effect.Effect<StatelessAnswer, never, HttpServerRequest.HttpServerRequest> => {
+  const refused = statelessRefusal(request, context.headers)
+  if (refused !== undefined) return Effect.succeed({ answer: refused, status: 400 })
+  const { id, method, params } = request
+  const result =
+    method === discoverMethod
+      ? Effect.succeed({ supportedVersions, capabilities, instructions })
+      : resultOf(method, params, context)
+  return Effect.match(result, {
+    onSuccess: (found) => ({ answer: resultAnswer(id, statelessResult(method, found)), status: 200 }),
+    onFailure: ({ code, reason }) => ({
+      answer: errorAnswer(id, code, reason),
+      status: code === rpcCodes.methodNotFound ? 404 : 200
+    })
+  })
+}
+
+export interface StatelessAnswer {
+  readonly answer: RpcAnswer
+  readonly status: number
+}
+
+/** Methods of all versions. */
 const resultOf = (
   method: string,
   params: JsonObject,
   { caller, headers, tools }: McpContext
 ): Effect.Effect<JsonObject, RpcFailure, HttpServerRequest.HttpServerRequest> => {
   switch (method) {
-    case "initialize":
-      return initialize(params)
-    case "ping":
-      return Effect.succeed({})
     case "tools/list":
       return tools.list(caller, params, headers)
     case "tools/call":
@@ -69,15 +83,28 @@ const resultOf = (
   }
 }
 
+const handshakeResult = (method: string, params: JsonObject, context: McpContext) => {
+  switch (method) {
+    case "initialize":
+      return initialize(params)
+    case "ping":
+      return Effect.succeed({})
+    default:
+      return resultOf(method, params, context)
+  }
+}
+
 const initialize = ({ protocolVersion }: JsonObject): Effect.Effect<JsonObject, RpcFailure> =>
   typeof protocolVersion === "string"
     ? Effect.succeed({
-        protocolVersion: protocolVersions.includes(protocolVersion) ? protocolVersion : latestVersion,
-        capabilities: { tools: { listChanged: false } },
-        serverInfo: { name: "muniment", title: "Muniment", version: serviceVersion },
+        protocolVersion: handshakeVersions.includes(protocolVersion) ? protocolVersion : latestHandshakeVersion,
+        capabilities,
+        serverInfo,
         instructions
       })
     : Effect.fail(new RpcFailure({ code: rpcCodes.invalidParams, reason: "`protocolVersion` must be a string" }))
+
+const capabilities = { tools: { listChanged: false } } as const
 
 const instructions = `Long-term memory. Search (memory_search) before you answer anything that earlier conversations may bear on. \
 Remember (write_... for one thing of a kind, memory_create for a conversation) what will matter later: who people are, what they \

@@ -14,8 +14,10 @@ import { parseBody } from "../http/Validation.ts"
 import { isFixedName } from "../identity/LocalCaller.ts"
 import { mcpPath } from "../paths.ts"
 import { errorAnswer, readMessage, type RpcAnswer, rpcCodes, type RpcMessage } from "./JsonRpc.ts"
-import { answerMessage, hasBatches, type McpContext, protocolVersions } from "./McpProtocol.ts"
+import { answerMessage, answerStateless, type McpContext } from "./McpProtocol.ts"
 import { McpTools } from "./McpTools.ts"
+import { hasBatches, supportedVersions } from "./ProtocolVersions.ts"
+import { isStateless } from "./StatelessRequest.ts"
 
 const batchMessagesMax = 10
 
@@ -60,14 +62,17 @@ const answerBody = Effect.fnUntraced(function* (tools: McpTools["Service"], limi
   const request = yield* HttpServerRequest.HttpServerRequest
   const { headers } = request
   const version = headers["mcp-protocol-version"]
-  if (version !== undefined && !protocolVersions.includes(version)) {
-    return refusal(400, rpcCodes.refused, `mcp-protocol-version is one of ${protocolVersions.join(", ")}`)
-  }
   const body = yield* Effect.result(parseBody(yield* Effect.orDie(request.arrayBuffer)))
   if (body._tag === "Failure") return refusal(400, rpcCodes.parseError, body.failure.error)
   const context = { caller: yield* Caller, headers, tools }
   if (Array.isArray(body.success)) return yield* answerBatch(body.success, context, version, limits)
-  const told = yield* answerMessage(readMessage(body.success), context)
+  const message = readMessage(body.success)
+  if (isStateless(message, headers)) {
+    const { answer, status } = yield* answerStateless(message, context)
+    return HttpServerResponse.jsonUnsafe(answer, { status })
+  }
+  if (version !== undefined && !supportedVersions.includes(version)) return unknownVersion
+  const told = yield* answerMessage(message, context)
   if (told === undefined) return accepted
   return HttpServerResponse.jsonUnsafe(told, { status: told.id === null ? 400 : 200 })
 })
@@ -79,6 +84,7 @@ const answerBatch = Effect.fnUntraced(function* (
   version: string | undefined,
   limits: RateLimits["Service"]
 ) {
+  if (version !== undefined && !supportedVersions.includes(version)) return unknownVersion
   if (!hasBatches(version)) return refusal(400, rpcCodes.invalidRequest, "this protocol version has no batches")
   if (batch.length === 0 || batch.length > batchMessagesMax) {
     return refusal(400, rpcCodes.invalidRequest, `a batch has 1 to ${batchMessagesMax} messages`)
@@ -130,3 +136,5 @@ const accepted = HttpServerResponse.empty({ status: 202 })
 
 const refusal = (status: number, code: number, message: string): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe(errorAnswer(null, code, message), { status })
+
+const unknownVersion = refusal(400, rpcCodes.refused, `mcp-protocol-version is one of ${supportedVersions.join(", ")}`)
