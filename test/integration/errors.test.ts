@@ -187,6 +187,16 @@ const rows: Readonly<Record<string, Row>> = {
   route_not_found: { status: 404, provoke: () => get("/v1/nothing/here") },
   account_not_found: { status: 404, provoke: () => asOperator("GET", "/admin/export?account=nobody") },
   key_not_found: { status: 404, provoke: () => asOperator("DELETE", "/admin/keys/nothing") },
+  version_mismatch: {
+    status: 412,
+    provoke: async () => {
+      const { body } = await create(fact("Ebba", "rows"))
+      return alice.call("PATCH", `/v1/memories/${body.created[0].id}`, {
+        body: { tags: [] },
+        headers: { "if-match": '"x"' }
+      })
+    }
+  },
   webhook_not_found: {
     status: 404,
     provoke: () => asOperator("POST", "/admin/webhooks/resend", { webhook: "nothing" })

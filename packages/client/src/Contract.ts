@@ -27,6 +27,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** Of a write: replaces the generated one. The same key and body give the first answer again. */
   readonly idempotencyKey?: string | undefined
+  /** Of `update` and `delete`: the `version` that is changed; another one is left as it is (412). */
+  readonly ifMatch?: string | undefined
   /** Signs a payment when this call answers 402; at most once. `onPaymentRequired` of the client by default. */
   readonly pay?: Pay | undefined
   /** A payment that was signed before, as the error of an unfinished call carries it: the call goes on with it. */

@@ -56,6 +56,7 @@ export interface Call {
   readonly isWrite: boolean
   readonly signal?: AbortSignal | undefined
   readonly idempotencyKey?: string | undefined
+  readonly ifMatch?: string | undefined
   readonly grants?: GrantsInput | undefined
   /** Instead of `onPaymentRequired`. */
   readonly pay?: Pay | undefined
@@ -202,6 +203,7 @@ const prepare = (call: Call, idempotencyKey: string | undefined): Prepared => ({
     accept: "application/json",
     ...(call.body !== undefined && { "content-type": "application/json" }),
     ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+    ...(call.ifMatch !== undefined && { "if-match": `"${call.ifMatch}"` }),
     ...(call.grants !== undefined && { "x-grants": grantsHeader(call.grants) })
   }
 })

@@ -174,6 +174,17 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
   }
 }
 
+/** 412: `If-Match` names another version. */
+export class PreconditionFailed extends Schema.Error<PreconditionFailed>("PreconditionFailed")(
+  wire(["version_mismatch"]),
+  { httpApiStatus: 412, description: "The memory is another version than `If-Match` names; nothing was changed." }
+) {
+  readonly _tag = "PreconditionFailed"
+  override get message(): string {
+    return this.error
+  }
+}
+
 /** Which quota is used up, how much of it is used, and its limit. */
 const quota = Schema.optionalKey(Schema.Struct({ name: Schema.String, used: Schema.Int, limit: Schema.Int }))
 

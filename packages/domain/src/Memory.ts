@@ -228,11 +228,27 @@ const patchFields = {
 }
 const changesSomething = atLeastOneOf("tags", "expiresAt")
 
-/** Body of PATCH /memories/{id}; unknown fields are refused. */
+/** What PATCH and batch update change of a memory in place; unknown fields are refused. */
 export const MemoryPatch = Schema.Struct(patchFields)
   .annotate({ examples: [{ tags: ["travel", "booking"], expiresAt: null }] })
   .check(changesSomething)
 export type MemoryPatch = typeof MemoryPatch.Type
+
+/** Body of PATCH /memories/{id}: with `data` a new version. */
+export const MemoryChange = Schema.Struct({
+  data: Schema.optionalKey(
+    JsonObject.annotate({
+      description:
+        "In place of all data. Of a kind with `uniqueOn` a new version with an id of its own; of others in place."
+    })
+  ),
+  ...patchFields
+})
+  .annotate({
+    examples: [{ tags: ["travel"], expiresAt: null }, { data: { subject: "Alice", fact: "Alice lives in Oslo" } }]
+  })
+  .check(atLeastOneOf("data", "tags", "expiresAt"))
+export type MemoryChange = typeof MemoryChange.Type
 
 const MemoryId = Schema.String.annotate({ examples: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] })
 
@@ -340,7 +356,8 @@ export const MemoryView = Schema.Struct({
   data: JsonObject,
   metadata: JsonObject,
   context: Schema.Struct(contextFields),
-  source: Schema.Literal("own")
+  source: Schema.Literal("own"),
+  version: Schema.String.annotate({ description: "Changes with each change; in quotes the `ETag`, for `If-Match`." })
 })
 export type MemoryView = typeof MemoryView.Type
 

@@ -26,6 +26,7 @@ const token = Schema.UndefinedOr(Schema.Struct({ key: Text, fingerprint: Text })
 const ids = Texts
 const vector = Schema.UndefinedOr(Vector)
 const skipsDuplicates = Schema.optional(Schema.Boolean)
+const expected = Schema.optional(Schema.Struct({ id: Text, versions: Texts }))
 
 const conversation = Schema.Struct({
   scope: Scope,
@@ -42,19 +43,27 @@ const conversation = Schema.Struct({
 const commands = {
   StoreMemories: Schema.TaggedStruct("StoreMemories", {
     memories: Schema.Array(
-      Schema.Struct({ record: Record, vector, isReplacement: Schema.Boolean, setsExpiry: Schema.Boolean })
+      Schema.Struct({
+        record: Record,
+        vector,
+        isReplacement: Schema.Boolean,
+        setsExpiry: Schema.Boolean,
+        setsTags: Schema.optional(Schema.Boolean)
+      })
     ),
     idempotency: token,
     skipsDuplicates,
-    conversation: Schema.optional(conversation)
+    conversation: Schema.optional(conversation),
+    expected
   }),
   PatchMemories: Schema.TaggedStruct("PatchMemories", {
     ids,
     patch: MemoryPatch,
     atMillis: Schema.Number,
+    expected,
     idempotency: token
   }),
-  RemoveMemories: Schema.TaggedStruct("RemoveMemories", { ids, idempotency: token }),
+  RemoveMemories: Schema.TaggedStruct("RemoveMemories", { ids, expected, idempotency: token }),
   RemoveMatching: Schema.TaggedStruct("RemoveMatching", { filter: Filter }),
   StoreVectors: Schema.TaggedStruct("StoreVectors", {
     vectors: Schema.Array(Schema.Struct({ id: Text, contentHash: Text, vector: Vector }))

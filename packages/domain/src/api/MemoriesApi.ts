@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { InvalidRequest, NotFound } from "../Errors.ts"
+import { InvalidRequest, NotFound, PreconditionFailed } from "../Errors.ts"
 import {
   BatchCreate,
   BatchUpdate,
@@ -13,7 +13,7 @@ import {
   ExtractedMemories,
   ExtractMemories,
   LookupMemory,
-  MemoryPatch,
+  MemoryChange,
   MemoryView,
   SearchHit
 } from "../Memory.ts"
@@ -30,6 +30,7 @@ import {
   RateLimiting,
   Validation,
   WellFormedRequest,
+  ChangeHeaders,
   WriteHeaders
 } from "./Middleware.ts"
 import { operation } from "./Operation.ts"
@@ -40,6 +41,7 @@ const Created = Schema.Struct({ success, ...CreatedMemories.fields })
 const One = Schema.Struct({ success, memory: MemoryView })
 
 const writeErrors = [InvalidRequest, NotFound, ...chargeErrors] as const
+const changeErrors = [...writeErrors, PreconditionFailed] as const
 const readErrors = [InvalidRequest, NotFound, ...chargeErrors] as const
 
 /** PATCH refuses unknown fields, so that no caller believes that `data` was changed. */
@@ -106,18 +108,24 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
     ),
     HttpApiEndpoint.patch("update", "/memories/:id", {
       params: { id },
-      headers: WriteHeaders,
-      payload: MemoryPatch,
+      headers: ChangeHeaders,
+      payload: MemoryChange,
       success: One,
-      error: writeErrors
+      error: changeErrors
     })
-      .annotateMerge(operation("Change tags or expiry", { price: Prices.updateMemory }))
+      .annotateMerge(
+        operation("Change data, tags or expiry", {
+          description:
+            "`data` takes the place of all data, validated; of a kind with `uniqueOn` as a new version, which the answer is. With `data` it costs what storing does. `If-Match` with the `ETag` of a read changes nothing else.",
+          price: Prices.updateMemory
+        })
+      )
       .annotate(HttpApi.PayloadParseOptions, strictBody),
     HttpApiEndpoint.delete("delete", "/memories/:id", {
       params: { id },
-      headers: WriteHeaders,
+      headers: ChangeHeaders,
       success: Schema.Struct({ success }),
-      error: writeErrors
+      error: changeErrors
     }).annotateMerge(
       operation("Delete a memory", {
         description: "Removes the row, its full-text entry and its vector.",

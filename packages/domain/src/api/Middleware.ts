@@ -146,6 +146,14 @@ export const WriteHeaders = {
   )
 }
 
+/** Request headers of a change of one memory. */
+export const ChangeHeaders = {
+  ...WriteHeaders,
+  "if-match": Schema.optionalKey(
+    Schema.String.annotate({ description: "The `ETag` of a read, or several; another version is left as it is: 412." })
+  )
+}
+
 /** Request headers of a search that may reach into memories of others. */
 export const GrantHeaders = {
   "x-grants": Schema.optionalKey(

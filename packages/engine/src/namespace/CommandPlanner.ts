@@ -12,6 +12,7 @@ import type {
   Command,
   ConversationCommit,
   ImportRecords,
+  ExpectedMemory,
   PatchMemories,
   PreparedMemory,
   RemoveCreatedBefore,
@@ -28,6 +29,7 @@ import { memoryBytes, tagBytes } from "../store/memoryBytes.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import type { StoredRecord } from "../store/Commit.ts"
 import { scopeText } from "../store/Conversations.ts"
+import { versionTag } from "./versionTag.ts"
 import type { StoreError } from "../store/StoreError.ts"
 
 /** Makes the reply; called after the commit is applied to the image. */
@@ -72,12 +74,13 @@ export class CommandPlanner {
     }
   }
 
-  #store({ conversation, memories, skipsDuplicates = false }: StoreMemories, draft: Draft) {
+  #store({ conversation, expected, memories, skipsDuplicates = false }: StoreMemories, draft: Draft) {
     const state = this.#state
     const hold = this.#hold
     return Effect.gen(function* () {
       if (conversation !== undefined && (yield* isStale(conversation, draft)))
         return { reply: () => staleReply, result: undefined }
+      if (!(yield* isExpected(expected, draft))) return { reply: () => staleReply, result: undefined }
       // All or nothing: every replacement must be possible before the first change is drafted.
       const replaced = yield* Effect.forEach(
         memories.filter(({ isReplacement }) => isReplacement),
@@ -132,6 +135,7 @@ export class CommandPlanner {
     const state = this.#state
     const hold = this.#hold
     return Effect.gen(function* () {
+      if (!(yield* isExpected(command.expected, draft))) return { reply: () => [], result: undefined }
       const { tags } = patch
       if (tags !== undefined) {
         const found = yield* Effect.forEach(new Set(command.ids), (id) => draft.find(id))
@@ -237,7 +241,17 @@ const once = Effect.fnUntraced(function* <A>(
   return reply
 })
 
+/** Whether the memory is as the command expects it, if it expects anything. */
+const isExpected = (expected: ExpectedMemory | undefined, draft: Draft): Effect.Effect<boolean, StoreError> =>
+  expected === undefined
+    ? Effect.succeed(true)
+    : Effect.map(
+        draft.find(expected.id),
+        (found) => found !== undefined && expected.versions.includes(versionTag(found.record, draft.isLatest(found)))
+      )
+
 const remove = Effect.fnUntraced(function* (command: RemoveMemories, draft: Draft) {
+  if (!(yield* isExpected(command.expected, draft))) return { reply: () => 0, result: undefined }
   const removed: Array<MemoryRecord> = []
   for (const id of new Set(command.ids)) {
     const found = yield* draft.find(id)
@@ -384,7 +398,7 @@ const requireReplaceable = Effect.fnUntraced(function* ({ record }: PreparedMemo
   return found
 })
 
-const replacement = (old: MemoryRecord, { record, setsExpiry }: PreparedMemory): MemoryRecord => ({
+const replacement = (old: MemoryRecord, { record, setsExpiry, setsTags = false }: PreparedMemory): MemoryRecord => ({
   ...old,
   data: record.data,
   when: record.when,
@@ -394,6 +408,7 @@ const replacement = (old: MemoryRecord, { record, setsExpiry }: PreparedMemory):
   threadId: old.origin === "conversation" ? old.threadId : (record.threadId ?? old.threadId),
   updatedAt: record.updatedAt,
   expiresAt: setsExpiry ? record.expiresAt : old.expiresAt,
+  tags: setsTags ? record.tags : old.tags,
   // Replaced data no longer belongs to the unique key that the old data had.
   uniqueKey: undefined
 })

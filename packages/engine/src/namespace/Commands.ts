@@ -48,6 +48,14 @@ export interface StoreMemories {
   /** Leaves out a memory whose content a live latest memory of the same kind and subject already holds. */
   readonly skipsDuplicates?: boolean | undefined
   readonly conversation?: ConversationCommit | undefined
+  /** Stores nothing, and is stale, unless this memory is as expected. */
+  readonly expected?: ExpectedMemory | undefined
+}
+
+/** A memory that has one of these version tags (`versionTag.ts`). */
+export interface ExpectedMemory {
+  readonly id: string
+  readonly versions: ReadonlyArray<string>
 }
 
 export interface StoredMemories {
@@ -55,7 +63,10 @@ export interface StoredMemories {
   readonly updated: ReadonlyArray<MemoryVersion>
   /** Memories left out: their index in the command, and the id of the stored memory with the same content. */
   readonly duplicates: ReadonlyArray<{ readonly index: number; readonly id: string }>
-  /** Nothing was stored: another command processed one of the messages first. Read the namespace and try again. */
+  /**
+   * Nothing was stored: another command processed one of the messages first, or changed the memory that was expected.
+   * Read the namespace and try again.
+   */
   readonly isStale: boolean
 }
 
@@ -67,6 +78,8 @@ export interface PreparedMemory {
   readonly isReplacement: boolean
   /** The request set an expiry; a replacement without one keeps the old expiry. */
   readonly setsExpiry: boolean
+  /** The request set the tags; a replacement without keeps the old ones. */
+  readonly setsTags?: boolean | undefined
 }
 
 /** State of a conversation, committed with the memories that were taken from it. */
@@ -103,12 +116,16 @@ export interface PatchMemories {
   readonly ids: ReadonlyArray<string>
   readonly patch: MemoryPatch
   readonly atMillis: number
+  /** Changes nothing unless this memory is as expected. */
+  readonly expected?: ExpectedMemory | undefined
   readonly idempotency: IdempotencyToken | undefined
 }
 
 export interface RemoveMemories {
   readonly _tag: "RemoveMemories"
   readonly ids: ReadonlyArray<string>
+  /** Removes nothing unless this memory is as expected. */
+  readonly expected?: ExpectedMemory | undefined
   readonly idempotency: IdempotencyToken | undefined
 }
 

@@ -87,6 +87,11 @@ export class Draft {
     return Effect.succeed(drafted === undefined || this.#isExpired(drafted.record) ? undefined : drafted)
   }
 
+  /** Whether the memory, as the draft would leave it, is the latest version of its key. */
+  isLatest({ record, slot }: StoredRecord): boolean {
+    return this.#isLatest(slot, record.uniqueKey)
+  }
+
   /** Records as committed. */
   committed(slots: ReadonlyArray<number>): Effect.Effect<ReadonlyArray<MemoryRecord>, StoreError> {
     if (slots.length === 0) return Effect.succeed([])

@@ -5,6 +5,7 @@ functions as methods, so each is written once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Union
 from urllib.parse import quote
 
@@ -218,17 +219,21 @@ def get(id: str) -> Call[OneMemory]:
 def update(
     id: str,
     *,
+    data: Mapping[str, Any] | Unset = UNSET,
     tags: Sequence[str] | Unset = UNSET,
     expires_at: float | Unset | None = UNSET,
+    if_match: str | None = None,
     idempotency_key: str | None = None,
 ) -> Call[OneMemory]:
-    """Changes tags or expiry (None: never); data is changed by creating a newer version."""
-    body = body_of({"tags": tags, "expires_at": expires_at})
-    return _write("PATCH", f"/memories/{_segment(id)}", OneMemory, body, idempotency_key)
+    """Changes data (a new version of a kind with `unique_on`), tags or expiry (None: never). `if_match`: the `version`
+    that is changed; another one is left as it is."""
+    body = body_of({"data": data, "tags": tags, "expires_at": expires_at})
+    call = _write("PATCH", f"/memories/{_segment(id)}", OneMemory, body, idempotency_key)
+    return replace(call, if_match=if_match)
 
 
-def delete(id: str, *, idempotency_key: str | None = None) -> Call[Success]:
-    return _write("DELETE", f"/memories/{_segment(id)}", Success, None, idempotency_key)
+def delete(id: str, *, if_match: str | None = None, idempotency_key: str | None = None) -> Call[Success]:
+    return replace(_write("DELETE", f"/memories/{_segment(id)}", Success, None, idempotency_key), if_match=if_match)
 
 
 def batch_search(

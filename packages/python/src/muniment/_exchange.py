@@ -48,6 +48,7 @@ class Call(Generic[T]):
     #: At the origin, outside the version prefix, and without credentials.
     is_public: bool = False
     idempotency_key: str | None = None
+    if_match: str | None = None
     grants: GrantsInput | None = None
 
 
@@ -147,6 +148,8 @@ def _prepared(call: Call[Any], key: str | None) -> tuple[dict[str, str], bytes |
         body = json.dumps(call.body, ensure_ascii=False, allow_nan=False).encode()
     if key is not None:
         headers["idempotency-key"] = key
+    if call.if_match is not None:
+        headers["if-match"] = f'"{call.if_match}"'
     if call.grants is not None:
         headers["x-grants"] = grants_header(call.grants)
     query = urlencode({name: _query_text(value) for name, value in call.query.items()})

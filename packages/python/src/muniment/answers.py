@@ -48,6 +48,8 @@ class Memory:
     metadata: JsonObject
     context: Context
     source: Literal["own"]
+    #: For `if_match`.
+    version: str = ""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class NotFoundError(MunimentError):
 
 
 class ConflictError(MunimentError):
-    """409: the request contradicts what is stored."""
+    """409, and 412 for `if_match`: the request contradicts what is stored."""
 
 
 class PayloadTooLargeError(MunimentError):
@@ -110,6 +110,7 @@ BY_STATUS: dict[int, type[MunimentError]] = {
     403: PermissionDeniedError,
     404: NotFoundError,
     409: ConflictError,
+    412: ConflictError,
     413: PayloadTooLargeError,
     429: RateLimitedError,
 }

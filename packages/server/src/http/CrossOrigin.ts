@@ -7,6 +7,7 @@ import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
 import { mcpPath, pathOf } from "../paths.ts"
 
 const exposedHeaders = [
+  "etag",
   "x-request-id",
   "x-ignored-fields",
   "x-credits-charged",

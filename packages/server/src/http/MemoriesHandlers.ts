@@ -3,8 +3,11 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { CurrentCall } from "@muniment/domain/api/Middleware"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
+import type { MemoryVersion } from "@muniment/domain/Memory"
 import { Limits } from "@muniment/domain/Limits"
+import { answerHeaders } from "../answerHeaders.ts"
 import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
+import { etagOf, ifMatchOf } from "../memories/IfMatch.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 import { memoryView } from "../memories/MemoryViews.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
@@ -52,7 +55,7 @@ export const memoriesHandlers = HttpApiBuilder.group(
         return { success: true as const, ...(yield* memories.facet(yield* CurrentCall, yield* facetQuery(query))) }
       }),
       lookup: Effect.fnUntraced(function* ({ payload }) {
-        return one(yield* memories.lookup(yield* CurrentCall, payload))
+        return yield* one(yield* memories.lookup(yield* CurrentCall, payload))
       }),
       extract: Effect.fnUntraced(function* ({ payload }) {
         return { success: true as const, ...(yield* tryReading(yield* CurrentCall, payload)) }
@@ -63,13 +66,14 @@ export const memoriesHandlers = HttpApiBuilder.group(
         return "points" in result ? yield* mapAnswer(result) : { success: true as const, ...result }
       }),
       get: Effect.fnUntraced(function* ({ params }) {
-        return one(yield* memories.get(yield* CurrentCall, params.id))
+        return yield* one(yield* memories.get(yield* CurrentCall, params.id))
       }),
-      update: Effect.fnUntraced(function* ({ params, payload }) {
-        return one(yield* memories.patch(yield* CurrentCall, params.id, payload))
+      update: Effect.fnUntraced(function* ({ headers, params, payload }) {
+        const ifMatch = yield* ifMatchOf(headers["if-match"])
+        return yield* one(yield* memories.patch(yield* CurrentCall, params.id, payload, ifMatch))
       }),
-      delete: Effect.fnUntraced(function* ({ params }) {
-        yield* memories.remove(yield* CurrentCall, params.id)
+      delete: Effect.fnUntraced(function* ({ headers, params }) {
+        yield* memories.remove(yield* CurrentCall, params.id, yield* ifMatchOf(headers["if-match"]))
         return { success: true as const }
       }),
       batchSearch: Effect.fnUntraced(function* ({ headers, payload }) {
@@ -86,4 +90,5 @@ export const memoriesHandlers = HttpApiBuilder.group(
   })
 )
 
-const one = (memory: Parameters<typeof memoryView>[0]) => ({ success: true as const, memory: memoryView(memory) })
+const one = (memory: MemoryVersion) =>
+  Effect.as(answerHeaders({ etag: etagOf(memory) }), { success: true as const, memory: memoryView(memory) })

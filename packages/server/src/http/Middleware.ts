@@ -69,12 +69,14 @@ export const idempotency = Layer.effect(
         ? new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
         : new Uint8Array()
       const contentHash = sha256Hex(body)
+      const ifMatch = request.headers["if-match"]
+      const condition = ifMatch === undefined ? "" : `\n${ifMatch}`
       const repeatable = {
         account: caller.account.id,
         route: `${endpoint.method} ${endpoint.path}${keptAnswersOf(caller)}`,
         clientKey,
         contentHash,
-        fingerprint: sha256Hex(`${request.method} ${request.url}\n${contentHash}`)
+        fingerprint: sha256Hex(`${request.method} ${request.url}\n${contentHash}${condition}`)
       }
       const outcome = yield* once(store, repeatable, first, keptAnswer)
       if (outcome._tag === "First") return outcome.value

@@ -5,6 +5,7 @@
  */
 import type {
   Conflict,
+  PreconditionFailed,
   Forbidden,
   InsufficientStorage,
   InvalidRequest,
@@ -26,6 +27,7 @@ export type ToolFailure =
   | PayloadTooLarge
   | Forbidden
   | Conflict
+  | PreconditionFailed
   | PaymentRequired
   | PaymentPending
   | RateLimited

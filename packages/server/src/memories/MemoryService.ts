@@ -12,6 +12,7 @@ import {
   type InsufficientStorage,
   type NotFound,
   type PayloadTooLarge,
+  type PreconditionFailed,
   type Unavailable
 } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
@@ -20,6 +21,7 @@ import {
   type CreatedMemories,
   type CreateMemories,
   type LookupMemory,
+  type MemoryChange,
   type MemoryPatch,
   type MemoryVersion,
   waitsFor
@@ -35,6 +37,7 @@ import {
   MemorySearch
 } from "@muniment/engine/search/MemorySearch"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
+import type { ExpectedMemory } from "@muniment/engine/namespace/Commands"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
@@ -50,11 +53,14 @@ import {
   uniqueKey,
   validMemories
 } from "./MemoryPreparation.ts"
+import { changeData } from "./DataChange.ts"
+import { type IfMatch, versionMismatch } from "./IfMatch.ts"
 import { memoryEntry } from "./MemoryViews.ts"
 import { TextEmbedding } from "./TextEmbedding.ts"
 
 type ReadFailure = Unavailable | InsufficientStorage
 type WriteFailure = InvalidRequest | NotFound | PayloadTooLarge | ChargeFailure
+type ChangeFailure = WriteFailure | PreconditionFailed
 
 export class MemoryService extends Context.Service<
   MemoryService,
@@ -73,14 +79,20 @@ export class MemoryService extends Context.Service<
       asked: LookupMemory
     ) => Effect.Effect<MemoryVersion, InvalidRequest | NotFound | ChargeFailure>
     readonly facet: (call: PricedCall, query: FacetQuery) => Effect.Effect<FacetPage, ChargeFailure>
-    readonly patch: (call: PricedCall, id: string, patch: MemoryPatch) => Effect.Effect<MemoryVersion, WriteFailure>
+    /** With data, which may be a new version, or of tags and expiry alone. */
+    readonly patch: (
+      call: PricedCall,
+      id: string,
+      change: MemoryChange,
+      ifMatch?: IfMatch
+    ) => Effect.Effect<MemoryVersion, ChangeFailure>
     /** Number of memories changed; unknown ids are skipped, duplicates count once. */
     readonly patchAll: (
       call: PricedCall,
       ids: ReadonlyArray<string>,
       patch: MemoryPatch
     ) => Effect.Effect<number, WriteFailure>
-    readonly remove: (call: PricedCall, id: string) => Effect.Effect<void, WriteFailure>
+    readonly remove: (call: PricedCall, id: string, ifMatch?: IfMatch) => Effect.Effect<void, ChangeFailure>
     /** Number of memories removed, by ids or by filters; with `dryRun` those that would be. */
     readonly removeBatch: (call: PricedCall, request: typeof BatchDelete.Type) => Effect.Effect<number, WriteFailure>
     /** Latest versions only. */
@@ -111,9 +123,9 @@ export class MemoryService extends Context.Service<
         list: (call, filter, page) => Effect.andThen(call.reserve(), list(parts, call.caller, filter, page)),
         lookup: (call, asked) => lookup(parts, call, asked),
         facet: (call, query) => Effect.andThen(call.reserve(), facet(parts, call.caller, query)),
-        patch: (call, id, patch) => patchOne(parts, call, id, patch),
+        patch: (call, id, change, ifMatch) => patchOne(parts, call, id, change, ifMatch),
         patchAll: (call, ids, patch) => patchAll(parts, call, ids, patch),
-        remove: (call, id) => removeOne(parts, call, id),
+        remove: (call, id, ifMatch) => removeOne(parts, call, id, ifMatch),
         removeBatch: (call, request) => removeBatch(parts, call, request),
         count: (caller, filter) => count(parts, caller, filter),
         countRelevant: (caller, text, filter) => countRelevant(parts, caller, text, filter),
@@ -235,7 +247,8 @@ const patchIn = (
   key: NamespaceKey,
   ids: ReadonlyArray<string>,
   patch: MemoryPatch,
-  { token }: PricedCall
+  { token }: PricedCall,
+  expected?: ExpectedMemory
 ) =>
   Effect.clockWith((clock) =>
     host.ask(key, {
@@ -243,6 +256,7 @@ const patchIn = (
       ids,
       patch,
       atMillis: clock.currentTimeMillisUnsafe(),
+      expected,
       idempotency: token
     })
   )
@@ -251,12 +265,22 @@ const patchOne = traced("MemoryService.patch")(function* (
   parts: Parts,
   call: PricedCall,
   id: string,
-  patch: MemoryPatch
+  { data, ...patch }: MemoryChange,
+  ifMatch: IfMatch
 ) {
   const key = yield* holderOf(parts, call, id)
+  if (data !== undefined) return yield* changeData(parts, call, { key, id, change: { ...patch, data }, ifMatch })
   yield* call.reserve({ changes: [key.agentId] })
-  const [memory] = yield* patchIn(parts, key, [id], patch, call)
-  return memory ?? (yield* memoryNotFound())
+  const [memory] = yield* patchIn(parts, key, [id], patch, call, expectedOf(id, ifMatch))
+  return memory ?? (yield* unchanged(parts, key, id, ifMatch))
+})
+
+const expectedOf = (id: string, versions: IfMatch): ExpectedMemory | undefined => versions && { id, versions }
+
+/** Why a command changed nothing: the memory is gone, or another version. */
+const unchanged = Effect.fnUntraced(function* (parts: Parts, key: NamespaceKey, id: string, ifMatch: IfMatch) {
+  if (ifMatch !== undefined && (yield* find(parts, key, id)) !== undefined) return yield* versionMismatch
+  return yield* memoryNotFound()
 })
 
 const patchAll = traced("MemoryService.patchAll")(function* (
@@ -272,11 +296,17 @@ const patchAll = traced("MemoryService.patchAll")(function* (
   return patched
 })
 
-const removeOne = traced("MemoryService.remove")(function* (parts: Parts, call: PricedCall, id: string) {
+const removeOne = traced("MemoryService.remove")(function* (
+  parts: Parts,
+  call: PricedCall,
+  id: string,
+  ifMatch: IfMatch
+) {
   const key = yield* holderOf(parts, call, id)
   yield* call.reserve({ changes: [key.agentId], isErasure: true })
-  const removed = yield* parts.host.ask(key, { _tag: "RemoveMemories", ids: [id], idempotency: call.token })
-  if (removed === 0) return yield* memoryNotFound()
+  const expected = expectedOf(id, ifMatch)
+  const removed = yield* parts.host.ask(key, { _tag: "RemoveMemories", ids: [id], expected, idempotency: call.token })
+  if (removed === 0) return yield* unchanged(parts, key, id, ifMatch)
 })
 
 const removeBatch = traced("MemoryService.removeBatch")(function* (

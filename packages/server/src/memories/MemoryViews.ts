@@ -11,6 +11,7 @@ import type {
   SearchHit
 } from "@muniment/domain/Memory"
 import { explainedTerms, moveMeanings } from "@muniment/engine/ranking/Explanation"
+import { versionOf } from "./IfMatch.ts"
 import type { MemoryHit } from "@muniment/engine/search/MemorySearch"
 
 export const memoryEntry = (memory: MemoryVersion): MemoryEntry => ({
@@ -23,7 +24,8 @@ export const memoryEntry = (memory: MemoryVersion): MemoryEntry => ({
 export const memoryView = (memory: MemoryVersion): MemoryView => ({
   ...memoryEntry(memory),
   context: contextOf(memory),
-  source: "own"
+  source: "own",
+  version: versionOf(memory)
 })
 
 /** `grantor` is given for a shared memory, whose view names its source. */
