@@ -14,6 +14,7 @@ import { isEvmChainAvailable } from "../../../scripts/devchains/AnvilProcess.ts"
 import { type EvmChain, startEvmChain } from "../../../scripts/devchains/EvmChain.ts"
 import { evmAddresses, evmKeys } from "../../../scripts/devchains/Wallets.ts"
 import { type Attack, atMost, countsOf, type Field, type Finding, type OwnService } from "../Field.ts"
+import { pause } from "../Load.ts"
 import { type Reply, requestBytes, Wire } from "../Wire.ts"
 
 const network = "base-sepolia"
@@ -26,6 +27,8 @@ const senders = Limits.paymentsPerAccountMax
 const paymentsPerSenderMax = 8
 const paymentsAfter = 10
 const honestDeposits = 3
+/** With one payment whose outcome is not known yet. */
+const timesAskedMax = 10
 const lifetimeSeconds = 300
 /** Says yes (ERC-1271) to a call, which has no gas price, and loops in a transaction until the gas is gone. */
 const burnsInBlock: Hex =
@@ -80,21 +83,39 @@ const grief = async (field: Field, key: string, from: ReadonlyArray<Address>): P
   return replies
 }
 
-/** Statuses of deposits of a plain wallet by the stock client, one after the other. */
-const payWell = async ({ target: { host, port } }: Field, key: string, payer: Hex): Promise<ReadonlyArray<number>> => {
+interface Deposits {
+  readonly statuses: ReadonlyArray<number>
+  /** Answers 202: the chain had not answered in `Limits.settlementWaitMillis`. */
+  readonly pending: number
+}
+
+/**
+ * Deposits of a plain wallet by the stock client, one after the other. What is answered 202 is asked again with the same
+ * payment, as the contract says (Payments, outcome unknown).
+ */
+const payWell = async ({ target: { host, port } }: Field, key: string, payer: Hex): Promise<Deposits> => {
+  let pending = 0
+  const untilKnown: typeof fetch = async (input, init) => {
+    for (let asked = 1; ; asked++) {
+      const response = await fetch(input instanceof Request ? input.clone() : input, init)
+      if (response.status !== 202 || asked === timesAskedMax) return response
+      pending += 1
+      await pause(Number(response.headers.get("retry-after")) * 1_000)
+    }
+  }
   const scheme = new ExactEvmScheme(privateKeyToAccount(payer))
   const client = x402Client.fromConfig({
     schemes: [{ network: paymentNetworks[network].caip2, client: scheme }],
     spendControls: false
   })
-  const pay = wrapFetchWithPayment(fetch, client)
+  const pay = wrapFetchWithPayment(untilKnown, client)
   const statuses: Array<number> = []
   for (let deposit = 0; deposit < honestDeposits; deposit++) {
     const headers = { authorization: `Bearer ${key}` }
     const { status } = await pay(`http://${host}:${port}${path}`, { method: "POST", headers })
     statuses.push(status)
   }
-  return statuses
+  return { statuses, pending }
 }
 
 /** What the operator's reverted transactions have used. */
@@ -135,12 +156,14 @@ const onChain = async (chain: EvmChain, own: OwnService): Promise<Finding> => {
     for (const from of hostile.slice(0, paymentsAfter))
       later.push(await wire.send(paymentBytes(field, attackerKey, from)))
     wire.close()
-    const deposits = [...during, ...(await payWell(field, victimKey, payer))]
+    const afterwards = await payWell(field, victimKey, payer)
+    const deposits = [...during.statuses, ...afterwards.statuses]
+    const pending = during.pending + afterwards.pending
     const { gas, transactions } = await burnt(chain)
     const taken = later.filter(({ hasRetryAfter, status }) => status !== 429 || !hasRetryAfter)
     const unserved = deposits.filter((status) => status !== 200)
     return {
-      said: `${countsOf(replies.map(({ status }) => status))}; then ${countsOf(later.map(({ status }) => status))}; deposits ${countsOf(deposits)}`,
+      said: `${countsOf(replies.map(({ status }) => status))}; then ${countsOf(later.map(({ status }) => status))}; deposits ${countsOf(deposits)}, after ${pending} x 202`,
       goals: [
         {
           name: "gas griefing: transactions that the attack burnt",
