@@ -8,7 +8,8 @@ const count = longCount(500)
 
 it(`${count} failed writes and syncs of logs, files and control.db lose and double nothing`, async () => {
   const seed = chosenSeed()
-  const report = await runDiskFaults(count, new SeededRandom(seed))
+  const onFault = (fired: number) => console.log(`fault ${fired} of ${count} (seed ${seed})`)
+  const report = await runDiskFaults(count, new SeededRandom(seed), onFault)
   console.log(`seed ${seed}: ${JSON.stringify(report)}`)
   expect(report).toMatchObject({ fired: count, faults: [] })
 }, 3_600_000)

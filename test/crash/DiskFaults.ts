@@ -31,7 +31,12 @@ export interface FaultReport {
   readonly faults: Array<string>
 }
 
-export const runDiskFaults = async (count: number, random: SeededRandom): Promise<FaultReport> => {
+/** `onFault` hears how many have fired; whether a promise was broken is known at the end. */
+export const runDiskFaults = async (
+  count: number,
+  random: SeededRandom,
+  onFault?: (fired: number) => void
+): Promise<FaultReport> => {
   const disk = makeFaultyDisk()
   const server = await startServer({ environment: { ...disk.environment, MUNIMENT_EMBEDDING_MODEL: "none" } })
   const report: FaultReport = { armed: 0, fired: 0, refused: {}, faults: [] }
@@ -51,7 +56,10 @@ export const runDiskFaults = async (count: number, random: SeededRandom): Promis
           }
         })
       )
-      if (!disk.isArmed()) report.fired++
+      if (!disk.isArmed()) {
+        report.fired++
+        onFault?.(report.fired)
+      }
       disk.disarm()
     }
     report.faults.push(...(await brokenPromises(server, stored)))
