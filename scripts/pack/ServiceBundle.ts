@@ -40,7 +40,7 @@ export const bundleService = async (root: string, folder: string): Promise<Metaf
     },
     metafile: true,
     logLevel: "warning",
-    plugins: [places(root), nativeRuntime]
+    plugins: [places(root), nativeRuntime, withoutForeignPages]
   })
   const entry = join(folder, "dist", "installed.js")
   writeFileSync(entry, `${interpreter}\n${readFileSync(entry, "utf8")}`, { mode: 0o755 })
@@ -74,6 +74,17 @@ const places = (root: string): Plugin => ({
     })
   }
 })
+
+/** Pages for an API that Effect brings, 5 MB of text: the service has its own, and asks for none of them. */
+const withoutForeignPages: Plugin = {
+  name: "without-foreign-pages",
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /effect[/\\]dist[/\\]http-api[/\\]internal[/\\]httpApi(Scalar|Swagger)\.js$/ }, ({ path }) => {
+      const texts = readFileSync(path, "utf8").matchAll(/(?:^|\*\/)export const (\w+) ?=/gm)
+      return { contents: Array.from(texts, ([, name]) => `export const ${name} = ""`).join("\n"), loader: "js" }
+    })
+  }
+}
 
 /** The library of ONNX Runtime comes in a package for each platform; its JavaScript is bundled. */
 const nativeRuntime: Plugin = {

@@ -48,6 +48,19 @@ describe("the served handbook", () => {
     }
   })
 
+  it("is searched for sections that have all words, by a form without a script", async () => {
+    expect((await get("/docs")).body).toContain('action="docs/handbook"')
+    const { body } = await get(`${handbookPath}?q=${encodeURIComponent("backup passphrase bucket")}`)
+    const [, link = ""] = /<li><a href="([^"]+)"/.exec(body) ?? []
+    const [path = "", anchor = ""] = link.split("#")
+    expect(path).toBe(`${handbookPath}/operations`)
+    expect((await get(path)).body).toContain(`id="${anchor}"`)
+    expect((await get(`${handbookPath}?q=backup+qwertyuiop`)).body).toContain("Nothing in the handbook")
+    const hostile = encodeURIComponent(`"><script>alert(1)</script>`)
+    expect((await get(`${handbookPath}?q=${hostile}`)).body).not.toContain("<script")
+    expect((await get(`${handbookPath}?q=`)).body).toContain("<h1>Handbook</h1>")
+  })
+
   it("has no page of another name, and takes GET alone", async () => {
     expect((await get(`${handbookPath}/nothing`)).status).toBe(404)
     expect((await get(`${handbookPath}/..%2f..%2fpackage.json`)).status).toBe(404)

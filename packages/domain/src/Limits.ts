@@ -131,6 +131,8 @@ export const Limits = {
   consoleSecretLengthMax: 256,
   consoleBrowserLengthMax: 256,
   requestRecordsMax: 10_000,
+  handbookMatchesMax: 20,
+  handbookQuestionLengthMax: 200,
   seriesSecondsKept: 3_600,
   seriesMinutesKept: 43_200,
   seriesPointsDefault: 360,

@@ -16,7 +16,7 @@ const contentSecurityPolicy = [
   "connect-src 'self'",
   "img-src data:",
   "base-uri 'none'",
-  "form-action 'none'",
+  "form-action 'self'",
   "frame-ancestors 'none'"
 ].join("; ")
 
@@ -33,6 +33,7 @@ const page = `<!doctype html>
 </head>
 <body>
 <nav><a href="docs">API</a> | <a href="${handbookPath.slice(1)}">Handbook</a> | <a href="openapi.json">OpenAPI</a> | <a href="llms.txt">llms.txt</a></nav>
+<form role="search" action="${handbookPath.slice(1)}"><label><span>Search the handbook</span><input type="search" name="q"></label></form>
 <header>
 <h1>Muniment</h1>
 <div id="description"></div>

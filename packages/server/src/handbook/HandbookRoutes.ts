@@ -7,11 +7,17 @@
 import { createHash } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Limits } from "@muniment/domain/Limits"
+import { escapeHtml } from "./escapeHtml.ts"
 import { type HandbookPage, handbookPagePath, handbookPages, handbookPath } from "./HandbookPages.ts"
+import type { HandbookMatch } from "./HandbookSearch.ts"
 
 const style = `
 body { margin: 0 auto; padding: 1rem 1.25rem 4rem; max-width: 60rem; font: 1rem/1.55 system-ui, sans-serif; color: #1c2024; background: #fff }
+nav, nav form { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
+nav form { margin-left: auto }
+input, button { font: inherit; padding: .25rem .6rem }
 nav { padding-bottom: .5rem; border-bottom: 1px solid #d9dee3 }
 a { color: #0b5bd3 }
 pre { padding: .75rem 1rem; overflow-x: auto; background: #f4f6f8; border-radius: 6px }
@@ -29,12 +35,12 @@ const contentSecurityPolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
   "base-uri 'none'",
-  "form-action 'none'",
+  "form-action 'self'",
   "frame-ancestors 'none'"
 ].join("; ")
 
-/** `title` and `body` are HTML. */
-const htmlAnswer = (title: string, body: string) =>
+/** `title` and `body` are HTML; `question` stands in the search field. */
+const htmlAnswer = (title: string, body: string, question = "") =>
   HttpServerResponse.text(
     `<!doctype html>
 <html lang="en">
@@ -45,7 +51,8 @@ const htmlAnswer = (title: string, body: string) =>
 <style>${style}</style>
 </head>
 <body>
-<nav><a href="/docs">API</a> | <a href="${handbookPath}">Handbook</a></nav>
+<nav><a href="/docs">API</a> <a href="${handbookPath}">Handbook</a>
+<form role="search" action="${handbookPath}"><input type="search" name="q" aria-label="Search the handbook" value="${escapeHtml(question)}"><button>Search</button></form></nav>
 <main>
 ${body}</main>
 </body>
@@ -65,10 +72,54 @@ ${handbookPages.map((page) => `<li><a href="${handbookPagePath(page)}">${page.ti
 
 const repository = new URL("../../../../", import.meta.url)
 
-const readPage = async ({ file, title }: HandbookPage) => {
+const readText = ({ file }: HandbookPage): Promise<string> => readFile(new URL(file, repository), "utf8")
+
+const readPage = async (page: HandbookPage) => {
   const { renderMarkdown } = await import("./MarkdownPage.ts")
-  return htmlAnswer(title, renderMarkdown(await readFile(new URL(file, repository), "utf8"), file))
+  return htmlAnswer(page.title, renderMarkdown(await readText(page), page.file))
 }
+
+/** All sections of all pages, for the search. */
+const readSections = async () => {
+  const { sectionsOf } = await import("./HandbookSearch.ts")
+  const pages = await Promise.all(handbookPages.map(async (page) => sectionsOf(page, await readText(page))))
+  return pages.flat()
+}
+
+const indexRoute = Layer.unwrap(
+  Effect.map(Effect.cached(Effect.promise(readSections)), (sections) =>
+    HttpRouter.add(
+      "GET",
+      handbookPath,
+      Effect.gen(function* () {
+        const { url } = yield* HttpServerRequest.HttpServerRequest
+        const question = new URLSearchParams(url.split("?")[1] ?? "")
+          .get("q")
+          ?.slice(0, Limits.handbookQuestionLengthMax)
+        if (question === undefined || question.trim() === "") return index
+        const { searchSections } = yield* Effect.promise(() => import("./HandbookSearch.ts"))
+        return matchesAnswer(question, searchSections(yield* sections, question))
+      })
+    )
+  )
+)
+
+const matchesAnswer = (question: string, matches: ReadonlyArray<HandbookMatch>) =>
+  htmlAnswer(
+    "Search",
+    `<h1>Search</h1>
+<p>${matches.length === 0 ? "Nothing in the handbook has all of these words." : `${matches.length} sections`}</p>
+<ol>
+${matches
+  .map(
+    ({ excerpt, heading, link, page }) =>
+      `<li><a href="${escapeHtml(link)}">${escapeHtml(heading)}</a> (${escapeHtml(page)})<br>${escapeHtml(excerpt)}</li>`
+  )
+  .join("\n")}
+</ol>
+`,
+    question
+  )
 
 const pageRoute = (page: HandbookPage) =>
   Layer.unwrap(
@@ -77,7 +128,4 @@ const pageRoute = (page: HandbookPage) =>
     )
   )
 
-export const handbookRoutes = Layer.mergeAll(
-  HttpRouter.add("GET", handbookPath, index),
-  ...handbookPages.map(pageRoute)
-)
+export const handbookRoutes = Layer.mergeAll(indexRoute, ...handbookPages.map(pageRoute))

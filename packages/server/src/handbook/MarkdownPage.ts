@@ -6,6 +6,7 @@
  */
 import { posix } from "node:path"
 import { Marked } from "marked"
+import { escapeHtml } from "./escapeHtml.ts"
 import { handbookPagePath, handbookPages } from "./HandbookPages.ts"
 
 /** `file` is where the text stands in the repository: its links are relative to that. */
@@ -51,18 +52,8 @@ const pathHint = (href: string, file: string, text: string): string => {
 }
 
 /** As GitHub makes them, so that an anchor works in both places. */
-const headingId = (text: string): string =>
+export const headingId = (text: string): string =>
   text
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, "")
     .replace(/\s/g, "-")
-
-const entities = new Map([
-  ["&", "&amp;"],
-  ["<", "&lt;"],
-  [">", "&gt;"],
-  ['"', "&quot;"],
-  ["'", "&#39;"]
-])
-
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => entities.get(character)!)
