@@ -14,7 +14,7 @@ import { type HandbookPage, handbookPagePath, handbookPages, handbookPath } from
 import type { HandbookMatch } from "./HandbookSearch.ts"
 
 const style = `
-body { margin: 0 auto; padding: 1rem 1.25rem 4rem; max-width: 60rem; font: 1rem/1.55 system-ui, sans-serif; color: #1c2024; background: #fff }
+body { overflow-wrap: anywhere; margin: 0 auto; padding: 1rem 1.25rem 4rem; max-width: 60rem; font: 1rem/1.55 system-ui, sans-serif; color: #1c2024; background: #fff }
 nav, nav form { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
 nav form { margin-left: auto }
 input, button { font: inherit; padding: .25rem .6rem }

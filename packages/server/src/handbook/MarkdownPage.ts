@@ -27,7 +27,10 @@ export const renderMarkdown = (markdown: string, file: string): string =>
           : `<a href="${escapeHtml(target)}" rel="noreferrer">${text}</a>`
       }
     }
-  }).parse(markdown, { async: false })
+  })
+    .parse(markdown, { async: false })
+    // They scroll sideways, by keyboard too.
+    .replace(/<(pre|table)>/g, '<$1 tabindex="0">')
 
 /** Undefined: a file that the handbook does not have. */
 const linkTarget = (href: string, file: string): string | undefined => {
